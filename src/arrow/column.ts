@@ -1,0 +1,112 @@
+/**
+ * A column in physical form: what the file layer stores and what Arrow buffers hold, without Arrow's classes.
+ * All members are views over memory that somebody else may own; nobody writes into a column it was handed.
+ * Conversions to and from apache-arrow `Data` are in `data.ts`.
+ */
+
+/** How the values of an Arrow type lie in memory and in a file. Every Arrow type maps to one of these. */
+export type Layout = FixedLayout | BitsLayout | VariableLayout | FixedSizeListLayout | DictionaryLayout | NullLayout;
+
+/** Values of one byte or more each: integers, floats, temporal types, decimals, fixed-size binary. */
+export interface FixedLayout {
+  readonly kind: "fixed";
+  /** Bytes a value takes, ≥ 1. */
+  readonly byteWidth: number;
+}
+
+/** Booleans, one bit each, least significant bit first. */
+export interface BitsLayout {
+  readonly kind: "bits";
+}
+
+/** Strings and binaries. */
+export interface VariableLayout {
+  readonly kind: "variable";
+  /** Width of the Arrow offsets; the large types have 64. */
+  readonly offsetBits: 32 | 64;
+  /** UTF-8 text rather than arbitrary bytes. */
+  readonly text: boolean;
+}
+
+/** `dimension` items to a value, each with a validity of its own. */
+export interface FixedSizeListLayout {
+  readonly kind: "fixedSizeList";
+  readonly dimension: number;
+  readonly item: FixedLayout | BitsLayout | FixedSizeListLayout;
+}
+
+/** Indices into a dictionary that is stored with the column. */
+export interface DictionaryLayout {
+  readonly kind: "dictionary";
+  /** Width of the indices: 1, 2, 4 or 8 bytes. */
+  readonly index: FixedLayout;
+  readonly indexSigned: boolean;
+  readonly value: VariableLayout | FixedLayout;
+}
+
+/** Every value is null; nothing is stored. */
+export interface NullLayout {
+  readonly kind: "null";
+}
+
+/** One bit per value, least significant first, 1 = valid. Bit `bitOffset + i` belongs to value `i`. */
+export interface Validity {
+  readonly bytes: Uint8Array;
+  readonly bitOffset: number;
+  /** Number of zero bits, > 0 (a column without nulls has no validity). */
+  readonly nullCount: number;
+}
+
+interface ColumnBase {
+  readonly length: number;
+  /** Null where no value is null. */
+  readonly validity: Validity | null;
+}
+
+export interface FixedColumn extends ColumnBase {
+  readonly kind: "fixed";
+  readonly byteWidth: number;
+  /** `length · byteWidth` bytes, little-endian values; slots of nulls hold anything. */
+  readonly values: Uint8Array;
+}
+
+export interface BitsColumn extends ColumnBase {
+  readonly kind: "bits";
+  /** Bit `bitOffset + i` is value `i`. */
+  readonly bits: Uint8Array;
+  readonly bitOffset: number;
+}
+
+export interface VariableColumn extends ColumnBase {
+  readonly kind: "variable";
+  /** `length + 1` ascending positions into `bytes`; need not start at 0. Slots of nulls may be non-empty. */
+  readonly offsets: Int32Array | BigInt64Array;
+  readonly bytes: Uint8Array;
+}
+
+export interface FixedSizeListColumn extends ColumnBase {
+  readonly kind: "fixedSizeList";
+  readonly dimension: number;
+  /** `length · dimension` items, those of null lists included. */
+  readonly items: FixedColumn | BitsColumn | FixedSizeListColumn;
+}
+
+export interface DictionaryColumn extends ColumnBase {
+  readonly kind: "dictionary";
+  /** No validity of its own: nulls are those of the column. Slots of nulls hold a valid index or anything. */
+  readonly indices: FixedColumn;
+  /** The dictionary's values; may hold nulls. */
+  readonly dictionary: VariableColumn | FixedColumn;
+}
+
+export interface NullColumn extends ColumnBase {
+  readonly kind: "null";
+}
+
+export type Column =
+  | FixedColumn
+  | BitsColumn
+  | VariableColumn
+  | FixedSizeListColumn
+  | DictionaryColumn
+  | NullColumn;

@@ -1,0 +1,369 @@
+/**
+ * Protobuf messages as tables of fields. A message is declared once, by name, kind and number; the declaration
+ * gives the TypeScript type, the decoder and the encoder. Fields we do not know are kept as raw bytes in
+ * `unknown` and written back behind the known ones, so that a rewrite loses nothing.
+ *
+ * Conventions: a scalar equal to its proto3 default is left out on the wire and read back as the default;
+ * `optional` scalars track presence and are `undefined` when absent; sub-messages are `undefined` when absent.
+ * 64-bit integers are numbers, checked to be safe, except for the kinds whose name ends in `Big`.
+ */
+
+import { BinaryReader, BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
+import { CorruptFileError } from "../errors.js";
+
+/** Where the bytes of a message came from, for error messages. */
+export interface Origin {
+  readonly path: string;
+  readonly byteOffset: number;
+}
+
+interface FieldCodec<T> {
+  readonly number: number;
+  readonly initial: () => T;
+  /** Reads one occurrence; returns the new value of the field. */
+  readonly read: (reader: BinaryReader, wireType: WireType, current: T, origin: Origin) => T;
+  readonly write: (writer: BinaryWriter, value: T) => void;
+}
+
+type Fields = Record<string, FieldCodec<unknown>>;
+// biome-ignore lint/suspicious/noExplicitAny: the value type of a declaration is only known to inference
+type AnyFields = Record<string, FieldCodec<any>>;
+
+type ValueOf<C> = C extends FieldCodec<infer T> ? T : never;
+type MessageValue<F extends AnyFields> = { -readonly [K in keyof F]: ValueOf<F[K]> } & {
+  /** Raw bytes (tags included) of the fields this build does not know. */
+  unknown?: Uint8Array;
+};
+
+/** The TypeScript type of a message declared with {@link message}. */
+export type MessageOf<M> = M extends Message<infer F> ? MessageValue<F> : never;
+
+export interface Message<F extends AnyFields> {
+  readonly typeName: string;
+  /** A value with every field at its default, overridden by `init`. */
+  create(init?: Partial<MessageValue<F>>): MessageValue<F>;
+  /** @throws CorruptFileError where the bytes are no such message. */
+  decode(bytes: Uint8Array, origin: Origin): MessageValue<F>;
+  encode(value: MessageValue<F>): Uint8Array;
+}
+
+const EMPTY = new Uint8Array(0);
+
+export function message<F extends AnyFields>(typeName: string, fields: F): Message<F> {
+  const entries = Object.entries(fields as Fields).sort(([, a], [, b]) => a.number - b.number);
+  const byNumber = new Map(entries.map(([name, codec]) => [codec.number, { name, codec }]));
+  const blank = (): Record<string, unknown> => {
+    const value: Record<string, unknown> = {};
+    for (const [name, codec] of entries) value[name] = codec.initial();
+    return value;
+  };
+  return {
+    typeName,
+    create(init) {
+      return { ...blank(), ...init } as MessageValue<F>;
+    },
+    decode(bytes, origin) {
+      const reader = new BinaryReader(bytes);
+      const value = blank();
+      let unknown: Uint8Array[] | undefined;
+      try {
+        while (reader.pos < reader.len) {
+          const start = reader.pos;
+          const [fieldNumber, wireType] = reader.tag();
+          const known = byNumber.get(fieldNumber);
+          if (known === undefined) {
+            reader.skip(wireType, fieldNumber);
+            if (reader.pos > reader.len) throw new RangeError("field runs past the end");
+            (unknown ??= []).push(bytes.subarray(start, reader.pos));
+          } else {
+            value[known.name] = known.codec.read(reader, wireType, value[known.name], origin);
+          }
+        }
+        if (reader.pos !== reader.len) throw new RangeError("message runs past its end");
+      } catch (error) {
+        if (error instanceof CorruptFileError) throw error;
+        const reason = error instanceof Error ? error.message : String(error);
+        const at = origin.byteOffset + Math.min(reader.pos, bytes.length);
+        throw new CorruptFileError(origin.path, at, `${typeName}: ${reason}`, { cause: error });
+      }
+      if (unknown !== undefined) value.unknown = concatenate(unknown);
+      return value as MessageValue<F>;
+    },
+    encode(value) {
+      const writer = new BinaryWriter();
+      const record = value as Record<string, unknown>;
+      for (const [name, codec] of entries) codec.write(writer, record[name]);
+      if (value.unknown !== undefined) writer.raw(value.unknown);
+      return writer.finish();
+    },
+  };
+}
+
+function concatenate(parts: Uint8Array[]): Uint8Array {
+  const total = parts.reduce((sum, part) => sum + part.length, 0);
+  const out = new Uint8Array(total);
+  let position = 0;
+  for (const part of parts) {
+    out.set(part, position);
+    position += part.length;
+  }
+  return out;
+}
+
+// ---------------------------------------------------------------------------------------------- scalars
+
+interface ScalarKind<T> {
+  readonly wireType: WireType;
+  readonly zero: T;
+  readonly read: (reader: BinaryReader) => T;
+  readonly write: (writer: BinaryWriter, value: T) => void;
+  readonly isZero: (value: T) => boolean;
+}
+
+const varint = <T>(
+  zero: T,
+  read: (reader: BinaryReader) => T,
+  write: (writer: BinaryWriter, value: T) => void,
+): ScalarKind<T> => ({ wireType: WireType.Varint, zero, read, write, isZero: (value) => value === zero });
+
+function toSafeNumber(value: bigint | string | number): number {
+  const result = Number(value);
+  if (!Number.isSafeInteger(result)) throw new RangeError(`integer ${value} is beyond 2^53`);
+  return result;
+}
+
+const UINT32 = varint(
+  0,
+  (reader) => reader.uint32(),
+  (writer, value) => void writer.uint32(value),
+);
+const INT32 = varint(
+  0,
+  (reader) => reader.int32(),
+  (writer, value) => void writer.int32(value),
+);
+const UINT64 = varint(
+  0,
+  (reader) => toSafeNumber(reader.uint64()),
+  (writer, value) => void writer.uint64(value),
+);
+const INT64 = varint(
+  0,
+  (reader) => toSafeNumber(reader.int64()),
+  (writer, value) => void writer.int64(value),
+);
+const UINT64_BIG = varint<bigint>(
+  0n,
+  (reader) => BigInt(reader.uint64()),
+  (writer, value) => void writer.uint64(value),
+);
+const BOOL = varint(
+  false,
+  (reader) => reader.bool(),
+  (writer, value) => void writer.bool(value),
+);
+const STRING: ScalarKind<string> = {
+  wireType: WireType.LengthDelimited,
+  zero: "",
+  read: (reader) => new TextDecoder("utf-8", { fatal: true }).decode(reader.bytes()),
+  write: (writer, value) => void writer.string(value),
+  isZero: (value) => value === "",
+};
+const BYTES: ScalarKind<Uint8Array> = {
+  wireType: WireType.LengthDelimited,
+  zero: EMPTY,
+  read: (reader) => reader.bytes(),
+  write: (writer, value) => void writer.bytes(value),
+  isZero: (value) => value.length === 0,
+};
+
+function expectWireType(actual: WireType, expected: WireType, fieldNumber: number): void {
+  if (actual !== expected) throw new RangeError(`field ${fieldNumber} has wire type ${actual}`);
+}
+
+const singular =
+  <T>(kind: ScalarKind<T>) =>
+  (number: number): FieldCodec<T> => ({
+    number,
+    initial: () => kind.zero,
+    read: (reader, wireType) => {
+      expectWireType(wireType, kind.wireType, number);
+      return kind.read(reader);
+    },
+    write: (writer, value) => {
+      if (value === undefined || kind.isZero(value)) return;
+      writer.tag(number, kind.wireType);
+      kind.write(writer, value);
+    },
+  });
+
+const present =
+  <T>(kind: ScalarKind<T>) =>
+  (number: number): FieldCodec<T | undefined> => ({
+    number,
+    initial: () => undefined,
+    read: (reader, wireType) => {
+      expectWireType(wireType, kind.wireType, number);
+      return kind.read(reader);
+    },
+    write: (writer, value) => {
+      if (value === undefined) return;
+      writer.tag(number, kind.wireType);
+      kind.write(writer, value);
+    },
+  });
+
+/** Repeated scalars; written packed, read packed or not. */
+const packed =
+  <T>(kind: ScalarKind<T>) =>
+  (number: number): FieldCodec<T[]> => ({
+    number,
+    initial: () => [],
+    read: (reader, wireType, current) => {
+      if (wireType !== WireType.LengthDelimited || kind.wireType === WireType.LengthDelimited) {
+        expectWireType(wireType, kind.wireType, number);
+        current.push(kind.read(reader));
+        return current;
+      }
+      const inner = new BinaryReader(reader.bytes());
+      while (inner.pos < inner.len) current.push(kind.read(inner));
+      return current;
+    },
+    write: (writer, values) => {
+      if (values === undefined || values.length === 0) return;
+      if (kind.wireType === WireType.LengthDelimited) {
+        for (const value of values) {
+          writer.tag(number, kind.wireType);
+          kind.write(writer, value);
+        }
+        return;
+      }
+      writer.tag(number, WireType.LengthDelimited).fork();
+      for (const value of values) kind.write(writer, value);
+      writer.join();
+    },
+  });
+
+export const uint32 = singular(UINT32);
+export const int32 = singular(INT32);
+export const uint64 = singular(UINT64);
+export const int64 = singular(INT64);
+export const uint64Big = singular(UINT64_BIG);
+export const bool = singular(BOOL);
+export const string = singular(STRING);
+export const bytes = singular(BYTES);
+
+export const optionalUint32 = present(UINT32);
+export const optionalInt32 = present(INT32);
+export const optionalUint64 = present(UINT64);
+export const optionalBool = present(BOOL);
+export const optionalString = present(STRING);
+export const optionalBytes = present(BYTES);
+
+export const repeatedUint32 = packed(UINT32);
+export const repeatedInt32 = packed(INT32);
+export const repeatedUint64 = packed(UINT64);
+export const repeatedString = packed(STRING);
+export const repeatedBytes = packed(BYTES);
+
+// ---------------------------------------------------------------------------------------------- messages
+
+/** A sub-message; also one arm of a oneof. The declaration may be a function where messages refer to themselves. */
+// biome-ignore lint/suspicious/noExplicitAny: any message
+export function submessage<M extends Message<any>>(
+  number: number,
+  declaration: M | (() => M),
+): FieldCodec<MessageOf<M> | undefined> {
+  return {
+    number,
+    initial: () => undefined,
+    read: (reader, wireType, _current, origin) => {
+      expectWireType(wireType, WireType.LengthDelimited, number);
+      const start = reader.pos;
+      return resolve(declaration).decode(reader.bytes(), at(origin, start)) as MessageOf<M>;
+    },
+    write: (writer, value) => {
+      if (value === undefined) return;
+      writer.tag(number, WireType.LengthDelimited).bytes(resolve(declaration).encode(value as MessageValue<AnyFields>));
+    },
+  };
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: any message
+export function repeatedMessage<M extends Message<any>>(
+  number: number,
+  declaration: M | (() => M),
+): FieldCodec<MessageOf<M>[]> {
+  return {
+    number,
+    initial: () => [],
+    read: (reader, wireType, current, origin) => {
+      expectWireType(wireType, WireType.LengthDelimited, number);
+      const start = reader.pos;
+      current.push(resolve(declaration).decode(reader.bytes(), at(origin, start)) as MessageOf<M>);
+      return current;
+    },
+    write: (writer, values) => {
+      if (values === undefined) return;
+      for (const value of values) {
+        writer.tag(number, WireType.LengthDelimited).bytes(resolve(declaration).encode(value as MessageValue<AnyFields>));
+      }
+    },
+  };
+}
+
+/** `map<string, string>`; keys keep the order of the wire. */
+export const stringMap = (number: number): FieldCodec<Map<string, string>> => mapField(number, STRING, STRING);
+/** `map<string, bytes>`. */
+export const bytesMap = (number: number): FieldCodec<Map<string, Uint8Array>> => mapField(number, STRING, BYTES);
+
+export function mapField<K, V>(
+  number: number,
+  keyKind: ScalarKind<K>,
+  valueKind: ScalarKind<V>,
+): FieldCodec<Map<K, V>> {
+  return {
+    number,
+    initial: () => new Map(),
+    read: (reader, wireType, current) => {
+      expectWireType(wireType, WireType.LengthDelimited, number);
+      const entry = new BinaryReader(reader.bytes());
+      let key = keyKind.zero;
+      let value = valueKind.zero;
+      while (entry.pos < entry.len) {
+        const [fieldNumber, entryWireType] = entry.tag();
+        if (fieldNumber === 1 && entryWireType === keyKind.wireType) key = keyKind.read(entry);
+        else if (fieldNumber === 2 && entryWireType === valueKind.wireType) value = valueKind.read(entry);
+        else entry.skip(entryWireType, fieldNumber);
+      }
+      current.set(key, value);
+      return current;
+    },
+    write: (writer, map) => {
+      if (map === undefined) return;
+      for (const [key, value] of map) {
+        writer.tag(number, WireType.LengthDelimited).fork();
+        writer.tag(1, keyKind.wireType);
+        keyKind.write(writer, key);
+        if (!valueKind.isZero(value)) {
+          writer.tag(2, valueKind.wireType);
+          valueKind.write(writer, value);
+        }
+        writer.join();
+      }
+    },
+  };
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: any message
+function resolve<M extends Message<any>>(declaration: M | (() => M)): M {
+  return typeof declaration === "function" ? (declaration as () => M)() : declaration;
+}
+
+const at = (origin: Origin, offset: number): Origin => ({
+  path: origin.path,
+  byteOffset: origin.byteOffset + offset,
+});
+
+/** Kinds for {@link mapField}. */
+export const MAP_KINDS = { UINT32, INT32, UINT64, STRING, BYTES } as const;

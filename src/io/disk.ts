@@ -1,0 +1,67 @@
+/**
+ * The one door to the disk. Everything the engine does to files goes through these verbs, so that tests can
+ * put a faulty or a counting disk in place of the real one. Paths are absolute and native to the platform.
+ * A missing file is a value (`null`), any other failure is thrown as the platform reports it.
+ */
+
+/** What a stat tells. `identity` changes whenever the file is replaced by another. */
+export interface FileStat {
+  readonly kind: "file" | "directory" | "other";
+  /** Bytes. */
+  readonly size: number;
+  /** Nanoseconds since the epoch; coarse on some file systems. */
+  readonly modifiedNs: bigint;
+  /** Nanoseconds since the epoch of the last change of the inode (content, name or link count). */
+  readonly changedNs: bigint;
+  /** Inode, size and modification time in one string: equal strings, same bytes. */
+  readonly identity: string;
+}
+
+export interface DirectoryEntry {
+  readonly name: string;
+  readonly kind: "file" | "directory" | "other";
+}
+
+/** An open file to read at any position, from any number of callers at once. */
+export interface ReadHandle {
+  /** Bytes in the file when it was opened. */
+  readonly size: number;
+  readonly identity: string;
+  /** Reads exactly `length` bytes into fresh memory of its own (8-byte aligned); fails on a shorter file. */
+  read(byteOffset: number, length: number): Promise<Uint8Array>;
+  close(): Promise<void>;
+}
+
+/** A new file being written front to back by one caller. */
+export interface WriteHandle {
+  /** Appends all chunks, in order; resolves when all bytes were accepted. */
+  write(chunks: readonly Uint8Array[]): Promise<void>;
+  /** Resolves when the bytes written so far would survive a power cut (a no-op with durability "none"). */
+  sync(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface Disk {
+  /** The whole file, or null where there is none. Fails above `maxBytes`. */
+  readFile(path: string, maxBytes?: number): Promise<Uint8Array | null>;
+  /** Opens for reading; null where there is no such file. */
+  open(path: string): Promise<ReadHandle | null>;
+  /** Creates a new file; fails with EEXIST where the name is taken. */
+  create(path: string): Promise<WriteHandle>;
+  /** Gives an existing file a second name that must be free; fails with EEXIST where it is taken. */
+  link(existingPath: string, newPath: string): Promise<void>;
+  /** Renames, replacing a file under the new name. Never used to commit. */
+  rename(fromPath: string, toPath: string): Promise<void>;
+  /** Removes a file; quiet where there is none. */
+  remove(path: string): Promise<void>;
+  /** Removes a directory and all below it; quiet where there is none. */
+  removeTree(path: string): Promise<void>;
+  /** Makes a directory and its parents; true when the directory itself was not there before. */
+  makeDirectory(path: string): Promise<boolean>;
+  /** Entries of a directory in no order, or null where there is none. */
+  list(path: string): Promise<DirectoryEntry[] | null>;
+  /** Null where there is nothing under that path. */
+  stat(path: string): Promise<FileStat | null>;
+  /** Makes the names in a directory survive a power cut; a no-op where the platform can't, or needn't. */
+  syncDirectory(path: string): Promise<void>;
+}
