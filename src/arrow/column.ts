@@ -5,7 +5,13 @@
  */
 
 /** How the values of an Arrow type lie in memory and in a file. Every Arrow type maps to one of these. */
-export type Layout = FixedLayout | BitsLayout | VariableLayout | FixedSizeListLayout | DictionaryLayout | NullLayout;
+export type Layout =
+  | FixedLayout
+  | BitsLayout
+  | VariableLayout
+  | FixedSizeListLayout
+  | DictionaryLayout
+  | NullLayout;
 
 /** Values of one byte or more each: integers, floats, temporal types, decimals, fixed-size binary. */
 export interface FixedLayout {

@@ -284,7 +284,9 @@ export function submessage<M extends Message<any>>(
     },
     write: (writer, value) => {
       if (value === undefined) return;
-      writer.tag(number, WireType.LengthDelimited).bytes(resolve(declaration).encode(value as MessageValue<AnyFields>));
+      writer
+        .tag(number, WireType.LengthDelimited)
+        .bytes(resolve(declaration).encode(value as MessageValue<AnyFields>));
     },
   };
 }
@@ -306,16 +308,20 @@ export function repeatedMessage<M extends Message<any>>(
     write: (writer, values) => {
       if (values === undefined) return;
       for (const value of values) {
-        writer.tag(number, WireType.LengthDelimited).bytes(resolve(declaration).encode(value as MessageValue<AnyFields>));
+        writer
+          .tag(number, WireType.LengthDelimited)
+          .bytes(resolve(declaration).encode(value as MessageValue<AnyFields>));
       }
     },
   };
 }
 
 /** `map<string, string>`; keys keep the order of the wire. */
-export const stringMap = (number: number): FieldCodec<Map<string, string>> => mapField(number, STRING, STRING);
+export const stringMap = (number: number): FieldCodec<Map<string, string>> =>
+  mapField(number, STRING, STRING);
 /** `map<string, bytes>`. */
-export const bytesMap = (number: number): FieldCodec<Map<string, Uint8Array>> => mapField(number, STRING, BYTES);
+export const bytesMap = (number: number): FieldCodec<Map<string, Uint8Array>> =>
+  mapField(number, STRING, BYTES);
 
 export function mapField<K, V>(
   number: number,

@@ -1,0 +1,101 @@
+/**
+ * Messages of the data-file container: column metadata (proto package `lance.file.v2`) and the schema
+ * descriptor (package `lance.file`). Field numbers are wire contract and never change.
+ */
+
+import {
+  bool,
+  bytes,
+  bytesMap,
+  int32,
+  int64,
+  type MessageOf,
+  message,
+  repeatedMessage,
+  repeatedUint64,
+  string,
+  submessage,
+  uint32,
+  uint64,
+} from "./message.js";
+
+export const Any = message("Any", { typeUrl: string(1), value: bytes(2) });
+export type Any = MessageOf<typeof Any>;
+
+export const DeferredEncoding = message("DeferredEncoding", {
+  bufferLocation: uint64(1),
+  bufferLength: uint64(2),
+});
+export type DeferredEncoding = MessageOf<typeof DeferredEncoding>;
+
+/** Holds the bytes of an {@link Any}. */
+export const DirectEncoding = message("DirectEncoding", { encoding: bytes(1) });
+export type DirectEncoding = MessageOf<typeof DirectEncoding>;
+
+export const Empty = message("Empty", {});
+
+/** A oneof. */
+export const Encoding = message("Encoding", {
+  indirect: submessage(1, DeferredEncoding),
+  direct: submessage(2, DirectEncoding),
+  none: submessage(3, Empty),
+});
+export type Encoding = MessageOf<typeof Encoding>;
+
+export const Page = message("Page", {
+  bufferOffsets: repeatedUint64(1),
+  bufferSizes: repeatedUint64(2),
+  /** Top-level rows of the page (2.1 and later). */
+  length: uint64(3),
+  encoding: submessage(4, Encoding),
+  /** Row number in the file of the page's first row. */
+  priority: uint64(5),
+});
+export type Page = MessageOf<typeof Page>;
+
+export const ColumnMetadata = message("ColumnMetadata", {
+  encoding: submessage(1, Encoding),
+  pages: repeatedMessage(2, Page),
+  bufferOffsets: repeatedUint64(3),
+  bufferSizes: repeatedUint64(4),
+});
+export type ColumnMetadata = MessageOf<typeof ColumnMetadata>;
+
+/** Legacy 0.1 only; an empty message on dictionary columns of later versions. */
+export const LegacyDictionary = message("LegacyDictionary", { offset: int64(1), length: int64(2) });
+
+/** One node of a schema, in the manifest and in a file's schema descriptor. */
+export const Field = message("Field", {
+  /** 0 parent, 1 repeated, 2 leaf; the reference leaves it 0. */
+  type: uint32(1),
+  /** One path segment. */
+  name: string(2),
+  id: int32(3),
+  /** -1 at top level. */
+  parentId: int32(4),
+  logicalType: string(5),
+  nullable: bool(6),
+  /** A leftover of 0.1 that the reference still writes: 1 plain, 2 variable binary, 3 dictionary. */
+  encoding: uint32(7),
+  dictionary: submessage(8, LegacyDictionary),
+  extensionName: string(9),
+  metadata: bytesMap(10),
+  unenforcedPrimaryKey: bool(12),
+  unenforcedPrimaryKeyPosition: uint32(13),
+});
+export type Field = MessageOf<typeof Field>;
+
+export const Schema = message("Schema", {
+  /** Flat, depth-first, parents before children. */
+  fields: repeatedMessage(1, Field),
+  metadata: bytesMap(5),
+});
+export type Schema = MessageOf<typeof Schema>;
+
+/** Global buffer 0 of every data file. */
+export const FileDescriptor = message("FileDescriptor", {
+  schema: submessage(1, Schema),
+  /** Rows in the file. */
+  length: uint64(2),
+});
+export type FileDescriptor = MessageOf<typeof FileDescriptor>;
