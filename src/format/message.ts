@@ -17,7 +17,7 @@ export interface Origin {
   readonly byteOffset: number;
 }
 
-interface FieldCodec<T> {
+export interface FieldCodec<T> {
   readonly number: number;
   readonly initial: () => T;
   /** Reads one occurrence; returns the new value of the field. */
@@ -112,7 +112,7 @@ function concatenate(parts: Uint8Array[]): Uint8Array {
 
 // ---------------------------------------------------------------------------------------------- scalars
 
-interface ScalarKind<T> {
+export interface ScalarKind<T> {
   readonly wireType: WireType;
   readonly zero: T;
   readonly read: (reader: BinaryReader) => T;
