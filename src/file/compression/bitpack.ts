@@ -1,0 +1,321 @@
+/**
+ * Bit-packing of 1024 unsigned words in FastLanes order, the unit of every bit-packed buffer.
+ *
+ * 1024 values of a T-bit word (T = 8, 16, 32, 64) at W bits each (0 ≤ W ≤ T) become 128·W bytes. They are
+ * dealt to L = 1024/T lanes of T rows; value number of lane ℓ, row r:
+ *
+ *     FL[r div 8]·16 + (r mod 8)·128 + ℓ,   FL = [0, 4, 2, 6, 1, 5, 3, 7]
+ *
+ * Row r of a lane takes bits r·W … r·W + W − 1 of the lane's string of T·W bits, least significant first;
+ * word w of that string is word w·L + ℓ of the output, little-endian. W = 0 takes no bytes, all values 0.
+ *
+ * All lanes of a row share word and shift, so the loops run over rows outside and lanes inside. 64-bit words
+ * are handled as two 32-bit halves.
+ */
+
+export type WordBits = 8 | 16 | 32 | 64;
+
+/** Values in one packed unit. */
+export const PACK_UNIT = 1024;
+
+/** Bytes of one packed unit at `packedBits` bits per value. */
+export const packedUnitBytes = (packedBits: number): number => packedBits * (PACK_UNIT / 8);
+
+const ROW_ORDER = [0, 4, 2, 6, 1, 5, 3, 7];
+
+/** Number of the value in lane 0 of each row. */
+const ROW_START = Int32Array.from({ length: 64 }, (_, row) => ROW_ORDER[row >> 3] * 16 + (row & 7) * 128);
+
+type Words = Uint8Array | Uint16Array | Int32Array;
+
+const scratchIn = new ArrayBuffer(8192);
+const scratchOut = new ArrayBuffer(8192);
+
+/**
+ * Unpacks one unit: reads `128 · packedBits` bytes of `input` at `inputOffset` and writes 1024 words at
+ * `outputOffset`. The caller has checked that both fit and that `packedBits` ≤ `wordBits`.
+ */
+export function unpackBits(
+  wordBits: WordBits,
+  packedBits: number,
+  input: Uint8Array,
+  inputOffset: number,
+  output: Uint8Array,
+  outputOffset: number,
+): void {
+  const outputBytes = wordBits * (PACK_UNIT / 8);
+  if (packedBits === 0) {
+    output.fill(0, outputOffset, outputOffset + outputBytes);
+    return;
+  }
+  const source = alignedInput(wordBits, input, inputOffset, packedUnitBytes(packedBits));
+  const alignment = alignmentMask(wordBits);
+  const direct = ((output.byteOffset + outputOffset) & alignment) === 0;
+  const buffer = direct ? output.buffer : scratchOut;
+  const at = direct ? output.byteOffset + outputOffset : 0;
+  if (wordBits === 64) unpack64(packedBits, source as Int32Array, new Int32Array(buffer, at, 2 * PACK_UNIT));
+  else if (wordBits === 32) unpack32(packedBits, source as Int32Array, new Int32Array(buffer, at, PACK_UNIT));
+  else if (wordBits === 16)
+    unpack16(packedBits, source as Uint16Array, new Uint16Array(buffer, at, PACK_UNIT));
+  else unpack8(packedBits, source as Uint8Array, new Uint8Array(buffer, at, PACK_UNIT));
+  if (!direct) output.set(new Uint8Array(scratchOut, 0, outputBytes), outputOffset);
+}
+
+/**
+ * Packs one unit: reads 1024 words of `input` at `inputOffset` and writes `128 · packedBits` bytes at
+ * `outputOffset`. Bits of a value above `packedBits` must be zero.
+ */
+export function packBits(
+  wordBits: WordBits,
+  packedBits: number,
+  input: Uint8Array,
+  inputOffset: number,
+  output: Uint8Array,
+  outputOffset: number,
+): void {
+  if (packedBits === 0) return;
+  const source = alignedInput(wordBits, input, inputOffset, wordBits * (PACK_UNIT / 8));
+  const outputBytes = packedUnitBytes(packedBits);
+  const alignment = alignmentMask(wordBits);
+  const direct = ((output.byteOffset + outputOffset) & alignment) === 0;
+  const buffer = direct ? output.buffer : scratchOut;
+  const at = direct ? output.byteOffset + outputOffset : 0;
+  new Uint8Array(buffer, at, outputBytes).fill(0);
+  if (wordBits === 64) pack64(packedBits, source as Int32Array, new Int32Array(buffer, at, outputBytes >> 2));
+  else if (wordBits === 32)
+    pack32(packedBits, source as Int32Array, new Int32Array(buffer, at, outputBytes >> 2));
+  else if (wordBits === 16)
+    pack16(packedBits, source as Uint16Array, new Uint16Array(buffer, at, outputBytes >> 1));
+  else pack8(packedBits, source as Uint8Array, new Uint8Array(buffer, at, outputBytes));
+  if (!direct) output.set(new Uint8Array(scratchOut, 0, outputBytes), outputOffset);
+}
+
+/** Smallest W that holds every one of `count` words at `byteOffset`, which must be a multiple of the word. */
+export function requiredBits(
+  wordBits: WordBits,
+  bytes: Uint8Array,
+  byteOffset: number,
+  count: number,
+): number {
+  const at = bytes.byteOffset + byteOffset;
+  if ((at & alignmentMask(wordBits)) !== 0) {
+    let bits = 0;
+    const unitBytes = PACK_UNIT * (wordBits >> 3);
+    const end = byteOffset + count * (wordBits >> 3);
+    const scratch = new Uint8Array(scratchIn);
+    for (let position = byteOffset; position < end; position += unitBytes) {
+      const piece = bytes.subarray(position, Math.min(end, position + unitBytes));
+      scratch.set(piece);
+      bits = Math.max(bits, requiredBits(wordBits, scratch, 0, piece.length / (wordBits >> 3)));
+    }
+    return bits;
+  }
+  if (wordBits === 64) {
+    const halves = new Int32Array(bytes.buffer, at, 2 * count);
+    let low = 0;
+    let high = 0;
+    for (let index = 0; index < halves.length; index += 2) {
+      low |= halves[index];
+      high |= halves[index + 1];
+    }
+    return high !== 0 ? 64 - Math.clz32(high) : 32 - Math.clz32(low);
+  }
+  let all = 0;
+  if (wordBits === 32) {
+    const words = new Int32Array(bytes.buffer, at, count);
+    for (let index = 0; index < count; index++) all |= words[index];
+  } else if (wordBits === 16) {
+    const words = new Uint16Array(bytes.buffer, at, count);
+    for (let index = 0; index < count; index++) all |= words[index];
+  } else {
+    const words = new Uint8Array(bytes.buffer, at, count);
+    for (let index = 0; index < count; index++) all |= words[index];
+  }
+  return 32 - Math.clz32(all);
+}
+
+/** Bits of an address that must be zero; 64-bit words are read as 32-bit halves. */
+const alignmentMask = (wordBits: WordBits): number => (wordBits === 8 ? 0 : wordBits === 16 ? 1 : 3);
+
+function alignedInput(wordBits: WordBits, input: Uint8Array, inputOffset: number, byteLength: number): Words {
+  let buffer = input.buffer;
+  let at = input.byteOffset + inputOffset;
+  if ((at & alignmentMask(wordBits)) !== 0) {
+    new Uint8Array(scratchIn).set(input.subarray(inputOffset, inputOffset + byteLength));
+    buffer = scratchIn;
+    at = 0;
+  }
+  if (wordBits === 8) return new Uint8Array(buffer, at, byteLength);
+  if (wordBits === 16) return new Uint16Array(buffer, at, byteLength >> 1);
+  return new Int32Array(buffer, at, byteLength >> 2);
+}
+
+// One function per word width, though alike: a loop that sees two kinds of typed array is several times slower.
+
+function unpack8(packedBits: number, input: Uint8Array, output: Uint8Array): void {
+  const mask = (1 << packedBits) - 1;
+  for (let row = 0, bit = 0; row < 8; row++, bit += packedBits) {
+    const start = ROW_START[row];
+    const word = (bit >> 3) * 128;
+    const shift = bit & 7;
+    if (shift + packedBits <= 8) {
+      for (let lane = 0; lane < 128; lane++) output[start + lane] = (input[word + lane] >>> shift) & mask;
+    } else {
+      const rest = 8 - shift;
+      for (let lane = 0; lane < 128; lane++) {
+        output[start + lane] = ((input[word + lane] >>> shift) | (input[word + 128 + lane] << rest)) & mask;
+      }
+    }
+  }
+}
+
+function pack8(packedBits: number, input: Uint8Array, output: Uint8Array): void {
+  for (let row = 0, bit = 0; row < 8; row++, bit += packedBits) {
+    const start = ROW_START[row];
+    const word = (bit >> 3) * 128;
+    const shift = bit & 7;
+    for (let lane = 0; lane < 128; lane++) output[word + lane] |= input[start + lane] << shift;
+    if (shift + packedBits > 8) {
+      const rest = 8 - shift;
+      for (let lane = 0; lane < 128; lane++) output[word + 128 + lane] = input[start + lane] >>> rest;
+    }
+  }
+}
+
+function unpack16(packedBits: number, input: Uint16Array, output: Uint16Array): void {
+  const mask = (1 << packedBits) - 1;
+  for (let row = 0, bit = 0; row < 16; row++, bit += packedBits) {
+    const start = ROW_START[row];
+    const word = (bit >> 4) * 64;
+    const shift = bit & 15;
+    if (shift + packedBits <= 16) {
+      for (let lane = 0; lane < 64; lane++) output[start + lane] = (input[word + lane] >>> shift) & mask;
+    } else {
+      const rest = 16 - shift;
+      for (let lane = 0; lane < 64; lane++) {
+        output[start + lane] = ((input[word + lane] >>> shift) | (input[word + 64 + lane] << rest)) & mask;
+      }
+    }
+  }
+}
+
+function pack16(packedBits: number, input: Uint16Array, output: Uint16Array): void {
+  for (let row = 0, bit = 0; row < 16; row++, bit += packedBits) {
+    const start = ROW_START[row];
+    const word = (bit >> 4) * 64;
+    const shift = bit & 15;
+    for (let lane = 0; lane < 64; lane++) output[word + lane] |= input[start + lane] << shift;
+    if (shift + packedBits > 16) {
+      const rest = 16 - shift;
+      for (let lane = 0; lane < 64; lane++) output[word + 64 + lane] = input[start + lane] >>> rest;
+    }
+  }
+}
+
+/** All ones in the low `bits` of a 32-bit word. */
+const lowMask = (bits: number): number => (bits >= 32 ? -1 : (1 << bits) - 1);
+
+function unpack32(packedBits: number, input: Int32Array, output: Int32Array): void {
+  const mask = lowMask(packedBits);
+  for (let row = 0, bit = 0; row < 32; row++, bit += packedBits) {
+    const start = ROW_START[row];
+    const word = bit & ~31;
+    const shift = bit & 31;
+    if (shift + packedBits <= 32) {
+      for (let lane = 0; lane < 32; lane++) output[start + lane] = (input[word + lane] >>> shift) & mask;
+    } else {
+      const rest = 32 - shift;
+      for (let lane = 0; lane < 32; lane++) {
+        output[start + lane] = ((input[word + lane] >>> shift) | (input[word + 32 + lane] << rest)) & mask;
+      }
+    }
+  }
+}
+
+function pack32(packedBits: number, input: Int32Array, output: Int32Array): void {
+  for (let row = 0, bit = 0; row < 32; row++, bit += packedBits) {
+    const start = ROW_START[row];
+    const word = bit & ~31;
+    const shift = bit & 31;
+    for (let lane = 0; lane < 32; lane++) output[word + lane] |= input[start + lane] << shift;
+    if (shift + packedBits > 32) {
+      const rest = 32 - shift;
+      for (let lane = 0; lane < 32; lane++) output[word + 32 + lane] = input[start + lane] >>> rest;
+    }
+  }
+}
+
+/** Position, in 32-bit halves, of lane 0's half number `half`: halves alternate inside 16 lanes of 64 bits. */
+const halfStart = (half: number): number => (half >> 1) * 32 + (half & 1);
+
+function unpack64(packedBits: number, input: Int32Array, output: Int32Array): void {
+  const lowBits = lowMask(packedBits);
+  const highBits = packedBits > 32 ? lowMask(packedBits - 32) : 0;
+  for (let row = 0, bit = 0; row < 64; row++, bit += packedBits) {
+    const start = ROW_START[row] * 2;
+    const half = bit >> 5;
+    const shift = bit & 31;
+    const rest = 32 - shift;
+    const span = shift + packedBits;
+    const first = halfStart(half);
+    const second = halfStart(half + 1);
+    const third = halfStart(half + 2);
+    if (packedBits <= 32) {
+      if (span <= 32) {
+        for (let at = 0; at < 32; at += 2) {
+          output[start + at] = (input[first + at] >>> shift) & lowBits;
+          output[start + at + 1] = 0;
+        }
+      } else {
+        for (let at = 0; at < 32; at += 2) {
+          output[start + at] = ((input[first + at] >>> shift) | (input[second + at] << rest)) & lowBits;
+          output[start + at + 1] = 0;
+        }
+      }
+    } else if (shift === 0) {
+      for (let at = 0; at < 32; at += 2) {
+        output[start + at] = input[first + at];
+        output[start + at + 1] = input[second + at] & highBits;
+      }
+    } else if (span <= 64) {
+      for (let at = 0; at < 32; at += 2) {
+        const middle = input[second + at];
+        output[start + at] = (input[first + at] >>> shift) | (middle << rest);
+        output[start + at + 1] = (middle >>> shift) & highBits;
+      }
+    } else {
+      for (let at = 0; at < 32; at += 2) {
+        const middle = input[second + at];
+        output[start + at] = (input[first + at] >>> shift) | (middle << rest);
+        output[start + at + 1] = ((middle >>> shift) | (input[third + at] << rest)) & highBits;
+      }
+    }
+  }
+}
+
+function pack64(packedBits: number, input: Int32Array, output: Int32Array): void {
+  for (let row = 0, bit = 0; row < 64; row++, bit += packedBits) {
+    const start = ROW_START[row] * 2;
+    const half = bit >> 5;
+    const shift = bit & 31;
+    const rest = 32 - shift;
+    const span = shift + packedBits;
+    const first = halfStart(half);
+    const second = halfStart(half + 1);
+    const third = halfStart(half + 2);
+    for (let at = 0; at < 32; at += 2) output[first + at] |= input[start + at] << shift;
+    if (span <= 32) continue;
+    if (shift === 0) {
+      for (let at = 0; at < 32; at += 2) output[second + at] = input[start + at + 1];
+    } else if (packedBits <= 32) {
+      for (let at = 0; at < 32; at += 2) output[second + at] = input[start + at] >>> rest;
+    } else {
+      for (let at = 0; at < 32; at += 2) {
+        output[second + at] = (input[start + at] >>> rest) | (input[start + at + 1] << shift);
+      }
+      if (span > 64) {
+        for (let at = 0; at < 32; at += 2) output[third + at] = input[start + at + 1] >>> rest;
+      }
+    }
+  }
+}
