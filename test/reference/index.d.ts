@@ -1,0 +1,151 @@
+/**
+ * The reference implementation as an oracle: Arrow IPC stream bytes and plain JSON in and out, a fresh connection
+ * per call. IPC files are accepted as well wherever rows go in.
+ */
+
+/** What a call on a table looks at; by default the latest version of the main branch. */
+export interface TableOptions {
+  branch?: string;
+  version?: number;
+  tag?: string;
+}
+
+export interface CreateOptions {
+  /** Default "create". */
+  mode?: "create" | "overwrite" | "exist_ok";
+  /** "2.0", "2.1", "2.2" …; the reference's own default is 2.2. */
+  dataStorageVersion?: string;
+  /** Name manifests by scheme V1 rather than V2. */
+  v1Paths?: boolean;
+  stableRowIds?: boolean;
+}
+
+export interface ReadOptions extends TableOptions {
+  columns?: string[];
+  /** SQL predicate. */
+  filter?: string;
+  limit?: number;
+  offset?: number;
+  /** Adds the column `_rowid`. */
+  withRowId?: boolean;
+}
+
+export interface VersionResult {
+  version: number;
+}
+
+export interface VersionEntry {
+  version: number;
+  timestampMillis: number;
+  metadata: Record<string, string>;
+}
+
+export interface TableStatistics {
+  totalBytes: number;
+  numRows: number;
+  numIndices: number;
+  fragmentStats: {
+    numFragments: number;
+    numSmallFragments: number;
+    lengths: { min: number; max: number; mean: number; p25: number; p50: number; p75: number; p99: number };
+  };
+}
+
+export interface FieldJson {
+  name: string;
+  /** As apache-arrow prints the type. */
+  type: string;
+  nullable: boolean;
+  metadata: Record<string, string>;
+  children: FieldJson[];
+}
+
+export interface SchemaJson {
+  fields: FieldJson[];
+  metadata: Record<string, string>;
+}
+
+export interface BranchEntry {
+  parentBranch: string | null;
+  parentVersion: number;
+  manifestSize: number;
+}
+
+export interface TagEntry {
+  version: number;
+  manifestSize: number;
+}
+
+type BranchOption = Pick<TableOptions, "branch">;
+
+export function createTable(
+  uri: string,
+  name: string,
+  ipc: Uint8Array,
+  options?: CreateOptions,
+): Promise<VersionResult>;
+export function appendTable(
+  uri: string,
+  name: string,
+  ipc: Uint8Array,
+  options?: BranchOption,
+): Promise<VersionResult>;
+export function overwriteTable(
+  uri: string,
+  name: string,
+  ipc: Uint8Array,
+  options?: BranchOption,
+): Promise<VersionResult>;
+/** Makes `version` the latest again; resolves to the new version's number. */
+export function restoreTable(
+  uri: string,
+  name: string,
+  version: number,
+  options?: BranchOption,
+): Promise<VersionResult>;
+export function dropTable(uri: string, name: string): Promise<void>;
+export function deleteRows(
+  uri: string,
+  name: string,
+  predicate: string,
+  options?: BranchOption,
+): Promise<VersionResult>;
+/** Sets columns to SQL expressions on the rows matching `where` (all, where it is undefined). */
+export function updateRows(
+  uri: string,
+  name: string,
+  assignments: Record<string, string>,
+  where?: string,
+  options?: BranchOption,
+): Promise<VersionResult>;
+/** Rows as an Arrow IPC stream, byte for byte as the native layer hands them out. */
+export function readTable(uri: string, name: string, options?: ReadOptions): Promise<Uint8Array>;
+export function takeRows(
+  uri: string,
+  name: string,
+  offsets: number[],
+  options?: TableOptions & Pick<ReadOptions, "columns">,
+): Promise<Uint8Array>;
+export function countRows(
+  uri: string,
+  name: string,
+  filter?: string,
+  options?: TableOptions,
+): Promise<number>;
+export function tableVersion(uri: string, name: string, options?: TableOptions): Promise<number>;
+export function listVersions(uri: string, name: string, options?: BranchOption): Promise<VersionEntry[]>;
+export function listTables(uri: string): Promise<string[]>;
+export function tableStats(uri: string, name: string, options?: TableOptions): Promise<TableStatistics>;
+/** The schema as an Arrow IPC stream without batches. */
+export function schemaIpc(uri: string, name: string, options?: TableOptions): Promise<Uint8Array>;
+export function schemaJson(uri: string, name: string, options?: TableOptions): Promise<SchemaJson>;
+export function usesV2ManifestPaths(uri: string, name: string): Promise<boolean>;
+export function createBranch(
+  uri: string,
+  name: string,
+  branch: string,
+  options?: { fromBranch?: string; fromVersion?: number },
+): Promise<void>;
+export function listBranches(uri: string, name: string): Promise<Record<string, BranchEntry>>;
+export function createTag(uri: string, name: string, tag: string, version: number): Promise<void>;
+export function listTags(uri: string, name: string): Promise<Record<string, TagEntry>>;
