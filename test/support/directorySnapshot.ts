@@ -1,0 +1,24 @@
+/** The whole of a directory as one comparable value: every path below it, with the bytes of each file. */
+
+import { createHash } from "node:crypto";
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+
+/** Path below the directory → `dir`, or the SHA-256 of the file. */
+export async function directorySnapshot(directory: string): Promise<Record<string, string>> {
+  const entries = await readdir(directory, { recursive: true, withFileTypes: true }).catch((error) => {
+    if (error.code === "ENOENT") return [];
+    throw error;
+  });
+  const snapshot: Record<string, string> = {};
+  for (const entry of entries) {
+    const path = join(entry.parentPath, entry.name);
+    const below = path.slice(directory.length + 1);
+    snapshot[below] = entry.isDirectory()
+      ? "dir"
+      : createHash("sha256")
+          .update(await readFile(path))
+          .digest("hex");
+  }
+  return snapshot;
+}

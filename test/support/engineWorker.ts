@@ -1,0 +1,43 @@
+/** The engine in processes of their own, started together. */
+
+import { type ChildProcess, fork } from "node:child_process";
+import { fileURLToPath } from "node:url";
+
+/** A method of `DirectoryNamespace`, its request, and rows as Arrow IPC bytes where it takes some. */
+export type EngineStep = readonly [method: string, request: object, payload?: Uint8Array];
+
+export interface EngineJob {
+  readonly root: string;
+  readonly options?: object;
+  readonly steps: readonly EngineStep[];
+}
+
+export type EngineOutcome = { ok: unknown } | { code: number; type: string; message: string };
+
+const ENTRY = fileURLToPath(new URL("./processes/engineWorker.mjs", import.meta.url));
+
+/** Runs the jobs, one process each, all let go at the same moment; the outcomes of each job's steps. */
+export async function raceEngines(jobs: readonly EngineJob[]): Promise<EngineOutcome[][]> {
+  const processes = jobs.map(() => fork(ENTRY, { serialization: "advanced", execArgv: [] }));
+  try {
+    await Promise.all(processes.map((process, index) => ask(process, jobs[index])));
+    return (await Promise.all(processes.map((process) => ask(process, { go: true })))).map(
+      (answer) => (answer as { outcomes: EngineOutcome[] }).outcomes,
+    );
+  } finally {
+    for (const process of processes) process.kill();
+  }
+}
+
+/** Sends a message and waits for the answer, or for the process to end without one. */
+function ask(process: ChildProcess, message: object): Promise<object> {
+  return new Promise((resolve, reject) => {
+    const ended = (code: number | null) => reject(new Error(`an engine process ended with code ${code}`));
+    process.once("exit", ended);
+    process.once("message", (answer) => {
+      process.off("exit", ended);
+      resolve(answer as object);
+    });
+    process.send(message);
+  });
+}

@@ -1,0 +1,547 @@
+/**
+ * Arrow tables for tests, made from a small plain description (types, shapes, nulls, seed): the description is
+ * what a failing property prints, and the same description always gives the same bytes. Columns are built as
+ * typed arrays, so that 300,000 rows take milliseconds.
+ */
+
+import {
+  Binary,
+  Bool,
+  type Data,
+  DataType,
+  DateDay,
+  DateMillisecond,
+  Decimal,
+  DurationMicrosecond,
+  DurationMillisecond,
+  DurationNanosecond,
+  DurationSecond,
+  Field,
+  FixedSizeBinary,
+  FixedSizeList,
+  Float16,
+  Float32,
+  Float64,
+  Int8,
+  Int16,
+  Int32,
+  Int64,
+  LargeBinary,
+  LargeUtf8,
+  makeData,
+  RecordBatch,
+  Schema,
+  Struct,
+  Table,
+  TimeMicrosecond,
+  TimeMillisecond,
+  TimeNanosecond,
+  TimeSecond,
+  TimestampMicrosecond,
+  TimestampMillisecond,
+  TimestampNanosecond,
+  TimestampSecond,
+  tableToIPC,
+  Uint8,
+  Uint16,
+  Uint32,
+  Uint64,
+  Utf8,
+} from "apache-arrow";
+import * as fc from "fast-check";
+
+// The format does not keep the nullability of a vector's items: all are nullable.
+const vector = (item: DataType, dimension: number) =>
+  new FixedSizeList(dimension, new Field("item", item, true));
+
+/** Every type that tables hold, by the name a column spec uses. */
+export const TYPES = {
+  bool: new Bool(),
+  int8: new Int8(),
+  int16: new Int16(),
+  int32: new Int32(),
+  int64: new Int64(),
+  uint8: new Uint8(),
+  uint16: new Uint16(),
+  uint32: new Uint32(),
+  uint64: new Uint64(),
+  float16: new Float16(),
+  float32: new Float32(),
+  float64: new Float64(),
+  utf8: new Utf8(),
+  largeUtf8: new LargeUtf8(),
+  binary: new Binary(),
+  largeBinary: new LargeBinary(),
+  date32: new DateDay(),
+  date64: new DateMillisecond(),
+  time32Second: new TimeSecond(),
+  time32Millisecond: new TimeMillisecond(),
+  time64Microsecond: new TimeMicrosecond(),
+  time64Nanosecond: new TimeNanosecond(),
+  timestampSecond: new TimestampSecond(),
+  timestampMillisecond: new TimestampMillisecond(),
+  timestampMicrosecond: new TimestampMicrosecond(),
+  timestampNanosecond: new TimestampNanosecond(),
+  timestampUtc: new TimestampMicrosecond("UTC"),
+  timestampZone: new TimestampNanosecond("Europe/Berlin"),
+  timestampMillisecondZone: new TimestampMillisecond("America/New_York"),
+  durationSecond: new DurationSecond(),
+  durationMillisecond: new DurationMillisecond(),
+  durationMicrosecond: new DurationMicrosecond(),
+  durationNanosecond: new DurationNanosecond(),
+  decimal128: new Decimal(4, 18, 128),
+  decimal128Wide: new Decimal(10, 38, 128),
+  decimal256: new Decimal(20, 76, 256),
+  fixedSizeBinary1: new FixedSizeBinary(1),
+  fixedSizeBinary16: new FixedSizeBinary(16),
+  fixedSizeBinary200: new FixedSizeBinary(200),
+  vectorFloat16: vector(new Float16(), 16),
+  vectorFloat32: vector(new Float32(), 24),
+  vectorFloat32NullItems: vector(new Float32(), 8),
+  vectorFloat64: vector(new Float64(), 3),
+  vectorUint8: vector(new Uint8(), 32),
+  vectorInt32: vector(new Int32(), 5),
+} as const satisfies Record<string, DataType>;
+
+export type TypeName = keyof typeof TYPES;
+export const TYPE_NAMES = Object.keys(TYPES) as TypeName[];
+
+/**
+ * How a column's values are spread. `extreme`: the ends of the type's range, NaN patterns, both zeros; `long`:
+ * strings of some kilobytes (fixed-width types as `random`); `empty`: empty strings, zeros.
+ */
+export const SHAPES = [
+  "random",
+  "constant",
+  "sorted",
+  "lowCardinality",
+  "runs",
+  "extreme",
+  "long",
+  "empty",
+] as const;
+export type Shape = (typeof SHAPES)[number];
+
+export const NULL_PATTERNS = ["none", "some", "all"] as const;
+export type NullPattern = (typeof NULL_PATTERNS)[number];
+
+export interface ColumnSpec {
+  name: string;
+  type: TypeName;
+  shape: Shape;
+  nulls: NullPattern;
+  /** Default: true exactly where there may be nulls. */
+  nullable?: boolean;
+}
+
+export interface TableSpec {
+  columns: ColumnSpec[];
+  rowCount: number;
+  seed: number;
+  /** Rows of each batch but the last; default: one batch. */
+  batchRows?: number;
+}
+
+/** Deterministic 32-bit numbers (xorshift128). */
+export class Random {
+  #a: number;
+  #b = 0x9e3779b9;
+  #c = 0x243f6a88;
+  #d = 0xb7e15162;
+
+  constructor(seed: number) {
+    this.#a = seed | 0;
+    for (let i = 0; i < 12; i++) this.next();
+  }
+
+  /** An unsigned 32-bit integer. */
+  next(): number {
+    let t = this.#a;
+    t ^= t << 11;
+    t ^= t >>> 8;
+    this.#a = this.#b;
+    this.#b = this.#c;
+    this.#c = this.#d;
+    this.#d = this.#d ^ (this.#d >>> 19) ^ t;
+    return this.#d >>> 0;
+  }
+
+  /** An integer of [0, limit). */
+  below(limit: number): number {
+    return this.next() % limit;
+  }
+
+  fill(bytes: Uint8Array): void {
+    const words = new Uint32Array(Math.ceil(bytes.length / 4));
+    for (let i = 0; i < words.length; i++) words[i] = this.next();
+    bytes.set(new Uint8Array(words.buffer, 0, bytes.length));
+  }
+}
+
+/** The table a spec stands for. */
+export function makeTable(spec: TableSpec): Table {
+  const schema = new Schema(
+    spec.columns.map(
+      ({ name, type, nulls, nullable }) => new Field(name, TYPES[type], nullable ?? nulls !== "none"),
+    ),
+  );
+  const columns = spec.columns.map((column, i) => makeColumn(column, spec.rowCount, spec.seed + i * 7919));
+  const batchRows = spec.batchRows ?? Math.max(1, spec.rowCount);
+  const batches: RecordBatch[] = [];
+  for (let start = 0; start < spec.rowCount || start === 0; start += batchRows) {
+    const length = Math.min(batchRows, spec.rowCount - start);
+    const children = columns.map((column) =>
+      length === column.length ? column : column.slice(start, length),
+    );
+    batches.push(
+      new RecordBatch(schema, makeData({ type: new Struct(schema.fields), length, nullCount: 0, children })),
+    );
+  }
+  return new Table(schema, batches);
+}
+
+/** The same as Arrow IPC stream bytes. */
+export function makeIpc(spec: TableSpec): Uint8Array {
+  return tableToIPC(makeTable(spec), "stream");
+}
+
+/** One column in every type: the table for "all types" tests. */
+export function allTypesSpec(
+  rowCount: number,
+  nulls: NullPattern,
+  options: { shape?: Shape; seed?: number; batchRows?: number; types?: readonly TypeName[] } = {},
+): TableSpec {
+  return {
+    columns: (options.types ?? TYPE_NAMES).map((type) => ({
+      name: type,
+      type,
+      shape: options.shape ?? "random",
+      nulls,
+    })),
+    rowCount,
+    seed: options.seed ?? 1,
+    batchRows: options.batchRows,
+  };
+}
+
+export function makeColumn(
+  spec: Pick<ColumnSpec, "type" | "shape" | "nulls">,
+  rowCount: number,
+  seed: number,
+): Data {
+  const itemNulls = spec.type === "vectorFloat32NullItems" && spec.nulls === "some" ? "some" : "none";
+  return buildColumn(TYPES[spec.type], spec.shape, spec.nulls, rowCount, new Random(seed), itemNulls);
+}
+
+function buildColumn(
+  type: DataType,
+  shape: Shape,
+  nulls: NullPattern,
+  rowCount: number,
+  random: Random,
+  itemNulls: NullPattern,
+): Data {
+  const { nullCount, nullBitmap } = makeValidity(nulls, rowCount, random);
+  const base = { length: rowCount, nullCount, nullBitmap };
+  if (DataType.isFixedSizeList(type)) {
+    const itemType = type.children[0].type;
+    const child = buildColumn(itemType, shape, itemNulls, rowCount * type.listSize, random, "none");
+    return makeData({ ...base, type, child });
+  }
+  if (DataType.isUtf8(type) || DataType.isBinary(type)) {
+    const { offsets, bytes } = makeVariable(shape, DataType.isUtf8(type), rowCount, random);
+    return makeData({ ...base, type: type as Binary, valueOffsets: Int32Array.from(offsets), data: bytes });
+  }
+  if (DataType.isLargeUtf8(type) || DataType.isLargeBinary(type)) {
+    const { offsets, bytes } = makeVariable(shape, DataType.isLargeUtf8(type), rowCount, random);
+    const valueOffsets = BigInt64Array.from(offsets, (offset) => BigInt(offset));
+    return makeData({ ...base, type: type as LargeBinary, valueOffsets, data: bytes });
+  }
+  if (DataType.isBool(type)) {
+    const pick = makePicker(shape, 2, rowCount, random);
+    const bits = new Uint8Array(Math.ceil(rowCount / 8));
+    for (let i = 0; i < rowCount; i++) if (pick(i) === 1) bits[i >> 3] |= 1 << (i & 7);
+    return makeData({ ...base, type, data: bits });
+  }
+  const bytes = makeFixed(type, shape, rowCount, random);
+  const data = new (type.ArrayType as typeof Uint8Array)(bytes.buffer as ArrayBuffer);
+  return makeData({ ...base, type: type as Int32, data: data as unknown as Int32Array });
+}
+
+function makeValidity(nulls: NullPattern, rowCount: number, random: Random) {
+  if (nulls === "none" || rowCount === 0) return { nullCount: 0, nullBitmap: undefined };
+  const nullBitmap = new Uint8Array(Math.ceil(rowCount / 8));
+  if (nulls === "all") return { nullCount: rowCount, nullBitmap };
+  random.fill(nullBitmap);
+  // A stretch without nulls and one of nulls only, so that whole chunks of either kind occur.
+  const third = Math.floor(nullBitmap.length / 3);
+  nullBitmap.fill(0xff, 0, third).fill(0, third, Math.floor(third * 1.5));
+  if ((rowCount & 7) !== 0) nullBitmap[nullBitmap.length - 1] &= (1 << (rowCount & 7)) - 1;
+  let validCount = 0;
+  for (let i = 0; i < rowCount; i++) validCount += (nullBitmap[i >> 3] >> (i & 7)) & 1;
+  return { nullCount: rowCount - validCount, nullBitmap };
+}
+
+/** Which of `poolSize` values row i takes. Called with ascending rows. */
+function makePicker(
+  shape: Shape,
+  poolSize: number,
+  rowCount: number,
+  random: Random,
+): (row: number) => number {
+  switch (shape) {
+    case "constant":
+    case "empty":
+      return () => 0;
+    case "sorted":
+      return (row) => Math.floor((row * poolSize) / Math.max(1, rowCount));
+    case "runs": {
+      let left = 0;
+      let current = 0;
+      return () => {
+        if (left === 0) {
+          left = 1 + random.below(random.below(4) === 0 ? 400 : 20);
+          current = random.below(poolSize);
+        }
+        left--;
+        return current;
+      };
+    }
+    default:
+      return () => random.below(poolSize);
+  }
+}
+
+function fixedWidth(type: DataType): number {
+  if (DataType.isFixedSizeBinary(type)) return type.byteWidth;
+  if (DataType.isDecimal(type)) return type.bitWidth / 8;
+  return (type.ArrayType as typeof Uint8Array).BYTES_PER_ELEMENT;
+}
+
+function makeFixed(type: DataType, shape: Shape, rowCount: number, random: Random): Uint8Array {
+  const width = fixedWidth(type);
+  const bytes = new Uint8Array(rowCount * width);
+  if (shape === "empty") return bytes;
+  if (shape === "random" || shape === "long") {
+    fillWithinDomain(type, bytes, random);
+    return bytes;
+  }
+  if (shape === "sorted") {
+    for (let row = 0; row < rowCount; row++) writeAscending(type, bytes, row, rowCount, width);
+    return bytes;
+  }
+  const pool = shape === "extreme" ? extremes(type, width) : new Uint8Array(12 * width);
+  if (shape !== "extreme") fillWithinDomain(type, pool, random);
+  const pick = makePicker(shape, pool.length / width, rowCount, random);
+  for (let row = 0; row < rowCount; row++) {
+    const from = pick(row) * width;
+    for (let i = 0; i < width; i++) bytes[row * width + i] = pool[from + i];
+  }
+  return bytes;
+}
+
+/** Random values; where the type's domain is narrower than its bits, values of the domain. */
+function fillWithinDomain(type: DataType, bytes: Uint8Array, random: Random): void {
+  random.fill(bytes);
+  const width = fixedWidth(type);
+  if (DataType.isDecimal(type)) {
+    // A signed 56-bit number, below 10^17, extended over the whole width.
+    for (let end = width; end <= bytes.length; end += width) {
+      bytes.fill((bytes[end - width + 6] & 0x80) === 0 ? 0 : 0xff, end - width + 7, end);
+    }
+  } else if (DataType.isTime(type) || DataType.isDate(type)) {
+    reduceToDomain(type, bytes);
+  }
+}
+
+const MILLISECONDS_PER_DAY = 86_400_000;
+
+function reduceToDomain(type: DataType, bytes: Uint8Array): void {
+  if (DataType.isTime(type)) {
+    const unitsPerDay = 86_400 * 10 ** (type.unit * 3);
+    if (type.bitWidth === 32) {
+      const values = new Int32Array(bytes.buffer);
+      for (let i = 0; i < values.length; i++) values[i] = (values[i] >>> 0) % unitsPerDay;
+    } else {
+      const values = new BigUint64Array(bytes.buffer);
+      for (let i = 0; i < values.length; i++) values[i] %= BigInt(unitsPerDay);
+    }
+  } else if (fixedWidth(type) === 8) {
+    const values = new BigInt64Array(bytes.buffer);
+    const dayMask = 0xffffn;
+    for (let i = 0; i < values.length; i++) {
+      values[i] = ((values[i] & dayMask) - 30_000n) * BigInt(MILLISECONDS_PER_DAY);
+    }
+  } else {
+    const values = new Int32Array(bytes.buffer);
+    for (let i = 0; i < values.length; i++) values[i] >>= 14;
+  }
+}
+
+/** The value of `row` in an ascending column. */
+function writeAscending(type: DataType, bytes: Uint8Array, row: number, rowCount: number, width: number) {
+  const view = new DataView(bytes.buffer, row * width, width);
+  if (DataType.isFloat(type)) {
+    if (width === 2) view.setUint16(0, Math.floor((row * 0x7bff) / Math.max(1, rowCount)), true);
+    else if (width === 4) view.setFloat32(0, row * 0.5 - 100, true);
+    else view.setFloat64(0, row * 0.1 - 100, true);
+  } else if (width === 1) {
+    view.setUint8(0, Math.floor((row * 128) / Math.max(1, rowCount)));
+  } else if (width === 2) {
+    view.setUint16(0, Math.floor((row * 32_768) / Math.max(1, rowCount)), true);
+  } else if (DataType.isFixedSizeBinary(type)) {
+    view.setUint32(0, row, false);
+  } else if (fixedWidth(type) === 8 && DataType.isDate(type)) {
+    view.setBigInt64(0, BigInt(row) * BigInt(MILLISECONDS_PER_DAY), true);
+  } else {
+    view.setUint32(0, DataType.isTime(type) ? row % 86_400 : row * 3, true);
+  }
+}
+
+/** The ends of the range and the values that break naive code. */
+function extremes(type: DataType, width: number): Uint8Array {
+  const values: bigint[] = [0n];
+  const bits = BigInt(width * 8);
+  if (DataType.isFloat(type)) {
+    const [exponentBits, mantissaBits] = { 2: [5n, 10n], 4: [8n, 23n], 8: [11n, 52n] }[width] as bigint[];
+    const sign = 1n << (bits - 1n);
+    const infinity = ((1n << exponentBits) - 1n) << mantissaBits;
+    const quiet = 1n << (mantissaBits - 1n);
+    values.push(sign, infinity, sign | infinity, infinity | quiet, sign | infinity | quiet | 5n);
+    values.push(1n, sign | 1n, infinity - 1n, sign | (infinity - 1n));
+  } else if (DataType.isDecimal(type)) {
+    const largest = 10n ** BigInt(type.precision) - 1n;
+    values.push(1n, -1n, largest, -largest);
+  } else if (DataType.isTime(type)) {
+    values.push(1n, 86_400n * 1000n ** BigInt(type.unit) - 1n);
+  } else if (DataType.isDate(type) && width === 8) {
+    values.push(BigInt(MILLISECONDS_PER_DAY), -BigInt(MILLISECONDS_PER_DAY), 8_640_000_000_000_000n);
+  } else {
+    const top = 1n << (bits - 1n);
+    values.push(1n, -1n, top, top - 1n, top - 2n);
+  }
+  const pool = new Uint8Array(values.length * width);
+  values.forEach((value, i) => {
+    let rest = BigInt.asUintN(width * 8, value);
+    for (let b = 0; b < width; b++, rest >>= 8n) pool[i * width + b] = Number(rest & 0xffn);
+  });
+  return pool;
+}
+
+const WORDS = [
+  "",
+  "a",
+  "alpha",
+  "München",
+  "naïve café",
+  "日本語",
+  "🦊🚀",
+  "user@example.com",
+  "https://example.com/a/b?c=d",
+  "\u0000\u0001",
+  "  spaces  ",
+  "The quick brown fox jumps over the lazy dog",
+];
+
+/** Bytes of a column from which on the shapes with long strings give short ones. */
+const LONG_COLUMN_BYTES = 8 << 20;
+
+function makeVariable(
+  shape: Shape,
+  text: boolean,
+  rowCount: number,
+  random: Random,
+): { offsets: Float64Array; bytes: Uint8Array } {
+  const offsets = new Float64Array(rowCount + 1);
+  const encoder = new TextEncoder();
+  const pieces: Uint8Array[] = new Array(rowCount);
+  const pool = makeStringPool(shape, text, encoder, random);
+  const pick = makePicker(shape, pool.length, rowCount, random);
+  let end = 0;
+  for (let row = 0; row < rowCount; row++) {
+    let piece: Uint8Array;
+    if (shape === "sorted") {
+      piece = encoder.encode(`key-${String(row).padStart(9, "0")}`);
+    } else if (shape === "random") {
+      piece = makeRandomString(text, 4 + random.below(28), random);
+    } else {
+      piece = pool[pick(row)];
+      // Long values until the column is as large as a test needs it, short ones after.
+      if ((shape === "long" || shape === "extreme") && end > LONG_COLUMN_BYTES) piece = piece.subarray(0, 12);
+    }
+    pieces[row] = piece;
+    end += piece.length;
+    offsets[row + 1] = end;
+  }
+  const bytes = new Uint8Array(end);
+  for (let row = 0; row < rowCount; row++) bytes.set(pieces[row], offsets[row]);
+  return { offsets, bytes };
+}
+
+function makeStringPool(shape: Shape, text: boolean, encoder: TextEncoder, random: Random): Uint8Array[] {
+  switch (shape) {
+    case "empty":
+      return [new Uint8Array(0)];
+    case "constant":
+      return [encoder.encode("the same value")];
+    case "long":
+      return Array.from({ length: 6 }, () => makeRandomString(text, 500 + random.below(40_000), random));
+    case "extreme":
+      return [0, 1, 255, 256, 65_535, 65_536].map((length) => makeRandomString(text, length, random));
+    default:
+      return WORDS.map((word) => encoder.encode(word));
+  }
+}
+
+const LETTERS = new TextEncoder().encode("abcdefghijklmnopqrstuvwxyz ABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789");
+
+function makeRandomString(text: boolean, length: number, random: Random): Uint8Array {
+  const bytes = new Uint8Array(length);
+  random.fill(bytes);
+  if (text) for (let i = 0; i < length; i++) bytes[i] = LETTERS[bytes[i] & 63];
+  return bytes;
+}
+
+/** Arbitrary table descriptions; pass them to `makeTable`. */
+export function tableSpecs(
+  options: {
+    types?: readonly TypeName[];
+    shapes?: readonly Shape[];
+    nulls?: readonly NullPattern[];
+    minColumns?: number;
+    maxColumns?: number;
+    minRows?: number;
+    maxRows?: number;
+  } = {},
+): fc.Arbitrary<TableSpec> {
+  const column = fc.record({
+    type: fc.constantFrom(...(options.types ?? TYPE_NAMES)),
+    shape: fc.constantFrom(...(options.shapes ?? SHAPES)),
+    nulls: fc.constantFrom(...(options.nulls ?? NULL_PATTERNS)),
+    nullable: fc.boolean(),
+  });
+  const minRows = options.minRows ?? 0;
+  const maxRows = options.maxRows ?? 5_000;
+  return fc
+    .record({
+      columns: fc.array(column, { minLength: options.minColumns ?? 1, maxLength: options.maxColumns ?? 4 }),
+      // Small counts, the neighbourhood of powers of two, and anything.
+      rowCount: fc.oneof(
+        fc.integer({ min: minRows, max: Math.min(maxRows, minRows + 20) }),
+        fc
+          .tuple(fc.integer({ min: 5, max: 20 }), fc.integer({ min: -1, max: 1 }))
+          .map(([power, delta]) => Math.max(minRows, Math.min(maxRows, 2 ** power + delta))),
+        fc.integer({ min: minRows, max: maxRows }),
+      ),
+      seed: fc.integer({ min: 0, max: 0x7fffffff }),
+      batchRows: fc.option(fc.integer({ min: 1, max: 2_000 }), { nil: undefined }),
+    })
+    .map(({ columns, ...rest }) => ({
+      ...rest,
+      columns: columns.map((spec, i) => ({
+        ...spec,
+        name: `c${i}`,
+        nullable: spec.nullable || spec.nulls !== "none",
+      })),
+    }));
+}

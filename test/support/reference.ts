@@ -1,0 +1,63 @@
+/** The reference implementation for tests: the oracle's calls, table equality, and racing processes. */
+
+import { type ChildProcess, fork } from "node:child_process";
+import { createRequire } from "node:module";
+
+export * as reference from "tiltyard-reference";
+export { compareSchemas, compareTables } from "./compareTables.js";
+
+/** Appends each payload as one commit, in order. */
+export interface ReferenceJob {
+  kind: "appendEach";
+  uri: string;
+  name: string;
+  /** Arrow IPC streams. */
+  payloads: Uint8Array[];
+  /** How often a failed append is tried again. */
+  retries: number;
+}
+
+export type AppendOutcome = { version: number } | { error: string };
+
+type WorkerMessage = { ready: true } | { outcomes: AppendOutcome[] } | { failure: string };
+
+/** The reference in a process of its own: it starts, waits for `go`, and works. */
+export class ReferenceWorker {
+  readonly #process: ChildProcess;
+  /** Resolves when the process is loaded and has opened the table. */
+  readonly ready: Promise<void>;
+  /** Resolves to one outcome per payload. */
+  readonly outcomes: Promise<AppendOutcome[]>;
+
+  constructor(job: ReferenceJob) {
+    const entry = createRequire(import.meta.url).resolve("tiltyard-reference/worker.mjs");
+    this.#process = fork(entry, { serialization: "advanced", execArgv: [] });
+    let onReady = () => {};
+    let onFailure: (reason: Error) => void = () => {};
+    this.ready = new Promise((resolve, reject) => {
+      onReady = resolve;
+      onFailure = reject;
+    });
+    this.outcomes = new Promise((resolve, reject) => {
+      const fail = (reason: Error) => {
+        onFailure(reason);
+        reject(reason);
+      };
+      this.#process.on("message", (message: WorkerMessage) => {
+        if ("ready" in message) onReady();
+        else if ("outcomes" in message) resolve(message.outcomes);
+        else fail(new Error(message.failure));
+      });
+      this.#process.on("exit", (code) => fail(new Error(`the reference process ended with code ${code}`)));
+    });
+    // A failure is reported to whoever awaits; one that is only seen through `ready` is not unhandled.
+    this.ready.catch(() => undefined);
+    this.outcomes.catch(() => undefined);
+    this.#process.send(job);
+  }
+
+  /** Starts the work; call when all racing workers are ready. */
+  go(): void {
+    this.#process.send({ go: true });
+  }
+}
