@@ -4,10 +4,17 @@
  */
 
 import type { Layout } from "../arrow/column.js";
+import { CorruptFileError, UnsupportedError } from "../errors.js";
 import type { PageLayout } from "../format/encodings.js";
 
 /** Data file versions that this build writes. */
 export type FileVersion = "2.1" | "2.2";
+
+/** A run of bytes of a file. */
+export interface ByteRange {
+  readonly byteOffset: number;
+  readonly length: number;
+}
 
 /** A page ready to be written. */
 export interface EncodedPage {
@@ -35,3 +42,13 @@ export interface PageOrigin {
   /** Position of the page's first buffer in the file. */
   readonly byteOffset: number;
 }
+
+/** The error for bytes of a page that cannot be what its encoding says. */
+export const corruptPage = (origin: PageOrigin, reason: string): CorruptFileError =>
+  new CorruptFileError(origin.path, origin.byteOffset, reason);
+
+/** The error for a page that is encoded in a way this build does not read. */
+export const unsupportedPage = (origin: PageOrigin, what: string): UnsupportedError =>
+  new UnsupportedError(
+    `${origin.path}: page at byte ${origin.byteOffset} uses ${what}, which is not supported`,
+  );

@@ -1,0 +1,263 @@
+/**
+ * The container of a data file, versions 2.1 and 2.2: where the pages of every column lie. All integers are
+ * little-endian, all positions absolute.
+ *
+ *     page buffers             each at a multiple of 64, padded with zeros
+ *     checksum buffer          global buffer 1, ours alone (see checksums.ts)
+ *     schema descriptor        global buffer 0, a FileDescriptor, at a multiple of 64
+ *     column metadata          one ColumnMetadata per column, back to back
+ *     column table             per column:        u64 position, u64 length
+ *     global buffer table      per global buffer: u64 position, u64 length
+ *     footer                   40 bytes
+ *
+ *     footer  0  u64  position of the metadata of column 0
+ *             8  u64  position of the column table
+ *            16  u64  position of the global buffer table
+ *            24  u32  number of global buffers, at least 1
+ *            28  u32  number of columns
+ *            32  u16  major version        34  u16  minor version
+ *            36  "LANC"
+ *
+ * Readers follow the positions and rely on no order. The version of a 2.0 file is written as (0, 3).
+ */
+
+import { CorruptFileError, UnsupportedError } from "../errors.js";
+import { COLUMN_ENCODING_TYPE_URL, PAGE_LAYOUT_TYPE_URL, PageLayout } from "../format/encodings.js";
+import {
+  Any,
+  ColumnMetadata,
+  DirectEncoding,
+  type Encoding,
+  FileDescriptor,
+  type Schema,
+} from "../format/file.js";
+import { encodeChecksums } from "./checksums.js";
+import type { ByteRange, FileVersion } from "./page.js";
+
+/** Bytes of the footer. */
+export const FOOTER_BYTES = 40;
+/** Page buffers and global buffers lie at multiples of this; the reference refuses others. */
+export const BUFFER_ALIGNMENT = 64;
+/** Bytes of an entry of a column table or global buffer table. */
+const TABLE_ENTRY_BYTES = 16;
+const MAGIC = 0x434e414c;
+
+export interface Footer {
+  readonly version: FileVersion;
+  readonly columnTable: ByteRange;
+  readonly globalTable: ByteRange;
+  readonly columnCount: number;
+  readonly globalBufferCount: number;
+}
+
+/** A page as the column metadata describes it. */
+export interface PageRecord {
+  readonly buffers: readonly ByteRange[];
+  readonly rowCount: number;
+  readonly layout: PageLayout;
+}
+
+/**
+ * Reads the last 40 bytes of a file.
+ * @throws CorruptFileError where they are no footer, UnsupportedError for a version this build doesn't read
+ */
+export function decodeFooter(bytes: Uint8Array, path: string, fileSize: number): Footer {
+  const start = fileSize - FOOTER_BYTES;
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  if (view.getUint32(36, true) !== MAGIC)
+    throw new CorruptFileError(path, start + 36, "no data file: bad magic");
+  const version = fileVersion(view.getUint16(32, true), view.getUint16(34, true), path);
+  const globalBufferCount = view.getUint32(24, true);
+  const columnCount = view.getUint32(28, true);
+  const table = (at: number, count: number, what: string): ByteRange => {
+    const byteOffset = readPosition(view, at, path, start);
+    const length = count * TABLE_ENTRY_BYTES;
+    if (byteOffset + length > start) {
+      throw new CorruptFileError(
+        path,
+        start + at,
+        `${what} of ${count} entries at ${byteOffset} reaches past its end`,
+      );
+    }
+    return { byteOffset, length };
+  };
+  if (globalBufferCount === 0) throw new CorruptFileError(path, start + 24, "no schema descriptor");
+  return {
+    version,
+    columnTable: table(8, columnCount, "column table"),
+    globalTable: table(16, globalBufferCount, "global buffer table"),
+    columnCount,
+    globalBufferCount,
+  };
+}
+
+function fileVersion(major: number, minor: number, path: string): FileVersion {
+  if (major === 2 && minor === 1) return "2.1";
+  if (major === 2 && minor === 2) return "2.2";
+  const name = major === 0 && minor === 3 ? "2.0" : major === 0 && minor < 3 ? "0.1" : `${major}.${minor}`;
+  throw new UnsupportedError(`data file ${path} has format version ${name}; versions 2.1 and 2.2 are read`);
+}
+
+/** Positions in a table, each checked to lie in front of the footer. */
+export function decodeTable(
+  bytes: Uint8Array,
+  path: string,
+  byteOffset: number,
+  fileSize: number,
+): ByteRange[] {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const ranges: ByteRange[] = [];
+  for (let at = 0; at < bytes.length; at += TABLE_ENTRY_BYTES) {
+    const start = readPosition(view, at, path, byteOffset);
+    const length = readPosition(view, at + 8, path, byteOffset);
+    if (start + length > fileSize - FOOTER_BYTES) {
+      throw new CorruptFileError(
+        path,
+        byteOffset + at,
+        `${length} bytes at ${start} reach past the end of the file`,
+      );
+    }
+    ranges.push({ byteOffset: start, length });
+  }
+  return ranges;
+}
+
+function readPosition(view: DataView, at: number, path: string, base: number): number {
+  const value = view.getUint32(at + 4, true) * 2 ** 32 + view.getUint32(at, true);
+  if (!Number.isSafeInteger(value))
+    throw new CorruptFileError(path, base + at, `position ${value} is beyond 2^53`);
+  return value;
+}
+
+/**
+ * Pages of one column.
+ * @param byteOffset where the metadata lies, for errors
+ * @param fileSize bounds every buffer
+ */
+export function decodeColumnMetadata(
+  bytes: Uint8Array,
+  path: string,
+  byteOffset: number,
+  fileSize: number,
+): PageRecord[] {
+  const metadata = ColumnMetadata.decode(bytes, { path, byteOffset });
+  return metadata.pages.map((page, index) => {
+    const fail = (reason: string) => new CorruptFileError(path, byteOffset, `page ${index}: ${reason}`);
+    if (page.bufferOffsets.length !== page.bufferSizes.length) {
+      throw fail(`${page.bufferOffsets.length} buffer positions for ${page.bufferSizes.length} sizes`);
+    }
+    const buffers = page.bufferOffsets.map((start, buffer) => {
+      const length = page.bufferSizes[buffer];
+      if (start + length > fileSize - FOOTER_BYTES)
+        throw fail(`buffer ${buffer} reaches past the end of the file`);
+      return { byteOffset: start, length };
+    });
+    if (page.encoding === undefined) throw fail("no encoding");
+    return {
+      buffers,
+      rowCount: page.length,
+      layout: decodePageEncoding(page.encoding, path, byteOffset, index),
+    };
+  });
+}
+
+function decodePageEncoding(encoding: Encoding, path: string, byteOffset: number, index: number): PageLayout {
+  if (encoding.indirect !== undefined) {
+    throw new UnsupportedError(`data file ${path} keeps the encoding of a page outside its metadata`);
+  }
+  if (encoding.direct === undefined)
+    throw new CorruptFileError(path, byteOffset, `page ${index}: no encoding`);
+  const any = Any.decode(encoding.direct.encoding, { path, byteOffset });
+  if (any.typeUrl !== PAGE_LAYOUT_TYPE_URL) {
+    throw new CorruptFileError(path, byteOffset, `page ${index}: encoding of unknown type ${any.typeUrl}`);
+  }
+  return PageLayout.decode(any.value, { path, byteOffset });
+}
+
+/**
+ * Everything behind the last page buffer.
+ * @param position where it will lie, a multiple of 64
+ * @param columns the pages of each column, in row order
+ * @param pageChecksums CRC-32 of every page buffer of each column, in page and buffer order
+ */
+export function encodeTail(
+  version: FileVersion,
+  position: number,
+  schema: Schema,
+  rowCount: number,
+  columns: readonly (readonly PageRecord[])[],
+  pageChecksums: readonly (readonly number[])[],
+): Uint8Array {
+  const descriptor = FileDescriptor.encode(FileDescriptor.create({ schema, length: rowCount }));
+  const metadata = columns.map(encodeColumnMetadata);
+  const metadataLength = metadata.reduce((sum, bytes) => sum + bytes.length, 0);
+
+  return encodeChecksums(position, pageChecksums, (checksums) => {
+    const descriptorStart = align(checksums.byteOffset + checksums.length);
+    const metadataStart = descriptorStart + descriptor.length;
+    const columnTableStart = metadataStart + metadataLength;
+    const globals: ByteRange[] = [{ byteOffset: descriptorStart, length: descriptor.length }, checksums];
+    const globalTableStart = columnTableStart + columns.length * TABLE_ENTRY_BYTES;
+    const footerStart = globalTableStart + globals.length * TABLE_ENTRY_BYTES;
+
+    const out = new Uint8Array(footerStart + FOOTER_BYTES - position);
+    const view = new DataView(out.buffer);
+    out.set(descriptor, descriptorStart - position);
+    let at = metadataStart;
+    let entry = columnTableStart - position;
+    for (const bytes of metadata) {
+      out.set(bytes, at - position);
+      entry = writeEntry(view, entry, { byteOffset: at, length: bytes.length });
+      at += bytes.length;
+    }
+    for (const range of globals) entry = writeEntry(view, entry, range);
+    writePosition(view, entry, metadataStart);
+    writePosition(view, entry + 8, columnTableStart);
+    writePosition(view, entry + 16, globalTableStart);
+    view.setUint32(entry + 24, globals.length, true);
+    view.setUint32(entry + 28, columns.length, true);
+    view.setUint16(entry + 32, 2, true);
+    view.setUint16(entry + 34, version === "2.1" ? 1 : 2, true);
+    view.setUint32(entry + 36, MAGIC, true);
+    return out;
+  });
+}
+
+/** The next multiple of 64. */
+export const align = (position: number): number => Math.ceil(position / BUFFER_ALIGNMENT) * BUFFER_ALIGNMENT;
+
+function writeEntry(view: DataView, at: number, range: ByteRange): number {
+  writePosition(view, at, range.byteOffset);
+  writePosition(view, at + 8, range.length);
+  return at + TABLE_ENTRY_BYTES;
+}
+
+function writePosition(view: DataView, at: number, value: number): void {
+  view.setUint32(at, value % 2 ** 32, true);
+  view.setUint32(at + 4, Math.floor(value / 2 ** 32), true);
+}
+
+const wrap = (typeUrl: string, value: Uint8Array): Encoding => ({
+  indirect: undefined,
+  direct: DirectEncoding.create({ encoding: Any.encode(Any.create({ typeUrl, value })) }),
+  none: undefined,
+});
+
+/** A ColumnEncoding whose member `values` (number 1) is an empty message; the reference insists on its presence. */
+const COLUMN_ENCODING = wrap(COLUMN_ENCODING_TYPE_URL, Uint8Array.of(0x0a, 0x00));
+
+function encodeColumnMetadata(pages: readonly PageRecord[]): Uint8Array {
+  let priority = 0;
+  const messages = pages.map((page) => {
+    const message = {
+      bufferOffsets: page.buffers.map((buffer) => buffer.byteOffset),
+      bufferSizes: page.buffers.map((buffer) => buffer.length),
+      length: page.rowCount,
+      encoding: wrap(PAGE_LAYOUT_TYPE_URL, PageLayout.encode(page.layout)),
+      priority,
+    };
+    priority += page.rowCount;
+    return message;
+  });
+  return ColumnMetadata.encode(ColumnMetadata.create({ encoding: COLUMN_ENCODING, pages: messages }));
+}

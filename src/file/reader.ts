@@ -1,0 +1,290 @@
+/**
+ * Reads data files of versions 2.1 and 2.2: opens one by its last bytes, then fetches and decodes whole pages.
+ * An open {@link DataFile} holds metadata only, never changes and may be shared and cached; the handle it was
+ * read through is passed in anew for every read.
+ */
+
+import type { Column, Layout } from "../arrow/column.js";
+import { CorruptFileError } from "../errors.js";
+import type { PageLayout } from "../format/encodings.js";
+import { FileDescriptor } from "../format/file.js";
+import type { ReadHandle } from "../io/disk.js";
+import { readRanges } from "../io/ranges.js";
+import { CHECKSUM_BUFFER_INDEX, decodeChecksums, isChecksumBuffer, type PageChecksums } from "./checksums.js";
+import { decodeColumnMetadata, decodeFooter, decodeTable, FOOTER_BYTES, type Footer } from "./container.js";
+import type { ByteRange, FileVersion } from "./page.js";
+import { decodePage } from "./structural/decodePage.js";
+
+/** Bytes fetched when a file is opened; the metadata of all but very wide or long files lies within. */
+const TAIL_BYTES = 64 * 1024;
+/** Bytes between the parts of our own metadata (alignment) that may be read along. */
+const METADATA_SLACK = 256;
+
+/** A page of a column. */
+export interface DataPage {
+  /** Row of the file the page begins with. */
+  readonly rowStart: number;
+  readonly rowCount: number;
+  readonly bufferRanges: readonly ByteRange[];
+  readonly layout: PageLayout;
+  /** Number of the page's first buffer among those of its column. */
+  readonly bufferIndex: number;
+}
+
+/** A physical column; its pages are decoded when first asked for. */
+export interface DataColumn {
+  /** In row order, without gaps. @throws CorruptFileError where the column's metadata is damaged */
+  readonly pages: readonly DataPage[];
+}
+
+/** What is known of a data file without its pages. */
+export interface DataFile {
+  readonly path: string;
+  readonly version: FileVersion;
+  readonly rowCount: number;
+  readonly columns: readonly DataColumn[];
+  readonly descriptor: FileDescriptor;
+  /** 0 is the schema descriptor. */
+  readonly globalBuffers: readonly ByteRange[];
+  /** Null for files without checksums. */
+  readonly checksums: PageChecksums | null;
+  /** Rough bytes of memory this object holds on to, for caches. */
+  readonly memoryWeight: number;
+}
+
+/**
+ * Reads and checks the metadata of a data file.
+ * @throws CorruptFileError for bytes that are no data file, UnsupportedError for other format versions
+ */
+export async function openDataFile(handle: ReadHandle, path: string): Promise<DataFile> {
+  const fileSize = handle.size;
+  if (fileSize < FOOTER_BYTES)
+    throw new CorruptFileError(path, 0, `${fileSize} bytes are too few for a data file`);
+  const tailLength = Math.min(fileSize, TAIL_BYTES);
+  const tail = new Tail(handle, await handle.read(fileSize - tailLength, tailLength));
+  const footer = decodeFooter(
+    await tail.get({ byteOffset: fileSize - FOOTER_BYTES, length: FOOTER_BYTES }),
+    path,
+    fileSize,
+  );
+  const globalBuffers = await readTable(tail, footer.globalTable, path);
+  const metadataRanges = await readTable(tail, footer.columnTable, path);
+  const descriptorRange = globalBuffers[0];
+  const metadataBytes = metadataRanges.reduce((sum, range) => sum + range.length, descriptorRange.length);
+  if (metadataBytes > fileSize) {
+    throw new CorruptFileError(path, footer.columnTable.byteOffset, "column metadata longer than the file");
+  }
+
+  const checksums = await readChecksums(tail, globalBuffers, footer, metadataBytes, path);
+  const sections = await tail.getAll([descriptorRange, ...metadataRanges]);
+  const descriptor = FileDescriptor.decode(sections[0], { path, byteOffset: descriptorRange.byteOffset });
+  if (descriptor.schema === undefined)
+    throw new CorruptFileError(path, descriptorRange.byteOffset, "no schema");
+  const rowCount = descriptor.length;
+  const columns = metadataRanges.map(
+    (range, index) =>
+      new LazyColumn(
+        sections[index + 1],
+        range.byteOffset,
+        path,
+        fileSize,
+        rowCount,
+        checksums?.bufferCount(index),
+      ),
+  );
+  return {
+    path,
+    version: footer.version,
+    rowCount,
+    columns,
+    descriptor,
+    globalBuffers,
+    checksums,
+    memoryWeight: 1024 + columns.length * 256 + metadataBytes * 16 + (checksums?.memoryWeight ?? 0),
+  };
+}
+
+/** The last bytes of a file, and a way to those in front of them. */
+class Tail {
+  readonly #handle: ReadHandle;
+  readonly #bytes: Uint8Array;
+  readonly #start: number;
+  readonly fileSize: number;
+
+  constructor(handle: ReadHandle, bytes: Uint8Array) {
+    this.#handle = handle;
+    this.#bytes = bytes;
+    this.#start = handle.size - bytes.length;
+    this.fileSize = handle.size;
+  }
+
+  async get(range: ByteRange): Promise<Uint8Array> {
+    return (await this.getAll([range]))[0];
+  }
+
+  async getAll(ranges: readonly ByteRange[]): Promise<Uint8Array[]> {
+    const missing = ranges.filter((range) => range.byteOffset < this.#start && range.length > 0);
+    const fetched = missing.length > 0 ? await readRanges(this.#handle, missing) : [];
+    let next = 0;
+    return ranges.map((range) => {
+      if (range.length === 0) return new Uint8Array(0);
+      if (range.byteOffset < this.#start) return fetched[next++];
+      const at = range.byteOffset - this.#start;
+      return this.#bytes.subarray(at, at + range.length);
+    });
+  }
+}
+
+async function readTable(tail: Tail, table: ByteRange, path: string): Promise<ByteRange[]> {
+  return decodeTable(await tail.get(table), path, table.byteOffset, tail.fileSize);
+}
+
+async function readChecksums(
+  tail: Tail,
+  globalBuffers: readonly ByteRange[],
+  footer: Footer,
+  metadataBytes: number,
+  path: string,
+): Promise<PageChecksums | null> {
+  const buffer = globalBuffers[CHECKSUM_BUFFER_INDEX];
+  if (
+    buffer === undefined ||
+    !isChecksumBuffer(await tail.get({ ...buffer, length: Math.min(buffer.length, 16) }))
+  )
+    return null;
+  const rest = { byteOffset: buffer.byteOffset, length: tail.fileSize - buffer.byteOffset };
+  const expected =
+    buffer.length + metadataBytes + footer.columnTable.length + footer.globalTable.length + FOOTER_BYTES;
+  if (rest.length < expected || rest.length > expected + METADATA_SLACK) {
+    throw new CorruptFileError(
+      path,
+      buffer.byteOffset,
+      "the checksum buffer is not followed by the metadata alone",
+    );
+  }
+  return decodeChecksums(await tail.get(rest), buffer, footer.columnCount, path);
+}
+
+class LazyColumn implements DataColumn {
+  /** Dropped once decoded. */
+  #bytes: Uint8Array | null;
+  #pages: readonly DataPage[] = [];
+  readonly #byteOffset: number;
+  readonly #path: string;
+  readonly #fileSize: number;
+  readonly #rowCount: number;
+  readonly #bufferCount: number | undefined;
+
+  constructor(
+    bytes: Uint8Array,
+    byteOffset: number,
+    path: string,
+    fileSize: number,
+    rowCount: number,
+    bufferCount: number | undefined,
+  ) {
+    // A copy: a view would keep alive all that was read with it.
+    this.#bytes = bytes.slice();
+    this.#byteOffset = byteOffset;
+    this.#path = path;
+    this.#fileSize = fileSize;
+    this.#rowCount = rowCount;
+    this.#bufferCount = bufferCount;
+  }
+
+  get pages(): readonly DataPage[] {
+    if (this.#bytes !== null) {
+      this.#pages = this.#decode(this.#bytes);
+      this.#bytes = null;
+    }
+    return this.#pages;
+  }
+
+  #decode(bytes: Uint8Array): DataPage[] {
+    let rowStart = 0;
+    let bufferIndex = 0;
+    const records = decodeColumnMetadata(bytes, this.#path, this.#byteOffset, this.#fileSize);
+    const pages = records.map((record) => {
+      const { rowCount, buffers: bufferRanges, layout } = record;
+      const page: DataPage = { rowStart, rowCount, bufferRanges, layout, bufferIndex };
+      rowStart += rowCount;
+      bufferIndex += bufferRanges.length;
+      return page;
+    });
+    if (rowStart !== this.#rowCount) {
+      const reason = `pages of a column hold ${rowStart} rows in a file of ${this.#rowCount}`;
+      throw new CorruptFileError(this.#path, this.#byteOffset, reason);
+    }
+    if (this.#bufferCount !== undefined && bufferIndex !== this.#bufferCount) {
+      const reason = `${bufferIndex} page buffers and checksums of ${this.#bufferCount}`;
+      throw new CorruptFileError(this.#path, this.#byteOffset, reason);
+    }
+    return pages;
+  }
+}
+
+/** Pages of one column to read. */
+export interface PageRequest {
+  readonly columnIndex: number;
+  /** How the column's values lie in memory. */
+  readonly layout: Layout;
+  /** Indexes into the column's `pages`. */
+  readonly pageIndexes: readonly number[];
+}
+
+/**
+ * Fetches and decodes pages, neighbours in one read. The result has an entry per request and in it a column per
+ * page, in the order asked.
+ * @throws CorruptFileError where a page fails its checksum or can't be decoded
+ */
+export async function readPages(
+  handle: ReadHandle,
+  file: DataFile,
+  requests: readonly PageRequest[],
+): Promise<Column[][]> {
+  const buffers = await readPageBuffers(handle, file, requests);
+  return requests.map((request, index) =>
+    request.pageIndexes.map((pageIndex, position) => {
+      const page = file.columns[request.columnIndex].pages[pageIndex];
+      const origin = { path: file.path, byteOffset: page.bufferRanges[0]?.byteOffset ?? 0 };
+      return decodePage(request.layout, page.layout, page.rowCount, buffers[index][position], origin);
+    }),
+  );
+}
+
+/** The verified buffers of pages: by request, page and buffer. */
+export async function readPageBuffers(
+  handle: ReadHandle,
+  file: DataFile,
+  requests: readonly Pick<PageRequest, "columnIndex" | "pageIndexes">[],
+): Promise<Uint8Array[][][]> {
+  const ranges: ByteRange[] = [];
+  for (const { columnIndex, pageIndexes } of requests) {
+    const { pages } = file.columns[columnIndex];
+    for (const pageIndex of pageIndexes) {
+      for (const range of pages[pageIndex].bufferRanges) if (range.length > 0) ranges.push(range);
+    }
+  }
+  const fetched = ranges.length > 0 ? await readRanges(handle, ranges) : [];
+  let next = 0;
+  return requests.map(({ columnIndex, pageIndexes }) =>
+    pageIndexes.map((pageIndex) => {
+      const page = file.columns[columnIndex].pages[pageIndex];
+      return page.bufferRanges.map((range, index) => {
+        const bytes = range.length > 0 ? fetched[next++] : new Uint8Array(0);
+        file.checksums?.verify(columnIndex, page.bufferIndex + index, bytes, file.path, range.byteOffset);
+        return bytes;
+      });
+    }),
+  );
+}
+
+/** Bytes that a read of pages fetches, to bound what is read at once. */
+export function pageBytes(file: DataFile, request: Pick<PageRequest, "columnIndex" | "pageIndexes">): number {
+  const { pages } = file.columns[request.columnIndex];
+  let sum = 0;
+  for (const pageIndex of request.pageIndexes) {
+    for (const range of pages[pageIndex].bufferRanges) sum += range.length;
+  }
+  return sum;
+}
