@@ -1,0 +1,269 @@
+/**
+ * Keeps the map in src/README.md true: imports go down the table of arrows below and nowhere else, no two files
+ * need each other, every file is reached from an entry point, only entry points re-export, and only `io` opens
+ * files.
+ */
+
+import { readdirSync, readFileSync } from "node:fs";
+import { dirname, join, posix, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import ts from "typescript";
+import { describe, expect, it } from "vitest";
+
+const SOURCE_ROOT = resolve(dirname(fileURLToPath(import.meta.url)), "../src");
+
+/**
+ * Which part may import which, besides itself. A part is a folder of src/, or a file that lies in src/ itself.
+ * Imports of types alone count too. src/README.md shows the same table.
+ */
+const ARROWS: Record<string, readonly string[]> = {
+  errors: [],
+  ident: ["errors"],
+  namespace: [],
+  bytes: ["errors"],
+  io: ["errors"],
+  arrow: ["errors", "bytes"],
+  format: ["errors", "bytes"],
+  file: ["errors", "ident", "bytes", "io", "arrow", "format"],
+  table: ["errors", "ident", "bytes", "io", "arrow", "format", "file"],
+  query: ["errors", "ident", "namespace", "bytes", "io", "arrow", "format", "file", "table"],
+  write: ["errors", "ident", "namespace", "bytes", "io", "arrow", "format", "file", "table", "query"],
+  catalog: ["errors", "ident", "namespace", "bytes", "io", "arrow", "format", "table", "query", "write"],
+  // biome-ignore format: one row, one line
+  operations: ["errors", "ident", "namespace", "bytes", "io", "arrow", "format", "file", "table", "query", "write", "catalog"],
+  TableHandle: ["errors", "ident", "namespace", "arrow", "DirectoryNamespace"],
+  DirectoryNamespace: ["errors", "namespace", "operations", "TableHandle"],
+  index: ["errors", "ident", "namespace", "TableHandle", "DirectoryNamespace"],
+};
+
+/** Files a package user imports; everything else must be reached from one of them. */
+const ENTRY_POINTS = ["index.ts"];
+
+/** Modules that touch the disk, and the packages each part alone may use. */
+const DISK_MODULES = /^(node:)?fs(\/promises)?$|^(fs-extra|proper-lockfile|graceful-fs)$/;
+
+interface SourceFile {
+  /** Relative to src/, with forward slashes. */
+  readonly path: string;
+  readonly imports: readonly Import[];
+  readonly reExports: boolean;
+  readonly ownStatements: boolean;
+}
+
+interface Import {
+  /** What stands in the source. */
+  readonly specifier: string;
+  /** The file of src/ it names, or null for a package. */
+  readonly target: string | null;
+  readonly typeOnly: boolean;
+}
+
+function readSources(): Map<string, SourceFile> {
+  const paths = readdirSync(SOURCE_ROOT, { recursive: true, encoding: "utf8" })
+    .map((path) => path.replaceAll("\\", "/"))
+    .filter((path) => path.endsWith(".ts") && !path.endsWith(".d.ts"));
+  return new Map(paths.map((path) => [path, readSource(path)]));
+}
+
+function readSource(path: string): SourceFile {
+  const text = readFileSync(join(SOURCE_ROOT, path), "utf8");
+  const source = ts.createSourceFile(path, text, ts.ScriptTarget.Latest, true);
+  const imports: Import[] = [];
+  let reExports = false;
+  let ownStatements = false;
+  const add = (specifier: string, typeOnly: boolean) =>
+    imports.push({ specifier, typeOnly, target: targetOf(path, specifier) });
+  const visit = (node: ts.Node) => {
+    if (ts.isImportDeclaration(node)) {
+      add((node.moduleSpecifier as ts.StringLiteral).text, isTypeOnly(node));
+    } else if (ts.isExportDeclaration(node) && node.moduleSpecifier !== undefined) {
+      add((node.moduleSpecifier as ts.StringLiteral).text, node.isTypeOnly);
+      reExports = true;
+    } else if (ts.isImportTypeNode(node) && ts.isLiteralTypeNode(node.argument)) {
+      add((node.argument.literal as ts.StringLiteral).text, true);
+    } else if (ts.isCallExpression(node) && node.expression.kind === ts.SyntaxKind.ImportKeyword) {
+      const [argument] = node.arguments;
+      if (ts.isStringLiteral(argument)) add(argument.text, false);
+    } else if (ts.isNewExpression(node) && node.expression.getText() === "URL") {
+      // A worker's entry is named by new URL("./x.js", import.meta.url).
+      const [argument] = node.arguments ?? [];
+      if (argument !== undefined && ts.isStringLiteral(argument)) add(argument.text, false);
+    }
+    ts.forEachChild(node, visit);
+  };
+  visit(source);
+  for (const statement of source.statements) {
+    if (!ts.isImportDeclaration(statement) && !ts.isExportDeclaration(statement)) ownStatements = true;
+  }
+  return { path, imports, reExports, ownStatements };
+}
+
+function isTypeOnly(node: ts.ImportDeclaration): boolean {
+  const clause = node.importClause;
+  if (clause === undefined) return false;
+  if (clause.isTypeOnly) return true;
+  const named = clause.namedBindings;
+  return (
+    clause.name === undefined &&
+    named !== undefined &&
+    ts.isNamedImports(named) &&
+    named.elements.every((element) => element.isTypeOnly)
+  );
+}
+
+function targetOf(path: string, specifier: string): string | null {
+  if (!specifier.startsWith(".")) return null;
+  return posix.join(posix.dirname(path), specifier).replace(/\.js$/, ".ts");
+}
+
+/** The folder, or the name of a file that lies in src/ itself. */
+function partOf(path: string): string {
+  const [first, ...rest] = path.split("/");
+  return rest.length === 0 ? first.replace(/\.ts$/, "") : first;
+}
+
+/** Groups of files that reach each other, each as a sorted list. `follow` says which imports count. */
+function cycles(sources: Map<string, SourceFile>, follow: (entry: Import) => boolean): string[][] {
+  const reach = new Map<string, Set<string>>();
+  for (const path of sources.keys()) reach.set(path, reachableFrom([path], sources, follow, false));
+  const groups = new Set<string>();
+  for (const [path, reached] of reach) {
+    if (!reached.has(path)) continue;
+    const group = [...reached].filter((other) => reach.get(other)?.has(path));
+    groups.add(group.sort().join(" "));
+  }
+  return [...groups].map((group) => group.split(" "));
+}
+
+function reachableFrom(
+  starts: readonly string[],
+  sources: Map<string, SourceFile>,
+  follow: (entry: Import) => boolean,
+  includeStarts: boolean,
+): Set<string> {
+  const reached = new Set<string>(includeStarts ? starts : []);
+  const queue = [...starts];
+  for (let path = queue.pop(); path !== undefined; path = queue.pop()) {
+    for (const entry of sources.get(path)?.imports ?? []) {
+      if (entry.target === null || !follow(entry) || reached.has(entry.target)) continue;
+      reached.add(entry.target);
+      queue.push(entry.target);
+    }
+  }
+  return reached;
+}
+
+describe("architecture", () => {
+  const sources = readSources();
+  const files = [...sources.values()];
+
+  it("has a row of arrows for every part of src/", () => {
+    const parts = new Set(files.map(({ path }) => partOf(path)));
+    expect([...parts].filter((part) => !(part in ARROWS))).toEqual([]);
+  });
+
+  it("has no arrow upwards in the table itself, but for the class and its handle", () => {
+    const order = Object.keys(ARROWS);
+    const upward = order.flatMap((part, i) =>
+      ARROWS[part].filter((other) => order.indexOf(other) >= i).map((other) => `${part} -> ${other}`),
+    );
+    expect(upward).toEqual(["TableHandle -> DirectoryNamespace"]);
+  });
+
+  it("imports only along the arrows", () => {
+    const forbidden = files.flatMap(({ path, imports }) =>
+      imports
+        .filter(({ target }) => target !== null && sources.has(target))
+        .filter(({ target }) => {
+          const [from, to] = [partOf(path), partOf(target as string)];
+          return from !== to && !ARROWS[from]?.includes(to);
+        })
+        .map(({ target }) => `${path} -> ${target}`),
+    );
+    expect(forbidden).toEqual([]);
+  });
+
+  it("keeps namespace.ts free of code, and takes only the type of the class into its handle", () => {
+    const values = files.flatMap(({ path, imports }) =>
+      imports.filter(({ typeOnly }) => !typeOnly).map(({ specifier }) => `${path} -> ${specifier}`),
+    );
+    expect(values.filter((arrow) => arrow.startsWith("namespace.ts"))).toEqual([]);
+    expect(values).not.toContain("TableHandle.ts -> ./DirectoryNamespace.js");
+  });
+
+  it("imports files that exist", () => {
+    const missing = files.flatMap(({ path, imports }) =>
+      imports
+        .filter(({ target }) => target !== null && !sources.has(target))
+        .map(({ specifier }) => `${path} -> ${specifier}`),
+    );
+    expect(missing).toEqual([]);
+  });
+
+  it("has no cycle between files", () => {
+    // The class and its handle name each other's types; every other cycle counts, types included.
+    const handleType = (entry: Import) => entry.typeOnly && entry.target === "DirectoryNamespace.ts";
+    expect(cycles(sources, (entry) => !handleType(entry))).toEqual([]);
+  });
+
+  it("keeps operations apart from one another", () => {
+    const group = (path: string) => path.split("/").slice(0, 3).join("/");
+    const crossing = files
+      .filter(({ path }) => path.split("/").length > 2 && partOf(path) === "operations")
+      .flatMap(({ path, imports }) =>
+        imports
+          .filter(({ target }) => target?.startsWith("operations/") && target.split("/").length > 2)
+          .filter(({ target }) => group(target as string) !== group(path))
+          .map(({ target }) => `${path} -> ${target}`),
+      );
+    expect(crossing).toEqual([]);
+  });
+
+  it("reaches every file from an entry point", () => {
+    const reached = reachableFrom(ENTRY_POINTS, sources, () => true, true);
+    expect([...sources.keys()].filter((path) => !reached.has(path))).toEqual([]);
+  });
+
+  it("re-exports from entry points only", () => {
+    const barrels = files.filter(({ path, reExports }) => reExports && !ENTRY_POINTS.includes(path));
+    expect(barrels.map(({ path }) => path)).toEqual([]);
+    const index = sources.get("index.ts");
+    expect(index?.ownStatements).toBe(false);
+  });
+
+  it("opens files in io only", () => {
+    const outside = files
+      .filter(({ path }) => partOf(path) !== "io")
+      .flatMap(({ path, imports }) =>
+        imports
+          .filter(({ specifier }) => DISK_MODULES.test(specifier))
+          .map(({ specifier }) => `${path} -> ${specifier}`),
+      );
+    expect(outside).toEqual([]);
+  });
+
+  it("imports no package that is not a runtime dependency", () => {
+    const manifest = JSON.parse(readFileSync(join(SOURCE_ROOT, "../package.json"), "utf8"));
+    const allowed = new Set(Object.keys(manifest.dependencies));
+    const packageName = (specifier: string) =>
+      specifier
+        .split("/")
+        .slice(0, specifier.startsWith("@") ? 2 : 1)
+        .join("/");
+    const foreign = files.flatMap(({ path, imports }) =>
+      imports
+        .filter(({ target, specifier }) => target === null && !specifier.startsWith("node:"))
+        .filter(({ specifier }) => !allowed.has(packageName(specifier)))
+        .map(({ specifier }) => `${path} -> ${specifier}`),
+    );
+    expect(foreign).toEqual([]);
+  });
+
+  it("is drawn in src/README.md as it is here", () => {
+    const readme = readFileSync(join(SOURCE_ROOT, "README.md"), "utf8");
+    const rows = [...readme.matchAll(/^\| `(\w+)` \| ([^|]*) \|/gm)].map(
+      ([, part, targets]) => [part, [...targets.matchAll(/`(\w+)`/g)].map(([, name]) => name)] as const,
+    );
+    expect(Object.fromEntries(rows)).toEqual(ARROWS);
+  });
+});
