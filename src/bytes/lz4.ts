@@ -1,0 +1,67 @@
+/**
+ * The LZ4 block format, decoding only. A block is a chain of sequences:
+ *
+ *     token           1 byte: high half literal count, low half match length − 4
+ *     literal count   when the high half is 15: bytes added up to and including the first that is not 255
+ *     literals
+ *     match distance  u16, little-endian, 1 … bytes written so far
+ *     match length    when the low half is 15: as above
+ *
+ * The last sequence ends after its literals. Every count is checked before a byte moves, so the time taken and
+ * the bytes written are bounded by the output, whatever the input.
+ */
+
+/** Decodes `input` into `output`; false where it is no block of exactly `output.length` bytes. */
+export function decodeLz4Block(input: Uint8Array, output: Uint8Array): boolean {
+  const inputEnd = input.length;
+  const outputEnd = output.length;
+  let read = 0;
+  let written = 0;
+  if (inputEnd === 0) return false;
+  for (;;) {
+    if (read >= inputEnd) return false;
+    const token = input[read++];
+    let literals = token >>> 4;
+    if (literals === 15) {
+      let more = 255;
+      while (more === 255) {
+        if (read >= inputEnd) return false;
+        more = input[read++];
+        literals += more;
+      }
+    }
+    if (literals > inputEnd - read || literals > outputEnd - written) return false;
+    if (literals < 32) {
+      for (let end = read + literals; read < end; ) output[written++] = input[read++];
+    } else {
+      output.set(input.subarray(read, read + literals), written);
+      read += literals;
+      written += literals;
+    }
+    if (read === inputEnd) return written === outputEnd;
+
+    if (inputEnd - read < 2) return false;
+    const distance = input[read] | (input[read + 1] << 8);
+    read += 2;
+    if (distance === 0 || distance > written) return false;
+    let length = token & 15;
+    if (length === 15) {
+      let more = 255;
+      while (more === 255) {
+        if (read >= inputEnd) return false;
+        more = input[read++];
+        length += more;
+      }
+    }
+    length += 4;
+    if (length > outputEnd - written) return false;
+    if (distance >= length && length >= 32) {
+      output.copyWithin(written, written - distance, written - distance + length);
+      written += length;
+    } else {
+      for (let from = written - distance, end = written + length; written < end; ) {
+        output[written++] = output[from++];
+      }
+    }
+  }
+}

@@ -1,0 +1,106 @@
+/**
+ * Decoding of values of a fixed width, by whatever chain of compressions lies over them. A chain is resolved
+ * once per page into a {@link FixedDecoder}; its `decode` then runs once per chunk or block.
+ *
+ * Widths: 1 bit (bitmaps, least significant bit first) or a whole number of bytes, little-endian.
+ */
+
+import { copyBits } from "../../bytes/bits.js";
+import type { CompressiveEncoding } from "../../format/encodings.js";
+import { corruptPage, type PageOrigin, unsupportedPage } from "../page.js";
+import { byteStreamSplitDecoder } from "./byteStreamSplit.js";
+import { decompressor } from "./general.js";
+import { inlineBitpackingDecoder } from "./inlineBitpacking.js";
+import { outOfLineBitpackingDecoder } from "./outOfLineBitpacking.js";
+import { rleDecoder } from "./rle.js";
+
+/**
+ * Where an encoding stands: over the value buffers of a mini-block chunk, or over one self-contained buffer
+ * (levels, dictionaries).
+ */
+export type EncodingContext = "chunk" | "block";
+
+export interface FixedDecoder {
+  /** Bits of a decoded value: 1 or a multiple of 8. */
+  readonly bitsPerValue: number;
+  /** Buffers of a chunk that `decode` reads. */
+  readonly bufferCount: number;
+  /**
+   * Decodes `count` values from `buffers[first …]` and writes them from value number `outputIndex` on.
+   * `output` is zero from there on and has room for them; bytes behind them may be written too, so chunks are
+   * decoded in order.
+   * @throws CorruptFileError where the buffers do not hold exactly these values.
+   */
+  decode(
+    buffers: readonly Uint8Array[],
+    first: number,
+    count: number,
+    output: Uint8Array,
+    outputIndex: number,
+  ): void;
+}
+
+/** @throws UnsupportedError for an encoding that is not of fixed width or not read yet. */
+export function fixedDecoder(
+  encoding: CompressiveEncoding | undefined,
+  context: EncodingContext,
+  origin: PageOrigin,
+): FixedDecoder {
+  if (encoding === undefined) throw corruptPage(origin, "missing encoding");
+  if (encoding.flat !== undefined) {
+    if (encoding.flat.data !== undefined) throw unsupportedPage(origin, "flat values with compressed data");
+    return flatDecoder(encoding.flat.bitsPerValue, origin);
+  }
+  if (encoding.inlineBitpacking !== undefined) {
+    return inlineBitpackingDecoder(encoding.inlineBitpacking, origin);
+  }
+  if (encoding.outOfLineBitpacking !== undefined) {
+    if (context === "chunk") throw unsupportedPage(origin, "out-of-line bit-packing of values");
+    return outOfLineBitpackingDecoder(encoding.outOfLineBitpacking, origin);
+  }
+  if (encoding.rle !== undefined) return rleDecoder(encoding.rle, context, origin);
+  if (encoding.byteStreamSplit !== undefined) return byteStreamSplitDecoder(encoding.byteStreamSplit, origin);
+  if (encoding.general !== undefined) {
+    const decompress = decompressor(encoding.general.compression, origin);
+    const inner = fixedDecoder(encoding.general.values, context, origin);
+    return {
+      bitsPerValue: inner.bitsPerValue,
+      bufferCount: inner.bufferCount,
+      decode(buffers, first, count, output, outputIndex) {
+        const plain = buffers.slice(first, first + inner.bufferCount);
+        plain[0] = decompress(plain[0]);
+        inner.decode(plain, 0, count, output, outputIndex);
+      },
+    };
+  }
+  throw unsupportedPage(origin, `${encodingName(encoding)} for values of a fixed width`);
+}
+
+/** Values one behind the other. */
+function flatDecoder(bitsPerValue: number, origin: PageOrigin): FixedDecoder {
+  if (bitsPerValue !== 1 && (bitsPerValue === 0 || bitsPerValue % 8 !== 0)) {
+    throw corruptPage(origin, `flat values of ${bitsPerValue} bits`);
+  }
+  const byteWidth = bitsPerValue / 8;
+  return {
+    bitsPerValue,
+    bufferCount: 1,
+    decode(buffers, first, count, output, outputIndex) {
+      const values = buffers[first];
+      const byteLength = Math.ceil((count * bitsPerValue) / 8);
+      if (values.length < byteLength) {
+        throw corruptPage(origin, `${count} flat values in a buffer of ${values.length} bytes`);
+      }
+      if (bitsPerValue === 1) copyBits(values, 0, output, outputIndex, count);
+      else output.set(values.subarray(0, byteLength), outputIndex * byteWidth);
+    },
+  };
+}
+
+/** The name of the member that is set. */
+export function encodingName(encoding: CompressiveEncoding): string {
+  for (const [name, value] of Object.entries(encoding)) {
+    if (value !== undefined && name !== "unknown") return name;
+  }
+  return "an unknown encoding";
+}

@@ -1,0 +1,61 @@
+/**
+ * General compression of a whole buffer, in front of any other encoding.
+ *
+ *     LZ4    u32 uncompressed size, then one raw LZ4 block
+ *     ZSTD   u64 uncompressed size, then a zstd frame; a bare frame (no size in front) is read too
+ *
+ * A declared size is held against what the compressed bytes can at most become before memory is taken for it.
+ */
+
+import { decodeLz4Block } from "../../bytes/lz4.js";
+import { decodeZstdFrame, zstdFrameBound } from "../../bytes/zstd.js";
+import { type BufferCompression, CompressionScheme } from "../../format/encodings.js";
+import { corruptPage, type PageOrigin, unsupportedPage } from "../page.js";
+
+export type Decompress = (bytes: Uint8Array) => Uint8Array;
+
+/** What undoes `compression`; the result is freshly allocated. */
+export function decompressor(compression: BufferCompression | undefined, origin: PageOrigin): Decompress {
+  switch (compression?.scheme) {
+    case CompressionScheme.LZ4:
+      return (bytes) => decompressLz4(bytes, origin);
+    case CompressionScheme.ZSTD:
+      return (bytes) => decompressZstd(bytes, origin);
+    default:
+      throw unsupportedPage(origin, `compression scheme ${compression?.scheme ?? "none"}`);
+  }
+}
+
+function decompressLz4(bytes: Uint8Array, origin: PageOrigin): Uint8Array {
+  if (bytes.length < 4) throw corruptPage(origin, "LZ4 buffer shorter than its size field");
+  const size = readUint32(bytes, 0);
+  // A byte of an LZ4 block stands for at most 255 bytes of output.
+  if (size > (bytes.length - 4) * 255) throw corruptPage(origin, `LZ4 buffer cannot hold ${size} bytes`);
+  if (size === 0) return new Uint8Array(0);
+  const output = new Uint8Array(size);
+  if (!decodeLz4Block(bytes.subarray(4), output)) throw corruptPage(origin, "malformed LZ4 block");
+  return output;
+}
+
+function decompressZstd(bytes: Uint8Array, origin: PageOrigin): Uint8Array {
+  const bare = isZstdFrame(bytes);
+  if (!bare && bytes.length < 8) throw corruptPage(origin, "ZSTD buffer shorter than its size field");
+  const frame = bare ? bytes : bytes.subarray(8);
+  const bound = zstdFrameBound(frame);
+  if (bound === null) throw corruptPage(origin, "malformed ZSTD frame");
+  const size = bare ? bound.contentSize : readUint32(bytes, 0) + readUint32(bytes, 4) * 2 ** 32;
+  if (size === null) throw unsupportedPage(origin, "a ZSTD frame without content size");
+  if (size > bound.maximumSize || (bound.contentSize !== null && bound.contentSize !== size)) {
+    throw corruptPage(origin, `ZSTD frame cannot hold ${size} bytes`);
+  }
+  const output = new Uint8Array(size);
+  if (!decodeZstdFrame(frame, output)) throw corruptPage(origin, "malformed ZSTD frame");
+  return output;
+}
+
+/** The magic number, and a flag byte with the bit clear that no frame sets: a size field cannot look like it. */
+const isZstdFrame = (bytes: Uint8Array): boolean =>
+  bytes.length > 4 && readUint32(bytes, 0) === 0xfd2fb528 && (bytes[4] & 0x10) === 0;
+
+const readUint32 = (bytes: Uint8Array, at: number): number =>
+  (bytes[at] | (bytes[at + 1] << 8) | (bytes[at + 2] << 16) | (bytes[at + 3] << 24)) >>> 0;

@@ -1,0 +1,65 @@
+/**
+ * Inline bit-packing: up to 1024 words of T bits (T = 8, 16, 32, 64) packed to W bits each.
+ *
+ *     T/8 bytes    W as a T-bit word, 0 ≤ W ≤ T
+ *     128·W bytes  1024 values in FastLanes order (bitpack.ts), those beyond the last one zero
+ *
+ * Values are bit patterns: no sign, no offset.
+ */
+
+import type { InlineBitpacking } from "../../format/encodings.js";
+import { corruptPage, type PageOrigin, unsupportedPage } from "../page.js";
+import { PACK_UNIT, packedUnitBytes, unpackBits, type WordBits } from "./bitpack.js";
+import type { FixedDecoder } from "./fixed.js";
+
+const scratch = new Uint8Array(8 * PACK_UNIT);
+
+export function inlineBitpackingDecoder(encoding: InlineBitpacking, origin: PageOrigin): FixedDecoder {
+  if (encoding.values !== undefined) {
+    throw unsupportedPage(origin, "bit-packed values with compressed data");
+  }
+  const wordBits = wordBitsOf(encoding.uncompressedBitsPerValue, origin);
+  const wordBytes = wordBits / 8;
+  return {
+    bitsPerValue: wordBits,
+    bufferCount: 1,
+    decode(buffers, first, count, output, outputIndex) {
+      const input = buffers[first];
+      if (count > PACK_UNIT) throw corruptPage(origin, `${count} values in one bit-packed unit`);
+      if (input.length < wordBytes) throw corruptPage(origin, "bit-packed unit without width");
+      const packedBits = input[0];
+      for (let byte = 1; byte < wordBytes; byte++) {
+        if (input[byte] !== 0) throw corruptPage(origin, "bit-packed width beyond its word");
+      }
+      if (packedBits > wordBits) throw corruptPage(origin, `${packedBits} bits of a ${wordBits}-bit word`);
+      if (input.length !== wordBytes + packedUnitBytes(packedBits)) {
+        throw corruptPage(origin, `bit-packed unit of ${input.length} bytes at ${packedBits} bits a value`);
+      }
+      unpackUnit(wordBits, packedBits, input, wordBytes, count, output, outputIndex * wordBytes);
+    },
+  };
+}
+
+/** Unpacks the first `count` values of a unit, in place where `output` has room for all 1024. */
+export function unpackUnit(
+  wordBits: WordBits,
+  packedBits: number,
+  input: Uint8Array,
+  inputOffset: number,
+  count: number,
+  output: Uint8Array,
+  outputOffset: number,
+): void {
+  if (outputOffset + PACK_UNIT * (wordBits / 8) <= output.length) {
+    unpackBits(wordBits, packedBits, input, inputOffset, output, outputOffset);
+    return;
+  }
+  unpackBits(wordBits, packedBits, input, inputOffset, scratch, 0);
+  output.set(scratch.subarray(0, count * (wordBits / 8)), outputOffset);
+}
+
+/** @throws CorruptFileError where words of this width are never packed. */
+export function wordBitsOf(bits: number, origin: PageOrigin): WordBits {
+  if (bits === 8 || bits === 16 || bits === 32 || bits === 64) return bits;
+  throw corruptPage(origin, `words of ${bits} bits`);
+}

@@ -1,0 +1,206 @@
+/**
+ * Values of variable width: offsets and bytes.
+ *
+ *     chunk   (n + 1) offsets of 32 or 64 bits, counted from the start of the buffer, so the first one is
+ *             (n + 1)·width; then the bytes; padded to a multiple of the width
+ *     block   the offset width in bits, then the position of the bytes, both as words of that width; (n + 1)
+ *             offsets that start at 0; the bytes
+ *
+ * The bytes may be FSST codes (fsst.ts), and a buffer may be compressed as a whole (general.ts). Full-zip pages
+ * store values with length prefixes instead (fullZip.ts), under the same encodings.
+ */
+
+import type { VariableColumn, VariableLayout } from "../../arrow/column.js";
+import type { CompressiveEncoding } from "../../format/encodings.js";
+import { corruptPage, type PageOrigin, unsupportedPage } from "../page.js";
+import { alignedBytes } from "./aligned.js";
+import { encodingName } from "./fixed.js";
+import { decodeFsst, decodeFsstSymbols, type FsstSymbols } from "./fsst.js";
+import { type Decompress, decompressor } from "./general.js";
+
+/** Largest position in the bytes of one page; offsets are gathered as 32-bit integers. */
+export const MAXIMUM_POSITION = 0x7fffffff;
+
+/** A chain of encodings over variable-width values, resolved. */
+export interface VariableEncoding {
+  readonly offsetBits: 32 | 64;
+  /** Undoes general compression, if there is any. */
+  readonly decompress: Decompress | null;
+  /** Set where the bytes are FSST codes. */
+  readonly symbols: FsstSymbols | null;
+}
+
+/** @throws UnsupportedError for an encoding that is not of variable width or not read yet. */
+export function resolveVariable(
+  encoding: CompressiveEncoding | undefined,
+  origin: PageOrigin,
+): VariableEncoding {
+  let decompress: Decompress | null = null;
+  let symbols: FsstSymbols | null = null;
+  for (let node = encoding; node !== undefined; ) {
+    if (node.variable !== undefined) {
+      if (node.variable.values !== undefined) {
+        throw unsupportedPage(origin, "variable-width values with compressed data");
+      }
+      const offsetBits = node.variable.offsets?.flat?.bitsPerValue;
+      if (offsetBits !== 32 && offsetBits !== 64) {
+        throw unsupportedPage(origin, `offsets of ${offsetBits ?? "unknown"} bits`);
+      }
+      return { offsetBits, decompress, symbols };
+    }
+    if (node.general !== undefined && decompress === null) {
+      decompress = decompressor(node.general.compression, origin);
+      node = node.general.values;
+    } else if (node.fsst !== undefined && symbols === null) {
+      symbols = decodeFsstSymbols(node.fsst.symbolTable, origin);
+      node = node.fsst.values;
+    } else {
+      throw unsupportedPage(origin, `${encodingName(node)} for values of variable width`);
+    }
+  }
+  throw corruptPage(origin, "missing encoding");
+}
+
+/** Gathers the values of a page chunk by chunk. */
+export class VariableChunks {
+  private readonly buffers: Uint8Array[] = [];
+  private readonly counts: number[] = [];
+  private valueCount = 0;
+  private byteCount = 0;
+
+  constructor(
+    private readonly encoding: VariableEncoding,
+    private readonly origin: PageOrigin,
+  ) {}
+
+  append(buffer: Uint8Array, count: number): void {
+    const { decompress, offsetBits } = this.encoding;
+    const width = offsetBits / 8;
+    const plain = alignedBytes(decompress === null ? buffer : decompress(buffer), 4);
+    if (plain.length < (count + 1) * width) {
+      throw corruptPage(this.origin, `${count + 1} offsets in a buffer of ${plain.length} bytes`);
+    }
+    const words = new Uint32Array(plain.buffer, plain.byteOffset, plain.length >>> 2);
+    const size = words[(count * width) >>> 2] - words[0];
+    if (!(size >= 0 && size <= plain.length)) {
+      throw corruptPage(this.origin, "offsets of variable-width values do not ascend");
+    }
+    this.buffers.push(plain);
+    this.counts.push(count);
+    this.valueCount += count;
+    this.byteCount += size;
+  }
+
+  /** The values of all chunks, as a column without validity. */
+  finish(layout: VariableLayout): VariableColumn {
+    if (this.byteCount > MAXIMUM_POSITION) throw unsupportedPage(this.origin, "more than 2 GiB of values");
+    const offsets = new Int32Array(this.valueCount + 1);
+    const bytes = new Uint8Array(this.byteCount);
+    const stride = this.encoding.offsetBits / 32;
+    let value = 0;
+    let position = 0;
+    for (let chunk = 0; chunk < this.buffers.length; chunk++) {
+      const buffer = this.buffers[chunk];
+      const count = this.counts[chunk];
+      const words = new Uint32Array(buffer.buffer, buffer.byteOffset, buffer.length >>> 2);
+      const start = words[0];
+      const end = gatherOffsets(words, stride, count, offsets, value, position);
+      if (end < 0 || end > buffer.length || start < (count + 1) * stride * 4) {
+        throw corruptPage(this.origin, "offsets of variable-width values do not ascend inside their buffer");
+      }
+      bytes.set(buffer.subarray(start, end), position);
+      value += count;
+      position += end - start;
+    }
+    return finishVariable(layout, this.encoding.symbols, offsets, bytes, this.origin);
+  }
+}
+
+/**
+ * Rebases `count + 1` offsets so that the first one becomes `position`, and stores them behind
+ * `offsets[value]`. Returns the last one as it stands in `words`, or -1 where they do not ascend.
+ */
+function gatherOffsets(
+  words: Uint32Array,
+  stride: number,
+  count: number,
+  offsets: Int32Array,
+  value: number,
+  position: number,
+): number {
+  let previous = words[0];
+  const shift = position - previous;
+  let descents = 0;
+  if (stride === 1) {
+    for (let index = 1, write = value + 1; index <= count; index++, write++) {
+      const offset = words[index];
+      if (offset < previous) descents++;
+      offsets[write] = offset + shift;
+      previous = offset;
+    }
+  } else {
+    descents = words[1];
+    for (let index = 1, write = value + 1; index <= count; index++, write++) {
+      const offset = words[2 * index];
+      if (offset < previous || words[2 * index + 1] !== 0) descents++;
+      offsets[write] = offset + shift;
+      previous = offset;
+    }
+  }
+  return descents === 0 ? previous : -1;
+}
+
+/** Decodes `count` values of a self-contained buffer. */
+export function decodeVariableBlock(
+  layout: VariableLayout,
+  encoding: VariableEncoding,
+  block: Uint8Array,
+  count: number,
+  origin: PageOrigin,
+): VariableColumn {
+  const plain = alignedBytes(encoding.decompress === null ? block : encoding.decompress(block), 4);
+  const stride = encoding.offsetBits / 32;
+  const width = 4 * stride;
+  if (plain.length < (count + 3) * width) {
+    throw corruptPage(origin, `block of ${count} values in ${plain.length} bytes`);
+  }
+  const words = new Uint32Array(plain.buffer, plain.byteOffset, plain.length >>> 2);
+  if (words[0] !== encoding.offsetBits) throw corruptPage(origin, `block with offsets of ${words[0]} bits`);
+  const bytesStart = words[stride];
+  if (bytesStart < (count + 3) * width || bytesStart > plain.length) {
+    throw corruptPage(origin, `block with its bytes at ${bytesStart}`);
+  }
+  const offsets = new Int32Array(count + 1);
+  const first = words[2 * stride];
+  const end = gatherOffsets(words.subarray(2 * stride), stride, count, offsets, 0, 0);
+  if (end < 0 || end > plain.length - bytesStart) {
+    throw corruptPage(origin, "offsets of a block do not ascend inside it");
+  }
+  const bytes = plain.subarray(bytesStart + first, bytesStart + end);
+  return finishVariable(layout, encoding.symbols, offsets, bytes, origin);
+}
+
+/** Decodes FSST codes, if that is what `bytes` are, and widens the offsets as the layout wants them. */
+export function finishVariable(
+  layout: VariableLayout,
+  symbols: FsstSymbols | null,
+  offsets: Int32Array,
+  bytes: Uint8Array,
+  origin: PageOrigin,
+): VariableColumn {
+  const plain = symbols === null ? bytes : decodeFsst(symbols, offsets, bytes, origin);
+  return {
+    kind: "variable",
+    length: offsets.length - 1,
+    validity: null,
+    offsets: layout.offsetBits === 32 ? offsets : widenOffsets(offsets),
+    bytes: plain,
+  };
+}
+
+export function widenOffsets(offsets: Int32Array): BigInt64Array {
+  const wide = new BigInt64Array(offsets.length);
+  const halves = new Int32Array(wide.buffer);
+  for (let index = 0; index < offsets.length; index++) halves[2 * index] = offsets[index];
+  return wide;
+}

@@ -1,0 +1,128 @@
+/**
+ * Repetition and definition levels: how one leaf column stores which of its values, and which of the lists and
+ * structs around them, are null or empty.
+ *
+ * `layers` names the nodes from the leaf outwards. Definition level 0 is a value; each layer takes the numbers
+ * that follow, inner-most first:
+ *
+ *     ALL_VALID_ITEM, ALL_VALID_LIST   none
+ *     NULLABLE_ITEM, NULLABLE_LIST     1: null
+ *     EMPTYABLE_LIST                   1: empty
+ *     NULL_AND_EMPTY_LIST              2: null, then empty
+ *
+ * An event is visible (has a value slot) when its level was taken by a layer before the first list, or is 0.
+ * Both kinds of levels are 16-bit words under the block form of any encoding of fixed width.
+ */
+
+import type { Validity } from "../arrow/column.js";
+import { type CompressiveEncoding, RepDefLayer } from "../format/encodings.js";
+import { type FixedDecoder, fixedDecoder } from "./compression/fixed.js";
+import { corruptPage, type PageOrigin } from "./page.js";
+
+/** What the layers of a page say about its levels. */
+export interface Layers {
+  /** Number of list layers: the repetition level that starts a row. */
+  readonly listDepth: number;
+  /** Largest definition level. */
+  readonly maximumDefinition: number;
+  /** Largest definition level of an event that has a value slot. */
+  readonly maximumVisible: number;
+}
+
+export function describeLayers(layers: readonly number[], origin: PageOrigin): Layers {
+  if (layers.length === 0) throw corruptPage(origin, "page without layers");
+  let listDepth = 0;
+  let maximumDefinition = 0;
+  let maximumVisible = 0;
+  for (const layer of layers) {
+    if (layer < RepDefLayer.ALL_VALID_ITEM || layer > RepDefLayer.NULL_AND_EMPTY_LIST) {
+      throw corruptPage(origin, `layer of unknown kind ${layer}`);
+    }
+    if (layer !== RepDefLayer.ALL_VALID_ITEM && layer !== RepDefLayer.NULLABLE_ITEM) listDepth++;
+    if (layer === RepDefLayer.NULL_AND_EMPTY_LIST) maximumDefinition += 2;
+    else if (layer !== RepDefLayer.ALL_VALID_ITEM && layer !== RepDefLayer.ALL_VALID_LIST)
+      maximumDefinition++;
+    if (listDepth === 0) maximumVisible = maximumDefinition;
+  }
+  return { listDepth, maximumDefinition, maximumVisible };
+}
+
+/** The levels of a page, in event order. Null: the page has no such stream, all are 0. */
+export interface Levels {
+  readonly repetition: Uint16Array | null;
+  readonly definition: Uint16Array | null;
+}
+
+/** What decodes one stream of levels. */
+export function levelDecoder(encoding: CompressiveEncoding, origin: PageOrigin): FixedDecoder {
+  const decoder = fixedDecoder(encoding, "block", origin);
+  if (decoder.bitsPerValue !== 16) throw corruptPage(origin, `levels of ${decoder.bitsPerValue} bits`);
+  return decoder;
+}
+
+/**
+ * Levels of one item layer under any number of struct layers, as the validity of the leaf: level 0 is valid.
+ * @throws CorruptFileError for a level beyond `maximum`.
+ */
+export function validityOfLevels(
+  definition: Uint16Array | null,
+  maximum: number,
+  origin: PageOrigin,
+): Validity | null {
+  if (definition === null) return null;
+  const count = definition.length;
+  const bytes = new Uint8Array((count + 7) >>> 3);
+  const wholeEnd = count & ~7;
+  let nonZero = 0;
+  let seen = 0;
+  for (let index = 0, byte = 0; index < wholeEnd; index += 8, byte++) {
+    const d0 = definition[index];
+    const d1 = definition[index + 1];
+    const d2 = definition[index + 2];
+    const d3 = definition[index + 3];
+    const d4 = definition[index + 4];
+    const d5 = definition[index + 5];
+    const d6 = definition[index + 6];
+    const d7 = definition[index + 7];
+    const any = d0 | d1 | d2 | d3 | d4 | d5 | d6 | d7;
+    if (any === 0) {
+      bytes[byte] = 0xff;
+      continue;
+    }
+    // (d − 1) >>> 31 is 1 for level 0 and 0 for all others.
+    let bits = (d0 - 1) >>> 31;
+    bits |= ((d1 - 1) >>> 31) << 1;
+    bits |= ((d2 - 1) >>> 31) << 2;
+    bits |= ((d3 - 1) >>> 31) << 3;
+    bits |= ((d4 - 1) >>> 31) << 4;
+    bits |= ((d5 - 1) >>> 31) << 5;
+    bits |= ((d6 - 1) >>> 31) << 6;
+    bits |= ((d7 - 1) >>> 31) << 7;
+    bytes[byte] = bits;
+    seen |= any;
+    nonZero += 8 - ONES[bits];
+  }
+  for (let index = wholeEnd; index < count; index++) {
+    if (definition[index] === 0) bytes[index >>> 3] |= 1 << (index & 7);
+    else nonZero++;
+    seen |= definition[index];
+  }
+  // `seen` is an upper bound of the levels met, exact when it is within `maximum`.
+  if (seen > maximum) checkMaximum(definition, maximum, origin);
+  return nonZero === 0 ? null : { bytes, bitOffset: 0, nullCount: nonZero };
+}
+
+/** Number of one bits of each byte. */
+const ONES = Uint8Array.from({ length: 256 }, (_, byte) => {
+  let ones = 0;
+  for (let rest = byte; rest !== 0; rest >>>= 1) ones += rest & 1;
+  return ones;
+});
+
+function checkMaximum(levels: Uint16Array, maximum: number, origin: PageOrigin): void {
+  for (let index = 0; index < levels.length; index++) {
+    if (levels[index] > maximum) {
+      throw corruptPage(origin, `level ${levels[index]} where ${maximum} is the largest`);
+    }
+  }
+}

@@ -1,0 +1,239 @@
+/**
+ * Gathers the values of a mini-block page, chunk by chunk, into one column without validity. One class per
+ * physical layout; the encodings over them are resolved once per page.
+ *
+ * A value buffer that an encoding reads is a buffer of the chunk, in this order: for each fixed-size list layer
+ * with null items its bitmap, outer-most first; then the buffers of the values.
+ */
+
+import type {
+  BitsColumn,
+  Column,
+  FixedColumn,
+  FixedSizeListColumn,
+  FixedSizeListLayout,
+  Layout,
+  VariableLayout,
+} from "../../arrow/column.js";
+import { copyBits, countOnes } from "../../bytes/bits.js";
+import type { CompressiveEncoding, FixedSizeList } from "../../format/encodings.js";
+import { encodingName, type FixedDecoder, fixedDecoder } from "../compression/fixed.js";
+import { resolveVariable, VariableChunks } from "../compression/variable.js";
+import { corruptPage, type PageOrigin, unsupportedPage } from "../page.js";
+
+export interface ChunkValues<C extends Column = Column> {
+  /** Value buffers of a chunk. */
+  readonly bufferCount: number;
+  append(buffers: readonly Uint8Array[], count: number): void;
+  /** The column of all values appended, as many as were announced. */
+  finish(): C;
+}
+
+/** Largest result a page may have, whatever the size of its buffers. */
+const UNQUESTIONED_BYTES = 2 ** 28;
+/** Beyond that, bytes of a result per byte of its page; no encoding in use packs more. */
+const LARGEST_EXPANSION = 1024;
+
+/**
+ * What gathers `count` values of `layout` stored under `encoding`.
+ * @param pageBytes size of the page's buffers; a result out of all proportion to it is refused unread.
+ */
+export function chunkValues(
+  layout: Layout,
+  encoding: CompressiveEncoding | undefined,
+  count: number,
+  pageBytes: number,
+  origin: PageOrigin,
+): ChunkValues {
+  switch (layout.kind) {
+    case "fixed":
+      return new FixedChunks(
+        fixedDecoder(encoding, "chunk", origin),
+        layout.byteWidth,
+        count,
+        pageBytes,
+        origin,
+      );
+    case "bits":
+      return new BitsChunks(fixedDecoder(encoding, "chunk", origin), count, pageBytes, origin);
+    case "fixedSizeList":
+      return listChunks(layout, encoding, count, pageBytes, origin);
+    case "variable":
+      return variableChunks(layout, encoding, origin);
+    case "dictionary":
+      throw corruptPage(origin, "a page of a dictionary-typed column without dictionary");
+    case "null":
+      throw corruptPage(origin, "a page with values in a column of type null");
+  }
+}
+
+/** Bytes for `count` values, refused where the page is far too small to hold them. */
+function allocate(count: number, bitsPerValue: number, pageBytes: number, origin: PageOrigin): Uint8Array {
+  const byteLength = Math.ceil((count * bitsPerValue) / 8);
+  if (byteLength > UNQUESTIONED_BYTES && byteLength > pageBytes * LARGEST_EXPANSION) {
+    throw corruptPage(origin, `${count} values of ${bitsPerValue} bits in a page of ${pageBytes} bytes`);
+  }
+  return new Uint8Array(byteLength);
+}
+
+/** Values of `byteWidth` bytes. */
+export class FixedChunks implements ChunkValues<FixedColumn> {
+  readonly bufferCount: number;
+  private readonly values: Uint8Array;
+  private appended = 0;
+
+  constructor(
+    private readonly decoder: FixedDecoder,
+    private readonly byteWidth: number,
+    private readonly count: number,
+    pageBytes: number,
+    origin: PageOrigin,
+  ) {
+    expectWidth(decoder, byteWidth * 8, origin);
+    this.bufferCount = decoder.bufferCount;
+    this.values = allocate(count, byteWidth * 8, pageBytes, origin);
+  }
+
+  append(buffers: readonly Uint8Array[], count: number): void {
+    this.decoder.decode(buffers, 0, count, this.values, this.appended);
+    this.appended += count;
+  }
+
+  finish(): FixedColumn {
+    return {
+      kind: "fixed",
+      byteWidth: this.byteWidth,
+      length: this.count,
+      validity: null,
+      values: this.values,
+    };
+  }
+}
+
+class BitsChunks implements ChunkValues<BitsColumn> {
+  readonly bufferCount: number;
+  private readonly bits: Uint8Array;
+  private appended = 0;
+
+  constructor(
+    private readonly decoder: FixedDecoder,
+    private readonly count: number,
+    pageBytes: number,
+    origin: PageOrigin,
+  ) {
+    expectWidth(decoder, 1, origin);
+    this.bufferCount = decoder.bufferCount;
+    this.bits = allocate(count, 1, pageBytes, origin);
+  }
+
+  append(buffers: readonly Uint8Array[], count: number): void {
+    this.decoder.decode(buffers, 0, count, this.bits, this.appended);
+    this.appended += count;
+  }
+
+  finish(): BitsColumn {
+    return { kind: "bits", length: this.count, validity: null, bits: this.bits, bitOffset: 0 };
+  }
+}
+
+function expectWidth(decoder: FixedDecoder, bitsPerValue: number, origin: PageOrigin): void {
+  if (decoder.bitsPerValue !== bitsPerValue) {
+    throw corruptPage(origin, `${decoder.bitsPerValue}-bit values in a column of ${bitsPerValue}-bit values`);
+  }
+}
+
+function variableChunks(
+  layout: VariableLayout,
+  encoding: CompressiveEncoding | undefined,
+  origin: PageOrigin,
+): ChunkValues {
+  const chunks = new VariableChunks(resolveVariable(encoding, origin), origin);
+  return {
+    bufferCount: 1,
+    append: (buffers, count) => chunks.append(buffers[0], count),
+    finish: () => chunks.finish(layout),
+  };
+}
+
+/** The values of a list are those of its items. */
+function listChunks(
+  layout: FixedSizeListLayout,
+  encoding: CompressiveEncoding | undefined,
+  count: number,
+  pageBytes: number,
+  origin: PageOrigin,
+): ChunkValues<FixedSizeListColumn> {
+  const list = listEncoding(encoding, origin);
+  const dimension = layout.dimension;
+  if (list.itemsPerValue !== dimension) {
+    throw corruptPage(origin, `lists of ${list.itemsPerValue} items in a column of ${dimension}`);
+  }
+  const itemCount = count * dimension;
+  if (!Number.isSafeInteger(itemCount)) throw corruptPage(origin, "more list items than can be counted");
+  const items = chunkValues(
+    layout.item,
+    list.values,
+    itemCount,
+    pageBytes,
+    origin,
+  ) as ChunkValues<ItemColumn>;
+  if (!list.hasValidity) {
+    return {
+      bufferCount: items.bufferCount,
+      append: (buffers, chunkCount) => items.append(buffers, chunkCount * dimension),
+      finish: () => ({
+        kind: "fixedSizeList",
+        dimension,
+        length: count,
+        validity: null,
+        items: items.finish(),
+      }),
+    };
+  }
+  const validity = allocate(itemCount, 1, pageBytes, origin);
+  let appended = 0;
+  return {
+    bufferCount: items.bufferCount + 1,
+    append(buffers, chunkCount) {
+      const chunkItems = chunkCount * dimension;
+      const bitmap = buffers[0];
+      if (bitmap.length < Math.ceil(chunkItems / 8)) {
+        throw corruptPage(origin, `item validity of ${bitmap.length} bytes for ${chunkItems} items`);
+      }
+      copyBits(bitmap, 0, validity, appended, chunkItems);
+      appended += chunkItems;
+      items.append(buffers.slice(1), chunkItems);
+    },
+    finish: () => ({
+      kind: "fixedSizeList",
+      dimension,
+      length: count,
+      validity: null,
+      items: withItemValidity(items.finish(), validity),
+    }),
+  };
+}
+
+/**
+ * The list at the head of an encoding. A compression in front of lists without null items finds the items'
+ * buffer just as it would behind them, so it is moved there.
+ */
+export function listEncoding(encoding: CompressiveEncoding | undefined, origin: PageOrigin): FixedSizeList {
+  if (encoding === undefined) throw corruptPage(origin, "missing encoding");
+  if (encoding.fixedSizeList !== undefined) return encoding.fixedSizeList;
+  const inner = encoding.general?.values?.fixedSizeList;
+  if (inner === undefined || inner.hasValidity) {
+    throw unsupportedPage(origin, `${encodingName(encoding)} for fixed-size lists`);
+  }
+  const values = { general: { compression: encoding.general?.compression, values: inner.values } };
+  return { ...inner, values };
+}
+
+type ItemColumn = FixedSizeListColumn["items"];
+
+/** `items` with the nulls of a bitmap that nobody else holds. */
+export function withItemValidity(items: ItemColumn, bitmap: Uint8Array): ItemColumn {
+  const nullCount = items.length - countOnes(bitmap, 0, items.length);
+  if (nullCount === 0) return items;
+  return { ...items, validity: { bytes: bitmap, bitOffset: 0, nullCount } };
+}

@@ -1,0 +1,221 @@
+/**
+ * The constant layout: a page without values, or with one that all its valid slots share (2.2).
+ *
+ *     buffers                          value
+ *     none, or repetition, definition  `inlineValue`, its little-endian bytes (a boolean is one byte); without
+ *                                      it, there is no value and every slot is null
+ *     scalar, or scalar, rep., def.    in the scalar: u32 k, k × u32 sizes, then the k buffers of an Arrow array
+ *                                      of one element, without validity
+ *
+ * Levels are plain u16 words unless the page names a compression for them; an empty buffer is no stream.
+ */
+
+import type {
+  BitsColumn,
+  Column,
+  DictionaryColumn,
+  FixedColumn,
+  FixedSizeListColumn,
+  Layout,
+  VariableColumn,
+  VariableLayout,
+} from "../../arrow/column.js";
+import type { CompressiveEncoding, ConstantLayout } from "../../format/encodings.js";
+import { alignedBytes } from "../compression/aligned.js";
+import { MAXIMUM_POSITION, widenOffsets } from "../compression/variable.js";
+import { type Levels, levelDecoder } from "../levels.js";
+import { corruptPage, type PageOrigin, unsupportedPage } from "../page.js";
+import type { PageEvents } from "./miniBlock.js";
+
+/** A page without a value has no events but nulls: every one of its slots is to be read as null. */
+export type ConstantEvents = PageEvents & { readonly allNull: boolean };
+
+/**
+ * Decodes a page with `slotCount` values, which is what the caller knows to be right: rows, where there are no
+ * lists.
+ */
+export function decodeConstant(
+  layout: Layout,
+  page: ConstantLayout,
+  slotCount: number,
+  buffers: readonly Uint8Array[],
+  origin: PageOrigin,
+): ConstantEvents {
+  if (buffers.length > 3) throw corruptPage(origin, `constant page with ${buffers.length} buffers`);
+  const hasScalar = buffers.length % 2 === 1;
+  const streams = hasScalar ? buffers.slice(1) : buffers;
+  const levels: Levels =
+    streams.length === 0
+      ? { repetition: null, definition: null }
+      : {
+          repetition: decodeStream(streams[0], page.repCompression, page.repValueCount, origin),
+          definition: decodeStream(streams[1], page.defCompression, page.defValueCount, origin),
+        };
+  if (hasScalar) {
+    if (page.inlineValue !== undefined) throw corruptPage(origin, "constant page with two values");
+    const value = decodeScalar(layout, buffers[0], origin);
+    return { values: repeat(layout, value, slotCount, origin), levels, allNull: false };
+  }
+  if (page.inlineValue !== undefined) {
+    return { values: repeat(layout, page.inlineValue, slotCount, origin), levels, allNull: false };
+  }
+  return { values: repeat(layout, null, slotCount, origin), levels, allNull: true };
+}
+
+function decodeStream(
+  bytes: Uint8Array,
+  compression: CompressiveEncoding | undefined,
+  count: number,
+  origin: PageOrigin,
+): Uint16Array | null {
+  if (bytes.length === 0) return null;
+  if (compression === undefined) {
+    if (bytes.length % 2 !== 0) throw corruptPage(origin, `${bytes.length} bytes of levels`);
+    const aligned = alignedBytes(bytes, 2);
+    return new Uint16Array(aligned.buffer, aligned.byteOffset, aligned.length / 2);
+  }
+  const decoder = levelDecoder(compression, origin);
+  // The densest encoding of levels stores a unit of 1024 in no bytes at all, but never a page of them.
+  if (count > 2 ** 24 && count > bytes.length * 2 ** 16) {
+    throw corruptPage(origin, `${count} levels in ${bytes.length} bytes`);
+  }
+  const levels = new Uint16Array(count);
+  decoder.decode([bytes], 0, count, new Uint8Array(levels.buffer), 0);
+  return levels;
+}
+
+/** The bytes of the one element of an Arrow array. */
+function decodeScalar(layout: Layout, scalar: Uint8Array, origin: PageOrigin): Uint8Array {
+  const view = new DataView(scalar.buffer, scalar.byteOffset, scalar.byteLength);
+  const partCount = scalar.length >= 4 ? view.getUint32(0, true) : 0;
+  if (partCount !== 1 && partCount !== 2) throw corruptPage(origin, `scalar of ${partCount} buffers`);
+  const headerBytes = 4 + 4 * partCount;
+  if (scalar.length < headerBytes) throw corruptPage(origin, "scalar without sizes");
+  const firstSize = view.getUint32(4, true);
+  const lastSize = partCount === 2 ? view.getUint32(8, true) : 0;
+  if (headerBytes + firstSize + lastSize !== scalar.length) {
+    throw corruptPage(origin, `scalar of ${scalar.length} bytes with parts of ${firstSize} and ${lastSize}`);
+  }
+  if (layout.kind !== "variable") {
+    if (partCount !== 1) throw corruptPage(origin, "scalar of fixed width in two buffers");
+    return scalar.subarray(headerBytes);
+  }
+  const offsetBytes = layout.offsetBits / 8;
+  if (partCount !== 2 || firstSize !== 2 * offsetBytes) {
+    throw corruptPage(origin, `scalar of variable width with ${firstSize} bytes of offsets`);
+  }
+  const start = view.getUint32(headerBytes, true);
+  const end = view.getUint32(headerBytes + offsetBytes, true);
+  const highWords =
+    offsetBytes === 8 ? view.getUint32(headerBytes + 4, true) | view.getUint32(headerBytes + 12, true) : 0;
+  if (highWords !== 0 || start > end || end > lastSize) {
+    throw corruptPage(origin, "offsets of a scalar leave its bytes");
+  }
+  return scalar.subarray(headerBytes + firstSize + start, headerBytes + firstSize + end);
+}
+
+/** A column of `count` times `value`; null stands for slots that nobody reads. */
+function repeat(layout: Layout, value: Uint8Array | null, count: number, origin: PageOrigin): Column {
+  switch (layout.kind) {
+    case "fixed":
+      return repeatFixed(layout.byteWidth, value, count, origin);
+    case "bits":
+      return repeatBit(value, count, origin);
+    case "variable":
+      return repeatVariable(layout, value, count, origin);
+    case "fixedSizeList":
+      return repeatList(layout, value, count, origin);
+    case "dictionary":
+      if (value !== null) throw unsupportedPage(origin, "a constant page for a dictionary-typed column");
+      return emptyDictionary(layout, count, origin);
+    case "null":
+      if (value !== null) throw corruptPage(origin, "a value in a column of type null");
+      return { kind: "null", length: count, validity: null };
+  }
+}
+
+function allocate(byteLength: number, origin: PageOrigin): Uint8Array {
+  if (byteLength > MAXIMUM_POSITION) throw unsupportedPage(origin, "more than 2 GiB of values");
+  return new Uint8Array(byteLength);
+}
+
+function repeatFixed(
+  byteWidth: number,
+  value: Uint8Array | null,
+  count: number,
+  origin: PageOrigin,
+): FixedColumn {
+  const values = allocate(count * byteWidth, origin);
+  if (value !== null) {
+    if (value.length !== byteWidth) {
+      throw corruptPage(origin, `constant of ${value.length} bytes in a column of ${byteWidth}-byte values`);
+    }
+    fillWith(values, value);
+  }
+  return { kind: "fixed", byteWidth, length: count, validity: null, values };
+}
+
+/** Fills `target`, whose length is a multiple of the pattern's, with copies of `pattern`. */
+function fillWith(target: Uint8Array, pattern: Uint8Array): void {
+  if (target.length === 0 || pattern.length === 0) return;
+  target.set(pattern);
+  for (let filled = pattern.length; filled < target.length; filled *= 2) {
+    target.copyWithin(filled, 0, Math.min(filled, target.length - filled));
+  }
+}
+
+function repeatBit(value: Uint8Array | null, count: number, origin: PageOrigin): BitsColumn {
+  const bits = allocate(Math.ceil(count / 8), origin);
+  if (value !== null) {
+    if (value.length !== 1 || value[0] > 1) throw corruptPage(origin, "constant that is no boolean");
+    if (value[0] === 1) bits.fill(0xff);
+  }
+  return { kind: "bits", length: count, validity: null, bits, bitOffset: 0 };
+}
+
+function repeatVariable(
+  layout: VariableLayout,
+  value: Uint8Array | null,
+  count: number,
+  origin: PageOrigin,
+): VariableColumn {
+  const length = value?.length ?? 0;
+  const bytes = allocate(length * count, origin);
+  if (value !== null) fillWith(bytes, value);
+  const offsets = new Int32Array(count + 1);
+  for (let index = 1, end = length; length > 0 && index <= count; index++, end += length)
+    offsets[index] = end;
+  return {
+    kind: "variable",
+    length: count,
+    validity: null,
+    offsets: layout.offsetBits === 32 ? offsets : widenOffsets(offsets),
+    bytes,
+  };
+}
+
+function repeatList(
+  layout: Extract<Layout, { kind: "fixedSizeList" }>,
+  value: Uint8Array | null,
+  count: number,
+  origin: PageOrigin,
+): FixedSizeListColumn {
+  if (value !== null) throw unsupportedPage(origin, "a constant page for a column of fixed-size lists");
+  const items = repeat(layout.item, null, count * layout.dimension, origin) as FixedSizeListColumn["items"];
+  return { kind: "fixedSizeList", dimension: layout.dimension, length: count, validity: null, items };
+}
+
+/** A column of nulls; its dictionary is empty. */
+function emptyDictionary(
+  layout: Extract<Layout, { kind: "dictionary" }>,
+  count: number,
+  origin: PageOrigin,
+): DictionaryColumn {
+  return {
+    kind: "dictionary",
+    length: count,
+    validity: null,
+    indices: repeatFixed(layout.index.byteWidth, null, count, origin),
+    dictionary: repeat(layout.value, null, 0, origin) as DictionaryColumn["dictionary"],
+  };
+}

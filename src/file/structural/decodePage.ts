@@ -1,0 +1,112 @@
+/**
+ * Decoding of one page of a 2.1 or 2.2 data file: from its buffers to a column in Arrow's physical form.
+ *
+ * A structural layout (mini-block, full-zip, constant, blob) says how values and levels lie in the page's
+ * buffers, a chain of compressions how each of them is stored. Decoding yields the values of all visible events
+ * and the levels; the levels then become validity.
+ *
+ * Nothing in a page is believed unchecked: whatever the bytes, the result is an error or a column whose offsets
+ * and indices are in range, and memory is bounded by the page's size and `rowCount`.
+ */
+
+import type { Column, Layout, Validity } from "../../arrow/column.js";
+import type { PageLayout } from "../../format/encodings.js";
+import { describeLayers, type Layers, validityOfLevels } from "../levels.js";
+import { corruptPage, type PageOrigin, unsupportedPage } from "../page.js";
+import { decodeConstant } from "./constant.js";
+import { decodeFullZip } from "./fullZip.js";
+import { decodeMiniBlock, type PageEvents } from "./miniBlock.js";
+
+/**
+ * Decodes a page. The column may be a view over `buffers`, which nobody must write into afterwards.
+ * @param rowCount top-level rows of the page; sizes the result, so it must have been held against the manifest.
+ * @throws CorruptFileError where the buffers are not what `page` says.
+ * @throws UnsupportedError for an encoding that is not read yet.
+ */
+export function decodePage(
+  layout: Layout,
+  page: PageLayout,
+  rowCount: number,
+  buffers: readonly Uint8Array[],
+  origin: PageOrigin,
+): Column {
+  if (page.miniBlock !== undefined) {
+    const layers = itemLayers(layout, page.miniBlock.layers, origin);
+    expectRows(page.miniBlock.itemCount, rowCount, origin);
+    const events = decodeMiniBlock(layout, page.miniBlock, layers, buffers, origin);
+    return withLevels(events, layers, rowCount, origin);
+  }
+  if (page.fullZip !== undefined) {
+    const layers = itemLayers(layout, page.fullZip.layers, origin);
+    expectRows(page.fullZip.itemCount, rowCount, origin);
+    expectRows(page.fullZip.visibleItemCount, rowCount, origin);
+    const events = decodeFullZip(layout, page.fullZip, layers, buffers, origin);
+    return withLevels(events, layers, rowCount, origin);
+  }
+  if (page.constant !== undefined) {
+    const layers = itemLayers(layout, page.constant.layers, origin);
+    const events = decodeConstant(layout, page.constant, rowCount, buffers, origin);
+    if (events.allNull) return allNull(events.values);
+    return withLevels(events, layers, rowCount, origin);
+  }
+  if (page.blob !== undefined) throw unsupportedPage(origin, `the blob layout for ${layoutName(layout)}`);
+  throw unsupportedPage(origin, `an unknown layout for ${layoutName(layout)}`);
+}
+
+/** The layers of a leaf that is in no list. Structs around it make it null where they are. */
+function itemLayers(layout: Layout, kinds: readonly number[], origin: PageOrigin): Layers {
+  const layers = describeLayers(kinds, origin);
+  if (layers.listDepth > 0) {
+    throw unsupportedPage(origin, `${layers.listDepth} list layers around ${layoutName(layout)}`);
+  }
+  return layers;
+}
+
+function expectRows(count: number, rowCount: number, origin: PageOrigin): void {
+  if (count !== rowCount) throw corruptPage(origin, `${count} values in a page of ${rowCount} rows`);
+}
+
+function withLevels(
+  { values, levels }: PageEvents,
+  layers: Layers,
+  rowCount: number,
+  origin: PageOrigin,
+): Column {
+  const { repetition, definition } = levels;
+  if (repetition !== null) throw corruptPage(origin, "repetition levels in a page without lists");
+  if (values.length !== rowCount || (definition !== null && definition.length !== rowCount)) {
+    throw corruptPage(origin, `${definition?.length ?? values.length} events in a page of ${rowCount} rows`);
+  }
+  const validity = validityOfLevels(definition, layers.maximumDefinition, origin);
+  return validity === null ? values : withValidity(values, validity);
+}
+
+function allNull(values: Column): Column {
+  const count = values.length;
+  if (count === 0 || values.kind === "null") return values;
+  return withValidity(values, {
+    bytes: new Uint8Array(Math.ceil(count / 8)),
+    bitOffset: 0,
+    nullCount: count,
+  });
+}
+
+const withValidity = (column: Column, validity: Validity): Column => ({ ...column, validity });
+
+/** A layout in words, for messages. */
+function layoutName(layout: Layout): string {
+  switch (layout.kind) {
+    case "fixed":
+      return `values of ${layout.byteWidth} bytes`;
+    case "bits":
+      return "booleans";
+    case "variable":
+      return layout.text ? "strings" : "binaries";
+    case "fixedSizeList":
+      return `lists of ${layout.dimension} ${layoutName(layout.item)}`;
+    case "dictionary":
+      return `a dictionary of ${layoutName(layout.value)}`;
+    case "null":
+      return "nulls";
+  }
+}

@@ -1,0 +1,184 @@
+/**
+ * Page dictionaries: a mini-block page may store unsigned indices instead of values, and the values once, in a
+ * block of their own. A dictionary-typed column keeps that form; any other gets its values back.
+ */
+
+import type { Column, DictionaryLayout, FixedColumn, Layout, VariableColumn } from "../../arrow/column.js";
+import type { CompressiveEncoding } from "../../format/encodings.js";
+import { fixedDecoder } from "../compression/fixed.js";
+import {
+  decodeVariableBlock,
+  MAXIMUM_POSITION,
+  resolveVariable,
+  widenOffsets,
+} from "../compression/variable.js";
+import { corruptPage, type PageOrigin, unsupportedPage } from "../page.js";
+
+type DictionaryValues = VariableColumn | FixedColumn;
+
+/** Decodes the `count` values of a dictionary for a column of `layout`. */
+export function decodeDictionary(
+  layout: Layout,
+  encoding: CompressiveEncoding,
+  buffer: Uint8Array,
+  count: number,
+  origin: PageOrigin,
+): DictionaryValues {
+  const valueLayout = layout.kind === "dictionary" ? layout.value : layout;
+  if (valueLayout.kind === "variable") {
+    return decodeVariableBlock(valueLayout, resolveVariable(encoding, origin), buffer, count, origin);
+  }
+  if (valueLayout.kind !== "fixed") {
+    throw unsupportedPage(origin, `a dictionary for a column of layout ${valueLayout.kind}`);
+  }
+  const decoder = fixedDecoder(encoding, "block", origin);
+  const byteWidth = valueLayout.byteWidth;
+  if (decoder.bitsPerValue !== byteWidth * 8) {
+    throw corruptPage(
+      origin,
+      `dictionary of ${decoder.bitsPerValue}-bit values for ${byteWidth * 8}-bit ones`,
+    );
+  }
+  // A value takes no less than a thousandth of its width under any encoding; beyond that the count is wrong.
+  if (count * byteWidth > (buffer.length + 64) * 1024) {
+    throw corruptPage(origin, `dictionary of ${count} values in ${buffer.length} bytes`);
+  }
+  const values = new Uint8Array(count * byteWidth);
+  decoder.decode([buffer], 0, count, values, 0);
+  return { kind: "fixed", byteWidth, length: count, validity: null, values };
+}
+
+/** The column that indices and dictionary make; `definition` tells whose indices mean nothing. */
+export function resolveDictionary(
+  layout: Layout,
+  indices: FixedColumn,
+  dictionary: DictionaryValues,
+  definition: Uint16Array | null,
+  origin: PageOrigin,
+): Column {
+  const numbers = indexNumbers(indices);
+  const misplaced = firstBeyond(numbers, dictionary.length, definition);
+  if (misplaced >= 0) {
+    throw corruptPage(origin, `index ${numbers[misplaced]} into a dictionary of ${dictionary.length} values`);
+  }
+  if (layout.kind === "dictionary") return dictionaryColumn(layout, indices, dictionary, origin);
+  if (dictionary.kind === "fixed") return gatherFixed(numbers, dictionary);
+  return gatherVariable(numbers, dictionary, origin);
+}
+
+function dictionaryColumn(
+  layout: DictionaryLayout,
+  indices: FixedColumn,
+  dictionary: DictionaryValues,
+  origin: PageOrigin,
+): Column {
+  if (indices.byteWidth !== layout.index.byteWidth) {
+    throw corruptPage(
+      origin,
+      `${indices.byteWidth}-byte indices in a column of ${layout.index.byteWidth}-byte ones`,
+    );
+  }
+  return { kind: "dictionary", length: indices.length, validity: null, indices, dictionary };
+}
+
+type IndexNumbers = Uint8Array | Uint16Array | Uint32Array;
+
+/** Indices as numbers; those beyond 32 bits come out as the largest one, which no dictionary reaches. */
+function indexNumbers({ values, byteWidth, length }: FixedColumn): IndexNumbers {
+  if (byteWidth === 1) return values;
+  if (byteWidth === 2) return new Uint16Array(values.buffer, values.byteOffset, length);
+  if (byteWidth === 4) return new Uint32Array(values.buffer, values.byteOffset, length);
+  const halves = new Uint32Array(values.buffer, values.byteOffset, 2 * length);
+  const numbers = new Uint32Array(length);
+  for (let index = 0; index < length; index++) {
+    numbers[index] = halves[2 * index + 1] === 0 ? halves[2 * index] : 0xffffffff;
+  }
+  return numbers;
+}
+
+/** Position of the first valid index that is `size` or more, or -1. */
+function firstBeyond(numbers: IndexNumbers, size: number, definition: Uint16Array | null): number {
+  for (let index = 0; index < numbers.length; index++) {
+    if (numbers[index] >= size && (definition === null || definition[index] === 0)) return index;
+  }
+  return -1;
+}
+
+function gatherFixed(numbers: IndexNumbers, dictionary: FixedColumn): FixedColumn {
+  const { byteWidth, length: size } = dictionary;
+  const length = numbers.length;
+  const values = new Uint8Array(length * byteWidth);
+  if (byteWidth % 4 === 0) {
+    const stride = byteWidth / 4;
+    const from = new Int32Array(dictionary.values.buffer, dictionary.values.byteOffset, size * stride);
+    const to = new Int32Array(values.buffer);
+    if (stride === 1) {
+      for (let index = 0; index < length; index++) to[index] = from[numbers[index]];
+    } else if (stride === 2) {
+      for (let index = 0; index < length; index++) {
+        const at = 2 * numbers[index];
+        to[2 * index] = from[at];
+        to[2 * index + 1] = from[at + 1];
+      }
+    } else {
+      for (let index = 0, write = 0; index < length; index++) {
+        for (let read = numbers[index] * stride, end = read + stride; read < end; )
+          to[write++] = from[read++];
+      }
+    }
+  } else {
+    const from = dictionary.values;
+    for (let index = 0, write = 0; index < length; index++) {
+      for (let read = numbers[index] * byteWidth, end = read + byteWidth; read < end; ) {
+        values[write++] = from[read++];
+      }
+    }
+  }
+  return { kind: "fixed", byteWidth, length, validity: null, values };
+}
+
+/** Values up to this length are copied byte by byte, longer ones by a call. */
+const SHORT_VALUE = 24;
+
+function gatherVariable(
+  numbers: IndexNumbers,
+  dictionary: VariableColumn,
+  origin: PageOrigin,
+): VariableColumn {
+  const size = dictionary.length;
+  const wide = dictionary.offsets instanceof BigInt64Array;
+  const starts = wide ? Int32Array.from(dictionary.offsets, Number) : (dictionary.offsets as Int32Array);
+  const length = numbers.length;
+  const offsets = new Int32Array(length + 1);
+  let total = 0;
+  for (let index = 0; index < length; index++) {
+    const number = numbers[index];
+    if (number < size) total += starts[number + 1] - starts[number];
+    offsets[index + 1] = total;
+  }
+  if (total > MAXIMUM_POSITION) throw unsupportedPage(origin, "more than 2 GiB of values");
+  // The dictionary's bytes lie behind the result's, so that a value moves within one array.
+  const from = starts[0];
+  const dictionaryBytes = dictionary.bytes.subarray(from, starts[size]);
+  const bytes = new Uint8Array(total + dictionaryBytes.length);
+  bytes.set(dictionaryBytes, total);
+  const shift = total - from;
+  for (let index = 0; index < length; index++) {
+    let write = offsets[index];
+    const end = offsets[index + 1];
+    if (end === write) continue;
+    let read = starts[numbers[index]] + shift;
+    if (end - write <= SHORT_VALUE) {
+      while (write < end) bytes[write++] = bytes[read++];
+    } else {
+      bytes.copyWithin(write, read, read + end - write);
+    }
+  }
+  return {
+    kind: "variable",
+    length,
+    validity: null,
+    offsets: wide ? widenOffsets(offsets) : offsets,
+    bytes: bytes.subarray(0, total),
+  };
+}

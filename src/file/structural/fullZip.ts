@@ -1,0 +1,423 @@
+/**
+ * The full-zip layout: large values, each right behind its levels. Buffer 0 holds the events one behind the
+ * other; buffer 1, where rows differ in size, is an index of where they start, which a reader of the whole page
+ * does not need. An event:
+ *
+ *     control word   (repetition << defBits) | definition, little-endian; 0 bytes without levels, then
+ *                    1 byte for up to 8 bits of both, 2 for up to 16, 4 beyond
+ *     value          fixed width: bitsPerValue bits, of every visible event, null or not
+ *                    variable width: the length (bitsPerOffset bits) and as many bytes, of events with
+ *                    definition level 0 only
+ *
+ * A fixed-size list with null items starts with one bitmap per such list layer, outer-most first, each filled up
+ * to a byte.
+ */
+
+import type {
+  BitsColumn,
+  Column,
+  FixedColumn,
+  FixedSizeListColumn,
+  FixedSizeListLayout,
+  Layout,
+  VariableColumn,
+  VariableLayout,
+} from "../../arrow/column.js";
+import { copyBits } from "../../bytes/bits.js";
+import type { CompressiveEncoding, FullZipLayout } from "../../format/encodings.js";
+import { encodingName } from "../compression/fixed.js";
+import { finishVariable, MAXIMUM_POSITION, resolveVariable } from "../compression/variable.js";
+import type { Layers, Levels } from "../levels.js";
+import { corruptPage, type PageOrigin, unsupportedPage } from "../page.js";
+import { withItemValidity } from "./chunkValues.js";
+import type { PageEvents } from "./miniBlock.js";
+
+/** Decodes a page; without lists it has as many events as values, which the caller knows to be right. */
+export function decodeFullZip(
+  layout: Layout,
+  page: FullZipLayout,
+  layers: Layers,
+  buffers: readonly Uint8Array[],
+  origin: PageOrigin,
+): PageEvents {
+  if (buffers.length < 1) throw corruptPage(origin, "full-zip page without buffers");
+  const events = buffers[0];
+  const control = controlWord(page, origin);
+  const eventCount = page.itemCount;
+  // Every event with a control word takes at least that; without one there are no invisible events.
+  if (control.byteWidth > 0 && eventCount * control.byteWidth > events.length) {
+    throw corruptPage(origin, `${eventCount} events in ${events.length} bytes`);
+  }
+  if (page.bitsPerOffset !== undefined) {
+    if (layout.kind !== "variable") {
+      throw unsupportedPage(origin, `variable-width values for a column of layout ${layout.kind}`);
+    }
+    return decodeVariableEvents(layout, page, layers, control, events, origin);
+  }
+  return decodeFixedEvents(layout, page, layers, control, events, origin);
+}
+
+interface ControlWord {
+  readonly byteWidth: 0 | 1 | 2 | 4;
+  readonly repBits: number;
+  readonly defBits: number;
+}
+
+function controlWord({ repBits, defBits }: FullZipLayout, origin: PageOrigin): ControlWord {
+  if (repBits > 16 || defBits > 16) throw corruptPage(origin, `levels of ${repBits} and ${defBits} bits`);
+  const bits = repBits + defBits;
+  const byteWidth = bits === 0 ? 0 : bits <= 8 ? 1 : bits <= 16 ? 2 : 4;
+  return { byteWidth, repBits, defBits };
+}
+
+const newLevels = ({ repBits, defBits }: ControlWord, count: number): Levels => ({
+  repetition: repBits === 0 ? null : new Uint16Array(count),
+  definition: defBits === 0 ? null : new Uint16Array(count),
+});
+
+// ------------------------------------------------------------------------------------------ fixed width
+
+function decodeFixedEvents(
+  layout: Layout,
+  page: FullZipLayout,
+  layers: Layers,
+  control: ControlWord,
+  events: Uint8Array,
+  origin: PageOrigin,
+): PageEvents {
+  const bits = page.bitsPerValue ?? 0;
+  if (bits === 0 || bits % 8 !== 0) throw corruptPage(origin, `full-zip values of ${bits} bits`);
+  const byteWidth = bits / 8;
+  const shape = valueShape(layout, page.valueCompression, origin);
+  if (shape.byteWidth !== byteWidth) {
+    throw corruptPage(origin, `values of ${byteWidth} bytes where ${shape.byteWidth} are expected`);
+  }
+  const visibleCount = page.visibleItemCount;
+  if (visibleCount * byteWidth + page.itemCount * control.byteWidth !== events.length) {
+    throw corruptPage(
+      origin,
+      `${visibleCount} values of ${byteWidth} bytes and ${page.itemCount} events in ${events.length} bytes`,
+    );
+  }
+  if (control.byteWidth === 0) {
+    return { values: shape.column(events, visibleCount), levels: { repetition: null, definition: null } };
+  }
+  const levels = newLevels(control, page.itemCount);
+  // Values close ranks within a copy of the page; a move never reaches what is still to be read.
+  const values = new Uint8Array(events);
+  const written = unzipFixed(
+    events,
+    values,
+    byteWidth,
+    control,
+    layers.maximumVisible,
+    levels,
+    page.itemCount,
+  );
+  if (written !== visibleCount * byteWidth) {
+    throw corruptPage(origin, `${written / byteWidth} visible events where ${visibleCount} are expected`);
+  }
+  return { values: shape.column(values.subarray(0, written), visibleCount), levels };
+}
+
+/** Moves the visible values to the front of `values`, a copy of `events`. Returns the bytes they take. */
+function unzipFixed(
+  events: Uint8Array,
+  values: Uint8Array,
+  byteWidth: number,
+  control: ControlWord,
+  maximumVisible: number,
+  { repetition, definition }: Levels,
+  eventCount: number,
+): number {
+  const { byteWidth: controlBytes, defBits } = control;
+  const mask = 2 ** defBits - 1;
+  let read = 0;
+  let written = 0;
+  for (let event = 0; event < eventCount; event++) {
+    let word = events[read];
+    if (controlBytes > 1) word |= events[read + 1] << 8;
+    if (controlBytes > 2) word = (word | (events[read + 2] << 16) | (events[read + 3] << 24)) >>> 0;
+    read += controlBytes;
+    const level = word & mask;
+    if (definition !== null) definition[event] = level;
+    if (repetition !== null) repetition[event] = word >>> defBits;
+    if (level > maximumVisible) continue;
+    if (read + byteWidth > events.length) return -1;
+    values.copyWithin(written, read, read + byteWidth);
+    read += byteWidth;
+    written += byteWidth;
+  }
+  return read === events.length ? written : -1;
+}
+
+/** How one value of fixed width lies in its bytes. */
+interface ValueShape {
+  readonly byteWidth: number;
+  /** The column of `count` values that lie back to back; a view of them where that is possible. */
+  column(values: Uint8Array, count: number): Column;
+}
+
+function valueShape(
+  layout: Layout,
+  encoding: CompressiveEncoding | undefined,
+  origin: PageOrigin,
+): ValueShape {
+  if (encoding === undefined) throw corruptPage(origin, "missing encoding");
+  if (layout.kind === "fixedSizeList") return listShape(layout, encoding, origin);
+  if (layout.kind !== "fixed") {
+    throw unsupportedPage(origin, `full-zip values of fixed width for a column of layout ${layout.kind}`);
+  }
+  expectFlat(encoding, layout.byteWidth * 8, origin);
+  return {
+    byteWidth: layout.byteWidth,
+    column: (values, count) => fixedColumn(values, layout.byteWidth, count),
+  };
+}
+
+function listShape(
+  layout: FixedSizeListLayout,
+  encoding: CompressiveEncoding,
+  origin: PageOrigin,
+): ValueShape {
+  // Bits of each bitmap in front of a value's items; null for list layers whose items are all valid.
+  const bitmaps: (number | null)[] = [];
+  let node: CompressiveEncoding | undefined = encoding;
+  let level: FixedSizeListLayout["item"] = layout;
+  let itemCount = 1;
+  while (level.kind === "fixedSizeList") {
+    const list: CompressiveEncoding["fixedSizeList"] = node?.fixedSizeList;
+    if (list === undefined) {
+      throw unsupportedPage(
+        origin,
+        `${node === undefined ? "nothing" : encodingName(node)} for fixed-size lists`,
+      );
+    }
+    if (list.itemsPerValue !== level.dimension) {
+      throw corruptPage(origin, `lists of ${list.itemsPerValue} items in a column of ${level.dimension}`);
+    }
+    itemCount *= level.dimension;
+    bitmaps.push(list.hasValidity ? itemCount : null);
+    node = list.values;
+    level = level.item;
+  }
+  const itemBits = level.kind === "bits" ? 1 : level.byteWidth * 8;
+  if (node === undefined) throw corruptPage(origin, "missing encoding");
+  expectFlat(node, itemBits, origin);
+  const itemsBytes = Math.ceil((itemCount * itemBits) / 8);
+  let bitmapBytes = 0;
+  for (const bits of bitmaps) bitmapBytes += bits === null ? 0 : Math.ceil(bits / 8);
+  const byteWidth = bitmapBytes + itemsBytes;
+  const leafBits = itemCount * itemBits;
+  return {
+    byteWidth,
+    column(values, count) {
+      const items =
+        bitmapBytes === 0 && leafBits === itemsBytes * 8
+          ? values
+          : gatherBits(values, count, byteWidth, bitmapBytes, leafBits);
+      let gatheredAt = 0;
+      const validities = bitmaps.map((bits) => {
+        if (bits === null) return null;
+        const gathered = gatherBits(values, count, byteWidth, gatheredAt, bits);
+        gatheredAt += Math.ceil(bits / 8);
+        return gathered;
+      });
+      return listColumn(layout, items, validities, 0, count);
+    },
+  };
+}
+
+/** The `bits` bits at byte `start` of each of `count` values of `stride` bytes, without gaps. */
+function gatherBits(
+  values: Uint8Array,
+  count: number,
+  stride: number,
+  start: number,
+  bits: number,
+): Uint8Array {
+  const gathered = new Uint8Array(Math.ceil((count * bits) / 8));
+  if (bits % 8 === 0) {
+    const byteLength = bits / 8;
+    for (
+      let value = 0, read = start, write = 0;
+      value < count;
+      value++, read += stride, write += byteLength
+    ) {
+      gathered.set(values.subarray(read, read + byteLength), write);
+    }
+  } else {
+    for (let value = 0; value < count; value++) {
+      copyBits(values, (value * stride + start) * 8, gathered, value * bits, bits);
+    }
+  }
+  return gathered;
+}
+
+function listColumn(
+  layout: FixedSizeListLayout,
+  items: Uint8Array,
+  validities: readonly (Uint8Array | null)[],
+  depth: number,
+  count: number,
+): FixedSizeListColumn {
+  const itemCount = count * layout.dimension;
+  const item = layout.item;
+  let column: FixedSizeListColumn["items"];
+  if (item.kind === "fixedSizeList") column = listColumn(item, items, validities, depth + 1, itemCount);
+  else if (item.kind === "bits") column = bitsColumn(items, itemCount);
+  else column = fixedColumn(items, item.byteWidth, itemCount);
+  const validity = validities[depth];
+  return {
+    kind: "fixedSizeList",
+    dimension: layout.dimension,
+    length: count,
+    validity: null,
+    items: validity === null ? column : withItemValidity(column, validity),
+  };
+}
+
+const fixedColumn = (values: Uint8Array, byteWidth: number, length: number): FixedColumn => ({
+  kind: "fixed",
+  byteWidth,
+  length,
+  validity: null,
+  values,
+});
+
+const bitsColumn = (bits: Uint8Array, length: number): BitsColumn => ({
+  kind: "bits",
+  length,
+  validity: null,
+  bits,
+  bitOffset: 0,
+});
+
+function expectFlat(encoding: CompressiveEncoding, bits: number, origin: PageOrigin): void {
+  if (encoding.flat === undefined || encoding.flat.data !== undefined) {
+    throw unsupportedPage(origin, `${encodingName(encoding)} for full-zip values of fixed width`);
+  }
+  if (encoding.flat.bitsPerValue !== bits) {
+    throw corruptPage(origin, `${encoding.flat.bitsPerValue}-bit values in a column of ${bits}-bit values`);
+  }
+}
+
+// --------------------------------------------------------------------------------------- variable width
+
+function decodeVariableEvents(
+  layout: VariableLayout,
+  page: FullZipLayout,
+  layers: Layers,
+  control: ControlWord,
+  events: Uint8Array,
+  origin: PageOrigin,
+): PageEvents {
+  const lengthBits = page.bitsPerOffset;
+  if (lengthBits !== 32 && lengthBits !== 64) throw corruptPage(origin, `lengths of ${lengthBits} bits`);
+  const encoding = resolveVariable(page.valueCompression, origin);
+  const visibleCount = page.visibleItemCount;
+  const least = control.byteWidth === 0 ? lengthBits / 8 : control.byteWidth;
+  if (visibleCount > page.itemCount || page.itemCount * least > events.length) {
+    throw corruptPage(origin, `${visibleCount} values in ${page.itemCount} events in ${events.length} bytes`);
+  }
+  if (events.length > MAXIMUM_POSITION) throw unsupportedPage(origin, "more than 2 GiB of values");
+  const levels = newLevels(control, page.itemCount);
+  const offsets = new Int32Array(visibleCount + 1);
+  // As for fixed width, values close ranks within a copy of the page.
+  const bytes = new Uint8Array(events);
+  const { maximumVisible } = layers;
+  if (!unzipVariable(bytes, lengthBits / 8, control, maximumVisible, levels, page.itemCount, offsets)) {
+    throw corruptPage(origin, "values do not fill their page");
+  }
+  const end = offsets[visibleCount];
+  const stored = bytes.subarray(0, end);
+  const plain =
+    encoding.decompress === null ? stored : decompressEach(stored, offsets, encoding.decompress, origin);
+  const values: VariableColumn = finishVariable(layout, encoding.symbols, offsets, plain, origin);
+  return { values, levels };
+}
+
+/**
+ * Moves the values to the front of `bytes`, which holds the events, and notes where they end in `offsets`.
+ * False where the events do not fill `bytes`, or the visible ones `offsets`, exactly.
+ */
+function unzipVariable(
+  bytes: Uint8Array,
+  lengthBytes: number,
+  control: ControlWord,
+  maximumVisible: number,
+  { repetition, definition }: Levels,
+  eventCount: number,
+  offsets: Int32Array,
+): boolean {
+  const { byteWidth: controlBytes, defBits } = control;
+  const mask = 2 ** defBits - 1;
+  const total = bytes.length;
+  const visibleCount = offsets.length - 1;
+  let read = 0;
+  let written = 0;
+  let value = 0;
+  for (let event = 0; event < eventCount; event++) {
+    let level = 0;
+    if (controlBytes > 0) {
+      if (read + controlBytes > total) return false;
+      let word = bytes[read];
+      if (controlBytes > 1) word |= bytes[read + 1] << 8;
+      if (controlBytes > 2) word = (word | (bytes[read + 2] << 16) | (bytes[read + 3] << 24)) >>> 0;
+      read += controlBytes;
+      level = word & mask;
+      if (definition !== null) definition[event] = level;
+      if (repetition !== null) repetition[event] = word >>> defBits;
+      if (level > maximumVisible) continue;
+    }
+    if (value === visibleCount) return false;
+    if (level === 0) {
+      if (read + lengthBytes > total) return false;
+      const length =
+        (bytes[read] | (bytes[read + 1] << 8) | (bytes[read + 2] << 16) | (bytes[read + 3] << 24)) >>> 0;
+      if (
+        lengthBytes === 8 &&
+        (bytes[read + 4] | bytes[read + 5] | bytes[read + 6] | bytes[read + 7]) !== 0
+      ) {
+        return false;
+      }
+      read += lengthBytes;
+      if (length > total - read) return false;
+      bytes.copyWithin(written, read, read + length);
+      read += length;
+      written += length;
+    }
+    offsets[++value] = written;
+  }
+  return read === total && value === visibleCount;
+}
+
+/** Undoes the compression of every value by itself; `offsets` are replaced. Empty values are stored as such. */
+function decompressEach(
+  stored: Uint8Array,
+  offsets: Int32Array,
+  decompress: (bytes: Uint8Array) => Uint8Array,
+  origin: PageOrigin,
+): Uint8Array {
+  const parts: Uint8Array[] = [];
+  let total = 0;
+  let start = 0;
+  for (let index = 1; index < offsets.length; index++) {
+    const end = offsets[index];
+    if (end > start) {
+      const part = decompress(stored.subarray(start, end));
+      parts.push(part);
+      total += part.length;
+      if (total > MAXIMUM_POSITION) throw unsupportedPage(origin, "more than 2 GiB of values");
+    }
+    offsets[index] = total;
+    start = end;
+  }
+  const plain = new Uint8Array(total);
+  let position = 0;
+  for (const part of parts) {
+    plain.set(part, position);
+    position += part.length;
+  }
+  return plain;
+}
