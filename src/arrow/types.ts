@@ -1,0 +1,624 @@
+/**
+ * Arrow types in their four spellings: apache-arrow's classes, physical layouts, the logical type strings that
+ * a table's schema holds, and the JSON of the namespace spec. Each direction is one exhaustive switch; a type
+ * that this build cannot store is an `UnsupportedError`, parameters that no Arrow type has an
+ * `InvalidInputError`, both naming the column.
+ *
+ *     logical type string                    Arrow type
+ *     null bool int8 … uint64                Null Bool Int8 … Uint64
+ *     halffloat float double                 Float16 Float32 Float64
+ *     string large_string                    Utf8 LargeUtf8
+ *     binary large_binary                    Binary LargeBinary
+ *     fixed_size_binary:<bytes>              FixedSizeBinary
+ *     date32:day date64:ms                   Date
+ *     time32:s|ms time64:us|ns               Time
+ *     timestamp:<unit>:<zone or ->           Timestamp
+ *     duration:<unit>                        Duration
+ *     decimal:128|256:<precision>:<scale>    Decimal
+ *     fixed_size_list:<item>:<dimension>     FixedSizeList; the item's name and nullability are not kept
+ *     dict:<value>:<index>:false             Dictionary; whether it is ordered is not kept
+ */
+
+import {
+  Binary,
+  BinaryView,
+  Bool,
+  type DataType,
+  DateDay,
+  DateMillisecond,
+  Decimal,
+  DenseUnion,
+  Dictionary,
+  Duration,
+  Field,
+  FixedSizeBinary,
+  FixedSizeList,
+  Float16,
+  Float32,
+  Float64,
+  Int8,
+  Int16,
+  Int32,
+  Int64,
+  Interval,
+  LargeBinary,
+  LargeList,
+  LargeUtf8,
+  List,
+  Map_,
+  Null,
+  Schema,
+  SparseUnion,
+  Struct,
+  Time,
+  Timestamp,
+  Type,
+  Uint8,
+  Uint16,
+  Uint32,
+  Uint64,
+  Utf8,
+  Utf8View,
+} from "apache-arrow";
+import { InvalidInputError, UnsupportedError } from "../errors.js";
+import type { FixedLayout, Layout } from "./column.js";
+
+/** Separates the parts of a logical type string, so a time zone cannot hold it. */
+const SEPARATOR = ":";
+const TIME_UNITS = ["s", "ms", "us", "ns"] as const;
+const FLOAT_BYTES = [2, 4, 8] as const;
+const FLOAT_NAMES = ["halffloat", "float", "double"] as const;
+/** Largest number of items or bytes that one value of a fixed size may have; Arrow keeps it in 32 bits. */
+const MAX_FIXED_SIZE = 0x7fffffff;
+
+/** The parameters of a type of any version of apache-arrow; which are there depends on `typeId`. */
+export interface ForeignType {
+  readonly typeId: number;
+  readonly isSigned?: boolean;
+  readonly bitWidth?: number;
+  readonly precision?: number;
+  readonly scale?: number;
+  readonly unit?: number;
+  readonly timezone?: string | null;
+  readonly byteWidth?: number;
+  readonly listSize?: number;
+  readonly mode?: number;
+  readonly typeIds?: ArrayLike<number>;
+  readonly keysSorted?: boolean;
+  readonly children?: readonly ForeignField[] | null;
+  readonly indices?: ForeignType;
+  readonly dictionary?: ForeignType;
+  readonly isOrdered?: boolean;
+}
+
+/** A field of any version of apache-arrow. */
+export interface ForeignField {
+  readonly name: string;
+  readonly type: ForeignType;
+  readonly nullable: boolean;
+  readonly metadata?: ReadonlyMap<string, string> | null;
+}
+
+/** A schema of any version of apache-arrow. */
+export interface ForeignSchema {
+  readonly fields: readonly ForeignField[];
+  readonly metadata?: ReadonlyMap<string, string> | null;
+}
+
+/**
+ * How values of the type lie in memory and in a file.
+ * @param path the column, for messages
+ * @throws UnsupportedError, InvalidInputError
+ */
+export function layoutOf(type: DataType, path: string): Layout {
+  const foreign: ForeignType = type;
+  switch (foreign.typeId) {
+    case Type.Null:
+      return { kind: "null" };
+    case Type.Bool:
+      return { kind: "bits" };
+    case Type.Int:
+      return fixed(integerBytes(foreign, path));
+    case Type.Float:
+      return fixed(FLOAT_BYTES[floatPrecision(foreign, path)]);
+    case Type.Decimal:
+      return fixed(decimalBits(foreign, path) / 8);
+    case Type.Date:
+      return fixed(foreign.unit === 0 ? 4 : 8);
+    case Type.Time:
+      return fixed(timeBits(foreign, path) / 8);
+    case Type.Timestamp:
+      timeUnit(foreign, path);
+      timeZone(foreign, path);
+      return fixed(8);
+    case Type.Duration:
+      timeUnit(foreign, path);
+      return fixed(8);
+    case Type.FixedSizeBinary:
+      return fixed(fixedSize(foreign.byteWidth, "bytes", path));
+    case Type.Utf8:
+      return { kind: "variable", offsetBits: 32, text: true };
+    case Type.LargeUtf8:
+      return { kind: "variable", offsetBits: 64, text: true };
+    case Type.Binary:
+      return { kind: "variable", offsetBits: 32, text: false };
+    case Type.LargeBinary:
+      return { kind: "variable", offsetBits: 64, text: false };
+    case Type.FixedSizeList: {
+      const item = layoutOf((type as FixedSizeList).valueType, path);
+      const dimension = fixedSize(foreign.listSize, "items", path);
+      switch (item.kind) {
+        case "fixed":
+        case "bits":
+        case "fixedSizeList":
+          return { kind: "fixedSizeList", dimension, item };
+        case "variable":
+        case "dictionary":
+        case "null":
+          throw unsupported(type, path);
+      }
+      break;
+    }
+    case Type.Dictionary: {
+      const { dictionary, indices } = type as Dictionary;
+      const indexParameters: ForeignType = indices;
+      if (indexParameters.typeId !== Type.Int) {
+        throw new InvalidInputError(`column ${path}: dictionary indices of type ${indices} are not integers`);
+      }
+      const value = layoutOf(dictionary, path);
+      switch (value.kind) {
+        case "variable":
+        case "fixed":
+          return {
+            kind: "dictionary",
+            index: fixed(integerBytes(indexParameters, path)),
+            indexSigned: indexParameters.isSigned === true,
+            value,
+          };
+        case "bits":
+        case "fixedSizeList":
+        case "dictionary":
+        case "null":
+          throw unsupported(type, path);
+      }
+    }
+  }
+  throw unsupported(type, path);
+}
+
+/**
+ * The string that a table's schema holds for the type.
+ * @param path the column, for messages
+ * @throws UnsupportedError, InvalidInputError
+ */
+export function logicalTypeOf(type: DataType, path: string): string {
+  const foreign: ForeignType = type;
+  switch (foreign.typeId) {
+    case Type.Null:
+      return "null";
+    case Type.Bool:
+      return "bool";
+    case Type.Int:
+      return `${foreign.isSigned ? "int" : "uint"}${integerBytes(foreign, path) * 8}`;
+    case Type.Float:
+      return FLOAT_NAMES[floatPrecision(foreign, path)];
+    case Type.Decimal:
+      return `decimal:${decimalBits(foreign, path)}:${foreign.precision}:${foreign.scale}`;
+    case Type.Date:
+      return foreign.unit === 0 ? "date32:day" : "date64:ms";
+    case Type.Time:
+      return `time${timeBits(foreign, path)}:${timeUnit(foreign, path)}`;
+    case Type.Timestamp:
+      return `timestamp:${timeUnit(foreign, path)}:${timeZone(foreign, path) ?? "-"}`;
+    case Type.Duration:
+      return `duration:${timeUnit(foreign, path)}`;
+    case Type.FixedSizeBinary:
+      return `fixed_size_binary:${fixedSize(foreign.byteWidth, "bytes", path)}`;
+    case Type.Utf8:
+      return "string";
+    case Type.LargeUtf8:
+      return "large_string";
+    case Type.Binary:
+      return "binary";
+    case Type.LargeBinary:
+      return "large_binary";
+    case Type.FixedSizeList: {
+      layoutOf(type, path);
+      const { valueType, listSize } = type as FixedSizeList;
+      return `fixed_size_list:${logicalTypeOf(valueType, path)}:${listSize}`;
+    }
+    case Type.Dictionary: {
+      layoutOf(type, path);
+      const { dictionary, indices } = type as Dictionary;
+      return `dict:${logicalTypeOf(dictionary, path)}:${logicalTypeOf(indices, path)}:false`;
+    }
+  }
+  throw unsupported(type, path);
+}
+
+/**
+ * The Arrow type that a table's schema means.
+ * @param path the column, for messages
+ * @throws UnsupportedError on a string that names no type this build can store
+ */
+export function arrowTypeFromLogical(logicalType: string, path: string): DataType {
+  const refuse = () =>
+    new UnsupportedError(`column ${path}: type ${logicalType} is not supported by this release`);
+  const colon = logicalType.indexOf(SEPARATOR);
+  const head = colon < 0 ? logicalType : logicalType.slice(0, colon);
+  const tail = colon < 0 ? null : logicalType.slice(colon + 1);
+  if (tail === null) {
+    const make = PLAIN_TYPES.get(head);
+    if (make === undefined) throw refuse();
+    return make();
+  }
+  switch (head) {
+    case "fixed_size_binary":
+      return new FixedSizeBinary(parseSize(tail, refuse));
+    case "date32":
+      if (tail === "day") return new DateDay();
+      break;
+    case "date64":
+      if (tail === "ms") return new DateMillisecond();
+      break;
+    case "time32":
+      if (tail === "s" || tail === "ms") return new Time(TIME_UNITS.indexOf(tail), 32);
+      break;
+    case "time64":
+      if (tail === "us" || tail === "ns") return new Time(TIME_UNITS.indexOf(tail), 64);
+      break;
+    case "duration":
+      return new Duration(parseUnit(tail, refuse));
+    case "timestamp": {
+      const [unit, zone, ...rest] = tail.split(SEPARATOR);
+      if (zone === undefined || zone === "" || rest.length > 0) break;
+      return new Timestamp(parseUnit(unit, refuse), zone === "-" ? null : zone);
+    }
+    case "decimal": {
+      const match = /^(128|256):(\d{1,2}):(-?\d{1,3})$/.exec(tail);
+      if (match === null) break;
+      const type = new Decimal(Number(match[3]), Number(match[2]), Number(match[1]));
+      decimalBits(type, path);
+      return type;
+    }
+    case "fixed_size_list": {
+      const last = tail.lastIndexOf(SEPARATOR);
+      if (last < 0) break;
+      const item = arrowTypeFromLogical(tail.slice(0, last), path);
+      const type = new FixedSizeList(parseSize(tail.slice(last + 1), refuse), new Field("item", item, true));
+      layoutOf(type, path);
+      return type;
+    }
+    case "dict": {
+      const match = /^(.*):(u?int(?:8|16|32|64)):(true|false)$/.exec(tail);
+      if (match === null) break;
+      const indices = arrowTypeFromLogical(match[2], path) as Dictionary["indices"];
+      const type = new Dictionary(arrowTypeFromLogical(match[1], path), indices, null, match[3] === "true");
+      layoutOf(type, path);
+      return type;
+    }
+  }
+  throw refuse();
+}
+
+/** The types whose logical string has no parameters. */
+const PLAIN_TYPES: ReadonlyMap<string, () => DataType> = new Map<string, () => DataType>([
+  ["null", () => new Null()],
+  ["bool", () => new Bool()],
+  ["int8", () => new Int8()],
+  ["int16", () => new Int16()],
+  ["int32", () => new Int32()],
+  ["int64", () => new Int64()],
+  ["uint8", () => new Uint8()],
+  ["uint16", () => new Uint16()],
+  ["uint32", () => new Uint32()],
+  ["uint64", () => new Uint64()],
+  ["halffloat", () => new Float16()],
+  ["float", () => new Float32()],
+  ["double", () => new Float64()],
+  ["string", () => new Utf8()],
+  ["large_string", () => new LargeUtf8()],
+  ["binary", () => new Binary()],
+  ["large_binary", () => new LargeBinary()],
+]);
+
+/** The type of a dictionary's values; null for types that are no dictionaries. */
+export function valueTypeOf(type: DataType): DataType | null {
+  return (type as ForeignType).typeId === Type.Dictionary ? (type as Dictionary).dictionary : null;
+}
+
+/**
+ * A type of any version of apache-arrow as one of ours. Dictionaries get ids of their own, so that types of
+ * different origin can be put into one schema.
+ * @throws InvalidInputError on something that is no type, UnsupportedError on a type unknown to apache-arrow 21
+ */
+export function adoptType(foreign: ForeignType): DataType {
+  switch (foreign.typeId) {
+    case Type.Null:
+      return new Null();
+    case Type.Bool:
+      return new Bool();
+    case Type.Int:
+      switch (integerBytes(foreign, "")) {
+        case 1:
+          return foreign.isSigned ? new Int8() : new Uint8();
+        case 2:
+          return foreign.isSigned ? new Int16() : new Uint16();
+        case 4:
+          return foreign.isSigned ? new Int32() : new Uint32();
+        default:
+          return foreign.isSigned ? new Int64() : new Uint64();
+      }
+    case Type.Float:
+      return [() => new Float16(), () => new Float32(), () => new Float64()][floatPrecision(foreign, "")]();
+    case Type.Decimal:
+      return new Decimal(foreign.scale ?? 0, foreign.precision ?? 0, foreign.bitWidth ?? 128);
+    case Type.Date:
+      return foreign.unit === 0 ? new DateDay() : new DateMillisecond();
+    case Type.Time:
+      return new Time(foreign.unit ?? 0, foreign.bitWidth === 32 ? 32 : 64);
+    case Type.Timestamp:
+      return new Timestamp(foreign.unit ?? 0, foreign.timezone ?? null);
+    case Type.Duration:
+      return new Duration(foreign.unit ?? 0);
+    case Type.Interval:
+      return new Interval(foreign.unit ?? 0);
+    case Type.FixedSizeBinary:
+      return new FixedSizeBinary(foreign.byteWidth ?? 0);
+    case Type.Utf8:
+      return new Utf8();
+    case Type.LargeUtf8:
+      return new LargeUtf8();
+    case Type.Binary:
+      return new Binary();
+    case Type.LargeBinary:
+      return new LargeBinary();
+    case Type.BinaryView:
+      return new BinaryView();
+    case Type.Utf8View:
+      return new Utf8View();
+    case Type.List:
+      return new List(adoptChild(foreign));
+    case Type.LargeList:
+      return new LargeList(adoptChild(foreign));
+    case Type.FixedSizeList:
+      return new FixedSizeList(foreign.listSize ?? 0, adoptChild(foreign));
+    case Type.Struct:
+      return new Struct((foreign.children ?? []).map(adoptField));
+    case Type.Map:
+      return new Map_(
+        adoptChild(foreign) as ConstructorParameters<typeof Map_>[0],
+        foreign.keysSorted === true,
+      );
+    case Type.Union: {
+      const ids = Array.from(foreign.typeIds ?? []);
+      const children = (foreign.children ?? []).map(adoptField);
+      return foreign.mode === 0 ? new SparseUnion(ids, children) : new DenseUnion(ids, children);
+    }
+    case Type.Dictionary:
+      if (foreign.dictionary === undefined || foreign.indices === undefined) break;
+      return new Dictionary(
+        adoptType(foreign.dictionary),
+        adoptType(foreign.indices) as Dictionary["indices"],
+        null,
+        foreign.isOrdered === true,
+      );
+  }
+  if (typeof foreign.typeId === "number") {
+    throw new UnsupportedError(`Arrow type number ${foreign.typeId} is not supported by this release`);
+  }
+  throw new InvalidInputError("not an Arrow type");
+}
+
+function adoptChild(foreign: ForeignType): Field {
+  const child = foreign.children?.[0];
+  if (child === undefined || child === null) throw new InvalidInputError("a list type without an item type");
+  return adoptField(child);
+}
+
+/** @throws as {@link adoptType} */
+export function adoptField(foreign: ForeignField): Field {
+  if (typeof foreign?.name !== "string" || typeof foreign.type !== "object" || foreign.type === null) {
+    throw new InvalidInputError("not an Arrow field");
+  }
+  return new Field(
+    foreign.name,
+    adoptType(foreign.type),
+    foreign.nullable === true,
+    adoptMetadata(foreign.metadata),
+  );
+}
+
+/** @throws as {@link adoptType} */
+export function adoptSchema(foreign: ForeignSchema): Schema {
+  return new Schema(foreign.fields.map(adoptField), adoptMetadata(foreign.metadata));
+}
+
+function adoptMetadata(metadata: ReadonlyMap<string, string> | null | undefined): Map<string, string> {
+  const adopted = new Map<string, string>();
+  for (const [key, value] of metadata ?? []) adopted.set(String(key), value === null ? "" : String(value));
+  return adopted;
+}
+
+/** A schema in the JSON of the namespace spec. */
+export interface JsonArrowSchema {
+  fields: JsonArrowField[];
+  metadata?: Record<string, string>;
+}
+export interface JsonArrowField {
+  name: string;
+  nullable: boolean;
+  type: JsonArrowType;
+  metadata?: Record<string, string>;
+}
+export interface JsonArrowType {
+  type: string;
+  fields?: JsonArrowField[];
+  /** Bytes or items of a value of fixed size; `precision · 1000 + scale` of a decimal. */
+  length?: number;
+}
+
+/**
+ * A schema as the namespace spec's JSON, in the reference's vocabulary: dictionaries appear as their values,
+ * units and time zones are not told.
+ * @throws UnsupportedError on types the spec has no name for
+ */
+export function schemaToJson(schema: Schema): JsonArrowSchema {
+  return { fields: schema.fields.map(fieldToJson), ...metadataToJson(schema.metadata) };
+}
+
+function fieldToJson(field: Field): JsonArrowField {
+  return {
+    name: field.name,
+    nullable: field.nullable,
+    type: typeToJson(field.type, field.name),
+    ...metadataToJson(field.metadata),
+  };
+}
+
+function metadataToJson(metadata: ReadonlyMap<string, string>): { metadata?: Record<string, string> } {
+  return metadata.size === 0 ? {} : { metadata: Object.fromEntries(metadata) };
+}
+
+function typeToJson(type: DataType, path: string): JsonArrowType {
+  const foreign: ForeignType = type;
+  const nested = (name: string): JsonArrowType => ({
+    type: name,
+    fields: (type.children ?? []).map(fieldToJson),
+  });
+  switch (foreign.typeId) {
+    case Type.Null:
+      return { type: "null" };
+    case Type.Bool:
+      return { type: "bool" };
+    case Type.Int:
+      return { type: `${foreign.isSigned ? "int" : "uint"}${foreign.bitWidth}` };
+    case Type.Float:
+      return { type: `float${FLOAT_BYTES[floatPrecision(foreign, path)] * 8}` };
+    case Type.Decimal:
+      return {
+        type: `decimal${foreign.bitWidth}`,
+        length: (foreign.precision ?? 0) * 1000 + (foreign.scale ?? 0),
+      };
+    case Type.Date:
+      return { type: foreign.unit === 0 ? "date32" : "date64" };
+    case Type.Time:
+      return { type: `time${foreign.bitWidth}` };
+    case Type.Timestamp:
+      return { type: "timestamp" };
+    case Type.Duration:
+      return { type: "duration" };
+    case Type.Interval:
+      return { type: "interval" };
+    case Type.FixedSizeBinary:
+      return { type: "fixed_size_binary", length: foreign.byteWidth ?? 0 };
+    case Type.Utf8:
+      return { type: "utf8" };
+    case Type.LargeUtf8:
+      return { type: "large_utf8" };
+    case Type.Binary:
+      return { type: "binary" };
+    case Type.LargeBinary:
+      return { type: "large_binary" };
+    case Type.List:
+      return nested("list");
+    case Type.LargeList:
+      return nested("large_list");
+    case Type.FixedSizeList:
+      return { ...nested("fixed_size_list"), length: foreign.listSize ?? 0 };
+    case Type.Struct:
+      return nested("struct");
+    case Type.Map:
+      return nested("map");
+    case Type.Dictionary:
+      return typeToJson((type as Dictionary).dictionary, path);
+  }
+  throw unsupported(type, path);
+}
+
+function unsupported(type: DataType, path: string): UnsupportedError {
+  return new UnsupportedError(`column ${path}: type ${type} is not supported by this release`);
+}
+
+const fixed = (byteWidth: number): FixedLayout => ({ kind: "fixed", byteWidth });
+
+function integerBytes(type: ForeignType, path: string): number {
+  switch (type.bitWidth) {
+    case 8:
+    case 16:
+    case 32:
+    case 64:
+      return type.bitWidth / 8;
+  }
+  throw new InvalidInputError(`column ${path}: no integer has ${type.bitWidth} bits`);
+}
+
+function floatPrecision(type: ForeignType, path: string): 0 | 1 | 2 {
+  const { precision } = type;
+  if (precision === 0 || precision === 1 || precision === 2) return precision;
+  throw new InvalidInputError(`column ${path}: no float has precision ${precision}`);
+}
+
+function decimalBits(type: ForeignType, path: string): number {
+  const { bitWidth, precision = 0, scale = 0 } = type;
+  if (bitWidth !== 128 && bitWidth !== 256) {
+    throw new UnsupportedError(
+      `column ${path}: decimals of ${bitWidth} bits are not supported by this release`,
+    );
+  }
+  const digits = bitWidth === 128 ? 38 : 76;
+  if (!Number.isInteger(precision) || precision < 1 || precision > digits) {
+    throw new InvalidInputError(`column ${path}: no decimal of ${bitWidth} bits has precision ${precision}`);
+  }
+  if (!Number.isInteger(scale) || scale < -128 || scale > 127) {
+    throw new InvalidInputError(`column ${path}: no decimal has scale ${scale}`);
+  }
+  return bitWidth;
+}
+
+function timeBits(type: ForeignType, path: string): number {
+  const unit = timeUnit(type, path);
+  const bits = unit === "s" || unit === "ms" ? 32 : 64;
+  if (type.bitWidth !== bits) {
+    throw new InvalidInputError(`column ${path}: no time in ${unit} has ${type.bitWidth} bits`);
+  }
+  return bits;
+}
+
+function timeUnit(type: ForeignType, path: string): (typeof TIME_UNITS)[number] {
+  const unit = TIME_UNITS[type.unit ?? -1];
+  if (unit === undefined) throw new InvalidInputError(`column ${path}: ${type.unit} is no unit of time`);
+  return unit;
+}
+
+function timeZone(type: ForeignType, path: string): string | null {
+  const zone = type.timezone;
+  if (zone === null || zone === undefined || zone === "") return null;
+  if (zone.includes(SEPARATOR) || zone === "-") {
+    throw new InvalidInputError(
+      `column ${path}: time zone ${JSON.stringify(zone)} cannot be stored; use a name such as "UTC" or "Europe/Berlin"`,
+    );
+  }
+  return zone;
+}
+
+function fixedSize(size: number | undefined, unit: string, path: string): number {
+  if (size === undefined || !Number.isInteger(size) || size < 0 || size > MAX_FIXED_SIZE) {
+    throw new InvalidInputError(`column ${path}: no value has ${size} ${unit}`);
+  }
+  if (size === 0)
+    throw new UnsupportedError(`column ${path}: values of 0 ${unit} are not supported by this release`);
+  return size;
+}
+
+function parseSize(text: string, refuse: () => UnsupportedError): number {
+  const size = /^\d{1,10}$/.test(text) ? Number(text) : 0;
+  if (size < 1 || size > MAX_FIXED_SIZE) throw refuse();
+  return size;
+}
+
+function parseUnit(text: string, refuse: () => UnsupportedError): number {
+  const unit = (TIME_UNITS as readonly string[]).indexOf(text);
+  if (unit < 0) throw refuse();
+  return unit;
+}

@@ -1,0 +1,166 @@
+/**
+ * Names as text: field paths (`a.b`, segments with a dot or a backtick in backticks), object identifiers
+ * (parts joined by a delimiter, `$` unless told otherwise), and what a name may be. Pure.
+ *
+ *     field path   segment ("." segment)*
+ *     segment      bare text without dot and backtick, or "`" text "`" with each backtick of the text doubled
+ */
+
+import { InvalidInputError } from "./errors.js";
+
+/** Joins the parts of an identifier where the caller names no other delimiter. */
+export const DEFAULT_DELIMITER = "$";
+
+/** Most bytes of UTF-8 that the name of a namespace, or of a table inside one, may take. */
+export const MAX_OBJECT_NAME_BYTES = 200;
+
+/**
+ * Segments of a field path, quotes removed. Nothing is trimmed; spaces are ordinary characters.
+ * @throws InvalidInputError naming the position where the text stops being a path
+ */
+export function parseFieldPath(text: string): string[] {
+  if (typeof text !== "string") throw new InvalidInputError("field path must be a string");
+  if (text === "") throw new InvalidInputError("field path cannot be empty");
+  const invalid = (reason: string, position: number) =>
+    new InvalidInputError(`invalid field path '${text}': ${reason} at position ${position}`);
+  const segments: string[] = [];
+  let position = 0;
+  for (;;) {
+    const start = position;
+    if (text[position] === "`") {
+      let segment = "";
+      position++;
+      for (;;) {
+        const quote = text.indexOf("`", position);
+        if (quote < 0) throw invalid("unclosed quote", start);
+        segment += text.slice(position, quote);
+        position = quote + 1;
+        if (text[position] !== "`") break;
+        segment += "`";
+        position++;
+      }
+      if (segment === "") throw invalid("empty field name", start);
+      if (position < text.length && text[position] !== ".") {
+        throw invalid("expected '.' or the end after a closing quote", position);
+      }
+      segments.push(segment);
+    } else {
+      const dot = text.indexOf(".", position);
+      const segment = text.slice(position, dot < 0 ? text.length : dot);
+      if (segment === "") {
+        throw invalid(position === text.length ? "trailing dot" : "empty field name", position);
+      }
+      const quote = segment.indexOf("`");
+      if (quote >= 0) throw invalid("quote in the middle of a field name", position + quote);
+      segments.push(segment);
+      position += segment.length;
+    }
+    if (position === text.length) return segments;
+    position++;
+  }
+}
+
+/** The canonical text of a field path: only segments that need quotes have them. */
+export function formatFieldPath(segments: readonly string[]): string {
+  return segments.map(formatSegment).join(".");
+}
+
+function formatSegment(segment: string): string {
+  return /[.`]/.test(segment) ? `\`${segment.replaceAll("`", "``")}\`` : segment;
+}
+
+/**
+ * Parts of an identifier. The delimiter alone stands for the root namespace, which has no parts.
+ * @throws InvalidInputError on an empty text, part or delimiter
+ */
+export function parseIdentifier(text: string, delimiter: string = DEFAULT_DELIMITER): string[] {
+  checkDelimiter(delimiter);
+  if (typeof text !== "string") throw new InvalidInputError("identifier must be a string");
+  if (text === delimiter) return [];
+  if (text === "") throw new InvalidInputError("identifier cannot be empty");
+  const parts = text.split(delimiter);
+  let position = 0;
+  for (const part of parts) {
+    if (part === "")
+      throw new InvalidInputError(`invalid identifier '${text}': empty part at position ${position}`);
+    position += part.length + delimiter.length;
+  }
+  return parts;
+}
+
+/** The text of an identifier; the delimiter alone for the root namespace. */
+export function formatIdentifier(parts: readonly string[], delimiter: string = DEFAULT_DELIMITER): string {
+  checkDelimiter(delimiter);
+  return parts.length === 0 ? delimiter : parts.join(delimiter);
+}
+
+function checkDelimiter(delimiter: string): void {
+  if (typeof delimiter !== "string" || delimiter === "")
+    throw new InvalidInputError("delimiter cannot be empty");
+}
+
+/**
+ * A table directly under the root is a directory of its own name, so the name is kept to what every file system
+ * and the reference accept.
+ * @throws InvalidInputError
+ */
+export function checkRootTableName(name: string): void {
+  if (typeof name !== "string" || !/^[A-Za-z0-9_.-]{1,200}$/.test(name)) {
+    throw invalidName("table", name, "must be 1 to 200 of the characters A-Z a-z 0-9 _ . -");
+  }
+  if (name === "." || name === "..") throw invalidName("table", name, "is reserved");
+  if (name.startsWith("__")) throw invalidName("table", name, "must not start with two underscores");
+}
+
+/**
+ * The name of a namespace, or of a table inside one.
+ * @throws InvalidInputError
+ */
+export function checkObjectName(name: string): void {
+  if (typeof name !== "string" || name === "") throw invalidName("object", name, "cannot be empty");
+  if (name === "." || name === "..") throw invalidName("object", name, "is reserved");
+  for (let index = 0; index < name.length; index++) {
+    const unit = name.charCodeAt(index);
+    if (unit < 0x20 || (unit >= 0x7f && unit <= 0x9f)) {
+      throw invalidName("object", name, `has a control character at position ${index}`);
+    }
+    if (unit === 0x2f || unit === 0x5c || unit === 0x24) {
+      throw invalidName("object", name, `has '${name[index]}' at position ${index}`);
+    }
+  }
+  if (/[\ud800-\udfff]/u.test(name)) throw invalidName("object", name, "is not well-formed Unicode");
+  if (new TextEncoder().encode(name).length > MAX_OBJECT_NAME_BYTES) {
+    throw invalidName("object", name, `takes more than ${MAX_OBJECT_NAME_BYTES} bytes of UTF-8`);
+  }
+}
+
+function invalidName(kind: string, name: unknown, reason: string): InvalidInputError {
+  const shown = typeof name === "string" ? JSON.stringify(name.slice(0, 300)) : `of type ${typeof name}`;
+  return new InvalidInputError(`invalid ${kind} name ${shown}: ${reason}`);
+}
+
+/**
+ * A version number from outside: an integer ≥ 0 that a number holds exactly.
+ * @throws InvalidInputError
+ */
+export function checkVersionNumber(value: unknown): number {
+  if (typeof value !== "number" || !Number.isSafeInteger(value) || value < 0) {
+    throw new InvalidInputError(`version must be an integer from 0 to 2^53 - 1, not ${show(value)}`);
+  }
+  return value;
+}
+
+/**
+ * An upper bound on the number of results: an integer > 0.
+ * @throws InvalidInputError
+ */
+export function checkLimit(value: unknown): number {
+  if (typeof value !== "number" || !Number.isSafeInteger(value) || value <= 0) {
+    throw new InvalidInputError(`limit must be an integer greater than 0, not ${show(value)}`);
+  }
+  return value;
+}
+
+function show(value: unknown): string {
+  return typeof value === "string" ? JSON.stringify(value.slice(0, 100)) : String(value);
+}
