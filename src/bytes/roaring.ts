@@ -1,0 +1,128 @@
+/**
+ * 32-bit Roaring bitmaps in the portable serialisation; decoding only. Little-endian:
+ *
+ *   u32 cookie    12346: no run containers; u32 containerCount follows
+ *                 low 16 bits 12347: containerCount - 1 in the high 16 bits; a bit set of ceil(n / 8) bytes
+ *                 follows that says which containers are runs (least-significant bit first)
+ *   containerCount times { u16 key, u16 cardinality - 1 }, keys ascending
+ *   containerCount times u32 byte offset of the container; with cookie 12347 only from 4 containers on
+ *   containers    array (cardinality <= 4096)  u16 each, ascending
+ *                 bitmap (cardinality > 4096)  1024 u64
+ *                 runs                         u16 runCount, runCount times { u16 start, u16 length - 1 }
+ *
+ * A value is key * 65536 + the container's 16-bit value.
+ */
+
+import { CorruptFileError } from "../errors.js";
+
+const COOKIE_NO_RUNS = 12346;
+const COOKIE_RUNS = 12347;
+const OFFSETS_FROM = 4;
+const ARRAY_MAX = 4096;
+const BITMAP_BYTES = 8192;
+const MAX_CONTAINERS = 65536;
+
+/**
+ * The values, ascending.
+ * @param maxCount most values the caller can make sense of: a few bytes may announce very many
+ * @throws CorruptFileError where the bytes are no such bitmap, or more than one
+ */
+export function decodeRoaring(
+  bytes: Uint8Array,
+  maxCount: number,
+  origin: { readonly path: string; readonly byteOffset: number },
+): Uint32Array {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const fail = (at: number, reason: string): never => {
+    throw new CorruptFileError(origin.path, origin.byteOffset + at, `roaring bitmap: ${reason}`);
+  };
+  let position = 0;
+  const need = (length: number): void => {
+    if (length > bytes.length - position) fail(position, "it ends too early");
+  };
+  need(4);
+  const cookie = view.getUint32(0, true);
+  position = 4;
+  let containerCount: number;
+  let runFlagsStart = -1;
+  if (cookie === COOKIE_NO_RUNS) {
+    need(4);
+    containerCount = view.getUint32(4, true);
+    position = 8;
+    if (containerCount > MAX_CONTAINERS) fail(4, `${containerCount} containers`);
+  } else if ((cookie & 0xffff) === COOKIE_RUNS) {
+    containerCount = (cookie >>> 16) + 1;
+    runFlagsStart = position;
+    const flagBytes = (containerCount + 7) >>> 3;
+    need(flagBytes);
+    position += flagBytes;
+  } else {
+    return fail(0, `unknown cookie ${cookie}`);
+  }
+
+  const headerStart = position;
+  need(containerCount * 4);
+  position += containerCount * 4;
+  // The containers lie one behind the other, so the offsets tell nothing new.
+  if (runFlagsStart < 0 || containerCount >= OFFSETS_FROM) {
+    need(containerCount * 4);
+    position += containerCount * 4;
+  }
+
+  let total = 0;
+  for (let container = 0; container < containerCount; container++) {
+    total += view.getUint16(headerStart + container * 4 + 2, true) + 1;
+  }
+  if (total > maxCount) fail(headerStart, `${total} values where at most ${maxCount} make sense`);
+  const values = new Uint32Array(total);
+  let count = 0;
+  let previousKey = -1;
+  for (let container = 0; container < containerCount; container++) {
+    const header = headerStart + container * 4;
+    const key = view.getUint16(header, true);
+    const cardinality = view.getUint16(header + 2, true) + 1;
+    if (key <= previousKey) fail(header, "keys do not ascend");
+    previousKey = key;
+    const base = key * 65536;
+    const end = count + cardinality;
+    const isRun =
+      runFlagsStart >= 0 && (bytes[runFlagsStart + (container >>> 3)] & (1 << (container & 7))) !== 0;
+    if (isRun) {
+      need(2);
+      const runCount = view.getUint16(position, true);
+      position += 2;
+      need(runCount * 4);
+      let next = 0;
+      for (let run = 0; run < runCount; run++, position += 4) {
+        const start = view.getUint16(position, true);
+        const last = start + view.getUint16(position + 2, true);
+        if (start < next || last > 0xffff) fail(position, "runs do not ascend");
+        if (count + last - start + 1 > end) fail(position, "runs hold more values than announced");
+        for (let value = start; value <= last; value++) values[count++] = base + value;
+        next = last + 1;
+      }
+    } else if (cardinality <= ARRAY_MAX) {
+      need(cardinality * 2);
+      let previous = -1;
+      for (; count < end; position += 2) {
+        const value = view.getUint16(position, true);
+        if (value <= previous) fail(position, "values do not ascend");
+        previous = value;
+        values[count++] = base + value;
+      }
+    } else {
+      need(BITMAP_BYTES);
+      for (let word = 0; word < BITMAP_BYTES / 4; word++, position += 4) {
+        let bits = view.getUint32(position, true);
+        while (bits !== 0) {
+          if (count === end) fail(position, "a bitmap holds more values than announced");
+          values[count++] = base + word * 32 + (31 - Math.clz32(bits & -bits));
+          bits &= bits - 1;
+        }
+      }
+    }
+    if (count !== end) fail(position, "a container holds fewer values than announced");
+  }
+  if (position !== bytes.length) fail(position, "bytes are left over");
+  return values;
+}

@@ -1,0 +1,255 @@
+/**
+ * The manifest file: everything one version of a table consists of. All integers are little-endian.
+ *
+ *   u32 length, IndexSection      at manifest.indexSection; absent without indexes
+ *   u32 length, Transaction       at manifest.transactionSection; what made this version
+ *   check block, 16 bytes         ours; the reference reaches nothing here and skips it
+ *       0  8  magic "TYCHECK1"
+ *       8  4  CRC-32 of all bytes of the file before the block and behind it
+ *      12  4  zero
+ *   u32 length, Manifest          at manifestPosition, up to the footer
+ *   footer, 16 bytes              0  8  i64 manifestPosition
+ *                                 8  2  u16 0, u16 2 (whatever the data format is)
+ *                                12  4  "LANC"
+ *
+ * A file that carries the check block either decodes to what was written or is refused; one that does not (the
+ * reference's own) is only checked for being well formed.
+ */
+
+import { crc32 } from "../bytes/crc32.js";
+import { CorruptFileError, UnsupportedError } from "../errors.js";
+import { type DataFragment, IndexSection, Manifest, Transaction } from "../format/table.js";
+import type { Disk } from "../io/disk.js";
+
+const FOOTER_BYTES = 16;
+const CHECK_BYTES = 16;
+const PREFIX_BYTES = 4;
+const CHECK_MAGIC = new TextEncoder().encode("TYCHECK1");
+const FOOTER_MAGIC = new TextEncoder().encode("LANC");
+const FOOTER_MAJOR = 0;
+const FOOTER_MINOR = 2;
+/** No manifest is read into memory beyond this size. */
+const MAX_MANIFEST_BYTES = 2 ** 30;
+
+/** A decoded manifest file. Values are shared by all readers and never changed. */
+export class ManifestFile {
+  readonly manifest: Manifest;
+  /** Bytes of the index section's message, or null where the table has no indexes. */
+  readonly indexSectionBytes: Uint8Array | null;
+  /** Bytes of the inline transaction's message, or null where there is none. */
+  readonly transactionBytes: Uint8Array | null;
+  /** Size of the file. */
+  readonly byteLength: number;
+  readonly #path: string;
+  #indexSection: IndexSection | undefined;
+  #transaction: Transaction | undefined;
+
+  constructor(
+    path: string,
+    manifest: Manifest,
+    indexSectionBytes: Uint8Array | null,
+    transactionBytes: Uint8Array | null,
+    byteLength: number,
+  ) {
+    this.#path = path;
+    this.manifest = manifest;
+    this.indexSectionBytes = indexSectionBytes;
+    this.transactionBytes = transactionBytes;
+    this.byteLength = byteLength;
+  }
+
+  /** @throws CorruptFileError */
+  get indexSection(): IndexSection | null {
+    if (this.indexSectionBytes === null) return null;
+    const byteOffset = (this.manifest.indexSection ?? 0) + PREFIX_BYTES;
+    this.#indexSection ??= IndexSection.decode(this.indexSectionBytes, { path: this.#path, byteOffset });
+    return this.#indexSection;
+  }
+
+  /** @throws CorruptFileError */
+  get transaction(): Transaction | null {
+    if (this.transactionBytes === null) return null;
+    const byteOffset = (this.manifest.transactionSection ?? 0) + PREFIX_BYTES;
+    this.#transaction ??= Transaction.decode(this.transactionBytes, { path: this.#path, byteOffset });
+    return this.#transaction;
+  }
+}
+
+/**
+ * Decodes a whole manifest file.
+ * @throws CorruptFileError
+ */
+export function decodeManifestFile(file: Uint8Array, path: string): ManifestFile {
+  const footerStart = file.length - FOOTER_BYTES;
+  if (footerStart < PREFIX_BYTES) {
+    throw new CorruptFileError(path, 0, `${file.length} bytes are too few for a manifest`);
+  }
+  if (!bytesAt(file, footerStart + 12, FOOTER_MAGIC)) {
+    throw new CorruptFileError(path, footerStart + 12, "the file does not end in the magic of a manifest");
+  }
+  const view = new DataView(file.buffer, file.byteOffset, file.byteLength);
+  const position = view.getBigUint64(footerStart, true);
+  if (position > BigInt(footerStart - PREFIX_BYTES)) {
+    throw new CorruptFileError(path, footerStart, `manifest position ${position} is outside the file`);
+  }
+  const manifestStart = Number(position);
+  const manifestLength = view.getUint32(manifestStart, true);
+  if (manifestStart + PREFIX_BYTES + manifestLength !== footerStart) {
+    throw new CorruptFileError(path, manifestStart, `manifest of ${manifestLength} bytes does not fit`);
+  }
+  verifyCheckBlock(file, view, manifestStart, path);
+  const manifest = Manifest.decode(file.subarray(manifestStart + PREFIX_BYTES, footerStart), {
+    path,
+    byteOffset: manifestStart + PREFIX_BYTES,
+  });
+  const section = (name: string, start: number | undefined): Uint8Array | null => {
+    if (start === undefined) return null;
+    if (start + PREFIX_BYTES > manifestStart) {
+      throw new CorruptFileError(path, manifestStart, `${name} position ${start} is outside the file`);
+    }
+    const end = start + PREFIX_BYTES + view.getUint32(start, true);
+    if (end > manifestStart) throw new CorruptFileError(path, start, `${name} runs into the manifest`);
+    return file.subarray(start + PREFIX_BYTES, end);
+  };
+  return new ManifestFile(
+    path,
+    manifest,
+    section("index section", manifest.indexSection),
+    section("transaction", manifest.transactionSection),
+    file.length,
+  );
+}
+
+function verifyCheckBlock(file: Uint8Array, view: DataView, manifestStart: number, path: string): void {
+  const blockStart = manifestStart - CHECK_BYTES;
+  if (blockStart < 0 || !bytesAt(file, blockStart, CHECK_MAGIC)) return;
+  const stored = view.getUint32(blockStart + 8, true);
+  if (checksum(file.subarray(0, blockStart), file.subarray(manifestStart)) !== stored) {
+    throw new CorruptFileError(path, blockStart + 8, "checksum of the manifest does not match");
+  }
+}
+
+const checksum = (...parts: Uint8Array[]): number => parts.reduce((seed, part) => crc32(part, seed), 0);
+
+function bytesAt(file: Uint8Array, offset: number, expected: Uint8Array): boolean {
+  for (let index = 0; index < expected.length; index++) {
+    if (file[offset + index] !== expected[index]) return false;
+  }
+  return true;
+}
+
+/** What goes into a manifest file. The offsets inside `manifest` are set by the encoder. */
+export interface ManifestFileContent {
+  readonly manifest: Manifest;
+  /** Encoded message; null without indexes. */
+  readonly indexSectionBytes: Uint8Array | null;
+  /** Encoded message. */
+  readonly transactionBytes: Uint8Array | null;
+}
+
+/** The file as chunks to write one behind the other, and what a reader will decode from them. */
+export interface EncodedManifestFile {
+  readonly chunks: readonly Uint8Array[];
+  readonly byteLength: number;
+  readonly manifest: Manifest;
+}
+
+export function encodeManifestFile(content: ManifestFileContent): EncodedManifestFile {
+  const front: Uint8Array[] = [];
+  let position = 0;
+  const place = (bytes: Uint8Array | null): number | undefined => {
+    if (bytes === null) return undefined;
+    const start = position;
+    front.push(lengthPrefix(bytes.length), bytes);
+    position += PREFIX_BYTES + bytes.length;
+    return start;
+  };
+  const indexSection = place(content.indexSectionBytes);
+  const transactionSection = place(content.transactionBytes);
+  const manifest: Manifest = { ...content.manifest, indexSection, transactionSection };
+  const manifestParts = encodeManifest(manifest);
+  const manifestLength = manifestParts.reduce((sum, part) => sum + part.length, 0);
+
+  const footer = new Uint8Array(FOOTER_BYTES);
+  const footerView = new DataView(footer.buffer);
+  const manifestStart = position + CHECK_BYTES;
+  footerView.setBigUint64(0, BigInt(manifestStart), true);
+  footerView.setUint16(8, FOOTER_MAJOR, true);
+  footerView.setUint16(10, FOOTER_MINOR, true);
+  footer.set(FOOTER_MAGIC, 12);
+
+  const back = [lengthPrefix(manifestLength), ...manifestParts, footer];
+  const check = new Uint8Array(CHECK_BYTES);
+  check.set(CHECK_MAGIC);
+  new DataView(check.buffer).setUint32(8, checksum(...front, ...back), true);
+  return {
+    chunks: [...front, check, ...back],
+    byteLength: manifestStart + PREFIX_BYTES + manifestLength + FOOTER_BYTES,
+    manifest,
+  };
+}
+
+function lengthPrefix(length: number): Uint8Array {
+  const prefix = new Uint8Array(PREFIX_BYTES);
+  new DataView(prefix.buffer).setUint32(0, length, true);
+  return prefix;
+}
+
+/**
+ * Encoded fragments by value. A commit carries almost all fragments over from the version before, as the same
+ * objects, so each is encoded once in its life.
+ */
+const encodedFragments = new WeakMap<DataFragment, Uint8Array>();
+
+/** The message in pieces: what stands before the fragments (field 2), the fragments, the rest. */
+function encodeManifest(manifest: Manifest): Uint8Array[] {
+  const before = Manifest.encode(Manifest.create({ fields: manifest.fields }));
+  const behind = Manifest.encode({ ...manifest, fields: [], fragments: [] });
+  let length = 0;
+  const encoded = manifest.fragments.map((fragment) => {
+    let bytes = encodedFragments.get(fragment);
+    if (bytes === undefined) {
+      bytes = encodeFragmentField(fragment);
+      encodedFragments.set(fragment, bytes);
+    }
+    length += bytes.length;
+    return bytes;
+  });
+  const fragments = new Uint8Array(length);
+  let position = 0;
+  for (const bytes of encoded) {
+    fragments.set(bytes, position);
+    position += bytes.length;
+  }
+  return [before, fragments, behind];
+}
+
+/** One fragment with the tag and length it has inside a manifest. */
+const encodeFragmentField = (fragment: DataFragment): Uint8Array =>
+  Manifest.encode(Manifest.create({ fragments: [fragment] }));
+
+/**
+ * Reads a manifest file; null where there is none.
+ * @throws CorruptFileError
+ */
+export async function readManifestFile(disk: Disk, path: string): Promise<ManifestFile | null> {
+  const read = await readManifestBytes(disk, path);
+  return read === null ? null : decodeManifestFile(read.bytes, path);
+}
+
+/** The bytes of a manifest file and the identity of the file they came from; null where there is none. */
+export async function readManifestBytes(
+  disk: Disk,
+  path: string,
+): Promise<{ bytes: Uint8Array; identity: string } | null> {
+  const handle = await disk.open(path);
+  if (handle === null) return null;
+  try {
+    if (handle.size > MAX_MANIFEST_BYTES) {
+      throw new UnsupportedError(`manifest ${path} of ${handle.size} bytes is beyond ${MAX_MANIFEST_BYTES}`);
+    }
+    return { bytes: await handle.read(0, handle.size), identity: handle.identity };
+  } finally {
+    await handle.close();
+  }
+}

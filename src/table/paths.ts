@@ -1,0 +1,106 @@
+/**
+ * Every file and directory name of a table. `tableRoot` is the absolute directory of the table, or of one of its
+ * branches, which is laid out the same way. Below it:
+ *
+ *   data/<24 binary digits><26 hex digits>.lance     data files
+ *   _versions/<name>.manifest                        one manifest per version, named by scheme:
+ *                                                      V1  the version in decimal
+ *                                                      V2  2^64 - 1 - version as 20 digits, so that the latest
+ *                                                          version sorts first
+ *   _versions/latest_version_hint.json               where to look first
+ *   _transactions/<read version>-<uuid>.txn          what each version changed
+ *   _deletions/<fragment>-<read version>-<id>.arrow|.bin
+ *   _indices/<uuid>/                                 one directory per index segment
+ *   _refs/tags/<tag>.json  _refs/branches/<name>.json
+ *   tree/<branch>/                                   the branch's own directory
+ *   _tiltyard/versions/<version>.json                what a caller of createTableVersion attached to a version
+ *   _tiltyard/version_gaps.json                      which version numbers were skipped
+ *
+ * The reference never looks into `_tiltyard`.
+ */
+
+import { randomBytes } from "node:crypto";
+import { join } from "node:path";
+import { UnsupportedError } from "../errors.js";
+import { DELETION_FILE_TYPE, type DeletionFile } from "../format/table.js";
+
+/** How manifests are named; one table uses one scheme. */
+export type NamingScheme = "V1" | "V2";
+
+const MANIFEST_SUFFIX = ".manifest";
+const V2_DIGITS = 20;
+const U64_MAX = 0xffff_ffff_ffff_ffffn;
+
+export const dataDirectory = (tableRoot: string): string => join(tableRoot, "data");
+export const versionsDirectory = (tableRoot: string): string => join(tableRoot, "_versions");
+export const transactionsDirectory = (tableRoot: string): string => join(tableRoot, "_transactions");
+export const deletionsDirectory = (tableRoot: string): string => join(tableRoot, "_deletions");
+export const indicesDirectory = (tableRoot: string): string => join(tableRoot, "_indices");
+export const tagsDirectory = (tableRoot: string): string => join(tableRoot, "_refs", "tags");
+export const branchesDirectory = (tableRoot: string): string => join(tableRoot, "_refs", "branches");
+export const branchDirectory = (tableRoot: string, branch: string): string =>
+  join(tableRoot, "tree", ...branch.split("/"));
+export const sideDirectory = (tableRoot: string): string => join(tableRoot, "_tiltyard");
+export const versionRecordsDirectory = (tableRoot: string): string =>
+  join(sideDirectory(tableRoot), "versions");
+
+export const HINT_NAME = "latest_version_hint.json";
+export const GAPS_NAME = "version_gaps.json";
+
+export const hintPath = (tableRoot: string): string => join(versionsDirectory(tableRoot), HINT_NAME);
+export const gapsPath = (tableRoot: string): string => join(sideDirectory(tableRoot), GAPS_NAME);
+export const versionRecordName = (version: number): string => `${version}.json`;
+export const tagPath = (tableRoot: string, tag: string): string =>
+  join(tagsDirectory(tableRoot), `${tag}.json`);
+export const branchRefPath = (tableRoot: string, branch: string): string =>
+  join(branchesDirectory(tableRoot), `${branch.replaceAll("/", "%2F")}.json`);
+
+/** A new name for a data file: a random UUID, 3 bytes in binary and 13 in hexadecimal. */
+export function dataFileName(): string {
+  const uuid = randomBytes(16);
+  uuid[6] = (uuid[6] & 0x0f) | 0x40;
+  uuid[8] = (uuid[8] & 0x3f) | 0x80;
+  const binary = ((uuid[0] << 16) | (uuid[1] << 8) | uuid[2]).toString(2).padStart(24, "0");
+  return `${binary}${uuid.subarray(3).toString("hex")}.lance`;
+}
+
+export const transactionFileName = (readVersion: number, uuid: string): string =>
+  `${readVersion}-${uuid}.txn`;
+
+export function deletionFileName(fragmentId: number, file: DeletionFile): string {
+  const extension = file.fileType === DELETION_FILE_TYPE.bitmap ? "bin" : "arrow";
+  return `${fragmentId}-${file.readVersion}-${file.id}.${extension}`;
+}
+
+export function manifestName(version: number, scheme: NamingScheme): string {
+  if (scheme === "V1") return `${version}${MANIFEST_SUFFIX}`;
+  return (U64_MAX - BigInt(version)).toString().padStart(V2_DIGITS, "0") + MANIFEST_SUFFIX;
+}
+
+export const manifestPath = (tableRoot: string, version: number, scheme: NamingScheme): string =>
+  join(versionsDirectory(tableRoot), manifestName(version, scheme));
+
+/**
+ * The version a file in `_versions` holds; null where it is no published manifest of the chain: a staging
+ * leftover, a detached version, the hint, a name nobody writes.
+ * @throws UnsupportedError for a version number beyond 2^53 - 1
+ */
+export function parseManifestName(name: string): { version: number; scheme: NamingScheme } | null {
+  if (!name.endsWith(MANIFEST_SUFFIX)) return null;
+  const digits = name.slice(0, -MANIFEST_SUFFIX.length);
+  if (digits.length === V2_DIGITS) {
+    if (!/^\d+$/.test(digits)) return null;
+    const inverted = BigInt(digits);
+    if (inverted > U64_MAX) return null;
+    return { version: safeVersion(U64_MAX - inverted, name), scheme: "V2" };
+  }
+  if (digits.length > V2_DIGITS || !/^(0|[1-9]\d*)$/.test(digits)) return null;
+  return { version: safeVersion(BigInt(digits), name), scheme: "V1" };
+}
+
+function safeVersion(version: bigint, name: string): number {
+  if (version > BigInt(Number.MAX_SAFE_INTEGER)) {
+    throw new UnsupportedError(`manifest ${name} holds version ${version}; versions end at 2^53 - 1`);
+  }
+  return Number(version);
+}

@@ -1,0 +1,163 @@
+/**
+ * The schema of a table as a tree of fields, and its flat form in manifests: depth-first, parents before
+ * children, linked by parent ids. Types are the format's own strings (`int64`, `fixed_size_list:float:128`);
+ * what they mean in Arrow is not known here.
+ */
+
+import { CorruptFileError } from "../errors.js";
+import { Field, LegacyDictionary } from "../format/file.js";
+import type { DataFragment } from "../format/table.js";
+
+/** One node of a schema. */
+export interface TableField {
+  /** Unique in the schema and never changed by a rename. */
+  readonly id: number;
+  /** One path segment. */
+  readonly name: string;
+  readonly logicalType: string;
+  readonly nullable: boolean;
+  readonly metadata: ReadonlyMap<string, string>;
+  readonly children: readonly TableField[];
+}
+
+/** A field that has no id yet. */
+export interface NewField extends Omit<TableField, "id" | "children"> {
+  readonly children: readonly NewField[];
+}
+
+const NO_PARENT = -1;
+const EXTENSION_NAME_KEY = "ARROW:extension:name";
+const PRIMARY_KEY = "lance-schema:unenforced-primary-key";
+const PRIMARY_KEY_POSITION = "lance-schema:unenforced-primary-key:position";
+const BLOB_EXTENSION = "lance.blob.v2";
+
+/** Values of `Field.encoding`, a leftover of 0.1 that is still written. */
+const LEGACY_ENCODING = { none: 0, plain: 1, varBinary: 2, dictionary: 3 } as const;
+
+/** Gives out ids in depth-first order: what a new or overwritten schema gets, from 0. */
+export function assignFieldIds(fields: readonly NewField[], firstId = 0): TableField[] {
+  let nextId = firstId;
+  const assign = (field: NewField): TableField => {
+    const id = nextId++;
+    return { ...field, id, children: field.children.map(assign) };
+  };
+  return fields.map(assign);
+}
+
+/** The first id an added column may take: above all ids of the schema and of all live data files. */
+export function nextFieldId(fields: readonly Field[], fragments: readonly DataFragment[]): number {
+  let highest = -1;
+  for (const field of fields) highest = Math.max(highest, field.id);
+  for (const fragment of fragments) {
+    for (const file of fragment.files) for (const id of file.fields) highest = Math.max(highest, id);
+  }
+  return highest + 1;
+}
+
+/** The flat form of a schema. */
+export function encodeSchema(fields: readonly TableField[]): Field[] {
+  const flat: Field[] = [];
+  const encoder = new TextEncoder();
+  const visit = (field: TableField, parentId: number): void => {
+    const encoding = legacyEncoding(field.logicalType);
+    const key = primaryKeyOf(field.metadata);
+    flat.push(
+      Field.create({
+        name: field.name,
+        id: field.id,
+        parentId,
+        logicalType: field.logicalType,
+        nullable: field.nullable,
+        encoding,
+        dictionary: encoding === LEGACY_ENCODING.dictionary ? LegacyDictionary.create() : undefined,
+        extensionName: field.metadata.get(EXTENSION_NAME_KEY) ?? "",
+        metadata: new Map([...field.metadata].map(([name, value]) => [name, encoder.encode(value)])),
+        unenforcedPrimaryKey: key.isPart,
+        unenforcedPrimaryKeyPosition: key.position,
+      }),
+    );
+    for (const child of field.children) visit(child, field.id);
+  };
+  for (const field of fields) visit(field, NO_PARENT);
+  return flat;
+}
+
+/**
+ * The tree of a flat schema.
+ * @throws CorruptFileError where ids repeat, a parent is missing or a type is
+ */
+export function decodeSchema(flat: readonly Field[], path: string): TableField[] {
+  type Node = Omit<TableField, "children"> & { children: Node[] };
+  const decoder = new TextDecoder();
+  const top: Node[] = [];
+  const byId = new Map<number, Node>();
+  for (const field of flat) {
+    if (field.id < 0 || byId.has(field.id)) {
+      throw new CorruptFileError(path, 0, `schema: field id ${field.id} is negative or taken`);
+    }
+    if (field.logicalType === "") {
+      throw new CorruptFileError(path, 0, `schema: field ${field.id} has no type`);
+    }
+    const node: Node = {
+      id: field.id,
+      name: field.name,
+      logicalType: field.logicalType,
+      nullable: field.nullable,
+      metadata: new Map([...field.metadata].map(([name, value]) => [name, decoder.decode(value)])),
+      children: [],
+    };
+    const siblings = field.parentId === NO_PARENT ? top : byId.get(field.parentId)?.children;
+    if (siblings === undefined) {
+      throw new CorruptFileError(
+        path,
+        0,
+        `schema: field ${field.id} comes before its parent ${field.parentId}`,
+      );
+    }
+    siblings.push(node);
+    byId.set(field.id, node);
+  }
+  return top;
+}
+
+/**
+ * The fields a data file of the given format version lists, in column order: each has one column, at its place
+ * in the list. From 2.1 on only leaves have; a blob is one leaf although it has children.
+ */
+export function columnFields(fields: readonly TableField[], formatVersion: string): TableField[] {
+  const withParents = formatVersion === "2.0" || formatVersion === "0.1";
+  const listed: TableField[] = [];
+  const visit = (field: TableField): void => {
+    const isLeaf = field.children.length === 0 || field.metadata.get(EXTENSION_NAME_KEY) === BLOB_EXTENSION;
+    if (isLeaf || withParents) listed.push(field);
+    if (!isLeaf || withParents) field.children.forEach(visit);
+  };
+  fields.forEach(visit);
+  return listed;
+}
+
+function legacyEncoding(logicalType: string): number {
+  const kind = logicalType.split(":", 1)[0];
+  switch (kind) {
+    case "null":
+    case "struct":
+      return LEGACY_ENCODING.none;
+    case "string":
+    case "large_string":
+    case "binary":
+    case "large_binary":
+    case "json":
+      return LEGACY_ENCODING.varBinary;
+    case "dict":
+      return LEGACY_ENCODING.dictionary;
+    default:
+      return LEGACY_ENCODING.plain;
+  }
+}
+
+function primaryKeyOf(metadata: ReadonlyMap<string, string>): { isPart: boolean; position: number } {
+  const position = Number.parseInt(metadata.get(PRIMARY_KEY_POSITION) ?? "", 10);
+  if (Number.isInteger(position) && position >= 0) return { isPart: true, position };
+  const flag = metadata.get(PRIMARY_KEY)?.toLowerCase() ?? "";
+  return { isPart: flag === "true" || flag === "1" || flag === "yes", position: 0 };
+}
