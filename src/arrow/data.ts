@@ -1,0 +1,925 @@
+/**
+ * Columns: from apache-arrow `Data` and back (views, nothing copied where alignment allows), and what the
+ * engine does with them as a whole: slice, concatenate, pick rows, decode dictionaries.
+ *
+ * apache-arrow's `Data` keeps two frames at once: `values` and `valueOffsets` begin at the slice, bitmaps begin
+ * `offset` bits earlier, children of fixed-size lists are sliced along. Buffers may be longer than needed, and
+ * shorter where all the values they lack are null.
+ */
+
+import {
+  type Data,
+  type DataType,
+  type Dictionary,
+  type FixedSizeList,
+  makeData,
+  Type,
+  Vector,
+} from "apache-arrow";
+import { copyBits, countOnes } from "../bytes/bits.js";
+import { InvalidInputError, UnsupportedError } from "../errors.js";
+import type {
+  BitsColumn,
+  Column,
+  DictionaryColumn,
+  FixedColumn,
+  FixedSizeListColumn,
+  Layout,
+  Validity,
+  VariableColumn,
+} from "./column.js";
+
+/** Most bytes that are made up for values that a null-filled column lacks. */
+const MAX_PADDED_BYTES = 2 ** 30;
+const NO_BYTES = new Uint8Array(0);
+
+/** A `Data` of any version of apache-arrow. */
+export interface ForeignData {
+  readonly length: number;
+  readonly offset: number;
+  /** May count them when it is asked. */
+  readonly nullCount: number;
+  readonly values?: ArrayBufferView | null;
+  readonly valueOffsets?: ArrayBufferView | null;
+  readonly nullBitmap?: Uint8Array | null;
+  readonly children?: readonly ForeignData[];
+  readonly dictionary?: { readonly data: readonly ForeignData[] } | null;
+}
+
+/** Columns of dictionaries seen before, by apache-arrow's vector. */
+export type DictionaryCache = WeakMap<object, VariableColumn | FixedColumn>;
+
+/**
+ * The column that a `Data` holds, as views.
+ * @param dictionaries where batches share dictionaries, keeps them from being converted anew for each
+ * @throws InvalidInputError where the buffers are too short for what the `Data` says of itself
+ */
+export function columnFromData(data: ForeignData, layout: Layout, dictionaries?: DictionaryCache): Column {
+  const { length } = data;
+  if (!Number.isSafeInteger(length) || length < 0)
+    throw new InvalidInputError(`a column of length ${length}`);
+  switch (layout.kind) {
+    case "null":
+      return { kind: "null", length, validity: null };
+    case "fixed": {
+      const validity = validityOf(data);
+      const values = fixedBytes(data, length, layout.byteWidth, validity);
+      return { kind: "fixed", length, validity, byteWidth: layout.byteWidth, values };
+    }
+    case "bits": {
+      const validity = validityOf(data);
+      const bits = bytesOf(data.values);
+      const held = bits.length * 8 - data.offset;
+      if (held >= length) return { kind: "bits", length, validity, bits, bitOffset: data.offset };
+      requireNullTail(validity, Math.max(held, 0), length, "values");
+      const padded = allocate(Math.ceil(length / 8));
+      if (held > 0) copyBits(bits, data.offset, padded, 0, held);
+      return { kind: "bits", length, validity, bits: padded, bitOffset: 0 };
+    }
+    case "variable": {
+      const validity = validityOf(data);
+      const offsets = offsetsOf(data, layout.offsetBits, validity);
+      return { kind: "variable", length, validity, offsets, bytes: bytesOf(data.values) };
+    }
+    case "fixedSizeList": {
+      const validity = validityOf(data);
+      const items = listItems(data, layout, validity);
+      return { kind: "fixedSizeList", length, validity, dimension: layout.dimension, items };
+    }
+    case "dictionary": {
+      const validity = validityOf(data);
+      const { byteWidth } = layout.index;
+      const values = fixedBytes(data, length, byteWidth, validity);
+      return {
+        kind: "dictionary",
+        length,
+        validity,
+        indices: { kind: "fixed", length, validity: null, byteWidth, values },
+        dictionary: dictionaryOf(data, layout.value, dictionaries),
+      };
+    }
+  }
+}
+
+function bytesOf(view: ArrayBufferView | null | undefined): Uint8Array {
+  if (view === null || view === undefined) return NO_BYTES;
+  return new Uint8Array(view.buffer, view.byteOffset, view.byteLength);
+}
+
+function validityOf(data: ForeignData): Validity | null {
+  const bitmap = data.nullBitmap;
+  if (bitmap === null || bitmap === undefined || bitmap.length === 0 || data.length === 0) return null;
+  if (data.nullCount === 0) return null;
+  if (bitmap.length * 8 < data.offset + data.length) {
+    throw new InvalidInputError(
+      `a validity of ${bitmap.length} bytes is too short for ${data.length} values`,
+    );
+  }
+  return validityFrom(bytesOf(bitmap), data.offset, data.length);
+}
+
+/** Counts; null where nothing is null. */
+function validityFrom(bytes: Uint8Array, bitOffset: number, length: number): Validity | null {
+  const nullCount = length - countOnes(bytes, bitOffset, length);
+  return nullCount === 0 ? null : { bytes, bitOffset, nullCount };
+}
+
+function fixedBytes(
+  data: ForeignData,
+  length: number,
+  byteWidth: number,
+  validity: Validity | null,
+): Uint8Array {
+  const bytes = bytesOf(data.values);
+  const needed = length * byteWidth;
+  if (bytes.length >= needed) return bytes.subarray(0, needed);
+  const held = Math.floor(bytes.length / byteWidth);
+  requireNullTail(validity, held, length, "values");
+  const padded = allocate(needed);
+  padded.set(bytes.subarray(0, held * byteWidth));
+  return padded;
+}
+
+function offsetsOf(
+  data: ForeignData,
+  offsetBits: 32 | 64,
+  validity: Validity | null,
+): Int32Array | BigInt64Array {
+  const bytes = aligned(bytesOf(data.valueOffsets), offsetBits / 8);
+  const held = Math.floor(bytes.length / (offsetBits / 8));
+  const needed = data.length + 1;
+  if (held >= needed) {
+    return offsetBits === 32
+      ? new Int32Array(bytes.buffer, bytes.byteOffset, needed)
+      : new BigInt64Array(bytes.buffer, bytes.byteOffset, needed);
+  }
+  requireNullTail(validity, Math.max(held - 1, 0), data.length, "offsets");
+  allocate(needed * (offsetBits / 8), false);
+  if (offsetBits === 32) {
+    const padded = new Int32Array(needed);
+    padded.set(new Int32Array(bytes.buffer, bytes.byteOffset, held));
+    if (held > 0) padded.fill(padded[held - 1], held);
+    return padded;
+  }
+  const padded = new BigInt64Array(needed);
+  padded.set(new BigInt64Array(bytes.buffer, bytes.byteOffset, held));
+  if (held > 0) padded.fill(padded[held - 1], held);
+  return padded;
+}
+
+function listItems(
+  data: ForeignData,
+  layout: Extract<Layout, { kind: "fixedSizeList" }>,
+  validity: Validity | null,
+): FixedSizeListColumn["items"] {
+  const child = data.children?.[0];
+  if (child === undefined) throw new InvalidInputError("a list without items");
+  const items = columnFromData(child, layout.item) as FixedSizeListColumn["items"];
+  const needed = data.length * layout.dimension;
+  if (items.length === needed) return items;
+  if (items.length > needed) return sliceColumn(items, 0, needed);
+  const held = Math.floor(items.length / layout.dimension);
+  requireNullTail(validity, held, data.length, "items");
+  allocate(needed * itemBytes(layout.item), false);
+  const missing = nullColumn(layout.item, needed - held * layout.dimension) as FixedSizeListColumn["items"];
+  return concatColumns([sliceColumn(items, 0, held * layout.dimension), missing]);
+}
+
+function itemBytes(layout: Extract<Layout, { kind: "fixedSizeList" }>["item"]): number {
+  switch (layout.kind) {
+    case "bits":
+      return 1;
+    case "fixed":
+      return layout.byteWidth;
+    case "fixedSizeList":
+      return layout.dimension * itemBytes(layout.item);
+  }
+}
+
+function dictionaryOf(
+  data: ForeignData,
+  layout: Extract<Layout, { kind: "dictionary" }>["value"],
+  cache: DictionaryCache | undefined,
+): VariableColumn | FixedColumn {
+  const vector = data.dictionary;
+  if (vector === null || vector === undefined) return emptyColumn(layout) as VariableColumn | FixedColumn;
+  const known = cache?.get(vector);
+  if (known !== undefined) return known;
+  const chunks = vector.data.map((chunk) => columnFromData(chunk, layout) as VariableColumn | FixedColumn);
+  const column =
+    chunks.length === 0 ? (emptyColumn(layout) as VariableColumn | FixedColumn) : concatColumns(chunks);
+  cache?.set(vector, column);
+  return column;
+}
+
+/** Accepts a buffer that holds `held` of `length` values when all behind them are null. */
+function requireNullTail(validity: Validity | null, held: number, length: number, what: string): void {
+  if (held >= length) return;
+  if (validity !== null && countOnes(validity.bytes, validity.bitOffset + held, length - held) === 0) return;
+  throw new InvalidInputError(`a column of ${length} values holds the ${what} of only ${held}`);
+}
+
+function allocate(byteLength: number, take = true): Uint8Array {
+  if (byteLength > MAX_PADDED_BYTES)
+    throw new InvalidInputError(`a column of nulls would take ${byteLength} bytes`);
+  return take ? new Uint8Array(byteLength) : NO_BYTES;
+}
+
+/** The same bytes at a multiple of `alignment`; copied only where they are not. */
+function aligned(bytes: Uint8Array, alignment: number): Uint8Array {
+  return bytes.byteOffset % alignment === 0 ? bytes : bytes.slice();
+}
+
+/** What `makeData` takes for any of the types; its own signature wants the type known at compile time. */
+interface DataProps {
+  readonly type: DataType;
+  readonly length: number;
+  readonly offset?: number;
+  readonly nullCount?: number;
+  readonly nullBitmap?: Uint8Array;
+  readonly data?: Uint8Array;
+  readonly valueOffsets?: Int32Array | BigInt64Array;
+  readonly child?: Data;
+  readonly dictionary?: Vector;
+}
+const make = makeData as unknown as (props: DataProps) => Data;
+
+/**
+ * The `Data` of an apache-arrow type over a column's memory.
+ * @param dictionaries keeps columns that share a dictionary sharing apache-arrow's vector of it
+ */
+export function dataFromColumn(
+  type: DataType,
+  column: Column,
+  dictionaries?: WeakMap<VariableColumn | FixedColumn, Vector>,
+): Data {
+  const { length } = column;
+  switch (column.kind) {
+    case "null":
+      return make({ type, length, nullCount: length });
+    case "fixed": {
+      const values = aligned(column.values, elementBytes(type, column.byteWidth));
+      return make({ type, length, ...validityProps(column), data: values });
+    }
+    case "bits": {
+      const bits = column.bits.subarray(column.bitOffset >>> 3);
+      const offset = column.bitOffset & 7;
+      const { validity } = column;
+      if (validity === null) return make({ type, length, offset, nullCount: 0, data: bits });
+      const nullBitmap = shiftBits(validity.bytes, validity.bitOffset, offset, length);
+      return make({
+        type,
+        length,
+        offset,
+        nullCount: validity.nullCount,
+        nullBitmap,
+        data: bits,
+      });
+    }
+    case "variable":
+      return make({
+        type,
+        length,
+        ...validityProps(column),
+        valueOffsets: column.offsets,
+        data: column.bytes,
+      });
+    case "fixedSizeList": {
+      const child = dataFromColumn((type as FixedSizeList).valueType, column.items);
+      return make({ type, length, ...validityProps(column), child });
+    }
+    case "dictionary": {
+      let dictionary = dictionaries?.get(column.dictionary);
+      if (dictionary === undefined) {
+        dictionary = new Vector([
+          dataFromColumn((type as Dictionary).dictionary, column.dictionary),
+        ]).memoize();
+        dictionaries?.set(column.dictionary, dictionary);
+      }
+      const values = aligned(column.indices.values, column.indices.byteWidth);
+      return make({ type, length, ...validityProps(column), data: values, dictionary });
+    }
+  }
+}
+
+/** `offset` shifts bitmaps only, so a validity that begins inside a byte needs no copy. */
+function validityProps({ validity }: Column): { offset: number; nullCount: number; nullBitmap?: Uint8Array } {
+  if (validity === null) return { offset: 0, nullCount: 0 };
+  return {
+    offset: validity.bitOffset & 7,
+    nullCount: validity.nullCount,
+    nullBitmap: validity.bytes.subarray(validity.bitOffset >>> 3),
+  };
+}
+
+/** Alignment of the typed array that apache-arrow lays over the values. */
+function elementBytes(type: DataType, byteWidth: number): number {
+  switch (type.typeId as Type) {
+    case Type.FixedSizeBinary:
+      return 1;
+    case Type.Decimal:
+      return 4;
+    default:
+      return byteWidth;
+  }
+}
+
+/** A bitmap whose first bit of interest is at `target` < 8; the same memory where it lies so already. */
+function shiftBits(bytes: Uint8Array, bitOffset: number, target: number, length: number): Uint8Array {
+  if ((bitOffset & 7) === target) return bytes.subarray(bitOffset >>> 3);
+  const shifted = new Uint8Array((target + length + 7) >>> 3);
+  copyBits(bytes, bitOffset, shifted, target, length);
+  return shifted;
+}
+
+/** A column of no values. */
+function emptyColumn(layout: Layout): Column {
+  return nullColumn(layout, 0);
+}
+
+/** A column of `length` nulls. */
+export function nullColumn(layout: Layout, length: number): Column {
+  const validity: Validity | null =
+    length === 0 ? null : { bytes: new Uint8Array((length + 7) >>> 3), bitOffset: 0, nullCount: length };
+  switch (layout.kind) {
+    case "null":
+      return { kind: "null", length, validity: null };
+    case "fixed": {
+      const { byteWidth } = layout;
+      return { kind: "fixed", length, validity, byteWidth, values: new Uint8Array(length * byteWidth) };
+    }
+    case "bits":
+      return { kind: "bits", length, validity, bits: new Uint8Array((length + 7) >>> 3), bitOffset: 0 };
+    case "variable": {
+      const offsets = layout.offsetBits === 32 ? new Int32Array(length + 1) : new BigInt64Array(length + 1);
+      return { kind: "variable", length, validity, offsets, bytes: NO_BYTES };
+    }
+    case "fixedSizeList": {
+      const { dimension, item } = layout;
+      const items = nullColumn(item, length * dimension) as FixedSizeListColumn["items"];
+      return { kind: "fixedSizeList", length, validity, dimension, items };
+    }
+    case "dictionary":
+      return {
+        kind: "dictionary",
+        length,
+        validity,
+        indices: {
+          kind: "fixed",
+          length,
+          validity: null,
+          byteWidth: layout.index.byteWidth,
+          values: new Uint8Array(length * layout.index.byteWidth),
+        },
+        dictionary: emptyColumn(layout.value) as VariableColumn | FixedColumn,
+      };
+  }
+}
+
+/** The values from `start` on, `length` of them, over the same memory. Both must lie inside the column. */
+export function sliceColumn<C extends Column>(column: C, start: number, length: number): C;
+export function sliceColumn(column: Column, start: number, length: number): Column {
+  if (start < 0 || length < 0 || start + length > column.length) {
+    throw new RangeError(`values ${start} to ${start + length} of a column of ${column.length}`);
+  }
+  if (length === column.length) return column;
+  const validity =
+    column.validity === null
+      ? null
+      : validityFrom(column.validity.bytes, column.validity.bitOffset + start, length);
+  switch (column.kind) {
+    case "null":
+      return { kind: "null", length, validity: null };
+    case "fixed": {
+      const { byteWidth } = column;
+      const values = column.values.subarray(start * byteWidth, (start + length) * byteWidth);
+      return { kind: "fixed", length, validity, byteWidth, values };
+    }
+    case "bits":
+      return { kind: "bits", length, validity, bits: column.bits, bitOffset: column.bitOffset + start };
+    case "variable": {
+      const offsets = column.offsets.subarray(start, start + length + 1);
+      return { kind: "variable", length, validity, offsets, bytes: column.bytes };
+    }
+    case "fixedSizeList": {
+      const { dimension } = column;
+      const items = sliceColumn(column.items, start * dimension, length * dimension);
+      return { kind: "fixedSizeList", length, validity, dimension, items };
+    }
+    case "dictionary": {
+      const indices = sliceColumn(column.indices, start, length);
+      return { kind: "dictionary", length, validity, indices, dictionary: column.dictionary };
+    }
+  }
+}
+
+/**
+ * The values of all columns, one behind the other, in memory of their own. At least one column; all of one
+ * layout. Dictionaries that differ are united.
+ * @throws UnsupportedError where offsets or dictionary indices would no longer fit their width
+ */
+export function concatColumns<C extends Column>(columns: readonly C[]): C;
+export function concatColumns(columns: readonly Column[]): Column {
+  const [first] = columns;
+  if (columns.length === 1) return first;
+  let length = 0;
+  for (const column of columns) length += column.length;
+  const validity = concatValidity(columns, length);
+  switch (first.kind) {
+    case "null":
+      return { kind: "null", length, validity: null };
+    case "fixed": {
+      const values = concatBytes((columns as readonly FixedColumn[]).map((column) => column.values));
+      return { kind: "fixed", length, validity, byteWidth: first.byteWidth, values };
+    }
+    case "bits": {
+      const bits = new Uint8Array(Math.ceil(length / 8));
+      let position = 0;
+      for (const column of columns as readonly BitsColumn[]) {
+        copyBits(column.bits, column.bitOffset, bits, position, column.length);
+        position += column.length;
+      }
+      return { kind: "bits", length, validity, bits, bitOffset: 0 };
+    }
+    case "variable":
+      return {
+        kind: "variable",
+        length,
+        validity,
+        ...concatVariable(columns as readonly VariableColumn[], length),
+      };
+    case "fixedSizeList": {
+      const { dimension } = first;
+      const items = concatColumns((columns as readonly FixedSizeListColumn[]).map((column) => column.items));
+      return { kind: "fixedSizeList", length, validity, dimension, items };
+    }
+    case "dictionary": {
+      const united = uniteDictionaries(columns as readonly DictionaryColumn[]);
+      const indices = concatColumns(united.indices);
+      return { kind: "dictionary", length, validity, indices, dictionary: united.dictionary };
+    }
+  }
+}
+
+function concatBytes(pieces: readonly Uint8Array[]): Uint8Array {
+  let byteLength = 0;
+  for (const piece of pieces) byteLength += piece.length;
+  const bytes = new Uint8Array(byteLength);
+  let position = 0;
+  for (const piece of pieces) {
+    bytes.set(piece, position);
+    position += piece.length;
+  }
+  return bytes;
+}
+
+function concatValidity(columns: readonly Column[], length: number): Validity | null {
+  let nullCount = 0;
+  for (const { validity } of columns) nullCount += validity?.nullCount ?? 0;
+  if (nullCount === 0) return null;
+  const bytes = new Uint8Array(Math.ceil(length / 8));
+  let position = 0;
+  for (const column of columns) {
+    if (column.validity === null) setBits(bytes, position, column.length);
+    else copyBits(column.validity.bytes, column.validity.bitOffset, bytes, position, column.length);
+    position += column.length;
+  }
+  return { bytes, bitOffset: 0, nullCount };
+}
+
+/** Sets `count` bits from `start` on. */
+function setBits(bytes: Uint8Array, start: number, count: number): void {
+  const end = start + count;
+  let position = start;
+  for (; position < end && (position & 7) !== 0; position++) bytes[position >>> 3] |= 1 << (position & 7);
+  const whole = (end - position) >>> 3;
+  if (whole > 0) bytes.fill(0xff, position >>> 3, (position >>> 3) + whole);
+  for (position += whole * 8; position < end; position++) bytes[position >>> 3] |= 1 << (position & 7);
+}
+
+function concatVariable(
+  columns: readonly VariableColumn[],
+  length: number,
+): { offsets: Int32Array | BigInt64Array; bytes: Uint8Array } {
+  const pieces = columns.map((column) => {
+    const begin = Number(column.offsets[0]);
+    return column.bytes.subarray(begin, Number(column.offsets[column.length]));
+  });
+  const bytes = concatBytes(pieces);
+  if (columns[0].offsets instanceof Int32Array) {
+    checkOffsetRange(bytes.length);
+    const offsets = new Int32Array(length + 1);
+    let position = 0;
+    let base = 0;
+    for (let index = 0; index < columns.length; index++) {
+      const column = columns[index];
+      const source = column.offsets as Int32Array;
+      const delta = base - source[0];
+      for (let value = 1; value <= column.length; value++) offsets[++position] = source[value] + delta;
+      base += pieces[index].length;
+    }
+    return { offsets, bytes };
+  }
+  const offsets = new BigInt64Array(length + 1);
+  const words = wordsOf(offsets);
+  let position = 0;
+  let base = 0;
+  for (let index = 0; index < columns.length; index++) {
+    const column = columns[index];
+    const source = wordsOf(column.offsets as BigInt64Array);
+    const delta = base - (source[0] + source[1] * 0x1_0000_0000);
+    for (let word = 2; word <= column.length * 2; word += 2) {
+      const offset = source[word] + source[word + 1] * 0x1_0000_0000 + delta;
+      position += 2;
+      words[position] = offset;
+      words[position + 1] = offset / 0x1_0000_0000;
+    }
+    base += pieces[index].length;
+  }
+  return { offsets, bytes };
+}
+
+/** Pairs of words of 64-bit integers that are not negative: low, high. */
+function wordsOf(array: BigInt64Array): Uint32Array {
+  return new Uint32Array(array.buffer, array.byteOffset, array.length * 2);
+}
+
+function checkOffsetRange(byteLength: number): void {
+  if (byteLength > 0x7fffffff) {
+    throw new UnsupportedError(`${byteLength} bytes of text or binary values do not fit 32-bit offsets`);
+  }
+}
+
+interface UnitedDictionary {
+  readonly indices: readonly FixedColumn[];
+  readonly dictionary: VariableColumn | FixedColumn;
+}
+
+/** One dictionary for all; columns whose indices change get new ones. */
+function uniteDictionaries(columns: readonly DictionaryColumn[]): UnitedDictionary {
+  const [first] = columns;
+  if (columns.every((column) => column.dictionary === first.dictionary)) {
+    return { indices: columns.map((column) => column.indices), dictionary: first.dictionary };
+  }
+  const used = columns.filter((column) => column.length > 0);
+  const distinct = [...new Set(used.map((column) => column.dictionary))];
+  const positions = new Map<string, number>();
+  const remaps = new Map<VariableColumn | FixedColumn, Uint32Array>();
+  const taken: number[] = [];
+  let base = 0;
+  for (const dictionary of distinct) {
+    const remap = new Uint32Array(dictionary.length);
+    for (let entry = 0; entry < dictionary.length; entry++) {
+      const key = entryKey(dictionary, entry);
+      let position = positions.get(key);
+      if (position === undefined) {
+        position = taken.length;
+        positions.set(key, position);
+        taken.push(base + entry);
+      }
+      remap[entry] = position;
+    }
+    base += dictionary.length;
+    remaps.set(dictionary, remap);
+  }
+  const all =
+    distinct.length === 0 ? first.dictionary : concatColumns<VariableColumn | FixedColumn>(distinct);
+  const dictionary = takeColumn(all, Uint32Array.from(taken));
+  const { byteWidth } = first.indices;
+  if (taken.length > 2 ** (byteWidth * 8 - 1)) {
+    throw new UnsupportedError(
+      `a dictionary of ${taken.length} values does not fit indices of ${byteWidth} bytes`,
+    );
+  }
+  const indices = columns.map((column) => {
+    const remap = remaps.get(column.dictionary);
+    if (remap === undefined) return column.indices;
+    const source = readIndices(column);
+    const values = new Uint8Array(column.length * byteWidth);
+    const target = indexView(values, byteWidth);
+    const stride = byteWidth === 8 ? 2 : 1;
+    if (remap.length > 0)
+      for (let row = 0; row < column.length; row++) target[row * stride] = remap[source[row]];
+    return { kind: "fixed", length: column.length, validity: null, byteWidth, values } satisfies FixedColumn;
+  });
+  return { indices, dictionary };
+}
+
+/** Equal keys, equal values. */
+function entryKey(dictionary: VariableColumn | FixedColumn, entry: number): string {
+  const { validity } = dictionary;
+  if (validity !== null) {
+    const bit = validity.bitOffset + entry;
+    if (((validity.bytes[bit >>> 3] >>> (bit & 7)) & 1) === 0) return "null";
+  }
+  let begin: number;
+  let end: number;
+  let bytes: Uint8Array;
+  if (dictionary.kind === "fixed") {
+    begin = entry * dictionary.byteWidth;
+    end = begin + dictionary.byteWidth;
+    bytes = dictionary.values;
+  } else {
+    begin = Number(dictionary.offsets[entry]);
+    end = Number(dictionary.offsets[entry + 1]);
+    bytes = dictionary.bytes;
+  }
+  return `=${latin1.decode(bytes.subarray(begin, end))}`;
+}
+
+/** Maps bytes to characters one to one, whatever the bytes: what the label "latin1" means to a decoder does not. */
+const latin1 = {
+  decode(bytes: Uint8Array): string {
+    let text = "";
+    for (let start = 0; start < bytes.length; start += 4096) {
+      text += String.fromCharCode.apply(null, bytes.subarray(start, start + 4096) as unknown as number[]);
+    }
+    return text;
+  },
+};
+
+/** Typed array of low words or whole indices over the bytes of an index column. */
+function indexView(bytes: Uint8Array, byteWidth: number): Uint8Array | Uint16Array | Uint32Array {
+  switch (byteWidth) {
+    case 1:
+      return bytes;
+    case 2:
+      return new Uint16Array(bytes.buffer, bytes.byteOffset, bytes.length >>> 1);
+    default:
+      return new Uint32Array(bytes.buffer, bytes.byteOffset, bytes.length >>> 2);
+  }
+}
+
+/**
+ * The indices of a dictionary column, 0 in the slots of nulls.
+ * @throws InvalidInputError on an index outside the dictionary
+ */
+function readIndices(column: DictionaryColumn): Uint32Array {
+  const { length, validity, dictionary } = column;
+  const { byteWidth } = column.indices;
+  const source = indexView(aligned(column.indices.values, Math.min(byteWidth, 4)), byteWidth);
+  const wide = byteWidth === 8;
+  const size = dictionary.length;
+  const indices = new Uint32Array(length);
+  for (let row = 0; row < length; row++) {
+    const index = wide ? source[row * 2] : source[row];
+    if (index < size && (!wide || source[row * 2 + 1] === 0)) {
+      indices[row] = index;
+      continue;
+    }
+    if (validity !== null) {
+      const bit = validity.bitOffset + row;
+      if (((validity.bytes[bit >>> 3] >>> (bit & 7)) & 1) === 0) continue;
+    }
+    throw new InvalidInputError(`index ${index} is outside a dictionary of ${size} values`);
+  }
+  return indices;
+}
+
+/** The rows at `indices`, in that order, in memory of their own. Every index must be inside the column. */
+export function takeColumn<C extends Column>(column: C, indices: Uint32Array): C;
+export function takeColumn(column: Column, indices: Uint32Array): Column {
+  const { length } = indices;
+  const validity = takeValidity(column.validity, indices);
+  switch (column.kind) {
+    case "null":
+      return { kind: "null", length, validity: null };
+    case "fixed": {
+      const { byteWidth } = column;
+      return {
+        kind: "fixed",
+        length,
+        validity,
+        byteWidth,
+        values: takeFixed(column.values, byteWidth, indices),
+      };
+    }
+    case "bits": {
+      const bits = takeBits(column.bits, column.bitOffset, indices);
+      return { kind: "bits", length, validity, bits, bitOffset: 0 };
+    }
+    case "variable":
+      return { kind: "variable", length, validity, ...takeVariable(column, indices, null) };
+    case "fixedSizeList": {
+      const { dimension } = column;
+      const items = takeItems(column.items, dimension, indices);
+      return { kind: "fixedSizeList", length, validity, dimension, items };
+    }
+    case "dictionary": {
+      const picked = takeColumn(column.indices, indices);
+      return { kind: "dictionary", length, validity, indices: picked, dictionary: column.dictionary };
+    }
+  }
+}
+
+function takeItems(
+  items: FixedSizeListColumn["items"],
+  dimension: number,
+  indices: Uint32Array,
+): FixedSizeListColumn["items"] {
+  if (items.kind === "fixed" && items.validity === null) {
+    const values = takeFixed(items.values, items.byteWidth * dimension, indices);
+    return { ...items, length: indices.length * dimension, values };
+  }
+  const expanded = new Uint32Array(indices.length * dimension);
+  for (let row = 0, position = 0; row < indices.length; row++) {
+    for (let item = indices[row] * dimension, end = item + dimension; item < end; item++)
+      expanded[position++] = item;
+  }
+  return takeColumn(items, expanded);
+}
+
+function takeFixed(values: Uint8Array, byteWidth: number, indices: Uint32Array): Uint8Array {
+  const { length } = indices;
+  const taken = new Uint8Array(length * byteWidth);
+  if (byteWidth === 1) {
+    for (let row = 0; row < length; row++) taken[row] = values[indices[row]];
+    return taken;
+  }
+  if (byteWidth === 2 && values.byteOffset % 2 === 0) {
+    const source = new Uint16Array(values.buffer, values.byteOffset, values.length >>> 1);
+    const target = new Uint16Array(taken.buffer);
+    for (let row = 0; row < length; row++) target[row] = source[indices[row]];
+    return taken;
+  }
+  if (byteWidth % 4 === 0 && byteWidth <= 32 && values.byteOffset % 4 === 0) {
+    const source = new Uint32Array(values.buffer, values.byteOffset, values.length >>> 2);
+    const target = new Uint32Array(taken.buffer);
+    const words = byteWidth / 4;
+    if (words === 1) {
+      for (let row = 0; row < length; row++) target[row] = source[indices[row]];
+    } else if (words === 2) {
+      for (let row = 0; row < length; row++) {
+        const from = indices[row] * 2;
+        target[row * 2] = source[from];
+        target[row * 2 + 1] = source[from + 1];
+      }
+    } else {
+      for (let row = 0, to = 0; row < length; row++) {
+        for (let from = indices[row] * words, end = from + words; from < end; ) target[to++] = source[from++];
+      }
+    }
+    return taken;
+  }
+  if (byteWidth < 32) {
+    for (let row = 0, to = 0; row < length; row++) {
+      for (let from = indices[row] * byteWidth, end = from + byteWidth; from < end; )
+        taken[to++] = values[from++];
+    }
+    return taken;
+  }
+  for (let row = 0; row < length; row++) {
+    const from = indices[row] * byteWidth;
+    taken.set(values.subarray(from, from + byteWidth), row * byteWidth);
+  }
+  return taken;
+}
+
+function takeBits(bits: Uint8Array, bitOffset: number, indices: Uint32Array): Uint8Array {
+  const { length } = indices;
+  const taken = new Uint8Array((length + 7) >>> 3);
+  for (let row = 0; row < length; row++) {
+    const bit = bitOffset + indices[row];
+    taken[row >>> 3] |= ((bits[Math.floor(bit / 8)] >>> (bit & 7)) & 1) << (row & 7);
+  }
+  return taken;
+}
+
+function takeValidity(validity: Validity | null, indices: Uint32Array): Validity | null {
+  if (validity === null) return null;
+  return validityFrom(takeBits(validity.bytes, validity.bitOffset, indices), 0, indices.length);
+}
+
+/** @param skipped rows that become empty, where given: a zero bit */
+function takeVariable(
+  column: VariableColumn,
+  indices: Uint32Array,
+  skipped: Validity | null,
+): { offsets: Int32Array | BigInt64Array; bytes: Uint8Array } {
+  const { length } = indices;
+  const begins = new Float64Array(length);
+  const lengths = new Float64Array(length);
+  let byteLength = 0;
+  const narrow = column.offsets instanceof Int32Array;
+  const source = narrow ? (column.offsets as Int32Array) : wordsOf(column.offsets as BigInt64Array);
+  for (let row = 0; row < length; row++) {
+    if (skipped !== null) {
+      const bit = skipped.bitOffset + row;
+      if (((skipped.bytes[bit >>> 3] >>> (bit & 7)) & 1) === 0) continue;
+    }
+    const index = indices[row];
+    let begin: number;
+    let end: number;
+    if (narrow) {
+      begin = source[index];
+      end = source[index + 1];
+    } else {
+      begin = source[index * 2] + source[index * 2 + 1] * 0x1_0000_0000;
+      end = source[index * 2 + 2] + source[index * 2 + 3] * 0x1_0000_0000;
+    }
+    begins[row] = begin;
+    lengths[row] = end - begin;
+    byteLength += end - begin;
+  }
+  if (narrow) checkOffsetRange(byteLength);
+  const offsets = narrow ? new Int32Array(length + 1) : new BigInt64Array(length + 1);
+  const target = narrow ? (offsets as Int32Array) : wordsOf(offsets as BigInt64Array);
+  const bytes = new Uint8Array(byteLength);
+  const { bytes: from } = column;
+  let position = 0;
+  for (let row = 0; row < length; ) {
+    const begin = begins[row];
+    let end = begin;
+    const runStart = position;
+    // Values that lie side by side are copied at once.
+    do {
+      end += lengths[row];
+      position += lengths[row];
+      row++;
+      if (narrow) {
+        target[row] = position;
+      } else {
+        target[row * 2] = position;
+        target[row * 2 + 1] = position / 0x1_0000_0000;
+      }
+    } while (row < length && (begins[row] === end || lengths[row] === 0));
+    if (end - begin < 32) for (let at = begin, to = runStart; at < end; ) bytes[to++] = from[at++];
+    else bytes.set(from.subarray(begin, end), runStart);
+  }
+  return { offsets, bytes };
+}
+
+/** Positions of the ones among the first `length` bits. */
+export function indicesOfOnes(bits: Uint8Array, length: number): Uint32Array {
+  const indices = new Uint32Array(countOnes(bits, 0, length));
+  for (let bit = 0, position = 0; bit < length; bit++) {
+    if (((bits[bit >>> 3] >>> (bit & 7)) & 1) === 1) indices[position++] = bit;
+  }
+  return indices;
+}
+
+/** The rows whose bit in `keep` is one, in memory of their own. */
+export function filterColumn<C extends Column>(column: C, keep: Uint8Array): C {
+  return takeColumn(column, indicesOfOnes(keep, column.length));
+}
+
+/**
+ * The values that a dictionary column stands for, as a plain column. A value is null where its slot is or where
+ * the dictionary's entry is.
+ * @throws InvalidInputError on an index outside the dictionary
+ */
+export function decodeDictionary(column: DictionaryColumn): VariableColumn | FixedColumn {
+  const { length, dictionary } = column;
+  if (dictionary.length === 0) {
+    if (length > (column.validity?.nullCount ?? 0)) {
+      throw new InvalidInputError("an index into a dictionary without values");
+    }
+    const layout: Layout =
+      dictionary.kind === "fixed"
+        ? { kind: "fixed", byteWidth: dictionary.byteWidth }
+        : { kind: "variable", offsetBits: dictionary.offsets instanceof Int32Array ? 32 : 64, text: false };
+    return nullColumn(layout, length) as VariableColumn | FixedColumn;
+  }
+  const indices = readIndices(column);
+  const validity = bothValid(column.validity, takeValidity(dictionary.validity, indices), length);
+  if (dictionary.kind === "fixed") {
+    const { byteWidth } = dictionary;
+    return {
+      kind: "fixed",
+      length,
+      validity,
+      byteWidth,
+      values: takeFixed(dictionary.values, byteWidth, indices),
+    };
+  }
+  return { kind: "variable", length, validity, ...takeVariable(dictionary, indices, validity) };
+}
+
+function bothValid(left: Validity | null, right: Validity | null, length: number): Validity | null {
+  if (left === null || right === null) return left ?? right;
+  const bytes = shiftBits(left.bytes, left.bitOffset, 0, length).slice(0, (length + 7) >>> 3);
+  const other = shiftBits(right.bytes, right.bitOffset, 0, length);
+  for (let byte = 0; byte < bytes.length; byte++) bytes[byte] &= other[byte];
+  return validityFrom(bytes, 0, length);
+}
+
+/** Bytes of the values a column covers, its bitmaps, offsets and dictionary included; roughly what it keeps alive. */
+export function columnByteLength(column: Column): number {
+  const validity = column.validity === null ? 0 : Math.ceil(column.length / 8);
+  switch (column.kind) {
+    case "null":
+      return 0;
+    case "fixed":
+      return validity + column.values.length;
+    case "bits":
+      return validity + Math.ceil(column.length / 8);
+    case "variable": {
+      const { offsets, length } = column;
+      return validity + offsets.byteLength + Number(offsets[length]) - Number(offsets[0]);
+    }
+    case "fixedSizeList":
+      return validity + columnByteLength(column.items);
+    case "dictionary":
+      return validity + column.indices.values.length + columnByteLength(column.dictionary);
+  }
+}
