@@ -24,6 +24,8 @@ export interface DirectoryEntry {
 
 /** An open file to read at any position, from any number of callers at once. */
 export interface ReadHandle {
+  /** As it was opened; for messages. */
+  readonly path: string;
   /** Bytes in the file when it was opened. */
   readonly size: number;
   readonly identity: string;
@@ -56,12 +58,17 @@ export interface Disk {
   remove(path: string): Promise<void>;
   /** Removes a directory and all below it; quiet where there is none. */
   removeTree(path: string): Promise<void>;
-  /** Makes a directory and its parents; true when the directory itself was not there before. */
+  /**
+   * Makes a directory and its parents; true when the directory itself was not there before. On return the
+   * directories it made survive a power cut (not with durability "none").
+   */
   makeDirectory(path: string): Promise<boolean>;
   /** Entries of a directory in no order, or null where there is none. */
   list(path: string): Promise<DirectoryEntry[] | null>;
   /** Null where there is nothing under that path. */
   stat(path: string): Promise<FileStat | null>;
+  /** Makes the bytes of an existing file survive a power cut, whoever wrote them; a no-op where needless. */
+  syncFile(path: string): Promise<void>;
   /** Makes the names in a directory survive a power cut; a no-op where the platform can't, or needn't. */
   syncDirectory(path: string): Promise<void>;
 }

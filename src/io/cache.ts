@@ -1,0 +1,105 @@
+/**
+ * A cache bounded in bytes that drops what was used longest ago. What always holds:
+ *
+ * - Callers who ask for the same key at the same time share one load.
+ * - A failed load is not remembered.
+ * - What was deleted stays deleted: a load under way at the time is handed to its callers but not kept.
+ *
+ * It knows nothing of change: keys must name what cannot change (a version's manifest, a data file's footer).
+ */
+
+/** What a load hands to the cache. */
+export interface Weighed<V> {
+  readonly value: V;
+  /** Bytes the value keeps alive, about. */
+  readonly weight: number;
+}
+
+interface Load<V> {
+  readonly value: Promise<V>;
+}
+
+export class LruCache<V> {
+  readonly #maxWeight: number;
+  /** In order of use, longest ago first. */
+  readonly #entries = new Map<string, Weighed<V>>();
+  readonly #loading = new Map<string, Load<V>>();
+  #weight = 0;
+
+  /** @param maxWeight Bytes all entries may weigh together; a heavier single value is never kept. */
+  constructor(maxWeight: number) {
+    this.#maxWeight = maxWeight;
+  }
+
+  /** Bytes all entries weigh together. */
+  get weight(): number {
+    return this.#weight;
+  }
+
+  /** Number of entries. */
+  get size(): number {
+    return this.#entries.size;
+  }
+
+  /** The value if it is there, without loading. */
+  peek(key: string): V | undefined {
+    const entry = this.#entries.get(key);
+    if (entry === undefined) return undefined;
+    this.#entries.delete(key);
+    this.#entries.set(key, entry);
+    return entry.value;
+  }
+
+  /** The value, loaded if it is not there. Rejects as `load` does. */
+  async get(key: string, load: () => Promise<Weighed<V>>): Promise<V> {
+    if (this.#entries.has(key)) return this.peek(key) as V;
+    const underWay = this.#loading.get(key);
+    if (underWay !== undefined) return underWay.value;
+    const slot: Load<V> = { value: load().then((entry) => this.#finish(key, slot, entry)) };
+    this.#loading.set(key, slot);
+    try {
+      return await slot.value;
+    } finally {
+      if (this.#loading.get(key) === slot) this.#loading.delete(key);
+    }
+  }
+
+  #finish(key: string, slot: Load<V>, entry: Weighed<V>): V {
+    if (this.#loading.get(key) === slot) this.set(key, entry.value, entry.weight);
+    return entry.value;
+  }
+
+  /** Puts a value in place of what is there or being loaded. */
+  set(key: string, value: V, weight: number): void {
+    this.delete(key);
+    if (weight > this.#maxWeight) return;
+    this.#entries.set(key, { value, weight });
+    this.#weight += weight;
+    for (const [oldestKey, oldest] of this.#entries) {
+      if (this.#weight <= this.#maxWeight) break;
+      this.#entries.delete(oldestKey);
+      this.#weight -= oldest.weight;
+    }
+  }
+
+  delete(key: string): void {
+    this.#loading.delete(key);
+    const entry = this.#entries.get(key);
+    if (entry === undefined) return;
+    this.#entries.delete(key);
+    this.#weight -= entry.weight;
+  }
+
+  /** Drops every key that starts with `prefix`, e.g. all of a dropped table. */
+  deletePrefix(prefix: string): void {
+    for (const key of [...this.#entries.keys(), ...this.#loading.keys()]) {
+      if (key.startsWith(prefix)) this.delete(key);
+    }
+  }
+
+  clear(): void {
+    this.#entries.clear();
+    this.#loading.clear();
+    this.#weight = 0;
+  }
+}

@@ -1,0 +1,476 @@
+/**
+ * The disk of Node.js: `Disk` over fs-extra (whose calls wait and retry when the process is out of file
+ * descriptors). What always holds:
+ *
+ * - A read returns exactly the bytes asked for, in an ArrayBuffer of its own, never a slice of Node's shared
+ *   pool: callers lay typed arrays over it and keep it.
+ * - A descriptor is closed only when no call on it is under way. Closing earlier would let another file take
+ *   the number, and the call would read or write that file.
+ * - With durability "none" nothing is ever synced; all else is the same.
+ *
+ * Short calls may run in line, see callRoute.ts.
+ */
+
+import path from "node:path";
+import fs from "fs-extra";
+import { CorruptFileError, InternalError } from "../errors.js";
+import { onPool, shortCalls } from "./callRoute.js";
+import type { DirectoryEntry, Disk, FileStat, ReadHandle, WriteHandle } from "./disk.js";
+import { codeOf, isMissing } from "./errno.js";
+
+export interface NodeDiskOptions {
+  /** "fsync": `sync`, `syncFile`, `syncDirectory` and `makeDirectory` reach the device. "none": they don't. */
+  readonly durability: "fsync" | "none";
+}
+
+/** Up to this size a read or write of cached bytes costs less than the trip to a pool thread. */
+const MAX_INLINE_BYTES = 128 * 1024;
+
+/** A longer read is cut into parts of at least this size that pool threads copy side by side. */
+const MIN_PART_BYTES = 4 * 1024 * 1024;
+
+/** Half the pool's default four threads would do for memory bandwidth; four also keep a device queue busy. */
+const MAX_PARTS = 4;
+
+/** Linux moves at most 0x7ffff000 bytes per call; Node refuses above 2^31 - 1. */
+const MAX_CALL_BYTES = 1 << 30;
+
+/** POSIX guarantees 16, every platform Node runs on has 1024. */
+const MAX_VECTORS = 512;
+
+/** Directories whose own name is known to be durable; the set starts over when it is full. */
+const MAX_DURABLE_DIRECTORIES = 4096;
+
+const WINDOWS = process.platform === "win32";
+const WINDOWS_ATTEMPTS = 6;
+
+export class NodeDisk implements Disk {
+  readonly #durable: boolean;
+  readonly #durableDirectories = new Set<string>();
+
+  constructor(options: NodeDiskOptions) {
+    this.#durable = options.durability === "fsync";
+  }
+
+  async readFile(filePath: string, maxBytes = Number.MAX_SAFE_INTEGER): Promise<Uint8Array | null> {
+    const handle = await this.open(filePath);
+    if (handle === null) return null;
+    try {
+      if (handle.size > maxBytes) {
+        throw new CorruptFileError(filePath, maxBytes, `${handle.size} bytes, more than ${maxBytes}`);
+      }
+      return await handle.read(0, handle.size);
+    } finally {
+      await handle.close();
+    }
+  }
+
+  async open(filePath: string): Promise<ReadHandle | null> {
+    let fd: number;
+    try {
+      fd = await shortCalls.run(
+        () => fs.openSync(filePath, "r"),
+        (done) => fs.open(filePath, "r", done),
+      );
+    } catch (error) {
+      if (isMissing(error)) return null;
+      throw error;
+    }
+    try {
+      const stats = await shortCalls.run(
+        () => fs.fstatSync(fd, { bigint: true }),
+        (done) => fs.fstat(fd, { bigint: true }, done),
+      );
+      return new NodeReadHandle(fd, filePath, Number(stats.size), identityOf(stats));
+    } catch (error) {
+      await closeDescriptor(fd);
+      throw error;
+    }
+  }
+
+  async create(filePath: string): Promise<WriteHandle> {
+    const fd = await shortCalls.run(
+      () => fs.openSync(filePath, "wx"),
+      (done) => fs.open(filePath, "wx", done),
+    );
+    return new NodeWriteHandle(fd, filePath, this.#durable);
+  }
+
+  link(existingPath: string, newPath: string): Promise<void> {
+    return shortCalls.run(
+      () => fs.linkSync(existingPath, newPath),
+      (done) => fs.link(existingPath, newPath, (error) => done(error, undefined)),
+    );
+  }
+
+  rename(fromPath: string, toPath: string): Promise<void> {
+    return whileHeldByOthers(() =>
+      shortCalls.run(
+        () => fs.renameSync(fromPath, toPath),
+        (done) => fs.rename(fromPath, toPath, (error) => done(error, undefined)),
+      ),
+    );
+  }
+
+  async remove(filePath: string): Promise<void> {
+    try {
+      await whileHeldByOthers(() =>
+        shortCalls.run(
+          () => fs.unlinkSync(filePath),
+          (done) => fs.unlink(filePath, (error) => done(error, undefined)),
+        ),
+      );
+    } catch (error) {
+      if (!isMissing(error)) throw error;
+    }
+  }
+
+  async removeTree(directory: string): Promise<void> {
+    try {
+      await onPool<void>((done) =>
+        fs.rm(
+          directory,
+          { recursive: true, force: true, maxRetries: WINDOWS_ATTEMPTS, retryDelay: 20 },
+          (error) => done(error, undefined),
+        ),
+      );
+    } catch (error) {
+      if (!isMissing(error)) throw error;
+    }
+  }
+
+  async makeDirectory(directory: string): Promise<boolean> {
+    try {
+      try {
+        await makeOneDirectory(directory);
+      } catch (error) {
+        if (codeOf(error) !== "ENOENT" || path.dirname(directory) === directory) throw error;
+        await this.makeDirectory(path.dirname(directory));
+        await makeOneDirectory(directory);
+      }
+    } catch (error) {
+      // Besides EEXIST: some platforms answer EPERM, EISDIR or EROFS for a root or a mount point.
+      const stats = codeOf(error) === "ENOENT" ? null : await statOrNull(directory);
+      if (stats === null || !stats.isDirectory()) throw error;
+      await this.#makeNameDurable(directory, stats);
+      return false;
+    }
+    await this.syncDirectory(path.dirname(directory));
+    return true;
+  }
+
+  async list(directory: string): Promise<DirectoryEntry[] | null> {
+    let found: fs.Dirent[];
+    try {
+      found = await shortCalls.run(
+        () => fs.readdirSync(directory, { withFileTypes: true }),
+        (done) => fs.readdir(directory, { withFileTypes: true }, done),
+      );
+    } catch (error) {
+      if (isMissing(error)) return null;
+      throw error;
+    }
+    const entries: DirectoryEntry[] = [];
+    for (const entry of found) {
+      if (entry.isSymbolicLink()) {
+        const target = await this.stat(path.join(directory, entry.name));
+        entries.push({ name: entry.name, kind: target?.kind ?? "other" });
+      } else {
+        entries.push({ name: entry.name, kind: kindOf(entry) });
+      }
+    }
+    return entries;
+  }
+
+  async stat(filePath: string): Promise<FileStat | null> {
+    const stats = await statOrNull(filePath);
+    return (
+      stats && {
+        kind: kindOf(stats),
+        size: Number(stats.size),
+        modifiedNs: stats.mtimeNs,
+        changedNs: stats.ctimeNs,
+        identity: identityOf(stats),
+      }
+    );
+  }
+
+  async syncFile(filePath: string): Promise<void> {
+    if (!this.#durable) return;
+    // Windows flushes only through a descriptor that may write.
+    await withDescriptor(filePath, WINDOWS ? "r+" : "r", syncDescriptor);
+  }
+
+  async syncDirectory(directory: string): Promise<void> {
+    if (!this.#durable || WINDOWS) return;
+    try {
+      await withDescriptor(directory, "r", (fd) =>
+        onPool<void>((done) => fs.fsync(fd, (error) => done(error, undefined))),
+      );
+    } catch (error) {
+      // File systems that keep directories durable by themselves refuse with one of these.
+      const code = codeOf(error);
+      if (code !== "EISDIR" && code !== "EPERM" && code !== "EINVAL") throw error;
+    }
+  }
+
+  /**
+   * A directory that another process has just made may not have been synced into its parent yet, and what is
+   * published in it must not be lost with it. Checked once per directory; birth time and inode tell a
+   * directory from its successor under the same path.
+   */
+  async #makeNameDurable(directory: string, stats: fs.BigIntStats): Promise<void> {
+    if (!this.#durable) return;
+    const key = `${stats.dev}:${stats.ino}:${stats.birthtimeNs}:${directory}`;
+    if (this.#durableDirectories.has(key)) return;
+    await this.syncDirectory(path.dirname(directory));
+    if (this.#durableDirectories.size >= MAX_DURABLE_DIRECTORIES) this.#durableDirectories.clear();
+    this.#durableDirectories.add(key);
+  }
+}
+
+/** An open descriptor that outlives every call made on it. */
+class OpenFile {
+  readonly path: string;
+  readonly #fd: number;
+  #callsUnderWay = 0;
+  #whenIdle: (() => void) | null = null;
+  #closing: Promise<void> | null = null;
+
+  constructor(fd: number, filePath: string) {
+    this.#fd = fd;
+    this.path = filePath;
+  }
+
+  protected async use<T>(call: (fd: number) => Promise<T>): Promise<T> {
+    if (this.#closing !== null) throw new InternalError(`${this.path} was used after it was closed`);
+    this.#callsUnderWay++;
+    try {
+      return await call(this.#fd);
+    } finally {
+      if (--this.#callsUnderWay === 0) this.#whenIdle?.();
+    }
+  }
+
+  /** Closes once the calls under way are done; closing twice is the same as once. */
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    if (this.#callsUnderWay > 0) await new Promise<void>((resolve) => (this.#whenIdle = resolve));
+    await closeDescriptor(this.#fd);
+  }
+}
+
+class NodeReadHandle extends OpenFile implements ReadHandle {
+  readonly size: number;
+  readonly identity: string;
+
+  constructor(fd: number, filePath: string, size: number, identity: string) {
+    super(fd, filePath);
+    this.size = size;
+    this.identity = identity;
+  }
+
+  read(byteOffset: number, length: number): Promise<Uint8Array> {
+    return this.use(async (fd) => {
+      if (
+        !Number.isSafeInteger(byteOffset) ||
+        !Number.isSafeInteger(length) ||
+        byteOffset < 0 ||
+        length < 0
+      ) {
+        throw new CorruptFileError(this.path, 0, `no such range: ${length} bytes at ${byteOffset}`);
+      }
+      if (byteOffset + length > this.size) throw this.#endsEarly(byteOffset, length, this.size);
+      if (length === 0) return new Uint8Array(0);
+      // Not zero-filled: every byte is written below or the memory is dropped.
+      const target = Buffer.allocUnsafeSlow(length);
+      if (length < 2 * MIN_PART_BYTES) {
+        await this.#readPart(fd, target, byteOffset, 0, length);
+      } else {
+        const partCount = Math.min(MAX_PARTS, Math.floor(length / MIN_PART_BYTES));
+        const partBytes = Math.ceil(length / partCount / 4096) * 4096;
+        const parts: Promise<void>[] = [];
+        for (let start = 0; start < length; start += partBytes) {
+          parts.push(this.#readPart(fd, target, byteOffset, start, Math.min(length, start + partBytes)));
+        }
+        // All of them: none may write into memory, or use the descriptor, after this call has failed.
+        for (const outcome of await Promise.allSettled(parts)) {
+          if (outcome.status === "rejected") throw outcome.reason;
+        }
+      }
+      return new Uint8Array(target.buffer, 0, length);
+    });
+  }
+
+  /** Fills `target[start, end)`; `byteOffset` is where `target[0]` lies in the file. */
+  async #readPart(fd: number, target: Buffer, byteOffset: number, start: number, end: number): Promise<void> {
+    while (start < end) {
+      const from = start;
+      const wanted = Math.min(end - from, MAX_CALL_BYTES);
+      const bytesRead =
+        wanted <= MAX_INLINE_BYTES
+          ? await shortCalls.run<number>(
+              () => fs.readSync(fd, target, from, wanted, byteOffset + from),
+              (done) => fs.read(fd, target, from, wanted, byteOffset + from, done),
+            )
+          : await onPool<number>((done) => fs.read(fd, target, from, wanted, byteOffset + from, done));
+      if (bytesRead === 0) throw this.#endsEarly(byteOffset, target.length, byteOffset + from);
+      start += bytesRead;
+    }
+  }
+
+  #endsEarly(byteOffset: number, length: number, fileEnd: number): CorruptFileError {
+    return new CorruptFileError(
+      this.path,
+      byteOffset,
+      `wanted ${length} bytes from here, but the file ends at ${fileEnd}`,
+    );
+  }
+}
+
+class NodeWriteHandle extends OpenFile implements WriteHandle {
+  readonly #durable: boolean;
+  #position = 0;
+
+  constructor(fd: number, filePath: string, durable: boolean) {
+    super(fd, filePath);
+    this.#durable = durable;
+  }
+
+  write(chunks: readonly Uint8Array[]): Promise<void> {
+    return this.use(async (fd) => {
+      let chunkIndex = 0;
+      let chunkStart = 0;
+      for (;;) {
+        // One call's worth: bounded in vectors and in bytes, never an empty one.
+        const vectors: Uint8Array[] = [];
+        let byteCount = 0;
+        let nextIndex = chunkIndex;
+        let nextStart = chunkStart;
+        while (nextIndex < chunks.length && vectors.length < MAX_VECTORS && byteCount < MAX_CALL_BYTES) {
+          const chunk = chunks[nextIndex];
+          const end = Math.min(chunk.length, nextStart + MAX_CALL_BYTES - byteCount);
+          if (end > nextStart) {
+            vectors.push(nextStart === 0 && end === chunk.length ? chunk : chunk.subarray(nextStart, end));
+            byteCount += end - nextStart;
+          }
+          nextStart = end;
+          if (end === chunk.length) {
+            nextIndex++;
+            nextStart = 0;
+          }
+        }
+        if (byteCount === 0) return;
+
+        const written = await writeVectors(fd, vectors, byteCount, this.#position);
+        if (written <= 0) throw new InternalError(`${this.path}: the file system accepted no bytes`);
+        this.#position += written;
+        if (written === byteCount) {
+          chunkIndex = nextIndex;
+          chunkStart = nextStart;
+        } else {
+          let left = written;
+          while (left >= chunks[chunkIndex].length - chunkStart) {
+            left -= chunks[chunkIndex].length - chunkStart;
+            chunkIndex++;
+            chunkStart = 0;
+          }
+          chunkStart += left;
+        }
+      }
+    });
+  }
+
+  sync(): Promise<void> {
+    return this.use(async (fd) => {
+      if (this.#durable) await syncDescriptor(fd);
+    });
+  }
+}
+
+function writeVectors(
+  fd: number,
+  vectors: Uint8Array[],
+  byteCount: number,
+  position: number,
+): Promise<number> {
+  const pooled = (done: (error: NodeJS.ErrnoException | null, written: number) => void) =>
+    fs.writev(fd, vectors, position, done);
+  return byteCount <= MAX_INLINE_BYTES
+    ? shortCalls.run(() => fs.writevSync(fd, vectors, position), pooled)
+    : onPool(pooled);
+}
+
+/** Data and size only: what a later read needs, without a journal write for the times. */
+function syncDescriptor(fd: number): Promise<void> {
+  return onPool<void>((done) => fs.fdatasync(fd, (error) => done(error, undefined)));
+}
+
+function closeDescriptor(fd: number): Promise<void> {
+  return shortCalls.run(
+    () => fs.closeSync(fd),
+    (done) => fs.close(fd, (error) => done(error, undefined)),
+  );
+}
+
+async function withDescriptor(
+  filePath: string,
+  flags: string,
+  call: (fd: number) => Promise<void>,
+): Promise<void> {
+  const fd = await shortCalls.run(
+    () => fs.openSync(filePath, flags),
+    (done) => fs.open(filePath, flags, done),
+  );
+  try {
+    await call(fd);
+  } finally {
+    await closeDescriptor(fd);
+  }
+}
+
+function makeOneDirectory(directory: string): Promise<void> {
+  return shortCalls.run(
+    () => void fs.mkdirSync(directory),
+    (done) => fs.mkdir(directory, (error) => done(error, undefined)),
+  );
+}
+
+async function statOrNull(filePath: string): Promise<fs.BigIntStats | null> {
+  try {
+    const stats = await shortCalls.run<fs.BigIntStats | undefined>(
+      () => fs.statSync(filePath, { bigint: true, throwIfNoEntry: false }),
+      (done) => fs.stat(filePath, { bigint: true }, done),
+    );
+    return stats ?? null;
+  } catch (error) {
+    if (isMissing(error)) return null;
+    throw error;
+  }
+}
+
+/** Windows refuses to rename or remove what a scanner or indexer has open for a moment. */
+async function whileHeldByOthers(call: () => Promise<void>): Promise<void> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await call();
+    } catch (error) {
+      const code = codeOf(error);
+      const held = code === "EBUSY" || code === "EPERM" || code === "EACCES";
+      if (!WINDOWS || !held || attempt === WINDOWS_ATTEMPTS) throw error;
+      await new Promise((resolve) => setTimeout(resolve, 10 * attempt));
+    }
+  }
+}
+
+function identityOf(stats: fs.BigIntStats): string {
+  return `${stats.dev}:${stats.ino}:${stats.size}:${stats.mtimeNs}`;
+}
+
+function kindOf(entry: { isFile(): boolean; isDirectory(): boolean }): FileStat["kind"] {
+  return entry.isFile() ? "file" : entry.isDirectory() ? "directory" : "other";
+}
