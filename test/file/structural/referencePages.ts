@@ -1,0 +1,76 @@
+/** Data files that the reference wrote, read page by page without going through a table's manifest. */
+
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { type Field, makeData, RecordBatch, Schema, Struct, Table, tableFromIPC } from "apache-arrow";
+import { concatColumns, dataFromColumn } from "../../../src/arrow/data.js";
+import { layoutOf } from "../../../src/arrow/types.js";
+import { type DataFile, openDataFile, readPages } from "../../../src/file/reader.js";
+import type { ReadHandle } from "../../../src/io/disk.js";
+
+/** A file's bytes as a handle. */
+export function memoryHandle(path: string, bytes: Uint8Array): ReadHandle {
+  return {
+    path,
+    size: bytes.length,
+    identity: path,
+    read: async (byteOffset, length) => {
+      const copy = new Uint8Array(length);
+      copy.set(bytes.subarray(byteOffset, byteOffset + length));
+      return copy;
+    },
+    close: async () => {},
+  };
+}
+
+/** Paths of a table's data files, in no order. */
+export function dataFilePaths(directory: string, name: string): string[] {
+  const data = join(directory, `${name}.lance`, "data");
+  return readdirSync(data)
+    .filter((entry) => entry.endsWith(".lance"))
+    .map((entry) => join(data, entry));
+}
+
+export async function openFromMemory(path: string): Promise<{ handle: ReadHandle; file: DataFile }> {
+  const handle = memoryHandle(path, new Uint8Array(readFileSync(path)));
+  return { handle, file: await openDataFile(handle, path) };
+}
+
+/** All rows of a data file whose columns are those of `schema`, in order. */
+export async function readDataFile(path: string, schema: Schema): Promise<Table> {
+  const { handle, file } = await openFromMemory(path);
+  const requests = schema.fields.map((field: Field, columnIndex) => ({
+    columnIndex,
+    layout: layoutOf(field.type, field.name),
+    pageIndexes: file.columns[columnIndex].pages.map((_, page) => page),
+  }));
+  const columns = await readPages(handle, file, requests);
+  const children = columns.map((pages, index) =>
+    dataFromColumn(schema.fields[index].type, concatColumns(pages)),
+  );
+  const data = makeData({ type: new Struct(schema.fields), length: file.rowCount, nullCount: 0, children });
+  return new Table(schema, [new RecordBatch(schema, data)]);
+}
+
+/** Schema of Arrow IPC bytes. */
+export const schemaOfIpc = (ipc: Uint8Array): Schema => tableFromIPC(ipc).schema;
+
+/** How the pages of a file are encoded, in short: per column, the layouts and compressions met. */
+export function encodingsOf(file: DataFile): string[] {
+  return file.columns.map((column) =>
+    [...new Set(column.pages.map((page) => outline(page.layout)))].sort().join(" | "),
+  );
+}
+
+function outline(value: unknown): string {
+  if (typeof value !== "object" || value === null || value instanceof Uint8Array) return "";
+  if (Array.isArray(value)) return "";
+  return Object.entries(value)
+    .filter(([, member]) => typeof member === "object" && member !== null && !(member instanceof Uint8Array))
+    .filter(([, member]) => !Array.isArray(member))
+    .map(([name, member]) => {
+      const inner = outline(member);
+      return inner === "" ? name : `${name}(${inner})`;
+    })
+    .join(", ");
+}
