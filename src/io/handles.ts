@@ -51,7 +51,14 @@ export class HandlePool {
     this.#files.set(path, file);
     file.users++;
     try {
-      return await fn(await file.opening);
+      let handle: ReadHandle;
+      try {
+        handle = await file.opening;
+      } catch (error) {
+        if (this.#files.get(path) === file) this.#files.delete(path);
+        throw error;
+      }
+      return await fn(handle);
     } finally {
       file.users--;
       if (file.evicted) closeIfIdle(file);
@@ -75,14 +82,9 @@ export class HandlePool {
   }
 
   async #open(path: string): Promise<ReadHandle> {
-    try {
-      const handle = await this.#disk.open(path);
-      if (handle === null) throw new CorruptFileError(path, 0, "the file is not there");
-      return handle;
-    } catch (error) {
-      this.#files.delete(path);
-      throw error;
-    }
+    const handle = await this.#disk.open(path);
+    if (handle === null) throw new CorruptFileError(path, 0, "the file is not there");
+    return handle;
   }
 
   #shrink(): void {

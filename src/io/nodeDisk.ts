@@ -140,23 +140,9 @@ export class NodeDisk implements Disk {
   }
 
   async makeDirectory(directory: string): Promise<boolean> {
-    try {
-      try {
-        await makeOneDirectory(directory);
-      } catch (error) {
-        if (codeOf(error) !== "ENOENT" || path.dirname(directory) === directory) throw error;
-        await this.makeDirectory(path.dirname(directory));
-        await makeOneDirectory(directory);
-      }
-    } catch (error) {
-      // Besides EEXIST: some platforms answer EPERM, EISDIR or EROFS for a root or a mount point.
-      const stats = codeOf(error) === "ENOENT" ? null : await statOrNull(directory);
-      if (stats === null || !stats.isDirectory()) throw error;
-      await this.#makeNameDurable(directory, stats);
-      return false;
-    }
-    await this.syncDirectory(path.dirname(directory));
-    return true;
+    const made = await makeDirectories(directory);
+    if (this.#durable) await this.#makeNamesDurable(path.resolve(directory));
+    return made;
   }
 
   async list(directory: string): Promise<DirectoryEntry[] | null> {
@@ -215,17 +201,27 @@ export class NodeDisk implements Disk {
   }
 
   /**
-   * A directory that another process has just made may not have been synced into its parent yet, and what is
-   * published in it must not be lost with it. Checked once per directory; birth time and inode tell a
-   * directory from its successor under the same path.
+   * Syncs the names of a directory and of those above it, each once: one that is there already may have been
+   * made a moment ago by another process, or by a call that failed half-way, and what is published in it must
+   * not be lost with it. Birth time and inode tell a directory from its successor under the same path.
    */
-  async #makeNameDurable(directory: string, stats: fs.BigIntStats): Promise<void> {
-    if (!this.#durable) return;
-    const key = `${stats.dev}:${stats.ino}:${stats.birthtimeNs}:${directory}`;
-    if (this.#durableDirectories.has(key)) return;
-    await this.syncDirectory(path.dirname(directory));
-    if (this.#durableDirectories.size >= MAX_DURABLE_DIRECTORIES) this.#durableDirectories.clear();
-    this.#durableDirectories.add(key);
+  async #makeNamesDurable(directory: string): Promise<void> {
+    for (let parent = path.dirname(directory); parent !== directory; parent = path.dirname(directory)) {
+      const stats = await statOrNull(directory);
+      if (stats === null) return;
+      const key = `${stats.dev}:${stats.ino}:${stats.birthtimeNs}:${directory}`;
+      if (this.#durableDirectories.has(key)) return;
+      try {
+        await this.syncDirectory(parent);
+      } catch (error) {
+        // Above what this user may read, directories are not ours to make.
+        if (codeOf(error) !== "EACCES") throw error;
+        return;
+      }
+      if (this.#durableDirectories.size >= MAX_DURABLE_DIRECTORIES) this.#durableDirectories.clear();
+      this.#durableDirectories.add(key);
+      directory = parent;
+    }
   }
 }
 
@@ -430,6 +426,24 @@ async function withDescriptor(
     await call(fd);
   } finally {
     await closeDescriptor(fd);
+  }
+}
+
+async function makeDirectories(directory: string): Promise<boolean> {
+  try {
+    try {
+      await makeOneDirectory(directory);
+    } catch (error) {
+      if (codeOf(error) !== "ENOENT" || path.dirname(directory) === directory) throw error;
+      await makeDirectories(path.dirname(directory));
+      await makeOneDirectory(directory);
+    }
+    return true;
+  } catch (error) {
+    // Besides EEXIST: some platforms answer EPERM, EISDIR or EROFS for a root or a mount point.
+    const stats = codeOf(error) === "ENOENT" ? null : await statOrNull(directory);
+    if (stats === null || !stats.isDirectory()) throw error;
+    return false;
   }
 }
 

@@ -1,0 +1,139 @@
+/** A disk that counts what is asked of another: calls per verb, bytes, and every read. */
+import type { DirectoryEntry, Disk, FileStat, ReadHandle, WriteHandle } from "../../src/io/disk.js";
+
+/** Verbs of `Disk`, and those of its handles. */
+export type Verb = keyof Disk | "read" | "close" | "write" | "sync";
+
+export class CountingDisk implements Disk {
+  readonly #inner: Disk;
+  #counts = new Map<Verb, number>();
+  bytesRead = 0;
+  bytesWritten = 0;
+  /** In the order they were asked; `readFile` is one read from 0. */
+  reads: { path: string; byteOffset: number; length: number }[] = [];
+
+  constructor(inner: Disk) {
+    this.#inner = inner;
+  }
+
+  /** Calls of one verb since the last reset. */
+  count(verb: Verb): number {
+    return this.#counts.get(verb) ?? 0;
+  }
+
+  /** Calls of all verbs since the last reset. */
+  get total(): number {
+    let total = 0;
+    for (const count of this.#counts.values()) total += count;
+    return total;
+  }
+
+  reset(): void {
+    this.#counts = new Map();
+    this.bytesRead = 0;
+    this.bytesWritten = 0;
+    this.reads = [];
+  }
+
+  async readFile(path: string, maxBytes?: number): Promise<Uint8Array | null> {
+    this.#note("readFile");
+    const bytes = await this.#inner.readFile(path, maxBytes);
+    if (bytes !== null) this.#noteRead(path, 0, bytes.length);
+    return bytes;
+  }
+
+  async open(path: string): Promise<ReadHandle | null> {
+    this.#note("open");
+    const handle = await this.#inner.open(path);
+    return (
+      handle && {
+        path: handle.path,
+        size: handle.size,
+        identity: handle.identity,
+        read: (byteOffset, length) => {
+          this.#note("read");
+          this.#noteRead(path, byteOffset, length);
+          return handle.read(byteOffset, length);
+        },
+        close: () => {
+          this.#note("close");
+          return handle.close();
+        },
+      }
+    );
+  }
+
+  async create(path: string): Promise<WriteHandle> {
+    this.#note("create");
+    const handle = await this.#inner.create(path);
+    return {
+      write: (chunks) => {
+        this.#note("write");
+        for (const chunk of chunks) this.bytesWritten += chunk.length;
+        return handle.write(chunks);
+      },
+      sync: () => {
+        this.#note("sync");
+        return handle.sync();
+      },
+      close: () => {
+        this.#note("close");
+        return handle.close();
+      },
+    };
+  }
+
+  link(existingPath: string, newPath: string): Promise<void> {
+    this.#note("link");
+    return this.#inner.link(existingPath, newPath);
+  }
+
+  rename(fromPath: string, toPath: string): Promise<void> {
+    this.#note("rename");
+    return this.#inner.rename(fromPath, toPath);
+  }
+
+  remove(path: string): Promise<void> {
+    this.#note("remove");
+    return this.#inner.remove(path);
+  }
+
+  removeTree(path: string): Promise<void> {
+    this.#note("removeTree");
+    return this.#inner.removeTree(path);
+  }
+
+  makeDirectory(path: string): Promise<boolean> {
+    this.#note("makeDirectory");
+    return this.#inner.makeDirectory(path);
+  }
+
+  list(path: string): Promise<DirectoryEntry[] | null> {
+    this.#note("list");
+    return this.#inner.list(path);
+  }
+
+  stat(path: string): Promise<FileStat | null> {
+    this.#note("stat");
+    return this.#inner.stat(path);
+  }
+
+  syncFile(path: string): Promise<void> {
+    this.#note("syncFile");
+    return this.#inner.syncFile(path);
+  }
+
+  syncDirectory(path: string): Promise<void> {
+    this.#note("syncDirectory");
+    return this.#inner.syncDirectory(path);
+  }
+
+  #note(verb: Verb): void {
+    this.#counts.set(verb, this.count(verb) + 1);
+  }
+
+  #noteRead(path: string, byteOffset: number, length: number): void {
+    this.bytesRead += length;
+    this.reads.push({ path, byteOffset, length });
+  }
+}

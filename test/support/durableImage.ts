@@ -1,0 +1,173 @@
+/**
+ * What a directory tree would hold after a power cut, kept beside the tree itself (after the idea of LevelDB's
+ * fault-injection environment).
+ *
+ * Two facts are kept per directory: its names now, and its names when it was last synced. Per file: how many
+ * bytes were synced. Every file is also linked into a store beside the tree, so that one whose name was removed
+ * or replaced without a sync can come back. All changes must be told; the tree at construction is durable.
+ */
+import fs from "node:fs";
+import path from "node:path";
+
+interface FileNode {
+  readonly kind: "file";
+  /** Its second name in the store. */
+  readonly stored: string;
+  syncedBytes: number;
+}
+
+interface DirectoryNode {
+  readonly kind: "directory";
+  readonly current: Map<string, Node>;
+  readonly durable: Map<string, Node>;
+}
+
+type Node = FileNode | DirectoryNode;
+
+export class DurableImage {
+  readonly #root: string;
+  readonly #store: string;
+  readonly #tree: DirectoryNode = newDirectory();
+  #storedCount = 0;
+
+  /** @param root An existing directory; its parent receives the store, which `dispose` removes. */
+  constructor(root: string) {
+    this.#root = path.resolve(root);
+    this.#store = fs.mkdtempSync(`${this.#root}-store-`);
+    this.#adopt(this.#root, this.#tree);
+  }
+
+  dispose(): void {
+    fs.rmSync(this.#store, { recursive: true, force: true });
+  }
+
+  created(filePath: string): void {
+    const [parent, name] = this.#place(filePath);
+    parent.current.set(name, this.#newFile(filePath, 0));
+  }
+
+  linked(existingPath: string, newPath: string): void {
+    const [fromParent, fromName] = this.#place(existingPath);
+    const [toParent, toName] = this.#place(newPath);
+    const node = fromParent.current.get(fromName);
+    if (node !== undefined) toParent.current.set(toName, node);
+  }
+
+  renamed(fromPath: string, toPath: string): void {
+    this.linked(fromPath, toPath);
+    this.removed(fromPath);
+  }
+
+  removed(anyPath: string): void {
+    const [parent, name] = this.#place(anyPath);
+    parent.current.delete(name);
+  }
+
+  /** A directory was made, with its parents; `durable` says whether their names are synced. */
+  directoryMade(directory: string, durable: boolean): void {
+    let node = this.#tree;
+    for (const name of this.#names(directory)) {
+      let child = node.current.get(name);
+      if (child?.kind !== "directory") {
+        child = newDirectory();
+        node.current.set(name, child);
+      }
+      if (durable) node.durable.set(name, child);
+      node = child;
+    }
+  }
+
+  fileSynced(filePath: string): void {
+    const [parent, name] = this.#place(filePath);
+    const node = parent.current.get(name);
+    if (node?.kind === "file") node.syncedBytes = fs.statSync(node.stored).size;
+  }
+
+  directorySynced(directory: string): void {
+    const node = this.#find(directory);
+    if (node === undefined) return;
+    node.durable.clear();
+    for (const [name, child] of node.current) node.durable.set(name, child);
+  }
+
+  /**
+   * Turns the tree into what the power cut leaves. A name changed since its directory was synced goes back to
+   * what it was, unless `survives` says that this change happened to reach the device.
+   */
+  restore(survives: (anyPath: string) => boolean): void {
+    fs.rmSync(this.#root, { recursive: true, force: true });
+    fs.mkdirSync(this.#root);
+    this.#rebuild(this.#root, this.#tree, survives);
+  }
+
+  #rebuild(directory: string, node: DirectoryNode, survives: (anyPath: string) => boolean): void {
+    const names = [...new Set([...node.durable.keys(), ...node.current.keys()])].sort();
+    const after = new Map<string, Node>();
+    for (const name of names) {
+      const durable = node.durable.get(name);
+      const current = node.current.get(name);
+      const child = durable === current || survives(path.join(directory, name)) ? current : durable;
+      if (child !== undefined) after.set(name, child);
+    }
+    node.current.clear();
+    node.durable.clear();
+    for (const [name, child] of after) {
+      node.current.set(name, child);
+      node.durable.set(name, child);
+      const childPath = path.join(directory, name);
+      if (child.kind === "directory") {
+        fs.mkdirSync(childPath);
+        this.#rebuild(childPath, child, survives);
+      } else {
+        if (fs.statSync(child.stored).size > child.syncedBytes)
+          fs.truncateSync(child.stored, child.syncedBytes);
+        fs.linkSync(child.stored, childPath);
+      }
+    }
+  }
+
+  #adopt(directory: string, node: DirectoryNode): void {
+    for (const entry of fs.readdirSync(directory, { withFileTypes: true })) {
+      const entryPath = path.join(directory, entry.name);
+      let child: Node;
+      if (entry.isDirectory()) {
+        child = newDirectory();
+        this.#adopt(entryPath, child);
+      } else {
+        child = this.#newFile(entryPath, fs.statSync(entryPath).size);
+      }
+      node.current.set(entry.name, child);
+      node.durable.set(entry.name, child);
+    }
+  }
+
+  #newFile(filePath: string, syncedBytes: number): FileNode {
+    const stored = path.join(this.#store, String(this.#storedCount++));
+    fs.linkSync(filePath, stored);
+    return { kind: "file", stored, syncedBytes };
+  }
+
+  #names(anyPath: string): string[] {
+    const relative = path.relative(this.#root, path.resolve(anyPath));
+    if (relative.startsWith("..")) throw new Error(`${anyPath} is not below ${this.#root}`);
+    return relative === "" ? [] : relative.split(path.sep);
+  }
+
+  #find(directory: string): DirectoryNode | undefined {
+    let node: Node | undefined = this.#tree;
+    for (const name of this.#names(directory)) {
+      node = node?.kind === "directory" ? node.current.get(name) : undefined;
+    }
+    return node?.kind === "directory" ? node : undefined;
+  }
+
+  #place(anyPath: string): [DirectoryNode, string] {
+    const parent = this.#find(path.dirname(anyPath));
+    if (parent === undefined) throw new Error(`the directory of ${anyPath} was not made through this disk`);
+    return [parent, path.basename(anyPath)];
+  }
+}
+
+function newDirectory(): DirectoryNode {
+  return { kind: "directory", current: new Map(), durable: new Map() };
+}
