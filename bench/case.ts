@@ -1,0 +1,48 @@
+/**
+ * What a benchmark case is. A case prepares its data untimed and hands out sides (ours, ours with fsync, the
+ * reference) that do the same work; the runner times them in turn.
+ */
+
+export const AREAS = ["write", "read", "open", "commit"] as const;
+export type Area = (typeof AREAS)[number];
+
+/** Small parameters keep a case alive in the tests; only large ones are worth reading. */
+export type Size = "small" | "large";
+
+export type SideName = "tiltyard" | "tiltyard, fsync" | "tiltyard, warm" | "reference";
+
+export interface Side {
+  readonly name: SideName;
+  /** Untimed, before every run. */
+  reset?(): Promise<void>;
+  /** One timed run. */
+  run(): Promise<void>;
+}
+
+export interface PreparedCase {
+  /** What one run moves; rates are computed from it. */
+  readonly work: { readonly amount: number; readonly unit: "rows" | "calls" | "commits" };
+  /** Bytes of Arrow data one run moves, where that says something. */
+  readonly bytes?: number;
+  readonly sides: readonly Side[];
+  close(): Promise<void>;
+}
+
+export interface BenchCase {
+  readonly area: Area;
+  /** Unique. Where it states a size, that of the large parameters. */
+  readonly name: string;
+  /** Timed runs of each side. */
+  readonly rounds: Readonly<Record<Size, number>>;
+  /** `directory` is empty and the case's own; it is removed afterwards. */
+  prepare(directory: string, size: Size): Promise<PreparedCase>;
+}
+
+/** What a case's process reports: milliseconds of each run, by side. */
+export interface CaseSamples {
+  readonly area: Area;
+  readonly name: string;
+  readonly work: PreparedCase["work"];
+  readonly bytes?: number;
+  readonly samples: readonly { readonly side: SideName; readonly milliseconds: readonly number[] }[];
+}

@@ -1,0 +1,9 @@
+/** All cases, in the order they are run and shown. */
+
+import type { BenchCase } from "./case.js";
+import { commitCases } from "./cases/commit.js";
+import { openCases } from "./cases/open.js";
+import { readCases } from "./cases/read.js";
+import { writeCases } from "./cases/write.js";
+
+export const CASES: readonly BenchCase[] = [...writeCases, ...readCases, ...openCases, ...commitCases];

@@ -1,0 +1,75 @@
+/** Scans into Arrow tables, of tables that either side wrote. */
+
+import { join } from "node:path";
+import type { BenchCase } from "../case.js";
+import { byteLength, COLUMN_NAMES, type ColumnName, makeRows } from "../data.js";
+import { openReference, openTiltyard, referenceTable, tiltyardTable } from "../sides.js";
+
+type Writer = "tiltyard" | "reference";
+
+function scan(label: string, columns: readonly ColumnName[], writer: Writer): BenchCase {
+  return {
+    area: "read",
+    name: `${label}, 600,000 rows, written by ${writer}`,
+    rounds: { small: 2, large: 7 },
+    async prepare(directory, size) {
+      const root = join(directory, "tables");
+      const rowsPerBatch = size === "large" ? 100_000 : 400;
+      const batches = size === "large" ? 6 : 2;
+      const ns = openTiltyard(root);
+      const reference = await openReference(root);
+      let bytes = 0;
+      for (let i = 0; i < batches; i++) {
+        const rows = makeRows(rowsPerBatch, i);
+        bytes += byteLength({ ...rows, columns: rows.columns.filter(({ name }) => isOneOf(name, columns)) });
+        if (writer === "tiltyard") {
+          if (i === 0) await ns.createTable({ id: ["t"] }, tiltyardTable(rows));
+          else await ns.insertIntoTable({ id: ["t"] }, tiltyardTable(rows));
+        } else if (i === 0) await reference.createTable("t", referenceTable(rows));
+        else await (await reference.openTable("t")).add(referenceTable(rows));
+      }
+      const table = await reference.openTable("t");
+      const expected = rowsPerBatch * batches;
+      return {
+        work: { amount: expected, unit: "rows" },
+        bytes,
+        sides: [
+          {
+            name: "tiltyard",
+            async run() {
+              const result = await ns.queryTable({ id: ["t"], columns });
+              expectRows((await result.toArrow()).numRows, expected);
+            },
+          },
+          {
+            name: "reference",
+            async run() {
+              const result = await table
+                .query()
+                .select([...columns])
+                .toArrow();
+              expectRows(result.numRows, expected);
+            },
+          },
+        ],
+        async close() {
+          await ns.close();
+          reference.close();
+        },
+      };
+    },
+  };
+}
+
+function isOneOf(name: string, names: readonly string[]): boolean {
+  return names.includes(name);
+}
+
+function expectRows(actual: number, expected: number): void {
+  if (actual !== expected) throw new Error(`a scan gave ${actual} rows instead of ${expected}`);
+}
+
+export const readCases: readonly BenchCase[] = (["tiltyard", "reference"] as const).flatMap((writer) => [
+  scan("full scan", COLUMN_NAMES, writer),
+  scan("two-column scan", ["id", "label"], writer),
+]);

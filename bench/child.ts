@@ -1,0 +1,63 @@
+/**
+ * The process of one case: prepares it, warms every side up, times the sides in turn (A B A B …, the order turned
+ * round every other time, so that neither side always runs behind the other), and sends the samples home.
+ */
+
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { BenchCase, CaseSamples, Side, SideName, Size } from "./case.js";
+import { CASES } from "./cases.js";
+
+/** Runs that are long enough for a collection before each not to disturb them. */
+const FEW_ROUNDS = 20;
+
+async function timeRun(side: Side, collectFirst: boolean): Promise<number> {
+  await side.reset?.();
+  if (collectFirst) globalThis.gc?.();
+  const start = performance.now();
+  await side.run();
+  return performance.now() - start;
+}
+
+/** Milliseconds of each run of each side, the sides in turn. */
+async function timeInTurn(sides: readonly Side[], rounds: number, warmUps: number): Promise<number[][]> {
+  const samples = sides.map((): number[] => []);
+  for (let round = -warmUps; round < rounds; round++) {
+    const order = sides.map((_, i) => i);
+    if ((round & 1) !== 0) order.reverse();
+    for (const i of order) {
+      const milliseconds = await timeRun(sides[i], rounds <= FEW_ROUNDS);
+      if (round >= 0) samples[i].push(milliseconds);
+    }
+  }
+  return samples;
+}
+
+async function measure(benchCase: BenchCase, size: Size): Promise<CaseSamples> {
+  const directory = await mkdtemp(join(process.env["TILTYARD_BENCH_DIR"] ?? tmpdir(), "tiltyard-bench-"));
+  try {
+    const prepared = await benchCase.prepare(directory, size);
+    const rounds = benchCase.rounds[size];
+    const warmUps = size === "large" ? Math.max(1, Math.ceil(rounds / 10)) : 1;
+    // Syncing would make one side pay for bytes that another left to the system, so those runs come last.
+    const syncs = (side: Side) => side.name === "tiltyard, fsync";
+    const groups = [prepared.sides.filter((side) => !syncs(side)), prepared.sides.filter(syncs)];
+    const samples: { side: SideName; milliseconds: number[] }[] = [];
+    for (const sides of groups) {
+      const times = await timeInTurn(sides, rounds, warmUps);
+      samples.push(...sides.map((side, i) => ({ side: side.name, milliseconds: times[i] })));
+    }
+    await prepared.close();
+    const { area, name } = benchCase;
+    return { area, name, work: prepared.work, bytes: prepared.bytes, samples };
+  } finally {
+    await rm(directory, { recursive: true, force: true });
+  }
+}
+
+const [name, size] = process.argv.slice(2);
+const benchCase = CASES.find((candidate) => candidate.name === name);
+if (benchCase === undefined) throw new Error(`there is no case ${JSON.stringify(name)}`);
+const result = await measure(benchCase, size as Size);
+process.send?.(result, () => process.exit(0));

@@ -1,0 +1,172 @@
+/**
+ * Seeded benchmark data, as plain typed arrays that either side wraps into tables of its own apache-arrow release
+ * without copying.
+ */
+
+import type * as Arrow from "apache-arrow";
+
+/** The apache-arrow release a side uses. */
+export type ArrowModule = typeof Arrow;
+
+export type BenchColumn =
+  | { readonly kind: "int64"; readonly name: string; readonly values: BigInt64Array }
+  | { readonly kind: "float64"; readonly name: string; readonly values: Float64Array }
+  | {
+      readonly kind: "utf8";
+      readonly name: string;
+      readonly offsets: Int32Array;
+      readonly bytes: Uint8Array;
+    }
+  | {
+      readonly kind: "vector";
+      readonly name: string;
+      readonly dimension: number;
+      readonly values: Float32Array;
+    };
+
+export interface BenchRows {
+  readonly rowCount: number;
+  readonly columns: readonly BenchColumn[];
+}
+
+export const COLUMN_NAMES = ["id", "score", "label", "embedding"] as const;
+export type ColumnName = (typeof COLUMN_NAMES)[number];
+
+export const DIMENSION = 128;
+
+const SYLLABLES = [
+  "ka",
+  "lo",
+  "mir",
+  "ten",
+  "sha",
+  "vel",
+  "or",
+  "qui",
+  "dan",
+  "pe",
+  "stra",
+  "um",
+  "in",
+  "gol",
+];
+
+/** Deterministic 32-bit numbers (xorshift32). */
+function randomNumbers(seed: number): () => number {
+  let state = seed * 2_654_435_761 || 1;
+  return () => {
+    state ^= state << 13;
+    state ^= state >>> 17;
+    state ^= state << 5;
+    return state >>> 0;
+  };
+}
+
+/**
+ * `id`: 40-bit integers in no order; `score`: floats of [0, 1); `label`: some 30 bytes of text; `embedding`:
+ * vectors of 128 floats.
+ */
+export function makeRows(
+  rowCount: number,
+  seed: number,
+  names: readonly ColumnName[] = COLUMN_NAMES,
+): BenchRows {
+  return { rowCount, columns: names.map((name) => makeColumn(name, rowCount, randomNumbers(seed + 1))) };
+}
+
+function makeColumn(name: ColumnName, rowCount: number, next: () => number): BenchColumn {
+  switch (name) {
+    case "id": {
+      const values = new BigInt64Array(rowCount);
+      const words = new Uint32Array(values.buffer);
+      for (let row = 0; row < rowCount; row++) {
+        words[row * 2] = next();
+        words[row * 2 + 1] = next() & 0xff;
+      }
+      return { kind: "int64", name, values };
+    }
+    case "score": {
+      const values = new Float64Array(rowCount);
+      for (let row = 0; row < rowCount; row++) values[row] = (next() >>> 5) / 2 ** 27 + next() / 2 ** 59;
+      return { kind: "float64", name, values };
+    }
+    case "label": {
+      const encoder = new TextEncoder();
+      const offsets = new Int32Array(rowCount + 1);
+      const bytes = new Uint8Array(rowCount * 64);
+      let end = 0;
+      for (let row = 0; row < rowCount; row++) {
+        const length = 22 + (next() & 15);
+        let text = "";
+        while (text.length < length) {
+          text += SYLLABLES[next() % SYLLABLES.length];
+          if ((next() & 3) === 0) text += " ";
+        }
+        end += encoder.encodeInto(text, bytes.subarray(end)).written;
+        offsets[row + 1] = end;
+      }
+      return { kind: "utf8", name, offsets, bytes: bytes.slice(0, end) };
+    }
+    case "embedding": {
+      const values = new Float32Array(rowCount * DIMENSION);
+      for (let i = 0; i < values.length; i++) values[i] = next() / 2 ** 31 - 1;
+      return { kind: "vector", name, dimension: DIMENSION, values };
+    }
+  }
+}
+
+/** Bytes of values and offsets. */
+export function byteLength(rows: BenchRows): number {
+  return rows.columns.reduce(
+    (sum, column) =>
+      sum +
+      (column.kind === "utf8"
+        ? column.offsets.byteLength + column.bytes.byteLength
+        : column.values.byteLength),
+    0,
+  );
+}
+
+/** The rows as a table of one batch of the given apache-arrow release; the arrays are shared, not copied. */
+export function toTable(arrow: ArrowModule, rows: BenchRows): Arrow.Table {
+  const children = rows.columns.map((column) => toData(arrow, column, rows.rowCount));
+  const fields = rows.columns.map(
+    (column, i) => new arrow.Field(column.name, children[i].type as Arrow.DataType, false),
+  );
+  const schema = new arrow.Schema(fields);
+  const struct = arrow.makeData({
+    type: new arrow.Struct(fields),
+    length: rows.rowCount,
+    nullCount: 0,
+    children,
+  });
+  return new arrow.Table([new arrow.RecordBatch(schema, struct)]);
+}
+
+function toData(arrow: ArrowModule, column: BenchColumn, length: number): Arrow.Data {
+  const base = { length, nullCount: 0 };
+  switch (column.kind) {
+    case "int64":
+      return arrow.makeData({ ...base, type: new arrow.Int64(), data: column.values });
+    case "float64":
+      return arrow.makeData({ ...base, type: new arrow.Float64(), data: column.values });
+    case "utf8":
+      return arrow.makeData({
+        ...base,
+        type: new arrow.Utf8(),
+        valueOffsets: column.offsets,
+        data: column.bytes,
+      });
+    case "vector": {
+      const item = new arrow.Float32();
+      const child = arrow.makeData({
+        type: item,
+        length: column.values.length,
+        nullCount: 0,
+        data: column.values,
+      });
+      const type = new arrow.FixedSizeList(column.dimension, new arrow.Field("item", item, true));
+      return arrow.makeData({ ...base, type, child });
+    }
+  }
+}

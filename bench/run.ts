@@ -1,0 +1,158 @@
+/**
+ * `npm run bench`: every case in a process of its own, figures on the terminal.
+ *
+ *   -- --only <text>      cases whose name or area contains the text (may be given several times)
+ *   -- --small            small parameters: shows that the cases run, not how fast
+ *   -- --json [file]      figures as JSON, to the file, or to the terminal in place of the table
+ *   -- --svg              a chart per area under bench/results/
+ *   -- --readme           the table into README.md, between its markers
+ *
+ * TILTYARD_BENCH_DIR: where tables are made (default: the system's temporary directory).
+ */
+
+import { execFileSync, fork } from "node:child_process";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { cpus, platform, release, totalmem } from "node:os";
+import { fileURLToPath } from "node:url";
+import type { BenchCase, CaseSamples, Size } from "./case.js";
+import { CASES } from "./cases.js";
+import {
+  areasOf,
+  computeFigures,
+  formatCase,
+  formatHeader,
+  formatMachine,
+  formatMarkdown,
+  type Machine,
+  type Report,
+  renderChart,
+} from "./report.js";
+
+const CHILD = fileURLToPath(new URL("./child.js", import.meta.url));
+/** The checkout; this file runs as build/bench/run.js. */
+const CHECKOUT = fileURLToPath(new URL("../../", import.meta.url));
+const README_MARKERS = /(<!-- bench:start -->\n)[\s\S]*?(<!-- bench:end -->)/;
+
+interface Options {
+  only: string[];
+  size: Size;
+  /** A file, or "-" for the terminal. */
+  json: string | null;
+  svg: boolean;
+  readme: boolean;
+}
+
+function parseOptions(args: readonly string[]): Options {
+  const options: Options = { only: [], size: "large", json: null, svg: false, readme: false };
+  const rest = args.flatMap((arg) => {
+    const [, flag, value] = /^(--[a-z]+)=(.*)$/s.exec(arg) ?? [];
+    return flag === undefined ? [arg] : [flag, value];
+  });
+  for (let arg = rest.shift(); arg !== undefined; arg = rest.shift()) {
+    const value = rest[0]?.startsWith("--") ? undefined : rest[0];
+    if (arg === "--small") options.size = "small";
+    else if (arg === "--svg") options.svg = true;
+    else if (arg === "--readme") options.readme = true;
+    else if (arg === "--json") options.json = value === undefined ? "-" : (rest.shift() as string);
+    else if (arg === "--only" && value !== undefined) options.only.push(rest.shift() as string);
+    else throw new Error(`bench: don't know what to do with ${JSON.stringify(arg)}`);
+  }
+  return options;
+}
+
+function describeMachine(): Machine {
+  const versionOf = (path: string) => JSON.parse(readFileSync(path, "utf8")).version as string;
+  // The native package keeps its package.json to itself; it lies two levels above its entry.
+  const referenceEntry = createRequire(
+    createRequire(import.meta.url).resolve("tiltyard-reference/session.js"),
+  ).resolve("@lancedb/lancedb");
+  const [{ model }] = cpus();
+  return {
+    cpu: model.trim(),
+    cores: cpus().length,
+    memoryGiB: Math.round(totalmem() / 2 ** 30),
+    platform: `${platform()} ${release()}`,
+    node: process.versions.node,
+    tiltyard: versionOf(`${CHECKOUT}package.json`),
+    reference: versionOf(fileURLToPath(new URL("../package.json", `file://${referenceEntry}`))),
+    commit: currentCommit(),
+    date: new Date().toISOString(),
+  };
+}
+
+function currentCommit(): string | null {
+  const git = (...args: string[]) =>
+    execFileSync("git", args, {
+      cwd: CHECKOUT,
+      encoding: "utf8",
+      stdio: ["ignore", "pipe", "ignore"],
+    }).trim();
+  try {
+    const changed = git("status", "--porcelain", "--untracked-files=no") !== "";
+    return git("rev-parse", "--short", "HEAD") + (changed ? "+" : "");
+  } catch {
+    // No git, or no repository: a release archive can be measured too.
+    return null;
+  }
+}
+
+function runCase(benchCase: BenchCase, size: Size): Promise<CaseSamples> {
+  return new Promise((resolve, reject) => {
+    const child = fork(CHILD, [benchCase.name, size], {
+      execArgv: ["--expose-gc"],
+      serialization: "advanced",
+    });
+    let samples: CaseSamples | undefined;
+    child.on("message", (message) => {
+      samples = message as CaseSamples;
+    });
+    child.on("error", reject);
+    child.on("exit", (code) => {
+      if (samples !== undefined) resolve(samples);
+      else reject(new Error(`bench: case ${JSON.stringify(benchCase.name)} ended with code ${code}`));
+    });
+  });
+}
+
+function selectCases(only: readonly string[]): BenchCase[] {
+  const selected = CASES.filter(
+    ({ area, name }) => only.length === 0 || only.some((text) => `${area} ${name}`.includes(text)),
+  );
+  if (selected.length === 0) throw new Error(`bench: no case matches ${only.join(", ")}`);
+  return selected;
+}
+
+const options = parseOptions(process.argv.slice(2));
+const machine = describeMachine();
+const print = options.json === "-" ? () => {} : (text: string) => console.log(text);
+print(`${formatMachine(machine)}\n`);
+if (options.size === "small") print("Small parameters: these figures mean nothing.\n");
+print(formatHeader());
+const cases = [];
+for (const benchCase of selectCases(options.only)) {
+  const figures = computeFigures(await runCase(benchCase, options.size));
+  cases.push(figures);
+  print(`${formatCase(figures)}\n`);
+}
+const report: Report = { machine, small: options.size === "small", cases };
+if (options.json === "-") console.log(JSON.stringify(report, null, 2));
+else if (options.json !== null) writeFileSync(options.json, `${JSON.stringify(report, null, 2)}\n`);
+if (options.svg) {
+  const directory = `${CHECKOUT}bench/results`;
+  mkdirSync(directory, { recursive: true });
+  for (const area of areasOf(report)) {
+    writeFileSync(`${directory}/${area}.svg`, renderChart(report, area));
+    print(`bench/results/${area}.svg`);
+  }
+}
+if (options.readme) {
+  const path = `${CHECKOUT}README.md`;
+  const readme = readFileSync(path, "utf8");
+  if (!README_MARKERS.test(readme)) throw new Error("bench: README.md has lost its markers");
+  writeFileSync(
+    path,
+    readme.replace(README_MARKERS, (_, start, end) => `${start}\n${formatMarkdown(report)}\n\n${end}`),
+  );
+  print("README.md: table written");
+}

@@ -1,0 +1,82 @@
+/** Every benchmark case runs, on both sides, with small parameters. Says nothing about speed. */
+
+import { execFile } from "node:child_process";
+import { existsSync } from "node:fs";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { expect, it } from "vitest";
+import type { Report } from "../bench/report.js";
+import { areasOf, computeFigures, formatMarkdown, renderChart } from "../bench/report.js";
+
+const RUNNER = fileURLToPath(new URL("../build/bench/run.js", import.meta.url));
+
+it("runs every case small", async () => {
+  if (!existsSync(RUNNER)) throw new Error("the benchmarks are not built: run npm run build:tools");
+  const directory = await mkdtemp(join(tmpdir(), "tiltyard-bench-test-"));
+  try {
+    const file = join(directory, "report.json");
+    await promisify(execFile)(process.execPath, [RUNNER, "--small", "--json", file], {
+      env: { ...process.env, TILTYARD_BENCH_DIR: directory },
+    });
+    const report = JSON.parse(await readFile(file, "utf8")) as Report;
+    expect(report.small).toBe(true);
+    expect(areasOf(report)).toEqual(["write", "read", "open", "commit"]);
+    for (const { name, sides } of report.cases) {
+      expect(
+        sides.map(({ side }) => side),
+        name,
+      ).toContain("reference");
+      for (const figures of sides) {
+        for (const value of [figures.median, figures.p99, figures.min, figures.max, figures.rate]) {
+          expect(value, name).toBeGreaterThan(0);
+        }
+        if (figures.side !== "reference") expect(figures.ratio, name).toBeGreaterThan(0);
+      }
+    }
+  } finally {
+    await rm(directory, { recursive: true, force: true });
+  }
+});
+
+it("computes medians and ratios, and draws them", () => {
+  const figures = computeFigures({
+    area: "read",
+    name: "a & b",
+    work: { amount: 100, unit: "rows" },
+    bytes: 8_000_000,
+    samples: [
+      { side: "reference", milliseconds: [30, 10, 20] },
+      { side: "tiltyard", milliseconds: [4, 6] },
+    ],
+  });
+  expect(figures.sides.map(({ side, median, ratio }) => [side, median, ratio])).toEqual([
+    ["tiltyard", 5, 4],
+    ["reference", 20, undefined],
+  ]);
+  expect(figures.sides[0]).toMatchObject({
+    runs: 2,
+    min: 4,
+    max: 6,
+    rate: 20_000,
+    megabytesPerSecond: 1_600,
+  });
+  const machine = {
+    cpu: "c",
+    cores: 1,
+    memoryGiB: 1,
+    platform: "p",
+    node: "n",
+    tiltyard: "t",
+    reference: "r",
+    commit: null,
+    date: "2000-01-01T00:00:00Z",
+  };
+  const report: Report = { machine, small: false, cases: [figures] };
+  expect(formatMarkdown(report)).toContain("| a & b | 5.0 ms | 20.0 ms | 4.00× |  |");
+  const chart = renderChart(report, "read");
+  expect(chart).toContain("a &amp; b");
+  expect(chart.match(/<rect class="(ours|reference)"/g)).toHaveLength(2);
+});
