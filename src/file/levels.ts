@@ -126,3 +126,15 @@ function checkMaximum(levels: Uint16Array, maximum: number, origin: PageOrigin):
     }
   }
 }
+
+/** The definition levels of one item layer: 1 for every null among `count` values whose bits start at bit 0. */
+export function levelsOfValidity(validity: Uint8Array, count: number): Uint16Array {
+  const levels = new Uint16Array(count);
+  for (let start = 0, byte = 0; start < count; start += 8, byte++) {
+    const nulls = ~validity[byte] & 0xff;
+    if (nulls === 0) continue;
+    const end = Math.min(count, start + 8);
+    for (let index = start; index < end; index++) levels[index] = (nulls >>> (index - start)) & 1;
+  }
+  return levels;
+}

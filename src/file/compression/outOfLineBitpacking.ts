@@ -8,9 +8,9 @@
  * W may be 0; all values are 0 then and full units take no bytes.
  */
 
-import type { OutOfLineBitpacking } from "../../format/encodings.js";
+import type { CompressiveEncoding, OutOfLineBitpacking } from "../../format/encodings.js";
 import { corruptPage, type PageOrigin } from "../page.js";
-import { PACK_UNIT, packedUnitBytes, unpackBits } from "./bitpack.js";
+import { PACK_UNIT, packBits, packedUnitBytes, unpackBits, type WordBits } from "./bitpack.js";
 import type { FixedDecoder } from "./fixed.js";
 import { unpackUnit, wordBitsOf } from "./inlineBitpacking.js";
 
@@ -42,4 +42,38 @@ export function outOfLineBitpackingDecoder(encoding: OutOfLineBitpacking, origin
       else if (tail > 0) unpackUnit(wordBits, packedBits, input, tailStart, tail, output, outputOffset);
     },
   };
+}
+
+/** The descriptor of words of `wordBits` packed to `packedBits`. */
+export const describeOutOfLineBitpacking = (wordBits: WordBits, packedBits: number): CompressiveEncoding => ({
+  outOfLineBitpacking: {
+    uncompressedBitsPerValue: wordBits,
+    values: { flat: { bitsPerValue: packedBits, data: undefined } },
+  },
+});
+
+/** Whether the values behind the last full unit become one more unit: when that is the shorter form. */
+const packsTail = (wordBits: number, packedBits: number, tail: number): boolean =>
+  packedBits * (PACK_UNIT - tail) < (wordBits - packedBits) * tail;
+
+/** Packs `count` 16-bit words, none of which needs more than `packedBits`. */
+export function encodeOutOfLineBitpacking(packedBits: number, words: Uint16Array): Uint8Array {
+  const unitBytes = packedUnitBytes(packedBits);
+  const units = Math.floor(words.length / PACK_UNIT);
+  const tail = words.length % PACK_UNIT;
+  const packTail = packsTail(16, packedBits, tail);
+  const output = new Uint8Array((units + (packTail ? 1 : 0)) * unitBytes + (packTail ? 0 : 2 * tail));
+  const input = new Uint8Array(words.buffer, words.byteOffset, words.byteLength);
+  for (let unit = 0; unit < units; unit++) {
+    packBits(16, packedBits, input, unit * 2 * PACK_UNIT, output, unit * unitBytes);
+  }
+  const rest = input.subarray(units * 2 * PACK_UNIT);
+  if (packTail) {
+    const padded = new Uint8Array(2 * PACK_UNIT);
+    padded.set(rest);
+    packBits(16, packedBits, padded, 0, output, units * unitBytes);
+  } else {
+    output.set(rest, units * unitBytes);
+  }
+  return output;
 }

@@ -204,3 +204,48 @@ export function widenOffsets(offsets: Int32Array): BigInt64Array {
   for (let index = 0; index < offsets.length; index++) halves[2 * index] = offsets[index];
   return wide;
 }
+
+/** The descriptor of plain values with offsets of this width. */
+export const describeVariable = (offsetBits: 32 | 64): CompressiveEncoding => ({
+  variable: { offsets: { flat: { bitsPerValue: offsetBits, data: undefined } }, values: undefined },
+});
+
+/** Bytes of a chunk's buffer of `count` values that are `byteCount` long together. */
+export function variableChunkBytes(offsetBits: 32 | 64, count: number, byteCount: number): number {
+  const width = offsetBits / 8;
+  return Math.ceil(((count + 1) * width + byteCount) / width) * width;
+}
+
+/**
+ * Writes values `start` to `start + count − 1` as a chunk's buffer at `outputOffset`, a multiple of 8, of
+ * `output`, which is zero there and at an address that is a multiple of 8.
+ */
+export function encodeVariableChunk(
+  offsetBits: 32 | 64,
+  offsets: Int32Array,
+  bytes: Uint8Array,
+  start: number,
+  count: number,
+  output: Uint8Array,
+  outputOffset: number,
+): void {
+  const stride = offsetBits / 32;
+  const bytesStart = (count + 1) * stride * 4;
+  const words = new Int32Array(output.buffer, output.byteOffset + outputOffset, (count + 1) * stride);
+  const shift = bytesStart - offsets[start];
+  for (let index = 0; index <= count; index++) words[index * stride] = offsets[start + index] + shift;
+  output.set(bytes.subarray(offsets[start], offsets[start + count]), outputOffset + bytesStart);
+}
+
+/** Encodes all values, whose offsets start at 0, as a block. */
+export function encodeVariableBlock(offsetBits: 32 | 64, offsets: Int32Array, bytes: Uint8Array): Uint8Array {
+  const stride = offsetBits / 32;
+  const bytesStart = (offsets.length + 2) * stride * 4;
+  const output = new Uint8Array(bytesStart + bytes.length);
+  const words = new Int32Array(output.buffer, 0, (offsets.length + 2) * stride);
+  words[0] = offsetBits;
+  words[stride] = bytesStart;
+  for (let index = 0; index < offsets.length; index++) words[(index + 2) * stride] = offsets[index];
+  output.set(bytes, bytesStart);
+  return output;
+}

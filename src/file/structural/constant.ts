@@ -20,11 +20,11 @@ import type {
   VariableColumn,
   VariableLayout,
 } from "../../arrow/column.js";
-import type { CompressiveEncoding, ConstantLayout } from "../../format/encodings.js";
+import { type CompressiveEncoding, ConstantLayout, RepDefLayer } from "../../format/encodings.js";
 import { alignedBytes } from "../compression/aligned.js";
 import { MAXIMUM_POSITION, widenOffsets } from "../compression/variable.js";
 import { type Levels, levelDecoder } from "../levels.js";
-import { corruptPage, type PageOrigin, unsupportedPage } from "../page.js";
+import { corruptPage, type EncodedPage, type PageOrigin, unsupportedPage } from "../page.js";
 import type { PageEvents } from "./miniBlock.js";
 
 /** A page without a value has no events but nulls: every one of its slots is to be read as null. */
@@ -218,4 +218,54 @@ function emptyDictionary(
     indices: repeatFixed(layout.index.byteWidth, null, count, origin),
     dictionary: repeat(layout.value, null, 0, origin) as DictionaryColumn["dictionary"],
   };
+}
+
+const NULLABLE = [RepDefLayer.NULLABLE_ITEM];
+
+/** A page of nulls. */
+export const encodeAllNull = (rowCount: number): EncodedPage =>
+  constantPage(rowCount, NULLABLE, undefined, []);
+
+/** Largest value that lies in the page's description; the reference reads no larger one. */
+export const MAXIMUM_INLINE_BYTES = 32;
+
+/**
+ * A page of one value (2.2).
+ * @param definition its levels, or null where no row is null
+ */
+export function encodeConstant(
+  value: Uint8Array,
+  layout: Layout,
+  rowCount: number,
+  definition: Uint16Array | null,
+): EncodedPage {
+  const layers = definition === null ? [RepDefLayer.ALL_VALID_ITEM] : NULLABLE;
+  const levels =
+    definition === null
+      ? []
+      : [[], [new Uint8Array(definition.buffer, definition.byteOffset, definition.byteLength)]];
+  if (layout.kind !== "variable") return constantPage(rowCount, layers, value, levels);
+  return constantPage(rowCount, layers, undefined, [[encodeScalar(value, layout)], ...levels]);
+}
+
+function constantPage(
+  rowCount: number,
+  layers: number[],
+  inlineValue: Uint8Array | undefined,
+  buffers: readonly (readonly Uint8Array[])[],
+): EncodedPage {
+  const constant = ConstantLayout.create({ layers, inlineValue });
+  return { encoding: { constant }, buffers, rowCount };
+}
+
+function encodeScalar(value: Uint8Array, layout: VariableLayout): Uint8Array {
+  const offsetBytes = (2 * layout.offsetBits) / 8;
+  const scalar = new Uint8Array(12 + offsetBytes + value.length);
+  const view = new DataView(scalar.buffer);
+  view.setUint32(0, 2, true);
+  view.setUint32(4, offsetBytes, true);
+  view.setUint32(8, value.length, true);
+  view.setUint32(12 + offsetBytes / 2, value.length, true);
+  scalar.set(value, 12 + offsetBytes);
+  return scalar;
 }

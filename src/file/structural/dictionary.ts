@@ -182,3 +182,108 @@ function gatherVariable(
     bytes: bytes.subarray(0, total),
   };
 }
+
+/** Values by their first occurrence, and the number of each row's value. */
+export interface FoundDictionary {
+  readonly indices: Uint32Array;
+  /** Of the dictionary's values, starting at 0. */
+  readonly offsets: Int32Array;
+  readonly bytes: Uint8Array;
+}
+
+/** Pages with fewer rows are not worth a dictionary. */
+const LEAST_DICTIONARY_ROWS = 100;
+/** Rows looked at before all of them are. */
+const SAMPLE_ROWS = 512;
+/** Share of the sample's rows that may hold a value of their own. */
+const SAMPLE_DISTINCT = 0.25;
+const MAXIMUM_DICTIONARY_VALUES = 4096;
+
+/**
+ * The dictionary of variable-width values where it is far smaller than they are, else null. Nulls have index 0.
+ * @param offsets positions in `bytes`, starting at 0
+ */
+export function findDictionary(
+  offsets: Int32Array,
+  bytes: Uint8Array,
+  definition: Uint16Array | null,
+): FoundDictionary | null {
+  const rowCount = offsets.length - 1;
+  if (rowCount < LEAST_DICTIONARY_ROWS) return null;
+  const sampleRows = Math.min(rowCount, SAMPLE_ROWS);
+  const sample = new ValueSet(offsets, bytes, sampleRows);
+  for (let index = 0; index < sampleRows; index++) {
+    const row = Math.floor((index * rowCount) / sampleRows);
+    if (definition === null || definition[row] === 0) sample.add(row);
+    if (sample.rows.length > sampleRows * SAMPLE_DISTINCT) return null;
+  }
+  const limit = Math.min(MAXIMUM_DICTIONARY_VALUES, Math.floor(rowCount / 4));
+  const set = new ValueSet(offsets, bytes, limit);
+  const indices = new Uint32Array(rowCount);
+  for (let row = 0; row < rowCount; row++) {
+    if (definition !== null && definition[row] !== 0) continue;
+    const index = set.add(row);
+    if (index < 0) return null;
+    indices[row] = index;
+  }
+  return { indices, ...set.collect() };
+}
+
+/** Distinct values, each known by the first row that holds it; an open hash table. */
+class ValueSet {
+  /** First row of each value. */
+  readonly rows: number[] = [];
+  /** Number of a value, plus 1, or 0. */
+  private readonly slots: Int32Array;
+  private readonly mask: number;
+
+  constructor(
+    private readonly offsets: Int32Array,
+    private readonly bytes: Uint8Array,
+    private readonly limit: number,
+  ) {
+    const size = 2 ** Math.ceil(Math.log2(limit * 2 + 2));
+    this.slots = new Int32Array(size);
+    this.mask = size - 1;
+  }
+
+  /** The number of a row's value, or -1 where it would be one value too many. */
+  add(row: number): number {
+    const { offsets, bytes, slots, mask } = this;
+    const start = offsets[row];
+    const end = offsets[row + 1];
+    let hash = end - start;
+    for (let at = start; at < end; at++) hash = Math.imul(hash ^ bytes[at], 0x01000193);
+    for (let slot = (hash ^ (hash >>> 15)) & mask; ; slot = (slot + 1) & mask) {
+      const entry = slots[slot];
+      if (entry === 0) {
+        if (this.rows.length === this.limit) return -1;
+        slots[slot] = this.rows.push(row);
+        return this.rows.length - 1;
+      }
+      if (this.holds(this.rows[entry - 1], start, end)) return entry - 1;
+    }
+  }
+
+  private holds(row: number, start: number, end: number): boolean {
+    const { offsets, bytes } = this;
+    const first = offsets[row];
+    if (offsets[row + 1] - first !== end - start) return false;
+    for (let at = start, other = first; at < end; at++, other++) if (bytes[at] !== bytes[other]) return false;
+    return true;
+  }
+
+  collect(): { offsets: Int32Array; bytes: Uint8Array } {
+    const collected = new Int32Array(this.rows.length + 1);
+    let total = 0;
+    for (const [index, row] of this.rows.entries()) {
+      total += this.offsets[row + 1] - this.offsets[row];
+      collected[index + 1] = total;
+    }
+    const bytes = new Uint8Array(total);
+    for (const [index, row] of this.rows.entries()) {
+      bytes.set(this.bytes.subarray(this.offsets[row], this.offsets[row + 1]), collected[index]);
+    }
+    return { offsets: collected, bytes };
+  }
+}

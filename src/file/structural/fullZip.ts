@@ -24,11 +24,16 @@ import type {
   VariableLayout,
 } from "../../arrow/column.js";
 import { copyBits } from "../../bytes/bits.js";
-import type { CompressiveEncoding, FullZipLayout } from "../../format/encodings.js";
+import { type CompressiveEncoding, FullZipLayout, RepDefLayer } from "../../format/encodings.js";
 import { encodingName } from "../compression/fixed.js";
-import { finishVariable, MAXIMUM_POSITION, resolveVariable } from "../compression/variable.js";
+import {
+  describeVariable,
+  finishVariable,
+  MAXIMUM_POSITION,
+  resolveVariable,
+} from "../compression/variable.js";
 import type { Layers, Levels } from "../levels.js";
-import { corruptPage, type PageOrigin, unsupportedPage } from "../page.js";
+import { corruptPage, type EncodedPage, type PageOrigin, unsupportedPage } from "../page.js";
 import { withItemValidity } from "./chunkValues.js";
 import type { PageEvents } from "./miniBlock.js";
 
@@ -420,4 +425,136 @@ function decompressEach(
     position += part.length;
   }
   return plain;
+}
+
+const ALL_VALID = [RepDefLayer.ALL_VALID_ITEM];
+const NULLABLE = [RepDefLayer.NULLABLE_ITEM];
+
+/** Values of a fixed width, one behind the other: nothing but the pieces they come in. */
+export function encodeFullZipFlat(
+  pieces: readonly Uint8Array[],
+  bitsPerValue: number,
+  count: number,
+  valueCompression: CompressiveEncoding,
+): EncodedPage {
+  const fullZip = FullZipLayout.create({
+    bitsPerValue,
+    itemCount: count,
+    visibleItemCount: count,
+    valueCompression,
+    layers: ALL_VALID,
+  });
+  return { encoding: { fullZip }, buffers: [pieces], rowCount: count };
+}
+
+/** A part of every value: `byteWidth` bytes for each of them, one behind the other. */
+export interface ZippedPart {
+  readonly bytes: Uint8Array;
+  readonly byteWidth: number;
+}
+
+/**
+ * Values of a fixed width made of parts (item validity, items), behind a control word where some are null; those
+ * are zeros.
+ * @param definition levels, or null where no value is null
+ */
+export function encodeFullZipFixed(
+  parts: readonly ZippedPart[],
+  count: number,
+  definition: Uint16Array | null,
+  valueCompression: CompressiveEncoding,
+): EncodedPage {
+  const controlBytes = definition === null ? 0 : 1;
+  const valueBytes = parts.reduce((sum, part) => sum + part.byteWidth, 0);
+  const stride = controlBytes + valueBytes;
+  const output = new Uint8Array(stride * count);
+  if (definition !== null) for (let row = 0; row < count; row++) output[row * stride] = definition[row];
+  let partStart = controlBytes;
+  for (const { bytes, byteWidth } of parts) {
+    let write = partStart;
+    for (let row = 0; row < count; row++, write += stride) {
+      if (definition !== null && definition[row] !== 0) continue;
+      const read = row * byteWidth;
+      if (byteWidth >= SHORT_PART) output.set(bytes.subarray(read, read + byteWidth), write);
+      else for (let byte = 0; byte < byteWidth; byte++) output[write + byte] = bytes[read + byte];
+    }
+    partStart += byteWidth;
+  }
+  const fullZip = FullZipLayout.create({
+    defBits: controlBytes,
+    bitsPerValue: valueBytes * 8,
+    itemCount: count,
+    visibleItemCount: count,
+    valueCompression,
+    layers: definition === null ? ALL_VALID : NULLABLE,
+  });
+  return { encoding: { fullZip }, buffers: [[output]], rowCount: count };
+}
+
+/** Up to this width bytes are moved one by one, beyond it by a call. */
+const SHORT_PART = 48;
+
+/**
+ * Values of variable width, each behind its length; a null is its control word alone.
+ * @param offsets positions in `bytes`, starting at 0; nulls are empty
+ */
+export function encodeFullZipVariable(
+  offsetBits: 32 | 64,
+  offsets: Int32Array,
+  bytes: Uint8Array,
+  definition: Uint16Array | null,
+): EncodedPage {
+  const count = offsets.length - 1;
+  const controlBytes = definition === null ? 0 : 1;
+  const lengthBytes = offsetBits / 8;
+  const output = new Uint8Array(count * (controlBytes + lengthBytes) + bytes.length);
+  const starts = new Float64Array(count + 1);
+  let write = 0;
+  for (let row = 0; row < count; row++) {
+    starts[row] = write;
+    if (definition !== null) {
+      output[write++] = definition[row];
+      if (definition[row] !== 0) continue;
+    }
+    const start = offsets[row];
+    const end = offsets[row + 1];
+    const length = end - start;
+    output[write] = length;
+    output[write + 1] = length >>> 8;
+    output[write + 2] = length >>> 16;
+    output[write + 3] = length >>> 24;
+    write += lengthBytes;
+    if (length < SHORT_PART) for (let read = start; read < end; ) output[write++] = bytes[read++];
+    else {
+      output.set(bytes.subarray(start, end), write);
+      write += length;
+    }
+  }
+  starts[count] = write;
+  const fullZip = FullZipLayout.create({
+    defBits: controlBytes,
+    bitsPerOffset: offsetBits,
+    itemCount: count,
+    visibleItemCount: count,
+    valueCompression: describeVariable(offsetBits),
+    layers: definition === null ? ALL_VALID : NULLABLE,
+  });
+  return {
+    encoding: { fullZip },
+    buffers: [[output.subarray(0, write)], [encodeRepetitionIndex(starts, output.length)]],
+    rowCount: count,
+  };
+}
+
+/** Row starts as words just wide enough for `largest`, the total there would be if no row were null. */
+function encodeRepetitionIndex(starts: Float64Array, largest: number): Uint8Array {
+  if (largest <= 0xff) return Uint8Array.from(starts);
+  if (largest <= 0xffff) return new Uint8Array(Uint16Array.from(starts).buffer);
+  if (largest <= 0xffffffff) return new Uint8Array(Uint32Array.from(starts).buffer);
+  const halves = new Uint32Array(2 * starts.length);
+  for (let index = 0; index < starts.length; index++) {
+    halves[2 * index] = starts[index] % 2 ** 32;
+    halves[2 * index + 1] = Math.floor(starts[index] / 2 ** 32);
+  }
+  return new Uint8Array(halves.buffer);
 }

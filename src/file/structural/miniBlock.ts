@@ -18,10 +18,14 @@
  */
 
 import type { Column, Layout } from "../../arrow/column.js";
-import type { MiniBlockLayout } from "../../format/encodings.js";
+import { type CompressiveEncoding, MiniBlockLayout, RepDefLayer } from "../../format/encodings.js";
 import { fixedDecoder } from "../compression/fixed.js";
+import {
+  describeOutOfLineBitpacking,
+  encodeOutOfLineBitpacking,
+} from "../compression/outOfLineBitpacking.js";
 import { type Layers, type Levels, levelDecoder } from "../levels.js";
-import { corruptPage, type PageOrigin } from "../page.js";
+import { corruptPage, type EncodedPage, type FileVersion, type PageOrigin } from "../page.js";
 import { type ChunkValues, chunkValues, FixedChunks } from "./chunkValues.js";
 import { decodeDictionary, resolveDictionary } from "./dictionary.js";
 
@@ -180,3 +184,119 @@ function decodeChunks(
 }
 
 const alignTo8 = (size: number): number => Math.ceil(size / 8) * 8;
+
+/** Most values of a chunk: its log2 has four bits. */
+export const MAXIMUM_CHUNK_VALUES = 32_768;
+
+/** Definition levels of one item layer take one bit, whether packed to it or not. */
+const DEFINITION_BITS = 1;
+
+/** What a page says about its values, next to its chunks. */
+export interface MiniBlockValues {
+  readonly encoding: CompressiveEncoding;
+  /** Buffers of a chunk. */
+  readonly bufferCount: number;
+  readonly dictionary?: {
+    readonly encoding: CompressiveEncoding;
+    readonly block: Uint8Array;
+    readonly itemCount: number;
+  };
+}
+
+/** Lays out the chunks of a page without lists; the caller writes the values into the room it is given. */
+export class MiniBlockEncoder {
+  /** Chunk data so far; its address is a multiple of 8. Replaced by `beginChunk` when it grows. */
+  data: Uint8Array;
+  private position = 0;
+  private readonly sizes: number[] = [];
+  private readonly counts: number[] = [];
+  private valueCount = 0;
+
+  /**
+   * @param definition levels of all values, or null where none is null
+   * @param expectedBytes of chunk data; a bad guess costs a copy
+   */
+  constructor(
+    private readonly version: FileVersion,
+    private readonly definition: Uint16Array | null,
+    expectedBytes: number,
+  ) {
+    this.data = new Uint8Array(expectedBytes);
+  }
+
+  /**
+   * Adds a chunk of `count` values, a power of two except in the last one. Returns where its value buffers go in
+   * `data`, which is zero there; each begins at the next multiple of 8 behind the one before.
+   */
+  beginChunk(count: number, bufferSizes: readonly number[]): number {
+    const { definition } = this;
+    const levels =
+      definition === null
+        ? null
+        : encodeOutOfLineBitpacking(
+            DEFINITION_BITS,
+            definition.subarray(this.valueCount, this.valueCount + count),
+          );
+    const sizeBytes = this.version === "2.1" ? 2 : 4;
+    const headerBytes = alignTo8(2 + (levels === null ? 0 : 2) + bufferSizes.length * sizeBytes);
+    const start = this.position;
+    let size = headerBytes + (levels === null ? 0 : alignTo8(levels.length));
+    const valuesStart = start + size;
+    for (const bufferSize of bufferSizes) size += alignTo8(bufferSize);
+    this.reserve(size);
+
+    const view = new DataView(this.data.buffer, this.data.byteOffset + start, headerBytes);
+    let header = 2;
+    if (levels !== null) {
+      view.setUint16(0, count, true);
+      view.setUint16(header, levels.length, true);
+      header += 2;
+      this.data.set(levels, start + headerBytes);
+    }
+    for (const bufferSize of bufferSizes) {
+      if (sizeBytes === 2) view.setUint16(header, bufferSize, true);
+      else view.setUint32(header, bufferSize, true);
+      header += sizeBytes;
+    }
+    this.position += size;
+    this.valueCount += count;
+    this.sizes.push(size);
+    this.counts.push(count);
+    return valuesStart;
+  }
+
+  private reserve(byteCount: number): void {
+    if (this.position + byteCount <= this.data.length) return;
+    const grown = new Uint8Array(alignTo8(Math.max(this.position + byteCount, this.data.length * 1.5)));
+    grown.set(this.data.subarray(0, this.position));
+    this.data = grown;
+  }
+
+  /** The page, once all its values are in. */
+  finish(values: MiniBlockValues): EncodedPage {
+    const { dictionary } = values;
+    const miniBlock = MiniBlockLayout.create({
+      defCompression: this.definition === null ? undefined : describeOutOfLineBitpacking(16, DEFINITION_BITS),
+      valueCompression: values.encoding,
+      dictionary: dictionary?.encoding,
+      dictionaryItemCount: dictionary?.itemCount ?? 0,
+      layers: [this.definition === null ? RepDefLayer.ALL_VALID_ITEM : RepDefLayer.NULLABLE_ITEM],
+      bufferCount: values.bufferCount,
+      itemCount: this.valueCount,
+      hasLargeChunk: this.version !== "2.1",
+    });
+    const buffers = [[this.encodeWords()], [this.data.subarray(0, this.position)]];
+    if (dictionary !== undefined) buffers.push([dictionary.block]);
+    return { encoding: { miniBlock }, buffers, rowCount: this.valueCount };
+  }
+
+  private encodeWords(): Uint8Array {
+    const { sizes, counts } = this;
+    const words = this.version === "2.1" ? new Uint16Array(sizes.length) : new Uint32Array(sizes.length);
+    for (let chunk = 0; chunk < sizes.length; chunk++) {
+      const log2 = chunk === sizes.length - 1 ? 0 : 31 - Math.clz32(counts[chunk]);
+      words[chunk] = ((sizes[chunk] / 8 - 1) << 4) | log2;
+    }
+    return new Uint8Array(words.buffer);
+  }
+}

@@ -1,0 +1,396 @@
+/**
+ * Writes a data file front to back. Each column gathers rows until they make a page, which is encoded and handed
+ * to the disk while the next one is encoded. Columns cut their pages independently of each other.
+ *
+ * Memory is bounded by pages, not by the file: rows wait as views over the caller's memory where they fill most
+ * of it, else as copies, so that a few bytes of a narrow column never keep a large batch alive.
+ */
+
+import type { Column, FixedColumn, VariableColumn } from "../arrow/column.js";
+import { sliceColumn } from "../arrow/data.js";
+import { crc32 } from "../bytes/crc32.js";
+import { InternalError } from "../errors.js";
+import type { Schema } from "../format/file.js";
+import type { Disk, WriteHandle } from "../io/disk.js";
+import { align, encodeTail, type PageRecord } from "./container.js";
+import type { ByteRange, EncodedPage, FileColumn, FileVersion } from "./page.js";
+import { encodePage } from "./structural/encodePage.js";
+
+/** Rows a data file may hold; the caller starts another file beyond. */
+export const MAX_FILE_ROWS = 1_048_576;
+
+/** Largest page, in bytes of unencoded values; a single wider value makes a page of its own. */
+const MAX_PAGE_BYTES = 8 * 1024 * 1024;
+/** Waiting bytes of a column that are worth a page. */
+const MIN_PAGE_BYTES = MAX_PAGE_BYTES / 2;
+/** Bound on what waits in all columns together. */
+const MAX_WAITING_BYTES = 32 * 1024 * 1024;
+/** Encoded bytes gathered before they are handed to the disk. */
+const WRITE_BYTES = 1024 * 1024;
+
+/** Memory of the objects around a batch's rows; counts where batches have few rows. */
+const PART_OVERHEAD_BYTES = 512;
+
+const PADDING = new Uint8Array(64);
+
+/** Rows of one column that wait for their page. */
+interface WaitingRows {
+  parts: Column[];
+  rowCount: number;
+  /** Bytes of their values. */
+  byteCount: number;
+  /** Upper bound of the memory they keep alive. */
+  heldBytes: number;
+}
+
+export class DataFileWriter {
+  readonly #disk: Disk;
+  readonly #path: string;
+  readonly #handle: WriteHandle;
+  readonly #columns: readonly FileColumn[];
+  readonly #schema: Schema;
+  readonly #version: FileVersion;
+  readonly #waiting: WaitingRows[];
+  readonly #pages: PageRecord[][];
+  readonly #checksums: number[][];
+  #rowCount = 0;
+  /** Where the next byte will lie. */
+  #position = 0;
+  #queue: Uint8Array[] = [];
+  #queuedBytes = 0;
+  #inFlight: Promise<void> = Promise.resolve();
+  #open = true;
+
+  private constructor(
+    disk: Disk,
+    path: string,
+    handle: WriteHandle,
+    columns: readonly FileColumn[],
+    schema: Schema,
+    version: FileVersion,
+  ) {
+    this.#disk = disk;
+    this.#path = path;
+    this.#handle = handle;
+    this.#columns = columns;
+    this.#schema = schema;
+    this.#version = version;
+    this.#waiting = columns.map(nothingWaiting);
+    this.#pages = columns.map(() => []);
+    this.#checksums = columns.map(() => []);
+  }
+
+  /**
+   * Creates the file, under a name that is free.
+   * @param columns the physical columns, in the order they get in the file
+   * @param schema what the file's schema descriptor says; only stand-alone readers of the file look at it
+   */
+  static async create(
+    disk: Disk,
+    path: string,
+    columns: readonly FileColumn[],
+    schema: Schema,
+    version: FileVersion,
+  ): Promise<DataFileWriter> {
+    return new DataFileWriter(disk, path, await disk.create(path), columns, schema, version);
+  }
+
+  /**
+   * Appends rows; nobody may write into the columns' memory until the file is finished.
+   * @param columns one per column of the file, each `rowCount` long
+   */
+  async write(columns: readonly Column[], rowCount: number): Promise<void> {
+    if (rowCount === 0) return;
+    if (columns.length !== this.#columns.length) {
+      throw new InternalError(`${columns.length} columns for a file of ${this.#columns.length}`);
+    }
+    if (this.#rowCount + rowCount > MAX_FILE_ROWS) {
+      throw new InternalError(`more than ${MAX_FILE_ROWS} rows for one data file`);
+    }
+    this.#rowCount += rowCount;
+    for (const [index, column] of columns.entries()) {
+      if (column.length !== rowCount) {
+        throw new InternalError(
+          `column ${this.#columns[index].path} has ${column.length} rows, not ${rowCount}`,
+        );
+      }
+      const dictionary = sharedDictionary(this.#waiting[index], column);
+      if (dictionary === "differs") await this.#writePages(index);
+      const waiting = this.#waiting[index];
+      waiting.parts.push(dictionary === "same" ? withDictionaryOf(column, waiting.parts[0]) : column);
+      waiting.rowCount += rowCount;
+      waiting.byteCount += columnBytes(column);
+      if (waiting.byteCount >= MIN_PAGE_BYTES) {
+        await this.#writePages(index);
+      } else {
+        const last = waiting.parts.length - 1;
+        const held = holdColumn(waiting.parts[last]);
+        waiting.parts[last] = held.column;
+        waiting.heldBytes += held.byteCount;
+      }
+    }
+    await this.#relieve();
+  }
+
+  /** Completes the file and makes its bytes survive a power cut; its name is the caller's to sync. */
+  async finish(): Promise<{ byteLength: number; rowCount: number }> {
+    for (const index of this.#columns.keys()) await this.#writePages(index);
+    const tail = encodeTail(
+      this.#version,
+      this.#position,
+      this.#schema,
+      this.#rowCount,
+      this.#pages,
+      this.#checksums,
+    );
+    this.#enqueue(tail);
+    await this.#submit();
+    await this.#inFlight;
+    await this.#handle.sync();
+    this.#open = false;
+    await this.#handle.close();
+    return { byteLength: this.#position, rowCount: this.#rowCount };
+  }
+
+  /** Gives up and removes the file. */
+  async abort(): Promise<void> {
+    // What failed has been, or is being, thrown where the write was awaited.
+    await this.#inFlight.catch(() => undefined);
+    try {
+      if (this.#open) {
+        this.#open = false;
+        await this.#handle.close();
+      }
+    } finally {
+      await this.#disk.remove(this.#path);
+    }
+  }
+
+  /** Writes the widest columns' waiting rows until little enough waits. */
+  async #relieve(): Promise<void> {
+    let held = this.#waiting.reduce((sum, waiting) => sum + waiting.heldBytes, 0);
+    if (held <= MAX_WAITING_BYTES) return;
+    const widestFirst = [...this.#waiting.keys()].sort(
+      (a, b) => this.#waiting[b].heldBytes - this.#waiting[a].heldBytes,
+    );
+    for (const index of widestFirst) {
+      if (held <= MAX_WAITING_BYTES / 2) return;
+      held -= this.#waiting[index].heldBytes;
+      await this.#writePages(index);
+    }
+  }
+
+  /** Encodes and writes all rows that wait in a column, in pages of about equal size. */
+  async #writePages(index: number): Promise<void> {
+    const waiting = this.#waiting[index];
+    if (waiting.rowCount === 0) return;
+    this.#waiting[index] = nothingWaiting();
+    const pageBytes = waiting.byteCount / Math.ceil(waiting.byteCount / MAX_PAGE_BYTES || 1);
+    let parts: Column[] = [];
+    let rowCount = 0;
+    let room = pageBytes;
+    for (const part of waiting.parts) {
+      for (let start = 0; start < part.length; ) {
+        const rest = part.length - start;
+        const fitting = rowsWithin(part, start, room);
+        const count = Math.min(rest, rowCount === 0 ? Math.max(1, fitting) : fitting);
+        if (count > 0) {
+          const slice = count === part.length ? part : sliceColumn(part, start, count);
+          parts.push(slice);
+          rowCount += count;
+          room -= columnBytes(slice);
+          start += count;
+        }
+        if (count < rest) {
+          await this.#writePage(index, parts, rowCount);
+          parts = [];
+          rowCount = 0;
+          room = pageBytes;
+        }
+      }
+    }
+    if (rowCount > 0) await this.#writePage(index, parts, rowCount);
+  }
+
+  async #writePage(index: number, parts: readonly Column[], rowCount: number): Promise<void> {
+    const { layout, nullable, metadata } = this.#columns[index];
+    const page: EncodedPage = encodePage(layout, parts, rowCount, {
+      version: this.#version,
+      nullable,
+      metadata,
+    });
+    const buffers: ByteRange[] = [];
+    for (const pieces of page.buffers) {
+      const byteOffset = this.#position;
+      let checksum = 0;
+      for (const piece of pieces) {
+        checksum = crc32(piece, checksum);
+        this.#enqueue(piece);
+      }
+      buffers.push({ byteOffset, length: this.#position - byteOffset });
+      this.#checksums[index].push(checksum);
+      this.#enqueue(PADDING.subarray(0, align(this.#position) - this.#position));
+    }
+    this.#pages[index].push({ buffers, rowCount, layout: page.encoding });
+    if (this.#queuedBytes >= WRITE_BYTES) await this.#submit();
+  }
+
+  #enqueue(bytes: Uint8Array): void {
+    if (bytes.length === 0) return;
+    this.#queue.push(bytes);
+    this.#queuedBytes += bytes.length;
+    this.#position += bytes.length;
+  }
+
+  /** Waits for the write before and begins the next. */
+  async #submit(): Promise<void> {
+    await this.#inFlight;
+    const chunks = this.#queue;
+    this.#queue = [];
+    this.#queuedBytes = 0;
+    this.#inFlight = this.#handle.write(chunks);
+    // It is awaited by the next submit; until then nobody listens.
+    this.#inFlight.catch(() => undefined);
+  }
+}
+
+const nothingWaiting = (): WaitingRows => ({ parts: [], rowCount: 0, byteCount: 0, heldBytes: 0 });
+
+/** How the dictionary of a column compares to that of the rows that wait: a page has one dictionary. */
+function sharedDictionary(waiting: WaitingRows, column: Column): "none" | "same" | "differs" {
+  const [first] = waiting.parts;
+  if (column.kind !== "dictionary" || first?.kind !== "dictionary") return "none";
+  return sameDictionary(first.dictionary, column.dictionary) ? "same" : "differs";
+}
+
+/** Makes equal dictionaries one object, which is how columns are joined without comparing again. */
+const withDictionaryOf = (column: Column, other: Column): Column =>
+  column.kind === "dictionary" && other.kind === "dictionary"
+    ? { ...column, dictionary: other.dictionary }
+    : column;
+
+type Dictionary = VariableColumn | FixedColumn;
+
+function sameDictionary(a: Dictionary, b: Dictionary): boolean {
+  if (a === b) return true;
+  if (a.length !== b.length || (a.validity === null) !== (b.validity === null)) return false;
+  if (a.validity !== null && b.validity !== null && !sameRuns(a.validity.bytes, b.validity.bytes))
+    return false;
+  if (a.validity?.bitOffset !== b.validity?.bitOffset) return false;
+  if (a.kind === "fixed" && b.kind === "fixed")
+    return a.byteWidth === b.byteWidth && sameRuns(a.values, b.values);
+  if (a.kind !== "variable" || b.kind !== "variable") return false;
+  return sameRuns(bytesOf(a.offsets), bytesOf(b.offsets)) && sameRuns(a.bytes, b.bytes);
+}
+
+const bytesOf = (view: ArrayBufferView): Uint8Array =>
+  new Uint8Array(view.buffer, view.byteOffset, view.byteLength);
+
+function sameRuns(a: Uint8Array, b: Uint8Array): boolean {
+  if (a.length !== b.length) return false;
+  if (a.buffer === b.buffer && a.byteOffset === b.byteOffset) return true;
+  for (let index = 0; index < a.length; index++) if (a[index] !== b[index]) return false;
+  return true;
+}
+
+/** Bytes of a column's values and offsets, without its dictionary. */
+function columnBytes(column: Column): number {
+  const validity = column.validity === null ? 0 : column.length >>> 3;
+  switch (column.kind) {
+    case "fixed":
+      return validity + column.length * column.byteWidth;
+    case "bits":
+      return validity + (column.length >>> 3);
+    case "variable":
+      return validity + column.length * column.offsets.BYTES_PER_ELEMENT + spanOf(column, 0, column.length);
+    case "fixedSizeList":
+      return validity + columnBytes(column.items);
+    case "dictionary":
+      return validity + columnBytes(column.indices);
+    case "null":
+      return 0;
+  }
+}
+
+const spanOf = (column: VariableColumn, start: number, end: number): number =>
+  Number(column.offsets[end]) - Number(column.offsets[start]);
+
+/** Rows from `start` on whose bytes stay within `byteCount`. */
+function rowsWithin(column: Column, start: number, byteCount: number): number {
+  const rest = column.length - start;
+  if (rest === 0) return 0;
+  if (column.kind !== "variable") {
+    const total = columnBytes(column);
+    return total === 0 ? rest : Math.min(rest, Math.floor(byteCount / (total / column.length)));
+  }
+  const rowBytes = column.offsets.BYTES_PER_ELEMENT + (column.validity === null ? 0 : 1 / 8);
+  let low = 0;
+  let high = rest;
+  while (low < high) {
+    const middle = Math.ceil((low + high) / 2);
+    if (spanOf(column, start, start + middle) + middle * rowBytes <= byteCount) low = middle;
+    else high = middle - 1;
+  }
+  return low;
+}
+
+/** A column to keep, and an upper bound of the memory it keeps alive. */
+function holdColumn(column: Column): { column: Column; byteCount: number } {
+  let byteCount = PART_OVERHEAD_BYTES;
+  const hold = (bytes: Uint8Array): Uint8Array => {
+    if (bytes.length >= bytes.buffer.byteLength / 2) {
+      byteCount += bytes.buffer.byteLength;
+      return bytes;
+    }
+    byteCount += bytes.length;
+    return bytes.slice();
+  };
+  const visit = <C extends Column>(source: C): C => {
+    const validity =
+      source.validity === null
+        ? null
+        : {
+            ...source.validity,
+            bytes: hold(
+              source.validity.bytes.subarray(0, (source.validity.bitOffset + source.length + 7) >>> 3),
+            ),
+          };
+    switch (source.kind) {
+      case "fixed":
+        return { ...source, validity, values: hold(source.values) };
+      case "bits":
+        return {
+          ...source,
+          validity,
+          bits: hold(source.bits.subarray(0, (source.bitOffset + source.length + 7) >>> 3)),
+        };
+      case "variable":
+        byteCount += (source.length + 1) * source.offsets.BYTES_PER_ELEMENT;
+        return { ...source, validity, ...holdVariable(source, hold) };
+      case "fixedSizeList":
+        return { ...source, validity, items: visit(source.items) };
+      case "dictionary":
+        // The dictionary itself stays: it is compared with the next batch's and shared by all its batches.
+        byteCount += columnBytes(source.dictionary);
+        return { ...source, validity, indices: visit(source.indices) };
+      case "null":
+        return source;
+    }
+  };
+  return { column: visit(column), byteCount };
+}
+
+function holdVariable(
+  column: VariableColumn,
+  hold: (bytes: Uint8Array) => Uint8Array,
+): Pick<VariableColumn, "offsets" | "bytes"> {
+  const first = Number(column.offsets[0]);
+  const kept = hold(column.bytes.subarray(first, Number(column.offsets[column.length])));
+  const offsets = column.offsets.slice(0, column.length + 1);
+  if (first !== 0) {
+    if (offsets instanceof Int32Array)
+      for (let index = 0; index < offsets.length; index++) offsets[index] -= first;
+    else for (let index = 0; index < offsets.length; index++) offsets[index] -= BigInt(first);
+  }
+  return { offsets, bytes: kept };
+}
