@@ -1,0 +1,166 @@
+import { mkdir, readFile, rmdir, stat, utimes, writeFile } from "node:fs/promises";
+import path from "node:path";
+import { expect, test } from "vitest";
+import { ServiceUnavailableError } from "../../src/errors.js";
+import { LOCK_NAME, withLock } from "../../src/io/lock.js";
+import { exitOf, nextMessage, startProcess } from "../support/childProcess.js";
+import { makeTempDir } from "../support/tempDir.js";
+
+const turn = () => new Promise((resolve) => setTimeout(resolve, 2));
+
+async function exists(file: string): Promise<boolean> {
+  return stat(file).then(
+    () => true,
+    () => false,
+  );
+}
+
+test("callers of one process go one at a time, in the order they came", async () => {
+  const directory = await makeTempDir();
+  const order: number[] = [];
+  let inside = 0;
+  await Promise.all(
+    Array.from({ length: 20 }, (_, i) =>
+      withLock(directory, {}, async () => {
+        expect(++inside).toBe(1);
+        expect(await exists(path.join(directory, LOCK_NAME))).toBe(true);
+        await turn();
+        order.push(i);
+        inside--;
+      }),
+    ),
+  );
+  expect(order).toEqual(Array.from({ length: 20 }, (_, i) => i));
+  expect(await exists(path.join(directory, LOCK_NAME))).toBe(false);
+});
+
+test("tables do not wait for each other; aliases of a table do", async () => {
+  const [one, other] = [await makeTempDir(), await makeTempDir()];
+  const events: string[] = [];
+  await withLock(one, {}, async () => {
+    await withLock(other, {}, async () => {
+      events.push("other");
+    });
+    const alias = withLock(`${one}/../${path.basename(one)}/`, {}, async () => {
+      events.push("alias");
+    });
+    await turn();
+    events.push("one");
+    void alias;
+  });
+  await withLock(one, {}, async () => {});
+  expect(events).toEqual(["other", "one", "alias"]);
+});
+
+test("what the work returns or throws comes through, and the lock is free after both", async () => {
+  const directory = await makeTempDir();
+  expect(await withLock(directory, {}, async (lease) => lease.compromised)).toBe(false);
+  const failure = new Error("work failed");
+  await expect(
+    withLock(directory, {}, async () => {
+      throw failure;
+    }),
+  ).rejects.toBe(failure);
+  expect(await withLock(directory, { retries: 0 }, async () => 7)).toBe(7);
+});
+
+test("a lock that stays taken is ServiceUnavailable, by retries or by time", async () => {
+  const directory = await makeTempDir();
+  await mkdir(path.join(directory, LOCK_NAME));
+  for (const options of [{ retries: 3 }, { waitMs: 30 }]) {
+    await expect(withLock(directory, options, async () => {})).rejects.toBeInstanceOf(
+      ServiceUnavailableError,
+    );
+  }
+  await rmdir(path.join(directory, LOCK_NAME));
+  await withLock(directory, {}, async () => {
+    await expect(withLock(directory, { waitMs: 20 }, async () => {})).rejects.toBeInstanceOf(
+      ServiceUnavailableError,
+    );
+  });
+  await withLock(directory, { retries: 0 }, async () => {});
+});
+
+test("a missing table directory is the platform's error", async () => {
+  const directory = path.join(await makeTempDir(), "none");
+  await expect(withLock(directory, {}, async () => {})).rejects.toMatchObject({ code: "ENOENT" });
+});
+
+test("an abort ends the wait, in the queue and at the lock, and leaves the queue going", async () => {
+  const directory = await makeTempDir();
+  const reason = new Error("enough");
+  await expect(withLock(directory, { signal: AbortSignal.abort(reason) }, async () => {})).rejects.toBe(
+    reason,
+  );
+
+  const inQueue = new AbortController();
+  await withLock(directory, {}, async () => {
+    const waiting = withLock(directory, { signal: inQueue.signal }, async () => {});
+    inQueue.abort(reason);
+    await expect(waiting).rejects.toBe(reason);
+  });
+
+  await mkdir(path.join(directory, LOCK_NAME));
+  const atLock = new AbortController();
+  const waiting = withLock(directory, { signal: atLock.signal }, async () => {});
+  await turn();
+  atLock.abort(reason);
+  await expect(waiting).rejects.toBe(reason);
+  await rmdir(path.join(directory, LOCK_NAME));
+  expect(await withLock(directory, { retries: 0 }, async () => "free")).toBe("free");
+});
+
+test("a stale lock is taken over, a fresh one is not", async () => {
+  const directory = await makeTempDir();
+  const lockPath = path.join(directory, LOCK_NAME);
+  await mkdir(lockPath);
+  await expect(withLock(directory, { staleMs: 2000, retries: 2 }, async () => {})).rejects.toBeInstanceOf(
+    ServiceUnavailableError,
+  );
+  const past = new Date(Date.now() - 3000);
+  await utimes(lockPath, past, past);
+  expect(await withLock(directory, { staleMs: 2000, retries: 2 }, async () => "mine")).toBe("mine");
+});
+
+test("a lock taken away shows in the lease, and releasing it does not fail the work", async () => {
+  const directory = await makeTempDir();
+  const outcome = await withLock(directory, { staleMs: 2000 }, async (lease) => {
+    await rmdir(path.join(directory, LOCK_NAME));
+    for (let i = 0; i < 1000 && !lease.compromised; i++)
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    return lease.compromised ? "told" : "not told";
+  });
+  expect(outcome).toBe("told");
+  expect(await withLock(directory, { retries: 0 }, async () => "next")).toBe("next");
+});
+
+test("a holder that stalled beyond the threshold knows without waiting for a timer", async () => {
+  const directory = await makeTempDir();
+  await withLock(directory, { staleMs: 2000 }, async (lease) => {
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2100);
+    expect(lease.compromised).toBe(true);
+  });
+});
+
+test("a held lock is kept fresh", async () => {
+  const directory = await makeTempDir();
+  await withLock(directory, { staleMs: 2000 }, async (lease) => {
+    await new Promise((resolve) => setTimeout(resolve, 3000));
+    expect(lease.compromised).toBe(false);
+  });
+});
+
+test("8 processes lose no increment, though one dies holding the lock", async () => {
+  const directory = await makeTempDir();
+  const counter = path.join(directory, "counter");
+  await writeFile(counter, "0");
+  const victim = startProcess("lockCounter.mjs", [directory, "0", "2000"]);
+  expect(await nextMessage(victim)).toBe("holding");
+  const counting = Array.from({ length: 8 }, () =>
+    startProcess("lockCounter.mjs", [directory, "40", "2000"]),
+  );
+  victim.kill("SIGKILL");
+  expect(await exitOf(victim)).toBe("SIGKILL");
+  expect(await Promise.all(counting.map(exitOf))).toEqual(Array(8).fill(0));
+  expect(await readFile(counter, "utf8")).toBe("320");
+});

@@ -1,0 +1,30 @@
+/** Runs the scripts under processes/, which import the built package: `npm run build` goes first. */
+import { type ChildProcess, fork } from "node:child_process";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
+
+/** Starts a script; what it prints goes to the test's own output. */
+export function startProcess(script: string, args: readonly string[]): ChildProcess {
+  return fork(fileURLToPath(new URL(`./processes/${script}`, import.meta.url)), [...args], { execArgv: [] });
+}
+
+/** Resolves with the exit code, or with the signal that ended it. */
+export async function exitOf(child: ChildProcess): Promise<number | string> {
+  if (child.exitCode !== null) return child.exitCode;
+  if (child.signalCode !== null) return child.signalCode;
+  const [code, signal] = await once(child, "exit");
+  return code ?? signal;
+}
+
+/** The next message of a script; rejects when it ends without one. */
+export function nextMessage(child: ChildProcess): Promise<unknown> {
+  return new Promise((resolve, reject) => {
+    const onExit = (code: number | null) =>
+      reject(new Error(`the process ended (${code}) without a message`));
+    child.once("exit", onExit);
+    child.once("message", (message) => {
+      child.off("exit", onExit);
+      resolve(message);
+    });
+  });
+}
