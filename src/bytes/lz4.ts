@@ -11,12 +11,15 @@
  * the bytes written are bounded by the output, whatever the input.
  */
 
-/** Decodes `input` into `output`; false where it is no block of exactly `output.length` bytes. */
-export function decodeLz4Block(input: Uint8Array, output: Uint8Array): boolean {
+/**
+ * Decodes `input` into `output`; false where it is no block that fills it exactly.
+ * @param from where the block's output begins; what lies before it, the output of earlier blocks, may be matched
+ */
+export function decodeLz4Block(input: Uint8Array, output: Uint8Array, from = 0): boolean {
   const inputEnd = input.length;
   const outputEnd = output.length;
   let read = 0;
-  let written = 0;
+  let written = from;
   if (inputEnd === 0) return false;
   for (;;) {
     if (read >= inputEnd) return false;
@@ -59,8 +62,41 @@ export function decodeLz4Block(input: Uint8Array, output: Uint8Array): boolean {
       output.copyWithin(written, written - distance, written - distance + length);
       written += length;
     } else {
-      for (let from = written - distance, end = written + length; written < end; ) {
-        output[written++] = output[from++];
+      for (let source = written - distance, end = written + length; written < end; ) {
+        output[written++] = output[source++];
+      }
+    }
+  }
+}
+
+/** Bytes that a block decodes to; -1 where its chain of sequences does not end with the block. */
+export function lz4BlockLength(input: Uint8Array): number {
+  const inputEnd = input.length;
+  let read = 0;
+  let length = 0;
+  for (;;) {
+    if (read >= inputEnd) return -1;
+    const token = input[read++];
+    let literals = token >>> 4;
+    if (literals === 15) {
+      let more = 255;
+      while (more === 255) {
+        if (read >= inputEnd) return -1;
+        more = input[read++];
+        literals += more;
+      }
+    }
+    read += literals;
+    length += literals;
+    if (read === inputEnd) return length;
+    read += 2;
+    length += (token & 15) + 4;
+    if ((token & 15) === 15) {
+      let more = 255;
+      while (more === 255) {
+        if (read >= inputEnd) return -1;
+        more = input[read++];
+        length += more;
       }
     }
   }

@@ -1,0 +1,420 @@
+/**
+ * Arrow IPC streams and files. Messages are cut out of the bytes and looked over here; apache-arrow decodes
+ * them. It would take a stream that breaks off for one that ends, and believe every length.
+ *
+ *     stream    message*, then optionally an end mark: a message with metadata of 0 bytes
+ *     message   u32 FFFFFFFF (absent before Arrow 0.15), i32 bytes of metadata, metadata (a flatbuffer), body
+ *     file      "ARROW1", 2 zero bytes, a stream, footer, i32 bytes of the footer, "ARROW1"
+ *
+ * In a file all dictionaries come before the batches whatever their order, and the footer only repeats what the
+ * stream says, so it is not read.
+ */
+
+import type { RecordBatch, Schema } from "apache-arrow";
+import {
+  CompressionType,
+  compressionRegistry,
+  Message,
+  MessageHeader,
+  RecordBatchReader,
+} from "apache-arrow";
+import { decodeLz4Frame } from "../bytes/lz4Frame.js";
+import { decodeZstdFrame, zstdFrameBound } from "../bytes/zstd.js";
+import { InvalidInputError, NamespaceError } from "../errors.js";
+import { checkMessageMetadata } from "./messageGuard.js";
+
+/** Largest metadata of one message; thousands of columns take a few megabytes. */
+const MAX_METADATA_BYTES = 2 ** 28;
+/** Most rows in one batch, and most bytes that one compressed buffer may become. */
+const MAX_BATCH_ROWS = 2 ** 31 - 1;
+const MAX_BUFFER_BYTES = 2 ** 31 - 1;
+const CONTINUATION = 0xffffffff;
+const FILE_MAGIC = [0x41, 0x52, 0x52, 0x4f, 0x57, 0x31];
+const FILE_HEADER_BYTES = 8;
+const LENGTH_PREFIX_BYTES = 8;
+
+/**
+ * Makes apache-arrow able to read LZ4 and ZSTD bodies. Decoders that are registered already are left in place.
+ */
+export function ensureCodecs(): void {
+  if (compressionRegistry.get(CompressionType.LZ4_FRAME) === null) {
+    compressionRegistry.set(CompressionType.LZ4_FRAME, { decode: decompressLz4 });
+  }
+  if (compressionRegistry.get(CompressionType.ZSTD) === null) {
+    compressionRegistry.set(CompressionType.ZSTD, { decode: decompressZstd });
+  }
+}
+
+function decompressLz4(frame: Uint8Array): Uint8Array {
+  const content = decodeLz4Frame(frame, MAX_BUFFER_BYTES);
+  if (content === null) throw malformed("a buffer that is no LZ4 frame");
+  checkDeclaredLength(frame, content.length);
+  return content;
+}
+
+function decompressZstd(frame: Uint8Array): Uint8Array {
+  const bound = zstdFrameBound(frame);
+  if (bound === null) throw malformed("a buffer that is no ZSTD frame");
+  const length = bound.contentSize ?? declaredLength(frame);
+  if (length === null || length > bound.maximumSize || length > MAX_BUFFER_BYTES) {
+    throw malformed("a ZSTD frame of impossible length");
+  }
+  checkDeclaredLength(frame, length);
+  const content = new Uint8Array(length);
+  if (!decodeZstdFrame(frame, content)) throw malformed("a ZSTD frame that cannot be decompressed");
+  return content;
+}
+
+/**
+ * The uncompressed length that stands in front of a compressed buffer. apache-arrow hands over a view of the
+ * bytes behind it.
+ */
+function declaredLength(frame: Uint8Array): number | null {
+  if (frame.byteOffset < LENGTH_PREFIX_BYTES) return null;
+  const prefix = new DataView(frame.buffer, frame.byteOffset - LENGTH_PREFIX_BYTES, LENGTH_PREFIX_BYTES);
+  const length = Number(prefix.getBigInt64(0, true));
+  return length < 0 ? null : length;
+}
+
+function checkDeclaredLength(frame: Uint8Array, length: number): void {
+  const declared = declaredLength(frame);
+  // apache-arrow 21 writes the compressed length where the uncompressed belongs.
+  if (declared === null || declared === length || declared === frame.length) return;
+  throw malformed(`a buffer that holds ${length} bytes and declares ${declared}`);
+}
+
+/** One message: metadata with what precedes it, as it goes to apache-arrow, and its body. */
+interface Frame {
+  readonly kind: MessageHeader;
+  readonly head: Uint8Array;
+  readonly body: Uint8Array;
+}
+
+/** Asks for bytes by their number and is given as many or, at the end of the input, fewer. */
+type Requests<Result> = Generator<number, Result, Uint8Array>;
+
+/** The next message; null at the end of the stream. */
+function* readFrame(): Requests<Frame | null> {
+  const start = yield 4;
+  if (start.length === 0) return null;
+  if (start.length < 4) throw truncated();
+  let head = start;
+  let metadataLength = readUint32(start, 0);
+  if (metadataLength === CONTINUATION) {
+    const length = yield 4;
+    if (length.length < 4) throw truncated();
+    metadataLength = readUint32(length, 0);
+    head = joinBytes([start, length]);
+  }
+  if (metadataLength === 0) return null;
+  if (metadataLength > MAX_METADATA_BYTES) {
+    throw malformed(`metadata of ${metadataLength} bytes; are these bytes an Arrow IPC stream?`);
+  }
+  const metadata = yield metadataLength;
+  if (metadata.length < metadataLength) throw truncated();
+  checkMessageMetadata(metadata);
+  const message = decodeMessage(metadata);
+  const { bodyLength } = message;
+  if (!Number.isSafeInteger(bodyLength) || bodyLength < 0) throw malformed(`a body of ${bodyLength} bytes`);
+  checkBatchHeader(message, bodyLength);
+  const body = bodyLength === 0 ? new Uint8Array(0) : yield bodyLength;
+  if (body.length < bodyLength) throw truncated();
+  return { kind: message.headerType, head: joinBytes([head, metadata]), body };
+}
+
+function decodeMessage(metadata: Uint8Array): Message {
+  try {
+    return Message.decode(metadata);
+  } catch (error) {
+    throw malformed("metadata that cannot be decoded", error);
+  }
+}
+
+function checkBatchHeader(message: Message, bodyLength: number): void {
+  if (!message.isRecordBatch() && !message.isDictionaryBatch()) return;
+  let batch: ReturnType<Message<MessageHeader.RecordBatch>["header"]>;
+  try {
+    batch = message.isRecordBatch()
+      ? message.header()
+      : (message as Message<MessageHeader.DictionaryBatch>).header().data;
+  } catch (error) {
+    throw malformed("a batch that cannot be decoded", error);
+  }
+  if (batch.length < 0 || batch.length > MAX_BATCH_ROWS) throw malformed(`a batch of ${batch.length} rows`);
+  for (const { length, nullCount } of batch.nodes) {
+    if (length < 0 || length > Number.MAX_SAFE_INTEGER || nullCount < 0 || nullCount > length) {
+      throw malformed(`a column of ${length} values, ${nullCount} of them null`);
+    }
+  }
+  for (const { offset, length } of batch.buffers) {
+    if (offset < 0 || length < 0 || offset + length > bodyLength) {
+      throw malformed(`a buffer of ${length} bytes at ${offset} in a body of ${bodyLength} bytes`);
+    }
+  }
+  if (batch.compression !== null && batch.compression !== undefined) {
+    for (const { length } of batch.buffers) {
+      if (length > 0 && length < LENGTH_PREFIX_BYTES)
+        throw malformed("a compressed buffer without its length");
+    }
+  }
+}
+
+/** Turns messages into record batches. */
+class FrameDecoder {
+  readonly #queue: Uint8Array[] = [];
+  readonly #reader: RecordBatchReader;
+  readonly schema: Schema;
+
+  constructor(frame: Frame | null) {
+    if (frame === null) throw new InvalidInputError("no Arrow data: the input is empty");
+    if (frame.kind !== MessageHeader.Schema) throw malformed("the first message is not a schema");
+    ensureCodecs();
+    const queue = this.#queue;
+    queue.push(frame.head);
+    // apache-arrow asks for nothing beyond the messages that were queued.
+    const source: IterableIterator<Uint8Array> = {
+      [Symbol.iterator]: () => source,
+      next: () => {
+        const value = queue.shift();
+        return value === undefined ? { done: true, value: undefined } : { done: false, value };
+      },
+    };
+    this.#reader = decoding(() => RecordBatchReader.from(source).open({ autoDestroy: false }));
+    this.schema = this.#reader.schema;
+    if (this.schema === undefined || this.schema === null) throw malformed("a schema that cannot be decoded");
+  }
+
+  /** The batch that the message completes; null where more messages have to come first. */
+  push(frame: Frame): RecordBatch | null {
+    if (frame.kind === MessageHeader.Schema) throw malformed("a second schema");
+    this.#queue.push(frame.head);
+    if (frame.body.length > 0) this.#queue.push(frame.body);
+    if (frame.kind !== MessageHeader.RecordBatch) return null;
+    const { done, value } = decoding(() => this.#reader.next() as IteratorResult<RecordBatch>);
+    if (done === true || this.#queue.length > 0) throw malformed("a batch that cannot be decoded");
+    return value;
+  }
+}
+
+function decoding<Result>(decode: () => Result): Result {
+  try {
+    return decode();
+  } catch (error) {
+    if (error instanceof NamespaceError) throw error;
+    throw malformed(error instanceof Error ? error.message : String(error), error);
+  }
+}
+
+function isFile(start: Uint8Array): boolean {
+  return start.length >= FILE_MAGIC.length && FILE_MAGIC.every((byte, index) => start[index] === byte);
+}
+
+/**
+ * The bytes of the stream inside a file.
+ * @throws InvalidInputError where the file breaks off
+ */
+function streamOfFile(file: Uint8Array): Uint8Array {
+  const trailer = file.length - FILE_MAGIC.length;
+  if (trailer < FILE_HEADER_BYTES + 4 || !isFile(file.subarray(trailer))) throw truncated();
+  const footer = trailer - 4 - readUint32(file, trailer - 4);
+  if (footer < FILE_HEADER_BYTES) throw malformed("a footer that is longer than the file");
+  return file.subarray(FILE_HEADER_BYTES, footer);
+}
+
+/** All messages of a file, dictionaries in front of batches. */
+function framesOfFile(file: Uint8Array): Frame[] {
+  const source = new ByteCursor(streamOfFile(file));
+  const frames: Frame[] = [];
+  for (let frame = source.frame(); frame !== null; frame = source.frame()) frames.push(frame);
+  const first = frames.slice(0, 1);
+  const rest = frames.slice(1);
+  const isBatch = (frame: Frame) => frame.kind === MessageHeader.RecordBatch;
+  return [...first, ...rest.filter((frame) => !isBatch(frame)), ...rest.filter(isBatch)];
+}
+
+/** Messages from bytes that are all there. */
+class ByteCursor {
+  readonly #bytes: Uint8Array;
+  #position = 0;
+
+  constructor(bytes: Uint8Array) {
+    this.#bytes = bytes;
+  }
+
+  frame(): Frame | null {
+    const requests = readFrame();
+    let step = requests.next();
+    while (step.done !== true) {
+      const start = this.#position;
+      this.#position = Math.min(start + step.value, this.#bytes.length);
+      step = requests.next(this.#bytes.subarray(start, this.#position));
+    }
+    return step.value;
+  }
+}
+
+/** Messages from bytes that come in pieces of any size. */
+class ByteQueue {
+  readonly #source: AsyncIterator<Uint8Array>;
+  #pieces: Uint8Array[] = [];
+  #held = 0;
+  #ended = false;
+
+  constructor(source: AsyncIterator<Uint8Array>) {
+    this.#source = source;
+  }
+
+  async frame(): Promise<Frame | null> {
+    const requests = readFrame();
+    let step = requests.next();
+    while (step.done !== true) step = requests.next(await this.take(step.value));
+    return step.value;
+  }
+
+  async peek(length: number): Promise<Uint8Array> {
+    await this.#fill(length);
+    if (this.#pieces.length > 1) this.#pieces = [joinBytes(this.#pieces)];
+    return this.#pieces[0]?.subarray(0, length) ?? new Uint8Array(0);
+  }
+
+  /** `length` bytes, or all that is left where that is less. */
+  async take(length: number): Promise<Uint8Array> {
+    await this.#fill(length);
+    const taken: Uint8Array[] = [];
+    let missing = Math.min(length, this.#held);
+    this.#held -= missing;
+    let used = 0;
+    while (missing > 0) {
+      const piece = this.#pieces[used];
+      if (piece.length <= missing) {
+        taken.push(piece);
+        missing -= piece.length;
+        used++;
+      } else {
+        taken.push(piece.subarray(0, missing));
+        this.#pieces[used] = piece.subarray(missing);
+        missing = 0;
+      }
+    }
+    if (used > 0) this.#pieces.splice(0, used);
+    return taken.length === 1 ? taken[0] : joinBytes(taken);
+  }
+
+  async #fill(length: number): Promise<void> {
+    while (this.#held < length && !this.#ended) {
+      const { done, value } = await this.#source.next();
+      if (done === true) {
+        this.#ended = true;
+      } else if (value.length > 0) {
+        this.#pieces.push(value);
+        this.#held += value.length;
+      }
+    }
+  }
+}
+
+/** A schema and the record batches behind it, each decoded when it is asked for. */
+export interface IpcStream {
+  readonly schema: Schema;
+  readonly batches: AsyncIterable<RecordBatch>;
+}
+
+/**
+ * Opens a stream or a file of which all bytes are there. Batches are views over the bytes where these are
+ * aligned and not compressed.
+ * @throws InvalidInputError, also while batches are read
+ */
+export function openIpcBytes(bytes: Uint8Array): IpcStream {
+  const { schema, batches } = decodeIpc(bytes);
+  return {
+    schema,
+    batches: {
+      async *[Symbol.asyncIterator]() {
+        yield* batches;
+      },
+    },
+  };
+}
+
+/**
+ * Opens a stream, or a file, that comes in pieces. A stream holds one batch in memory at a time, a file all.
+ * @throws InvalidInputError, also while batches are read
+ */
+export async function openIpcStream(source: AsyncIterator<Uint8Array>): Promise<IpcStream> {
+  const queue = new ByteQueue(source);
+  if (isFile(await queue.peek(FILE_MAGIC.length))) {
+    return openIpcBytes(await queue.take(Number.POSITIVE_INFINITY));
+  }
+  const decoder = new FrameDecoder(await queue.frame());
+  return {
+    schema: decoder.schema,
+    batches: {
+      async *[Symbol.asyncIterator]() {
+        for (let frame = await queue.frame(); frame !== null; frame = await queue.frame()) {
+          const batch = decoder.push(frame);
+          if (batch !== null) yield batch;
+        }
+      },
+    },
+  };
+}
+
+/**
+ * Reads a whole stream or file.
+ * @throws InvalidInputError
+ */
+export function readIpc(bytes: Uint8Array): { readonly schema: Schema; readonly batches: RecordBatch[] } {
+  const { schema, batches } = decodeIpc(bytes);
+  return { schema, batches: [...batches] };
+}
+
+function decodeIpc(bytes: Uint8Array): { schema: Schema; batches: Iterable<RecordBatch> } {
+  let next: () => Frame | null;
+  if (isFile(bytes)) {
+    const frames = framesOfFile(bytes);
+    let index = 0;
+    next = () => frames[index++] ?? null;
+  } else {
+    const source = new ByteCursor(bytes);
+    next = () => source.frame();
+  }
+  const decoder = new FrameDecoder(next());
+  return {
+    schema: decoder.schema,
+    batches: {
+      *[Symbol.iterator]() {
+        for (let frame = next(); frame !== null; frame = next()) {
+          const batch = decoder.push(frame);
+          if (batch !== null) yield batch;
+        }
+      },
+    },
+  };
+}
+
+function readUint32(bytes: Uint8Array, at: number): number {
+  return (bytes[at] | (bytes[at + 1] << 8) | (bytes[at + 2] << 16) | (bytes[at + 3] << 24)) >>> 0;
+}
+
+function joinBytes(pieces: readonly Uint8Array[]): Uint8Array {
+  let byteLength = 0;
+  for (const piece of pieces) byteLength += piece.length;
+  const joined = new Uint8Array(byteLength);
+  let position = 0;
+  for (const piece of pieces) {
+    joined.set(piece, position);
+    position += piece.length;
+  }
+  return joined;
+}
+
+function malformed(what: string, cause?: unknown): InvalidInputError {
+  return new InvalidInputError(
+    `malformed Arrow IPC data: ${what}`,
+    cause === undefined ? undefined : { cause },
+  );
+}
+
+function truncated(): InvalidInputError {
+  return malformed("it breaks off in the middle of a message");
+}

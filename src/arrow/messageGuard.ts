@@ -1,0 +1,197 @@
+/**
+ * Looks over the metadata of an Arrow IPC message before apache-arrow decodes it. apache-arrow's flatbuffer
+ * readers check nothing: a table outside the bytes reads as zeros, and a vector that claims two billion fields
+ * is read field by field. Here every table, vector and string on the way is followed with its bounds checked,
+ * and the work that decoding will take is limited to a small multiple of the metadata's size.
+ *
+ *     table    i32 distance back to its vtable; then its fields
+ *     vtable   u16 bytes of the vtable, u16 bytes of the table, u16 position of each field in the table, 0 where
+ *              it is absent
+ *     offset   u32, from where it stands to a table, vector or string
+ *     vector   u32 count, then the elements; a string is a vector of bytes
+ *
+ * Field numbers are those of Message.fbs and Schema.fbs of Arrow's columnar format.
+ */
+
+import { InvalidInputError } from "../errors.js";
+
+const MAX_NESTING = 64;
+/** Bytes and elements that decoding may visit, as a multiple of the metadata's size; shared strings count anew. */
+const WORK_FACTOR = 16;
+const MIN_WORK = 65536;
+
+const HEADER_SCHEMA = 1;
+const HEADER_DICTIONARY_BATCH = 2;
+const HEADER_RECORD_BATCH = 3;
+const TYPE_UNION = 14;
+const NODE_BYTES = 16;
+const BUFFER_BYTES = 16;
+const LITTLE_ENDIAN = 0;
+
+/** @throws InvalidInputError where apache-arrow would read outside the metadata or forever */
+export function checkMessageMetadata(metadata: Uint8Array): void {
+  new Guard(metadata).message();
+}
+
+class Guard {
+  readonly #view: DataView;
+  #work: number;
+
+  constructor(bytes: Uint8Array) {
+    this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    this.#work = Math.max(bytes.byteLength * WORK_FACTOR, MIN_WORK);
+  }
+
+  message(): void {
+    const message = this.#follow(0);
+    const kind = this.#byte(message, 1);
+    this.#keyValues(message, 4);
+    const header = this.#table(message, 2);
+    if (header === 0) throw malformed("a message without header");
+    switch (kind) {
+      case HEADER_SCHEMA:
+        this.#schema(header);
+        break;
+      case HEADER_RECORD_BATCH:
+        this.#recordBatch(header);
+        break;
+      case HEADER_DICTIONARY_BATCH: {
+        const batch = this.#table(header, 1);
+        if (batch === 0) throw malformed("a dictionary batch without data");
+        this.#recordBatch(batch);
+        break;
+      }
+      default:
+        throw malformed(`a message of unknown kind ${kind}`);
+    }
+  }
+
+  #schema(schema: number): void {
+    if (this.#short(schema, 0) !== LITTLE_ENDIAN) throw malformed("values in big-endian order");
+    this.#keyValues(schema, 2);
+    this.#fields(schema, 1, 0);
+  }
+
+  #fields(parent: number, slot: number, depth: number): void {
+    if (depth > MAX_NESTING) throw malformed("types nested too deep");
+    this.#tables(parent, slot, (field) => {
+      this.#string(field, 0);
+      this.#keyValues(field, 6);
+      const type = this.#table(field, 3);
+      if (type !== 0) {
+        if (this.#byte(field, 2) === TYPE_UNION) this.#vector(type, 1, 4);
+        // Timestamp keeps a string in slot 1; no other type has an offset there that is read.
+        if (this.#byte(field, 2) === 10) this.#string(type, 1);
+      }
+      const dictionary = this.#table(field, 4);
+      if (dictionary !== 0) this.#table(dictionary, 1);
+      this.#fields(field, 5, depth + 1);
+    });
+  }
+
+  #recordBatch(batch: number): void {
+    this.#vector(batch, 1, NODE_BYTES);
+    this.#vector(batch, 2, BUFFER_BYTES);
+    this.#table(batch, 3);
+    this.#vector(batch, 4, 8);
+  }
+
+  #keyValues(parent: number, slot: number): void {
+    this.#tables(parent, slot, (entry) => {
+      this.#string(entry, 0);
+      this.#string(entry, 1);
+    });
+  }
+
+  #tables(parent: number, slot: number, visit: (table: number) => void): void {
+    const vector = this.#vector(parent, slot, 4);
+    if (vector === null) return;
+    for (let index = 0; index < vector.count; index++)
+      visit(this.#checkTable(this.#follow(vector.start + index * 4)));
+  }
+
+  /** Position of a field's value inside the bytes; 0 where the table has it not. */
+  #field(table: number, slot: number, byteLength: number): number {
+    const vtable = table - this.#int32(table);
+    if (vtable < 0) throw malformed("a table without layout");
+    const entry = 4 + slot * 2;
+    if (entry + 2 > this.#uint16(vtable)) return 0;
+    const distance = this.#uint16(vtable + entry);
+    if (distance === 0) return 0;
+    this.#require(table + distance, byteLength);
+    return table + distance;
+  }
+
+  #byte(table: number, slot: number): number {
+    const position = this.#field(table, slot, 1);
+    return position === 0 ? 0 : this.#view.getUint8(position);
+  }
+
+  #short(table: number, slot: number): number {
+    const position = this.#field(table, slot, 2);
+    return position === 0 ? 0 : this.#view.getInt16(position, true);
+  }
+
+  #table(parent: number, slot: number): number {
+    const position = this.#field(parent, slot, 4);
+    return position === 0 ? 0 : this.#checkTable(this.#follow(position));
+  }
+
+  #checkTable(table: number): number {
+    const vtable = table - this.#int32(table);
+    if (vtable < 0) throw malformed("a table without layout");
+    this.#require(vtable, this.#uint16(vtable));
+    this.#spend(1);
+    return table;
+  }
+
+  #vector(parent: number, slot: number, elementBytes: number): { start: number; count: number } | null {
+    const position = this.#field(parent, slot, 4);
+    if (position === 0) return null;
+    const vector = this.#follow(position);
+    const count = this.#uint32(vector);
+    this.#require(vector + 4, count * elementBytes);
+    this.#spend(count * elementBytes);
+    return { start: vector + 4, count };
+  }
+
+  #string(parent: number, slot: number): void {
+    this.#vector(parent, slot, 1);
+  }
+
+  #follow(position: number): number {
+    const target = position + this.#uint32(position);
+    this.#require(target, 4);
+    return target;
+  }
+
+  #int32(position: number): number {
+    this.#require(position, 4);
+    return this.#view.getInt32(position, true);
+  }
+
+  #uint32(position: number): number {
+    this.#require(position, 4);
+    return this.#view.getUint32(position, true);
+  }
+
+  #uint16(position: number): number {
+    this.#require(position, 2);
+    return this.#view.getUint16(position, true);
+  }
+
+  #require(position: number, byteLength: number): void {
+    if (position < 0 || position + byteLength > this.#view.byteLength) {
+      throw malformed("metadata that points outside itself");
+    }
+  }
+
+  #spend(work: number): void {
+    this.#work -= work;
+    if (this.#work < 0) throw malformed("metadata that refers to itself over and over");
+  }
+}
+
+function malformed(what: string): InvalidInputError {
+  return new InvalidInputError(`malformed Arrow IPC message: ${what}`);
+}

@@ -1,0 +1,138 @@
+/**
+ * Looks over columns whose memory came from outside. apache-arrow takes offsets and indices as they are; a file
+ * written from wrong ones could not be read again.
+ */
+
+import { isUtf8 } from "node:buffer";
+import { InvalidInputError } from "../errors.js";
+import type { Column, DictionaryColumn, Layout, VariableColumn } from "./column.js";
+
+/** Dictionaries that were found right before; batches share them. */
+export type CheckedDictionaries = WeakSet<object>;
+
+/**
+ * Checks that offsets ascend inside the bytes, that text is UTF-8, and that indices are inside their dictionary,
+ * each where it is not null.
+ * @param path the column, for messages
+ * @throws InvalidInputError
+ */
+export function validateColumn(
+  column: Column,
+  layout: Layout,
+  path: string,
+  checked: CheckedDictionaries = new WeakSet(),
+): void {
+  switch (column.kind) {
+    case "null":
+    case "bits":
+    case "fixed":
+      return;
+    case "variable":
+      checkOffsets(column, path);
+      if (layout.kind === "variable" && layout.text) checkText(column, path);
+      return;
+    case "fixedSizeList":
+      if (layout.kind === "fixedSizeList") validateColumn(column.items, layout.item, path, checked);
+      return;
+    case "dictionary":
+      if (layout.kind === "dictionary" && !checked.has(column.dictionary)) {
+        validateColumn(column.dictionary, layout.value, path);
+        checked.add(column.dictionary);
+      }
+      checkIndices(column, layout.kind === "dictionary" && layout.indexSigned, path);
+  }
+}
+
+function checkOffsets(column: VariableColumn, path: string): void {
+  const { offsets, length } = column;
+  if (offsets instanceof Int32Array) {
+    // A negative offset or a step back sets the sign bit of one of the two.
+    let sign = offsets[0];
+    for (let value = 0; value < length; value++) {
+      const next = offsets[value + 1];
+      sign |= next | (next - offsets[value]);
+    }
+    if (sign < 0) throw invalid(path, "offsets that do not ascend");
+  } else {
+    const words = new Uint32Array(offsets.buffer, offsets.byteOffset, offsets.length * 2);
+    let last = 0;
+    for (let word = 0; word < words.length; word += 2) {
+      const offset = words[word] + words[word + 1] * 0x1_0000_0000;
+      // A negative offset is larger than any length and fails below.
+      if (offset < last) throw invalid(path, "offsets that do not ascend");
+      last = offset;
+    }
+  }
+  const end = Number(offsets[length]);
+  if (end < 0 || end > column.bytes.length) {
+    throw invalid(path, `values that end at byte ${end} of ${column.bytes.length}`);
+  }
+}
+
+function checkText(column: VariableColumn, path: string): void {
+  const { offsets, bytes, length } = column;
+  const begin = Number(offsets[0]);
+  const end = Number(offsets[length]);
+  if (begin === end) return;
+  if (isUtf8(bytes.subarray(begin, end)) && !splitsCharacters(column)) return;
+  // Only slots of nulls may hold what is no text.
+  const { validity } = column;
+  for (let value = 0; value < length; value++) {
+    if (validity !== null) {
+      const bit = validity.bitOffset + value;
+      if (((validity.bytes[Math.floor(bit / 8)] >>> (bit & 7)) & 1) === 0) continue;
+    }
+    if (!isUtf8(bytes.subarray(Number(offsets[value]), Number(offsets[value + 1])))) {
+      throw invalid(path, `text that is not UTF-8 in row ${value}`);
+    }
+  }
+}
+
+/** Whether a value begins inside a character of the text that all values make up together. */
+function splitsCharacters({ offsets, bytes, length }: VariableColumn): boolean {
+  let split = 0;
+  if (offsets instanceof Int32Array) {
+    // The byte behind the text reads as undefined, which counts as 0.
+    for (let value = 0; value < length; value++) split |= +((bytes[offsets[value]] & 0xc0) === 0x80);
+  } else {
+    const words = new Uint32Array(offsets.buffer, offsets.byteOffset, offsets.length * 2);
+    for (let word = 0; word < length * 2; word += 2) {
+      split |= +((bytes[words[word] + words[word + 1] * 0x1_0000_0000] & 0xc0) === 0x80);
+    }
+  }
+  return split !== 0;
+}
+
+function checkIndices(column: DictionaryColumn, signed: boolean, path: string): void {
+  const { length, validity, dictionary } = column;
+  const { byteWidth, values } = column.indices;
+  const view = new DataView(values.buffer, values.byteOffset, values.byteLength);
+  const size = dictionary.length;
+  for (let row = 0; row < length; row++) {
+    let index: number;
+    switch (byteWidth) {
+      case 1:
+        index = values[row];
+        break;
+      case 2:
+        index = view.getUint16(row * 2, true);
+        break;
+      case 4:
+        index = view.getUint32(row * 4, true);
+        break;
+      default:
+        index = view.getUint32(row * 8, true) + view.getUint32(row * 8 + 4, true) * 0x1_0000_0000;
+    }
+    // A negative index reads as one beyond half of the range, which no dictionary of signed indices fills.
+    if (index < size && !(signed && index >= 2 ** (byteWidth * 8 - 1))) continue;
+    if (validity !== null) {
+      const bit = validity.bitOffset + row;
+      if (((validity.bytes[Math.floor(bit / 8)] >>> (bit & 7)) & 1) === 0) continue;
+    }
+    throw invalid(path, `an index outside its dictionary of ${size} values in row ${row}`);
+  }
+}
+
+function invalid(path: string, what: string): InvalidInputError {
+  return new InvalidInputError(`column ${path}: ${what}`);
+}
