@@ -6,6 +6,7 @@
  *     control word   (repetition << defBits) | definition, little-endian; 0 bytes without levels, then
  *                    1 byte for up to 8 bits of both, 2 for up to 16, 4 beyond
  *     value          fixed width: bitsPerValue bits, of every visible event, null or not
+ *                    (booleans take a byte each)
  *                    variable width: the length (bitsPerOffset bits) and as many bytes, of events with
  *                    definition level 0 only
  *
@@ -170,6 +171,10 @@ function valueShape(
 ): ValueShape {
   if (encoding === undefined) throw corruptPage(origin, "missing encoding");
   if (layout.kind === "fixedSizeList") return listShape(layout, encoding, origin);
+  if (layout.kind === "bits") {
+    expectFlat(encoding, 8, origin);
+    return { byteWidth: 1, column: packBooleans };
+  }
   if (layout.kind !== "fixed") {
     throw unsupportedPage(origin, `full-zip values of fixed width for a column of layout ${layout.kind}`);
   }
@@ -297,6 +302,15 @@ const bitsColumn = (bits: Uint8Array, length: number): BitsColumn => ({
   bits,
   bitOffset: 0,
 });
+
+/** Booleans that take a byte each. */
+function packBooleans(values: Uint8Array, count: number): BitsColumn {
+  const bits = new Uint8Array(Math.ceil(count / 8));
+  for (let index = 0; index < count; index++) {
+    if (values[index] !== 0) bits[index >>> 3] |= 1 << (index & 7);
+  }
+  return bitsColumn(bits, count);
+}
 
 function expectFlat(encoding: CompressiveEncoding, bits: number, origin: PageOrigin): void {
   if (encoding.flat === undefined || encoding.flat.data !== undefined) {

@@ -2,7 +2,7 @@
 
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { type Field, makeData, RecordBatch, Schema, Struct, Table, tableFromIPC } from "apache-arrow";
+import { type Field, makeData, RecordBatch, type Schema, Struct, Table, tableFromIPC } from "apache-arrow";
 import { concatColumns, dataFromColumn } from "../../../src/arrow/data.js";
 import { layoutOf } from "../../../src/arrow/types.js";
 import { type DataFile, openDataFile, readPages } from "../../../src/file/reader.js";
