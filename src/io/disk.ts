@@ -67,6 +67,8 @@ export interface Disk {
   list(path: string): Promise<DirectoryEntry[] | null>;
   /** Null where there is nothing under that path. */
   stat(path: string): Promise<FileStat | null>;
+  /** The path without symbolic links, or null where there is nothing under it. */
+  realPath(path: string): Promise<string | null>;
   /** Makes the bytes of an existing file survive a power cut, whoever wrote them; a no-op where needless. */
   syncFile(path: string): Promise<void>;
   /** Makes the names in a directory survive a power cut; a no-op where the platform can't, or needn't. */

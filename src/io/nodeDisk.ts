@@ -181,6 +181,15 @@ export class NodeDisk implements Disk {
     );
   }
 
+  async realPath(filePath: string): Promise<string | null> {
+    try {
+      return await onPool<string>((done) => fs.realpath.native(filePath, done));
+    } catch (error) {
+      if (isMissing(error)) return null;
+      throw error;
+    }
+  }
+
   async syncFile(filePath: string): Promise<void> {
     if (!this.#durable) return;
     // Windows flushes only through a descriptor that may write.

@@ -75,12 +75,12 @@ export async function createExclusive(
   let published = false;
   try {
     await writeComplete(disk, temporaryPath, chunks, true);
-    published = await claimByLink(disk, temporaryPath, finalPath, () => {
+    published = await claimByLink(disk, temporaryPath, finalPath, true, () => {
       if (!options.lockedRename) throw noHardLinks(finalPath);
       return claimByRename(disk, temporaryPath, finalPath);
     });
   } catch (error) {
-    if (!(error instanceof PublishUncertainError)) await dropTemporary(disk, temporaryPath);
+    await dropTemporary(disk, temporaryPath);
     throw error;
   }
   await dropTemporary(disk, temporaryPath);
@@ -104,7 +104,7 @@ export async function publishExisting(
   const finalPath = path.join(directory, name);
   await disk.syncFile(stagedPath);
   let copied = false;
-  const published = await claimByLink(disk, stagedPath, finalPath, async () => {
+  const published = await claimByLink(disk, stagedPath, finalPath, false, async () => {
     copied = true;
     const bytes = await disk.readFile(stagedPath);
     if (bytes === null) throw new InternalError(`the staged file ${stagedPath} has gone`);
@@ -157,31 +157,37 @@ async function writeComplete(
 
 /**
  * Links, and finds out what happened where the answer does not say: over NFS a repeated request can answer
- * EEXIST, or an I/O error, for a link that was made.
+ * EEXIST, or an I/O error, for a link that was made. `sourceIsOwn`: nobody else can have linked this source, so
+ * a link that is there is this call's. Otherwise another caller with the same source may have won.
  */
 async function claimByLink(
   disk: Disk,
   sourcePath: string,
   finalPath: string,
+  sourceIsOwn: boolean,
   withoutLinks: () => Promise<boolean>,
 ): Promise<boolean> {
   try {
     await disk.link(sourcePath, finalPath);
     return true;
   } catch (error) {
+    const taken = codeOf(error) === "EEXIST";
     if (CANNOT_LINK.has(codeOf(error) ?? "")) return withoutLinks();
+    if (taken && !sourceIsOwn) return false;
     let source: FileStat | null;
     let final: FileStat | null;
     try {
       source = await disk.stat(sourcePath);
       final = await disk.stat(finalPath);
     } catch {
-      // A refusal is an answer; only of an undefined failure is the outcome unknown. The first error tells more.
-      if (codeOf(error) === "EEXIST") return false;
+      // The link's own failure tells more than that of the stat.
       throw new PublishUncertainError(finalPath, "unknown", { cause: error });
     }
-    if (source !== null && final !== null && source.identity === final.identity) return true;
-    if (codeOf(error) === "EEXIST") return false;
+    if (source !== null && final !== null && source.identity === final.identity) {
+      if (sourceIsOwn) return true;
+      throw new PublishUncertainError(finalPath, "yes", { cause: error });
+    }
+    if (taken) return false;
     throw error;
   }
 }

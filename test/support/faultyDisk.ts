@@ -187,6 +187,10 @@ export class FaultyDisk implements Disk {
     return this.#call("stat", path, () => this.#inner.stat(path));
   }
 
+  realPath(path: string): Promise<string | null> {
+    return this.#call("realPath", path, () => this.#inner.realPath(path));
+  }
+
   syncFile(path: string): Promise<void> {
     return this.#call("syncFile", path, async () => {
       await this.#inner.syncFile(path);

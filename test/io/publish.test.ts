@@ -1,0 +1,282 @@
+import { readdir, readFile, writeFile } from "node:fs/promises";
+import path from "node:path";
+import { describe, expect, test } from "vitest";
+import { UnsupportedError } from "../../src/errors.js";
+import type { Disk } from "../../src/io/disk.js";
+import { NodeDisk } from "../../src/io/nodeDisk.js";
+import {
+  createExclusive,
+  PublishUncertainError,
+  publishExisting,
+  replaceFile,
+  temporaryName,
+} from "../../src/io/publish.js";
+import { exitOf, nextMessage, startProcess } from "../support/childProcess.js";
+import { CountingDisk } from "../support/countingDisk.js";
+import { type FaultMode, FaultyDisk, InjectedFault } from "../support/faultyDisk.js";
+import { makeTempDir } from "../support/tempDir.js";
+
+const nodeDisk = new NodeDisk({ durability: "fsync" });
+const bytesOf = (text: string) => new TextEncoder().encode(text);
+const textOf = (bytes: Uint8Array | null) => bytes && new TextDecoder().decode(bytes);
+
+/** A disk whose `link` answers with a platform error. */
+function withLink(inner: Disk, link: Disk["link"]): Disk {
+  return new Proxy(inner, {
+    get: (target, key) => {
+      if (key === "link") return link;
+      const value = Reflect.get(target, key);
+      return typeof value === "function" ? value.bind(target) : value;
+    },
+  });
+}
+
+const failingWith = (code: string) => async () => {
+  throw Object.assign(new Error(code), { code });
+};
+
+test("temporary names are fresh and never taken for manifests", () => {
+  expect(temporaryName()).toMatch(/^\.tmp-[0-9a-f-]{36}$/);
+  expect(temporaryName()).not.toBe(temporaryName());
+});
+
+describe("createExclusive", () => {
+  test("publishes once; the second finds the name taken and changes nothing", async () => {
+    const directory = await makeTempDir();
+    expect(await createExclusive(nodeDisk, directory, "n", [bytesOf("fir"), bytesOf("st")])).toBe(true);
+    expect(await createExclusive(nodeDisk, directory, "n", [bytesOf("second")])).toBe(false);
+    expect(await readdir(directory)).toEqual(["n"]);
+    expect(await readFile(path.join(directory, "n"), "utf8")).toBe("first");
+  });
+
+  test("syncs the file before the name and the directory after it", async () => {
+    const directory = await makeTempDir();
+    const disk = new FaultyDisk(nodeDisk);
+    await createExclusive(disk, directory, "n", [bytesOf("x")]);
+    expect(disk.log.map((entry) => entry.split(" ")[0])).toEqual([
+      "create",
+      "write",
+      "sync",
+      "close",
+      "link",
+      "remove",
+      "syncDirectory",
+    ]);
+  });
+
+  test.each(["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS", "EMLINK"])(
+    "without hard links (%s) renames under the caller's lock, and only then",
+    async (code) => {
+      const directory = await makeTempDir();
+      const disk = withLink(nodeDisk, failingWith(code));
+      await expect(createExclusive(disk, directory, "n", [bytesOf("a")])).rejects.toBeInstanceOf(
+        UnsupportedError,
+      );
+      expect(await readdir(directory)).toEqual([]);
+      expect(await createExclusive(disk, directory, "n", [bytesOf("a")], { lockedRename: true })).toBe(true);
+      expect(await createExclusive(disk, directory, "n", [bytesOf("b")], { lockedRename: true })).toBe(false);
+      expect(await readdir(directory)).toEqual(["n"]);
+      expect(await readFile(path.join(directory, "n"), "utf8")).toBe("a");
+    },
+  );
+
+  test("a link that was made though EEXIST was answered is a success", async () => {
+    const directory = await makeTempDir();
+    const disk = withLink(nodeDisk, async (from, to) => {
+      await nodeDisk.link(from, to);
+      await nodeDisk.link(from, to);
+    });
+    expect(await createExclusive(disk, directory, "n", [bytesOf("a")])).toBe(true);
+    expect(await readdir(directory)).toEqual(["n"]);
+  });
+
+  describe.each(["hard links", "locked rename"])("with any one call failing, by %s", (way) => {
+    const inner = way === "hard links" ? nodeDisk : withLink(nodeDisk, failingWith("ENOTSUP"));
+    const options = { lockedRename: way === "locked rename" };
+    const variants = (["before", "after", "short"] as FaultMode[]).flatMap((mode) => [
+      [mode, false] as const,
+      [mode, true] as const,
+    ]);
+
+    test.each(variants)(
+      "(%s the effect, process dead after: %s) nothing is misreported",
+      async (mode, dead) => {
+        for (let callIndex = 0; ; callIndex++) {
+          const directory = await makeTempDir();
+          const disk = new FaultyDisk(inner, { root: directory });
+          disk.failAt(callIndex, mode, { dead });
+          let outcome: boolean | unknown;
+          try {
+            outcome = await createExclusive(disk, directory, "n", [bytesOf("con"), bytesOf("tent")], options);
+          } catch (error) {
+            outcome = error;
+          }
+          const tripped = disk.tripped;
+          const label = `call ${callIndex}: ${disk.log.join(", ")}`;
+          await disk.restart();
+
+          const seen = textOf(await nodeDisk.readFile(path.join(directory, "n")));
+          expect(seen === null || seen === "content", label).toBe(true);
+          if (outcome === true) expect(seen, label).toBe("content");
+          else if (outcome instanceof PublishUncertainError) {
+            if (outcome.published === "yes") expect(seen, label).toBe("content");
+          } else {
+            expect(outcome, label).toBeInstanceOf(InjectedFault);
+            expect(seen, label).toBeNull();
+            // The one call that may fail twice is the removal itself.
+            if (!dead) expect(await readdir(directory), label).toEqual([]);
+          }
+
+          await disk.loseUnsynced();
+          const kept = textOf(await nodeDisk.readFile(path.join(directory, "n")));
+          if (outcome === true) expect(kept, label).toBe("content");
+          else expect(kept === null || kept === "content", label).toBe(true);
+
+          const retried = await createExclusive(disk, directory, "n", [bytesOf("content")], options);
+          expect(retried, label).toBe(kept === null);
+          await disk.dispose();
+          if (!tripped) {
+            expect(outcome).toBe(true);
+            expect(callIndex).toBeGreaterThanOrEqual(7);
+            return;
+          }
+        }
+      },
+    );
+  });
+
+  test("a directory that can't be synced leaves the outcome uncertain, not failed", async () => {
+    const directory = await makeTempDir();
+    const disk = new FaultyDisk(nodeDisk);
+    disk.failAt(6);
+    await expect(createExclusive(disk, directory, "n", [bytesOf("a")])).rejects.toMatchObject({
+      name: "PublishUncertainError",
+      published: "yes",
+      path: path.join(directory, "n"),
+    });
+    expect(await readdir(directory)).toEqual(["n"]);
+  });
+
+  test("of 8 processes racing for 100 names each name has one winner", async () => {
+    const directory = await makeTempDir();
+    const racers = Array.from({ length: 8 }, (_, i) =>
+      startProcess("publishRace.mjs", [directory, "100", `${i}`]),
+    );
+    for (const ready of await Promise.all(racers.map(nextMessage))) expect(ready).toBe("ready");
+    const results = racers.map(nextMessage);
+    for (const racer of racers) racer.send("go");
+    const won = (await Promise.all(results)) as number[][];
+    expect(await Promise.all(racers.map(exitOf))).toEqual(Array(8).fill(0));
+    expect(won.flat().sort((a, b) => a - b)).toEqual(Array.from({ length: 100 }, (_, i) => i));
+    expect((await readdir(directory)).length).toBe(100);
+    for (const [racer, names] of won.entries()) {
+      for (const name of names) {
+        const text = await readFile(path.join(directory, String(name)), "utf8");
+        expect(text).toBe(`${racer}:${name}:`.padEnd(5000, String(racer)));
+      }
+    }
+  });
+});
+
+describe("publishExisting", () => {
+  test("links the staged file, which stays", async () => {
+    const directory = await makeTempDir();
+    const staged = path.join(directory, "staged");
+    await writeFile(staged, "content");
+    const disk = new CountingDisk(nodeDisk);
+    expect(await publishExisting(disk, staged, directory, "n")).toBe(true);
+    expect([disk.count("syncFile"), disk.count("link"), disk.count("syncDirectory")]).toEqual([1, 1, 1]);
+    expect((await nodeDisk.stat(staged))!.identity).toBe(
+      (await nodeDisk.stat(path.join(directory, "n")))!.identity,
+    );
+
+    // The same request sent twice has one winner, though both name the same bytes.
+    expect(await publishExisting(disk, staged, directory, "n")).toBe(false);
+
+    const late = path.join(directory, "late");
+    await writeFile(late, "other");
+    expect(await publishExisting(disk, late, directory, "n")).toBe(false);
+    expect((await readdir(directory)).sort()).toEqual(["late", "n", "staged"]);
+  });
+
+  test.each([
+    ["EXDEV", {}],
+    ["EPERM", {}],
+    ["ENOTSUP", { lockedRename: true }],
+  ])("copies what can't be linked (%s)", async (code, options) => {
+    const directory = await makeTempDir();
+    const staged = path.join(directory, "staged");
+    await writeFile(staged, "content");
+    const disk = withLink(nodeDisk, async (from, to) => {
+      if (from === staged || "lockedRename" in options) return failingWith(code)();
+      return nodeDisk.link(from, to);
+    });
+    expect(await publishExisting(disk, staged, directory, "n", options)).toBe(true);
+    expect(await publishExisting(disk, staged, directory, "n", options)).toBe(false);
+    expect((await readdir(directory)).sort()).toEqual(["n", "staged"]);
+    expect(await readFile(path.join(directory, "n"), "utf8")).toBe("content");
+  });
+
+  test("a link that was made but reported as failed is uncertain", async () => {
+    const directory = await makeTempDir();
+    await writeFile(path.join(directory, "staged"), "content");
+    const disk = new FaultyDisk(nodeDisk);
+    disk.failAt(1, "after");
+    await expect(publishExisting(disk, path.join(directory, "staged"), directory, "n")).rejects.toMatchObject(
+      {
+        name: "PublishUncertainError",
+        published: "yes",
+      },
+    );
+    disk.heal();
+    disk.failAt(1, "before");
+    await expect(
+      publishExisting(disk, path.join(directory, "staged"), directory, "m"),
+    ).rejects.toBeInstanceOf(InjectedFault);
+    expect((await readdir(directory)).sort()).toEqual(["n", "staged"]);
+  });
+
+  test("what a power cut leaves of an acknowledged file is whole, whoever wrote the staged one", async () => {
+    const directory = await makeTempDir();
+    const disk = new FaultyDisk(nodeDisk, { root: directory });
+    const staged = await disk.create(path.join(directory, "staged"));
+    await staged.write([bytesOf("content")]);
+    await staged.close();
+    expect(await publishExisting(disk, path.join(directory, "staged"), directory, "n")).toBe(true);
+    await disk.loseUnsynced();
+    expect(await readFile(path.join(directory, "n"), "utf8")).toBe("content");
+    await disk.dispose();
+  });
+});
+
+describe("replaceFile", () => {
+  test.each([true, false])("puts the new bytes over the old (sync %s)", async (sync) => {
+    const directory = await makeTempDir();
+    const file = path.join(directory, "hint");
+    const disk = new CountingDisk(nodeDisk);
+    await replaceFile(disk, file, bytesOf("one"), { sync });
+    await replaceFile(disk, file, bytesOf("two"), { sync });
+    expect(await readFile(file, "utf8")).toBe("two");
+    expect(await readdir(directory)).toEqual(["hint"]);
+    expect([disk.count("sync"), disk.count("syncDirectory")]).toEqual(sync ? [2, 2] : [0, 0]);
+  });
+
+  test("with any one call failing, then power lost, the old bytes or the new are there", async () => {
+    for (const mode of ["before", "after", "short"] as FaultMode[]) {
+      for (let callIndex = 0; ; callIndex++) {
+        const directory = await makeTempDir();
+        const file = path.join(directory, "hint");
+        await writeFile(file, "old");
+        const disk = new FaultyDisk(nodeDisk, { root: directory });
+        disk.failAt(callIndex, mode, { dead: callIndex % 2 === 0 });
+        const failed = await replaceFile(disk, file, bytesOf("new!"), { sync: true }).catch(() => "failed");
+        const tripped = disk.tripped;
+        await disk.loseUnsynced((each) => mode === "after" && each === file);
+        const text = await readFile(file, "utf8");
+        expect(failed === undefined ? ["new!"] : ["old", "new!"]).toContain(text);
+        await disk.dispose();
+        if (!tripped) break;
+      }
+    }
+  });
+});
