@@ -118,6 +118,11 @@ export class CountingDisk implements Disk {
     return this.#inner.stat(path);
   }
 
+  realPath(path: string): Promise<string | null> {
+    this.#note("realPath");
+    return this.#inner.realPath(path);
+  }
+
   syncFile(path: string): Promise<void> {
     this.#note("syncFile");
     return this.#inner.syncFile(path);
