@@ -33,6 +33,8 @@ const MAX_MANIFEST_BYTES = 2 ** 30;
 
 /** A decoded manifest file. Values are shared by all readers and never changed. */
 export class ManifestFile {
+  /** Where it was read from. */
+  readonly path: string;
   readonly manifest: Manifest;
   /** Bytes of the index section's message, or null where the table has no indexes. */
   readonly indexSectionBytes: Uint8Array | null;
@@ -40,7 +42,6 @@ export class ManifestFile {
   readonly transactionBytes: Uint8Array | null;
   /** Size of the file. */
   readonly byteLength: number;
-  readonly #path: string;
   #indexSection: IndexSection | undefined;
   #transaction: Transaction | undefined;
 
@@ -51,7 +52,7 @@ export class ManifestFile {
     transactionBytes: Uint8Array | null,
     byteLength: number,
   ) {
-    this.#path = path;
+    this.path = path;
     this.manifest = manifest;
     this.indexSectionBytes = indexSectionBytes;
     this.transactionBytes = transactionBytes;
@@ -62,7 +63,7 @@ export class ManifestFile {
   get indexSection(): IndexSection | null {
     if (this.indexSectionBytes === null) return null;
     const byteOffset = (this.manifest.indexSection ?? 0) + PREFIX_BYTES;
-    this.#indexSection ??= IndexSection.decode(this.indexSectionBytes, { path: this.#path, byteOffset });
+    this.#indexSection ??= IndexSection.decode(this.indexSectionBytes, { path: this.path, byteOffset });
     return this.#indexSection;
   }
 
@@ -70,7 +71,7 @@ export class ManifestFile {
   get transaction(): Transaction | null {
     if (this.transactionBytes === null) return null;
     const byteOffset = (this.manifest.transactionSection ?? 0) + PREFIX_BYTES;
-    this.#transaction ??= Transaction.decode(this.transactionBytes, { path: this.#path, byteOffset });
+    this.#transaction ??= Transaction.decode(this.transactionBytes, { path: this.path, byteOffset });
     return this.#transaction;
   }
 }
@@ -252,4 +253,10 @@ export async function readManifestBytes(
   } finally {
     await handle.close();
   }
+}
+
+/** The metadata of a version's Arrow schema; bytes that are no text are shown with replacement characters. */
+export function schemaMetadataOf(manifest: Manifest): Map<string, string> {
+  const decoder = new TextDecoder();
+  return new Map(Array.from(manifest.schemaMetadata, ([key, value]) => [key, decoder.decode(value)]));
 }

@@ -1,0 +1,183 @@
+/**
+ * What a transaction makes of a version: the manifest of the next one. Pure; the same transaction can be applied
+ * to a newer base when a commit lost its race.
+ *
+ * Ids: fragments of a transaction carry id 0 until here and get the numbers above the highest ever given out,
+ * also on overwrite. With stable row ids, new rows get the next unused ids, and the version they came with.
+ */
+
+import { InvalidInputError, UnsupportedError } from "../errors.js";
+import {
+  DataFormat,
+  type DataFragment,
+  Manifest,
+  RowDatasetVersionSequence,
+  RowIdSequence,
+  Timestamp,
+  type Transaction,
+  U64Range,
+  U64Segment,
+  WriterVersion,
+} from "../format/table.js";
+import { featureFlagsOf, hasStableRowIds } from "./flags.js";
+import { fileNameOf, operationOf } from "./transaction.js";
+
+/** A version's content: its manifest, and its index section as encoded bytes. */
+export interface VersionContent {
+  readonly manifest: Manifest;
+  readonly indexSectionBytes: Uint8Array | null;
+}
+
+export interface ApplyContext {
+  /** Number of the version to make. */
+  readonly version: number;
+  /** Nanoseconds since the epoch. */
+  readonly nowNs: bigint;
+  /** Schema metadata of an overwrite, which its transaction does not carry. */
+  readonly schemaMetadata?: ReadonlyMap<string, Uint8Array>;
+  /** Data format of a table that is being created, e.g. `2.2`. */
+  readonly dataFormatVersion?: string;
+  /** The version a restore takes its content from. */
+  readonly restored?: VersionContent;
+}
+
+/** What committed manifests say about who wrote them. */
+export const WRITER = WriterVersion.create({ library: "tiltyard", version: "0.1.0" });
+
+const DATA_FILE_FORMAT = "lance";
+const MAX_FRAGMENT_ID = 0xffff_ffff;
+const NS_PER_SECOND = 1_000_000_000n;
+
+/**
+ * @param base the latest version, or null where the transaction creates the table
+ * @throws UnsupportedError for operations that this build does not commit
+ */
+export function applyTransaction(
+  base: VersionContent | null,
+  transaction: Transaction,
+  context: ApplyContext,
+): VersionContent {
+  const operation = operationOf(transaction);
+  const content = ((): VersionContent => {
+    switch (operation.kind) {
+      case "append":
+        if (base === null) throw new InvalidInputError("there is no table to append to");
+        return appendTo(base, operation.value.fragments, context);
+      case "overwrite": {
+        const { fragments, schema, configUpsertValues } = operation.value;
+        const emptied: Manifest = {
+          ...(base?.manifest ?? newTable(context)),
+          fields: schema,
+          schemaMetadata: new Map(context.schemaMetadata),
+          fragments: [],
+        };
+        for (const [key, value] of configUpsertValues)
+          emptied.config = new Map(emptied.config).set(key, value);
+        return appendTo({ manifest: emptied, indexSectionBytes: null }, fragments, context);
+      }
+      case "restore":
+        if (base === null || context.restored === undefined) {
+          throw new InvalidInputError(`there is no version ${operation.value.version} to restore`);
+        }
+        return restoreOver(base.manifest, context.restored);
+      default:
+        throw new UnsupportedError(`committing a transaction of kind ${operation.kind}`);
+    }
+  })();
+  const manifest: Manifest = {
+    ...content.manifest,
+    version: context.version,
+    timestamp: timestampAfter(base?.manifest.timestamp, context.nowNs),
+    tag: "",
+    transactionFile: fileNameOf(transaction),
+    writerVersion: WRITER,
+  };
+  const flags = featureFlagsOf(manifest);
+  manifest.readerFeatureFlags = flags.reader;
+  manifest.writerFeatureFlags = flags.writer;
+  return { manifest, indexSectionBytes: content.indexSectionBytes };
+}
+
+function newTable(context: ApplyContext): Manifest {
+  if (context.dataFormatVersion === undefined) {
+    throw new InvalidInputError("a new table needs a data format version");
+  }
+  return Manifest.create({
+    dataFormat: DataFormat.create({ fileFormat: DATA_FILE_FORMAT, version: context.dataFormatVersion }),
+  });
+}
+
+function appendTo(
+  base: VersionContent,
+  added: readonly DataFragment[],
+  context: ApplyContext,
+): VersionContent {
+  const manifest = { ...base.manifest };
+  let highestId = highestFragmentId(manifest);
+  const stable = hasStableRowIds(manifest);
+  const numbered = added.map((fragment) => {
+    highestId++;
+    const result = { ...fragment, id: highestId };
+    if (stable) {
+      assignRowIds(result, manifest.nextRowId, context.version);
+      manifest.nextRowId += fragment.physicalRows;
+    }
+    return result;
+  });
+  if (highestId > MAX_FRAGMENT_ID) throw new UnsupportedError("the table has used up all 2^32 fragment ids");
+  manifest.fragments = [...manifest.fragments, ...numbered];
+  manifest.maxFragmentId = highestId < 0 ? undefined : highestId;
+  return { manifest, indexSectionBytes: base.indexSectionBytes };
+}
+
+/** -1 where there never was a fragment. */
+function highestFragmentId(manifest: Manifest): number {
+  let highest = manifest.maxFragmentId ?? -1;
+  for (const fragment of manifest.fragments) if (fragment.id > highest) highest = fragment.id;
+  return highest;
+}
+
+/** Rows of a new fragment: ids from `firstRowId` on, created and last updated by `version`. */
+function assignRowIds(fragment: DataFragment, firstRowId: number, version: number): void {
+  const rowCount = fragment.physicalRows;
+  const segmentOf = (start: number) =>
+    U64Segment.create({ range: U64Range.create({ start, end: start + rowCount }) });
+  fragment.inlineRowIds = RowIdSequence.encode(RowIdSequence.create({ segments: [segmentOf(firstRowId)] }));
+  const versions = RowDatasetVersionSequence.encode(
+    RowDatasetVersionSequence.create({ runs: [{ span: segmentOf(0), version }] }),
+  );
+  fragment.inlineCreatedAtVersions = versions;
+  fragment.inlineLastUpdatedAtVersions = versions;
+}
+
+/** The content of an old version with the counters of the current one, so that no id is given out twice. */
+function restoreOver(current: Manifest, restored: VersionContent): VersionContent {
+  const old = restored.manifest;
+  if (hasStableRowIds(current) !== hasStableRowIds(old)) {
+    throw new InvalidInputError(`version ${old.version} is from before the table had stable row ids`);
+  }
+  const highestId = Math.max(highestFragmentId(current), highestFragmentId(old));
+  return {
+    manifest: {
+      ...old,
+      maxFragmentId: highestId < 0 ? undefined : highestId,
+      nextRowId: Math.max(current.nextRowId, old.nextRowId),
+      branch: current.branch,
+    },
+    indexSectionBytes: restored.indexSectionBytes,
+  };
+}
+
+/** Now, but later than the version before even where clocks disagree: versions are also found by time. */
+function timestampAfter(previous: Timestamp | undefined, nowNs: bigint): Timestamp {
+  const earliest =
+    previous === undefined ? 0n : BigInt(previous.seconds) * NS_PER_SECOND + BigInt(previous.nanos) + 1n;
+  const ns = nowNs > earliest ? nowNs : earliest;
+  return Timestamp.create({ seconds: Number(ns / NS_PER_SECOND), nanos: Number(ns % NS_PER_SECOND) });
+}
+
+/** The time of a version, in milliseconds since the epoch; 0 where its manifest has none. */
+export function timestampMillis(manifest: Manifest): number {
+  const { timestamp } = manifest;
+  return timestamp === undefined ? 0 : timestamp.seconds * 1000 + Math.floor(timestamp.nanos / 1_000_000);
+}

@@ -1,0 +1,333 @@
+/**
+ * Making a version visible. Every commit, ours or a caller's staged manifest, goes the same way:
+ *
+ *   lock ─ find the latest version ─ check against what came in between ─ write the transaction file
+ *        ─ createExclusive(manifest of latest + 1) ─ hint ─ unlock
+ *
+ * The lock only saves writers from losing races; the exclusive creation of the manifest decides. An engine that
+ * does not take the lock can still get in first, then the loop starts over on the newer version. The order makes
+ * a crash harmless at every point: before the creation nothing refers to what was written, after it the version
+ * is complete, and only the hint may be old.
+ */
+
+import { join } from "node:path";
+import {
+  ConcurrentModificationError,
+  TableNotFoundError,
+  TableVersionNotFoundError,
+  UnsupportedError,
+} from "../errors.js";
+import type { Manifest, Transaction } from "../format/table.js";
+import { Transaction as TransactionMessage } from "../format/table.js";
+import type { Disk } from "../io/disk.js";
+import { codeOf } from "../io/errno.js";
+import { type LockLease, type LockOptions, withLock } from "../io/lock.js";
+import { createExclusive, PublishUncertainError } from "../io/publish.js";
+import { applyTransaction, type VersionContent } from "./apply.js";
+import { checkConflict } from "./conflict.js";
+import { checkReaderFlags, checkWriterFlags } from "./flags.js";
+import { encodeManifestFile, ManifestFile } from "./manifest.js";
+import { manifestName, type NamingScheme, transactionsDirectory, versionsDirectory } from "./paths.js";
+import { fileNameOf, operationOf, readTransaction } from "./transaction.js";
+import {
+  findLatestVersion,
+  findVersion,
+  listVersions,
+  type ManifestCache,
+  readGap,
+  readManifestAt,
+  type VersionEntry,
+  writeHint,
+} from "./versions.js";
+
+/** What the table layer works with. */
+export interface TableEnvironment {
+  readonly disk: Disk;
+  readonly lock: LockOptions;
+  readonly manifests: ManifestCache;
+}
+
+export interface CommitOptions {
+  /** Schema metadata of an overwrite. */
+  readonly schemaMetadata?: ReadonlyMap<string, Uint8Array>;
+  /** Ends the wait for the lock; a commit that has begun goes through. */
+  readonly signal?: AbortSignal;
+}
+
+export interface CreationOptions extends CommitOptions {
+  /** Data format of the new table, e.g. `2.2`. */
+  readonly dataFormatVersion: string;
+  readonly scheme: NamingScheme;
+}
+
+/** A version that is there for good. */
+export interface CommittedVersion extends VersionEntry {
+  readonly manifest: Manifest;
+  readonly file: ManifestFile;
+}
+
+/** Lost races after which a commit gives up. */
+const MAX_ATTEMPTS = 20;
+const FIRST_BACKOFF_MS = 1;
+const MAX_BACKOFF_MS = 50;
+/** Up to so many versions in between are looked up one by one; beyond, the directory is listed. */
+const MAX_PROBED_VERSIONS = 64;
+
+/**
+ * Commits a change to a table that exists. Where the transaction was planned on an older version it is rebased,
+ * unless what came in between stands against it.
+ * @param tableRoot directory of the table or branch
+ * @throws ConcurrentModificationError where the change conflicts, or lost too many races
+ * @throws TableNotFoundError where the table has no versions; TableVersionNotFoundError for a restore of none
+ * @throws PublishUncertainError where the version may or may not be there: its files must stay
+ */
+export function commitTransaction(
+  environment: TableEnvironment,
+  tableRoot: string,
+  transaction: Transaction,
+  options: CommitOptions = {},
+): Promise<CommittedVersion> {
+  const lock = { ...environment.lock, signal: options.signal ?? environment.lock.signal };
+  return withMissingAsNotFound(tableRoot, () =>
+    withLock(tableRoot, lock, async (lease) => {
+      const attempts = new Attempts(environment, tableRoot, transaction);
+      for (let attempt = 1; ; attempt++) {
+        const latest = await findLatestVersion(environment.disk, tableRoot);
+        if (latest === null) throw new TableNotFoundError(`there is no table at ${tableRoot}`);
+        const committed = await attempts.tryOver(latest, lease, options);
+        if (committed !== null) return committed;
+        if (attempt === MAX_ATTEMPTS) {
+          throw new ConcurrentModificationError(`${tableRoot}: another writer won ${attempt} races in a row`);
+        }
+        await backOff(attempt);
+      }
+    }),
+  );
+}
+
+/**
+ * Commits the first version of a table; its directory is made. Null where the table has versions already, or
+ * somebody else was first.
+ * @param transaction an overwrite
+ * @throws PublishUncertainError where the version may or may not be there: its files must stay
+ */
+export async function commitCreation(
+  environment: TableEnvironment,
+  tableRoot: string,
+  transaction: Transaction,
+  options: CreationOptions,
+): Promise<CommittedVersion | null> {
+  await environment.disk.makeDirectory(versionsDirectory(tableRoot));
+  const lock = { ...environment.lock, signal: options.signal ?? environment.lock.signal };
+  return withLock(tableRoot, lock, async (lease) => {
+    if ((await findLatestVersion(environment.disk, tableRoot)) !== null) return null;
+    return new Attempts(environment, tableRoot, transaction).tryCreate(lease, options);
+  });
+}
+
+/** A table dropped before we got its lock looks like a missing directory. */
+async function withMissingAsNotFound<T>(tableRoot: string, commit: () => Promise<T>): Promise<T> {
+  try {
+    return await commit();
+  } catch (error) {
+    if (codeOf(error) !== "ENOENT") throw error;
+    throw new TableNotFoundError(`there is no table at ${tableRoot}`, { cause: error });
+  }
+}
+
+const backOff = (attempt: number): Promise<void> =>
+  new Promise((resolve) => {
+    const limit = Math.min(FIRST_BACKOFF_MS * 2 ** attempt, MAX_BACKOFF_MS);
+    setTimeout(resolve, limit * (0.5 + Math.random() / 2));
+  });
+
+/** The attempts of one commit: what they share is the transaction, its file, and what was checked already. */
+class Attempts {
+  readonly #environment: TableEnvironment;
+  readonly #tableRoot: string;
+  readonly #transaction: Transaction;
+  readonly #transactionBytes: Uint8Array;
+  /** Versions up to this one do not stand against the transaction. */
+  #checkedUpTo: number;
+  #transactionFileWritten = false;
+
+  constructor(environment: TableEnvironment, tableRoot: string, transaction: Transaction) {
+    this.#environment = environment;
+    this.#tableRoot = tableRoot;
+    this.#transaction = transaction;
+    this.#transactionBytes = TransactionMessage.encode(transaction);
+    this.#checkedUpTo = transaction.readVersion;
+  }
+
+  /** Null where another writer took the number. */
+  async tryOver(
+    latest: VersionEntry,
+    lease: LockLease,
+    options: CommitOptions,
+  ): Promise<CommittedVersion | null> {
+    return this.#orForget(async () => {
+      const base = await readManifestAt(this.#environment, latest);
+      // Dropped, or dropped and made anew, since it was found.
+      if (base === null) throw new TableNotFoundError(`there is no table at ${this.#tableRoot}`);
+      checkWriterFlags(base.manifest, latest.path);
+      await this.#checkConflicts(latest);
+      const content = applyTransaction(base, this.#transaction, {
+        version: latest.version + 1,
+        nowNs: currentNs(),
+        schemaMetadata: options.schemaMetadata,
+        restored: await this.#restored(),
+      });
+      return this.#publish(content, latest.scheme, lease);
+    });
+  }
+
+  async tryCreate(lease: LockLease, options: CreationOptions): Promise<CommittedVersion | null> {
+    return this.#orForget(async () => {
+      const content = applyTransaction(null, this.#transaction, {
+        version: 1,
+        nowNs: currentNs(),
+        schemaMetadata: options.schemaMetadata,
+        dataFormatVersion: options.dataFormatVersion,
+      });
+      return this.#publish(content, options.scheme, lease);
+    });
+  }
+
+  /** Takes the transaction file away again, unless the version is there or may be. */
+  async #orForget(attempt: () => Promise<CommittedVersion | null>): Promise<CommittedVersion | null> {
+    try {
+      const committed = await attempt();
+      if (committed === null) await this.#removeTransactionFile();
+      return committed;
+    } catch (error) {
+      if (!(error instanceof PublishUncertainError)) await this.#removeTransactionFile();
+      throw error;
+    }
+  }
+
+  async #publish(
+    content: VersionContent,
+    scheme: NamingScheme,
+    lease: LockLease,
+  ): Promise<CommittedVersion | null> {
+    const { disk, manifests } = this.#environment;
+    const { version } = content.manifest;
+    if (!Number.isSafeInteger(version)) throw new UnsupportedError("version numbers end at 2^53 - 1");
+    const encoded = encodeManifestFile({ ...content, transactionBytes: this.#transactionBytes });
+    await this.#writeTransactionFile();
+    const directory = versionsDirectory(this.#tableRoot);
+    const name = manifestName(version, scheme);
+    const published = await createExclusive(disk, directory, name, encoded.chunks, {
+      lockedRename: !lease.compromised,
+    });
+    if (!published) return null;
+    const path = join(directory, name);
+    const { manifest, byteLength } = encoded;
+    const file = new ManifestFile(
+      path,
+      manifest,
+      content.indexSectionBytes,
+      this.#transactionBytes,
+      byteLength,
+    );
+    await writeHint(disk, this.#tableRoot, version);
+    await manifests.remember(disk, path, file);
+    return { version, scheme, path, manifest, file };
+  }
+
+  /** @throws ConcurrentModificationError where a version since the one read stands against the transaction */
+  async #checkConflicts(latest: VersionEntry): Promise<void> {
+    if (operationOf(this.#transaction).kind === "restore") return;
+    if (this.#checkedUpTo > latest.version) {
+      throw new ConcurrentModificationError(
+        `${this.#tableRoot}: version ${this.#checkedUpTo}, on which the change is based, is gone`,
+      );
+    }
+    for (const entry of await this.#versionsSince(latest)) {
+      const file = await readManifestAt(this.#environment, entry);
+      const other = file && (await readTransaction(this.#environment.disk, this.#tableRoot, file));
+      const verdict = other === null ? "incompatible" : checkConflict(this.#transaction, other);
+      if (verdict === "ok") continue;
+      const mine = operationOf(this.#transaction).kind;
+      const theirs = other === null ? "a change without a record" : operationOf(other).kind;
+      throw new ConcurrentModificationError(
+        verdict === "retryable"
+          ? `${this.#tableRoot}: version ${entry.version} (${theirs}) preempted this ${mine}; please retry`
+          : `${this.#tableRoot}: this ${mine} is incompatible with version ${entry.version} (${theirs})`,
+      );
+    }
+    this.#checkedUpTo = latest.version;
+  }
+
+  /** The versions after those checked, up to the latest. */
+  async #versionsSince(latest: VersionEntry): Promise<VersionEntry[]> {
+    const { disk } = this.#environment;
+    const first = this.#checkedUpTo + 1;
+    const count = latest.version - this.#checkedUpTo;
+    if (count === 0) return [];
+    let entries: VersionEntry[];
+    if (count === 1) {
+      entries = [latest];
+    } else if (count <= MAX_PROBED_VERSIONS) {
+      const numbers = Array.from({ length: count }, (_, index) => first + index);
+      const found = await Promise.all(numbers.map((version) => findVersion(disk, this.#tableRoot, version)));
+      entries = found.filter((entry) => entry !== null);
+    } else {
+      const all = await listVersions(disk, this.#tableRoot);
+      entries = all.filter((entry) => entry.version >= first && entry.version <= latest.version);
+    }
+    if (entries.length < count) {
+      const gap = await readGap(disk, this.#tableRoot);
+      const skipped =
+        gap === null ? 0 : Math.min(gap.to - 1, latest.version) - Math.max(gap.from + 1, first) + 1;
+      if (count - entries.length > Math.max(skipped, 0)) {
+        throw new ConcurrentModificationError(
+          `${this.#tableRoot}: versions since ${this.#checkedUpTo} are gone, and what they changed is unknown`,
+        );
+      }
+    }
+    return entries;
+  }
+
+  async #restored(): Promise<VersionContent | undefined> {
+    const operation = operationOf(this.#transaction);
+    if (operation.kind !== "restore") return undefined;
+    const entry = await findVersion(this.#environment.disk, this.#tableRoot, operation.value.version);
+    const file = entry && (await readManifestAt(this.#environment, entry));
+    if (entry === null || file === null) {
+      throw new TableVersionNotFoundError(`${this.#tableRoot} has no version ${operation.value.version}`);
+    }
+    checkReaderFlags(file.manifest, entry.path);
+    checkWriterFlags(file.manifest, entry.path);
+    return file;
+  }
+
+  /** Not synced: the manifest holds the same bytes, so the version can be read without this file. */
+  async #writeTransactionFile(): Promise<void> {
+    if (this.#transactionFileWritten) return;
+    const { disk } = this.#environment;
+    const directory = transactionsDirectory(this.#tableRoot);
+    const path = join(directory, fileNameOf(this.#transaction));
+    this.#transactionFileWritten = true;
+    const handle = await disk.create(path).catch(async (error: unknown) => {
+      if (codeOf(error) !== "ENOENT") throw error;
+      await disk.makeDirectory(directory);
+      return disk.create(path);
+    });
+    try {
+      await handle.write([this.#transactionBytes]);
+    } finally {
+      await handle.close();
+    }
+  }
+
+  /** What it leaves when it fails is a file that nothing refers to. */
+  async #removeTransactionFile(): Promise<void> {
+    if (!this.#transactionFileWritten) return;
+    this.#transactionFileWritten = false;
+    const path = join(transactionsDirectory(this.#tableRoot), fileNameOf(this.#transaction));
+    await this.#environment.disk.remove(path).catch(() => undefined);
+  }
+}
+
+const currentNs = (): bigint => BigInt(Date.now()) * 1_000_000n;

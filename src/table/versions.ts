@@ -1,0 +1,276 @@
+/**
+ * Which versions a table has, and their manifests.
+ *
+ * The latest version is found through the hint file where the hint can be proved right, else by listing
+ * `_versions`. Commits number on by one, so a hint N is right when manifest N exists and N + 1 does not; the
+ * hint is one of two files that bypass this order, and each way to be wrong is checked:
+ *
+ * - stale, because its writer died after publishing: N + 1 exists.
+ * - stale across numbers that were skipped: whoever skips numbers first records the jump in
+ *   `_tiltyard/version_gaps.json`, durably and under the table's lock. Only the last jump { from, to } is kept: a
+ *   hint below `from` proves nothing, and one before `to` only where `to` does not exist.
+ * - an engine that skips numbers and records nothing, or files that were copied in: `_versions` changed after
+ *   the hint was written.
+ * - too high, garbage, missing: manifest N does not exist, or there is no N.
+ */
+
+import { CorruptFileError, InvalidTableStateError } from "../errors.js";
+import { LruCache } from "../io/cache.js";
+import type { Disk, FileStat } from "../io/disk.js";
+import { replaceFile } from "../io/publish.js";
+import { checkReaderFlags } from "./flags.js";
+import { decodeManifestFile, type ManifestFile, readManifestBytes } from "./manifest.js";
+import {
+  gapsPath,
+  hintPath,
+  manifestPath,
+  type NamingScheme,
+  parseManifestName,
+  sideDirectory,
+  versionsDirectory,
+} from "./paths.js";
+
+/** A version that is there. */
+export interface VersionEntry {
+  readonly version: number;
+  readonly scheme: NamingScheme;
+  /** Absolute path of its manifest. */
+  readonly path: string;
+}
+
+export type LatestVersion = VersionEntry;
+
+/** Hint and gaps files are a line each; anything longer is not ours to read. */
+const MAX_SIDE_FILE_BYTES = 1024;
+/**
+ * Writing a hint changes its directory, so the two times differ by the clock's grain at most. Not larger than it
+ * must be: a version copied into place within this time of the hint would be missed.
+ */
+const HINT_GRAIN_NS = 50_000_000n;
+
+/**
+ * The highest version, or null where the table has none.
+ * @throws InvalidTableStateError where manifests of both naming schemes lie side by side
+ */
+export async function findLatestVersion(disk: Disk, tableRoot: string): Promise<LatestVersion | null> {
+  return (await findByHint(disk, tableRoot)) ?? (await listVersions(disk, tableRoot)).at(-1) ?? null;
+}
+
+/** One version, or null where it does not exist. */
+export async function findVersion(
+  disk: Disk,
+  tableRoot: string,
+  version: number,
+): Promise<VersionEntry | null> {
+  if ((await versionStat(disk, tableRoot, version, "V2")) !== null) {
+    return entryOf(tableRoot, version, "V2");
+  }
+  if ((await versionStat(disk, tableRoot, version, "V1")) !== null) {
+    return entryOf(tableRoot, version, "V1");
+  }
+  return null;
+}
+
+/**
+ * All versions, ascending.
+ * @throws InvalidTableStateError where manifests of both naming schemes lie side by side
+ */
+export async function listVersions(disk: Disk, tableRoot: string): Promise<VersionEntry[]> {
+  const directory = versionsDirectory(tableRoot);
+  const versions: VersionEntry[] = [];
+  for (const entry of (await disk.list(directory)) ?? []) {
+    if (entry.kind !== "file") continue;
+    const parsed = parseManifestName(entry.name);
+    if (parsed === null) continue;
+    versions.push(entryOf(tableRoot, parsed.version, parsed.scheme));
+    if (parsed.scheme !== versions[0].scheme) {
+      throw new InvalidTableStateError(
+        `${directory} mixes manifests of naming schemes V1 and V2; rename those of V1 to migrate the table`,
+      );
+    }
+  }
+  return versions.sort((a, b) => a.version - b.version);
+}
+
+const entryOf = (tableRoot: string, version: number, scheme: NamingScheme): VersionEntry => ({
+  version,
+  scheme,
+  path: manifestPath(tableRoot, version, scheme),
+});
+
+async function versionStat(
+  disk: Disk,
+  tableRoot: string,
+  version: number,
+  scheme: NamingScheme,
+): Promise<FileStat | null> {
+  if (version > Number.MAX_SAFE_INTEGER) return null;
+  const stat = await disk.stat(manifestPath(tableRoot, version, scheme));
+  return stat?.kind === "file" ? stat : null;
+}
+
+// -------------------------------------------------------------------------------------------------- hint
+
+/** The latest version by the hint, or null where the hint proves nothing. */
+async function findByHint(disk: Disk, tableRoot: string): Promise<LatestVersion | null> {
+  const [hint, hintStat, directoryStat, gap] = await Promise.all([
+    readSideFile(disk, hintPath(tableRoot), parseHint),
+    disk.stat(hintPath(tableRoot)),
+    disk.stat(versionsDirectory(tableRoot)),
+    readSideFile(disk, gapsPath(tableRoot), parseGap),
+  ]);
+  if (typeof hint !== "number" || gap === "garbage" || hintStat === null || directoryStat === null)
+    return null;
+  if (hintStat.changedNs + HINT_GRAIN_NS < directoryStat.modifiedNs) return null;
+  let version = hint;
+  if (gap !== null && version < gap.to) {
+    if (version < gap.from) return null;
+    if ((await findVersion(disk, tableRoot, gap.to)) !== null) version = gap.to;
+  }
+  // The other scheme must be empty at both places too: a table that mixes them has no latest version.
+  const [thisV2, thisV1, nextV2, nextV1] = await Promise.all([
+    versionStat(disk, tableRoot, version, "V2"),
+    versionStat(disk, tableRoot, version, "V1"),
+    versionStat(disk, tableRoot, version + 1, "V2"),
+    versionStat(disk, tableRoot, version + 1, "V1"),
+  ]);
+  if (nextV2 !== null || nextV1 !== null || (thisV2 === null) === (thisV1 === null)) return null;
+  return entryOf(tableRoot, version, thisV2 !== null ? "V2" : "V1");
+}
+
+/** `null` where there is no such file, "garbage" where it is not what we would write. */
+async function readSideFile<T>(
+  disk: Disk,
+  path: string,
+  parse: (value: unknown) => T | null,
+): Promise<T | null | "garbage"> {
+  let bytes: Uint8Array | null;
+  try {
+    bytes = await disk.readFile(path, MAX_SIDE_FILE_BYTES);
+  } catch (error) {
+    // Too long, or cut short under our hands: not a file that proves anything.
+    if (error instanceof CorruptFileError || (error as NodeJS.ErrnoException).code === "EISDIR")
+      return "garbage";
+    throw error;
+  }
+  if (bytes === null) return null;
+  try {
+    return parse(JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes))) ?? "garbage";
+  } catch (error) {
+    if (error instanceof SyntaxError || error instanceof TypeError) return "garbage";
+    throw error;
+  }
+}
+
+const isVersion = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0;
+
+function parseHint(value: unknown): number | null {
+  if (typeof value !== "object" || value === null) return null;
+  const { version } = value as { version?: unknown };
+  return isVersion(version) ? version : null;
+}
+
+/**
+ * Notes the latest version for the next lookup. Losing it costs a directory listing, so it is not synced and a
+ * failure is not the commit's.
+ */
+export async function writeHint(disk: Disk, tableRoot: string, version: number): Promise<void> {
+  const bytes = new TextEncoder().encode(JSON.stringify({ version }));
+  await replaceFile(disk, hintPath(tableRoot), bytes, { sync: false }).catch(() => undefined);
+}
+
+// -------------------------------------------------------------------------------------------------- gaps
+
+/** A jump in the numbering: no version between the two was or will be made while `to` is the latest. */
+export interface VersionGap {
+  readonly from: number;
+  readonly to: number;
+}
+
+function parseGap(value: unknown): VersionGap | null {
+  if (typeof value !== "object" || value === null) return null;
+  const { from, to } = value as { from?: unknown; to?: unknown };
+  return isVersion(from) && isVersion(to) && from < to ? { from, to } : null;
+}
+
+/** The last recorded jump, or null where none is known. */
+export async function readGap(disk: Disk, tableRoot: string): Promise<VersionGap | null> {
+  const gap = await readSideFile(disk, gapsPath(tableRoot), parseGap);
+  return gap === "garbage" ? null : gap;
+}
+
+/** Records a jump; durable on return. Must be called under the table's lock before `to` is published. */
+export async function writeGap(disk: Disk, tableRoot: string, gap: VersionGap): Promise<void> {
+  await disk.makeDirectory(sideDirectory(tableRoot));
+  const bytes = new TextEncoder().encode(JSON.stringify(gap));
+  await replaceFile(disk, gapsPath(tableRoot), bytes, { sync: true });
+}
+
+// --------------------------------------------------------------------------------------------- manifests
+
+/** A decoded manifest takes about this many times the memory of its bytes. */
+const DECODED_FACTOR = 10;
+/** Per entry, besides. */
+const ENTRY_BYTES = 2048;
+
+/**
+ * Decoded manifests, bounded in bytes. A manifest never changes once it is published, but a dropped and remade
+ * table has other ones under the same names, so every read checks that the file is still the same.
+ */
+export class ManifestCache {
+  readonly #files: LruCache<ManifestFile>;
+
+  /** @param maxBytes memory that the decoded manifests may take, about */
+  constructor(maxBytes: number) {
+    this.#files = new LruCache(maxBytes);
+  }
+
+  /**
+   * The manifest at a path, or null where there is none.
+   * @throws CorruptFileError, UnsupportedError for a table that this build can't read
+   */
+  async read(disk: Disk, path: string): Promise<ManifestFile | null> {
+    const stat = await disk.stat(path);
+    if (stat === null) return null;
+    const cached = this.#files.peek(keyOf(path, stat.identity));
+    if (cached !== undefined) return cached;
+    const read = await readManifestBytes(disk, path);
+    if (read === null) return null;
+    const file = decodeManifestFile(read.bytes, path);
+    checkReaderFlags(file.manifest, path);
+    this.#set(path, read.identity, file);
+    return file;
+  }
+
+  /** Keeps what was just published, so that the next reader need not decode it. */
+  async remember(disk: Disk, path: string, file: ManifestFile): Promise<void> {
+    const stat = await disk.stat(path).catch(() => null);
+    if (stat !== null && stat.size === file.byteLength) this.#set(path, stat.identity, file);
+  }
+
+  #set(path: string, identity: string, file: ManifestFile): void {
+    this.#files.set(keyOf(path, identity), file, file.byteLength * DECODED_FACTOR + ENTRY_BYTES);
+  }
+
+  clear(): void {
+    this.#files.clear();
+  }
+}
+
+const keyOf = (path: string, identity: string): string => `${path}\0${identity}`;
+
+/**
+ * The manifest of a version found before; it may have been cleaned up meanwhile, then null.
+ * @throws CorruptFileError where the file holds another version than its name says
+ */
+export async function readManifestAt(
+  environment: { readonly disk: Disk; readonly manifests: ManifestCache },
+  entry: VersionEntry,
+): Promise<ManifestFile | null> {
+  const file = await environment.manifests.read(environment.disk, entry.path);
+  if (file !== null && file.manifest.version !== entry.version) {
+    const found = file.manifest.version;
+    throw new CorruptFileError(entry.path, 0, `it holds version ${found}, not ${entry.version}`);
+  }
+  return file;
+}
