@@ -3,7 +3,7 @@
  * written from wrong ones could not be read again.
  */
 
-import { isUtf8 } from "node:buffer";
+import { isAscii, isUtf8 } from "node:buffer";
 import { InvalidInputError } from "../errors.js";
 import type { Column, DictionaryColumn, Layout, VariableColumn } from "./column.js";
 
@@ -47,10 +47,12 @@ function checkOffsets(column: VariableColumn, path: string): void {
   const { offsets, length } = column;
   if (offsets instanceof Int32Array) {
     // A negative offset or a step back sets the sign bit of one of the two.
-    let sign = offsets[0];
-    for (let value = 0; value < length; value++) {
-      const next = offsets[value + 1];
-      sign |= next | (next - offsets[value]);
+    let last = offsets[0];
+    let sign = last;
+    for (let value = 1; value <= length; value++) {
+      const next = offsets[value];
+      sign |= next | (next - last);
+      last = next;
     }
     if (sign < 0) throw invalid(path, "offsets that do not ascend");
   } else {
@@ -74,7 +76,8 @@ function checkText(column: VariableColumn, path: string): void {
   const begin = Number(offsets[0]);
   const end = Number(offsets[length]);
   if (begin === end) return;
-  if (isUtf8(bytes.subarray(begin, end)) && !splitsCharacters(column)) return;
+  const text = bytes.subarray(begin, end);
+  if (isAscii(text) || (isUtf8(text) && !splitsCharacters(column))) return;
   // Only slots of nulls may hold what is no text.
   const { validity } = column;
   for (let value = 0; value < length; value++) {
@@ -106,30 +109,45 @@ function splitsCharacters({ offsets, bytes, length }: VariableColumn): boolean {
 function checkIndices(column: DictionaryColumn, signed: boolean, path: string): void {
   const { length, validity, dictionary } = column;
   const { byteWidth, values } = column.indices;
+  // A negative index reads as one of the upper half, which no dictionary of signed indices fills.
+  const size = signed ? Math.min(dictionary.length, 2 ** (byteWidth * 8 - 1)) : dictionary.length;
+  if (largestWord(values, byteWidth, length) < size) return;
   const view = new DataView(values.buffer, values.byteOffset, values.byteLength);
-  const size = dictionary.length;
   for (let row = 0; row < length; row++) {
-    let index: number;
-    switch (byteWidth) {
-      case 1:
-        index = values[row];
-        break;
-      case 2:
-        index = view.getUint16(row * 2, true);
-        break;
-      case 4:
-        index = view.getUint32(row * 4, true);
-        break;
-      default:
-        index = view.getUint32(row * 8, true) + view.getUint32(row * 8 + 4, true) * 0x1_0000_0000;
-    }
-    // A negative index reads as one beyond half of the range, which no dictionary of signed indices fills.
-    if (index < size && !(signed && index >= 2 ** (byteWidth * 8 - 1))) continue;
+    if (indexAt(view, byteWidth, row) < size) continue;
     if (validity !== null) {
       const bit = validity.bitOffset + row;
       if (((validity.bytes[Math.floor(bit / 8)] >>> (bit & 7)) & 1) === 0) continue;
     }
-    throw invalid(path, `an index outside its dictionary of ${size} values in row ${row}`);
+    throw invalid(path, `an index outside its dictionary of ${dictionary.length} values in row ${row}`);
+  }
+}
+
+/** The largest index where all are narrow and aligned; infinity where they have to be looked at one by one. */
+function largestWord(values: Uint8Array, byteWidth: number, length: number): number {
+  if (byteWidth === 8 || values.byteOffset % byteWidth !== 0)
+    return length === 0 ? -1 : Number.POSITIVE_INFINITY;
+  const words =
+    byteWidth === 1
+      ? values
+      : byteWidth === 2
+        ? new Uint16Array(values.buffer, values.byteOffset, length)
+        : new Uint32Array(values.buffer, values.byteOffset, length);
+  let largest = -1;
+  for (let row = 0; row < length; row++) if (words[row] > largest) largest = words[row];
+  return largest;
+}
+
+function indexAt(view: DataView, byteWidth: number, row: number): number {
+  switch (byteWidth) {
+    case 1:
+      return view.getUint8(row);
+    case 2:
+      return view.getUint16(row * 2, true);
+    case 4:
+      return view.getUint32(row * 4, true);
+    default:
+      return view.getUint32(row * 8, true) + view.getUint32(row * 8 + 4, true) * 0x1_0000_0000;
   }
 }
 
