@@ -1,0 +1,56 @@
+/** A disk in memory with the verbs that data files need. */
+
+import type { Disk, ReadHandle, WriteHandle } from "../../src/io/disk.js";
+
+export class MemoryDisk implements Pick<Disk, "open" | "create" | "remove"> {
+  readonly files = new Map<string, Uint8Array>();
+  /** Bytes read through handles. */
+  bytesRead = 0;
+  /** When set, the write that takes a file beyond this many bytes fails. */
+  capacity = Number.POSITIVE_INFINITY;
+
+  async open(path: string): Promise<ReadHandle | null> {
+    const bytes = this.files.get(path);
+    return bytes === undefined ? null : this.handle(path, bytes);
+  }
+
+  handle(path: string, bytes: Uint8Array): ReadHandle {
+    return {
+      path,
+      size: bytes.length,
+      identity: path,
+      read: async (byteOffset, length) => {
+        if (byteOffset + length > bytes.length) throw new Error("short read");
+        this.bytesRead += length;
+        return bytes.slice(byteOffset, byteOffset + length);
+      },
+      close: async () => undefined,
+    };
+  }
+
+  async create(path: string): Promise<WriteHandle> {
+    if (this.files.has(path)) throw Object.assign(new Error(`EEXIST: ${path}`), { code: "EEXIST" });
+    const pieces: Uint8Array[] = [];
+    let byteLength = 0;
+    const store = () => this.files.set(path, new Uint8Array(Buffer.concat(pieces)));
+    store();
+    return {
+      write: async (chunks) => {
+        for (const chunk of chunks) {
+          byteLength += chunk.length;
+          if (byteLength > this.capacity) throw Object.assign(new Error("ENOSPC"), { code: "ENOSPC" });
+          pieces.push(chunk.slice());
+        }
+      },
+      sync: async () => undefined,
+      close: async () => void store(),
+    };
+  }
+
+  async remove(path: string): Promise<void> {
+    this.files.delete(path);
+  }
+}
+
+/** As the engine takes it; the verbs that data files don't use are missing. */
+export const asDisk = (disk: MemoryDisk): Disk => disk as unknown as Disk;
