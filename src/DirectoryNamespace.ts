@@ -1,0 +1,241 @@
+/**
+ * The engine's one class: a namespace of tables in a local directory. Each operation is one line here and one
+ * file under `operations/`; what they share (disk, locks, caches) is opened here and let go by `close`.
+ */
+
+import { resolve } from "node:path";
+import {
+  InvalidInputError,
+  NamespaceError,
+  PermissionDeniedError,
+  ServiceUnavailableError,
+  UnsupportedError,
+} from "./errors.js";
+import type * as ns from "./namespace.js";
+import { type ContextOptions, type OperationContext, openContext } from "./operations/context.js";
+import { operationError } from "./operations/failure.js";
+import { optionalId } from "./operations/request.js";
+import { countTableRows } from "./operations/rows/countTableRows.js";
+import { insertIntoTable } from "./operations/rows/insertIntoTable.js";
+import { queryTable } from "./operations/rows/queryTable.js";
+import { createTable } from "./operations/table/createTable.js";
+import { declareTable } from "./operations/table/declareTable.js";
+import { describeTable } from "./operations/table/describeTable.js";
+import { dropTable } from "./operations/table/dropTable.js";
+import { getTableStats } from "./operations/table/getTableStats.js";
+import { listTables } from "./operations/table/listTables.js";
+import { restoreTable } from "./operations/table/restoreTable.js";
+import { tableExists } from "./operations/table/tableExists.js";
+import { createTableVersion } from "./operations/version/createTableVersion.js";
+import { describeTableVersion } from "./operations/version/describeTableVersion.js";
+import { listTableVersions } from "./operations/version/listTableVersions.js";
+import { TableHandle, type TableHandleOptions } from "./TableHandle.js";
+
+/**
+ * A hierarchy of namespaces with versioned Lance tables, in one directory of the local file system. Any number
+ * of instances, in any number of processes, may share a directory. Every method rejects with a
+ * {@link NamespaceError}; a rejected call has changed nothing.
+ */
+export class DirectoryNamespace implements AsyncDisposable {
+  readonly #context: OperationContext;
+  readonly #authorize: ns.Authorize | undefined;
+  #closed = false;
+
+  /** Touches no disk: the directory is made on the first write. */
+  constructor(options: ContextOptions) {
+    checkOptions(options);
+    this.#authorize = options.authorize;
+    this.#context = openContext({ ...options, root: resolve(options.root) });
+  }
+
+  /** Absolute path of the namespace's directory. */
+  get root(): string {
+    return this.#context.root;
+  }
+
+  /** A handle on one table: the operations without the id. Touches no disk. */
+  table(id: readonly string[] | string, options: TableHandleOptions = {}): TableHandle {
+    return new TableHandle(this, typeof id === "string" ? [id] : id, options);
+  }
+
+  /** Lets open files and caches go. Operations under way end normally; later calls are refused. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    await this.#context.close();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+
+  // ---------------------------------------------------------------------------------------------- tables
+
+  /** Reserves a table's name without data. */
+  declareTable(request: ns.DeclareTableRequest): Promise<ns.DeclareTableResponse> {
+    return this.#run("declareTable", request, declareTable);
+  }
+  /** Makes a table of the given rows; their schema becomes the table's. */
+  createTable(request: ns.CreateTableRequest, data: ns.RowsInput): Promise<ns.CreateTableResponse> {
+    return this.#run("createTable", request, (context, checked) => createTable(context, checked, data));
+  }
+  /** Resolves to undefined where the table (and the version asked for) exists. */
+  tableExists(request: ns.TableExistsRequest): Promise<void> {
+    return this.#run("tableExists", request, tableExists);
+  }
+  describeTable(request: ns.DescribeTableRequest): Promise<ns.DescribeTableResponse> {
+    return this.#run("describeTable", request, describeTable);
+  }
+  /** Removes a table with all its versions. */
+  dropTable(request: ns.DropTableRequest): Promise<ns.DropTableResponse> {
+    return this.#run("dropTable", request, dropTable);
+  }
+  listTables(request: ns.ListTablesRequest = {}): Promise<ns.ListTablesResponse> {
+    return this.#run("listTables", request, listTables);
+  }
+  getTableStats(request: ns.GetTableStatsRequest): Promise<ns.GetTableStatsResponse> {
+    return this.#run("getTableStats", request, getTableStats);
+  }
+  /** Commits the content of an older version as a new latest version. */
+  restoreTable(request: ns.RestoreTableRequest): Promise<ns.RestoreTableResponse> {
+    return this.#run("restoreTable", request, restoreTable);
+  }
+
+  // ---------------------------------------------------------------------------------------------- rows
+
+  /** Adds rows, or replaces all rows; makes a table of one that was only declared. */
+  insertIntoTable(
+    request: ns.InsertIntoTableRequest,
+    data: ns.RowsInput,
+  ): Promise<ns.InsertIntoTableResponse> {
+    return this.#run("insertIntoTable", request, (context, checked) =>
+      insertIntoTable(context, checked, data),
+    );
+  }
+  queryTable(request: ns.QueryTableRequest): Promise<ns.QueryResult> {
+    return this.#run("queryTable", request, queryTable);
+  }
+  countTableRows(request: ns.CountTableRowsRequest): Promise<number> {
+    return this.#run("countTableRows", request, countTableRows);
+  }
+
+  // ---------------------------------------------------------------------------------------------- versions
+
+  /** Publishes a staged manifest under a version number that must be free. */
+  createTableVersion(request: ns.CreateTableVersionRequest): Promise<ns.CreateTableVersionResponse> {
+    return this.#run("createTableVersion", request, createTableVersion);
+  }
+  describeTableVersion(request: ns.DescribeTableVersionRequest): Promise<ns.DescribeTableVersionResponse> {
+    return this.#run("describeTableVersion", request, describeTableVersion);
+  }
+  listTableVersions(request: ns.ListTableVersionsRequest): Promise<ns.ListTableVersionsResponse> {
+    return this.#run("listTableVersions", request, listTableVersions);
+  }
+
+  // ---------------------------------------------------------------------------------------------- to come
+
+  createNamespace = this.#unsupported("createNamespace", "child namespaces");
+  describeNamespace = this.#unsupported("describeNamespace", "child namespaces");
+  listNamespaces = this.#unsupported("listNamespaces", "child namespaces");
+  namespaceExists = this.#unsupported("namespaceExists", "child namespaces");
+  dropNamespace = this.#unsupported("dropNamespace", "child namespaces");
+  registerTable = this.#unsupported("registerTable", "registering tables");
+  deregisterTable = this.#unsupported("deregisterTable", "registering tables");
+  renameTable = this.#unsupported("renameTable", "renaming tables");
+  listAllTables = this.#unsupported("listAllTables", "child namespaces");
+  mergeInsertIntoTable = this.#unsupported("mergeInsertIntoTable", "merge insert");
+  updateTable = this.#unsupported("updateTable", "predicates");
+  deleteFromTable = this.#unsupported("deleteFromTable", "predicates");
+  explainTableQueryPlan = this.#unsupported("explainTableQueryPlan", "query plans");
+  analyzeTableQueryPlan = this.#unsupported("analyzeTableQueryPlan", "query plans");
+  batchCreateTableVersions = this.#unsupported("batchCreateTableVersions", "batch commits");
+  batchDeleteTableVersions = this.#unsupported("batchDeleteTableVersions", "deleting versions");
+  batchCommitTables = this.#unsupported("batchCommitTables", "batch commits");
+  createTableBranch = this.#unsupported("createTableBranch", "branches");
+  listTableBranches = this.#unsupported("listTableBranches", "branches");
+  deleteTableBranch = this.#unsupported("deleteTableBranch", "branches");
+  createTableTag = this.#unsupported("createTableTag", "tags");
+  listTableTags = this.#unsupported("listTableTags", "tags");
+  getTableTagVersion = this.#unsupported("getTableTagVersion", "tags");
+  updateTableTag = this.#unsupported("updateTableTag", "tags");
+  deleteTableTag = this.#unsupported("deleteTableTag", "tags");
+  updateFieldMetadata = this.#unsupported("updateFieldMetadata", "schema changes");
+  updateTableSchemaMetadata = this.#unsupported("updateTableSchemaMetadata", "schema changes");
+  alterTableAddColumns = this.#unsupported("alterTableAddColumns", "schema changes");
+  alterTableAlterColumns = this.#unsupported("alterTableAlterColumns", "schema changes");
+  alterTableDropColumns = this.#unsupported("alterTableDropColumns", "schema changes");
+  alterTableBackfillColumns = this.#unsupported("alterTableBackfillColumns", "computed columns");
+  createTableIndex = this.#unsupported("createTableIndex", "indexes");
+  createTableScalarIndex = this.#unsupported("createTableScalarIndex", "indexes");
+  listTableIndices = this.#unsupported("listTableIndices", "indexes");
+  describeTableIndexStats = this.#unsupported("describeTableIndexStats", "indexes");
+  dropTableIndex = this.#unsupported("dropTableIndex", "indexes");
+  describeTransaction = this.#unsupported("describeTransaction", "transactions");
+  alterTransaction = this.#unsupported("alterTransaction", "transactions");
+  describeJob = this.#unsupported("describeJob", "jobs");
+  listJobs = this.#unsupported("listJobs", "jobs");
+  cancelJob = this.#unsupported("cancelJob", "jobs");
+  waitForJob = this.#unsupported("waitForJob", "jobs");
+  optimizeTable = this.#unsupported("optimizeTable", "compaction");
+  cleanupTable = this.#unsupported("cleanupTable", "cleanup");
+
+  /** An operation of the spec whose engine part does not exist: authorised like any other, then refused. */
+  #unsupported(operation: string, missing: string) {
+    return (request: ns.RequestBase, _data?: ns.RowsInput): Promise<never> =>
+      this.#run(operation, request, () => {
+        throw new UnsupportedError(`${operation}: ${missing} are not supported by this release`);
+      });
+  }
+
+  /** What every operation goes through: checks, authorisation, and errors that are all of one kind. */
+  async #run<Request extends ns.RequestBase, Response>(
+    operation: string,
+    request: Request,
+    body: (context: OperationContext, request: Request) => Promise<Response> | Response,
+  ): Promise<Response> {
+    try {
+      if (this.#closed) throw new ServiceUnavailableError("the namespace is closed");
+      if (typeof request !== "object" || request === null)
+        throw new InvalidInputError("a request object is needed");
+      const id = optionalId(request.id);
+      request.signal?.throwIfAborted();
+      await this.#checkAllowed(operation, id, request);
+      return await body(this.#context, request);
+    } catch (error) {
+      throw operationError(error, operation, request?.signal);
+    }
+  }
+
+  async #checkAllowed(operation: string, id: readonly string[], request: ns.RequestBase): Promise<void> {
+    if (this.#authorize === undefined) return;
+    try {
+      await this.#authorize({ operation, id, identity: request.identity, context: request.context });
+    } catch (error) {
+      if (error instanceof NamespaceError) throw error;
+      throw new PermissionDeniedError(`${operation} was denied`, { cause: error });
+    }
+  }
+}
+
+function checkOptions(options: ns.DirectoryNamespaceOptions): void {
+  if (typeof options !== "object" || options === null)
+    throw new InvalidInputError("options: an object is needed");
+  const { root, durability, dataStorageVersion, manifestNaming, lock } = options;
+  if (typeof root !== "string" || root === "" || root.includes("\0")) {
+    throw new InvalidInputError("root: must be the path of a directory");
+  }
+  if (durability !== undefined && durability !== "fsync" && durability !== "none") {
+    throw new InvalidInputError('durability: must be "fsync" or "none"');
+  }
+  if (dataStorageVersion !== undefined && !["2.0", "2.1", "2.2"].includes(dataStorageVersion)) {
+    throw new InvalidInputError('dataStorageVersion: must be "2.0", "2.1" or "2.2"');
+  }
+  if (dataStorageVersion === "2.0") {
+    throw new UnsupportedError("dataStorageVersion: writing 2.0 is not supported by this release");
+  }
+  if (manifestNaming !== undefined && manifestNaming !== "V1" && manifestNaming !== "V2") {
+    throw new InvalidInputError('manifestNaming: must be "V1" or "V2"');
+  }
+  if (lock?.staleMs !== undefined && !(lock.staleMs >= 2000)) {
+    throw new InvalidInputError("lock.staleMs: must be at least 2000 milliseconds");
+  }
+}

@@ -1,0 +1,193 @@
+/**
+ * Sugar over the operations for one table: the same calls without the id. Holds no state but the id and the
+ * version, branch or tag it was asked for, so it never goes stale.
+ */
+
+import type { RecordBatch, Schema, Table } from "apache-arrow";
+import type { DirectoryNamespace } from "./DirectoryNamespace.js";
+import {
+  InvalidInputError,
+  InvalidTableStateError,
+  NamespaceNotFoundError,
+  TableBranchNotFoundError,
+  TableNotFoundError,
+  TableVersionNotFoundError,
+  UnsupportedError,
+} from "./errors.js";
+import { formatIdentifier } from "./ident.js";
+import type * as ns from "./namespace.js";
+
+export interface TableHandleOptions {
+  readonly branch?: string;
+  /** Reads see this version; writes through the handle are refused. */
+  readonly version?: number;
+  /** Reads see the version the tag names; writes through the handle are refused. */
+  readonly tag?: string;
+}
+
+export interface ScanOptions {
+  readonly columns?: ns.ColumnSelection;
+  readonly filter?: string;
+  readonly limit?: number;
+  readonly offset?: number;
+  readonly withRowId?: boolean;
+  readonly batchSize?: number;
+  readonly signal?: AbortSignal;
+}
+
+/** Rows of a scan; the query starts when the first is asked for. */
+export interface Scan extends AsyncIterable<RecordBatch> {
+  toArrow(): Promise<Table>;
+}
+
+/** What a missing table, or a missing version of it, is reported as. */
+const ABSENT = [
+  NamespaceNotFoundError,
+  TableNotFoundError,
+  TableBranchNotFoundError,
+  TableVersionNotFoundError,
+];
+
+/** One table of a {@link DirectoryNamespace}; made by `ns.table(id)`. */
+export class TableHandle {
+  readonly id: readonly string[];
+  readonly #namespace: DirectoryNamespace;
+  readonly #at: TableHandleOptions;
+
+  /** @internal */
+  constructor(namespace: DirectoryNamespace, id: readonly string[], at: TableHandleOptions) {
+    if (at.tag !== undefined && (at.version !== undefined || at.branch !== undefined)) {
+      throw new InvalidInputError("tag: excludes version and branch");
+    }
+    this.#namespace = namespace;
+    this.id = id;
+    this.#at = at;
+  }
+
+  async exists(): Promise<boolean> {
+    try {
+      await this.#namespace.tableExists({ id: this.id, branch: this.#at.branch, version: this.#at.version });
+      return true;
+    } catch (error) {
+      if (ABSENT.some((kind) => error instanceof kind)) return false;
+      throw error;
+    }
+  }
+
+  /** The Arrow schema of the version. */
+  async schema(): Promise<Schema> {
+    return (await this.#namespace.queryTable({ ...this.#read(), columns: undefined })).schema;
+  }
+
+  /** The number of the version that reads see. */
+  async version(): Promise<number> {
+    const { version } = await this.#namespace.describeTable(this.#read());
+    if (version !== undefined) return version;
+    throw new InvalidTableStateError(
+      `table ${formatIdentifier(this.id)} is only declared: it has no versions`,
+    );
+  }
+
+  /** Appends rows, or with mode `Overwrite` replaces all. */
+  async insert(
+    data: ns.RowsInput,
+    options: { readonly mode?: string; readonly signal?: AbortSignal } = {},
+  ): Promise<ns.InsertIntoTableResponse> {
+    return this.#namespace.insertIntoTable({ ...this.#write(), ...options }, data);
+  }
+
+  scan(options: ScanOptions = {}): Scan {
+    const query = () => this.#namespace.queryTable({ ...options, ...this.#read() });
+    return {
+      async *[Symbol.asyncIterator]() {
+        yield* await query();
+      },
+      async toArrow() {
+        return (await query()).toArrow();
+      },
+    };
+  }
+
+  async take(_rowOffsets: readonly number[], _columns?: ns.ColumnSelection): Promise<Table> {
+    throw new UnsupportedError("take: random access is not supported by this release");
+  }
+
+  countRows(filter?: string): Promise<number> {
+    return this.#namespace.countTableRows({ ...this.#read(), predicate: filter });
+  }
+
+  async delete(predicate: string): Promise<unknown> {
+    return this.#namespace.deleteFromTable({ ...this.#write(), predicate } as ns.TableRequest);
+  }
+
+  async update(change: {
+    readonly where?: string;
+    readonly values?: Readonly<Record<string, unknown>>;
+    readonly valuesSql?: Readonly<Record<string, string>>;
+  }): Promise<unknown> {
+    return this.#namespace.updateTable({ ...this.#write(), ...change } as ns.TableRequest);
+  }
+
+  async mergeInsert(
+    on: string | readonly string[],
+    data: ns.RowsInput,
+    options: object = {},
+  ): Promise<unknown> {
+    return this.#namespace.mergeInsertIntoTable(
+      { ...this.#write(), on, ...options } as ns.TableRequest,
+      data,
+    );
+  }
+
+  search(query: Pick<ns.QueryTableRequest, "vector" | "fullTextQuery"> & ScanOptions): Scan {
+    return this.scan(query as ScanOptions);
+  }
+
+  async createIndex(column: string, options: object = {}): Promise<unknown> {
+    return this.#namespace.createTableIndex({ ...this.#write(), column, ...options } as ns.TableRequest);
+  }
+
+  stats(): Promise<ns.GetTableStatsResponse> {
+    return this.#namespace.getTableStats({ id: this.id, branch: this.#at.branch, version: this.#at.version });
+  }
+
+  /** All versions, oldest first. */
+  async versions(): Promise<readonly ns.TableVersion[]> {
+    const { versions } = await this.#namespace.listTableVersions({ id: this.id, branch: this.#at.branch });
+    return versions;
+  }
+
+  /** Commits the content of an older version as the new latest one. */
+  restore(version: number): Promise<ns.RestoreTableResponse> {
+    return this.#namespace.restoreTable({ id: this.id, branch: this.#at.branch, version });
+  }
+
+  branches(): Promise<unknown> {
+    return this.#namespace.listTableBranches({ id: this.id });
+  }
+
+  tags(): Promise<unknown> {
+    return this.#namespace.listTableTags({ id: this.id });
+  }
+
+  async optimize(): Promise<unknown> {
+    return this.#namespace.optimizeTable(this.#write());
+  }
+
+  cleanup(): Promise<unknown> {
+    return this.#namespace.cleanupTable({ id: this.id });
+  }
+
+  #read() {
+    return { id: this.id, ...this.#at };
+  }
+
+  #write() {
+    if (this.#at.version !== undefined || this.#at.tag !== undefined) {
+      throw new InvalidTableStateError(
+        "a handle on a fixed version only reads; open one without version or tag",
+      );
+    }
+    return { id: this.id, branch: this.#at.branch };
+  }
+}

@@ -1,0 +1,11 @@
+/**
+ * Tiltyard: an embeddable namespace engine for versioned Lance tables, in pure TypeScript.
+ *
+ * @module tiltyard
+ */
+
+export { DirectoryNamespace } from "./DirectoryNamespace.js";
+export * from "./errors.js";
+export { formatFieldPath, formatIdentifier, parseFieldPath, parseIdentifier } from "./ident.js";
+export type * from "./namespace.js";
+export { type Scan, type ScanOptions, TableHandle, type TableHandleOptions } from "./TableHandle.js";

@@ -1,0 +1,318 @@
+/**
+ * Requests and responses of the operations, as programs see them. Names are the namespace spec's in camelCase;
+ * maps supplied by users keep their keys. Types only: nothing here runs.
+ */
+
+import type { RecordBatch, Schema, Table } from "apache-arrow";
+
+/** Who calls, as given in the request; the REST handler fills it from headers. */
+export interface Identity {
+  readonly apiKey?: string;
+  readonly authToken?: string;
+}
+
+/** What every request may carry. */
+export interface RequestBase {
+  readonly identity?: Identity;
+  readonly context?: Readonly<Record<string, string>>;
+  /** Path of the object: namespaces, then the name. */
+  readonly id?: readonly string[];
+  /** Aborting it ends the operation; what was not committed by then is not. */
+  readonly signal?: AbortSignal;
+}
+
+export interface TableRequest extends RequestBase {
+  readonly id: readonly string[];
+}
+
+/** Rows as users hand them in: see the README's section on input. */
+export type RowsInput =
+  | Table
+  | RecordBatch
+  | Iterable<RecordBatch>
+  | AsyncIterable<RecordBatch>
+  | Uint8Array
+  | ArrayBuffer
+  | Iterable<Uint8Array>
+  | AsyncIterable<Uint8Array>
+  | ReadableStream<Uint8Array>
+  | ReadableStream<RecordBatch>
+  /** A table or batch of another apache-arrow release. */
+  | ForeignArrow;
+
+/** What the engine looks at in Arrow objects that its own apache-arrow did not make. */
+export interface ForeignArrow {
+  readonly schema: { readonly fields: readonly unknown[] };
+}
+
+// ------------------------------------------------------------------------------------------------ tables
+
+export interface DeclareTableRequest extends TableRequest {
+  /** Must be the location the namespace would choose, where given. */
+  readonly location?: string;
+  readonly properties?: Readonly<Record<string, string>>;
+}
+export interface DeclareTableResponse {
+  readonly transactionId?: string;
+  /** Absolute path of the table's directory. */
+  readonly location: string;
+  readonly managedVersioning: boolean;
+}
+
+export interface CreateTableRequest extends TableRequest {
+  /** `Create` (default) fails where the table exists, `ExistOk` leaves it, `Overwrite` replaces its content. */
+  readonly mode?: string;
+  readonly properties?: Readonly<Record<string, string>>;
+}
+export interface CreateTableResponse {
+  readonly transactionId?: string;
+  readonly location: string;
+  readonly version: number;
+  readonly numInsertedRows: number;
+}
+
+export interface InsertIntoTableRequest extends TableRequest {
+  readonly branch?: string;
+  /** `Append` (default) or `Overwrite`, in any case. */
+  readonly mode?: string;
+}
+export interface InsertIntoTableResponse {
+  readonly transactionId: string;
+  readonly version: number;
+  readonly numInsertedRows: number;
+}
+
+export interface TableExistsRequest extends TableRequest {
+  readonly version?: number;
+  readonly branch?: string;
+}
+
+export interface DescribeTableRequest extends TableRequest {
+  readonly version?: number;
+  readonly branch?: string;
+  /** Excludes `version` and `branch`. */
+  readonly tag?: string;
+  readonly withTableUri?: boolean;
+  readonly loadDetailedMetadata?: boolean;
+  readonly checkDeclared?: boolean;
+}
+export interface DescribeTableResponse {
+  readonly table: string;
+  readonly namespace: readonly string[];
+  /** Absent while the table is only declared. */
+  readonly version?: number;
+  /** Absolute path of the table's directory. */
+  readonly location: string;
+  /** `file:` URL of the location. */
+  readonly tableUri: string;
+  /** The Arrow schema as JSON; absent while the table is only declared. */
+  readonly schema?: JsonSchema;
+  readonly stats?: { readonly numDeletedRows: number; readonly numFragments: number };
+  /** Schema metadata of the version. */
+  readonly metadata?: Readonly<Record<string, string>>;
+  readonly managedVersioning: boolean;
+  readonly isOnlyDeclared: boolean;
+}
+
+/** An Arrow schema in the namespace spec's JSON form. */
+export interface JsonSchema {
+  readonly fields: readonly JsonField[];
+  readonly metadata?: Readonly<Record<string, string>>;
+}
+export interface JsonField {
+  readonly name: string;
+  readonly nullable: boolean;
+  readonly type: JsonType;
+  readonly metadata?: Readonly<Record<string, string>>;
+}
+export interface JsonType {
+  readonly type: string;
+  readonly length?: number;
+  readonly fields?: readonly JsonField[];
+}
+
+export interface DropTableRequest extends TableRequest {}
+export interface DropTableResponse {
+  readonly transactionId?: string;
+  readonly id: readonly string[];
+  readonly location: string;
+}
+
+export interface ListTablesRequest extends RequestBase {
+  /** Absent or empty: the root namespace. */
+  readonly id?: readonly string[];
+  /** Token of the previous page. */
+  readonly pageToken?: string;
+  /** Inclusive upper bound of the names returned, > 0. */
+  readonly limit?: number;
+  /** Whether tables that are only declared are listed; default true. */
+  readonly includeDeclared?: boolean;
+}
+export interface ListTablesResponse {
+  /** Names in ascending order of their bytes. */
+  readonly tables: readonly string[];
+  /** Absent on the last page. */
+  readonly pageToken?: string;
+}
+
+export interface GetTableStatsRequest extends TableRequest {
+  readonly branch?: string;
+  readonly version?: number;
+}
+export interface GetTableStatsResponse {
+  /** Bytes of data files and index files. */
+  readonly totalBytes: number;
+  /** Live rows. */
+  readonly numRows: number;
+  readonly numIndices: number;
+  readonly fragmentStats: FragmentStats;
+}
+export interface FragmentStats {
+  readonly numFragments: number;
+  /** Fragments of fewer than 100,000 physical rows. */
+  readonly numSmallFragments: number;
+  /** Physical rows per fragment. */
+  readonly lengths: {
+    readonly min: number;
+    readonly max: number;
+    readonly mean: number;
+    readonly p25: number;
+    readonly p50: number;
+    readonly p75: number;
+    readonly p99: number;
+  };
+}
+
+export interface RestoreTableRequest extends TableRequest {
+  /** The version whose content becomes the latest. */
+  readonly version: number;
+  readonly branch?: string;
+}
+export interface RestoreTableResponse {
+  readonly transactionId: string;
+  /** The new version. */
+  readonly version: number;
+}
+
+// ------------------------------------------------------------------------------------------------ versions
+
+/** One version of a table. */
+export interface TableVersion {
+  readonly version: number;
+  /** Absolute path of the manifest. */
+  readonly manifestPath: string;
+  /** Bytes. */
+  readonly manifestSize: number;
+  readonly eTag?: string;
+  /** When the version was committed, by its manifest; milliseconds since the epoch. */
+  readonly timestampMillis: number;
+  readonly metadata?: Readonly<Record<string, string>>;
+}
+
+export interface CreateTableVersionRequest extends TableRequest {
+  readonly version: number;
+  /** Staged manifest: absolute, relative to the table, or absolute without its leading slash. */
+  readonly manifestPath: string;
+  readonly manifestSize?: number;
+  readonly eTag?: string;
+  readonly metadata?: Readonly<Record<string, string>>;
+  /** `V1` or `V2`; default: the table's own, V2 for a table without versions. */
+  readonly namingScheme?: string;
+  readonly branch?: string;
+}
+export interface CreateTableVersionResponse {
+  readonly transactionId?: string;
+  readonly version: TableVersion;
+}
+
+export interface DescribeTableVersionRequest extends TableRequest {
+  /** Absent: the latest. */
+  readonly version?: number;
+  readonly branch?: string;
+}
+export interface DescribeTableVersionResponse {
+  readonly version: TableVersion;
+}
+
+export interface ListTableVersionsRequest extends TableRequest {
+  readonly branch?: string;
+  readonly pageToken?: string;
+  readonly limit?: number;
+  /** Newest first; default false. */
+  readonly descending?: boolean;
+}
+export interface ListTableVersionsResponse {
+  readonly versions: readonly TableVersion[];
+  readonly pageToken?: string;
+}
+
+// ------------------------------------------------------------------------------------------------ rows
+
+/** Which columns a query returns: names (paths), or names under aliases. */
+export type ColumnSelection =
+  | readonly string[]
+  | { readonly columnNames?: readonly string[]; readonly columnAliases?: Readonly<Record<string, string>> };
+
+export interface QueryTableRequest extends TableRequest {
+  readonly columns?: ColumnSelection;
+  /** Rows at most, ≥ 1. `k` is the spec's name for it. */
+  readonly limit?: number;
+  readonly k?: number;
+  /** Rows to skip, ≥ 0. */
+  readonly offset?: number;
+  readonly version?: number;
+  readonly branch?: string;
+  readonly tag?: string;
+  readonly withRowId?: boolean;
+  /** Rows of a batch at most; absent: as the data lies on disk. */
+  readonly batchSize?: number;
+  readonly filter?: string;
+  readonly vector?: unknown;
+  readonly fullTextQuery?: unknown;
+}
+
+/** Rows of a query: read them batch by batch, or all at once. Each iteration runs the query again. */
+export interface QueryResult extends AsyncIterable<RecordBatch> {
+  readonly schema: Schema;
+  toArrow(): Promise<Table>;
+}
+
+export interface CountTableRowsRequest extends TableRequest {
+  readonly predicate?: string;
+  readonly version?: number;
+  readonly branch?: string;
+  readonly tag?: string;
+}
+
+// ------------------------------------------------------------------------------------------------ options
+
+/** Asked before every operation; throwing denies the call. */
+export type Authorize = (call: AuthorizeCall) => void | Promise<void>;
+export interface AuthorizeCall {
+  readonly operation: string;
+  readonly id: readonly string[];
+  readonly identity?: Identity;
+  readonly context?: Readonly<Record<string, string>>;
+}
+
+export interface DirectoryNamespaceOptions {
+  /** Directory of the namespace; made on the first write. */
+  readonly root: string;
+  /** `fsync` (default): an acknowledged change survives a power cut. `none`: it survives the process only. */
+  readonly durability?: "fsync" | "none";
+  readonly authorize?: Authorize;
+  /** Functions of computed columns, by name. */
+  readonly functions?: Readonly<Record<string, unknown>>;
+  readonly lock?: {
+    /** Milliseconds after which the lock of a writer that shows no sign of life is taken over; ≥ 2000. */
+    readonly staleMs?: number;
+    /** Attempts to take a lock before giving up. */
+    readonly retries?: number;
+  };
+  /** Threads for long work; 0 = in line. */
+  readonly workers?: number;
+  /** File version of new tables; default 2.2. */
+  readonly dataStorageVersion?: "2.0" | "2.1" | "2.2";
+  /** Manifest names of new tables; default V2. */
+  readonly manifestNaming?: "V1" | "V2";
+}

@@ -1,0 +1,63 @@
+/**
+ * What an operation is handed: the directory, the door to the disk, locks and caches. Caches are keyed by what
+ * cannot change and bounded in bytes and open files, so that engines sharing a directory see each other's
+ * commits at the next call.
+ */
+
+import type { FileVersion } from "../file/page.js";
+import { type DataFile, openDataFile } from "../file/reader.js";
+import { LruCache } from "../io/cache.js";
+import type { Disk } from "../io/disk.js";
+import { HandlePool } from "../io/handles.js";
+import { NodeDisk } from "../io/nodeDisk.js";
+import type { DirectoryNamespaceOptions } from "../namespace.js";
+import type { TableEnvironment } from "../table/commit.js";
+import type { NamingScheme } from "../table/paths.js";
+import { ManifestCache } from "../table/versions.js";
+
+/** Bytes of decoded manifests kept. */
+const MANIFEST_CACHE_BYTES = 64 * 1024 * 1024;
+/** Bytes of data files' metadata kept. */
+const FOOTER_CACHE_BYTES = 64 * 1024 * 1024;
+
+export interface OperationContext extends TableEnvironment {
+  /** Absolute path of the namespace's directory. */
+  readonly root: string;
+  readonly handles: HandlePool;
+  /** File version of new tables. */
+  readonly newTableVersion: FileVersion;
+  /** Manifest names of new tables. */
+  readonly newTableNaming: NamingScheme;
+  /** Metadata of a data file that a manifest names; data files never change once written. */
+  openDataFile(path: string, byteLength: number | undefined): Promise<DataFile>;
+  close(): Promise<void>;
+}
+
+/** Options of the namespace, its root made absolute, and another door to the disk for tests. */
+export interface ContextOptions extends DirectoryNamespaceOptions {
+  readonly disk?: Disk;
+}
+
+export function openContext(options: ContextOptions): OperationContext {
+  const disk = options.disk ?? new NodeDisk({ durability: options.durability ?? "fsync" });
+  const handles = new HandlePool(disk);
+  const dataFiles = new LruCache<DataFile>(FOOTER_CACHE_BYTES);
+  return {
+    root: options.root,
+    disk,
+    handles,
+    lock: { staleMs: options.lock?.staleMs, retries: options.lock?.retries },
+    manifests: new ManifestCache(MANIFEST_CACHE_BYTES),
+    newTableVersion: options.dataStorageVersion === "2.1" ? "2.1" : "2.2",
+    newTableNaming: options.manifestNaming ?? "V2",
+    openDataFile: (path, byteLength) =>
+      dataFiles.get(`${path}:${byteLength ?? ""}`, async () => {
+        const value = await handles.withHandle(path, (handle) => openDataFile(handle, path));
+        return { value, weight: value.memoryWeight };
+      }),
+    async close() {
+      dataFiles.clear();
+      await handles.close();
+    },
+  };
+}

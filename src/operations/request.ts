@@ -1,0 +1,101 @@
+/**
+ * Reading requests: what callers hand in is unchecked, so every member an operation uses goes through here.
+ * Each function returns the checked value or throws `InvalidInputError` naming the member.
+ */
+
+import { InvalidInputError } from "../errors.js";
+
+/** The id of a table: at least one non-empty part. Whether the name is a legal one is the catalog's to say. */
+export function requireTableId(id: unknown): readonly string[] {
+  const parts = optionalId(id);
+  if (parts.length === 0) throw new InvalidInputError("id: the root namespace is not a table");
+  return parts;
+}
+
+/** The id of any object; absent means the root namespace. */
+export function optionalId(id: unknown): readonly string[] {
+  if (id === undefined || id === null) return [];
+  if (!Array.isArray(id)) throw new InvalidInputError("id: must be an array of strings");
+  for (const part of id) {
+    if (typeof part !== "string") throw new InvalidInputError("id: must be an array of strings");
+  }
+  return id as string[];
+}
+
+/** A version number: an integer ≥ 0 that a double holds exactly. */
+export function requireVersion(value: unknown, member = "version"): number {
+  if (typeof value !== "number" || !Number.isSafeInteger(value) || value < 0) {
+    throw new InvalidInputError(`${member}: must be an integer from 0 to 2^53 - 1, not ${show(value)}`);
+  }
+  return value;
+}
+
+export function optionalVersion(value: unknown, member = "version"): number | undefined {
+  return value === undefined || value === null ? undefined : requireVersion(value, member);
+}
+
+/** A row or byte count ≥ `least`. */
+export function optionalCount(value: unknown, member: string, least = 0): number | undefined {
+  if (value === undefined || value === null) return undefined;
+  if (typeof value !== "number" || !Number.isSafeInteger(value) || value < least) {
+    throw new InvalidInputError(`${member}: must be an integer of at least ${least}, not ${show(value)}`);
+  }
+  return value;
+}
+
+export function optionalString(value: unknown, member: string): string | undefined {
+  if (value === undefined || value === null) return undefined;
+  if (typeof value !== "string")
+    throw new InvalidInputError(`${member}: must be a string, not ${show(value)}`);
+  return value;
+}
+
+export function optionalBoolean(value: unknown, member: string): boolean | undefined {
+  if (value === undefined || value === null) return undefined;
+  if (typeof value !== "boolean")
+    throw new InvalidInputError(`${member}: must be a boolean, not ${show(value)}`);
+  return value;
+}
+
+/** A map of strings, such as metadata and properties. */
+export function optionalStringMap(
+  value: unknown,
+  member: string,
+): Readonly<Record<string, string>> | undefined {
+  if (value === undefined || value === null) return undefined;
+  if (typeof value !== "object" || Array.isArray(value)) {
+    throw new InvalidInputError(`${member}: must be an object of strings`);
+  }
+  for (const [key, entry] of Object.entries(value)) {
+    if (typeof entry !== "string") throw new InvalidInputError(`${member}.${key}: must be a string`);
+  }
+  return value as Record<string, string>;
+}
+
+/**
+ * One of `choices`, which are written in PascalCase; accepted in any case, with or without the underscores of
+ * snake_case.
+ */
+export function parseChoice<Choice extends string>(
+  value: unknown,
+  member: string,
+  choices: readonly Choice[],
+  fallback: Choice,
+): Choice {
+  if (value === undefined || value === null) return fallback;
+  if (typeof value === "string") {
+    const wanted = value.toLowerCase();
+    const found = choices.find((choice) => choice.toLowerCase() === wanted || snakeCase(choice) === wanted);
+    if (found !== undefined) return found;
+  }
+  throw new InvalidInputError(`${member}: must be one of ${choices.join(", ")}, not ${show(value)}`);
+}
+
+const snakeCase = (pascal: string): string => pascal.replace(/(?<!^)([A-Z])/g, "_$1").toLowerCase();
+
+/** A value in an error message: short, whatever was handed in. */
+function show(value: unknown): string {
+  if (typeof value === "object" && value !== null) return Array.isArray(value) ? "an array" : "an object";
+  const text = typeof value === "string" ? JSON.stringify(value) : String(value);
+  return text.length > 80 ? `${text.slice(0, 77)}...` : text;
+}

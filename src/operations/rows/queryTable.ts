@@ -1,0 +1,82 @@
+/** QueryTable: rows of a version, without predicates so far: columns, limit and offset. */
+
+import type { Table } from "apache-arrow";
+import { toTable } from "../../arrow/batch.js";
+import { InvalidInputError, UnsupportedError } from "../../errors.js";
+import type { QueryResult, QueryTableRequest } from "../../namespace.js";
+import { resolveProjection } from "../../query/projection.js";
+import { type FragmentSource, type ScanRequest, scanRows } from "../../query/scan.js";
+import { readDeletions } from "../../table/deletions.js";
+import { schemaMetadataOf } from "../../table/manifest.js";
+import { resolveDataFile } from "../../table/refs.js";
+import { decodeSchema } from "../../table/schema.js";
+import type { OperationContext } from "../context.js";
+import { operationError } from "../failure.js";
+import { optionalBoolean, optionalCount } from "../request.js";
+import { requireSnapshot, type Snapshot } from "../snapshot.js";
+
+const NOT_YET = ["filter", "vector", "fullTextQuery"] as const;
+
+export async function queryTable(
+  context: OperationContext,
+  request: QueryTableRequest,
+): Promise<QueryResult> {
+  for (const member of NOT_YET) {
+    if (request[member] !== undefined && request[member] !== null) {
+      throw new UnsupportedError(`${member}: queries by ${member} are not supported by this release`);
+    }
+  }
+  const limit = optionalCount(request.limit, "limit", 1) ?? optionalCount(request.k, "k", 1);
+  const offset = optionalCount(request.offset, "offset") ?? 0;
+  const batchSize = optionalCount(request.batchSize, "batchSize", 1);
+  const withRowId = optionalBoolean(request.withRowId, "withRowId") ?? false;
+  if (
+    limit !== undefined &&
+    request.k !== undefined &&
+    request.limit !== undefined &&
+    request.k !== request.limit
+  ) {
+    throw new InvalidInputError("limit and k: give one of them");
+  }
+  const snapshot = await requireSnapshot(context, request);
+  const { manifest } = snapshot.file;
+  const fields = decodeSchema(manifest.fields, snapshot.entry.path);
+  const projection = resolveProjection(fields, schemaMetadataOf(manifest), request.columns, withRowId);
+  if (withRowId && manifest.fragments.some((fragment) => fragment.inlineRowIds !== undefined)) {
+    throw new UnsupportedError("withRowId: stable row ids are not supported by this release");
+  }
+  const scan: ScanRequest = {
+    fragments: manifest.fragments,
+    projection,
+    offset,
+    limit: limit ?? Number.POSITIVE_INFINITY,
+    batchRows: batchSize ?? Number.POSITIVE_INFINITY,
+    signal: request.signal,
+  };
+  const source = fragmentSource(context, snapshot);
+  const result: QueryResult = {
+    schema: projection.schema,
+    async *[Symbol.asyncIterator]() {
+      try {
+        yield* scanRows(source, scan);
+      } catch (error) {
+        throw operationError(error, "queryTable", request.signal);
+      }
+    },
+    async toArrow(): Promise<Table> {
+      const batches = [];
+      for await (const batch of result) batches.push(batch);
+      return toTable(projection.schema, batches);
+    },
+  };
+  return result;
+}
+
+function fragmentSource(context: OperationContext, { tableRoot, file }: Snapshot): FragmentSource {
+  return {
+    handles: context.handles,
+    openDataFile: context.openDataFile,
+    resolve: (dataFile) => resolveDataFile(tableRoot, file.manifest, dataFile),
+    readDeletions: (fragment) => readDeletions(context.disk, tableRoot, file.manifest, fragment),
+  };
+}

@@ -1,0 +1,103 @@
+/** From a request's id, branch, version and tag to the version it means. */
+
+import { type FoundTable, locateTable, requireTable } from "../catalog/rootTables.js";
+import {
+  InvalidInputError,
+  InvalidTableStateError,
+  TableBranchNotFoundError,
+  TableTagNotFoundError,
+  TableVersionNotFoundError,
+} from "../errors.js";
+import { formatIdentifier } from "../ident.js";
+import type { ManifestFile } from "../table/manifest.js";
+import { branchExists, branchRoot, checkBranchName, isMainBranch, readTag } from "../table/refs.js";
+import { findLatestVersion, findVersion, type VersionEntry } from "../table/versions.js";
+import type { OperationContext } from "./context.js";
+import { optionalString, optionalVersion, requireTableId } from "./request.js";
+
+/** A table, or a branch of it, that exists. */
+export interface OpenTable {
+  readonly table: FoundTable;
+  /** Directory of the table or branch: where its versions and files are. */
+  readonly tableRoot: string;
+  /** Null while the table is only declared. */
+  readonly latest: VersionEntry | null;
+}
+
+/** One version of a table. */
+export interface Snapshot {
+  readonly tableRoot: string;
+  readonly entry: VersionEntry;
+  readonly file: ManifestFile;
+}
+
+interface Selection {
+  readonly id?: readonly string[];
+  readonly branch?: string;
+  readonly version?: number;
+  readonly tag?: string;
+}
+
+/**
+ * The table a request names, on its branch.
+ * @throws TableNotFoundError, TableBranchNotFoundError, InvalidInputError for illegal names
+ */
+export async function openTable(context: OperationContext, request: Selection): Promise<OpenTable> {
+  const id = requireTableId(request.id);
+  const branch = optionalString(request.branch, "branch");
+  const onMain = isMainBranch(branch);
+  if (!onMain) checkBranchName(branch);
+  const location = await locateTable(context.disk, context.root, id);
+  const table = await requireTable(context.disk, location);
+  if (onMain) return { table, tableRoot: location.directory, latest: table.latest };
+  const tableRoot = branchRoot(location.directory, branch);
+  const latest = (await branchExists(context.disk, location.directory, branch))
+    ? await findLatestVersion(context.disk, tableRoot)
+    : null;
+  if (latest === null) {
+    throw new TableBranchNotFoundError(`table ${formatIdentifier(id)} has no branch ${branch}`);
+  }
+  return { table, tableRoot, latest };
+}
+
+/**
+ * The version a request names, the latest where it names none; null while the table is only declared.
+ * @throws what {@link openTable} throws, TableVersionNotFoundError, TableTagNotFoundError
+ */
+export async function openSnapshot(context: OperationContext, request: Selection): Promise<Snapshot | null> {
+  const asked = optionalVersion(request.version);
+  const tag = optionalString(request.tag, "tag");
+  if (tag !== undefined && (asked !== undefined || request.branch !== undefined)) {
+    throw new InvalidInputError("tag: excludes version and branch");
+  }
+  let { table, tableRoot, latest } = await openTable(context, request);
+  let version = asked;
+  if (tag !== undefined) {
+    const target = await readTag(context.disk, table.directory, tag);
+    if (target === null)
+      throw new TableTagNotFoundError(`table ${formatIdentifier(table.id)} has no tag ${tag}`);
+    if (target.branch !== null) tableRoot = branchRoot(table.directory, target.branch);
+    version = target.version;
+    latest = target.branch !== null ? null : latest;
+  } else if (latest === null && version === undefined) {
+    return null;
+  }
+  const entry =
+    version === undefined || version === latest?.version
+      ? latest
+      : await findVersion(context.disk, tableRoot, version);
+  const file = entry === null ? null : await context.manifests.read(context.disk, entry.path);
+  if (entry === null || file === null) {
+    throw new TableVersionNotFoundError(`table ${formatIdentifier(table.id)} has no version ${version}`);
+  }
+  return { tableRoot, entry, file };
+}
+
+/** @throws InvalidTableStateError while the table is only declared */
+export async function requireSnapshot(context: OperationContext, request: Selection): Promise<Snapshot> {
+  const snapshot = await openSnapshot(context, request);
+  if (snapshot !== null) return snapshot;
+  throw new InvalidTableStateError(
+    `table ${formatIdentifier(requireTableId(request.id))} is only declared: it has no data yet`,
+  );
+}

@@ -1,0 +1,45 @@
+/** DescribeTable: where a table is, and what its version holds. */
+
+import { pathToFileURL } from "node:url";
+import { schemaToJson } from "../../arrow/types.js";
+import { locateTable } from "../../catalog/rootTables.js";
+import type { DescribeTableRequest, DescribeTableResponse } from "../../namespace.js";
+import { resolveProjection } from "../../query/projection.js";
+import { schemaMetadataOf } from "../../table/manifest.js";
+import { decodeSchema } from "../../table/schema.js";
+import { liveRowCount } from "../../table/statistics.js";
+import type { OperationContext } from "../context.js";
+import { requireTableId } from "../request.js";
+import { openSnapshot } from "../snapshot.js";
+
+export async function describeTable(
+  context: OperationContext,
+  request: DescribeTableRequest,
+): Promise<DescribeTableResponse> {
+  const id = requireTableId(request.id);
+  const snapshot = await openSnapshot(context, request);
+  const location = snapshot?.tableRoot ?? (await locateTable(context.disk, context.root, id)).directory;
+  const common = {
+    table: id[id.length - 1],
+    namespace: id.slice(0, -1),
+    location,
+    tableUri: pathToFileURL(location).href,
+    managedVersioning: false,
+  };
+  if (snapshot === null) return { ...common, isOnlyDeclared: true };
+  const { manifest } = snapshot.file;
+  const fields = decodeSchema(manifest.fields, snapshot.entry.path);
+  const metadata = schemaMetadataOf(manifest);
+  const numDeletedRows = manifest.fragments.reduce(
+    (sum, fragment) => sum + fragment.physicalRows - liveRowCount(fragment),
+    0,
+  );
+  return {
+    ...common,
+    version: snapshot.entry.version,
+    schema: schemaToJson(resolveProjection(fields, metadata, undefined, false).schema),
+    stats: { numDeletedRows, numFragments: manifest.fragments.length },
+    metadata: Object.fromEntries(metadata),
+    isOnlyDeclared: false,
+  };
+}

@@ -1,0 +1,16 @@
+/** GetTableStats: sizes and row counts of a version, from its manifest alone. */
+
+import { Manifest } from "../../format/table.js";
+import type { GetTableStatsRequest, GetTableStatsResponse } from "../../namespace.js";
+import { tableStatistics } from "../../table/statistics.js";
+import type { OperationContext } from "../context.js";
+import { openSnapshot } from "../snapshot.js";
+
+export async function getTableStats(
+  context: OperationContext,
+  request: GetTableStatsRequest,
+): Promise<GetTableStatsResponse> {
+  const snapshot = await openSnapshot(context, request);
+  if (snapshot === null) return tableStatistics(Manifest.create(), []);
+  return tableStatistics(snapshot.file.manifest, snapshot.file.indexSection?.indices ?? []);
+}

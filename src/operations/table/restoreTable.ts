@@ -1,0 +1,28 @@
+/** RestoreTable: the content of an older version becomes a new latest version; nothing is lost. */
+
+import { TableVersionNotFoundError } from "../../errors.js";
+import { Restore } from "../../format/table.js";
+import { formatIdentifier } from "../../ident.js";
+import type { RestoreTableRequest, RestoreTableResponse } from "../../namespace.js";
+import { commitTransaction } from "../../table/commit.js";
+import { newTransaction } from "../../table/transaction.js";
+import { findVersion } from "../../table/versions.js";
+import type { OperationContext } from "../context.js";
+import { requireTableId, requireVersion } from "../request.js";
+import { openTable } from "../snapshot.js";
+
+export async function restoreTable(
+  context: OperationContext,
+  request: RestoreTableRequest,
+): Promise<RestoreTableResponse> {
+  const wanted = requireVersion(request.version);
+  const { tableRoot, latest } = await openTable(context, request);
+  if (latest === null || (await findVersion(context.disk, tableRoot, wanted)) === null) {
+    throw new TableVersionNotFoundError(
+      `table ${formatIdentifier(requireTableId(request.id))} has no version ${wanted}`,
+    );
+  }
+  const transaction = newTransaction(latest.version, "restore", Restore.create({ version: wanted }));
+  const { version } = await commitTransaction(context, tableRoot, transaction, { signal: request.signal });
+  return { transactionId: transaction.uuid, version };
+}

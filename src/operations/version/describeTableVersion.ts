@@ -1,0 +1,23 @@
+/** DescribeTableVersion: the record of one version. */
+
+import { TableVersionNotFoundError } from "../../errors.js";
+import { formatIdentifier } from "../../ident.js";
+import type { DescribeTableVersionRequest, DescribeTableVersionResponse } from "../../namespace.js";
+import type { OperationContext } from "../context.js";
+import { requireTableId } from "../request.js";
+import { openSnapshot } from "../snapshot.js";
+import { versionOf } from "./versionOf.js";
+
+export async function describeTableVersion(
+  context: OperationContext,
+  request: DescribeTableVersionRequest,
+): Promise<DescribeTableVersionResponse> {
+  const snapshot = await openSnapshot(context, request);
+  const version = snapshot && (await versionOf(context, snapshot.tableRoot, snapshot.entry));
+  if (version === null) {
+    throw new TableVersionNotFoundError(
+      `table ${formatIdentifier(requireTableId(request.id))} has no ${request.version === undefined ? "versions yet" : `version ${request.version}`}`,
+    );
+  }
+  return { version };
+}

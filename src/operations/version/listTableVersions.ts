@@ -1,0 +1,49 @@
+/** ListTableVersions: the records of a table's versions, page by page. */
+
+import { InvalidInputError } from "../../errors.js";
+import type { ListTableVersionsRequest, ListTableVersionsResponse, TableVersion } from "../../namespace.js";
+import { mapAhead } from "../../query/mapAhead.js";
+import { listVersions } from "../../table/versions.js";
+import type { OperationContext } from "../context.js";
+import { optionalBoolean, optionalCount, optionalString } from "../request.js";
+import { openTable } from "../snapshot.js";
+import { versionOf } from "./versionOf.js";
+
+/** Manifests read at once. */
+const PARALLELISM = 16;
+
+export async function listTableVersions(
+  context: OperationContext,
+  request: ListTableVersionsRequest,
+): Promise<ListTableVersionsResponse> {
+  const limit = optionalCount(request.limit, "limit", 1);
+  const descending = optionalBoolean(request.descending, "descending") ?? false;
+  const after = parsePageToken(request.pageToken);
+  const { tableRoot } = await openTable(context, request);
+  const entries = await listVersions(context.disk, tableRoot);
+  if (descending) entries.reverse();
+  const rest =
+    after === null
+      ? entries
+      : entries.filter(({ version }) => (descending ? version < after : version > after));
+  const page = limit === undefined ? rest : rest.slice(0, limit);
+  const versions: TableVersion[] = [];
+  const records = mapAhead(page, (entry) => versionOf(context, tableRoot, entry), {
+    weigh: () => 1,
+    maxWeight: PARALLELISM,
+  });
+  for await (const record of records) if (record !== null) versions.push(record);
+  if (page.length === rest.length) return { versions };
+  return { versions, pageToken: String(page[page.length - 1].version) };
+}
+
+/** The token is the last version of the page before; the empty string is the start. */
+function parsePageToken(value: unknown): number | null {
+  const token = optionalString(value, "pageToken") ?? "";
+  if (token === "") return null;
+  const version = Number(token);
+  if (!/^\d+$/.test(token) || !Number.isSafeInteger(version)) {
+    throw new InvalidInputError("pageToken: is not one that this operation handed out");
+  }
+  return version;
+}

@@ -1,0 +1,72 @@
+/**
+ * Which physical rows of which fragments a query's offset and limit select. Pure; deletions are given as sorted
+ * physical offsets.
+ */
+
+/** Rows of one fragment, in their order on disk. */
+export interface RowSpan {
+  /** First physical row. */
+  readonly start: number;
+  /** One past the last physical row. */
+  readonly end: number;
+  /** Live rows among them. */
+  readonly liveRows: number;
+}
+
+/**
+ * The span that holds the live rows `skip` to `skip + take - 1` of a fragment, or null where there are none.
+ * @param deleted sorted physical offsets of deleted rows
+ */
+export function selectSpan(
+  physicalRows: number,
+  deleted: Uint32Array | null,
+  skip: number,
+  take: number,
+): RowSpan | null {
+  const live = physicalRows - (deleted?.length ?? 0);
+  const liveRows = Math.min(live - skip, take);
+  if (liveRows <= 0) return null;
+  if (deleted === null || deleted.length === 0) return { start: skip, end: skip + liveRows, liveRows };
+  return {
+    start: physicalOffset(skip, deleted),
+    end: physicalOffset(skip + liveRows - 1, deleted) + 1,
+    liveRows,
+  };
+}
+
+/** The physical offset of the `live`-th live row: `live` plus the deleted rows before it. */
+function physicalOffset(live: number, deleted: Uint32Array): number {
+  // deleted[i] - i live rows lie before deleted row i; count the deleted rows with at most `live` before them.
+  let low = 0;
+  let high = deleted.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (deleted[middle] - middle <= live) low = middle + 1;
+    else high = middle;
+  }
+  return live + low;
+}
+
+/** Index of the first element that is at least `value`. */
+export function lowerBound(sorted: Uint32Array, value: number): number {
+  let low = 0;
+  let high = sorted.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (sorted[middle] < value) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+/** Positions, counted from `start`, of the rows of `[start, end)` that are not deleted. */
+export function liveIndices(start: number, end: number, deleted: Uint32Array): Uint32Array {
+  let next = lowerBound(deleted, start);
+  const indices = new Uint32Array(end - start - (lowerBound(deleted, end) - next));
+  let count = 0;
+  for (let row = start; row < end; row++) {
+    if (next < deleted.length && deleted[next] === row) next++;
+    else indices[count++] = row - start;
+  }
+  return indices;
+}

@@ -1,0 +1,302 @@
+/**
+ * Reads the rows of one version, batch by batch, in the order they lie on disk. Only the pages of the projected
+ * columns that hold wanted rows are read, in few large ranges, some ahead of the consumer; memory is bounded by
+ * the read-ahead window and the size of a page, not by the table.
+ *
+ * A batch never crosses a fragment or a page of any of its columns, so that columns can be views of what was
+ * read.
+ */
+
+import type { RecordBatch } from "apache-arrow";
+import { makeBatch } from "../arrow/batch.js";
+import type { Column, FixedColumn } from "../arrow/column.js";
+import { nullColumn, sliceColumn, takeColumn } from "../arrow/data.js";
+import { CorruptFileError } from "../errors.js";
+import { type DataFile, type DataPage, pageBytes, readPageBuffers } from "../file/reader.js";
+import { decodePage } from "../file/structural/decodePage.js";
+import type { DataFragment } from "../format/table.js";
+import type { HandlePool } from "../io/handles.js";
+import { liveIndices, selectSpan } from "./fragmentRows.js";
+import { mapAhead } from "./mapAhead.js";
+import type { Projection } from "./projection.js";
+
+/** Bytes of pages one round of reads fetches, roughly. */
+const GROUP_BYTES = 16 * 1024 * 1024;
+/** Bytes read ahead of the consumer, roughly. */
+const WINDOW_BYTES = 48 * 1024 * 1024;
+/** Fragments opened ahead of the one being read. */
+const OPEN_FRAGMENTS = 8;
+
+/** Where a version's fragments get their files from. */
+export interface FragmentSource {
+  readonly handles: HandlePool;
+  /** The metadata of a data file of a fragment; cached. */
+  openDataFile(path: string, byteLength: number | undefined): Promise<DataFile>;
+  /** Absolute path of a file that a manifest names. */
+  resolve(file: DataFragment["files"][number]): string;
+  /** Sorted physical offsets of the rows deleted from a fragment, or null where none are. */
+  readDeletions(fragment: DataFragment): Promise<Uint32Array | null>;
+}
+
+export interface ScanRequest {
+  readonly fragments: readonly DataFragment[];
+  readonly projection: Projection;
+  readonly offset: number;
+  readonly limit: number;
+  /** Rows of a batch at most. */
+  readonly batchRows: number;
+  readonly signal?: AbortSignal;
+}
+
+/** A fragment whose files are open and whose wanted rows are known. */
+interface OpenFragment {
+  readonly fragment: DataFragment;
+  readonly start: number;
+  readonly end: number;
+  readonly deleted: Uint32Array | null;
+  /** For each projected column its pages that hold wanted rows, or null where the fragment has no such column. */
+  readonly pages: readonly (readonly PageTask[] | null)[];
+}
+
+interface PageTask {
+  /** Index in the projection. */
+  readonly column: number;
+  readonly file: DataFile;
+  readonly columnIndex: number;
+  readonly pageIndex: number;
+  readonly page: DataPage;
+}
+
+/** Pages fetched together. */
+interface PageGroup {
+  readonly owner: OpenFragment;
+  readonly tasks: readonly PageTask[];
+  readonly byteLength: number;
+}
+
+interface FetchedGroup extends PageGroup {
+  readonly buffers: readonly (readonly Uint8Array[])[];
+}
+
+export async function* scanRows(
+  source: FragmentSource,
+  request: ScanRequest,
+): AsyncGenerator<RecordBatch, void, undefined> {
+  const groups = mapAhead(pageGroups(source, request), (group) => fetchGroup(source, group), {
+    weigh: (group) => group.byteLength,
+    maxWeight: WINDOW_BYTES,
+  });
+  let assembler: BatchAssembler | undefined;
+  for await (const group of groups) {
+    if (assembler?.owner !== group.owner) assembler = new BatchAssembler(group.owner, request);
+    for (const batch of assembler.add(group)) {
+      request.signal?.throwIfAborted();
+      yield batch;
+    }
+  }
+}
+
+/** Live rows of a fragment, and which of them are deleted. */
+async function* wantedFragments(source: FragmentSource, request: ScanRequest) {
+  let skip = request.offset;
+  let take = request.limit;
+  for (const fragment of request.fragments) {
+    if (take <= 0) return;
+    const deleted = fragment.deletionFile === undefined ? null : await source.readDeletions(fragment);
+    const span = selectSpan(fragment.physicalRows, deleted, skip, take);
+    const live = fragment.physicalRows - (deleted?.length ?? 0);
+    skip -= Math.min(skip, live);
+    if (span === null) continue;
+    take -= span.liveRows;
+    yield { fragment, start: span.start, end: span.end, deleted };
+  }
+}
+
+async function* pageGroups(
+  source: FragmentSource,
+  request: ScanRequest,
+): AsyncGenerator<PageGroup, void, undefined> {
+  const opened = mapAhead(
+    wantedFragments(source, request),
+    (wanted) => openFragment(source, request.projection, wanted),
+    { weigh: () => 1, maxWeight: OPEN_FRAGMENTS },
+  );
+  for await (const owner of opened) {
+    const tasks = owner.pages.flatMap((pages) => pages ?? []);
+    tasks.sort((a, b) => a.page.rowStart - b.page.rowStart || a.column - b.column);
+    let group: PageTask[] = [];
+    let byteLength = 0;
+    for (const task of tasks) {
+      group.push(task);
+      byteLength += pageBytes(task.file, { columnIndex: task.columnIndex, pageIndexes: [task.pageIndex] });
+      if (byteLength < GROUP_BYTES) continue;
+      yield { owner, tasks: group, byteLength };
+      group = [];
+      byteLength = 0;
+    }
+    // A fragment without pages to read still has rows: nulls, or row ids.
+    if (group.length > 0 || tasks.length === 0) yield { owner, tasks: group, byteLength };
+  }
+}
+
+async function openFragment(
+  source: FragmentSource,
+  projection: Projection,
+  wanted: Omit<OpenFragment, "pages">,
+): Promise<OpenFragment> {
+  const { fragment, start, end } = wanted;
+  const places = new Map<number, { file: DataFragment["files"][number]; columnIndex: number }>();
+  for (const file of fragment.files) {
+    for (const [index, fieldId] of file.fields.entries()) {
+      places.set(fieldId, { file, columnIndex: file.columnIndices[index] ?? -1 });
+    }
+  }
+  const pages = await Promise.all(
+    projection.columns.map(async (column, columnNumber) => {
+      const place = places.get(column.fieldId);
+      if (place === undefined) return null;
+      const path = source.resolve(place.file);
+      const file = await source.openDataFile(path, place.file.fileSizeBytes || undefined);
+      if (file.rowCount !== fragment.physicalRows) {
+        throw new CorruptFileError(
+          path,
+          0,
+          `holds ${file.rowCount} rows, its manifest says ${fragment.physicalRows}`,
+        );
+      }
+      const stored = file.columns[place.columnIndex];
+      if (stored === undefined) {
+        throw new CorruptFileError(path, 0, `has no column ${place.columnIndex} for ${column.path}`);
+      }
+      const tasks: PageTask[] = [];
+      for (const [pageIndex, page] of stored.pages.entries()) {
+        if (page.rowStart < end && page.rowStart + page.rowCount > start) {
+          tasks.push({ column: columnNumber, file, columnIndex: place.columnIndex, pageIndex, page });
+        }
+      }
+      return tasks;
+    }),
+  );
+  return { ...wanted, pages };
+}
+
+async function fetchGroup(source: FragmentSource, group: PageGroup): Promise<FetchedGroup> {
+  const byFile = new Map<DataFile, number[]>();
+  for (const [index, task] of group.tasks.entries()) {
+    const indexes = byFile.get(task.file);
+    if (indexes === undefined) byFile.set(task.file, [index]);
+    else indexes.push(index);
+  }
+  const buffers = new Array<readonly Uint8Array[]>(group.tasks.length);
+  await Promise.all(
+    Array.from(byFile, async ([file, indexes]) => {
+      const requests = indexes.map((index) => {
+        const { columnIndex, pageIndex } = group.tasks[index];
+        return { columnIndex, pageIndexes: [pageIndex] };
+      });
+      const fetched = await source.handles.withHandle(file.path, (handle) =>
+        readPageBuffers(handle, file, requests),
+      );
+      for (const [position, index] of indexes.entries()) buffers[index] = fetched[position][0];
+    }),
+  );
+  return { ...group, buffers };
+}
+
+/** A page being cut into batches. */
+interface CurrentPage {
+  readonly rowEnd: number;
+  readonly rowStart: number;
+  readonly column: Column;
+}
+
+/** Puts the pages of one fragment together to batches. */
+class BatchAssembler {
+  readonly owner: OpenFragment;
+  readonly #request: ScanRequest;
+  readonly #queues: { task: PageTask; buffers: readonly Uint8Array[] }[][];
+  readonly #current: (CurrentPage | null)[];
+  #row: number;
+
+  constructor(owner: OpenFragment, request: ScanRequest) {
+    this.owner = owner;
+    this.#request = request;
+    this.#queues = owner.pages.map(() => []);
+    this.#current = owner.pages.map(() => null);
+    this.#row = owner.start;
+  }
+
+  /** Takes pages in and gives out the batches they complete. */
+  *add(group: FetchedGroup): Generator<RecordBatch, void, undefined> {
+    for (const [index, task] of group.tasks.entries()) {
+      this.#queues[task.column].push({ task, buffers: group.buffers[index] });
+    }
+    while (this.#row < this.owner.end && this.#advance()) {
+      const end = this.#batchEnd();
+      const batch = this.#cut(this.#row, end);
+      this.#row = end;
+      if (batch.numRows > 0) yield batch;
+    }
+  }
+
+  /** Makes the page that holds the next row current in every column; false where one has not been read yet. */
+  #advance(): boolean {
+    const row = this.#row;
+    for (let index = 0; index < this.#queues.length; index++) {
+      if (this.owner.pages[index] === null) continue;
+      const current = this.#current[index];
+      if (current !== null && current.rowEnd > row) continue;
+      const next = this.#queues[index].shift();
+      if (next === undefined) {
+        this.#current[index] = null;
+        return false;
+      }
+      const { page, file } = next.task;
+      const { layout } = this.#request.projection.columns[index];
+      const origin = { path: file.path, byteOffset: page.bufferRanges[0]?.byteOffset ?? 0 };
+      this.#current[index] = {
+        rowStart: page.rowStart,
+        rowEnd: page.rowStart + page.rowCount,
+        column: decodePage(layout, page.layout, page.rowCount, next.buffers, origin),
+      };
+    }
+    return true;
+  }
+
+  #batchEnd(): number {
+    let end = Math.min(this.owner.end, this.#row + this.#request.batchRows);
+    for (const current of this.#current) if (current !== null) end = Math.min(end, current.rowEnd);
+    return end;
+  }
+
+  #cut(start: number, end: number): RecordBatch {
+    const { deleted } = this.owner;
+    const { projection } = this.#request;
+    let columns: Column[] = projection.columns.map(({ layout }, index) => {
+      const current = this.#current[index];
+      if (current === null) return nullColumn(layout, end - start);
+      return sliceColumn(current.column, start - current.rowStart, end - start);
+    });
+    if (projection.withRowId) columns.push(rowAddresses(this.owner.fragment.id, start, end));
+    let rowCount = end - start;
+    if (deleted !== null && deleted.length > 0) {
+      const live = liveIndices(start, end, deleted);
+      if (live.length < rowCount) {
+        columns = columns.map((column) => takeColumn(column, live));
+        rowCount = live.length;
+      }
+    }
+    return makeBatch(projection.schema, columns, rowCount);
+  }
+}
+
+/** Row addresses: the fragment's id in the upper 32 bits, the physical offset in the lower. */
+function rowAddresses(fragmentId: number, start: number, end: number): FixedColumn {
+  const length = end - start;
+  const words = new Uint32Array(length * 2);
+  for (let row = 0; row < length; row++) {
+    words[2 * row] = start + row;
+    words[2 * row + 1] = fragmentId;
+  }
+  return { kind: "fixed", length, validity: null, byteWidth: 8, values: new Uint8Array(words.buffer) };
+}

@@ -1,0 +1,145 @@
+/**
+ * Writes incoming rows as data files of a table, batch by batch. The files are invisible until a manifest names
+ * them; when anything fails they are removed again.
+ */
+
+import { join } from "node:path";
+import type { Column } from "../arrow/column.js";
+import { decodeDictionary, sliceColumn } from "../arrow/data.js";
+import type { ArrowInput } from "../arrow/input.js";
+import { TableSchemaValidationError } from "../errors.js";
+import type { FileVersion } from "../file/page.js";
+import { DataFileWriter, MAX_FILE_ROWS } from "../file/writer.js";
+import type { Schema as FileSchema } from "../format/file.js";
+import { DataFragment } from "../format/table.js";
+import type { Disk } from "../io/disk.js";
+import { dataFileName } from "../table/paths.js";
+import type { ColumnPlan, PlannedColumn } from "./columnPlan.js";
+
+const DATA_DIRECTORY = "data";
+
+export interface WrittenRows {
+  /** One fragment per file, ids not assigned yet. */
+  readonly fragments: DataFragment[];
+  readonly rowCount: number;
+  /** Takes the files away again, for when the commit failed. */
+  discard(): Promise<void>;
+}
+
+export interface WriteRowsOptions {
+  readonly version: FileVersion;
+  /** The schema descriptor every file carries. */
+  readonly descriptor: FileSchema;
+  readonly signal?: AbortSignal;
+}
+
+/**
+ * Consumes `input` to its end.
+ * @param tableRoot directory of the table or branch
+ * @throws TableSchemaValidationError where a batch holds nulls in a column that is not nullable
+ */
+export async function writeRows(
+  disk: Disk,
+  tableRoot: string,
+  plan: ColumnPlan,
+  input: ArrowInput,
+  options: WriteRowsOptions,
+): Promise<WrittenRows> {
+  const directory = join(tableRoot, DATA_DIRECTORY);
+  const fileColumns = plan.columns.map((column) => column.target);
+  const written: string[] = [];
+  const fragments: DataFragment[] = [];
+  let writer: DataFileWriter | null = null;
+  let fileName = "";
+  let rowsInFile = 0;
+  let rowCount = 0;
+
+  const finishFile = async (open: DataFileWriter): Promise<void> => {
+    const { byteLength } = await open.finish();
+    fragments.push(fragmentOf(fileName, plan, options.version, rowsInFile, byteLength));
+    writer = null;
+    rowsInFile = 0;
+  };
+  const discard = async (): Promise<void> => {
+    await Promise.all(written.map((name) => disk.remove(join(directory, name))));
+  };
+
+  try {
+    for await (const batch of input.batches) {
+      options.signal?.throwIfAborted();
+      const columns = plan.columns.map((column) => incoming(column, batch.columns[column.sourceIndex]));
+      let start = 0;
+      while (start < batch.rowCount) {
+        if (writer === null) {
+          if (written.length === 0) await disk.makeDirectory(directory);
+          fileName = dataFileName();
+          written.push(fileName);
+          const path = join(directory, fileName);
+          writer = await DataFileWriter.create(disk, path, fileColumns, options.descriptor, options.version);
+        }
+        const count = Math.min(batch.rowCount - start, MAX_FILE_ROWS - rowsInFile);
+        const whole = start === 0 && count === batch.rowCount;
+        await writer.write(
+          whole ? columns : columns.map((column) => sliceColumn(column, start, count)),
+          count,
+        );
+        start += count;
+        rowsInFile += count;
+        rowCount += count;
+        if (rowsInFile === MAX_FILE_ROWS) await finishFile(writer);
+      }
+    }
+    if (writer !== null) await finishFile(writer);
+    if (written.length > 0) await disk.syncDirectory(directory);
+  } catch (error) {
+    // What is thrown is why the rows did not get in; a file that can't be removed is only an orphan.
+    await (writer as DataFileWriter | null)?.abort().catch(() => undefined);
+    await discard().catch(() => undefined);
+    throw error;
+  }
+  return { fragments, rowCount, discard };
+}
+
+function incoming(planned: PlannedColumn, source: Column): Column {
+  const column = planned.decodeDictionary && source.kind === "dictionary" ? decodeDictionary(source) : source;
+  if (!planned.target.nullable && hasNulls(column)) {
+    throw new TableSchemaValidationError(
+      `column ${planned.target.path} is not nullable and the rows hold nulls`,
+    );
+  }
+  return column;
+}
+
+/** Whether any row is null; a dictionary may hold the null its indices point at. */
+function hasNulls(column: Column): boolean {
+  if (column.validity !== null || (column.kind === "null" && column.length > 0)) return true;
+  return (
+    column.kind === "dictionary" &&
+    column.dictionary.validity !== null &&
+    decodeDictionary(column).validity !== null
+  );
+}
+
+function fragmentOf(
+  fileName: string,
+  plan: ColumnPlan,
+  version: FileVersion,
+  rowCount: number,
+  byteLength: number,
+): DataFragment {
+  const [major, minor] = version.split(".").map(Number);
+  return DataFragment.create({
+    files: [
+      {
+        path: fileName,
+        fields: plan.columns.map((column) => column.target.fieldId),
+        columnIndices: plan.columns.map((_, index) => index),
+        fileMajorVersion: major,
+        fileMinorVersion: minor,
+        fileSizeBytes: byteLength,
+        baseId: undefined,
+      },
+    ],
+    physicalRows: rowCount,
+  });
+}

@@ -1,0 +1,216 @@
+/**
+ * Rows into a table: the stream is written to data files first, then one commit makes them visible. Appending is
+ * rebased over whatever was committed meanwhile where the conflict table allows it; a table that was only
+ * declared is created by the first insert that gets there, and the others append.
+ */
+
+import type { Schema } from "apache-arrow";
+import { type ArrowInput, openInput } from "../arrow/input.js";
+import { ConcurrentModificationError, InternalError, UnsupportedError } from "../errors.js";
+import type { FileVersion } from "../file/page.js";
+import { Append, type DataFragment, Overwrite } from "../format/table.js";
+import { PublishUncertainError } from "../io/publish.js";
+import type { RowsInput } from "../namespace.js";
+import {
+  type CommittedVersion,
+  commitCreation,
+  commitTransaction,
+  type TableEnvironment,
+} from "../table/commit.js";
+import type { ManifestFile } from "../table/manifest.js";
+import type { NamingScheme } from "../table/paths.js";
+import { decodeSchema, encodeSchema } from "../table/schema.js";
+import { newTransaction } from "../table/transaction.js";
+import { findLatestVersion, readManifestAt } from "../table/versions.js";
+import { type ColumnPlan, planAppend, planNewSchema } from "./columnPlan.js";
+import { type WrittenRows, writeRows } from "./dataFiles.js";
+
+export interface InsertOptions {
+  readonly mode: "Append" | "Overwrite";
+  /** For a table that has no versions yet. */
+  readonly newTable: { readonly version: FileVersion; readonly naming: NamingScheme };
+  /** What to do where another writer creates the table first: fail by returning null, or append. */
+  readonly onCreated: "fail" | "append";
+  readonly signal?: AbortSignal;
+}
+
+export interface InsertedRows {
+  readonly committed: CommittedVersion;
+  readonly transactionId: string;
+  readonly rowCount: number;
+}
+
+/** A version the rows are planned on; null where the insert creates the table. */
+interface Base {
+  readonly version: number;
+  readonly file: ManifestFile;
+}
+
+/**
+ * @param tableRoot directory of the table or branch
+ * @param base the version the rows are planned on; null for a table without versions
+ * @returns null where the table was created meanwhile and `onCreated` is `fail`
+ */
+export async function insertRows(
+  environment: TableEnvironment,
+  tableRoot: string,
+  base: Base | null,
+  data: RowsInput,
+  options: InsertOptions,
+): Promise<InsertedRows | null> {
+  const version = base === null ? options.newTable.version : fileVersionOf(base.file);
+  const input = await openInput(data, options.signal);
+  try {
+    const plan =
+      base === null || options.mode === "Overwrite"
+        ? planNewSchema(input.schema)
+        : planAppend(decodeSchema(base.file.manifest.fields, base.file.path), input.schema);
+    const rows = await writeRows(environment.disk, tableRoot, plan, input, {
+      version,
+      descriptor: { fields: encodeSchema(plan.fields), metadata: metadataBytes(input.schema) },
+      signal: options.signal,
+    });
+    return await commitRows(environment, tableRoot, base, plan, rows, input, options);
+  } finally {
+    await input.close();
+  }
+}
+
+async function commitRows(
+  environment: TableEnvironment,
+  tableRoot: string,
+  base: Base | null,
+  plan: ColumnPlan,
+  rows: WrittenRows,
+  input: ArrowInput,
+  options: InsertOptions,
+): Promise<InsertedRows | null> {
+  try {
+    options.signal?.throwIfAborted();
+    const inserted =
+      base === null
+        ? await createWith(environment, tableRoot, plan, rows, input, options)
+        : options.mode === "Overwrite"
+          ? await overwrite(environment, tableRoot, base, plan, rows, input, options)
+          : await append(environment, tableRoot, base.version, rows, options);
+    if (inserted === null) await rows.discard();
+    return inserted;
+  } catch (error) {
+    // A version that may be there needs its files.
+    if (!(error instanceof PublishUncertainError)) await rows.discard().catch(() => undefined);
+    throw error;
+  }
+}
+
+async function append(
+  environment: TableEnvironment,
+  tableRoot: string,
+  readVersion: number,
+  rows: WrittenRows,
+  options: InsertOptions,
+): Promise<InsertedRows> {
+  const transaction = newTransaction(readVersion, "append", Append.create({ fragments: rows.fragments }));
+  const committed = await commitTransaction(environment, tableRoot, transaction, { signal: options.signal });
+  return { committed, transactionId: transaction.uuid, rowCount: rows.rowCount };
+}
+
+async function overwrite(
+  environment: TableEnvironment,
+  tableRoot: string,
+  base: Base,
+  plan: ColumnPlan,
+  rows: WrittenRows,
+  input: ArrowInput,
+  options: InsertOptions,
+): Promise<InsertedRows> {
+  const transaction = newTransaction(base.version, "overwrite", overwriteWith(plan, rows.fragments));
+  const committed = await commitTransaction(environment, tableRoot, transaction, {
+    schemaMetadata: metadataBytes(input.schema),
+    signal: options.signal,
+  });
+  return { committed, transactionId: transaction.uuid, rowCount: rows.rowCount };
+}
+
+async function createWith(
+  environment: TableEnvironment,
+  tableRoot: string,
+  plan: ColumnPlan,
+  rows: WrittenRows,
+  input: ArrowInput,
+  options: InsertOptions,
+): Promise<InsertedRows | null> {
+  const transaction = newTransaction(0, "overwrite", overwriteWith(plan, rows.fragments));
+  const committed = await commitCreation(environment, tableRoot, transaction, {
+    schemaMetadata: metadataBytes(input.schema),
+    signal: options.signal,
+    dataFormatVersion: options.newTable.version,
+    scheme: options.newTable.naming,
+  });
+  if (committed !== null) return { committed, transactionId: transaction.uuid, rowCount: rows.rowCount };
+  if (options.onCreated === "fail") return null;
+  return appendToCreated(environment, tableRoot, plan, rows, input, options);
+}
+
+/** Another insert created the table while our files were written: they still fit if its columns are ours. */
+async function appendToCreated(
+  environment: TableEnvironment,
+  tableRoot: string,
+  plan: ColumnPlan,
+  rows: WrittenRows,
+  input: ArrowInput,
+  options: InsertOptions,
+): Promise<InsertedRows> {
+  const latest = await findLatestVersion(environment.disk, tableRoot);
+  const file = latest && (await readManifestAt(environment, latest));
+  if (latest === null || file === null) {
+    throw new ConcurrentModificationError("the table was created by another writer and dropped again");
+  }
+  const theirs = planAppend(decodeSchema(file.manifest.fields, file.path), input.schema);
+  const fits =
+    fileVersionOf(file) === options.newTable.version &&
+    theirs.columns.length === plan.columns.length &&
+    theirs.columns.every(
+      (column, index) =>
+        column.target.fieldId === plan.columns[index].target.fieldId &&
+        column.decodeDictionary === plan.columns[index].decodeDictionary &&
+        (column.target.nullable || !plan.columns[index].target.nullable),
+    );
+  if (!fits) {
+    throw new ConcurrentModificationError(
+      "the table was created by another writer with other columns; please retry",
+    );
+  }
+  return append(environment, tableRoot, latest.version, rows, options);
+}
+
+function overwriteWith(plan: ColumnPlan, fragments: DataFragment[]): Overwrite {
+  return Overwrite.create({ fragments, schema: encodeSchema(plan.fields) });
+}
+
+function metadataBytes(schema: Schema): Map<string, Uint8Array> {
+  const encoder = new TextEncoder();
+  return new Map(Array.from(schema.metadata, ([key, value]) => [key, encoder.encode(value)]));
+}
+
+/** The file version a table's manifest demands. */
+function fileVersionOf(file: ManifestFile): FileVersion {
+  const version = file.manifest.dataFormat?.version;
+  switch (version) {
+    case "2.1":
+    case "2.2":
+      return version;
+    case undefined:
+      throw new UnsupportedError(`${file.path}: writing to tables without a data format is not supported`);
+    default:
+      throw new UnsupportedError(
+        `${file.path}: writing data files of version ${version} is not supported by this release`,
+      );
+  }
+}
+
+/** The rows of an insert whose outcome can't be null. */
+export function requireInserted(inserted: InsertedRows | null): InsertedRows {
+  if (inserted === null)
+    throw new InternalError("an insert that appends to what others create came to nothing");
+  return inserted;
+}

@@ -1,0 +1,398 @@
+import { randomBytes } from "node:crypto";
+import { cp, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import {
+  Bool,
+  Field,
+  Float64,
+  Int32,
+  Int64,
+  makeData,
+  makeVector,
+  RecordBatch,
+  Schema,
+  Struct,
+  Table,
+  tableToIPC,
+  Utf8,
+  vectorFromArray,
+} from "apache-arrow";
+import { DirectoryNamespace, NamespaceError } from "tiltyard";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { directorySnapshot } from "../support/directorySnapshot.js";
+
+let scratch: string;
+let root: string;
+let namespace: DirectoryNamespace;
+let before: Record<string, string>;
+
+const rows = new Table({
+  id: makeVector(Int32Array.of(1, 2, 3)),
+  name: vectorFromArray(["a", null, "c"], new Utf8()),
+});
+/** Column `id` of the table is not nullable. */
+const declared = new Schema([new Field("id", new Int32(), false), new Field("name", new Utf8(), true)]);
+const asDeclared = (table: Table) =>
+  new Table(
+    declared,
+    new RecordBatch(
+      declared,
+      makeData({
+        type: new Struct(declared.fields),
+        length: table.numRows,
+        children: table.batches[0].data.children,
+      }),
+    ),
+  );
+
+beforeAll(async () => {
+  scratch = await mkdtemp(join(tmpdir(), "tiltyard-bad-"));
+  root = join(scratch, "root");
+  namespace = new DirectoryNamespace({ root, durability: "none" });
+  await namespace.createTable({ id: ["t"] }, asDeclared(rows));
+  await namespace.insertIntoTable({ id: ["t"] }, asDeclared(rows));
+  await namespace.declareTable({ id: ["d"] });
+  before = await directorySnapshot(root);
+});
+afterAll(async () => {
+  await namespace.close();
+  await rm(scratch, { recursive: true });
+});
+
+/** The call rejects with the given type of error and the directory is byte for byte as it was. */
+async function expectRefusal(call: () => Promise<unknown>, ...types: string[]): Promise<void> {
+  const error = await call().then(
+    () => null,
+    (reason: unknown) => reason,
+  );
+  expect(error, "the call should have been refused").toBeInstanceOf(NamespaceError);
+  expect(types).toContain((error as NamespaceError).type);
+  expect((error as NamespaceError).operation).toBeTypeOf("string");
+  expect(await directorySnapshot(root)).toEqual(before);
+}
+
+describe("names", () => {
+  const bad = [
+    "",
+    ".",
+    "..",
+    "a/b",
+    "a\\b",
+    "../t",
+    "/t",
+    "x".repeat(300),
+    "a\u0000b",
+    "a\nb",
+    "a b",
+    "é",
+    "__t",
+    "t$u",
+  ];
+  const calls: [string, (name: string) => Promise<unknown>][] = [
+    ["createTable", (name) => namespace.createTable({ id: [name] }, rows)],
+    ["declareTable", (name) => namespace.declareTable({ id: [name] })],
+    ["insertIntoTable", (name) => namespace.insertIntoTable({ id: [name] }, rows)],
+    ["dropTable", (name) => namespace.dropTable({ id: [name] })],
+    ["tableExists", (name) => namespace.tableExists({ id: [name] })],
+    ["describeTable", (name) => namespace.describeTable({ id: [name] })],
+    ["restoreTable", (name) => namespace.restoreTable({ id: [name], version: 1 })],
+    ["queryTable", (name) => namespace.queryTable({ id: [name] })],
+  ];
+  it.each(calls)("%s refuses names that are none", async (_operation, call) => {
+    for (const name of bad) await expectRefusal(() => call(name), "InvalidInput");
+  });
+  it.each(calls)("%s refuses the root and ids that are no arrays", async (_operation, call) => {
+    for (const id of [undefined, null, 7, {}])
+      await expectRefusal(() => call(id as unknown as string), "InvalidInput");
+    await expectRefusal(() => namespace.describeTable({ id: [] }), "InvalidInput");
+  });
+  it("a parent that does not exist is named as such", async () => {
+    await expectRefusal(() => namespace.createTable({ id: ["nowhere", "t"] }, rows), "NamespaceNotFound");
+    await expectRefusal(() => namespace.listTables({ id: ["nowhere"] }), "NamespaceNotFound");
+  });
+  it("a table that does not exist is named as such", async () => {
+    await expectRefusal(() => namespace.insertIntoTable({ id: ["none"] }, rows), "TableNotFound");
+    await expectRefusal(() => namespace.dropTable({ id: ["none"] }), "TableNotFound");
+    await expectRefusal(() => namespace.tableExists({ id: ["none"] }), "TableNotFound");
+    await expectRefusal(() => namespace.describeTable({ id: ["none"] }), "TableNotFound");
+    await expectRefusal(() => namespace.restoreTable({ id: ["none"], version: 1 }), "TableNotFound");
+    await expectRefusal(() => namespace.getTableStats({ id: ["none"] }), "TableNotFound");
+    await expectRefusal(() => namespace.countTableRows({ id: ["none"] }), "TableNotFound");
+    await expectRefusal(() => namespace.queryTable({ id: ["none"] }), "TableNotFound");
+    await expectRefusal(() => namespace.listTableVersions({ id: ["none"] }), "TableNotFound");
+    await expectRefusal(() => namespace.describeTableVersion({ id: ["none"], version: 1 }), "TableNotFound");
+    await expectRefusal(
+      () => namespace.createTableVersion({ id: ["none"], version: 1, manifestPath: "_versions/x" }),
+      "TableNotFound",
+    );
+  });
+  it("what exists is not made again", async () => {
+    await expectRefusal(() => namespace.createTable({ id: ["t"] }, rows), "TableAlreadyExists");
+    await expectRefusal(() => namespace.declareTable({ id: ["t"] }), "TableAlreadyExists");
+    await expectRefusal(() => namespace.declareTable({ id: ["d"] }), "TableAlreadyExists");
+  });
+});
+
+describe("modes, versions, limits", () => {
+  it.each(["", "upsert", "app end", 1, {}, ["append"]])("insert mode %j", async (mode) => {
+    await expectRefusal(
+      () => namespace.insertIntoTable({ id: ["t"], mode: mode as string }, asDeclared(rows)),
+      "InvalidInput",
+    );
+  });
+  it("create mode", async () => {
+    await expectRefusal(() => namespace.createTable({ id: ["t"], mode: "replace" }, rows), "InvalidInput");
+  });
+  it.each([-1, 1.5, Number.NaN, Infinity, 2 ** 53, 1e300, "1", true])("version %j", async (value) => {
+    const version = value as number;
+    await expectRefusal(() => namespace.restoreTable({ id: ["t"], version }), "InvalidInput");
+    await expectRefusal(() => namespace.tableExists({ id: ["t"], version }), "InvalidInput");
+    await expectRefusal(() => namespace.describeTable({ id: ["t"], version }), "InvalidInput");
+    await expectRefusal(() => namespace.describeTableVersion({ id: ["t"], version }), "InvalidInput");
+    await expectRefusal(() => namespace.queryTable({ id: ["t"], version }), "InvalidInput");
+    await expectRefusal(
+      () => namespace.createTableVersion({ id: ["t"], version, manifestPath: "_versions/x" }),
+      "InvalidInput",
+    );
+  });
+  it.each([0, 3, 99, Number.MAX_SAFE_INTEGER])("version %j that does not exist", async (version) => {
+    await expectRefusal(() => namespace.restoreTable({ id: ["t"], version }), "TableVersionNotFound");
+    await expectRefusal(() => namespace.tableExists({ id: ["t"], version }), "TableVersionNotFound");
+    await expectRefusal(() => namespace.describeTable({ id: ["t"], version }), "TableVersionNotFound");
+    await expectRefusal(() => namespace.describeTableVersion({ id: ["t"], version }), "TableVersionNotFound");
+    await expectRefusal(() => namespace.countTableRows({ id: ["t"], version }), "TableVersionNotFound");
+  });
+  it("limits, offsets and batch sizes", async () => {
+    for (const value of [0, -1, 1.5, Number.NaN, "5"]) {
+      await expectRefusal(() => namespace.listTables({ limit: value as number }), "InvalidInput");
+      await expectRefusal(
+        () => namespace.listTableVersions({ id: ["t"], limit: value as number }),
+        "InvalidInput",
+      );
+      await expectRefusal(() => namespace.queryTable({ id: ["t"], limit: value as number }), "InvalidInput");
+      await expectRefusal(
+        () => namespace.queryTable({ id: ["t"], batchSize: value as number }),
+        "InvalidInput",
+      );
+    }
+    await expectRefusal(() => namespace.queryTable({ id: ["t"], offset: -1 }), "InvalidInput");
+  });
+  it("columns", async () => {
+    await expectRefusal(() => namespace.queryTable({ id: ["t"], columns: ["nope"] }), "TableColumnNotFound");
+    await expectRefusal(() => namespace.queryTable({ id: ["t"], columns: ["id.x"] }), "TableColumnNotFound");
+    for (const path of ["", "a..b", "`id", "id."]) {
+      await expectRefusal(() => namespace.queryTable({ id: ["t"], columns: [path] }), "InvalidInput");
+    }
+  });
+  it("a branch that does not exist", async () => {
+    await expectRefusal(
+      () => namespace.insertIntoTable({ id: ["t"], branch: "dev" }, rows),
+      "TableBranchNotFound",
+    );
+    await expectRefusal(() => namespace.queryTable({ id: ["t"], branch: "dev" }), "TableBranchNotFound");
+    await expectRefusal(() => namespace.queryTable({ id: ["t"], branch: "../x" }), "InvalidInput");
+  });
+  it("requests that are none", async () => {
+    await expectRefusal(() => namespace.describeTable(undefined as never), "InvalidInput");
+    await expectRefusal(() => namespace.describeTable("t" as never), "InvalidInput");
+  });
+});
+
+describe("rows that do not fit the schema", () => {
+  const append = (data: Table) => () => namespace.insertIntoTable({ id: ["t"] }, data);
+  it("an extra column", async () => {
+    const table = new Table({ id: makeVector(Int32Array.of(1)), extra: makeVector(Int32Array.of(1)) });
+    await expectRefusal(append(table), "TableSchemaValidation");
+  });
+  it("a missing column that is not nullable", async () => {
+    await expectRefusal(
+      append(new Table({ name: vectorFromArray(["x"], new Utf8()) })),
+      "TableSchemaValidation",
+    );
+  });
+  it.each([
+    ["text for int32", vectorFromArray(["x"], new Utf8())],
+    ["int64 for int32", vectorFromArray([1n], new Int64())],
+    ["float64 for int32", vectorFromArray([1], new Float64())],
+    ["bool for int32", vectorFromArray([true], new Bool())],
+  ])("%s", async (_name, id) => {
+    await expectRefusal(append(new Table({ id })), "TableSchemaValidation");
+  });
+  it("nulls in a column that is not nullable", async () => {
+    await expectRefusal(
+      append(new Table({ id: vectorFromArray([1, null], new Int32()) })),
+      "TableSchemaValidation",
+    );
+  });
+  it("nulls that turn up in a later batch only", async () => {
+    const good = new RecordBatch({
+      id: makeData({ type: new Int32(), data: Int32Array.of(1, 2), length: 2 }),
+    });
+    const bad = new RecordBatch({
+      id: makeData({
+        type: new Int32(),
+        data: Int32Array.of(1, 2),
+        length: 2,
+        nullCount: 1,
+        nullBitmap: Uint8Array.of(1),
+      }),
+    });
+    async function* batches() {
+      for (let index = 0; index < 5; index++) yield good;
+      yield bad;
+    }
+    await expectRefusal(
+      () => namespace.insertIntoTable({ id: ["t"] }, batches()),
+      "TableSchemaValidation",
+      "InvalidInput",
+    );
+  });
+  it("names a new table can't have", async () => {
+    const int = () => makeVector(Int32Array.of(1));
+    const twice = new Schema([new Field("a", new Int32(), true), new Field("a", new Int32(), true)]);
+    const data = makeData({
+      type: new Struct(twice.fields),
+      length: 1,
+      children: [int().data[0], int().data[0]],
+    });
+    const table = new Table(twice, new RecordBatch(twice, data));
+    await expectRefusal(
+      () => namespace.createTable({ id: ["new"] }, table),
+      "TableSchemaValidation",
+      "InvalidInput",
+    );
+    await expectRefusal(
+      () => namespace.createTable({ id: ["new"] }, tableToIPC(table)),
+      "TableSchemaValidation",
+      "InvalidInput",
+    );
+    await expectRefusal(
+      () => namespace.createTable({ id: ["new"] }, new Table({ "a.b": int() })),
+      "TableSchemaValidation",
+    );
+    await expectRefusal(
+      () => namespace.createTable({ id: ["new"] }, new Table({})),
+      "TableSchemaValidation",
+      "InvalidInput",
+    );
+  });
+  it("a type that is not there yet is named with its column", async () => {
+    const struct = new Struct([new Field("x", new Int32(), true)]);
+    const child = makeData({ type: new Int32(), data: Int32Array.of(1), length: 1 });
+    const table = new Table({ point: makeVector(makeData({ type: struct, length: 1, children: [child] })) });
+    await expectRefusal(() => namespace.createTable({ id: ["new"] }, table), "Unsupported");
+    await expect(namespace.createTable({ id: ["new"] }, table)).rejects.toThrow(/point/);
+  });
+});
+
+describe("bodies", () => {
+  const ipc = tableToIPC(asDeclared(rows));
+  const garbage: [string, unknown][] = [
+    ["nothing", undefined],
+    ["null", null],
+    ["a number", 7],
+    ["a string", "rows"],
+    ["an empty body", new Uint8Array(0)],
+    ["bytes that are not Arrow", new TextEncoder().encode("id,name\n1,a\n")],
+    ["random bytes", new Uint8Array(randomBytes(4096))],
+    ["a stream cut in the schema", ipc.subarray(0, 40)],
+    ["a stream cut in a batch", ipc.subarray(0, ipc.length - 30)],
+    ["an object", {}],
+    ["rows as objects", [{ id: 1 }]],
+  ];
+  it.each(garbage)("%s", async (_name, data) => {
+    await expectRefusal(() => namespace.insertIntoTable({ id: ["t"] }, data as Table), "InvalidInput");
+    await expectRefusal(() => namespace.insertIntoTable({ id: ["d"] }, data as Table), "InvalidInput");
+    await expectRefusal(() => namespace.createTable({ id: ["new"] }, data as Table), "InvalidInput");
+  });
+
+  it("a stream that breaks half-way leaves no file behind", async () => {
+    const wide = new Table({ id: makeVector(new Int32Array(200_000).map((_, index) => index)) });
+    async function* breaking() {
+      for (let index = 0; index < 20; index++) yield wide.batches[0];
+      throw new Error("the network went away");
+    }
+    await expectRefusal(
+      () => namespace.insertIntoTable({ id: ["t"] }, breaking()),
+      "InvalidInput",
+      "Internal",
+    );
+    async function* breakingBytes() {
+      const bytes = tableToIPC(new Table([...wide.batches, ...wide.batches, ...wide.batches]));
+      for (let at = 0; at < bytes.length / 2; at += 64_000) yield bytes.subarray(at, at + 64_000);
+      throw new Error("the network went away");
+    }
+    await expectRefusal(
+      () => namespace.insertIntoTable({ id: ["t"] }, breakingBytes()),
+      "InvalidInput",
+      "Internal",
+    );
+  });
+
+  it("an aborted insert leaves no file behind", async () => {
+    const controller = new AbortController();
+    async function* endless() {
+      for (let index = 0; ; index++) {
+        if (index === 3) controller.abort();
+        yield asDeclared(rows).batches[0];
+      }
+    }
+    const call = () => namespace.insertIntoTable({ id: ["t"], signal: controller.signal }, endless());
+    await expectRefusal(call, "ServiceUnavailable");
+  });
+});
+
+describe("staged manifests", () => {
+  const attempt = (manifestPath: unknown, more: object = {}) =>
+    namespace.createTableVersion({ id: ["t"], version: 3, manifestPath: manifestPath as string, ...more });
+
+  it("outside the table, missing, or no manifest", async () => {
+    const outside = join(scratch, "outside.manifest");
+    await writeFile(outside, randomBytes(100));
+    const versions = join(root, "t.lance", "_versions");
+    const [published] = (await readdir(versions)).filter((name) => name.endsWith(".manifest"));
+    await cp(join(versions, published), join(scratch, "copy.manifest"));
+    for (const path of [
+      outside,
+      join(scratch, "copy.manifest"),
+      "../outside.manifest",
+      "../../outside.manifest",
+      "_versions/none",
+      "_versions",
+      "",
+      "\0",
+      7,
+    ]) {
+      await expectRefusal(() => attempt(path), "InvalidInput");
+    }
+    await expectRefusal(() => attempt(join("_versions", published)), "InvalidInput");
+    await expectRefusal(() => attempt("data"), "InvalidInput");
+  });
+
+  it("that are truncated, of another version or size", async () => {
+    const table = join(root, "t.lance");
+    const versions = join(table, "_versions");
+    const published = (await readdir(versions)).filter((name) => name.endsWith(".manifest")).sort();
+    const staged = join(table, "staged");
+    try {
+      await cp(join(versions, published[0]), staged);
+      before = await directorySnapshot(root);
+      await expectRefusal(() => attempt("staged"), "InvalidInput");
+      await expectRefusal(() => attempt("staged", { manifestSize: 1 }), "InvalidInput");
+      await expectRefusal(() => attempt("staged", { manifestSize: -1 }), "InvalidInput");
+      await expectRefusal(() => attempt("staged", { namingScheme: "V3" }), "InvalidInput");
+      await expectRefusal(() => attempt("staged", { metadata: { a: 1 } }), "InvalidInput");
+      await expectRefusal(
+        () => namespace.createTableVersion({ id: ["t"], version: 2, manifestPath: "staged" }),
+        "ConcurrentModification",
+      );
+      await writeFile(staged, randomBytes(300));
+      before = await directorySnapshot(root);
+      await expectRefusal(() => attempt("staged"), "InvalidInput");
+    } finally {
+      await rm(staged, { force: true });
+      before = await directorySnapshot(root);
+    }
+  });
+});

@@ -1,0 +1,37 @@
+import { describe, expect, it } from "vitest";
+import { InvalidInputError } from "../../src/errors.js";
+import { optionalCount, parseChoice, requireTableId, requireVersion } from "../../src/operations/request.js";
+
+describe("request members", () => {
+  it.each([-1, 1.5, Number.NaN, Infinity, 2 ** 53, "1", null, undefined, {}, 1n])(
+    "refuses %s as a version",
+    (value) => {
+      expect(() => requireVersion(value)).toThrow(InvalidInputError);
+    },
+  );
+
+  it("takes versions a double holds exactly", () => {
+    expect(requireVersion(0)).toBe(0);
+    expect(requireVersion(Number.MAX_SAFE_INTEGER)).toBe(Number.MAX_SAFE_INTEGER);
+  });
+
+  it.each(["ExistOk", "existok", "EXIST_OK", "exist_ok", "EXISTOK"])("reads %s as ExistOk", (text) => {
+    expect(parseChoice(text, "mode", ["Create", "ExistOk"], "Create")).toBe("ExistOk");
+  });
+
+  it.each(["", "exist ok", "ex_istok", "append", 3, {}, []])("refuses %s as a mode", (value) => {
+    expect(() => parseChoice(value, "mode", ["Create", "ExistOk"], "Create")).toThrow(/mode/);
+  });
+
+  it("refuses the root namespace and non-strings as a table", () => {
+    for (const id of [[], undefined, null, "t", [1], ["a", null], {}]) {
+      expect(() => requireTableId(id)).toThrow(InvalidInputError);
+    }
+  });
+
+  it("refuses counts below the least", () => {
+    expect(() => optionalCount(0, "limit", 1)).toThrow(/limit/);
+    expect(optionalCount(1, "limit", 1)).toBe(1);
+    expect(optionalCount(undefined, "limit", 1)).toBeUndefined();
+  });
+});

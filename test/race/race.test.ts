@@ -1,0 +1,177 @@
+/** Many processes on one table: nothing acknowledged is lost, nothing is done twice. */
+
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { Int32, makeData, RecordBatch, Table, tableFromIPC, tableToIPC } from "apache-arrow";
+import { DirectoryNamespace } from "tiltyard";
+import { describe, expect, it } from "vitest";
+import { NodeDisk } from "../../src/io/nodeDisk.js";
+import { encodeManifestFile, readManifestFile } from "../../src/table/manifest.js";
+import { manifestName } from "../../src/table/paths.js";
+import { type EngineOutcome, type EngineStep, raceEngines } from "../support/engineWorker.js";
+import { ReferenceWorker, reference } from "../support/reference.js";
+import { makeTempDir } from "../support/tempDir.js";
+
+const PROCESSES = 8;
+
+/** One row per value, so that every acknowledged append can be found again. */
+const rowsOf = (...values: number[]): Table =>
+  new Table(
+    new RecordBatch({
+      v: makeData({ type: new Int32(), data: Int32Array.from(values), length: values.length }),
+    }),
+  );
+const ipcOf = (...values: number[]): Uint8Array => tableToIPC(rowsOf(...values));
+const valuesOf = (table: Table): number[] =>
+  Array.from(table.getChild("v")!.toArray() as Int32Array).sort((a, b) => a - b);
+
+const isA = (outcome: EngineOutcome, type: string) => "type" in outcome && outcome.type === type;
+const isOk = (outcome: EngineOutcome): outcome is { ok: { version: number } } => "ok" in outcome;
+
+describe("eight processes", () => {
+  it("claim each version number exactly once", async () => {
+    const root = await makeTempDir();
+    const namespace = new DirectoryNamespace({ root, durability: "none" });
+    await namespace.createTable({ id: ["t"] }, rowsOf(1));
+    const table = join(root, "t.lance");
+    const numbers = Array.from({ length: 200 }, (_, index) => index + 2);
+    await mkdir(join(table, "staging"));
+    const { version: first } = await namespace.describeTableVersion({ id: ["t"], version: 1 });
+    const source = (await readManifestFile(new NodeDisk({ durability: "none" }), first.manifestPath))!;
+    const steps: EngineStep[][] = Array.from({ length: PROCESSES }, () => []);
+    for (const version of numbers) {
+      const staged = encodeManifestFile({
+        manifest: { ...source.manifest, version },
+        indexSectionBytes: source.indexSectionBytes,
+        transactionBytes: source.transactionBytes,
+      });
+      for (let process = 0; process < PROCESSES; process++) {
+        const path = join(table, "staging", `${version}-${process}`);
+        await writeFile(path, Buffer.concat(staged.chunks));
+        const metadata = { winner: String(process) };
+        steps[process].push(["createTableVersion", { id: ["t"], version, manifestPath: path, metadata }]);
+      }
+    }
+    const outcomes = await raceEngines(steps.map((each) => ({ root, steps: each })));
+    const won = outcomes.map((each) => each.filter(isOk));
+    const conflicts = outcomes.flat().filter((outcome) => isA(outcome, "ConcurrentModification"));
+    expect(won.flat().length).toBe(200);
+    expect(conflicts.length).toBe(PROCESSES * 200 - 200);
+    const { versions } = await namespace.listTableVersions({ id: ["t"] });
+    expect(versions.map((each) => each.version)).toEqual([1, ...numbers]);
+    // What the winner gave is what later readers get.
+    for (const [process, each] of outcomes.entries()) {
+      for (const [step, outcome] of each.entries()) {
+        if (!isOk(outcome)) continue;
+        expect(versions[step + 1].metadata).toEqual({ winner: String(process) });
+      }
+    }
+    expect(await reference.tableVersion(root, "t")).toBe(201);
+    expect(await reference.countRows(root, "t")).toBe(1);
+    expect(manifestName(201, "V2").length).toBe(29);
+    await namespace.close();
+  });
+
+  it("append a hundred times each and lose no row", async () => {
+    const root = await makeTempDir();
+    const namespace = new DirectoryNamespace({ root, durability: "none" });
+    await namespace.createTable({ id: ["t"] }, rowsOf(-1));
+    const steps = Array.from({ length: PROCESSES }, (_, process) =>
+      Array.from(
+        { length: 100 },
+        (_, step): EngineStep => ["insertIntoTable", { id: ["t"] }, ipcOf(process * 1000 + step)],
+      ),
+    );
+    const outcomes = await raceEngines(steps.map((each) => ({ root, steps: each })));
+    expect(outcomes.flat().filter((outcome) => !isOk(outcome))).toEqual([]);
+    const versions = outcomes.flat().map((outcome) => (outcome as { ok: { version: number } }).ok.version);
+    expect(new Set(versions).size).toBe(800);
+    const expected = [
+      -1,
+      ...steps.flatMap((_, process) => Array.from({ length: 100 }, (_, step) => process * 1000 + step)),
+    ];
+    expect(valuesOf(await namespace.table(["t"]).scan().toArrow())).toEqual(expected.sort((a, b) => a - b));
+    expect(valuesOf(tableFromIPC(await reference.readTable(root, "t")))).toEqual(expected);
+    expect(await namespace.table(["t"]).version()).toBe(801);
+    await namespace.close();
+  });
+
+  it("make a declared table of the first insert and append the others", async () => {
+    const root = await makeTempDir();
+    const namespace = new DirectoryNamespace({ root, durability: "none" });
+    await namespace.declareTable({ id: ["t"] });
+    const jobs = Array.from({ length: PROCESSES }, (_, process) => ({
+      root,
+      steps: [["insertIntoTable", { id: ["t"] }, ipcOf(process)]] as EngineStep[],
+    }));
+    const outcomes = (await raceEngines(jobs)).flat();
+    expect(outcomes.filter((outcome) => !isOk(outcome))).toEqual([]);
+    expect(valuesOf(await namespace.table(["t"]).scan().toArrow())).toEqual([0, 1, 2, 3, 4, 5, 6, 7]);
+    expect(valuesOf(tableFromIPC(await reference.readTable(root, "t")))).toEqual([0, 1, 2, 3, 4, 5, 6, 7]);
+    await namespace.close();
+  });
+
+  it("create one table exactly once", async () => {
+    const root = await makeTempDir();
+    const jobs = Array.from({ length: PROCESSES }, (_, process) => ({
+      root,
+      steps: [
+        ["createTable", { id: ["t"] }, ipcOf(process)],
+        ["declareTable", { id: ["d"] }],
+      ] as EngineStep[],
+    }));
+    const outcomes = await raceEngines(jobs);
+    for (const step of [0, 1]) {
+      const each = outcomes.map((steps) => steps[step]);
+      expect(each.filter(isOk).length).toBe(1);
+      expect(each.filter((outcome) => isA(outcome, "TableAlreadyExists")).length).toBe(PROCESSES - 1);
+    }
+    const winner = outcomes.findIndex(([created]) => isOk(created));
+    expect(valuesOf(tableFromIPC(await reference.readTable(root, "t")))).toEqual([winner]);
+  });
+});
+
+describe("with the reference", () => {
+  it("two engines of ours and two references append at once", async () => {
+    const root = await makeTempDir();
+    const namespace = new DirectoryNamespace({ root, durability: "none" });
+    await namespace.createTable({ id: ["t"] }, rowsOf(-1));
+    const count = 40;
+    const payloads = (process: number) =>
+      Array.from({ length: count }, (_, step) => ipcOf(process * 1000 + step));
+    const references = [2, 3].map(
+      (process) =>
+        new ReferenceWorker({
+          kind: "appendEach",
+          uri: root,
+          name: "t",
+          payloads: payloads(process),
+          retries: 0,
+        }),
+    );
+    await Promise.all(references.map((worker) => worker.ready));
+    for (const worker of references) worker.go();
+    const ours = await raceEngines(
+      [0, 1].map((process) => ({
+        root,
+        steps: payloads(process).map((payload): EngineStep => ["insertIntoTable", { id: ["t"] }, payload]),
+      })),
+    );
+    const theirs = await Promise.all(references.map((worker) => worker.outcomes));
+    const acknowledged = [-1];
+    for (const [process, outcomes] of ours.entries()) {
+      for (const [step, outcome] of outcomes.entries()) {
+        expect(outcome, JSON.stringify(outcome)).toHaveProperty("ok");
+        acknowledged.push(process * 1000 + step);
+      }
+    }
+    for (const [index, outcomes] of theirs.entries()) {
+      for (const [step, outcome] of outcomes.entries())
+        if ("version" in outcome) acknowledged.push((index + 2) * 1000 + step);
+    }
+    acknowledged.sort((a, b) => a - b);
+    expect(valuesOf(await namespace.table(["t"]).scan().toArrow())).toEqual(acknowledged);
+    expect(valuesOf(tableFromIPC(await reference.readTable(root, "t")))).toEqual(acknowledged);
+    await namespace.close();
+  });
+});

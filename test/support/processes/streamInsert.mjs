@@ -1,0 +1,84 @@
+/**
+ * Inserts a long stream and reports the most memory the process ever had resident.
+ * Arguments: root, MiB to insert, `batches` or `bytes`.
+ */
+
+import {
+  Field,
+  FixedSizeList,
+  Float32,
+  Int64,
+  makeData,
+  RecordBatch,
+  Schema,
+  Struct,
+  Table,
+  tableToIPC,
+  Utf8,
+} from "apache-arrow";
+import { DirectoryNamespace } from "tiltyard";
+
+const [root, mebibytes, form] = process.argv.slice(2);
+const ROWS = 8192;
+const DIMENSION = 256;
+const ROW_BYTES = 8 + 24 + 4 + DIMENSION * 4;
+const batchCount = Math.ceil((Number(mebibytes) * 2 ** 20) / (ROWS * ROW_BYTES));
+const vector = new FixedSizeList(DIMENSION, new Field("item", new Float32(), true));
+const schema = new Schema([
+  new Field("id", new Int64(), true),
+  new Field("text", new Utf8(), true),
+  new Field("vector", vector, true),
+]);
+
+/** Fresh memory for every batch, as a decoder would hand out. */
+function makeBatch(number) {
+  const ids = new BigInt64Array(ROWS);
+  const words = new Uint32Array(ids.buffer);
+  for (let row = 0; row < ROWS; row++) words[2 * row] = number * ROWS + row;
+  const text = new Uint8Array(ROWS * 24).fill(97 + (number % 26));
+  const offsets = new Int32Array(ROWS + 1);
+  for (let row = 0; row <= ROWS; row++) offsets[row] = row * 24;
+  const floats = new Float32Array(ROWS * DIMENSION);
+  for (let index = 0; index < floats.length; index++) floats[index] = index + number;
+  const child = makeData({ type: new Float32(), data: floats, length: floats.length, nullCount: 0 });
+  const children = [
+    makeData({ type: new Int64(), data: ids, length: ROWS, nullCount: 0 }),
+    makeData({ type: new Utf8(), data: text, valueOffsets: offsets, length: ROWS, nullCount: 0 }),
+    makeData({ type: vector, child, length: ROWS, nullCount: 0 }),
+  ];
+  return new RecordBatch(
+    schema,
+    makeData({ type: new Struct(schema.fields), length: ROWS, children, nullCount: 0 }),
+  );
+}
+
+async function* batches() {
+  for (let number = 0; number < batchCount; number++) yield makeBatch(number);
+}
+
+/** One IPC stream, a message at a time: a stream of one batch is schema, batch and an end mark of 8 bytes. */
+async function* bytes() {
+  const END_BYTES = 8;
+  const ipcOf = (...batches) => tableToIPC(new Table(schema, batches), "stream");
+  const empty = ipcOf();
+  const schemaBytes = empty.length - END_BYTES;
+  yield empty.subarray(0, schemaBytes);
+  for (let number = 0; number < batchCount; number++)
+    yield ipcOf(makeBatch(number)).subarray(schemaBytes, -END_BYTES);
+  yield empty.subarray(schemaBytes);
+}
+
+const namespace = new DirectoryNamespace({ root, durability: "none" });
+const started = performance.now();
+const { numInsertedRows } = await namespace.createTable(
+  { id: ["big"] },
+  form === "bytes" ? bytes() : batches(),
+);
+const seconds = (performance.now() - started) / 1000;
+await namespace.close();
+process.send({
+  rows: numInsertedRows,
+  expectedRows: batchCount * ROWS,
+  seconds,
+  maxRssMiB: process.resourceUsage().maxRSS / 1024,
+});
