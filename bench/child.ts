@@ -1,5 +1,5 @@
 /**
- * The process of one case: prepares it, warms every side up, times the sides in turn (A B A B …, the order turned
+ * The process of a case (or of several, where speed is of no interest): prepares it, warms every side up, times the sides in turn (A B A B …, the order turned
  * round every other time, so that neither side always runs behind the other), and sends the samples home.
  */
 
@@ -39,7 +39,7 @@ async function measure(benchCase: BenchCase, size: Size): Promise<CaseSamples> {
   try {
     const prepared = await benchCase.prepare(directory, size);
     const rounds = benchCase.rounds[size];
-    const warmUps = size === "large" ? Math.max(1, Math.ceil(rounds / 10)) : 1;
+    const warmUps = size === "large" ? Math.max(1, Math.ceil(rounds / 10)) : 0;
     // Syncing would make one side pay for bytes that another left to the system, so those runs come last.
     const syncs = (side: Side) => side.name === "tiltyard, fsync";
     const groups = [prepared.sides.filter((side) => !syncs(side)), prepared.sides.filter(syncs)];
@@ -56,8 +56,10 @@ async function measure(benchCase: BenchCase, size: Size): Promise<CaseSamples> {
   }
 }
 
-const [name, size] = process.argv.slice(2);
-const benchCase = CASES.find((candidate) => candidate.name === name);
-if (benchCase === undefined) throw new Error(`there is no case ${JSON.stringify(name)}`);
-const result = await measure(benchCase, size as Size);
-process.send?.(result, () => process.exit(0));
+const [size, ...names] = process.argv.slice(2);
+for (const name of names) {
+  const benchCase = CASES.find((candidate) => candidate.name === name);
+  if (benchCase === undefined) throw new Error(`there is no case ${JSON.stringify(name)}`);
+  process.send?.(await measure(benchCase, size as Size));
+}
+process.disconnect();

@@ -19,6 +19,7 @@ import type { BenchCase, CaseSamples, Size } from "./case.js";
 import { CASES } from "./cases.js";
 import {
   areasOf,
+  type CaseFigures,
   computeFigures,
   formatCase,
   formatHeader,
@@ -57,6 +58,9 @@ function parseOptions(args: readonly string[]): Options {
     else if (arg === "--json") options.json = value === undefined ? "-" : (rest.shift() as string);
     else if (arg === "--only" && value !== undefined) options.only.push(rest.shift() as string);
     else throw new Error(`bench: don't know what to do with ${JSON.stringify(arg)}`);
+  }
+  if (options.size === "small" && (options.svg || options.readme)) {
+    throw new Error("bench: figures of small parameters are not for publishing");
   }
   return options;
 }
@@ -97,20 +101,26 @@ function currentCommit(): string | null {
   }
 }
 
-function runCase(benchCase: BenchCase, size: Size): Promise<CaseSamples> {
+/** Runs the cases one after the other in one new process; `onResult` is called as each ends. */
+function runInProcess(
+  cases: readonly BenchCase[],
+  size: Size,
+  onResult: (samples: CaseSamples) => void,
+): Promise<void> {
   return new Promise((resolve, reject) => {
-    const child = fork(CHILD, [benchCase.name, size], {
+    const child = fork(CHILD, [size, ...cases.map(({ name }) => name)], {
       execArgv: ["--expose-gc"],
       serialization: "advanced",
     });
-    let samples: CaseSamples | undefined;
-    child.on("message", (message) => {
-      samples = message as CaseSamples;
+    let results = 0;
+    child.on("message", (samples) => {
+      results++;
+      onResult(samples as CaseSamples);
     });
     child.on("error", reject);
     child.on("exit", (code) => {
-      if (samples !== undefined) resolve(samples);
-      else reject(new Error(`bench: case ${JSON.stringify(benchCase.name)} ended with code ${code}`));
+      if (results === cases.length) resolve();
+      else reject(new Error(`bench: ${JSON.stringify(cases[results].name)} ended with code ${code}`));
     });
   });
 }
@@ -129,11 +139,16 @@ const print = options.json === "-" ? () => {} : (text: string) => console.log(te
 print(`${formatMachine(machine)}\n`);
 if (options.size === "small") print("Small parameters: these figures mean nothing.\n");
 print(formatHeader());
-const cases = [];
-for (const benchCase of selectCases(options.only)) {
-  const figures = computeFigures(await runCase(benchCase, options.size));
-  cases.push(figures);
-  print(`${formatCase(figures)}\n`);
+const cases: CaseFigures[] = [];
+const selected = selectCases(options.only);
+// Small cases share a process, which saves most of their time.
+const groups = options.size === "small" ? [selected] : selected.map((benchCase) => [benchCase]);
+for (const group of groups) {
+  await runInProcess(group, options.size, (samples) => {
+    const figures = computeFigures(samples);
+    cases.push(figures);
+    print(`${formatCase(figures)}\n`);
+  });
 }
 const report: Report = { machine, small: options.size === "small", cases };
 if (options.json === "-") console.log(JSON.stringify(report, null, 2));

@@ -9,7 +9,6 @@ import type { BenchCase, Side } from "../case.js";
 import { makeRows } from "../data.js";
 import { openReference, openTiltyard, referenceTable, tiltyardTable } from "../sides.js";
 
-const PROCESSES = 4;
 const COMMITTER = fileURLToPath(new URL("../committer.js", import.meta.url));
 
 /** Waits for a message, or fails when the process ends before. */
@@ -27,6 +26,7 @@ function side(
   name: Side["name"],
   kind: string,
   root: string,
+  processes: number,
   commits: number,
   create: () => Promise<void>,
   verify: (rows: number) => Promise<void>,
@@ -38,14 +38,14 @@ function side(
       await Promise.all(children.map((child) => child.exitCode === null && once(child, "exit")));
       await rm(root, { recursive: true, force: true });
       await create();
-      children = Array.from({ length: PROCESSES }, () => fork(COMMITTER, [kind, root, String(commits)]));
+      children = Array.from({ length: processes }, () => fork(COMMITTER, [kind, root, String(commits)]));
       await Promise.all(children.map(messageFrom));
     },
     async run() {
       const done = children.map(messageFrom);
       for (const child of children) child.send("go");
       await Promise.all(done);
-      await verify(1 + PROCESSES * commits);
+      await verify(1 + processes * commits);
     },
   };
 }
@@ -55,7 +55,7 @@ const fourProcesses: BenchCase = {
   name: "4 processes, 25 one-row appends each",
   rounds: { small: 1, large: 5 },
   async prepare(directory, size) {
-    const commits = size === "large" ? 25 : 2;
+    const [processes, commits] = size === "large" ? [4, 25] : [2, 2];
     const rows = makeRows(1, 1, ["id", "score"]);
     const tiltyard = (name: Side["name"], durability: "fsync" | "none") => {
       const root = join(directory, durability);
@@ -69,6 +69,7 @@ const fourProcesses: BenchCase = {
         name,
         durability,
         root,
+        processes,
         commits,
         () => withEngine((ns) => ns.createTable({ id: ["t"] }, tiltyardTable(rows))).then(() => undefined),
         async (expected) => expectRows(await withEngine((ns) => ns.countTableRows({ id: ["t"] })), expected),
@@ -79,6 +80,7 @@ const fourProcesses: BenchCase = {
       "reference",
       "reference",
       root,
+      processes,
       commits,
       async () => {
         const connection = await openReference(root);
@@ -92,7 +94,7 @@ const fourProcesses: BenchCase = {
       },
     );
     return {
-      work: { amount: PROCESSES * commits, unit: "commits" },
+      work: { amount: processes * commits, unit: "commits" },
       sides: [tiltyard("tiltyard", "none"), tiltyard("tiltyard, fsync", "fsync"), reference],
       async close() {},
     };
