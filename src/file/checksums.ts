@@ -22,7 +22,8 @@ export const CHECKSUM_BUFFER_INDEX = 1;
 
 const MAGIC = new TextEncoder().encode("TILTYCRC");
 const FORMAT = 1;
-const HEADER_BYTES = 16;
+/** Bytes in front of the counts; they tell a checksum buffer from others. */
+export const CHECKSUM_HEADER_BYTES = 16;
 
 /** The checksums of the page buffers of a file. */
 export class PageChecksums {
@@ -80,13 +81,13 @@ export function encodeChecksums(
   encodeRest: (buffer: ByteRange) => Uint8Array,
 ): Uint8Array {
   const total = pageChecksums.reduce((sum, column) => sum + column.length, 0);
-  const length = HEADER_BYTES + 4 * (pageChecksums.length + total + 1);
+  const length = CHECKSUM_HEADER_BYTES + 4 * (pageChecksums.length + total + 1);
   const out = encodeRest({ byteOffset: position, length });
   const view = new DataView(out.buffer, out.byteOffset, out.byteLength);
   out.set(MAGIC);
   view.setUint32(8, FORMAT, true);
   view.setUint32(12, pageChecksums.length, true);
-  let at = HEADER_BYTES;
+  let at = CHECKSUM_HEADER_BYTES;
   for (const column of pageChecksums) {
     view.setUint32(at, column.length, true);
     at += 4;
@@ -106,7 +107,8 @@ const metadataChecksum = (rest: Uint8Array, bufferLength: number): number =>
 
 /** Whether a global buffer begins like a checksum buffer of the format this build knows. */
 export function isChecksumBuffer(bytes: Uint8Array): boolean {
-  if (bytes.length < HEADER_BYTES + 4 || MAGIC.some((byte, index) => bytes[index] !== byte)) return false;
+  if (bytes.length < CHECKSUM_HEADER_BYTES || MAGIC.some((byte, index) => bytes[index] !== byte))
+    return false;
   return new DataView(bytes.buffer, bytes.byteOffset).getUint32(8, true) === FORMAT;
 }
 
@@ -124,21 +126,21 @@ export function decodeChecksums(
 ): PageChecksums {
   const view = new DataView(rest.buffer, rest.byteOffset, rest.byteLength);
   const fail = (at: number, reason: string) => new CorruptFileError(path, buffer.byteOffset + at, reason);
+  const wordCount = (buffer.length - CHECKSUM_HEADER_BYTES) / 4 - 1;
+  if (!Number.isInteger(wordCount) || wordCount < columnCount) throw fail(12, "checksum buffer cut short");
   if (metadataChecksum(rest, buffer.length) !== view.getUint32(buffer.length - 4, true)) {
     throw fail(0, "the file's metadata fails its checksum");
   }
   if (view.getUint32(12, true) !== columnCount) throw fail(12, "checksums of another number of columns");
-  const wordCount = (buffer.length - HEADER_BYTES) / 4 - 1;
-  if (!Number.isInteger(wordCount) || wordCount < columnCount) throw fail(12, "checksum buffer cut short");
   const starts = new Uint32Array(columnCount + 1);
   for (let column = 0; column < columnCount; column++) {
-    starts[column + 1] = starts[column] + view.getUint32(HEADER_BYTES + 4 * column, true);
+    starts[column + 1] = starts[column] + view.getUint32(CHECKSUM_HEADER_BYTES + 4 * column, true);
   }
   const valueCount = wordCount - columnCount;
   if (starts[columnCount] !== valueCount)
-    throw fail(HEADER_BYTES, "checksums of another number of page buffers");
+    throw fail(CHECKSUM_HEADER_BYTES, "checksums of another number of page buffers");
   const values = new Uint32Array(valueCount);
-  const firstValue = HEADER_BYTES + 4 * columnCount;
+  const firstValue = CHECKSUM_HEADER_BYTES + 4 * columnCount;
   for (let index = 0; index < valueCount; index++)
     values[index] = view.getUint32(firstValue + 4 * index, true);
   return new PageChecksums(starts, values);

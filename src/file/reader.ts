@@ -10,7 +10,13 @@ import type { PageLayout } from "../format/encodings.js";
 import { FileDescriptor } from "../format/file.js";
 import type { ReadHandle } from "../io/disk.js";
 import { readRanges } from "../io/ranges.js";
-import { CHECKSUM_BUFFER_INDEX, decodeChecksums, isChecksumBuffer, type PageChecksums } from "./checksums.js";
+import {
+  CHECKSUM_BUFFER_INDEX,
+  CHECKSUM_HEADER_BYTES,
+  decodeChecksums,
+  isChecksumBuffer,
+  type PageChecksums,
+} from "./checksums.js";
 import { decodeColumnMetadata, decodeFooter, decodeTable, FOOTER_BYTES, type Footer } from "./container.js";
 import type { ByteRange, FileVersion } from "./page.js";
 import { decodePage } from "./structural/decodePage.js";
@@ -147,11 +153,9 @@ async function readChecksums(
   path: string,
 ): Promise<PageChecksums | null> {
   const buffer = globalBuffers[CHECKSUM_BUFFER_INDEX];
-  if (
-    buffer === undefined ||
-    !isChecksumBuffer(await tail.get({ ...buffer, length: Math.min(buffer.length, 16) }))
-  )
-    return null;
+  if (buffer === undefined) return null;
+  const header = await tail.get({ ...buffer, length: Math.min(buffer.length, CHECKSUM_HEADER_BYTES) });
+  if (!isChecksumBuffer(header)) return null;
   const rest = { byteOffset: buffer.byteOffset, length: tail.fileSize - buffer.byteOffset };
   const expected =
     buffer.length + metadataBytes + footer.columnTable.length + footer.globalTable.length + FOOTER_BYTES;

@@ -185,7 +185,10 @@ export class DataFileWriter {
     const waiting = this.#waiting[index];
     if (waiting.rowCount === 0) return;
     this.#waiting[index] = nothingWaiting();
-    const pageBytes = waiting.byteCount / Math.ceil(waiting.byteCount / MAX_PAGE_BYTES || 1);
+    const pageCount = Math.ceil(waiting.byteCount / MAX_PAGE_BYTES || 1);
+    // One row more than the average, or rounding down would leave a few rows for a page of their own.
+    const rowBytes = waiting.byteCount / waiting.rowCount;
+    const pageBytes = Math.min(MAX_PAGE_BYTES, waiting.byteCount / pageCount + rowBytes);
     let parts: Column[] = [];
     let rowCount = 0;
     let room = pageBytes;

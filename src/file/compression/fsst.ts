@@ -13,6 +13,8 @@ import { corruptPage, type PageOrigin, unsupportedPage } from "../page.js";
 const HEADER_BYTES = 8;
 const MAGIC = 0x46535354;
 const ESCAPE = 255;
+/** Largest position that offsets of 32 bits hold. */
+const MAXIMUM_BYTES = 0x7fffffff;
 
 export interface FsstSymbols {
   /** First four bytes of each code's symbol, little-endian. */
@@ -56,57 +58,62 @@ export function decodeFsst(
   codes: Uint8Array,
   origin: PageOrigin,
 ): Uint8Array {
-  const start = offsets[0];
-  const size = decodedSize(symbols, codes, start, offsets[offsets.length - 1], origin);
-  if (size > 0x7fffffff) throw unsupportedPage(origin, "more than 2 GiB of text");
-  // Symbols are stored as eight bytes at a time, whatever their length: room for the last one's padding.
-  const output = new Uint8Array(size + 8);
-  const view = new DataView(output.buffer);
   const { low, high, lengths } = symbols;
-  let read = start;
+  let read = offsets[0];
   let write = 0;
+  let output = new Uint8Array(estimateSize(symbols, codes, read, offsets[offsets.length - 1]));
+  let view = new DataView(output.buffer);
+  // Negative as soon as a code without symbol was met: its length is 0.
+  let unknown = 0;
   offsets[0] = 0;
   for (let value = 1; value < offsets.length; value++) {
     const end = offsets[value];
+    // Symbols are stored as eight bytes each, whatever their length.
+    const room = write + 8 * (end - read);
+    if (room > output.length) {
+      output = enlarged(output, write, room, origin);
+      view = new DataView(output.buffer);
+    }
     while (read < end) {
       const code = codes[read++];
       if (code === ESCAPE) {
         output[write++] = codes[read++];
       } else {
+        const length = lengths[code];
         view.setInt32(write, low[code], true);
         view.setInt32(write + 4, high[code], true);
-        write += lengths[code];
+        write += length;
+        unknown |= length - 1;
       }
     }
     if (read !== end) throw corruptPage(origin, "FSST escape at the end of a value");
     offsets[value] = write;
   }
-  return output.subarray(0, size);
+  if (write > MAXIMUM_BYTES) throw unsupportedPage(origin, "more than 2 GiB of text");
+  if (unknown < 0) throw corruptPage(origin, "FSST code without symbol");
+  return output.subarray(0, write);
 }
 
-function decodedSize(
-  symbols: FsstSymbols,
-  codes: Uint8Array,
-  start: number,
-  end: number,
-  origin: PageOrigin,
-): number {
-  const lengths = symbols.lengths;
+/** Codes that are looked at to estimate how many bytes all of them stand for. */
+const SAMPLE_CODES = 1 << 15;
+
+/** Bytes to begin with: what the first codes suggest, and some more. */
+function estimateSize({ lengths }: FsstSymbols, codes: Uint8Array, start: number, end: number): number {
+  const sampleEnd = Math.min(end, start + SAMPLE_CODES);
   let size = 0;
-  let unknown = 0;
-  let position = start;
-  while (position < end) {
-    const code = codes[position++];
-    const length = lengths[code];
-    if (length === 0) {
-      if (code === ESCAPE) position++;
-      else unknown++;
-      size++;
-    } else {
-      size += length;
-    }
-  }
-  if (unknown > 0) throw corruptPage(origin, "FSST code without symbol");
-  if (position !== end) throw corruptPage(origin, "FSST escape at the end of a page");
-  return size;
+  for (let position = start; position < sampleEnd; position++) size += lengths[codes[position]];
+  const scale = (end - start) / Math.max(1, sampleEnd - start);
+  return Math.ceil(size * scale * 1.1) + 64;
+}
+
+function enlarged(
+  output: Uint8Array,
+  used: number,
+  needed: number,
+  origin: PageOrigin,
+): Uint8Array<ArrayBuffer> {
+  if (used > MAXIMUM_BYTES) throw unsupportedPage(origin, "more than 2 GiB of text");
+  const larger = new Uint8Array(Math.max(needed, Math.ceil(output.length * 1.5)));
+  larger.set(output.subarray(0, used));
+  return larger;
 }

@@ -378,12 +378,15 @@ function emptyNulls(
   const kept = new Int32Array(offsets.length);
   const out = new Uint8Array(bytes.length);
   let position = 0;
-  for (let row = 0; row < definition.length; row++) {
-    if (definition[row] === 0) {
-      out.set(bytes.subarray(offsets[row], offsets[row + 1]), position);
-      position += offsets[row + 1] - offsets[row];
+  for (let row = 0; row < definition.length; ) {
+    const first = row;
+    const shift = position - offsets[first];
+    for (; row < definition.length && definition[row] === 0; row++) kept[row + 1] = offsets[row + 1] + shift;
+    if (row > first) {
+      out.set(bytes.subarray(offsets[first], offsets[row]), position);
+      position += offsets[row] - offsets[first];
     }
-    kept[row + 1] = position;
+    for (; row < definition.length && definition[row] !== 0; row++) kept[row + 1] = position;
   }
   return { offsets: kept, bytes: out.subarray(0, position) };
 }

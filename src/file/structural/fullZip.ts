@@ -109,8 +109,7 @@ function decodeFixedEvents(
     return { values: shape.column(events, visibleCount), levels: { repetition: null, definition: null } };
   }
   const levels = newLevels(control, page.itemCount);
-  // Values close ranks within a copy of the page; a move never reaches what is still to be read.
-  const values = new Uint8Array(events);
+  const values = new Uint8Array(events.length);
   const written = unzipFixed(
     events,
     values,
@@ -126,7 +125,14 @@ function decodeFixedEvents(
   return { values: shape.column(values.subarray(0, written), visibleCount), levels };
 }
 
-/** Moves the visible values to the front of `values`, a copy of `events`. Returns the bytes they take. */
+/** Bytes of events that are unzipped at a time: few enough to stay in a processor's cache. */
+const BLOCK_BYTES = 1 << 16;
+
+/**
+ * Copies the visible values to the front of `values`, which is as large as `events`. Blocks are copied as they
+ * are and their values then close ranks. Returns the bytes the values take, or -1 where the events do not fill
+ * `events` exactly.
+ */
 function unzipFixed(
   events: Uint8Array,
   values: Uint8Array,
@@ -138,23 +144,33 @@ function unzipFixed(
 ): number {
   const { byteWidth: controlBytes, defBits } = control;
   const mask = 2 ** defBits - 1;
+  const total = events.length;
+  const eventsPerBlock = Math.max(1, Math.floor(BLOCK_BYTES / (controlBytes + byteWidth)));
+  const largestBlock = eventsPerBlock * (controlBytes + byteWidth);
   let read = 0;
   let written = 0;
-  for (let event = 0; event < eventCount; event++) {
-    let word = events[read];
-    if (controlBytes > 1) word |= events[read + 1] << 8;
-    if (controlBytes > 2) word = (word | (events[read + 2] << 16) | (events[read + 3] << 24)) >>> 0;
-    read += controlBytes;
-    const level = word & mask;
-    if (definition !== null) definition[event] = level;
-    if (repetition !== null) repetition[event] = word >>> defBits;
-    if (level > maximumVisible) continue;
-    if (read + byteWidth > events.length) return -1;
-    values.copyWithin(written, read, read + byteWidth);
-    read += byteWidth;
-    written += byteWidth;
+  for (let event = 0; event < eventCount; ) {
+    const blockEnd = Math.min(event + eventsPerBlock, eventCount);
+    values.set(events.subarray(read, Math.min(read + largestBlock, total)), written);
+    // What is at `read` in the events is at `read + shift` in the values until the next block.
+    const shift = written - read;
+    for (; event < blockEnd; event++) {
+      if (read + controlBytes > total) return -1;
+      let word = events[read];
+      if (controlBytes > 1) word |= events[read + 1] << 8;
+      if (controlBytes > 2) word = (word | (events[read + 2] << 16) | (events[read + 3] << 24)) >>> 0;
+      read += controlBytes;
+      const level = word & mask;
+      if (definition !== null) definition[event] = level;
+      if (repetition !== null) repetition[event] = word >>> defBits;
+      if (level > maximumVisible) continue;
+      if (read + byteWidth > total) return -1;
+      values.copyWithin(written, read + shift, read + shift + byteWidth);
+      read += byteWidth;
+      written += byteWidth;
+    }
   }
-  return read === events.length ? written : -1;
+  return read === total ? written : -1;
 }
 
 /** How one value of fixed width lies in its bytes. */
@@ -342,7 +358,7 @@ function decodeVariableEvents(
   if (events.length > MAXIMUM_POSITION) throw unsupportedPage(origin, "more than 2 GiB of values");
   const levels = newLevels(control, page.itemCount);
   const offsets = new Int32Array(visibleCount + 1);
-  // As for fixed width, values close ranks within a copy of the page.
+  // Values close ranks within a copy of the page; a move never reaches what is still to be read.
   const bytes = new Uint8Array(events);
   const { maximumVisible } = layers;
   if (!unzipVariable(bytes, lengthBits / 8, control, maximumVisible, levels, page.itemCount, offsets)) {
