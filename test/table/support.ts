@@ -1,0 +1,62 @@
+/** Small tables made by the reference, and the engine's view of them. */
+
+import { join } from "node:path";
+import { Int32, makeData, RecordBatch, Table, tableFromIPC, tableToIPC } from "apache-arrow";
+import type { CreateOptions } from "tiltyard-reference";
+import { NodeDisk } from "../../src/io/nodeDisk.js";
+import type { TableEnvironment } from "../../src/table/commit.js";
+import type { ManifestFile } from "../../src/table/manifest.js";
+import { findLatestVersion, ManifestCache } from "../../src/table/versions.js";
+import { reference } from "../support/reference.js";
+import { makeTempDir } from "../support/tempDir.js";
+
+export const disk = new NodeDisk({ durability: "none" });
+
+export const openEnvironment = (): TableEnvironment => ({
+  disk,
+  lock: {},
+  manifests: new ManifestCache(2 ** 24),
+});
+
+/** An IPC stream of one int32 column `v`. */
+export const ipcOf = (...values: number[]): Uint8Array =>
+  tableToIPC(
+    new Table(
+      new RecordBatch({
+        v: makeData({ type: new Int32(), data: Int32Array.from(values), length: values.length }),
+      }),
+    ),
+  );
+
+export interface ReferenceTable {
+  readonly uri: string;
+  readonly name: string;
+  /** Its directory. */
+  readonly root: string;
+}
+
+export async function makeReferenceTable(
+  values: number[],
+  options: CreateOptions = {},
+): Promise<ReferenceTable> {
+  const uri = await makeTempDir();
+  await reference.createTable(uri, "t", ipcOf(...values), options);
+  return { uri, name: "t", root: join(uri, "t.lance") };
+}
+
+/** The column `v` as the reference reads it. */
+export async function valuesOf(table: ReferenceTable, version?: number): Promise<number[]> {
+  const rows = tableFromIPC(await reference.readTable(table.uri, table.name, { version }));
+  return Array.from((rows.getChild("v")?.toArray() ?? []) as Int32Array);
+}
+
+export async function latestFile(root: string): Promise<ManifestFile> {
+  const latest = await findLatestVersion(disk, root);
+  const file = latest && (await new ManifestCache(2 ** 20).read(disk, latest.path));
+  if (file === null) throw new Error(`no table at ${root}`);
+  return file;
+}
+
+export function joinChunks(chunks: readonly Uint8Array[]): Uint8Array {
+  return new Uint8Array(Buffer.concat(chunks));
+}
