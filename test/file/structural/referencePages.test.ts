@@ -15,11 +15,7 @@ beforeAll(() => {
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
 /** Has the reference write `ipc` as one data file, and compares what we and it read of it. */
-export async function expectSameRows(
-  name: string,
-  ipc: Uint8Array,
-  dataStorageVersion: string,
-): Promise<void> {
+async function expectSameRows(name: string, ipc: Uint8Array, dataStorageVersion: string): Promise<void> {
   await reference.createTable(directory, name, ipc, { dataStorageVersion });
   const expected = await reference.readTable(directory, name);
   const [path, ...more] = dataFilePaths(directory, name);

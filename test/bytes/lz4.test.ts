@@ -1,0 +1,48 @@
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { decodeLz4Block } from "../../src/bytes/lz4.js";
+
+const decode = (input: number[], size: number): number[] | null => {
+  const output = new Uint8Array(size);
+  return decodeLz4Block(Uint8Array.from(input), output) ? [...output] : null;
+};
+
+describe("LZ4 blocks", () => {
+  it("hold literals", () => {
+    expect(decode([0x30, 1, 2, 3], 3)).toEqual([1, 2, 3]);
+    expect(decode([0x00], 0)).toEqual([]);
+  });
+
+  it("repeat what they overlap", () => {
+    // Two literals, a match of 4 + 3 bytes at distance 2, then one literal.
+    expect(decode([0x23, 7, 8, 2, 0, 0x10, 9], 10)).toEqual([7, 8, 7, 8, 7, 8, 7, 8, 7, 9]);
+  });
+
+  it("lengthen counts of 15 by the bytes that follow", () => {
+    const literals = Array.from({ length: 15 + 255 + 4 }, (_, index) => index & 255);
+    expect(decode([0xf0, 255, 4, ...literals], literals.length)).toEqual(literals);
+    const run = decode([0x1f, 5, 1, 0, 255, 0, 0x10, 6], 1 + 15 + 255 + 4 + 1);
+    expect(run).toEqual([...new Array(1 + 15 + 255 + 4).fill(5), 6]);
+  });
+
+  it("are refused when they are malformed", () => {
+    expect(decode([], 0)).toBeNull();
+    expect(decode([0x30, 1, 2], 3)).toBeNull();
+    expect(decode([0x30, 1, 2, 3], 2)).toBeNull();
+    expect(decode([0x30, 1, 2, 3], 4)).toBeNull();
+    // Distance 0, a distance before the start, a match behind the end of the output.
+    expect(decode([0x10, 1, 0, 0, 0x10, 2], 6)).toBeNull();
+    expect(decode([0x10, 1, 2, 0, 0x10, 2], 6)).toBeNull();
+    expect(decode([0x1f, 1, 1, 0, 255, 255, 255, 0, 0x10, 2], 20)).toBeNull();
+    expect(decode([0xf0, 255, 255], 600)).toBeNull();
+  });
+
+  it("never take longer than their output allows, whatever the input", () => {
+    fc.assert(
+      fc.property(fc.uint8Array({ maxLength: 200 }), fc.nat(500), (input, size) => {
+        const output = new Uint8Array(size);
+        expect(typeof decodeLz4Block(input, output)).toBe("boolean");
+      }),
+    );
+  });
+});
