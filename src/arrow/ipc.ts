@@ -33,16 +33,15 @@ const FILE_MAGIC = [0x41, 0x52, 0x52, 0x4f, 0x57, 0x31];
 const FILE_HEADER_BYTES = 8;
 const LENGTH_PREFIX_BYTES = 8;
 
-/**
- * Makes apache-arrow able to read LZ4 and ZSTD bodies. Decoders that are registered already are left in place.
- */
+/** Makes apache-arrow able to read LZ4 and ZSTD bodies. Codecs that are registered already stay in place. */
 export function ensureCodecs(): void {
-  if (compressionRegistry.get(CompressionType.LZ4_FRAME) === null) {
-    compressionRegistry.set(CompressionType.LZ4_FRAME, { decode: decompressLz4 });
-  }
-  if (compressionRegistry.get(CompressionType.ZSTD) === null) {
-    compressionRegistry.set(CompressionType.ZSTD, { decode: decompressZstd });
-  }
+  registerDecoder(CompressionType.LZ4_FRAME, decompressLz4);
+  registerDecoder(CompressionType.ZSTD, decompressZstd);
+}
+
+function registerDecoder(type: CompressionType, decode: (frame: Uint8Array) => Uint8Array): void {
+  const codec = compressionRegistry.get(type);
+  if (codec?.decode === undefined) compressionRegistry.set(type, { ...codec, decode });
 }
 
 function decompressLz4(frame: Uint8Array): Uint8Array {

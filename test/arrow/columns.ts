@@ -1,0 +1,149 @@
+/** Columns of every layout for tests of the arrow layer, and their values as plain comparable JavaScript. */
+
+import {
+  type Data,
+  type DataType,
+  Dictionary,
+  Field,
+  FixedSizeBinary,
+  FixedSizeList,
+  Int8,
+  Int16,
+  Int32,
+  Int64,
+  LargeUtf8,
+  makeData,
+  Null,
+  Type,
+  Uint8,
+  Uint16,
+  Uint32,
+  Uint64,
+  Utf8,
+  Vector,
+} from "apache-arrow";
+import type { Column } from "../../src/arrow/column.js";
+import { dataFromColumn } from "../../src/arrow/data.js";
+import { makeColumn, type NullPattern, Random, TYPE_NAMES, type TypeName } from "../support/generators.js";
+
+const INDEX_TYPES = { Int8, Int16, Int32, Int64, Uint8, Uint16, Uint32, Uint64 };
+type IndexName = keyof typeof INDEX_TYPES;
+
+/** Names of the columns that {@link randomData} can make. */
+export const COLUMN_NAMES = [
+  ...TYPE_NAMES,
+  "null",
+  "vectorBool",
+  "matrixFloat32",
+  "dictionaryFixed",
+  "dictionaryLargeUtf8",
+  ...(Object.keys(INDEX_TYPES) as IndexName[]).map((name) => `dictionary${name}` as const),
+] as const;
+export type ColumnName = (typeof COLUMN_NAMES)[number];
+
+/** A column of random values, the same for the same arguments. */
+export function randomData(name: ColumnName, rowCount: number, nulls: NullPattern, seed: number): Data {
+  switch (name) {
+    case "null":
+      return makeData({ type: new Null(), length: rowCount });
+    case "vectorBool": {
+      const child = makeColumn({ type: "bool", shape: "random", nulls: "some" }, rowCount * 5, seed + 1);
+      return list(child, 5, rowCount, nulls, seed);
+    }
+    case "matrixFloat32": {
+      const items = makeColumn({ type: "float32", shape: "random", nulls: "none" }, rowCount * 6, seed + 1);
+      return list(list(items, 2, rowCount * 3, "some", seed + 2), 3, rowCount, nulls, seed);
+    }
+    case "dictionaryFixed":
+      return dictionary(new FixedSizeBinary(16), "fixedSizeBinary16", "Int16", rowCount, nulls, seed);
+    case "dictionaryLargeUtf8":
+      return dictionary(new LargeUtf8(), "largeUtf8", "Int32", rowCount, nulls, seed);
+  }
+  if (name.startsWith("dictionary")) {
+    const index = name.slice("dictionary".length) as IndexName;
+    return dictionary(new Utf8(), "utf8", index, rowCount, nulls, seed);
+  }
+  return makeColumn({ type: name as TypeName, shape: "random", nulls }, rowCount, seed);
+}
+
+function validity(rowCount: number, nulls: NullPattern, seed: number) {
+  const { nullBitmap, nullCount } = makeColumn({ type: "int8", shape: "random", nulls }, rowCount, seed);
+  return nullCount === 0 ? { nullCount } : { nullBitmap, nullCount };
+}
+
+function list(child: Data, dimension: number, length: number, nulls: NullPattern, seed: number): Data {
+  const type = new FixedSizeList(dimension, new Field("item", child.type, true));
+  return makeData({ type, length, ...validity(length, nulls, seed), child });
+}
+
+function dictionary(
+  value: DataType,
+  valueName: TypeName,
+  index: IndexName,
+  length: number,
+  nulls: NullPattern,
+  seed: number,
+): Data {
+  const entries = 1 + (seed % 20);
+  const values = makeColumn({ type: valueName, shape: "random", nulls: "some" }, entries, seed + 5);
+  const type = new Dictionary(value, new INDEX_TYPES[index]());
+  const random = new Random(seed);
+  const picks = Array.from({ length }, () => random.below(entries));
+  const wide = index.endsWith("64");
+  const ArrayType = type.indices.ArrayType as unknown as {
+    from(values: ArrayLike<number | bigint>): Int32Array;
+  };
+  const data = ArrayType.from(wide ? picks.map(BigInt) : picks);
+  return makeData({ type, length, ...validity(length, nulls, seed), data, dictionary: new Vector([values]) });
+}
+
+/** A vector of any version of apache-arrow. */
+interface AnyVector {
+  readonly length: number;
+  readonly data: readonly AnyData[];
+  get(index: number): unknown;
+}
+interface AnyData {
+  readonly length: number;
+  readonly type: { readonly typeId: number };
+  readonly values: ArrayLike<unknown>;
+  readonly dictionary?: AnyVector;
+  getValid(index: number): boolean;
+}
+
+/**
+ * Every value as plain JavaScript that `toEqual` compares bit for bit. apache-arrow's own accessors fail on
+ * timestamps beyond 2^53 and on 64-bit dictionary indices; these are taken from its `values`.
+ */
+export function valuesOf(vector: AnyVector): unknown[] {
+  switch (vector.data[0]?.type.typeId) {
+    case Type.Timestamp:
+    case Type.Date:
+      return vector.data.flatMap((data) =>
+        Array.from({ length: data.length }, (_, index) => (data.getValid(index) ? data.values[index] : null)),
+      );
+    case Type.Dictionary:
+      return vector.data.flatMap((data) => {
+        const entries = valuesOf(data.dictionary as AnyVector);
+        return Array.from({ length: data.length }, (_, index) =>
+          data.getValid(index) ? entries[Number(data.values[index])] : null,
+        );
+      });
+    default:
+      return Array.from({ length: vector.length }, (_, index) => plain(vector.get(index)));
+  }
+}
+
+/** The values of a column, by way of apache-arrow. */
+export function columnValues(type: DataType, column: Column): unknown[] {
+  return valuesOf(new Vector([dataFromColumn(type, column)]));
+}
+
+function plain(value: unknown): unknown {
+  if (value === null || typeof value === "string" || typeof value === "number") return value;
+  if (typeof value === "boolean" || typeof value === "bigint") return value;
+  if (ArrayBuffer.isView(value)) {
+    return Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString("hex");
+  }
+  return valuesOf(value as AnyVector);
+}
