@@ -4,8 +4,8 @@
  * acknowledged is there; and the next write works.
  */
 
-import { rm } from "node:fs/promises";
-import { join } from "node:path";
+import { mkdir, rm } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import { Int32, makeData, RecordBatch, Table, tableFromIPC, Utf8, vectorFromArray } from "apache-arrow";
 import { DirectoryNamespace, NamespaceError, TableNotFoundError } from "tiltyard";
 import { describe, expect, it } from "vitest";
@@ -88,10 +88,10 @@ const ways: { title: string; mode: FaultMode; dead: boolean; powerCut: boolean }
   { title: "the power goes after a call", mode: "after", dead: true, powerCut: true },
 ];
 
-/** A fresh root, the table in it if the scenario wants one, all of it durable. */
+/** A root that is made on the first write, the table in it if the scenario wants one, all of it durable. */
 async function prepare(root: string, scenario: Scenario): Promise<FaultyDisk> {
-  const disk = new FaultyDisk(new NodeDisk({ durability: "none" }), { root });
-  await disk.makeDirectory(root);
+  await mkdir(dirname(root));
+  const disk = new FaultyDisk(new NodeDisk({ durability: "none" }), { root: dirname(root) });
   if (!scenario.prepared) return disk;
   const namespace = new DirectoryNamespace({ root, disk });
   await namespace.createTable({ id: ID }, rowsOf(1, 2));
@@ -125,7 +125,7 @@ describe.each(scenarios)("$name", (scenario) => {
     let seenOld = 0;
     let seenNew = 0;
     for (let failing = 0; ; failing++) {
-      const root = join(base, String(failing));
+      const root = join(base, String(failing), "root");
       const disk = await prepare(root, scenario);
       disk.failAt(failing, mode, { dead });
       const writer = new DirectoryNamespace({ root, disk });
@@ -162,7 +162,8 @@ describe.each(scenarios)("$name", (scenario) => {
         const seen = valuesOf(tableFromIPC(await reference.readTable(root, "t")));
         expect(seen, where).toEqual([...(state?.rows ?? []), 10]);
       }
-      await rm(root, { recursive: true });
+      await disk.dispose();
+      await rm(dirname(root), { recursive: true });
       if (!tripped) {
         expect(acknowledged).toBe(true);
         break;

@@ -80,7 +80,7 @@ describe.each(VERSIONS)("file version %s", (version) => {
   it("several fragments, appended by turns", async () => {
     const name = freshName();
     const namespace = namespaces[version];
-    const part = (seed: number) => makeTable(allTypesSpec(2_500, "some", { seed }));
+    const part = (seed: number) => makeTable(allTypesSpec(2_500, "some", { seed, shape: "sorted" }));
     await namespace.createTable({ id: [name] }, part(0));
     for (let seed = 1; seed < 6; seed++) {
       if (seed % 2 === 0) await namespace.insertIntoTable({ id: [name] }, part(seed));
