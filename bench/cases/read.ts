@@ -10,7 +10,7 @@ type Writer = "tiltyard" | "reference";
 function scan(label: string, columns: readonly ColumnName[], writer: Writer): BenchCase {
   return {
     area: "read",
-    name: `${label}, 600,000 rows, written by ${writer}`,
+    name: `${label}, 600,000 rows, written by ${writer === "tiltyard" ? "Tiltyard" : "the reference"}`,
     rounds: { small: 2, large: 7 },
     async prepare(directory, size) {
       const root = join(directory, "tables");
