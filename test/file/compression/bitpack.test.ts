@@ -6,7 +6,7 @@ import {
   requiredBits,
   unpackBits,
   type WordBits,
-} from "../../src/file/compression/bitpack.js";
+} from "../../../src/file/compression/bitpack.js";
 
 const FL = [0, 4, 2, 6, 1, 5, 3, 7];
 
