@@ -4,10 +4,10 @@
  *
  *     stream    message*, then optionally an end mark: a message with metadata of 0 bytes
  *     message   u32 FFFFFFFF (absent before Arrow 0.15), i32 bytes of metadata, metadata (a flatbuffer), body
- *     file      "ARROW1", 2 zero bytes, a stream, footer, i32 bytes of the footer, "ARROW1"
+ *     file      "ARROW1", 2 zero bytes, messages, footer, i32 bytes of the footer, "ARROW1"
  *
- * In a file all dictionaries come before the batches whatever their order, and the footer only repeats what the
- * stream says, so it is not read.
+ * The footer of a file holds its schema and says where its dictionaries and batches are; not every writer puts
+ * the schema in front of them as well.
  */
 
 import type { RecordBatch, Schema } from "apache-arrow";
@@ -21,7 +21,7 @@ import {
 import { decodeLz4Frame } from "../bytes/lz4Frame.js";
 import { decodeZstdFrame, zstdFrameBound } from "../bytes/zstd.js";
 import { InvalidInputError, NamespaceError } from "../errors.js";
-import { checkMessageMetadata } from "./messageGuard.js";
+import { checkFooter, checkMessageMetadata } from "./messageGuard.js";
 
 /** Largest metadata of one message; thousands of columns take a few megabytes. */
 const MAX_METADATA_BYTES = 2 ** 28;
@@ -162,25 +162,36 @@ function checkBatchHeader(message: Message, bodyLength: number): void {
 class FrameDecoder {
   readonly #queue: Uint8Array[] = [];
   readonly #reader: RecordBatchReader;
+  #starved = false;
   readonly schema: Schema;
 
   constructor(frame: Frame | null) {
     if (frame === null) throw new InvalidInputError("no Arrow data: the input is empty");
     if (frame.kind !== MessageHeader.Schema) throw malformed("the first message is not a schema");
     ensureCodecs();
-    const queue = this.#queue;
-    queue.push(frame.head);
-    // apache-arrow asks for nothing beyond the messages that were queued.
+    this.#queue.push(frame.head);
     const source: IterableIterator<Uint8Array> = {
       [Symbol.iterator]: () => source,
-      next: () => {
-        const value = queue.shift();
-        return value === undefined ? { done: true, value: undefined } : { done: false, value };
-      },
+      next: () => this.#nextPiece(),
     };
     this.#reader = decoding(() => RecordBatchReader.from(source).open({ autoDestroy: false }));
     this.schema = this.#reader.schema;
     if (this.schema === undefined || this.schema === null) throw malformed("a schema that cannot be decoded");
+  }
+
+  /**
+   * apache-arrow takes the next piece before it hands out the end of the last, so it is given an empty one where
+   * there is none yet. It asks for more only when it misread a message.
+   */
+  #nextPiece(): IteratorResult<Uint8Array, undefined> {
+    const value = this.#queue.shift();
+    if (value !== undefined) {
+      this.#starved = false;
+      return { done: false, value };
+    }
+    if (this.#starved) return { done: true, value: undefined };
+    this.#starved = true;
+    return { done: false, value: new Uint8Array(0) };
   }
 
   /** The batch that the message completes; null where more messages have to come first. */
@@ -209,26 +220,45 @@ function isFile(start: Uint8Array): boolean {
 }
 
 /**
- * The bytes of the stream inside a file.
- * @throws InvalidInputError where the file breaks off
+ * Opens a file by way of its footer, once the footer and every message that it points to were looked over.
  */
-function streamOfFile(file: Uint8Array): Uint8Array {
+function decodeFile(file: Uint8Array): DecodedIpc {
   const trailer = file.length - FILE_MAGIC.length;
   if (trailer < FILE_HEADER_BYTES + 4 || !isFile(file.subarray(trailer))) throw truncated();
-  const footer = trailer - 4 - readUint32(file, trailer - 4);
-  if (footer < FILE_HEADER_BYTES) throw malformed("a footer that is longer than the file");
-  return file.subarray(FILE_HEADER_BYTES, footer);
-}
-
-/** All messages of a file, dictionaries in front of batches. */
-function framesOfFile(file: Uint8Array): Frame[] {
-  const source = new ByteCursor(streamOfFile(file));
-  const frames: Frame[] = [];
-  for (let frame = source.frame(); frame !== null; frame = source.frame()) frames.push(frame);
-  const first = frames.slice(0, 1);
-  const rest = frames.slice(1);
-  const isBatch = (frame: Frame) => frame.kind === MessageHeader.RecordBatch;
-  return [...first, ...rest.filter((frame) => !isBatch(frame)), ...rest.filter(isBatch)];
+  const footerStart = trailer - 4 - readUint32(file, trailer - 4);
+  if (footerStart < FILE_HEADER_BYTES) throw malformed("a footer that is longer than the file");
+  const { dictionaries, batches } = checkFooter(file.subarray(footerStart, trailer - 4));
+  let pointedTo = 0;
+  for (const [blocks, kind] of [
+    [dictionaries, MessageHeader.DictionaryBatch],
+    [batches, MessageHeader.RecordBatch],
+  ] as const) {
+    for (const { offset, byteLength } of blocks) {
+      pointedTo += byteLength;
+      if (offset < 0 || byteLength < 0 || offset + byteLength > footerStart || pointedTo > footerStart) {
+        throw malformed("a footer that points outside the file");
+      }
+      if (new ByteCursor(file.subarray(offset, offset + byteLength)).frame()?.kind !== kind) {
+        throw malformed("a footer that points to something else than a batch");
+      }
+    }
+  }
+  ensureCodecs();
+  const reader = decoding(() => RecordBatchReader.from(file).open());
+  const { schema } = reader;
+  if (schema === undefined || schema === null) throw malformed("a schema that cannot be decoded");
+  return {
+    schema,
+    batches: {
+      *[Symbol.iterator]() {
+        for (let index = 0; index < batches.length; index++) {
+          const { done, value } = decoding(() => reader.next() as IteratorResult<RecordBatch>);
+          if (done === true) throw malformed("a batch that cannot be decoded");
+          yield value;
+        }
+      },
+    },
+  };
 }
 
 /** Messages from bytes that are all there. */
@@ -367,22 +397,21 @@ export function readIpc(bytes: Uint8Array): { readonly schema: Schema; readonly 
   return { schema, batches: [...batches] };
 }
 
-function decodeIpc(bytes: Uint8Array): { schema: Schema; batches: Iterable<RecordBatch> } {
-  let next: () => Frame | null;
-  if (isFile(bytes)) {
-    const frames = framesOfFile(bytes);
-    let index = 0;
-    next = () => frames[index++] ?? null;
-  } else {
-    const source = new ByteCursor(bytes);
-    next = () => source.frame();
-  }
-  const decoder = new FrameDecoder(next());
+interface DecodedIpc {
+  readonly schema: Schema;
+  /** Decoded as they are taken, once. */
+  readonly batches: Iterable<RecordBatch>;
+}
+
+function decodeIpc(bytes: Uint8Array): DecodedIpc {
+  if (isFile(bytes)) return decodeFile(bytes);
+  const source = new ByteCursor(bytes);
+  const decoder = new FrameDecoder(source.frame());
   return {
     schema: decoder.schema,
     batches: {
       *[Symbol.iterator]() {
-        for (let frame = next(); frame !== null; frame = next()) {
+        for (let frame = source.frame(); frame !== null; frame = source.frame()) {
           const batch = decoder.push(frame);
           if (batch !== null) yield batch;
         }

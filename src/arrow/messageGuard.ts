@@ -26,11 +26,27 @@ const HEADER_RECORD_BATCH = 3;
 const TYPE_UNION = 14;
 const NODE_BYTES = 16;
 const BUFFER_BYTES = 16;
+/** i64 offset, i32 bytes of metadata, 4 bytes of padding, i64 bytes of body. */
+const BLOCK_BYTES = 24;
 const LITTLE_ENDIAN = 0;
 
 /** @throws InvalidInputError where apache-arrow would read outside the metadata or forever */
 export function checkMessageMetadata(metadata: Uint8Array): void {
   new Guard(metadata).message();
+}
+
+/** Where a message lies in a file: offset of its first byte, bytes of its metadata and body together. */
+export interface Block {
+  readonly offset: number;
+  readonly byteLength: number;
+}
+
+/**
+ * Where the messages of a file are. The positions themselves are unchecked.
+ * @throws InvalidInputError as {@link checkMessageMetadata}
+ */
+export function checkFooter(footer: Uint8Array): { dictionaries: Block[]; batches: Block[] } {
+  return new Guard(footer).footer();
 }
 
 class Guard {
@@ -43,7 +59,7 @@ class Guard {
   }
 
   message(): void {
-    const message = this.#follow(0);
+    const message = this.#checkTable(this.#follow(0));
     const kind = this.#byte(message, 1);
     this.#keyValues(message, 4);
     const header = this.#table(message, 2);
@@ -64,6 +80,25 @@ class Guard {
       default:
         throw malformed(`a message of unknown kind ${kind}`);
     }
+  }
+
+  footer(): { dictionaries: Block[]; batches: Block[] } {
+    const footer = this.#checkTable(this.#follow(0));
+    const schema = this.#table(footer, 1);
+    if (schema === 0) throw malformed("a file without schema");
+    this.#schema(schema);
+    return { dictionaries: this.#blocks(footer, 2), batches: this.#blocks(footer, 3) };
+  }
+
+  #blocks(footer: number, slot: number): Block[] {
+    const vector = this.#vector(footer, slot, BLOCK_BYTES);
+    if (vector === null) return [];
+    return Array.from({ length: vector.count }, (_, index) => {
+      const position = vector.start + index * BLOCK_BYTES;
+      const offset = Number(this.#view.getBigInt64(position, true));
+      const metadataLength = this.#view.getInt32(position + 8, true);
+      return { offset, byteLength: metadataLength + Number(this.#view.getBigInt64(position + 16, true)) };
+    });
   }
 
   #schema(schema: number): void {

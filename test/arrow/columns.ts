@@ -86,7 +86,7 @@ function dictionary(
 ): Data {
   const entries = 1 + (seed % 20);
   const values = makeColumn({ type: valueName, shape: "random", nulls: "some" }, entries, seed + 5);
-  const type = new Dictionary(value, new INDEX_TYPES[index]());
+  const type = new Dictionary(value, new INDEX_TYPES[index]() as Int32);
   const random = new Random(seed);
   const picks = Array.from({ length }, () => random.below(entries));
   const wide = index.endsWith("64");

@@ -24,6 +24,7 @@ import {
   concatColumns,
   dataFromColumn,
   decodeDictionary,
+  type ForeignData,
   filterColumn,
   nullColumn,
   sliceColumn,
@@ -153,7 +154,7 @@ describe("columnFromData and dataFromColumn", () => {
       ]) {
         const slice = vector.slice(start, end);
         const type = adoptType(vector.type);
-        const chunks = slice.data.map((data) => columnFromData(data, layoutOf(type, "test")));
+        const chunks = slice.data.map((data) => columnFromData(data as ForeignData, layoutOf(type, "test")));
         expect(chunks.flatMap((chunk) => columnValues(type, chunk))).toEqual(valuesOf(slice));
       }
     }
