@@ -11,8 +11,9 @@ import {
   ServiceUnavailableError,
   UnsupportedError,
 } from "./errors.js";
+import type { Disk } from "./io/disk.js";
 import type * as ns from "./namespace.js";
-import { type ContextOptions, type OperationContext, openContext } from "./operations/context.js";
+import { type OperationContext, openContext } from "./operations/context.js";
 import { operationError } from "./operations/failure.js";
 import { optionalId } from "./operations/request.js";
 import { countTableRows } from "./operations/rows/countTableRows.js";
@@ -41,8 +42,11 @@ export class DirectoryNamespace implements AsyncDisposable {
   readonly #authorize: ns.Authorize | undefined;
   #closed = false;
 
-  /** Touches no disk: the directory is made on the first write. */
-  constructor(options: ContextOptions) {
+  /**
+   * Touches no disk: the directory is made on the first write.
+   * @param options `disk` puts another door to the disk in place of the local file system's
+   */
+  constructor(options: ns.DirectoryNamespaceOptions & { readonly disk?: Disk }) {
     checkOptions(options);
     this.#authorize = options.authorize;
     this.#context = openContext({ ...options, root: resolve(options.root) });

@@ -58,6 +58,8 @@ export interface Disk {
   remove(path: string): Promise<void>;
   /** Removes a directory and all below it; quiet where there is none. */
   removeTree(path: string): Promise<void>;
+  /** Removes a directory that holds nothing; false, and quiet, where there is none or it holds something. */
+  removeEmptyDirectory(path: string): Promise<boolean>;
   /**
    * Makes a directory and its parents; true when the directory itself was not there before. On return the
    * directories it made survive a power cut (not with durability "none").

@@ -139,6 +139,21 @@ export class NodeDisk implements Disk {
     }
   }
 
+  async removeEmptyDirectory(directory: string): Promise<boolean> {
+    try {
+      await shortCalls.run(
+        () => fs.rmdirSync(directory),
+        (done) => fs.rmdir(directory, (error) => done(error, undefined)),
+      );
+      return true;
+    } catch (error) {
+      // POSIX lets a system say EEXIST for a directory that is not empty; Windows may hold on to one in use.
+      const full = ["ENOTEMPTY", "EEXIST", "EBUSY", "EPERM"].includes(codeOf(error) ?? "");
+      if (full || isMissing(error)) return false;
+      throw error;
+    }
+  }
+
   async makeDirectory(directory: string): Promise<boolean> {
     const made = await makeDirectories(directory);
     if (this.#durable) await this.#makeNamesDurable(path.resolve(directory));

@@ -13,10 +13,9 @@ import { DataFileWriter, MAX_FILE_ROWS } from "../file/writer.js";
 import type { Schema as FileSchema } from "../format/file.js";
 import { DataFragment } from "../format/table.js";
 import type { Disk } from "../io/disk.js";
-import { dataFileName } from "../table/paths.js";
+import { codeOf } from "../io/errno.js";
+import { dataDirectory, dataFileName } from "../table/paths.js";
 import type { ColumnPlan, PlannedColumn } from "./columnPlan.js";
-
-const DATA_DIRECTORY = "data";
 
 export interface WrittenRows {
   /** One fragment per file, ids not assigned yet. */
@@ -45,7 +44,7 @@ export async function writeRows(
   input: ArrowInput,
   options: WriteRowsOptions,
 ): Promise<WrittenRows> {
-  const directory = join(tableRoot, DATA_DIRECTORY);
+  const directory = dataDirectory(tableRoot);
   const fileColumns = plan.columns.map((column) => column.target);
   const written: string[] = [];
   const fragments: DataFragment[] = [];
@@ -54,6 +53,17 @@ export async function writeRows(
   let rowsInFile = 0;
   let rowCount = 0;
 
+  const createFile = async (path: string): Promise<DataFileWriter> => {
+    const create = () => DataFileWriter.create(disk, path, fileColumns, options.descriptor, options.version);
+    try {
+      return await create();
+    } catch (error) {
+      if (codeOf(error) !== "ENOENT") throw error;
+      // Another writer, failing, has just removed the directory because it was empty.
+      await disk.makeDirectory(directory);
+      return await create();
+    }
+  };
   const finishFile = async (open: DataFileWriter): Promise<void> => {
     const { byteLength } = await open.finish();
     fragments.push(fragmentOf(fileName, plan, options.version, rowsInFile, byteLength));
@@ -62,6 +72,7 @@ export async function writeRows(
   };
   const discard = async (): Promise<void> => {
     await Promise.all(written.map((name) => disk.remove(join(directory, name))));
+    if (written.length > 0) await disk.removeEmptyDirectory(directory);
   };
 
   try {
@@ -74,8 +85,7 @@ export async function writeRows(
           if (written.length === 0) await disk.makeDirectory(directory);
           fileName = dataFileName();
           written.push(fileName);
-          const path = join(directory, fileName);
-          writer = await DataFileWriter.create(disk, path, fileColumns, options.descriptor, options.version);
+          writer = await createFile(join(directory, fileName));
         }
         const count = Math.min(batch.rowCount - start, MAX_FILE_ROWS - rowsInFile);
         const whole = start === 0 && count === batch.rowCount;

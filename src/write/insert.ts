@@ -9,6 +9,7 @@ import { type ArrowInput, openInput } from "../arrow/input.js";
 import { ConcurrentModificationError, InternalError, UnsupportedError } from "../errors.js";
 import type { FileVersion } from "../file/page.js";
 import { Append, type DataFragment, Overwrite } from "../format/table.js";
+import type { Disk } from "../io/disk.js";
 import { PublishUncertainError } from "../io/publish.js";
 import type { RowsInput } from "../namespace.js";
 import {
@@ -18,7 +19,12 @@ import {
   type TableEnvironment,
 } from "../table/commit.js";
 import type { ManifestFile } from "../table/manifest.js";
-import type { NamingScheme } from "../table/paths.js";
+import {
+  dataDirectory,
+  type NamingScheme,
+  transactionsDirectory,
+  versionsDirectory,
+} from "../table/paths.js";
 import { decodeSchema, encodeSchema } from "../table/schema.js";
 import { newTransaction } from "../table/transaction.js";
 import { findLatestVersion, readManifestAt } from "../table/versions.js";
@@ -60,6 +66,8 @@ export async function insertRows(
 ): Promise<InsertedRows | null> {
   const version = base === null ? options.newTable.version : fileVersionOf(base.file);
   const input = await openInput(data, options.signal);
+  const rootPresent = base !== null || (await environment.disk.stat(tableRoot)) !== null;
+  let inserted: InsertedRows | null = null;
   try {
     const plan =
       base === null || options.mode === "Overwrite"
@@ -70,9 +78,22 @@ export async function insertRows(
       descriptor: { fields: encodeSchema(plan.fields), metadata: metadataBytes(input.schema) },
       signal: options.signal,
     });
-    return await commitRows(environment, tableRoot, base, plan, rows, input, options);
+    inserted = await commitRows(environment, tableRoot, base, plan, rows, input, options);
+    return inserted;
   } finally {
     await input.close();
+    if (inserted === null && !rootPresent) await removeEmptyRoot(environment.disk, tableRoot);
+  }
+}
+
+/**
+ * Takes away the directories of a table that came to nothing. Others may be creating it at this moment: what they
+ * have put there stays, and what stays empty for a failure here is no table either.
+ */
+async function removeEmptyRoot(disk: Disk, tableRoot: string): Promise<void> {
+  const inside = [dataDirectory(tableRoot), transactionsDirectory(tableRoot), versionsDirectory(tableRoot)];
+  for (const directory of [...inside, tableRoot]) {
+    await disk.removeEmptyDirectory(directory).catch(() => undefined);
   }
 }
 

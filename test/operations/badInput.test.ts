@@ -328,6 +328,10 @@ describe("bodies", () => {
       "InvalidInput",
       "Internal",
     );
+    for (const data of [breaking, breakingBytes]) {
+      await expectRefusal(() => namespace.createTable({ id: ["new"] }, data()), "InvalidInput", "Internal");
+      await expectRefusal(() => namespace.insertIntoTable({ id: ["d"] }, data()), "InvalidInput", "Internal");
+    }
   });
 
   it("an aborted insert leaves no file behind", async () => {

@@ -103,6 +103,11 @@ export class CountingDisk implements Disk {
     return this.#inner.removeTree(path);
   }
 
+  removeEmptyDirectory(path: string): Promise<boolean> {
+    this.#note("removeEmptyDirectory");
+    return this.#inner.removeEmptyDirectory(path);
+  }
+
   makeDirectory(path: string): Promise<boolean> {
     this.#note("makeDirectory");
     return this.#inner.makeDirectory(path);

@@ -169,6 +169,14 @@ export class FaultyDisk implements Disk {
     });
   }
 
+  removeEmptyDirectory(path: string): Promise<boolean> {
+    return this.#call("removeEmptyDirectory", path, async () => {
+      const removed = await this.#inner.removeEmptyDirectory(path);
+      if (removed) this.#image?.removed(path);
+      return removed;
+    });
+  }
+
   makeDirectory(path: string): Promise<boolean> {
     // Reported as failed, the directories are there, and nothing says that they will stay.
     const durable = this.#durableDirectories && !(this.calls === this.#failAt && this.#mode === "after");
