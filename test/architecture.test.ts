@@ -32,8 +32,8 @@ const ARROWS: Record<string, readonly string[]> = {
   // biome-ignore format: one row, one line
   operations: ["errors", "ident", "namespace", "bytes", "io", "arrow", "format", "file", "table", "query", "write", "catalog"],
   TableHandle: ["errors", "ident", "namespace", "arrow", "DirectoryNamespace"],
-  DirectoryNamespace: ["errors", "namespace", "operations", "TableHandle"],
-  index: ["errors", "ident", "namespace", "TableHandle", "DirectoryNamespace"],
+  DirectoryNamespace: ["errors", "namespace", "io", "operations", "TableHandle"],
+  index: ["errors", "ident", "namespace", "io", "TableHandle", "DirectoryNamespace"],
 };
 
 /** Files a package user imports; everything else must be reached from one of them. */
