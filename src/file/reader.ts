@@ -1,10 +1,9 @@
 /**
- * Reads data files of versions 2.1 and 2.2: opens one by its last bytes, then fetches and decodes whole pages.
+ * Reads data files of versions 2.1 and 2.2: opens one by its last bytes, then fetches whole pages.
  * An open {@link DataFile} holds metadata only, never changes and may be shared and cached; the handle it was
  * read through is passed in anew for every read.
  */
 
-import type { Column, Layout } from "../arrow/column.js";
 import { CorruptFileError } from "../errors.js";
 import type { PageLayout } from "../format/encodings.js";
 import { FileDescriptor } from "../format/file.js";
@@ -19,7 +18,6 @@ import {
 } from "./checksums.js";
 import { decodeColumnMetadata, decodeFooter, decodeTable, FOOTER_BYTES, type Footer } from "./container.js";
 import type { ByteRange, FileVersion } from "./page.js";
-import { decodePage } from "./structural/decodePage.js";
 
 /** Bytes fetched when a file is opened; the metadata of all but very wide or long files lies within. */
 const TAIL_BYTES = 64 * 1024;
@@ -230,37 +228,18 @@ class LazyColumn implements DataColumn {
 /** Pages of one column to read. */
 export interface PageRequest {
   readonly columnIndex: number;
-  /** How the column's values lie in memory. */
-  readonly layout: Layout;
   /** Indexes into the column's `pages`. */
   readonly pageIndexes: readonly number[];
 }
 
 /**
- * Fetches and decodes pages, neighbours in one read. The result has an entry per request and in it a column per
- * page, in the order asked.
- * @throws CorruptFileError where a page fails its checksum or can't be decoded
+ * Fetches the buffers of pages, neighbours in one read: by request, page and buffer, for `decodePage`.
+ * @throws CorruptFileError where a buffer fails its checksum
  */
-export async function readPages(
-  handle: ReadHandle,
-  file: DataFile,
-  requests: readonly PageRequest[],
-): Promise<Column[][]> {
-  const buffers = await readPageBuffers(handle, file, requests);
-  return requests.map((request, index) =>
-    request.pageIndexes.map((pageIndex, position) => {
-      const page = file.columns[request.columnIndex].pages[pageIndex];
-      const origin = { path: file.path, byteOffset: page.bufferRanges[0]?.byteOffset ?? 0 };
-      return decodePage(request.layout, page.layout, page.rowCount, buffers[index][position], origin);
-    }),
-  );
-}
-
-/** The verified buffers of pages: by request, page and buffer. */
 export async function readPageBuffers(
   handle: ReadHandle,
   file: DataFile,
-  requests: readonly Pick<PageRequest, "columnIndex" | "pageIndexes">[],
+  requests: readonly PageRequest[],
 ): Promise<Uint8Array[][][]> {
   const ranges: ByteRange[] = [];
   for (const { columnIndex, pageIndexes } of requests) {
@@ -284,7 +263,7 @@ export async function readPageBuffers(
 }
 
 /** Bytes that a read of pages fetches, to bound what is read at once. */
-export function pageBytes(file: DataFile, request: Pick<PageRequest, "columnIndex" | "pageIndexes">): number {
+export function pageBytes(file: DataFile, request: PageRequest): number {
   const { pages } = file.columns[request.columnIndex];
   let sum = 0;
   for (const pageIndex of request.pageIndexes) {

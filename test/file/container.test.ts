@@ -33,14 +33,14 @@ describe.each(["2.1", "2.2"] as const)("a damaged data file of version %s", (ver
     const bytes = await tableToFile(table, version);
     let noticed = 0;
     for (let at = 0; at < bytes.length; at++) {
-      for (const flip of [0x01, 0x80, 0xff]) {
+      for (const flip of [1 << (at % 8), 0xff]) {
         const damaged = bytes.slice();
         damaged[at] ^= flip;
         if ((await expectIntactOrCorrupt(damaged, `byte ${at} ^ ${flip}`)) === "corrupt") noticed++;
       }
     }
     // What goes unnoticed is padding between buffers.
-    expect(noticed).toBeGreaterThan(bytes.length * 3 * 0.9);
+    expect(noticed).toBeGreaterThan(bytes.length * 2 * 0.9);
   });
 
   it("is noticed wherever it is cut, and when bytes are added", async () => {

@@ -2,14 +2,15 @@
 
 import type { RecordBatch, Schema, Table } from "apache-arrow";
 import { makeBatch, toTable } from "../../src/arrow/batch.js";
-import type { Column } from "../../src/arrow/column.js";
+import type { Column, Layout } from "../../src/arrow/column.js";
 import { columnFromData, concatColumns } from "../../src/arrow/data.js";
 import { layoutOf } from "../../src/arrow/types.js";
 import type { FileColumn, FileVersion } from "../../src/file/page.js";
-import { openDataFile, readPages } from "../../src/file/reader.js";
+import { type DataFile, openDataFile, readPageBuffers } from "../../src/file/reader.js";
+import { decodePage } from "../../src/file/structural/decodePage.js";
 import { DataFileWriter } from "../../src/file/writer.js";
 import { Field as FileField, Schema as FileSchema } from "../../src/format/file.js";
-import type { Disk } from "../../src/io/disk.js";
+import type { Disk, ReadHandle } from "../../src/io/disk.js";
 import { asDisk, MemoryDisk } from "./memoryDisk.js";
 
 export function fileColumns(schema: Schema): FileColumn[] {
@@ -57,19 +58,34 @@ export async function tableToFile(table: Table, version: FileVersion): Promise<U
   return disk.files.get("/t.lance")!;
 }
 
+/** All columns of a file. */
+export async function readColumns(
+  handle: ReadHandle,
+  file: DataFile,
+  layouts: readonly Layout[],
+): Promise<Column[]> {
+  const requests = layouts.map((_, columnIndex) => ({
+    columnIndex,
+    pageIndexes: file.columns[columnIndex].pages.map((_page, index) => index),
+  }));
+  const buffers = await readPageBuffers(handle, file, requests);
+  return layouts.map((layout, columnIndex) =>
+    concatColumns(
+      file.columns[columnIndex].pages.map((page, index) => {
+        const origin = { path: file.path, byteOffset: page.bufferRanges[0]?.byteOffset ?? 0 };
+        return decodePage(layout, page.layout, page.rowCount, buffers[columnIndex][index], origin);
+      }),
+    ),
+  );
+}
+
 /** All rows of a file, decoded by the schema they were written with. */
 export async function fileToTable(bytes: Uint8Array, schema: Schema): Promise<Table> {
   const handle = new MemoryDisk().handle("/t.lance", bytes);
   const file = await openDataFile(handle, "/t.lance");
   const layouts = fileColumns(schema).map((column) => column.layout);
-  const requests = layouts.map((layout, columnIndex) => ({
-    columnIndex,
-    layout,
-    pageIndexes: file.columns[columnIndex].pages.map((_, index) => index),
-  }));
   if (file.rowCount === 0) return toTable(schema, []);
-  const pages = await readPages(handle, file, requests);
-  const columns = pages.map((parts) => concatColumns(parts));
+  const columns = await readColumns(handle, file, layouts);
   return toTable(schema, [makeBatch(schema, columns, file.rowCount)]);
 }
 

@@ -6,12 +6,13 @@ import type {
   Layout,
   VariableColumn,
 } from "../../src/arrow/column.js";
-import { concatColumns, decodeDictionary, sliceColumn } from "../../src/arrow/data.js";
+import { decodeDictionary, sliceColumn } from "../../src/arrow/data.js";
 import { InvalidInputError } from "../../src/errors.js";
 import type { FileColumn, FileVersion } from "../../src/file/page.js";
-import { openDataFile, readPages } from "../../src/file/reader.js";
+import { openDataFile } from "../../src/file/reader.js";
 import { DataFileWriter, MAX_FILE_ROWS } from "../../src/file/writer.js";
 import { Schema } from "../../src/format/file.js";
+import { readColumns } from "./dataFiles.js";
 import { asDisk, MemoryDisk } from "./memoryDisk.js";
 
 const fileColumn = (layout: Layout, fieldId = 0): FileColumn => ({
@@ -38,16 +39,7 @@ async function writeColumns(
   expect(result.byteLength).toBe(bytes.length);
   const handle = disk.handle("/f", bytes);
   const file = await openDataFile(handle, "/f");
-  const read = await readPages(
-    handle,
-    file,
-    layouts.map((layout, columnIndex) => ({
-      columnIndex,
-      layout,
-      pageIndexes: file.columns[columnIndex].pages.map((_, index) => index),
-    })),
-  );
-  return { file, columns: read.map((pages) => concatColumns(pages)), bytes };
+  return { file, columns: await readColumns(handle, file, layouts), bytes };
 }
 
 function randomFixed(length: number, byteWidth: number): FixedColumn {
@@ -165,7 +157,7 @@ describe("DataFileWriter", () => {
     await writer.finish();
     const handle = disk.handle("/f", disk.files.get("/f")!);
     const file = await openDataFile(handle, "/f");
-    const [[page]] = await readPages(handle, file, [{ columnIndex: 0, layout: INT64, pageIndexes: [0] }]);
+    const [page] = await readColumns(handle, file, [INT64]);
     expect(Buffer.compare((page as FixedColumn).values, before)).toBe(0);
   });
 
