@@ -12,7 +12,9 @@ function encode(values: readonly number[], form: Form): Uint8Array {
   const containers = new Map<number, number[]>();
   for (const value of values) {
     const key = Math.floor(value / 65536);
-    containers.set(key, [...(containers.get(key) ?? []), value % 65536]);
+    const members = containers.get(key);
+    if (members === undefined) containers.set(key, [value % 65536]);
+    else members.push(value % 65536);
   }
   const u16 = (value: number) => [value & 255, value >>> 8];
   const u32 = (value: number) => [...u16(value & 0xffff), ...u16(value >>> 16)];
