@@ -19,12 +19,29 @@ export async function exitOf(child: ChildProcess): Promise<number | string> {
 /** The next message of a script; rejects when it ends without one. */
 export function nextMessage(child: ChildProcess): Promise<unknown> {
   return new Promise((resolve, reject) => {
-    const onExit = (code: number | null) =>
-      reject(new Error(`the process ended (${code}) without a message`));
-    child.once("exit", onExit);
+    const forget = whenGone(child, (code) =>
+      reject(new Error(`the process ended (${code}) without a message`)),
+    );
     child.once("message", (message) => {
-      child.off("exit", onExit);
+      forget();
       resolve(message);
     });
   });
+}
+
+/**
+ * Calls back when a script has ended and all its messages have been handed over: its end is often reported
+ * before its last words. Returns what cancels the call.
+ */
+export function whenGone(child: ChildProcess, callback: (code: number | null) => void): () => void {
+  const onExit = (code: number | null) => {
+    if (child.connected) child.once("disconnect", onDisconnect);
+    else callback(code);
+  };
+  const onDisconnect = () => callback(child.exitCode);
+  child.once("exit", onExit);
+  return () => {
+    child.off("exit", onExit);
+    child.off("disconnect", onDisconnect);
+  };
 }

@@ -2,6 +2,7 @@
 
 import { type ChildProcess, fork } from "node:child_process";
 import { fileURLToPath } from "node:url";
+import { nextMessage } from "./childProcess.js";
 
 /** A method of `DirectoryNamespace`, its request, and rows as Arrow IPC bytes where it takes some. */
 export type EngineStep = readonly [method: string, request: object, payload?: Uint8Array];
@@ -30,14 +31,8 @@ export async function raceEngines(jobs: readonly EngineJob[]): Promise<EngineOut
 }
 
 /** Sends a message and waits for the answer, or for the process to end without one. */
-function ask(process: ChildProcess, message: object): Promise<object> {
-  return new Promise((resolve, reject) => {
-    const ended = (code: number | null) => reject(new Error(`an engine process ended with code ${code}`));
-    process.once("exit", ended);
-    process.once("message", (answer) => {
-      process.off("exit", ended);
-      resolve(answer as object);
-    });
-    process.send(message);
-  });
+function ask(process: ChildProcess, message: object): Promise<unknown> {
+  const answer = nextMessage(process);
+  process.send(message);
+  return answer;
 }

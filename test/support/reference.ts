@@ -3,6 +3,8 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { createRequire } from "node:module";
 
+import { whenGone } from "./childProcess.js";
+
 export * as reference from "tiltyard-reference";
 export { compareSchemas, compareTables } from "./compareTables.js";
 
@@ -48,7 +50,7 @@ export class ReferenceWorker {
         else if ("outcomes" in message) resolve(message.outcomes);
         else fail(new Error(message.failure));
       });
-      this.#process.on("exit", (code) => fail(new Error(`the reference process ended with code ${code}`)));
+      whenGone(this.#process, (code) => fail(new Error(`the reference process ended with code ${code}`)));
     });
     // A failure is reported to whoever awaits; one that is only seen through `ready` is not unhandled.
     this.ready.catch(() => undefined);

@@ -1,9 +1,8 @@
 /** The memory of an insert is bounded by batch and page size, not by the stream. */
 
-import { fork } from "node:child_process";
 import { rm } from "node:fs/promises";
-import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
+import { nextMessage, startProcess } from "../support/childProcess.js";
 import { makeTempDir } from "../support/tempDir.js";
 
 interface Report {
@@ -13,15 +12,8 @@ interface Report {
   maxRssMiB: number;
 }
 
-const ENTRY = fileURLToPath(new URL("../support/processes/streamInsert.mjs", import.meta.url));
-
-function insertStream(root: string, mebibytes: number, form: string): Promise<Report> {
-  return new Promise((resolve, reject) => {
-    const child = fork(ENTRY, [root, String(mebibytes), form], { execArgv: [] });
-    child.once("message", (report) => resolve(report as Report));
-    child.once("exit", (code) => reject(new Error(`the inserting process ended with code ${code}`)));
-  });
-}
+const insertStream = (root: string, mebibytes: number, form: string): Promise<Report> =>
+  nextMessage(startProcess("streamInsert.mjs", [root, String(mebibytes), form])) as Promise<Report>;
 
 describe("a 2 GiB stream", () => {
   it.each(["batches", "bytes"])("of %s is inserted in less than 400 MiB", async (form) => {
