@@ -3,10 +3,11 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Field, makeData, RecordBatch, type Schema, Struct, Table, tableFromIPC } from "apache-arrow";
-import { concatColumns, dataFromColumn } from "../../../src/arrow/data.js";
+import { dataFromColumn } from "../../../src/arrow/data.js";
 import { layoutOf } from "../../../src/arrow/types.js";
-import { type DataFile, openDataFile, readPages } from "../../../src/file/reader.js";
+import { type DataFile, openDataFile } from "../../../src/file/reader.js";
 import type { ReadHandle } from "../../../src/io/disk.js";
+import { readColumns } from "../dataFiles.js";
 
 /** A file's bytes as a handle. */
 export function memoryHandle(path: string, bytes: Uint8Array): ReadHandle {
@@ -39,15 +40,9 @@ export async function openFromMemory(path: string): Promise<{ handle: ReadHandle
 /** All rows of a data file whose columns are those of `schema`, in order. */
 export async function readDataFile(path: string, schema: Schema): Promise<Table> {
   const { handle, file } = await openFromMemory(path);
-  const requests = schema.fields.map((field: Field, columnIndex) => ({
-    columnIndex,
-    layout: layoutOf(field.type, field.name),
-    pageIndexes: file.columns[columnIndex].pages.map((_, page) => page),
-  }));
-  const columns = await readPages(handle, file, requests);
-  const children = columns.map((pages, index) =>
-    dataFromColumn(schema.fields[index].type, concatColumns(pages)),
-  );
+  const layouts = schema.fields.map((field: Field) => layoutOf(field.type, field.name));
+  const columns = await readColumns(handle, file, layouts);
+  const children = columns.map((column, index) => dataFromColumn(schema.fields[index].type, column));
   const data = makeData({ type: new Struct(schema.fields), length: file.rowCount, nullCount: 0, children });
   return new Table(schema, [new RecordBatch(schema, data)]);
 }
