@@ -16,7 +16,8 @@
 
 import type { Validity } from "../arrow/column.js";
 import { type CompressiveEncoding, RepDefLayer } from "../format/encodings.js";
-import { type FixedDecoder, fixedDecoder } from "./compression/fixed.js";
+import { fixedDecoder } from "./compression/fixed.js";
+import type { FixedDecoder } from "./compression/fixedDecoder.js";
 import { corruptPage, type PageOrigin } from "./page.js";
 
 /** What the layers of a page say about its levels. */

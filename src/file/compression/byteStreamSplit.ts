@@ -4,7 +4,7 @@
 
 import type { ByteStreamSplit } from "../../format/encodings.js";
 import { corruptPage, type PageOrigin, unsupportedPage } from "../page.js";
-import type { FixedDecoder } from "./fixed.js";
+import type { FixedDecoder } from "./fixedDecoder.js";
 
 export function byteStreamSplitDecoder(encoding: ByteStreamSplit, origin: PageOrigin): FixedDecoder {
   const flat = encoding.values?.flat;

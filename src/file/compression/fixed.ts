@@ -9,36 +9,11 @@ import { copyBits } from "../../bytes/bits.js";
 import type { CompressiveEncoding } from "../../format/encodings.js";
 import { corruptPage, type PageOrigin, unsupportedPage } from "../page.js";
 import { byteStreamSplitDecoder } from "./byteStreamSplit.js";
+import type { EncodingContext, FixedDecoder } from "./fixedDecoder.js";
 import { decompressor } from "./general.js";
 import { inlineBitpackingDecoder } from "./inlineBitpacking.js";
 import { outOfLineBitpackingDecoder } from "./outOfLineBitpacking.js";
 import { rleDecoder } from "./rle.js";
-
-/**
- * Where an encoding stands: over the value buffers of a mini-block chunk, or over one self-contained buffer
- * (levels, dictionaries).
- */
-export type EncodingContext = "chunk" | "block";
-
-export interface FixedDecoder {
-  /** Bits of a decoded value: 1 or a multiple of 8. */
-  readonly bitsPerValue: number;
-  /** Buffers of a chunk that `decode` reads. */
-  readonly bufferCount: number;
-  /**
-   * Decodes `count` values from `buffers[first …]` and writes them from value number `outputIndex` on.
-   * `output` is zero from there on and has room for them; bytes behind them may be written too, so chunks are
-   * decoded in order.
-   * @throws CorruptFileError where the buffers do not hold exactly these values.
-   */
-  decode(
-    buffers: readonly Uint8Array[],
-    first: number,
-    count: number,
-    output: Uint8Array,
-    outputIndex: number,
-  ): void;
-}
 
 /** @throws UnsupportedError for an encoding that is not of fixed width or not read yet. */
 export function fixedDecoder(

@@ -10,7 +10,7 @@
 import type { CompressiveEncoding, InlineBitpacking } from "../../format/encodings.js";
 import { corruptPage, type PageOrigin, unsupportedPage } from "../page.js";
 import { PACK_UNIT, packBits, packedUnitBytes, unpackBits, type WordBits } from "./bitpack.js";
-import type { FixedDecoder } from "./fixed.js";
+import type { FixedDecoder } from "./fixedDecoder.js";
 
 const scratch = new Uint8Array(8 * PACK_UNIT);
 

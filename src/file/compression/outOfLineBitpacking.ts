@@ -11,7 +11,7 @@
 import type { CompressiveEncoding, OutOfLineBitpacking } from "../../format/encodings.js";
 import { corruptPage, type PageOrigin } from "../page.js";
 import { PACK_UNIT, packBits, packedUnitBytes, unpackBits, type WordBits } from "./bitpack.js";
-import type { FixedDecoder } from "./fixed.js";
+import type { FixedDecoder } from "./fixedDecoder.js";
 import { unpackUnit, wordBitsOf } from "./inlineBitpacking.js";
 
 export function outOfLineBitpackingDecoder(encoding: OutOfLineBitpacking, origin: PageOrigin): FixedDecoder {

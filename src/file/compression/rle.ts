@@ -10,7 +10,7 @@
 import type { Rle } from "../../format/encodings.js";
 import { corruptPage, type PageOrigin, unsupportedPage } from "../page.js";
 import { alignedBytes } from "./aligned.js";
-import type { EncodingContext, FixedDecoder } from "./fixed.js";
+import type { EncodingContext, FixedDecoder } from "./fixedDecoder.js";
 import { wordBitsOf } from "./inlineBitpacking.js";
 
 export function rleDecoder(encoding: Rle, context: EncodingContext, origin: PageOrigin): FixedDecoder {

@@ -17,7 +17,8 @@ import type {
 } from "../../arrow/column.js";
 import { copyBits, countOnes } from "../../bytes/bits.js";
 import type { CompressiveEncoding, FixedSizeList } from "../../format/encodings.js";
-import { encodingName, type FixedDecoder, fixedDecoder } from "../compression/fixed.js";
+import { encodingName, fixedDecoder } from "../compression/fixed.js";
+import type { FixedDecoder } from "../compression/fixedDecoder.js";
 import { resolveVariable, VariableChunks } from "../compression/variable.js";
 import { corruptPage, type PageOrigin, unsupportedPage } from "../page.js";
 
