@@ -608,10 +608,7 @@ function uniteDictionaries(columns: readonly DictionaryColumn[]): UnitedDictiona
 /** Equal keys, equal values. */
 function entryKey(dictionary: VariableColumn | FixedColumn, entry: number): string {
   const { validity } = dictionary;
-  if (validity !== null) {
-    const bit = validity.bitOffset + entry;
-    if (((validity.bytes[bit >>> 3] >>> (bit & 7)) & 1) === 0) return "null";
-  }
+  if (validity !== null && !isSet(validity, entry)) return "null";
   let begin: number;
   let end: number;
   let bytes: Uint8Array;
@@ -667,10 +664,7 @@ function readIndices(column: DictionaryColumn): Uint32Array {
       indices[row] = index;
       continue;
     }
-    if (validity !== null) {
-      const bit = validity.bitOffset + row;
-      if (((validity.bytes[bit >>> 3] >>> (bit & 7)) & 1) === 0) continue;
-    }
+    if (validity !== null && !isSet(validity, row)) continue;
     throw new InvalidInputError(`index ${index} is outside a dictionary of ${size} values`);
   }
   return indices;
@@ -796,57 +790,86 @@ function takeVariable(
   indices: Uint32Array,
   skipped: Validity | null,
 ): { offsets: Int32Array | BigInt64Array; bytes: Uint8Array } {
+  const { offsets, bytes } = column;
+  return offsets instanceof Int32Array
+    ? takeVariable32(offsets, bytes, indices, skipped)
+    : takeVariable64(wordsOf(offsets), bytes, indices, skipped);
+}
+
+/** Values at least this long are copied by the engine's own copy, shorter ones byte by byte. */
+const LONG_VALUE_BYTES = 48;
+
+function takeVariable32(
+  source: Int32Array,
+  from: Uint8Array,
+  indices: Uint32Array,
+  skipped: Validity | null,
+): { offsets: Int32Array; bytes: Uint8Array } {
   const { length } = indices;
-  const begins = new Float64Array(length);
-  const lengths = new Float64Array(length);
+  const offsets = new Int32Array(length + 1);
   let byteLength = 0;
-  const narrow = column.offsets instanceof Int32Array;
-  const source = narrow ? (column.offsets as Int32Array) : wordsOf(column.offsets as BigInt64Array);
   for (let row = 0; row < length; row++) {
-    if (skipped !== null) {
-      const bit = skipped.bitOffset + row;
-      if (((skipped.bytes[bit >>> 3] >>> (bit & 7)) & 1) === 0) continue;
+    if (skipped === null || isSet(skipped, row)) {
+      const index = indices[row];
+      byteLength += source[index + 1] - source[index];
+      checkOffsetRange(byteLength);
     }
-    const index = indices[row];
-    let begin: number;
-    let end: number;
-    if (narrow) {
-      begin = source[index];
-      end = source[index + 1];
-    } else {
-      begin = source[index * 2] + source[index * 2 + 1] * 0x1_0000_0000;
-      end = source[index * 2 + 2] + source[index * 2 + 3] * 0x1_0000_0000;
-    }
-    begins[row] = begin;
-    lengths[row] = end - begin;
-    byteLength += end - begin;
+    offsets[row + 1] = byteLength;
   }
-  if (narrow) checkOffsetRange(byteLength);
-  const offsets = narrow ? new Int32Array(length + 1) : new BigInt64Array(length + 1);
-  const target = narrow ? (offsets as Int32Array) : wordsOf(offsets as BigInt64Array);
   const bytes = new Uint8Array(byteLength);
-  const { bytes: from } = column;
-  let position = 0;
   for (let row = 0; row < length; ) {
-    const begin = begins[row];
-    let end = begin;
-    const runStart = position;
+    let to = offsets[row];
+    let at = source[indices[row]];
     // Values that lie side by side are copied at once.
-    do {
-      end += lengths[row];
-      position += lengths[row];
-      row++;
-      if (narrow) {
-        target[row] = position;
-      } else {
-        target[row * 2] = position;
-        target[row * 2 + 1] = position / 0x1_0000_0000;
-      }
-    } while (row < length && (begins[row] === end || lengths[row] === 0));
-    if (end - begin < 32) for (let at = begin, to = runStart; at < end; ) bytes[to++] = from[at++];
-    else bytes.set(from.subarray(begin, end), runStart);
+    let end = at + offsets[++row] - to;
+    while (row < length && source[indices[row]] === end) end += offsets[row + 1] - offsets[row++];
+    if (end - at >= LONG_VALUE_BYTES) bytes.set(from.subarray(at, end), to);
+    else while (at < end) bytes[to++] = from[at++];
   }
   return { offsets, bytes };
+}
+
+/** @param source pairs of words */
+function takeVariable64(
+  source: Uint32Array,
+  from: Uint8Array,
+  indices: Uint32Array,
+  skipped: Validity | null,
+): { offsets: BigInt64Array; bytes: Uint8Array } {
+  const { length } = indices;
+  const offsets = new BigInt64Array(length + 1);
+  const target = wordsOf(offsets);
+  let byteLength = 0;
+  for (let row = 0; row < length; row++) {
+    if (skipped === null || isSet(skipped, row)) {
+      const word = indices[row] * 2;
+      byteLength += source[word + 2] - source[word] + (source[word + 3] - source[word + 1]) * 0x1_0000_0000;
+    }
+    target[row * 2 + 2] = byteLength;
+    target[row * 2 + 3] = byteLength / 0x1_0000_0000;
+  }
+  const bytes = new Uint8Array(byteLength);
+  for (let row = 0, to = 0; row < length; row++) {
+    const word = indices[row] * 2;
+    let at = source[word] + source[word + 1] * 0x1_0000_0000;
+    const end =
+      to +
+      target[row * 2 + 2] -
+      target[row * 2] +
+      (target[row * 2 + 3] - target[row * 2 + 1]) * 0x1_0000_0000;
+    if (end - to >= LONG_VALUE_BYTES) {
+      bytes.set(from.subarray(at, at + end - to), to);
+      to = end;
+    } else {
+      while (to < end) bytes[to++] = from[at++];
+    }
+  }
+  return { offsets, bytes };
+}
+
+function isSet(bits: Validity, index: number): boolean {
+  const bit = bits.bitOffset + index;
+  return ((bits.bytes[Math.floor(bit / 8)] >>> (bit & 7)) & 1) === 1;
 }
 
 /** Positions of the ones among the first `length` bits. */

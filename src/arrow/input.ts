@@ -167,19 +167,20 @@ class Rows implements ArrowInput {
           `column ${name} has ${data.length} values in a batch of ${rowCount} rows`,
         );
       }
-      try {
-        const column = columnFromData(data, layout, this.#dictionaries);
-        validateColumn(column, layout, name, this.#checked);
-        return column;
-      } catch (error) {
-        if (error instanceof NamespaceError) {
-          if (error.message.startsWith("column ")) throw error;
-          throw new InvalidInputError(`column ${name}: ${error.message}`, { cause: error });
-        }
-        throw new InvalidInputError(`column ${name} cannot be read`, { cause: error });
-      }
+      const column = this.#column(data, layout, name);
+      validateColumn(column, layout, name, this.#checked);
+      return column;
     });
     return { columns, rowCount };
+  }
+
+  #column(data: ForeignData, layout: Layout, name: string): Column {
+    try {
+      return columnFromData(data, layout, this.#dictionaries);
+    } catch (error) {
+      const reason = error instanceof NamespaceError ? `: ${error.message}` : " cannot be read";
+      throw new InvalidInputError(`column ${name}${reason}`, { cause: error });
+    }
   }
 
   /** Nullability and metadata may differ from batch to batch; names and types may not. */

@@ -285,7 +285,7 @@ describe("compressed streams", () => {
       [CompressionType.ZSTD, encodeZstd],
     ] as const) {
       const { corrected } = writeCompressed(repetitive, type, encode);
-      await fuzz(corrected, 300);
+      await fuzz(corrected, 120);
     }
   });
 });
@@ -559,13 +559,13 @@ function expectPossible(column: Column): void {
 
 describe("mutated bytes", () => {
   it("of a stream are refused or read, and end", async () => {
-    await fuzz(makeIpc(allTypesSpec(20, "some", { batchRows: 11 })), 1500);
+    await fuzz(makeIpc(allTypesSpec(20, "some", { batchRows: 11 })), 500);
   });
 
   it("of dictionaries are refused or read, and end", async () => {
     const table = tableFromArrays({ a: ["x", "y", "x", null], b: Int32Array.of(1, 2, 3, 4) });
-    await fuzz(tableToIPC(table, "stream"), 1500);
-    await fuzz(tableToIPC(table, "file"), 1000);
+    await fuzz(tableToIPC(table, "stream"), 700);
+    await fuzz(tableToIPC(table, "file"), 700);
   });
 
   it("of the metadata never make a schema of billions of fields", async () => {
