@@ -4,6 +4,7 @@
  * commits at the next call.
  */
 
+import { CorruptFileError } from "../errors.js";
 import type { FileVersion } from "../file/page.js";
 import { type DataFile, openDataFile } from "../file/reader.js";
 import { LruCache } from "../io/cache.js";
@@ -28,8 +29,11 @@ export interface OperationContext extends TableEnvironment {
   readonly newTableVersion: FileVersion;
   /** Manifest names of new tables. */
   readonly newTableNaming: NamingScheme;
-  /** Metadata of a data file that a manifest names; data files never change once written. */
-  openDataFile(path: string, byteLength: number | undefined): Promise<DataFile>;
+  /**
+   * Metadata of a data file that a manifest names. Data files never change once written; one that did all the same
+   * (damage, a copy put over it) is noticed by its identity and read anew.
+   */
+  openDataFile(path: string): Promise<DataFile>;
   close(): Promise<void>;
 }
 
@@ -50,11 +54,16 @@ export function openContext(options: ContextOptions): OperationContext {
     manifests: new ManifestCache(MANIFEST_CACHE_BYTES),
     newTableVersion: options.dataStorageVersion === "2.1" ? "2.1" : "2.2",
     newTableNaming: options.manifestNaming ?? "V2",
-    openDataFile: (path, byteLength) =>
-      dataFiles.get(`${path}:${byteLength ?? ""}`, async () => {
+    async openDataFile(path) {
+      const stat = await disk.stat(path);
+      if (stat === null) throw new CorruptFileError(path, 0, "the manifest names it, but it is not there");
+      return dataFiles.get(`${path}\0${stat.identity}`, async () => {
+        // An open file of that name, if there is one, may be of what was there before.
+        handles.evict(path);
         const value = await handles.withHandle(path, (handle) => openDataFile(handle, path));
         return { value, weight: value.memoryWeight };
-      }),
+      });
+    },
     async close() {
       dataFiles.clear();
       await handles.close();

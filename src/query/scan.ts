@@ -31,7 +31,7 @@ const OPEN_FRAGMENTS = 8;
 export interface FragmentSource {
   readonly handles: HandlePool;
   /** The metadata of a data file of a fragment; cached. */
-  openDataFile(path: string, byteLength: number | undefined): Promise<DataFile>;
+  openDataFile(path: string): Promise<DataFile>;
   /** Absolute path of a file that a manifest names. */
   resolve(file: DataFragment["files"][number]): string;
   /** Sorted physical offsets of the rows deleted from a fragment, or null where none are. */
@@ -156,7 +156,7 @@ async function openFragment(
       const place = places.get(column.fieldId);
       if (place === undefined) return null;
       const path = source.resolve(place.file);
-      const file = await source.openDataFile(path, place.file.fileSizeBytes || undefined);
+      const file = await source.openDataFile(path);
       if (file.rowCount !== fragment.physicalRows) {
         throw new CorruptFileError(
           path,
