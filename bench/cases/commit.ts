@@ -52,10 +52,10 @@ function side(
 
 const fourProcesses: BenchCase = {
   area: "commit",
-  name: "4 processes, 25 one-row appends each",
+  name: "4 processes, 100 one-row appends each",
   rounds: { small: 1, large: 5 },
   async prepare(directory, size) {
-    const [processes, commits] = size === "large" ? [4, 25] : [2, 2];
+    const [processes, commits] = size === "large" ? [4, 100] : [2, 2];
     const rows = makeRows(1, 1, ["id", "score"]);
     const tiltyard = (name: Side["name"], durability: "fsync" | "none") => {
       const root = join(directory, durability);

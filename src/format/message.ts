@@ -49,7 +49,15 @@ export interface Message<F extends AnyFields> {
 
 const EMPTY = new Uint8Array(0);
 
-export function message<F extends AnyFields>(typeName: string, fields: F): Message<F> {
+/**
+ * Declares a message.
+ * @param options `partial`: a view of some fields of a message that is never encoded; others are passed over
+ */
+export function message<F extends AnyFields>(
+  typeName: string,
+  fields: F,
+  options: { readonly partial?: boolean } = {},
+): Message<F> {
   const entries = Object.entries(fields as Fields).sort(([, a], [, b]) => a.number - b.number);
   const byNumber = new Map(entries.map(([name, codec]) => [codec.number, { name, codec }]));
   const blank = (): Record<string, unknown> => {
@@ -74,7 +82,7 @@ export function message<F extends AnyFields>(typeName: string, fields: F): Messa
           if (known === undefined) {
             reader.skip(wireType, fieldNumber);
             if (reader.pos > reader.len) throw new RangeError("field runs past the end");
-            (unknown ??= []).push(bytes.subarray(start, reader.pos));
+            if (!options.partial) (unknown ??= []).push(bytes.subarray(start, reader.pos));
           } else {
             value[known.name] = known.codec.read(reader, wireType, value[known.name], origin);
           }
@@ -291,10 +299,16 @@ export function submessage<M extends Message<any>>(
   };
 }
 
+/**
+ * Repeated sub-messages.
+ * @param remembered encoded bytes by value: a value that was decoded, or encoded before, is written as those bytes.
+ *   For messages that are carried from one file to the next by the thousand; their values must never be changed
+ */
 // biome-ignore lint/suspicious/noExplicitAny: any message
 export function repeatedMessage<M extends Message<any>>(
   number: number,
   declaration: M | (() => M),
+  remembered?: WeakMap<object, Uint8Array>,
 ): FieldCodec<MessageOf<M>[]> {
   return {
     number,
@@ -302,15 +316,21 @@ export function repeatedMessage<M extends Message<any>>(
     read: (reader, wireType, current, origin) => {
       expectWireType(wireType, WireType.LengthDelimited, number);
       const start = reader.pos;
-      current.push(resolve(declaration).decode(reader.bytes(), at(origin, start)) as MessageOf<M>);
+      const encoded = reader.bytes();
+      const value = resolve(declaration).decode(encoded, at(origin, start)) as MessageOf<M>;
+      remembered?.set(value, encoded);
+      current.push(value);
       return current;
     },
     write: (writer, values) => {
       if (values === undefined) return;
       for (const value of values) {
-        writer
-          .tag(number, WireType.LengthDelimited)
-          .bytes(resolve(declaration).encode(value as MessageValue<AnyFields>));
+        let encoded = remembered?.get(value);
+        if (encoded === undefined) {
+          encoded = resolve(declaration).encode(value as MessageValue<AnyFields>);
+          remembered?.set(value, encoded);
+        }
+        writer.tag(number, WireType.LengthDelimited).bytes(encoded);
       }
     },
   };

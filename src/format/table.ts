@@ -125,10 +125,13 @@ export const BasePath = message("BasePath", {
 });
 export type BasePath = MessageOf<typeof BasePath>;
 
+/** A commit carries almost all fragments over from the version before; each is encoded once in its life. */
+const encodedFragments = new WeakMap<object, Uint8Array>();
+
 export const Manifest = message("Manifest", {
   /** Flat, depth-first, parents before children. */
   fields: repeatedMessage(1, Field),
-  fragments: repeatedMessage(2, DataFragment),
+  fragments: repeatedMessage(2, DataFragment, encodedFragments),
   version: uint64(3),
   versionAuxData: uint64(4),
   schemaMetadata: bytesMap(5),
@@ -155,6 +158,21 @@ export const Manifest = message("Manifest", {
   transactionSection: optionalUint64(21),
 });
 export type Manifest = MessageOf<typeof Manifest>;
+
+/** The members of a {@link Manifest} that tell who may read it and what else its file holds. */
+export const ManifestHead = message(
+  "Manifest",
+  {
+    version: uint64(3),
+    indexSection: optionalUint64(6),
+    readerFeatureFlags: uint64Big(9),
+    writerFeatureFlags: uint64Big(10),
+    transactionFile: string(12),
+    transactionSection: optionalUint64(21),
+  },
+  { partial: true },
+);
+export type ManifestHead = MessageOf<typeof ManifestHead>;
 
 // ----------------------------------------------------------------------------------------------- indexes
 

@@ -226,6 +226,7 @@ class Attempts {
     const file = new ManifestFile(
       path,
       manifest,
+      manifest,
       content.indexSectionBytes,
       this.#transactionBytes,
       byteLength,

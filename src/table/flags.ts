@@ -34,11 +34,14 @@ const IMPLEMENTED =
 /** Bits whose two words must agree. */
 const PAIRED = FEATURE_FLAG.mixedFileVersions | FEATURE_FLAG.semanticTypes;
 
+/** The two words of a manifest. */
+type FeatureFlags = Pick<Manifest, "readerFeatureFlags" | "writerFeatureFlags">;
+
 /**
  * @throws UnsupportedError naming the bit that keeps us from reading the table
  * @throws CorruptFileError where a paired bit is set in one word only
  */
-export function checkReaderFlags(manifest: Manifest, path: string): void {
+export function checkReaderFlags(manifest: FeatureFlags, path: string): void {
   refuse(manifest.readerFeatureFlags, "read", path);
   if ((manifest.readerFeatureFlags ^ manifest.writerFeatureFlags) & PAIRED) {
     throw new CorruptFileError(path, 0, "a paired feature flag is set in one of the two words only");
@@ -46,7 +49,7 @@ export function checkReaderFlags(manifest: Manifest, path: string): void {
 }
 
 /** @throws UnsupportedError naming the bit that keeps us from writing to the table */
-export function checkWriterFlags(manifest: Manifest, path: string): void {
+export function checkWriterFlags(manifest: FeatureFlags, path: string): void {
   refuse(manifest.writerFeatureFlags, "write", path);
 }
 

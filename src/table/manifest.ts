@@ -18,7 +18,7 @@
 
 import { crc32 } from "../bytes/crc32.js";
 import { CorruptFileError, UnsupportedError } from "../errors.js";
-import { type DataFragment, IndexSection, Manifest, Transaction } from "../format/table.js";
+import { IndexSection, Manifest, ManifestHead, Transaction } from "../format/table.js";
 import type { Disk } from "../io/disk.js";
 
 const FOOTER_BYTES = 16;
@@ -31,38 +31,54 @@ const FOOTER_MINOR = 2;
 /** No manifest is read into memory beyond this size. */
 const MAX_MANIFEST_BYTES = 2 ** 30;
 
-/** A decoded manifest file. Values are shared by all readers and never changed. */
+/**
+ * A manifest file; its parts are decoded when first asked for, as a version that came in between only matters for
+ * its transaction. Values are shared by all readers and never changed.
+ */
 export class ManifestFile {
   /** Where it was read from. */
   readonly path: string;
-  readonly manifest: Manifest;
+  readonly head: ManifestHead;
   /** Bytes of the index section's message, or null where the table has no indexes. */
   readonly indexSectionBytes: Uint8Array | null;
   /** Bytes of the inline transaction's message, or null where there is none. */
   readonly transactionBytes: Uint8Array | null;
   /** Size of the file. */
   readonly byteLength: number;
+  #manifest: Manifest | { readonly bytes: Uint8Array; readonly byteOffset: number };
   #indexSection: IndexSection | undefined;
   #transaction: Transaction | undefined;
 
+  /** @param manifest the message, or its bytes and where in the file they begin */
   constructor(
     path: string,
-    manifest: Manifest,
+    head: ManifestHead,
+    manifest: Manifest | { readonly bytes: Uint8Array; readonly byteOffset: number },
     indexSectionBytes: Uint8Array | null,
     transactionBytes: Uint8Array | null,
     byteLength: number,
   ) {
     this.path = path;
-    this.manifest = manifest;
+    this.head = head;
+    this.#manifest = manifest;
     this.indexSectionBytes = indexSectionBytes;
     this.transactionBytes = transactionBytes;
     this.byteLength = byteLength;
   }
 
   /** @throws CorruptFileError */
+  get manifest(): Manifest {
+    if ("bytes" in this.#manifest) {
+      const { bytes, byteOffset } = this.#manifest;
+      this.#manifest = Manifest.decode(bytes, { path: this.path, byteOffset });
+    }
+    return this.#manifest;
+  }
+
+  /** @throws CorruptFileError */
   get indexSection(): IndexSection | null {
     if (this.indexSectionBytes === null) return null;
-    const byteOffset = (this.manifest.indexSection ?? 0) + PREFIX_BYTES;
+    const byteOffset = (this.head.indexSection ?? 0) + PREFIX_BYTES;
     this.#indexSection ??= IndexSection.decode(this.indexSectionBytes, { path: this.path, byteOffset });
     return this.#indexSection;
   }
@@ -70,14 +86,14 @@ export class ManifestFile {
   /** @throws CorruptFileError */
   get transaction(): Transaction | null {
     if (this.transactionBytes === null) return null;
-    const byteOffset = (this.manifest.transactionSection ?? 0) + PREFIX_BYTES;
+    const byteOffset = (this.head.transactionSection ?? 0) + PREFIX_BYTES;
     this.#transaction ??= Transaction.decode(this.transactionBytes, { path: this.path, byteOffset });
     return this.#transaction;
   }
 }
 
 /**
- * Decodes a whole manifest file.
+ * Takes a manifest file apart.
  * @throws CorruptFileError
  */
 export function decodeManifestFile(file: Uint8Array, path: string): ManifestFile {
@@ -99,10 +115,9 @@ export function decodeManifestFile(file: Uint8Array, path: string): ManifestFile
     throw new CorruptFileError(path, manifestStart, `manifest of ${manifestLength} bytes does not fit`);
   }
   verifyCheckBlock(file, view, manifestStart, path);
-  const manifest = Manifest.decode(file.subarray(manifestStart + PREFIX_BYTES, footerStart), {
-    path,
-    byteOffset: manifestStart + PREFIX_BYTES,
-  });
+  const byteOffset = manifestStart + PREFIX_BYTES;
+  const bytes = file.subarray(byteOffset, footerStart);
+  const head = ManifestHead.decode(bytes, { path, byteOffset });
   const section = (name: string, start: number | undefined): Uint8Array | null => {
     if (start === undefined) return null;
     if (start + PREFIX_BYTES > manifestStart) {
@@ -114,9 +129,10 @@ export function decodeManifestFile(file: Uint8Array, path: string): ManifestFile
   };
   return new ManifestFile(
     path,
-    manifest,
-    section("index section", manifest.indexSection),
-    section("transaction", manifest.transactionSection),
+    head,
+    { bytes, byteOffset },
+    section("index section", head.indexSection),
+    section("transaction", head.transactionSection),
     file.length,
   );
 }
@@ -168,8 +184,7 @@ export function encodeManifestFile(content: ManifestFileContent): EncodedManifes
   const indexSection = place(content.indexSectionBytes);
   const transactionSection = place(content.transactionBytes);
   const manifest: Manifest = { ...content.manifest, indexSection, transactionSection };
-  const manifestParts = encodeManifest(manifest);
-  const manifestLength = manifestParts.reduce((sum, part) => sum + part.length, 0);
+  const encoded = Manifest.encode(manifest);
 
   const footer = new Uint8Array(FOOTER_BYTES);
   const footerView = new DataView(footer.buffer);
@@ -179,13 +194,13 @@ export function encodeManifestFile(content: ManifestFileContent): EncodedManifes
   footerView.setUint16(10, FOOTER_MINOR, true);
   footer.set(FOOTER_MAGIC, 12);
 
-  const back = [lengthPrefix(manifestLength), ...manifestParts, footer];
+  const back = [lengthPrefix(encoded.length), encoded, footer];
   const check = new Uint8Array(CHECK_BYTES);
   check.set(CHECK_MAGIC);
   new DataView(check.buffer).setUint32(8, checksum(...front, ...back), true);
   return {
     chunks: [...front, check, ...back],
-    byteLength: manifestStart + PREFIX_BYTES + manifestLength + FOOTER_BYTES,
+    byteLength: manifestStart + PREFIX_BYTES + encoded.length + FOOTER_BYTES,
     manifest,
   };
 }
@@ -195,39 +210,6 @@ function lengthPrefix(length: number): Uint8Array {
   new DataView(prefix.buffer).setUint32(0, length, true);
   return prefix;
 }
-
-/**
- * Encoded fragments by value. A commit carries almost all fragments over from the version before, as the same
- * objects, so each is encoded once in its life.
- */
-const encodedFragments = new WeakMap<DataFragment, Uint8Array>();
-
-/** The message in pieces: what stands before the fragments (field 2), the fragments, the rest. */
-function encodeManifest(manifest: Manifest): Uint8Array[] {
-  const before = Manifest.encode(Manifest.create({ fields: manifest.fields }));
-  const behind = Manifest.encode({ ...manifest, fields: [], fragments: [] });
-  let length = 0;
-  const encoded = manifest.fragments.map((fragment) => {
-    let bytes = encodedFragments.get(fragment);
-    if (bytes === undefined) {
-      bytes = encodeFragmentField(fragment);
-      encodedFragments.set(fragment, bytes);
-    }
-    length += bytes.length;
-    return bytes;
-  });
-  const fragments = new Uint8Array(length);
-  let position = 0;
-  for (const bytes of encoded) {
-    fragments.set(bytes, position);
-    position += bytes.length;
-  }
-  return [before, fragments, behind];
-}
-
-/** One fragment with the tag and length it has inside a manifest. */
-const encodeFragmentField = (fragment: DataFragment): Uint8Array =>
-  Manifest.encode(Manifest.create({ fragments: [fragment] }));
 
 /**
  * Reads a manifest file; null where there is none.

@@ -139,6 +139,7 @@ function decodeStaged(
 ): ManifestFile {
   try {
     const file = decodeManifestFile(bytes, path);
+    void file.manifest;
     void file.transaction;
     void file.indexSection;
     decodeSchema(file.manifest.fields, path);

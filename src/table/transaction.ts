@@ -77,7 +77,7 @@ export async function readTransaction(
   file: ManifestFile,
 ): Promise<Transaction | null> {
   if (file.transaction !== null) return file.transaction;
-  const name = file.manifest.transactionFile;
+  const name = file.head.transactionFile;
   // A name with a separator in it comes from nobody's writer and must not lead out of the directory.
   if (name === "" || /[/\\]/.test(name)) return null;
   const path = join(transactionsDirectory(tableRoot), name);

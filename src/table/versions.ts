@@ -237,7 +237,7 @@ export class ManifestCache {
     const read = await readManifestBytes(disk, path);
     if (read === null) return null;
     const file = decodeManifestFile(read.bytes, path);
-    checkReaderFlags(file.manifest, path);
+    checkReaderFlags(file.head, path);
     this.#set(path, read.identity, file);
     return file;
   }
@@ -268,8 +268,8 @@ export async function readManifestAt(
   entry: VersionEntry,
 ): Promise<ManifestFile | null> {
   const file = await environment.manifests.read(environment.disk, entry.path);
-  if (file !== null && file.manifest.version !== entry.version) {
-    const found = file.manifest.version;
+  if (file !== null && file.head.version !== entry.version) {
+    const found = file.head.version;
     throw new CorruptFileError(entry.path, 0, `it holds version ${found}, not ${entry.version}`);
   }
   return file;
