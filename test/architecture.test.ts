@@ -265,7 +265,7 @@ describe("architecture", () => {
 
   it("is drawn in src/README.md as it is here", () => {
     const readme = readFileSync(join(SOURCE_ROOT, "README.md"), "utf8");
-    const rows = [...readme.matchAll(/^\| `(\w+)` \|([^|]*)\|/gm)].map(
+    const rows = [...readme.matchAll(/^\| `(\w+)`\s*\|([^|]*)\|/gm)].map(
       ([, part, targets]) => [part, [...targets.matchAll(/`(\w+)`/g)].map(([, name]) => name)] as const,
     );
     expect(Object.fromEntries(rows)).toEqual(ARROWS);
