@@ -5,7 +5,10 @@
  */
 
 /** How the values of an Arrow type lie in memory and in a file. Every Arrow type maps to one of these. */
-export type Layout =
+export type Layout = LeafLayout | ListLayout | StructLayout;
+
+/** Layouts that a file keeps in one physical column. */
+export type LeafLayout =
   | FixedLayout
   | BitsLayout
   | VariableLayout
@@ -48,6 +51,30 @@ export interface DictionaryLayout {
   readonly index: FixedLayout;
   readonly indexSigned: boolean;
   readonly value: VariableLayout | FixedLayout;
+}
+
+/** Any number of items to a value; maps are lists of structs of key and value. */
+export interface ListLayout {
+  readonly kind: "list";
+  /** Width of the Arrow offsets; large lists have 64. */
+  readonly offsetBits: 32 | 64;
+  readonly item: Layout;
+  /** Items may be null. */
+  readonly itemNullable: boolean;
+  /** What Arrow calls a map. */
+  readonly isMap: boolean;
+}
+
+/** Named members, each a column of its own. */
+export interface StructLayout {
+  readonly kind: "struct";
+  readonly children: readonly StructChild[];
+}
+
+export interface StructChild {
+  readonly name: string;
+  readonly layout: Layout;
+  readonly nullable: boolean;
 }
 
 /** Every value is null; nothing is stored. */
@@ -109,7 +136,22 @@ export interface NullColumn extends ColumnBase {
   readonly kind: "null";
 }
 
-export type Column =
+export interface ListColumn extends ColumnBase {
+  readonly kind: "list";
+  /** `length + 1` ascending positions into `items`; need not start at 0. Null lists may be non-empty. */
+  readonly offsets: Int32Array | BigInt64Array;
+  readonly items: Column;
+}
+
+export interface StructColumn extends ColumnBase {
+  readonly kind: "struct";
+  /** As long as the struct; members of null structs hold anything. */
+  readonly children: readonly Column[];
+}
+
+export type Column = LeafColumn | ListColumn | StructColumn;
+
+export type LeafColumn =
   | FixedColumn
   | BitsColumn
   | VariableColumn
