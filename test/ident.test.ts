@@ -119,23 +119,41 @@ describe("names", () => {
     expect(() => checkRootTableName(name)).not.toThrow();
   });
 
-  it.each(["", ".", "..", "__a", "__manifest", "a b", "a/b", "é", "a$b", "x".repeat(201), "a\n"])(
-    "root tables may not be called %j",
-    (name) => {
-      expect(() => checkRootTableName(name)).toThrow(InvalidInputError);
-    },
-  );
+  it.each([
+    "",
+    ".",
+    "..",
+    "__a",
+    "__manifest",
+    "a b",
+    "a/b",
+    "é",
+    "a$b",
+    "x".repeat(201),
+    "a\n",
+  ])("root tables may not be called %j", (name) => {
+    expect(() => checkRootTableName(name)).toThrow(InvalidInputError);
+  });
 
   it.each(["a", "ä b.c", "日".repeat(66), "CON", "__x", "a:b*?"])("objects may be called %s", (name) => {
     expect(() => checkObjectName(name)).not.toThrow();
   });
 
-  it.each(["", ".", "..", "a/b", "a\\b", "a$b", "a\u0000", "a\u007f", "a\u0085", "日".repeat(67), "\ud800"])(
-    "objects may not be called %j",
-    (name) => {
-      expect(() => checkObjectName(name)).toThrow(InvalidInputError);
-    },
-  );
+  it.each([
+    "",
+    ".",
+    "..",
+    "a/b",
+    "a\\b",
+    "a$b",
+    "a\u0000",
+    "a\u007f",
+    "a\u0085",
+    "日".repeat(67),
+    "\ud800",
+  ])("objects may not be called %j", (name) => {
+    expect(() => checkObjectName(name)).toThrow(InvalidInputError);
+  });
 });
 
 describe("numbers", () => {

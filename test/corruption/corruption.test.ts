@@ -48,7 +48,10 @@ function damage(bytes: Uint8Array, { at, kind }: Damage): Uint8Array {
 
 async function filesOf(directory: string): Promise<string[]> {
   const entries = await readdir(directory, { recursive: true, withFileTypes: true });
-  return entries.filter((entry) => entry.isFile()).map((entry) => relative(directory, join(entry.parentPath, entry.name))).sort();
+  return entries
+    .filter((entry) => entry.isFile())
+    .map((entry) => relative(directory, join(entry.parentPath, entry.name)))
+    .sort();
 }
 
 /** All rows, read by a fresh engine. */
@@ -149,7 +152,20 @@ describe.each([
 
   it("whose hint is missing, stale, too high or garbage reads as if nothing were", async () => {
     const hint = join(root, TABLE, "_versions", "latest_version_hint.json");
-    for (const text of ["", "{", "null", "[]", '{"version":1}', '{"version":0}', '{"version":-3}', '{"version":1e99}', '{"version":"2"}', '{"version":77}', '{"version":18446744073709551615}', "x".repeat(100_000)]) {
+    for (const text of [
+      "",
+      "{",
+      "null",
+      "[]",
+      '{"version":1}',
+      '{"version":0}',
+      '{"version":-3}',
+      '{"version":1e99}',
+      '{"version":"2"}',
+      '{"version":77}',
+      '{"version":18446744073709551615}',
+      "x".repeat(100_000),
+    ]) {
       await writeFile(hint, text);
       compareTables(expected, await readAll(root), { metadata: false });
     }

@@ -47,21 +47,22 @@ test("failures reach every caller and are not remembered", async () => {
   expect(await cache.get("k", weighed("ok", 1))).toBe("ok");
 });
 
-test.each(["delete", "deletePrefix", "clear"] as const)(
-  "a load under way at %s is not kept",
-  async (verb) => {
-    const cache = new LruCache<string>(10);
-    let finish = (_: { value: string; weight: number }) => {};
-    const loading = cache.get("k1", () => new Promise((resolve) => (finish = resolve)));
-    if (verb === "clear") cache.clear();
-    else cache[verb]("k1");
-    const fresh = cache.get("k1", weighed("fresh", 1));
-    finish({ value: "stale", weight: 1 });
-    expect(await loading).toBe("stale");
-    expect(await fresh).toBe("fresh");
-    expect(cache.peek("k1")).toBe("fresh");
-  },
-);
+test.each([
+  "delete",
+  "deletePrefix",
+  "clear",
+] as const)("a load under way at %s is not kept", async (verb) => {
+  const cache = new LruCache<string>(10);
+  let finish = (_: { value: string; weight: number }) => {};
+  const loading = cache.get("k1", () => new Promise((resolve) => (finish = resolve)));
+  if (verb === "clear") cache.clear();
+  else cache[verb]("k1");
+  const fresh = cache.get("k1", weighed("fresh", 1));
+  finish({ value: "stale", weight: 1 });
+  expect(await loading).toBe("stale");
+  expect(await fresh).toBe("fresh");
+  expect(cache.peek("k1")).toBe("fresh");
+});
 
 test("deletePrefix drops only what starts with it", () => {
   const cache = new LruCache<string>(10);

@@ -29,22 +29,26 @@ describe.each(["fsync", "none"] as const)("NodeDisk with durability %s", (durabi
     expect(Buffer.compare((await disk.readFile(file))!, bytes)).toBe(0);
   });
 
-  test.each([1, 100, 128 * 1024, 128 * 1024 + 1, 8 * 1024 * 1024 + 3, 20_000_001])(
-    "a read of %i bytes is exact and lies in memory of its own",
-    async (length) => {
-      const file = path.join(await makeTempDir(), "f");
-      const bytes = pattern(length + 50);
-      await writeFile(file, bytes);
-      const handle = (await disk.open(file))!;
-      expect(handle.size).toBe(bytes.length);
-      const read = await handle.read(17, length);
-      expect(read.byteOffset).toBe(0);
-      expect(read.buffer.byteLength).toBe(length);
-      expect(read.constructor).toBe(Uint8Array);
-      expect(Buffer.compare(read, bytes.subarray(17, 17 + length))).toBe(0);
-      await handle.close();
-    },
-  );
+  test.each([
+    1,
+    100,
+    128 * 1024,
+    128 * 1024 + 1,
+    8 * 1024 * 1024 + 3,
+    20_000_001,
+  ])("a read of %i bytes is exact and lies in memory of its own", async (length) => {
+    const file = path.join(await makeTempDir(), "f");
+    const bytes = pattern(length + 50);
+    await writeFile(file, bytes);
+    const handle = (await disk.open(file))!;
+    expect(handle.size).toBe(bytes.length);
+    const read = await handle.read(17, length);
+    expect(read.byteOffset).toBe(0);
+    expect(read.buffer.byteLength).toBe(length);
+    expect(read.constructor).toBe(Uint8Array);
+    expect(Buffer.compare(read, bytes.subarray(17, 17 + length))).toBe(0);
+    await handle.close();
+  });
 
   test("reading past the end names the file and the offset", async () => {
     const file = path.join(await makeTempDir(), "f");

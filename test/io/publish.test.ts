@@ -64,21 +64,24 @@ describe("createExclusive", () => {
     ]);
   });
 
-  test.each(["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS", "EMLINK"])(
-    "without hard links (%s) renames under the caller's lock, and only then",
-    async (code) => {
-      const directory = await makeTempDir();
-      const disk = withLink(nodeDisk, failingWith(code));
-      await expect(createExclusive(disk, directory, "n", [bytesOf("a")])).rejects.toBeInstanceOf(
-        UnsupportedError,
-      );
-      expect(await readdir(directory)).toEqual([]);
-      expect(await createExclusive(disk, directory, "n", [bytesOf("a")], { lockedRename: true })).toBe(true);
-      expect(await createExclusive(disk, directory, "n", [bytesOf("b")], { lockedRename: true })).toBe(false);
-      expect(await readdir(directory)).toEqual(["n"]);
-      expect(await readFile(path.join(directory, "n"), "utf8")).toBe("a");
-    },
-  );
+  test.each([
+    "EPERM",
+    "ENOTSUP",
+    "EOPNOTSUPP",
+    "ENOSYS",
+    "EMLINK",
+  ])("without hard links (%s) renames under the caller's lock, and only then", async (code) => {
+    const directory = await makeTempDir();
+    const disk = withLink(nodeDisk, failingWith(code));
+    await expect(createExclusive(disk, directory, "n", [bytesOf("a")])).rejects.toBeInstanceOf(
+      UnsupportedError,
+    );
+    expect(await readdir(directory)).toEqual([]);
+    expect(await createExclusive(disk, directory, "n", [bytesOf("a")], { lockedRename: true })).toBe(true);
+    expect(await createExclusive(disk, directory, "n", [bytesOf("b")], { lockedRename: true })).toBe(false);
+    expect(await readdir(directory)).toEqual(["n"]);
+    expect(await readFile(path.join(directory, "n"), "utf8")).toBe("a");
+  });
 
   test("a link that was made though EEXIST was answered is a success", async () => {
     const directory = await makeTempDir();
@@ -98,51 +101,50 @@ describe("createExclusive", () => {
       [mode, true] as const,
     ]);
 
-    test.each(variants)(
-      "(%s the effect, process dead after: %s) nothing is misreported",
-      async (mode, dead) => {
-        for (let callIndex = 0; ; callIndex++) {
-          const directory = await makeTempDir();
-          const disk = new FaultyDisk(inner, { root: directory });
-          disk.failAt(callIndex, mode, { dead });
-          let outcome: boolean | unknown;
-          try {
-            outcome = await createExclusive(disk, directory, "n", [bytesOf("con"), bytesOf("tent")], options);
-          } catch (error) {
-            outcome = error;
-          }
-          const tripped = disk.tripped;
-          const label = `call ${callIndex}: ${disk.log.join(", ")}`;
-          await disk.restart();
-
-          const seen = textOf(await nodeDisk.readFile(path.join(directory, "n")));
-          expect(seen === null || seen === "content", label).toBe(true);
-          if (outcome === true) expect(seen, label).toBe("content");
-          else if (outcome instanceof PublishUncertainError) {
-            if (outcome.published === "yes") expect(seen, label).toBe("content");
-          } else {
-            expect(outcome, label).toBeInstanceOf(InjectedFault);
-            expect(seen, label).toBeNull();
-            // The one call that may fail twice is the removal itself.
-            if (!dead) expect(await readdir(directory), label).toEqual([]);
-          }
-
-          await disk.loseUnsynced();
-          const kept = textOf(await nodeDisk.readFile(path.join(directory, "n")));
-          if (outcome === true) expect(kept, label).toBe("content");
-          else expect(kept === null || kept === "content", label).toBe(true);
-
-          const retried = await createExclusive(disk, directory, "n", [bytesOf("content")], options);
-          expect(retried, label).toBe(kept === null);
-          await disk.dispose();
-          if (!tripped) {
-            expect(outcome).toBe(true);
-            expect(callIndex).toBeGreaterThanOrEqual(7);
-            return;
-          }
+    test.each(
+      variants,
+    )("(%s the effect, process dead after: %s) nothing is misreported", async (mode, dead) => {
+      for (let callIndex = 0; ; callIndex++) {
+        const directory = await makeTempDir();
+        const disk = new FaultyDisk(inner, { root: directory });
+        disk.failAt(callIndex, mode, { dead });
+        let outcome: boolean | unknown;
+        try {
+          outcome = await createExclusive(disk, directory, "n", [bytesOf("con"), bytesOf("tent")], options);
+        } catch (error) {
+          outcome = error;
         }
-      },
-    );
+        const tripped = disk.tripped;
+        const label = `call ${callIndex}: ${disk.log.join(", ")}`;
+        await disk.restart();
+
+        const seen = textOf(await nodeDisk.readFile(path.join(directory, "n")));
+        expect(seen === null || seen === "content", label).toBe(true);
+        if (outcome === true) expect(seen, label).toBe("content");
+        else if (outcome instanceof PublishUncertainError) {
+          if (outcome.published === "yes") expect(seen, label).toBe("content");
+        } else {
+          expect(outcome, label).toBeInstanceOf(InjectedFault);
+          expect(seen, label).toBeNull();
+          // The one call that may fail twice is the removal itself.
+          if (!dead) expect(await readdir(directory), label).toEqual([]);
+        }
+
+        await disk.loseUnsynced();
+        const kept = textOf(await nodeDisk.readFile(path.join(directory, "n")));
+        if (outcome === true) expect(kept, label).toBe("content");
+        else expect(kept === null || kept === "content", label).toBe(true);
+
+        const retried = await createExclusive(disk, directory, "n", [bytesOf("content")], options);
+        expect(retried, label).toBe(kept === null);
+        await disk.dispose();
+        if (!tripped) {
+          expect(outcome).toBe(true);
+          expect(callIndex).toBeGreaterThanOrEqual(7);
+          return;
+        }
+      }
+    });
   });
 
   test("a directory that can't be synced leaves the outcome uncertain, not failed", async () => {

@@ -3,12 +3,20 @@ import { InvalidInputError } from "../../src/errors.js";
 import { optionalCount, parseChoice, requireTableId, requireVersion } from "../../src/operations/request.js";
 
 describe("request members", () => {
-  it.each([-1, 1.5, Number.NaN, Infinity, 2 ** 53, "1", null, undefined, {}, 1n])(
-    "refuses %s as a version",
-    (value) => {
-      expect(() => requireVersion(value)).toThrow(InvalidInputError);
-    },
-  );
+  it.each([
+    -1,
+    1.5,
+    Number.NaN,
+    Infinity,
+    2 ** 53,
+    "1",
+    null,
+    undefined,
+    {},
+    1n,
+  ])("refuses %s as a version", (value) => {
+    expect(() => requireVersion(value)).toThrow(InvalidInputError);
+  });
 
   it("takes versions a double holds exactly", () => {
     expect(requireVersion(0)).toBe(0);

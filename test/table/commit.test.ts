@@ -323,28 +323,28 @@ describe("a creation", () => {
   const creation = () => newTransaction(0, "overwrite", Overwrite.create({ schema: fields }));
   const options = { dataFormatVersion: "2.2", scheme: "V2" as const };
 
-  it.each(["V1", "V2"] as const)(
-    "makes a table the reference opens, appends to and overwrites, scheme %s",
-    async (scheme) => {
-      const uri = await makeTempDir();
-      const root = join(uri, "t.lance");
-      const schemaMetadata = new Map([["owner", new TextEncoder().encode("me")]]);
-      const created = await commitCreation(openEnvironment(), root, creation(), {
-        dataFormatVersion: "2.2",
-        scheme,
-        schemaMetadata,
-      });
-      expect(created?.version).toBe(1);
-      expect(created?.manifest.maxFragmentId).toBeUndefined();
-      const table = { uri, name: "t", root };
-      expect(await valuesOf(table)).toEqual([]);
-      expect((await reference.schemaJson(uri, "t")).metadata).toEqual({ owner: "me" });
-      expect(await reference.usesV2ManifestPaths(uri, "t")).toBe(scheme === "V2");
-      await reference.appendTable(uri, "t", ipcOf(1, 2));
-      await reference.overwriteTable(uri, "t", ipcOf(3));
-      expect(await valuesOf(table)).toEqual([3]);
-    },
-  );
+  it.each([
+    "V1",
+    "V2",
+  ] as const)("makes a table the reference opens, appends to and overwrites, scheme %s", async (scheme) => {
+    const uri = await makeTempDir();
+    const root = join(uri, "t.lance");
+    const schemaMetadata = new Map([["owner", new TextEncoder().encode("me")]]);
+    const created = await commitCreation(openEnvironment(), root, creation(), {
+      dataFormatVersion: "2.2",
+      scheme,
+      schemaMetadata,
+    });
+    expect(created?.version).toBe(1);
+    expect(created?.manifest.maxFragmentId).toBeUndefined();
+    const table = { uri, name: "t", root };
+    expect(await valuesOf(table)).toEqual([]);
+    expect((await reference.schemaJson(uri, "t")).metadata).toEqual({ owner: "me" });
+    expect(await reference.usesV2ManifestPaths(uri, "t")).toBe(scheme === "V2");
+    await reference.appendTable(uri, "t", ipcOf(1, 2));
+    await reference.overwriteTable(uri, "t", ipcOf(3));
+    expect(await valuesOf(table)).toEqual([3]);
+  });
 
   it("has one winner", async () => {
     const root = join(await makeTempDir(), "t.lance");
