@@ -1,0 +1,336 @@
+/**
+ * Which bytes of a page hold given rows, so that a few rows of a large page don't cost the whole page. Pure: plans
+ * what to read and puts what was read together to a page of its own, which the page codecs decode like any other.
+ *
+ *     mini-block             the chunks that hold the rows; the chunk words tell where they lie, a dictionary
+ *                            comes along whole
+ *     full-zip, fixed        the rows themselves, which are all of one size
+ *     full-zip, variable     the rows themselves; the repetition index tells where they lie
+ *     constant               nothing, or the page's one value
+ *
+ * Only pages whose events are their rows are sliced. Pages with lists, and constant pages with levels, are read
+ * whole. A checksum covers a whole buffer, so that the bytes of a slice cannot be held against it; the structures
+ * that say where rows lie are checked here, the rest by the codecs.
+ */
+
+import {
+  type ConstantLayout,
+  type FullZipLayout,
+  type MiniBlockLayout,
+  type PageLayout,
+  RepDefLayer,
+} from "../format/encodings.js";
+import { type ByteRange, corruptPage, type PageOrigin } from "./page.js";
+
+/** Runs of rows, counted from the first row of a page: ascending, none empty, none overlapping. */
+export interface RowRuns {
+  readonly starts: Uint32Array;
+  readonly counts: Uint32Array;
+}
+
+/** The page a slice is cut from. */
+export interface SlicedPage {
+  readonly layout: PageLayout;
+  readonly rowCount: number;
+  readonly bufferRanges: readonly ByteRange[];
+}
+
+/** Some rows of a page, as a page of their own. */
+export interface PageSlice {
+  /** The rows it holds: those asked for, and others that come with them. */
+  readonly rows: RowRuns;
+  readonly rowCount: number;
+  readonly layout: PageLayout;
+  /** What to read. */
+  readonly ranges: readonly ByteRange[];
+  /** The page's buffers, from the bytes of `ranges`. */
+  assemble(parts: readonly Uint8Array[]): Uint8Array[];
+}
+
+/** Where the chunks of a mini-block page lie, and its dictionary. */
+export interface ChunkMap {
+  readonly words: Uint8Array;
+  /** Position of each chunk in the chunk data, and the end of the last one. */
+  readonly offsets: Float64Array;
+  /** First row of each chunk, and the number of rows. */
+  readonly rowStarts: Uint32Array;
+  readonly dictionary: Uint8Array | null;
+  /** Bytes of memory, for caches. */
+  readonly memoryWeight: number;
+}
+
+/** How a page can be sliced; null where it has to be read whole. */
+export type Sliceable =
+  | { readonly kind: "miniBlock"; readonly layout: MiniBlockLayout; readonly buffers: readonly number[] }
+  | { readonly kind: "fixedRows"; readonly layout: FullZipLayout; readonly rowBytes: number }
+  | { readonly kind: "variableRows"; readonly layout: FullZipLayout; readonly entryBytes: 1 | 2 | 4 | 8 }
+  | { readonly kind: "constant"; readonly layout: ConstantLayout };
+
+/** Tells how a page can be sliced. `buffers` of a mini-block page are those its {@link ChunkMap} is made of. */
+export function sliceable(page: SlicedPage): Sliceable | null {
+  const { miniBlock, fullZip, constant } = page.layout;
+  const { bufferRanges, rowCount } = page;
+  if (miniBlock !== undefined) {
+    const plain = miniBlock.repCompression === undefined && miniBlock.repetitionIndexDepth === 0;
+    const hasDictionary = miniBlock.dictionary !== undefined;
+    const complete = bufferRanges.length >= (hasDictionary ? 3 : 2);
+    if (!plain || !complete || miniBlock.itemCount !== rowCount || !itemsOnly(miniBlock.layers)) return null;
+    return { kind: "miniBlock", layout: miniBlock, buffers: hasDictionary ? [0, 2] : [0] };
+  }
+  if (fullZip !== undefined) {
+    const rows = fullZip.itemCount === rowCount && fullZip.visibleItemCount === rowCount;
+    if (!rows || fullZip.repBits !== 0 || !itemsOnly(fullZip.layers)) return null;
+    return fullZip.bitsPerOffset === undefined ? fixedRows(fullZip, page) : variableRows(fullZip, page);
+  }
+  if (constant !== undefined && bufferRanges.length <= 1 && itemsOnly(constant.layers)) {
+    return { kind: "constant", layout: constant };
+  }
+  return null;
+}
+
+const itemsOnly = (layers: readonly number[]): boolean =>
+  layers.every((layer) => layer === RepDefLayer.ALL_VALID_ITEM || layer === RepDefLayer.NULLABLE_ITEM);
+
+function fixedRows(layout: FullZipLayout, { bufferRanges, rowCount }: SlicedPage): Sliceable | null {
+  const controlBytes = layout.defBits === 0 ? 0 : layout.defBits <= 8 ? 1 : layout.defBits <= 16 ? 2 : 4;
+  const rowBytes = controlBytes + (layout.bitsPerValue ?? 0) / 8;
+  if (bufferRanges.length !== 1 || !Number.isInteger(rowBytes) || rowBytes === 0) return null;
+  return rowBytes * rowCount === bufferRanges[0].length ? { kind: "fixedRows", layout, rowBytes } : null;
+}
+
+function variableRows(layout: FullZipLayout, { bufferRanges, rowCount }: SlicedPage): Sliceable | null {
+  if (bufferRanges.length !== 2) return null;
+  const entryBytes = bufferRanges[1].length / (rowCount + 1);
+  if (entryBytes !== 1 && entryBytes !== 2 && entryBytes !== 4 && entryBytes !== 8) return null;
+  return { kind: "variableRows", layout, entryBytes };
+}
+
+/** A page that holds `rows` of a constant page. */
+export function sliceConstant(page: SlicedPage, rows: RowRuns): PageSlice {
+  return {
+    rows,
+    rowCount: countRows(rows),
+    layout: page.layout,
+    ranges: page.bufferRanges,
+    assemble: (parts) => [...parts],
+  };
+}
+
+/** A page that holds `rows` of a full-zip page whose rows are all of `rowBytes`. */
+export function sliceFixedRows(
+  { bufferRanges: [events] }: SlicedPage,
+  layout: FullZipLayout,
+  rowBytes: number,
+  rows: RowRuns,
+): PageSlice {
+  const ranges: ByteRange[] = [];
+  for (let run = 0; run < rows.starts.length; run++) {
+    const byteOffset = events.byteOffset + rows.starts[run] * rowBytes;
+    ranges.push({ byteOffset, length: rows.counts[run] * rowBytes });
+  }
+  return zippedSlice(layout, rows, ranges);
+}
+
+/** The entries of the repetition index that say where each run of `rows` starts and ends. */
+export function indexEntryRanges(
+  { bufferRanges: [, index] }: SlicedPage,
+  entryBytes: number,
+  rows: RowRuns,
+): ByteRange[] {
+  const ranges: ByteRange[] = [];
+  for (let run = 0; run < rows.starts.length; run++) {
+    const byteOffset = index.byteOffset + rows.starts[run] * entryBytes;
+    ranges.push({ byteOffset, length: (rows.counts[run] + 1) * entryBytes });
+  }
+  return ranges;
+}
+
+/**
+ * A page that holds `rows` of a full-zip page of variable width.
+ * @param entries the bytes of {@link indexEntryRanges}
+ * @throws CorruptFileError where the index points outside the page
+ */
+export function sliceVariableRows(
+  { bufferRanges: [events] }: SlicedPage,
+  layout: FullZipLayout,
+  entryBytes: 1 | 2 | 4 | 8,
+  rows: RowRuns,
+  entries: readonly Uint8Array[],
+  origin: PageOrigin,
+): PageSlice {
+  const ranges: ByteRange[] = [];
+  for (let run = 0; run < rows.starts.length; run++) {
+    const start = readEntry(entries[run], 0, entryBytes);
+    const end = readEntry(entries[run], rows.counts[run], entryBytes);
+    if (start > end || end > events.length) {
+      throw corruptPage(origin, `repetition index with a row at ${start} to ${end} of ${events.length}`);
+    }
+    ranges.push({ byteOffset: events.byteOffset + start, length: end - start });
+  }
+  return zippedSlice(layout, rows, ranges);
+}
+
+function readEntry(bytes: Uint8Array, index: number, entryBytes: number): number {
+  let value = 0;
+  for (let byte = entryBytes - 1; byte >= 0; byte--) value = value * 256 + bytes[index * entryBytes + byte];
+  return value;
+}
+
+function zippedSlice(layout: FullZipLayout, rows: RowRuns, ranges: readonly ByteRange[]): PageSlice {
+  const rowCount = countRows(rows);
+  return {
+    rows,
+    rowCount,
+    layout: { fullZip: { ...layout, itemCount: rowCount, visibleItemCount: rowCount } },
+    ranges,
+    assemble: (parts) => [join(parts)],
+  };
+}
+
+/**
+ * Reads the chunk words of a mini-block page.
+ * @param dictionary the page's dictionary buffer, null where it has none
+ * @throws CorruptFileError where chunks leave the page's data or hold other than its rows
+ */
+export function mapChunks(
+  { bufferRanges: [, data], rowCount }: SlicedPage,
+  layout: MiniBlockLayout,
+  words: Uint8Array,
+  dictionary: Uint8Array | null,
+  origin: PageOrigin,
+): ChunkMap {
+  const wordBytes = layout.hasLargeChunk ? 4 : 2;
+  const chunkCount = words.length / wordBytes;
+  if (!Number.isInteger(chunkCount)) throw corruptPage(origin, `${words.length} bytes of chunk words`);
+  const view = new DataView(words.buffer, words.byteOffset, words.byteLength);
+  const offsets = new Float64Array(chunkCount + 1);
+  const rowStarts = new Uint32Array(chunkCount + 1);
+  let row = 0;
+  let position = 0;
+  for (let chunk = 0; chunk < chunkCount; chunk++) {
+    const word = wordBytes === 4 ? view.getUint32(chunk * 4, true) : view.getUint16(chunk * 2, true);
+    row = chunk === chunkCount - 1 ? rowCount : row + 2 ** (word & 15);
+    if (row > rowCount) throw corruptPage(origin, `chunks hold more than the ${rowCount} values of the page`);
+    position += ((word >>> 4) + 1) * 8;
+    offsets[chunk + 1] = position;
+    rowStarts[chunk + 1] = row;
+  }
+  if (row !== rowCount) throw corruptPage(origin, `${rowCount} values in a page without chunks`);
+  if (position > data.length) throw corruptPage(origin, `chunks of ${position} bytes in ${data.length}`);
+  const memoryWeight = 256 + words.length + chunkCount * 12 + (dictionary?.length ?? 0);
+  return { words, offsets, rowStarts, dictionary, memoryWeight };
+}
+
+/** A page of the chunks of a mini-block page that hold `rows`. */
+export function sliceChunks(
+  { bufferRanges: [, data] }: SlicedPage,
+  layout: MiniBlockLayout,
+  map: ChunkMap,
+  rows: RowRuns,
+): PageSlice {
+  const wordBytes = layout.hasLargeChunk ? 4 : 2;
+  const { rowStarts, offsets } = map;
+  const words: Uint8Array[] = [];
+  const ranges: ByteRange[] = [];
+  const starts: number[] = [];
+  const counts: number[] = [];
+  const take = (first: number, end: number) => {
+    words.push(map.words.subarray(first * wordBytes, end * wordBytes));
+    ranges.push({ byteOffset: data.byteOffset + offsets[first], length: offsets[end] - offsets[first] });
+    starts.push(rowStarts[first]);
+    counts.push(rowStarts[end] - rowStarts[first]);
+  };
+  let first = 0;
+  let end = 0;
+  for (let run = 0; run < rows.starts.length; run++) {
+    const start = rows.starts[run];
+    const last = start + rows.counts[run] - 1;
+    const from = last < rowStarts[end] ? end : Math.max(end, chunkOf(rowStarts, start, end));
+    const to = last < rowStarts[end] ? end : chunkOf(rowStarts, last, from) + 1;
+    if (from > end) {
+      if (end > first) take(first, end);
+      first = from;
+    }
+    end = to;
+  }
+  if (end > first) take(first, end);
+  const slicedRows = { starts: Uint32Array.from(starts), counts: Uint32Array.from(counts) };
+  const rowCount = countRows(slicedRows);
+  return {
+    rows: slicedRows,
+    rowCount,
+    layout: { miniBlock: { ...layout, itemCount: rowCount } },
+    ranges,
+    assemble(parts) {
+      const buffers = [join(words), join(parts)];
+      if (map.dictionary !== null) buffers.push(map.dictionary);
+      return buffers;
+    },
+  };
+}
+
+/** The chunk, `from` or a later one, that holds a row. */
+function chunkOf(rowStarts: Uint32Array, row: number, from: number): number {
+  let low = from;
+  let high = rowStarts.length - 1;
+  while (high - low > 1) {
+    const middle = (low + high) >>> 1;
+    if (rowStarts[middle] <= row) low = middle;
+    else high = middle;
+  }
+  return low;
+}
+
+/** Rows of all runs. */
+export function countRows({ counts }: RowRuns): number {
+  let sum = 0;
+  for (let run = 0; run < counts.length; run++) sum += counts[run];
+  return sum;
+}
+
+/** The runs that ascending `rows` make; a row may appear more than once. */
+export function runsOf(rows: Uint32Array): RowRuns {
+  const starts = new Uint32Array(rows.length);
+  const counts = new Uint32Array(rows.length);
+  let runs = 0;
+  let end = -1;
+  for (let index = 0; index < rows.length; index++) {
+    const row = rows[index];
+    if (row === end - 1) continue;
+    if (row === end) {
+      counts[runs - 1]++;
+    } else {
+      starts[runs] = row;
+      counts[runs++] = 1;
+    }
+    end = row + 1;
+  }
+  return { starts: starts.subarray(0, runs), counts: counts.subarray(0, runs) };
+}
+
+/** Positions of ascending `rows`, all of which are in `runs`, among the rows of the runs. */
+export function positionsIn(runs: RowRuns, rows: Uint32Array): Uint32Array {
+  const positions = new Uint32Array(rows.length);
+  let run = 0;
+  let before = 0;
+  for (let index = 0; index < rows.length; index++) {
+    const row = rows[index];
+    while (row >= runs.starts[run] + runs.counts[run]) before += runs.counts[run++];
+    positions[index] = before + row - runs.starts[run];
+  }
+  return positions;
+}
+
+/** One array of all parts; the part itself where there is one. */
+function join(parts: readonly Uint8Array[]): Uint8Array {
+  if (parts.length === 1) return parts[0];
+  let byteLength = 0;
+  for (const part of parts) byteLength += part.length;
+  const joined = new Uint8Array(byteLength);
+  let position = 0;
+  for (const part of parts) {
+    joined.set(part, position);
+    position += part.length;
+  }
+  return joined;
+}
