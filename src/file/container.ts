@@ -1,5 +1,5 @@
 /**
- * The container of a data file, versions 2.1 and 2.2: where the pages of every column lie. All integers are
+ * The container of a data file, versions 2.0 to 2.2: where the pages of every column lie. All integers are
  * little-endian, all positions absolute.
  *
  *     page buffers             each at a multiple of 64, padded with zeros
@@ -23,6 +23,7 @@
 
 import { CorruptFileError, UnsupportedError } from "../errors.js";
 import { COLUMN_ENCODING_TYPE_URL, PAGE_LAYOUT_TYPE_URL, PageLayout } from "../format/encodings.js";
+import { ARRAY_ENCODING_TYPE_URL, ArrayEncoding } from "../format/encodings20.js";
 import {
   Any,
   ColumnMetadata,
@@ -32,7 +33,7 @@ import {
   type Schema,
 } from "../format/file.js";
 import { encodeChecksums } from "./checksums.js";
-import type { ByteRange, FileVersion } from "./page.js";
+import type { ByteRange, FileVersion, PageEncoding } from "./page.js";
 
 /** Bytes of the footer. */
 export const FOOTER_BYTES = 40;
@@ -54,7 +55,7 @@ export interface Footer {
 export interface PageRecord {
   readonly buffers: readonly ByteRange[];
   readonly rowCount: number;
-  readonly layout: PageLayout;
+  readonly layout: PageEncoding;
 }
 
 /**
@@ -91,11 +92,34 @@ export function decodeFooter(bytes: Uint8Array, path: string, fileSize: number):
   };
 }
 
+/** Major and minor version in the footer. */
+const FOOTER_VERSIONS: Readonly<Record<FileVersion, readonly [number, number]>> = {
+  "2.0": [0, 3],
+  "2.1": [2, 1],
+  "2.2": [2, 2],
+};
+
 function fileVersion(major: number, minor: number, path: string): FileVersion {
   if (major === 2 && minor === 1) return "2.1";
   if (major === 2 && minor === 2) return "2.2";
-  const name = major === 0 && minor === 3 ? "2.0" : major === 0 && minor < 3 ? "0.1" : `${major}.${minor}`;
-  throw new UnsupportedError(`data file ${path} has format version ${name}; versions 2.1 and 2.2 are read`);
+  if ((major === 0 && minor === 3) || (major === 2 && minor === 0)) return "2.0";
+  const name = major === 0 && minor < 3 ? "0.1" : `${major}.${minor}`;
+  throw unsupportedFileVersion(name, `data file ${path}`);
+}
+
+/**
+ * The error for a version this build neither reads nor writes: it says what the version is and what to do.
+ * @param what the file or table that has it
+ */
+export function unsupportedFileVersion(version: string, what: string): UnsupportedError {
+  const advice =
+    version === "0.1"
+      ? "the legacy format of before 2024; rewrite the table with a current LanceDB release, for example by " +
+        "copying its rows to a new table"
+      : "newer than, or unknown to, this release; write the table with data storage version 2.2 or earlier";
+  return new UnsupportedError(
+    `${what} has data format version ${version}: ${advice}. Versions 2.0, 2.1 and 2.2 are supported`,
+  );
 }
 
 /** Positions in a table, each checked to lie in front of the footer. */
@@ -161,13 +185,16 @@ export function decodeColumnMetadata(
   });
 }
 
-function decodePageEncoding(encoding: Encoding, path: string, byteOffset: number, index: number): PageLayout {
+function decodePageEncoding(encoding: Encoding, path: string, byteOffset: number, index: number): PageEncoding {
   if (encoding.indirect !== undefined) {
     throw new UnsupportedError(`data file ${path} keeps the encoding of a page outside its metadata`);
   }
   if (encoding.direct === undefined)
     throw new CorruptFileError(path, byteOffset, `page ${index}: no encoding`);
   const any = Any.decode(encoding.direct.encoding, { path, byteOffset });
+  if (any.typeUrl === ARRAY_ENCODING_TYPE_URL) {
+    return { array: ArrayEncoding.decode(any.value, { path, byteOffset }) };
+  }
   if (any.typeUrl !== PAGE_LAYOUT_TYPE_URL) {
     throw new CorruptFileError(path, byteOffset, `page ${index}: encoding of unknown type ${any.typeUrl}`);
   }
@@ -216,8 +243,9 @@ export function encodeTail(
     writePosition(view, entry + 16, globalTableStart);
     view.setUint32(entry + 24, globals.length, true);
     view.setUint32(entry + 28, columns.length, true);
-    view.setUint16(entry + 32, 2, true);
-    view.setUint16(entry + 34, version === "2.1" ? 1 : 2, true);
+    const [major, minor] = FOOTER_VERSIONS[version];
+    view.setUint16(entry + 32, major, true);
+    view.setUint16(entry + 34, minor, true);
     view.setUint32(entry + 36, MAGIC, true);
     return out;
   });
@@ -246,6 +274,11 @@ const wrap = (typeUrl: string, value: Uint8Array): Encoding => ({
 /** A ColumnEncoding whose member `values` (number 1) is an empty message; the reference insists on its presence. */
 const COLUMN_ENCODING = wrap(COLUMN_ENCODING_TYPE_URL, Uint8Array.of(0x0a, 0x00));
 
+const encodePageEncoding = (encoding: PageEncoding): Encoding =>
+  encoding.array === undefined
+    ? wrap(PAGE_LAYOUT_TYPE_URL, PageLayout.encode(encoding))
+    : wrap(ARRAY_ENCODING_TYPE_URL, ArrayEncoding.encode(encoding.array));
+
 function encodeColumnMetadata(pages: readonly PageRecord[]): Uint8Array {
   let priority = 0;
   const messages = pages.map((page) => {
@@ -253,10 +286,11 @@ function encodeColumnMetadata(pages: readonly PageRecord[]): Uint8Array {
       bufferOffsets: page.buffers.map((buffer) => buffer.byteOffset),
       bufferSizes: page.buffers.map((buffer) => buffer.length),
       length: page.rowCount,
-      encoding: wrap(PAGE_LAYOUT_TYPE_URL, PageLayout.encode(page.layout)),
+      encoding: encodePageEncoding(page.layout),
       priority,
     };
-    priority += page.rowCount;
+    // 2.0 counts the values of the column itself here, which are no rows: it has 0 everywhere.
+    if (page.layout.array === undefined) priority += page.rowCount;
     return message;
   });
   return ColumnMetadata.encode(ColumnMetadata.create({ encoding: COLUMN_ENCODING, pages: messages }));

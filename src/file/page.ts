@@ -6,9 +6,18 @@
 import type { Layout } from "../arrow/column.js";
 import { CorruptFileError, UnsupportedError } from "../errors.js";
 import type { PageLayout } from "../format/encodings.js";
+import type { ArrayEncoding } from "../format/encodings20.js";
 
-/** Data file versions that this build writes. */
-export type FileVersion = "2.1" | "2.2";
+/** Data file versions that this build reads and writes. */
+export type FileVersion = "2.0" | StructuralVersion;
+
+/** Versions whose pages have a structural layout and levels. */
+export type StructuralVersion = "2.1" | "2.2";
+
+/** How a page is encoded: a structural layout, or an array encoding in 2.0. Exactly one member is set. */
+export interface PageEncoding extends PageLayout {
+  array?: ArrayEncoding;
+}
 
 /** A run of bytes of a file. */
 export interface ByteRange {
@@ -18,7 +27,7 @@ export interface ByteRange {
 
 /** A page ready to be written. */
 export interface EncodedPage {
-  readonly encoding: PageLayout;
+  readonly encoding: PageEncoding;
   /** The page's buffers, each as pieces to be written one behind the other (views where possible). */
   readonly buffers: readonly (readonly Uint8Array[])[];
   readonly rowCount: number;

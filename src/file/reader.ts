@@ -1,11 +1,10 @@
 /**
- * Reads data files of versions 2.1 and 2.2: opens one by its last bytes, then fetches whole pages.
+ * Reads data files of versions 2.0, 2.1 and 2.2: opens one by its last bytes, then fetches whole pages.
  * An open {@link DataFile} holds metadata only, never changes and may be shared and cached; the handle it was
  * read through is passed in anew for every read.
  */
 
 import { CorruptFileError } from "../errors.js";
-import type { PageLayout } from "../format/encodings.js";
 import { FileDescriptor } from "../format/file.js";
 import type { ReadHandle } from "../io/disk.js";
 import { readRanges } from "../io/ranges.js";
@@ -17,20 +16,23 @@ import {
   type PageChecksums,
 } from "./checksums.js";
 import { decodeColumnMetadata, decodeFooter, decodeTable, FOOTER_BYTES, type Footer } from "./container.js";
-import type { ByteRange, FileVersion } from "./page.js";
+import type { ByteRange, FileVersion, PageEncoding } from "./page.js";
 
 /** Bytes fetched when a file is opened; the metadata of all but very wide or long files lies within. */
 const TAIL_BYTES = 64 * 1024;
 /** Bytes between the parts of our own metadata (alignment) that may be read along. */
 const METADATA_SLACK = 256;
 
-/** A page of a column. */
+/**
+ * A page of a column. Its rows are those of the file; in 2.0, where items of lists have columns of their own, they
+ * are the values of the column, whatever they belong to.
+ */
 export interface DataPage {
   /** Row of the file the page begins with. */
   readonly rowStart: number;
   readonly rowCount: number;
   readonly bufferRanges: readonly ByteRange[];
-  readonly layout: PageLayout;
+  readonly layout: PageEncoding;
   /** Number of the page's first buffer among those of its column. */
   readonly bufferIndex: number;
 }

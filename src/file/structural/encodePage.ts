@@ -46,14 +46,14 @@ import {
   variableChunkBytes,
 } from "../compression/variable.js";
 import { levelsOfValidity } from "../levels.js";
-import type { EncodedPage, FileVersion } from "../page.js";
+import type { EncodedPage, StructuralVersion } from "../page.js";
 import { encodeAllNull, encodeConstant, MAXIMUM_INLINE_BYTES } from "./constant.js";
 import { findDictionary } from "./dictionary.js";
 import { encodeFullZipFixed, encodeFullZipFlat, encodeFullZipVariable, type ZippedPart } from "./fullZip.js";
 import { MAXIMUM_CHUNK_VALUES, MiniBlockEncoder, type MiniBlockValues } from "./miniBlock.js";
 
 export interface EncodePageOptions {
-  readonly version: FileVersion;
+  readonly version: StructuralVersion;
   readonly nullable: boolean;
   /** Arrow field metadata of the column. */
   readonly metadata: ReadonlyMap<string, string>;
@@ -142,7 +142,7 @@ function encodeFixedPieces(
   layout: Layout,
   columns: readonly FixedColumn[],
   rowCount: number,
-  version: FileVersion,
+  version: StructuralVersion,
 ): EncodedPage {
   const { byteWidth } = columns[0];
   const largest = columns.reduce((a, b) => (b.length > a.length ? b : a));
@@ -164,7 +164,7 @@ function encodeFixed(
   layout: Layout,
   column: FixedColumn,
   definition: Uint16Array | null,
-  version: FileVersion,
+  version: StructuralVersion,
 ): EncodedPage {
   const { byteWidth, length } = column;
   if (version !== "2.1" && byteWidth <= MAXIMUM_INLINE_BYTES && oneValue(column, definition)) {
@@ -257,7 +257,7 @@ function encodeFlat(
   byteWidth: number,
   bytes: Uint8Array,
   count: number,
-  version: FileVersion,
+  version: StructuralVersion,
 ): void {
   const perChunk = chunkValues(byteWidth, version);
   for (let start = 0; start < count; start += perChunk) {
@@ -269,7 +269,7 @@ function encodeFlat(
 }
 
 /** Values of this many bytes (or fractions) that make a chunk: a power of two, at least 2. */
-function chunkValues(valueBytes: number, version: FileVersion): number {
+function chunkValues(valueBytes: number, version: StructuralVersion): number {
   const fitting = Math.min(MAXIMUM_CHUNK_VALUES, CHUNK_BYTES[version] / valueBytes);
   return 2 ** Math.max(1, Math.floor(Math.log2(fitting)));
 }
@@ -278,7 +278,7 @@ function encodeBits(
   layout: Layout,
   column: BitsColumn,
   definition: Uint16Array | null,
-  version: FileVersion,
+  version: StructuralVersion,
 ): EncodedPage {
   const { length } = column;
   const bits = new Uint8Array(Math.ceil(length / 8));
@@ -310,7 +310,7 @@ function encodeBits(
 
 // ------------------------------------------------------------------------------------ strings, binaries
 
-function encodeVariable(layout: VariableLayout, column: VariableColumn, version: FileVersion): EncodedPage {
+function encodeVariable(layout: VariableLayout, column: VariableColumn, version: StructuralVersion): EncodedPage {
   const definition = definitionOf(column);
   const { offsets, bytes } = gatherVariable(column, definition);
   const { offsetBits } = layout;
@@ -423,7 +423,7 @@ function encodeVariableChunks(
   offsetBits: 32 | 64,
   offsets: Int32Array,
   bytes: Uint8Array,
-  version: FileVersion,
+  version: StructuralVersion,
 ): void {
   const valueCount = offsets.length - 1;
   const sizeOf = (start: number, count: number) =>
@@ -447,7 +447,7 @@ function encodeVariableChunks(
 function encodeDictionary(
   layout: DictionaryLayout,
   column: DictionaryColumn,
-  version: FileVersion,
+  version: StructuralVersion,
 ): EncodedPage {
   const { length, dictionary } = column;
   const { byteWidth } = layout.index;
@@ -561,7 +561,7 @@ function plainListPieces(columns: readonly FixedSizeListColumn[]): Uint8Array[] 
 function encodeList(
   column: FixedSizeListColumn,
   definition: Uint16Array | null,
-  version: FileVersion,
+  version: StructuralVersion,
 ): EncodedPage {
   const shape = describeList(column);
   const count = column.length;

@@ -25,7 +25,7 @@ import {
   encodeOutOfLineBitpacking,
 } from "../compression/outOfLineBitpacking.js";
 import { type Layers, type Levels, levelDecoder } from "../levels.js";
-import { corruptPage, type EncodedPage, type FileVersion, type PageOrigin } from "../page.js";
+import { corruptPage, type EncodedPage, type StructuralVersion, type PageOrigin } from "../page.js";
 import { type ChunkValues, chunkValues, FixedChunks } from "./chunkValues.js";
 import { decodeDictionary, resolveDictionary } from "./dictionary.js";
 
@@ -217,7 +217,7 @@ export class MiniBlockEncoder {
    * @param expectedBytes of chunk data; a bad guess costs a copy
    */
   constructor(
-    private readonly version: FileVersion,
+    private readonly version: StructuralVersion,
     private readonly definition: Uint16Array | null,
     expectedBytes: number,
   ) {
