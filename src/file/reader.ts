@@ -46,6 +46,8 @@ export interface DataColumn {
 /** What is known of a data file without its pages. */
 export interface DataFile {
   readonly path: string;
+  /** That of the handle it was read through: equal for equal bytes under the same path only. */
+  readonly identity: string;
   readonly version: FileVersion;
   readonly rowCount: number;
   readonly columns: readonly DataColumn[];
@@ -54,6 +56,8 @@ export interface DataFile {
   readonly globalBuffers: readonly ByteRange[];
   /** Null for files without checksums. */
   readonly checksums: PageChecksums | null;
+  /** The whole file where it is so small that opening it has read it all, else null. Not to be given away. */
+  readonly content: Uint8Array | null;
   /** Rough bytes of memory this object holds on to, for caches. */
   readonly memoryWeight: number;
 }
@@ -67,7 +71,9 @@ export async function openDataFile(handle: ReadHandle, path: string): Promise<Da
   if (fileSize < FOOTER_BYTES)
     throw new CorruptFileError(path, 0, `${fileSize} bytes are too few for a data file`);
   const tailLength = Math.min(fileSize, TAIL_BYTES);
-  const tail = new Tail(handle, await handle.read(fileSize - tailLength, tailLength));
+  const tailBytes = await handle.read(fileSize - tailLength, tailLength);
+  const tail = new Tail(handle, tailBytes);
+  const content = tailLength === fileSize ? tailBytes : null;
   const footer = decodeFooter(
     await tail.get({ byteOffset: fileSize - FOOTER_BYTES, length: FOOTER_BYTES }),
     path,
@@ -100,13 +106,20 @@ export async function openDataFile(handle: ReadHandle, path: string): Promise<Da
   );
   return {
     path,
+    identity: handle.identity,
     version: footer.version,
     rowCount,
     columns,
     descriptor,
     globalBuffers,
     checksums,
-    memoryWeight: 1024 + columns.length * 256 + metadataBytes * 16 + (checksums?.memoryWeight ?? 0),
+    content,
+    memoryWeight:
+      1024 +
+      columns.length * 256 +
+      metadataBytes * 16 +
+      (checksums?.memoryWeight ?? 0) +
+      (content?.length ?? 0),
   };
 }
 
