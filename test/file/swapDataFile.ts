@@ -27,16 +27,19 @@ export async function swapDataFile(
     path,
     byteOffset: start + 4,
   });
-  const file = manifest.fragments[0].files[0];
+  const [fragment] = manifest.fragments;
+  const [file] = fragment.files;
   const dataPath = join(directory, "data", file.path);
   await unlink(dataPath);
-  file.fileSizeBytes = await writeTable(
+  const fileSizeBytes = await writeTable(
     disk,
     dataPath,
     table,
     version,
     Schema.create({ fields: manifest.fields }),
   );
+  // Decoded fragments are never changed: they are written as the bytes they came from.
+  manifest.fragments = [{ ...fragment, files: [{ ...file, fileSizeBytes }] }];
   const message = Manifest.encode(manifest);
   const size = new Uint8Array(new Uint32Array([message.length]).buffer);
   await writeFile(

@@ -98,7 +98,7 @@ describe.each([
         const ours = (await namespace.listTableVersions({ id })).versions.map((each) => each.version);
         expect(ours).toEqual((await reference.listVersions(root, name)).map((each) => each.version));
       }),
-      { numRuns: 6, seed },
+      { numRuns: Number(process.env.OPERATION_RUNS ?? 6), seed },
     );
     await namespace.close();
   });

@@ -102,7 +102,7 @@ describe.each(VERSIONS)("file version %s", (version) => {
         await writeHere(spec, version);
         await writeThere(spec, version);
       }),
-      { numRuns: 60, seed, endOnFailure: true },
+      { numRuns: Number(process.env.INTEROP_RUNS ?? 60), seed, endOnFailure: true },
     );
   });
 });

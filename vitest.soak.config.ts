@@ -1,0 +1,14 @@
+/** The property tests of `npm test` for as long as patience lasts: the same files, many more runs. */
+import { defineConfig, mergeConfig } from "vitest/config";
+import base from "./vitest.config.ts";
+
+export default mergeConfig(
+  base,
+  defineConfig({
+    test: {
+      include: ["test/corruption/**/*.test.ts", "test/interop/**/*.test.ts", "test/crash/**/*.test.ts"],
+      testTimeout: 3_600_000,
+      env: { CORRUPTION_RUNS: "20000", INTEROP_RUNS: "2000", OPERATION_RUNS: "200" },
+    },
+  }),
+);
