@@ -233,9 +233,6 @@ function checkOptions(options: ns.DirectoryNamespaceOptions): void {
   if (dataStorageVersion !== undefined && !["2.0", "2.1", "2.2"].includes(dataStorageVersion)) {
     throw new InvalidInputError('dataStorageVersion: must be "2.0", "2.1" or "2.2"');
   }
-  if (dataStorageVersion === "2.0") {
-    throw new UnsupportedError("dataStorageVersion: writing 2.0 is not supported by this release");
-  }
   if (manifestNaming !== undefined && manifestNaming !== "V1" && manifestNaming !== "V2") {
     throw new InvalidInputError('manifestNaming: must be "V1" or "V2"');
   }

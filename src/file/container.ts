@@ -185,7 +185,12 @@ export function decodeColumnMetadata(
   });
 }
 
-function decodePageEncoding(encoding: Encoding, path: string, byteOffset: number, index: number): PageEncoding {
+function decodePageEncoding(
+  encoding: Encoding,
+  path: string,
+  byteOffset: number,
+  index: number,
+): PageEncoding {
   if (encoding.indirect !== undefined) {
     throw new UnsupportedError(`data file ${path} keeps the encoding of a page outside its metadata`);
   }

@@ -15,6 +15,7 @@ import type { Disk, WriteHandle } from "../io/disk.js";
 import { align, encodeTail, type PageRecord } from "./container.js";
 import type { ByteRange, EncodedPage, FileColumn, FileVersion } from "./page.js";
 import { encodePage } from "./structural/encodePage.js";
+import { encodeArrayPage } from "./v20/encodeArray.js";
 
 /** Rows a data file may hold; the caller starts another file beyond. */
 export const MAX_FILE_ROWS = 1_048_576;
@@ -216,12 +217,7 @@ export class DataFileWriter {
   }
 
   async #writePage(index: number, parts: readonly Column[], rowCount: number): Promise<void> {
-    const { layout, nullable, metadata } = this.#columns[index];
-    const page: EncodedPage = encodePage(layout, parts, rowCount, {
-      version: this.#version,
-      nullable,
-      metadata,
-    });
+    const page = this.#encode(this.#columns[index], parts, rowCount);
     const buffers: ByteRange[] = [];
     for (const pieces of page.buffers) {
       const byteOffset = this.#position;
@@ -236,6 +232,12 @@ export class DataFileWriter {
     }
     this.#pages[index].push({ buffers, rowCount, layout: page.encoding });
     if (this.#queuedBytes >= WRITE_BYTES) await this.#submit();
+  }
+
+  #encode({ layout, nullable, metadata }: FileColumn, parts: readonly Column[], rowCount: number): EncodedPage {
+    const version = this.#version;
+    if (version === "2.0") return encodeArrayPage(layout, parts, rowCount);
+    return encodePage(layout, parts, rowCount, { version, nullable, metadata });
   }
 
   #enqueue(bytes: Uint8Array): void {

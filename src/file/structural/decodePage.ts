@@ -1,5 +1,6 @@
 /**
- * Decoding of one page of a 2.1 or 2.2 data file: from its buffers to a column in Arrow's physical form.
+ * Decoding of one page of a data file: from its buffers to a column in Arrow's physical form. What follows is about
+ * versions 2.1 and 2.2; arrays of 2.0 are in ../v20.
  *
  * A structural layout (mini-block, full-zip, constant, blob) says how values and levels lie in the page's
  * buffers, a chain of compressions how each of them is stored. Decoding yields the values of all visible events
@@ -10,9 +11,9 @@
  */
 
 import type { Column, Layout, Validity } from "../../arrow/column.js";
-import type { PageLayout } from "../../format/encodings.js";
 import { describeLayers, type Layers, validityOfLevels } from "../levels.js";
-import { corruptPage, type PageOrigin, unsupportedPage } from "../page.js";
+import { corruptPage, type PageEncoding, type PageOrigin, unsupportedPage } from "../page.js";
+import { decodeArrayPage } from "../v20/decodeArray.js";
 import { decodeConstant } from "./constant.js";
 import { decodeFullZip } from "./fullZip.js";
 import { decodeMiniBlock, type PageEvents } from "./miniBlock.js";
@@ -25,11 +26,12 @@ import { decodeMiniBlock, type PageEvents } from "./miniBlock.js";
  */
 export function decodePage(
   layout: Layout,
-  page: PageLayout,
+  page: PageEncoding,
   rowCount: number,
   buffers: readonly Uint8Array[],
   origin: PageOrigin,
 ): Column {
+  if (page.array !== undefined) return decodeArrayPage(layout, page.array, rowCount, buffers, origin);
   if (page.miniBlock !== undefined) {
     const layers = itemLayers(layout, page.miniBlock.layers, origin);
     expectRows(page.miniBlock.itemCount, rowCount, origin);

@@ -140,7 +140,7 @@ function gatherFixed(numbers: IndexNumbers, dictionary: FixedColumn): FixedColum
 /** Values up to this length are copied in steps, longer ones by a call. */
 const SHORT_VALUE = 64;
 
-function gatherVariable(
+export function gatherVariable(
   numbers: IndexNumbers,
   dictionary: VariableColumn,
   origin: PageOrigin,

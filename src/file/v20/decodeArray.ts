@@ -1,0 +1,122 @@
+/**
+ * Decoding of one page of a leaf column of a 2.0 data file: a tree of arrays over the page's buffers.
+ *
+ *     nullable     noNulls: an array; someNulls: a validity bitmap (an array of bits, 1 = valid) and an array;
+ *                  allNulls: nothing
+ *     leaves       fixedWidth.ts, binary.ts, dictionary.ts
+ *     fixedSizeList  `dimension` items to a value, an array of their own
+ *
+ * As in later versions, nothing in a page is believed unchecked; memory is bounded by the page and `rowCount`.
+ */
+
+import type { Column, FixedSizeListColumn, Layout, Validity } from "../../arrow/column.js";
+import { nullColumn } from "../../arrow/data.js";
+import { copyBits, countOnes } from "../../bytes/bits.js";
+import type { ArrayEncoding } from "../../format/encodings20.js";
+import { corruptPage, type PageOrigin, unsupportedPage } from "../page.js";
+import { decodeVariable } from "./binary.js";
+import { decodeDictionaryColumn, decodeIndexedValues } from "./dictionary.js";
+import { arrayName, decodeFixedWidth } from "./fixedWidth.js";
+import type { PageBuffers } from "./pageBuffers.js";
+
+/**
+ * Decodes a page of a leaf. The column may be a view over `buffers`, which nobody must write into afterwards.
+ * @param rowCount values of the page; sizes the result
+ * @throws CorruptFileError where the buffers are not what `encoding` says
+ * @throws UnsupportedError for an encoding that is not read
+ */
+export function decodeArrayPage(
+  layout: Layout,
+  encoding: ArrayEncoding,
+  rowCount: number,
+  buffers: readonly Uint8Array[],
+  origin: PageOrigin,
+): Column {
+  return decodeArray(layout, encoding, rowCount, { buffers, origin });
+}
+
+function decodeArray(
+  layout: Layout,
+  encoding: ArrayEncoding | undefined,
+  count: number,
+  page: PageBuffers,
+): Column {
+  if (encoding === undefined) throw corruptPage(page.origin, "missing array");
+  const { nullable } = encoding;
+  if (nullable === undefined) return decodeValues(layout, encoding, count, page);
+  if (nullable.allNulls !== undefined) return nullColumn(layout, count);
+  const { someNulls } = nullable;
+  const values = someNulls === undefined ? nullable.noNulls?.values : someNulls.values;
+  if (values === undefined) throw corruptPage(page.origin, "nullable array without values");
+  if (values.nullable !== undefined) throw unsupportedPage(page.origin, "a nullable array in another");
+  const column = decodeValues(layout, values, count, page);
+  if (someNulls === undefined) return column;
+  const bits = decodeFixedWidth(someNulls.validity, 1, count, page);
+  return { ...column, validity: bothValid(bits, column.validity, count) };
+}
+
+/** What is valid by a bitmap of a nullable array and by the values in it. */
+function bothValid(bits: Uint8Array, inner: Validity | null, count: number): Validity | null {
+  let bytes = bits;
+  if (inner !== null) {
+    bytes = new Uint8Array(Math.ceil(count / 8));
+    copyBits(inner.bytes, inner.bitOffset, bytes, 0, count);
+    for (let index = 0; index < bytes.length; index++) bytes[index] &= bits[index];
+  }
+  const nullCount = count - countOnes(bytes, 0, count);
+  return nullCount === 0 ? null : { bytes, bitOffset: 0, nullCount };
+}
+
+function decodeValues(layout: Layout, encoding: ArrayEncoding, count: number, page: PageBuffers): Column {
+  const { dictionary } = encoding;
+  switch (layout.kind) {
+    case "dictionary":
+      if (dictionary !== undefined) {
+        return decodeDictionaryColumn(layout, dictionary, count, page, decodeArray);
+      }
+      break;
+    case "variable":
+      if (dictionary !== undefined) return decodeIndexedValues(layout, dictionary, count, page, decodeItems);
+      return decodeVariable(layout, encoding, count, page);
+    case "fixed": {
+      if (dictionary !== undefined) return decodeIndexedValues(layout, dictionary, count, page, decodeItems);
+      const { byteWidth } = layout;
+      const values = decodeFixedWidth(encoding, byteWidth * 8, count, page);
+      return { kind: "fixed", byteWidth, length: count, validity: null, values };
+    }
+    case "bits": {
+      const bits = decodeFixedWidth(encoding, 1, count, page);
+      return { kind: "bits", length: count, validity: null, bits, bitOffset: 0 };
+    }
+    case "fixedSizeList": {
+      const { dimension, item } = layout;
+      const list = encoding.fixedSizeList;
+      if (list === undefined) break;
+      if (list.dimension !== dimension) {
+        throw corruptPage(
+          page.origin,
+          `lists of ${list.dimension} items in a column of lists of ${dimension}`,
+        );
+      }
+      const items = decodeArray(item, list.items, count * dimension, page) as FixedSizeListColumn["items"];
+      return { kind: "fixedSizeList", length: count, validity: null, dimension, items };
+    }
+    case "null":
+    case "list":
+    case "struct":
+      break;
+  }
+  throw unsupportedPage(page.origin, `${arrayName(encoding)} for a column of layout ${layout.kind}`);
+}
+
+/** Items of an optimisation dictionary, which are in no dictionary themselves. */
+function decodeItems(
+  layout: Layout,
+  encoding: ArrayEncoding | undefined,
+  count: number,
+  page: PageBuffers,
+): Column {
+  const inner = encoding?.nullable?.noNulls?.values ?? encoding?.nullable?.someNulls?.values ?? encoding;
+  if (inner?.dictionary !== undefined) throw unsupportedPage(page.origin, "a dictionary of a dictionary");
+  return decodeArray(layout, encoding, count, page);
+}

@@ -1,0 +1,147 @@
+/**
+ * Dictionaries of a 2.0 page: an array of indices and an array of items. There are two kinds:
+ *
+ *     dictionary-typed columns   index k is item k; a null row points at an item that is null
+ *     any other column           index 0 is null, index k is item k − 1; the reference knows u8 indices only
+ */
+
+import type { Column, DictionaryColumn, DictionaryLayout, FixedColumn, Layout } from "../../arrow/column.js";
+import { nullColumn, sliceColumn, takeColumn } from "../../arrow/data.js";
+import type { ArrayEncoding, Dictionary } from "../../format/encodings20.js";
+import { alignedBytes } from "../compression/aligned.js";
+import { corruptPage, unsupportedPage } from "../page.js";
+import { gatherVariable } from "../structural/dictionary.js";
+import { decodeFixedWidth, withoutNulls } from "./fixedWidth.js";
+import type { PageBuffers } from "./pageBuffers.js";
+
+type DecodeItems = (
+  layout: Layout,
+  encoding: ArrayEncoding | undefined,
+  count: number,
+  page: PageBuffers,
+) => Column;
+
+/** The most items an optimisation dictionary may have: its indices are bytes, and 0 is null. */
+export const MAXIMUM_BYTE_ITEMS = 255;
+
+/** Decodes an optimisation dictionary to the values it stands for. */
+export function decodeIndexedValues(
+  layout: Layout,
+  { indices: indexEncoding, items: itemEncoding, itemCount }: Dictionary,
+  count: number,
+  page: PageBuffers,
+  decodeItems: DecodeItems,
+): Column {
+  checkItemCount(itemCount, page);
+  const indices = decodeIndices(indexEncoding, indexBits(indexEncoding, page), count, page);
+  const items = decodeItems(layout, itemEncoding, itemCount, page);
+  /** For each index whether it is a null. */
+  const isNull = new Uint8Array(itemCount + 1);
+  isNull[0] = 1;
+  const { validity: itemValidity } = items;
+  if (itemValidity !== null) {
+    for (let item = 0; item < itemCount; item++) {
+      const bit = itemValidity.bitOffset + item;
+      isNull[item + 1] = ((itemValidity.bytes[bit >>> 3] >>> (bit & 7)) & 1) ^ 1;
+    }
+  }
+  const numbers = new Uint32Array(count);
+  const valid = new Uint8Array(Math.ceil(count / 8));
+  let nullCount = 0;
+  for (let row = 0; row < count; row++) {
+    const index = indices[row];
+    if (index > itemCount) throw misplacedIndex(index, itemCount + 1, page);
+    if (isNull[index] === 1) nullCount++;
+    else valid[row >>> 3] |= 1 << (row & 7);
+    // Nulls come out as the largest number, which is no item.
+    numbers[row] = index - 1;
+  }
+  const validity = nullCount === 0 ? null : { bytes: valid, bitOffset: 0, nullCount };
+  if (nullCount === count) return nullColumn(layout, count);
+  if (items.kind === "variable") return { ...gatherVariable(numbers, items, page.origin), validity };
+  if (items.kind !== "fixed") throw unsupportedPage(page.origin, `a dictionary of ${items.kind} values`);
+  for (let row = 0; row < count; row++) if (indices[row] === 0) numbers[row] = 0;
+  return { ...takeColumn(items, numbers), validity };
+}
+
+/** Decodes the dictionary of a dictionary-typed column, which keeps that form. */
+export function decodeDictionaryColumn(
+  layout: DictionaryLayout,
+  { indices: indexEncoding, items: itemEncoding, itemCount }: Dictionary,
+  count: number,
+  page: PageBuffers,
+  decodeItems: DecodeItems,
+): DictionaryColumn {
+  checkItemCount(itemCount, page);
+  const { byteWidth } = layout.index;
+  const values = decodeFixedWidth(indexEncoding, byteWidth * 8, count, page);
+  const numbers = indexNumbers(values, byteWidth, count);
+  let dictionary = decodeItems(layout.value, itemEncoding, itemCount, page) as DictionaryColumn["dictionary"];
+  const { validity: itemValidity } = dictionary;
+  const valid = new Uint8Array(Math.ceil(count / 8));
+  let nullCount = 0;
+  for (let row = 0; row < count; row++) {
+    const index = numbers[row];
+    if (index >= itemCount) throw misplacedIndex(index, itemCount, page);
+    const bit = itemValidity === null ? 0 : itemValidity.bitOffset + index;
+    if (itemValidity !== null && ((itemValidity.bytes[bit >>> 3] >>> (bit & 7)) & 1) === 0) nullCount++;
+    else valid[row >>> 3] |= 1 << (row & 7);
+  }
+  if (itemValidity?.nullCount === 1 && isLastNull(dictionary)) {
+    // The item that was put behind the others for null rows is no part of the dictionary.
+    dictionary = sliceColumn(dictionary, 0, itemCount - 1);
+  }
+  const indices: FixedColumn = { kind: "fixed", byteWidth, length: count, validity: null, values };
+  const validity = nullCount === 0 ? null : { bytes: valid, bitOffset: 0, nullCount };
+  return { kind: "dictionary", length: count, validity, indices, dictionary };
+}
+
+function isLastNull({ validity, length }: DictionaryColumn["dictionary"]): boolean {
+  if (validity === null) return false;
+  const bit = validity.bitOffset + length - 1;
+  return ((validity.bytes[bit >>> 3] >>> (bit & 7)) & 1) === 0;
+}
+
+function checkItemCount(itemCount: number, page: PageBuffers): void {
+  const byteCount = page.buffers.reduce((sum, buffer) => sum + buffer.length, 0);
+  // An item takes a byte at least in all encodings but those that say one thing of all.
+  if (itemCount > (byteCount + 64) * 8) {
+    throw corruptPage(page.origin, `dictionary of ${itemCount} items in a page of ${byteCount} bytes`);
+  }
+}
+
+const misplacedIndex = (index: number, size: number, page: PageBuffers) =>
+  corruptPage(page.origin, `index ${index} into a dictionary of ${size} values`);
+
+/** Width of the indices, which no type tells. */
+function indexBits(encoding: ArrayEncoding | undefined, page: PageBuffers): number {
+  const { flat, bitpacked, bitpackedForNonNeg } = withoutNulls(encoding, page);
+  const bits = flat?.bitsPerValue ?? (bitpacked ?? bitpackedForNonNeg)?.uncompressedBitsPerValue ?? 0;
+  if (bits !== 8 && bits !== 16 && bits !== 32 && bits !== 64) {
+    throw unsupportedPage(page.origin, `dictionary indices of ${bits} bits`);
+  }
+  return bits;
+}
+
+const decodeIndices = (
+  encoding: ArrayEncoding | undefined,
+  bits: number,
+  count: number,
+  page: PageBuffers,
+): IndexNumbers => indexNumbers(decodeFixedWidth(encoding, bits, count, page), bits / 8, count);
+
+type IndexNumbers = Uint8Array | Uint16Array | Uint32Array;
+
+/** Indices as numbers; those beyond 32 bits come out as the largest one, which no dictionary reaches. */
+function indexNumbers(values: Uint8Array, byteWidth: number, count: number): IndexNumbers {
+  if (byteWidth === 1) return values;
+  const { buffer, byteOffset } = alignedBytes(values, Math.min(byteWidth, 4));
+  if (byteWidth === 2) return new Uint16Array(buffer, byteOffset, count);
+  if (byteWidth === 4) return new Uint32Array(buffer, byteOffset, count);
+  const halves = new Uint32Array(buffer, byteOffset, 2 * count);
+  const numbers = new Uint32Array(count);
+  for (let row = 0; row < count; row++) {
+    numbers[row] = halves[2 * row + 1] === 0 ? halves[2 * row] : 0xffffffff;
+  }
+  return numbers;
+}

@@ -1,0 +1,326 @@
+/**
+ * Encodes the rows of a leaf column as a page of a 2.0 data file, in the forms the reference writes itself:
+ *
+ *     fixed width, bits    nullable(flat)
+ *     fixed-size lists     nullable(fixedSizeList(nullable(flat)))
+ *     strings, binaries    binary; text of few distinct values as a dictionary of u8 indices
+ *     dictionary-typed     dictionary; null rows point at a null item behind the others
+ *     nothing but nulls    nullable(allNulls), for strings and binaries as `binary` with no bytes
+ *
+ * Slots of null rows are written as zeros or empty values, so that equal rows make equal pages and nothing gets to
+ * disk that no reader can see.
+ */
+
+import type {
+  BitsColumn,
+  Column,
+  DictionaryColumn,
+  FixedColumn,
+  FixedSizeListColumn,
+  Layout,
+  VariableColumn,
+  VariableLayout,
+} from "../../arrow/column.js";
+import { concatColumns } from "../../arrow/data.js";
+import { copyBits } from "../../bytes/bits.js";
+import { InternalError, InvalidInputError, UnsupportedError } from "../../errors.js";
+import type { ArrayEncoding } from "../../format/encodings20.js";
+import { alignedBytes } from "../compression/aligned.js";
+import { MAXIMUM_POSITION } from "../compression/variable.js";
+import type { EncodedPage } from "../page.js";
+import { findDictionary } from "../structural/dictionary.js";
+import { encodeBinary } from "./binary.js";
+import { MAXIMUM_BYTE_ITEMS } from "./dictionary.js";
+import { encodeFlat, noNulls } from "./fixedWidth.js";
+import { PageBufferList } from "./pageBuffers.js";
+
+const ALL_NULLS: ArrayEncoding = { nullable: { allNulls: {} } };
+
+/**
+ * Encodes `rowCount` rows of a leaf, which come in one or more columns of the given layout.
+ * @throws UnsupportedError for values that no page can hold
+ */
+export function encodeArrayPage(layout: Layout, columns: readonly Column[], rowCount: number): EncodedPage {
+  const page = new PageBufferList();
+  const array = encodeArray(layout, columns, rowCount, page);
+  return { encoding: { array }, buffers: page.buffers, rowCount };
+}
+
+function encodeArray(
+  layout: Layout,
+  columns: readonly Column[],
+  rowCount: number,
+  page: PageBufferList,
+): ArrayEncoding {
+  if (layout.kind === "null" || rowCount === 0) return ALL_NULLS;
+  let nullCount = 0;
+  for (const { validity } of columns) nullCount += validity?.nullCount ?? 0;
+  if (nullCount === rowCount && layout.kind !== "variable" && layout.kind !== "dictionary") return ALL_NULLS;
+  if (layout.kind === "fixed" && nullCount === 0) {
+    return noNulls(encodeFlat(layout.byteWidth * 8, piecesOf(columns as readonly FixedColumn[]), page));
+  }
+  const column = concatColumns(columns);
+  switch (column.kind) {
+    case "fixed":
+    case "bits":
+    case "fixedSizeList":
+      return encodeFixedShape(column, null, page);
+    case "variable":
+      return encodeVariable(layout as VariableLayout, column, page);
+    case "dictionary":
+      return encodeDictionaryColumn(column, page);
+    case "null":
+    case "list":
+    case "struct":
+      throw new InternalError(`a column of kind ${column.kind} for a leaf of layout ${layout.kind}`);
+  }
+}
+
+const piecesOf = (columns: readonly FixedColumn[]): Uint8Array[] =>
+  columns.map((column) => column.values.subarray(0, column.length * column.byteWidth));
+
+/** For each value whether it is null (1) or not (0); null where none is. */
+function nullFlags({ validity, length }: Column): Uint8Array | null {
+  if (validity === null) return null;
+  const { bytes, bitOffset } = validity;
+  const flags = new Uint8Array(length);
+  for (let index = 0, bit = bitOffset; index < length; index++, bit++) {
+    flags[index] = ((bytes[bit >>> 3] >>> (bit & 7)) & 1) ^ 1;
+  }
+  return flags;
+}
+
+/** A bitmap that starts and ends with a byte. */
+function bitsFromZero(bits: Uint8Array, bitOffset: number, count: number): Uint8Array {
+  const copy = new Uint8Array(Math.ceil(count / 8));
+  copyBits(bits, bitOffset, copy, 0, count);
+  return copy;
+}
+
+// ------------------------------------------------------------------------- fixed width, fixed-size lists
+
+type FixedShape = FixedColumn | BitsColumn | FixedSizeListColumn;
+
+/**
+ * @param hidden for each value, 1 where it lies in a null list and is written as zero; null where none does
+ */
+function encodeFixedShape(
+  column: FixedShape,
+  hidden: Uint8Array | null,
+  page: PageBufferList,
+): ArrayEncoding {
+  const { length, validity } = column;
+  const unseen = eitherFlag(nullFlags(column), hidden);
+  // The validity comes before the values among the buffers.
+  const validityArray =
+    validity === null
+      ? null
+      : encodeFlat(1, [bitsFromZero(validity.bytes, validity.bitOffset, length)], page);
+  const values = encodeShapeValues(column, unseen, page);
+  return validityArray === null
+    ? noNulls(values)
+    : { nullable: { someNulls: { validity: validityArray, values } } };
+}
+
+function eitherFlag(left: Uint8Array | null, right: Uint8Array | null): Uint8Array | null {
+  if (left === null || right === null) return left ?? right;
+  const flags = left.slice();
+  for (let index = 0; index < flags.length; index++) flags[index] |= right[index];
+  return flags;
+}
+
+function encodeShapeValues(
+  column: FixedShape,
+  unseen: Uint8Array | null,
+  page: PageBufferList,
+): ArrayEncoding {
+  const { length } = column;
+  switch (column.kind) {
+    case "fixed": {
+      const { byteWidth } = column;
+      const exact = column.values.subarray(0, length * byteWidth);
+      return encodeFlat(byteWidth * 8, [unseen === null ? exact : cleared(exact, byteWidth, unseen)], page);
+    }
+    case "bits": {
+      const bits = bitsFromZero(column.bits, column.bitOffset, length);
+      if (unseen !== null) {
+        for (let index = 0; index < length; index++) bits[index >>> 3] &= ~(unseen[index] << (index & 7));
+      }
+      return encodeFlat(1, [bits], page);
+    }
+    case "fixedSizeList": {
+      const { dimension, items } = column;
+      const hiddenItems = unseen === null ? null : repeated(unseen, dimension);
+      return {
+        fixedSizeList: {
+          dimension,
+          items: encodeFixedShape(items, hiddenItems, page),
+          hasValidity: false,
+        },
+      };
+    }
+  }
+}
+
+/** A copy with zeros in the slots that are flagged. */
+function cleared(values: Uint8Array, byteWidth: number, flags: Uint8Array): Uint8Array {
+  const copy = values.slice();
+  for (let index = flags.indexOf(1); index >= 0; index = flags.indexOf(1, index + 1)) {
+    copy.fill(0, index * byteWidth, (index + 1) * byteWidth);
+  }
+  return copy;
+}
+
+function repeated(flags: Uint8Array, times: number): Uint8Array {
+  const out = new Uint8Array(flags.length * times);
+  for (let index = 0; index < flags.length; index++) {
+    if (flags[index] === 1) out.fill(1, index * times, (index + 1) * times);
+  }
+  return out;
+}
+
+// ------------------------------------------------------------------------------------ strings, binaries
+
+function encodeVariable(layout: VariableLayout, column: VariableColumn, page: PageBufferList): ArrayEncoding {
+  const isNull = nullFlags(column);
+  const { offsets, bytes } = compactValues(column, isNull);
+  if (layout.text) {
+    // Levels serve as null flags there: 0 is a value.
+    const levels = isNull === null ? null : Uint16Array.from(isNull);
+    const found = findDictionary(offsets, bytes, levels);
+    if (found !== null && found.offsets.length - 1 <= MAXIMUM_BYTE_ITEMS) {
+      const itemCount = found.offsets.length - 1;
+      const indices = new Uint8Array(found.indices.length);
+      for (let row = 0; row < indices.length; row++) {
+        if (isNull === null || isNull[row] === 0) indices[row] = found.indices[row] + 1;
+      }
+      return {
+        dictionary: {
+          indices: noNulls(encodeFlat(8, [indices], page)),
+          items: encodeBinary(found.offsets, found.bytes, null, page),
+          itemCount,
+        },
+      };
+    }
+  }
+  return encodeBinary(offsets, bytes, isNull, page);
+}
+
+/** Offsets that start at 0, with empty values in the slots of nulls, and the bytes they refer to. */
+function compactValues(
+  column: VariableColumn,
+  isNull: Uint8Array | null,
+): { offsets: Int32Array; bytes: Uint8Array } {
+  const { length } = column;
+  const first = Number(column.offsets[0]);
+  const last = Number(column.offsets[length]);
+  if (last - first > MAXIMUM_POSITION) throw new UnsupportedError("more than 2 GiB of values in one page");
+  const bytes = column.bytes.subarray(first, last);
+  const offsets = new Int32Array(length + 1);
+  if (column.offsets instanceof Int32Array) {
+    for (let index = 0; index <= length; index++) offsets[index] = column.offsets[index] - first;
+  } else {
+    for (let index = 0; index <= length; index++) offsets[index] = Number(column.offsets[index]) - first;
+  }
+  if (isNull === null) return { offsets, bytes };
+  let hiddenBytes = 0;
+  for (let index = isNull.indexOf(1); index >= 0; index = isNull.indexOf(1, index + 1)) {
+    hiddenBytes += offsets[index + 1] - offsets[index];
+  }
+  if (hiddenBytes === 0) return { offsets, bytes };
+  const compact = new Uint8Array(bytes.length - hiddenBytes);
+  let write = 0;
+  for (let index = 0, start = 0; index < length; index++) {
+    const end = offsets[index + 1];
+    if (isNull[index] === 0) {
+      compact.set(bytes.subarray(start, end), write);
+      write += end - start;
+    }
+    start = end;
+    offsets[index + 1] = write;
+  }
+  return { offsets, bytes: compact };
+}
+
+// --------------------------------------------------------------------------------------- dictionary-typed
+
+function encodeDictionaryColumn(column: DictionaryColumn, page: PageBufferList): ArrayEncoding {
+  const { length, indices, dictionary } = column;
+  const { byteWidth } = indices;
+  const isNull = nullFlags(column);
+  let items: VariableColumn | FixedColumn = dictionary;
+  let values = indices.values.subarray(0, length * byteWidth);
+  if (isNull !== null) {
+    const nullItem = nullItemOf(dictionary);
+    if (nullItem === dictionary.length) items = withNullItem(dictionary);
+    if (nullItem >= 2 ** (8 * byteWidth)) {
+      throw new UnsupportedError(
+        `a dictionary of ${dictionary.length} values leaves indices of ${byteWidth} bytes no number for null`,
+      );
+    }
+    values = values.slice();
+    for (let row = isNull.indexOf(1); row >= 0; row = isNull.indexOf(1, row + 1)) {
+      for (let byte = 0; byte < byteWidth; byte++) {
+        values[row * byteWidth + byte] = byte < 4 ? (nullItem >>> (8 * byte)) & 0xff : 0;
+      }
+    }
+  }
+  const largest = largestIndex(values, byteWidth);
+  if (largest >= items.length) {
+    throw new InvalidInputError(`index ${largest} is outside a dictionary of ${dictionary.length} values`);
+  }
+  return {
+    dictionary: {
+      indices: noNulls(encodeFlat(8 * byteWidth, [values], page)),
+      items: encodeItems(items, page),
+      itemCount: items.length,
+    },
+  };
+}
+
+function encodeItems(items: VariableColumn | FixedColumn, page: PageBufferList): ArrayEncoding {
+  if (items.kind === "fixed") return encodeFixedShape(items, null, page);
+  const isNull = nullFlags(items);
+  const { offsets, bytes } = compactValues(items, isNull);
+  return encodeBinary(offsets, bytes, isNull, page);
+}
+
+/** Index of an item that is null, or one past the last item. */
+function nullItemOf(dictionary: VariableColumn | FixedColumn): number {
+  const index = nullFlags(dictionary)?.indexOf(1) ?? -1;
+  return index < 0 ? dictionary.length : index;
+}
+
+function withNullItem(dictionary: VariableColumn | FixedColumn): VariableColumn | FixedColumn {
+  const validity = { bytes: new Uint8Array(1), bitOffset: 0, nullCount: 1 };
+  if (dictionary.kind === "fixed") {
+    const { byteWidth } = dictionary;
+    const nullItem = { ...dictionary, length: 1, validity, values: new Uint8Array(byteWidth) };
+    return concatColumns<FixedColumn>([dictionary, nullItem]);
+  }
+  const offsets = dictionary.offsets instanceof Int32Array ? new Int32Array(2) : new BigInt64Array(2);
+  const nullItem = { ...dictionary, length: 1, validity, offsets, bytes: new Uint8Array(0) };
+  return concatColumns<VariableColumn>([dictionary, nullItem]);
+}
+
+/** The largest of unsigned indices; a negative one is larger than any dictionary. */
+function largestIndex(indices: Uint8Array, byteWidth: number): number {
+  let largest = 0;
+  if (byteWidth === 1) {
+    for (let row = 0; row < indices.length; row++) if (indices[row] > largest) largest = indices[row];
+    return largest;
+  }
+  const { buffer, byteOffset, length } = alignedBytes(indices, Math.min(byteWidth, 4));
+  if (byteWidth === 2) {
+    const words = new Uint16Array(buffer, byteOffset, length / 2);
+    for (let row = 0; row < words.length; row++) if (words[row] > largest) largest = words[row];
+    return largest;
+  }
+  const words = new Uint32Array(buffer, byteOffset, length / 4);
+  const stride = byteWidth / 4;
+  for (let row = 0; row < words.length; row += stride) {
+    const index = stride === 1 ? words[row] : words[row] + words[row + 1] * 2 ** 32;
+    if (index > largest) largest = index;
+  }
+  return largest;
+}

@@ -1,0 +1,73 @@
+/**
+ * Ends of strings, binaries and lists of a 2.0 page: one u64 per value, where it ends among the bytes or items,
+ * counted from the first one of the page; a null has the end of the value before it plus an adjustment that is
+ * larger than any end.
+ *
+ *     "a", null, "bb", ""   adjustment 4   →   1, 5, 3, 3
+ */
+
+import type { Validity } from "../../arrow/column.js";
+import { alignedBytes } from "../compression/aligned.js";
+import { corruptPage, type PageOrigin } from "../page.js";
+
+export interface DecodedEnds {
+  /** One more than there are values, starting at 0. */
+  readonly offsets: Int32Array;
+  readonly validity: Validity | null;
+}
+
+/**
+ * @param ends `count` u64
+ * @param limit number of bytes or items there are, below 2^31
+ */
+export function decodeEnds(
+  ends: Uint8Array,
+  count: number,
+  adjustment: number,
+  limit: number,
+  origin: PageOrigin,
+): DecodedEnds {
+  const aligned = alignedBytes(ends, 4);
+  const words = new Uint32Array(aligned.buffer, aligned.byteOffset, count * 2);
+  const offsets = new Int32Array(count + 1);
+  const valid = new Uint8Array(Math.ceil(count / 8));
+  let nullCount = 0;
+  let misplaced = 0;
+  let previous = 0;
+  for (let index = 0; index < count; index++) {
+    let end = words[2 * index] + words[2 * index + 1] * 2 ** 32;
+    if (end >= adjustment) {
+      end -= adjustment;
+      nullCount++;
+    } else {
+      valid[index >>> 3] |= 1 << (index & 7);
+    }
+    if (end < previous || end > limit) misplaced++;
+    offsets[index + 1] = end;
+    previous = end;
+  }
+  if (misplaced > 0) throw corruptPage(origin, `ends of values do not ascend to at most ${limit}`);
+  return { offsets, validity: nullCount === 0 ? null : { bytes: valid, bitOffset: 0, nullCount } };
+}
+
+/**
+ * @param offsets one more than there are values; counted from the first one
+ * @param isNull for each value, 1 or 0; null where none is null
+ */
+export function encodeEnds(
+  offsets: Int32Array | BigInt64Array,
+  count: number,
+  isNull: Uint8Array | null,
+  adjustment: number,
+): Uint8Array {
+  const words = new Uint32Array(count * 2);
+  const narrow = offsets instanceof Int32Array;
+  const first = Number(offsets[0]);
+  for (let index = 0; index < count; index++) {
+    let end = (narrow ? offsets[index + 1] : Number(offsets[index + 1])) - first;
+    if (isNull !== null && isNull[index] === 1) end += adjustment;
+    words[2 * index] = end;
+    if (end >= 2 ** 32) words[2 * index + 1] = Math.floor(end / 2 ** 32);
+  }
+  return new Uint8Array(words.buffer);
+}

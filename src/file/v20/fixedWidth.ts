@@ -1,0 +1,185 @@
+/**
+ * Arrays of fixed-width values of a 2.0 page. Little-endian, bits least significant first:
+ *
+ *     flat                  the values side by side, ⌈n·bits/8⌉ bytes; the buffer may be compressed as a whole
+ *     bitpackedForNonNeg    units of 1024 words in FastLanes order (../compression/bitpack.ts), one width for all,
+ *                           the last unit filled up with zeros
+ *     bitpacked             words of W bits side by side, sign-extended where `signed`; old releases
+ *     fixedSizeBinary       an array of n·width bytes
+ *     constant              one value, which all rows have; no buffer
+ */
+
+import { CompressionScheme } from "../../format/encodings.js";
+import type { ArrayEncoding, Bitpacked, BitpackedForNonNeg, Flat } from "../../format/encodings20.js";
+import { PACK_UNIT, packedUnitBytes, unpackBits, type WordBits } from "../compression/bitpack.js";
+import { decompressor } from "../compression/general.js";
+import { corruptPage, unsupportedPage } from "../page.js";
+import { bufferAt, type PageBufferList, type PageBuffers } from "./pageBuffers.js";
+
+/**
+ * The values of an array in ⌈n·bits/8⌉ bytes, a view where they lie so.
+ * @param count sizes the result
+ */
+export function decodeFixedWidth(
+  encoding: ArrayEncoding | undefined,
+  bitsPerValue: number,
+  count: number,
+  page: PageBuffers,
+): Uint8Array {
+  const { origin } = page;
+  const values = withoutNulls(encoding, page);
+  if (values.fixedSizeBinary !== undefined) {
+    const { bytes, byteWidth } = values.fixedSizeBinary;
+    expectBits(byteWidth * 8, bitsPerValue, page);
+    const inner = withoutNulls(bytes, page);
+    if (inner.fixedSizeBinary !== undefined) throw unsupportedPage(origin, "nested fixed-size binaries");
+    return decodeFixedWidth(inner, 8, count * byteWidth, page);
+  }
+  if (values.flat !== undefined) {
+    expectBits(values.flat.bitsPerValue, bitsPerValue, page);
+    const bytes = flatBytes(values.flat, page);
+    const byteLength = Math.ceil((count * bitsPerValue) / 8);
+    if (bytes.length < byteLength) {
+      throw corruptPage(origin, `${count} values of ${bitsPerValue} bits in ${bytes.length} bytes`);
+    }
+    return bytes.subarray(0, byteLength);
+  }
+  if (values.bitpackedForNonNeg !== undefined) {
+    return decodeFastLanes(values.bitpackedForNonNeg, bitsPerValue, count, page);
+  }
+  if (values.bitpacked !== undefined) return decodeBitpacked(values.bitpacked, bitsPerValue, count, page);
+  if (values.constant !== undefined) {
+    return repeatValue(values.constant.value, bitsPerValue, count, page);
+  }
+  throw unsupportedPage(origin, `${arrayName(values)} for values of ${bitsPerValue} bits`);
+}
+
+/** The array inside a nullable one that has no nulls, or the array itself. */
+export function withoutNulls(encoding: ArrayEncoding | undefined, page: PageBuffers): ArrayEncoding {
+  const inner = encoding?.nullable === undefined ? encoding : encoding.nullable.noNulls?.values;
+  if (inner === undefined) throw corruptPage(page.origin, "missing array, or nulls where none can be");
+  if (inner.nullable !== undefined) throw unsupportedPage(page.origin, "a nullable array in another");
+  return inner;
+}
+
+/** All bytes of an array of bytes, whose number is known from elsewhere. */
+export function decodeBytes(encoding: ArrayEncoding | undefined, page: PageBuffers): Uint8Array {
+  if (encoding?.nullable?.allNulls !== undefined) return new Uint8Array(0);
+  const { flat, ...other } = withoutNulls(encoding, page);
+  if (flat === undefined) throw unsupportedPage(page.origin, `${arrayName(other)} for bytes`);
+  expectBits(flat.bitsPerValue, 8, page);
+  return flatBytes(flat, page);
+}
+
+function expectBits(actual: number, expected: number, page: PageBuffers): void {
+  if (actual !== expected) {
+    throw corruptPage(page.origin, `values of ${actual} bits in a column of ${expected}-bit ones`);
+  }
+}
+
+/** Compressions by the names that 2.0 gives them. */
+const SCHEMES: Readonly<Partial<Record<string, number>>> = {
+  zstd: CompressionScheme.ZSTD,
+  lz4: CompressionScheme.LZ4,
+};
+
+function flatBytes({ buffer, compression }: Flat, page: PageBuffers): Uint8Array {
+  const bytes = bufferAt(page, buffer);
+  if (compression === undefined) return bytes;
+  const scheme = SCHEMES[compression.scheme];
+  if (scheme === undefined) throw unsupportedPage(page.origin, `compression ${compression.scheme}`);
+  return decompressor({ scheme, level: undefined }, page.origin)(bytes);
+}
+
+function decodeFastLanes(
+  { compressedBitsPerValue: packedBits, uncompressedBitsPerValue, buffer }: BitpackedForNonNeg,
+  bitsPerValue: number,
+  count: number,
+  page: PageBuffers,
+): Uint8Array {
+  expectBits(uncompressedBitsPerValue, bitsPerValue, page);
+  const wordBits = wordBitsOf(bitsPerValue, page);
+  if (packedBits > wordBits) throw corruptPage(page.origin, `${wordBits}-bit words packed to ${packedBits}`);
+  const bytes = bufferAt(page, buffer);
+  const units = Math.ceil(count / PACK_UNIT);
+  const unitBytes = packedUnitBytes(packedBits);
+  if (bytes.length < units * unitBytes) {
+    throw corruptPage(page.origin, `${count} values packed to ${packedBits} bits in ${bytes.length} bytes`);
+  }
+  const wordBytes = wordBits / 8;
+  const values = new Uint8Array(units * PACK_UNIT * wordBytes);
+  for (let unit = 0; unit < units; unit++) {
+    unpackBits(wordBits, packedBits, bytes, unit * unitBytes, values, unit * PACK_UNIT * wordBytes);
+  }
+  return values.subarray(0, count * wordBytes);
+}
+
+function decodeBitpacked(
+  { compressedBitsPerValue: packedBits, uncompressedBitsPerValue, buffer, signed }: Bitpacked,
+  bitsPerValue: number,
+  count: number,
+  page: PageBuffers,
+): Uint8Array {
+  expectBits(uncompressedBitsPerValue, bitsPerValue, page);
+  const wordBytes = wordBitsOf(bitsPerValue, page) / 8;
+  if (packedBits === 0 || packedBits > bitsPerValue) {
+    throw corruptPage(page.origin, `${bitsPerValue}-bit words packed to ${packedBits}`);
+  }
+  const bytes = bufferAt(page, buffer);
+  if (bytes.length < Math.ceil((count * packedBits) / 8)) {
+    throw corruptPage(page.origin, `${count} values packed to ${packedBits} bits in ${bytes.length} bytes`);
+  }
+  const values = new Uint8Array(count * wordBytes);
+  for (let value = 0; value < count; value++) {
+    const start = value * packedBits;
+    const last = start + packedBits - 1;
+    const negative = signed && ((bytes[Math.floor(last / 8)] >>> (last % 8)) & 1) === 1;
+    for (let byte = 0, left = packedBits; byte < wordBytes; byte++, left -= 8) {
+      const mask = left >= 8 ? 0xff : left > 0 ? (1 << left) - 1 : 0;
+      let bits = negative ? 0xff & ~mask : 0;
+      if (mask !== 0) {
+        const at = start + byte * 8;
+        const index = Math.floor(at / 8);
+        // What is read behind the buffer's end is undefined, which shifts as 0, and masked away.
+        bits |= ((bytes[index] | (bytes[index + 1] << 8)) >>> (at % 8)) & mask;
+      }
+      values[value * wordBytes + byte] = bits;
+    }
+  }
+  return values;
+}
+
+function wordBitsOf(bits: number, page: PageBuffers): WordBits {
+  if (bits === 8 || bits === 16 || bits === 32 || bits === 64) return bits;
+  throw unsupportedPage(page.origin, `bit-packed values of ${bits} bits`);
+}
+
+function repeatValue(value: Uint8Array, bitsPerValue: number, count: number, page: PageBuffers): Uint8Array {
+  if (value.length !== Math.ceil(bitsPerValue / 8)) {
+    throw corruptPage(page.origin, `constant of ${value.length} bytes for values of ${bitsPerValue} bits`);
+  }
+  if (bitsPerValue === 1) return new Uint8Array(Math.ceil(count / 8)).fill(value[0] === 0 ? 0 : 0xff);
+  if (bitsPerValue % 8 !== 0) throw unsupportedPage(page.origin, `constants of ${bitsPerValue} bits`);
+  const values = new Uint8Array(count * value.length);
+  if (count > 0) values.set(value);
+  for (let filled = value.length; filled < values.length; filled *= 2) {
+    values.copyWithin(filled, 0, Math.min(filled, values.length - filled));
+  }
+  return values;
+}
+
+/** Puts values side by side into a buffer of the page. */
+export const encodeFlat = (
+  bitsPerValue: number,
+  pieces: readonly Uint8Array[],
+  page: PageBufferList,
+): ArrayEncoding => ({ flat: { bitsPerValue, buffer: page.add(...pieces), compression: undefined } });
+
+/** An array without nulls, as the format wants to be told. */
+export const noNulls = (values: ArrayEncoding): ArrayEncoding => ({ nullable: { noNulls: { values } } });
+
+/** An array's encoding in words, for messages. */
+export function arrayName(encoding: ArrayEncoding): string {
+  const name = Object.entries(encoding).find(([, member]) => member !== undefined)?.[0];
+  return name === undefined || name === "unknown" ? "an unknown encoding" : `the encoding ${name}`;
+}

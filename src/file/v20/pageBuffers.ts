@@ -1,0 +1,34 @@
+/** The buffers of a 2.0 page, as the arrays in it name them. */
+
+import { BufferKind, type BufferReference } from "../../format/encodings20.js";
+import { corruptPage, type PageOrigin, unsupportedPage } from "../page.js";
+
+/** Buffers of a page that was read. */
+export interface PageBuffers {
+  readonly buffers: readonly Uint8Array[];
+  readonly origin: PageOrigin;
+}
+
+/** @throws CorruptFileError for a buffer that is not there, UnsupportedError for one outside the page */
+export function bufferAt(page: PageBuffers, reference: BufferReference | undefined): Uint8Array {
+  if (reference !== undefined && reference.bufferType !== BufferKind.PAGE) {
+    throw unsupportedPage(page.origin, "buffers outside the page");
+  }
+  const index = reference?.bufferIndex ?? 0;
+  const buffer = page.buffers[index];
+  if (buffer === undefined) {
+    throw corruptPage(page.origin, `buffer ${index} of a page of ${page.buffers.length} buffers`);
+  }
+  return buffer;
+}
+
+/** Buffers of a page being written, in the order of its tree of arrays. */
+export class PageBufferList {
+  readonly buffers: (readonly Uint8Array[])[] = [];
+
+  /** Takes in a buffer, which is its pieces one behind the other. */
+  add(...pieces: readonly Uint8Array[]): BufferReference {
+    this.buffers.push(pieces);
+    return { bufferIndex: this.buffers.length - 1, bufferType: BufferKind.PAGE };
+  }
+}
