@@ -6,6 +6,7 @@
 
 import { CorruptFileError } from "../errors.js";
 import type { FileVersion } from "../file/page.js";
+import type { ChunkMap } from "../file/pageSlice.js";
 import { type DataFile, openDataFile } from "../file/reader.js";
 import { LruCache } from "../io/cache.js";
 import type { Disk } from "../io/disk.js";
@@ -20,11 +21,15 @@ import { ManifestCache } from "../table/versions.js";
 const MANIFEST_CACHE_BYTES = 64 * 1024 * 1024;
 /** Bytes of data files' metadata kept. */
 const FOOTER_CACHE_BYTES = 64 * 1024 * 1024;
+/** Bytes of chunk positions and page dictionaries kept. */
+const CHUNK_MAP_CACHE_BYTES = 64 * 1024 * 1024;
 
 export interface OperationContext extends TableEnvironment {
   /** Absolute path of the namespace's directory. */
   readonly root: string;
   readonly handles: HandlePool;
+  /** Where the chunks of pages lie that were read in part. */
+  readonly chunkMaps: LruCache<ChunkMap>;
   /** File version of new tables. */
   readonly newTableVersion: FileVersion;
   /** Manifest names of new tables. */
@@ -46,13 +51,15 @@ export function openContext(options: ContextOptions): OperationContext {
   const disk = options.disk ?? new NodeDisk({ durability: options.durability ?? "fsync" });
   const handles = new HandlePool(disk);
   const dataFiles = new LruCache<DataFile>(FOOTER_CACHE_BYTES);
+  const chunkMaps = new LruCache<ChunkMap>(CHUNK_MAP_CACHE_BYTES);
   return {
     root: options.root,
     disk,
     handles,
+    chunkMaps,
     lock: { staleMs: options.lock?.staleMs, retries: options.lock?.retries },
     manifests: new ManifestCache(MANIFEST_CACHE_BYTES),
-    newTableVersion: options.dataStorageVersion === "2.1" ? "2.1" : "2.2",
+    newTableVersion: options.dataStorageVersion ?? "2.2",
     newTableNaming: options.manifestNaming ?? "V2",
     async openDataFile(path) {
       const stat = await disk.stat(path);
@@ -66,6 +73,7 @@ export function openContext(options: ContextOptions): OperationContext {
     },
     async close() {
       dataFiles.clear();
+      chunkMaps.clear();
       await handles.close();
     },
   };

@@ -9,8 +9,17 @@ import {
   TableVersionNotFoundError,
 } from "../errors.js";
 import { formatIdentifier } from "../ident.js";
+import type { FragmentSource } from "../query/fragmentColumns.js";
+import { readDeletions } from "../table/deletions.js";
 import type { ManifestFile } from "../table/manifest.js";
-import { branchExists, branchRoot, checkBranchName, isMainBranch, readTag } from "../table/refs.js";
+import {
+  branchExists,
+  branchRoot,
+  checkBranchName,
+  isMainBranch,
+  readTag,
+  resolveDataFile,
+} from "../table/refs.js";
 import { findLatestVersion, findVersion, type VersionEntry } from "../table/versions.js";
 import type { OperationContext } from "./context.js";
 import { optionalString, optionalVersion, requireTableId } from "./request.js";
@@ -100,4 +109,15 @@ export async function requireSnapshot(context: OperationContext, request: Select
   throw new InvalidTableStateError(
     `table ${formatIdentifier(requireTableId(request.id))} is only declared: it has no data yet`,
   );
+}
+
+/** Where the rows of a version are read from. */
+export function fragmentSource(context: OperationContext, { tableRoot, file }: Snapshot): FragmentSource {
+  return {
+    handles: context.handles,
+    chunkMaps: context.chunkMaps,
+    openDataFile: context.openDataFile,
+    resolve: (dataFile) => resolveDataFile(tableRoot, file.manifest, dataFile),
+    readDeletions: (fragment) => readDeletions(context.disk, tableRoot, file.manifest, fragment),
+  };
 }

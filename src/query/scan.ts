@@ -1,7 +1,8 @@
 /**
  * Reads the rows of one version, batch by batch, in the order they lie on disk. Only the pages of the projected
- * columns that hold wanted rows are read, in few large ranges, some ahead of the consumer; memory is bounded by
- * the read-ahead window and the size of a page, not by the table.
+ * columns that hold wanted rows are read, and of pages at the ends of an offset and limit only what holds those
+ * rows; in few large ranges, some ahead of the consumer. Memory is bounded by the read-ahead window and the size
+ * of a page, not by the table.
  *
  * A batch never crosses a fragment or a page of any of its columns, so that columns can be views of what was
  * read.
@@ -11,11 +12,12 @@ import type { RecordBatch } from "apache-arrow";
 import { makeBatch } from "../arrow/batch.js";
 import type { Column, FixedColumn } from "../arrow/column.js";
 import { nullColumn, sliceColumn, takeColumn } from "../arrow/data.js";
-import { CorruptFileError } from "../errors.js";
-import { type DataFile, type DataPage, pageBytes, readPageBuffers } from "../file/reader.js";
+import { type EncodedRows, readPageRows } from "../file/pageRows.js";
+import type { RowRuns } from "../file/pageSlice.js";
+import type { DataFile, DataPage } from "../file/reader.js";
 import { decodePage } from "../file/structural/decodePage.js";
 import type { DataFragment } from "../format/table.js";
-import type { HandlePool } from "../io/handles.js";
+import { type FragmentSource, openColumns } from "./fragmentColumns.js";
 import { liveIndices, selectSpan } from "./fragmentRows.js";
 import { mapAhead } from "./mapAhead.js";
 import type { Projection } from "./projection.js";
@@ -26,17 +28,6 @@ const GROUP_BYTES = 16 * 1024 * 1024;
 const WINDOW_BYTES = 48 * 1024 * 1024;
 /** Fragments opened ahead of the one being read. */
 const OPEN_FRAGMENTS = 8;
-
-/** Where a version's fragments get their files from. */
-export interface FragmentSource {
-  readonly handles: HandlePool;
-  /** The metadata of a data file of a fragment; cached. */
-  openDataFile(path: string): Promise<DataFile>;
-  /** Absolute path of a file that a manifest names. */
-  resolve(file: DataFragment["files"][number]): string;
-  /** Sorted physical offsets of the rows deleted from a fragment, or null where none are. */
-  readDeletions(fragment: DataFragment): Promise<Uint32Array | null>;
-}
 
 export interface ScanRequest {
   readonly fragments: readonly DataFragment[];
@@ -65,6 +56,8 @@ interface PageTask {
   readonly columnIndex: number;
   readonly pageIndex: number;
   readonly page: DataPage;
+  /** Rows wanted of the page; null for all. */
+  readonly rows: RowRuns | null;
 }
 
 /** Pages fetched together. */
@@ -75,7 +68,8 @@ interface PageGroup {
 }
 
 interface FetchedGroup extends PageGroup {
-  readonly buffers: readonly (readonly Uint8Array[])[];
+  /** By task. */
+  readonly rows: readonly EncodedRows[];
 }
 
 export async function* scanRows(
@@ -128,7 +122,7 @@ async function* pageGroups(
     let byteLength = 0;
     for (const task of tasks) {
       group.push(task);
-      byteLength += pageBytes(task.file, { columnIndex: task.columnIndex, pageIndexes: [task.pageIndex] });
+      byteLength += wantedBytes(task);
       if (byteLength < GROUP_BYTES) continue;
       yield { owner, tasks: group, byteLength };
       group = [];
@@ -145,38 +139,21 @@ async function openFragment(
   wanted: Omit<OpenFragment, "pages">,
 ): Promise<OpenFragment> {
   const { fragment, start, end } = wanted;
-  const places = new Map<number, { file: DataFragment["files"][number]; columnIndex: number }>();
-  for (const file of fragment.files) {
-    for (const [index, fieldId] of file.fields.entries()) {
-      places.set(fieldId, { file, columnIndex: file.columnIndices[index] ?? -1 });
+  const stored = await openColumns(source, fragment, projection.columns);
+  const pages = stored.map((column, columnNumber) => {
+    if (column === null) return null;
+    const tasks: PageTask[] = [];
+    for (const [pageIndex, page] of column.pages.entries()) {
+      const first = Math.max(start - page.rowStart, 0);
+      const last = Math.min(end - page.rowStart, page.rowCount);
+      if (first >= last) continue;
+      const whole = first === 0 && last === page.rowCount;
+      const rows = whole ? null : { starts: Uint32Array.of(first), counts: Uint32Array.of(last - first) };
+      const { file, columnIndex } = column;
+      tasks.push({ column: columnNumber, file, columnIndex, pageIndex, page, rows });
     }
-  }
-  const pages = await Promise.all(
-    projection.columns.map(async (column, columnNumber) => {
-      const place = places.get(column.fieldId);
-      if (place === undefined) return null;
-      const path = source.resolve(place.file);
-      const file = await source.openDataFile(path);
-      if (file.rowCount !== fragment.physicalRows) {
-        throw new CorruptFileError(
-          path,
-          0,
-          `holds ${file.rowCount} rows, its manifest says ${fragment.physicalRows}`,
-        );
-      }
-      const stored = file.columns[place.columnIndex];
-      if (stored === undefined) {
-        throw new CorruptFileError(path, 0, `has no column ${place.columnIndex} for ${column.path}`);
-      }
-      const tasks: PageTask[] = [];
-      for (const [pageIndex, page] of stored.pages.entries()) {
-        if (page.rowStart < end && page.rowStart + page.rowCount > start) {
-          tasks.push({ column: columnNumber, file, columnIndex: place.columnIndex, pageIndex, page });
-        }
-      }
-      return tasks;
-    }),
-  );
+    return tasks;
+  });
   return { ...wanted, pages };
 }
 
@@ -187,20 +164,25 @@ async function fetchGroup(source: FragmentSource, group: PageGroup): Promise<Fet
     if (indexes === undefined) byFile.set(task.file, [index]);
     else indexes.push(index);
   }
-  const buffers = new Array<readonly Uint8Array[]>(group.tasks.length);
+  const rows = new Array<EncodedRows>(group.tasks.length);
   await Promise.all(
     Array.from(byFile, async ([file, indexes]) => {
-      const requests = indexes.map((index) => {
-        const { columnIndex, pageIndex } = group.tasks[index];
-        return { columnIndex, pageIndexes: [pageIndex] };
-      });
-      const fetched = await source.handles.withHandle(file.path, (handle) =>
-        readPageBuffers(handle, file, requests),
+      const fetched = await readPageRows(
+        source,
+        file,
+        indexes.map((index) => group.tasks[index]),
       );
-      for (const [position, index] of indexes.entries()) buffers[index] = fetched[position][0];
+      for (const [position, index] of indexes.entries()) rows[index] = fetched[position];
     }),
   );
-  return { ...group, buffers };
+  return { ...group, rows };
+}
+
+/** Bytes that reading a page's wanted rows fetches, about. */
+function wantedBytes({ page, rows }: PageTask): number {
+  let byteLength = 0;
+  for (const range of page.bufferRanges) byteLength += range.length;
+  return rows === null ? byteLength : Math.ceil((byteLength * rows.counts[0]) / page.rowCount);
 }
 
 /** A page being cut into batches. */
@@ -214,7 +196,7 @@ interface CurrentPage {
 class BatchAssembler {
   readonly owner: OpenFragment;
   readonly #request: ScanRequest;
-  readonly #queues: { task: PageTask; buffers: readonly Uint8Array[] }[][];
+  readonly #queues: { page: DataPage; rows: EncodedRows }[][];
   readonly #current: (CurrentPage | null)[];
   #row: number;
 
@@ -229,7 +211,7 @@ class BatchAssembler {
   /** Takes pages in and gives out the batches they complete. */
   *add(group: FetchedGroup): Generator<RecordBatch, void, undefined> {
     for (const [index, task] of group.tasks.entries()) {
-      this.#queues[task.column].push({ task, buffers: group.buffers[index] });
+      this.#queues[task.column].push({ page: task.page, rows: group.rows[index] });
     }
     while (this.#row < this.owner.end && this.#advance()) {
       const end = this.#batchEnd();
@@ -251,13 +233,12 @@ class BatchAssembler {
         this.#current[index] = null;
         return false;
       }
-      const { page, file } = next.task;
-      const { layout } = this.#request.projection.columns[index];
-      const origin = { path: file.path, byteOffset: page.bufferRanges[0]?.byteOffset ?? 0 };
+      const { rows, rowCount, layout, buffers, origin } = next.rows;
+      const rowStart = next.page.rowStart + rows.starts[0];
       this.#current[index] = {
-        rowStart: page.rowStart,
-        rowEnd: page.rowStart + page.rowCount,
-        column: decodePage(layout, page.layout, page.rowCount, next.buffers, origin),
+        rowStart,
+        rowEnd: rowStart + rowCount,
+        column: decodePage(this.#request.projection.columns[index].layout, layout, rowCount, buffers, origin),
       };
     }
     return true;

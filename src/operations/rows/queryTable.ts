@@ -5,15 +5,13 @@ import { toTable } from "../../arrow/batch.js";
 import { InvalidInputError, UnsupportedError } from "../../errors.js";
 import type { QueryResult, QueryTableRequest } from "../../namespace.js";
 import { resolveProjection } from "../../query/projection.js";
-import { type FragmentSource, type ScanRequest, scanRows } from "../../query/scan.js";
-import { readDeletions } from "../../table/deletions.js";
+import { type ScanRequest, scanRows } from "../../query/scan.js";
 import { schemaMetadataOf } from "../../table/manifest.js";
-import { resolveDataFile } from "../../table/refs.js";
 import { decodeSchema } from "../../table/schema.js";
 import type { OperationContext } from "../context.js";
 import { operationError } from "../failure.js";
 import { optionalBoolean, optionalCount } from "../request.js";
-import { requireSnapshot, type Snapshot } from "../snapshot.js";
+import { fragmentSource, requireSnapshot } from "../snapshot.js";
 
 const NOT_YET = ["filter", "vector", "fullTextQuery"] as const;
 
@@ -70,13 +68,4 @@ export async function queryTable(
     },
   };
   return result;
-}
-
-function fragmentSource(context: OperationContext, { tableRoot, file }: Snapshot): FragmentSource {
-  return {
-    handles: context.handles,
-    openDataFile: context.openDataFile,
-    resolve: (dataFile) => resolveDataFile(tableRoot, file.manifest, dataFile),
-    readDeletions: (fragment) => readDeletions(context.disk, tableRoot, file.manifest, fragment),
-  };
 }

@@ -1,0 +1,58 @@
+/** Where a fragment keeps the columns of a query, and the open files they are read from. */
+
+import { CorruptFileError } from "../errors.js";
+import type { PageSource } from "../file/pageRows.js";
+import type { DataFile, DataPage } from "../file/reader.js";
+import type { DataFragment } from "../format/table.js";
+import type { ProjectedColumn } from "./projection.js";
+
+/** Where a version's fragments get their files from. */
+export interface FragmentSource extends PageSource {
+  /** The metadata of a data file of a fragment; cached. */
+  openDataFile(path: string): Promise<DataFile>;
+  /** Absolute path of a file that a manifest names. */
+  resolve(file: DataFragment["files"][number]): string;
+  /** Sorted physical offsets of the rows deleted from a fragment, or null where none are. */
+  readDeletions(fragment: DataFragment): Promise<Uint32Array | null>;
+}
+
+/** A physical column of an open file. */
+export interface StoredColumn {
+  readonly file: DataFile;
+  readonly columnIndex: number;
+  readonly pages: readonly DataPage[];
+}
+
+/** For each column where the fragment keeps it, or null where it has no such column: all its values are null. */
+export async function openColumns(
+  source: FragmentSource,
+  fragment: DataFragment,
+  columns: readonly ProjectedColumn[],
+): Promise<(StoredColumn | null)[]> {
+  const places = new Map<number, { file: DataFragment["files"][number]; columnIndex: number }>();
+  for (const file of fragment.files) {
+    for (const [index, fieldId] of file.fields.entries()) {
+      places.set(fieldId, { file, columnIndex: file.columnIndices[index] ?? -1 });
+    }
+  }
+  return Promise.all(
+    columns.map(async (column) => {
+      const place = places.get(column.fieldId);
+      if (place === undefined) return null;
+      const path = source.resolve(place.file);
+      const file = await source.openDataFile(path);
+      if (file.rowCount !== fragment.physicalRows) {
+        throw new CorruptFileError(
+          path,
+          0,
+          `holds ${file.rowCount} rows, its manifest says ${fragment.physicalRows}`,
+        );
+      }
+      const stored = file.columns[place.columnIndex];
+      if (stored === undefined) {
+        throw new CorruptFileError(path, 0, `has no column ${place.columnIndex} for ${column.path}`);
+      }
+      return { file, columnIndex: place.columnIndex, pages: stored.pages };
+    }),
+  );
+}
