@@ -184,12 +184,13 @@ function repeated(flags: Uint8Array, times: number): Uint8Array {
 function encodeVariable(layout: VariableLayout, column: VariableColumn, page: PageBufferList): ArrayEncoding {
   const isNull = nullFlags(column);
   const { offsets, bytes } = compactValues(column, isNull);
-  if (layout.text) {
+  // The reference reads such dictionaries of text with 32-bit offsets only, and none without items.
+  if (layout.text && layout.offsetBits === 32) {
     // Levels serve as null flags there: 0 is a value.
     const levels = isNull === null ? null : Uint16Array.from(isNull);
     const found = findDictionary(offsets, bytes, levels);
-    if (found !== null && found.offsets.length - 1 <= MAXIMUM_BYTE_ITEMS) {
-      const itemCount = found.offsets.length - 1;
+    const itemCount = found === null ? 0 : found.offsets.length - 1;
+    if (found !== null && itemCount > 0 && itemCount <= MAXIMUM_BYTE_ITEMS) {
       const indices = new Uint8Array(found.indices.length);
       for (let row = 0; row < indices.length; row++) {
         if (isNull === null || isNull[row] === 0) indices[row] = found.indices[row] + 1;
