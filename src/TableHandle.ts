@@ -12,7 +12,6 @@ import {
   TableBranchNotFoundError,
   TableNotFoundError,
   TableVersionNotFoundError,
-  UnsupportedError,
 } from "./errors.js";
 import { formatIdentifier } from "./ident.js";
 import type * as ns from "./namespace.js";
@@ -108,8 +107,13 @@ export class TableHandle {
     };
   }
 
-  async take(_rowOffsets: readonly number[], _columns?: ns.ColumnSelection): Promise<Table> {
-    throw new UnsupportedError("take: random access is not supported by this release");
+  /**
+   * The rows at the given offsets, in the order given, an offset any number of times. Offsets count the live rows
+   * of the version from 0; what is deleted is not counted. Reads little more than those rows.
+   * @throws InvalidInputError for an offset that is no row of the version
+   */
+  take(rowOffsets: ns.RowOffsets, columns?: ns.ColumnSelection): Promise<Table> {
+    return this.#namespace.takeRows({ ...this.#read(), rowOffsets, columns });
   }
 
   countRows(filter?: string): Promise<number> {

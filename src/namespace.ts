@@ -277,6 +277,24 @@ export interface QueryResult extends AsyncIterable<RecordBatch> {
   toArrow(): Promise<Table>;
 }
 
+/** A list or typed array of row offsets. */
+export type RowOffsets =
+  | readonly number[]
+  | Uint8Array
+  | Uint16Array
+  | Uint32Array
+  | Int32Array
+  | Float64Array;
+
+export interface TakeRowsRequest extends TableRequest {
+  /** Integers from 0 to the number of live rows, exclusive; in any order, the same one any number of times. */
+  readonly rowOffsets: RowOffsets;
+  readonly columns?: ColumnSelection;
+  readonly version?: number;
+  readonly branch?: string;
+  readonly tag?: string;
+}
+
 export interface CountTableRowsRequest extends TableRequest {
   readonly predicate?: string;
   readonly version?: number;

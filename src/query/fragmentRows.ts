@@ -35,7 +35,7 @@ export function selectSpan(
 }
 
 /** The physical offset of the `live`-th live row: `live` plus the deleted rows before it. */
-function physicalOffset(live: number, deleted: Uint32Array): number {
+export function physicalOffset(live: number, deleted: Uint32Array): number {
   // deleted[i] - i live rows lie before deleted row i; count the deleted rows with at most `live` before them.
   let low = 0;
   let high = deleted.length;

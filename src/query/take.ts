@@ -1,0 +1,241 @@
+/**
+ * Random access: the rows of a version at given offsets, in the order asked. Offsets become fragments and physical
+ * rows, those become pages, and of each page only what holds the rows is read; memory is bounded by the read-ahead
+ * window, the size of a page and the result.
+ *
+ * Every row is read once, however often it was asked for: rows are gathered in the order they lie on disk and put
+ * into the order asked at the end.
+ */
+
+import type { Table } from "apache-arrow";
+import { makeBatch, toTable } from "../arrow/batch.js";
+import type { Column } from "../arrow/column.js";
+import { concatColumns, nullColumn, takeColumn } from "../arrow/data.js";
+import { InvalidInputError } from "../errors.js";
+import { type EncodedRows, readPageRows } from "../file/pageRows.js";
+import { countRows, positionsIn, type RowRuns, runsOf } from "../file/pageSlice.js";
+import type { DataFile, DataPage } from "../file/reader.js";
+import { decodePage } from "../file/structural/decodePage.js";
+import type { DataFragment } from "../format/table.js";
+import { liveRowCount } from "../table/statistics.js";
+import { type FragmentSource, openColumns } from "./fragmentColumns.js";
+import { lowerBound, physicalOffset } from "./fragmentRows.js";
+import { mapAhead } from "./mapAhead.js";
+import type { Projection } from "./projection.js";
+
+/** Bytes one round of reads fetches, roughly. */
+const GROUP_BYTES = 16 * 1024 * 1024;
+/** Bytes read ahead of decoding, roughly. */
+const WINDOW_BYTES = 48 * 1024 * 1024;
+/** Bytes that may be read along with one row. */
+const ROW_OVERHEAD_BYTES = 64 * 1024;
+
+export interface TakeRequest {
+  readonly fragments: readonly DataFragment[];
+  readonly projection: Projection;
+  /** Integers ≥ 0, counting the live rows of the version. */
+  readonly rowOffsets: Float64Array;
+  readonly signal?: AbortSignal;
+}
+
+/** Rows of one page, or of a column that a fragment does not have. */
+interface TakeTask {
+  /** Index in the projection. */
+  readonly column: number;
+  readonly rowCount: number;
+  /** Null where the fragment has no such column. */
+  readonly stored: StoredRows | null;
+}
+
+interface StoredRows {
+  readonly file: DataFile;
+  readonly columnIndex: number;
+  readonly pageIndex: number;
+  readonly page: DataPage;
+  /** Wanted rows, counted from the page's first: ascending, each once. */
+  readonly wanted: Uint32Array;
+  readonly rows: RowRuns;
+}
+
+/** Tasks served together. */
+interface TaskGroup {
+  readonly tasks: readonly TakeTask[];
+  readonly byteLength: number;
+}
+
+/** @throws InvalidInputError for an offset that is no row of the version */
+export async function takeRows(source: FragmentSource, request: TakeRequest): Promise<Table> {
+  const { projection, signal } = request;
+  const { rows, positions } = distinctRows(request.rowOffsets);
+  const fragments = await wantedFragments(source, request.fragments, rows);
+  if (rows.length === 0) return toTable(projection.schema, []);
+  const pieces: Column[][] = projection.columns.map(() => []);
+  const groups = mapAhead(
+    taskGroups(source, projection, fragments),
+    async (group) => ({ group, fetched: await fetchGroup(source, group) }),
+    { weigh: (group) => group.byteLength, maxWeight: WINDOW_BYTES },
+  );
+  for await (const { group, fetched } of groups) {
+    signal?.throwIfAborted();
+    for (const [index, { column, stored, rowCount }] of group.tasks.entries()) {
+      const { layout } = projection.columns[column];
+      if (stored === null) {
+        pieces[column].push(nullColumn(layout, rowCount));
+        continue;
+      }
+      const encoded = fetched[index] as EncodedRows;
+      const decoded = decodePage(layout, encoded.layout, encoded.rowCount, encoded.buffers, encoded.origin);
+      const wanted = positionsIn(encoded.rows, stored.wanted);
+      pieces[column].push(wanted.length === decoded.length ? decoded : takeColumn(decoded, wanted));
+    }
+  }
+  const columns = pieces.map((parts) => {
+    const column = concatColumns(parts);
+    return positions === null ? column : takeColumn(column, positions);
+  });
+  return toTable(projection.schema, [makeBatch(projection.schema, columns, request.rowOffsets.length)]);
+}
+
+/**
+ * The rows asked for, ascending and each once, and where among them each offset is; `positions` null where that is
+ * the order asked.
+ */
+function distinctRows(offsets: Float64Array): { rows: Float64Array; positions: Uint32Array | null } {
+  let ascending = true;
+  for (let index = 1; index < offsets.length && ascending; index++) {
+    ascending = offsets[index] > offsets[index - 1];
+  }
+  if (ascending) return { rows: offsets, positions: null };
+  const order = Uint32Array.from(offsets.keys()).sort((a, b) => offsets[a] - offsets[b]);
+  const rows = new Float64Array(offsets.length);
+  const positions = new Uint32Array(offsets.length);
+  let count = 0;
+  for (const index of order) {
+    if (count === 0 || offsets[index] !== rows[count - 1]) rows[count++] = offsets[index];
+    positions[index] = count - 1;
+  }
+  return { rows: rows.subarray(0, count), positions };
+}
+
+interface WantedFragment {
+  readonly fragment: DataFragment;
+  /** Physical rows, ascending and each once. */
+  readonly rows: Uint32Array;
+}
+
+/** The fragments that hold the rows, and which of their rows those are. */
+async function wantedFragments(
+  source: FragmentSource,
+  fragments: readonly DataFragment[],
+  rows: Float64Array,
+): Promise<WantedFragment[]> {
+  const wanted: WantedFragment[] = [];
+  let firstRow = 0;
+  let next = 0;
+  for (const fragment of fragments) {
+    let deleted: Uint32Array | null = null;
+    let live = liveRowCount(fragment);
+    const { deletionFile } = fragment;
+    if (deletionFile !== undefined && (deletionFile.numDeletedRows === 0 || rows[next] < firstRow + live)) {
+      deleted = await source.readDeletions(fragment);
+      live = fragment.physicalRows - (deleted?.length ?? 0);
+    }
+    let end = next;
+    while (end < rows.length && rows[end] < firstRow + live) end++;
+    if (end > next) {
+      const physical = new Uint32Array(end - next);
+      for (let index = next; index < end; index++) {
+        const row = rows[index] - firstRow;
+        physical[index - next] = deleted === null ? row : physicalOffset(row, deleted);
+      }
+      wanted.push({ fragment, rows: physical });
+    }
+    next = end;
+    firstRow += live;
+  }
+  if (next < rows.length) {
+    throw new InvalidInputError(
+      `rowOffsets: there is no row ${rows[rows.length - 1]} among ${firstRow} rows`,
+    );
+  }
+  return wanted;
+}
+
+async function* taskGroups(
+  source: FragmentSource,
+  projection: Projection,
+  fragments: readonly WantedFragment[],
+): AsyncGenerator<TaskGroup, void, undefined> {
+  let tasks: TakeTask[] = [];
+  let byteLength = 0;
+  for (const wanted of fragments) {
+    for (const task of await fragmentTasks(source, projection, wanted)) {
+      tasks.push(task);
+      byteLength += expectedBytes(task);
+      if (byteLength < GROUP_BYTES) continue;
+      yield { tasks, byteLength };
+      tasks = [];
+      byteLength = 0;
+    }
+  }
+  if (tasks.length > 0) yield { tasks, byteLength };
+}
+
+async function fragmentTasks(
+  source: FragmentSource,
+  { columns }: Projection,
+  { fragment, rows }: WantedFragment,
+): Promise<TakeTask[]> {
+  const tasks: TakeTask[] = [];
+  for (const [column, place] of (await openColumns(source, fragment, columns)).entries()) {
+    if (place === null) {
+      tasks.push({ column, rowCount: rows.length, stored: null });
+      continue;
+    }
+    const { file, columnIndex, pages } = place;
+    let next = 0;
+    for (const [pageIndex, page] of pages.entries()) {
+      if (next === rows.length) break;
+      const end = lowerBound(rows, page.rowStart + page.rowCount);
+      if (end === next) continue;
+      const wanted = rows.subarray(next, end).map((row) => row - page.rowStart);
+      const stored = { file, columnIndex, pageIndex, page, wanted, rows: runsOf(wanted) };
+      tasks.push({ column, rowCount: wanted.length, stored });
+      next = end;
+    }
+  }
+  return tasks;
+}
+
+/** Bytes that a task's read fetches, about. */
+function expectedBytes({ stored }: TakeTask): number {
+  if (stored === null) return 0;
+  const { page, rows } = stored;
+  let pageBytes = 0;
+  for (const { length } of page.bufferRanges) pageBytes += length;
+  const share = (pageBytes * countRows(rows)) / page.rowCount;
+  return Math.min(pageBytes, share + rows.starts.length * ROW_OVERHEAD_BYTES);
+}
+
+/** Reads for all tasks of a group, files at the same time; null for tasks that read nothing. */
+async function fetchGroup(source: FragmentSource, { tasks }: TaskGroup): Promise<(EncodedRows | null)[]> {
+  const byFile = new Map<DataFile, { index: number; stored: StoredRows }[]>();
+  for (const [index, { stored }] of tasks.entries()) {
+    if (stored === null) continue;
+    const ofFile = byFile.get(stored.file);
+    if (ofFile === undefined) byFile.set(stored.file, [{ index, stored }]);
+    else ofFile.push({ index, stored });
+  }
+  const results: (EncodedRows | null)[] = tasks.map(() => null);
+  await Promise.all(
+    Array.from(byFile, async ([file, ofFile]) => {
+      const fetched = await readPageRows(
+        source,
+        file,
+        ofFile.map(({ stored }) => stored),
+      );
+      for (const [position, { index }] of ofFile.entries()) results[index] = fetched[position];
+    }),
+  );
+  return results;
+}
