@@ -25,6 +25,9 @@ import type {
   FixedColumn,
   FixedSizeListColumn,
   Layout,
+  ListColumn,
+  StructChild,
+  StructColumn,
   Validity,
   VariableColumn,
 } from "./column.js";
@@ -98,7 +101,44 @@ export function columnFromData(data: ForeignData, layout: Layout, dictionaries?:
         dictionary: dictionaryOf(data, layout.value, dictionaries),
       };
     }
+    case "list": {
+      const validity = validityOf(data);
+      const offsets = offsetsOf(data, layout.offsetBits, validity);
+      const child = data.children?.[0];
+      if (child === undefined) throw new InvalidInputError("a list without items");
+      return {
+        kind: "list",
+        length,
+        validity,
+        offsets,
+        items: columnFromData(child, layout.item, dictionaries),
+      };
+    }
+    case "struct": {
+      const validity = validityOf(data);
+      const children = layout.children.map((child, index) => {
+        const source = data.children?.[index];
+        if (source === undefined) throw new InvalidInputError(`a struct without its child ${child.name}`);
+        return structChild(columnFromData(source, child.layout, dictionaries), data, validity, child);
+      });
+      return { kind: "struct", length, validity, children };
+    }
   }
+}
+
+/** A struct's child, as long as the struct: longer ones are cut, shorter ones filled up where the struct is null. */
+function structChild(
+  column: Column,
+  data: ForeignData,
+  validity: Validity | null,
+  child: StructChild,
+): Column {
+  const { length } = data;
+  if (column.length === length) return column;
+  if (column.length > length) return sliceColumn(column, 0, length);
+  requireNullTail(validity, column.length, length, `values of ${child.name}`);
+  allocate(length, false);
+  return concatColumns([column, nullColumn(child.layout, length - column.length)]);
 }
 
 function bytesOf(view: ArrayBufferView | null | undefined): Uint8Array {
@@ -240,6 +280,7 @@ interface DataProps {
   readonly data?: Uint8Array;
   readonly valueOffsets?: Int32Array | BigInt64Array;
   readonly child?: Data;
+  readonly children?: readonly Data[];
   readonly dictionary?: Vector;
 }
 const make = makeData as unknown as (props: DataProps) => Data;
@@ -299,6 +340,16 @@ export function dataFromColumn(
       const values = aligned(column.indices.values, column.indices.byteWidth);
       return make({ type, length, ...validityProps(column), data: values, dictionary });
     }
+    case "list": {
+      const child = dataFromColumn(type.children[0].type, column.items, dictionaries);
+      return make({ type, length, ...validityProps(column), valueOffsets: column.offsets, child });
+    }
+    case "struct": {
+      const children = column.children.map((child, index) =>
+        dataFromColumn(type.children[index].type, child, dictionaries),
+      );
+      return make({ type, length, ...structValidity(column), children });
+    }
   }
 }
 
@@ -309,6 +360,15 @@ function validityProps({ validity }: Column): { offset: number; nullCount: numbe
     offset: validity.bitOffset & 7,
     nullCount: validity.nullCount,
     nullBitmap: validity.bytes.subarray(validity.bitOffset >>> 3),
+  };
+}
+
+/** A struct's offset would shift its children, so its bitmap begins at bit 0. */
+function structValidity({ validity, length }: Column): { nullCount: number; nullBitmap?: Uint8Array } {
+  if (validity === null) return { nullCount: 0 };
+  return {
+    nullCount: validity.nullCount,
+    nullBitmap: shiftBits(validity.bytes, validity.bitOffset, 0, length),
   };
 }
 
@@ -373,6 +433,17 @@ export function nullColumn(layout: Layout, length: number): Column {
         },
         dictionary: emptyColumn(layout.value) as VariableColumn | FixedColumn,
       };
+    case "list": {
+      const offsets = layout.offsetBits === 32 ? new Int32Array(length + 1) : new BigInt64Array(length + 1);
+      return { kind: "list", length, validity, offsets, items: emptyColumn(layout.item) };
+    }
+    case "struct":
+      return {
+        kind: "struct",
+        length,
+        validity,
+        children: layout.children.map((child) => nullColumn(child.layout, length)),
+      };
   }
 }
 
@@ -409,6 +480,14 @@ export function sliceColumn(column: Column, start: number, length: number): Colu
     case "dictionary": {
       const indices = sliceColumn(column.indices, start, length);
       return { kind: "dictionary", length, validity, indices, dictionary: column.dictionary };
+    }
+    case "list": {
+      const offsets = column.offsets.subarray(start, start + length + 1);
+      return { kind: "list", length, validity, offsets, items: column.items };
+    }
+    case "struct": {
+      const children = column.children.map((child) => sliceColumn(child, start, length));
+      return { kind: "struct", length, validity, children };
     }
   }
 }
@@ -458,6 +537,25 @@ export function concatColumns(columns: readonly Column[]): Column {
       const indices = concatColumns(united.indices);
       return { kind: "dictionary", length, validity, indices, dictionary: united.dictionary };
     }
+    case "list": {
+      const lists = columns as readonly ListColumn[];
+      const items = lists.map((list) => {
+        const begin = Number(list.offsets[0]);
+        return sliceColumn(list.items, begin, Number(list.offsets[list.length]) - begin);
+      });
+      const offsets = concatOffsets(
+        lists,
+        items.map((piece) => piece.length),
+        length,
+      );
+      return { kind: "list", length, validity, offsets, items: concatColumns(items) };
+    }
+    case "struct": {
+      const children = first.children.map((_, index) =>
+        concatColumns((columns as readonly StructColumn[]).map((column) => column.children[index])),
+      );
+      return { kind: "struct", length, validity, children };
+    }
   }
 }
 
@@ -506,24 +604,40 @@ function concatVariable(
     return column.bytes.subarray(begin, Number(column.offsets[column.length]));
   });
   const bytes = concatBytes(pieces);
+  const offsets = concatOffsets(
+    columns,
+    pieces.map((piece) => piece.length),
+    length,
+  );
+  return { offsets, bytes };
+}
+
+/**
+ * The offsets of columns joined, from 0.
+ * @param spans what each column's offsets cover
+ * @param length values of all columns
+ */
+function concatOffsets(
+  columns: readonly (VariableColumn | ListColumn)[],
+  spans: readonly number[],
+  length: number,
+): Int32Array | BigInt64Array {
+  let position = 0;
+  let base = 0;
   if (columns[0].offsets instanceof Int32Array) {
-    checkOffsetRange(bytes.length);
+    checkOffsetRange(spans.reduce((sum, span) => sum + span, 0));
     const offsets = new Int32Array(length + 1);
-    let position = 0;
-    let base = 0;
     for (let index = 0; index < columns.length; index++) {
       const column = columns[index];
       const source = column.offsets as Int32Array;
       const delta = base - source[0];
       for (let value = 1; value <= column.length; value++) offsets[++position] = source[value] + delta;
-      base += pieces[index].length;
+      base += spans[index];
     }
-    return { offsets, bytes };
+    return offsets;
   }
   const offsets = new BigInt64Array(length + 1);
   const words = wordsOf(offsets);
-  let position = 0;
-  let base = 0;
   for (let index = 0; index < columns.length; index++) {
     const column = columns[index];
     const source = wordsOf(column.offsets as BigInt64Array);
@@ -534,9 +648,9 @@ function concatVariable(
       words[position] = offset;
       words[position + 1] = offset / 0x1_0000_0000;
     }
-    base += pieces[index].length;
+    base += spans[index];
   }
-  return { offsets, bytes };
+  return offsets;
 }
 
 /** Pairs of words of 64-bit integers that are not negative: low, high. */
@@ -546,7 +660,7 @@ function wordsOf(array: BigInt64Array): Uint32Array {
 
 function checkOffsetRange(byteLength: number): void {
   if (byteLength > 0x7fffffff) {
-    throw new UnsupportedError(`${byteLength} bytes of text or binary values do not fit 32-bit offsets`);
+    throw new UnsupportedError(`${byteLength} bytes of text or items of lists do not fit 32-bit offsets`);
   }
 }
 
@@ -703,7 +817,43 @@ export function takeColumn(column: Column, indices: Uint32Array): Column {
       const picked = takeColumn(column.indices, indices);
       return { kind: "dictionary", length, validity, indices: picked, dictionary: column.dictionary };
     }
+    case "list": {
+      const { offsets, positions } = takeLists(column, indices);
+      return { kind: "list", length, validity, offsets, items: takeColumn(column.items, positions) };
+    }
+    case "struct": {
+      const children = column.children.map((child) => takeColumn(child, indices));
+      return { kind: "struct", length, validity, children };
+    }
   }
+}
+
+/** Offsets of the lists at `indices`, and where their items are. */
+function takeLists(
+  { offsets: source }: ListColumn,
+  indices: Uint32Array,
+): { offsets: Int32Array | BigInt64Array; positions: Uint32Array } {
+  const { length } = indices;
+  // Items of a column are counted in 32 bits; so are the low words of wide offsets.
+  const wide = !(source instanceof Int32Array);
+  const from = wide ? wordsOf(source) : source;
+  const step = wide ? 2 : 1;
+  const taken = wide ? new BigInt64Array(length + 1) : new Int32Array(length + 1);
+  const to = wide ? wordsOf(taken as BigInt64Array) : (taken as Int32Array);
+  let total = 0;
+  for (let row = 0; row < length; row++) {
+    const at = indices[row] * step;
+    total += from[at + step] - from[at];
+    to[(row + 1) * step] = total;
+  }
+  checkOffsetRange(total);
+  const positions = new Uint32Array(total);
+  let write = 0;
+  for (let row = 0; row < length; row++) {
+    const at = indices[row] * step;
+    for (let item = from[at], end = from[at + step]; item < end; item++) positions[write++] = item;
+  }
+  return { offsets: taken, positions };
 }
 
 function takeItems(
@@ -944,5 +1094,13 @@ export function columnByteLength(column: Column): number {
       return validity + columnByteLength(column.items);
     case "dictionary":
       return validity + column.indices.values.length + columnByteLength(column.dictionary);
+    case "list": {
+      const { offsets, length, items } = column;
+      const begin = Number(offsets[0]);
+      const covered = sliceColumn(items, begin, Number(offsets[length]) - begin);
+      return validity + offsets.byteLength + columnByteLength(covered);
+    }
+    case "struct":
+      return column.children.reduce((sum, child) => sum + columnByteLength(child), validity);
   }
 }

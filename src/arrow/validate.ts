@@ -5,7 +5,7 @@
 
 import { isAscii, isUtf8 } from "node:buffer";
 import { InvalidInputError } from "../errors.js";
-import type { Column, DictionaryColumn, Layout, VariableColumn } from "./column.js";
+import type { Column, DictionaryColumn, Layout, ListColumn, VariableColumn } from "./column.js";
 
 /** Dictionaries that were found right before; batches share them. */
 export type CheckedDictionaries = WeakSet<object>;
@@ -28,7 +28,7 @@ export function validateColumn(
     case "fixed":
       return;
     case "variable":
-      checkOffsets(column, path);
+      checkOffsets(column, column.bytes.length, path);
       if (layout.kind === "variable" && layout.text) checkText(column, path);
       return;
     case "fixedSizeList":
@@ -40,10 +40,22 @@ export function validateColumn(
         checked.add(column.dictionary);
       }
       checkIndices(column, layout.kind === "dictionary" && layout.indexSigned, path);
+      return;
+    case "list":
+      checkOffsets(column, column.items.length, path);
+      if (layout.kind === "list") validateColumn(column.items, layout.item, `${path} items`, checked);
+      return;
+    case "struct":
+      for (const [index, child] of column.children.entries()) {
+        if (layout.kind !== "struct") return;
+        const { name, layout: childLayout } = layout.children[index];
+        validateColumn(child, childLayout, `${path}.${name}`, checked);
+      }
   }
 }
 
-function checkOffsets(column: VariableColumn, path: string): void {
+/** @param available what the offsets are positions in: bytes, or items */
+function checkOffsets(column: VariableColumn | ListColumn, available: number, path: string): void {
   const { offsets, length } = column;
   if (offsets instanceof Int32Array) {
     // A negative offset or a step back sets the sign bit of one of the two.
@@ -66,8 +78,9 @@ function checkOffsets(column: VariableColumn, path: string): void {
     }
   }
   const end = Number(offsets[length]);
-  if (end < 0 || end > column.bytes.length) {
-    throw invalid(path, `values that end at byte ${end} of ${column.bytes.length}`);
+  if (end < 0 || end > available) {
+    const unit = column.kind === "list" ? "item" : "byte";
+    throw invalid(path, `values that end at ${unit} ${end} of ${available}`);
   }
 }
 

@@ -39,7 +39,7 @@ export function describeLayers(layers: readonly number[], origin: PageOrigin): L
     if (layer < RepDefLayer.ALL_VALID_ITEM || layer > RepDefLayer.NULL_AND_EMPTY_LIST) {
       throw corruptPage(origin, `layer of unknown kind ${layer}`);
     }
-    if (layer !== RepDefLayer.ALL_VALID_ITEM && layer !== RepDefLayer.NULLABLE_ITEM) listDepth++;
+    if (isListLayer(layer)) listDepth++;
     if (layer === RepDefLayer.NULL_AND_EMPTY_LIST) maximumDefinition += 2;
     else if (layer !== RepDefLayer.ALL_VALID_ITEM && layer !== RepDefLayer.ALL_VALID_LIST)
       maximumDefinition++;
@@ -53,6 +53,35 @@ export interface Levels {
   readonly repetition: Uint16Array | null;
   readonly definition: Uint16Array | null;
 }
+
+/** The levels of a page that is to be written, and the layers they are numbered by. */
+export interface PageLevels extends Layers, Levels {
+  /** Inner-most first, as narrow as the page allows. */
+  readonly layers: readonly number[];
+  readonly rowCount: number;
+  readonly eventCount: number;
+}
+
+/** The levels of a page of one leaf without anything around it: 0 for a value, 1 for a null. */
+export function leafLevels(definition: Uint16Array | null, rowCount: number): PageLevels {
+  const maximum = definition === null ? 0 : 1;
+  return {
+    layers: [definition === null ? RepDefLayer.ALL_VALID_ITEM : RepDefLayer.NULLABLE_ITEM],
+    listDepth: 0,
+    maximumDefinition: maximum,
+    maximumVisible: maximum,
+    rowCount,
+    eventCount: rowCount,
+    repetition: null,
+    definition,
+  };
+}
+
+export const isListLayer = (layer: number): boolean =>
+  layer !== RepDefLayer.ALL_VALID_ITEM && layer !== RepDefLayer.NULLABLE_ITEM;
+
+/** Bits that hold every level up to `maximum`. */
+export const levelBits = (maximum: number): number => 32 - Math.clz32(maximum);
 
 /** What decodes one stream of levels. */
 export function levelDecoder(encoding: CompressiveEncoding, origin: PageOrigin): FixedDecoder {

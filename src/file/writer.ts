@@ -6,15 +6,16 @@
  * of it, else as copies, so that a few bytes of a narrow column never keep a large batch alive.
  */
 
-import type { Column, FixedColumn, VariableColumn } from "../arrow/column.js";
+import type { Column, FixedColumn, ListColumn, VariableColumn } from "../arrow/column.js";
 import { sliceColumn } from "../arrow/data.js";
+import { leafColumn, mapLeaf } from "../arrow/spine.js";
 import { crc32 } from "../bytes/crc32.js";
 import { InternalError } from "../errors.js";
 import type { Schema } from "../format/file.js";
 import type { Disk, WriteHandle } from "../io/disk.js";
 import { align, encodeTail, type PageRecord } from "./container.js";
 import type { ByteRange, EncodedPage, FileColumn, FileVersion } from "./page.js";
-import { encodePage } from "./structural/encodePage.js";
+import { encodePages } from "./structural/encodePage.js";
 import { encodeArrayPage } from "./v20/encodeArray.js";
 
 /** Rows a data file may hold; the caller starts another file beyond. */
@@ -217,27 +218,29 @@ export class DataFileWriter {
   }
 
   async #writePage(index: number, parts: readonly Column[], rowCount: number): Promise<void> {
-    const page = this.#encode(this.#columns[index], parts, rowCount);
-    const buffers: ByteRange[] = [];
-    for (const pieces of page.buffers) {
-      const byteOffset = this.#position;
-      let checksum = 0;
-      for (const piece of pieces) {
-        checksum = crc32(piece, checksum);
-        this.#enqueue(piece);
+    for (const page of this.#encode(this.#columns[index], parts, rowCount)) {
+      const buffers: ByteRange[] = [];
+      for (const pieces of page.buffers) {
+        const byteOffset = this.#position;
+        let checksum = 0;
+        for (const piece of pieces) {
+          checksum = crc32(piece, checksum);
+          this.#enqueue(piece);
+        }
+        buffers.push({ byteOffset, length: this.#position - byteOffset });
+        this.#checksums[index].push(checksum);
+        this.#enqueue(PADDING.subarray(0, align(this.#position) - this.#position));
       }
-      buffers.push({ byteOffset, length: this.#position - byteOffset });
-      this.#checksums[index].push(checksum);
-      this.#enqueue(PADDING.subarray(0, align(this.#position) - this.#position));
+      this.#pages[index].push({ buffers, rowCount: page.rowCount, layout: page.encoding });
+      if (this.#queuedBytes >= WRITE_BYTES) await this.#submit();
     }
-    this.#pages[index].push({ buffers, rowCount, layout: page.encoding });
-    if (this.#queuedBytes >= WRITE_BYTES) await this.#submit();
   }
 
-  #encode({ layout, nullable, metadata }: FileColumn, parts: readonly Column[], rowCount: number): EncodedPage {
+  #encode(column: FileColumn, parts: readonly Column[], rowCount: number): EncodedPage[] {
     const version = this.#version;
-    if (version === "2.0") return encodeArrayPage(layout, parts, rowCount);
-    return encodePage(layout, parts, rowCount, { version, nullable, metadata });
+    const { layout, nullable, path, metadata } = column;
+    if (version === "2.0") return [encodeArrayPage(layout, parts, rowCount)];
+    return encodePages(layout, parts, rowCount, { version, nullable, path, metadata });
   }
 
   #enqueue(bytes: Uint8Array): void {
@@ -263,16 +266,22 @@ const nothingWaiting = (): WaitingRows => ({ parts: [], rowCount: 0, byteCount: 
 
 /** How the dictionary of a column compares to that of the rows that wait: a page has one dictionary. */
 function sharedDictionary(waiting: WaitingRows, column: Column): "none" | "same" | "differs" {
-  const [first] = waiting.parts;
-  if (column.kind !== "dictionary" || first?.kind !== "dictionary") return "none";
-  return sameDictionary(first.dictionary, column.dictionary) ? "same" : "differs";
+  if (waiting.parts.length === 0) return "none";
+  const first = leafColumn(waiting.parts[0]);
+  const next = leafColumn(column);
+  if (next.kind !== "dictionary" || first.kind !== "dictionary") return "none";
+  return sameDictionary(first.dictionary, next.dictionary) ? "same" : "differs";
 }
 
 /** Makes equal dictionaries one object, which is how columns are joined without comparing again. */
-const withDictionaryOf = (column: Column, other: Column): Column =>
-  column.kind === "dictionary" && other.kind === "dictionary"
-    ? { ...column, dictionary: other.dictionary }
-    : column;
+function withDictionaryOf(column: Column, other: Column): Column {
+  const shared = leafColumn(other);
+  return mapLeaf(column, (leaf) =>
+    leaf.kind === "dictionary" && shared.kind === "dictionary"
+      ? { ...leaf, dictionary: shared.dictionary }
+      : leaf,
+  );
+}
 
 type Dictionary = VariableColumn | FixedColumn;
 
@@ -312,6 +321,10 @@ function columnBytes(column: Column): number {
       return validity + columnBytes(column.items);
     case "dictionary":
       return validity + columnBytes(column.indices);
+    case "list":
+      return validity + column.length * column.offsets.BYTES_PER_ELEMENT + columnBytes(itemsWithin(column));
+    case "struct":
+      return column.children.reduce((sum, child) => sum + columnBytes(child), validity);
     case "null":
       return 0;
   }
@@ -320,20 +333,31 @@ function columnBytes(column: Column): number {
 const spanOf = (column: VariableColumn, start: number, end: number): number =>
   Number(column.offsets[end]) - Number(column.offsets[start]);
 
+/** The items of the lists from `start` to `end`. */
+function itemsWithin({ offsets, items, length }: ListColumn, start = 0, end = length): Column {
+  const first = Number(offsets[start]);
+  return sliceColumn(items, first, Number(offsets[end]) - first);
+}
+
 /** Rows from `start` on whose bytes stay within `byteCount`. */
 function rowsWithin(column: Column, start: number, byteCount: number): number {
   const rest = column.length - start;
   if (rest === 0) return 0;
-  if (column.kind !== "variable") {
+  if (column.kind === "struct" && column.children.length === 1) {
+    return rowsWithin(column.children[0], start, byteCount);
+  }
+  if (column.kind !== "variable" && column.kind !== "list") {
     const total = columnBytes(column);
     return total === 0 ? rest : Math.min(rest, Math.floor(byteCount / (total / column.length)));
   }
   const rowBytes = column.offsets.BYTES_PER_ELEMENT + (column.validity === null ? 0 : 1 / 8);
+  const bytesOfRows = (end: number): number =>
+    column.kind === "list" ? columnBytes(itemsWithin(column, start, end)) : spanOf(column, start, end);
   let low = 0;
   let high = rest;
   while (low < high) {
     const middle = Math.ceil((low + high) / 2);
-    if (spanOf(column, start, start + middle) + middle * rowBytes <= byteCount) low = middle;
+    if (bytesOfRows(start + middle) + middle * rowBytes <= byteCount) low = middle;
     else high = middle - 1;
   }
   return low;
@@ -380,6 +404,13 @@ function holdColumn(column: Column): { column: Column; byteCount: number } {
         return { ...source, validity, indices: visit(source.indices) };
       case "null":
         return source;
+      case "list": {
+        byteCount += (source.length + 1) * source.offsets.BYTES_PER_ELEMENT;
+        const offsets = offsetsFrom(source, Number(source.offsets[0]));
+        return { ...source, validity, offsets, items: visit(itemsWithin(source)) };
+      }
+      case "struct":
+        return { ...source, validity, children: source.children.map(visit) };
     }
   };
   return { column: visit(column), byteCount };
@@ -391,11 +422,15 @@ function holdVariable(
 ): Pick<VariableColumn, "offsets" | "bytes"> {
   const first = Number(column.offsets[0]);
   const kept = hold(column.bytes.subarray(first, Number(column.offsets[column.length])));
+  return { offsets: offsetsFrom(column, first), bytes: kept };
+}
+
+/** A copy of a column's offsets, counted from `first`. */
+function offsetsFrom(column: VariableColumn | ListColumn, first: number): Int32Array | BigInt64Array {
   const offsets = column.offsets.slice(0, column.length + 1);
-  if (first !== 0) {
-    if (offsets instanceof Int32Array)
-      for (let index = 0; index < offsets.length; index++) offsets[index] -= first;
-    else for (let index = 0; index < offsets.length; index++) offsets[index] -= BigInt(first);
-  }
-  return { offsets, bytes: kept };
+  if (first === 0) return offsets;
+  if (offsets instanceof Int32Array)
+    for (let index = 0; index < offsets.length; index++) offsets[index] -= first;
+  else for (let index = 0; index < offsets.length; index++) offsets[index] -= BigInt(first);
+  return offsets;
 }

@@ -12,7 +12,7 @@ import type {
   FixedColumn,
   FixedSizeListColumn,
   FixedSizeListLayout,
-  Layout,
+  LeafLayout,
   VariableLayout,
 } from "../../arrow/column.js";
 import { copyBits, countOnes } from "../../bytes/bits.js";
@@ -40,7 +40,7 @@ const LARGEST_EXPANSION = 1024;
  * @param pageBytes size of the page's buffers; a result out of all proportion to it is refused unread.
  */
 export function chunkValues(
-  layout: Layout,
+  layout: LeafLayout,
   encoding: CompressiveEncoding | undefined,
   count: number,
   pageBytes: number,

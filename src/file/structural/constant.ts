@@ -16,28 +16,39 @@ import type {
   DictionaryColumn,
   FixedColumn,
   FixedSizeListColumn,
-  Layout,
+  LeafLayout,
   VariableColumn,
   VariableLayout,
 } from "../../arrow/column.js";
 import { type CompressiveEncoding, ConstantLayout, RepDefLayer } from "../../format/encodings.js";
 import { alignedBytes } from "../compression/aligned.js";
+import {
+  describeOutOfLineBitpacking,
+  encodeOutOfLineBitpacking,
+} from "../compression/outOfLineBitpacking.js";
 import { MAXIMUM_POSITION, widenOffsets } from "../compression/variable.js";
-import { type Levels, levelDecoder } from "../levels.js";
-import { corruptPage, type EncodedPage, type PageOrigin, unsupportedPage } from "../page.js";
+import { type Layers, type Levels, levelBits, levelDecoder, type PageLevels } from "../levels.js";
+import {
+  corruptPage,
+  type EncodedPage,
+  type PageOrigin,
+  type StructuralVersion,
+  unsupportedPage,
+} from "../page.js";
 import type { PageEvents } from "./miniBlock.js";
 
 /** A page without a value has no events but nulls: every one of its slots is to be read as null. */
 export type ConstantEvents = PageEvents & { readonly allNull: boolean };
 
-/**
- * Decodes a page with `slotCount` values, which is what the caller knows to be right: rows, where there are no
- * lists.
- */
+/** Largest column that a page of a few bytes may stand for where nobody knows how many values are right. */
+const UNQUESTIONED_BYTES = 2 ** 28;
+
+/** Decodes a page of `rowCount` rows, which is what the caller knows to be right. */
 export function decodeConstant(
-  layout: Layout,
+  layout: LeafLayout,
   page: ConstantLayout,
-  slotCount: number,
+  layers: Layers,
+  rowCount: number,
   buffers: readonly Uint8Array[],
   origin: PageOrigin,
 ): ConstantEvents {
@@ -51,6 +62,13 @@ export function decodeConstant(
           repetition: decodeStream(streams[0], page.repCompression, page.repValueCount, origin),
           definition: decodeStream(streams[1], page.defCompression, page.defValueCount, origin),
         };
+  const slotCount = countSlots(levels, layers, rowCount);
+  if (layers.listDepth > 0) {
+    const limit = Math.max(UNQUESTIONED_BYTES, rowCount * 1024);
+    if (slotCount * leastBytes(layout) > limit) {
+      throw corruptPage(origin, `${slotCount} equal values in the lists of ${rowCount} rows`);
+    }
+  }
   if (hasScalar) {
     if (page.inlineValue !== undefined) throw corruptPage(origin, "constant page with two values");
     const value = decodeScalar(layout, buffers[0], origin);
@@ -60,6 +78,34 @@ export function decodeConstant(
     return { values: repeat(layout, page.inlineValue, slotCount, origin), levels, allNull: false };
   }
   return { values: repeat(layout, null, slotCount, origin), levels, allNull: true };
+}
+
+/** Values of a page: events that are visible. */
+function countSlots({ repetition, definition }: Levels, layers: Layers, rowCount: number): number {
+  if (layers.listDepth === 0) return rowCount;
+  if (definition === null) return repetition?.length ?? rowCount;
+  let count = 0;
+  for (let event = 0; event < definition.length; event++) {
+    if (definition[event] <= layers.maximumVisible) count++;
+  }
+  return count;
+}
+
+/** Bytes that a value takes in memory, whatever it is. */
+function leastBytes(layout: LeafLayout): number {
+  switch (layout.kind) {
+    case "fixed":
+      return layout.byteWidth;
+    case "variable":
+      return layout.offsetBits / 8;
+    case "fixedSizeList":
+      return layout.dimension * leastBytes(layout.item);
+    case "dictionary":
+      return layout.index.byteWidth;
+    case "bits":
+    case "null":
+      return 1 / 8;
+  }
 }
 
 function decodeStream(
@@ -85,7 +131,7 @@ function decodeStream(
 }
 
 /** The bytes of the one element of an Arrow array. */
-function decodeScalar(layout: Layout, scalar: Uint8Array, origin: PageOrigin): Uint8Array {
+function decodeScalar(layout: LeafLayout, scalar: Uint8Array, origin: PageOrigin): Uint8Array {
   const view = new DataView(scalar.buffer, scalar.byteOffset, scalar.byteLength);
   const partCount = scalar.length >= 4 ? view.getUint32(0, true) : 0;
   if (partCount !== 1 && partCount !== 2) throw corruptPage(origin, `scalar of ${partCount} buffers`);
@@ -115,7 +161,7 @@ function decodeScalar(layout: Layout, scalar: Uint8Array, origin: PageOrigin): U
 }
 
 /** A column of `count` times `value`; null stands for slots that nobody reads. */
-function repeat(layout: Layout, value: Uint8Array | null, count: number, origin: PageOrigin): Column {
+function repeat(layout: LeafLayout, value: Uint8Array | null, count: number, origin: PageOrigin): Column {
   switch (layout.kind) {
     case "fixed":
       return repeatFixed(layout.byteWidth, value, count, origin);
@@ -195,7 +241,7 @@ function repeatVariable(
 }
 
 function repeatList(
-  layout: Extract<Layout, { kind: "fixedSizeList" }>,
+  layout: Extract<LeafLayout, { kind: "fixedSizeList" }>,
   value: Uint8Array | null,
   count: number,
   origin: PageOrigin,
@@ -207,7 +253,7 @@ function repeatList(
 
 /** A column of nulls; its dictionary is empty. */
 function emptyDictionary(
-  layout: Extract<Layout, { kind: "dictionary" }>,
+  layout: Extract<LeafLayout, { kind: "dictionary" }>,
   count: number,
   origin: PageOrigin,
 ): DictionaryColumn {
@@ -220,41 +266,56 @@ function emptyDictionary(
   };
 }
 
-const NULLABLE = [RepDefLayer.NULLABLE_ITEM];
-
-/** A page of nulls. */
-export const encodeAllNull = (rowCount: number): EncodedPage =>
-  constantPage(rowCount, NULLABLE, undefined, []);
+/**
+ * A page without values: nulls and, in lists, empty lists. Levels are packed from 2.2 on.
+ */
+export function encodeAllNull(levels: PageLevels, version: StructuralVersion): EncodedPage {
+  const { layers, repetition, definition, rowCount } = levels;
+  if (layers.length === 1) {
+    return constantPage(levels, { layers: [RepDefLayer.NULLABLE_ITEM] }, []);
+  }
+  if (version === "2.1") return constantPage(levels, {}, levelBuffers(repetition, definition));
+  const repetitionBits = levelBits(levels.listDepth);
+  const definitionBits = levelBits(levels.maximumDefinition);
+  const pack = (stream: Uint16Array | null, bits: number) =>
+    stream === null ? [] : [encodeOutOfLineBitpacking(bits, stream)];
+  return {
+    ...constantPage(
+      levels,
+      {
+        repCompression: repetition === null ? undefined : describeOutOfLineBitpacking(16, repetitionBits),
+        defCompression: definition === null ? undefined : describeOutOfLineBitpacking(16, definitionBits),
+        repValueCount: repetition?.length ?? 0,
+        defValueCount: definition?.length ?? 0,
+      },
+      [pack(repetition, repetitionBits), pack(definition, definitionBits)],
+    ),
+    rowCount,
+  };
+}
 
 /** Largest value that lies in the page's description; the reference reads no larger one. */
 export const MAXIMUM_INLINE_BYTES = 32;
 
-/**
- * A page of one value (2.2).
- * @param definition its levels, or null where no row is null
- */
-export function encodeConstant(
-  value: Uint8Array,
-  layout: Layout,
-  rowCount: number,
-  definition: Uint16Array | null,
-): EncodedPage {
-  const layers = definition === null ? [RepDefLayer.ALL_VALID_ITEM] : NULLABLE;
-  const levels =
-    definition === null
-      ? []
-      : [[], [new Uint8Array(definition.buffer, definition.byteOffset, definition.byteLength)]];
-  if (layout.kind !== "variable") return constantPage(rowCount, layers, value, levels);
-  return constantPage(rowCount, layers, undefined, [[encodeScalar(value, layout)], ...levels]);
+/** A page of one value (2.2), with levels as plain words. */
+export function encodeConstant(value: Uint8Array, layout: LeafLayout, levels: PageLevels): EncodedPage {
+  const { repetition, definition } = levels;
+  const streams = repetition === null && definition === null ? [] : levelBuffers(repetition, definition);
+  if (layout.kind !== "variable") return constantPage(levels, { inlineValue: value }, streams);
+  return constantPage(levels, {}, [[encodeScalar(value, layout)], ...streams]);
 }
 
+const levelBuffers = (repetition: Uint16Array | null, definition: Uint16Array | null): Uint8Array[][] =>
+  [repetition, definition].map((stream) =>
+    stream === null ? [] : [new Uint8Array(stream.buffer, stream.byteOffset, stream.byteLength)],
+  );
+
 function constantPage(
-  rowCount: number,
-  layers: number[],
-  inlineValue: Uint8Array | undefined,
+  { layers, rowCount }: PageLevels,
+  description: Partial<ConstantLayout>,
   buffers: readonly (readonly Uint8Array[])[],
 ): EncodedPage {
-  const constant = ConstantLayout.create({ layers, inlineValue });
+  const constant = ConstantLayout.create({ layers: [...layers], ...description });
   return { encoding: { constant }, buffers, rowCount };
 }
 

@@ -4,14 +4,16 @@
  *
  * A structural layout (mini-block, full-zip, constant, blob) says how values and levels lie in the page's
  * buffers, a chain of compressions how each of them is stored. Decoding yields the values of all visible events
- * and the levels; the levels then become validity.
+ * and the levels; the levels then become validity, and the lists and structs around a leaf.
  *
  * Nothing in a page is believed unchecked: whatever the bytes, the result is an error or a column whose offsets
  * and indices are in range, and memory is bounded by the page's size and `rowCount`.
  */
 
-import type { Column, Layout, Validity } from "../../arrow/column.js";
+import type { Column, Layout, LeafLayout, Validity } from "../../arrow/column.js";
+import { leafOf } from "../../arrow/spine.js";
 import { describeLayers, type Layers, validityOfLevels } from "../levels.js";
+import { assembleColumn } from "../nesting.js";
 import { corruptPage, type PageEncoding, type PageOrigin, unsupportedPage } from "../page.js";
 import { decodeArrayPage } from "../v20/decodeArray.js";
 import { decodeConstant } from "./constant.js";
@@ -19,7 +21,7 @@ import { decodeFullZip } from "./fullZip.js";
 import { decodeMiniBlock, type PageEvents } from "./miniBlock.js";
 
 /**
- * Decodes a page. The column may be a view over `buffers`, which nobody must write into afterwards.
+ * Decodes a page into the spine that `layout` is. The column may be a view over `buffers`, which nobody must write into afterwards.
  * @param rowCount top-level rows of the page; sizes the result, so it must have been held against the manifest.
  * @throws CorruptFileError where the buffers are not what `page` says.
  * @throws UnsupportedError for an encoding that is not read yet.
@@ -32,33 +34,38 @@ export function decodePage(
   origin: PageOrigin,
 ): Column {
   if (page.array !== undefined) return decodeArrayPage(layout, page.array, rowCount, buffers, origin);
+  const leaf = leafOf(layout);
   if (page.miniBlock !== undefined) {
-    const layers = itemLayers(layout, page.miniBlock.layers, origin);
-    expectRows(page.miniBlock.itemCount, rowCount, origin);
-    const events = decodeMiniBlock(layout, page.miniBlock, layers, buffers, origin);
-    return withLevels(events, layers, rowCount, origin);
+    const { layers: kinds, itemCount } = page.miniBlock;
+    const layers = pageLayers(layout, kinds, origin);
+    if (layers.listDepth === 0) expectRows(itemCount, rowCount, origin);
+    const events = decodeMiniBlock(leaf, page.miniBlock, layers, buffers, origin);
+    return columnOf(layout, kinds, layers, events, rowCount, false, origin);
   }
   if (page.fullZip !== undefined) {
-    const layers = itemLayers(layout, page.fullZip.layers, origin);
-    expectRows(page.fullZip.itemCount, rowCount, origin);
-    expectRows(page.fullZip.visibleItemCount, rowCount, origin);
-    const events = decodeFullZip(layout, page.fullZip, layers, buffers, origin);
-    return withLevels(events, layers, rowCount, origin);
+    const { layers: kinds, itemCount, visibleItemCount } = page.fullZip;
+    const layers = pageLayers(layout, kinds, origin);
+    if (layers.listDepth === 0) {
+      expectRows(itemCount, rowCount, origin);
+      expectRows(visibleItemCount, rowCount, origin);
+    }
+    const events = decodeFullZip(leaf, page.fullZip, layers, buffers, origin);
+    return columnOf(layout, kinds, layers, events, rowCount, false, origin);
   }
   if (page.constant !== undefined) {
-    const layers = itemLayers(layout, page.constant.layers, origin);
-    const events = decodeConstant(layout, page.constant, rowCount, buffers, origin);
-    if (events.allNull) return allNull(events.values);
-    return withLevels(events, layers, rowCount, origin);
+    const { layers: kinds } = page.constant;
+    const layers = pageLayers(layout, kinds, origin);
+    const events = decodeConstant(leaf, page.constant, layers, rowCount, buffers, origin);
+    return columnOf(layout, kinds, layers, events, rowCount, events.allNull, origin);
   }
-  if (page.blob !== undefined) throw unsupportedPage(origin, `the blob layout for ${layoutName(layout)}`);
-  throw unsupportedPage(origin, `an unknown layout for ${layoutName(layout)}`);
+  if (page.blob !== undefined) throw unsupportedPage(origin, `the blob layout for ${layoutName(leaf)}`);
+  throw unsupportedPage(origin, `an unknown layout for ${layoutName(leaf)}`);
 }
 
-/** The layers of a leaf that is in no list. Structs around it make it null where they are. */
-function itemLayers(layout: Layout, kinds: readonly number[], origin: PageOrigin): Layers {
+/** A leaf by itself is in no list; structs around it, which it may be read without, make it null where they are. */
+function pageLayers(layout: Layout, kinds: readonly number[], origin: PageOrigin): Layers {
   const layers = describeLayers(kinds, origin);
-  if (layers.listDepth > 0) {
+  if (layers.listDepth > 0 && layout.kind !== "list" && layout.kind !== "struct") {
     throw unsupportedPage(origin, `${layers.listDepth} list layers around ${layoutName(layout)}`);
   }
   return layers;
@@ -66,6 +73,21 @@ function itemLayers(layout: Layout, kinds: readonly number[], origin: PageOrigin
 
 function expectRows(count: number, rowCount: number, origin: PageOrigin): void {
   if (count !== rowCount) throw corruptPage(origin, `${count} values in a page of ${rowCount} rows`);
+}
+
+function columnOf(
+  layout: Layout,
+  kinds: readonly number[],
+  layers: Layers,
+  events: PageEvents,
+  rowCount: number,
+  noValues: boolean,
+  origin: PageOrigin,
+): Column {
+  if (layout.kind === "list" || layout.kind === "struct") {
+    return assembleColumn(layout, kinds, layers, events.levels, events.values, rowCount, noValues, origin);
+  }
+  return noValues ? allNull(events.values) : withLevels(events, layers, rowCount, origin);
 }
 
 function withLevels(
@@ -96,7 +118,7 @@ function allNull(values: Column): Column {
 const withValidity = (column: Column, validity: Validity): Column => ({ ...column, validity });
 
 /** A layout in words, for messages. */
-function layoutName(layout: Layout): string {
+function layoutName(layout: LeafLayout): string {
   switch (layout.kind) {
     case "fixed":
       return `values of ${layout.byteWidth} bytes`;

@@ -23,14 +23,17 @@ import type {
   FixedColumn,
   FixedSizeListColumn,
   Layout,
+  LeafColumn,
+  LeafLayout,
   Validity,
   VariableColumn,
   VariableLayout,
 } from "../../arrow/column.js";
-import { concatColumns, decodeDictionary } from "../../arrow/data.js";
+import { concatColumns, decodeDictionary, sliceColumn } from "../../arrow/data.js";
+import { leafOf } from "../../arrow/spine.js";
 import { copyBits } from "../../bytes/bits.js";
-import { InternalError, InvalidInputError, UnsupportedError } from "../../errors.js";
-import type { CompressiveEncoding } from "../../format/encodings.js";
+import { InvalidInputError, UnsupportedError } from "../../errors.js";
+import { type CompressiveEncoding, RepDefLayer } from "../../format/encodings.js";
 import { alignedBytes } from "../compression/aligned.js";
 import { PACK_UNIT, requiredBits, type WordBits } from "../compression/bitpack.js";
 import {
@@ -45,16 +48,24 @@ import {
   MAXIMUM_POSITION,
   variableChunkBytes,
 } from "../compression/variable.js";
-import { levelsOfValidity } from "../levels.js";
+import { isListLayer, leafLevels, levelsOfValidity, type PageLevels } from "../levels.js";
+import { type ShreddedColumn, shredColumn } from "../nesting.js";
 import type { EncodedPage, StructuralVersion } from "../page.js";
 import { encodeAllNull, encodeConstant, MAXIMUM_INLINE_BYTES } from "./constant.js";
 import { findDictionary } from "./dictionary.js";
 import { encodeFullZipFixed, encodeFullZipFlat, encodeFullZipVariable, type ZippedPart } from "./fullZip.js";
-import { MAXIMUM_CHUNK_VALUES, MiniBlockEncoder, type MiniBlockValues } from "./miniBlock.js";
+import {
+  MAXIMUM_CHUNK_VALUES,
+  MiniBlockEncoder,
+  type MiniBlockValues,
+  maximumChunkEvents,
+} from "./miniBlock.js";
 
 export interface EncodePageOptions {
   readonly version: StructuralVersion;
   readonly nullable: boolean;
+  /** The column, for messages. */
+  readonly path: string;
   /** Arrow field metadata of the column. */
   readonly metadata: ReadonlyMap<string, string>;
 }
@@ -74,54 +85,128 @@ const WORTHWHILE_SAVING = 0.15;
 const SAMPLE_UNITS = 16;
 
 /**
- * Encodes `rowCount` rows, which come in one or more columns of the given layout.
- * @throws UnsupportedError for values that no page can hold
+ * Encodes `rowCount` rows, which come in one or more columns of the given layout, as one page; as several where
+ * lists are null or empty so often that one would not hold them.
+ * @param layout a spine: one leaf and what is around it
+ * @throws UnsupportedError for values that no page can hold, TableSchemaValidationError for nulls where the layout
+ *   allows none
  */
-export function encodePage(
+export function encodePages(
   layout: Layout,
   columns: readonly Column[],
   rowCount: number,
   options: EncodePageOptions,
-): EncodedPage {
+): EncodedPage[] {
   const { version } = options;
-  if (layout.kind === "null") return encodeAllNull(rowCount);
+  if (layout.kind === "list" || layout.kind === "struct") {
+    const leaf = leafOf(layout);
+    const shredded = shredColumn(layout, concatColumns(columns), options);
+    return cutPages(shredded, version).map((part) => encodeLeaf(leaf, part, version));
+  }
+  return [encodeRows(layout, columns, rowCount, version)];
+}
+
+/** A page of a column that is in no list and no struct. */
+function encodeRows(
+  layout: LeafLayout,
+  columns: readonly Column[],
+  rowCount: number,
+  version: StructuralVersion,
+): EncodedPage {
   let nullCount = 0;
   for (const { validity } of columns) nullCount += validity?.nullCount ?? 0;
-  if (nullCount === rowCount) return encodeAllNull(rowCount);
+  const plain = leafLevels(null, rowCount);
+  if (layout.kind === "null" || nullCount === rowCount) return encodeAllNull(plain, version);
   if (layout.kind === "fixed" && nullCount === 0) {
-    return encodeFixedPieces(layout, columns as readonly FixedColumn[], rowCount, version);
+    return encodeFixedPieces(layout, columns as readonly FixedColumn[], plain, version);
   }
   if (layout.kind === "fixedSizeList" && nullCount === 0) {
     const pieces = plainListPieces(columns as readonly FixedSizeListColumn[]);
     if (pieces !== null) {
       const shape = describeList(columns[0] as FixedSizeListColumn);
-      return encodeFullZipFlat(
-        pieces,
-        shape.itemBits * shape.itemsPerValue,
-        rowCount,
-        listEncoding(shape, []),
-      );
+      return encodeFullZipFlat(pieces, shape.itemBits * shape.itemsPerValue, plain, listEncoding(shape, []));
     }
   }
-  const column = concatColumns(columns);
+  const values = concatColumns(columns) as LeafColumn;
+  return encodeLeaf(layout, { values, levels: leafLevels(slotLevels(values), rowCount) }, version);
+}
+
+/** A page of the values of all visible events. */
+function encodeLeaf(
+  layout: LeafLayout,
+  { values: column, levels }: ShreddedColumn,
+  version: StructuralVersion,
+): EncodedPage {
+  if (column.kind === "null" || (column.validity?.nullCount ?? 0) === column.length) {
+    return encodeAllNull(levels, version);
+  }
   switch (column.kind) {
     case "fixed":
-      return encodeFixed(layout, column, definitionOf(column), version);
+      return encodeFixed(layout, column, levels, version);
     case "bits":
-      return encodeBits(layout, column, definitionOf(column), version);
+      return encodeBits(layout, column, levels, version);
     case "variable":
-      return encodeVariable(layout as VariableLayout, column, version);
+      return encodeVariable(layout as VariableLayout, column, levels, version);
     case "fixedSizeList":
-      return encodeList(column, definitionOf(column), version);
+      return encodeList(column, levels, version);
     case "dictionary":
-      return encodeDictionary(layout as DictionaryLayout, column, version);
-    case "null":
-      throw new InternalError(`a column of nulls for a page of layout ${layout.kind}`);
+      return encodeDictionary(layout as DictionaryLayout, column, levels, version);
   }
 }
 
-/** Definition levels of a column's rows, or null where no row is null. */
-const definitionOf = ({ validity, length }: Column): Uint16Array | null =>
+/** Pages of whole rows, so small that the events without values that lie together find room in a chunk. */
+function cutPages(shredded: ShreddedColumn, version: StructuralVersion): ShreddedColumn[] {
+  const { levels, values } = shredded;
+  const { repetition, definition, eventCount, listDepth, maximumVisible } = levels;
+  const limit = maximumChunkEvents(version, levels);
+  if (repetition === null || eventCount <= limit || values.length === eventCount || values.length === 0) {
+    return [shredded];
+  }
+  const pages: ShreddedColumn[] = [];
+  let firstEvent = 0;
+  let firstValue = 0;
+  let rowStart = 0;
+  let rowStartValue = 0;
+  let rows = 0;
+  let value = 0;
+  const cut = (endEvent: number, endValue: number, rowCount: number) => {
+    pages.push({
+      values: sliceColumn(values, firstValue, endValue - firstValue),
+      levels: {
+        ...levels,
+        rowCount,
+        eventCount: endEvent - firstEvent,
+        repetition: repetition.slice(firstEvent, endEvent),
+        definition: definition === null ? null : definition.slice(firstEvent, endEvent),
+      },
+    });
+    firstEvent = endEvent;
+    firstValue = endValue;
+  };
+  for (let event = 0; event < eventCount; event++) {
+    if (repetition[event] === listDepth) {
+      rowStart = event;
+      rowStartValue = value;
+      rows++;
+    }
+    if (event - firstEvent >= limit && rowStart > firstEvent) {
+      cut(rowStart, rowStartValue, rows - 1);
+      rows = 1;
+    }
+    if (definition === null || definition[event] <= maximumVisible) value++;
+  }
+  cut(eventCount, value, rows);
+  return pages;
+}
+
+/** Whether full-zip pages may be used: the reference takes nulls around a list, in such a page, for values. */
+function mayZip({ layers }: PageLevels): boolean {
+  const firstList = layers.findIndex(isListLayer);
+  return firstList < 0 || !layers.includes(RepDefLayer.NULLABLE_ITEM, firstList);
+}
+
+/** For each slot of a column whether it is null, 1 or 0; null where none is. */
+const slotLevels = ({ validity, length }: Column): Uint16Array | null =>
   validity === null ? null : levelsOfValidity(bitsFromZero(validity, length), length);
 
 function bitsFromZero({ bytes, bitOffset }: Validity, length: number): Uint8Array {
@@ -139,9 +224,9 @@ const values = (encoding: CompressiveEncoding): MiniBlockValues => ({ encoding, 
 
 /** Fixed-width values without nulls; they are joined only if they get packed. */
 function encodeFixedPieces(
-  layout: Layout,
+  layout: LeafLayout,
   columns: readonly FixedColumn[],
-  rowCount: number,
+  levels: PageLevels,
   version: StructuralVersion,
 ): EncodedPage {
   const { byteWidth } = columns[0];
@@ -152,38 +237,42 @@ function encodeFixedPieces(
     !worthPacking(wordBits, largest.values, largest.length) &&
     !oneValue(largest, null)
   ) {
-    return encodeFullZipFlat(piecesOf(columns), byteWidth * 8, rowCount, flat(byteWidth * 8));
+    return encodeFullZipFlat(piecesOf(columns), byteWidth * 8, levels, flat(byteWidth * 8));
   }
-  return encodeFixed(layout, concatColumns(columns), null, version);
+  return encodeFixed(layout, concatColumns(columns), levels, version);
 }
 
 const piecesOf = (columns: readonly FixedColumn[]): Uint8Array[] =>
   columns.map((column) => column.values.subarray(0, column.length * column.byteWidth));
 
 function encodeFixed(
-  layout: Layout,
+  layout: LeafLayout,
   column: FixedColumn,
-  definition: Uint16Array | null,
+  levels: PageLevels,
   version: StructuralVersion,
 ): EncodedPage {
   const { byteWidth, length } = column;
-  if (version !== "2.1" && byteWidth <= MAXIMUM_INLINE_BYTES && oneValue(column, definition)) {
+  const definition = slotLevels(column);
+  const mayBeConstant = version !== "2.1" && levels.listDepth === 0;
+  if (mayBeConstant && byteWidth <= MAXIMUM_INLINE_BYTES && oneValue(column, definition)) {
     const row = definition === null ? 0 : definition.indexOf(0);
     const value = column.values.slice(row * byteWidth, (row + 1) * byteWidth);
-    return encodeConstant(value, layout, length, definition);
+    return encodeConstant(value, layout, levels);
   }
   const wordBits = wordBitsOf(byteWidth);
   const plain = withoutNulls(column.values, byteWidth, definition, length);
   if (wordBits !== null && worthPacking(wordBits, plain, length)) {
-    const encoder = new MiniBlockEncoder(version, definition, length * byteWidth);
+    const encoder = new MiniBlockEncoder(version, levels, length * byteWidth);
     encodePacked(encoder, wordBits, plain, length);
     return encoder.finish(values(describeInlineBitpacking(wordBits)));
   }
-  if (definition === null) return encodeFullZipFlat([plain], byteWidth * 8, length, flat(byteWidth * 8));
-  if (byteWidth >= WIDE_VALUE_BYTES) {
-    return encodeFullZipFixed([{ bytes: plain, byteWidth }], length, definition, flat(byteWidth * 8));
+  if (levels.definition === null && levels.repetition === null) {
+    return encodeFullZipFlat([plain], byteWidth * 8, levels, flat(byteWidth * 8));
   }
-  const encoder = new MiniBlockEncoder(version, definition, Math.ceil(length * (byteWidth + 0.2)) + 4096);
+  if (byteWidth >= WIDE_VALUE_BYTES && mayZip(levels)) {
+    return encodeFullZipFixed([{ bytes: plain, byteWidth }], length, levels, flat(byteWidth * 8));
+  }
+  const encoder = new MiniBlockEncoder(version, levels, Math.ceil(length * (byteWidth + 0.2)) + 4096);
   encodeFlat(encoder, byteWidth, plain, length, version);
   return encoder.finish(values(flat(byteWidth * 8)));
 }
@@ -244,11 +333,12 @@ function worthPacking(wordBits: WordBits, bytes: Uint8Array, count: number): boo
 
 function encodePacked(encoder: MiniBlockEncoder, wordBits: WordBits, bytes: Uint8Array, count: number): void {
   const wordBytes = wordBits / 8;
-  for (let start = 0; start < count; start += PACK_UNIT) {
-    const chunkCount = Math.min(PACK_UNIT, count - start);
+  for (let start = 0; start < count; ) {
+    const chunkCount = encoder.fittingValues(Math.min(PACK_UNIT, count - start));
     const packedBits = requiredBits(wordBits, bytes, start * wordBytes, chunkCount);
     const at = encoder.beginChunk(chunkCount, [inlineBitpackedBytes(wordBits, packedBits)]);
     encodeInlineBitpacking(wordBits, packedBits, bytes, start * wordBytes, chunkCount, encoder.data, at);
+    start += chunkCount;
   }
 }
 
@@ -260,11 +350,12 @@ function encodeFlat(
   version: StructuralVersion,
 ): void {
   const perChunk = chunkValues(byteWidth, version);
-  for (let start = 0; start < count; start += perChunk) {
-    const chunkCount = Math.min(perChunk, count - start);
+  for (let start = 0; start < count; ) {
+    const chunkCount = encoder.fittingValues(Math.min(perChunk, count - start));
     const chunk = bytes.subarray(start * byteWidth, (start + chunkCount) * byteWidth);
     const at = encoder.beginChunk(chunkCount, [chunk.length]);
     encoder.data.set(chunk, at);
+    start += chunkCount;
   }
 }
 
@@ -275,12 +366,13 @@ function chunkValues(valueBytes: number, version: StructuralVersion): number {
 }
 
 function encodeBits(
-  layout: Layout,
+  layout: LeafLayout,
   column: BitsColumn,
-  definition: Uint16Array | null,
+  levels: PageLevels,
   version: StructuralVersion,
 ): EncodedPage {
   const { length } = column;
+  const definition = slotLevels(column);
   const bits = new Uint8Array(Math.ceil(length / 8));
   copyBits(column.bits, column.bitOffset, bits, 0, length);
   let ones = 0;
@@ -294,32 +386,39 @@ function encodeBits(
       bits[row >>> 3] ^= 1 << (row & 7);
     }
   }
-  if (version !== "2.1" && ones !== zeros) {
-    return encodeConstant(Uint8Array.of(ones), layout, length, definition);
+  if (version !== "2.1" && levels.listDepth === 0 && ones !== zeros) {
+    return encodeConstant(Uint8Array.of(ones), layout, levels);
   }
-  const encoder = new MiniBlockEncoder(version, definition, bits.length * 2 + 4096);
+  const encoder = new MiniBlockEncoder(version, levels, bits.length * 2 + 4096);
   const perChunk = chunkValues(1 / 8, version);
-  for (let start = 0; start < length; start += perChunk) {
-    const chunkCount = Math.min(perChunk, length - start);
-    const chunk = bits.subarray(start / 8, Math.ceil((start + chunkCount) / 8));
+  for (let start = 0; start < length; ) {
+    const chunkCount = encoder.fittingValues(Math.min(perChunk, length - start));
+    const chunk = sliceBits(bits, start, chunkCount);
     const at = encoder.beginChunk(chunkCount, [chunk.length]);
     encoder.data.set(chunk, at);
+    start += chunkCount;
   }
   return encoder.finish(values(flat(1)));
 }
 
 // ------------------------------------------------------------------------------------ strings, binaries
 
-function encodeVariable(layout: VariableLayout, column: VariableColumn, version: StructuralVersion): EncodedPage {
-  const definition = definitionOf(column);
+function encodeVariable(
+  layout: VariableLayout,
+  column: VariableColumn,
+  levels: PageLevels,
+  version: StructuralVersion,
+): EncodedPage {
+  const definition = slotLevels(column);
   const { offsets, bytes } = gatherVariable(column, definition);
   const { offsetBits } = layout;
-  const value = version === "2.1" ? null : commonValue(offsets, bytes, definition);
-  if (value !== null) return encodeConstant(value, layout, column.length, definition);
+  const mayBeConstant = version !== "2.1" && levels.listDepth === 0;
+  const value = mayBeConstant ? commonValue(offsets, bytes, definition) : null;
+  if (value !== null) return encodeConstant(value, layout, levels);
 
   const dictionary = findDictionary(offsets, bytes, definition);
   if (dictionary !== null) {
-    const encoder = new MiniBlockEncoder(version, definition, column.length * 2 + 4096);
+    const encoder = new MiniBlockEncoder(version, levels, column.length * 2 + 4096);
     encodePacked(encoder, 32, new Uint8Array(dictionary.indices.buffer), column.length);
     return encoder.finish({
       ...values(describeInlineBitpacking(32)),
@@ -330,15 +429,11 @@ function encodeVariable(layout: VariableLayout, column: VariableColumn, version:
       },
     });
   }
-  if (longest(offsets) >= MAXIMUM_MINI_BLOCK_VALUE_BYTES) {
-    return encodeFullZipVariable(offsetBits, offsets, bytes, definition);
+  if (longest(offsets) >= MAXIMUM_MINI_BLOCK_VALUE_BYTES && mayZip(levels)) {
+    return encodeFullZipVariable(offsetBits, offsets, bytes, levels);
   }
   const size = variableChunkBytes(offsetBits, column.length, bytes.length);
-  const encoder = new MiniBlockEncoder(
-    version,
-    definition,
-    Math.ceil(size * 1.01) + column.length / 4 + 4096,
-  );
+  const encoder = new MiniBlockEncoder(version, levels, Math.ceil(size * 1.01) + column.length / 4 + 4096);
   encodeVariableChunks(encoder, offsetBits, offsets, bytes, version);
   return encoder.finish(values(describeVariable(offsetBits)));
 }
@@ -436,6 +531,7 @@ function encodeVariableChunks(
       count = 2 ** Math.floor(Math.log2(Math.min(count - 1, MAXIMUM_VARIABLE_CHUNK_VALUES)));
       while (count > 2 && !fits(start, count)) count /= 2;
     }
+    count = encoder.fittingValues(count);
     const at = encoder.beginChunk(count, [sizeOf(start, count)]);
     encodeVariableChunk(offsetBits, offsets, bytes, start, count, encoder.data, at);
     start += count;
@@ -447,20 +543,22 @@ function encodeVariableChunks(
 function encodeDictionary(
   layout: DictionaryLayout,
   column: DictionaryColumn,
+  pageLevels: PageLevels,
   version: StructuralVersion,
 ): EncodedPage {
   const { length, dictionary } = column;
   const { byteWidth } = layout.index;
   // A row is null where its slot is, and where the dictionary's entry is.
-  const definition =
-    dictionary.validity === null ? definitionOf(column) : definitionOf(decodeDictionary(column));
-  if (definition !== null && definition.indexOf(0) < 0) return encodeAllNull(length);
+  const definition = dictionary.validity === null ? slotLevels(column) : slotLevels(decodeDictionary(column));
+  // Of a leaf by itself the levels are those of its slots; in lists and structs the dictionary's nulls are in them.
+  const levels = pageLevels.layers.length === 1 ? leafLevels(definition, length) : pageLevels;
+  if (definition !== null && definition.indexOf(0) < 0) return encodeAllNull(levels, version);
   const indices = withoutNulls(column.indices.values, byteWidth, definition, length);
   const largest = largestIndex(indices, byteWidth);
   if (largest >= dictionary.length) {
     throw new InvalidInputError(`index ${largest} is outside a dictionary of ${dictionary.length} values`);
   }
-  const encoder = new MiniBlockEncoder(version, definition, Math.ceil(length * (byteWidth + 0.2)) + 4096);
+  const encoder = new MiniBlockEncoder(version, levels, Math.ceil(length * (byteWidth + 0.2)) + 4096);
   const wordBits = (byteWidth * 8) as WordBits;
   const packed = worthPacking(wordBits, indices, length);
   if (packed) encodePacked(encoder, wordBits, indices, length);
@@ -497,7 +595,7 @@ function encodeDictionaryValues(
   layout: DictionaryLayout,
   dictionary: VariableColumn | FixedColumn,
 ): { encoding: CompressiveEncoding; block: Uint8Array } {
-  const definition = definitionOf(dictionary);
+  const definition = slotLevels(dictionary);
   if (dictionary.kind === "fixed") {
     const { byteWidth, length } = dictionary;
     return {
@@ -560,9 +658,10 @@ function plainListPieces(columns: readonly FixedSizeListColumn[]): Uint8Array[] 
 
 function encodeList(
   column: FixedSizeListColumn,
-  definition: Uint16Array | null,
+  levels: PageLevels,
   version: StructuralVersion,
 ): EncodedPage {
+  const definition = slotLevels(column);
   const shape = describeList(column);
   const count = column.length;
   /** For each list whose items may be null, outer-most first. */
@@ -579,13 +678,13 @@ function encodeList(
   const encoding = listEncoding(shape, validities);
   const itemBytes = (shape.itemBits * shape.itemsPerValue) / 8;
 
-  if (node.kind === "fixed" && itemBytes >= WIDE_VALUE_BYTES) {
+  if (node.kind === "fixed" && itemBytes >= WIDE_VALUE_BYTES && mayZip(levels)) {
     const parts: ZippedPart[] = bitmaps.map(({ bits, itemsPerValue }) => ({
       bytes: spreadBits(bits, itemsPerValue, count),
       byteWidth: Math.ceil(itemsPerValue / 8),
     }));
     parts.push({ bytes: node.values, byteWidth: itemBytes });
-    return encodeFullZipFixed(parts, count, definition, encoding);
+    return encodeFullZipFixed(parts, count, levels, encoding);
   }
 
   const bits = node.kind === "bits" ? validBits(node, shape.itemsPerValue, definition) : null;
@@ -595,9 +694,9 @@ function encodeList(
   if (version === "2.1" && (perChunk * valueBits) / 8 > VARIABLE_CHUNK_BYTES["2.1"]) {
     throw new UnsupportedError(`lists of ${itemBytes} bytes are too wide for a file of version 2.1`);
   }
-  const encoder = new MiniBlockEncoder(version, definition, Math.ceil(count * (valueBits / 8 + 0.2)) + 4096);
-  for (let start = 0; start < count; start += perChunk) {
-    const chunkCount = Math.min(perChunk, count - start);
+  const encoder = new MiniBlockEncoder(version, levels, Math.ceil(count * (valueBits / 8 + 0.2)) + 4096);
+  for (let start = 0; start < count; ) {
+    const chunkCount = encoder.fittingValues(Math.min(perChunk, count - start));
     const buffers = bitmaps.map((bitmap) =>
       sliceBits(bitmap.bits, start * bitmap.itemsPerValue, chunkCount * bitmap.itemsPerValue),
     );
@@ -614,6 +713,7 @@ function encodeList(
       encoder.data.set(buffer, at);
       at += Math.ceil(buffer.length / 8) * 8;
     }
+    start += chunkCount;
   }
   return encoder.finish({ encoding, bufferCount: bitmaps.length + 1 });
 }

@@ -20,12 +20,12 @@ import type {
   FixedColumn,
   FixedSizeListColumn,
   FixedSizeListLayout,
-  Layout,
+  LeafLayout,
   VariableColumn,
   VariableLayout,
 } from "../../arrow/column.js";
 import { copyBits } from "../../bytes/bits.js";
-import { type CompressiveEncoding, FullZipLayout, RepDefLayer } from "../../format/encodings.js";
+import { type CompressiveEncoding, FullZipLayout } from "../../format/encodings.js";
 import { encodingName } from "../compression/fixed.js";
 import {
   describeVariable,
@@ -33,14 +33,14 @@ import {
   MAXIMUM_POSITION,
   resolveVariable,
 } from "../compression/variable.js";
-import type { Layers, Levels } from "../levels.js";
+import { type Layers, type Levels, levelBits, type PageLevels } from "../levels.js";
 import { corruptPage, type EncodedPage, type PageOrigin, unsupportedPage } from "../page.js";
 import { withItemValidity } from "./chunkValues.js";
 import type { PageEvents } from "./miniBlock.js";
 
 /** Decodes a page; without lists it has as many events as values, which the caller knows to be right. */
 export function decodeFullZip(
-  layout: Layout,
+  layout: LeafLayout,
   page: FullZipLayout,
   layers: Layers,
   buffers: readonly Uint8Array[],
@@ -84,7 +84,7 @@ const newLevels = ({ repBits, defBits }: ControlWord, count: number): Levels => 
 // ------------------------------------------------------------------------------------------ fixed width
 
 function decodeFixedEvents(
-  layout: Layout,
+  layout: LeafLayout,
   page: FullZipLayout,
   layers: Layers,
   control: ControlWord,
@@ -181,7 +181,7 @@ interface ValueShape {
 }
 
 function valueShape(
-  layout: Layout,
+  layout: LeafLayout,
   encoding: CompressiveEncoding | undefined,
   origin: PageOrigin,
 ): ValueShape {
@@ -457,24 +457,22 @@ function decompressEach(
   return plain;
 }
 
-const ALL_VALID = [RepDefLayer.ALL_VALID_ITEM];
-const NULLABLE = [RepDefLayer.NULLABLE_ITEM];
-
-/** Values of a fixed width, one behind the other: nothing but the pieces they come in. */
+/** Values of a fixed width, one behind the other and without levels: nothing but the pieces they come in. */
 export function encodeFullZipFlat(
   pieces: readonly Uint8Array[],
   bitsPerValue: number,
-  count: number,
+  levels: PageLevels,
   valueCompression: CompressiveEncoding,
 ): EncodedPage {
+  const { layers, rowCount } = levels;
   const fullZip = FullZipLayout.create({
     bitsPerValue,
-    itemCount: count,
-    visibleItemCount: count,
+    itemCount: rowCount,
+    visibleItemCount: rowCount,
     valueCompression,
-    layers: ALL_VALID,
+    layers: [...layers],
   });
-  return { encoding: { fullZip }, buffers: [pieces], rowCount: count };
+  return { encoding: { fullZip }, buffers: [pieces], rowCount };
 }
 
 /** A part of every value: `byteWidth` bytes for each of them, one behind the other. */
@@ -483,71 +481,104 @@ export interface ZippedPart {
   readonly byteWidth: number;
 }
 
+/** How the levels of an event become its control word. */
+function controlOf({ listDepth, maximumDefinition }: PageLevels): ControlWord {
+  const repBits = levelBits(listDepth);
+  const defBits = levelBits(maximumDefinition);
+  const bits = repBits + defBits;
+  return { repBits, defBits, byteWidth: bits === 0 ? 0 : bits <= 8 ? 1 : bits <= 16 ? 2 : 4 };
+}
+
 /**
- * Values of a fixed width made of parts (item validity, items), behind a control word where some are null; those
- * are zeros.
- * @param definition levels, or null where no value is null
+ * Values of a fixed width made of parts (item validity, items), each behind its control word; those of nulls are
+ * zeros.
+ * @param valueCount visible events
  */
 export function encodeFullZipFixed(
   parts: readonly ZippedPart[],
-  count: number,
-  definition: Uint16Array | null,
+  valueCount: number,
+  levels: PageLevels,
   valueCompression: CompressiveEncoding,
 ): EncodedPage {
-  const controlBytes = definition === null ? 0 : 1;
+  const { repetition, definition, eventCount, listDepth, maximumVisible } = levels;
+  const control = controlOf(levels);
+  const { byteWidth: controlBytes, defBits } = control;
   const valueBytes = parts.reduce((sum, part) => sum + part.byteWidth, 0);
-  const stride = controlBytes + valueBytes;
-  const output = new Uint8Array(stride * count);
-  if (definition !== null) for (let row = 0; row < count; row++) output[row * stride] = definition[row];
-  let partStart = controlBytes;
-  for (const { bytes, byteWidth } of parts) {
-    let write = partStart;
-    for (let row = 0; row < count; row++, write += stride) {
-      if (definition !== null && definition[row] !== 0) continue;
-      const read = row * byteWidth;
-      if (byteWidth >= SHORT_PART) output.set(bytes.subarray(read, read + byteWidth), write);
-      else for (let byte = 0; byte < byteWidth; byte++) output[write + byte] = bytes[read + byte];
+  const output = new Uint8Array(controlBytes * eventCount + valueBytes * valueCount);
+  const starts = repetition === null ? null : new Float64Array(levels.rowCount + 1);
+  let row = 0;
+  let value = 0;
+  let write = 0;
+  for (let event = 0; event < eventCount; event++) {
+    const level = definition === null ? 0 : definition[event];
+    const repeated = repetition === null ? 0 : repetition[event];
+    if (starts !== null && repeated === listDepth) starts[row++] = write;
+    const word = (repeated << defBits) | level;
+    for (let byte = 0; byte < controlBytes; byte++) output[write++] = word >>> (8 * byte);
+    if (level > maximumVisible) continue;
+    if (level === 0) {
+      let partStart = write;
+      for (const { bytes, byteWidth } of parts) {
+        const read = value * byteWidth;
+        if (byteWidth >= SHORT_PART) output.set(bytes.subarray(read, read + byteWidth), partStart);
+        else for (let byte = 0; byte < byteWidth; byte++) output[partStart + byte] = bytes[read + byte];
+        partStart += byteWidth;
+      }
     }
-    partStart += byteWidth;
+    write += valueBytes;
+    value++;
   }
   const fullZip = FullZipLayout.create({
-    defBits: controlBytes,
+    repBits: control.repBits,
+    defBits,
     bitsPerValue: valueBytes * 8,
-    itemCount: count,
-    visibleItemCount: count,
+    itemCount: eventCount,
+    visibleItemCount: valueCount,
     valueCompression,
-    layers: definition === null ? ALL_VALID : NULLABLE,
+    layers: [...levels.layers],
   });
-  return { encoding: { fullZip }, buffers: [[output]], rowCount: count };
+  const buffers: Uint8Array[][] = [[output]];
+  if (starts !== null) {
+    starts[row] = write;
+    buffers.push([encodeRepetitionIndex(starts, (controlBytes + valueBytes) * eventCount)]);
+  }
+  return { encoding: { fullZip }, buffers, rowCount: levels.rowCount };
 }
 
 /** Up to this width bytes are moved one by one, beyond it by a call. */
 const SHORT_PART = 48;
 
 /**
- * Values of variable width, each behind its length; a null is its control word alone.
- * @param offsets positions in `bytes`, starting at 0; nulls are empty
+ * Values of variable width, each behind its control word and length; a null is its control word alone.
+ * @param offsets of the values of visible events, positions in `bytes`, starting at 0; nulls are empty
  */
 export function encodeFullZipVariable(
   offsetBits: 32 | 64,
   offsets: Int32Array,
   bytes: Uint8Array,
-  definition: Uint16Array | null,
+  levels: PageLevels,
+  valueCompression: CompressiveEncoding = describeVariable(offsetBits),
 ): EncodedPage {
-  const count = offsets.length - 1;
-  const controlBytes = definition === null ? 0 : 1;
+  const { repetition, definition, eventCount, listDepth, maximumVisible } = levels;
+  const valueCount = offsets.length - 1;
+  const control = controlOf(levels);
+  const { byteWidth: controlBytes, defBits } = control;
   const lengthBytes = offsetBits / 8;
-  const output = new Uint8Array(count * (controlBytes + lengthBytes) + bytes.length);
-  const starts = new Float64Array(count + 1);
+  const output = new Uint8Array(eventCount * (controlBytes + lengthBytes) + bytes.length);
+  const starts = new Float64Array(levels.rowCount + 1);
+  let row = 0;
+  let value = 0;
   let write = 0;
-  for (let row = 0; row < count; row++) {
-    starts[row] = write;
-    if (definition !== null) {
-      output[write++] = definition[row];
-      if (definition[row] !== 0) continue;
-    }
-    const start = offsets[row];
-    const end = offsets[row + 1];
+  for (let event = 0; event < eventCount; event++) {
+    const level = definition === null ? 0 : definition[event];
+    const repeated = repetition === null ? 0 : repetition[event];
+    if (repetition === null || repeated === listDepth) starts[row++] = write;
+    const word = (repeated << defBits) | level;
+    for (let byte = 0; byte < controlBytes; byte++) output[write++] = word >>> (8 * byte);
+    if (level > maximumVisible) continue;
+    const start = offsets[value];
+    const end = offsets[++value];
+    if (level !== 0) continue;
     const length = end - start;
     output[write] = length;
     output[write + 1] = length >>> 8;
@@ -560,19 +591,20 @@ export function encodeFullZipVariable(
       write += length;
     }
   }
-  starts[count] = write;
+  starts[row] = write;
   const fullZip = FullZipLayout.create({
-    defBits: controlBytes,
+    repBits: control.repBits,
+    defBits,
     bitsPerOffset: offsetBits,
-    itemCount: count,
-    visibleItemCount: count,
-    valueCompression: describeVariable(offsetBits),
-    layers: definition === null ? ALL_VALID : NULLABLE,
+    itemCount: eventCount,
+    visibleItemCount: valueCount,
+    valueCompression,
+    layers: [...levels.layers],
   });
   return {
     encoding: { fullZip },
     buffers: [[output.subarray(0, write)], [encodeRepetitionIndex(starts, output.length)]],
-    rowCount: count,
+    rowCount: levels.rowCount,
   };
 }
 

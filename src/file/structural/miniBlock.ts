@@ -17,15 +17,17 @@
  *     repetition levels, definition levels, value buffers
  */
 
-import type { Column, Layout } from "../../arrow/column.js";
-import { type CompressiveEncoding, MiniBlockLayout, RepDefLayer } from "../../format/encodings.js";
+import type { Column, LeafLayout } from "../../arrow/column.js";
+import { UnsupportedError } from "../../errors.js";
+import { type CompressiveEncoding, MiniBlockLayout } from "../../format/encodings.js";
+import { PACK_UNIT, packedUnitBytes } from "../compression/bitpack.js";
 import { fixedDecoder } from "../compression/fixed.js";
 import {
   describeOutOfLineBitpacking,
   encodeOutOfLineBitpacking,
 } from "../compression/outOfLineBitpacking.js";
-import { type Layers, type Levels, levelDecoder } from "../levels.js";
-import { corruptPage, type EncodedPage, type StructuralVersion, type PageOrigin } from "../page.js";
+import { type Layers, type Levels, levelBits, levelDecoder, type PageLevels } from "../levels.js";
+import { corruptPage, type EncodedPage, type PageOrigin, type StructuralVersion } from "../page.js";
 import { type ChunkValues, chunkValues, FixedChunks } from "./chunkValues.js";
 import { decodeDictionary, resolveDictionary } from "./dictionary.js";
 
@@ -38,7 +40,7 @@ export interface PageEvents {
 
 /** Decodes a page whose layout says how many values it has; the caller knows whether that can be right. */
 export function decodeMiniBlock(
-  layout: Layout,
+  layout: LeafLayout,
   page: MiniBlockLayout,
   layers: Layers,
   buffers: readonly Uint8Array[],
@@ -111,6 +113,10 @@ function planChunks(
     position += ((word >>> 4) + 1) * 8;
   }
   offsets[chunkCount] = position;
+  // No encoding of levels in use packs more of them into a byte.
+  if (levelCount > Math.max(page.itemCount, MAXIMUM_CHUNK_LEVELS, data.length * MAXIMUM_LEVELS_PER_BYTE)) {
+    throw corruptPage(origin, `${levelCount} levels in ${data.length} bytes`);
+  }
   if (left !== 0) throw corruptPage(origin, `${page.itemCount} values in a page without chunks`);
   if (position > data.length) throw corruptPage(origin, `chunks of ${position} bytes in ${data.length}`);
   return { offsets, counts, levelCount };
@@ -188,9 +194,6 @@ const alignTo8 = (size: number): number => Math.ceil(size / 8) * 8;
 /** Most values of a chunk: its log2 has four bits. */
 export const MAXIMUM_CHUNK_VALUES = 32_768;
 
-/** Definition levels of one item layer take one bit, whether packed to it or not. */
-const DEFINITION_BITS = 1;
-
 /** What a page says about its values, next to its chunks. */
 export interface MiniBlockValues {
   readonly encoding: CompressiveEncoding;
@@ -203,66 +206,148 @@ export interface MiniBlockValues {
   };
 }
 
-/** Lays out the chunks of a page without lists; the caller writes the values into the room it is given. */
+const MAXIMUM_LEVELS_PER_BYTE = 1024;
+
+/** Most events of a chunk, and most bytes of either of its kinds of levels: both are told in 16 bits. */
+const MAXIMUM_CHUNK_LEVELS = 65_535;
+
+/**
+ * Lays out the chunks of a page; the caller writes the values into the room it is given. A chunk has the events of
+ * its values, and those without a value in front of them; the last chunk has all that are left.
+ */
 export class MiniBlockEncoder {
   /** Chunk data so far; its address is a multiple of 8. Replaced by `beginChunk` when it grows. */
   data: Uint8Array;
   private position = 0;
   private readonly sizes: number[] = [];
   private readonly counts: number[] = [];
+  /** Per chunk: rows that end in it, events of the row that does not. */
+  private readonly rowEnds: number[] = [];
   private valueCount = 0;
+  private eventCount = 0;
+  private readonly visibleCount: number;
+  private readonly repetitionBits: number;
+  private readonly definitionBits: number;
 
-  /**
-   * @param definition levels of all values, or null where none is null
-   * @param expectedBytes of chunk data; a bad guess costs a copy
-   */
+  /** @param expectedBytes of chunk data; a bad guess costs a copy */
   constructor(
     private readonly version: StructuralVersion,
-    private readonly definition: Uint16Array | null,
+    private readonly levels: PageLevels,
     expectedBytes: number,
   ) {
     this.data = new Uint8Array(expectedBytes);
+    this.visibleCount = countVisible(levels);
+    this.repetitionBits = levelBits(levels.listDepth);
+    this.definitionBits = levelBits(levels.maximumDefinition);
   }
 
   /**
    * Adds a chunk of `count` values, a power of two except in the last one. Returns where its value buffers go in
    * `data`, which is zero there; each begins at the next multiple of 8 behind the one before.
+   * @throws UnsupportedError where the chunk would be larger than one can be
    */
   beginChunk(count: number, bufferSizes: readonly number[]): number {
-    const { definition } = this;
-    const levels =
-      definition === null
-        ? null
-        : encodeOutOfLineBitpacking(
-            DEFINITION_BITS,
-            definition.subarray(this.valueCount, this.valueCount + count),
-          );
+    const { repetition, definition } = this.levels;
+    const firstEvent = this.eventCount;
+    const lastEvent = this.eventsEnd(count);
+    const repetitionBytes = packLevels(repetition, firstEvent, lastEvent, this.repetitionBits);
+    const definitionBytes = packLevels(definition, firstEvent, lastEvent, this.definitionBits);
+    const levelCount = repetition === null && definition === null ? 0 : lastEvent - firstEvent;
     const sizeBytes = this.version === "2.1" ? 2 : 4;
-    const headerBytes = alignTo8(2 + (levels === null ? 0 : 2) + bufferSizes.length * sizeBytes);
+    const headerBytes = alignTo8(
+      2 +
+        (repetitionBytes === null ? 0 : 2) +
+        (definitionBytes === null ? 0 : 2) +
+        bufferSizes.length * sizeBytes,
+    );
     const start = this.position;
-    let size = headerBytes + (levels === null ? 0 : alignTo8(levels.length));
+    let size = headerBytes + alignTo8(repetitionBytes?.length ?? 0) + alignTo8(definitionBytes?.length ?? 0);
     const valuesStart = start + size;
     for (const bufferSize of bufferSizes) size += alignTo8(bufferSize);
+    this.checkLimits(levelCount, size, repetitionBytes, definitionBytes);
     this.reserve(size);
 
     const view = new DataView(this.data.buffer, this.data.byteOffset + start, headerBytes);
     let header = 2;
-    if (levels !== null) {
-      view.setUint16(0, count, true);
-      view.setUint16(header, levels.length, true);
+    let levelsStart = start + headerBytes;
+    view.setUint16(0, levelCount, true);
+    for (const bytes of [repetitionBytes, definitionBytes]) {
+      if (bytes === null) continue;
+      view.setUint16(header, bytes.length, true);
       header += 2;
-      this.data.set(levels, start + headerBytes);
+      this.data.set(bytes, levelsStart);
+      levelsStart += alignTo8(bytes.length);
     }
     for (const bufferSize of bufferSizes) {
       if (sizeBytes === 2) view.setUint16(header, bufferSize, true);
       else view.setUint32(header, bufferSize, true);
       header += sizeBytes;
     }
+    if (repetition !== null) this.noteRows(repetition, firstEvent, lastEvent);
     this.position += size;
     this.valueCount += count;
+    this.eventCount = lastEvent;
     this.sizes.push(size);
     this.counts.push(count);
     return valuesStart;
+  }
+
+  /** One past the last event of the next chunk. */
+  private eventsEnd(count: number): number {
+    const { definition, eventCount, maximumVisible } = this.levels;
+    if (this.valueCount + count === this.visibleCount) return eventCount;
+    if (definition === null || this.visibleCount === eventCount) return this.eventCount + count;
+    let event = this.eventCount;
+    for (let left = count; left > 0; event++) if (definition[event] <= maximumVisible) left--;
+    return event;
+  }
+
+  /**
+   * How many of the next `count` values may make a chunk, so that the levels of their events find room in it: all,
+   * or a power of two.
+   */
+  fittingValues(count: number): number {
+    const limit = maximumChunkEvents(this.version, this.levels);
+    let fitting = count;
+    while (fitting > 2 && this.eventsEnd(fitting) - this.eventCount > limit) {
+      fitting = 2 ** (31 - Math.clz32(fitting - 1));
+    }
+    return fitting;
+  }
+
+  private checkLimits(
+    levelCount: number,
+    size: number,
+    repetition: Uint8Array | null,
+    definition: Uint8Array | null,
+  ): void {
+    const levelBytes = Math.max(repetition?.length ?? 0, definition?.length ?? 0);
+    if (levelCount > MAXIMUM_CHUNK_LEVELS || levelBytes > MAXIMUM_CHUNK_LEVELS) {
+      throw new UnsupportedError(
+        `${levelCount} null or empty lists in one row, between two values, are more than a file can hold`,
+      );
+    }
+    if (this.version === "2.1" && size > MAXIMUM_SMALL_CHUNK_BYTES) {
+      throw new UnsupportedError(
+        `${size} bytes of values that must lie together are too many for a file of version 2.1`,
+      );
+    }
+  }
+
+  private noteRows(repetition: Uint16Array, firstEvent: number, lastEvent: number): void {
+    const rowStart = this.levels.listDepth;
+    let starts = 0;
+    let lastStart = firstEvent;
+    for (let event = firstEvent; event < lastEvent; event++) {
+      if (repetition[event] !== rowStart) continue;
+      starts++;
+      lastStart = event;
+    }
+    const complete = lastEvent === this.levels.eventCount || repetition[lastEvent] === rowStart;
+    const continues = firstEvent < lastEvent && repetition[firstEvent] !== rowStart;
+    // A row that began in an earlier chunk ends here too, unless it goes on beyond.
+    const ended = starts + (continues ? 1 : 0) - (complete ? 0 : 1);
+    this.rowEnds.push(Math.max(ended, 0), complete ? 0 : lastEvent - lastStart);
   }
 
   private reserve(byteCount: number): void {
@@ -275,19 +360,25 @@ export class MiniBlockEncoder {
   /** The page, once all its values are in. */
   finish(values: MiniBlockValues): EncodedPage {
     const { dictionary } = values;
+    const { levels } = this;
+    const hasLists = levels.repetition !== null;
     const miniBlock = MiniBlockLayout.create({
-      defCompression: this.definition === null ? undefined : describeOutOfLineBitpacking(16, DEFINITION_BITS),
+      repCompression: hasLists ? describeOutOfLineBitpacking(16, this.repetitionBits) : undefined,
+      defCompression:
+        levels.definition === null ? undefined : describeOutOfLineBitpacking(16, this.definitionBits),
       valueCompression: values.encoding,
       dictionary: dictionary?.encoding,
       dictionaryItemCount: dictionary?.itemCount ?? 0,
-      layers: [this.definition === null ? RepDefLayer.ALL_VALID_ITEM : RepDefLayer.NULLABLE_ITEM],
+      layers: [...levels.layers],
       bufferCount: values.bufferCount,
+      repetitionIndexDepth: hasLists ? 1 : 0,
       itemCount: this.valueCount,
       hasLargeChunk: this.version !== "2.1",
     });
     const buffers = [[this.encodeWords()], [this.data.subarray(0, this.position)]];
     if (dictionary !== undefined) buffers.push([dictionary.block]);
-    return { encoding: { miniBlock }, buffers, rowCount: this.valueCount };
+    if (hasLists) buffers.push([this.encodeRepetitionIndex()]);
+    return { encoding: { miniBlock }, buffers, rowCount: levels.rowCount };
   }
 
   private encodeWords(): Uint8Array {
@@ -299,4 +390,45 @@ export class MiniBlockEncoder {
     }
     return new Uint8Array(words.buffer);
   }
+
+  /** Per chunk two u64: rows that end in it; events at its end whose row goes on in the next one. */
+  private encodeRepetitionIndex(): Uint8Array {
+    const words = new Uint32Array(this.rowEnds.length * 2);
+    for (let index = 0; index < this.rowEnds.length; index++) words[2 * index] = this.rowEnds[index];
+    return new Uint8Array(words.buffer);
+  }
 }
+
+/** Largest chunk of version 2.1. */
+const MAXIMUM_SMALL_CHUNK_BYTES = 32_768;
+/** Bytes of levels in a chunk of version 2.1 at most; the rest is for the values. */
+const SMALL_CHUNK_LEVEL_BYTES = 8_064;
+
+/** Most events of a chunk, so that their levels find room in it whatever they are. */
+export function maximumChunkEvents(
+  version: StructuralVersion,
+  { listDepth, maximumDefinition }: Layers,
+): number {
+  const repetitionBits = levelBits(listDepth);
+  const definitionBits = levelBits(maximumDefinition);
+  const units =
+    version === "2.1"
+      ? Math.floor(SMALL_CHUNK_LEVEL_BYTES / packedUnitBytes(repetitionBits + definitionBits))
+      : Math.floor(MAXIMUM_CHUNK_LEVELS / packedUnitBytes(Math.max(repetitionBits, definitionBits)));
+  return Math.min(MAXIMUM_CHUNK_LEVELS, Math.max(1, units) * PACK_UNIT);
+}
+
+function countVisible({ definition, eventCount, maximumDefinition, maximumVisible }: PageLevels): number {
+  if (definition === null || maximumDefinition === maximumVisible) return eventCount;
+  let count = 0;
+  for (let event = 0; event < eventCount; event++) if (definition[event] <= maximumVisible) count++;
+  return count;
+}
+
+const packLevels = (
+  levels: Uint16Array | null,
+  start: number,
+  end: number,
+  bits: number,
+): Uint8Array | null =>
+  levels === null ? null : encodeOutOfLineBitpacking(bits, levels.subarray(start, end));

@@ -1,0 +1,157 @@
+/**
+ * Spines: a column tree, leaf by leaf. A file keeps the leaves of a nested column each by itself, together with
+ * what is around it; the spine of a leaf is the tree with everything else left out. In a spine every struct has
+ * exactly one child.
+ *
+ *     struct { a: list<int32>, b: utf8 }    struct { a: list<int32> }   and   struct { b: utf8 }
+ */
+
+import { CorruptFileError, InternalError } from "../errors.js";
+import type { Column, Layout, LeafColumn, LeafLayout, ListColumn, StructColumn, Validity } from "./column.js";
+import { nullColumn, sliceColumn } from "./data.js";
+
+/** Where a leaf is: the number of the child to follow at each node, 0 for the items of a list. */
+export type Branch = readonly number[];
+
+export interface Spine {
+  readonly layout: Layout;
+  readonly branch: Branch;
+}
+
+/** The spines of a layout, in the order of its leaves; one, the layout itself, where nothing is nested. */
+export function spinesOf(layout: Layout): Spine[] {
+  switch (layout.kind) {
+    case "list":
+      return spinesOf(layout.item).map((spine) => ({
+        layout: { ...layout, item: spine.layout },
+        branch: [0, ...spine.branch],
+      }));
+    case "struct":
+      return layout.children.flatMap((child, index) =>
+        spinesOf(child.layout).map((spine) => ({
+          layout: { kind: "struct", children: [{ ...child, layout: spine.layout }] },
+          branch: [index, ...spine.branch],
+        })),
+      );
+    default:
+      return [{ layout, branch: [] }];
+  }
+}
+
+/** The layout of the leaf of a spine. */
+export function leafOf(layout: Layout): LeafLayout {
+  let node = layout;
+  for (;;) {
+    if (node.kind === "list") node = node.item;
+    else if (node.kind === "struct") node = node.children[0].layout;
+    else return node;
+  }
+}
+
+/** The spine of a column that the branch leads along. */
+export function pruneColumn(column: Column, branch: Branch, depth = 0): Column {
+  if (depth === branch.length) return column;
+  if (column.kind === "list") return { ...column, items: pruneColumn(column.items, branch, depth + 1) };
+  if (column.kind !== "struct")
+    throw new InternalError(`a branch of ${branch.length} nodes ends at ${depth}`);
+  return { ...column, children: [pruneColumn(column.children[branch[depth]], branch, depth + 1)] };
+}
+
+/** The leaf of a spine. */
+export function leafColumn(spine: Column): LeafColumn {
+  let node = spine;
+  for (;;) {
+    if (node.kind === "list") node = node.items;
+    else if (node.kind === "struct") node = node.children[0];
+    else return node;
+  }
+}
+
+/** A spine with its leaf replaced by what is made of it. */
+export function mapLeaf(spine: Column, make: (leaf: LeafColumn) => Column): Column {
+  if (spine.kind === "list") return { ...spine, items: mapLeaf(spine.items, make) };
+  if (spine.kind === "struct") return { ...spine, children: [mapLeaf(spine.children[0], make)] };
+  return make(spine);
+}
+
+/**
+ * The column that its spines make up, in the order of {@link spinesOf}; null stands for a leaf that is not there,
+ * whose values are null.
+ * @param path the file the spines are from, for errors
+ * @throws CorruptFileError where they disagree about the lists around them
+ */
+export function mergeSpines(
+  layout: Layout,
+  spines: readonly (Column | null)[],
+  length: number,
+  path: string,
+): Column {
+  const [only] = spines;
+  if (layout.kind !== "list" && layout.kind !== "struct") return only ?? nullColumn(layout, length);
+  const present = spines.filter((spine) => spine !== null);
+  if (present.length === 0) return nullColumn(layout, length);
+  if (layout.kind === "list") {
+    const lists = present as ListColumn[];
+    const [first] = lists;
+    if (spines.length === 1) {
+      return { ...first, items: mergeSpines(layout.item, [first.items], first.items.length, path) };
+    }
+    const { offsets, itemCount } = offsetsFromZero(first);
+    const items = spines.map((spine) => {
+      if (spine === null) return null;
+      const list = spine as ListColumn;
+      if (list !== first && !sameRuns(list, first)) throw disagreement(path);
+      return sliceColumn(list.items, Number(list.offsets[0]), itemCount);
+    });
+    return { ...first, offsets, items: mergeSpines(layout.item, items, itemCount, path) };
+  }
+  const structs = present as StructColumn[];
+  let next = 0;
+  const children = layout.children.map((child) => {
+    const count = leafCount(child.layout);
+    const parts = spines
+      .slice(next, next + count)
+      .map((spine) => (spine === null ? null : (spine as StructColumn).children[0]));
+    next += count;
+    return mergeSpines(child.layout, parts, length, path);
+  });
+  const validity: Validity | null = structs[0].validity;
+  return { kind: "struct", length, validity, children };
+}
+
+function disagreement(path: string): CorruptFileError {
+  return new CorruptFileError(path, 0, "columns of one list hold lists of different lengths");
+}
+
+function leafCount(layout: Layout): number {
+  if (layout.kind === "list") return leafCount(layout.item);
+  if (layout.kind !== "struct") return 1;
+  return layout.children.reduce((sum, child) => sum + leafCount(child.layout), 0);
+}
+
+/** Whether the lists of two columns are equally long, one by one. */
+function sameRuns(a: ListColumn, b: ListColumn): boolean {
+  if (a.offsets instanceof Int32Array && b.offsets instanceof Int32Array) {
+    const delta = a.offsets[0] - b.offsets[0];
+    for (let row = 1; row <= a.length; row++) if (a.offsets[row] - b.offsets[row] !== delta) return false;
+    return true;
+  }
+  const left = a.offsets as BigInt64Array;
+  const right = b.offsets as BigInt64Array;
+  const delta = left[0] - right[0];
+  for (let row = 1; row <= a.length; row++) if (left[row] - right[row] !== delta) return false;
+  return true;
+}
+
+function offsetsFromZero({ offsets, length }: ListColumn): {
+  offsets: Int32Array | BigInt64Array;
+  itemCount: number;
+} {
+  const itemCount = Number(offsets[length]) - Number(offsets[0]);
+  if (offsets instanceof Int32Array) {
+    const [first] = offsets;
+    return { offsets: first === 0 ? offsets : offsets.map((offset) => offset - first), itemCount };
+  }
+  const [first] = offsets;
+  return { offsets: first === 0n ? offsets : offsets.map((offset) => offset - first), itemCount };
+}

@@ -1,0 +1,513 @@
+/**
+ * Nested columns as events, and back. A leaf in lists and structs is stored as a stream of events: what each is
+ * (repetition level: how far the lists around it go on; definition level: what of it is null or empty), and the
+ * values of those events that have one. `levels.ts` says how levels are numbered.
+ *
+ *     rows of list<int32>           [1, 2]   null   []   [3]
+ *     repetition, of depth 1         1  0     1     1     1        1: a row begins, 0: the list goes on
+ *     definition                     0  0     1     2     0        1: null list, 2: empty list
+ *     values                         1  2                 3
+ *
+ * Columns are walked node by node from the outside; a node turns the events so far into as many or more.
+ */
+
+import type {
+  Column,
+  Layout,
+  LeafColumn,
+  LeafLayout,
+  ListColumn,
+  ListLayout,
+  StructLayout,
+  Validity,
+} from "../arrow/column.js";
+import { decodeDictionary, sliceColumn, takeColumn } from "../arrow/data.js";
+import { TableSchemaValidationError, UnsupportedError } from "../errors.js";
+import { RepDefLayer } from "../format/encodings.js";
+import { describeLayers, isListLayer, type Layers, type Levels, type PageLevels } from "./levels.js";
+import { corruptPage, type PageOrigin } from "./page.js";
+
+/** A page's worth of events. */
+export interface ShreddedColumn {
+  /** Of visible events; null where their definition level is not 0. */
+  readonly values: LeafColumn;
+  readonly levels: PageLevels;
+}
+
+/** What is around a leaf, or the leaf: a node of a spine. */
+interface SpineNode {
+  readonly layout: Layout;
+  readonly nullable: boolean;
+}
+
+/** The nodes of a spine, outer-most first; the last is the leaf. */
+function nodesOf(layout: Layout, nullable: boolean): SpineNode[] {
+  const nodes: SpineNode[] = [{ layout, nullable }];
+  for (let node = layout; ; ) {
+    if (node.kind === "list") {
+      nodes.push({ layout: node.item, nullable: node.itemNullable });
+      node = node.item;
+    } else if (node.kind === "struct") {
+      nodes.push({ layout: node.children[0].layout, nullable: node.children[0].nullable });
+      node = node.children[0].layout;
+    } else {
+      return nodes;
+    }
+  }
+}
+
+// -------------------------------------------------------------------------------------------- to events
+
+/** Events while a column is walked: what ended them, and where those that did not end go on. */
+interface Events {
+  count: number;
+  /** 0 for an event that goes on, else 1 + 2 · node (null) or 2 + 2 · node (empty); null while none has ended. */
+  marks: Uint16Array | null;
+  /** Null until the first list. */
+  repetition: Uint16Array | null;
+  /** Position of each event in the node's column; null: as many as there are, in their order. */
+  positions: Uint32Array | null;
+}
+
+/**
+ * Takes a spine apart.
+ * @throws TableSchemaValidationError for a null where its layout allows none
+ */
+export function shredColumn(
+  layout: ListLayout | StructLayout,
+  column: Column,
+  { nullable, path }: { readonly nullable: boolean; readonly path: string },
+): ShreddedColumn {
+  const nodes = nodesOf(layout, nullable);
+  const listDepth = nodes.filter((node) => node.layout.kind === "list").length;
+  const events: Events = { count: column.length, marks: null, repetition: null, positions: null };
+  const seen = new Uint8Array(1 + 2 * nodes.length);
+  let node: Column = column;
+  let depth = 0;
+  for (let index = 0; ; index++) {
+    if (node.kind === "list") {
+      markNulls(events, node.validity, 1 + 2 * index, seen);
+      openLists(events, node, 2 + 2 * index, listDepth, listDepth - ++depth, seen);
+      node = node.items;
+    } else if (node.kind === "struct") {
+      markNulls(events, node.validity, 1 + 2 * index, seen);
+      node = node.children[0];
+    } else {
+      if (node.kind === "null") markAll(events, 1 + 2 * index, seen);
+      else markNulls(events, leafValidity(node), 1 + 2 * index, seen);
+      break;
+    }
+    if (seen[1 + 2 * index] === 1 && !nodes[index].nullable) throw unexpectedNull(path);
+  }
+  if (seen[2 * nodes.length - 1] === 1 && !nodes[nodes.length - 1].nullable) throw unexpectedNull(path);
+
+  const { layers, levelOfMark } = numberLevels(nodes, seen);
+  const described = describeLayers(layers, { path, byteOffset: 0 });
+  const { marks } = events;
+  let definition: Uint16Array | null = null;
+  if (described.maximumDefinition > 0 && marks !== null) {
+    definition = marks;
+    for (let event = 0; event < events.count; event++) definition[event] = levelOfMark[definition[event]];
+  }
+  return {
+    values: visibleValues(node, events, definition, described),
+    levels: {
+      ...described,
+      layers,
+      rowCount: column.length,
+      eventCount: events.count,
+      repetition: events.repetition,
+      definition,
+    },
+  };
+}
+
+const unexpectedNull = (path: string): TableSchemaValidationError =>
+  new TableSchemaValidationError(`column ${path} is not nullable and the rows hold nulls`);
+
+/** Where a leaf is null: also where its dictionary's entry is. */
+const leafValidity = (leaf: LeafColumn): Validity | null =>
+  leaf.kind === "dictionary" && leaf.dictionary.validity !== null
+    ? decodeDictionary(leaf).validity
+    : leaf.validity;
+
+function markNulls(events: Events, validity: Validity | null, mark: number, seen: Uint8Array): void {
+  if (validity === null) return;
+  const { count, positions } = events;
+  const { bytes, bitOffset } = validity;
+  events.marks ??= new Uint16Array(count);
+  const { marks } = events;
+  for (let event = 0; event < count; event++) {
+    if (marks[event] !== 0) continue;
+    const bit = bitOffset + (positions === null ? event : positions[event]);
+    if (((bytes[bit >>> 3] >>> (bit & 7)) & 1) === 1) continue;
+    marks[event] = mark;
+    seen[mark] = 1;
+  }
+}
+
+function markAll(events: Events, mark: number, seen: Uint8Array): void {
+  const { count } = events;
+  events.marks ??= new Uint16Array(count);
+  const { marks } = events;
+  for (let event = 0; event < count; event++) {
+    if (marks[event] !== 0) continue;
+    marks[event] = mark;
+    seen[mark] = 1;
+  }
+}
+
+/** Positions as numbers; beyond 32 bits no column's items can be counted. */
+function numbersOf(offsets: Int32Array | BigInt64Array): Int32Array {
+  if (offsets instanceof Int32Array) return offsets;
+  const words = new Int32Array(offsets.buffer, offsets.byteOffset, 2 * offsets.length);
+  const numbers = new Int32Array(offsets.length);
+  for (let index = 0; index < numbers.length; index++) {
+    if (words[2 * index + 1] !== 0 || words[2 * index] < 0) {
+      throw new UnsupportedError("more than 2^31 items in the lists of one batch");
+    }
+    numbers[index] = words[2 * index];
+  }
+  return numbers;
+}
+
+/**
+ * Replaces the event of each list by those of its items.
+ * @param rowStart repetition level of events in no list yet
+ * @param next repetition level of items that are not the first of their list
+ */
+function openLists(
+  events: Events,
+  { offsets: source }: ListColumn,
+  emptyMark: number,
+  rowStart: number,
+  next: number,
+  seen: Uint8Array,
+): void {
+  const { count, marks, repetition, positions } = events;
+  const offsets = numbersOf(source);
+  let total = 0;
+  let anyEmpty = 0;
+  for (let event = 0; event < count; event++) {
+    const at = positions === null ? event : positions[event];
+    const length = marks !== null && marks[event] !== 0 ? 1 : offsets[at + 1] - offsets[at];
+    total += length;
+    if (length === 0) anyEmpty++;
+  }
+  total += anyEmpty;
+  if (anyEmpty > 0) seen[emptyMark] = 1;
+  const newMarks = marks === null && anyEmpty === 0 ? null : new Uint16Array(total);
+  const newRepetition = new Uint16Array(total);
+  if (next !== 0) newRepetition.fill(next);
+  const newPositions = new Uint32Array(total);
+  let write = 0;
+  for (let event = 0; event < count; event++) {
+    newRepetition[write] = repetition === null ? rowStart : repetition[event];
+    if (newMarks !== null && marks !== null && marks[event] !== 0) {
+      newMarks[write++] = marks[event];
+      continue;
+    }
+    const list = positions === null ? event : positions[event];
+    let at = offsets[list];
+    const end = offsets[list + 1];
+    if (at === end) {
+      if (newMarks !== null) newMarks[write] = emptyMark;
+      write++;
+      continue;
+    }
+    while (at < end) newPositions[write++] = at++;
+  }
+  events.count = total;
+  events.marks = newMarks;
+  events.repetition = newRepetition;
+  events.positions = newPositions;
+}
+
+/** The layers that what was seen needs, inner-most first, and the level of each mark. */
+function numberLevels(
+  nodes: readonly SpineNode[],
+  seen: Uint8Array,
+): { layers: number[]; levelOfMark: Uint16Array } {
+  const layers: number[] = [];
+  const levelOfMark = new Uint16Array(seen.length);
+  let level = 0;
+  for (let index = nodes.length - 1; index >= 0; index--) {
+    const hasNull = seen[1 + 2 * index] === 1;
+    const hasEmpty = seen[2 + 2 * index] === 1;
+    if (hasNull) levelOfMark[1 + 2 * index] = ++level;
+    if (hasEmpty) levelOfMark[2 + 2 * index] = ++level;
+    if (nodes[index].layout.kind !== "list") {
+      layers.push(hasNull ? RepDefLayer.NULLABLE_ITEM : RepDefLayer.ALL_VALID_ITEM);
+    } else if (hasNull) {
+      layers.push(hasEmpty ? RepDefLayer.NULL_AND_EMPTY_LIST : RepDefLayer.NULLABLE_LIST);
+    } else {
+      layers.push(hasEmpty ? RepDefLayer.EMPTYABLE_LIST : RepDefLayer.ALL_VALID_LIST);
+    }
+  }
+  return { layers, levelOfMark };
+}
+
+/** The leaf's values of the events that have one. */
+function visibleValues(
+  leaf: LeafColumn,
+  { count, positions }: Events,
+  definition: Uint16Array | null,
+  { maximumVisible, maximumDefinition }: Layers,
+): LeafColumn {
+  let visible = positions;
+  let visibleCount = count;
+  if (definition !== null && positions !== null && maximumVisible < maximumDefinition) {
+    visible = new Uint32Array(count);
+    visibleCount = 0;
+    for (let event = 0; event < count; event++) {
+      if (definition[event] <= maximumVisible) visible[visibleCount++] = positions[event];
+    }
+  }
+  const values = pickValues(leaf, visible, visibleCount);
+  return values.kind === "null"
+    ? values
+    : { ...values, validity: slotValidity(definition, maximumVisible, visibleCount) };
+}
+
+/** The values at the first `count` positions: a view where these follow one another. */
+function pickValues(leaf: LeafColumn, positions: Uint32Array | null, count: number): LeafColumn {
+  if (positions === null || count === 0) return sliceColumn(leaf, 0, count);
+  const first = positions[0];
+  let next = 0;
+  while (next < count && positions[next] === first + next) next++;
+  return next === count ? sliceColumn(leaf, first, count) : takeColumn(leaf, positions.subarray(0, count));
+}
+
+/** Which of the visible events hold a value. */
+function slotValidity(
+  definition: Uint16Array | null,
+  maximumVisible: number,
+  slotCount: number,
+): Validity | null {
+  if (definition === null || maximumVisible === 0) return null;
+  const bytes = new Uint8Array((slotCount + 7) >>> 3);
+  let slot = 0;
+  let nullCount = 0;
+  for (let event = 0; event < definition.length; event++) {
+    const level = definition[event];
+    if (level > maximumVisible) continue;
+    if (level === 0) bytes[slot >>> 3] |= 1 << (slot & 7);
+    else nullCount++;
+    slot++;
+  }
+  return nullCount === 0 ? null : { bytes, bitOffset: 0, nullCount };
+}
+
+// ------------------------------------------------------------------------------------------ from events
+
+/** A node of a page, with the levels its layer took. */
+interface PageNode {
+  readonly layout: Layout;
+  /** 0 where the layer has no such level. */
+  readonly nullLevel: number;
+  readonly emptyLevel: number;
+  /** Largest level of events that reach the node: what they name, if anything, is the node or inside it. */
+  readonly reach: number;
+  /** Smallest repetition level of events that begin a value of the node. */
+  readonly begins: number;
+}
+
+/** Matches the layers of a page with the nodes of a spine; outer-most first. */
+function pageNodes(
+  layout: Layout,
+  kinds: readonly number[],
+  listDepth: number,
+  origin: PageOrigin,
+): PageNode[] {
+  const nodes = nodesOf(layout, true);
+  if (nodes.length !== kinds.length) {
+    throw corruptPage(origin, `${kinds.length} layers in a column of ${nodes.length}`);
+  }
+  const described: PageNode[] = [];
+  let level = 0;
+  // `kinds` begins at the leaf.
+  let lists = listDepth;
+  for (const [index, kind] of kinds.entries()) {
+    const node = nodes[nodes.length - 1 - index];
+    const isList = node.layout.kind === "list";
+    if (isList !== isListLayer(kind)) throw corruptPage(origin, `layer ${kind} for a ${node.layout.kind}`);
+    const hasNull =
+      kind === RepDefLayer.NULLABLE_ITEM ||
+      kind === RepDefLayer.NULLABLE_LIST ||
+      kind === RepDefLayer.NULL_AND_EMPTY_LIST;
+    const hasEmpty = kind === RepDefLayer.EMPTYABLE_LIST || kind === RepDefLayer.NULL_AND_EMPTY_LIST;
+    if (isList) lists--;
+    const nullLevel = hasNull ? ++level : 0;
+    const emptyLevel = hasEmpty ? ++level : 0;
+    described.unshift({
+      layout: node.layout,
+      nullLevel,
+      emptyLevel,
+      reach: level,
+      begins: listDepth - lists,
+    });
+  }
+  return described;
+}
+
+/**
+ * Puts a spine together.
+ * @param values of visible events, without validity
+ * @param allNull no value is one, whatever the levels say
+ * @throws CorruptFileError where levels, values and rows do not fit each other
+ */
+export function assembleColumn(
+  layout: ListLayout | StructLayout,
+  kinds: readonly number[],
+  layers: Layers,
+  { repetition, definition }: Levels,
+  values: Column,
+  rowCount: number,
+  allNull: boolean,
+  origin: PageOrigin,
+): Column {
+  const nodes = pageNodes(layout, kinds, layers.listDepth, origin);
+  const eventCount = repetition?.length ?? definition?.length ?? values.length;
+  if (definition !== null && definition.length !== eventCount) {
+    throw corruptPage(origin, `${eventCount} repetition and ${definition.length} definition levels`);
+  }
+  if (layers.listDepth === 0) {
+    if (repetition !== null) throw corruptPage(origin, "repetition levels in a page without lists");
+    if (eventCount !== rowCount)
+      throw corruptPage(origin, `${eventCount} events in a page of ${rowCount} rows`);
+  }
+  checkLevels(nodes, layers, repetition, definition, eventCount, rowCount, origin);
+  const visible = countUpTo(definition, layers.maximumVisible, eventCount);
+  if (visible !== values.length) throw corruptPage(origin, `${values.length} values for ${visible} events`);
+
+  const build = (index: number, length: number): Column => {
+    const node = nodes[index];
+    if (node.layout.kind === "struct") {
+      const validity = validityOf(node, repetition, definition, length);
+      return { kind: "struct", length, validity, children: [build(index + 1, length)] };
+    }
+    if (node.layout.kind === "list") {
+      const validity = validityOf(node, repetition, definition, length);
+      const offsets = listOffsets(node, nodes[index + 1], repetition, definition, eventCount, length);
+      const items = build(index + 1, offsets[length]);
+      return {
+        kind: "list",
+        length,
+        validity,
+        offsets: node.layout.offsetBits === 32 ? offsets : BigInt64Array.from(offsets, BigInt),
+        items,
+      };
+    }
+    return withLeafValidity(values as LeafColumn, node.layout, definition, layers.maximumVisible, allNull);
+  };
+  return build(0, rowCount);
+}
+
+/** Every event continues a list that is open, begins with a row, and names a level that there is. */
+function checkLevels(
+  nodes: readonly PageNode[],
+  { listDepth, maximumDefinition }: Layers,
+  repetition: Uint16Array | null,
+  definition: Uint16Array | null,
+  eventCount: number,
+  rowCount: number,
+  origin: PageOrigin,
+): void {
+  // By repetition level: the largest definition level of an event in the list that goes on.
+  const inside = new Uint16Array(listDepth + 1).fill(maximumDefinition);
+  for (const [index, node] of nodes.entries()) {
+    if (node.layout.kind === "list") inside[node.begins - 1] = nodes[index + 1].reach;
+  }
+  let rows = 0;
+  let last = maximumDefinition;
+  for (let event = 0; event < eventCount; event++) {
+    const level = definition === null ? 0 : definition[event];
+    const repeated = repetition === null ? listDepth : repetition[event];
+    if (level > maximumDefinition || repeated > listDepth) {
+      throw corruptPage(
+        origin,
+        `levels ${repeated} and ${level} where ${listDepth} and ${maximumDefinition} are the largest`,
+      );
+    }
+    if (repeated === listDepth) rows++;
+    else if (event === 0 || level > inside[repeated] || last > inside[repeated]) {
+      throw corruptPage(origin, `event ${event} goes on with a list that is not open`);
+    }
+    last = level;
+  }
+  if (rows !== rowCount) throw corruptPage(origin, `${rows} rows in a page of ${rowCount}`);
+}
+
+function countUpTo(definition: Uint16Array | null, limit: number, eventCount: number): number {
+  if (definition === null) return eventCount;
+  let count = 0;
+  for (let event = 0; event < eventCount; event++) if (definition[event] <= limit) count++;
+  return count;
+}
+
+/** Which of the node's values are not null. */
+function validityOf(
+  { nullLevel, reach, begins }: PageNode,
+  repetition: Uint16Array | null,
+  definition: Uint16Array | null,
+  length: number,
+): Validity | null {
+  if (nullLevel === 0 || definition === null) return null;
+  const bytes = new Uint8Array((length + 7) >>> 3);
+  let value = 0;
+  let nullCount = 0;
+  for (let event = 0; event < definition.length; event++) {
+    const level = definition[event];
+    if (level > reach || (repetition !== null && repetition[event] < begins)) continue;
+    if (level === nullLevel) nullCount++;
+    else bytes[value >>> 3] |= 1 << (value & 7);
+    value++;
+  }
+  return nullCount === 0 ? null : { bytes, bitOffset: 0, nullCount };
+}
+
+/** Levels are 16 bits wide. */
+const MAXIMUM_LEVEL = 0xffff;
+
+/** Where the items of each list begin. */
+function listOffsets(
+  list: PageNode,
+  item: PageNode,
+  repetition: Uint16Array | null,
+  definition: Uint16Array | null,
+  eventCount: number,
+  length: number,
+): Int32Array {
+  const offsets = new Int32Array(length + 1);
+  const { begins: listBegins, reach: listReach } = list;
+  const { begins: itemBegins, reach: itemReach } = item;
+  let row = 0;
+  let items = 0;
+  for (let event = 0; event < eventCount; event++) {
+    const level = definition === null ? 0 : definition[event];
+    const begins = repetition === null ? MAXIMUM_LEVEL : repetition[event];
+    if (begins >= listBegins && level <= listReach) offsets[row++] = items;
+    if (begins >= itemBegins && level <= itemReach) items++;
+  }
+  offsets[length] = items;
+  return offsets;
+}
+
+function withLeafValidity(
+  values: LeafColumn,
+  layout: LeafLayout,
+  definition: Uint16Array | null,
+  maximumVisible: number,
+  allNull: boolean,
+): Column {
+  const { length } = values;
+  if (layout.kind === "null" || length === 0) return values;
+  if (allNull) {
+    return {
+      ...values,
+      validity: { bytes: new Uint8Array((length + 7) >>> 3), bitOffset: 0, nullCount: length },
+    };
+  }
+  const validity = slotValidity(definition, maximumVisible, length);
+  return validity === null ? values : { ...values, validity };
+}
