@@ -1,5 +1,5 @@
 /**
- * The LZ4 block format, decoding only. A block is a chain of sequences:
+ * The LZ4 block format. A block is a chain of sequences:
  *
  *     token           1 byte: high half literal count, low half match length − 4
  *     literal count   when the high half is 15: bytes added up to and including the first that is not 255
@@ -7,7 +7,8 @@
  *     match distance  u16, little-endian, 1 … bytes written so far
  *     match length    when the low half is 15: as above
  *
- * The last sequence ends after its literals. Every count is checked before a byte moves, so the time taken and
+ * The last sequence ends after its literals; it holds the last five bytes at least, and no match begins in the last
+ * twelve. In decoding every count is checked before a byte moves, so the time taken and
  * the bytes written are bounded by the output, whatever the input.
  */
 
@@ -100,4 +101,87 @@ export function lz4BlockLength(input: Uint8Array): number {
       }
     }
   }
+}
+
+const HASH_BITS = 14;
+const HASH_PRIME = 0x9e3779b1;
+const LEAST_MATCH = 4;
+const LARGEST_DISTANCE = 0xffff;
+/** Bytes at the end in which no match begins, and those that are literals in any case. */
+const MATCH_MARGIN = 12;
+const LAST_LITERALS = 5;
+
+/** Where four bytes with a hash were last met, plus 1; cleared for each block. */
+const positions = new Int32Array(1 << HASH_BITS);
+
+/** Encodes `input` as one block, at most a little longer than it. */
+export function encodeLz4Block(input: Uint8Array): Uint8Array {
+  const length = input.length;
+  const output = new Uint8Array(length + Math.ceil(length / 255) + 16);
+  const view = new DataView(input.buffer, input.byteOffset, length);
+  positions.fill(0);
+  const matchLimit = length - MATCH_MARGIN;
+  const matchEnd = length - LAST_LITERALS;
+  let write = 0;
+  let literals = 0;
+  let misses = 0;
+  for (let read = 0; read < matchLimit; ) {
+    const word = view.getInt32(read, true);
+    const slot = Math.imul(word, HASH_PRIME) >>> (32 - HASH_BITS);
+    const candidate = positions[slot] - 1;
+    positions[slot] = read + 1;
+    if (candidate < 0 || read - candidate > LARGEST_DISTANCE || view.getInt32(candidate, true) !== word) {
+      // Where nothing matches for long, steps grow.
+      read += 1 + (misses++ >> 6);
+      continue;
+    }
+    misses = 0;
+    let start = read;
+    let from = candidate;
+    while (start > literals && from > 0 && input[start - 1] === input[from - 1]) {
+      start--;
+      from--;
+    }
+    let end = read + LEAST_MATCH;
+    for (let other = candidate + LEAST_MATCH; end < matchEnd && input[end] === input[other]; other++) end++;
+    const distance = start - from;
+    write = writeLiterals(input, literals, start, end - start - LEAST_MATCH, output, write);
+    output[write++] = distance;
+    output[write++] = distance >>> 8;
+    write = writeMore(end - start - LEAST_MATCH, output, write);
+    read = end;
+    literals = end;
+  }
+  write = writeLiterals(input, literals, length, 0, output, write);
+  return output.subarray(0, write);
+}
+
+/** Token, literal count and literals of a sequence whose match is `match` + 4 bytes long. */
+function writeLiterals(
+  input: Uint8Array,
+  start: number,
+  end: number,
+  match: number,
+  output: Uint8Array,
+  outputOffset: number,
+): number {
+  const count = end - start;
+  output[outputOffset] = (Math.min(count, 15) << 4) | Math.min(match, 15);
+  let write = writeMore(count, output, outputOffset + 1);
+  if (count < 32) for (let read = start; read < end; ) output[write++] = input[read++];
+  else {
+    output.set(input.subarray(start, end), write);
+    write += count;
+  }
+  return write;
+}
+
+/** What of a count doesn't fit the token. */
+function writeMore(count: number, output: Uint8Array, outputOffset: number): number {
+  if (count < 15) return outputOffset;
+  let write = outputOffset;
+  let rest = count - 15;
+  for (; rest >= 255; rest -= 255) output[write++] = 255;
+  output[write++] = rest;
+  return write;
 }

@@ -2,7 +2,7 @@
  * Byte-stream split: within a chunk of n values of B bytes (B = 4, 8), byte j of value i stands at j·n + i.
  */
 
-import type { ByteStreamSplit } from "../../format/encodings.js";
+import type { ByteStreamSplit, CompressiveEncoding } from "../../format/encodings.js";
 import { corruptPage, type PageOrigin, unsupportedPage } from "../page.js";
 import type { FixedDecoder } from "./fixedDecoder.js";
 
@@ -33,4 +33,20 @@ export function byteStreamSplitDecoder(encoding: ByteStreamSplit, origin: PageOr
       }
     },
   };
+}
+
+/** The descriptor of split values. */
+export const describeByteStreamSplit = (bitsPerValue: 32 | 64): CompressiveEncoding => ({
+  byteStreamSplit: { values: { flat: { bitsPerValue, data: undefined } } },
+});
+
+/** The bytes of values of `byteWidth` bytes, by their place in the value. */
+export function splitByteStreams(byteWidth: number, values: Uint8Array): Uint8Array {
+  const output = new Uint8Array(values.length);
+  const count = values.length / byteWidth;
+  for (let stream = 0; stream < byteWidth; stream++) {
+    let write = stream * count;
+    for (let read = stream; read < values.length; read += byteWidth) output[write++] = values[read];
+  }
+  return output;
 }

@@ -1,5 +1,5 @@
 /**
- * FSST, decoding: strings as chains of one-byte codes for symbols of 1 to 8 bytes.
+ * FSST: strings as chains of one-byte codes for symbols of 1 to 8 bytes. Which symbols is for fsstTraining.ts.
  *
  *     symbol table   u64 header, n × 8-byte symbols (zero-padded), n length bytes, rest unused
  *     header         bits 0–7 n, bit 24 "encoded", bits 32–63 the number 0x46535354; the rest is of no use here
@@ -9,6 +9,7 @@
  */
 
 import { corruptPage, type PageOrigin, unsupportedPage } from "../page.js";
+import { type FsstSymbolTable, HASH_PRIME, HASH_SHIFT, trainFsst } from "./fsstTraining.js";
 
 const HEADER_BYTES = 8;
 const MAGIC = 0x46535354;
@@ -116,4 +117,99 @@ function enlarged(
   const larger = new Uint8Array(Math.max(needed, Math.ceil(output.length * 1.5)));
   larger.set(output.subarray(0, used));
   return larger;
+}
+
+/** Bytes of a table as it is written, whatever the number of symbols. */
+const TABLE_BYTES = HEADER_BYTES + 256 * 9;
+/** Below this a table would take more than it saves. */
+const LEAST_BYTES = 32 * 1024;
+/** Share of the bytes that the codes must save. */
+const WORTHWHILE_SAVING = 0.1;
+
+/** Values as codes. */
+export interface FsstCodes {
+  readonly symbolTable: Uint8Array;
+  /** Positions in `bytes`, starting at 0. */
+  readonly offsets: Int32Array;
+  readonly bytes: Uint8Array;
+}
+
+/**
+ * Values of variable width as FSST codes, or null where that saves little.
+ * @param offsets positions in `bytes`, starting at 0
+ * @param insist take the codes as soon as they save anything
+ */
+export function encodeFsst(offsets: Int32Array, bytes: Uint8Array, insist = false): FsstCodes | null {
+  if (bytes.length < (insist ? 1 : LEAST_BYTES)) return null;
+  const { table, saving } = trainFsst(offsets, bytes);
+  if (saving < (insist ? 0 : WORTHWHILE_SAVING)) return null;
+  const encoded = encodeCodes(table, offsets, bytes);
+  return encoded === null ? null : { symbolTable: encodeSymbolTable(table), ...encoded };
+}
+
+function encodeSymbolTable({ count, low, high, lengths }: FsstSymbolTable): Uint8Array {
+  const bytes = new Uint8Array(TABLE_BYTES);
+  const view = new DataView(bytes.buffer);
+  bytes[0] = count;
+  bytes[3] = 1;
+  view.setUint32(4, MAGIC, true);
+  for (let code = 0; code < count; code++) {
+    view.setInt32(HEADER_BYTES + 8 * code, low[code], true);
+    view.setInt32(HEADER_BYTES + 8 * code + 4, high[code], true);
+    bytes[HEADER_BYTES + 8 * count + code] = lengths[code];
+  }
+  return bytes;
+}
+
+/** Input bytes encoded between two looks at the room left. */
+const STRETCH_BYTES = 1 << 12;
+
+/** Encodes all values; null as soon as the codes take more than the values would. */
+function encodeCodes(
+  table: FsstSymbolTable,
+  offsets: Int32Array,
+  bytes: Uint8Array,
+): { offsets: Int32Array; bytes: Uint8Array } | null {
+  const { slots, slotCodes, shortCodes } = table;
+  const byteCodes = table.byteCodes();
+  const count = offsets.length - 1;
+  // Symbols are compared eight bytes at a time, so there must be as many behind the last one.
+  const input = new Uint8Array(bytes.length + 8);
+  input.set(bytes);
+  const view = new DataView(input.buffer);
+  const output = new Uint8Array(bytes.length + 2 * STRETCH_BYTES + 32);
+  const positions = new Int32Array(count + 1);
+  let read = 0;
+  let write = 0;
+  for (let value = 0; value < count; value++) {
+    const end = offsets[value + 1];
+    while (read < end) {
+      if (write > bytes.length) return null;
+      const stretchEnd = Math.min(end, read + STRETCH_BYTES);
+      while (read < stretchEnd) {
+        const low = view.getInt32(read, true);
+        const slot = Math.imul(low & 0xffffff, HASH_PRIME) >>> HASH_SHIFT;
+        const at = 4 * slot;
+        let entry = slotCodes[slot];
+        if (
+          ((low ^ slots[at]) & slots[at + 2]) !== 0 ||
+          ((view.getInt32(read + 4, true) ^ slots[at + 1]) & slots[at + 3]) !== 0 ||
+          read + (entry >>> 8) > end
+        ) {
+          entry = read + 1 === end ? byteCodes[low & 0xff] : shortCodes[low & 0xffff];
+          if (entry === 0) {
+            output[write++] = ESCAPE;
+            output[write++] = low;
+            read++;
+            continue;
+          }
+        }
+        output[write++] = entry;
+        read += entry >>> 8;
+      }
+    }
+    positions[value + 1] = write;
+  }
+  if (write > bytes.length) return null;
+  return { offsets: positions, bytes: output.subarray(0, write) };
 }

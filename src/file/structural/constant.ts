@@ -295,14 +295,15 @@ export function encodeAllNull(levels: PageLevels, version: StructuralVersion): E
 }
 
 /** Largest value that lies in the page's description; the reference reads no larger one. */
-export const MAXIMUM_INLINE_BYTES = 32;
+const MAXIMUM_INLINE_BYTES = 32;
 
 /** A page of one value (2.2), with levels as plain words. */
 export function encodeConstant(value: Uint8Array, layout: LeafLayout, levels: PageLevels): EncodedPage {
   const { repetition, definition } = levels;
   const streams = repetition === null && definition === null ? [] : levelBuffers(repetition, definition);
-  if (layout.kind !== "variable") return constantPage(levels, { inlineValue: value }, streams);
-  return constantPage(levels, {}, [[encodeScalar(value, layout)], ...streams]);
+  if (layout.kind === "variable") return constantPage(levels, {}, [[encodeScalar(value, layout)], ...streams]);
+  if (value.length <= MAXIMUM_INLINE_BYTES) return constantPage(levels, { inlineValue: value }, streams);
+  return constantPage(levels, {}, [[encodeFixedScalar(value)], ...streams]);
 }
 
 const levelBuffers = (repetition: Uint16Array | null, definition: Uint16Array | null): Uint8Array[][] =>
@@ -317,6 +318,16 @@ function constantPage(
 ): EncodedPage {
   const constant = ConstantLayout.create({ layers: [...layers], ...description });
   return { encoding: { constant }, buffers, rowCount };
+}
+
+/** A value of fixed width: one buffer. */
+function encodeFixedScalar(value: Uint8Array): Uint8Array {
+  const scalar = new Uint8Array(8 + value.length);
+  const view = new DataView(scalar.buffer);
+  view.setUint32(0, 1, true);
+  view.setUint32(4, value.length, true);
+  scalar.set(value, 8);
+  return scalar;
 }
 
 function encodeScalar(value: Uint8Array, layout: VariableLayout): Uint8Array {

@@ -3,8 +3,16 @@
  * block of their own. A dictionary-typed column keeps that form; any other gets its values back.
  */
 
-import type { Column, DictionaryLayout, FixedColumn, Layout, VariableColumn } from "../../arrow/column.js";
+import type {
+  Column,
+  DictionaryLayout,
+  FixedColumn,
+  LeafLayout,
+  VariableColumn,
+} from "../../arrow/column.js";
 import type { CompressiveEncoding } from "../../format/encodings.js";
+import { alignedBytes } from "../compression/aligned.js";
+import { DEFAULT_COMPRESSION } from "../compression/compressionOptions.js";
 import { fixedDecoder } from "../compression/fixed.js";
 import {
   decodeVariableBlock,
@@ -18,7 +26,7 @@ type DictionaryValues = VariableColumn | FixedColumn;
 
 /** Decodes the `count` values of a dictionary for a column of `layout`. */
 export function decodeDictionary(
-  layout: Layout,
+  layout: LeafLayout,
   encoding: CompressiveEncoding,
   buffer: Uint8Array,
   count: number,
@@ -50,7 +58,7 @@ export function decodeDictionary(
 
 /** The column that indices and dictionary make; `definition` tells whose indices mean nothing. */
 export function resolveDictionary(
-  layout: Layout,
+  layout: LeafLayout,
   indices: FixedColumn,
   dictionary: DictionaryValues,
   definition: Uint16Array | null,
@@ -199,39 +207,147 @@ export interface FoundDictionary {
 /** Pages with fewer rows are not worth a dictionary. */
 const LEAST_DICTIONARY_ROWS = 100;
 /** Rows looked at before all of them are. */
-const SAMPLE_ROWS = 512;
+const SAMPLE_ROWS = 4096;
 /** Share of the sample's rows that may hold a value of their own. */
-const SAMPLE_DISTINCT = 0.25;
-const MAXIMUM_DICTIONARY_VALUES = 4096;
+const SAMPLE_DISTINCT = 0.65;
+const MAXIMUM_DICTIONARY_VALUES = 1 << 15;
 
 /**
- * The dictionary of variable-width values where it is far smaller than they are, else null. Nulls have index 0.
+ * The dictionary of variable-width values where it and its indices are smaller than they are, else null. Nulls have
+ * the index of the value before.
  * @param offsets positions in `bytes`, starting at 0
+ * @param ratio share of the values' size that the dictionary may take, indices included
  */
 export function findDictionary(
   offsets: Int32Array,
   bytes: Uint8Array,
   definition: Uint16Array | null,
+  ratio = DEFAULT_COMPRESSION.dictionaryRatio,
 ): FoundDictionary | null {
   const rowCount = offsets.length - 1;
   if (rowCount < LEAST_DICTIONARY_ROWS) return null;
   const sampleRows = Math.min(rowCount, SAMPLE_ROWS);
-  const sample = new ValueSet(offsets, bytes, sampleRows);
+  const sampleLimit = Math.floor(sampleRows * SAMPLE_DISTINCT);
+  const sample = new ValueSet(offsets, bytes, sampleLimit);
   for (let index = 0; index < sampleRows; index++) {
     const row = Math.floor((index * rowCount) / sampleRows);
-    if (definition === null || definition[row] === 0) sample.add(row);
-    if (sample.rows.length > sampleRows * SAMPLE_DISTINCT) return null;
+    if ((definition === null || definition[row] === 0) && sample.add(row) < 0) return null;
   }
-  const limit = Math.min(MAXIMUM_DICTIONARY_VALUES, Math.floor(rowCount / 4));
+  const limit = Math.min(MAXIMUM_DICTIONARY_VALUES, Math.floor(rowCount * SAMPLE_DISTINCT));
   const set = new ValueSet(offsets, bytes, limit);
   const indices = new Uint32Array(rowCount);
+  let previous = 0;
   for (let row = 0; row < rowCount; row++) {
-    if (definition !== null && definition[row] !== 0) continue;
+    if (definition === null || definition[row] === 0) {
+      previous = set.add(row);
+      if (previous < 0) return null;
+    }
+    indices[row] = previous;
+  }
+  const values = set.collect();
+  const itemCount = set.rows.length;
+  const indexBytes = (rowCount * Math.ceil(Math.log2(Math.max(2, itemCount)))) / 8;
+  const plainBytes = bytes.length + 4 * rowCount;
+  if (values.bytes.length + 4 * itemCount + indexBytes > ratio * plainBytes) return null;
+  return { indices, ...values };
+}
+
+/** Values of a fixed width by their first occurrence, and the number of each row's value. */
+export interface FoundFixedDictionary {
+  readonly indices: Uint32Array;
+  readonly values: Uint8Array;
+  readonly itemCount: number;
+}
+
+/** The dictionary of values of a multiple of four bytes; null where it has more than `limit` values. */
+export function findFixedDictionary(
+  byteWidth: number,
+  bytes: Uint8Array,
+  count: number,
+  limit: number,
+): FoundFixedDictionary | null {
+  const set = new WordSet(byteWidth, bytes, count, limit);
+  const indices = new Uint32Array(count);
+  for (let row = 0; row < count; row++) {
     const index = set.add(row);
     if (index < 0) return null;
     indices[row] = index;
   }
-  return { indices, ...set.collect() };
+  const itemCount = set.itemCount;
+  const values = new Uint8Array(itemCount * byteWidth);
+  for (let item = 0; item < itemCount; item++) {
+    const start = set.rows[item] * byteWidth;
+    values.set(bytes.subarray(start, start + byteWidth), item * byteWidth);
+  }
+  return { indices, values, itemCount };
+}
+
+/** Different values among `sampleCount` of `count` values; one more than `limit` as soon as there are more. */
+export function countDistinct(
+  byteWidth: number,
+  bytes: Uint8Array,
+  count: number,
+  sampleCount: number,
+  limit: number,
+): number {
+  const set = new WordSet(byteWidth, bytes, count, limit);
+  for (let index = 0; index < sampleCount; index++) {
+    if (set.add(Math.floor((index * count) / sampleCount)) < 0) return limit + 1;
+  }
+  return set.itemCount;
+}
+
+/** Distinct values of a multiple of four bytes, each known by the first row that holds it; an open hash table. */
+class WordSet {
+  itemCount = 0;
+  /** First row of each value. */
+  readonly rows: Int32Array;
+  private readonly stride: number;
+  private readonly words: Int32Array;
+  /** Number of a value, plus 1, or 0. */
+  private readonly slots: Int32Array;
+  private readonly shift: number;
+  private readonly mask: number;
+
+  constructor(
+    byteWidth: number,
+    bytes: Uint8Array,
+    count: number,
+    private readonly limit: number,
+  ) {
+    const aligned = alignedBytes(bytes, 4);
+    this.stride = byteWidth / 4;
+    this.words = new Int32Array(aligned.buffer, aligned.byteOffset, count * this.stride);
+    const bits = Math.ceil(Math.log2(2 * limit + 2));
+    this.shift = 32 - bits;
+    this.mask = 2 ** bits - 1;
+    this.slots = new Int32Array(2 ** bits);
+    this.rows = new Int32Array(limit);
+  }
+
+  /** The number of a row's value, or -1 where it would be one value too many. */
+  add(row: number): number {
+    const { words, stride, slots, mask, rows } = this;
+    const start = row * stride;
+    let hash = 0;
+    for (let word = start; word < start + stride; word++) {
+      hash = Math.imul(hash ^ words[word], 0x9e3779b1);
+      hash ^= hash >>> 15;
+    }
+    for (let slot = Math.imul(hash, 0x85ebca6b) >>> this.shift; ; slot = (slot + 1) & mask) {
+      const entry = slots[slot];
+      if (entry === 0) {
+        if (this.itemCount === this.limit) return -1;
+        rows[this.itemCount] = row;
+        slots[slot] = ++this.itemCount;
+        return this.itemCount - 1;
+      }
+      const other = rows[entry - 1] * stride;
+      let different = 0;
+      for (let word = 0; word < stride; word++) different |= words[start + word] ^ words[other + word];
+      if (different === 0) return entry - 1;
+    }
+  }
 }
 
 /** Distinct values, each known by the first row that holds it; an open hash table. */

@@ -3,16 +3,17 @@
  *
  *     nothing but nulls                    constant
  *     one value in all valid rows          constant (2.2)
- *     fixed width                          mini-block, bit-packed where that saves; full-zip where it doesn't and
- *                                          no row is null, because such a page is the values' memory as it is
+ *     fixed width                          mini-block, where packing, runs or a page dictionary save (fixedValues.ts);
+ *                                          full-zip where they don't and no row is null, because such a page is the
+ *                                          values' memory as it is
  *     bits                                 mini-block
  *     fixed-size lists                     full-zip; mini-block for bits, and for small ones with nulls
- *     strings, binaries                    mini-block, over a page dictionary where few values recur; full-zip
- *                                          where a value is long
+ *     strings, binaries                    mini-block; full-zip where a value is long (variableValues.ts)
  *     dictionary-typed                     mini-block over a page dictionary, always
  *
- * Slots of null rows are written as zeros or empty values, so that equal rows make equal pages. Compression is
- * decided on a sample: values that don't compress cost next to nothing.
+ * Slots of null rows are written as the value before or as empty values, so that equal rows make equal pages. What
+ * a column's metadata asks for goes before what a sample says (compressionOptions.ts). Compression is decided on a
+ * sample: values that don't compress cost next to nothing.
  */
 
 import type {
@@ -35,31 +36,30 @@ import { copyBits } from "../../bytes/bits.js";
 import { InvalidInputError, UnsupportedError } from "../../errors.js";
 import { type CompressiveEncoding, RepDefLayer } from "../../format/encodings.js";
 import { alignedBytes } from "../compression/aligned.js";
-import { PACK_UNIT, requiredBits, type WordBits } from "../compression/bitpack.js";
-import {
-  describeInlineBitpacking,
-  encodeInlineBitpacking,
-  inlineBitpackedBytes,
-} from "../compression/inlineBitpacking.js";
-import {
-  describeVariable,
-  encodeVariableBlock,
-  encodeVariableChunk,
-  MAXIMUM_POSITION,
-  variableChunkBytes,
-} from "../compression/variable.js";
+import { type CompressionOptions, compressionOptions } from "../compression/compressionOptions.js";
+import { describeVariable, encodeVariableBlock, variableChunkBytes } from "../compression/variable.js";
 import { isListLayer, leafLevels, levelsOfValidity, type PageLevels } from "../levels.js";
 import { type ShreddedColumn, shredColumn } from "../nesting.js";
 import type { EncodedPage, StructuralVersion } from "../page.js";
-import { encodeAllNull, encodeConstant, MAXIMUM_INLINE_BYTES } from "./constant.js";
-import { findDictionary } from "./dictionary.js";
-import { encodeFullZipFixed, encodeFullZipFlat, encodeFullZipVariable, type ZippedPart } from "./fullZip.js";
+import { encodeAllNull, encodeConstant } from "./constant.js";
 import {
-  MAXIMUM_CHUNK_VALUES,
-  MiniBlockEncoder,
-  type MiniBlockValues,
-  maximumChunkEvents,
-} from "./miniBlock.js";
+  chooseFixedEncodings,
+  chunkValues,
+  compressDictionary,
+  encodeFixedValues,
+  flat,
+} from "./fixedValues.js";
+import { encodeFullZipFixed, encodeFullZipFlat, encodeFullZipVariable, type ZippedPart } from "./fullZip.js";
+import { MiniBlockEncoder, type MiniBlockValues, maximumChunkEvents } from "./miniBlock.js";
+import {
+  commonValue,
+  compressEach,
+  encodeVariableChunks,
+  encodeVariableDictionary,
+  gatherVariable,
+  longest,
+  storeValues,
+} from "./variableValues.js";
 
 export interface EncodePageOptions {
   readonly version: StructuralVersion;
@@ -70,19 +70,20 @@ export interface EncodePageOptions {
   readonly metadata: ReadonlyMap<string, string>;
 }
 
-/** Bytes of values in a chunk; all of a chunk has to stay within 32 KiB in 2.1. */
-const CHUNK_BYTES = { "2.1": 16 * 1024, "2.2": 32 * 1024 } as const;
-/** Bytes of offsets and values of a chunk of variable-width values. */
-const VARIABLE_CHUNK_BYTES = { "2.1": 24 * 1024, "2.2": 64 * 1024 } as const;
-const MAXIMUM_VARIABLE_CHUNK_VALUES = 4096;
+/** What a page is encoded for. */
+interface PageTarget {
+  readonly version: StructuralVersion;
+  readonly compression: CompressionOptions;
+}
+
+/** Bytes of a chunk's lists in 2.1. */
+const MAXIMUM_LIST_CHUNK_BYTES = 24 * 1024;
 /** The reference takes wider values for full-zip only. */
 const MAXIMUM_MINI_BLOCK_VALUE_BYTES = 256;
 /** Fixed-width values with nulls go to full-zip pages from this width on. */
 const WIDE_VALUE_BYTES = 128;
-/** Share of a page that bit-packing must save. */
-const WORTHWHILE_SAVING = 0.15;
-/** Units looked at to tell what bit-packing would save. */
-const SAMPLE_UNITS = 16;
+/** Longest value that is put into chunks because the column's metadata asks for them. */
+const MAXIMUM_FORCED_VALUE_BYTES = 8 * 1024;
 
 /**
  * Encodes `rowCount` rows, which come in one or more columns of the given layout, as one page; as several where
@@ -98,12 +99,13 @@ export function encodePages(
   options: EncodePageOptions,
 ): EncodedPage[] {
   const { version } = options;
+  const target: PageTarget = { version, compression: compressionOptions(options.metadata, options.path) };
   if (layout.kind === "list" || layout.kind === "struct") {
     const leaf = leafOf(layout);
     const shredded = shredColumn(layout, concatColumns(columns), options);
-    return cutPages(shredded, version).map((part) => encodeLeaf(leaf, part, version));
+    return cutPages(shredded, version).map((part) => encodeLeaf(leaf, part, target));
   }
-  return [encodeRows(layout, columns, rowCount, version)];
+  return [encodeRows(layout, columns, rowCount, target)];
 }
 
 /** A page of a column that is in no list and no struct. */
@@ -111,14 +113,14 @@ function encodeRows(
   layout: LeafLayout,
   columns: readonly Column[],
   rowCount: number,
-  version: StructuralVersion,
+  target: PageTarget,
 ): EncodedPage {
   let nullCount = 0;
   for (const { validity } of columns) nullCount += validity?.nullCount ?? 0;
   const plain = leafLevels(null, rowCount);
-  if (layout.kind === "null" || nullCount === rowCount) return encodeAllNull(plain, version);
+  if (layout.kind === "null" || nullCount === rowCount) return encodeAllNull(plain, target.version);
   if (layout.kind === "fixed" && nullCount === 0) {
-    return encodeFixedPieces(layout, columns as readonly FixedColumn[], plain, version);
+    return encodeFixedPieces(layout, columns as readonly FixedColumn[], plain, target);
   }
   if (layout.kind === "fixedSizeList" && nullCount === 0) {
     const pieces = plainListPieces(columns as readonly FixedSizeListColumn[]);
@@ -128,29 +130,29 @@ function encodeRows(
     }
   }
   const values = concatColumns(columns) as LeafColumn;
-  return encodeLeaf(layout, { values, levels: leafLevels(slotLevels(values), rowCount) }, version);
+  return encodeLeaf(layout, { values, levels: leafLevels(slotLevels(values), rowCount) }, target);
 }
 
 /** A page of the values of all visible events. */
 function encodeLeaf(
   layout: LeafLayout,
   { values: column, levels }: ShreddedColumn,
-  version: StructuralVersion,
+  target: PageTarget,
 ): EncodedPage {
   if (column.kind === "null" || (column.validity?.nullCount ?? 0) === column.length) {
-    return encodeAllNull(levels, version);
+    return encodeAllNull(levels, target.version);
   }
   switch (column.kind) {
     case "fixed":
-      return encodeFixed(layout, column, levels, version);
+      return encodeFixed(layout, column, levels, target);
     case "bits":
-      return encodeBits(layout, column, levels, version);
+      return encodeBits(layout, column, levels, target.version);
     case "variable":
-      return encodeVariable(layout as VariableLayout, column, levels, version);
+      return encodeVariable(layout as VariableLayout, column, levels, target);
     case "fixedSizeList":
-      return encodeList(column, levels, version);
+      return encodeList(column, levels, target.version);
     case "dictionary":
-      return encodeDictionary(layout as DictionaryLayout, column, levels, version);
+      return encodeDictionary(layout as DictionaryLayout, column, levels, target);
   }
 }
 
@@ -216,30 +218,24 @@ function bitsFromZero({ bytes, bitOffset }: Validity, length: number): Uint8Arra
   return bits;
 }
 
-const flat = (bitsPerValue: number): CompressiveEncoding => ({ flat: { bitsPerValue, data: undefined } });
-
 const values = (encoding: CompressiveEncoding): MiniBlockValues => ({ encoding, bufferCount: 1 });
 
 // ------------------------------------------------------------------------------------------- fixed width
 
-/** Fixed-width values without nulls; they are joined only if they get packed. */
+/** Fixed-width values without nulls; they are joined only if they get encoded. */
 function encodeFixedPieces(
   layout: LeafLayout,
   columns: readonly FixedColumn[],
   levels: PageLevels,
-  version: StructuralVersion,
+  target: PageTarget,
 ): EncodedPage {
   const { byteWidth } = columns[0];
   const largest = columns.reduce((a, b) => (b.length > a.length ? b : a));
-  const wordBits = wordBitsOf(byteWidth);
-  if (
-    wordBits !== null &&
-    !worthPacking(wordBits, largest.values, largest.length) &&
-    !oneValue(largest, null)
-  ) {
+  const [choice] = chooseFixedEncodings(byteWidth, largest.values, largest.length, target.compression);
+  if (choice === "flat" && !oneValue(largest, null)) {
     return encodeFullZipFlat(piecesOf(columns), byteWidth * 8, levels, flat(byteWidth * 8));
   }
-  return encodeFixed(layout, concatColumns(columns), levels, version);
+  return encodeFixed(layout, concatColumns(columns) as FixedColumn, levels, target);
 }
 
 const piecesOf = (columns: readonly FixedColumn[]): Uint8Array[] =>
@@ -249,40 +245,34 @@ function encodeFixed(
   layout: LeafLayout,
   column: FixedColumn,
   levels: PageLevels,
-  version: StructuralVersion,
+  { version, compression }: PageTarget,
 ): EncodedPage {
   const { byteWidth, length } = column;
   const definition = slotLevels(column);
-  const mayBeConstant = version !== "2.1" && levels.listDepth === 0;
-  if (mayBeConstant && byteWidth <= MAXIMUM_INLINE_BYTES && oneValue(column, definition)) {
+  if (version !== "2.1" && levels.listDepth === 0 && oneValue(column, definition)) {
     const row = definition === null ? 0 : definition.indexOf(0);
     const value = column.values.slice(row * byteWidth, (row + 1) * byteWidth);
     return encodeConstant(value, layout, levels);
   }
-  const wordBits = wordBitsOf(byteWidth);
   const plain = withoutNulls(column.values, byteWidth, definition, length);
-  if (wordBits !== null && worthPacking(wordBits, plain, length)) {
-    const encoder = new MiniBlockEncoder(version, levels, length * byteWidth);
-    encodePacked(encoder, wordBits, plain, length);
-    return encoder.finish(values(describeInlineBitpacking(wordBits)));
+  const choices = chooseFixedEncodings(byteWidth, plain, length, compression);
+  if (choices[0] === "flat" && compression.structure !== "miniblock") {
+    if (levels.definition === null && levels.repetition === null) {
+      return encodeFullZipFlat([plain], byteWidth * 8, levels, flat(byteWidth * 8));
+    }
+    if ((byteWidth >= WIDE_VALUE_BYTES || compression.structure === "fullzip") && mayZip(levels)) {
+      return encodeFullZipFixed([{ bytes: plain, byteWidth }], length, levels, flat(byteWidth * 8));
+    }
   }
-  if (levels.definition === null && levels.repetition === null) {
-    return encodeFullZipFlat([plain], byteWidth * 8, levels, flat(byteWidth * 8));
-  }
-  if (byteWidth >= WIDE_VALUE_BYTES && mayZip(levels)) {
-    return encodeFullZipFixed([{ bytes: plain, byteWidth }], length, levels, flat(byteWidth * 8));
-  }
-  const encoder = new MiniBlockEncoder(version, levels, Math.ceil(length * (byteWidth + 0.2)) + 4096);
-  encodeFlat(encoder, byteWidth, plain, length, version);
-  return encoder.finish(values(flat(byteWidth * 8)));
+  const expectedBytes = Math.ceil(length * (byteWidth + 0.2)) + 4096;
+  const encoder = new MiniBlockEncoder(version, levels, expectedBytes);
+  return encoder.finish(encodeFixedValues(choices, encoder, byteWidth, plain, length, version, compression));
 }
 
-const wordBitsOf = (byteWidth: number): WordBits | null =>
-  byteWidth === 1 || byteWidth === 2 || byteWidth === 4 || byteWidth === 8
-    ? ((byteWidth * 8) as WordBits)
-    : null;
-
-/** The values with zeros in the slots of nulls, copied where that is any change; whole values only. */
+/**
+ * The values, with that of the value before in the slots of nulls, so that they neither widen nor interrupt anything;
+ * copied where that is any change; whole values only.
+ */
 function withoutNulls(
   bytes: Uint8Array,
   byteWidth: number,
@@ -292,9 +282,12 @@ function withoutNulls(
   const exact = bytes.subarray(0, count * byteWidth);
   if (definition === null) return exact;
   const copy = exact.slice();
+  const firstValid = definition.indexOf(0);
+  if (firstValid < 0) return copy.fill(0);
   for (let row = 0; row < count; row++) {
     if (definition[row] === 0) continue;
-    for (let at = row * byteWidth, end = at + byteWidth; at < end; at++) copy[at] = 0;
+    const source = (row < firstValid ? firstValid : row - 1) * byteWidth;
+    for (let byte = 0, at = row * byteWidth; byte < byteWidth; byte++) copy[at + byte] = copy[source + byte];
   }
   return copy;
 }
@@ -312,57 +305,6 @@ function oneValue(
     }
   }
   return true;
-}
-
-/** Whether bit-packing would save enough, by the units of a sample spread over the page. */
-function worthPacking(wordBits: WordBits, bytes: Uint8Array, count: number): boolean {
-  const wordBytes = wordBits / 8;
-  const units = Math.ceil(count / PACK_UNIT);
-  const step = Math.max(1, Math.floor(units / SAMPLE_UNITS));
-  let plainBytes = 0;
-  let packedBytes = 0;
-  for (let unit = 0; unit < units; unit += step) {
-    const start = unit * PACK_UNIT;
-    const unitCount = Math.min(PACK_UNIT, count - start);
-    const packedBits = requiredBits(wordBits, bytes, start * wordBytes, unitCount);
-    plainBytes += unitCount * wordBytes;
-    packedBytes += inlineBitpackedBytes(wordBits, packedBits);
-  }
-  return packedBytes < plainBytes * (1 - WORTHWHILE_SAVING);
-}
-
-function encodePacked(encoder: MiniBlockEncoder, wordBits: WordBits, bytes: Uint8Array, count: number): void {
-  const wordBytes = wordBits / 8;
-  for (let start = 0; start < count; ) {
-    const chunkCount = encoder.fittingValues(Math.min(PACK_UNIT, count - start));
-    const packedBits = requiredBits(wordBits, bytes, start * wordBytes, chunkCount);
-    const at = encoder.beginChunk(chunkCount, [inlineBitpackedBytes(wordBits, packedBits)]);
-    encodeInlineBitpacking(wordBits, packedBits, bytes, start * wordBytes, chunkCount, encoder.data, at);
-    start += chunkCount;
-  }
-}
-
-function encodeFlat(
-  encoder: MiniBlockEncoder,
-  byteWidth: number,
-  bytes: Uint8Array,
-  count: number,
-  version: StructuralVersion,
-): void {
-  const perChunk = chunkValues(byteWidth, version);
-  for (let start = 0; start < count; ) {
-    const chunkCount = encoder.fittingValues(Math.min(perChunk, count - start));
-    const chunk = bytes.subarray(start * byteWidth, (start + chunkCount) * byteWidth);
-    const at = encoder.beginChunk(chunkCount, [chunk.length]);
-    encoder.data.set(chunk, at);
-    start += chunkCount;
-  }
-}
-
-/** Values of this many bytes (or fractions) that make a chunk: a power of two, at least 2. */
-function chunkValues(valueBytes: number, version: StructuralVersion): number {
-  const fitting = Math.min(MAXIMUM_CHUNK_VALUES, CHUNK_BYTES[version] / valueBytes);
-  return 2 ** Math.max(1, Math.floor(Math.log2(fitting)));
 }
 
 function encodeBits(
@@ -407,135 +349,32 @@ function encodeVariable(
   layout: VariableLayout,
   column: VariableColumn,
   levels: PageLevels,
-  version: StructuralVersion,
+  { version, compression }: PageTarget,
 ): EncodedPage {
   const definition = slotLevels(column);
-  const { offsets, bytes } = gatherVariable(column, definition);
-  const { offsetBits } = layout;
+  const values = gatherVariable(column, definition);
+  const { offsets, bytes } = values;
+  const { offsetBits, text } = layout;
   const mayBeConstant = version !== "2.1" && levels.listDepth === 0;
   const value = mayBeConstant ? commonValue(offsets, bytes, definition) : null;
   if (value !== null) return encodeConstant(value, layout, levels);
 
-  const dictionary = findDictionary(offsets, bytes, definition);
-  if (dictionary !== null) {
-    const encoder = new MiniBlockEncoder(version, levels, column.length * 2 + 4096);
-    encodePacked(encoder, 32, new Uint8Array(dictionary.indices.buffer), column.length);
-    return encoder.finish({
-      ...values(describeInlineBitpacking(32)),
-      dictionary: {
-        encoding: describeVariable(offsetBits),
-        block: encodeVariableBlock(offsetBits, dictionary.offsets, dictionary.bytes),
-        itemCount: dictionary.offsets.length - 1,
-      },
-    });
+  const newEncoder = () => new MiniBlockEncoder(version, levels, column.length * 2 + 4096);
+  const indexed = encodeVariableDictionary(newEncoder, values, definition, offsetBits, version, compression);
+  if (indexed !== null) return indexed.encoder.finish(indexed.values);
+
+  const stored = storeValues(values, offsetBits, text, compression);
+  const zips =
+    compression.structure === null
+      ? longest(offsets) >= MAXIMUM_MINI_BLOCK_VALUE_BYTES
+      : compression.structure === "fullzip" || longest(offsets) > MAXIMUM_FORCED_VALUE_BYTES;
+  if (zips && mayZip(levels)) {
+    const zipped = stored.compressor === null ? stored : compressEach(stored, stored.compressor);
+    return encodeFullZipVariable(offsetBits, zipped.offsets, zipped.bytes, levels, stored.encoding);
   }
-  if (longest(offsets) >= MAXIMUM_MINI_BLOCK_VALUE_BYTES && mayZip(levels)) {
-    return encodeFullZipVariable(offsetBits, offsets, bytes, levels);
-  }
-  const size = variableChunkBytes(offsetBits, column.length, bytes.length);
+  const size = variableChunkBytes(offsetBits, column.length, stored.bytes.length);
   const encoder = new MiniBlockEncoder(version, levels, Math.ceil(size * 1.01) + column.length / 4 + 4096);
-  encodeVariableChunks(encoder, offsetBits, offsets, bytes, version);
-  return encoder.finish(values(describeVariable(offsetBits)));
-}
-
-/** Offsets that start at 0, with empty values in the slots of nulls, and the bytes they refer to. */
-function gatherVariable(
-  column: VariableColumn,
-  definition: Uint16Array | null,
-): { offsets: Int32Array; bytes: Uint8Array } {
-  const { length } = column;
-  const first = Number(column.offsets[0]);
-  const last = Number(column.offsets[length]);
-  if (last - first > MAXIMUM_POSITION) throw new UnsupportedError("more than 2 GiB of values in one page");
-  const bytes = column.bytes.subarray(first, last);
-  const offsets = new Int32Array(length + 1);
-  if (column.offsets instanceof Int32Array) {
-    const source = column.offsets;
-    for (let index = 0; index <= length; index++) offsets[index] = source[index] - first;
-  } else {
-    // Differences fit 31 bits, so the low words alone give them.
-    const words = new Int32Array(column.offsets.buffer, column.offsets.byteOffset, 2 * (length + 1));
-    for (let index = 0; index <= length; index++) offsets[index] = words[2 * index] - words[0];
-  }
-  if (definition === null) return { offsets, bytes };
-  for (let row = 0; row < length; row++) {
-    if (definition[row] !== 0 && offsets[row + 1] !== offsets[row])
-      return emptyNulls(offsets, bytes, definition);
-  }
-  return { offsets, bytes };
-}
-
-function emptyNulls(
-  offsets: Int32Array,
-  bytes: Uint8Array,
-  definition: Uint16Array,
-): { offsets: Int32Array; bytes: Uint8Array } {
-  const kept = new Int32Array(offsets.length);
-  const out = new Uint8Array(bytes.length);
-  let position = 0;
-  for (let row = 0; row < definition.length; ) {
-    const first = row;
-    const shift = position - offsets[first];
-    for (; row < definition.length && definition[row] === 0; row++) kept[row + 1] = offsets[row + 1] + shift;
-    if (row > first) {
-      out.set(bytes.subarray(offsets[first], offsets[row]), position);
-      position += offsets[row] - offsets[first];
-    }
-    for (; row < definition.length && definition[row] !== 0; row++) kept[row + 1] = position;
-  }
-  return { offsets: kept, bytes: out.subarray(0, position) };
-}
-
-/** The value all valid rows share, or null. */
-function commonValue(
-  offsets: Int32Array,
-  bytes: Uint8Array,
-  definition: Uint16Array | null,
-): Uint8Array | null {
-  const count = offsets.length - 1;
-  const first = definition === null ? 0 : definition.indexOf(0);
-  const start = offsets[first];
-  const length = offsets[first + 1] - start;
-  for (let row = first + 1; row < count; row++) {
-    if (definition !== null && definition[row] !== 0) continue;
-    const at = offsets[row];
-    if (offsets[row + 1] - at !== length) return null;
-    for (let byte = 0; byte < length; byte++) if (bytes[at + byte] !== bytes[start + byte]) return null;
-  }
-  return bytes.subarray(start, start + length);
-}
-
-function longest(offsets: Int32Array): number {
-  let length = 0;
-  for (let index = 1; index < offsets.length; index++) {
-    length = Math.max(length, offsets[index] - offsets[index - 1]);
-  }
-  return length;
-}
-
-function encodeVariableChunks(
-  encoder: MiniBlockEncoder,
-  offsetBits: 32 | 64,
-  offsets: Int32Array,
-  bytes: Uint8Array,
-  version: StructuralVersion,
-): void {
-  const valueCount = offsets.length - 1;
-  const sizeOf = (start: number, count: number) =>
-    variableChunkBytes(offsetBits, count, offsets[start + count] - offsets[start]);
-  const fits = (start: number, count: number) =>
-    count <= MAXIMUM_VARIABLE_CHUNK_VALUES && sizeOf(start, count) <= VARIABLE_CHUNK_BYTES[version];
-  for (let start = 0; start < valueCount; ) {
-    let count = valueCount - start;
-    if (!fits(start, count)) {
-      count = 2 ** Math.floor(Math.log2(Math.min(count - 1, MAXIMUM_VARIABLE_CHUNK_VALUES)));
-      while (count > 2 && !fits(start, count)) count /= 2;
-    }
-    count = encoder.fittingValues(count);
-    const at = encoder.beginChunk(count, [sizeOf(start, count)]);
-    encodeVariableChunk(offsetBits, offsets, bytes, start, count, encoder.data, at);
-    start += count;
-  }
+  return encoder.finish(encodeVariableChunks(encoder, stored, offsetBits, version));
 }
 
 // --------------------------------------------------------------------------------------- dictionary-typed
@@ -544,7 +383,7 @@ function encodeDictionary(
   layout: DictionaryLayout,
   column: DictionaryColumn,
   pageLevels: PageLevels,
-  version: StructuralVersion,
+  { version, compression }: PageTarget,
 ): EncodedPage {
   const { length, dictionary } = column;
   const { byteWidth } = layout.index;
@@ -559,13 +398,13 @@ function encodeDictionary(
     throw new InvalidInputError(`index ${largest} is outside a dictionary of ${dictionary.length} values`);
   }
   const encoder = new MiniBlockEncoder(version, levels, Math.ceil(length * (byteWidth + 0.2)) + 4096);
-  const wordBits = (byteWidth * 8) as WordBits;
-  const packed = worthPacking(wordBits, indices, length);
-  if (packed) encodePacked(encoder, wordBits, indices, length);
-  else encodeFlat(encoder, byteWidth, indices, length, version);
+  const choices = chooseFixedEncodings(byteWidth, indices, length, compression).filter(
+    (choice) => choice !== "dictionary",
+  );
+  const { encoding, block } = encodeDictionaryValues(layout, dictionary);
   return encoder.finish({
-    ...values(packed ? describeInlineBitpacking(wordBits) : flat(byteWidth * 8)),
-    dictionary: { ...encodeDictionaryValues(layout, dictionary), itemCount: dictionary.length },
+    ...encodeFixedValues(choices, encoder, byteWidth, indices, length, version, compression),
+    dictionary: { ...compressDictionary(encoding, block, version), itemCount: dictionary.length },
   });
 }
 
@@ -691,7 +530,7 @@ function encodeList(
   const items = node.kind === "fixed" ? withoutNulls(node.values, itemBytes, definition, count) : null;
   const valueBits = itemBytes * 8 + bitmaps.reduce((sum, bitmap) => sum + bitmap.itemsPerValue, 0);
   const perChunk = chunkValues(valueBits / 8, version);
-  if (version === "2.1" && (perChunk * valueBits) / 8 > VARIABLE_CHUNK_BYTES["2.1"]) {
+  if (version === "2.1" && (perChunk * valueBits) / 8 > MAXIMUM_LIST_CHUNK_BYTES) {
     throw new UnsupportedError(`lists of ${itemBytes} bytes are too wide for a file of version 2.1`);
   }
   const encoder = new MiniBlockEncoder(version, levels, Math.ceil(count * (valueBits / 8 + 0.2)) + 4096);

@@ -1,0 +1,93 @@
+/**
+ * What a user asks of the encodings of a column, in the metadata of its Arrow field:
+ *
+ *     lance-encoding:compression           zstd, lz4, fsst, none; anything else is refused
+ *     lance-encoding:compression-level     a whole number, for zstd
+ *     lance-encoding:rle-threshold         runs per value, 0 to 1, below which runs are stored; default: where it saves
+ *     lance-encoding:bss                   byte-stream split in front of general compression: on, off, auto
+ *     lance-encoding:dict-size-ratio       share of the plain size that a dictionary may take; default 0.8
+ *     lance-encoding:structural-encoding   miniblock, fullzip
+ *
+ * They choose among encodings that fit the values. One that doesn't fit is left unused, as the reference does.
+ */
+
+import { InvalidInputError } from "../../errors.js";
+
+export interface CompressionOptions {
+  readonly compression: "zstd" | "lz4" | "fsst" | "none" | null;
+  readonly level: number | null;
+  readonly rleThreshold: number | null;
+  readonly byteStreamSplit: "on" | "off" | "auto";
+  readonly dictionaryRatio: number;
+  readonly structure: "miniblock" | "fullzip" | null;
+}
+
+const PREFIX = "lance-encoding:";
+const DEFAULT_DICTIONARY_RATIO = 0.8;
+
+/** What no metadata asks for. */
+export const DEFAULT_COMPRESSION: CompressionOptions = {
+  compression: null,
+  level: null,
+  rleThreshold: null,
+  byteStreamSplit: "auto",
+  dictionaryRatio: DEFAULT_DICTIONARY_RATIO,
+  structure: null,
+};
+
+/**
+ * Reads the options from a field's metadata. Numbers that are none, and unknown modes of byte-stream split, are
+ * ignored, as the reference ignores them.
+ * @param path of the column, for messages
+ * @throws InvalidInputError for a compression or structural encoding that doesn't exist, and for a dictionary ratio
+ *   that is no share
+ */
+export function compressionOptions(metadata: ReadonlyMap<string, string>, path: string): CompressionOptions {
+  if (metadata.size === 0) return DEFAULT_COMPRESSION;
+  const read = (key: string): string | null => metadata.get(PREFIX + key) ?? null;
+  const level = read("compression-level");
+  return {
+    compression: choice(read("compression"), ["zstd", "lz4", "fsst", "none"], "compression", path),
+    level: level !== null && /^[+-]?\d+$/.test(level) ? Number(level) : null,
+    rleThreshold: numeric(read("rle-threshold")),
+    byteStreamSplit: modeOf(read("bss")),
+    dictionaryRatio: ratioOf(read("dict-size-ratio"), path),
+    structure: choice(read("structural-encoding"), ["miniblock", "fullzip"], "structural-encoding", path),
+  };
+}
+
+function choice<T extends string>(
+  value: string | null,
+  known: readonly T[],
+  key: string,
+  path: string,
+): T | null {
+  if (value === null) return null;
+  const found = known.find((name) => name === value);
+  if (found === undefined) {
+    throw new InvalidInputError(
+      `column ${path}: ${PREFIX}${key} is "${value}", not one of ${known.join(", ")}`,
+    );
+  }
+  return found;
+}
+
+function numeric(value: string | null): number | null {
+  if (value === null || value.trim() === "") return null;
+  const number = Number(value);
+  return Number.isFinite(number) ? number : null;
+}
+
+const modeOf = (value: string | null): CompressionOptions["byteStreamSplit"] =>
+  value === "on" || value === "off" ? value : "auto";
+
+function ratioOf(value: string | null, path: string): number {
+  const ratio = numeric(value);
+  if (ratio === null) return DEFAULT_DICTIONARY_RATIO;
+  if (!(ratio > 0 && ratio <= 1)) {
+    throw new InvalidInputError(
+      `column ${path}: ${PREFIX}dict-size-ratio is ${ratio}, not a share above 0 up to 1`,
+    );
+  }
+  return ratio;
+}

@@ -1,0 +1,349 @@
+/**
+ * Finds the symbols that make text short under FSST (Boncz, Neumann, Leis: "FSST: Fast Random Access String
+ * Compression", VLDB 2020).
+ *
+ * It starts with no symbols and goes several times over a sample, encoding it with the symbols it has and counting
+ * how often each was used, and which followed which. The symbols of the next round are those, and pairs of them
+ * joined, that would have saved the most bytes. What is found depends on the sample alone.
+ *
+ * To encode, the longest symbol at a position has to be found at once. Symbols of three bytes and more stand in a
+ * hash table by their first three bytes, one per slot: of two that meet there only the better becomes a symbol.
+ * All others are in a table by the next two bytes.
+ */
+
+/** Codes for symbols; the one after them is the escape. */
+export const MAXIMUM_SYMBOLS = 255;
+const MAXIMUM_SYMBOL_BYTES = 8;
+const HASH_BITS = 11;
+export const HASH_SHIFT = 32 - HASH_BITS;
+export const HASH_PRIME = 0x9e3779b1;
+const SLOTS = 1 << HASH_BITS;
+
+/** Bytes of text a table is made from, in pieces from all over the page. */
+const SAMPLE_BYTES = 1 << 15;
+const PIECE_BYTES = 512;
+/** Share of the sample, in 128ths, that each round looks at: early rounds need not be exact. */
+const ROUNDS = [8, 38, 68, 98, 128] as const;
+const ALL = 128;
+
+/** A pseudo-code for a byte that no symbol starts with is this plus the byte. */
+const BYTE_CODES = 256;
+const ALL_CODES = 512;
+
+/** Symbols and the tables that find them. */
+export class FsstSymbolTable {
+  count = 0;
+  /** First four bytes of each symbol, little-endian, zero-padded; and the four behind them. */
+  readonly low = new Int32Array(MAXIMUM_SYMBOLS);
+  readonly high = new Int32Array(MAXIMUM_SYMBOLS);
+  readonly lengths = new Uint8Array(MAXIMUM_SYMBOLS);
+  /** Per slot: the symbol's first and last four bytes, and masks of the bytes of each that count. */
+  readonly slots = new Int32Array(4 * SLOTS);
+  /** Per slot: code and length × 256. */
+  readonly slotCodes = new Uint16Array(SLOTS);
+  /** By the next two bytes: code and length × 256 of the longest symbol of one or two bytes, or 0. */
+  readonly shortCodes = new Uint16Array(1 << 16);
+
+  constructor() {
+    this.clear();
+  }
+
+  clear(): void {
+    this.count = 0;
+    this.shortCodes.fill(0);
+    for (let slot = 0; slot < SLOTS; slot++) {
+      // Bytes that hash elsewhere, so that nothing that hashes here equals them.
+      this.slots[4 * slot] = slot === 0 ? 1 : 0;
+      this.slots[4 * slot + 1] = 0;
+      this.slots[4 * slot + 2] = -1;
+      this.slots[4 * slot + 3] = 0;
+      this.slotCodes[slot] = 0;
+    }
+  }
+
+  /** Adds a symbol; false where its slot is taken. Symbols of one byte come before those of two. */
+  add(low: number, high: number, length: number): boolean {
+    const code = this.count;
+    const entry = (length << 8) | code;
+    if (length === 1) {
+      for (let next = low & 0xff; next < 1 << 16; next += 256) this.shortCodes[next] = entry;
+    } else if (length === 2) {
+      this.shortCodes[low & 0xffff] = entry;
+    } else {
+      const slot = slotOf(low);
+      if (this.slotCodes[slot] !== 0) return false;
+      this.slotCodes[slot] = entry;
+      this.slots[4 * slot] = low;
+      this.slots[4 * slot + 1] = high;
+      this.slots[4 * slot + 2] = lowMask(length);
+      this.slots[4 * slot + 3] = highMask(length);
+    }
+    this.low[code] = low;
+    this.high[code] = high;
+    this.lengths[code] = length;
+    this.count = code + 1;
+    return true;
+  }
+
+  /** By the next byte: code and length × 256 of the symbol of that byte alone, or 0. */
+  byteCodes(): Uint16Array {
+    const codes = new Uint16Array(256);
+    for (let code = 0; code < this.count && this.lengths[code] === 1; code++) {
+      codes[this.low[code]] = (1 << 8) | code;
+    }
+    return codes;
+  }
+}
+
+/** Slot of a symbol of three bytes or more that starts with these bytes. */
+const slotOf = (low: number): number => Math.imul(low & 0xffffff, HASH_PRIME) >>> HASH_SHIFT;
+
+/** The first `length` bytes of the low word, and what is left of them in the high word. */
+const lowMask = (length: number): number => (length >= 4 ? -1 : (1 << (8 * length)) - 1);
+const highMask = (length: number): number => (length <= 4 ? 0 : lowMask(length - 4));
+
+/** The best table found, and what it saves: the share of the sample's bytes. */
+export interface FsstTraining {
+  readonly table: FsstSymbolTable;
+  readonly saving: number;
+}
+
+/**
+ * The symbols for values of variable width.
+ * @param offsets ascending positions of the values in `bytes`, one more than there are values
+ */
+export function trainFsst(offsets: Int32Array, bytes: Uint8Array): FsstTraining {
+  const sample = takeSample(offsets, bytes);
+  const table = new FsstSymbolTable();
+  const counts = new CodeCounts();
+  for (const share of ROUNDS) {
+    counts.clear();
+    countCodes(table, sample, share, counts);
+    const candidates = new Candidates();
+    propose(table, counts, Math.max(2, (5 * share) >> 7), share === ALL, candidates);
+    candidates.select(table);
+  }
+  counts.clear();
+  const encodedBytes = countCodes(table, sample, ALL, counts);
+  return { table, saving: sample.length === 0 ? 0 : 1 - encodedBytes / sample.length };
+}
+
+interface Sample {
+  /** The pieces, one behind the other, and eight bytes that belong to none. */
+  readonly bytes: Uint8Array;
+  /** Where each piece ends. */
+  readonly ends: readonly number[];
+  readonly length: number;
+}
+
+/**
+ * All values where they are few, else values from all over the page, at uneven distances, for neighbours are often
+ * alike and so are values at equal distances. Of long values a piece is taken.
+ */
+function takeSample(offsets: Int32Array, bytes: Uint8Array): Sample {
+  const count = offsets.length - 1;
+  const first = offsets[0];
+  const total = offsets[count] - first;
+  const sample = new Uint8Array(Math.min(total, SAMPLE_BYTES) + PIECE_BYTES + MAXIMUM_SYMBOL_BYTES);
+  const ends: number[] = [];
+  let length = 0;
+  const take = (start: number, end: number): void => {
+    sample.set(bytes.subarray(start, end), length);
+    length += end - start;
+    ends.push(length);
+  };
+  if (total <= SAMPLE_BYTES) {
+    for (let row = 0; row < count; row++) {
+      for (let start = offsets[row]; start < offsets[row + 1]; start += PIECE_BYTES) {
+        take(start, Math.min(start + PIECE_BYTES, offsets[row + 1]));
+      }
+    }
+    return { bytes: sample, ends, length };
+  }
+  const picks = Math.ceil(SAMPLE_BYTES / Math.max(1, Math.min(PIECE_BYTES, total / count)));
+  const distance = total / picks;
+  for (let pick = 0; pick < picks && length < SAMPLE_BYTES; pick++) {
+    const jitter = (pick * GOLDEN_RATIO) % 1;
+    const position = first + Math.floor((pick + jitter) * distance);
+    const row = rowAt(offsets, position);
+    // A value of less than two pieces is taken from its start, for that is where values look alike.
+    const start = position - offsets[row] < PIECE_BYTES ? offsets[row] : position;
+    take(start, Math.min(start + PIECE_BYTES, offsets[row + 1]));
+  }
+  return { bytes: sample, ends, length };
+}
+
+const GOLDEN_RATIO = 0.6180339887498949;
+
+/** The value that holds the byte at `position`. */
+function rowAt(offsets: Int32Array, position: number): number {
+  let low = 0;
+  let high = offsets.length - 2;
+  while (low < high) {
+    const middle = (low + high + 1) >>> 1;
+    if (offsets[middle] <= position) low = middle;
+    else high = middle - 1;
+  }
+  return low;
+}
+
+/** How often codes were used, and pairs of them one behind the other. */
+class CodeCounts {
+  readonly single = new Uint32Array(ALL_CODES);
+  readonly pairs = new Uint32Array(ALL_CODES * ALL_CODES);
+  /** The pairs met, first code × 512 + second. */
+  readonly met: number[] = [];
+
+  clear(): void {
+    this.single.fill(0);
+    for (const pair of this.met) this.pairs[pair] = 0;
+    this.met.length = 0;
+  }
+
+  addPair(first: number, second: number): void {
+    const pair = first * ALL_CODES + second;
+    if (this.pairs[pair]++ === 0) this.met.push(pair);
+  }
+}
+
+/** Encodes a share of the sample's pieces, spread over it, and counts codes. Returns the bytes of the codes. */
+function countCodes(table: FsstSymbolTable, sample: Sample, share: number, counts: CodeCounts): number {
+  const { slots, slotCodes, shortCodes } = table;
+  const byteCodes = table.byteCodes();
+  const { bytes, ends } = sample;
+  const { single } = counts;
+  const view = new DataView(bytes.buffer);
+  let encodedBytes = 0;
+  let read = 0;
+  for (let piece = 0; piece < ends.length; piece++) {
+    const end = ends[piece];
+    if (((piece * 37) & (ALL - 1)) >= share) {
+      read = end;
+      continue;
+    }
+    let previous = -1;
+    while (read < end) {
+      const low = view.getInt32(read, true);
+      const slot = slotOf(low);
+      const at = 4 * slot;
+      let entry = slotCodes[slot];
+      if (
+        ((low ^ slots[at]) & slots[at + 2]) !== 0 ||
+        ((view.getInt32(read + 4, true) ^ slots[at + 1]) & slots[at + 3]) !== 0 ||
+        read + (entry >>> 8) > end
+      ) {
+        entry = read + 1 === end ? byteCodes[low & 0xff] : shortCodes[low & 0xffff];
+      }
+      const byte = bytes[read];
+      const length = entry >>> 8;
+      const code = length === 0 ? BYTE_CODES + byte : entry & 0xff;
+      single[code]++;
+      // A symbol's first byte alone may make the better pair, and the better symbol.
+      if (length > 1) single[BYTE_CODES + byte]++;
+      if (previous >= 0) {
+        counts.addPair(previous, code);
+        if (length > 1) counts.addPair(previous, BYTE_CODES + byte);
+      }
+      previous = code;
+      encodedBytes += length === 0 ? 2 : 1;
+      read += length === 0 ? 1 : length;
+    }
+  }
+  return encodedBytes;
+}
+
+/** Symbols that would be of use, each once, with the bytes they would save. */
+class Candidates {
+  readonly low: number[] = [];
+  readonly high: number[] = [];
+  readonly lengths: number[] = [];
+  readonly gains: number[] = [];
+  private readonly known = new Map<number, number[]>();
+
+  add(low: number, high: number, length: number, gain: number): void {
+    const key = (Math.imul(low, HASH_PRIME) ^ Math.imul(high, 0x85ebca6b) ^ length) >>> 0;
+    const same = this.known.get(key);
+    if (same !== undefined) {
+      for (const index of same) {
+        if (this.low[index] === low && this.high[index] === high && this.lengths[index] === length) {
+          this.gains[index] += gain;
+          return;
+        }
+      }
+      same.push(this.gains.length);
+    } else {
+      this.known.set(key, [this.gains.length]);
+    }
+    this.low.push(low);
+    this.high.push(high);
+    this.lengths.push(length);
+    this.gains.push(gain);
+  }
+
+  /** Makes the most useful candidates the table's symbols. */
+  select(table: FsstSymbolTable): void {
+    const { low, high, lengths, gains } = this;
+    // Sorted as numbers: gain above, index below, later ones first among equals.
+    const order = new Float64Array(gains.length);
+    const scale = 2 ** 20;
+    for (let index = 0; index < order.length; index++) order[index] = gains[index] * scale + index;
+    order.sort();
+    const chosen: number[] = [];
+    const taken = new Set<number>();
+    for (let rank = order.length - 1; rank >= 0 && chosen.length < MAXIMUM_SYMBOLS; rank--) {
+      const index = order[rank] % scale;
+      if (lengths[index] > 2) {
+        const slot = slotOf(low[index]);
+        if (taken.has(slot)) continue;
+        taken.add(slot);
+      }
+      chosen.push(index);
+    }
+    chosen.sort((a, b) => lengths[a] - lengths[b] || a - b);
+    table.clear();
+    for (const index of chosen) table.add(low[index], high[index], lengths[index]);
+  }
+}
+
+/**
+ * What follows from the counts: the symbols in use, the bytes without symbol and, except in the last round, joined
+ * pairs. Whatever was met fewer than `least` times is left out.
+ */
+function propose(
+  table: FsstSymbolTable,
+  counts: CodeCounts,
+  least: number,
+  last: boolean,
+  candidates: Candidates,
+): void {
+  const lowOf = (code: number): number => (code < BYTE_CODES ? table.low[code] : code - BYTE_CODES);
+  const highOf = (code: number): number => (code < BYTE_CODES ? table.high[code] : 0);
+  const lengthOf = (code: number): number => (code < BYTE_CODES ? table.lengths[code] : 1);
+  for (let code = 0; code < ALL_CODES; code++) {
+    const uses = counts.single[code];
+    if (uses < least) continue;
+    const length = lengthOf(code);
+    // A byte without symbol costs two, so single bytes are worth more than their length.
+    candidates.add(lowOf(code), highOf(code), length, uses * (length === 1 ? 8 : length));
+  }
+  if (last) return;
+  for (const pair of counts.met) {
+    const uses = counts.pairs[pair];
+    if (uses < least) continue;
+    const first = Math.floor(pair / ALL_CODES);
+    const second = pair % ALL_CODES;
+    const head = lengthOf(first);
+    if (head === MAXIMUM_SYMBOL_BYTES) continue;
+    const length = Math.min(MAXIMUM_SYMBOL_BYTES, head + lengthOf(second));
+    const low = lowOf(second);
+    const high = highOf(second);
+    const shift = 8 * (head & 3);
+    if (head < 4) {
+      const carried = shift === 0 ? high : (high << shift) | (low >>> (32 - shift));
+      candidates.add(lowOf(first) | (low << shift), carried, length, uses * length);
+    } else {
+      const kept = shift === 0 ? low : highOf(first) | (low << shift);
+      candidates.add(lowOf(first), kept, length, uses * length);
+    }
+  }
+}

@@ -1,0 +1,306 @@
+/**
+ * Values of a fixed width in the chunks of a mini-block page, under the encoding that a look at some of them says
+ * takes the least room:
+ *
+ *     flat         one behind the other
+ *     packed       words of 1, 2, 4 or 8 bytes, bit-packed
+ *     runs         such words, run-length encoded
+ *     dictionary   values of 8 or 16 bytes of which few recur, as 32-bit indices that are packed or runs themselves
+ *     general      LZ4 or ZSTD over the bytes of each chunk, where the column's metadata asks for it
+ *
+ * A dictionary is found only by looking at all values; where there are too many after all, the next best is taken.
+ */
+
+import type { CompressiveEncoding } from "../../format/encodings.js";
+import { PACK_UNIT, requiredBits, type WordBits } from "../compression/bitpack.js";
+import { describeByteStreamSplit, splitByteStreams } from "../compression/byteStreamSplit.js";
+import type { CompressionOptions } from "../compression/compressionOptions.js";
+import { compressor, lz4Compressor } from "../compression/general.js";
+import {
+  describeInlineBitpacking,
+  encodeInlineBitpacking,
+  inlineBitpackedBytes,
+} from "../compression/inlineBitpacking.js";
+import { countRuns, describeRle, RleRuns } from "../compression/rle.js";
+import type { StructuralVersion } from "../page.js";
+import { countDistinct, findFixedDictionary } from "./dictionary.js";
+import { MAXIMUM_CHUNK_VALUES, type MiniBlockEncoder, type MiniBlockValues } from "./miniBlock.js";
+
+export type FixedEncoding = "flat" | "packed" | "runs" | "dictionary" | "general";
+
+/** Bytes of values in a chunk; all of a chunk has to stay within 32 KiB in 2.1. */
+const CHUNK_BYTES = { "2.1": 16 * 1024, "2.2": 32 * 1024 } as const;
+/** Most values in a chunk of runs. */
+const RUN_CHUNK_VALUES = 4096;
+/** Share of a page that an encoding must save. */
+const WORTHWHILE_SAVING = 0.1;
+/** Units of 1024 values looked at to tell what encodings would save. */
+const SAMPLE_UNITS = 16;
+/** Values looked at to tell whether they recur, and the share of them that may be different ones. */
+const DICTIONARY_SAMPLE = 4096;
+const DICTIONARY_DISTINCT = 0.65;
+const MAXIMUM_DICTIONARY_VALUES = 1 << 15;
+/** Pages with fewer values are not worth a dictionary. */
+const LEAST_DICTIONARY_VALUES = 100;
+/** Dictionaries from this size on are tried under LZ4 in 2.2, and stay so where it saves a tenth. */
+const LEAST_COMPRESSED_DICTIONARY = 1024;
+
+/** Width of words that are packed, or null. */
+export const wordBitsOf = (byteWidth: number): WordBits | null =>
+  byteWidth === 1 || byteWidth === 2 || byteWidth === 4 || byteWidth === 8
+    ? ((byteWidth * 8) as WordBits)
+    : null;
+
+export const flat = (bitsPerValue: number): CompressiveEncoding => ({
+  flat: { bitsPerValue, data: undefined },
+});
+
+/** The encodings worth trying, the best first; the last one always works. */
+export function chooseFixedEncodings(
+  byteWidth: number,
+  bytes: Uint8Array,
+  count: number,
+  options: CompressionOptions,
+): FixedEncoding[] {
+  const { compression } = options;
+  if (compression === "none" || options.structure === "fullzip") return ["flat"];
+  const survey = surveyValues(byteWidth, bytes, count);
+  const runs = mayRun(survey, options) ? survey.runs : Number.POSITIVE_INFINITY;
+  const best = Math.min(survey.packed, runs, 1 - WORTHWHILE_SAVING);
+  const choices: FixedEncoding[] = [];
+  if (hasDictionaries(byteWidth) && count >= LEAST_DICTIONARY_VALUES) {
+    const share = dictionaryShare(byteWidth, bytes, count, survey.runsPerValue);
+    if (share < Math.min(best, options.dictionaryRatio)) choices.push("dictionary");
+  }
+  if (compression === "lz4" || compression === "zstd") choices.push("general");
+  else if (runs <= best) choices.push("runs");
+  else if (survey.packed <= best) choices.push("packed");
+  else choices.push("flat");
+  return choices;
+}
+
+/** Words of 32 bits and less are packed as well as their indices would be. */
+const hasDictionaries = (byteWidth: number): boolean => byteWidth === 8 || byteWidth === 16;
+
+const mayRun = ({ runsPerValue }: Survey, { rleThreshold }: CompressionOptions): boolean =>
+  rleThreshold === null || runsPerValue < rleThreshold;
+
+interface Survey {
+  /** Room that an encoding takes, as a share of the plain size; infinite where there is no such encoding. */
+  readonly packed: number;
+  readonly runs: number;
+  readonly runsPerValue: number;
+}
+
+const NOTHING_TO_SAVE: Survey = {
+  packed: Number.POSITIVE_INFINITY,
+  runs: Number.POSITIVE_INFINITY,
+  runsPerValue: 1,
+};
+
+/** Looks at units spread over the page. */
+function surveyValues(byteWidth: number, bytes: Uint8Array, count: number): Survey {
+  const wordBits = wordBitsOf(byteWidth);
+  if (wordBits === null && !hasDictionaries(byteWidth)) return NOTHING_TO_SAVE;
+  const units = Math.ceil(count / PACK_UNIT);
+  const step = Math.max(1, Math.floor(units / SAMPLE_UNITS));
+  let packedBytes = 0;
+  let runCount = 0;
+  let valueCount = 0;
+  for (let unit = 0; unit < units; unit += step) {
+    const start = unit * PACK_UNIT;
+    const unitCount = Math.min(PACK_UNIT, count - start);
+    valueCount += unitCount;
+    if (wordBits !== null) {
+      const packedBits = requiredBits(wordBits, bytes, start * byteWidth, unitCount);
+      packedBytes += inlineBitpackedBytes(wordBits, packedBits);
+    }
+    runCount += countRuns(byteWidth, bytes, start * byteWidth, unitCount);
+  }
+  const plainBytes = Math.max(1, valueCount * byteWidth);
+  if (wordBits === null) return { ...NOTHING_TO_SAVE, runsPerValue: runCount / valueCount };
+  return {
+    packed: packedBytes / plainBytes,
+    runs: (runCount * (byteWidth + 1)) / plainBytes,
+    runsPerValue: runCount / Math.max(1, valueCount),
+  };
+}
+
+/** What a dictionary and its indices would take at least, as a share of the plain size. */
+function dictionaryShare(byteWidth: number, bytes: Uint8Array, count: number, runsPerValue: number): number {
+  const sampleCount = Math.min(count, DICTIONARY_SAMPLE);
+  const limit = Math.floor(sampleCount * DICTIONARY_DISTINCT);
+  const distinct = countDistinct(byteWidth, bytes, count, sampleCount, limit);
+  if (distinct > limit) return Number.POSITIVE_INFINITY;
+  return (distinct * byteWidth + count * indexBytes(distinct, runsPerValue)) / (count * byteWidth);
+}
+
+/** Bytes of an index of one of `itemCount` values. */
+const indexBytes = (itemCount: number, runsPerValue: number): number =>
+  Math.min(Math.ceil(Math.log2(Math.max(2, itemCount))) / 8, runsPerValue * 5);
+
+/**
+ * Writes the values as chunks, under the first of the encodings that works out.
+ * @param bytes of whole values; slots of nulls hold anything
+ */
+export function encodeFixedValues(
+  choices: readonly FixedEncoding[],
+  encoder: MiniBlockEncoder,
+  byteWidth: number,
+  bytes: Uint8Array,
+  count: number,
+  version: StructuralVersion,
+  options: CompressionOptions,
+): MiniBlockValues {
+  const wordBits = wordBitsOf(byteWidth);
+  for (const choice of choices) {
+    if (choice === "dictionary") {
+      const encoded = encodeWithDictionary(encoder, byteWidth, bytes, count, version, options);
+      if (encoded !== null) return encoded;
+    } else if (choice === "general") {
+      return encodeGeneral(encoder, byteWidth, bytes, count, version, options);
+    } else if (choice === "runs" && wordBits !== null) {
+      return encodeRuns(encoder, wordBits, bytes, count, version);
+    } else if (choice === "packed" && wordBits !== null) {
+      return encodePacked(encoder, wordBits, bytes, count);
+    }
+  }
+  return encodeFlat(encoder, byteWidth, bytes, count, version);
+}
+
+function encodeFlat(
+  encoder: MiniBlockEncoder,
+  byteWidth: number,
+  bytes: Uint8Array,
+  count: number,
+  version: StructuralVersion,
+): MiniBlockValues {
+  const perChunk = chunkValues(byteWidth, version);
+  for (let start = 0; start < count; ) {
+    const chunkCount = encoder.fittingValues(Math.min(perChunk, count - start));
+    const chunk = bytes.subarray(start * byteWidth, (start + chunkCount) * byteWidth);
+    const at = encoder.beginChunk(chunkCount, [chunk.length]);
+    encoder.data.set(chunk, at);
+    start += chunkCount;
+  }
+  return { encoding: flat(byteWidth * 8), bufferCount: 1 };
+}
+
+function encodePacked(
+  encoder: MiniBlockEncoder,
+  wordBits: WordBits,
+  bytes: Uint8Array,
+  count: number,
+): MiniBlockValues {
+  const wordBytes = wordBits / 8;
+  for (let start = 0; start < count; ) {
+    const chunkCount = encoder.fittingValues(Math.min(PACK_UNIT, count - start));
+    const packedBits = requiredBits(wordBits, bytes, start * wordBytes, chunkCount);
+    const at = encoder.beginChunk(chunkCount, [inlineBitpackedBytes(wordBits, packedBits)]);
+    encodeInlineBitpacking(wordBits, packedBits, bytes, start * wordBytes, chunkCount, encoder.data, at);
+    start += chunkCount;
+  }
+  return { encoding: describeInlineBitpacking(wordBits), bufferCount: 1 };
+}
+
+function encodeRuns(
+  encoder: MiniBlockEncoder,
+  wordBits: WordBits,
+  bytes: Uint8Array,
+  count: number,
+  version: StructuralVersion,
+): MiniBlockValues {
+  const wordBytes = wordBits / 8;
+  const runs = new RleRuns(wordBits, Math.min(count, RUN_CHUNK_VALUES));
+  for (let start = 0; start < count; ) {
+    let chunkCount = encoder.fittingValues(Math.min(RUN_CHUNK_VALUES, count - start));
+    runs.encode(bytes, start * wordBytes, chunkCount);
+    while (runs.runCount * (wordBytes + 1) > CHUNK_BYTES[version] && chunkCount > PACK_UNIT) {
+      chunkCount = 2 ** (31 - Math.clz32(chunkCount - 1));
+      runs.encode(bytes, start * wordBytes, chunkCount);
+    }
+    const values = runs.values.subarray(0, runs.runCount * wordBytes);
+    const lengths = runs.lengths.subarray(0, runs.runCount);
+    const at = encoder.beginChunk(chunkCount, [values.length, lengths.length]);
+    encoder.data.set(values, at);
+    encoder.data.set(lengths, at + Math.ceil(values.length / 8) * 8);
+    start += chunkCount;
+  }
+  return { encoding: describeRle(wordBits), bufferCount: 2 };
+}
+
+/** Null where there are too many different values. */
+function encodeWithDictionary(
+  encoder: MiniBlockEncoder,
+  byteWidth: number,
+  bytes: Uint8Array,
+  count: number,
+  version: StructuralVersion,
+  options: CompressionOptions,
+): MiniBlockValues | null {
+  const limit = Math.min(MAXIMUM_DICTIONARY_VALUES, Math.floor((count * options.dictionaryRatio) / 2));
+  const dictionary = findFixedDictionary(byteWidth, bytes, count, limit);
+  if (dictionary === null) return null;
+  return {
+    ...encodeIndices(encoder, dictionary.indices, version, options),
+    dictionary: {
+      ...compressDictionary(flat(byteWidth * 8), dictionary.values, version),
+      itemCount: dictionary.itemCount,
+    },
+  };
+}
+
+/** Indices into a page's dictionary: whichever of packing and runs takes less room. */
+export function encodeIndices(
+  encoder: MiniBlockEncoder,
+  indices: Uint32Array,
+  version: StructuralVersion,
+  options: CompressionOptions,
+): MiniBlockValues {
+  const bytes = new Uint8Array(indices.buffer, indices.byteOffset, indices.byteLength);
+  const [choice] = chooseFixedEncodings(4, bytes, indices.length, { ...options, structure: null });
+  const choices: FixedEncoding[] = [choice === "flat" && options.compression !== "none" ? "packed" : choice];
+  return encodeFixedValues(choices, encoder, 4, bytes, indices.length, version, options);
+}
+
+/** A dictionary's block, under LZ4 in 2.2 where that saves something. */
+export function compressDictionary(
+  encoding: CompressiveEncoding,
+  block: Uint8Array,
+  version: StructuralVersion,
+): { encoding: CompressiveEncoding; block: Uint8Array } {
+  if (version === "2.1" || block.length < LEAST_COMPRESSED_DICTIONARY) return { encoding, block };
+  const compressed = lz4Compressor.compress(block);
+  if (compressed.length > block.length * (1 - WORTHWHILE_SAVING)) return { encoding, block };
+  return { encoding: lz4Compressor.describe(encoding), block: compressed };
+}
+
+/** Chunks that are compressed as they are, or by the bytes of their values in turn. */
+function encodeGeneral(
+  encoder: MiniBlockEncoder,
+  byteWidth: number,
+  bytes: Uint8Array,
+  count: number,
+  version: StructuralVersion,
+  options: CompressionOptions,
+): MiniBlockValues {
+  const { compress, describe } = compressor(options.compression === "zstd" ? "zstd" : "lz4", options.level);
+  const split = (byteWidth === 4 || byteWidth === 8) && options.byteStreamSplit !== "off";
+  const perChunk = chunkValues(byteWidth, version);
+  for (let start = 0; start < count; ) {
+    const chunkCount = encoder.fittingValues(Math.min(perChunk, count - start));
+    const plain = bytes.subarray(start * byteWidth, (start + chunkCount) * byteWidth);
+    const chunk = compress(split ? splitByteStreams(byteWidth, plain) : plain);
+    const at = encoder.beginChunk(chunkCount, [chunk.length]);
+    encoder.data.set(chunk, at);
+    start += chunkCount;
+  }
+  const encoding = split ? describeByteStreamSplit(byteWidth === 4 ? 32 : 64) : flat(byteWidth * 8);
+  return { encoding: describe(encoding), bufferCount: 1 };
+}
+
+/** Values of this many bytes (or fractions) that make a chunk: a power of two, at least 2. */
+export function chunkValues(valueBytes: number, version: StructuralVersion): number {
+  const fitting = Math.min(MAXIMUM_CHUNK_VALUES, CHUNK_BYTES[version] / valueBytes);
+  return 2 ** Math.max(1, Math.floor(Math.log2(fitting)));
+}

@@ -1,0 +1,229 @@
+/**
+ * Values of variable width in pages: strings and binaries, gathered from a column, and under the encoding that takes
+ * the least room:
+ *
+ *     dictionary   where few values recur: 32-bit indices that are packed or runs, and the values once
+ *     FSST         text of some length, and binaries with huge values (fsst.ts)
+ *     general      LZ4 or ZSTD, where the column's metadata asks for it: over each chunk, or each full-zip value
+ *     plain        offsets and bytes
+ */
+
+import type { VariableColumn } from "../../arrow/column.js";
+import { UnsupportedError } from "../../errors.js";
+import type { CompressiveEncoding } from "../../format/encodings.js";
+import type { CompressionOptions } from "../compression/compressionOptions.js";
+import { encodeFsst } from "../compression/fsst.js";
+import { type Compressor, compressor } from "../compression/general.js";
+import {
+  describeVariable,
+  encodeVariableBlock,
+  encodeVariableChunk,
+  MAXIMUM_POSITION,
+  variableChunkBytes,
+} from "../compression/variable.js";
+import type { StructuralVersion } from "../page.js";
+import { findDictionary } from "./dictionary.js";
+import { compressDictionary, encodeIndices } from "./fixedValues.js";
+import type { MiniBlockEncoder, MiniBlockValues } from "./miniBlock.js";
+
+/** Values without gaps. */
+export interface PlainValues {
+  /** Positions in `bytes`, starting at 0. */
+  readonly offsets: Int32Array;
+  readonly bytes: Uint8Array;
+}
+
+/** Values as a page stores them, the dictionary aside. */
+export interface StoredValues extends PlainValues {
+  readonly encoding: CompressiveEncoding;
+  /** What is still to be done to each chunk or full-zip value. */
+  readonly compressor: Compressor | null;
+}
+
+/** Bytes of offsets and values of a chunk. */
+const CHUNK_BYTES = { "2.1": 24 * 1024, "2.2": 64 * 1024 } as const;
+const MAXIMUM_CHUNK_VALUES = 4096;
+/** Binaries are tried under FSST when one of them is at least this long. */
+const HUGE_VALUE_BYTES = 32 * 1024;
+
+/** Encodes values for chunks or full-zip pages. */
+export function storeValues(
+  values: PlainValues,
+  offsetBits: 32 | 64,
+  text: boolean,
+  options: CompressionOptions,
+): StoredValues {
+  const { compression } = options;
+  const plain = describeVariable(offsetBits);
+  if (compression === "lz4" || compression === "zstd") {
+    const found = compressor(compression, options.level);
+    return { ...values, encoding: found.describe(plain), compressor: found };
+  }
+  const insist = compression === "fsst";
+  if (insist || (compression === null && (text || longest(values.offsets) >= HUGE_VALUE_BYTES))) {
+    const codes = encodeFsst(values.offsets, values.bytes, insist);
+    if (codes !== null) {
+      const { offsets, bytes, symbolTable } = codes;
+      return { offsets, bytes, encoding: { fsst: { symbolTable, values: plain } }, compressor: null };
+    }
+  }
+  return { ...values, encoding: plain, compressor: null };
+}
+
+/** Writes the values as indices and dictionary; null where too many differ. */
+export function encodeVariableDictionary(
+  newEncoder: () => MiniBlockEncoder,
+  { offsets, bytes }: PlainValues,
+  definition: Uint16Array | null,
+  offsetBits: 32 | 64,
+  version: StructuralVersion,
+  options: CompressionOptions,
+): { encoder: MiniBlockEncoder; values: MiniBlockValues } | null {
+  const found = findDictionary(offsets, bytes, definition, options.dictionaryRatio);
+  if (found === null) return null;
+  const encoder = newEncoder();
+  const block = encodeVariableBlock(offsetBits, found.offsets, found.bytes);
+  return {
+    encoder,
+    values: {
+      ...encodeIndices(encoder, found.indices, version, options),
+      dictionary: {
+        ...compressDictionary(describeVariable(offsetBits), block, version),
+        itemCount: found.offsets.length - 1,
+      },
+    },
+  };
+}
+
+/** Writes the values as chunks. */
+export function encodeVariableChunks(
+  encoder: MiniBlockEncoder,
+  { offsets, bytes, encoding, compressor: found }: StoredValues,
+  offsetBits: 32 | 64,
+  version: StructuralVersion,
+): MiniBlockValues {
+  const valueCount = offsets.length - 1;
+  const sizeOf = (start: number, count: number) =>
+    variableChunkBytes(offsetBits, count, offsets[start + count] - offsets[start]);
+  const fits = (start: number, count: number) =>
+    count <= MAXIMUM_CHUNK_VALUES && sizeOf(start, count) <= CHUNK_BYTES[version];
+  for (let start = 0; start < valueCount; ) {
+    let count = valueCount - start;
+    if (!fits(start, count)) {
+      count = 2 ** Math.floor(Math.log2(Math.min(count - 1, MAXIMUM_CHUNK_VALUES)));
+      while (count > 2 && !fits(start, count)) count /= 2;
+    }
+    count = encoder.fittingValues(count);
+    const size = sizeOf(start, count);
+    if (found === null) {
+      const at = encoder.beginChunk(count, [size]);
+      encodeVariableChunk(offsetBits, offsets, bytes, start, count, encoder.data, at);
+    } else {
+      const plain = new Uint8Array(size);
+      encodeVariableChunk(offsetBits, offsets, bytes, start, count, plain, 0);
+      const chunk = found.compress(plain);
+      const at = encoder.beginChunk(count, [chunk.length]);
+      encoder.data.set(chunk, at);
+    }
+    start += count;
+  }
+  return { encoding, bufferCount: 1 };
+}
+
+/** Compresses each value by itself, as full-zip pages store them; empty values stay empty. */
+export function compressEach({ offsets, bytes }: PlainValues, { compress }: Compressor): PlainValues {
+  const positions = new Int32Array(offsets.length);
+  const parts: Uint8Array[] = [];
+  let position = 0;
+  for (let index = 1; index < offsets.length; index++) {
+    if (offsets[index] > offsets[index - 1]) {
+      const part = compress(bytes.subarray(offsets[index - 1], offsets[index]));
+      parts.push(part);
+      position += part.length;
+      if (position > MAXIMUM_POSITION) throw new UnsupportedError("more than 2 GiB of values in one page");
+    }
+    positions[index] = position;
+  }
+  const joined = new Uint8Array(position);
+  let write = 0;
+  for (const part of parts) {
+    joined.set(part, write);
+    write += part.length;
+  }
+  return { offsets: positions, bytes: joined };
+}
+
+/** Offsets that start at 0, with empty values in the slots of nulls, and the bytes they refer to. */
+export function gatherVariable(
+  column: VariableColumn,
+  definition: Uint16Array | null,
+): { offsets: Int32Array; bytes: Uint8Array } {
+  const { length } = column;
+  const first = Number(column.offsets[0]);
+  const last = Number(column.offsets[length]);
+  if (last - first > MAXIMUM_POSITION) throw new UnsupportedError("more than 2 GiB of values in one page");
+  const bytes = column.bytes.subarray(first, last);
+  const offsets = new Int32Array(length + 1);
+  if (column.offsets instanceof Int32Array) {
+    const source = column.offsets;
+    for (let index = 0; index <= length; index++) offsets[index] = source[index] - first;
+  } else {
+    // Differences fit 31 bits, so the low words alone give them.
+    const words = new Int32Array(column.offsets.buffer, column.offsets.byteOffset, 2 * (length + 1));
+    for (let index = 0; index <= length; index++) offsets[index] = words[2 * index] - words[0];
+  }
+  if (definition === null) return { offsets, bytes };
+  for (let row = 0; row < length; row++) {
+    if (definition[row] !== 0 && offsets[row + 1] !== offsets[row])
+      return emptyNulls(offsets, bytes, definition);
+  }
+  return { offsets, bytes };
+}
+
+function emptyNulls(
+  offsets: Int32Array,
+  bytes: Uint8Array,
+  definition: Uint16Array,
+): { offsets: Int32Array; bytes: Uint8Array } {
+  const kept = new Int32Array(offsets.length);
+  const out = new Uint8Array(bytes.length);
+  let position = 0;
+  for (let row = 0; row < definition.length; ) {
+    const first = row;
+    const shift = position - offsets[first];
+    for (; row < definition.length && definition[row] === 0; row++) kept[row + 1] = offsets[row + 1] + shift;
+    if (row > first) {
+      out.set(bytes.subarray(offsets[first], offsets[row]), position);
+      position += offsets[row] - offsets[first];
+    }
+    for (; row < definition.length && definition[row] !== 0; row++) kept[row + 1] = position;
+  }
+  return { offsets: kept, bytes: out.subarray(0, position) };
+}
+
+/** The value all valid rows share, or null. */
+export function commonValue(
+  offsets: Int32Array,
+  bytes: Uint8Array,
+  definition: Uint16Array | null,
+): Uint8Array | null {
+  const count = offsets.length - 1;
+  const first = definition === null ? 0 : definition.indexOf(0);
+  const start = offsets[first];
+  const length = offsets[first + 1] - start;
+  for (let row = first + 1; row < count; row++) {
+    if (definition !== null && definition[row] !== 0) continue;
+    const at = offsets[row];
+    if (offsets[row + 1] - at !== length) return null;
+    for (let byte = 0; byte < length; byte++) if (bytes[at + byte] !== bytes[start + byte]) return null;
+  }
+  return bytes.subarray(start, start + length);
+}
+
+export function longest(offsets: Int32Array): number {
+  let length = 0;
+  for (let index = 1; index < offsets.length; index++) {
+    length = Math.max(length, offsets[index] - offsets[index - 1]);
+  }
+  return length;
+}
