@@ -1068,7 +1068,8 @@ export function decodeDictionary(column: DictionaryColumn): VariableColumn | Fix
   return { kind: "variable", length, validity, ...takeVariable(dictionary, indices, validity) };
 }
 
-function bothValid(left: Validity | null, right: Validity | null, length: number): Validity | null {
+/** Valid where both are. */
+export function bothValid(left: Validity | null, right: Validity | null, length: number): Validity | null {
   if (left === null || right === null) return left ?? right;
   const bytes = shiftBits(left.bytes, left.bitOffset, 0, length).slice(0, (length + 7) >>> 3);
   const other = shiftBits(right.bytes, right.bitOffset, 0, length);

@@ -7,12 +7,12 @@
  * held at a time.
  */
 
-import type { Schema } from "apache-arrow";
+import type { Field, Schema } from "apache-arrow";
 import { InvalidInputError, NamespaceError } from "../errors.js";
 import type { Column, Layout } from "./column.js";
 import { columnFromData, type DictionaryCache, type ForeignData } from "./data.js";
 import { openIpcBytes, openIpcStream } from "./ipc.js";
-import { adoptSchema, type ForeignSchema, layoutOf, logicalTypeOf } from "./types.js";
+import { adoptSchema, type ForeignSchema, type LogicalField, layoutOf, logicalFieldOf } from "./types.js";
 import { type CheckedDictionaries, validateColumn } from "./validate.js";
 
 export interface InputBatch {
@@ -125,7 +125,7 @@ class Rows implements ArrowInput {
   constructor(schema: ForeignSchema, batches: OpenedRows["batches"], source: Source) {
     this.schema = adoptSchema(schema);
     this.#layouts = this.schema.fields.map((field) => layoutOf(field.type, field.name));
-    this.#logicalTypes = this.schema.fields.map((field) => logicalTypeOf(field.type, field.name));
+    this.#logicalTypes = this.schema.fields.map((field) => typeName(field));
     this.#agreeing.add(schema);
     this.#opened = batches;
     this.#source = source;
@@ -192,11 +192,11 @@ class Rows implements ArrowInput {
         `a batch of ${fields.length} columns among batches of ${this.schema.fields.length}`,
       );
     }
-    for (const [index, { name, type }] of fields.entries()) {
+    for (const [index, { name }] of fields.entries()) {
       const expected = this.schema.fields[index].name;
       if (name !== expected)
         throw new InvalidInputError(`column ${name} where other batches have ${expected}`);
-      const logicalType = logicalTypeOf(type, name);
+      const logicalType = typeName(fields[index]);
       if (logicalType !== this.#logicalTypes[index]) {
         throw new InvalidInputError(
           `column ${name} is of type ${logicalType} in one batch and ${this.#logicalTypes[index]} in another`,
@@ -205,6 +205,15 @@ class Rows implements ArrowInput {
     }
     this.#agreeing.add(schema);
   }
+}
+
+/** A field's type with all that is inside it, in a form that equal types share. */
+function typeName(field: Field): string {
+  const describe = ({ logicalType, children }: LogicalField): string =>
+    children.length === 0
+      ? logicalType
+      : `${logicalType}<${children.map((child) => `${child.name}: ${describe(child)}`).join(", ")}>`;
+  return describe(logicalFieldOf(field, field.name));
 }
 
 type AnyIterator = Iterator<unknown> | AsyncIterator<unknown>;

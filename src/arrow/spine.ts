@@ -8,7 +8,7 @@
 
 import { CorruptFileError, InternalError } from "../errors.js";
 import type { Column, Layout, LeafColumn, LeafLayout, ListColumn, StructColumn, Validity } from "./column.js";
-import { nullColumn, sliceColumn } from "./data.js";
+import { bothValid, nullColumn, sliceColumn } from "./data.js";
 
 /** Where a leaf is: the number of the child to follow at each node, 0 for the items of a list. */
 export type Branch = readonly number[];
@@ -117,6 +117,21 @@ export function mergeSpines(
   });
   const validity: Validity | null = structs[0].validity;
   return { kind: "struct", length, validity, children };
+}
+
+/** What is inside `depth` structs of one child each; null where any of them is. */
+export function unwrapStructs(column: Column, depth: number): Column {
+  let node = column;
+  for (let level = 0; level < depth; level++) {
+    if (node.kind !== "struct") throw new InternalError(`${level} structs where ${depth} are to be left out`);
+    const [child] = node.children;
+    // A column of type null has no validity.
+    node =
+      child.kind === "null" || node.validity === null
+        ? child
+        : { ...child, validity: bothValid(node.validity, child.validity, node.length) };
+  }
+  return node;
 }
 
 function disagreement(path: string): CorruptFileError {

@@ -17,6 +17,10 @@
  *     decimal:128|256:<precision>:<scale>    Decimal
  *     fixed_size_list:<item>:<dimension>     FixedSizeList; the item's name and nullability are not kept
  *     dict:<value>:<index>:false             Dictionary; whether it is ordered is not kept
+ *     list large_list                        List LargeList; the item is a child
+ *     list.struct large_list.struct          the same, of structs
+ *     struct                                 Struct, a child per member
+ *     map                                    Map; its child is a struct of key and value
  */
 
 import {
@@ -155,10 +159,45 @@ export function layoutOf(type: DataType, path: string): Layout {
         case "variable":
         case "dictionary":
         case "null":
+        case "list":
+        case "struct":
           throw unsupported(type, path);
       }
       break;
     }
+    case Type.List:
+    case Type.LargeList: {
+      const [item] = type.children;
+      return {
+        kind: "list",
+        offsetBits: foreign.typeId === Type.List ? 32 : 64,
+        item: layoutOf(item.type, `${path}.${item.name}`),
+        itemNullable: item.nullable,
+        isMap: false,
+      };
+    }
+    case Type.Map: {
+      const [entries] = type.children;
+      const item = layoutOf(entries.type, `${path}.${entries.name}`);
+      if (item.kind !== "struct" || item.children.length !== 2) {
+        throw new InvalidInputError(`column ${path}: the entries of a map are not pairs of key and value`);
+      }
+      return { kind: "list", offsetBits: 32, item, itemNullable: false, isMap: true };
+    }
+    case Type.Struct:
+      if (type.children.length === 0) {
+        throw new UnsupportedError(
+          `column ${path}: a struct without members is not supported by this release`,
+        );
+      }
+      return {
+        kind: "struct",
+        children: (type.children as Field[]).map((child) => ({
+          name: child.name,
+          layout: layoutOf(child.type, `${path}.${child.name}`),
+          nullable: child.nullable,
+        })),
+      };
     case Type.Dictionary: {
       const { dictionary, indices } = type as Dictionary;
       const indexParameters: ForeignType = indices;
@@ -179,6 +218,8 @@ export function layoutOf(type: DataType, path: string): Layout {
         case "fixedSizeList":
         case "dictionary":
         case "null":
+        case "list":
+        case "struct":
           throw unsupported(type, path);
       }
     }
@@ -187,7 +228,7 @@ export function layoutOf(type: DataType, path: string): Layout {
 }
 
 /**
- * The string that a table's schema holds for the type.
+ * The string that a table's schema holds for the type, its children left out.
  * @param path the column, for messages
  * @throws UnsupportedError, InvalidInputError
  */
@@ -232,21 +273,94 @@ export function logicalTypeOf(type: DataType, path: string): string {
       const { dictionary, indices } = type as Dictionary;
       return `dict:${logicalTypeOf(dictionary, path)}:${logicalTypeOf(indices, path)}:false`;
     }
+    case Type.List:
+    case Type.LargeList: {
+      const name = foreign.typeId === Type.List ? "list" : "large_list";
+      return (type.children[0].type.typeId as Type) === Type.Struct ? `${name}.struct` : name;
+    }
+    case Type.Struct:
+      return "struct";
+    case Type.Map:
+      return "map";
   }
   throw unsupported(type, path);
+}
+
+/** A field as a table's schema holds it. */
+export interface LogicalField {
+  readonly name: string;
+  readonly logicalType: string;
+  readonly nullable: boolean;
+  readonly metadata: ReadonlyMap<string, string>;
+  readonly children: readonly LogicalField[];
+}
+
+/**
+ * The fields that a table's schema holds for an Arrow field: its own and those inside it.
+ * @param path the column, for messages
+ * @throws UnsupportedError, InvalidInputError
+ */
+export function logicalFieldOf(field: Field, path: string): LogicalField {
+  const { name, type, nullable, metadata } = field;
+  const logicalType = logicalTypeOf(type, path);
+  const names = new Set<string>();
+  const children = storedChildren(type).map((child) => {
+    if (names.has(child.name)) {
+      throw new InvalidInputError(`column ${path}: two members have the name ${JSON.stringify(child.name)}`);
+    }
+    names.add(child.name);
+    return logicalFieldOf(child, `${path}.${child.name}`);
+  });
+  return { name, logicalType, nullable, metadata, children };
+}
+
+/** Fields that have an entry of their own in a table's schema; the items of fixed-size lists have none. */
+function storedChildren(type: DataType): readonly Field[] {
+  switch (type.typeId as Type) {
+    case Type.List:
+    case Type.LargeList:
+    case Type.Struct:
+      return type.children;
+    case Type.Map: {
+      const [{ name, type: entries, metadata }] = type.children as Field[];
+      const [key, value] = entries.children as Field[];
+      const pair = new Struct([new Field(key.name, key.type, false, key.metadata), value]);
+      return [new Field(name, pair, false, metadata)];
+    }
+  }
+  return [];
+}
+
+/**
+ * The Arrow field that a table's schema means.
+ * @param path the column, for messages
+ * @throws UnsupportedError on a type this build cannot store
+ */
+export function arrowFieldFromLogical(field: LogicalField, path: string): Field {
+  const children = field.children.map((child) => arrowFieldFromLogical(child, `${path}.${child.name}`));
+  const type = arrowTypeFromLogical(field.logicalType, path, children);
+  return new Field(field.name, type, field.nullable, new Map(field.metadata));
 }
 
 /**
  * The Arrow type that a table's schema means.
  * @param path the column, for messages
+ * @param children of the field
  * @throws UnsupportedError on a string that names no type this build can store
  */
-export function arrowTypeFromLogical(logicalType: string, path: string): DataType {
+export function arrowTypeFromLogical(
+  logicalType: string,
+  path: string,
+  children: readonly Field[] = [],
+): DataType {
   const refuse = () =>
     new UnsupportedError(`column ${path}: type ${logicalType} is not supported by this release`);
   const colon = logicalType.indexOf(SEPARATOR);
   const head = colon < 0 ? logicalType : logicalType.slice(0, colon);
   const tail = colon < 0 ? null : logicalType.slice(colon + 1);
+  const nested = nestedType(logicalType, children);
+  if (nested !== null) return nested;
+  if (children.length > 0) throw refuse();
   if (tail === null) {
     const make = PLAIN_TYPES.get(head);
     if (make === undefined) throw refuse();
@@ -299,6 +413,26 @@ export function arrowTypeFromLogical(logicalType: string, path: string): DataTyp
     }
   }
   throw refuse();
+}
+
+/** The type of a field that has children; null where the string is no such type, or its children do not fit. */
+function nestedType(logicalType: string, children: readonly Field[]): DataType | null {
+  const [only] = children;
+  switch (logicalType) {
+    case "struct":
+      return children.length === 0 ? null : new Struct([...children]);
+    case "list":
+    case "list.struct":
+      return children.length === 1 ? new List(only) : null;
+    case "large_list":
+    case "large_list.struct":
+      return children.length === 1 ? new LargeList(only) : null;
+    case "map":
+      return children.length === 1 && only.type.children?.length === 2
+        ? new Map_(only as ConstructorParameters<typeof Map_>[0])
+        : null;
+  }
+  return null;
 }
 
 /** The types whose logical string has no parameters. */

@@ -3,27 +3,42 @@
  */
 
 import { Field as ArrowField, Schema, Uint64 } from "apache-arrow";
-import type { Layout } from "../arrow/column.js";
-import { arrowTypeFromLogical, layoutOf } from "../arrow/types.js";
+import type { Column, Layout } from "../arrow/column.js";
+import { mergeSpines, spinesOf, unwrapStructs } from "../arrow/spine.js";
+import { arrowFieldFromLogical, layoutOf } from "../arrow/types.js";
 import { InvalidInputError, TableColumnNotFoundError, UnsupportedError } from "../errors.js";
 import { formatFieldPath, parseFieldPath } from "../ident.js";
 import type { ColumnSelection } from "../namespace.js";
-import type { TableField } from "../table/schema.js";
+import { leafField, type TableField } from "../table/schema.js";
 
 /** Name of the pseudo-column that holds row ids. */
 export const ROW_ID_COLUMN = "_rowid";
 
-/** One column to read. */
+/** One physical column to read: a leaf, and what is around it. */
 export interface ProjectedColumn {
+  /** Of the leaf. */
   readonly fieldId: number;
   /** Canonical path, for messages. */
   readonly path: string;
+  /** A spine, from the top-level column down to the leaf. */
   readonly layout: Layout;
-  readonly field: ArrowField;
+}
+
+/** One column to return. */
+interface OutputColumn {
+  /** From the top-level column on; structs on the way to the column have one child. */
+  readonly layout: Layout;
+  /** Structs around the column that are left out. */
+  readonly depth: number;
+  /** Physical columns it is made of, in the order of its leaves. */
+  readonly leafCount: number;
 }
 
 export interface Projection {
+  /** What is read. */
   readonly columns: readonly ProjectedColumn[];
+  /** What is returned, made of `columns` in their order. */
+  readonly outputs: readonly OutputColumn[];
   /** Row ids come last, as a column of their own. */
   readonly withRowId: boolean;
   readonly schema: Schema;
@@ -39,16 +54,21 @@ export function resolveProjection(
   selection: ColumnSelection | undefined,
   withRowId: boolean,
 ): Projection {
-  const columns = wantedColumns(fields, selection).map(({ path, name }) => projectColumn(fields, path, name));
+  const wanted = wantedColumns(fields, selection).map(({ path, name }) => projectColumn(fields, path, name));
   const names = new Set<string>();
-  for (const { field } of columns) {
+  for (const { field } of wanted) {
     if (names.has(field.name))
       throw new InvalidInputError(`columns: ${formatFieldPath([field.name])} appears twice`);
     names.add(field.name);
   }
-  const arrowFields = columns.map((column) => column.field);
+  const arrowFields = wanted.map((column) => column.field);
   if (withRowId) arrowFields.push(new ArrowField(ROW_ID_COLUMN, new Uint64(), true));
-  return { columns, withRowId, schema: new Schema(arrowFields, new Map(schemaMetadata)) };
+  return {
+    columns: wanted.flatMap((column) => column.leaves),
+    outputs: wanted.map(({ layout, depth, leaves }) => ({ layout, depth, leafCount: leaves.length })),
+    withRowId,
+    schema: new Schema(arrowFields, new Map(schemaMetadata)),
+  };
 }
 
 function wantedColumns(
@@ -72,26 +92,66 @@ function wantedColumns(
 
 const isArray = (selection: ColumnSelection): selection is readonly string[] => Array.isArray(selection);
 
-function projectColumn(fields: readonly TableField[], text: string, alias: string | null): ProjectedColumn {
+function projectColumn(
+  fields: readonly TableField[],
+  text: string,
+  alias: string | null,
+): Omit<OutputColumn, "leafCount"> & { leaves: ProjectedColumn[]; field: ArrowField } {
   const segments = parseFieldPath(text);
   const path = formatFieldPath(segments);
-  const field = fields.find((candidate) => candidate.name === segments[0]);
-  if (field === undefined) throw new TableColumnNotFoundError(`column ${path} is not in the table's schema`);
-  if (segments.length > 1) {
-    if (field.children.length === 0)
+  const chain: TableField[] = [];
+  for (const segment of segments) {
+    const parent = chain.at(-1);
+    const field = (parent?.children ?? fields).find((candidate) => candidate.name === segment);
+    if (field === undefined)
       throw new TableColumnNotFoundError(`column ${path} is not in the table's schema`);
-    throw new UnsupportedError(
-      `column ${path}: reading fields of a ${field.logicalType} is not supported by this release`,
-    );
+    if (parent !== undefined && parent.logicalType !== "struct") {
+      throw new UnsupportedError(
+        `column ${path}: reading parts of a ${parent.logicalType} is not supported by this release`,
+      );
+    }
+    chain.push(field);
   }
-  if (field.children.length > 0) {
-    throw new UnsupportedError(`column ${path}: type ${field.logicalType} is not supported by this release`);
-  }
-  const type = arrowTypeFromLogical(field.logicalType, path);
+  const target = chain[chain.length - 1];
+  // The way from the top, with nothing beside it.
+  const branch = chain
+    .slice(0, -1)
+    .reduceRight<TableField>((child, parent) => ({ ...parent, children: [child] }), target);
+  const layout = layoutOf(arrowFieldFromLogical(branch, path).type, path);
+  const { type } = arrowFieldFromLogical(target, path);
+  const name = alias ?? (segments.length === 1 ? target.name : path);
   return {
-    fieldId: field.id,
-    path,
-    layout: layoutOf(type, path),
-    field: new ArrowField(alias ?? field.name, type, field.nullable, new Map(field.metadata)),
+    layout,
+    depth: chain.length - 1,
+    leaves: spinesOf(layout).map((spine) => ({
+      fieldId: leafField(branch, spine.branch).id,
+      path,
+      layout: spine.layout,
+    })),
+    field: new ArrowField(
+      name,
+      type,
+      chain.some((field) => field.nullable),
+      new Map(target.metadata),
+    ),
   };
+}
+
+/**
+ * The columns to return, from those that were read.
+ * @param columns of `rowCount` rows each; null for one that the rows' fragment does not have
+ * @param path of the file they are from, for errors
+ */
+export function assembleOutputs(
+  projection: Projection,
+  columns: readonly (Column | null)[],
+  rowCount: number,
+  path: string,
+): Column[] {
+  let next = 0;
+  return projection.outputs.map(({ layout, depth, leafCount }) => {
+    const column = mergeSpines(layout, columns.slice(next, next + leafCount), rowCount, path);
+    next += leafCount;
+    return unwrapStructs(column, depth);
+  });
 }

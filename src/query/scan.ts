@@ -11,7 +11,7 @@
 import type { RecordBatch } from "apache-arrow";
 import { makeBatch } from "../arrow/batch.js";
 import type { Column, FixedColumn } from "../arrow/column.js";
-import { nullColumn, sliceColumn, takeColumn } from "../arrow/data.js";
+import { sliceColumn, takeColumn } from "../arrow/data.js";
 import { type EncodedRows, readPageRows } from "../file/pageRows.js";
 import type { RowRuns } from "../file/pageSlice.js";
 import type { DataFile, DataPage } from "../file/reader.js";
@@ -20,7 +20,7 @@ import type { DataFragment } from "../format/table.js";
 import { type FragmentSource, openColumns } from "./fragmentColumns.js";
 import { liveIndices, selectSpan } from "./fragmentRows.js";
 import { mapAhead } from "./mapAhead.js";
-import type { Projection } from "./projection.js";
+import { assembleOutputs, type Projection } from "./projection.js";
 
 /** Bytes of pages one round of reads fetches, roughly. */
 const GROUP_BYTES = 16 * 1024 * 1024;
@@ -45,6 +45,8 @@ interface OpenFragment {
   readonly start: number;
   readonly end: number;
   readonly deleted: Uint32Array | null;
+  /** One of its files, for errors. */
+  readonly path: string;
   /** For each projected column its pages that hold wanted rows, or null where the fragment has no such column. */
   readonly pages: readonly (readonly PageTask[] | null)[];
 }
@@ -136,7 +138,7 @@ async function* pageGroups(
 async function openFragment(
   source: FragmentSource,
   projection: Projection,
-  wanted: Omit<OpenFragment, "pages">,
+  wanted: Omit<OpenFragment, "pages" | "path">,
 ): Promise<OpenFragment> {
   const { fragment, start, end } = wanted;
   const stored = await openColumns(source, fragment, projection.columns);
@@ -154,7 +156,8 @@ async function openFragment(
     }
     return tasks;
   });
-  return { ...wanted, pages };
+  const path = stored.find((column) => column !== null)?.file.path ?? "";
+  return { ...wanted, path, pages };
 }
 
 async function fetchGroup(source: FragmentSource, group: PageGroup): Promise<FetchedGroup> {
@@ -253,11 +256,10 @@ class BatchAssembler {
   #cut(start: number, end: number): RecordBatch {
     const { deleted } = this.owner;
     const { projection } = this.#request;
-    let columns: Column[] = projection.columns.map(({ layout }, index) => {
-      const current = this.#current[index];
-      if (current === null) return nullColumn(layout, end - start);
-      return sliceColumn(current.column, start - current.rowStart, end - start);
-    });
+    const read = this.#current.map((current) =>
+      current === null ? null : sliceColumn(current.column, start - current.rowStart, end - start),
+    );
+    let columns = assembleOutputs(projection, read, end - start, this.owner.path);
     if (projection.withRowId) columns.push(rowAddresses(this.owner.fragment.id, start, end));
     let rowCount = end - start;
     if (deleted !== null && deleted.length > 0) {

@@ -10,7 +10,7 @@
 import type { Table } from "apache-arrow";
 import { makeBatch, toTable } from "../arrow/batch.js";
 import type { Column } from "../arrow/column.js";
-import { concatColumns, nullColumn, takeColumn } from "../arrow/data.js";
+import { concatColumns, takeColumn } from "../arrow/data.js";
 import { InvalidInputError } from "../errors.js";
 import { type EncodedRows, readPageRows } from "../file/pageRows.js";
 import { countRows, positionsIn, type RowRuns, runsOf } from "../file/pageSlice.js";
@@ -21,7 +21,7 @@ import { liveRowCount } from "../table/statistics.js";
 import { type FragmentSource, openColumns } from "./fragmentColumns.js";
 import { lowerBound, physicalOffset } from "./fragmentRows.js";
 import { mapAhead } from "./mapAhead.js";
-import type { Projection } from "./projection.js";
+import { assembleOutputs, type Projection } from "./projection.js";
 
 /** Bytes one round of reads fetches, roughly. */
 const GROUP_BYTES = 16 * 1024 * 1024;
@@ -38,13 +38,22 @@ export interface TakeRequest {
   readonly signal?: AbortSignal;
 }
 
-/** Rows of one page, or of a column that a fragment does not have. */
+/** Rows of one page. */
 interface TakeTask {
+  /** Number of the fragment among those that hold rows. */
+  readonly fragment: number;
   /** Index in the projection. */
   readonly column: number;
+  readonly stored: StoredRows;
+}
+
+/** What was read of a fragment. */
+interface FragmentPieces {
   readonly rowCount: number;
-  /** Null where the fragment has no such column. */
-  readonly stored: StoredRows | null;
+  /** One of its files, for errors. */
+  path: string;
+  /** For each projected column its pages; none where the fragment has no such column. */
+  readonly columns: Column[][];
 }
 
 interface StoredRows {
@@ -69,7 +78,11 @@ export async function takeRows(source: FragmentSource, request: TakeRequest): Pr
   const { rows, positions } = distinctRows(request.rowOffsets);
   const fragments = await wantedFragments(source, request.fragments, rows);
   if (rows.length === 0) return toTable(projection.schema, []);
-  const pieces: Column[][] = projection.columns.map(() => []);
+  const pieces: FragmentPieces[] = fragments.map(({ rows: { length } }) => ({
+    rowCount: length,
+    path: "",
+    columns: projection.columns.map(() => []),
+  }));
   const groups = mapAhead(
     taskGroups(source, projection, fragments),
     async (group) => ({ group, fetched: await fetchGroup(source, group) }),
@@ -77,20 +90,27 @@ export async function takeRows(source: FragmentSource, request: TakeRequest): Pr
   );
   for await (const { group, fetched } of groups) {
     signal?.throwIfAborted();
-    for (const [index, { column, stored, rowCount }] of group.tasks.entries()) {
+    for (const [index, { fragment, column, stored }] of group.tasks.entries()) {
       const { layout } = projection.columns[column];
-      if (stored === null) {
-        pieces[column].push(nullColumn(layout, rowCount));
-        continue;
-      }
       const encoded = fetched[index] as EncodedRows;
       const decoded = decodePage(layout, encoded.layout, encoded.rowCount, encoded.buffers, encoded.origin);
       const wanted = positionsIn(encoded.rows, stored.wanted);
-      pieces[column].push(wanted.length === decoded.length ? decoded : takeColumn(decoded, wanted));
+      pieces[fragment].path = stored.file.path;
+      pieces[fragment].columns[column].push(
+        wanted.length === decoded.length ? decoded : takeColumn(decoded, wanted),
+      );
     }
   }
-  const columns = pieces.map((parts) => {
-    const column = concatColumns(parts);
+  const parts = pieces.map(({ rowCount, path, columns }) =>
+    assembleOutputs(
+      projection,
+      columns.map((pages) => (pages.length === 0 ? null : concatColumns(pages))),
+      rowCount,
+      path,
+    ),
+  );
+  const columns = projection.outputs.map((_, output) => {
+    const column = concatColumns(parts.map((part) => part[output]));
     return positions === null ? column : takeColumn(column, positions);
   });
   return toTable(projection.schema, [makeBatch(projection.schema, columns, request.rowOffsets.length)]);
@@ -168,8 +188,8 @@ async function* taskGroups(
 ): AsyncGenerator<TaskGroup, void, undefined> {
   let tasks: TakeTask[] = [];
   let byteLength = 0;
-  for (const wanted of fragments) {
-    for (const task of await fragmentTasks(source, projection, wanted)) {
+  for (const [fragment, wanted] of fragments.entries()) {
+    for (const task of await fragmentTasks(source, projection, fragment, wanted)) {
       tasks.push(task);
       byteLength += expectedBytes(task);
       if (byteLength < GROUP_BYTES) continue;
@@ -184,14 +204,12 @@ async function* taskGroups(
 async function fragmentTasks(
   source: FragmentSource,
   { columns }: Projection,
+  fragmentNumber: number,
   { fragment, rows }: WantedFragment,
 ): Promise<TakeTask[]> {
   const tasks: TakeTask[] = [];
   for (const [column, place] of (await openColumns(source, fragment, columns)).entries()) {
-    if (place === null) {
-      tasks.push({ column, rowCount: rows.length, stored: null });
-      continue;
-    }
+    if (place === null) continue;
     const { file, columnIndex, pages } = place;
     let next = 0;
     for (const [pageIndex, page] of pages.entries()) {
@@ -200,7 +218,7 @@ async function fragmentTasks(
       if (end === next) continue;
       const wanted = rows.subarray(next, end).map((row) => row - page.rowStart);
       const stored = { file, columnIndex, pageIndex, page, wanted, rows: runsOf(wanted) };
-      tasks.push({ column, rowCount: wanted.length, stored });
+      tasks.push({ fragment: fragmentNumber, column, stored });
       next = end;
     }
   }
@@ -209,7 +227,6 @@ async function fragmentTasks(
 
 /** Bytes that a task's read fetches, about. */
 function expectedBytes({ stored }: TakeTask): number {
-  if (stored === null) return 0;
   const { page, rows } = stored;
   let pageBytes = 0;
   for (const { length } of page.bufferRanges) pageBytes += length;
@@ -217,11 +234,10 @@ function expectedBytes({ stored }: TakeTask): number {
   return Math.min(pageBytes, share + rows.starts.length * ROW_OVERHEAD_BYTES);
 }
 
-/** Reads for all tasks of a group, files at the same time; null for tasks that read nothing. */
+/** Reads for all tasks of a group, files at the same time. */
 async function fetchGroup(source: FragmentSource, { tasks }: TaskGroup): Promise<(EncodedRows | null)[]> {
   const byFile = new Map<DataFile, { index: number; stored: StoredRows }[]>();
   for (const [index, { stored }] of tasks.entries()) {
-    if (stored === null) continue;
     const ofFile = byFile.get(stored.file);
     if (ofFile === undefined) byFile.set(stored.file, [{ index, stored }]);
     else ofFile.push({ index, stored });

@@ -136,6 +136,11 @@ export function columnFields(fields: readonly TableField[], formatVersion: strin
   return listed;
 }
 
+/** The field at the end of a branch: the number of the child to follow at each field. */
+export function leafField(field: TableField, branch: readonly number[]): TableField {
+  return branch.reduce((parent, index) => parent.children[index], field);
+}
+
 function legacyEncoding(logicalType: string): number {
   const kind = logicalType.split(":", 1)[0];
   switch (kind) {
