@@ -25,8 +25,19 @@ const FORMAT = 1;
 /** Bytes in front of the counts; they tell a checksum buffer from others. */
 export const CHECKSUM_HEADER_BYTES = 16;
 
+/** What page buffers that were read are held against. */
+export interface BufferChecksums {
+  /**
+   * Checks the bytes of a whole page buffer, the first time it is read.
+   * @param bufferIndex number of the buffer among those of the column
+   * @param byteOffset where it lies, for errors
+   * @throws CorruptFileError
+   */
+  verify(columnIndex: number, bufferIndex: number, bytes: Uint8Array, path: string, byteOffset: number): void;
+}
+
 /** The checksums of the page buffers of a file. */
-export class PageChecksums {
+export class PageChecksums implements BufferChecksums {
   /** Position of each column's first checksum in `values`, and one entry for the end. */
   readonly #starts: Uint32Array;
   readonly #values: Uint32Array;
@@ -48,11 +59,6 @@ export class PageChecksums {
     return this.#starts.byteLength + this.#values.byteLength + this.#verified.byteLength;
   }
 
-  /**
-   * Checks the bytes of a whole page buffer, the first time it is read.
-   * @param bufferIndex number of the buffer among those of the column
-   * @param byteOffset where it lies, for errors
-   */
   verify(
     columnIndex: number,
     bufferIndex: number,

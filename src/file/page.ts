@@ -14,9 +14,29 @@ export type FileVersion = "2.0" | StructuralVersion;
 /** Versions whose pages have a structural layout and levels. */
 export type StructuralVersion = "2.1" | "2.2";
 
-/** How a page is encoded: a structural layout, or an array encoding in 2.0. Exactly one member is set. */
+/** How a page is encoded: a structural layout, or arrays in 2.0. Exactly one member is set. */
 export interface PageEncoding extends PageLayout {
+  /** Of 2.0. */
   array?: ArrayEncoding;
+  /** Pages of 2.0 that make up rows of lists together. */
+  nested?: NestedArrays;
+}
+
+/** Pages of one column of a 2.0 file, and those of the columns inside its lists (v20/nestedArrays.ts). */
+export interface NestedArrays {
+  readonly pages: readonly ArrayPage[];
+  /** Values of the first page that are not wanted. */
+  readonly skip: number;
+  /** Values that are wanted. */
+  readonly count: number;
+  /** All items of the pages' lists; null for a leaf. */
+  readonly items: NestedArrays | null;
+}
+
+export interface ArrayPage {
+  readonly encoding: ArrayEncoding;
+  readonly valueCount: number;
+  readonly bufferCount: number;
 }
 
 /** A run of bytes of a file. */
@@ -39,7 +59,14 @@ export interface FileColumn {
   readonly fieldId: number;
   /** Canonical path, for messages. */
   readonly path: string;
+  /** A spine: one leaf and what is around it. */
   readonly layout: Layout;
+  /**
+   * The column is that of the list or struct that the leaf is in, as 2.0 has them; the leaf is one of nulls and
+   * stands for what is inside.
+   */
+  readonly isHeader?: boolean;
+  /** Of the outer-most node. */
   readonly nullable: boolean;
   /** Arrow field metadata; `lance-encoding:*` keys steer compression. */
   readonly metadata: ReadonlyMap<string, string>;

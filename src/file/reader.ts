@@ -9,6 +9,7 @@ import { FileDescriptor } from "../format/file.js";
 import type { ReadHandle } from "../io/disk.js";
 import { readRanges } from "../io/ranges.js";
 import {
+  type BufferChecksums,
   CHECKSUM_BUFFER_INDEX,
   CHECKSUM_HEADER_BYTES,
   decodeChecksums,
@@ -55,7 +56,7 @@ export interface DataFile {
   /** 0 is the schema descriptor. */
   readonly globalBuffers: readonly ByteRange[];
   /** Null for files without checksums. */
-  readonly checksums: PageChecksums | null;
+  readonly checksums: BufferChecksums | null;
   /** The whole file where it is so small that opening it has read it all, else null. Not to be given away. */
   readonly content: Uint8Array | null;
   /** Rough bytes of memory this object holds on to, for caches. */
@@ -100,7 +101,8 @@ export async function openDataFile(handle: ReadHandle, path: string): Promise<Da
         range.byteOffset,
         path,
         fileSize,
-        rowCount,
+        // Columns of 2.0 may be items of lists: their number is not known here.
+        footer.version === "2.0" ? null : rowCount,
         checksums?.bufferCount(index),
       ),
   );
@@ -189,7 +191,7 @@ class LazyColumn implements DataColumn {
   readonly #byteOffset: number;
   readonly #path: string;
   readonly #fileSize: number;
-  readonly #rowCount: number;
+  readonly #rowCount: number | null;
   readonly #bufferCount: number | undefined;
 
   constructor(
@@ -197,7 +199,7 @@ class LazyColumn implements DataColumn {
     byteOffset: number,
     path: string,
     fileSize: number,
-    rowCount: number,
+    rowCount: number | null,
     bufferCount: number | undefined,
   ) {
     // A copy: a view would keep alive all that was read with it.
@@ -228,7 +230,7 @@ class LazyColumn implements DataColumn {
       bufferIndex += bufferRanges.length;
       return page;
     });
-    if (rowStart !== this.#rowCount) {
+    if (this.#rowCount !== null && rowStart !== this.#rowCount) {
       const reason = `pages of a column hold ${rowStart} rows in a file of ${this.#rowCount}`;
       throw new CorruptFileError(this.#path, this.#byteOffset, reason);
     }

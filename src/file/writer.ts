@@ -16,7 +16,7 @@ import type { Disk, WriteHandle } from "../io/disk.js";
 import { align, encodeTail, type PageRecord } from "./container.js";
 import type { ByteRange, EncodedPage, FileColumn, FileVersion } from "./page.js";
 import { encodePages } from "./structural/encodePage.js";
-import { encodeArrayPage } from "./v20/encodeArray.js";
+import { encodeNestedPage } from "./v20/nestedArrays.js";
 
 /** Rows a data file may hold; the caller starts another file beyond. */
 export const MAX_FILE_ROWS = 1_048_576;
@@ -239,7 +239,7 @@ export class DataFileWriter {
   #encode(column: FileColumn, parts: readonly Column[], rowCount: number): EncodedPage[] {
     const version = this.#version;
     const { layout, nullable, path, metadata } = column;
-    if (version === "2.0") return [encodeArrayPage(layout, parts, rowCount)];
+    if (version === "2.0") return [encodeNestedPage(column, parts, rowCount)];
     return encodePages(layout, parts, rowCount, { version, nullable, path, metadata });
   }
 

@@ -16,6 +16,7 @@ import { describeLayers, type Layers, validityOfLevels } from "../levels.js";
 import { assembleColumn } from "../nesting.js";
 import { corruptPage, type PageEncoding, type PageOrigin, unsupportedPage } from "../page.js";
 import { decodeArrayPage } from "../v20/decodeArray.js";
+import { decodeNestedArrays } from "../v20/nestedArrays.js";
 import { decodeConstant } from "./constant.js";
 import { decodeFullZip } from "./fullZip.js";
 import { decodeMiniBlock, type PageEvents } from "./miniBlock.js";
@@ -34,6 +35,7 @@ export function decodePage(
   origin: PageOrigin,
 ): Column {
   if (page.array !== undefined) return decodeArrayPage(layout, page.array, rowCount, buffers, origin);
+  if (page.nested !== undefined) return decodeNestedArrays(layout, page.nested, buffers, origin);
   const leaf = leafOf(layout);
   if (page.miniBlock !== undefined) {
     const { layers: kinds, itemCount } = page.miniBlock;

@@ -101,9 +101,13 @@ function decodeValues(layout: Layout, encoding: ArrayEncoding, count: number, pa
       const items = decodeArray(item, list.items, count * dimension, page) as FixedSizeListColumn["items"];
       return { kind: "fixedSizeList", length: count, validity: null, dimension, items };
     }
+    case "struct": {
+      // A spine: its members are columns of their own, and only one is wanted.
+      const child = decodeArray(layout.children[0].layout, encoding, count, page);
+      return { kind: "struct", length: count, validity: null, children: [child] };
+    }
     case "null":
     case "list":
-    case "struct":
       break;
   }
   throw unsupportedPage(page.origin, `${arrayName(encoding)} for a column of layout ${layout.kind}`);

@@ -1,0 +1,180 @@
+/**
+ * The columns of a 2.0 file by rows. A leaf in lists has its values in one column and their places in others; here
+ * they become one column whose pages hold whole rows, as the columns of later versions do: each is a page of the
+ * outer-most lists and all pages of the columns inside that hold a part of it. Pure: only metadata is looked at.
+ */
+
+import { CorruptFileError, UnsupportedError } from "../../errors.js";
+import type { BufferChecksums } from "../checksums.js";
+import { MAXIMUM_POSITION } from "../compression/variable.js";
+import type { ArrayPage, ByteRange, NestedArrays } from "../page.js";
+import type { DataFile, DataPage } from "../reader.js";
+import { listOf } from "./nestedArrays.js";
+
+/** Where a file keeps a leaf. */
+export interface LeafColumns {
+  readonly columnIndex: number;
+  /** Columns of the lists around it, outer-most first. */
+  readonly listColumnIndexes: readonly number[];
+}
+
+/** A buffer by its column, and its number there. */
+interface BufferHome {
+  readonly columnIndex: number;
+  readonly bufferIndex: number;
+}
+
+/** A column inside lists, and where its pages and their items begin. */
+interface NestedColumn {
+  readonly columnIndex: number;
+  readonly pages: readonly DataPage[];
+  /** For lists: items in front of each page, and of all pages; null for a leaf. */
+  readonly itemStarts: Float64Array | null;
+  readonly valueCount: number;
+}
+
+/** Values that take no bytes may be this many in a page; the reference cuts pages far below. */
+const MAXIMUM_BYTELESS_VALUES = 2 ** 26;
+/** Values that a byte may stand for, in any encoding. */
+const VALUES_PER_BYTE = 1024;
+
+/**
+ * The file with a column for each leaf, in their order, instead of those it has.
+ * @throws CorruptFileError where the columns of a leaf don't fit each other
+ */
+export function columnsByRows(file: DataFile, leaves: readonly LeafColumns[]): DataFile {
+  const homes: BufferHome[][] = [];
+  const columns = leaves.map((leaf) => {
+    const ofColumn: BufferHome[] = [];
+    homes.push(ofColumn);
+    return { pages: pagesByRows(file, leaf, ofColumn) };
+  });
+  const { checksums } = file;
+  return { ...file, columns, checksums: checksums === null ? null : movedChecksums(checksums, homes) };
+}
+
+const movedChecksums = (
+  checksums: BufferChecksums,
+  homes: readonly (readonly BufferHome[])[],
+): BufferChecksums => ({
+  verify(columnIndex, bufferIndex, bytes, path, byteOffset) {
+    const home = homes[columnIndex][bufferIndex];
+    checksums.verify(home.columnIndex, home.bufferIndex, bytes, path, byteOffset);
+  },
+});
+
+function pagesByRows(file: DataFile, leaf: LeafColumns, homes: BufferHome[]): readonly DataPage[] {
+  const identity = leaf.listColumnIndexes.length === 0;
+  const path = [...leaf.listColumnIndexes, leaf.columnIndex];
+  const columns = path.map((columnIndex, depth) => nestedColumn(file, columnIndex, depth < path.length - 1));
+  const [outer] = columns;
+  if (outer.valueCount !== file.rowCount) {
+    throw corrupt(file, `pages of a column hold ${outer.valueCount} rows in a file of ${file.rowCount}`);
+  }
+  if (identity) {
+    for (const page of outer.pages) {
+      for (const index of page.bufferRanges.keys()) {
+        homes.push({ columnIndex: leaf.columnIndex, bufferIndex: page.bufferIndex + index });
+      }
+    }
+    return outer.pages;
+  }
+  return outer.pages.map((page, pageIndex) => {
+    const bufferRanges: ByteRange[] = [];
+    const bufferIndex = homes.length;
+    const take = (columnIndex: number, part: DataPage) => {
+      for (const [index, range] of part.bufferRanges.entries()) {
+        bufferRanges.push(range);
+        homes.push({ columnIndex, bufferIndex: part.bufferIndex + index });
+      }
+    };
+    const nested = arraysOf(file, columns, 0, pageIndex, pageIndex + 1, 0, page.rowCount, take);
+    const { rowStart, rowCount } = page;
+    return { rowStart, rowCount, bufferRanges, layout: { nested }, bufferIndex };
+  });
+}
+
+function nestedColumn(file: DataFile, columnIndex: number, isList: boolean): NestedColumn {
+  const column = file.columns[columnIndex];
+  if (column === undefined) throw corrupt(file, `has no column ${columnIndex}`);
+  const { pages } = column;
+  const last = pages.at(-1);
+  const itemStarts = isList ? new Float64Array(pages.length + 1) : null;
+  for (const [index, page] of pages.entries()) {
+    if (page.layout.array === undefined) throw corrupt(file, "a page of a version other than 2.0");
+    const byteCount = page.bufferRanges.reduce((sum, range) => sum + range.length, 0);
+    if (page.rowCount > Math.max(MAXIMUM_BYTELESS_VALUES, byteCount * VALUES_PER_BYTE)) {
+      throw new UnsupportedError(`${file.path}: a page of ${page.rowCount} values in ${byteCount} bytes`);
+    }
+    if (itemStarts === null) continue;
+    const { itemCount } = listOf(page.layout.array, { path: file.path, byteOffset: 0 });
+    itemStarts[index + 1] = itemStarts[index] + itemCount;
+  }
+  return {
+    columnIndex,
+    pages,
+    itemStarts,
+    valueCount: last === undefined ? 0 : last.rowStart + last.rowCount,
+  };
+}
+
+/**
+ * Pages `first` to `end - 1` of a column, with all that is inside them.
+ * @param skip values of the first page that don't belong to the rows
+ * @param take called with the pages in the order they are decoded
+ */
+function arraysOf(
+  file: DataFile,
+  columns: readonly NestedColumn[],
+  depth: number,
+  first: number,
+  end: number,
+  skip: number,
+  count: number,
+  take: (columnIndex: number, page: DataPage) => void,
+): NestedArrays {
+  const column = columns[depth];
+  const pages: ArrayPage[] = [];
+  for (const page of column.pages.slice(first, end)) {
+    take(column.columnIndex, page);
+    const { array } = page.layout;
+    if (array === undefined) throw corrupt(file, "a page of a version other than 2.0");
+    pages.push({ encoding: array, valueCount: page.rowCount, bufferCount: page.bufferRanges.length });
+  }
+  const { itemStarts } = column;
+  if (itemStarts === null) return { pages, skip, count, items: null };
+  const inner = columns[depth + 1];
+  const itemStart = itemStarts[first];
+  const itemEnd = itemStarts[end];
+  if (itemEnd > inner.valueCount) {
+    throw corrupt(file, `lists of ${itemEnd} items with a column of ${inner.valueCount}`);
+  }
+  if (itemEnd - itemStart > MAXIMUM_POSITION) {
+    throw new UnsupportedError(`${file.path}: a page of lists of ${itemEnd - itemStart} items`);
+  }
+  let from = 0;
+  let to = 0;
+  if (itemEnd > itemStart) {
+    from = pageOf(inner.pages, itemStart);
+    to = from;
+    while (to < inner.pages.length && inner.pages[to].rowStart < itemEnd) to++;
+  }
+  const innerSkip = to > from ? itemStart - inner.pages[from].rowStart : 0;
+  const items = arraysOf(file, columns, depth + 1, from, to, innerSkip, itemEnd - itemStart, take);
+  return { pages, skip, count, items };
+}
+
+/** The page that holds a value. */
+function pageOf(pages: readonly DataPage[], value: number): number {
+  let low = 0;
+  let high = pages.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (pages[middle].rowStart + pages[middle].rowCount <= value) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+const corrupt = (file: DataFile, reason: string): CorruptFileError =>
+  new CorruptFileError(file.path, 0, reason);
