@@ -1,0 +1,77 @@
+/**
+ * Files of version 2.0 have a column for every list and struct, in front of those of its items or members. Here a
+ * plan, which knows leaves only, gets them. Pure.
+ */
+
+import type { Column, Layout } from "../arrow/column.js";
+import type { Branch } from "../arrow/spine.js";
+import { InternalError } from "../errors.js";
+import type { TableField } from "../table/schema.js";
+import type { ColumnPlan, PlannedColumn } from "./columnPlan.js";
+
+const NULL_LAYOUT: Layout = { kind: "null" };
+
+/** The plan with a column for every list and struct that the leaves are in. */
+export function withHeaderColumns(plan: ColumnPlan): ColumnPlan {
+  const planned = new Set<number>();
+  const columns = plan.columns.flatMap((leaf) => {
+    const chain = chainTo(plan.fields, leaf.target.fieldId);
+    if (chain === null) throw new InternalError(`column ${leaf.target.path} is in no schema`);
+    const headers: PlannedColumn[] = [];
+    for (const [depth, field] of chain.slice(0, -1).entries()) {
+      if (planned.has(field.id)) continue;
+      planned.add(field.id);
+      headers.push({
+        sourceIndex: leaf.sourceIndex,
+        branch: leaf.branch.slice(0, depth),
+        target: {
+          ...leaf.target,
+          fieldId: field.id,
+          layout: cutBelow(leaf.target.layout, depth),
+          isHeader: true,
+          metadata: field.metadata,
+        },
+        decodeDictionary: false,
+      });
+    }
+    return [...headers, leaf];
+  });
+  return { ...plan, columns };
+}
+
+/** The fields from the top down to one. */
+function chainTo(fields: readonly TableField[], id: number): TableField[] | null {
+  for (const field of fields) {
+    if (field.id === id) return [field];
+    const chain = chainTo(field.children, id);
+    if (chain !== null) return [field, ...chain];
+  }
+  return null;
+}
+
+/** A spine that ends in its node number `depth`, with nulls inside. */
+function cutBelow(layout: Layout, depth: number): Layout {
+  if (layout.kind === "list") {
+    return { ...layout, item: depth === 0 ? NULL_LAYOUT : cutBelow(layout.item, depth - 1) };
+  }
+  if (layout.kind !== "struct")
+    throw new InternalError(`a column of layout ${layout.kind} has nothing inside`);
+  const [child] = layout.children;
+  const inside = depth === 0 ? NULL_LAYOUT : cutBelow(child.layout, depth - 1);
+  return { ...layout, children: [{ ...child, layout: inside }] };
+}
+
+/** The list or struct that the branch leads to, and what is around it, with nulls inside. */
+export function headerColumn(column: Column, branch: Branch, depth = 0): Column {
+  const ends = depth === branch.length;
+  if (column.kind === "list") {
+    const { items } = column;
+    return { ...column, items: ends ? nulls(items.length) : headerColumn(items, branch, depth + 1) };
+  }
+  if (column.kind !== "struct")
+    throw new InternalError(`a branch of ${branch.length} nodes ends at ${depth}`);
+  const child = ends ? nulls(column.length) : headerColumn(column.children[branch[depth]], branch, depth + 1);
+  return { ...column, children: [child] };
+}
+
+const nulls = (length: number): Column => ({ kind: "null", length, validity: null });

@@ -1,0 +1,235 @@
+/**
+ * Pages of 2.0 files of the reference with bytes changed, cut or missing: decoding ends in a typed error or in a
+ * column that is safe to read, never in anything else.
+ */
+
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import {
+  Dictionary,
+  Field,
+  Int16,
+  Int32,
+  Schema,
+  Table,
+  tableToIPC,
+  Utf8,
+  vectorFromArray,
+} from "apache-arrow";
+import * as fc from "fast-check";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { Column, Layout } from "../../../src/arrow/column.js";
+import { layoutOf } from "../../../src/arrow/types.js";
+import { CorruptFileError, UnsupportedError } from "../../../src/errors.js";
+import { readPageBuffers } from "../../../src/file/reader.js";
+import { decodeArrayPage } from "../../../src/file/v20/decodeArray.js";
+import { ArrayEncoding } from "../../../src/format/encodings20.js";
+import { allTypesSpec, makeIpc } from "../../support/generators.js";
+import { reference } from "../../support/reference.js";
+import { dataFilePaths, openFromMemory, schemaOfIpc } from "../structural/referencePages.js";
+
+interface Sample {
+  readonly name: string;
+  readonly layout: Layout;
+  readonly encoding: ArrayEncoding;
+  readonly rowCount: number;
+  readonly buffers: readonly Uint8Array[];
+}
+
+const ORIGIN = { path: "sample.lance", byteOffset: 64 };
+let directory: string;
+const samples: Sample[] = [];
+
+/** Strings under each compression a user can ask for, and dictionary-typed columns. */
+function specialTable(): Table {
+  const texts = Array.from({ length: 900 }, (_, row) =>
+    row % 5 === 1 ? null : `some text that recurs, number ${(row * 7919) % 1009}`,
+  );
+  const compressed = (scheme: string) =>
+    new Field("", new Utf8(), true, new Map([["lance-encoding:compression", scheme]]));
+  const fields = ["zstd", "fsst", "lz4"].map((scheme) => {
+    const { type, nullable, metadata } = compressed(scheme);
+    return new Field(scheme, type, nullable, metadata);
+  });
+  const words = texts.map((_, row) => (row % 4 === 0 ? null : `w${row % 9}`));
+  const columns = {
+    zstd: vectorFromArray(texts, new Utf8()),
+    fsst: vectorFromArray(texts, new Utf8()),
+    lz4: vectorFromArray(texts, new Utf8()),
+    dictionary: vectorFromArray(words, new Dictionary(new Utf8(), new Int32())),
+    numbers: vectorFromArray(
+      words.map((word, row) => (word === null ? null : row % 9)),
+      new Dictionary(new Int16(), new Int32()),
+    ),
+  };
+  const plain = new Table(columns);
+  const all = plain.schema.fields.map((field) => fields.find(({ name }) => name === field.name) ?? field);
+  return new Table(new Schema(all), columns);
+}
+
+beforeAll(async () => {
+  directory = mkdtempSync(join(tmpdir(), "tiltyard-damage20-"));
+  const sources = new Map<string, Uint8Array>([
+    ["random", makeIpc(allTypesSpec(700, "none", { shape: "random" }))],
+    ["low", makeIpc(allTypesSpec(700, "some", { shape: "lowCardinality" }))],
+    ["long", makeIpc(allTypesSpec(300, "some", { shape: "long" }))],
+    ["nulls", makeIpc(allTypesSpec(300, "all", { shape: "random" }))],
+    ["special", tableToIPC(specialTable())],
+  ]);
+  for (const [name, ipc] of sources) {
+    await reference.createTable(directory, name, ipc, { dataStorageVersion: "2.0" });
+    const { handle, file } = await openFromMemory(dataFilePaths(directory, name)[0]);
+    expect(file.version).toBe("2.0");
+    for (const [columnIndex, field] of schemaOfIpc(ipc).fields.entries()) {
+      const [page] = file.columns[columnIndex].pages;
+      const [[buffers]] = await readPageBuffers(handle, file, [{ columnIndex, pageIndexes: [0] }]);
+      samples.push({
+        name: `${name} ${field.name}`,
+        layout: layoutOf(field.type, field.name),
+        encoding: page.layout.array as ArrayEncoding,
+        rowCount: page.rowCount,
+        buffers,
+      });
+    }
+  }
+});
+afterAll(() => rmSync(directory, { recursive: true, force: true }));
+
+/** Fails unless everything a reader of the column may touch is there. */
+function checkColumn(column: Column, layout: Layout, length: number): void {
+  expect(column.kind).toBe(layout.kind);
+  expect(column.length).toBe(length);
+  const { validity } = column;
+  if (validity !== null) {
+    expect(validity.bytes.length * 8).toBeGreaterThanOrEqual(validity.bitOffset + length);
+    let nulls = 0;
+    for (let index = 0; index < length; index++) nulls += isValid(column, index) ? 0 : 1;
+    expect(nulls).toBe(validity.nullCount);
+  }
+  if (column.kind === "fixed") expect(column.values.length).toBe(length * column.byteWidth);
+  if (column.kind === "bits")
+    expect(column.bits.length * 8).toBeGreaterThanOrEqual(column.bitOffset + length);
+  if (column.kind === "variable") {
+    const { offsets, bytes } = column;
+    expect(offsets.length).toBe(length + 1);
+    let previous = 0;
+    for (let index = 0; index <= length; index++) {
+      const offset = Number(offsets[index]);
+      if (offset < previous || offset > bytes.length) throw new Error(`offset ${index} is ${offset}`);
+      previous = offset;
+    }
+  }
+  if (column.kind === "dictionary" && layout.kind === "dictionary") {
+    const { indices, dictionary } = column;
+    checkColumn(dictionary, layout.value, dictionary.length);
+    const words = new Uint32Array(indices.values.slice().buffer);
+    for (let row = 0; row < length; row++) {
+      if (isValid(column, row) && words[row] >= dictionary.length) throw new Error(`index ${words[row]}`);
+    }
+  }
+  if (column.kind === "fixedSizeList" && layout.kind === "fixedSizeList") {
+    expect(column.dimension).toBe(layout.dimension);
+    checkColumn(column.items, layout.item, length * layout.dimension);
+  }
+}
+
+function isValid({ validity }: Column, index: number): boolean {
+  if (validity === null) return true;
+  const bit = validity.bitOffset + index;
+  return ((validity.bytes[bit >>> 3] >>> (bit & 7)) & 1) === 1;
+}
+
+/** True when the page could be decoded. */
+function decodeSafely(sample: Sample, encoding: ArrayEncoding, buffers: readonly Uint8Array[]): boolean {
+  let column: Column;
+  try {
+    column = decodeArrayPage(sample.layout, encoding, sample.rowCount, buffers, ORIGIN);
+  } catch (error) {
+    if (error instanceof CorruptFileError || error instanceof UnsupportedError) return false;
+    throw error;
+  }
+  checkColumn(column, sample.layout, sample.rowCount);
+  return true;
+}
+
+const pick = fc.nat();
+
+describe("damaged pages of 2.0", () => {
+  it("are intact before they are damaged", () => {
+    expect(samples.length).toBeGreaterThan(100);
+    for (const sample of samples) {
+      expect([sample.name, decodeSafely(sample, sample.encoding, sample.buffers)]).toEqual([
+        sample.name,
+        true,
+      ]);
+    }
+  });
+
+  it("with bytes changed end in a typed error or a column", () => {
+    const change = fc.record({ at: fc.nat(), value: fc.nat(255), nearStart: fc.boolean() });
+    fc.assert(
+      fc.property(pick, pick, fc.array(change, { minLength: 1, maxLength: 4 }), (which, buffer, changes) => {
+        const sample = samples[which % samples.length];
+        if (sample.buffers.length === 0) return;
+        const buffers = sample.buffers.map((bytes) => bytes.slice());
+        const bytes = buffers[buffer % buffers.length];
+        if (bytes.length === 0) return;
+        for (const { at, value, nearStart } of changes) {
+          bytes[at % (nearStart ? Math.min(bytes.length, 64) : bytes.length)] ^= value;
+        }
+        decodeSafely(sample, sample.encoding, buffers);
+      }),
+      { numRuns: 3000 },
+    );
+  });
+
+  it("cut short or without a buffer end in a typed error or a column", () => {
+    fc.assert(
+      fc.property(pick, pick, fc.nat(), (which, buffer, amount) => {
+        const sample = samples[which % samples.length];
+        if (sample.buffers.length === 0) return;
+        const target = buffer % sample.buffers.length;
+        const buffers = sample.buffers.map((bytes, index) =>
+          index === target ? bytes.slice(0, amount % (bytes.length + 1)) : bytes,
+        );
+        decodeSafely(sample, sample.encoding, buffers);
+      }),
+      { numRuns: 1000 },
+    );
+    for (const sample of samples) {
+      for (let drop = 0; drop < sample.buffers.length; drop++) {
+        const buffers = sample.buffers.filter((_, index) => index !== drop);
+        decodeSafely(sample, sample.encoding, buffers);
+      }
+      decodeSafely(sample, sample.encoding, [...sample.buffers].reverse());
+      decodeSafely(sample, sample.encoding, []);
+    }
+  });
+
+  it("with a changed description end in a typed error or a column", () => {
+    fc.assert(
+      fc.property(pick, fc.nat(), fc.integer({ min: 1, max: 255 }), (which, at, value) => {
+        const sample = samples[which % samples.length];
+        const bytes = ArrayEncoding.encode(sample.encoding).slice();
+        bytes[at % 3 === 0 ? at % bytes.length : at % Math.min(bytes.length, 80)] ^= value;
+        let encoding: ArrayEncoding;
+        try {
+          encoding = ArrayEncoding.decode(bytes, ORIGIN);
+        } catch (error) {
+          if (error instanceof CorruptFileError) return;
+          throw error;
+        }
+        decodeSafely(sample, encoding, sample.buffers);
+      }),
+      { numRuns: 4000 },
+    );
+  });
+
+  it("of another type end in a typed error or a column", () => {
+    for (const [index, sample] of samples.entries()) {
+      const other = samples[(index * 7 + 3) % samples.length];
+      decodeSafely({ ...other, layout: sample.layout }, other.encoding, other.buffers);
+    }
+  });
+});
