@@ -3,20 +3,23 @@
  * is read, so that rows which cannot fit are refused before anything is written. Pure.
  */
 
-import type { Field as ArrowField, Schema } from "apache-arrow";
-import type { Layout } from "../arrow/column.js";
-import { layoutOf, logicalTypeOf, valueTypeOf } from "../arrow/types.js";
+import type { Field as ArrowField, DataType, Schema } from "apache-arrow";
+import type { Layout, ListLayout } from "../arrow/column.js";
+import type { Branch } from "../arrow/spine.js";
+import { layoutOf, logicalFieldOf, logicalTypeOf, valueTypeOf } from "../arrow/types.js";
 import { TableSchemaValidationError, UnsupportedError } from "../errors.js";
-import type { FileColumn } from "../file/page.js";
+import type { FileColumn, FileVersion } from "../file/page.js";
 import { formatFieldPath } from "../ident.js";
 import { assignFieldIds, type TableField } from "../table/schema.js";
 
-/** One column to write, and where its values come from. */
+/** One physical column to write, and where its values come from. */
 export interface PlannedColumn {
   /** Index of the column in the incoming batches. */
   readonly sourceIndex: number;
+  /** Where in it the leaf is. */
+  readonly branch: Branch;
   readonly target: FileColumn;
-  /** The incoming column is dictionary-encoded and the table's is not. */
+  /** The incoming leaf is dictionary-encoded and the table's is not. */
   readonly decodeDictionary: boolean;
 }
 
@@ -34,21 +37,15 @@ export function planNewSchema(schema: Schema): ColumnPlan {
   if (schema.fields.length === 0) throw new TableSchemaValidationError("a table needs at least one column");
   checkColumnNames(schema.fields);
   const fields = assignFieldIds(
-    schema.fields.map((field) => ({
-      name: field.name,
-      logicalType: logicalTypeOf(field.type, formatFieldPath([field.name])),
-      nullable: field.nullable,
-      metadata: field.metadata,
-      children: [],
-    })),
+    schema.fields.map((field) => logicalFieldOf(field, formatFieldPath([field.name]))),
   );
   return {
     fields,
-    columns: schema.fields.map((field, sourceIndex) => ({
-      sourceIndex,
-      target: fileColumn(fields[sourceIndex], layoutOf(field.type, formatFieldPath([field.name]))),
-      decodeDictionary: false,
-    })),
+    columns: schema.fields.flatMap((field, sourceIndex) =>
+      matchField(field.type, fields[sourceIndex], formatFieldPath([field.name])).map((leaf) =>
+        planLeaf(sourceIndex, fields[sourceIndex], leaf),
+      ),
+    ),
   };
 }
 
@@ -67,12 +64,8 @@ export function planAppend(fields: readonly TableField[], schema: Schema): Colum
       throw new TableSchemaValidationError(`column ${path} is not in the table's schema`);
     }
     byName.delete(incoming.name);
-    if (field.children.length > 0) {
-      throw new UnsupportedError(
-        `column ${path}: writing type ${field.logicalType} is not supported by this release`,
-      );
-    }
-    columns.push(planColumn(sourceIndex, incoming, field, path));
+    for (const leaf of matchField(incoming.type, field, path))
+      columns.push(planLeaf(sourceIndex, field, leaf));
   }
   for (const field of byName.values()) {
     if (field.nullable) continue;
@@ -82,34 +75,127 @@ export function planAppend(fields: readonly TableField[], schema: Schema): Colum
   return { fields, columns };
 }
 
-function planColumn(
-  sourceIndex: number,
-  incoming: ArrowField,
-  field: TableField,
-  path: string,
-): PlannedColumn {
-  const incomingType = logicalTypeOf(incoming.type, path);
-  if (incomingType === field.logicalType) {
-    return { sourceIndex, target: fileColumn(field, layoutOf(incoming.type, path)), decodeDictionary: false };
-  }
-  const valueType = valueTypeOf(incoming.type);
-  if (valueType !== null && logicalTypeOf(valueType, path) === field.logicalType) {
-    return { sourceIndex, target: fileColumn(field, layoutOf(valueType, path)), decodeDictionary: true };
-  }
-  throw new TableSchemaValidationError(
-    `column ${path} is of type ${field.logicalType} in the table and of type ${incomingType} in the rows`,
-  );
+/** A leaf of incoming rows, matched with the table's. */
+interface MatchedLeaf {
+  readonly branch: Branch;
+  readonly field: TableField;
+  /** As it is written: what is around the leaf, from the top-level column on. */
+  readonly layout: Layout;
+  readonly decodeDictionary: boolean;
 }
 
-/** The columns of a file that holds the given fields. */
-function fileColumn(field: TableField, layout: Layout): FileColumn {
+/**
+ * The leaves of incoming values that a field of the table takes. Members of structs match by name, in any order;
+ * nullable ones may be missing. Items of lists, and keys and values of maps, match whatever their names.
+ */
+function matchField(incoming: DataType, field: TableField, path: string): MatchedLeaf[] {
+  const incomingType = logicalTypeOf(incoming, path);
+  if (field.children.length === 0) return [matchLeaf(incoming, incomingType, field, path)];
+  if (incomingType !== field.logicalType) throw typeMismatch(incomingType, field, path);
+  const children = incoming.children as ArrowField[];
+  if (field.logicalType !== "struct") {
+    const { kind, offsetBits, isMap } = layoutOf(incoming, path) as ListLayout;
+    const [item] = field.children;
+    const itemPath = childPath(path, item);
+    const matched = isMap
+      ? matchMembers(children[0].type.children as ArrowField[], item, itemPath, true)
+      : matchField(children[0].type, item, itemPath);
+    return matched.map((leaf) => ({
+      ...leaf,
+      branch: [0, ...leaf.branch],
+      layout: { kind, offsetBits, item: leaf.layout, itemNullable: item.nullable, isMap },
+    }));
+  }
+  return matchMembers(children, field, path, false);
+}
+
+/** @param byPosition the members are a map's key and value */
+function matchMembers(
+  incoming: readonly ArrowField[],
+  field: TableField,
+  path: string,
+  byPosition: boolean,
+): MatchedLeaf[] {
+  if (!byPosition) {
+    for (const { name } of incoming) {
+      if (!field.children.some((child) => child.name === name)) {
+        throw new TableSchemaValidationError(`column ${path}: member ${name} is not in the table's schema`);
+      }
+    }
+  }
+  const matched = field.children.flatMap((child, position) => {
+    const index = byPosition ? position : incoming.findIndex((candidate) => candidate.name === child.name);
+    if (incoming[index] === undefined) {
+      if (child.nullable) return [];
+      throw new TableSchemaValidationError(
+        `column ${childPath(path, child)} is not nullable and is missing from the rows`,
+      );
+    }
+    return matchField(incoming[index].type, child, childPath(path, child)).map(
+      (leaf): MatchedLeaf => ({
+        ...leaf,
+        branch: [index, ...leaf.branch],
+        layout: {
+          kind: "struct",
+          children: [{ name: child.name, layout: leaf.layout, nullable: child.nullable }],
+        },
+      }),
+    );
+  });
+  if (matched.length === 0) {
+    throw new TableSchemaValidationError(`column ${path}: the rows have none of its members`);
+  }
+  return matched;
+}
+
+const childPath = (path: string, child: TableField): string => `${path}.${formatFieldPath([child.name])}`;
+
+function matchLeaf(incoming: DataType, incomingType: string, field: TableField, path: string): MatchedLeaf {
+  if (incomingType === field.logicalType) {
+    return { branch: [], field, layout: layoutOf(incoming, path), decodeDictionary: false };
+  }
+  const valueType = valueTypeOf(incoming);
+  if (valueType !== null && logicalTypeOf(valueType, path) === field.logicalType) {
+    return { branch: [], field, layout: layoutOf(valueType, path), decodeDictionary: true };
+  }
+  throw typeMismatch(incomingType, field, path);
+}
+
+const typeMismatch = (incomingType: string, field: TableField, path: string): TableSchemaValidationError =>
+  new TableSchemaValidationError(
+    `column ${path} is of type ${field.logicalType} in the table and of type ${incomingType} in the rows`,
+  );
+
+/** @param top the column of the table the leaf is in */
+function planLeaf(sourceIndex: number, top: TableField, leaf: MatchedLeaf): PlannedColumn {
   return {
-    fieldId: field.id,
-    path: formatFieldPath([field.name]),
-    layout,
-    nullable: field.nullable,
-    metadata: field.metadata,
+    sourceIndex,
+    branch: leaf.branch,
+    target: {
+      fieldId: leaf.field.id,
+      path: formatFieldPath([top.name]),
+      layout: leaf.layout,
+      nullable: top.nullable,
+      metadata: leaf.field.metadata,
+    },
+    decodeDictionary: leaf.decodeDictionary,
   };
+}
+
+/**
+ * @throws UnsupportedError for a type that files of the version cannot hold
+ */
+export function checkVersion({ fields }: ColumnPlan, version: FileVersion): void {
+  if (version === "2.2") return;
+  const visit = (field: TableField): void => {
+    if (field.logicalType === "map") {
+      throw new UnsupportedError(
+        `column ${field.name}: files of version ${version} hold no maps; use version 2.2`,
+      );
+    }
+    field.children.forEach(visit);
+  };
+  fields.forEach(visit);
 }
 
 function checkColumnNames(fields: readonly ArrowField[]): void {

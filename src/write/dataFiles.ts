@@ -7,6 +7,7 @@ import { join } from "node:path";
 import type { Column } from "../arrow/column.js";
 import { decodeDictionary, sliceColumn } from "../arrow/data.js";
 import type { ArrowInput } from "../arrow/input.js";
+import { mapLeaf, pruneColumn } from "../arrow/spine.js";
 import { TableSchemaValidationError } from "../errors.js";
 import type { FileVersion } from "../file/page.js";
 import { DataFileWriter, MAX_FILE_ROWS } from "../file/writer.js";
@@ -110,12 +111,13 @@ export async function writeRows(
   return { fragments, rowCount, discard };
 }
 
-function incoming(planned: PlannedColumn, source: Column): Column {
-  const column = planned.decodeDictionary && source.kind === "dictionary" ? decodeDictionary(source) : source;
-  if (!planned.target.nullable && hasNulls(column)) {
-    throw new TableSchemaValidationError(
-      `column ${planned.target.path} is not nullable and the rows hold nulls`,
-    );
+function incoming({ target, branch, decodeDictionary: decode }: PlannedColumn, source: Column): Column {
+  const spine = pruneColumn(source, branch);
+  const column = decode
+    ? mapLeaf(spine, (leaf) => (leaf.kind === "dictionary" ? decodeDictionary(leaf) : leaf))
+    : spine;
+  if (!target.nullable && hasNulls(column)) {
+    throw new TableSchemaValidationError(`column ${target.path} is not nullable and the rows hold nulls`);
   }
   return column;
 }

@@ -29,7 +29,7 @@ import {
 import { decodeSchema, encodeSchema } from "../table/schema.js";
 import { newTransaction } from "../table/transaction.js";
 import { findLatestVersion, readManifestAt } from "../table/versions.js";
-import { type ColumnPlan, planAppend, planNewSchema } from "./columnPlan.js";
+import { type ColumnPlan, checkVersion, planAppend, planNewSchema } from "./columnPlan.js";
 import { type WrittenRows, writeRows } from "./dataFiles.js";
 
 export interface InsertOptions {
@@ -74,6 +74,7 @@ export async function insertRows(
       base === null || options.mode === "Overwrite"
         ? planNewSchema(input.schema)
         : planAppend(decodeSchema(base.file.manifest.fields, base.file.path), input.schema);
+    checkVersion(plan, version);
     const rows = await writeRows(environment.disk, tableRoot, plan, input, {
       version,
       descriptor: { fields: encodeSchema(plan.fields), metadata: metadataBytes(input.schema) },
