@@ -4,6 +4,13 @@ import type { BenchCase } from "./case.js";
 import { commitCases } from "./cases/commit.js";
 import { openCases } from "./cases/open.js";
 import { readCases } from "./cases/read.js";
+import { takeCases } from "./cases/take.js";
 import { writeCases } from "./cases/write.js";
 
-export const CASES: readonly BenchCase[] = [...writeCases, ...readCases, ...openCases, ...commitCases];
+export const CASES: readonly BenchCase[] = [
+  ...writeCases,
+  ...readCases,
+  ...takeCases,
+  ...openCases,
+  ...commitCases,
+];

@@ -30,7 +30,9 @@ export interface BenchRows {
 }
 
 export const COLUMN_NAMES = ["id", "score", "label", "embedding"] as const;
-export type ColumnName = (typeof COLUMN_NAMES)[number];
+/** Columns that are not in the tables of four. */
+const FURTHER_NAMES = ["category"] as const;
+export type ColumnName = (typeof COLUMN_NAMES)[number] | (typeof FURTHER_NAMES)[number];
 
 export const DIMENSION = 128;
 
@@ -64,7 +66,7 @@ function randomNumbers(seed: number): () => number {
 
 /**
  * `id`: 40-bit integers in no order; `score`: floats of [0, 1); `label`: some 30 bytes of text; `embedding`:
- * vectors of 128 floats.
+ * vectors of 128 floats; `category`: one of 40 words.
  */
 export function makeRows(
   rowCount: number,
@@ -103,6 +105,22 @@ function makeColumn(name: ColumnName, rowCount: number, next: () => number): Ben
           if ((next() & 3) === 0) text += " ";
         }
         end += encoder.encodeInto(text, bytes.subarray(end)).written;
+        offsets[row + 1] = end;
+      }
+      return { kind: "utf8", name, offsets, bytes: bytes.slice(0, end) };
+    }
+    case "category": {
+      const encoder = new TextEncoder();
+      const words = Array.from({ length: 40 }, (_, word) =>
+        encoder.encode(SYLLABLES[word % 14] + SYLLABLES[(word * 5) % 13] + SYLLABLES[(word * 3) % 11]),
+      );
+      const offsets = new Int32Array(rowCount + 1);
+      const bytes = new Uint8Array(rowCount * 12);
+      let end = 0;
+      for (let row = 0; row < rowCount; row++) {
+        const word = words[next() % words.length];
+        bytes.set(word, end);
+        end += word.length;
         offsets[row + 1] = end;
       }
       return { kind: "utf8", name, offsets, bytes: bytes.slice(0, end) };

@@ -23,7 +23,7 @@ it("runs every case small", async () => {
     });
     const report = JSON.parse(await readFile(file, "utf8")) as Report;
     expect(report.small).toBe(true);
-    expect(areasOf(report)).toEqual(["write", "read", "open", "commit"]);
+    expect(areasOf(report)).toEqual(["write", "read", "take", "open", "commit"]);
     for (const { name, sides } of report.cases) {
       expect(
         sides.map(({ side }) => side),

@@ -110,6 +110,7 @@ export const writeCases: readonly BenchCase[] = [
   createAndAppend("int64", ["id"]),
   createAndAppend("float64", ["score"]),
   createAndAppend("utf8", ["label"]),
+  createAndAppend("utf8, 40 words", ["category"]),
   createAndAppend("float32 × 128", ["embedding"]),
   appendOneRow,
 ];
