@@ -3,6 +3,7 @@
 import { CorruptFileError } from "../errors.js";
 import type { PageSource } from "../file/pageRows.js";
 import type { DataFile, DataPage } from "../file/reader.js";
+import { columnsByRows, type LeafColumns } from "../file/v20/rowColumns.js";
 import type { DataFragment } from "../format/table.js";
 import type { ProjectedColumn } from "./projection.js";
 
@@ -35,7 +36,7 @@ export async function openColumns(
       places.set(fieldId, { file, columnIndex: file.columnIndices[index] ?? -1 });
     }
   }
-  return Promise.all(
+  const stored = await Promise.all(
     columns.map(async (column) => {
       const place = places.get(column.fieldId);
       if (place === undefined) return null;
@@ -48,11 +49,33 @@ export async function openColumns(
           `holds ${file.rowCount} rows, its manifest says ${fragment.physicalRows}`,
         );
       }
-      const stored = file.columns[place.columnIndex];
-      if (stored === undefined) {
+      if (file.columns[place.columnIndex] === undefined) {
         throw new CorruptFileError(path, 0, `has no column ${place.columnIndex} for ${column.path}`);
       }
-      return { file, columnIndex: place.columnIndex, pages: stored.pages };
+      const listColumnIndexes = column.listFieldIds.map((id) => {
+        const list = places.get(id);
+        return list?.file === place.file ? list.columnIndex : -1;
+      });
+      return { file, columnIndex: place.columnIndex, listColumnIndexes };
     }),
   );
+  const opened: (StoredColumn | null)[] = stored.map(() => null);
+  for (const file of new Set(stored.flatMap((leaf) => leaf?.file ?? []))) {
+    const indexes = [...stored.keys()].filter((index) => stored[index]?.file === file);
+    const columnsOfFile = columnsOf(
+      file,
+      indexes.flatMap((index) => stored[index] ?? []),
+    );
+    for (const [position, index] of indexes.entries()) opened[index] = columnsOfFile[position];
+  }
+  return opened;
+}
+
+/** A file's columns for some leaves, in their order, as pages of whole rows. */
+function columnsOf(file: DataFile, leaves: readonly LeafColumns[]): StoredColumn[] {
+  if (file.version !== "2.0") {
+    return leaves.map(({ columnIndex }) => ({ file, columnIndex, pages: file.columns[columnIndex].pages }));
+  }
+  const rows = columnsByRows(file, leaves);
+  return rows.columns.map(({ pages }, columnIndex) => ({ file: rows, columnIndex, pages }));
 }

@@ -9,7 +9,7 @@ import { arrowFieldFromLogical, layoutOf } from "../arrow/types.js";
 import { InvalidInputError, TableColumnNotFoundError, UnsupportedError } from "../errors.js";
 import { formatFieldPath, parseFieldPath } from "../ident.js";
 import type { ColumnSelection } from "../namespace.js";
-import { leafField, type TableField } from "../table/schema.js";
+import { fieldsAlong, type TableField } from "../table/schema.js";
 
 /** Name of the pseudo-column that holds row ids. */
 export const ROW_ID_COLUMN = "_rowid";
@@ -18,6 +18,8 @@ export const ROW_ID_COLUMN = "_rowid";
 export interface ProjectedColumn {
   /** Of the leaf. */
   readonly fieldId: number;
+  /** Of the lists around it, outer-most first. */
+  readonly listFieldIds: readonly number[];
   /** Canonical path, for messages. */
   readonly path: string;
   /** A spine, from the top-level column down to the leaf. */
@@ -123,11 +125,12 @@ function projectColumn(
   return {
     layout,
     depth: chain.length - 1,
-    leaves: spinesOf(layout).map((spine) => ({
-      fieldId: leafField(branch, spine.branch).id,
-      path,
-      layout: spine.layout,
-    })),
+    leaves: spinesOf(layout).map((spine) => {
+      const fields = fieldsAlong(branch, spine.branch);
+      const leaf = fields[fields.length - 1];
+      const lists = fields.slice(0, -1).filter((field) => field.logicalType !== "struct");
+      return { fieldId: leaf.id, listFieldIds: lists.map(({ id }) => id), path, layout: spine.layout };
+    }),
     field: new ArrowField(
       name,
       type,

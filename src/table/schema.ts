@@ -136,9 +136,11 @@ export function columnFields(fields: readonly TableField[], formatVersion: strin
   return listed;
 }
 
-/** The field at the end of a branch: the number of the child to follow at each field. */
-export function leafField(field: TableField, branch: readonly number[]): TableField {
-  return branch.reduce((parent, index) => parent.children[index], field);
+/** The fields along a branch, from the first one down: it has the number of the child to follow at each field. */
+export function fieldsAlong(field: TableField, branch: readonly number[]): TableField[] {
+  const fields = [field];
+  for (const index of branch) fields.push(fields[fields.length - 1].children[index]);
+  return fields;
 }
 
 function legacyEncoding(logicalType: string): number {
