@@ -15,6 +15,7 @@ import { CorruptFileError } from "../errors.js";
 import { type DataFile, type DataPage, pageBytes, readPageBuffers } from "../file/reader.js";
 import { decodePage } from "../file/structural/decodePage.js";
 import type { DataFragment } from "../format/table.js";
+import { Breather } from "../io/eventLoop.js";
 import type { HandlePool } from "../io/handles.js";
 import { liveIndices, selectSpan } from "./fragmentRows.js";
 import { mapAhead } from "./mapAhead.js";
@@ -86,12 +87,14 @@ export async function* scanRows(
     weigh: (group) => group.byteLength,
     maxWeight: WINDOW_BYTES,
   });
+  const breather = new Breather();
   let assembler: BatchAssembler | undefined;
   for await (const group of groups) {
     if (assembler?.owner !== group.owner) assembler = new BatchAssembler(group.owner, request);
     for (const batch of assembler.add(group)) {
       request.signal?.throwIfAborted();
       yield batch;
+      await breather.breathe();
     }
   }
 }
