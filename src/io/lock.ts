@@ -11,11 +11,10 @@
  * - proper-lockfile's signal-exit handler removes the locks still held when the process exits or a signal ends
  *   it; importing this module adds that handler. SIGKILL and power cuts leave the lock to go stale.
  *
- * Two observers of one stale lock could each remove it, the second one the successor's. So a lock is taken over
- * by renaming it aside, and put back when what was renamed turns out to be fresh.
+ * Two observers of one stale lock could each remove it, the second one the successor's. So it is looked at and
+ * removed by one process at a time, the one that made `.tiltyard.lock.takeover`.
  */
 
-import { randomUUID } from "node:crypto";
 import path from "node:path";
 import fs from "fs-extra";
 import lockfile from "proper-lockfile";
@@ -171,10 +170,7 @@ class HeldLock implements LockLease {
 
   /** True where there is a lock that is not stale; false tells nothing. */
   async looksHeld(): Promise<boolean> {
-    const stats = await shortCalls.run<fs.Stats | undefined>(
-      () => fs.statSync(this.#lockPath, { throwIfNoEntry: false }),
-      (done) => fs.stat(this.#lockPath, (_error, found) => done(null, found)),
-    );
+    const stats = await statOrUndefined(this.#lockPath);
     return stats !== undefined && Date.now() - stats.mtimeMs < this.#staleMs;
   }
 
@@ -261,30 +257,60 @@ class HeldLock implements LockLease {
     };
   }
 
-  /** Removes the lock of a dead holder, unless it is a living one's by now. */
+  /**
+   * Removes the lock of a dead holder, unless it is a living one's by now. Many waiters see a lock go stale at the
+   * same moment; were each to look and then remove, the second would remove the lock that the first has just made.
+   * So looking and removing is the right of whoever makes the directory beside the lock, one at a time.
+   */
   async #removeStale(lockPath: string): Promise<void> {
-    const aside = `${lockPath}.${randomUUID()}`;
+    const guard = `${lockPath}.takeover`;
+    if (!(await makeGuard(guard))) {
+      // Its maker died between two calls: it has to go stale as well.
+      if (await this.#isStale(guard)) await removeDirectory(guard).catch(ignoreMissing);
+      throw lockedByAnother();
+    }
     try {
-      await shortCalls.run<void>(
-        () => fs.renameSync(lockPath, aside),
-        (pooled) => fs.rename(lockPath, aside, (error) => pooled(error, undefined)),
-      );
-      const stats = await shortCalls.run<fs.Stats>(
-        () => fs.statSync(aside),
-        (pooled) => fs.stat(aside, pooled),
-      );
-      if (stats.mtimeMs >= Date.now() - this.#staleMs) {
-        await shortCalls.run<void>(
-          () => fs.renameSync(aside, lockPath),
-          (pooled) => fs.rename(aside, lockPath, (error) => pooled(error, undefined)),
-        );
-        return;
-      }
-      await removeDirectory(aside);
-    } catch (error) {
-      if (!isMissing(error)) throw error;
+      const stats = await statOrUndefined(lockPath);
+      if (stats !== undefined && Date.now() - stats.mtimeMs < this.#staleMs) throw lockedByAnother();
+      if (stats !== undefined) await removeDirectory(lockPath).catch(ignoreMissing);
+    } finally {
+      await removeDirectory(guard).catch(ignoreMissing);
     }
   }
+
+  async #isStale(directory: string): Promise<boolean> {
+    const stats = await statOrUndefined(directory);
+    return stats !== undefined && Date.now() - stats.mtimeMs >= this.#staleMs;
+  }
+}
+
+/** What proper-lockfile reports where another holds the lock. */
+const lockedByAnother = (): Error =>
+  Object.assign(new Error("the lock is another's by now"), { code: "ELOCKED" });
+
+function ignoreMissing(error: unknown): void {
+  if (!isMissing(error)) throw error;
+}
+
+/** False where the directory is there already. */
+async function makeGuard(directory: string): Promise<boolean> {
+  try {
+    await shortCalls.run<void>(
+      () => void fs.mkdirSync(directory),
+      (pooled) => fs.mkdir(directory, (error) => pooled(error, undefined)),
+    );
+    return true;
+  } catch (error) {
+    if (codeOf(error) === "EEXIST") return false;
+    throw error;
+  }
+}
+
+function statOrUndefined(directory: string): Promise<fs.Stats | undefined> {
+  return shortCalls.run<fs.Stats | undefined>(
+    () => fs.statSync(directory, { throwIfNoEntry: false }),
+    (done) => fs.stat(directory, (error, found) => done(error && !isMissing(error) ? error : null, found)),
+  );
 }
 
 type NodeDone = (error: Error | null) => void;

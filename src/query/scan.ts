@@ -17,6 +17,7 @@ import type { RowRuns } from "../file/pageSlice.js";
 import type { DataFile, DataPage } from "../file/reader.js";
 import { decodePage } from "../file/structural/decodePage.js";
 import type { DataFragment } from "../format/table.js";
+import { Breather } from "../io/eventLoop.js";
 import { type FragmentSource, openColumns } from "./fragmentColumns.js";
 import { liveIndices, selectSpan } from "./fragmentRows.js";
 import { mapAhead } from "./mapAhead.js";
@@ -82,12 +83,14 @@ export async function* scanRows(
     weigh: (group) => group.byteLength,
     maxWeight: WINDOW_BYTES,
   });
+  const breather = new Breather();
   let assembler: BatchAssembler | undefined;
   for await (const group of groups) {
     if (assembler?.owner !== group.owner) assembler = new BatchAssembler(group.owner, request);
     for (const batch of assembler.add(group)) {
       request.signal?.throwIfAborted();
       yield batch;
+      await breather.breathe();
     }
   }
 }

@@ -15,6 +15,7 @@ import type { Schema as FileSchema } from "../format/file.js";
 import { DataFragment } from "../format/table.js";
 import type { Disk } from "../io/disk.js";
 import { codeOf } from "../io/errno.js";
+import { Breather } from "../io/eventLoop.js";
 import { dataDirectory, dataFileName } from "../table/paths.js";
 import type { ColumnPlan, PlannedColumn } from "./columnPlan.js";
 
@@ -47,6 +48,7 @@ export async function writeRows(
 ): Promise<WrittenRows> {
   const directory = dataDirectory(tableRoot);
   const fileColumns = plan.columns.map((column) => column.target);
+  const breather = new Breather();
   const written: string[] = [];
   const fragments: DataFragment[] = [];
   let writer: DataFileWriter | null = null;
@@ -79,6 +81,7 @@ export async function writeRows(
   try {
     for await (const batch of input.batches) {
       options.signal?.throwIfAborted();
+      await breather.breathe();
       const columns = plan.columns.map((column) => incoming(column, batch.columns[column.sourceIndex]));
       let start = 0;
       while (start < batch.rowCount) {
