@@ -56,12 +56,13 @@ export class TableHandle {
 
   /** @internal */
   constructor(namespace: DirectoryNamespace, id: readonly string[], at: TableHandleOptions) {
-    if (at.tag !== undefined && (at.version !== undefined || at.branch !== undefined)) {
+    const { branch, version, tag } = withoutNulls(at);
+    if (tag !== undefined && (version !== undefined || branch !== undefined)) {
       throw new InvalidInputError("tag: excludes version and branch");
     }
     this.#namespace = namespace;
     this.id = id;
-    this.#at = at;
+    this.#at = { branch, version, tag };
   }
 
   async exists(): Promise<boolean> {
@@ -191,3 +192,7 @@ export class TableHandle {
     return { id: this.id, branch: this.#at.branch };
   }
 }
+
+/** Null stands for an absent option, as it does in requests. */
+const withoutNulls = (at: TableHandleOptions): TableHandleOptions =>
+  Object.fromEntries(Object.entries(at).filter(([, value]) => value !== null));
