@@ -11,6 +11,7 @@ import {
   NamespaceNotFoundError,
   TableBranchNotFoundError,
   TableNotFoundError,
+  TableTagNotFoundError,
   TableVersionNotFoundError,
   UnsupportedError,
 } from "./errors.js";
@@ -40,11 +41,12 @@ export interface Scan extends AsyncIterable<RecordBatch> {
   toArrow(): Promise<Table>;
 }
 
-/** What a missing table, or a missing version of it, is reported as. */
+/** What a missing table, or a missing version, branch or tag of it, is reported as. */
 const ABSENT = [
   NamespaceNotFoundError,
   TableNotFoundError,
   TableBranchNotFoundError,
+  TableTagNotFoundError,
   TableVersionNotFoundError,
 ];
 
@@ -65,9 +67,10 @@ export class TableHandle {
     this.#at = { branch, version, tag };
   }
 
+  /** Whether the table is there, and the version, branch or tag of this handle. */
   async exists(): Promise<boolean> {
     try {
-      await this.#namespace.tableExists({ id: this.id, branch: this.#at.branch, version: this.#at.version });
+      await this.#namespace.tableExists(this.#read());
       return true;
     } catch (error) {
       if (ABSENT.some((kind) => error instanceof kind)) return false;
@@ -149,7 +152,7 @@ export class TableHandle {
   }
 
   stats(): Promise<ns.GetTableStatsResponse> {
-    return this.#namespace.getTableStats({ id: this.id, branch: this.#at.branch, version: this.#at.version });
+    return this.#namespace.getTableStats(this.#read());
   }
 
   /** All versions, oldest first. */
@@ -159,8 +162,8 @@ export class TableHandle {
   }
 
   /** Commits the content of an older version as the new latest one. */
-  restore(version: number): Promise<ns.RestoreTableResponse> {
-    return this.#namespace.restoreTable({ id: this.id, branch: this.#at.branch, version });
+  async restore(version: number): Promise<ns.RestoreTableResponse> {
+    return this.#namespace.restoreTable({ ...this.#write(), version });
   }
 
   branches(): Promise<unknown> {
