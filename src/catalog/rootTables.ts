@@ -14,6 +14,7 @@ import {
 } from "../errors.js";
 import { checkObjectName, checkRootTableName, formatIdentifier } from "../ident.js";
 import type { Disk } from "../io/disk.js";
+import { codeOf } from "../io/errno.js";
 import { createExclusive } from "../io/publish.js";
 import { findLatestVersion, type LatestVersion } from "../table/versions.js";
 
@@ -29,6 +30,8 @@ const MARKER_CONTENT = new TextEncoder().encode("reserved");
 const CATALOG_DIRECTORY = "__manifest";
 /** Start of the names that dropped tables' directories carry until they are gone. */
 const DROPPED_PREFIX = ".tiltyard-dropped-";
+/** What Windows answers to the renaming of a directory in which a file is open. */
+const OPEN_FILE_CODES: ReadonlySet<string | undefined> = new Set(["EPERM", "EACCES", "EBUSY"]);
 /** Directory probes under way at once while listing. */
 const LISTING_PARALLELISM = 16;
 
@@ -148,8 +151,8 @@ function isRootTableName(name: string): boolean {
 }
 
 /**
- * Takes a table away: its directory gets a name no listing shows, in one step, and is then removed. Where the
- * platform refuses the step (an open file on Windows), the directory is removed in place.
+ * Takes a table away: its directory gets a name no listing shows, in one step, and is then removed. Where
+ * Windows refuses the step because a file is open, the directory is removed in place.
  */
 export async function removeTable(disk: Disk, location: TableLocation): Promise<void> {
   const root = dirname(location.directory);
@@ -157,8 +160,8 @@ export async function removeTable(disk: Disk, location: TableLocation): Promise<
   try {
     await disk.rename(location.directory, doomed);
   } catch (error) {
-    const code = (error as NodeJS.ErrnoException).code;
-    if (code !== "EPERM" && code !== "EACCES" && code !== "EBUSY") throw error;
+    // Elsewhere the same codes mean that the caller may not, and must not lose files by trying.
+    if (process.platform !== "win32" || !OPEN_FILE_CODES.has(codeOf(error))) throw error;
     await disk.removeTree(location.directory);
     await disk.syncDirectory(root);
     return;

@@ -76,7 +76,7 @@ export async function openTable(context: OperationContext, request: Selection): 
 export async function openSnapshot(context: OperationContext, request: Selection): Promise<Snapshot | null> {
   const asked = optionalVersion(request.version);
   const tag = optionalString(request.tag, "tag");
-  if (tag !== undefined && (asked !== undefined || request.branch !== undefined)) {
+  if (tag !== undefined && (asked !== undefined || optionalString(request.branch, "branch") !== undefined)) {
     throw new InvalidInputError("tag: excludes version and branch");
   }
   let { table, tableRoot, latest } = await openTable(context, request);

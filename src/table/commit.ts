@@ -52,6 +52,8 @@ export interface CommitOptions {
   readonly schemaMetadata?: ReadonlyMap<string, Uint8Array>;
   /** Ends the wait for the lock; a commit that has begun goes through. */
   readonly signal?: AbortSignal;
+  /** Called under the lock, before anything is written; what it throws ends the commit. */
+  readonly verify?: () => Promise<void>;
 }
 
 export interface CreationOptions extends CommitOptions {
@@ -94,6 +96,7 @@ export function commitTransaction(
       for (let attempt = 1; ; attempt++) {
         const latest = await findLatestVersion(environment.disk, tableRoot);
         if (latest === null) throw new TableNotFoundError(`there is no table at ${tableRoot}`);
+        await options.verify?.();
         const committed = await attempts.tryOver(latest, lease, options);
         if (committed !== null) return committed;
         if (attempt === MAX_ATTEMPTS) {
@@ -121,6 +124,7 @@ export async function commitCreation(
   const lock = { ...environment.lock, signal: options.signal ?? environment.lock.signal };
   return withLock(tableRoot, lock, async (lease) => {
     if ((await findLatestVersion(environment.disk, tableRoot)) !== null) return null;
+    await options.verify?.();
     return new Attempts(environment, tableRoot, transaction).tryCreate(lease, options);
   });
 }

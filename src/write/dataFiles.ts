@@ -23,6 +23,8 @@ export interface WrittenRows {
   /** One fragment per file, ids not assigned yet. */
   readonly fragments: DataFragment[];
   readonly rowCount: number;
+  /** Whether all the files are still where they were written. */
+  areInPlace(): Promise<boolean>;
   /** Takes the files away again, for when the commit failed. */
   discard(): Promise<void>;
 }
@@ -111,7 +113,11 @@ export async function writeRows(
     await discard().catch(() => undefined);
     throw error;
   }
-  return { fragments, rowCount, discard };
+  const areInPlace = async (): Promise<boolean> => {
+    const stats = await Promise.all(written.map((name) => disk.stat(join(directory, name))));
+    return !stats.includes(null);
+  };
+  return { fragments, rowCount, areInPlace, discard };
 }
 
 function incoming({ target, branch, decodeDictionary: decode }: PlannedColumn, source: Column): Column {

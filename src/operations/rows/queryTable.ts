@@ -24,18 +24,15 @@ export async function queryTable(
       throw new UnsupportedError(`${member}: queries by ${member} are not supported by this release`);
     }
   }
-  const limit = optionalCount(request.limit, "limit", 1) ?? optionalCount(request.k, "k", 1);
+  const asked = optionalCount(request.limit, "limit", 1);
+  const k = optionalCount(request.k, "k", 1);
+  if (asked !== undefined && k !== undefined && asked !== k) {
+    throw new InvalidInputError("limit and k: give one of them");
+  }
+  const limit = asked ?? k;
   const offset = optionalCount(request.offset, "offset") ?? 0;
   const batchSize = optionalCount(request.batchSize, "batchSize", 1);
   const withRowId = optionalBoolean(request.withRowId, "withRowId") ?? false;
-  if (
-    limit !== undefined &&
-    request.k !== undefined &&
-    request.limit !== undefined &&
-    request.k !== request.limit
-  ) {
-    throw new InvalidInputError("limit and k: give one of them");
-  }
   const snapshot = await requireSnapshot(context, request);
   const { manifest } = snapshot.file;
   const fields = decodeSchema(manifest.fields, snapshot.entry.path);

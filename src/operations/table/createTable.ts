@@ -25,18 +25,23 @@ export async function createTable(
 
   const latest = (await findTable(context.disk, location))?.latest ?? null;
   const file = latest && (await readManifestAt(context, latest));
+  const asFound = (version: number) => ({ location: location.directory, version, numInsertedRows: 0 });
   if (latest !== null && file !== null && mode !== "Overwrite") {
     if (mode === "Create") throw exists();
-    return { location: location.directory, version: latest.version, numInsertedRows: 0 };
+    return asFound(latest.version);
   }
   const base = latest !== null && file !== null ? { version: latest.version, file } : null;
   const inserted = await insertRows(context, location.directory, base, data, {
     mode: "Overwrite",
     newTable: { version: context.newTableVersion, naming: context.newTableNaming },
-    onCreated: "fail",
+    onCreated: mode === "Overwrite" ? "overwrite" : "fail",
     signal: request.signal,
   });
-  if (inserted === null) throw exists();
+  if (inserted === null) {
+    const winner = mode === "ExistOk" ? (await findTable(context.disk, location))?.latest : undefined;
+    if (winner === undefined || winner === null) throw exists();
+    return asFound(winner.version);
+  }
   return {
     transactionId: inserted.transactionId,
     location: location.directory,
