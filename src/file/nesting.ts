@@ -306,7 +306,7 @@ interface PageNode {
   /** 0 where the layer has no such level. */
   readonly nullLevel: number;
   readonly emptyLevel: number;
-  /** Largest level of events that reach the node: what they name, if anything, is the node or inside it. */
+  /** Largest level of events that stand for a value of the node, be it one in a null struct. */
   readonly reach: number;
   /** Smallest repetition level of events that begin a value of the node. */
   readonly begins: number;
@@ -346,6 +346,11 @@ function pageNodes(
       reach: level,
       begins: listDepth - lists,
     });
+  }
+  // A null struct has members all the same: what ends at the struct counts as one of each.
+  for (let index = 1; index < described.length; index++) {
+    const parent = described[index - 1];
+    if (parent.layout.kind === "struct") described[index] = { ...described[index], reach: parent.reach };
   }
   return described;
 }
