@@ -9,13 +9,14 @@
 
 import type { Table } from "apache-arrow";
 import { makeBatch, toTable } from "../arrow/batch.js";
-import type { Column } from "../arrow/column.js";
+import type { Column, Layout } from "../arrow/column.js";
 import { concatColumns, takeColumn } from "../arrow/data.js";
 import { InvalidInputError } from "../errors.js";
 import { type EncodedRows, readPageRows } from "../file/pageRows.js";
 import { countRows, positionsIn, type RowRuns, runsOf } from "../file/pageSlice.js";
 import type { DataFile, DataPage } from "../file/reader.js";
 import { decodePage } from "../file/structural/decodePage.js";
+import { pickRows } from "../file/structural/pickRows.js";
 import type { DataFragment } from "../format/table.js";
 import { liveRowCount } from "../table/statistics.js";
 import { type FragmentSource, openColumns } from "./fragmentColumns.js";
@@ -92,13 +93,8 @@ export async function takeRows(source: FragmentSource, request: TakeRequest): Pr
     signal?.throwIfAborted();
     for (const [index, { fragment, column, stored }] of group.tasks.entries()) {
       const { layout } = projection.columns[column];
-      const encoded = fetched[index] as EncodedRows;
-      const decoded = decodePage(layout, encoded.layout, encoded.rowCount, encoded.buffers, encoded.origin);
-      const wanted = positionsIn(encoded.rows, stored.wanted);
       pieces[fragment].path = stored.file.path;
-      pieces[fragment].columns[column].push(
-        wanted.length === decoded.length ? decoded : takeColumn(decoded, wanted),
-      );
+      pieces[fragment].columns[column].push(decodeRows(layout, fetched[index] as EncodedRows, stored.wanted));
     }
   }
   const parts = pieces.map(({ rowCount, path, columns }) =>
@@ -114,6 +110,19 @@ export async function takeRows(source: FragmentSource, request: TakeRequest): Pr
     return positions === null ? column : takeColumn(column, positions);
   });
   return toTable(projection.schema, [makeBatch(projection.schema, columns, request.rowOffsets.length)]);
+}
+
+/** The wanted rows of what was read of a page. */
+function decodeRows(
+  columnLayout: Layout,
+  { rows, rowCount, layout, buffers, origin }: EncodedRows,
+  wanted: Uint32Array,
+): Column {
+  const positions = positionsIn(rows, wanted);
+  const picked = pickRows(columnLayout, layout, rowCount, buffers, positions, origin);
+  if (picked !== null) return picked;
+  const decoded = decodePage(columnLayout, layout, rowCount, buffers, origin);
+  return positions.length === decoded.length ? decoded : takeColumn(decoded, positions);
 }
 
 /**
