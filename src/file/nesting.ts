@@ -101,6 +101,7 @@ export function shredColumn(
   }
   if (seen[2 * nodes.length - 1] === 1 && !nodes[nodes.length - 1].nullable) throw unexpectedNull(path);
 
+  allowMaskedLists(nodes, seen);
   const { layers, levelOfMark } = numberLevels(nodes, seen);
   const described = describeLayers(layers, { path, byteOffset: 0 });
   const { marks } = events;
@@ -221,6 +222,17 @@ function openLists(
   events.marks = newMarks;
   events.repetition = newRepetition;
   events.positions = newPositions;
+}
+
+/** The reference takes the lists in null structs for null, so that lists in such structs have to be nullable. */
+function allowMaskedLists(nodes: readonly SpineNode[], seen: Uint8Array): void {
+  let inNull = false;
+  for (const [index, { layout }] of nodes.entries()) {
+    if (layout.kind === "struct") inNull ||= seen[1 + 2 * index] === 1;
+    if (layout.kind !== "list") continue;
+    if (inNull) seen[1 + 2 * index] = 1;
+    inNull = false;
+  }
 }
 
 /** The layers that what was seen needs, inner-most first, and the level of each mark. */
