@@ -135,7 +135,7 @@ function distinctRows(offsets: Float64Array): { rows: Float64Array; positions: U
     ascending = offsets[index] > offsets[index - 1];
   }
   if (ascending) return { rows: offsets, positions: null };
-  const order = Uint32Array.from(offsets.keys()).sort((a, b) => offsets[a] - offsets[b]);
+  const order = sortedOrder(offsets);
   const rows = new Float64Array(offsets.length);
   const positions = new Uint32Array(offsets.length);
   let count = 0;
@@ -144,6 +144,24 @@ function distinctRows(offsets: Float64Array): { rows: Float64Array; positions: U
     positions[index] = count - 1;
   }
   return { rows: rows.subarray(0, count), positions };
+}
+
+/** Indexes of the offsets, in the order of the offsets. */
+function sortedOrder(offsets: Float64Array): Uint32Array {
+  const count = offsets.length;
+  let largest = 0;
+  for (let index = 0; index < count; index++) largest = Math.max(largest, offsets[index]);
+  const order = new Uint32Array(count);
+  if ((largest + 1) * count > Number.MAX_SAFE_INTEGER) {
+    for (let index = 0; index < count; index++) order[index] = index;
+    return order.sort((a, b) => offsets[a] - offsets[b]);
+  }
+  // Offset and index in one number sort many times faster than through a comparison.
+  const keys = new Float64Array(count);
+  for (let index = 0; index < count; index++) keys[index] = offsets[index] * count + index;
+  keys.sort();
+  for (let index = 0; index < count; index++) order[index] = keys[index] % count;
+  return order;
 }
 
 interface WantedFragment {
