@@ -121,9 +121,9 @@ function enlarged(
 
 /** Bytes of a table as it is written, whatever the number of symbols. */
 const TABLE_BYTES = HEADER_BYTES + 256 * 9;
-/** Below this a table would take more than it saves. */
-const LEAST_BYTES = 32 * 1024;
-/** Share of the bytes that the codes must save. */
+/** Below this a table takes too much of what it saves. */
+const LEAST_BYTES = 16 * 1024;
+/** Share of the bytes that codes and table must save. */
 const WORTHWHILE_SAVING = 0.1;
 
 /** Values as codes. */
@@ -142,7 +142,8 @@ export interface FsstCodes {
 export function encodeFsst(offsets: Int32Array, bytes: Uint8Array, insist = false): FsstCodes | null {
   if (bytes.length < (insist ? 1 : LEAST_BYTES)) return null;
   const { table, saving } = trainFsst(offsets, bytes);
-  if (saving < (insist ? 0 : WORTHWHILE_SAVING)) return null;
+  const tableShare = insist ? 0 : TABLE_BYTES / bytes.length;
+  if (saving - tableShare < (insist ? 0 : WORTHWHILE_SAVING)) return null;
   const encoded = encodeCodes(table, offsets, bytes);
   return encoded === null ? null : { symbolTable: encodeSymbolTable(table), ...encoded };
 }
