@@ -99,6 +99,10 @@ const FOOTER_VERSIONS: Readonly<Record<FileVersion, readonly [number, number]>> 
   "2.2": [2, 2],
 };
 
+/** Whether a version, as manifests name it, is one that this build reads and writes. */
+export const isFileVersion = (version: string): version is FileVersion =>
+  Object.hasOwn(FOOTER_VERSIONS, version);
+
 function fileVersion(major: number, minor: number, path: string): FileVersion {
   if (major === 2 && minor === 1) return "2.1";
   if (major === 2 && minor === 2) return "2.2";
@@ -114,9 +118,8 @@ function fileVersion(major: number, minor: number, path: string): FileVersion {
 export function unsupportedFileVersion(version: string, what: string): UnsupportedError {
   const advice =
     version === "0.1"
-      ? "the legacy format of before 2024; rewrite the table with a current LanceDB release, for example by " +
-        "copying its rows to a new table"
-      : "newer than, or unknown to, this release; write the table with data storage version 2.2 or earlier";
+      ? "the legacy format; rewrite the table with a current LanceDB release, by copying its rows to a new table"
+      : "newer than this release, or unknown to it; write the table anew with data storage version 2.2";
   return new UnsupportedError(
     `${what} has data format version ${version}: ${advice}. Versions 2.0, 2.1 and 2.2 are supported`,
   );

@@ -101,6 +101,7 @@ export function shredColumn(
   }
   if (seen[2 * nodes.length - 1] === 1 && !nodes[nodes.length - 1].nullable) throw unexpectedNull(path);
 
+  allowMaskedLists(nodes, seen);
   const { layers, levelOfMark } = numberLevels(nodes, seen);
   const described = describeLayers(layers, { path, byteOffset: 0 });
   const { marks } = events;
@@ -223,6 +224,17 @@ function openLists(
   events.positions = newPositions;
 }
 
+/** The reference takes the lists in null structs for null, so that lists in such structs have to be nullable. */
+function allowMaskedLists(nodes: readonly SpineNode[], seen: Uint8Array): void {
+  let inNull = false;
+  for (const [index, { layout }] of nodes.entries()) {
+    if (layout.kind === "struct") inNull ||= seen[1 + 2 * index] === 1;
+    if (layout.kind !== "list") continue;
+    if (inNull) seen[1 + 2 * index] = 1;
+    inNull = false;
+  }
+}
+
 /** The layers that what was seen needs, inner-most first, and the level of each mark. */
 function numberLevels(
   nodes: readonly SpineNode[],
@@ -306,7 +318,7 @@ interface PageNode {
   /** 0 where the layer has no such level. */
   readonly nullLevel: number;
   readonly emptyLevel: number;
-  /** Largest level of events that reach the node: what they name, if anything, is the node or inside it. */
+  /** Largest level of events that stand for a value of the node, be it one in a null struct. */
   readonly reach: number;
   /** Smallest repetition level of events that begin a value of the node. */
   readonly begins: number;
@@ -346,6 +358,11 @@ function pageNodes(
       reach: level,
       begins: listDepth - lists,
     });
+  }
+  // A null struct has members all the same: what ends at the struct counts as one of each.
+  for (let index = 1; index < described.length; index++) {
+    const parent = described[index - 1];
+    if (parent.layout.kind === "struct") described[index] = { ...described[index], reach: parent.reach };
   }
   return described;
 }

@@ -13,6 +13,7 @@ import { crc32 } from "../bytes/crc32.js";
 import { InternalError } from "../errors.js";
 import type { Schema } from "../format/file.js";
 import type { Disk, WriteHandle } from "../io/disk.js";
+import { compressionOptions } from "./compression/compressionOptions.js";
 import { align, encodeTail, type PageRecord } from "./container.js";
 import type { ByteRange, EncodedPage, FileColumn, FileVersion } from "./page.js";
 import { encodePages } from "./structural/encodePage.js";
@@ -21,10 +22,10 @@ import { encodeNestedPage } from "./v20/nestedArrays.js";
 /** Rows a data file may hold; the caller starts another file beyond. */
 export const MAX_FILE_ROWS = 1_048_576;
 
-/** Largest page, in bytes of unencoded values; a single wider value makes a page of its own. */
-const MAX_PAGE_BYTES = 8 * 1024 * 1024;
+/** Size of pages aimed at, in bytes of unencoded values; one may be half as large again. */
+const PAGE_BYTES = 8 * 1024 * 1024;
 /** Waiting bytes of a column that are worth a page. */
-const MIN_PAGE_BYTES = MAX_PAGE_BYTES / 2;
+const MIN_PAGE_BYTES = PAGE_BYTES / 2;
 /** Bound on what waits in all columns together. */
 const MAX_WAITING_BYTES = 32 * 1024 * 1024;
 /** Encoded bytes gathered before they are handed to the disk. */
@@ -86,6 +87,7 @@ export class DataFileWriter {
    * Creates the file, under a name that is free.
    * @param columns the physical columns, in the order they get in the file
    * @param schema what the file's schema descriptor says; only stand-alone readers of the file look at it
+   * @throws InvalidInputError where a column's metadata asks for an encoding that doesn't exist; no file is made
    */
   static async create(
     disk: Disk,
@@ -94,6 +96,7 @@ export class DataFileWriter {
     schema: Schema,
     version: FileVersion,
   ): Promise<DataFileWriter> {
+    if (version !== "2.0") for (const column of columns) compressionOptions(column.metadata, column.path);
     return new DataFileWriter(disk, path, await disk.create(path), columns, schema, version);
   }
 
@@ -187,10 +190,10 @@ export class DataFileWriter {
     const waiting = this.#waiting[index];
     if (waiting.rowCount === 0) return;
     this.#waiting[index] = nothingWaiting();
-    const pageCount = Math.ceil(waiting.byteCount / MAX_PAGE_BYTES || 1);
+    const pageCount = Math.max(1, Math.round(waiting.byteCount / PAGE_BYTES));
     // One row more than the average, or rounding down would leave a few rows for a page of their own.
     const rowBytes = waiting.byteCount / waiting.rowCount;
-    const pageBytes = Math.min(MAX_PAGE_BYTES, waiting.byteCount / pageCount + rowBytes);
+    const pageBytes = waiting.byteCount / pageCount + rowBytes;
     let parts: Column[] = [];
     let rowCount = 0;
     let room = pageBytes;

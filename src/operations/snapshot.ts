@@ -8,6 +8,7 @@ import {
   TableTagNotFoundError,
   TableVersionNotFoundError,
 } from "../errors.js";
+import { isFileVersion, unsupportedFileVersion } from "../file/container.js";
 import { formatIdentifier } from "../ident.js";
 import type { FragmentSource } from "../query/fragmentColumns.js";
 import { readDeletions } from "../table/deletions.js";
@@ -111,8 +112,13 @@ export async function requireSnapshot(context: OperationContext, request: Select
   );
 }
 
-/** Where the rows of a version are read from. */
+/**
+ * Where the rows of a version are read from.
+ * @throws UnsupportedError for a table of a data format version that is not read
+ */
 export function fragmentSource(context: OperationContext, { tableRoot, file }: Snapshot): FragmentSource {
+  const version = file.manifest.dataFormat?.version;
+  if (version !== undefined && !isFileVersion(version)) throw unsupportedFileVersion(version, file.path);
   return {
     handles: context.handles,
     chunkMaps: context.chunkMaps,

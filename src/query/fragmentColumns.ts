@@ -1,6 +1,6 @@
 /** Where a fragment keeps the columns of a query, and the open files they are read from. */
 
-import { CorruptFileError } from "../errors.js";
+import { CorruptFileError, UnsupportedError } from "../errors.js";
 import type { PageSource } from "../file/pageRows.js";
 import type { DataFile, DataPage } from "../file/reader.js";
 import { columnsByRows, type LeafColumns } from "../file/v20/rowColumns.js";
@@ -24,7 +24,10 @@ export interface StoredColumn {
   readonly pages: readonly DataPage[];
 }
 
-/** For each column where the fragment keeps it, or null where it has no such column: all its values are null. */
+/**
+ * For each column where the fragment keeps it, or null where it has no such column: all its values are null.
+ * @throws UnsupportedError for packed structs and blobs
+ */
 export async function openColumns(
   source: FragmentSource,
   fragment: DataFragment,
@@ -36,12 +39,26 @@ export async function openColumns(
       places.set(fieldId, { file, columnIndex: file.columnIndices[index] ?? -1 });
     }
   }
+  const opening = new Map<string, Promise<DataFile>>();
+  const open = (path: string): Promise<DataFile> => {
+    let file = opening.get(path);
+    if (file === undefined) {
+      file = source.openDataFile(path);
+      opening.set(path, file);
+    }
+    return file;
+  };
   const stored = await Promise.all(
     columns.map(async (column) => {
+      if (column.specialStorage !== null) {
+        throw new UnsupportedError(
+          `column ${column.path}: ${column.specialStorage} are not supported by this release`,
+        );
+      }
       const place = places.get(column.fieldId);
       if (place === undefined) return null;
       const path = source.resolve(place.file);
-      const file = await source.openDataFile(path);
+      const file = await open(path);
       if (file.rowCount !== fragment.physicalRows) {
         throw new CorruptFileError(
           path,

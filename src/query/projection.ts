@@ -9,7 +9,7 @@ import { arrowFieldFromLogical, layoutOf } from "../arrow/types.js";
 import { InvalidInputError, TableColumnNotFoundError, UnsupportedError } from "../errors.js";
 import { formatFieldPath, parseFieldPath } from "../ident.js";
 import type { ColumnSelection } from "../namespace.js";
-import { fieldsAlong, type TableField } from "../table/schema.js";
+import { fieldsAlong, specialStorage, type TableField } from "../table/schema.js";
 
 /** Name of the pseudo-column that holds row ids. */
 export const ROW_ID_COLUMN = "_rowid";
@@ -20,6 +20,8 @@ export interface ProjectedColumn {
   readonly fieldId: number;
   /** Of the lists around it, outer-most first. */
   readonly listFieldIds: readonly number[];
+  /** Why it can't be read, in words: it does not lie in pages of its own. Null where it does. */
+  readonly specialStorage: string | null;
   /** Canonical path, for messages. */
   readonly path: string;
   /** A spine, from the top-level column down to the leaf. */
@@ -131,8 +133,15 @@ function projectColumn(
     leaves: spinesOf(layout).map((spine) => {
       const fields = fieldsAlong(branch, spine.branch);
       const leaf = fields[fields.length - 1];
+      const special = fields.map(specialStorage).find((what) => what !== null);
       const lists = fields.slice(0, -1).filter((field) => field.logicalType !== "struct");
-      return { fieldId: leaf.id, listFieldIds: lists.map(({ id }) => id), path, layout: spine.layout };
+      return {
+        fieldId: leaf.id,
+        listFieldIds: lists.map(({ id }) => id),
+        specialStorage: special ?? null,
+        path,
+        layout: spine.layout,
+      };
     }),
     field: new ArrowField(
       name,

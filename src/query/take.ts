@@ -9,13 +9,14 @@
 
 import type { Table } from "apache-arrow";
 import { makeBatch, toTable } from "../arrow/batch.js";
-import type { Column } from "../arrow/column.js";
+import type { Column, Layout } from "../arrow/column.js";
 import { concatColumns, takeColumn } from "../arrow/data.js";
 import { InvalidInputError } from "../errors.js";
 import { type EncodedRows, readPageRows } from "../file/pageRows.js";
 import { countRows, positionsIn, type RowRuns, runsOf } from "../file/pageSlice.js";
 import type { DataFile, DataPage } from "../file/reader.js";
 import { decodePage } from "../file/structural/decodePage.js";
+import { pickRows } from "../file/structural/pickRows.js";
 import type { DataFragment } from "../format/table.js";
 import { liveRowCount } from "../table/statistics.js";
 import { type FragmentSource, openColumns } from "./fragmentColumns.js";
@@ -92,13 +93,8 @@ export async function takeRows(source: FragmentSource, request: TakeRequest): Pr
     signal?.throwIfAborted();
     for (const [index, { fragment, column, stored }] of group.tasks.entries()) {
       const { layout } = projection.columns[column];
-      const encoded = fetched[index] as EncodedRows;
-      const decoded = decodePage(layout, encoded.layout, encoded.rowCount, encoded.buffers, encoded.origin);
-      const wanted = positionsIn(encoded.rows, stored.wanted);
       pieces[fragment].path = stored.file.path;
-      pieces[fragment].columns[column].push(
-        wanted.length === decoded.length ? decoded : takeColumn(decoded, wanted),
-      );
+      pieces[fragment].columns[column].push(decodeRows(layout, fetched[index] as EncodedRows, stored.wanted));
     }
   }
   const parts = pieces.map(({ rowCount, path, columns }) =>
@@ -116,6 +112,19 @@ export async function takeRows(source: FragmentSource, request: TakeRequest): Pr
   return toTable(projection.schema, [makeBatch(projection.schema, columns, request.rowOffsets.length)]);
 }
 
+/** The wanted rows of what was read of a page. */
+function decodeRows(
+  columnLayout: Layout,
+  { rows, rowCount, layout, buffers, origin }: EncodedRows,
+  wanted: Uint32Array,
+): Column {
+  const positions = positionsIn(rows, wanted);
+  const picked = pickRows(columnLayout, layout, rowCount, buffers, positions, origin);
+  if (picked !== null) return picked;
+  const decoded = decodePage(columnLayout, layout, rowCount, buffers, origin);
+  return positions.length === decoded.length ? decoded : takeColumn(decoded, positions);
+}
+
 /**
  * The rows asked for, ascending and each once, and where among them each offset is; `positions` null where that is
  * the order asked.
@@ -126,7 +135,7 @@ function distinctRows(offsets: Float64Array): { rows: Float64Array; positions: U
     ascending = offsets[index] > offsets[index - 1];
   }
   if (ascending) return { rows: offsets, positions: null };
-  const order = Uint32Array.from(offsets.keys()).sort((a, b) => offsets[a] - offsets[b]);
+  const order = sortedOrder(offsets);
   const rows = new Float64Array(offsets.length);
   const positions = new Uint32Array(offsets.length);
   let count = 0;
@@ -135,6 +144,24 @@ function distinctRows(offsets: Float64Array): { rows: Float64Array; positions: U
     positions[index] = count - 1;
   }
   return { rows: rows.subarray(0, count), positions };
+}
+
+/** Indexes of the offsets, in the order of the offsets. */
+function sortedOrder(offsets: Float64Array): Uint32Array {
+  const count = offsets.length;
+  let largest = 0;
+  for (let index = 0; index < count; index++) largest = Math.max(largest, offsets[index]);
+  const order = new Uint32Array(count);
+  if ((largest + 1) * count > Number.MAX_SAFE_INTEGER) {
+    for (let index = 0; index < count; index++) order[index] = index;
+    return order.sort((a, b) => offsets[a] - offsets[b]);
+  }
+  // Offset and index in one number sort many times faster than through a comparison.
+  const keys = new Float64Array(count);
+  for (let index = 0; index < count; index++) keys[index] = offsets[index] * count + index;
+  keys.sort();
+  for (let index = 0; index < count; index++) order[index] = keys[index] % count;
+  return order;
 }
 
 interface WantedFragment {

@@ -143,6 +143,19 @@ export function fieldsAlong(field: TableField, branch: readonly number[]): Table
   return fields;
 }
 
+/**
+ * What about a field makes its values lie elsewhere than its type says, in words: members of a packed struct share a
+ * column of rows, blobs lie outside the pages. Null for any other field.
+ */
+export function specialStorage({ logicalType, metadata }: TableField): string | null {
+  const isSet = (key: string) => metadata.get(key)?.toLowerCase() === "true";
+  if (logicalType === "struct" && (isSet("lance-encoding:packed") || isSet("packed")))
+    return "packed structs";
+  if (isSet("lance-encoding:blob") || metadata.get(EXTENSION_NAME_KEY) === BLOB_EXTENSION)
+    return "blob columns";
+  return null;
+}
+
 function legacyEncoding(logicalType: string): number {
   const kind = logicalType.split(":", 1)[0];
   switch (kind) {

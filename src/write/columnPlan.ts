@@ -5,12 +5,12 @@
 
 import type { Field as ArrowField, DataType, Schema } from "apache-arrow";
 import type { Layout, ListLayout } from "../arrow/column.js";
-import type { Branch } from "../arrow/spine.js";
-import { layoutOf, logicalFieldOf, logicalTypeOf, valueTypeOf } from "../arrow/types.js";
+import { type Branch, MISSING_CHILD, spinesOf } from "../arrow/spine.js";
+import { arrowFieldFromLogical, layoutOf, logicalFieldOf, logicalTypeOf, valueTypeOf } from "../arrow/types.js";
 import { TableSchemaValidationError, UnsupportedError } from "../errors.js";
 import type { FileColumn, FileVersion } from "../file/page.js";
 import { formatFieldPath } from "../ident.js";
-import { assignFieldIds, type TableField } from "../table/schema.js";
+import { assignFieldIds, specialStorage, type TableField } from "../table/schema.js";
 
 /** One physical column to write, and where its values come from. */
 export interface PlannedColumn {
@@ -123,30 +123,36 @@ function matchMembers(
       }
     }
   }
-  const matched = field.children.flatMap((child, position) => {
+  return field.children.flatMap((child, position) => {
     const index = byPosition ? position : incoming.findIndex((candidate) => candidate.name === child.name);
-    if (incoming[index] === undefined) {
-      if (child.nullable) return [];
-      throw new TableSchemaValidationError(
-        `column ${childPath(path, child)} is not nullable and is missing from the rows`,
-      );
-    }
-    return matchField(incoming[index].type, child, childPath(path, child)).map(
-      (leaf): MatchedLeaf => ({
+    const memberPath = childPath(path, child);
+    if (incoming[index] !== undefined) {
+      return matchField(incoming[index].type, child, memberPath).map((leaf) => ({
         ...leaf,
         branch: [index, ...leaf.branch],
-        layout: {
-          kind: "struct",
-          children: [{ name: child.name, layout: leaf.layout, nullable: child.nullable }],
-        },
-      }),
-    );
+        layout: inStruct(child, leaf.layout),
+      }));
+    }
+    if (child.nullable) return missingLeaves(child, memberPath);
+    throw new TableSchemaValidationError(`column ${memberPath} is not nullable and is missing from the rows`);
   });
-  if (matched.length === 0) {
-    throw new TableSchemaValidationError(`column ${path}: the rows have none of its members`);
-  }
-  return matched;
 }
+
+/** The leaves of a member that the rows lack: all null. The reference reads no file that has some of them only. */
+function missingLeaves(member: TableField, path: string): MatchedLeaf[] {
+  const layout = layoutOf(arrowFieldFromLogical(member, path).type, path);
+  return spinesOf(layout).map((spine) => ({
+    branch: [MISSING_CHILD],
+    field: leafField(member, spine.branch),
+    layout: inStruct(member, spine.layout),
+    decodeDictionary: false,
+  }));
+}
+
+const inStruct = ({ name, nullable }: TableField, layout: Layout): Layout => ({
+  kind: "struct",
+  children: [{ name, layout, nullable }],
+});
 
 const childPath = (path: string, child: TableField): string => `${path}.${formatFieldPath([child.name])}`;
 
@@ -186,9 +192,12 @@ function planLeaf(sourceIndex: number, top: TableField, leaf: MatchedLeaf): Plan
  * @throws UnsupportedError for a type that files of the version cannot hold
  */
 export function checkVersion({ fields }: ColumnPlan, version: FileVersion): void {
-  if (version === "2.2") return;
   const visit = (field: TableField): void => {
-    if (field.logicalType === "map") {
+    const special = specialStorage(field);
+    if (special !== null) {
+      throw new UnsupportedError(`column ${field.name}: ${special} are not supported by this release`);
+    }
+    if (field.logicalType === "map" && version !== "2.2") {
       throw new UnsupportedError(
         `column ${field.name}: files of version ${version} hold no maps; use version 2.2`,
       );

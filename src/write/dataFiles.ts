@@ -18,6 +18,7 @@ import { codeOf } from "../io/errno.js";
 import { Breather } from "../io/eventLoop.js";
 import { dataDirectory, dataFileName } from "../table/paths.js";
 import type { ColumnPlan, PlannedColumn } from "./columnPlan.js";
+import { headerColumn, withHeaderColumns } from "./headerColumns.js";
 
 export interface WrittenRows {
   /** One fragment per file, ids not assigned yet. */
@@ -44,10 +45,11 @@ export interface WriteRowsOptions {
 export async function writeRows(
   disk: Disk,
   tableRoot: string,
-  plan: ColumnPlan,
+  leaves: ColumnPlan,
   input: ArrowInput,
   options: WriteRowsOptions,
 ): Promise<WrittenRows> {
+  const plan = options.version === "2.0" ? withHeaderColumns(leaves) : leaves;
   const directory = dataDirectory(tableRoot);
   const fileColumns = plan.columns.map((column) => column.target);
   const breather = new Breather();
@@ -121,7 +123,7 @@ export async function writeRows(
 }
 
 function incoming({ target, branch, decodeDictionary: decode }: PlannedColumn, source: Column): Column {
-  const spine = pruneColumn(source, branch);
+  const spine = target.isHeader === true ? headerColumn(source, branch) : pruneColumn(source, branch);
   const column = decode
     ? mapLeaf(spine, (leaf) => (leaf.kind === "dictionary" ? decodeDictionary(leaf) : leaf))
     : spine;

@@ -7,7 +7,7 @@
 import type { Schema } from "apache-arrow";
 import { type ArrowInput, openInput } from "../arrow/input.js";
 import { ConcurrentModificationError, InternalError, UnsupportedError } from "../errors.js";
-import { unsupportedFileVersion } from "../file/container.js";
+import { isFileVersion, unsupportedFileVersion } from "../file/container.js";
 import type { FileVersion } from "../file/page.js";
 import { Append, type DataFragment, Overwrite } from "../format/table.js";
 import type { Disk } from "../io/disk.js";
@@ -270,16 +270,11 @@ function metadataBytes(schema: Schema): Map<string, Uint8Array> {
 /** The file version a table's manifest demands. */
 function fileVersionOf(file: ManifestFile): FileVersion {
   const version = file.manifest.dataFormat?.version;
-  switch (version) {
-    case "2.0":
-    case "2.1":
-    case "2.2":
-      return version;
-    case undefined:
-      throw new UnsupportedError(`${file.path}: writing to tables without a data format is not supported`);
-    default:
-      throw unsupportedFileVersion(version, file.path);
+  if (version === undefined) {
+    throw new UnsupportedError(`${file.path}: writing to tables without a data format is not supported`);
   }
+  if (!isFileVersion(version)) throw unsupportedFileVersion(version, file.path);
+  return version;
 }
 
 /** The rows of an insert whose outcome can't be null. */

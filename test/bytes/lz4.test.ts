@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { decodeLz4Block } from "../../src/bytes/lz4.js";
+import { decodeLz4Block, encodeLz4Block, lz4BlockLength } from "../../src/bytes/lz4.js";
 
 const decode = (input: number[], size: number): number[] | null => {
   const output = new Uint8Array(size);
@@ -44,5 +44,51 @@ describe("LZ4 blocks", () => {
         expect(typeof decodeLz4Block(input, output)).toBe("boolean");
       }),
     );
+  });
+});
+
+describe("encoding LZ4 blocks", () => {
+  const roundTrip = (input: Uint8Array): number => {
+    const block = encodeLz4Block(input);
+    expect(lz4BlockLength(block)).toBe(input.length);
+    const output = new Uint8Array(input.length);
+    expect(decodeLz4Block(block, output)).toBe(true);
+    expect(Buffer.compare(output, input)).toBe(0);
+    return block.length;
+  };
+
+  it("keeps whatever bytes, and adds little to those that don't repeat", () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.tuple(fc.uint8Array({ maxLength: 80 }), fc.integer({ min: 1, max: 40 })), {
+          maxLength: 20,
+        }),
+        (pieces) => {
+          const input = Uint8Array.from(
+            pieces.flatMap(([piece, times]) => new Array(times).fill([...piece]).flat()),
+          );
+          expect(roundTrip(input)).toBeLessThanOrEqual(input.length + Math.ceil(input.length / 255) + 16);
+        },
+      ),
+      { numRuns: 300 },
+    );
+  });
+
+  it("makes repeated bytes short", () => {
+    const text = new TextEncoder().encode("a value that is there again and again, ".repeat(200));
+    expect(roundTrip(text)).toBeLessThan(text.length / 50);
+    expect(roundTrip(new Uint8Array(100_000))).toBeLessThan(500);
+  });
+
+  it("matches no further back than a distance can tell", () => {
+    let state = 1;
+    const noise = Uint8Array.from({ length: 70_000 }, () => {
+      state = Math.imul(state, 1_664_525) + 1_013_904_223;
+      return state >>> 24;
+    });
+    const input = new Uint8Array(140_000);
+    input.set(noise);
+    input.set(noise, 70_000);
+    roundTrip(input);
   });
 });

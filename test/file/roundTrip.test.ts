@@ -78,7 +78,14 @@ describe("the choice of a page's layout", () => {
 
   it("follows the values", async () => {
     expect(await kindOf("float64", "random", "none")).toBe("fullZip/flat");
-    expect(await kindOf("float64", "random", "some")).toBe("miniBlock/flat");
+    // Half the rows are null and repeat the value before.
+    expect(await kindOf("float64", "random", "some")).toBe("miniBlock/rle");
+    expect(await kindOf("int32", "runs", "none")).toBe("miniBlock/rle");
+    expect(await kindOf("int64", "runs", "none")).toBe("miniBlock/rle+dictionary");
+    expect(await kindOf("int64", "lowCardinality", "none")).toBe("miniBlock/inlineBitpacking+dictionary");
+    expect(await kindOf("decimal128", "lowCardinality", "some", "2.1")).toContain("+dictionary");
+    expect(await kindOf("fixedSizeBinary200", "constant", "some")).toBe("constant");
+    expect(await kindOf("utf8", "sorted", "none")).toBe("miniBlock/fsst");
     expect(await kindOf("int64", "sorted", "none")).toBe("miniBlock/inlineBitpacking");
     expect(await kindOf("int64", "sorted", "some")).toBe("miniBlock/inlineBitpacking");
     expect(await kindOf("int64", "constant", "some")).toBe("constant");

@@ -87,7 +87,7 @@ function textsOf(column: VariableColumn): (string | null)[] {
 }
 
 describe("DataFileWriter", () => {
-  it("cuts a large batch into pages of at most 8 MiB and keeps its bytes", async () => {
+  it("cuts a large batch into pages of about 8 MiB and keeps its bytes", async () => {
     const big = randomFixed(2_500_000 / 2.5, 24);
     const { file, columns } = await writeColumns([{ kind: "fixed", byteWidth: 24 }], [[big]]);
     const pages = file.columns[0].pages;

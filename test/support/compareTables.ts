@@ -154,7 +154,7 @@ function canonicalize(type: DataType, chunks: readonly Data[], outer: Uint8Array
     );
     return { length, valid, bytes: NO_BYTES, lengths: null, children };
   }
-  if (DataType.isList(type) || DataType.isMap(type)) {
+  if (DataType.isList(type) || DataType.isMap(type) || type.typeId === Type.LargeList) {
     return canonicalizeList(type.children[0].type, chunks, length, valid);
   }
   return { length, valid, bytes: fixedBytes(type, chunks, length, valid), lengths: null, children: [] };

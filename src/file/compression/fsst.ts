@@ -121,9 +121,9 @@ function enlarged(
 
 /** Bytes of a table as it is written, whatever the number of symbols. */
 const TABLE_BYTES = HEADER_BYTES + 256 * 9;
-/** Below this a table would take more than it saves. */
-const LEAST_BYTES = 32 * 1024;
-/** Share of the bytes that the codes must save. */
+/** Below this a table takes too much of what it saves. */
+const LEAST_BYTES = 16 * 1024;
+/** Share of the bytes that codes and table must save. */
 const WORTHWHILE_SAVING = 0.1;
 
 /** Values as codes. */
@@ -142,7 +142,8 @@ export interface FsstCodes {
 export function encodeFsst(offsets: Int32Array, bytes: Uint8Array, insist = false): FsstCodes | null {
   if (bytes.length < (insist ? 1 : LEAST_BYTES)) return null;
   const { table, saving } = trainFsst(offsets, bytes);
-  if (saving < (insist ? 0 : WORTHWHILE_SAVING)) return null;
+  const tableShare = insist ? 0 : TABLE_BYTES / bytes.length;
+  if (saving - tableShare < (insist ? 0 : WORTHWHILE_SAVING)) return null;
   const encoded = encodeCodes(table, offsets, bytes);
   return encoded === null ? null : { symbolTable: encodeSymbolTable(table), ...encoded };
 }
@@ -170,46 +171,105 @@ function encodeCodes(
   offsets: Int32Array,
   bytes: Uint8Array,
 ): { offsets: Int32Array; bytes: Uint8Array } | null {
-  const { slots, slotCodes, shortCodes } = table;
-  const byteCodes = table.byteCodes();
   const count = offsets.length - 1;
-  // Symbols are compared eight bytes at a time, so there must be as many behind the last one.
-  const input = new Uint8Array(bytes.length + 8);
-  input.set(bytes);
-  const view = new DataView(input.buffer);
   const output = new Uint8Array(bytes.length + 2 * STRETCH_BYTES + 32);
   const positions = new Int32Array(count + 1);
-  let read = 0;
-  let write = 0;
-  for (let value = 0; value < count; value++) {
-    const end = offsets[value + 1];
+  const encoder: CodeEncoder = {
+    table,
+    byteCodes: table.byteCodes(),
+    offsets,
+    output,
+    positions,
+    limit: bytes.length,
+  };
+  // Symbols are compared eight bytes at a time; the values at the end are copied to where there are as many.
+  let direct = count;
+  while (direct > 0 && offsets[direct] + 8 > bytes.length) direct--;
+  if (!encodeRows(encoder, bytes, 0, 0, direct)) return null;
+  const start = offsets[direct];
+  const rest = new Uint8Array(bytes.length - start + 8);
+  rest.set(bytes.subarray(start));
+  if (!encodeRows(encoder, rest, start, direct, count)) return null;
+  const size = positions[count];
+  return size > bytes.length ? null : { offsets: positions, bytes: output.subarray(0, size) };
+}
+
+interface CodeEncoder {
+  readonly table: FsstSymbolTable;
+  readonly byteCodes: Uint16Array;
+  readonly offsets: Int32Array;
+  readonly output: Uint8Array;
+  readonly positions: Int32Array;
+  /** Bytes of codes that are too many. */
+  readonly limit: number;
+}
+
+/**
+ * Encodes values `first` to `last − 1`, false where they get too long.
+ * @param bytes whose first byte is at position `bytesStart`
+ */
+function encodeRows(
+  { table, byteCodes, offsets, output, positions, limit }: CodeEncoder,
+  bytes: Uint8Array,
+  bytesStart: number,
+  first: number,
+  last: number,
+): boolean {
+  const { slots, slotCodes, shortCodes } = table;
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  let read = offsets[first] - bytesStart;
+  let write = positions[first];
+  for (let value = first; value < last; value++) {
+    const end = offsets[value + 1] - bytesStart;
     while (read < end) {
-      if (write > bytes.length) return null;
-      const stretchEnd = Math.min(end, read + STRETCH_BYTES);
+      if (write > limit) return false;
+      // Where eight bytes are left, no symbol reaches beyond them.
+      const stretchEnd = Math.min(end - 7, read + STRETCH_BYTES);
       while (read < stretchEnd) {
+        const low = view.getInt32(read, true);
+        const slot = Math.imul(low & 0xffffff, HASH_PRIME) >>> HASH_SHIFT;
+        const at = 4 * slot;
+        // Without branches, for which symbol is next cannot be predicted.
+        const differing =
+          ((low ^ slots[at]) & slots[at + 2]) |
+          ((view.getInt32(read + 4, true) ^ slots[at + 1]) & slots[at + 3]);
+        const useShort = (differing | -differing) >> 31;
+        const entry = (shortCodes[low & 0xffff] & useShort) | (slotCodes[slot] & ~useShort);
+        if (entry === 0) {
+          output[write] = ESCAPE;
+          output[write + 1] = low;
+          write += 2;
+          read++;
+        } else {
+          output[write++] = entry;
+          read += entry >>> 8;
+        }
+      }
+      if (end - read > 7) continue;
+      while (read < end) {
         const low = view.getInt32(read, true);
         const slot = Math.imul(low & 0xffffff, HASH_PRIME) >>> HASH_SHIFT;
         const at = 4 * slot;
         let entry = slotCodes[slot];
         if (
+          read + (entry >>> 8) > end ||
           ((low ^ slots[at]) & slots[at + 2]) !== 0 ||
-          ((view.getInt32(read + 4, true) ^ slots[at + 1]) & slots[at + 3]) !== 0 ||
-          read + (entry >>> 8) > end
+          ((view.getInt32(read + 4, true) ^ slots[at + 1]) & slots[at + 3]) !== 0
         ) {
           entry = read + 1 === end ? byteCodes[low & 0xff] : shortCodes[low & 0xffff];
-          if (entry === 0) {
-            output[write++] = ESCAPE;
-            output[write++] = low;
-            read++;
-            continue;
-          }
         }
-        output[write++] = entry;
-        read += entry >>> 8;
+        if (entry === 0) {
+          output[write] = ESCAPE;
+          output[write + 1] = low;
+          write += 2;
+          read++;
+        } else {
+          output[write++] = entry;
+          read += entry >>> 8;
+        }
       }
     }
     positions[value + 1] = write;
   }
-  if (write > bytes.length) return null;
-  return { offsets: positions, bytes: output.subarray(0, write) };
+  return true;
 }

@@ -120,7 +120,9 @@ export function trainFsst(offsets: Int32Array, bytes: Uint8Array): FsstTraining 
     counts.clear();
     countCodes(table, sample, share, counts);
     const candidates = new Candidates();
-    propose(table, counts, Math.max(2, (5 * share) >> 7), share === ALL, candidates);
+    // Of a small sample every use counts.
+    const least = Math.min(Math.max(2, (5 * share) >> 7), Math.max(1, sample.length >> 11));
+    propose(table, counts, least, share === ALL, candidates);
     candidates.select(table);
   }
   counts.clear();

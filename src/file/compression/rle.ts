@@ -158,7 +158,8 @@ export class RleRuns {
 
   /** Finds the runs of `count` words at `byteOffset`, no more than there is room for. */
   encode(words: Uint8Array, byteOffset: number, count: number): void {
-    const { wordBits, lengths } = this;
+    const wordBits = this.wordBits;
+    const lengths = this.lengths;
     const wordBytes = wordBits / 8;
     const source = alignedBytes(
       words.subarray(byteOffset, byteOffset + count * wordBytes),

@@ -327,7 +327,11 @@ class WordSet {
 
   /** The number of a row's value, or -1 where it would be one value too many. */
   add(row: number): number {
-    const { words, stride, slots, mask, rows } = this;
+    const words = this.words;
+    const stride = this.stride;
+    const slots = this.slots;
+    const mask = this.mask;
+    const rows = this.rows;
     const start = row * stride;
     let hash = 0;
     for (let word = start; word < start + stride; word++) {

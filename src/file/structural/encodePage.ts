@@ -47,6 +47,7 @@ import {
   chunkValues,
   compressDictionary,
   encodeFixedValues,
+  type FixedEncoding,
   flat,
 } from "./fixedValues.js";
 import { encodeFullZipFixed, encodeFullZipFlat, encodeFullZipVariable, type ZippedPart } from "./fullZip.js";
@@ -231,21 +232,23 @@ function encodeFixedPieces(
 ): EncodedPage {
   const { byteWidth } = columns[0];
   const largest = columns.reduce((a, b) => (b.length > a.length ? b : a));
-  const [choice] = chooseFixedEncodings(byteWidth, largest.values, largest.length, target.compression);
-  if (choice === "flat" && !oneValue(largest, null)) {
+  const choices = chooseFixedEncodings(byteWidth, largest.values, largest.length, target.compression);
+  if (choices[0] === "flat" && target.compression.structure !== "miniblock" && !oneValue(largest, null)) {
     return encodeFullZipFlat(piecesOf(columns), byteWidth * 8, levels, flat(byteWidth * 8));
   }
-  return encodeFixed(layout, concatColumns(columns) as FixedColumn, levels, target);
+  return encodeFixed(layout, concatColumns(columns) as FixedColumn, levels, target, choices);
 }
 
 const piecesOf = (columns: readonly FixedColumn[]): Uint8Array[] =>
   columns.map((column) => column.values.subarray(0, column.length * column.byteWidth));
 
+/** @param known what was found to suit the values, where somebody looked */
 function encodeFixed(
   layout: LeafLayout,
   column: FixedColumn,
   levels: PageLevels,
   { version, compression }: PageTarget,
+  known?: readonly FixedEncoding[],
 ): EncodedPage {
   const { byteWidth, length } = column;
   const definition = slotLevels(column);
@@ -255,7 +258,7 @@ function encodeFixed(
     return encodeConstant(value, layout, levels);
   }
   const plain = withoutNulls(column.values, byteWidth, definition, length);
-  const choices = chooseFixedEncodings(byteWidth, plain, length, compression);
+  const choices = known ?? chooseFixedEncodings(byteWidth, plain, length, compression);
   if (choices[0] === "flat" && compression.structure !== "miniblock") {
     if (levels.definition === null && levels.repetition === null) {
       return encodeFullZipFlat([plain], byteWidth * 8, levels, flat(byteWidth * 8));

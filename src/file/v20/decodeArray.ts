@@ -42,6 +42,11 @@ function decodeArray(
   page: PageBuffers,
 ): Column {
   if (encoding === undefined) throw corruptPage(page.origin, "missing array");
+  if (layout.kind === "struct") {
+    // A spine: members of structs have columns of their own, and only one is wanted.
+    const child = decodeArray(layout.children[0].layout, encoding, count, page);
+    return { kind: "struct", length: count, validity: null, children: [child] };
+  }
   const { nullable } = encoding;
   if (nullable === undefined) return decodeValues(layout, encoding, count, page);
   if (nullable.allNulls !== undefined) return nullColumn(layout, count);
@@ -101,13 +106,9 @@ function decodeValues(layout: Layout, encoding: ArrayEncoding, count: number, pa
       const items = decodeArray(item, list.items, count * dimension, page) as FixedSizeListColumn["items"];
       return { kind: "fixedSizeList", length: count, validity: null, dimension, items };
     }
-    case "struct": {
-      // A spine: its members are columns of their own, and only one is wanted.
-      const child = decodeArray(layout.children[0].layout, encoding, count, page);
-      return { kind: "struct", length: count, validity: null, children: [child] };
-    }
     case "null":
     case "list":
+    case "struct":
       break;
   }
   throw unsupportedPage(page.origin, `${arrayName(encoding)} for a column of layout ${layout.kind}`);

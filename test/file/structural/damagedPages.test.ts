@@ -1,5 +1,5 @@
 /**
- * Pages of the reference with bytes changed, cut or appended: decoding ends in a typed error or in a column that
+ * Pages of the reference, and of ours, with bytes changed, cut or appended: decoding ends in a typed error or in a column that
  * is safe to read, never in anything else.
  */
 
@@ -11,12 +11,14 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Column, Layout } from "../../../src/arrow/column.js";
 import { layoutOf } from "../../../src/arrow/types.js";
 import { CorruptFileError, UnsupportedError } from "../../../src/errors.js";
-import { readPageBuffers } from "../../../src/file/reader.js";
+import { openDataFile, readPageBuffers } from "../../../src/file/reader.js";
 import { decodePage } from "../../../src/file/structural/decodePage.js";
 import { PageLayout } from "../../../src/format/encodings.js";
 import { allTypesSpec, makeIpc, type Shape } from "../../support/generators.js";
+import { REALISTIC_COLUMNS, realisticTable } from "../../support/realisticColumns.js";
 import { reference } from "../../support/reference.js";
-import { dataFilePaths, openFromMemory, schemaOfIpc } from "./referencePages.js";
+import { tableToFile } from "../dataFiles.js";
+import { dataFilePaths, memoryHandle, openFromMemory, schemaOfIpc } from "./referencePages.js";
 
 interface Sample {
   readonly name: string;
@@ -44,6 +46,27 @@ beforeAll(async () => {
         const [[buffers]] = await readPageBuffers(handle, file, [{ columnIndex, pageIndexes: [0] }]);
         samples.push({
           name: `${name} ${field.name}`,
+          layout: layoutOf(field.type, field.name),
+          encoding: page.layout,
+          rowCount: page.rowCount,
+          buffers,
+        });
+      }
+    }
+  }
+  const requests = [null, "lz4", "fsst"];
+  for (const version of ["2.1", "2.2"] as const) {
+    for (const column of REALISTIC_COLUMNS) {
+      for (const request of column.name === "text" || column.name === "ids" ? requests : [null]) {
+        const metadata = new Map(request === null ? [] : [["lance-encoding:compression", request]]);
+        const table = realisticTable(column, 1200, metadata);
+        const handle = memoryHandle("/t.lance", await tableToFile(table, version));
+        const file = await openDataFile(handle, "/t.lance");
+        const [page] = file.columns[0].pages;
+        const [[buffers]] = await readPageBuffers(handle, file, [{ columnIndex: 0, pageIndexes: [0] }]);
+        const [field] = table.schema.fields;
+        samples.push({
+          name: `ours ${column.name} ${request} ${version}`,
           layout: layoutOf(field.type, field.name),
           encoding: page.layout,
           rowCount: page.rowCount,

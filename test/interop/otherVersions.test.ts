@@ -1,0 +1,82 @@
+/** Tables of data format versions, and with ways to store columns, that this build does not know: typed errors. */
+
+import {
+  Field,
+  Float32,
+  Int32,
+  LargeBinary,
+  Schema,
+  Struct,
+  Table,
+  tableToIPC,
+  vectorFromArray,
+} from "apache-arrow";
+import { CorruptFileError, DirectoryNamespace, UnsupportedError } from "tiltyard";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { reference } from "../support/reference.js";
+import { makeTempDir } from "../support/tempDir.js";
+
+let root: string;
+let namespace: DirectoryNamespace;
+const rows = new Table({ i: vectorFromArray([1, 2, null], new Int32()) });
+
+beforeAll(async () => {
+  root = await makeTempDir();
+  namespace = new DirectoryNamespace({ root, durability: "none" });
+});
+afterAll(() => namespace.close());
+
+async function failure(work: Promise<unknown>): Promise<UnsupportedError> {
+  const error = await work.then(
+    () => null,
+    (reason: unknown) => reason,
+  );
+  expect(error).toBeInstanceOf(UnsupportedError);
+  expect(error).not.toBeInstanceOf(CorruptFileError);
+  return error as UnsupportedError;
+}
+
+describe.each([
+  ["0.1", /version 0\.1: the legacy format; rewrite the table with a current LanceDB release/],
+  ["2.3", /version 2\.3: newer than this release.*data storage version 2\.2/],
+])("a table of version %s", (version, says) => {
+  it("is refused by reads and writes, and told what it is", async () => {
+    const name = `v${version.replace(".", "_")}`;
+    await reference.createTable(root, name, tableToIPC(rows), { dataStorageVersion: version });
+    const table = namespace.table([name]);
+    expect((await failure(table.scan().toArrow())).message).toMatch(says);
+    expect((await failure(table.take([0]))).message).toMatch(says);
+    expect((await failure(namespace.insertIntoTable({ id: [name] }, rows))).message).toMatch(says);
+    expect(await reference.countRows(root, name)).toBe(3);
+  });
+});
+
+describe.each(["2.0", "2.1", "2.2"])("columns that lie elsewhere, in version %s", (version) => {
+  it("are refused by reads and writes", async () => {
+    const pair = new Struct([new Field("x", new Int32(), false), new Field("y", new Float32(), false)]);
+    const packed = new Table(
+      new Schema([new Field("s", pair, false, new Map([["lance-encoding:packed", "true"]]))]),
+      { s: vectorFromArray([{ x: 1, y: 2 }], pair) },
+    );
+    const blobs = new Table(
+      new Schema([new Field("b", new LargeBinary(), true, new Map([["lance-encoding:blob", "true"]]))]),
+      { b: vectorFromArray([new Uint8Array(3), null], new LargeBinary()) },
+    );
+    const writer = new DirectoryNamespace({
+      root,
+      durability: "none",
+      dataStorageVersion: version as "2.0",
+    });
+    for (const [kind, table] of Object.entries({ packed, blobs })) {
+      const name = `${kind}${version.replace(".", "_")}`;
+      await failure(writer.createTable({ id: [name] }, table));
+      // The reference has no blobs of this kind from 2.2 on.
+      if (kind === "blobs" && version === "2.2") continue;
+      await reference.createTable(root, name, tableToIPC(table), { dataStorageVersion: version });
+      await failure(writer.table([name]).scan().toArrow());
+      await failure(writer.insertIntoTable({ id: [name] }, table));
+      expect(await writer.countTableRows({ id: [name] })).toBe(table.numRows);
+    }
+    await writer.close();
+  });
+});

@@ -1,0 +1,301 @@
+/**
+ * Nested Arrow tables for tests, made from a plain description as in generators.ts: what is around the leaves, how
+ * many values are null at each level, how long lists are.
+ */
+
+import {
+  type Data,
+  type DataType,
+  Dictionary,
+  Field,
+  Int16,
+  LargeList,
+  List,
+  Map_,
+  makeData,
+  Null,
+  RecordBatch,
+  Schema,
+  Struct,
+  Table,
+  Utf8,
+  Vector,
+} from "apache-arrow";
+import * as fc from "fast-check";
+import {
+  makeColumn,
+  NULL_PATTERNS,
+  type NullPattern,
+  Random,
+  SHAPES,
+  type Shape,
+  TYPE_NAMES,
+  TYPES,
+  type TypeName,
+} from "./generators.js";
+
+/** How many items lists have: a few, none, none but for a few lists, hundreds. */
+export const LIST_LENGTHS = ["short", "empty", "mostlyEmpty", "long"] as const;
+export type ListLength = (typeof LIST_LENGTHS)[number];
+
+export type NestedSpec =
+  | { kind: "leaf"; type: TypeName | "dictionary" | "null"; shape: Shape; nulls: NullPattern }
+  | { kind: "list" | "largeList"; item: NestedSpec; nulls: NullPattern; lengths: ListLength }
+  | { kind: "map"; key: NestedSpec; value: NestedSpec; nulls: NullPattern; lengths: ListLength }
+  | { kind: "struct"; members: NestedSpec[]; nulls: NullPattern };
+
+export interface NestedTableSpec {
+  columns: NestedSpec[];
+  rowCount: number;
+  seed: number;
+  /** Rows of each batch but the last; default: one batch. */
+  batchRows?: number;
+}
+
+/** Shorthands for specs that are written out. */
+export const leaf = (
+  type: TypeName | "dictionary" | "null",
+  nulls: NullPattern = "none",
+  shape: Shape = "random",
+): NestedSpec => ({ kind: "leaf", type, shape, nulls });
+export const list = (
+  item: NestedSpec,
+  nulls: NullPattern = "none",
+  lengths: ListLength = "short",
+): NestedSpec => ({ kind: "list", item, nulls, lengths });
+export const struct = (members: NestedSpec[], nulls: NullPattern = "none"): NestedSpec => ({
+  kind: "struct",
+  members,
+  nulls,
+});
+export const map = (
+  value: NestedSpec,
+  nulls: NullPattern = "none",
+  lengths: ListLength = "short",
+): NestedSpec => ({ kind: "map", key: leaf("utf8"), value, nulls, lengths });
+
+const DICTIONARY = new Dictionary(new Utf8(), new Int16(), null, false);
+
+function typeOf(spec: NestedSpec): DataType {
+  switch (spec.kind) {
+    case "leaf":
+      return spec.type === "dictionary" ? DICTIONARY : spec.type === "null" ? new Null() : TYPES[spec.type];
+    case "list":
+      return new List(fieldOf("item", spec.item));
+    case "largeList":
+      return new LargeList(fieldOf("item", spec.item));
+    case "map": {
+      const entries = new Struct([fieldOf("key", spec.key), fieldOf("value", spec.value)]);
+      return new Map_(new Field("entries", entries, false) as ConstructorParameters<typeof Map_>[0]);
+    }
+    case "struct":
+      return new Struct(spec.members.map((member, index) => fieldOf(`m${index}`, member)));
+  }
+}
+
+const fieldOf = (name: string, spec: NestedSpec): Field =>
+  new Field(name, typeOf(spec), spec.nulls !== "none" || (spec.kind === "leaf" && spec.type === "null"));
+
+function validity(
+  nulls: NullPattern,
+  length: number,
+  random: Random,
+): { nullCount: number; nullBitmap?: Uint8Array } {
+  if (nulls === "none") return { nullCount: 0 };
+  const nullBitmap = new Uint8Array((length + 7) >> 3);
+  let nullCount = 0;
+  for (let row = 0; row < length; row++) {
+    if (nulls === "all" || random.below(5) === 0) nullCount++;
+    else nullBitmap[row >> 3] |= 1 << (row & 7);
+  }
+  return nullCount === 0 ? { nullCount } : { nullCount, nullBitmap };
+}
+
+function listLength(lengths: ListLength, random: Random): number {
+  switch (lengths) {
+    case "short":
+      return random.below(4);
+    case "empty":
+      return 0;
+    case "mostlyEmpty":
+      return random.below(40) === 0 ? random.below(9) : 0;
+    case "long":
+      return random.below(4) === 0 ? random.below(400) : random.below(3);
+  }
+}
+
+function makeNested(spec: NestedSpec, length: number, random: Random): Data {
+  const type = typeOf(spec);
+  switch (spec.kind) {
+    case "leaf":
+      if (spec.type === "null") return makeData({ type: new Null(), length, nullCount: length });
+      if (spec.type === "dictionary") return makeDictionary(spec.nulls, length, random);
+      return makeColumn({ type: spec.type, shape: spec.shape, nulls: spec.nulls }, length, random.next());
+    case "struct": {
+      const valid = validity(spec.nulls, length, random);
+      const children = spec.members.map((member) => makeNested(member, length, random));
+      return makeData({ type: type as Struct, length, ...valid, children });
+    }
+    default: {
+      const valid = validity(spec.nulls, length, random);
+      const offsets = new Int32Array(length + 1);
+      for (let row = 0; row < length; row++)
+        offsets[row + 1] = offsets[row] + listLength(spec.lengths, random);
+      const count = offsets[length];
+      const valueOffsets = spec.kind === "largeList" ? BigInt64Array.from(offsets, BigInt) : offsets;
+      const child =
+        spec.kind === "map"
+          ? makeData({
+              type: type.children[0].type as Struct,
+              length: count,
+              nullCount: 0,
+              children: [makeNested(spec.key, count, random), makeNested(spec.value, count, random)],
+            })
+          : makeNested(spec.item, count, random);
+      return makeData({
+        type: type as List,
+        length,
+        ...valid,
+        valueOffsets: valueOffsets as Int32Array,
+        child,
+      });
+    }
+  }
+}
+
+function makeDictionary(nulls: NullPattern, length: number, random: Random): Data {
+  const words = ["", "a", "bb", "ccc", "dddd"];
+  const bytes = new TextEncoder().encode(words.join(""));
+  const offsets = Int32Array.from([0, 0, 1, 3, 6, 10]);
+  const values = makeData({
+    type: new Utf8(),
+    length: words.length,
+    nullCount: 0,
+    valueOffsets: offsets,
+    data: bytes,
+  });
+  const data = Int16Array.from({ length }, () => random.below(words.length));
+  return makeData({
+    type: DICTIONARY,
+    length,
+    ...validity(nulls, length, random),
+    data,
+    dictionary: new Vector([values]),
+  });
+}
+
+/** The table a spec stands for. */
+export function makeNestedTable(spec: NestedTableSpec): Table {
+  const schema = new Schema(spec.columns.map((column, index) => fieldOf(`c${index}`, column)));
+  const columns = spec.columns.map((column, index) =>
+    makeNested(column, spec.rowCount, new Random(spec.seed + index * 7919)),
+  );
+  const batchRows = spec.batchRows ?? Math.max(1, spec.rowCount);
+  const batches: RecordBatch[] = [];
+  for (let start = 0; start < spec.rowCount || start === 0; start += batchRows) {
+    const length = Math.min(batchRows, spec.rowCount - start);
+    const children = columns.map((column) =>
+      length === column.length ? column : column.slice(start, length),
+    );
+    batches.push(
+      new RecordBatch(schema, makeData({ type: new Struct(schema.fields), length, nullCount: 0, children })),
+    );
+  }
+  return new Table(schema, batches);
+}
+
+/** Types of leaves that take different ways through a file. */
+export const LEAF_TYPES = [
+  "int32",
+  "int64",
+  "bool",
+  "utf8",
+  "largeBinary",
+  "float64",
+  "decimal128",
+  "fixedSizeBinary200",
+  "vectorFloat32",
+  "vectorFloat32NullItems",
+  "dictionary",
+  "null",
+] as const;
+
+/** Shapes of nesting around a leaf, by name. */
+export const NESTINGS = {
+  list: (item, nulls, lengths) => list(item, nulls, lengths),
+  largeList: (item, nulls, lengths) => ({ kind: "largeList", item, nulls, lengths }),
+  struct: (item, nulls) => struct([item, leaf("int16", "some")], nulls),
+  listOfStruct: (item, nulls, lengths) => list(struct([item, leaf("utf8", "some")], nulls), nulls, lengths),
+  structOfList: (item, nulls, lengths) => struct([list(item, nulls, lengths), leaf("int32")], nulls),
+  listOfList: (item, nulls, lengths) => list(list(item, nulls, lengths), nulls, "short"),
+  structOfStruct: (item, nulls) => struct([struct([item], nulls), leaf("bool", "some")], nulls),
+  deep: (item, nulls, lengths) =>
+    list(
+      struct([list(struct([item, list(leaf("int32", nulls), nulls)], nulls), nulls, lengths)], nulls),
+      nulls,
+    ),
+  map: (item, nulls, lengths) => map(item, nulls, lengths),
+  mapOfListOfMap: (item, nulls, lengths) => map(list(map(item, nulls), nulls, lengths), nulls),
+} as const satisfies Record<
+  string,
+  (item: NestedSpec, nulls: NullPattern, lengths: ListLength) => NestedSpec
+>;
+export type Nesting = keyof typeof NESTINGS;
+export const NESTING_NAMES = Object.keys(NESTINGS) as Nesting[];
+export const hasMap = (spec: NestedSpec): boolean => {
+  switch (spec.kind) {
+    case "leaf":
+      return false;
+    case "struct":
+      return spec.members.some(hasMap);
+    case "map":
+      return true;
+    default:
+      return hasMap(spec.item);
+  }
+};
+
+/** Arbitrary nested tables. */
+export function nestedTableSpecs({ maps = true, maxRows = 400 } = {}): fc.Arbitrary<NestedTableSpec> {
+  const nulls = fc.constantFrom(...NULL_PATTERNS, "some" as const);
+  const lengths = fc.constantFrom(...LIST_LENGTHS, "short" as const, "short" as const);
+  const { node } = fc.letrec<{ node: NestedSpec }>((tie) => ({
+    node: fc.oneof(
+      { maxDepth: 4, withCrossShrink: true },
+      fc.record({
+        kind: fc.constant("leaf" as const),
+        type: fc.constantFrom(...TYPE_NAMES, "dictionary" as const, "null" as const),
+        shape: fc.constantFrom(...SHAPES.filter((shape) => shape !== "long")),
+        nulls,
+      }),
+      fc.record({
+        kind: fc.constantFrom("list" as const, "largeList" as const),
+        item: tie("node"),
+        nulls,
+        lengths,
+      }),
+      fc.record({
+        kind: fc.constant("struct" as const),
+        members: fc.array(tie("node"), { minLength: 1, maxLength: 3 }),
+        nulls,
+      }),
+      ...(maps
+        ? [
+            fc.record({
+              kind: fc.constant("map" as const),
+              key: fc.constant(leaf("utf8")),
+              value: tie("node"),
+              nulls,
+              lengths: fc.constantFrom("short" as const, "mostlyEmpty" as const),
+            }),
+          ]
+        : []),
+    ) as fc.Arbitrary<NestedSpec>,
+  }));
+  return fc.record({
+    columns: fc.array(node, { minLength: 1, maxLength: 3 }),
+    rowCount: fc.oneof(fc.integer({ min: 1, max: 20 }), fc.integer({ min: 1, max: maxRows })),
+    seed: fc.nat(),
+    batchRows: fc.option(fc.integer({ min: 7, max: 200 }), { nil: undefined }),
+  });
+}

@@ -1,0 +1,361 @@
+/** Columns as they occur: text, identifiers, times, prices. Deterministic, for the sizes of files and for interop. */
+
+import {
+  Binary,
+  Bool,
+  type Data,
+  type DataType,
+  DateDay,
+  Decimal,
+  Dictionary,
+  Field,
+  FixedSizeBinary,
+  Float32,
+  Float64,
+  Int8,
+  Int16,
+  Int32,
+  Int64,
+  LargeUtf8,
+  makeData,
+  RecordBatch,
+  Schema,
+  Struct,
+  Table,
+  TimestampMillisecond,
+  Utf8,
+  vectorFromArray,
+} from "apache-arrow";
+import { Random } from "./generators.js";
+
+const WORDS =
+  "the of and to in a is that for it as was with be by on not he his but at are this have from or had an they which one you were all her she there would their we him been has when who will no more if out so up said what its about than into them can only other time new some could these two may first then do any like my now over such our man me even most made after also did many".split(
+    " ",
+  );
+
+/** The random numbers of one column, and what is made of them. */
+class Source {
+  readonly #random: Random;
+
+  constructor(seed: number) {
+    this.#random = new Random(seed);
+  }
+
+  below = (count: number): number => this.#random.below(count);
+  unit = (): number => this.#random.below(2 ** 30) / 2 ** 30 + this.#random.below(2 ** 20) / 2 ** 50;
+  word = (): string => WORDS[this.below(WORDS.length)];
+  hex = (length: number): string => Array.from({ length }, () => this.below(16).toString(16)).join("");
+
+  text(shortest: number, longest: number): string {
+    const length = shortest + this.below(longest - shortest);
+    let text = "";
+    while (text.length < length) text += `${WORDS[Math.floor(WORDS.length * this.unit() * this.unit())]} `;
+    return text.slice(0, length);
+  }
+
+  /** One of `count` numbers below `limit`. */
+  pool(count: number, limit: number): () => number {
+    const values = Array.from({ length: count }, () => Math.floor(this.unit() * limit));
+    return () => values[this.below(count)];
+  }
+
+  /** Values that stay for `length` rows on average. */
+  runs(length: number, next: () => number): () => number {
+    let left = 0;
+    let current = 0;
+    return () => {
+      if (left-- === 0) {
+        left = this.below(2 * length);
+        current = next();
+      }
+      return current;
+    };
+  }
+}
+
+type Cell = (row: number) => number;
+
+/** Every `nullEvery`th row or so is null, none for 0. */
+function validity(rowCount: number, source: Source, nullEvery: number) {
+  if (nullEvery === 0) return { nullCount: 0, nullBitmap: undefined };
+  const nullBitmap = new Uint8Array(Math.ceil(rowCount / 8));
+  let nullCount = 0;
+  for (let row = 0; row < rowCount; row++) {
+    if (source.below(nullEvery) === 0) nullCount++;
+    else nullBitmap[row >> 3] |= 1 << (row & 7);
+  }
+  return { nullCount, nullBitmap };
+}
+
+function strings(
+  rowCount: number,
+  source: Source,
+  cell: (row: number) => string,
+  type: Utf8 | Binary,
+  nullEvery = 0,
+) {
+  const encoder = new TextEncoder();
+  const parts = Array.from({ length: rowCount }, (_, row) => encoder.encode(cell(row)));
+  const valueOffsets = new Int32Array(rowCount + 1);
+  parts.forEach((part, row) => {
+    valueOffsets[row + 1] = valueOffsets[row] + part.length;
+  });
+  const data = new Uint8Array(valueOffsets[rowCount]);
+  parts.forEach((part, row) => {
+    data.set(part, valueOffsets[row]);
+  });
+  return makeData({
+    type: type as Utf8,
+    length: rowCount,
+    ...validity(rowCount, source, nullEvery),
+    valueOffsets,
+    data,
+  });
+}
+
+type NumberType = Int8 | Int16 | Int32 | Int64 | Float32 | Float64 | TimestampMillisecond | DateDay;
+
+function numbers(rowCount: number, source: Source, type: NumberType, cell: Cell, nullEvery = 0): Data {
+  const data = new (type.ArrayType as Float64ArrayConstructor)(rowCount);
+  const wide = (data as unknown) instanceof BigInt64Array;
+  for (let row = 0; row < rowCount; row++) {
+    data[row] = wide ? (BigInt(Math.trunc(cell(row))) as unknown as number) : cell(row);
+  }
+  return makeData({
+    type: type as Float64,
+    length: rowCount,
+    ...validity(rowCount, source, nullEvery),
+    data,
+  });
+}
+
+/** Values of 16 bytes whose first four are the cell's. */
+function wideNumbers(rowCount: number, type: Decimal | FixedSizeBinary, cell: Cell): Data {
+  const words = new Uint32Array(4 * rowCount);
+  for (let row = 0; row < rowCount; row++) words[4 * row] = cell(row);
+  const data = type instanceof Decimal ? words : new Uint8Array(words.buffer);
+  return makeData({ type: type as Decimal, length: rowCount, nullCount: 0, data: data as Uint32Array });
+}
+
+export interface RealisticColumn {
+  readonly name: string;
+  /** What a page of it is in 2.2, as `encodingsOf` puts it. */
+  readonly encoding: RegExp;
+  make(rowCount: number, source: Source): Data;
+}
+
+const FSST = /^miniBlock\(.*fsst\(/;
+const PACKED_DICTIONARY = /inlineBitpacking.*dictionary\(/;
+const utf8 = new Utf8();
+const seconds = 1_700_000_000_000;
+
+export const REALISTIC_COLUMNS: readonly RealisticColumn[] = [
+  { name: "text", encoding: FSST, make: (n, s) => strings(n, s, () => s.text(20, 200), utf8) },
+  {
+    name: "longText",
+    encoding: /^fullZip\(.*fsst\(/,
+    make: (n, s) => strings(n / 10, s, () => s.text(300, 3000), utf8),
+  },
+  {
+    name: "hugeText",
+    encoding: /^fullZip\(.*fsst\(/,
+    make: (_, s) => strings(24, s, () => s.text(30_000, 60_000), utf8),
+  },
+  {
+    name: "hugeBinary",
+    encoding: /^fullZip\(.*fsst\(/,
+    make: (_, s) => strings(24, s, () => s.text(30_000, 60_000), new Binary()),
+  },
+  {
+    name: "url",
+    encoding: FSST,
+    make: (n, s) =>
+      strings(n, s, () => `https://www.example.com/${s.word()}/${s.word()}?id=${s.below(1e6)}`, utf8),
+  },
+  {
+    name: "urlWithNulls",
+    encoding: FSST,
+    make: (n, s) => strings(n, s, () => `https://www.example.com/${s.word()}?id=${s.below(1e6)}`, utf8, 5),
+  },
+  {
+    name: "uuid",
+    encoding: FSST,
+    make: (n, s) =>
+      strings(n, s, () => `${s.hex(8)}-${s.hex(4)}-4${s.hex(3)}-a${s.hex(3)}-${s.hex(12)}`, utf8),
+  },
+  {
+    name: "json",
+    encoding: FSST,
+    make: (n, s) =>
+      strings(n, s, () => `{"id":${s.below(1e6)},"name":"${s.word()}","score":${s.unit().toFixed(3)}}`, utf8),
+  },
+  {
+    name: "sortedKeys",
+    encoding: FSST,
+    make: (n, s) => strings(n, s, (row) => `row-${String(row).padStart(10, "0")}`, utf8),
+  },
+  {
+    name: "largeText",
+    encoding: FSST,
+    make(n, s) {
+      const narrow = strings(n, s, () => s.text(20, 60), utf8);
+      return makeData({
+        type: new LargeUtf8(),
+        length: n,
+        nullCount: 0,
+        valueOffsets: BigInt64Array.from(narrow.valueOffsets, BigInt),
+        data: narrow.values,
+      });
+    },
+  },
+  {
+    name: "category",
+    encoding: PACKED_DICTIONARY,
+    make: (n, s) => strings(n, s, () => WORDS[s.below(10)], utf8),
+  },
+  {
+    name: "categoryWithNulls",
+    encoding: PACKED_DICTIONARY,
+    make: (n, s) => strings(n, s, () => WORDS[s.below(10)], utf8, 10),
+  },
+  {
+    name: "manyCategories",
+    encoding: /inlineBitpacking.*dictionary\(general\(/,
+    make: (n, s) => strings(n, s, () => `category-${s.below(1000)}`, utf8),
+  },
+  {
+    name: "categoryRuns",
+    encoding: /rle.*dictionary\(/,
+    make(n, s) {
+      const next = s.runs(100, () => s.below(10));
+      return strings(n, s, () => WORDS[next()], utf8);
+    },
+  },
+  { name: "binary", encoding: /variable/, make: (n, s) => strings(n, s, () => s.hex(20), new Binary()) },
+  {
+    name: "dictionaryTyped",
+    encoding: PACKED_DICTIONARY,
+    make: (n, s) =>
+      vectorFromArray(
+        Array.from({ length: n }, () => WORDS[s.below(50)]),
+        new Dictionary(new Utf8(), new Int32()),
+      ).data[0],
+  },
+  {
+    name: "times",
+    encoding: /inlineBitpacking/,
+    make: (n, s) => numbers(n, s, new TimestampMillisecond(), (row) => seconds + row * 3000 + s.below(3000)),
+  },
+  {
+    name: "ids",
+    encoding: /inlineBitpacking/,
+    make: (n, s) => numbers(n, s, new Int64(), (row) => 1_000_000 + row),
+  },
+  {
+    name: "idsWithNulls",
+    encoding: /inlineBitpacking/,
+    make: (n, s) => numbers(n, s, new Int64(), (row) => 1_000_000 + row, 1000),
+  },
+  {
+    name: "days",
+    encoding: /inlineBitpacking/,
+    make: (n, s) => numbers(n, s, new DateDay(), () => 18_000 + s.below(2000)),
+  },
+  {
+    name: "smallInt8",
+    encoding: /inlineBitpacking/,
+    make: (n, s) => numbers(n, s, new Int8(), s.pool(50, 128)),
+  },
+  {
+    name: "fewInt64",
+    encoding: PACKED_DICTIONARY,
+    make: (n, s) => numbers(n, s, new Int64(), s.pool(50, 2 ** 53)),
+  },
+  {
+    name: "negativeInt64",
+    encoding: PACKED_DICTIONARY,
+    make: (n, s) => numbers(n, s, new Int64(), () => s.below(5) - 3, 5),
+  },
+  {
+    name: "fewFloat64",
+    encoding: PACKED_DICTIONARY,
+    make: (n, s) => numbers(n, s, new Float64(), s.pool(100, 2 ** 40)),
+  },
+  {
+    name: "runsInt8",
+    encoding: /rle/,
+    make: (n, s) => numbers(n, s, new Int8(), s.runs(100, s.pool(50, 128))),
+  },
+  {
+    name: "runsInt16",
+    encoding: /rle/,
+    make: (n, s) => numbers(n, s, new Int16(), s.runs(100, s.pool(50, 2 ** 15))),
+  },
+  {
+    name: "runsInt32",
+    encoding: /rle/,
+    make: (n, s) => numbers(n, s, new Int32(), s.runs(100, s.pool(50, 2 ** 31))),
+  },
+  {
+    name: "runsInt64",
+    encoding: /rle.*dictionary\(/,
+    make: (n, s) => numbers(n, s, new Int64(), s.runs(30, s.pool(50, 2 ** 53))),
+  },
+  {
+    name: "runsWithNulls",
+    encoding: /rle/,
+    make: (n, s) => numbers(n, s, new Int32(), s.runs(100, s.pool(50, 2 ** 31)), 20),
+  },
+  { name: "unitFloat64", encoding: /^fullZip\(.*flat/, make: (n, s) => numbers(n, s, new Float64(), s.unit) },
+  { name: "unitFloat32", encoding: /flat/, make: (n, s) => numbers(n, s, new Float32(), s.unit) },
+  { name: "cents", encoding: /flat/, make: (n, s) => numbers(n, s, new Float64(), () => s.below(1e7) / 100) },
+  {
+    name: "boolWithNulls",
+    encoding: /flat/,
+    make(n, s) {
+      const data = Uint8Array.from({ length: Math.ceil(n / 8) }, () => s.below(256));
+      return makeData({ type: new Bool(), length: n, ...validity(n, s, 10), data });
+    },
+  },
+  {
+    name: "prices",
+    encoding: PACKED_DICTIONARY,
+    make: (n, s) => wideNumbers(n, new Decimal(2, 18, 128), s.pool(20, 100_000)),
+  },
+  {
+    name: "decimals",
+    encoding: /flat/,
+    make: (n, s) => wideNumbers(n, new Decimal(2, 18, 128), () => s.below(1e9)),
+  },
+  {
+    name: "fewBinary16",
+    encoding: PACKED_DICTIONARY,
+    make: (n, s) => wideNumbers(n, new FixedSizeBinary(16), s.pool(40, 2 ** 32)),
+  },
+  {
+    name: "oneBinary200",
+    encoding: /constant/,
+    make: (n) =>
+      makeData({
+        type: new FixedSizeBinary(200),
+        length: n,
+        nullCount: 0,
+        data: new Uint8Array(200 * n).fill(7),
+      }),
+  },
+];
+
+/** A table of one column, `c`. */
+export function realisticTable(
+  column: RealisticColumn,
+  rowCount: number,
+  metadata?: Map<string, string>,
+): Table {
+  return oneColumn(column.make(rowCount, new Source(7)), metadata);
+}
+
+function oneColumn(data: Data<DataType>, metadata?: Map<string, string>): Table {
+  const field = new Field("c", data.type, true, metadata);
+  const struct = makeData({ type: new Struct([field]), length: data.length, nullCount: 0, children: [data] });
+  return new Table(new Schema([field]), [new RecordBatch(new Schema([field]), struct)]);
+}
