@@ -10,6 +10,7 @@ import {
   ConcurrentModificationError,
   InvalidInputError,
   NamespaceNotFoundError,
+  TableAlreadyExistsError,
   TableNotFoundError,
   UnsupportedError,
 } from "../errors.js";
@@ -86,6 +87,17 @@ export async function findTable(disk: Disk, location: TableLocation): Promise<Fo
   if (deregistered !== null) return null;
   if (latest === null && !(await isReserved(disk, location.directory))) return null;
   return { ...location, latest };
+}
+
+/**
+ * A directory that a deregistered table keeps is not free: what is put there would stay hidden.
+ * @throws TableAlreadyExistsError
+ */
+export async function refuseDeregistered(disk: Disk, location: TableLocation): Promise<void> {
+  if ((await disk.stat(join(location.directory, DEREGISTERED_MARKER))) === null) return;
+  throw new TableAlreadyExistsError(
+    `the place of table ${formatIdentifier(location.id)} is kept by a deregistered table of that name`,
+  );
 }
 
 /** @throws TableNotFoundError where none exists */
