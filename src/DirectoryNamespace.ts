@@ -200,10 +200,12 @@ export class DirectoryNamespace implements AsyncDisposable {
       if (this.#closed) throw new ServiceUnavailableError("the namespace is closed");
       if (typeof request !== "object" || request === null)
         throw new InvalidInputError("a request object is needed");
-      const id = optionalId(request.id);
+      // What is authorised is what is done: the caller, or who authorises, may change the id in between.
+      const id = Object.freeze([...optionalId(request.id)]);
+      const pinned: Request = Object.create(request, { id: { value: id, enumerable: true } });
       request.signal?.throwIfAborted();
       await this.#checkAllowed(operation, id, request);
-      return await body(this.#context, request);
+      return await body(this.#context, pinned);
     } catch (error) {
       throw operationError(error, operation, request?.signal);
     }
@@ -223,7 +225,7 @@ export class DirectoryNamespace implements AsyncDisposable {
 function checkOptions(options: ns.DirectoryNamespaceOptions): void {
   if (typeof options !== "object" || options === null)
     throw new InvalidInputError("options: an object is needed");
-  const { root, durability, dataStorageVersion, manifestNaming, lock } = options;
+  const { root, durability, dataStorageVersion, manifestNaming, lock, authorize, workers } = options;
   if (typeof root !== "string" || root === "" || root.includes("\0")) {
     throw new InvalidInputError("root: must be the path of a directory");
   }
@@ -241,5 +243,14 @@ function checkOptions(options: ns.DirectoryNamespaceOptions): void {
   }
   if (lock?.staleMs !== undefined && !(lock.staleMs >= 2000)) {
     throw new InvalidInputError("lock.staleMs: must be at least 2000 milliseconds");
+  }
+  if (lock?.retries !== undefined && !(lock.retries >= 0)) {
+    throw new InvalidInputError("lock.retries: must be a number of attempts, at least 0");
+  }
+  if (authorize !== undefined && typeof authorize !== "function") {
+    throw new InvalidInputError("authorize: must be a function");
+  }
+  if (workers !== undefined && !(Number.isSafeInteger(workers) && workers >= 0)) {
+    throw new InvalidInputError("workers: must be an integer of at least 0");
   }
 }

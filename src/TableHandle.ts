@@ -11,6 +11,7 @@ import {
   NamespaceNotFoundError,
   TableBranchNotFoundError,
   TableNotFoundError,
+  TableTagNotFoundError,
   TableVersionNotFoundError,
   UnsupportedError,
 } from "./errors.js";
@@ -40,11 +41,12 @@ export interface Scan extends AsyncIterable<RecordBatch> {
   toArrow(): Promise<Table>;
 }
 
-/** What a missing table, or a missing version of it, is reported as. */
+/** What a missing table, or a missing version, branch or tag of it, is reported as. */
 const ABSENT = [
   NamespaceNotFoundError,
   TableNotFoundError,
   TableBranchNotFoundError,
+  TableTagNotFoundError,
   TableVersionNotFoundError,
 ];
 
@@ -56,17 +58,19 @@ export class TableHandle {
 
   /** @internal */
   constructor(namespace: DirectoryNamespace, id: readonly string[], at: TableHandleOptions) {
-    if (at.tag !== undefined && (at.version !== undefined || at.branch !== undefined)) {
+    const { branch, version, tag } = withoutNulls(at);
+    if (tag !== undefined && (version !== undefined || branch !== undefined)) {
       throw new InvalidInputError("tag: excludes version and branch");
     }
     this.#namespace = namespace;
     this.id = id;
-    this.#at = at;
+    this.#at = { branch, version, tag };
   }
 
+  /** Whether the table is there, and the version, branch or tag of this handle. */
   async exists(): Promise<boolean> {
     try {
-      await this.#namespace.tableExists({ id: this.id, branch: this.#at.branch, version: this.#at.version });
+      await this.#namespace.tableExists(this.#read());
       return true;
     } catch (error) {
       if (ABSENT.some((kind) => error instanceof kind)) return false;
@@ -148,7 +152,7 @@ export class TableHandle {
   }
 
   stats(): Promise<ns.GetTableStatsResponse> {
-    return this.#namespace.getTableStats({ id: this.id, branch: this.#at.branch, version: this.#at.version });
+    return this.#namespace.getTableStats(this.#read());
   }
 
   /** All versions, oldest first. */
@@ -158,8 +162,8 @@ export class TableHandle {
   }
 
   /** Commits the content of an older version as the new latest one. */
-  restore(version: number): Promise<ns.RestoreTableResponse> {
-    return this.#namespace.restoreTable({ id: this.id, branch: this.#at.branch, version });
+  async restore(version: number): Promise<ns.RestoreTableResponse> {
+    return this.#namespace.restoreTable({ ...this.#write(), version });
   }
 
   branches(): Promise<unknown> {
@@ -191,3 +195,7 @@ export class TableHandle {
     return { id: this.id, branch: this.#at.branch };
   }
 }
+
+/** Null stands for an absent option, as it does in requests. */
+const withoutNulls = (at: TableHandleOptions): TableHandleOptions =>
+  Object.fromEntries(Object.entries(at).filter(([, value]) => value !== null));

@@ -85,6 +85,8 @@ export interface InsertIntoTableResponse {
 export interface TableExistsRequest extends TableRequest {
   readonly version?: number;
   readonly branch?: string;
+  /** Excludes `version` and `branch`. */
+  readonly tag?: string;
 }
 
 export interface DescribeTableRequest extends TableRequest {
@@ -158,6 +160,8 @@ export interface ListTablesResponse {
 export interface GetTableStatsRequest extends TableRequest {
   readonly branch?: string;
   readonly version?: number;
+  /** Excludes `version` and `branch`. */
+  readonly tag?: string;
 }
 export interface GetTableStatsResponse {
   /** Bytes of data files and index files. */

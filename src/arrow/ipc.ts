@@ -32,6 +32,8 @@ const CONTINUATION = 0xffffffff;
 const FILE_MAGIC = [0x41, 0x52, 0x52, 0x4f, 0x57, 0x31];
 const FILE_HEADER_BYTES = 8;
 const LENGTH_PREFIX_BYTES = 8;
+/** Bytes behind the end of a stream that are looked at together. */
+const REST_BYTES = 2 ** 16;
 
 /** Makes apache-arrow able to read LZ4 and ZSTD bodies. Codecs that are registered already stay in place. */
 export function ensureCodecs(): void {
@@ -280,6 +282,11 @@ class ByteCursor {
     }
     return step.value;
   }
+
+  /** The bytes behind the last message taken. */
+  rest(): Uint8Array {
+    return this.#bytes.subarray(this.#position);
+  }
 }
 
 /** Messages from bytes that come in pieces of any size. */
@@ -383,6 +390,9 @@ export async function openIpcStream(source: AsyncIterator<Uint8Array>): Promise<
           const batch = decoder.push(frame);
           if (batch !== null) yield batch;
         }
+        for (let rest = await queue.take(REST_BYTES); rest.length > 0; rest = await queue.take(REST_BYTES)) {
+          checkPadding(rest);
+        }
       },
     },
   };
@@ -415,9 +425,19 @@ function decodeIpc(bytes: Uint8Array): DecodedIpc {
           const batch = decoder.push(frame);
           if (batch !== null) yield batch;
         }
+        checkPadding(source.rest());
       },
     },
   };
+}
+
+/** Behind the end mark there may be padding; anything else would be rows lost without a word. */
+function checkPadding(rest: Uint8Array): void {
+  if (rest.some((byte) => byte !== 0)) {
+    throw malformed(
+      "bytes after the end of the stream; streams are not joined by putting one after the other",
+    );
+  }
 }
 
 function readUint32(bytes: Uint8Array, at: number): number {

@@ -10,7 +10,7 @@
  * until it is evicted; whether the table still exists is for the caller to know. `evict` frees it.
  */
 
-import { CorruptFileError, InternalError } from "../errors.js";
+import { CorruptFileError } from "../errors.js";
 import type { Disk, ReadHandle } from "./disk.js";
 
 interface PooledFile {
@@ -44,11 +44,10 @@ export class HandlePool {
    * `CorruptFileError`: only what a manifest lists is read this way.
    */
   async withHandle<T>(path: string, fn: (handle: ReadHandle) => Promise<T>): Promise<T> {
-    if (this.#closed) throw new InternalError("the pool of open files was used after it was closed");
     let file = this.#files.get(path);
-    if (file === undefined) file = { opening: this.#open(path), users: 0, evicted: false };
+    if (file === undefined) file = { opening: this.#open(path), users: 0, evicted: this.#closed };
     else this.#files.delete(path);
-    this.#files.set(path, file);
+    if (!file.evicted) this.#files.set(path, file);
     file.users++;
     try {
       let handle: ReadHandle;
@@ -61,7 +60,7 @@ export class HandlePool {
       return await fn(handle);
     } finally {
       file.users--;
-      if (file.evicted) closeIfIdle(file);
+      if (file.evicted) await closeIfIdle(file);
       else this.#shrink();
     }
   }
@@ -73,7 +72,10 @@ export class HandlePool {
     }
   }
 
-  /** Lets go of all files; resolves when the idle ones are closed. */
+  /**
+   * Lets go of all files; resolves when the idle ones are closed. Reads may go on, of a scan that is under way:
+   * each then opens its file for itself.
+   */
   async close(): Promise<void> {
     this.#closed = true;
     const idle: Promise<void>[] = [];

@@ -63,7 +63,8 @@ export function optionalStringMap(
   member: string,
 ): Readonly<Record<string, string>> | undefined {
   if (value === undefined || value === null) return undefined;
-  if (typeof value !== "object" || Array.isArray(value)) {
+  // The entries of a Map are no members: they would be lost without a word.
+  if (typeof value !== "object" || Symbol.iterator in value) {
     throw new InvalidInputError(`${member}: must be an object of strings`);
   }
   for (const [key, entry] of Object.entries(value)) {

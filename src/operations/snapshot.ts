@@ -5,11 +5,12 @@ import {
   InvalidInputError,
   InvalidTableStateError,
   TableBranchNotFoundError,
+  TableNotFoundError,
   TableTagNotFoundError,
   TableVersionNotFoundError,
 } from "../errors.js";
 import { formatIdentifier } from "../ident.js";
-import type { ManifestFile } from "../table/manifest.js";
+import { isSameManifest, type ManifestFile } from "../table/manifest.js";
 import { branchExists, branchRoot, checkBranchName, isMainBranch, readTag } from "../table/refs.js";
 import { findLatestVersion, findVersion, type VersionEntry } from "../table/versions.js";
 import type { OperationContext } from "./context.js";
@@ -67,7 +68,7 @@ export async function openTable(context: OperationContext, request: Selection): 
 export async function openSnapshot(context: OperationContext, request: Selection): Promise<Snapshot | null> {
   const asked = optionalVersion(request.version);
   const tag = optionalString(request.tag, "tag");
-  if (tag !== undefined && (asked !== undefined || request.branch !== undefined)) {
+  if (tag !== undefined && (asked !== undefined || optionalString(request.branch, "branch") !== undefined)) {
     throw new InvalidInputError("tag: excludes version and branch");
   }
   let { table, tableRoot, latest } = await openTable(context, request);
@@ -87,6 +88,9 @@ export async function openSnapshot(context: OperationContext, request: Selection
       ? latest
       : await findVersion(context.disk, tableRoot, version);
   const file = entry === null ? null : await context.manifests.read(context.disk, entry.path);
+  if (version === undefined && file === null) {
+    throw new TableNotFoundError(`table ${formatIdentifier(table.id)} was dropped while it was opened`);
+  }
   if (entry === null || file === null) {
     throw new TableVersionNotFoundError(`table ${formatIdentifier(table.id)} has no version ${version}`);
   }
@@ -100,4 +104,13 @@ export async function requireSnapshot(context: OperationContext, request: Select
   throw new InvalidTableStateError(
     `table ${formatIdentifier(requireTableId(request.id))} is only declared: it has no data yet`,
   );
+}
+
+/**
+ * Whether a version is still the one that was opened, so that its files can be missing only by damage. A table
+ * may have been dropped, and made anew, since.
+ */
+export async function isInPlace(context: OperationContext, snapshot: Snapshot): Promise<boolean> {
+  const current = await context.manifests.read(context.disk, snapshot.entry.path);
+  return current !== null && isSameManifest(current, snapshot.file);
 }

@@ -63,14 +63,17 @@ function wantedColumns(
     return { path, name: null };
   };
   if (isArray(selection)) return selection.map(byName);
-  if (selection.columnNames !== undefined) return selection.columnNames.map(byName);
-  if (selection.columnAliases !== undefined) {
-    return Object.entries(selection.columnAliases).map(([name, path]) => ({ ...byName(path), name }));
+  const { columnNames, columnAliases } = selection;
+  if (isArray(columnNames)) return columnNames.map(byName);
+  if (isPresent(columnAliases) && !isPresent(columnNames) && typeof columnAliases === "object") {
+    return Object.entries(columnAliases).map(([name, path]) => ({ ...byName(path), name }));
   }
   throw new InvalidInputError("columns: must be a list of paths, columnNames or columnAliases");
 }
 
-const isArray = (selection: ColumnSelection): selection is readonly string[] => Array.isArray(selection);
+const isPresent = <Value>(value: Value): value is NonNullable<Value> => value !== undefined && value !== null;
+
+const isArray = (selection: unknown): selection is readonly string[] => Array.isArray(selection);
 
 function projectColumn(fields: readonly TableField[], text: string, alias: string | null): ProjectedColumn {
   const segments = parseFieldPath(text);

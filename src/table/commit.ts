@@ -52,6 +52,8 @@ export interface CommitOptions {
   readonly schemaMetadata?: ReadonlyMap<string, Uint8Array>;
   /** Ends the wait for the lock; a commit that has begun goes through. */
   readonly signal?: AbortSignal;
+  /** Called under the lock, before anything is written; what it throws ends the commit. */
+  readonly verify?: () => Promise<void>;
 }
 
 export interface CreationOptions extends CommitOptions {
@@ -94,6 +96,7 @@ export function commitTransaction(
       for (let attempt = 1; ; attempt++) {
         const latest = await findLatestVersion(environment.disk, tableRoot);
         if (latest === null) throw new TableNotFoundError(`there is no table at ${tableRoot}`);
+        await options.verify?.();
         const committed = await attempts.tryOver(latest, lease, options);
         if (committed !== null) return committed;
         if (attempt === MAX_ATTEMPTS) {
@@ -109,6 +112,7 @@ export function commitTransaction(
  * Commits the first version of a table; its directory is made. Null where the table has versions already, or
  * somebody else was first.
  * @param transaction an overwrite
+ * @throws ConcurrentModificationError where the directory is dropped meanwhile
  * @throws PublishUncertainError where the version may or may not be there: its files must stay
  */
 export async function commitCreation(
@@ -119,10 +123,18 @@ export async function commitCreation(
 ): Promise<CommittedVersion | null> {
   await environment.disk.makeDirectory(versionsDirectory(tableRoot));
   const lock = { ...environment.lock, signal: options.signal ?? environment.lock.signal };
-  return withLock(tableRoot, lock, async (lease) => {
-    if ((await findLatestVersion(environment.disk, tableRoot)) !== null) return null;
-    return new Attempts(environment, tableRoot, transaction).tryCreate(lease, options);
-  });
+  try {
+    return await withLock(tableRoot, lock, async (lease) => {
+      if ((await findLatestVersion(environment.disk, tableRoot)) !== null) return null;
+      await options.verify?.();
+      return new Attempts(environment, tableRoot, transaction).tryCreate(lease, options);
+    });
+  } catch (error) {
+    if (codeOf(error) !== "ENOENT") throw error;
+    throw new ConcurrentModificationError(`${tableRoot} was dropped while a table was created there`, {
+      cause: error,
+    });
+  }
 }
 
 /** A table dropped before we got its lock looks like a missing directory. */

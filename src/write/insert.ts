@@ -18,7 +18,7 @@ import {
   commitTransaction,
   type TableEnvironment,
 } from "../table/commit.js";
-import type { ManifestFile } from "../table/manifest.js";
+import { isSameManifest, type ManifestFile } from "../table/manifest.js";
 import {
   dataDirectory,
   type NamingScheme,
@@ -35,8 +35,8 @@ export interface InsertOptions {
   readonly mode: "Append" | "Overwrite";
   /** For a table that has no versions yet. */
   readonly newTable: { readonly version: FileVersion; readonly naming: NamingScheme };
-  /** What to do where another writer creates the table first: fail by returning null, or append. */
-  readonly onCreated: "fail" | "append";
+  /** What to do where another writer creates the table first: fail by returning null, append, or replace its rows. */
+  readonly onCreated: "fail" | "append" | "overwrite";
   readonly signal?: AbortSignal;
 }
 
@@ -66,7 +66,7 @@ export async function insertRows(
 ): Promise<InsertedRows | null> {
   const version = base === null ? options.newTable.version : fileVersionOf(base.file);
   const input = await openInput(data, options.signal);
-  const rootPresent = base !== null || (await environment.disk.stat(tableRoot)) !== null;
+  const rootBefore = base === null ? await environment.disk.list(tableRoot) : null;
   let inserted: InsertedRows | null = null;
   try {
     const plan =
@@ -82,15 +82,19 @@ export async function insertRows(
     return inserted;
   } finally {
     await input.close();
-    if (inserted === null && !rootPresent) await removeEmptyRoot(environment.disk, tableRoot);
+    // A directory that was there and empty is the caller's; one that held a table and is empty is a dropped table's.
+    if (inserted === null && rootBefore?.length !== 0)
+      await removeEmptyRoot(environment.disk, tableRoot, base);
   }
 }
 
 /**
- * Takes away the directories of a table that came to nothing. Others may be creating it at this moment: what they
- * have put there stays, and what stays empty for a failure here is no table either.
+ * Takes away the directories of a table that came to nothing, or was dropped while its rows were written. Others
+ * may be creating it at this moment: what they have put there stays, and what stays empty for a failure here is
+ * no table either.
  */
-async function removeEmptyRoot(disk: Disk, tableRoot: string): Promise<void> {
+async function removeEmptyRoot(disk: Disk, tableRoot: string, base: Base | null): Promise<void> {
+  if (base !== null && (await disk.stat(base.file.path).catch(() => null)) !== null) return;
   const inside = [dataDirectory(tableRoot), transactionsDirectory(tableRoot), versionsDirectory(tableRoot)];
   for (const directory of [...inside, tableRoot]) {
     await disk.removeEmptyDirectory(directory).catch(() => undefined);
@@ -113,7 +117,7 @@ async function commitRows(
         ? await createWith(environment, tableRoot, plan, rows, input, options)
         : options.mode === "Overwrite"
           ? await overwrite(environment, tableRoot, base, plan, rows, input, options)
-          : await append(environment, tableRoot, base.version, rows, options);
+          : await append(environment, tableRoot, base, rows, options);
     if (inserted === null) await rows.discard();
     return inserted;
   } catch (error) {
@@ -126,12 +130,15 @@ async function commitRows(
 async function append(
   environment: TableEnvironment,
   tableRoot: string,
-  readVersion: number,
+  base: Base,
   rows: WrittenRows,
   options: InsertOptions,
 ): Promise<InsertedRows> {
-  const transaction = newTransaction(readVersion, "append", Append.create({ fragments: rows.fragments }));
-  const committed = await commitTransaction(environment, tableRoot, transaction, { signal: options.signal });
+  const transaction = newTransaction(base.version, "append", Append.create({ fragments: rows.fragments }));
+  const committed = await commitTransaction(environment, tableRoot, transaction, {
+    signal: options.signal,
+    verify: () => refuseReplaced(environment, tableRoot, base, rows),
+  });
   return { committed, transactionId: transaction.uuid, rowCount: rows.rowCount };
 }
 
@@ -148,6 +155,7 @@ async function overwrite(
   const committed = await commitTransaction(environment, tableRoot, transaction, {
     schemaMetadata: metadataBytes(input.schema),
     signal: options.signal,
+    verify: () => refuseReplaced(environment, tableRoot, base, rows),
   });
   return { committed, transactionId: transaction.uuid, rowCount: rows.rowCount };
 }
@@ -166,14 +174,18 @@ async function createWith(
     signal: options.signal,
     dataFormatVersion: options.newTable.version,
     scheme: options.newTable.naming,
+    verify: () => refuseReplaced(environment, tableRoot, null, rows),
   });
   if (committed !== null) return { committed, transactionId: transaction.uuid, rowCount: rows.rowCount };
   if (options.onCreated === "fail") return null;
-  return appendToCreated(environment, tableRoot, plan, rows, input, options);
+  return insertIntoCreated(environment, tableRoot, plan, rows, input, options);
 }
 
-/** Another insert created the table while our files were written: they still fit if its columns are ours. */
-async function appendToCreated(
+/**
+ * Another writer created the table while our files were written. They can replace its rows; they can be added to
+ * them if its columns are ours.
+ */
+async function insertIntoCreated(
   environment: TableEnvironment,
   tableRoot: string,
   plan: ColumnPlan,
@@ -185,6 +197,15 @@ async function appendToCreated(
   const file = latest && (await readManifestAt(environment, latest));
   if (latest === null || file === null) {
     throw new ConcurrentModificationError("the table was created by another writer and dropped again");
+  }
+  const created = { version: latest.version, file };
+  if (options.onCreated === "overwrite") {
+    if (fileVersionOf(file) !== options.newTable.version) {
+      throw new ConcurrentModificationError(
+        "the table was created by another writer in another data format; please retry",
+      );
+    }
+    return overwrite(environment, tableRoot, created, plan, rows, input, options);
   }
   const theirs = planAppend(decodeSchema(file.manifest.fields, file.path), input.schema);
   const fits =
@@ -201,7 +222,27 @@ async function appendToCreated(
       "the table was created by another writer with other columns; please retry",
     );
   }
-  return append(environment, tableRoot, latest.version, rows, options);
+  return append(environment, tableRoot, created, rows, options);
+}
+
+/**
+ * A table that was dropped while our rows were written took their files along, and one that was made anew under
+ * its name counts its versions from 1 again: neither may be taken for the table the rows are meant for.
+ * @throws ConcurrentModificationError
+ */
+async function refuseReplaced(
+  environment: TableEnvironment,
+  tableRoot: string,
+  base: Base | null,
+  rows: WrittenRows,
+): Promise<void> {
+  // A version that is gone while newer ones follow was cleaned up; the commit sees to those.
+  const current = base && (await environment.manifests.read(environment.disk, base.file.path));
+  const replaced = base !== null && current !== null && !isSameManifest(current, base.file);
+  if (!replaced && (await rows.areInPlace())) return;
+  throw new ConcurrentModificationError(
+    `${tableRoot}: the table was dropped by another writer while the rows were written`,
+  );
 }
 
 function overwriteWith(plan: ColumnPlan, fragments: DataFragment[]): Overwrite {

@@ -70,6 +70,8 @@ describe("openInput takes", () => {
     ["stream bytes", () => allTypesStream],
     ["file bytes", () => allTypesFile],
     ["a Buffer at an odd address", () => Buffer.concat([Buffer.alloc(3), allTypesStream]).subarray(3)],
+    ["a stream with padding", () => Buffer.concat([allTypesStream, Buffer.alloc(13)])],
+    ["chunks with padding", () => [allTypesStream, new Uint8Array(100_000)]],
     ["an ArrayBuffer", () => allTypesStream.slice().buffer],
     ["an array of byte chunks", () => [allTypesStream.subarray(0, 700), allTypesStream.subarray(700)]],
     ["an async iterable of single bytes", () => pieces(allTypesStream, 1)],
@@ -310,6 +312,9 @@ describe("openInput refuses", () => {
     ["bytes among batches", () => [allTypes.batches[0], allTypesStream]],
     ["a file without its end", () => allTypesFile.subarray(0, allTypesFile.length - 1)],
     ["two streams in one", () => Buffer.concat([dropEnd(allTypesStream), allTypesStream])],
+    ["a stream after another's end", () => Buffer.concat([allTypesStream, allTypesStream])],
+    ["an array of streams", () => [allTypesStream, allTypesStream]],
+    ["a stream and a table", () => [allTypesStream, allTypes]],
   ];
   it.each(invalid)("%s", async (_, make) => {
     await expect(readAll(make())).rejects.toThrow(InvalidInputError);
@@ -427,6 +432,12 @@ describe("the caller's source", () => {
       throw failure;
     }
     await expect(readAll(failingBatches())).rejects.toMatchObject({ code: 13, cause: failure });
+  });
+
+  it("that somebody else reads is refused", async () => {
+    const stream = new Blob([allTypesStream.slice()]).stream();
+    stream.getReader();
+    await expect(readAll(stream)).rejects.toMatchObject({ code: 13, cause: expect.any(TypeError) });
   });
 
   it("is returned when reading ends early, fails, or never began", async () => {

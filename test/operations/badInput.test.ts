@@ -72,6 +72,27 @@ async function expectRefusal(call: () => Promise<unknown>, ...types: string[]): 
   expect(await directorySnapshot(root)).toEqual(before);
 }
 
+describe("options", () => {
+  it.each([
+    {},
+    { root: "" },
+    { root: 5 },
+    { root: "a\0b" },
+    { root: "x", durability: "sometimes" },
+    { root: "x", manifestNaming: "V3" },
+    { root: "x", dataStorageVersion: "3" },
+    { root: "x", lock: { staleMs: 5 } },
+    { root: "x", lock: { retries: -1 } },
+    { root: "x", lock: { retries: "many" } },
+    { root: "x", authorize: "yes" },
+    { root: "x", workers: 1.5 },
+  ])("%j are refused", (options) => {
+    expect(() => new DirectoryNamespace(options as { root: string })).toThrow(
+      expect.objectContaining({ type: "InvalidInput" }),
+    );
+  });
+});
+
 describe("names", () => {
   const bad = [
     "",
@@ -181,6 +202,14 @@ describe("modes, versions, limits", () => {
   it("columns", async () => {
     await expectRefusal(() => namespace.queryTable({ id: ["t"], columns: ["nope"] }), "TableColumnNotFound");
     await expectRefusal(() => namespace.queryTable({ id: ["t"], columns: ["id.x"] }), "TableColumnNotFound");
+    for (const columns of [
+      {},
+      { columnNames: "id" },
+      { columnAliases: "id" },
+      { columnNames: [5] },
+    ] as never[]) {
+      await expectRefusal(() => namespace.queryTable({ id: ["t"], columns }), "InvalidInput");
+    }
     for (const path of ["", "a..b", "`id", "id."]) {
       await expectRefusal(() => namespace.queryTable({ id: ["t"], columns: [path] }), "InvalidInput");
     }

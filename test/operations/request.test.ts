@@ -1,6 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { InvalidInputError } from "../../src/errors.js";
-import { optionalCount, parseChoice, requireTableId, requireVersion } from "../../src/operations/request.js";
+import {
+  optionalCount,
+  optionalStringMap,
+  parseChoice,
+  requireTableId,
+  requireVersion,
+} from "../../src/operations/request.js";
 
 describe("request members", () => {
   it.each([
@@ -41,5 +47,16 @@ describe("request members", () => {
     expect(() => optionalCount(0, "limit", 1)).toThrow(/limit/);
     expect(optionalCount(1, "limit", 1)).toBe(1);
     expect(optionalCount(undefined, "limit", 1)).toBeUndefined();
+  });
+
+  it("takes maps of strings as objects only, with any keys", () => {
+    const map = JSON.parse('{"__proto__":"a","":"b"}') as Record<string, string>;
+    expect(Object.entries(optionalStringMap(map, "metadata") ?? {})).toEqual([
+      ["__proto__", "a"],
+      ["", "b"],
+    ]);
+    for (const value of [new Map([["a", "b"]]), [["a", "b"]], "a", 1, { a: 1 }, { a: null }]) {
+      expect(() => optionalStringMap(value, "metadata")).toThrow(InvalidInputError);
+    }
   });
 });

@@ -19,7 +19,7 @@ export async function insertIntoTable(
   const inserted = await insertRows(context, tableRoot, base, data, {
     mode,
     newTable: { version: context.newTableVersion, naming: context.newTableNaming },
-    onCreated: "append",
+    onCreated: mode === "Overwrite" ? "overwrite" : "append",
     signal: request.signal,
   });
   const { committed, transactionId, rowCount } = requireInserted(inserted);

@@ -2,7 +2,13 @@
 
 import type { Table } from "apache-arrow";
 import { toTable } from "../../arrow/batch.js";
-import { InvalidInputError, UnsupportedError } from "../../errors.js";
+import {
+  CorruptFileError,
+  InvalidInputError,
+  TableVersionNotFoundError,
+  UnsupportedError,
+} from "../../errors.js";
+import { formatIdentifier } from "../../ident.js";
 import type { QueryResult, QueryTableRequest } from "../../namespace.js";
 import { resolveProjection } from "../../query/projection.js";
 import { type FragmentSource, type ScanRequest, scanRows } from "../../query/scan.js";
@@ -12,8 +18,8 @@ import { resolveDataFile } from "../../table/refs.js";
 import { decodeSchema } from "../../table/schema.js";
 import type { OperationContext } from "../context.js";
 import { operationError } from "../failure.js";
-import { optionalBoolean, optionalCount } from "../request.js";
-import { requireSnapshot, type Snapshot } from "../snapshot.js";
+import { optionalBoolean, optionalCount, requireTableId } from "../request.js";
+import { isInPlace, requireSnapshot, type Snapshot } from "../snapshot.js";
 
 const NOT_YET = ["filter", "vector", "fullTextQuery"] as const;
 
@@ -26,18 +32,15 @@ export async function queryTable(
       throw new UnsupportedError(`${member}: queries by ${member} are not supported by this release`);
     }
   }
-  const limit = optionalCount(request.limit, "limit", 1) ?? optionalCount(request.k, "k", 1);
+  const asked = optionalCount(request.limit, "limit", 1);
+  const k = optionalCount(request.k, "k", 1);
+  if (asked !== undefined && k !== undefined && asked !== k) {
+    throw new InvalidInputError("limit and k: give one of them");
+  }
+  const limit = asked ?? k;
   const offset = optionalCount(request.offset, "offset") ?? 0;
   const batchSize = optionalCount(request.batchSize, "batchSize", 1);
   const withRowId = optionalBoolean(request.withRowId, "withRowId") ?? false;
-  if (
-    limit !== undefined &&
-    request.k !== undefined &&
-    request.limit !== undefined &&
-    request.k !== request.limit
-  ) {
-    throw new InvalidInputError("limit and k: give one of them");
-  }
   const snapshot = await requireSnapshot(context, request);
   const { manifest } = snapshot.file;
   const fields = decodeSchema(manifest.fields, snapshot.entry.path);
@@ -54,13 +57,22 @@ export async function queryTable(
     signal: request.signal,
   };
   const source = fragmentSource(context, snapshot);
+  /** The files of a version that is gone are not damaged. */
+  const whyUnreadable = async (error: unknown): Promise<unknown> => {
+    if (!(error instanceof CorruptFileError) || (await isInPlace(context, snapshot))) return error;
+    return new TableVersionNotFoundError(
+      `version ${snapshot.entry.version} of table ${formatIdentifier(requireTableId(request.id))} was removed while it was read`,
+      { cause: error },
+    );
+  };
   const result: QueryResult = {
     schema: projection.schema,
     async *[Symbol.asyncIterator]() {
       try {
         yield* scanRows(source, scan);
       } catch (error) {
-        throw operationError(error, "queryTable", request.signal);
+        const reason = await whyUnreadable(error).catch((later: unknown) => later);
+        throw operationError(reason, "queryTable", request.signal);
       }
     },
     async toArrow(): Promise<Table> {

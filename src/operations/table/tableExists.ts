@@ -2,10 +2,12 @@
 
 import type { TableExistsRequest } from "../../namespace.js";
 import type { OperationContext } from "../context.js";
-import { optionalVersion } from "../request.js";
+import { optionalString, optionalVersion } from "../request.js";
 import { openSnapshot, openTable } from "../snapshot.js";
 
 export async function tableExists(context: OperationContext, request: TableExistsRequest): Promise<void> {
-  if (optionalVersion(request.version) === undefined) await openTable(context, request);
-  else await openSnapshot(context, request);
+  const namesVersion =
+    optionalVersion(request.version) !== undefined || optionalString(request.tag, "tag") !== undefined;
+  if (namesVersion) await openSnapshot(context, request);
+  else await openTable(context, request);
 }

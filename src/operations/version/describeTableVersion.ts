@@ -4,7 +4,7 @@ import { TableVersionNotFoundError } from "../../errors.js";
 import { formatIdentifier } from "../../ident.js";
 import type { DescribeTableVersionRequest, DescribeTableVersionResponse } from "../../namespace.js";
 import type { OperationContext } from "../context.js";
-import { requireTableId } from "../request.js";
+import { optionalVersion, requireTableId } from "../request.js";
 import { openSnapshot } from "../snapshot.js";
 import { versionOf } from "./versionOf.js";
 
@@ -16,7 +16,7 @@ export async function describeTableVersion(
   const version = snapshot && (await versionOf(context, snapshot.tableRoot, snapshot.entry));
   if (version === null) {
     throw new TableVersionNotFoundError(
-      `table ${formatIdentifier(requireTableId(request.id))} has no ${request.version === undefined ? "versions yet" : `version ${request.version}`}`,
+      `table ${formatIdentifier(requireTableId(request.id))} has no ${optionalVersion(request.version) === undefined ? "versions yet" : `version ${request.version}`}`,
     );
   }
   return { version };

@@ -1,0 +1,31 @@
+/** Handles on what a tag of the reference names: every method looks at that version, and none changes the table. */
+
+import { makeVector, Table } from "apache-arrow";
+import { DirectoryNamespace, InvalidTableStateError } from "tiltyard";
+import { expect, it } from "vitest";
+import { reference } from "../support/reference.js";
+import { makeTempDir } from "../support/tempDir.js";
+
+const rowsOf = (...values: number[]): Table => new Table({ v: makeVector(Int32Array.from(values)) });
+
+it("a handle on a tag reads the tagged version and refuses writes", async () => {
+  const root = await makeTempDir();
+  const namespace = new DirectoryNamespace({ root, durability: "none" });
+  const id = ["t"];
+  await namespace.createTable({ id }, rowsOf(1, 2));
+  await namespace.insertIntoTable({ id }, rowsOf(3));
+  await reference.createTag(root, "t", "first", 1);
+
+  const tagged = namespace.table(id, { tag: "first" });
+  expect(await tagged.exists()).toBe(true);
+  expect(await tagged.version()).toBe(1);
+  expect(await tagged.countRows()).toBe(2);
+  expect((await tagged.stats()).numRows).toBe(2);
+  await expect(tagged.insert(rowsOf(4))).rejects.toBeInstanceOf(InvalidTableStateError);
+  await expect(tagged.restore(1)).rejects.toBeInstanceOf(InvalidTableStateError);
+  expect(await namespace.table(id).version()).toBe(2);
+
+  expect(await namespace.table(id, { tag: "second" }).exists()).toBe(false);
+  expect(await namespace.table(id, { branch: "second" }).exists()).toBe(false);
+  await namespace.close();
+});

@@ -1,0 +1,143 @@
+/** What other callers do to a table while an insert consumes its stream: drop it, make it anew, create it first. */
+
+import { makeVector, type RecordBatch, Table } from "apache-arrow";
+import {
+  ConcurrentModificationError,
+  DirectoryNamespace,
+  NamespaceError,
+  TableNotFoundError,
+  TableVersionNotFoundError,
+} from "tiltyard";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { directorySnapshot } from "../support/directorySnapshot.js";
+import { makeTempDir } from "../support/tempDir.js";
+
+const id = ["t"];
+const rowsOf = (...values: number[]): Table => new Table({ v: makeVector(Int32Array.from(values)) });
+
+let root: string;
+let ours: DirectoryNamespace;
+let others: DirectoryNamespace;
+
+beforeEach(async () => {
+  root = await makeTempDir();
+  ours = new DirectoryNamespace({ root, durability: "none" });
+  others = new DirectoryNamespace({ root, durability: "none" });
+});
+afterEach(async () => {
+  await ours.close();
+  await others.close();
+});
+
+/** Batches 1, 2 and 3, and something that happens before the batch of the given number is handed out. */
+async function* rowsAround(happens: () => Promise<unknown>, before: number): AsyncGenerator<RecordBatch> {
+  for (let number = 1; number <= 3; number++) {
+    if (number === before) await happens();
+    yield rowsOf(number).batches[0];
+  }
+}
+const read = async (): Promise<number[]> =>
+  Array.from((await others.table(id).scan().toArrow()).getChild("v")?.toArray() ?? []);
+
+describe.each([1, 3])("before batch %i", (before) => {
+  it.each(["append", "overwrite"])("a table made anew does not get the rows of an %s", async (mode) => {
+    await ours.createTable({ id }, rowsOf(0));
+    let made: Record<string, string> = {};
+    const remake = async () => {
+      await others.dropTable({ id });
+      await others.createTable({ id }, rowsOf(9));
+      made = await directorySnapshot(root);
+    };
+    await expect(ours.insertIntoTable({ id, mode }, rowsAround(remake, before))).rejects.toBeInstanceOf(
+      ConcurrentModificationError,
+    );
+    expect(await directorySnapshot(root)).toEqual(made);
+    expect(await read()).toEqual([9]);
+  });
+
+  it.each([
+    "append",
+    "overwrite",
+  ])("a table that is dropped stays so, whatever an %s writes", async (mode) => {
+    await ours.createTable({ id }, rowsOf(0));
+    const rows = rowsAround(() => others.dropTable({ id }), before);
+    await expect(ours.insertIntoTable({ id, mode }, rows)).rejects.toBeInstanceOf(TableNotFoundError);
+    expect(await directorySnapshot(root)).toEqual({});
+  });
+});
+
+it("a declared table that is dropped while its first rows are written stays dropped", async () => {
+  await ours.declareTable({ id });
+  const rows = rowsAround(() => others.dropTable({ id }), 3);
+  await expect(ours.insertIntoTable({ id }, rows)).rejects.toBeInstanceOf(ConcurrentModificationError);
+  expect(await directorySnapshot(root)).toEqual({});
+});
+
+describe("a table that another caller creates first", () => {
+  const create = () => others.createTable({ id }, rowsOf(8, 9));
+
+  it("is left as it is by mode ExistOk", async () => {
+    expect(await ours.createTable({ id, mode: "ExistOk" }, rowsAround(create, 3))).toMatchObject({
+      version: 1,
+      numInsertedRows: 0,
+    });
+    expect(await read()).toEqual([8, 9]);
+  });
+
+  it("is overwritten by mode Overwrite", async () => {
+    expect(await ours.createTable({ id, mode: "Overwrite" }, rowsAround(create, 3))).toMatchObject({
+      version: 2,
+      numInsertedRows: 3,
+    });
+    expect(await read()).toEqual([1, 2, 3]);
+  });
+
+  it.each([
+    ["append", [8, 9, 1, 2, 3]],
+    ["overwrite", [1, 2, 3]],
+  ])("after it was declared is what an %s finds", async (mode, expected) => {
+    await ours.declareTable({ id });
+    await ours.insertIntoTable({ id, mode }, rowsAround(create, 3));
+    expect(await read()).toEqual(expected);
+  });
+});
+
+describe("calls that a drop comes in between of", () => {
+  it("fail as on a table that is not there, and never as on a damaged one", async () => {
+    const calls = [
+      () => ours.dropTable({ id }),
+      () => others.dropTable({ id }),
+      () => ours.createTable({ id }, rowsOf(1)),
+      () => others.createTable({ id, mode: "Overwrite" }, rowsOf(2)),
+      () => ours.insertIntoTable({ id }, rowsOf(3)),
+      () => others.getTableStats({ id }),
+      () => ours.describeTable({ id }),
+      () => others.table(id).scan().toArrow(),
+    ];
+    for (let round = 0; round < 40; round++) {
+      const outcomes = await Promise.allSettled(
+        Array.from({ length: 10 }, (_, index) => calls[(index * 3 + round) % calls.length]()),
+      );
+      for (const outcome of outcomes) {
+        if (outcome.status === "fulfilled") continue;
+        expect(outcome.reason).toBeInstanceOf(NamespaceError);
+        expect([
+          "TableNotFound",
+          "TableVersionNotFound",
+          "TableAlreadyExists",
+          "ConcurrentModification",
+        ]).toContain(outcome.reason.type);
+        expect(outcome.reason.message).not.toContain("undefined");
+      }
+    }
+  });
+
+  it("leave a query that reads later without its version", async () => {
+    await ours.createTable({ id }, rowsOf(1));
+    const query = await ours.queryTable({ id });
+    await others.dropTable({ id });
+    await others.createTable({ id }, rowsOf(2));
+    await expect(query.toArrow()).rejects.toBeInstanceOf(TableVersionNotFoundError);
+    expect(await read()).toEqual([2]);
+  });
+});
