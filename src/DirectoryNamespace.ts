@@ -210,10 +210,12 @@ export class DirectoryNamespace implements AsyncDisposable {
       if (this.#closed) throw new ServiceUnavailableError("the namespace is closed");
       if (typeof request !== "object" || request === null)
         throw new InvalidInputError("a request object is needed");
-      const id = optionalId(request.id);
+      // What is authorised is what is done: the caller, or who authorises, may change the id in between.
+      const id = Object.freeze([...optionalId(request.id)]);
+      const pinned: Request = Object.create(request, { id: { value: id, enumerable: true } });
       request.signal?.throwIfAborted();
       await this.#checkAllowed(operation, id, request);
-      return await body(this.#context, request);
+      return await body(this.#context, pinned);
     } catch (error) {
       throw operationError(error, operation, request?.signal);
     }

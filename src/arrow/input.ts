@@ -70,7 +70,7 @@ async function openRows(data: unknown, source: Source): Promise<OpenedRows> {
   if (isBatch(data)) return { schema: data.schema, batches: [data] };
   const bytes = asBytes(data);
   if (bytes !== null) return openIpcBytes(bytes);
-  const iterator = iteratorOf(data);
+  const iterator = openIterator(data);
   if (iterator === null) {
     throw new InvalidInputError(
       `rows must be an Arrow table, record batches or Arrow IPC bytes, not ${describe(data)}`,
@@ -247,8 +247,7 @@ class Source {
       this.throwIfAborted();
       this.#iterator = null;
       if (error instanceof NamespaceError) throw error;
-      const reason = error instanceof Error ? error.message : String(error);
-      throw new InvalidInputError(`the rows' source failed: ${reason}`, { cause: error });
+      throw sourceFailed(error);
     }
   }
 
@@ -309,6 +308,20 @@ function asBytes(value: unknown): Uint8Array | null {
   if (ArrayBuffer.isView(value)) return new Uint8Array(value.buffer, value.byteOffset, value.byteLength);
   const isShared = typeof SharedArrayBuffer !== "undefined" && value instanceof SharedArrayBuffer;
   return value instanceof ArrayBuffer || isShared ? new Uint8Array(value as ArrayBuffer) : null;
+}
+
+function sourceFailed(error: unknown): InvalidInputError {
+  const reason = error instanceof Error ? error.message : String(error);
+  return new InvalidInputError(`the rows' source failed: ${reason}`, { cause: error });
+}
+
+/** A stream that somebody else reads refuses to be iterated. */
+function openIterator(value: unknown): AnyIterator | null {
+  try {
+    return iteratorOf(value);
+  } catch (error) {
+    throw sourceFailed(error);
+  }
 }
 
 function iteratorOf(value: unknown): AnyIterator | null {

@@ -7,8 +7,10 @@
 import { randomUUID } from "node:crypto";
 import { dirname, join } from "node:path";
 import {
+  ConcurrentModificationError,
   InvalidInputError,
   NamespaceNotFoundError,
+  TableAlreadyExistsError,
   TableNotFoundError,
   UnsupportedError,
 } from "../errors.js";
@@ -87,6 +89,17 @@ export async function findTable(disk: Disk, location: TableLocation): Promise<Fo
   return { ...location, latest };
 }
 
+/**
+ * A directory that a deregistered table keeps is not free: what is put there would stay hidden.
+ * @throws TableAlreadyExistsError
+ */
+export async function refuseDeregistered(disk: Disk, location: TableLocation): Promise<void> {
+  if ((await disk.stat(join(location.directory, DEREGISTERED_MARKER))) === null) return;
+  throw new TableAlreadyExistsError(
+    `the place of table ${formatIdentifier(location.id)} is kept by a deregistered table of that name`,
+  );
+}
+
 /** @throws TableNotFoundError where none exists */
 export async function requireTable(disk: Disk, location: TableLocation): Promise<FoundTable> {
   const found = await findTable(disk, location);
@@ -102,11 +115,22 @@ async function isReserved(disk: Disk, directory: string): Promise<boolean> {
   return markers.some((marker) => marker !== null);
 }
 
-/** Reserves a table's directory; false where somebody else has reserved it. */
+/**
+ * Reserves a table's directory; false where somebody else has reserved it.
+ * @throws ConcurrentModificationError where somebody drops it at the same time
+ */
 export async function reserveTable(disk: Disk, location: TableLocation): Promise<boolean> {
   await disk.makeDirectory(location.directory);
-  if (!(await createExclusive(disk, location.directory, RESERVED_MARKER, [MARKER_CONTENT]))) return false;
-  return await createExclusive(disk, location.directory, REFERENCE_RESERVED_MARKER, [MARKER_CONTENT]);
+  try {
+    if (!(await createExclusive(disk, location.directory, RESERVED_MARKER, [MARKER_CONTENT]))) return false;
+    return await createExclusive(disk, location.directory, REFERENCE_RESERVED_MARKER, [MARKER_CONTENT]);
+  } catch (error) {
+    if (codeOf(error) !== "ENOENT") throw error;
+    throw new ConcurrentModificationError(
+      `table ${formatIdentifier(location.id)} was dropped while it was declared`,
+      { cause: error },
+    );
+  }
 }
 
 /**
@@ -153,6 +177,7 @@ function isRootTableName(name: string): boolean {
 /**
  * Takes a table away: its directory gets a name no listing shows, in one step, and is then removed. Where
  * Windows refuses the step because a file is open, the directory is removed in place.
+ * @throws TableNotFoundError where another caller was first
  */
 export async function removeTable(disk: Disk, location: TableLocation): Promise<void> {
   const root = dirname(location.directory);
@@ -160,6 +185,9 @@ export async function removeTable(disk: Disk, location: TableLocation): Promise<
   try {
     await disk.rename(location.directory, doomed);
   } catch (error) {
+    if (codeOf(error) === "ENOENT") {
+      throw new TableNotFoundError(`table ${formatIdentifier(location.id)} does not exist`, { cause: error });
+    }
     // Elsewhere the same codes mean that the caller may not, and must not lose files by trying.
     if (process.platform !== "win32" || !OPEN_FILE_CODES.has(codeOf(error))) throw error;
     await disk.removeTree(location.directory);

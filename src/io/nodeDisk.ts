@@ -41,6 +41,9 @@ const MAX_VECTORS = 512;
 /** Directories whose own name is known to be durable; the set starts over when it is full. */
 const MAX_DURABLE_DIRECTORIES = 4096;
 
+/** Attempts to make a directory that others make and remove at the same time. */
+const MAX_MAKE_ATTEMPTS = 10;
+
 const WINDOWS = process.platform === "win32";
 const WINDOWS_ATTEMPTS = 6;
 
@@ -453,7 +456,19 @@ async function withDescriptor(
   }
 }
 
+/** What was in the way may be gone again by the time it is looked at; then another attempt is made. */
 async function makeDirectories(directory: string): Promise<boolean> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await tryMakeDirectories(directory);
+    } catch (error) {
+      const isRace = codeOf(error) === "EEXIST" && (await statOrNull(directory)) === null;
+      if (!isRace || attempt === MAX_MAKE_ATTEMPTS) throw error;
+    }
+  }
+}
+
+async function tryMakeDirectories(directory: string): Promise<boolean> {
   try {
     try {
       await makeOneDirectory(directory);

@@ -5,6 +5,7 @@ import {
   InvalidInputError,
   InvalidTableStateError,
   TableBranchNotFoundError,
+  TableNotFoundError,
   TableTagNotFoundError,
   TableVersionNotFoundError,
 } from "../errors.js";
@@ -12,7 +13,7 @@ import { isFileVersion, unsupportedFileVersion } from "../file/container.js";
 import { formatIdentifier } from "../ident.js";
 import type { FragmentSource } from "../query/fragmentColumns.js";
 import { readDeletions } from "../table/deletions.js";
-import type { ManifestFile } from "../table/manifest.js";
+import { isSameManifest, type ManifestFile } from "../table/manifest.js";
 import {
   branchExists,
   branchRoot,
@@ -97,6 +98,9 @@ export async function openSnapshot(context: OperationContext, request: Selection
       ? latest
       : await findVersion(context.disk, tableRoot, version);
   const file = entry === null ? null : await context.manifests.read(context.disk, entry.path);
+  if (version === undefined && file === null) {
+    throw new TableNotFoundError(`table ${formatIdentifier(table.id)} was dropped while it was opened`);
+  }
   if (entry === null || file === null) {
     throw new TableVersionNotFoundError(`table ${formatIdentifier(table.id)} has no version ${version}`);
   }
@@ -126,4 +130,13 @@ export function fragmentSource(context: OperationContext, { tableRoot, file }: S
     resolve: (dataFile) => resolveDataFile(tableRoot, file.manifest, dataFile),
     readDeletions: (fragment) => readDeletions(context.disk, tableRoot, file.manifest, fragment),
   };
+}
+
+/**
+ * Whether a version is still the one that was opened, so that its files can be missing only by damage. A table
+ * may have been dropped, and made anew, since.
+ */
+export async function isInPlace(context: OperationContext, snapshot: Snapshot): Promise<boolean> {
+  const current = await context.manifests.read(context.disk, snapshot.entry.path);
+  return current !== null && isSameManifest(current, snapshot.file);
 }

@@ -112,6 +112,7 @@ export function commitTransaction(
  * Commits the first version of a table; its directory is made. Null where the table has versions already, or
  * somebody else was first.
  * @param transaction an overwrite
+ * @throws ConcurrentModificationError where the directory is dropped meanwhile
  * @throws PublishUncertainError where the version may or may not be there: its files must stay
  */
 export async function commitCreation(
@@ -122,11 +123,18 @@ export async function commitCreation(
 ): Promise<CommittedVersion | null> {
   await environment.disk.makeDirectory(versionsDirectory(tableRoot));
   const lock = { ...environment.lock, signal: options.signal ?? environment.lock.signal };
-  return withLock(tableRoot, lock, async (lease) => {
-    if ((await findLatestVersion(environment.disk, tableRoot)) !== null) return null;
-    await options.verify?.();
-    return new Attempts(environment, tableRoot, transaction).tryCreate(lease, options);
-  });
+  try {
+    return await withLock(tableRoot, lock, async (lease) => {
+      if ((await findLatestVersion(environment.disk, tableRoot)) !== null) return null;
+      await options.verify?.();
+      return new Attempts(environment, tableRoot, transaction).tryCreate(lease, options);
+    });
+  } catch (error) {
+    if (codeOf(error) !== "ENOENT") throw error;
+    throw new ConcurrentModificationError(`${tableRoot} was dropped while a table was created there`, {
+      cause: error,
+    });
+  }
 }
 
 /** A table dropped before we got its lock looks like a missing directory. */

@@ -242,3 +242,17 @@ export function schemaMetadataOf(manifest: Manifest): Map<string, string> {
   const decoder = new TextDecoder();
   return new Map(Array.from(manifest.schemaMetadata, ([key, value]) => [key, decoder.decode(value)]));
 }
+
+/**
+ * Whether two files read from one path are of one version of one table, rather than of a table and the one made
+ * anew under its name: a version's time and transaction are its own.
+ */
+export function isSameManifest(a: ManifestFile, b: ManifestFile): boolean {
+  return (
+    a === b ||
+    (a.byteLength === b.byteLength &&
+      a.manifest.transactionFile === b.manifest.transactionFile &&
+      a.manifest.timestamp?.seconds === b.manifest.timestamp?.seconds &&
+      a.manifest.timestamp?.nanos === b.manifest.timestamp?.nanos)
+  );
+}

@@ -8,7 +8,7 @@ import type { Column } from "../arrow/column.js";
 import { decodeDictionary, sliceColumn } from "../arrow/data.js";
 import type { ArrowInput } from "../arrow/input.js";
 import { mapLeaf, pruneColumn } from "../arrow/spine.js";
-import { TableSchemaValidationError } from "../errors.js";
+import { ConcurrentModificationError, NamespaceError, TableSchemaValidationError } from "../errors.js";
 import type { FileVersion } from "../file/page.js";
 import { DataFileWriter, MAX_FILE_ROWS } from "../file/writer.js";
 import type { Schema as FileSchema } from "../format/file.js";
@@ -19,6 +19,9 @@ import { Breather } from "../io/eventLoop.js";
 import { dataDirectory, dataFileName } from "../table/paths.js";
 import type { ColumnPlan, PlannedColumn } from "./columnPlan.js";
 import { headerColumn, withHeaderColumns } from "./headerColumns.js";
+
+/** Attempts to create a file in a directory that others remove while it is empty. */
+const MAX_CREATE_ATTEMPTS = 3;
 
 export interface WrittenRows {
   /** One fragment per file, ids not assigned yet. */
@@ -41,6 +44,7 @@ export interface WriteRowsOptions {
  * Consumes `input` to its end.
  * @param tableRoot directory of the table or branch
  * @throws TableSchemaValidationError where a batch holds nulls in a column that is not nullable
+ * @throws ConcurrentModificationError where the directory is taken away meanwhile
  */
 export async function writeRows(
   disk: Disk,
@@ -61,14 +65,15 @@ export async function writeRows(
   let rowCount = 0;
 
   const createFile = async (path: string): Promise<DataFileWriter> => {
-    const create = () => DataFileWriter.create(disk, path, fileColumns, options.descriptor, options.version);
-    try {
-      return await create();
-    } catch (error) {
-      if (codeOf(error) !== "ENOENT") throw error;
-      // Another writer, failing, has just removed the directory because it was empty.
-      await disk.makeDirectory(directory);
-      return await create();
+    for (let attempt = 1; ; attempt++) {
+      try {
+        if (written.length === 1 || attempt > 1) await disk.makeDirectory(directory);
+        return await DataFileWriter.create(disk, path, fileColumns, options.descriptor, options.version);
+      } catch (error) {
+        // Another writer, failing, has just removed the directory because it was empty, or is doing so.
+        const code = codeOf(error);
+        if ((code !== "ENOENT" && code !== "EEXIST") || attempt === MAX_CREATE_ATTEMPTS) throw error;
+      }
     }
   };
   const finishFile = async (open: DataFileWriter): Promise<void> => {
@@ -90,7 +95,6 @@ export async function writeRows(
       let start = 0;
       while (start < batch.rowCount) {
         if (writer === null) {
-          if (written.length === 0) await disk.makeDirectory(directory);
           fileName = dataFileName();
           written.push(fileName);
           writer = await createFile(join(directory, fileName));
@@ -113,7 +117,10 @@ export async function writeRows(
     // What is thrown is why the rows did not get in; a file that can't be removed is only an orphan.
     await (writer as DataFileWriter | null)?.abort().catch(() => undefined);
     await discard().catch(() => undefined);
-    throw error;
+    if (codeOf(error) !== "ENOENT" || error instanceof NamespaceError) throw error;
+    throw new ConcurrentModificationError(`${tableRoot} was dropped while rows were written to it`, {
+      cause: error,
+    });
   }
   const areInPlace = async (): Promise<boolean> => {
     const stats = await Promise.all(written.map((name) => disk.stat(join(directory, name))));

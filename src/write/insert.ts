@@ -19,7 +19,7 @@ import {
   commitTransaction,
   type TableEnvironment,
 } from "../table/commit.js";
-import type { ManifestFile } from "../table/manifest.js";
+import { isSameManifest, type ManifestFile } from "../table/manifest.js";
 import {
   dataDirectory,
   type NamingScheme,
@@ -240,21 +240,10 @@ async function refuseReplaced(
 ): Promise<void> {
   // A version that is gone while newer ones follow was cleaned up; the commit sees to those.
   const current = base && (await environment.manifests.read(environment.disk, base.file.path));
-  const replaced = base !== null && current !== null && !isSameVersion(current, base.file);
+  const replaced = base !== null && current !== null && !isSameManifest(current, base.file);
   if (!replaced && (await rows.areInPlace())) return;
   throw new ConcurrentModificationError(
     `${tableRoot}: the table was dropped by another writer while the rows were written`,
-  );
-}
-
-/** Decoded twice or not: a version's time and transaction are its own. */
-function isSameVersion(a: ManifestFile, b: ManifestFile): boolean {
-  return (
-    a === b ||
-    (a.byteLength === b.byteLength &&
-      a.manifest.transactionFile === b.manifest.transactionFile &&
-      a.manifest.timestamp?.seconds === b.manifest.timestamp?.seconds &&
-      a.manifest.timestamp?.nanos === b.manifest.timestamp?.nanos)
   );
 }
 

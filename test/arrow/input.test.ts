@@ -434,6 +434,12 @@ describe("the caller's source", () => {
     await expect(readAll(failingBatches())).rejects.toMatchObject({ code: 13, cause: failure });
   });
 
+  it("that somebody else reads is refused", async () => {
+    const stream = new Blob([allTypesStream.slice()]).stream();
+    stream.getReader();
+    await expect(readAll(stream)).rejects.toMatchObject({ code: 13, cause: expect.any(TypeError) });
+  });
+
   it("is returned when reading ends early, fails, or never began", async () => {
     const source = () => {
       const state = { returned: 0 };

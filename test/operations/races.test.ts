@@ -1,7 +1,13 @@
 /** What other callers do to a table while an insert consumes its stream: drop it, make it anew, create it first. */
 
 import { makeVector, type RecordBatch, Table } from "apache-arrow";
-import { ConcurrentModificationError, DirectoryNamespace, TableNotFoundError } from "tiltyard";
+import {
+  ConcurrentModificationError,
+  DirectoryNamespace,
+  NamespaceError,
+  TableNotFoundError,
+  TableVersionNotFoundError,
+} from "tiltyard";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { directorySnapshot } from "../support/directorySnapshot.js";
 import { makeTempDir } from "../support/tempDir.js";
@@ -93,5 +99,45 @@ describe("a table that another caller creates first", () => {
     await ours.declareTable({ id });
     await ours.insertIntoTable({ id, mode }, rowsAround(create, 3));
     expect(await read()).toEqual(expected);
+  });
+});
+
+describe("calls that a drop comes in between of", () => {
+  it("fail as on a table that is not there, and never as on a damaged one", async () => {
+    const calls = [
+      () => ours.dropTable({ id }),
+      () => others.dropTable({ id }),
+      () => ours.createTable({ id }, rowsOf(1)),
+      () => others.createTable({ id, mode: "Overwrite" }, rowsOf(2)),
+      () => ours.insertIntoTable({ id }, rowsOf(3)),
+      () => others.getTableStats({ id }),
+      () => ours.describeTable({ id }),
+      () => others.table(id).scan().toArrow(),
+    ];
+    for (let round = 0; round < 40; round++) {
+      const outcomes = await Promise.allSettled(
+        Array.from({ length: 10 }, (_, index) => calls[(index * 3 + round) % calls.length]()),
+      );
+      for (const outcome of outcomes) {
+        if (outcome.status === "fulfilled") continue;
+        expect(outcome.reason).toBeInstanceOf(NamespaceError);
+        expect([
+          "TableNotFound",
+          "TableVersionNotFound",
+          "TableAlreadyExists",
+          "ConcurrentModification",
+        ]).toContain(outcome.reason.type);
+        expect(outcome.reason.message).not.toContain("undefined");
+      }
+    }
+  });
+
+  it("leave a query that reads later without its version", async () => {
+    await ours.createTable({ id }, rowsOf(1));
+    const query = await ours.queryTable({ id });
+    await others.dropTable({ id });
+    await others.createTable({ id }, rowsOf(2));
+    await expect(query.toArrow()).rejects.toBeInstanceOf(TableVersionNotFoundError);
+    expect(await read()).toEqual([2]);
   });
 });

@@ -2,7 +2,13 @@
 
 import type { Table } from "apache-arrow";
 import { toTable } from "../../arrow/batch.js";
-import { InvalidInputError, UnsupportedError } from "../../errors.js";
+import {
+  CorruptFileError,
+  InvalidInputError,
+  TableVersionNotFoundError,
+  UnsupportedError,
+} from "../../errors.js";
+import { formatIdentifier } from "../../ident.js";
 import type { QueryResult, QueryTableRequest } from "../../namespace.js";
 import { resolveProjection } from "../../query/projection.js";
 import { type ScanRequest, scanRows } from "../../query/scan.js";
@@ -10,8 +16,8 @@ import { schemaMetadataOf } from "../../table/manifest.js";
 import { decodeSchema } from "../../table/schema.js";
 import type { OperationContext } from "../context.js";
 import { operationError } from "../failure.js";
-import { optionalBoolean, optionalCount } from "../request.js";
-import { fragmentSource, requireSnapshot } from "../snapshot.js";
+import { optionalBoolean, optionalCount, requireTableId } from "../request.js";
+import { fragmentSource, isInPlace, requireSnapshot } from "../snapshot.js";
 
 const NOT_YET = ["filter", "vector", "fullTextQuery"] as const;
 
@@ -49,13 +55,22 @@ export async function queryTable(
     signal: request.signal,
   };
   const source = fragmentSource(context, snapshot);
+  /** The files of a version that is gone are not damaged. */
+  const whyUnreadable = async (error: unknown): Promise<unknown> => {
+    if (!(error instanceof CorruptFileError) || (await isInPlace(context, snapshot))) return error;
+    return new TableVersionNotFoundError(
+      `version ${snapshot.entry.version} of table ${formatIdentifier(requireTableId(request.id))} was removed while it was read`,
+      { cause: error },
+    );
+  };
   const result: QueryResult = {
     schema: projection.schema,
     async *[Symbol.asyncIterator]() {
       try {
         yield* scanRows(source, scan);
       } catch (error) {
-        throw operationError(error, "queryTable", request.signal);
+        const reason = await whyUnreadable(error).catch((later: unknown) => later);
+        throw operationError(reason, "queryTable", request.signal);
       }
     },
     async toArrow(): Promise<Table> {

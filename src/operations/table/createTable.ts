@@ -1,6 +1,6 @@
 /** CreateTable: a new table of the given rows. */
 
-import { findTable, locateTable } from "../../catalog/rootTables.js";
+import { findTable, locateTable, refuseDeregistered } from "../../catalog/rootTables.js";
 import { TableAlreadyExistsError, UnsupportedError } from "../../errors.js";
 import { formatIdentifier } from "../../ident.js";
 import type { CreateTableRequest, CreateTableResponse, RowsInput } from "../../namespace.js";
@@ -23,7 +23,9 @@ export async function createTable(
   }
   const exists = () => new TableAlreadyExistsError(`table ${formatIdentifier(id)} already exists`);
 
-  const latest = (await findTable(context.disk, location))?.latest ?? null;
+  const found = await findTable(context.disk, location);
+  if (found === null) await refuseDeregistered(context.disk, location);
+  const latest = found?.latest ?? null;
   const file = latest && (await readManifestAt(context, latest));
   const asFound = (version: number) => ({ location: location.directory, version, numInsertedRows: 0 });
   if (latest !== null && file !== null && mode !== "Overwrite") {

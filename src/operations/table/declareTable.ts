@@ -1,7 +1,7 @@
 /** DeclareTable: reserves a name and its place without data. */
 
 import { resolve } from "node:path";
-import { findTable, locateTable, reserveTable } from "../../catalog/rootTables.js";
+import { findTable, locateTable, refuseDeregistered, reserveTable } from "../../catalog/rootTables.js";
 import { InvalidInputError, TableAlreadyExistsError, UnsupportedError } from "../../errors.js";
 import { formatIdentifier } from "../../ident.js";
 import type { DeclareTableRequest, DeclareTableResponse } from "../../namespace.js";
@@ -23,6 +23,7 @@ export async function declareTable(
     throw new UnsupportedError("properties: properties of root tables are not supported by this release");
   }
   const exists = (await findTable(context.disk, location)) !== null;
+  if (!exists) await refuseDeregistered(context.disk, location);
   if (exists || !(await reserveTable(context.disk, location))) {
     throw new TableAlreadyExistsError(`table ${formatIdentifier(id)} already exists`);
   }
