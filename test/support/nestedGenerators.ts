@@ -242,18 +242,21 @@ export const NESTINGS = {
 >;
 export type Nesting = keyof typeof NESTINGS;
 export const NESTING_NAMES = Object.keys(NESTINGS) as Nesting[];
-export const hasMap = (spec: NestedSpec): boolean => {
+
+/** Whether a spec has a node that the test finds. */
+export function someNode(spec: NestedSpec, found: (node: NestedSpec) => boolean): boolean {
+  if (found(spec)) return true;
   switch (spec.kind) {
     case "leaf":
       return false;
     case "struct":
-      return spec.members.some(hasMap);
+      return spec.members.some((member) => someNode(member, found));
     case "map":
-      return true;
+      return someNode(spec.key, found) || someNode(spec.value, found);
     default:
-      return hasMap(spec.item);
+      return someNode(spec.item, found);
   }
-};
+}
 
 /** Arbitrary nested tables. */
 export function nestedTableSpecs({ maps = true, maxRows = 400 } = {}): fc.Arbitrary<NestedTableSpec> {
