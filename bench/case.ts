@@ -25,6 +25,8 @@ export interface PreparedCase {
   /** Bytes of Arrow data one run moves, where that says something. */
   readonly bytes?: number;
   readonly sides: readonly Side[];
+  /** Bytes of the data files that each side has written; asked after the last run. */
+  fileBytes?(): Promise<Partial<Record<SideName, number>>>;
   close(): Promise<void>;
 }
 
@@ -44,5 +46,9 @@ export interface CaseSamples {
   readonly name: string;
   readonly work: PreparedCase["work"];
   readonly bytes?: number;
-  readonly samples: readonly { readonly side: SideName; readonly milliseconds: readonly number[] }[];
+  readonly samples: readonly {
+    readonly side: SideName;
+    readonly milliseconds: readonly number[];
+    readonly fileBytes?: number;
+  }[];
 }

@@ -48,9 +48,11 @@ async function measure(benchCase: BenchCase, size: Size): Promise<CaseSamples> {
       const times = await timeInTurn(sides, rounds, warmUps);
       samples.push(...sides.map((side, i) => ({ side: side.name, milliseconds: times[i] })));
     }
+    const sizes = await prepared.fileBytes?.();
     await prepared.close();
     const { area, name } = benchCase;
-    return { area, name, work: prepared.work, bytes: prepared.bytes, samples };
+    const withSizes = samples.map((sample) => ({ ...sample, fileBytes: sizes?.[sample.side] }));
+    return { area, name, work: prepared.work, bytes: prepared.bytes, samples: withSizes };
   } finally {
     await rm(directory, { recursive: true, force: true });
   }

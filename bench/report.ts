@@ -28,6 +28,8 @@ export interface SideFigures {
   readonly rate: number;
   /** Megabytes (10^6) of Arrow data a second, at the median. */
   readonly megabytesPerSecond?: number;
+  /** Bytes of the data files that the side wrote. */
+  readonly fileBytes?: number;
   /** Reference ÷ this side, of medians: above 1 this side is faster. Absent where there is no reference. */
   readonly ratio?: number;
 }
@@ -58,7 +60,7 @@ export function computeFigures(result: CaseSamples): CaseFigures {
     result.samples.map(({ side, milliseconds }) => [side, quantile(ascending(milliseconds), 0.5)]),
   );
   const reference = medians.get("reference");
-  const sides = result.samples.map(({ side, milliseconds }): SideFigures => {
+  const sides = result.samples.map(({ side, milliseconds, fileBytes }): SideFigures => {
     const sorted = ascending(milliseconds);
     const median = quantile(sorted, 0.5);
     return {
@@ -70,6 +72,7 @@ export function computeFigures(result: CaseSamples): CaseFigures {
       max: sorted[sorted.length - 1],
       rate: (result.work.amount / median) * 1000,
       megabytesPerSecond: result.bytes === undefined ? undefined : result.bytes / median / 1000,
+      fileBytes,
       ratio: reference === undefined || side === "reference" ? undefined : reference / median,
     };
   });
@@ -111,7 +114,11 @@ export function formatMachine(machine: Machine): string {
   );
 }
 
-const COLUMNS = ["median", "p99", "rows or calls", "Arrow data", "reference ÷ it"];
+function formatFileBytes(bytes: number | undefined): string {
+  return bytes === undefined ? "" : `${(bytes / 1e6).toFixed(2)} MB`;
+}
+
+const COLUMNS = ["median", "p99", "rows or calls", "Arrow data", "reference ÷ it", "data files"];
 
 /** Lines of one case for the terminal. */
 export function formatCase(figures: CaseFigures): string {
@@ -122,6 +129,7 @@ export function formatCase(figures: CaseFigures): string {
       formatRate(side.rate, figures.unit),
       formatBytesRate(side.megabytesPerSecond),
       formatRatio(side.ratio),
+      formatFileBytes(side.fileBytes),
     ];
     return formatLine(`  ${side.side}`, cells);
   });
@@ -133,7 +141,7 @@ export function formatHeader(): string {
 }
 
 function formatLine(label: string, cells: readonly string[]): string {
-  const widths = [10, 10, 18, 12, 16];
+  const widths = [10, 10, 18, 12, 16, 12];
   return label.padEnd(20) + cells.map((cell, i) => cell.padStart(widths[i])).join("");
 }
 
@@ -146,14 +154,16 @@ export function formatMarkdown(report: Report): string {
     const ours = find("tiltyard");
     const warm = find("tiltyard, warm");
     const note = warm === undefined ? "" : ` (known table: ${time(warm)})`;
+    const size = (side: SideFigures | undefined) => formatFileBytes(side?.fileBytes);
     return (
       `| ${figures.name} | ${time(ours)}${note} | ${time(find("reference"))} | ` +
-      `${formatRatio(ours?.ratio)} | ${time(find("tiltyard, fsync"))} |`
+      `${formatRatio(ours?.ratio)} | ${time(find("tiltyard, fsync"))} | ${size(ours)} | ` +
+      `${size(find("reference"))} |`
     );
   });
   return [
-    "| case | Tiltyard | reference | reference ÷ Tiltyard | Tiltyard, synced |",
-    "|---|--:|--:|--:|--:|",
+    "| case | Tiltyard | reference | reference ÷ Tiltyard | Tiltyard, synced | data files | of the reference |",
+    "|---|--:|--:|--:|--:|--:|--:|",
     ...rows,
     "",
     `Medians. ${formatMachine(report.machine)}.`,

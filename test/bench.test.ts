@@ -24,6 +24,13 @@ it("runs every case small", async () => {
     const report = JSON.parse(await readFile(file, "utf8")) as Report;
     expect(report.small).toBe(true);
     expect(areasOf(report)).toEqual(["write", "read", "take", "open", "commit"]);
+    const sizes = report.cases.filter(({ name }) => name.startsWith("create + append"));
+    expect(sizes.length).toBeGreaterThan(0);
+    for (const { name, sides } of sizes) {
+      for (const { side, fileBytes } of sides) {
+        if (side !== "tiltyard, fsync") expect(fileBytes, `${name}: ${side}`).toBeGreaterThan(0);
+      }
+    }
     for (const { name, sides } of report.cases) {
       expect(
         sides.map(({ side }) => side),
@@ -48,7 +55,7 @@ it("computes medians and ratios, and draws them", () => {
     work: { amount: 100, unit: "rows" },
     bytes: 8_000_000,
     samples: [
-      { side: "reference", milliseconds: [30, 10, 20] },
+      { side: "reference", milliseconds: [30, 10, 20], fileBytes: 2_000_000 },
       { side: "tiltyard", milliseconds: [4, 6] },
     ],
   });
@@ -75,7 +82,7 @@ it("computes medians and ratios, and draws them", () => {
     date: "2000-01-01T00:00:00Z",
   };
   const report: Report = { machine, small: false, cases: [figures] };
-  expect(formatMarkdown(report)).toContain("| a & b | 5.0 ms | 20.0 ms | 4.00× |  |");
+  expect(formatMarkdown(report)).toContain("| a & b | 5.0 ms | 20.0 ms | 4.00× |  |  | 2.00 MB |");
   const chart = renderChart(report, "read");
   expect(chart).toContain("a &amp; b");
   expect(chart.match(/<rect class="(ours|reference)"/g)).toHaveLength(2);

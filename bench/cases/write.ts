@@ -1,6 +1,6 @@
 /** Creating a table and appending batches to it; appending single rows. */
 
-import { rm } from "node:fs/promises";
+import { readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { BenchCase, Side, Size } from "../case.js";
 import { type BenchRows, byteLength, COLUMN_NAMES, type ColumnName, makeRows } from "../data.js";
@@ -36,12 +36,23 @@ function createAndAppend(label: string, columns: readonly ColumnName[]): BenchCa
         work: { amount: rowCount * batches.length, unit: "rows" },
         bytes: batches.reduce((sum, batch) => sum + byteLength(batch), 0),
         sides,
+        fileBytes: async () => ({
+          tiltyard: await dataFileBytes(join(directory, "ours")),
+          reference: await dataFileBytes(join(directory, "reference")),
+        }),
         async close() {
           reference.close();
         },
       };
     },
   };
+}
+
+async function dataFileBytes(root: string): Promise<number> {
+  const data = join(root, "t.lance", "data");
+  let bytes = 0;
+  for (const name of await readdir(data)) bytes += (await stat(join(data, name))).size;
+  return bytes;
 }
 
 /** An engine per run, as the table it knew is gone with the directory. */

@@ -13,6 +13,9 @@ import { bothValid, nullColumn, sliceColumn } from "./data.js";
 /** Where a leaf is: the number of the child to follow at each node, 0 for the items of a list. */
 export type Branch = readonly number[];
 
+/** Ends the branch of a leaf that is in no column: the child it would be in is missing. */
+export const MISSING_CHILD = -1;
+
 export interface Spine {
   readonly layout: Layout;
   readonly branch: Branch;
@@ -48,13 +51,25 @@ export function leafOf(layout: Layout): LeafLayout {
   }
 }
 
-/** The spine of a column that the branch leads along. */
-export function pruneColumn(column: Column, branch: Branch, depth = 0): Column {
+/**
+ * The spine of a column that the branch leads along.
+ * @param layout of the spine; a child that is missing becomes nulls of it
+ */
+export function pruneColumn(column: Column, branch: Branch, layout: Layout, depth = 0): Column {
+  if (column.kind === "list" && layout.kind === "list") {
+    return { ...column, items: pruneColumn(column.items, branch, layout.item, depth + 1) };
+  }
+  if (column.kind === "struct" && layout.kind === "struct") {
+    const [child] = layout.children;
+    const index = branch[depth];
+    const pruned =
+      index === MISSING_CHILD
+        ? nullColumn(child.layout, column.length)
+        : pruneColumn(column.children[index], branch, child.layout, depth + 1);
+    return { ...column, children: [pruned] };
+  }
   if (depth === branch.length) return column;
-  if (column.kind === "list") return { ...column, items: pruneColumn(column.items, branch, depth + 1) };
-  if (column.kind !== "struct")
-    throw new InternalError(`a branch of ${branch.length} nodes ends at ${depth}`);
-  return { ...column, children: [pruneColumn(column.children[branch[depth]], branch, depth + 1)] };
+  throw new InternalError(`a branch of ${branch.length} nodes ends at ${depth}`);
 }
 
 /** The leaf of a spine. */

@@ -101,7 +101,7 @@ export function shredColumn(
   }
   if (seen[2 * nodes.length - 1] === 1 && !nodes[nodes.length - 1].nullable) throw unexpectedNull(path);
 
-  allowMaskedLists(nodes, seen);
+  allowMasked(nodes, seen);
   const { layers, levelOfMark } = numberLevels(nodes, seen);
   const described = describeLayers(layers, { path, byteOffset: 0 });
   const { marks } = events;
@@ -224,14 +224,13 @@ function openLists(
   events.positions = newPositions;
 }
 
-/** The reference takes the lists in null structs for null, so that lists in such structs have to be nullable. */
-function allowMaskedLists(nodes: readonly SpineNode[], seen: Uint8Array): void {
+/** The reference takes what is in a null struct for null, so that lists and structs in one have to be nullable. */
+function allowMasked(nodes: readonly SpineNode[], seen: Uint8Array): void {
   let inNull = false;
   for (const [index, { layout }] of nodes.entries()) {
-    if (layout.kind === "struct") inNull ||= seen[1 + 2 * index] === 1;
-    if (layout.kind !== "list") continue;
-    if (inNull) seen[1 + 2 * index] = 1;
-    inNull = false;
+    const isList = layout.kind === "list";
+    if (inNull && (isList || layout.kind === "struct")) seen[1 + 2 * index] = 1;
+    inNull = !isList && seen[1 + 2 * index] === 1;
   }
 }
 

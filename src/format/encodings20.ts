@@ -28,7 +28,7 @@ export const BufferKind = { PAGE: 0, COLUMN: 1, FILE: 2 } as const;
 export const BufferReference = message("Buffer", { bufferIndex: uint32(1), bufferType: uint32(2) });
 export type BufferReference = MessageOf<typeof BufferReference>;
 
-/** `scheme` is `zstd` or `lz4`. */
+/** `scheme` is `zstd`, `lz4` or `none`. */
 export const Compression = message("Compression", { scheme: string(1), level: int32(2) });
 export type Compression = MessageOf<typeof Compression>;
 

@@ -6,11 +6,17 @@
 import type { Field as ArrowField, DataType, Schema } from "apache-arrow";
 import type { Layout, ListLayout } from "../arrow/column.js";
 import { type Branch, MISSING_CHILD, spinesOf } from "../arrow/spine.js";
-import { arrowFieldFromLogical, layoutOf, logicalFieldOf, logicalTypeOf, valueTypeOf } from "../arrow/types.js";
+import {
+  arrowFieldFromLogical,
+  layoutOf,
+  logicalFieldOf,
+  logicalTypeOf,
+  valueTypeOf,
+} from "../arrow/types.js";
 import { TableSchemaValidationError, UnsupportedError } from "../errors.js";
 import type { FileColumn, FileVersion } from "../file/page.js";
 import { formatFieldPath } from "../ident.js";
-import { assignFieldIds, specialStorage, type TableField } from "../table/schema.js";
+import { assignFieldIds, fieldsAlong, specialStorage, type TableField } from "../table/schema.js";
 
 /** One physical column to write, and where its values come from. */
 export interface PlannedColumn {
@@ -141,12 +147,15 @@ function matchMembers(
 /** The leaves of a member that the rows lack: all null. The reference reads no file that has some of them only. */
 function missingLeaves(member: TableField, path: string): MatchedLeaf[] {
   const layout = layoutOf(arrowFieldFromLogical(member, path).type, path);
-  return spinesOf(layout).map((spine) => ({
-    branch: [MISSING_CHILD],
-    field: leafField(member, spine.branch),
-    layout: inStruct(member, spine.layout),
-    decodeDictionary: false,
-  }));
+  return spinesOf(layout).map((spine) => {
+    const fields = fieldsAlong(member, spine.branch);
+    return {
+      branch: [MISSING_CHILD],
+      field: fields[fields.length - 1],
+      layout: inStruct(member, spine.layout),
+      decodeDictionary: false,
+    };
+  });
 }
 
 const inStruct = ({ name, nullable }: TableField, layout: Layout): Layout => ({

@@ -130,7 +130,8 @@ export async function writeRows(
 }
 
 function incoming({ target, branch, decodeDictionary: decode }: PlannedColumn, source: Column): Column {
-  const spine = target.isHeader === true ? headerColumn(source, branch) : pruneColumn(source, branch);
+  const spine =
+    target.isHeader === true ? headerColumn(source, branch) : pruneColumn(source, branch, target.layout);
   const column = decode
     ? mapLeaf(spine, (leaf) => (leaf.kind === "dictionary" ? decodeDictionary(leaf) : leaf))
     : spine;

@@ -4,6 +4,7 @@ import type { RecordBatch, Schema, Table } from "apache-arrow";
 import { makeBatch, toTable } from "../../src/arrow/batch.js";
 import type { Column, Layout } from "../../src/arrow/column.js";
 import { columnFromData, concatColumns } from "../../src/arrow/data.js";
+import { mergeSpines, pruneColumn, spinesOf } from "../../src/arrow/spine.js";
 import { layoutOf } from "../../src/arrow/types.js";
 import type { FileColumn, FileVersion } from "../../src/file/page.js";
 import { type DataFile, openDataFile, readPageBuffers } from "../../src/file/reader.js";
@@ -13,14 +14,18 @@ import { Field as FileField, Schema as FileSchema } from "../../src/format/file.
 import type { Disk, ReadHandle } from "../../src/io/disk.js";
 import { asDisk, MemoryDisk } from "./memoryDisk.js";
 
+/** The physical columns of a schema: one per leaf. */
 export function fileColumns(schema: Schema): FileColumn[] {
-  return schema.fields.map((field, fieldId) => ({
-    fieldId,
-    path: field.name,
-    layout: layoutOf(field.type, field.name),
-    nullable: field.nullable,
-    metadata: field.metadata,
-  }));
+  return schema.fields
+    .flatMap((field) =>
+      spinesOf(layoutOf(field.type, field.name)).map(({ layout }) => ({
+        layout,
+        path: field.name,
+        nullable: field.nullable,
+        metadata: field.metadata,
+      })),
+    )
+    .map((column, fieldId) => ({ fieldId, ...column }));
 }
 
 /** Good enough for files that are only read here. */
@@ -31,10 +36,13 @@ const descriptorOf = (schema: Schema): FileSchema =>
     ),
   });
 
+/** The physical columns of a batch. */
 export function columnsOf(batch: RecordBatch): Column[] {
-  return batch.data.children.map((data, index) =>
-    columnFromData(data, layoutOf(batch.schema.fields[index].type, batch.schema.fields[index].name)),
-  );
+  return batch.data.children.flatMap((data, index) => {
+    const { type, name } = batch.schema.fields[index];
+    const column = columnFromData(data, layoutOf(type, name));
+    return spinesOf(layoutOf(type, name)).map(({ layout, branch }) => pruneColumn(column, branch, layout));
+  });
 }
 
 /** Writes a table batch by batch; resolves to the file's size. */
@@ -85,7 +93,14 @@ export async function fileToTable(bytes: Uint8Array, schema: Schema): Promise<Ta
   const file = await openDataFile(handle, "/t.lance");
   const layouts = fileColumns(schema).map((column) => column.layout);
   if (file.rowCount === 0) return toTable(schema, []);
-  const columns = await readColumns(handle, file, layouts);
+  const read = await readColumns(handle, file, layouts);
+  let next = 0;
+  const columns = schema.fields.map((field) => {
+    const layout = layoutOf(field.type, field.name);
+    const first = next;
+    next += spinesOf(layout).length;
+    return mergeSpines(layout, read.slice(first, next), file.rowCount, "/t.lance");
+  });
   return toTable(schema, [makeBatch(schema, columns, file.rowCount)]);
 }
 

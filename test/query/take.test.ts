@@ -1,7 +1,7 @@
 /** Random access gives the rows that a scan has at the same offsets, in the order asked. */
 
 import { rm } from "node:fs/promises";
-import { type Schema, type Table, tableToIPC } from "apache-arrow";
+import { Field, Int32, List, type Schema, Struct, Table, tableToIPC, vectorFromArray } from "apache-arrow";
 import fc from "fast-check";
 import { DirectoryNamespace } from "tiltyard";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -161,4 +161,32 @@ describe.each(VERSIONS)("file version %s", (version) => {
       await expect(first.take([9_000])).rejects.toBeInstanceOf(InvalidInputError);
     });
   });
+});
+
+it("takes rows of lists and structs", async () => {
+  const item = new Field("item", new Int32(), true);
+  const list = new List(item);
+  const struct = new Struct([new Field("a", new Int32(), true), new Field("l", list, true)]);
+  const listOf = (row: number) =>
+    row % 11 === 0 ? null : Array.from({ length: row % 5 }, (_, index) => (index === 3 ? null : row * index));
+  const rowCount = 30_000;
+  const rows = Array.from({ length: rowCount }, (_, row) => row);
+  const table = new Table({
+    list: vectorFromArray(rows.map(listOf), list),
+    struct: vectorFromArray(
+      rows.map((row) => ({ a: row % 7 === 0 ? null : row, l: listOf(row + 1) })),
+      struct,
+    ),
+  });
+  await using namespace = new DirectoryNamespace({ root, durability: "none" });
+  await namespace.createTable({ id: ["nested"] }, table);
+  const offsets = [29_999, 11, 3, 3, 15_000, 0, 22_222];
+  const taken = await namespace.table(["nested"]).take(offsets);
+  expect(taken.toArray().map((row) => JSON.stringify(row))).toEqual(
+    offsets.map((row) => JSON.stringify(table.get(row))),
+  );
+  const limited = await namespace.table(["nested"]).scan({ offset: 12_345, limit: 3 }).toArrow();
+  expect(limited.toArray().map((row) => JSON.stringify(row))).toEqual(
+    [12_345, 12_346, 12_347].map((row) => JSON.stringify(table.get(row))),
+  );
 });

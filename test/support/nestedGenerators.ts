@@ -74,12 +74,25 @@ export const map = (
   lengths: ListLength = "short",
 ): NestedSpec => ({ kind: "map", key: leaf("utf8"), value, nulls, lengths });
 
-const DICTIONARY = new Dictionary(new Utf8(), new Int16(), null, false);
+/** Columns with dictionaries of their own need types with ids of their own. */
+const dictionaryTypes = new WeakMap<NestedSpec, Dictionary>();
+
+function dictionaryType(spec: NestedSpec): Dictionary {
+  const known = dictionaryTypes.get(spec);
+  if (known !== undefined) return known;
+  const type = new Dictionary(new Utf8(), new Int16(), null, false);
+  dictionaryTypes.set(spec, type);
+  return type;
+}
 
 function typeOf(spec: NestedSpec): DataType {
   switch (spec.kind) {
     case "leaf":
-      return spec.type === "dictionary" ? DICTIONARY : spec.type === "null" ? new Null() : TYPES[spec.type];
+      return spec.type === "dictionary"
+        ? dictionaryType(spec)
+        : spec.type === "null"
+          ? new Null()
+          : TYPES[spec.type];
     case "list":
       return new List(fieldOf("item", spec.item));
     case "largeList":
@@ -129,7 +142,7 @@ function makeNested(spec: NestedSpec, length: number, random: Random): Data {
   switch (spec.kind) {
     case "leaf":
       if (spec.type === "null") return makeData({ type: new Null(), length, nullCount: length });
-      if (spec.type === "dictionary") return makeDictionary(spec.nulls, length, random);
+      if (spec.type === "dictionary") return makeDictionary(spec, length, random);
       return makeColumn({ type: spec.type, shape: spec.shape, nulls: spec.nulls }, length, random.next());
     case "struct": {
       const valid = validity(spec.nulls, length, random);
@@ -163,7 +176,7 @@ function makeNested(spec: NestedSpec, length: number, random: Random): Data {
   }
 }
 
-function makeDictionary(nulls: NullPattern, length: number, random: Random): Data {
+function makeDictionary(spec: NestedSpec, length: number, random: Random): Data {
   const words = ["", "a", "bb", "ccc", "dddd"];
   const bytes = new TextEncoder().encode(words.join(""));
   const offsets = Int32Array.from([0, 0, 1, 3, 6, 10]);
@@ -176,9 +189,9 @@ function makeDictionary(nulls: NullPattern, length: number, random: Random): Dat
   });
   const data = Int16Array.from({ length }, () => random.below(words.length));
   return makeData({
-    type: DICTIONARY,
+    type: dictionaryType(spec),
     length,
-    ...validity(nulls, length, random),
+    ...validity(spec.nulls, length, random),
     data,
     dictionary: new Vector([values]),
   });
@@ -242,18 +255,21 @@ export const NESTINGS = {
 >;
 export type Nesting = keyof typeof NESTINGS;
 export const NESTING_NAMES = Object.keys(NESTINGS) as Nesting[];
-export const hasMap = (spec: NestedSpec): boolean => {
+
+/** Whether a spec has a node that the test finds. */
+export function someNode(spec: NestedSpec, found: (node: NestedSpec) => boolean): boolean {
+  if (found(spec)) return true;
   switch (spec.kind) {
     case "leaf":
       return false;
     case "struct":
-      return spec.members.some(hasMap);
+      return spec.members.some((member) => someNode(member, found));
     case "map":
-      return true;
+      return someNode(spec.key, found) || someNode(spec.value, found);
     default:
-      return hasMap(spec.item);
+      return someNode(spec.item, found);
   }
-};
+}
 
 /** Arbitrary nested tables. */
 export function nestedTableSpecs({ maps = true, maxRows = 400 } = {}): fc.Arbitrary<NestedTableSpec> {

@@ -144,7 +144,11 @@ export function encodeFsst(offsets: Int32Array, bytes: Uint8Array, insist = fals
   const { table, saving } = trainFsst(offsets, bytes);
   const tableShare = insist ? 0 : TABLE_BYTES / bytes.length;
   if (saving - tableShare < (insist ? 0 : WORTHWHILE_SAVING)) return null;
-  const encoded = encodeCodes(table, offsets, bytes);
+  // The sample tells how much room the codes will take; where it deceives, a second attempt has room for all.
+  const expected = Math.ceil(bytes.length * (1 - saving) * 1.1) + 2 * STRETCH_BYTES;
+  const encoded =
+    (expected < bytes.length ? encodeCodes(table, offsets, bytes, expected) : null) ??
+    encodeCodes(table, offsets, bytes, bytes.length);
   return encoded === null ? null : { symbolTable: encodeSymbolTable(table), ...encoded };
 }
 
@@ -165,14 +169,15 @@ function encodeSymbolTable({ count, low, high, lengths }: FsstSymbolTable): Uint
 /** Input bytes encoded between two looks at the room left. */
 const STRETCH_BYTES = 1 << 12;
 
-/** Encodes all values; null as soon as the codes take more than the values would. */
+/** Encodes all values; null as soon as the codes take more than `limit` bytes. */
 function encodeCodes(
   table: FsstSymbolTable,
   offsets: Int32Array,
   bytes: Uint8Array,
+  limit: number,
 ): { offsets: Int32Array; bytes: Uint8Array } | null {
   const count = offsets.length - 1;
-  const output = new Uint8Array(bytes.length + 2 * STRETCH_BYTES + 32);
+  const output = new Uint8Array(limit + 2 * STRETCH_BYTES + 32);
   const positions = new Int32Array(count + 1);
   const encoder: CodeEncoder = {
     table,
@@ -180,7 +185,7 @@ function encodeCodes(
     offsets,
     output,
     positions,
-    limit: bytes.length,
+    limit,
   };
   // Symbols are compared eight bytes at a time; the values at the end are copied to where there are as many.
   let direct = count;
@@ -191,7 +196,7 @@ function encodeCodes(
   rest.set(bytes.subarray(start));
   if (!encodeRows(encoder, rest, start, direct, count)) return null;
   const size = positions[count];
-  return size > bytes.length ? null : { offsets: positions, bytes: output.subarray(0, size) };
+  return size > limit ? null : { offsets: positions, bytes: output.subarray(0, size) };
 }
 
 interface CodeEncoder {
@@ -229,12 +234,13 @@ function encodeRows(
         const low = view.getInt32(read, true);
         const slot = Math.imul(low & 0xffffff, HASH_PRIME) >>> HASH_SHIFT;
         const at = 4 * slot;
-        // Without branches, for which symbol is next cannot be predicted.
-        const differing =
-          ((low ^ slots[at]) & slots[at + 2]) |
-          ((view.getInt32(read + 4, true) ^ slots[at + 1]) & slots[at + 3]);
-        const useShort = (differing | -differing) >> 31;
-        const entry = (shortCodes[low & 0xffff] & useShort) | (slotCodes[slot] & ~useShort);
+        let entry = slotCodes[slot];
+        if (
+          ((low ^ slots[at]) & slots[at + 2]) !== 0 ||
+          ((view.getInt32(read + 4, true) ^ slots[at + 1]) & slots[at + 3]) !== 0
+        ) {
+          entry = shortCodes[low & 0xffff];
+        }
         if (entry === 0) {
           output[write] = ESCAPE;
           output[write + 1] = low;

@@ -127,6 +127,7 @@ export function trainFsst(offsets: Int32Array, bytes: Uint8Array): FsstTraining 
   }
   counts.clear();
   const encodedBytes = countCodes(table, sample, ALL, counts);
+  counts.clear();
   return { table, saving: sample.length === 0 ? 0 : 1 - encodedBytes / sample.length };
 }
 
@@ -189,10 +190,13 @@ function rowAt(offsets: Int32Array, position: number): number {
   return low;
 }
 
+/** Counts of pairs, all 0 while no training is going on. */
+const pairScratch = new Uint32Array(ALL_CODES * ALL_CODES);
+
 /** How often codes were used, and pairs of them one behind the other. */
 class CodeCounts {
   readonly single = new Uint32Array(ALL_CODES);
-  readonly pairs = new Uint32Array(ALL_CODES * ALL_CODES);
+  readonly pairs = pairScratch;
   /** The pairs met, first code × 512 + second. */
   readonly met: number[] = [];
 

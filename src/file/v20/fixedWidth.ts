@@ -85,7 +85,7 @@ const SCHEMES: Readonly<Partial<Record<string, number>>> = {
 
 function flatBytes({ buffer, compression }: Flat, page: PageBuffers): Uint8Array {
   const bytes = bufferAt(page, buffer);
-  if (compression === undefined) return bytes;
+  if (compression === undefined || compression.scheme === "none") return bytes;
   const scheme = SCHEMES[compression.scheme];
   if (scheme === undefined) throw unsupportedPage(page.origin, `compression ${compression.scheme}`);
   return decompressor({ scheme, level: undefined }, page.origin)(bytes);

@@ -1,0 +1,135 @@
+/**
+ * Files of 2.0 with lists and structs, of the reference, with bytes changed anywhere: reading ends in a typed error
+ * or in columns that are safe to read.
+ */
+
+import { readFileSync, rmSync } from "node:fs";
+import { tableToIPC } from "apache-arrow";
+import * as fc from "fast-check";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { Column, Layout } from "../../../src/arrow/column.js";
+import { spinesOf } from "../../../src/arrow/spine.js";
+import { layoutOf } from "../../../src/arrow/types.js";
+import { CorruptFileError, UnsupportedError } from "../../../src/errors.js";
+import { openDataFile, readPageBuffers } from "../../../src/file/reader.js";
+import { decodePage } from "../../../src/file/structural/decodePage.js";
+import { columnsByRows, type LeafColumns } from "../../../src/file/v20/rowColumns.js";
+import { leaf, list, makeNestedTable, type NestedSpec, struct } from "../../support/nestedGenerators.js";
+import { reference } from "../../support/reference.js";
+import { makeTempDir } from "../../support/tempDir.js";
+import { dataFilePaths, memoryHandle } from "../structural/referencePages.js";
+
+interface Sample {
+  readonly bytes: Uint8Array;
+  readonly spines: readonly Layout[];
+  readonly leaves: readonly LeafColumns[];
+}
+
+const SPECS: readonly (readonly NestedSpec[])[] = [
+  [list(leaf("int32", "some"), "some"), struct([leaf("utf8", "some"), leaf("bool")])],
+  [list(list(leaf("utf8", "some"), "some"), "some"), list(struct([leaf("int64"), list(leaf("float32"))]))],
+  [list(leaf("vectorFloat32NullItems", "some"), "none", "empty"), list(leaf("dictionary", "some"), "some")],
+];
+
+/** Columns of the leaves of a layout: every node has one, in depth-first order. */
+function leavesOf(layouts: readonly Layout[]): LeafColumns[] {
+  const leaves: LeafColumns[] = [];
+  let next = 0;
+  const visit = (layout: Layout, lists: readonly number[]): void => {
+    const columnIndex = next++;
+    if (layout.kind === "list") visit(layout.item, [...lists, columnIndex]);
+    else if (layout.kind === "struct") for (const child of layout.children) visit(child.layout, lists);
+    else leaves.push({ columnIndex, listColumnIndexes: lists });
+  };
+  for (const layout of layouts) visit(layout, []);
+  return leaves;
+}
+
+async function readAll({ bytes, spines, leaves }: Sample): Promise<Column[]> {
+  const handle = memoryHandle("sample", bytes);
+  const file = await openDataFile(handle, "sample");
+  // A table's manifest knows the number of rows.
+  if (file.rowCount > 10_000) throw new CorruptFileError("sample", 0, "another number of rows");
+  const rows = columnsByRows(file, leaves);
+  const columns: Column[] = [];
+  for (const [columnIndex, spine] of spines.entries()) {
+    for (const [pageIndex, page] of rows.columns[columnIndex].pages.entries()) {
+      const [[buffers]] = await readPageBuffers(handle, rows, [{ columnIndex, pageIndexes: [pageIndex] }]);
+      const origin = { path: "sample", byteOffset: 0 };
+      const column = decodePage(spine, page.layout, page.rowCount, buffers, origin);
+      expect(column.length).toBe(page.rowCount);
+      columns.push(column);
+    }
+  }
+  return columns;
+}
+
+/** Fails unless offsets are in range all the way down. */
+function checkNested(column: Column): void {
+  if (column.kind === "struct") {
+    for (const child of column.children) {
+      expect(child.length).toBe(column.length);
+      checkNested(child);
+    }
+  } else if (column.kind === "list") {
+    let previous = 0;
+    for (let row = 0; row <= column.length; row++) {
+      const offset = Number(column.offsets[row]);
+      if (offset < previous || offset > column.items.length) throw new Error(`offset ${row} is ${offset}`);
+      previous = offset;
+    }
+    checkNested(column.items);
+  }
+}
+
+let directory: string;
+const samples: Sample[] = [];
+
+beforeAll(async () => {
+  directory = await makeTempDir();
+  for (const [index, columns] of SPECS.entries()) {
+    const table = makeNestedTable({ columns: [...columns], rowCount: 200, seed: index });
+    await reference.createTable(directory, `t${index}`, tableToIPC(table), { dataStorageVersion: "2.0" });
+    const layouts = table.schema.fields.map((field) => layoutOf(field.type, field.name));
+    samples.push({
+      bytes: new Uint8Array(readFileSync(dataFilePaths(directory, `t${index}`)[0])),
+      spines: layouts.flatMap((layout) => spinesOf(layout).map((spine) => spine.layout)),
+      leaves: leavesOf(layouts),
+    });
+  }
+});
+afterAll(() => rmSync(directory, { recursive: true, force: true }));
+
+describe("damaged files of 2.0", () => {
+  it("are intact before they are damaged", async () => {
+    for (const sample of samples) for (const column of await readAll(sample)) checkNested(column);
+  });
+
+  it("end in a typed error or in columns", async () => {
+    const change = fc.record({ at: fc.nat(), value: fc.integer({ min: 1, max: 255 }), atEnd: fc.boolean() });
+    let read = 0;
+    await fc.assert(
+      fc.asyncProperty(
+        fc.nat(samples.length - 1),
+        fc.array(change, { minLength: 1, maxLength: 3 }),
+        async (which, changes) => {
+          const sample = samples[which];
+          const bytes = sample.bytes.slice();
+          for (const { at, value, atEnd } of changes) {
+            // The metadata is at the end; it is what most of the checks are about.
+            const span = atEnd ? Math.min(bytes.length, 2500) : bytes.length;
+            bytes[bytes.length - 1 - (at % span)] ^= value;
+          }
+          try {
+            for (const column of await readAll({ ...sample, bytes })) checkNested(column);
+            read++;
+          } catch (error) {
+            if (!(error instanceof CorruptFileError || error instanceof UnsupportedError)) throw error;
+          }
+        },
+      ),
+      { numRuns: 2500 },
+    );
+    expect(read).toBeGreaterThan(100);
+  });
+});
