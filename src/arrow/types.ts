@@ -185,11 +185,7 @@ export function layoutOf(type: DataType, path: string): Layout {
       return { kind: "list", offsetBits: 32, item, itemNullable: false, isMap: true };
     }
     case Type.Struct:
-      if (type.children.length === 0) {
-        throw new UnsupportedError(
-          `column ${path}: a struct without members is not supported by this release`,
-        );
-      }
+      checkMembers(type, path);
       return {
         kind: "struct",
         children: (type.children as Field[]).map((child) => ({
@@ -279,11 +275,19 @@ export function logicalTypeOf(type: DataType, path: string): string {
       return (type.children[0].type.typeId as Type) === Type.Struct ? `${name}.struct` : name;
     }
     case Type.Struct:
+      checkMembers(type, path);
       return "struct";
     case Type.Map:
       return "map";
   }
   throw unsupported(type, path);
+}
+
+function checkMembers(type: DataType, path: string): void {
+  if (type.children.length > 0) return;
+  throw new UnsupportedError(
+    `column ${path}: type ${type}, a struct without members, is not supported by this release`,
+  );
 }
 
 /** A field as a table's schema holds it. */

@@ -19,6 +19,7 @@ import {
   type PageSlice,
   type RowRuns,
   type Sliceable,
+  sliceArrayRows,
   sliceable,
   sliceChunks,
   sliceConstant,
@@ -177,6 +178,9 @@ function makeSlice(
       return sliceConstant(page, rows);
     case "fixedRows":
       slice = sliceFixedRows(page, way.layout, way.rowBytes, rows);
+      break;
+    case "arrayRows":
+      slice = sliceArrayRows(page, way.rowBytes, rows);
       break;
     case "variableRows":
       slice = sliceVariableRows(page, way.layout, way.entryBytes, rows, located, origin);

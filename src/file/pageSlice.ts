@@ -7,6 +7,7 @@
  *     full-zip, fixed        the rows themselves, which are all of one size
  *     full-zip, variable     the rows themselves; the repetition index tells where they lie
  *     constant               nothing, or the page's one value
+ *     arrays of 2.0          the rows themselves, where they are of one size and none is null
  *
  * Only pages whose events are their rows are sliced. Pages with lists, and constant pages with levels, are read
  * whole. A checksum covers a whole buffer, so that the bytes of a slice cannot be held against it; the structures
@@ -17,10 +18,10 @@ import {
   type ConstantLayout,
   type FullZipLayout,
   type MiniBlockLayout,
-  type PageLayout,
   RepDefLayer,
 } from "../format/encodings.js";
-import { type ByteRange, corruptPage, type PageOrigin } from "./page.js";
+import { type ByteRange, corruptPage, type PageEncoding, type PageOrigin } from "./page.js";
+import { plainRowBytes } from "./v20/fixedWidth.js";
 
 /** Runs of rows, counted from the first row of a page: ascending, none empty, none overlapping. */
 export interface RowRuns {
@@ -30,7 +31,7 @@ export interface RowRuns {
 
 /** The page a slice is cut from. */
 export interface SlicedPage {
-  readonly layout: PageLayout;
+  readonly layout: PageEncoding;
   readonly rowCount: number;
   readonly bufferRanges: readonly ByteRange[];
 }
@@ -40,7 +41,7 @@ export interface PageSlice {
   /** The rows it holds: those asked for, and others that come with them. */
   readonly rows: RowRuns;
   readonly rowCount: number;
-  readonly layout: PageLayout;
+  readonly layout: PageEncoding;
   /** What to read. */
   readonly ranges: readonly ByteRange[];
   /** The page's buffers, from the bytes of `ranges`. */
@@ -64,12 +65,19 @@ export type Sliceable =
   | { readonly kind: "miniBlock"; readonly layout: MiniBlockLayout; readonly buffers: readonly number[] }
   | { readonly kind: "fixedRows"; readonly layout: FullZipLayout; readonly rowBytes: number }
   | { readonly kind: "variableRows"; readonly layout: FullZipLayout; readonly entryBytes: 1 | 2 | 4 | 8 }
-  | { readonly kind: "constant"; readonly layout: ConstantLayout };
+  | { readonly kind: "constant"; readonly layout: ConstantLayout }
+  | { readonly kind: "arrayRows"; readonly rowBytes: number };
 
 /** Tells how a page can be sliced. `buffers` of a mini-block page are those its {@link ChunkMap} is made of. */
 export function sliceable(page: SlicedPage): Sliceable | null {
-  const { miniBlock, fullZip, constant } = page.layout;
+  const { miniBlock, fullZip, constant, array } = page.layout;
   const { bufferRanges, rowCount } = page;
+  if (array !== undefined) {
+    const rowBytes = plainRowBytes(array);
+    const fits =
+      rowBytes !== null && bufferRanges.length === 1 && rowBytes * rowCount === bufferRanges[0].length;
+    return fits ? { kind: "arrayRows", rowBytes } : null;
+  }
   if (miniBlock !== undefined) {
     const plain = miniBlock.repCompression === undefined && miniBlock.repetitionIndexDepth === 0;
     const hasDictionary = miniBlock.dictionary !== undefined;
@@ -123,12 +131,30 @@ export function sliceFixedRows(
   rowBytes: number,
   rows: RowRuns,
 ): PageSlice {
-  const ranges: ByteRange[] = [];
-  for (let run = 0; run < rows.starts.length; run++) {
-    const byteOffset = events.byteOffset + rows.starts[run] * rowBytes;
-    ranges.push({ byteOffset, length: rows.counts[run] * rowBytes });
-  }
-  return zippedSlice(layout, rows, ranges);
+  return zippedSlice(layout, rows, rowRanges(events, rowBytes, rows));
+}
+
+/** A page that holds `rows` of a page of 2.0 whose rows are all of `rowBytes`. */
+export function sliceArrayRows(
+  { bufferRanges: [values], layout }: SlicedPage,
+  rowBytes: number,
+  rows: RowRuns,
+): PageSlice {
+  return {
+    rows,
+    rowCount: countRows(rows),
+    layout,
+    ranges: rowRanges(values, rowBytes, rows),
+    assemble: (parts) => [join(parts)],
+  };
+}
+
+/** Where runs of rows of one size lie. */
+function rowRanges({ byteOffset }: ByteRange, rowBytes: number, { starts, counts }: RowRuns): ByteRange[] {
+  return Array.from(starts, (start, run) => ({
+    byteOffset: byteOffset + start * rowBytes,
+    length: counts[run] * rowBytes,
+  }));
 }
 
 /** The entries of the repetition index that say where each run of `rows` starts and ends. */

@@ -138,6 +138,9 @@ describe("nested columns of 2.0", () => {
         { metadata: false },
       );
     }
+    const offsets = [0, 1, 4_999, 5_000, 12_345, 14_999];
+    const taken = tableFromIPC(await reference.takeRows(root, name, offsets));
+    compareTables(taken, await namespace.table([name]).take(offsets), { metadata: false });
   });
 
   it("keep arbitrary data", async () => {

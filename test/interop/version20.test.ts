@@ -118,6 +118,35 @@ describe("tables of 2.0", () => {
     compareTables(taken, await namespace.table([name]).take(offsets, columns), { metadata: false });
   });
 
+  it("give single rows of large pages", async () => {
+    const name = freshName();
+    const spec: TableSpec = {
+      columns: (
+        ["int64", "vectorFloat32", "fixedSizeBinary200", "decimal128", "utf8", "bool"] as const
+      ).flatMap((type) =>
+        (["none", "some"] as const).map((nulls) => ({
+          name: `${type} ${nulls}`,
+          type,
+          shape: "random",
+          nulls,
+        })),
+      ),
+      rowCount: 50_000,
+      seed: 8,
+    };
+    await reference.createTable(root, name, tableToIPC(makeTable(spec)), { dataStorageVersion: "2.0" });
+    await namespace.insertIntoTable({ id: [name] }, makeTable({ ...spec, seed: 9 }));
+    const offsets = Array.from({ length: 300 }, (_, index) => index * 333);
+    const expected = tableFromIPC(await reference.takeRows(root, name, offsets));
+    compareTables(expected, await namespace.table([name]).take(offsets), { metadata: false });
+    const part = { offset: 49_000, limit: 2_000 };
+    compareTables(
+      tableFromIPC(await reference.readTable(root, name, part)),
+      await namespace.table([name]).scan(part).toArrow(),
+      { metadata: false },
+    );
+  });
+
   it("hold dictionary-typed columns", async () => {
     const words = (count: number, distinct: number, nulls: boolean) =>
       Array.from({ length: count }, (_, row) => (nulls && row % 3 === 1 ? null : `word ${row % distinct}`));

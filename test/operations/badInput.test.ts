@@ -5,6 +5,7 @@ import { join } from "node:path";
 import {
   Bool,
   Field,
+  FixedSizeList,
   Float64,
   Int32,
   Int64,

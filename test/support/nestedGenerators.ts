@@ -272,7 +272,15 @@ export function someNode(spec: NestedSpec, found: (node: NestedSpec) => boolean)
 }
 
 /** Arbitrary nested tables. */
-export function nestedTableSpecs({ maps = true, maxRows = 400 } = {}): fc.Arbitrary<NestedTableSpec> {
+export function nestedTableSpecs({
+  maps = true,
+  maxRows = 400,
+  types = [...TYPE_NAMES, "dictionary", "null"],
+}: {
+  maps?: boolean;
+  maxRows?: number;
+  types?: readonly (TypeName | "dictionary" | "null")[];
+} = {}): fc.Arbitrary<NestedTableSpec> {
   const nulls = fc.constantFrom(...NULL_PATTERNS, "some" as const);
   const lengths = fc.constantFrom(...LIST_LENGTHS, "short" as const, "short" as const);
   const { node } = fc.letrec<{ node: NestedSpec }>((tie) => ({
@@ -280,7 +288,7 @@ export function nestedTableSpecs({ maps = true, maxRows = 400 } = {}): fc.Arbitr
       { maxDepth: 4, withCrossShrink: true },
       fc.record({
         kind: fc.constant("leaf" as const),
-        type: fc.constantFrom(...TYPE_NAMES, "dictionary" as const, "null" as const),
+        type: fc.constantFrom(...types),
         shape: fc.constantFrom(...SHAPES.filter((shape) => shape !== "long")),
         nulls,
       }),

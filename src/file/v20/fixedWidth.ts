@@ -10,7 +10,13 @@
  */
 
 import { CompressionScheme } from "../../format/encodings.js";
-import type { ArrayEncoding, Bitpacked, BitpackedForNonNeg, Flat } from "../../format/encodings20.js";
+import {
+  type ArrayEncoding,
+  type Bitpacked,
+  type BitpackedForNonNeg,
+  BufferKind,
+  type Flat,
+} from "../../format/encodings20.js";
 import { PACK_UNIT, packedUnitBytes, unpackBits, type WordBits } from "../compression/bitpack.js";
 import { decompressor } from "../compression/general.js";
 import { corruptPage, unsupportedPage } from "../page.js";
@@ -166,6 +172,23 @@ function repeatValue(value: Uint8Array, bitsPerValue: number, count: number, pag
     values.copyWithin(filled, 0, Math.min(filled, values.length - filled));
   }
   return values;
+}
+
+/**
+ * Bytes of a row of a page whose only buffer holds its rows side by side as they are, nothing else and no null among
+ * them; null for any other page.
+ */
+export function plainRowBytes({ nullable }: ArrayEncoding): number | null {
+  const values = nullable?.noNulls?.values;
+  if (values?.fixedSizeList !== undefined) {
+    const { dimension, items } = values.fixedSizeList;
+    const itemBytes = items === undefined ? null : plainRowBytes(items);
+    return itemBytes === null ? null : dimension * itemBytes;
+  }
+  if (values?.flat === undefined || values.flat.compression !== undefined) return null;
+  const { bitsPerValue, buffer } = values.flat;
+  const isFirst = buffer === undefined || (buffer.bufferIndex === 0 && buffer.bufferType === BufferKind.PAGE);
+  return isFirst && bitsPerValue > 0 && bitsPerValue % 8 === 0 ? bitsPerValue / 8 : null;
 }
 
 /** Puts values side by side into a buffer of the page. */

@@ -6,11 +6,12 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Column, FixedColumn, Layout, VariableColumn } from "../../../src/arrow/column.js";
 import { CorruptFileError, UnsupportedError } from "../../../src/errors.js";
 import { packBits } from "../../../src/file/compression/bitpack.js";
+import { sliceable } from "../../../src/file/pageSlice.js";
 import { openDataFile } from "../../../src/file/reader.js";
 import { decodeArrayPage } from "../../../src/file/v20/decodeArray.js";
 import type { ArrayEncoding } from "../../../src/format/encodings20.js";
 import { compareTables } from "../../support/compareTables.js";
-import { allTypesSpec, makeTable } from "../../support/generators.js";
+import { allTypesSpec, makeTable, type TypeName } from "../../support/generators.js";
 import { reference } from "../../support/reference.js";
 import { makeTempDir } from "../../support/tempDir.js";
 import { fileToTable, tableToFile } from "../dataFiles.js";
@@ -148,6 +149,25 @@ describe("files of 2.0", () => {
     bytes[bytes.length - 6] = 0;
     expect((await openDataFile(memoryHandle("t", bytes), "t")).version).toBe("2.0");
     compareTables(table, await fileToTable(bytes, table.schema));
+  });
+
+  it("have pages whose rows can be read by themselves where they are plain", async () => {
+    const kindOf = async (type: TypeName, nulls: "none" | "some") => {
+      const spec = {
+        columns: [{ name: "c", type, shape: "random" as const, nulls }],
+        rowCount: 500,
+        seed: 1,
+      };
+      const bytes = await tableToFile(makeTable(spec), "2.0");
+      const { columns } = await openDataFile(memoryHandle("t", bytes), "t");
+      return sliceable(columns[0].pages[0]);
+    };
+    expect(await kindOf("int64", "none")).toEqual({ kind: "arrayRows", rowBytes: 8 });
+    expect(await kindOf("vectorFloat32", "none")).toEqual({ kind: "arrayRows", rowBytes: 96 });
+    for (const type of ["int64", "vectorFloat32", "vectorFloat32NullItems", "utf8"] as const) {
+      expect(await kindOf(type, "some")).toBeNull();
+    }
+    expect(await kindOf("bool", "none")).toBeNull();
   });
 
   it("of ours keep checksums: no changed byte goes unnoticed", async () => {
