@@ -301,7 +301,8 @@ const MAXIMUM_INLINE_BYTES = 32;
 export function encodeConstant(value: Uint8Array, layout: LeafLayout, levels: PageLevels): EncodedPage {
   const { repetition, definition } = levels;
   const streams = repetition === null && definition === null ? [] : levelBuffers(repetition, definition);
-  if (layout.kind === "variable") return constantPage(levels, {}, [[encodeScalar(value, layout)], ...streams]);
+  if (layout.kind === "variable")
+    return constantPage(levels, {}, [[encodeScalar(value, layout)], ...streams]);
   if (value.length <= MAXIMUM_INLINE_BYTES) return constantPage(levels, { inlineValue: value }, streams);
   return constantPage(levels, {}, [[encodeFixedScalar(value)], ...streams]);
 }
