@@ -72,6 +72,9 @@ const SEPARATOR = ":";
 const TIME_UNITS = ["s", "ms", "us", "ns"] as const;
 const FLOAT_BYTES = [2, 4, 8] as const;
 const FLOAT_NAMES = ["halffloat", "float", "double"] as const;
+const EXTENSION_NAME_KEY = "ARROW:extension:name";
+/** The reference keeps JSON in a binary form and reads no column that has these names on plain text. */
+const JSON_EXTENSIONS: ReadonlySet<string> = new Set(["arrow.json", "lance.json"]);
 /** Largest number of items or bytes that one value of a fixed size may have; Arrow keeps it in 32 bits. */
 const MAX_FIXED_SIZE = 0x7fffffff;
 
@@ -306,6 +309,12 @@ export interface LogicalField {
  */
 export function logicalFieldOf(field: Field, path: string): LogicalField {
   const { name, type, nullable, metadata } = field;
+  const extension = metadata.get(EXTENSION_NAME_KEY) ?? "";
+  if (JSON_EXTENSIONS.has(extension)) {
+    throw new UnsupportedError(
+      `column ${path}: extension type ${extension} is not supported by this release`,
+    );
+  }
   const logicalType = logicalTypeOf(type, path);
   const names = new Set<string>();
   const children = storedChildren(type).map((child) => {

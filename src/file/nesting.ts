@@ -298,14 +298,19 @@ function slotValidity(
   if (definition === null || maximumVisible === 0) return null;
   const bytes = new Uint8Array((slotCount + 7) >>> 3);
   let slot = 0;
+  let bits = 0;
   let nullCount = 0;
   for (let event = 0; event < definition.length; event++) {
     const level = definition[event];
     if (level > maximumVisible) continue;
-    if (level === 0) bytes[slot >>> 3] |= 1 << (slot & 7);
+    if (level === 0) bits |= 1 << (slot & 7);
     else nullCount++;
-    slot++;
+    if ((++slot & 7) === 0) {
+      bytes[(slot >>> 3) - 1] = bits;
+      bits = 0;
+    }
   }
+  if ((slot & 7) !== 0) bytes[slot >>> 3] = bits;
   return nullCount === 0 ? null : { bytes, bitOffset: 0, nullCount };
 }
 
@@ -471,14 +476,19 @@ function validityOf(
   if (nullLevel === 0 || definition === null) return null;
   const bytes = new Uint8Array((length + 7) >>> 3);
   let value = 0;
+  let bits = 0;
   let nullCount = 0;
   for (let event = 0; event < definition.length; event++) {
     const level = definition[event];
     if (level > reach || (repetition !== null && repetition[event] < begins)) continue;
     if (level === nullLevel) nullCount++;
-    else bytes[value >>> 3] |= 1 << (value & 7);
-    value++;
+    else bits |= 1 << (value & 7);
+    if ((++value & 7) === 0) {
+      bytes[(value >>> 3) - 1] = bits;
+      bits = 0;
+    }
   }
+  if ((value & 7) !== 0) bytes[value >>> 3] = bits;
   return nullCount === 0 ? null : { bytes, bitOffset: 0, nullCount };
 }
 
