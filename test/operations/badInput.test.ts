@@ -5,7 +5,6 @@ import { join } from "node:path";
 import {
   Bool,
   Field,
-  FixedSizeList,
   Float64,
   Int32,
   Int64,
