@@ -1,6 +1,6 @@
 /** The property tests of `npm test` for as long as patience lasts: the same files, many more runs. */
 import { defineConfig, mergeConfig } from "vitest/config";
-import base from "./vitest.config.ts";
+import base from "../vitest.config.ts";
 
 export default mergeConfig(
   base,
