@@ -8,7 +8,7 @@
 
 import { CorruptFileError, InternalError } from "../errors.js";
 import type { Column, Layout, LeafColumn, LeafLayout, ListColumn, StructColumn, Validity } from "./column.js";
-import { bothValid, nullColumn, sliceColumn } from "./data.js";
+import { bothValid, nullColumn, sliceColumn } from "./rearrange.js";
 
 /** Where a leaf is: the number of the child to follow at each node, 0 for the items of a list. */
 export type Branch = readonly number[];

@@ -21,7 +21,7 @@ import type {
   StructLayout,
   Validity,
 } from "../arrow/column.js";
-import { decodeDictionary, sliceColumn, takeColumn } from "../arrow/data.js";
+import { decodeDictionary, sliceColumn, takeColumn } from "../arrow/rearrange.js";
 import { TableSchemaValidationError, UnsupportedError } from "../errors.js";
 import { RepDefLayer } from "../format/encodings.js";
 import { describeLayers, isListLayer, type Layers, type Levels, type PageLevels } from "./levels.js";

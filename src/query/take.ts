@@ -10,7 +10,7 @@
 import type { Table } from "apache-arrow";
 import { makeBatch, toTable } from "../arrow/batch.js";
 import type { Column, Layout } from "../arrow/column.js";
-import { concatColumns, takeColumn } from "../arrow/data.js";
+import { concatColumns, takeColumn } from "../arrow/rearrange.js";
 import { InvalidInputError } from "../errors.js";
 import { type EncodedRows, readPageRows } from "../file/pageRows.js";
 import { countRows, positionsIn, type RowRuns, runsOf } from "../file/pageSlice.js";

@@ -5,8 +5,8 @@
 
 import { join } from "node:path";
 import type { Column } from "../arrow/column.js";
-import { decodeDictionary, sliceColumn } from "../arrow/data.js";
 import type { ArrowInput } from "../arrow/input.js";
+import { decodeDictionary, sliceColumn } from "../arrow/rearrange.js";
 import { mapLeaf, pruneColumn } from "../arrow/spine.js";
 import { ConcurrentModificationError, NamespaceError, TableSchemaValidationError } from "../errors.js";
 import type { FileVersion } from "../file/page.js";

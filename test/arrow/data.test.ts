@@ -18,18 +18,16 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { makeBatch, toTable } from "../../src/arrow/batch.js";
 import type { Column, DictionaryColumn, FixedColumn, VariableColumn } from "../../src/arrow/column.js";
+import { columnFromData, dataFromColumn, type ForeignData } from "../../src/arrow/data.js";
 import {
   columnByteLength,
-  columnFromData,
   concatColumns,
-  dataFromColumn,
   decodeDictionary,
-  type ForeignData,
   filterColumn,
   nullColumn,
   sliceColumn,
   takeColumn,
-} from "../../src/arrow/data.js";
+} from "../../src/arrow/rearrange.js";
 import { adoptSchema, adoptType, layoutOf } from "../../src/arrow/types.js";
 import { InvalidInputError, UnsupportedError } from "../../src/errors.js";
 import { compareTables } from "../support/compareTables.js";

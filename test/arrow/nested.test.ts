@@ -4,15 +4,14 @@ import { type Data, type DataType, Vector } from "apache-arrow";
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Column } from "../../src/arrow/column.js";
+import { columnFromData, dataFromColumn } from "../../src/arrow/data.js";
 import {
   columnByteLength,
-  columnFromData,
   concatColumns,
-  dataFromColumn,
   nullColumn,
   sliceColumn,
   takeColumn,
-} from "../../src/arrow/data.js";
+} from "../../src/arrow/rearrange.js";
 import { mergeSpines, pruneColumn, spinesOf, unwrapStructs } from "../../src/arrow/spine.js";
 import { layoutOf } from "../../src/arrow/types.js";
 import { validateColumn } from "../../src/arrow/validate.js";

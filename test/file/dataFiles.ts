@@ -3,7 +3,8 @@
 import type { RecordBatch, Schema, Table } from "apache-arrow";
 import { makeBatch, toTable } from "../../src/arrow/batch.js";
 import type { Column, Layout } from "../../src/arrow/column.js";
-import { columnFromData, concatColumns } from "../../src/arrow/data.js";
+import { columnFromData } from "../../src/arrow/data.js";
+import { concatColumns } from "../../src/arrow/rearrange.js";
 import { mergeSpines, pruneColumn, spinesOf } from "../../src/arrow/spine.js";
 import { layoutOf } from "../../src/arrow/types.js";
 import type { FileColumn, FileVersion } from "../../src/file/page.js";

@@ -6,7 +6,7 @@ import type {
   Layout,
   VariableColumn,
 } from "../../src/arrow/column.js";
-import { decodeDictionary, sliceColumn } from "../../src/arrow/data.js";
+import { decodeDictionary, sliceColumn } from "../../src/arrow/rearrange.js";
 import { InvalidInputError } from "../../src/errors.js";
 import type { FileColumn, FileVersion } from "../../src/file/page.js";
 import { openDataFile } from "../../src/file/reader.js";

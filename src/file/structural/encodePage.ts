@@ -30,7 +30,7 @@ import type {
   VariableColumn,
   VariableLayout,
 } from "../../arrow/column.js";
-import { concatColumns, decodeDictionary, sliceColumn } from "../../arrow/data.js";
+import { concatColumns, decodeDictionary, sliceColumn } from "../../arrow/rearrange.js";
 import { leafOf } from "../../arrow/spine.js";
 import { copyBits } from "../../bytes/bits.js";
 import { InvalidInputError, UnsupportedError } from "../../errors.js";

@@ -10,7 +10,7 @@
  */
 
 import type { Column, FixedSizeListColumn, Layout, Validity } from "../../arrow/column.js";
-import { nullColumn } from "../../arrow/data.js";
+import { nullColumn } from "../../arrow/rearrange.js";
 import { copyBits, countOnes } from "../../bytes/bits.js";
 import type { ArrayEncoding } from "../../format/encodings20.js";
 import { corruptPage, type PageOrigin, unsupportedPage } from "../page.js";

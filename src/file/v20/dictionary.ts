@@ -6,7 +6,7 @@
  */
 
 import type { Column, DictionaryColumn, DictionaryLayout, FixedColumn, Layout } from "../../arrow/column.js";
-import { nullColumn, sliceColumn, takeColumn } from "../../arrow/data.js";
+import { nullColumn, sliceColumn, takeColumn } from "../../arrow/rearrange.js";
 import type { ArrayEncoding, Dictionary } from "../../format/encodings20.js";
 import { alignedBytes } from "../compression/aligned.js";
 import { corruptPage, unsupportedPage } from "../page.js";

@@ -21,7 +21,7 @@ import type {
   VariableColumn,
   VariableLayout,
 } from "../../arrow/column.js";
-import { concatColumns } from "../../arrow/data.js";
+import { concatColumns } from "../../arrow/rearrange.js";
 import { copyBits } from "../../bytes/bits.js";
 import { InternalError, InvalidInputError, UnsupportedError } from "../../errors.js";
 import type { ArrayEncoding } from "../../format/encodings20.js";

@@ -14,7 +14,7 @@
  */
 
 import type { Column, Layout, LeafLayout, ListColumn, ListLayout } from "../../arrow/column.js";
-import { concatColumns, nullColumn, sliceColumn, takeColumn } from "../../arrow/data.js";
+import { concatColumns, nullColumn, sliceColumn, takeColumn } from "../../arrow/rearrange.js";
 import { TableSchemaValidationError } from "../../errors.js";
 import type { ArrayEncoding } from "../../format/encodings20.js";
 import { widenOffsets } from "../compression/variable.js";
