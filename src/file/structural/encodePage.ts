@@ -371,7 +371,9 @@ function encodeVariable(
     compression.structure === null
       ? longest(offsets) >= MAXIMUM_MINI_BLOCK_VALUE_BYTES
       : compression.structure === "fullzip" || longest(offsets) > MAXIMUM_FORCED_VALUE_BYTES;
-  if (zips && mayZip(levels)) {
+  // In 2.1 the chunks that would do instead hold no values of this length.
+  const mustZip = version === "2.1" && longest(stored.offsets) > MAXIMUM_FORCED_VALUE_BYTES;
+  if (zips && (mayZip(levels) || mustZip)) {
     const zipped = stored.compressor === null ? stored : compressEach(stored, stored.compressor);
     return encodeFullZipVariable(offsetBits, zipped.offsets, zipped.bytes, levels, stored.encoding);
   }

@@ -109,7 +109,8 @@ export function encodeVariableChunks(
     count <= MAXIMUM_CHUNK_VALUES && sizeOf(start, count) <= CHUNK_BYTES[version];
   for (let start = 0; start < valueCount; ) {
     let count = valueCount - start;
-    if (!fits(start, count)) {
+    // A chunk of one value can only be the last: the last two stay together, whatever their size.
+    if (count > 2 && !fits(start, count)) {
       count = 2 ** Math.floor(Math.log2(Math.min(count - 1, MAXIMUM_CHUNK_VALUES)));
       while (count > 2 && !fits(start, count)) count /= 2;
     }
