@@ -20,7 +20,7 @@ export interface ByteRange {
 export interface ReadPlanOptions {
   /** Ranges at most this far apart are read together: about what one call costs, in bytes. Default 64 KiB. */
   readonly gapBytes?: number;
-  /** No read grows beyond this by joining ranges; one longer range is still read whole. Default 32 MiB. */
+  /** No read grows beyond this by joining ranges; one longer range is still read whole. Default 64 MiB. */
   readonly maxReadBytes?: number;
 }
 
@@ -38,7 +38,7 @@ export interface ReadPlan {
 
 const READ_ALIGNMENT = 64;
 const DEFAULT_GAP_BYTES = 64 * 1024;
-const DEFAULT_MAX_READ_BYTES = 32 * 1024 * 1024;
+const DEFAULT_MAX_READ_BYTES = 64 * 1024 * 1024;
 const DEFAULT_PARALLELISM = 4;
 
 /** Decides which reads serve the ranges. Ranges may overlap and come in any order. */

@@ -23,10 +23,24 @@ import { liveIndices, selectSpan } from "./fragmentRows.js";
 import { mapAhead } from "./mapAhead.js";
 import { assembleOutputs, type Projection } from "./projection.js";
 
-/** Bytes of pages one round of reads fetches, roughly. */
-const GROUP_BYTES = 16 * 1024 * 1024;
-/** Bytes read ahead of the consumer, roughly. */
-const WINDOW_BYTES = 48 * 1024 * 1024;
+/** How far a scan runs ahead of its consumer. */
+export interface ReadAhead {
+  /** Bytes of pages one round of reads fetches, roughly. */
+  readonly groupBytes: number;
+  /** Bytes read ahead, roughly. */
+  readonly windowBytes: number;
+}
+
+/** For consumers that may drop each batch before the next. */
+export const STREAMED: ReadAhead = { groupBytes: 16 * 1024 * 1024, windowBytes: 48 * 1024 * 1024 };
+
+/**
+ * For consumers that keep every batch, so that reading ahead costs memory little earlier. The garbage collector
+ * marks the whole heap each time some 64 MiB of buffers came up: reads about as large keep it from stepping in
+ * between two of them.
+ */
+export const KEPT: ReadAhead = { groupBytes: 64 * 1024 * 1024, windowBytes: 256 * 1024 * 1024 };
+
 /** Fragments opened ahead of the one being read. */
 const OPEN_FRAGMENTS = 8;
 
@@ -37,6 +51,7 @@ export interface ScanRequest {
   readonly limit: number;
   /** Rows of a batch at most. */
   readonly batchRows: number;
+  readonly readAhead: ReadAhead;
   readonly signal?: AbortSignal;
 }
 
@@ -81,7 +96,7 @@ export async function* scanRows(
 ): AsyncGenerator<RecordBatch, void, undefined> {
   const groups = mapAhead(pageGroups(source, request), (group) => fetchGroup(source, group), {
     weigh: (group) => group.byteLength,
-    maxWeight: WINDOW_BYTES,
+    maxWeight: request.readAhead.windowBytes,
   });
   const breather = new Breather();
   let assembler: BatchAssembler | undefined;
@@ -128,7 +143,7 @@ async function* pageGroups(
     for (const task of tasks) {
       group.push(task);
       byteLength += wantedBytes(task);
-      if (byteLength < GROUP_BYTES) continue;
+      if (byteLength < request.readAhead.groupBytes) continue;
       yield { owner, tasks: group, byteLength };
       group = [];
       byteLength = 0;

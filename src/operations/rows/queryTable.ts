@@ -1,6 +1,6 @@
 /** QueryTable: rows of a version, without predicates so far: columns, limit and offset. */
 
-import type { Table } from "apache-arrow";
+import type { RecordBatch, Table } from "apache-arrow";
 import { toTable } from "../../arrow/batch.js";
 import {
   CorruptFileError,
@@ -11,7 +11,7 @@ import {
 import { formatIdentifier } from "../../ident.js";
 import type { QueryResult, QueryTableRequest } from "../../namespace.js";
 import { resolveProjection } from "../../query/projection.js";
-import { type ScanRequest, scanRows } from "../../query/scan.js";
+import { KEPT, type ReadAhead, type ScanRequest, STREAMED, scanRows } from "../../query/scan.js";
 import { schemaMetadataOf } from "../../table/manifest.js";
 import { decodeSchema } from "../../table/schema.js";
 import type { OperationContext } from "../context.js";
@@ -46,7 +46,7 @@ export async function queryTable(
   if (withRowId && manifest.fragments.some((fragment) => fragment.inlineRowIds !== undefined)) {
     throw new UnsupportedError("withRowId: stable row ids are not supported by this release");
   }
-  const scan: ScanRequest = {
+  const scan: Omit<ScanRequest, "readAhead"> = {
     fragments: manifest.fragments,
     projection,
     offset,
@@ -63,21 +63,21 @@ export async function queryTable(
       { cause: error },
     );
   };
-  const result: QueryResult = {
+  async function* batches(readAhead: ReadAhead): AsyncGenerator<RecordBatch, void, undefined> {
+    try {
+      yield* scanRows(source, { ...scan, readAhead });
+    } catch (error) {
+      const reason = await whyUnreadable(error).catch((later: unknown) => later);
+      throw operationError(reason, "queryTable", request.signal);
+    }
+  }
+  return {
     schema: projection.schema,
-    async *[Symbol.asyncIterator]() {
-      try {
-        yield* scanRows(source, scan);
-      } catch (error) {
-        const reason = await whyUnreadable(error).catch((later: unknown) => later);
-        throw operationError(reason, "queryTable", request.signal);
-      }
-    },
+    [Symbol.asyncIterator]: () => batches(STREAMED),
     async toArrow(): Promise<Table> {
-      const batches = [];
-      for await (const batch of result) batches.push(batch);
-      return toTable(projection.schema, batches);
+      const kept: RecordBatch[] = [];
+      for await (const batch of batches(KEPT)) kept.push(batch);
+      return toTable(projection.schema, kept);
     },
   };
-  return result;
 }
