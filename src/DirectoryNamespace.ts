@@ -20,6 +20,7 @@ import { optionalId } from "./operations/request.js";
 import { countTableRows } from "./operations/rows/countTableRows.js";
 import { insertIntoTable } from "./operations/rows/insertIntoTable.js";
 import { queryTable } from "./operations/rows/queryTable.js";
+import { takeBlobs } from "./operations/rows/takeBlobs.js";
 import { takeRows } from "./operations/rows/takeRows.js";
 import { createTable } from "./operations/table/createTable.js";
 import { declareTable } from "./operations/table/declareTable.js";
@@ -127,6 +128,14 @@ export class DirectoryNamespace implements AsyncDisposable {
    */
   takeRows(request: ns.TakeRowsRequest): Promise<Table> {
     return this.#run("queryTable", request, takeRows);
+  }
+  /**
+   * The values of a blob column at the given offsets, in the order given, null for nulls. None is read before it is
+   * asked for its bytes. Authorised as `queryTable`.
+   * @throws InvalidInputError for an offset that is no row of the version, and a column that is not of blobs
+   */
+  takeBlobs(request: ns.TakeBlobsRequest): Promise<(ns.LazyBlob | null)[]> {
+    return this.#run("queryTable", request, takeBlobs);
   }
   countTableRows(request: ns.CountTableRowsRequest): Promise<number> {
     return this.#run("countTableRows", request, countTableRows);

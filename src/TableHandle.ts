@@ -120,6 +120,15 @@ export class TableHandle {
     return this.#namespace.takeRows({ ...this.#read(), rowOffsets, columns });
   }
 
+  /**
+   * The values of a blob column at the given offsets, which count as those of {@link take}; null for nulls. None is
+   * read before it is asked for its bytes, all or some.
+   * @throws InvalidInputError for an offset that is no row of the version, and a column that is not of blobs
+   */
+  takeBlobs(column: string, rowOffsets: ns.RowOffsets): Promise<(ns.LazyBlob | null)[]> {
+    return this.#namespace.takeBlobs({ ...this.#read(), column, rowOffsets });
+  }
+
   countRows(filter?: string): Promise<number> {
     return this.#namespace.countTableRows({ ...this.#read(), predicate: filter });
   }

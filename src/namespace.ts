@@ -299,6 +299,32 @@ export interface TakeRowsRequest extends TableRequest {
   readonly tag?: string;
 }
 
+export interface TakeBlobsRequest extends TableRequest {
+  /** Path of a column of blobs, which may be in structs but in no list. */
+  readonly column: string;
+  /** As of {@link TakeRowsRequest}. */
+  readonly rowOffsets: RowOffsets;
+  readonly version?: number;
+  readonly branch?: string;
+  readonly tag?: string;
+}
+
+/**
+ * A value of a blob column that has not been read. It stays readable for as long as its file does: until the table
+ * is dropped, or the version it is of is cleaned up.
+ */
+export interface LazyBlob {
+  /** Bytes. */
+  readonly size: number;
+  /**
+   * Reads these bytes and no others.
+   * @param offset first byte; from the end of the value on there is nothing to read. Default 0
+   * @param length bytes at most. Default all that follow
+   * @throws CorruptFileError where the file is gone or too short
+   */
+  read(offset?: number, length?: number): Promise<Uint8Array>;
+}
+
 export interface CountTableRowsRequest extends TableRequest {
   readonly predicate?: string;
   readonly version?: number;

@@ -37,6 +37,9 @@ export interface VariableLayout {
   readonly text: boolean;
 }
 
+/** How JSON lies in a file, and large binaries anywhere. */
+export const JSONB_LAYOUT: VariableLayout = { kind: "variable", offsetBits: 64, text: false };
+
 /** `dimension` items to a value, each with a validity of its own. */
 export interface FixedSizeListLayout {
   readonly kind: "fixedSizeList";

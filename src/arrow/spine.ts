@@ -72,6 +72,14 @@ export function pruneColumn(column: Column, branch: Branch, layout: Layout, dept
   throw new InternalError(`a branch of ${branch.length} nodes ends at ${depth}`);
 }
 
+/** A spine with another leaf. */
+export function withLeaf(layout: Layout, leaf: LeafLayout): Layout {
+  if (layout.kind === "list") return { ...layout, item: withLeaf(layout.item, leaf) };
+  if (layout.kind !== "struct") return leaf;
+  const [child] = layout.children;
+  return { ...layout, children: [{ ...child, layout: withLeaf(child.layout, leaf) }] };
+}
+
 /** The leaf of a spine. */
 export function leafColumn(spine: Column): LeafColumn {
   let node = spine;

@@ -21,6 +21,7 @@
  *     list.struct large_list.struct          the same, of structs
  *     struct                                 Struct, a child per member
  *     map                                    Map; its child is a struct of key and value
+ *     json                                   Utf8 of the extension type arrow.json; a file has it as JSONB
  */
 
 import {
@@ -73,8 +74,11 @@ const TIME_UNITS = ["s", "ms", "us", "ns"] as const;
 const FLOAT_BYTES = [2, 4, 8] as const;
 const FLOAT_NAMES = ["halffloat", "float", "double"] as const;
 const EXTENSION_NAME_KEY = "ARROW:extension:name";
-/** The reference keeps JSON in a binary form and reads no column that has these names on plain text. */
-const JSON_EXTENSIONS: ReadonlySet<string> = new Set(["arrow.json", "lance.json"]);
+/** Arrow's extension type of JSON as text, and the format's of JSON in binary form. */
+const JSON_TEXT_EXTENSION = "arrow.json";
+const JSON_BINARY_EXTENSION = "lance.json";
+/** The type that both are in a table's schema. */
+const JSON_LOGICAL_TYPE = "json";
 /** Largest number of items or bytes that one value of a fixed size may have; Arrow keeps it in 32 bits. */
 const MAX_FIXED_SIZE = 0x7fffffff;
 
@@ -309,11 +313,9 @@ export interface LogicalField {
  */
 export function logicalFieldOf(field: Field, path: string): LogicalField {
   const { name, type, nullable, metadata } = field;
-  const extension = metadata.get(EXTENSION_NAME_KEY) ?? "";
-  if (JSON_EXTENSIONS.has(extension)) {
-    throw new UnsupportedError(
-      `column ${path}: extension type ${extension} is not supported by this release`,
-    );
+  if (jsonForm(field) !== null) {
+    const stored = new Map(metadata).set(EXTENSION_NAME_KEY, JSON_BINARY_EXTENSION);
+    return { name, logicalType: JSON_LOGICAL_TYPE, nullable, metadata: stored, children: [] };
   }
   const logicalType = logicalTypeOf(type, path);
   const names = new Set<string>();
@@ -326,6 +328,22 @@ export function logicalFieldOf(field: Field, path: string): LogicalField {
   });
   return { name, logicalType, nullable, metadata, children };
 }
+
+/** Whether a field holds JSON, and in which form; null where it does not, whatever its extension type is called. */
+export function jsonForm({ type, metadata }: Field): "text" | "binary" | null {
+  switch (metadata.get(EXTENSION_NAME_KEY)) {
+    case JSON_TEXT_EXTENSION:
+      return isText(type) ? "text" : null;
+    case JSON_BINARY_EXTENSION:
+      return (type.typeId as Type) === Type.LargeBinary ? "binary" : null;
+    default:
+      return null;
+  }
+}
+
+/** Strings with offsets of either width. */
+export const isText = ({ typeId }: DataType): boolean =>
+  (typeId as Type) === Type.Utf8 || (typeId as Type) === Type.LargeUtf8;
 
 /** Fields that have an entry of their own in a table's schema; the items of fixed-size lists have none. */
 function storedChildren(type: DataType): readonly Field[] {
@@ -351,8 +369,13 @@ function storedChildren(type: DataType): readonly Field[] {
  */
 export function arrowFieldFromLogical(field: LogicalField, path: string): Field {
   const children = field.children.map((child) => arrowFieldFromLogical(child, `${path}.${child.name}`));
+  const metadata = new Map(field.metadata);
+  if (field.logicalType === JSON_LOGICAL_TYPE) {
+    metadata.set(EXTENSION_NAME_KEY, JSON_TEXT_EXTENSION);
+    return new Field(field.name, new Utf8(), field.nullable, metadata);
+  }
   const type = arrowTypeFromLogical(field.logicalType, path, children);
-  return new Field(field.name, type, field.nullable, new Map(field.metadata));
+  return new Field(field.name, type, field.nullable, metadata);
 }
 
 /**

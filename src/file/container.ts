@@ -214,6 +214,7 @@ function decodePageEncoding(
  * @param position where it will lie, a multiple of 64
  * @param columns the pages of each column, in row order
  * @param pageChecksums CRC-32 of every page buffer of each column, in page and buffer order
+ * @param isBlob for each column whether its pages hold descriptors of blobs
  */
 export function encodeTail(
   version: FileVersion,
@@ -222,9 +223,12 @@ export function encodeTail(
   rowCount: number,
   columns: readonly (readonly PageRecord[])[],
   pageChecksums: readonly (readonly number[])[],
+  isBlob: readonly boolean[],
 ): Uint8Array {
   const descriptor = FileDescriptor.encode(FileDescriptor.create({ schema, length: rowCount }));
-  const metadata = columns.map(encodeColumnMetadata);
+  const metadata = columns.map((pages, index) =>
+    encodeColumnMetadata(pages, isBlob[index] && version === "2.0" ? BLOB_COLUMN_ENCODING : COLUMN_ENCODING),
+  );
   const metadataLength = metadata.reduce((sum, bytes) => sum + bytes.length, 0);
 
   return encodeChecksums(position, pageChecksums, (checksums) => {
@@ -281,13 +285,18 @@ const wrap = (typeUrl: string, value: Uint8Array): Encoding => ({
 
 /** A ColumnEncoding whose member `values` (number 1) is an empty message; the reference insists on its presence. */
 const COLUMN_ENCODING = wrap(COLUMN_ENCODING_TYPE_URL, Uint8Array.of(0x0a, 0x00));
+/** A ColumnEncoding whose member `blob` (number 3) has such a one as its `inner` (number 1). */
+const BLOB_COLUMN_ENCODING = wrap(
+  COLUMN_ENCODING_TYPE_URL,
+  Uint8Array.of(0x1a, 0x04, 0x0a, 0x02, 0x0a, 0x00),
+);
 
 const encodePageEncoding = (encoding: PageEncoding): Encoding =>
   encoding.array === undefined
     ? wrap(PAGE_LAYOUT_TYPE_URL, PageLayout.encode(encoding))
     : wrap(ARRAY_ENCODING_TYPE_URL, ArrayEncoding.encode(encoding.array));
 
-function encodeColumnMetadata(pages: readonly PageRecord[]): Uint8Array {
+function encodeColumnMetadata(pages: readonly PageRecord[], encoding: Encoding): Uint8Array {
   let priority = 0;
   const messages = pages.map((page) => {
     const message = {
@@ -301,5 +310,5 @@ function encodeColumnMetadata(pages: readonly PageRecord[]): Uint8Array {
     if (page.layout.array === undefined) priority += page.rowCount;
     return message;
   });
-  return ColumnMetadata.encode(ColumnMetadata.create({ encoding: COLUMN_ENCODING, pages: messages }));
+  return ColumnMetadata.encode(ColumnMetadata.create({ encoding, pages: messages }));
 }

@@ -66,6 +66,8 @@ export interface FileColumn {
    * stands for what is inside.
    */
   readonly isHeader?: boolean;
+  /** The leaf's values are put outside the pages, which say where. */
+  readonly isBlob?: boolean;
   /** Of the outer-most node. */
   readonly nullable: boolean;
   /** Arrow field metadata; `lance-encoding:*` keys steer compression. */

@@ -189,6 +189,8 @@ function makeSlice(
       slice = sliceChunks(page, way.layout, plan.map ?? readMap(source, file, plan, way, located), rows);
       break;
   }
+  const { blob } = page.layout;
+  if (blob !== undefined) slice = { ...slice, layout: { blob: { ...blob, innerLayout: slice.layout } } };
   const toRead = planReads(slice.ranges).reads;
   return bufferBytes(toRead) > bufferBytes(page.bufferRanges) * MOST ? null : slice;
 }

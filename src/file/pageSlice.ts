@@ -7,6 +7,7 @@
  *     full-zip, fixed        the rows themselves, which are all of one size
  *     full-zip, variable     the rows themselves; the repetition index tells where they lie
  *     constant               nothing, or the page's one value
+ *     blob                   as the mini-block page in it
  *     arrays of 2.0          the rows themselves, where they are of one size and none is null
  *
  * Only pages whose events are their rows are sliced. Pages with lists, and constant pages with levels, are read
@@ -70,8 +71,11 @@ export type Sliceable =
 
 /** Tells how a page can be sliced. `buffers` of a mini-block page are those its {@link ChunkMap} is made of. */
 export function sliceable(page: SlicedPage): Sliceable | null {
-  const { miniBlock, fullZip, constant, array } = page.layout;
+  const { miniBlock, fullZip, constant, array, blob } = page.layout;
   const { bufferRanges, rowCount } = page;
+  if (blob?.innerLayout !== undefined) {
+    return blob.innerLayout.miniBlock === undefined ? null : sliceable({ ...page, layout: blob.innerLayout });
+  }
   if (array !== undefined) {
     const rowBytes = plainRowBytes(array);
     const fits =

@@ -8,11 +8,13 @@
 
 import type { Column, FixedColumn, ListColumn, VariableColumn } from "../arrow/column.js";
 import { sliceColumn } from "../arrow/rearrange.js";
-import { leafColumn, mapLeaf } from "../arrow/spine.js";
+import { leafColumn, mapLeaf, withLeaf } from "../arrow/spine.js";
 import { crc32 } from "../bytes/crc32.js";
 import { InternalError } from "../errors.js";
 import type { Schema } from "../format/file.js";
 import type { Disk, WriteHandle } from "../io/disk.js";
+import { DESCRIPTOR_LAYOUT, emptyDescriptors, setDescriptor } from "./blobDescriptors.js";
+import { encodeBlobs, visibleLeafValues } from "./blobPages.js";
 import { compressionOptions } from "./compression/compressionOptions.js";
 import { align, encodeTail, type PageRecord } from "./container.js";
 import type { ByteRange, EncodedPage, FileColumn, FileVersion } from "./page.js";
@@ -75,7 +77,9 @@ export class DataFileWriter {
     this.#disk = disk;
     this.#path = path;
     this.#handle = handle;
-    this.#columns = columns;
+    this.#columns = columns.map((column) =>
+      column.isBlob === true ? { ...column, layout: withLeaf(column.layout, DESCRIPTOR_LAYOUT) } : column,
+    );
     this.#schema = schema;
     this.#version = version;
     this.#waiting = columns.map(nothingWaiting);
@@ -113,12 +117,13 @@ export class DataFileWriter {
       throw new InternalError(`more than ${MAX_FILE_ROWS} rows for one data file`);
     }
     this.#rowCount += rowCount;
-    for (const [index, column] of columns.entries()) {
-      if (column.length !== rowCount) {
+    for (const [index, given] of columns.entries()) {
+      if (given.length !== rowCount) {
         throw new InternalError(
-          `column ${this.#columns[index].path} has ${column.length} rows, not ${rowCount}`,
+          `column ${this.#columns[index].path} has ${given.length} rows, not ${rowCount}`,
         );
       }
+      const column = this.#columns[index].isBlob === true ? await this.#placeBlobs(given) : given;
       const dictionary = sharedDictionary(this.#waiting[index], column);
       if (dictionary === "differs") await this.#writePages(index);
       const waiting = this.#waiting[index];
@@ -147,6 +152,7 @@ export class DataFileWriter {
       this.#rowCount,
       this.#pages,
       this.#checksums,
+      this.#columns.map((column) => column.isBlob === true),
     );
     this.#enqueue(tail);
     await this.#submit();
@@ -242,8 +248,27 @@ export class DataFileWriter {
   #encode(column: FileColumn, parts: readonly Column[], rowCount: number): EncodedPage[] {
     const version = this.#version;
     const { layout, nullable, path, metadata } = column;
+    if (column.isBlob === true) return [encodeBlobs(column, parts, rowCount, version)];
     if (version === "2.0") return [encodeNestedPage(column, parts, rowCount)];
     return encodePages(layout, parts, rowCount, { version, nullable, path, metadata });
+  }
+
+  /** Writes the values of a column of blobs and puts their descriptors in their place. */
+  async #placeBlobs(column: Column): Promise<Column> {
+    const { values, isVisible } = visibleLeafValues(column);
+    const { offsets, bytes, length, validity } = values;
+    const descriptors = emptyDescriptors(length);
+    for (let index = 0; index < length; index++) {
+      const start = Number(offsets[index]);
+      const byteCount = Number(offsets[index + 1]) - start;
+      if (byteCount === 0 || !isVisible(index)) continue;
+      setDescriptor(descriptors, index, this.#position, byteCount);
+      this.#enqueue(bytes.subarray(start, start + byteCount));
+      this.#enqueue(PADDING.subarray(0, align(this.#position) - this.#position));
+      if (this.#queuedBytes >= WRITE_BYTES) await this.#submit();
+    }
+    const leaf: FixedColumn = { ...DESCRIPTOR_LAYOUT, length, validity, values: descriptors };
+    return mapLeaf(column, () => leaf);
   }
 
   #enqueue(bytes: Uint8Array): void {

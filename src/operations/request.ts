@@ -43,6 +43,23 @@ export function optionalCount(value: unknown, member: string, least = 0): number
   return value;
 }
 
+/** Row offsets; a copy, so that the caller may go on using the array. */
+export function requireRowOffsets(value: unknown): Float64Array {
+  const isNumbers = Array.isArray(value) || (ArrayBuffer.isView(value) && !(value instanceof DataView));
+  if (!isNumbers) throw new InvalidInputError("rowOffsets: must be an array of numbers");
+  const numbers = value as ArrayLike<unknown>;
+  const offsets = new Float64Array(numbers.length);
+  for (let index = 0; index < offsets.length; index++) {
+    const offset = numbers[index];
+    if (typeof offset !== "number" || !Number.isSafeInteger(offset) || offset < 0) {
+      const shown = typeof offset === "number" ? offset : typeof offset;
+      throw new InvalidInputError(`rowOffsets: must be integers of at least 0, not ${shown}`);
+    }
+    offsets[index] = offset;
+  }
+  return offsets;
+}
+
 export function optionalString(value: unknown, member: string): string | undefined {
   if (value === undefined || value === null) return undefined;
   if (typeof value !== "string")

@@ -3,13 +3,21 @@
  */
 
 import { Field as ArrowField, Schema, Uint64 } from "apache-arrow";
-import type { Column, Layout } from "../arrow/column.js";
-import { mergeSpines, spinesOf, unwrapStructs } from "../arrow/spine.js";
+import { type Column, JSONB_LAYOUT, type Layout } from "../arrow/column.js";
+import { jsonTextColumn } from "../arrow/json.js";
+import { mapLeaf, mergeSpines, spinesOf, unwrapStructs, withLeaf } from "../arrow/spine.js";
 import { arrowFieldFromLogical, layoutOf } from "../arrow/types.js";
 import { InvalidInputError, TableColumnNotFoundError, UnsupportedError } from "../errors.js";
+import { DESCRIPTOR_LAYOUT } from "../file/blobDescriptors.js";
 import { formatFieldPath, parseFieldPath } from "../ident.js";
 import type { ColumnSelection } from "../namespace.js";
-import { fieldsAlong, specialStorage, type TableField } from "../table/schema.js";
+import {
+  type FieldStorage,
+  fieldsAlong,
+  specialStorage,
+  storageOf,
+  type TableField,
+} from "../table/schema.js";
 
 /** Name of the pseudo-column that holds row ids. */
 export const ROW_ID_COLUMN = "_rowid";
@@ -24,13 +32,15 @@ export interface ProjectedColumn {
   readonly specialStorage: string | null;
   /** Canonical path, for messages. */
   readonly path: string;
-  /** A spine, from the top-level column down to the leaf. */
+  /** What is in the leaf's pages. */
+  readonly storage: FieldStorage;
+  /** A spine, from the top-level column down to the leaf, with the leaf as it is in its pages. */
   readonly layout: Layout;
 }
 
 /** One column to return. */
 interface OutputColumn {
-  /** From the top-level column on; structs on the way to the column have one child. */
+  /** From the top-level column on; structs on the way to the column have one child. Blobs are descriptors. */
   readonly layout: Layout;
   /** Structs around the column that are left out. */
   readonly depth: number;
@@ -45,6 +55,8 @@ export interface Projection {
   readonly outputs: readonly OutputColumn[];
   /** Row ids come last, as a column of their own. */
   readonly withRowId: boolean;
+  /** Some outputs hold blobs, whose values {@link readBlobs} puts in the place of their descriptors. */
+  readonly hasBlobs: boolean;
   readonly schema: Schema;
 }
 
@@ -67,8 +79,10 @@ export function resolveProjection(
   }
   const arrowFields = wanted.map((column) => column.field);
   if (withRowId) arrowFields.push(new ArrowField(ROW_ID_COLUMN, new Uint64(), true));
+  const columns = wanted.flatMap((column) => column.leaves);
   return {
-    columns: wanted.flatMap((column) => column.leaves),
+    columns,
+    hasBlobs: columns.some(({ storage }) => storage === "blobs"),
     outputs: wanted.map(({ layout, depth, leaves }) => ({ layout, depth, leafCount: leaves.length })),
     withRowId,
     schema: new Schema(arrowFields, new Map(schemaMetadata)),
@@ -124,8 +138,8 @@ function projectColumn(
   const branch = chain
     .slice(0, -1)
     .reduceRight<TableField>((child, parent) => ({ ...parent, children: [child] }), target);
-  const layout = layoutOf(arrowFieldFromLogical(branch, path).type, path);
-  const { type } = arrowFieldFromLogical(target, path);
+  const layout = describedLayout(layoutOf(arrowFieldFromLogical(branch, path).type, path), branch);
+  const { type, metadata } = arrowFieldFromLogical(target, path);
   const name = alias ?? (segments.length === 1 ? target.name : path);
   return {
     layout,
@@ -140,20 +154,34 @@ function projectColumn(
         listFieldIds: lists.map(({ id }) => id),
         specialStorage: special ?? null,
         path,
-        layout: spine.layout,
+        storage: storageOf(leaf),
+        layout: storageOf(leaf) === "json" ? withLeaf(spine.layout, JSONB_LAYOUT) : spine.layout,
       };
     }),
     field: new ArrowField(
       name,
       type,
       chain.some((field) => field.nullable),
-      new Map(target.metadata),
+      metadata,
     ),
   };
 }
 
+/** A layout with descriptors in the place of blobs. */
+function describedLayout(layout: Layout, field: TableField): Layout {
+  if (layout.kind === "list") return { ...layout, item: describedLayout(layout.item, field.children[0]) };
+  if (layout.kind === "struct") {
+    const children = layout.children.map((child, index) => ({
+      ...child,
+      layout: describedLayout(child.layout, field.children[index]),
+    }));
+    return { ...layout, children };
+  }
+  return storageOf(field) === "blobs" ? DESCRIPTOR_LAYOUT : layout;
+}
+
 /**
- * The columns to return, from those that were read.
+ * The columns to return, from those that were read; blobs are descriptors still.
  * @param columns of `rowCount` rows each; null for one that the rows' fragment does not have
  * @param path of the file they are from, for errors
  */
@@ -165,7 +193,11 @@ export function assembleOutputs(
 ): Column[] {
   let next = 0;
   return projection.outputs.map(({ layout, depth, leafCount }) => {
-    const column = mergeSpines(layout, columns.slice(next, next + leafCount), rowCount, path);
+    const spines = columns.slice(next, next + leafCount).map((spine, index) => {
+      if (spine === null || projection.columns[next + index].storage !== "json") return spine;
+      return mapLeaf(spine, (leaf) => jsonTextColumn(leaf, path));
+    });
+    const column = mergeSpines(layout, spines, rowCount, path);
     next += leafCount;
     return unwrapStructs(column, depth);
   });

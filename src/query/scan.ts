@@ -18,6 +18,7 @@ import type { DataFile, DataPage } from "../file/reader.js";
 import { decodePage } from "../file/structural/decodePage.js";
 import type { DataFragment } from "../format/table.js";
 import { Breather } from "../io/eventLoop.js";
+import { readBlobBatches } from "./blobs.js";
 import { type FragmentSource, openColumns } from "./fragmentColumns.js";
 import { liveIndices, selectSpan } from "./fragmentRows.js";
 import { mapAhead } from "./mapAhead.js";
@@ -63,6 +64,8 @@ interface OpenFragment {
   readonly deleted: Uint32Array | null;
   /** One of its files, for errors. */
   readonly path: string;
+  /** For each projected column the file it is in. */
+  readonly files: readonly (string | null)[];
   /** For each projected column its pages that hold wanted rows, or null where the fragment has no such column. */
   readonly pages: readonly (readonly PageTask[] | null)[];
 }
@@ -99,12 +102,22 @@ export async function* scanRows(
     maxWeight: request.readAhead.windowBytes,
   });
   const breather = new Breather();
+  const { projection } = request;
   let assembler: BatchAssembler | undefined;
   for await (const group of groups) {
-    if (assembler?.owner !== group.owner) assembler = new BatchAssembler(group.owner, request);
-    for (const batch of assembler.add(group)) {
+    const { owner } = group;
+    if (assembler?.owner !== owner) assembler = new BatchAssembler(owner, request);
+    for (const { columns, rowCount } of assembler.add(group)) {
       request.signal?.throwIfAborted();
-      yield batch;
+      if (projection.hasBlobs) {
+        const described = { columns, rowCount, files: owner.files };
+        for await (const part of readBlobBatches(source, projection, described)) {
+          request.signal?.throwIfAborted();
+          yield makeBatch(projection.schema, part.columns, part.rowCount);
+        }
+      } else {
+        yield makeBatch(projection.schema, columns, rowCount);
+      }
       await breather.breathe();
     }
   }
@@ -156,7 +169,7 @@ async function* pageGroups(
 async function openFragment(
   source: FragmentSource,
   projection: Projection,
-  wanted: Omit<OpenFragment, "pages" | "path">,
+  wanted: Omit<OpenFragment, "pages" | "path" | "files">,
 ): Promise<OpenFragment> {
   const { fragment, start, end } = wanted;
   const stored = await openColumns(source, fragment, projection.columns);
@@ -174,8 +187,8 @@ async function openFragment(
     }
     return tasks;
   });
-  const path = stored.find((column) => column !== null)?.file.path ?? "";
-  return { ...wanted, path, pages };
+  const files = stored.map((column) => column?.file.path ?? null);
+  return { ...wanted, path: files.find((path) => path !== null) ?? "", files, pages };
 }
 
 async function fetchGroup(source: FragmentSource, group: PageGroup): Promise<FetchedGroup> {
@@ -206,6 +219,12 @@ function wantedBytes({ page, rows }: PageTask): number {
   return rows === null ? byteLength : Math.ceil((byteLength * rows.counts[0]) / page.rowCount);
 }
 
+/** The columns of a batch. */
+interface BatchRows {
+  readonly columns: readonly Column[];
+  readonly rowCount: number;
+}
+
 /** A page being cut into batches. */
 interface CurrentPage {
   readonly rowEnd: number;
@@ -230,7 +249,7 @@ class BatchAssembler {
   }
 
   /** Takes pages in and gives out the batches they complete. */
-  *add(group: FetchedGroup): Generator<RecordBatch, void, undefined> {
+  *add(group: FetchedGroup): Generator<BatchRows, void, undefined> {
     for (const [index, task] of group.tasks.entries()) {
       this.#queues[task.column].push({ page: task.page, rows: group.rows[index] });
     }
@@ -238,7 +257,7 @@ class BatchAssembler {
       const end = this.#batchEnd();
       const batch = this.#cut(this.#row, end);
       this.#row = end;
-      if (batch.numRows > 0) yield batch;
+      if (batch.rowCount > 0) yield batch;
     }
   }
 
@@ -271,7 +290,7 @@ class BatchAssembler {
     return end;
   }
 
-  #cut(start: number, end: number): RecordBatch {
+  #cut(start: number, end: number): BatchRows {
     const { deleted } = this.owner;
     const { projection } = this.#request;
     const read = this.#current.map((current) =>
@@ -287,7 +306,7 @@ class BatchAssembler {
         rowCount = live.length;
       }
     }
-    return makeBatch(projection.schema, columns, rowCount);
+    return { columns, rowCount };
   }
 }
 

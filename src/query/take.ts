@@ -18,7 +18,9 @@ import type { DataFile, DataPage } from "../file/reader.js";
 import { decodePage } from "../file/structural/decodePage.js";
 import { pickRows } from "../file/structural/pickRows.js";
 import type { DataFragment } from "../format/table.js";
+import type { LazyBlob } from "../namespace.js";
 import { liveRowCount } from "../table/statistics.js";
+import { type DescribedRows, lazyBlobs, readBlobs } from "./blobs.js";
 import { type FragmentSource, openColumns } from "./fragmentColumns.js";
 import { lowerBound, physicalOffset } from "./fragmentRows.js";
 import { mapAhead } from "./mapAhead.js";
@@ -53,6 +55,8 @@ interface FragmentPieces {
   readonly rowCount: number;
   /** One of its files, for errors. */
   path: string;
+  /** For each projected column the file it is in. */
+  readonly files: (string | null)[];
   /** For each projected column its pages; none where the fragment has no such column. */
   readonly columns: Column[][];
 }
@@ -75,13 +79,44 @@ interface TaskGroup {
 
 /** @throws InvalidInputError for an offset that is no row of the version */
 export async function takeRows(source: FragmentSource, request: TakeRequest): Promise<Table> {
+  const { projection } = request;
+  const { parts: described, positions } = await takeParts(source, request);
+  if (described.length === 0) return toTable(projection.schema, []);
+  const parts: (readonly Column[])[] = [];
+  for (const part of described) {
+    parts.push(projection.hasBlobs ? await readBlobs(source, projection, part) : part.columns);
+  }
+  const columns = projection.outputs.map((_, output) => {
+    const column = concatColumns(parts.map((part) => part[output]));
+    return positions === null ? column : takeColumn(column, positions);
+  });
+  return toTable(projection.schema, [makeBatch(projection.schema, columns, request.rowOffsets.length)]);
+}
+
+/**
+ * The blobs of rows, none of them read: for each offset one, or null.
+ * @param request its projection is of one column, of blobs
+ * @throws InvalidInputError for an offset that is no row of the version
+ */
+export async function takeBlobs(source: FragmentSource, request: TakeRequest): Promise<(LazyBlob | null)[]> {
+  const { parts, positions } = await takeParts(source, request);
+  const blobs = parts.flatMap(({ columns: [column], files: [path] }) => lazyBlobs(source, column, path));
+  return positions === null ? blobs : Array.from(positions, (position) => blobs[position]);
+}
+
+/** The distinct rows by fragment, in the order they lie on disk, and where among them each offset is. */
+async function takeParts(
+  source: FragmentSource,
+  request: TakeRequest,
+): Promise<{ parts: DescribedRows[]; positions: Uint32Array | null }> {
   const { projection, signal } = request;
   const { rows, positions } = distinctRows(request.rowOffsets);
   const fragments = await wantedFragments(source, request.fragments, rows);
-  if (rows.length === 0) return toTable(projection.schema, []);
+  if (rows.length === 0) return { parts: [], positions };
   const pieces: FragmentPieces[] = fragments.map(({ rows: { length } }) => ({
     rowCount: length,
     path: "",
+    files: projection.columns.map(() => null),
     columns: projection.columns.map(() => []),
   }));
   const groups = mapAhead(
@@ -94,22 +129,15 @@ export async function takeRows(source: FragmentSource, request: TakeRequest): Pr
     for (const [index, { fragment, column, stored }] of group.tasks.entries()) {
       const { layout } = projection.columns[column];
       pieces[fragment].path = stored.file.path;
+      pieces[fragment].files[column] = stored.file.path;
       pieces[fragment].columns[column].push(decodeRows(layout, fetched[index] as EncodedRows, stored.wanted));
     }
   }
-  const parts = pieces.map(({ rowCount, path, columns }) =>
-    assembleOutputs(
-      projection,
-      columns.map((pages) => (pages.length === 0 ? null : concatColumns(pages))),
-      rowCount,
-      path,
-    ),
-  );
-  const columns = projection.outputs.map((_, output) => {
-    const column = concatColumns(parts.map((part) => part[output]));
-    return positions === null ? column : takeColumn(column, positions);
+  const parts = pieces.map(({ rowCount, path, files, columns: pages }) => {
+    const joined = pages.map((column) => (column.length === 0 ? null : concatColumns(column)));
+    return { columns: assembleOutputs(projection, joined, rowCount, path), rowCount, files };
   });
-  return toTable(projection.schema, [makeBatch(projection.schema, columns, request.rowOffsets.length)]);
+  return { parts, positions };
 }
 
 /** The wanted rows of what was read of a page. */

@@ -25,11 +25,14 @@ export interface NewField extends Omit<TableField, "id" | "children"> {
   readonly children: readonly NewField[];
 }
 
+/** JSON, whose values are text to the outside and JSONB in a file. */
+export const JSON_TYPE = "json";
 const NO_PARENT = -1;
 const EXTENSION_NAME_KEY = "ARROW:extension:name";
 const PRIMARY_KEY = "lance-schema:unenforced-primary-key";
 const PRIMARY_KEY_POSITION = "lance-schema:unenforced-primary-key:position";
 const BLOB_EXTENSION = "lance.blob.v2";
+const BLOB_KEY = "lance-encoding:blob";
 
 /** Values of `Field.encoding`, a leftover of 0.1 that is still written. */
 const LEGACY_ENCODING = { none: 0, plain: 1, varBinary: 2, dictionary: 3 } as const;
@@ -128,7 +131,7 @@ export function columnFields(fields: readonly TableField[], formatVersion: strin
   const withParents = formatVersion === "2.0" || formatVersion === "0.1";
   const listed: TableField[] = [];
   const visit = (field: TableField): void => {
-    const isLeaf = field.children.length === 0 || field.metadata.get(EXTENSION_NAME_KEY) === BLOB_EXTENSION;
+    const isLeaf = field.children.length === 0 || storageOf(field) === "blobStructs";
     if (isLeaf || withParents) listed.push(field);
     if (!isLeaf || withParents) field.children.forEach(visit);
   };
@@ -144,15 +147,34 @@ export function fieldsAlong(field: TableField, branch: readonly number[]): Table
 }
 
 /**
- * What about a field makes its values lie elsewhere than its type says, in words: members of a packed struct share a
- * column of rows, blobs lie outside the pages. Null for any other field.
+ * What is in a field's pages:
+ *
+ *     values        what its type says
+ *     json          JSONB, where the type is that of text
+ *     blobs         where the values lie in the file: large binaries that the key `lance-encoding:blob` is set on,
+ *                   whatever to
+ *     blobStructs   the same, of the structs of data and uri that the extension `lance.blob.v2` is of
  */
-export function specialStorage({ logicalType, metadata }: TableField): string | null {
+export type FieldStorage = "values" | "json" | "blobs" | "blobStructs";
+
+export function storageOf({ logicalType, metadata }: Omit<NewField, "children">): FieldStorage {
+  if (logicalType === JSON_TYPE) return "json";
+  if (metadata.get(EXTENSION_NAME_KEY) === BLOB_EXTENSION && logicalType === "struct") return "blobStructs";
+  return metadata.has(BLOB_KEY) && logicalType === "large_binary" ? "blobs" : "values";
+}
+
+/**
+ * What about a field makes its values lie elsewhere than its type says, in words: members of a packed struct share a
+ * column of rows. Null for any other field.
+ */
+export function specialStorage(field: TableField): string | null {
+  const { logicalType, metadata } = field;
   const isSet = (key: string) => metadata.get(key)?.toLowerCase() === "true";
   if (logicalType === "struct" && (isSet("lance-encoding:packed") || isSet("packed")))
     return "packed structs";
-  if (isSet("lance-encoding:blob") || metadata.get(EXTENSION_NAME_KEY) === BLOB_EXTENSION)
-    return "blob columns";
+  if (storageOf(field) === "blobStructs") return "blobs of version 2";
+  if (metadata.has(BLOB_KEY) && logicalType !== "large_binary")
+    return `blobs of type ${logicalType}, other than large_binary,`;
   return null;
 }
 

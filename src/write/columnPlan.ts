@@ -3,11 +3,13 @@
  * is read, so that rows which cannot fit are refused before anything is written. Pure.
  */
 
-import type { Field as ArrowField, DataType, Schema } from "apache-arrow";
-import type { Layout, ListLayout } from "../arrow/column.js";
-import { type Branch, MISSING_CHILD, spinesOf } from "../arrow/spine.js";
+import type { Field as ArrowField, Schema } from "apache-arrow";
+import { JSONB_LAYOUT, type Layout, type ListLayout } from "../arrow/column.js";
+import { type Branch, MISSING_CHILD, spinesOf, withLeaf } from "../arrow/spine.js";
 import {
   arrowFieldFromLogical,
+  isText,
+  jsonForm,
   layoutOf,
   logicalFieldOf,
   logicalTypeOf,
@@ -16,7 +18,14 @@ import {
 import { TableSchemaValidationError, UnsupportedError } from "../errors.js";
 import type { FileColumn, FileVersion } from "../file/page.js";
 import { formatFieldPath } from "../ident.js";
-import { assignFieldIds, fieldsAlong, specialStorage, type TableField } from "../table/schema.js";
+import {
+  assignFieldIds,
+  fieldsAlong,
+  JSON_TYPE,
+  specialStorage,
+  storageOf,
+  type TableField,
+} from "../table/schema.js";
 
 /** One physical column to write, and where its values come from. */
 export interface PlannedColumn {
@@ -25,9 +34,14 @@ export interface PlannedColumn {
   /** Where in it the leaf is. */
   readonly branch: Branch;
   readonly target: FileColumn;
-  /** The incoming leaf is dictionary-encoded and the table's is not. */
-  readonly decodeDictionary: boolean;
+  readonly conversion: Conversion;
 }
+
+/**
+ * What an incoming leaf needs to become the table's: it is dictionary-encoded and the table's is not; it is text and
+ * the table's is JSON; it is JSONB from outside, which has to be looked over.
+ */
+export type Conversion = "none" | "decodeDictionary" | "encodeJson" | "checkJson";
 
 export interface ColumnPlan {
   /** The schema of the table's next version where the rows define it (create, overwrite); else the current one. */
@@ -48,7 +62,7 @@ export function planNewSchema(schema: Schema): ColumnPlan {
   return {
     fields,
     columns: schema.fields.flatMap((field, sourceIndex) =>
-      matchField(field.type, fields[sourceIndex], formatFieldPath([field.name])).map((leaf) =>
+      matchField(field, fields[sourceIndex], formatFieldPath([field.name])).map((leaf) =>
         planLeaf(sourceIndex, fields[sourceIndex], leaf),
       ),
     ),
@@ -70,8 +84,7 @@ export function planAppend(fields: readonly TableField[], schema: Schema): Colum
       throw new TableSchemaValidationError(`column ${path} is not in the table's schema`);
     }
     byName.delete(incoming.name);
-    for (const leaf of matchField(incoming.type, field, path))
-      columns.push(planLeaf(sourceIndex, field, leaf));
+    for (const leaf of matchField(incoming, field, path)) columns.push(planLeaf(sourceIndex, field, leaf));
   }
   for (const field of byName.values()) {
     if (field.nullable) continue;
@@ -87,25 +100,26 @@ interface MatchedLeaf {
   readonly field: TableField;
   /** As it is written: what is around the leaf, from the top-level column on. */
   readonly layout: Layout;
-  readonly decodeDictionary: boolean;
+  readonly conversion: Conversion;
 }
 
 /**
  * The leaves of incoming values that a field of the table takes. Members of structs match by name, in any order;
  * nullable ones may be missing. Items of lists, and keys and values of maps, match whatever their names.
  */
-function matchField(incoming: DataType, field: TableField, path: string): MatchedLeaf[] {
-  const incomingType = logicalTypeOf(incoming, path);
+function matchField(incoming: ArrowField, field: TableField, path: string): MatchedLeaf[] {
+  const { type } = incoming;
+  const incomingType = jsonForm(incoming) === null ? logicalTypeOf(type, path) : JSON_TYPE;
   if (field.children.length === 0) return [matchLeaf(incoming, incomingType, field, path)];
   if (incomingType !== field.logicalType) throw typeMismatch(incomingType, field, path);
-  const children = incoming.children as ArrowField[];
+  const children = type.children as ArrowField[];
   if (field.logicalType !== "struct") {
-    const { kind, offsetBits, isMap } = layoutOf(incoming, path) as ListLayout;
+    const { kind, offsetBits, isMap } = layoutOf(type, path) as ListLayout;
     const [item] = field.children;
     const itemPath = childPath(path, item);
     const matched = isMap
       ? matchMembers(children[0].type.children as ArrowField[], item, itemPath, true)
-      : matchField(children[0].type, item, itemPath);
+      : matchField(children[0], item, itemPath);
     return matched.map((leaf) => ({
       ...leaf,
       branch: [0, ...leaf.branch],
@@ -133,7 +147,7 @@ function matchMembers(
     const index = byPosition ? position : incoming.findIndex((candidate) => candidate.name === child.name);
     const memberPath = childPath(path, child);
     if (incoming[index] !== undefined) {
-      return matchField(incoming[index].type, child, memberPath).map((leaf) => ({
+      return matchField(incoming[index], child, memberPath).map((leaf) => ({
         ...leaf,
         branch: [index, ...leaf.branch],
         layout: inStruct(child, leaf.layout),
@@ -149,12 +163,9 @@ function missingLeaves(member: TableField, path: string): MatchedLeaf[] {
   const layout = layoutOf(arrowFieldFromLogical(member, path).type, path);
   return spinesOf(layout).map((spine) => {
     const fields = fieldsAlong(member, spine.branch);
-    return {
-      branch: [MISSING_CHILD],
-      field: fields[fields.length - 1],
-      layout: inStruct(member, spine.layout),
-      decodeDictionary: false,
-    };
+    const field = fields[fields.length - 1];
+    const stored = storageOf(field) === "json" ? withLeaf(spine.layout, JSONB_LAYOUT) : spine.layout;
+    return { branch: [MISSING_CHILD], field, layout: inStruct(member, stored), conversion: "none" };
   });
 }
 
@@ -165,13 +176,19 @@ const inStruct = ({ name, nullable }: TableField, layout: Layout): Layout => ({
 
 const childPath = (path: string, child: TableField): string => `${path}.${formatFieldPath([child.name])}`;
 
-function matchLeaf(incoming: DataType, incomingType: string, field: TableField, path: string): MatchedLeaf {
-  if (incomingType === field.logicalType) {
-    return { branch: [], field, layout: layoutOf(incoming, path), decodeDictionary: false };
+function matchLeaf(incoming: ArrowField, incomingType: string, field: TableField, path: string): MatchedLeaf {
+  const { type } = incoming;
+  // Text is taken for JSON, but JSON not for text.
+  if (field.logicalType === JSON_TYPE && (incomingType === JSON_TYPE || isText(type))) {
+    const conversion = isText(type) ? "encodeJson" : "checkJson";
+    return { branch: [], field, layout: JSONB_LAYOUT, conversion };
   }
-  const valueType = valueTypeOf(incoming);
+  if (incomingType === field.logicalType) {
+    return { branch: [], field, layout: layoutOf(type, path), conversion: "none" };
+  }
+  const valueType = valueTypeOf(type);
   if (valueType !== null && logicalTypeOf(valueType, path) === field.logicalType) {
-    return { branch: [], field, layout: layoutOf(valueType, path), decodeDictionary: true };
+    return { branch: [], field, layout: layoutOf(valueType, path), conversion: "decodeDictionary" };
   }
   throw typeMismatch(incomingType, field, path);
 }
@@ -190,10 +207,11 @@ function planLeaf(sourceIndex: number, top: TableField, leaf: MatchedLeaf): Plan
       fieldId: leaf.field.id,
       path: formatFieldPath([top.name]),
       layout: leaf.layout,
+      isBlob: storageOf(leaf.field) === "blobs",
       nullable: top.nullable,
       metadata: leaf.field.metadata,
     },
-    decodeDictionary: leaf.decodeDictionary,
+    conversion: leaf.conversion,
   };
 }
 
@@ -201,7 +219,7 @@ function planLeaf(sourceIndex: number, top: TableField, leaf: MatchedLeaf): Plan
  * @throws UnsupportedError for a type that files of the version cannot hold
  */
 export function checkVersion({ fields }: ColumnPlan, version: FileVersion): void {
-  const visit = (field: TableField): void => {
+  const visit = (field: TableField, inList: boolean): void => {
     const special = specialStorage(field);
     if (special !== null) {
       throw new UnsupportedError(`column ${field.name}: ${special} are not supported by this release`);
@@ -211,9 +229,17 @@ export function checkVersion({ fields }: ColumnPlan, version: FileVersion): void
         `column ${field.name}: files of version ${version} hold no maps; use version 2.2`,
       );
     }
-    field.children.forEach(visit);
+    if (storageOf(field) === "blobs" && (version === "2.2" || (inList && version === "2.1"))) {
+      throw new UnsupportedError(
+        inList
+          ? `column ${field.name}: files of version ${version} hold no blobs in lists; use version 2.0`
+          : `column ${field.name}: files of version ${version} hold no blobs marked by lance-encoding:blob; use version 2.0 or 2.1`,
+      );
+    }
+    const opensList = field.logicalType !== "struct";
+    for (const child of field.children) visit(child, inList || opensList);
   };
-  fields.forEach(visit);
+  for (const field of fields) visit(field, false);
 }
 
 function checkColumnNames(fields: readonly ArrowField[]): void {

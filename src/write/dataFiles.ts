@@ -4,8 +4,9 @@
  */
 
 import { join } from "node:path";
-import type { Column } from "../arrow/column.js";
+import type { Column, LeafColumn } from "../arrow/column.js";
 import type { ArrowInput } from "../arrow/input.js";
+import { checkedJsonbColumn, jsonbColumn } from "../arrow/json.js";
 import { decodeDictionary, sliceColumn } from "../arrow/rearrange.js";
 import { mapLeaf, pruneColumn } from "../arrow/spine.js";
 import { ConcurrentModificationError, NamespaceError, TableSchemaValidationError } from "../errors.js";
@@ -17,7 +18,7 @@ import type { Disk } from "../io/disk.js";
 import { codeOf } from "../io/errno.js";
 import { Breather } from "../io/eventLoop.js";
 import { dataDirectory, dataFileName } from "../table/paths.js";
-import type { ColumnPlan, PlannedColumn } from "./columnPlan.js";
+import type { ColumnPlan, Conversion, PlannedColumn } from "./columnPlan.js";
 import { headerColumn, withHeaderColumns } from "./headerColumns.js";
 
 /** Attempts to create a file in a directory that others remove while it is empty. */
@@ -129,16 +130,26 @@ export async function writeRows(
   return { fragments, rowCount, areInPlace, discard };
 }
 
-function incoming({ target, branch, decodeDictionary: decode }: PlannedColumn, source: Column): Column {
+function incoming({ target, branch, conversion }: PlannedColumn, source: Column): Column {
   const spine =
     target.isHeader === true ? headerColumn(source, branch) : pruneColumn(source, branch, target.layout);
-  const column = decode
-    ? mapLeaf(spine, (leaf) => (leaf.kind === "dictionary" ? decodeDictionary(leaf) : leaf))
-    : spine;
+  const column =
+    conversion === "none" ? spine : mapLeaf(spine, (leaf) => convert(leaf, conversion, target.path));
   if (!target.nullable && hasNulls(column)) {
     throw new TableSchemaValidationError(`column ${target.path} is not nullable and the rows hold nulls`);
   }
   return column;
+}
+
+function convert(leaf: LeafColumn, conversion: Exclude<Conversion, "none">, path: string): Column {
+  switch (conversion) {
+    case "decodeDictionary":
+      return leaf.kind === "dictionary" ? decodeDictionary(leaf) : leaf;
+    case "encodeJson":
+      return jsonbColumn(leaf, path);
+    case "checkJson":
+      return checkedJsonbColumn(leaf, path);
+  }
 }
 
 /** Whether any row is null; a dictionary may hold the null its indices point at. */

@@ -29,9 +29,10 @@ export function withHeaderColumns(plan: ColumnPlan): ColumnPlan {
           fieldId: field.id,
           layout: cutBelow(leaf.target.layout, depth),
           isHeader: true,
+          isBlob: false,
           metadata: field.metadata,
         },
-        decodeDictionary: false,
+        conversion: "none",
       });
     }
     return [...headers, leaf];

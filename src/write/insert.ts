@@ -216,7 +216,7 @@ async function insertIntoCreated(
     theirs.columns.every(
       (column, index) =>
         column.target.fieldId === plan.columns[index].target.fieldId &&
-        column.decodeDictionary === plan.columns[index].decodeDictionary &&
+        column.conversion === plan.columns[index].conversion &&
         (column.target.nullable || !plan.columns[index].target.nullable),
     );
   if (!fits) {

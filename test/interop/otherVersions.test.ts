@@ -1,16 +1,6 @@
 /** Tables of data format versions, and with ways to store columns, that this build does not know: typed errors. */
 
-import {
-  Field,
-  Float32,
-  Int32,
-  LargeBinary,
-  Schema,
-  Struct,
-  Table,
-  tableToIPC,
-  vectorFromArray,
-} from "apache-arrow";
+import { Field, Float32, Int32, Schema, Struct, Table, tableToIPC, vectorFromArray } from "apache-arrow";
 import { CorruptFileError, DirectoryNamespace, UnsupportedError } from "tiltyard";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { reference } from "../support/reference.js";
@@ -58,20 +48,14 @@ describe.each(["2.0", "2.1", "2.2"])("columns that lie elsewhere, in version %s"
       new Schema([new Field("s", pair, false, new Map([["lance-encoding:packed", "true"]]))]),
       { s: vectorFromArray([{ x: 1, y: 2 }], pair) },
     );
-    const blobs = new Table(
-      new Schema([new Field("b", new LargeBinary(), true, new Map([["lance-encoding:blob", "true"]]))]),
-      { b: vectorFromArray([new Uint8Array(3), null], new LargeBinary()) },
-    );
     const writer = new DirectoryNamespace({
       root,
       durability: "none",
       dataStorageVersion: version as "2.0",
     });
-    for (const [kind, table] of Object.entries({ packed, blobs })) {
+    for (const [kind, table] of Object.entries({ packed })) {
       const name = `${kind}${version.replace(".", "_")}`;
       await failure(writer.createTable({ id: [name] }, table));
-      // The reference has no blobs of this kind from 2.2 on.
-      if (kind === "blobs" && version === "2.2") continue;
       await reference.createTable(root, name, tableToIPC(table), { dataStorageVersion: version });
       await failure(writer.table([name]).scan().toArrow());
       await failure(writer.insertIntoTable({ id: [name] }, table));

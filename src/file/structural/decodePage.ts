@@ -17,6 +17,7 @@ import { assembleColumn } from "../nesting.js";
 import { corruptPage, type PageEncoding, type PageOrigin, unsupportedPage } from "../page.js";
 import { decodeArrayPage } from "../v20/decodeArray.js";
 import { decodeNestedArrays } from "../v20/nestedArrays.js";
+import { blobEvents, descriptorLayout } from "./blob.js";
 import { decodeConstant } from "./constant.js";
 import { decodeFullZip } from "./fullZip.js";
 import { decodeMiniBlock, type PageEvents } from "./miniBlock.js";
@@ -60,7 +61,13 @@ export function decodePage(
     const events = decodeConstant(leaf, page.constant, layers, rowCount, buffers, origin);
     return columnOf(layout, kinds, layers, events, rowCount, events.allNull, origin);
   }
-  if (page.blob !== undefined) throw unsupportedPage(origin, `the blob layout for ${layoutName(leaf)}`);
+  if (page.blob !== undefined) {
+    const { layers: kinds } = page.blob;
+    const layers = pageLayers(layout, kinds, origin);
+    const inner = descriptorLayout(leaf, page.blob, origin);
+    const events = blobEvents(decodePage(leaf, inner, rowCount, buffers, origin), layers, origin);
+    return columnOf(layout, kinds, layers, events, rowCount, false, origin);
+  }
   throw unsupportedPage(origin, `an unknown layout for ${layoutName(leaf)}`);
 }
 

@@ -15,6 +15,7 @@ import { copyBits, countOnes } from "../../bytes/bits.js";
 import type { ArrayEncoding } from "../../format/encodings20.js";
 import { corruptPage, type PageOrigin, unsupportedPage } from "../page.js";
 import { decodeVariable } from "./binary.js";
+import { decodeDescriptors } from "./blobs.js";
 import { decodeDictionaryColumn, decodeIndexedValues } from "./dictionary.js";
 import { arrayName, decodeFixedWidth } from "./fixedWidth.js";
 import type { PageBuffers } from "./pageBuffers.js";
@@ -85,6 +86,9 @@ function decodeValues(layout: Layout, encoding: ArrayEncoding, count: number, pa
       return decodeVariable(layout, encoding, count, page);
     case "fixed": {
       if (dictionary !== undefined) return decodeIndexedValues(layout, dictionary, count, page, decodeItems);
+      if (encoding.packedStruct !== undefined) {
+        return decodeDescriptors(layout, encoding.packedStruct, count, page);
+      }
       const { byteWidth } = layout;
       const values = decodeFixedWidth(encoding, byteWidth * 8, count, page);
       return { kind: "fixed", byteWidth, length: count, validity: null, values };

@@ -15,7 +15,9 @@ import {
   type Bitpacked,
   type BitpackedForNonNeg,
   BufferKind,
+  type BufferReference,
   type Flat,
+  type PackedStruct,
 } from "../../format/encodings20.js";
 import { PACK_UNIT, packedUnitBytes, unpackBits, type WordBits } from "../compression/bitpack.js";
 import { decompressor } from "../compression/general.js";
@@ -178,7 +180,8 @@ function repeatValue(value: Uint8Array, bitsPerValue: number, count: number, pag
  * Bytes of a row of a page whose only buffer holds its rows side by side as they are, nothing else and no null among
  * them; null for any other page.
  */
-export function plainRowBytes({ nullable }: ArrayEncoding): number | null {
+export function plainRowBytes({ nullable, packedStruct }: ArrayEncoding): number | null {
+  if (packedStruct !== undefined) return descriptorBytes(packedStruct);
   const values = nullable?.noNulls?.values;
   if (values?.fixedSizeList !== undefined) {
     const { dimension, items } = values.fixedSizeList;
@@ -187,9 +190,20 @@ export function plainRowBytes({ nullable }: ArrayEncoding): number | null {
   }
   if (values?.flat === undefined || values.flat.compression !== undefined) return null;
   const { bitsPerValue, buffer } = values.flat;
-  const isFirst = buffer === undefined || (buffer.bufferIndex === 0 && buffer.bufferType === BufferKind.PAGE);
-  return isFirst && bitsPerValue > 0 && bitsPerValue % 8 === 0 ? bitsPerValue / 8 : null;
+  return isFirstBuffer(buffer) && bitsPerValue > 0 && bitsPerValue % 8 === 0 ? bitsPerValue / 8 : null;
 }
+
+const isFirstBuffer = (buffer: BufferReference | undefined): boolean =>
+  buffer === undefined || (buffer.bufferIndex === 0 && buffer.bufferType === BufferKind.PAGE);
+
+/** Bytes of a row of pairs of 64-bit numbers, null where the rows of a packed struct are none. */
+export function descriptorBytes({ inner, buffer }: PackedStruct): number | null {
+  const isPair = inner.length === 2 && inner.every((array) => wordBits(array) === 64);
+  return isPair && isFirstBuffer(buffer) ? 16 : null;
+}
+
+const wordBits = (array: ArrayEncoding): number | undefined =>
+  (array.nullable?.noNulls?.values ?? array).flat?.bitsPerValue;
 
 /** Puts values side by side into a buffer of the page. */
 export const encodeFlat = (

@@ -121,6 +121,7 @@ export function listOf(encoding: ArrayEncoding | undefined, origin: PageOrigin) 
 
 /**
  * Encodes the values that `rowCount` rows have in one column.
+ * @param encodeLeaf what makes a page of the values of a leaf
  * @throws TableSchemaValidationError for null structs, which 2.0 has no way to store, and for nulls where the layout
  *   allows none
  */
@@ -128,8 +129,9 @@ export function encodeNestedPage(
   { layout, isHeader, path, nullable: topNullable }: FileColumn,
   columns: readonly Column[],
   rowCount: number,
+  encodeLeaf: typeof encodeArrayPage = encodeArrayPage,
 ): EncodedPage {
-  if (layout.kind !== "list" && layout.kind !== "struct") return encodeArrayPage(layout, columns, rowCount);
+  if (layout.kind !== "list" && layout.kind !== "struct") return encodeLeaf(layout, columns, rowCount);
   let node: Layout = layout;
   let column: Column = concatColumns(columns);
   for (let nullable = topNullable; ; ) {
@@ -154,7 +156,7 @@ export function encodeNestedPage(
       node = child.layout;
     } else {
       checkNulls(column, nullable, path);
-      return encodeArrayPage(node, [column], column.length);
+      return encodeLeaf(node, [column], column.length);
     }
   }
 }

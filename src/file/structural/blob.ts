@@ -1,0 +1,88 @@
+/**
+ * The blob layout of 2.1: another layout, in which the values are descriptors (../blobDescriptors.ts), and layers of
+ * its own. All values of the inner layout are valid; an event without a value is a descriptor of no bytes:
+ *
+ *     position, bits 0–15   repetition level        bits 16–31   definition level, not 0
+ *
+ * Levels of values have nowhere to be, so that a blob cannot be in a list.
+ */
+
+import type { LeafLayout } from "../../arrow/column.js";
+import type { BlobLayout, CompressiveEncoding, PageLayout } from "../../format/encodings.js";
+import { DESCRIPTOR_BYTES, marksOf } from "../blobDescriptors.js";
+import { type Layers, leafLevels, type PageLevels } from "../levels.js";
+import { corruptPage, type EncodedPage, type PageOrigin, unsupportedPage } from "../page.js";
+import { flat } from "./fixedValues.js";
+import { MiniBlockEncoder, type PageEvents } from "./miniBlock.js";
+
+/** Descriptors in a chunk: 16 KiB of them. */
+const CHUNK_DESCRIPTORS = 1024;
+
+/** The layout of the descriptors, as one of 16-byte values. */
+export function descriptorLayout(leaf: LeafLayout, page: BlobLayout, origin: PageOrigin): PageLayout {
+  const { innerLayout } = page;
+  if (leaf.kind !== "fixed" || leaf.byteWidth !== DESCRIPTOR_BYTES) {
+    throw corruptPage(origin, "blobs in a column of values");
+  }
+  if (innerLayout === undefined) throw corruptPage(origin, "blob page without a layout of its descriptors");
+  if (innerLayout.blob !== undefined) throw corruptPage(origin, "blob page in another");
+  const { miniBlock } = innerLayout;
+  const pair = miniBlock?.valueCompression?.packedStruct;
+  if (miniBlock === undefined || pair === undefined) return innerLayout;
+  if (pair.bitsPerValue.join() !== "64,64") {
+    throw unsupportedPage(origin, `blob descriptors of ${pair.bitsPerValue.join(" and ")} bits`);
+  }
+  return { miniBlock: { ...miniBlock, valueCompression: pair.values } };
+}
+
+/** Tells the levels from decoded descriptors. */
+export function blobEvents(
+  descriptors: PageEvents["values"],
+  { listDepth, maximumDefinition }: Layers,
+  origin: PageOrigin,
+): PageEvents {
+  if (listDepth > 0) throw unsupportedPage(origin, "blobs in lists");
+  if (descriptors.kind !== "fixed" || descriptors.validity !== null) {
+    throw corruptPage(origin, "descriptors of blobs that are null");
+  }
+  const marks = marksOf(descriptors.values, descriptors.length, origin);
+  const definition = new Uint16Array(marks.length);
+  for (let index = 0; index < marks.length; index++) {
+    if ((marks[index] & 0xffff) !== 0) throw unsupportedPage(origin, "repetition levels of blobs");
+    definition[index] = marks[index] >>> 16;
+    if (definition[index] > maximumDefinition) {
+      throw corruptPage(origin, `level ${definition[index]} where ${maximumDefinition} is the largest`);
+    }
+  }
+  return {
+    values: descriptors,
+    levels: { repetition: null, definition: maximumDefinition === 0 ? null : definition },
+  };
+}
+
+const DESCRIPTOR_PAIR: CompressiveEncoding = {
+  packedStruct: { bitsPerValue: [64, 64], values: flat(DESCRIPTOR_BYTES * 8) },
+};
+
+/** @param descriptors one per event, those of events without a value as above */
+export function encodeBlobPage(descriptors: Uint8Array, levels: PageLevels): EncodedPage {
+  const count = descriptors.length / DESCRIPTOR_BYTES;
+  const encoder = new MiniBlockEncoder("2.1", leafLevels(null, count), descriptors.length + 4096);
+  for (let start = 0; start < count; ) {
+    const chunkCount = Math.min(CHUNK_DESCRIPTORS, count - start);
+    const end = start + chunkCount;
+    const bytes = descriptors.subarray(start * DESCRIPTOR_BYTES, end * DESCRIPTOR_BYTES);
+    const at = encoder.beginChunk(chunkCount, [bytes.length]);
+    encoder.data.set(bytes, at);
+    start = end;
+  }
+  const { encoding, buffers, rowCount } = encoder.finish({ encoding: DESCRIPTOR_PAIR, bufferCount: 1 });
+  return {
+    encoding: { blob: { innerLayout: encoding, layers: [...levels.layers] } },
+    buffers,
+    rowCount,
+  };
+}
+
+/** What a descriptor of no bytes has as its position for an event that ends at a definition level. */
+export const markOfLevel = (level: number): number => level * 2 ** 16;

@@ -1,0 +1,63 @@
+/**
+ * Blobs of 2.0: a packed struct of two 64-bit numbers per value, position and size (../blobDescriptors.ts), a null at
+ * position 1. Nothing else says which values are null.
+ */
+
+import type { Column, FixedColumn, FixedLayout, Layout } from "../../arrow/column.js";
+import { concatColumns } from "../../arrow/rearrange.js";
+import { InternalError } from "../../errors.js";
+import type { ArrayEncoding, PackedStruct } from "../../format/encodings20.js";
+import { DESCRIPTOR_BYTES, marksOf, setDescriptor } from "../blobDescriptors.js";
+import { corruptPage, type EncodedPage, unsupportedPage } from "../page.js";
+import { descriptorBytes, noNulls } from "./fixedWidth.js";
+import { bufferAt, PageBufferList, type PageBuffers } from "./pageBuffers.js";
+
+const NULL_POSITION = 1;
+
+export function decodeDescriptors(
+  { byteWidth }: FixedLayout,
+  packed: PackedStruct,
+  count: number,
+  page: PageBuffers,
+): FixedColumn {
+  const { origin } = page;
+  if (byteWidth !== DESCRIPTOR_BYTES || descriptorBytes(packed) === null) {
+    throw unsupportedPage(origin, `a packed struct for values of ${byteWidth} bytes`);
+  }
+  const buffer = bufferAt(page, packed.buffer);
+  if (buffer.length < count * DESCRIPTOR_BYTES) {
+    throw corruptPage(origin, `${count} descriptors of blobs in ${buffer.length} bytes`);
+  }
+  const values = buffer.subarray(0, count * DESCRIPTOR_BYTES);
+  const marks = marksOf(values, count, origin);
+  const bits = new Uint8Array(Math.ceil(count / 8));
+  let nullCount = 0;
+  for (let index = 0; index < count; index++) {
+    if (marks[index] === NULL_POSITION) nullCount++;
+    else bits[index >>> 3] |= 1 << (index & 7);
+  }
+  const validity = nullCount === 0 ? null : { bytes: bits, bitOffset: 0, nullCount };
+  return { kind: "fixed", byteWidth, length: count, validity, values };
+}
+
+/** Makes a page of the descriptors of a leaf. */
+export function encodeDescriptorPage(
+  layout: Layout,
+  columns: readonly Column[],
+  rowCount: number,
+): EncodedPage {
+  const column = concatColumns(columns);
+  if (column.kind !== "fixed") throw new InternalError(`descriptors of blobs of layout ${layout.kind}`);
+  const descriptors = column.values.slice(0, rowCount * DESCRIPTOR_BYTES);
+  const { validity } = column;
+  for (let row = 0; validity !== null && row < rowCount; row++) {
+    const bit = validity.bitOffset + row;
+    if (((validity.bytes[bit >>> 3] >>> (bit & 7)) & 1) === 0)
+      setDescriptor(descriptors, row, NULL_POSITION, 0);
+  }
+  const page = new PageBufferList();
+  const buffer = page.add(descriptors);
+  const word: ArrayEncoding = noNulls({ flat: { bitsPerValue: 64, buffer, compression: undefined } });
+  const packedStruct: PackedStruct = { inner: [word, word], buffer };
+  return { encoding: { array: { packedStruct } }, buffers: page.buffers, rowCount };
+}

@@ -1,0 +1,30 @@
+/** Blobs of some rows, to be read later and in parts; beyond the spec. */
+
+import { InvalidInputError } from "../../errors.js";
+import type { LazyBlob, TakeBlobsRequest } from "../../namespace.js";
+import { resolveProjection } from "../../query/projection.js";
+import { takeBlobs as takeOffsets } from "../../query/take.js";
+import { decodeSchema } from "../../table/schema.js";
+import type { OperationContext } from "../context.js";
+import { optionalString, requireRowOffsets } from "../request.js";
+import { fragmentSource, requireSnapshot } from "../snapshot.js";
+
+export async function takeBlobs(
+  context: OperationContext,
+  request: TakeBlobsRequest,
+): Promise<(LazyBlob | null)[]> {
+  const rowOffsets = requireRowOffsets(request.rowOffsets);
+  const column = optionalString(request.column, "column");
+  if (column === undefined) throw new InvalidInputError("column: is missing");
+  const snapshot = await requireSnapshot(context, request);
+  const { manifest } = snapshot.file;
+  const fields = decodeSchema(manifest.fields, snapshot.entry.path);
+  const projection = resolveProjection(fields, new Map(), [column], false);
+  const { columns, hasBlobs } = projection;
+  if (columns.length !== 1 || !hasBlobs || columns[0].listFieldIds.length > 0) {
+    throw new InvalidInputError(`column: ${column} is not a column of blobs`);
+  }
+  const { fragments } = manifest;
+  const { signal } = request;
+  return takeOffsets(fragmentSource(context, snapshot), { fragments, projection, rowOffsets, signal });
+}
