@@ -201,13 +201,6 @@ describe("types that cannot be stored", () => {
     }
   });
 
-  it("JSON, which the reference does not keep as text", () => {
-    for (const name of ["arrow.json", "lance.json"]) {
-      const json = new Field("j", new Utf8(), true, new Map([["ARROW:extension:name", name]]));
-      expect(() => logicalFieldOf(new Field("c", new Struct([json]), true), "c")).toThrow(UnsupportedError);
-    }
-  });
-
   it("time zones with a colon, which the reference cannot open", () => {
     expect(() => logicalTypeOf(new TimestampMicrosecond("+02:00"), "c")).toThrow(InvalidInputError);
     expect(() => layoutOf(new TimestampMicrosecond("+02:00"), "c")).toThrow(InvalidInputError);

@@ -91,7 +91,7 @@ async function describedValues(
 ): Promise<unknown[]> {
   const [file] = readdirSync(join(root, `${name}.lance`, "data"));
   const bytes = readFileSync(join(root, `${name}.lance`, "data", file!));
-  const valueOf = (description: Description | null): Uint8Array | null => {
+  const bytesOf = (description: Description | null): Uint8Array | null => {
     if (description === null) return null;
     const { position, size } = description;
     if (version === "2.0" && position === 1n && size === 0n) return null;
@@ -102,8 +102,8 @@ async function describedValues(
   const values = rows.map((row) => {
     const found = pick(row) as Description | null | Iterable<Description | null>;
     return found !== null && Symbol.iterator in found && !("position" in found)
-      ? [...found].map(valueOf)
-      : valueOf(found as Description | null);
+      ? [...found].map(bytesOf)
+      : bytesOf(found as Description | null);
   });
   return hex(values);
 }

@@ -298,7 +298,8 @@ describe("pages that are not read yet", () => {
       layers: [RepDefLayer.ALL_VALID_ITEM, RepDefLayer.NULL_AND_EMPTY_LIST],
     });
     expect(() => decode(UTF8, lists, 1, [])).toThrow(/list layers around strings/);
-    expect(() => decode(UTF8, { blob: { layers: [] } }, 1, [])).toThrow(UnsupportedError);
+    const blobList = { layers: [RepDefLayer.ALL_VALID_ITEM, RepDefLayer.ALL_VALID_LIST] };
+    expect(() => decode(UTF8, { blob: blobList }, 1, [])).toThrow(UnsupportedError);
     expect(() => decode(UTF8, {}, 1, [])).toThrow(UnsupportedError);
     const packed = miniBlock({
       valueCompression: { packedStruct: { bitsPerValue: [32, 32], values: flat(64) } },
