@@ -15,7 +15,8 @@
  *     timestamp:<unit>:<zone or ->           Timestamp
  *     duration:<unit>                        Duration
  *     decimal:128|256:<precision>:<scale>    Decimal
- *     fixed_size_list:<item>:<dimension>     FixedSizeList; the item's name and nullability are not kept
+ *     fixed_size_list:<item>:<dimension>     FixedSizeList; the item's name and nullability are not kept, nor its
+ *                                            extension type unless it is lance.bfloat16
  *     dict:<value>:<index>:false             Dictionary; whether it is ordered is not kept
  *     list large_list                        List LargeList; the item is a child
  *     list.struct large_list.struct          the same, of structs
@@ -74,6 +75,9 @@ const TIME_UNITS = ["s", "ms", "us", "ns"] as const;
 const FLOAT_BYTES = [2, 4, 8] as const;
 const FLOAT_NAMES = ["halffloat", "float", "double"] as const;
 const EXTENSION_NAME_KEY = "ARROW:extension:name";
+const EXTENSION_METADATA_KEY = "ARROW:extension:metadata";
+/** 16-bit floats of 8 bits of exponent, which Arrow has as 2 bytes. */
+const BFLOAT16_EXTENSION = "lance.bfloat16";
 /** Arrow's extension type of JSON as text, and the format's of JSON in binary form. */
 const JSON_TEXT_EXTENSION = "arrow.json";
 const JSON_BINARY_EXTENSION = "lance.json";
@@ -269,7 +273,8 @@ export function logicalTypeOf(type: DataType, path: string): string {
     case Type.FixedSizeList: {
       layoutOf(type, path);
       const { valueType, listSize } = type as FixedSizeList;
-      return `fixed_size_list:${logicalTypeOf(valueType, path)}:${listSize}`;
+      const item = isBfloat16(type.children[0]) ? BFLOAT16_EXTENSION : logicalTypeOf(valueType, path);
+      return `fixed_size_list:${item}:${listSize}`;
     }
     case Type.Dictionary: {
       layoutOf(type, path);
@@ -328,6 +333,18 @@ export function logicalFieldOf(field: Field, path: string): LogicalField {
   });
   return { name, logicalType, nullable, metadata, children };
 }
+
+/** Items of a fixed-size list have no field to keep their extension type in; of one of them the type itself does. */
+const isBfloat16 = ({ type, metadata }: Field): boolean =>
+  metadata.get(EXTENSION_NAME_KEY) === BFLOAT16_EXTENSION &&
+  (type.typeId as Type) === Type.FixedSizeBinary &&
+  type.byteWidth === 2;
+
+const bfloat16Metadata = (): Map<string, string> =>
+  new Map([
+    [EXTENSION_NAME_KEY, BFLOAT16_EXTENSION],
+    [EXTENSION_METADATA_KEY, ""],
+  ]);
 
 /** Whether a field holds JSON, and in which form; null where it does not, whatever its extension type is called. */
 export function jsonForm({ type, metadata }: Field): "text" | "binary" | null {
@@ -434,8 +451,12 @@ export function arrowTypeFromLogical(
     case "fixed_size_list": {
       const last = tail.lastIndexOf(SEPARATOR);
       if (last < 0) break;
-      const item = arrowTypeFromLogical(tail.slice(0, last), path);
-      const type = new FixedSizeList(parseSize(tail.slice(last + 1), refuse), new Field("item", item, true));
+      const itemType = tail.slice(0, last);
+      const item =
+        itemType === BFLOAT16_EXTENSION
+          ? new Field("item", new FixedSizeBinary(2), true, bfloat16Metadata())
+          : new Field("item", arrowTypeFromLogical(itemType, path), true);
+      const type = new FixedSizeList(parseSize(tail.slice(last + 1), refuse), item);
       layoutOf(type, path);
       return type;
     }

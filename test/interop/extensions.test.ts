@@ -1,0 +1,115 @@
+/** Extension types nobody here knows, on any storage type: both sides keep them, through appends too. */
+
+import {
+  Binary,
+  type DataType,
+  Dictionary,
+  Field,
+  FixedSizeBinary,
+  FixedSizeList,
+  Float32,
+  Int32,
+  List,
+  Schema,
+  Struct,
+  Table,
+  tableFromIPC,
+  tableToIPC,
+  Utf8,
+  vectorFromArray,
+} from "apache-arrow";
+import { DirectoryNamespace } from "tiltyard";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { compareTables, reference } from "../support/reference.js";
+import { makeTempDir } from "../support/tempDir.js";
+
+const VERSIONS = ["2.0", "2.1", "2.2"] as const;
+let root: string;
+beforeAll(async () => {
+  root = await makeTempDir();
+});
+
+const extension = (name: string, metadata?: string): Map<string, string> =>
+  new Map([
+    ["ARROW:extension:name", name],
+    ...(metadata === undefined ? [] : [["ARROW:extension:metadata", metadata] as const]),
+    ["other", "kept as well"],
+  ]);
+const item = (type: DataType, metadata?: Map<string, string>) => new Field("item", type, true, metadata);
+const BFLOAT16 = new Map([
+  ["ARROW:extension:name", "lance.bfloat16"],
+  ["ARROW:extension:metadata", ""],
+]);
+
+const COLUMNS: [Field, unknown[]][] = [
+  [
+    new Field("uuid", new FixedSizeBinary(16), true, extension("arrow.uuid", "")),
+    [new Uint8Array(16).fill(7), null],
+  ],
+  [
+    new Field("shape", new Binary(), true, extension("geoarrow.wkb", '{"crs":"é"}')),
+    [Uint8Array.of(1, 2), null],
+  ],
+  [new Field("number", new Int32(), true, extension("some.number")), [1, null]],
+  [
+    new Field(
+      "tensor",
+      new FixedSizeList(4, item(new Float32())),
+      true,
+      extension("arrow.fixed_shape_tensor", '{"shape":[2,2]}'),
+    ),
+    [[1, 2, 3, 4], null],
+  ],
+  [
+    new Field("bfloats", new FixedSizeList(2, item(new FixedSizeBinary(2), BFLOAT16)), true),
+    [[Uint8Array.of(1, 2), Uint8Array.of(3, 4)], null],
+  ],
+  [
+    new Field("choice", new Dictionary(new Utf8(), new Int32()), true, extension("some.choice", "c")),
+    ["a", null],
+  ],
+  [
+    new Field(
+      "outer",
+      new Struct([new Field("inner", new Int32(), true, extension("in.ner", "i"))]),
+      true,
+      extension("out.er", "o"),
+    ),
+    [{ inner: 1 }, { inner: null }],
+  ],
+  [
+    new Field("words", new List(item(new Utf8(), extension("some.word"))), true, extension("some.words", "")),
+    [["a"], null],
+  ],
+];
+
+describe.each(VERSIONS)("version %s", (version) => {
+  let namespace: DirectoryNamespace;
+  beforeAll(() => {
+    namespace = new DirectoryNamespace({ root, durability: "none", dataStorageVersion: version });
+  });
+  afterAll(() => namespace.close());
+
+  it("extension types on every kind of storage", async () => {
+    const tableOf = (withMetadata: boolean) => {
+      const fields = COLUMNS.map(
+        ([{ name, type, metadata }]) => new Field(name, type, true, withMetadata ? metadata : undefined),
+      );
+      const columns = COLUMNS.map(([{ name, type }, values]) => [name, vectorFromArray(values, type)]);
+      return new Table(new Schema(fields), Object.fromEntries(columns));
+    };
+    const rows = tableOf(true);
+    const [ours, theirs] = [`ours${version}`, `theirs${version}`];
+    await namespace.createTable({ id: [ours] }, rows);
+    await reference.createTable(root, theirs, tableToIPC(rows), { dataStorageVersion: version });
+    for (const name of [ours, theirs]) {
+      await reference.appendTable(root, name, tableToIPC(rows));
+      // The table's schema says what the columns are; rows need not.
+      await namespace.insertIntoTable({ id: [name] }, tableOf(false));
+      const expected = rows.concat(rows, rows);
+      compareTables(expected, tableFromIPC(await reference.readTable(root, name)));
+      compareTables(expected, await namespace.table([name]).scan().toArrow());
+    }
+    expect(await reference.schemaJson(root, ours)).toEqual(await reference.schemaJson(root, theirs));
+  });
+});
