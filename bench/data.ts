@@ -9,6 +9,7 @@ import type * as Arrow from "apache-arrow";
 export type ArrowModule = typeof Arrow;
 
 export type BenchColumn =
+  | { readonly kind: "int32"; readonly name: string; readonly values: Int32Array }
   | { readonly kind: "int64"; readonly name: string; readonly values: BigInt64Array }
   | { readonly kind: "float64"; readonly name: string; readonly values: Float64Array }
   | {
@@ -22,6 +23,12 @@ export type BenchColumn =
       readonly name: string;
       readonly dimension: number;
       readonly values: Float32Array;
+    }
+  | {
+      readonly kind: "list";
+      readonly name: string;
+      readonly offsets: Int32Array;
+      readonly items: BenchColumn;
     };
 
 export interface BenchRows {
@@ -31,7 +38,7 @@ export interface BenchRows {
 
 export const COLUMN_NAMES = ["id", "score", "label", "embedding"] as const;
 /** Columns that are not in the tables of four. */
-const FURTHER_NAMES = ["category"] as const;
+const FURTHER_NAMES = ["category", "tags", "grid"] as const;
 export type ColumnName = (typeof COLUMN_NAMES)[number] | (typeof FURTHER_NAMES)[number];
 
 export const DIMENSION = 128;
@@ -66,7 +73,9 @@ function randomNumbers(seed: number): () => number {
 
 /**
  * `id`: 40-bit integers in no order; `score`: floats of [0, 1); `label`: some 30 bytes of text; `embedding`:
- * vectors of 128 floats; `category`: one of 40 words.
+ * vectors of 128 floats; `category`: one of 40 words;
+ * `tags`: lists of up to seven such words, some of them empty; `grid`: lists of up to three lists of up to seven
+ * small integers.
  */
 export function makeRows(
   rowCount: number,
@@ -109,6 +118,23 @@ function makeColumn(name: ColumnName, rowCount: number, next: () => number): Ben
       }
       return { kind: "utf8", name, offsets, bytes: bytes.slice(0, end) };
     }
+    case "tags": {
+      const offsets = randomOffsets(rowCount, 8, next);
+      return { kind: "list", name, offsets, items: makeColumn("category", offsets[rowCount], next) };
+    }
+    case "grid": {
+      const offsets = randomOffsets(rowCount, 4, next);
+      const innerOffsets = randomOffsets(offsets[rowCount], 8, next);
+      const values = new Int32Array(innerOffsets[innerOffsets.length - 1]);
+      for (let i = 0; i < values.length; i++) values[i] = next() & 0xffff;
+      const inner: BenchColumn = {
+        kind: "list",
+        name,
+        offsets: innerOffsets,
+        items: { kind: "int32", name, values },
+      };
+      return { kind: "list", name, offsets, items: inner };
+    }
     case "category": {
       const encoder = new TextEncoder();
       const words = Array.from({ length: 40 }, (_, word) =>
@@ -133,16 +159,22 @@ function makeColumn(name: ColumnName, rowCount: number, next: () => number): Ben
   }
 }
 
+/** Offsets of lists of fewer than `limit` items, a power of two. */
+function randomOffsets(listCount: number, limit: number, next: () => number): Int32Array {
+  const offsets = new Int32Array(listCount + 1);
+  for (let list = 0; list < listCount; list++) offsets[list + 1] = offsets[list] + (next() & (limit - 1));
+  return offsets;
+}
+
 /** Bytes of values and offsets. */
 export function byteLength(rows: BenchRows): number {
-  return rows.columns.reduce(
-    (sum, column) =>
-      sum +
-      (column.kind === "utf8"
-        ? column.offsets.byteLength + column.bytes.byteLength
-        : column.values.byteLength),
-    0,
-  );
+  return rows.columns.reduce((sum, column) => sum + columnBytes(column), 0);
+}
+
+function columnBytes(column: BenchColumn): number {
+  if (column.kind === "list") return column.offsets.byteLength + columnBytes(column.items);
+  if (column.kind === "utf8") return column.offsets.byteLength + column.bytes.byteLength;
+  return column.values.byteLength;
 }
 
 /** The rows as a table of one batch of the given apache-arrow release; the arrays are shared, not copied. */
@@ -164,6 +196,8 @@ export function toTable(arrow: ArrowModule, rows: BenchRows): Arrow.Table {
 function toData(arrow: ArrowModule, column: BenchColumn, length: number): Arrow.Data {
   const base = { length, nullCount: 0 };
   switch (column.kind) {
+    case "int32":
+      return arrow.makeData({ ...base, type: new arrow.Int32(), data: column.values });
     case "int64":
       return arrow.makeData({ ...base, type: new arrow.Int64(), data: column.values });
     case "float64":
@@ -185,6 +219,11 @@ function toData(arrow: ArrowModule, column: BenchColumn, length: number): Arrow.
       });
       const type = new arrow.FixedSizeList(column.dimension, new arrow.Field("item", item, true));
       return arrow.makeData({ ...base, type, child });
+    }
+    case "list": {
+      const child = toData(arrow, column.items, column.offsets[length]);
+      const type = new arrow.List(new arrow.Field("item", child.type, true));
+      return arrow.makeData({ ...base, type, valueOffsets: column.offsets, child });
     }
   }
 }

@@ -76,4 +76,6 @@ export const readCases: readonly BenchCase[] = (["tiltyard", "reference"] as con
   scan("scan of int64", ["id"], writer),
   scan("scan of utf8", ["label"], writer),
   scan("scan of utf8, 40 words", ["category"], writer),
+  scan("scan of lists of utf8", ["tags"], writer),
+  scan("scan of lists of lists of int32", ["grid"], writer),
 ]);

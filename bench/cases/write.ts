@@ -123,5 +123,7 @@ export const writeCases: readonly BenchCase[] = [
   createAndAppend("utf8", ["label"]),
   createAndAppend("utf8, 40 words", ["category"]),
   createAndAppend("float32 × 128", ["embedding"]),
+  createAndAppend("lists of utf8", ["tags"]),
+  createAndAppend("lists of lists of int32", ["grid"]),
   appendOneRow,
 ];

@@ -60,6 +60,8 @@ export interface PageLevels extends Layers, Levels {
   readonly layers: readonly number[];
   readonly rowCount: number;
   readonly eventCount: number;
+  /** Events that have a value slot. */
+  readonly visibleCount: number;
 }
 
 /** The levels of a page of one leaf without anything around it: 0 for a value, 1 for a null. */
@@ -72,6 +74,7 @@ export function leafLevels(definition: Uint16Array | null, rowCount: number): Pa
     maximumVisible: maximum,
     rowCount,
     eventCount: rowCount,
+    visibleCount: rowCount,
     repetition: null,
     definition,
   };

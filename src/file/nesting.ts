@@ -58,15 +58,23 @@ function nodesOf(layout: Layout, nullable: boolean): SpineNode[] {
 
 // -------------------------------------------------------------------------------------------- to events
 
-/** Events while a column is walked: what ended them, and where those that did not end go on. */
+/**
+ * Events while a column is walked: what ended them, and where those that did not end go on. An event has a slot in
+ * the node's column unless a null or empty list ended it.
+ */
 interface Events {
   count: number;
   /** 0 for an event that goes on, else 1 + 2 · node (null) or 2 + 2 · node (empty); null while none has ended. */
   marks: Uint16Array | null;
   /** Null until the first list. */
   repetition: Uint16Array | null;
-  /** Position of each event in the node's column; null: as many as there are, in their order. */
+  /** Largest mark of events without a slot: the last list's for empty ones. */
+  closed: number;
+  /** The slot of each event that has one; null: they follow one another. */
   positions: Uint32Array | null;
+  /** The first of such slots, and their number. */
+  firstSlot: number;
+  slotCount: number;
 }
 
 /**
@@ -80,7 +88,15 @@ export function shredColumn(
 ): ShreddedColumn {
   const nodes = nodesOf(layout, nullable);
   const listDepth = nodes.filter((node) => node.layout.kind === "list").length;
-  const events: Events = { count: column.length, marks: null, repetition: null, positions: null };
+  const events: Events = {
+    count: column.length,
+    marks: null,
+    repetition: null,
+    closed: 0,
+    positions: null,
+    firstSlot: 0,
+    slotCount: column.length,
+  };
   const seen = new Uint8Array(1 + 2 * nodes.length);
   let node: Column = column;
   let depth = 0;
@@ -110,13 +126,15 @@ export function shredColumn(
     definition = marks;
     for (let event = 0; event < events.count; event++) definition[event] = levelOfMark[definition[event]];
   }
+  const values = visibleValues(node, events, definition, described);
   return {
-    values: visibleValues(node, events, definition, described),
+    values,
     levels: {
       ...described,
       layers,
       rowCount: column.length,
       eventCount: events.count,
+      visibleCount: values.length,
       repetition: events.repetition,
       definition,
     },
@@ -134,13 +152,18 @@ const leafValidity = (leaf: LeafColumn): Validity | null =>
 
 function markNulls(events: Events, validity: Validity | null, mark: number, seen: Uint8Array): void {
   if (validity === null) return;
-  const { count, positions } = events;
+  const { count, positions, closed, firstSlot } = events;
   const { bytes, bitOffset } = validity;
   events.marks ??= new Uint16Array(count);
   const { marks } = events;
+  let slot = firstSlot;
   for (let event = 0; event < count; event++) {
-    if (marks[event] !== 0) continue;
-    const bit = bitOffset + (positions === null ? event : positions[event]);
+    const earlier = marks[event];
+    if (earlier !== 0) {
+      if (earlier > closed) slot++;
+      continue;
+    }
+    const bit = bitOffset + (positions === null ? slot++ : positions[event]);
     if (((bytes[bit >>> 3] >>> (bit & 7)) & 1) === 1) continue;
     marks[event] = mark;
     seen[mark] = 1;
@@ -185,12 +208,88 @@ function openLists(
   next: number,
   seen: Uint8Array,
 ): void {
-  const { count, marks, repetition, positions } = events;
   const offsets = numbersOf(source);
+  if (events.positions !== null || !openAdjoining(events, offsets, emptyMark, rowStart, next, seen)) {
+    openScattered(events, offsets, emptyMark, rowStart, next, seen);
+  }
+  events.closed = emptyMark;
+}
+
+/** Lists in their order whose items follow one another. False, nothing done, where a list that ended has items. */
+function openAdjoining(
+  events: Events,
+  offsets: Int32Array,
+  emptyMark: number,
+  rowStart: number,
+  next: number,
+  seen: Uint8Array,
+): boolean {
+  const { count, marks, repetition, closed, firstSlot, slotCount } = events;
+  let empties = 0;
+  for (let slot = firstSlot; slot < firstSlot + slotCount; slot++) {
+    empties += +(offsets[slot + 1] === offsets[slot]);
+  }
+  let ended = 0;
+  if (marks !== null) {
+    let slot = firstSlot;
+    for (let event = 0; event < count; event++) {
+      const mark = marks[event];
+      if (mark === 0) {
+        slot++;
+        continue;
+      }
+      ended++;
+      if (mark <= closed) continue;
+      if (offsets[slot + 1] !== offsets[slot]) return false;
+      empties--;
+      slot++;
+    }
+  }
+  const firstItem = offsets[firstSlot];
+  const itemCount = offsets[firstSlot + slotCount] - firstItem;
+  const total = itemCount + empties + ended;
+  if (empties > 0) seen[emptyMark] = 1;
+  const newMarks = empties === 0 && ended === 0 ? null : new Uint16Array(total);
+  const newRepetition = new Uint16Array(total);
+  if (next !== 0) newRepetition.fill(next);
+  let write = 0;
+  let slot = firstSlot;
+  for (let event = 0; event < count; event++) {
+    newRepetition[write] = repetition === null ? rowStart : repetition[event];
+    const mark = marks === null ? 0 : marks[event];
+    if (mark !== 0 && newMarks !== null) {
+      newMarks[write++] = mark;
+      if (mark > closed) slot++;
+      continue;
+    }
+    const length = offsets[slot + 1] - offsets[slot];
+    slot++;
+    if (length === 0 && newMarks !== null) newMarks[write++] = emptyMark;
+    else write += length;
+  }
+  events.count = total;
+  events.marks = newMarks;
+  events.repetition = newRepetition;
+  events.firstSlot = firstItem;
+  events.slotCount = itemCount;
+  return true;
+}
+
+/** Lists anywhere. */
+function openScattered(
+  events: Events,
+  offsets: Int32Array,
+  emptyMark: number,
+  rowStart: number,
+  next: number,
+  seen: Uint8Array,
+): void {
+  const { count, marks, repetition } = events;
+  const positions = events.positions ?? positionsOf(events);
   let total = 0;
   let anyEmpty = 0;
   for (let event = 0; event < count; event++) {
-    const at = positions === null ? event : positions[event];
+    const at = positions[event];
     const length = marks !== null && marks[event] !== 0 ? 1 : offsets[at + 1] - offsets[at];
     total += length;
     if (length === 0) anyEmpty++;
@@ -208,7 +307,7 @@ function openLists(
       newMarks[write++] = marks[event];
       continue;
     }
-    const list = positions === null ? event : positions[event];
+    const list = positions[event];
     let at = offsets[list];
     const end = offsets[list + 1];
     if (at === end) {
@@ -222,6 +321,16 @@ function openLists(
   events.marks = newMarks;
   events.repetition = newRepetition;
   events.positions = newPositions;
+}
+
+/** Slots that follow one another, one by one. */
+function positionsOf({ count, marks, closed, firstSlot }: Events): Uint32Array {
+  const positions = new Uint32Array(count);
+  let slot = firstSlot;
+  for (let event = 0; event < count; event++) {
+    if (marks === null || marks[event] === 0 || marks[event] > closed) positions[event] = slot++;
+  }
+  return positions;
 }
 
 /** The reference takes what is in a null struct for null, so that lists and structs in one have to be nullable. */
@@ -261,28 +370,33 @@ function numberLevels(
 /** The leaf's values of the events that have one. */
 function visibleValues(
   leaf: LeafColumn,
-  { count, positions }: Events,
+  { count, positions, firstSlot, slotCount }: Events,
   definition: Uint16Array | null,
   { maximumVisible, maximumDefinition }: Layers,
 ): LeafColumn {
-  let visible = positions;
-  let visibleCount = count;
-  if (definition !== null && positions !== null && maximumVisible < maximumDefinition) {
-    visible = new Uint32Array(count);
-    visibleCount = 0;
-    for (let event = 0; event < count; event++) {
-      if (definition[event] <= maximumVisible) visible[visibleCount++] = positions[event];
+  let values: LeafColumn;
+  if (positions === null) {
+    values = sliceColumn(leaf, firstSlot, slotCount);
+  } else {
+    let visible = positions;
+    let visibleCount = count;
+    if (definition !== null && maximumVisible < maximumDefinition) {
+      visible = new Uint32Array(count);
+      visibleCount = 0;
+      for (let event = 0; event < count; event++) {
+        if (definition[event] <= maximumVisible) visible[visibleCount++] = positions[event];
+      }
     }
+    values = pickValues(leaf, visible, visibleCount);
   }
-  const values = pickValues(leaf, visible, visibleCount);
   return values.kind === "null"
     ? values
-    : { ...values, validity: slotValidity(definition, maximumVisible, visibleCount) };
+    : { ...values, validity: slotValidity(definition, maximumVisible, values.length) };
 }
 
 /** The values at the first `count` positions: a view where these follow one another. */
-function pickValues(leaf: LeafColumn, positions: Uint32Array | null, count: number): LeafColumn {
-  if (positions === null || count === 0) return sliceColumn(leaf, 0, count);
+function pickValues(leaf: LeafColumn, positions: Uint32Array, count: number): LeafColumn {
+  if (count === 0) return sliceColumn(leaf, 0, 0);
   const first = positions[0];
   let next = 0;
   while (next < count && positions[next] === first + next) next++;

@@ -10,7 +10,8 @@
  * - The event loop turns. In-line calls complete within microtasks, so a caller who awaits nothing else would
  *   starve timers and sockets; every 64th call goes to the pool, whatever its kind.
  *
- * Calls that move many bytes or wait for the device (fsync) must not come here; they always use the pool.
+ * Calls that move more bytes than half a millisecond is enough for, or wait for the device (fsync), must not come
+ * here; they always use the pool.
  */
 
 /** The last argument of a Node file-system call. */
@@ -45,6 +46,9 @@ export class CallRoute {
 
 /** Shared by the whole thread: what it protects, the event loop, is shared too. */
 export const shortCalls = new CallRoute();
+
+/** For writes of up to a page: one that is slow speaks for the next writes, not for calls that move nothing. */
+export const pageWrites = new CallRoute();
 
 /** Makes one call on the thread pool. */
 export function onPool<T>(call: (done: Done<T>) => void): Promise<T> {

@@ -9,8 +9,8 @@
  * Row r of a lane takes bits r·W … r·W + W − 1 of the lane's string of T·W bits, least significant first;
  * word w of that string is word w·L + ℓ of the output, little-endian. W = 0 takes no bytes, all values 0.
  *
- * All lanes of a row share word and shift, so the loops run over rows outside and lanes inside. 64-bit words
- * are handled as two 32-bit halves.
+ * All lanes of a row share word and shift. Unpacking runs over rows outside and lanes inside; packing takes a few
+ * lanes at a time through all rows, their words in registers. 64-bit words are handled as two 32-bit halves.
  */
 
 export type WordBits = 8 | 16 | 32 | 64;
@@ -74,19 +74,30 @@ export function packBits(
   outputOffset: number,
 ): void {
   if (packedBits === 0) return;
-  const source = alignedInput(wordBits, input, inputOffset, wordBits * (PACK_UNIT / 8));
+  const inputBytes = wordBits * (PACK_UNIT / 8);
   const outputBytes = packedUnitBytes(packedBits);
-  const alignment = alignmentMask(wordBits);
+  const alignment = wordBits === 8 ? 0 : 3;
+  let buffer = input.buffer;
+  let from = input.byteOffset + inputOffset;
+  if ((from & alignment) !== 0) {
+    new Uint8Array(scratchIn).set(input.subarray(inputOffset, inputOffset + inputBytes));
+    buffer = scratchIn;
+    from = 0;
+  }
   const direct = ((output.byteOffset + outputOffset) & alignment) === 0;
-  const buffer = direct ? output.buffer : scratchOut;
-  const at = direct ? output.byteOffset + outputOffset : 0;
-  new Uint8Array(buffer, at, outputBytes).fill(0);
-  if (wordBits === 64) pack64(packedBits, source as Int32Array, new Int32Array(buffer, at, outputBytes >> 2));
-  else if (wordBits === 32)
-    pack32(packedBits, source as Int32Array, new Int32Array(buffer, at, outputBytes >> 2));
-  else if (wordBits === 16)
-    pack16(packedBits, source as Uint16Array, new Uint16Array(buffer, at, outputBytes >> 1));
-  else pack8(packedBits, source as Uint8Array, new Uint8Array(buffer, at, outputBytes));
+  const target = direct ? output.buffer : scratchOut;
+  const to = direct ? output.byteOffset + outputOffset : 0;
+  if (wordBits === 8) {
+    const words = new Uint8Array(target, to, outputBytes);
+    words.fill(0);
+    pack8(packedBits, new Uint8Array(buffer, from, PACK_UNIT), words);
+  } else {
+    const words = new Int32Array(target, to, outputBytes >> 2);
+    const source = new Int32Array(buffer, from, inputBytes >> 2);
+    if (wordBits === 64) pack64(packedBits, source, words);
+    else if (wordBits === 32) pack32(packedBits, source, words);
+    else pack16(packedBits, source, words);
+  }
   if (!direct) output.set(new Uint8Array(scratchOut, 0, outputBytes), outputOffset);
 }
 
@@ -199,18 +210,48 @@ function unpack16(packedBits: number, input: Uint16Array, output: Uint16Array): 
   }
 }
 
-function pack16(packedBits: number, input: Uint16Array, output: Uint16Array): void {
+/** Words are handled in pairs, as the halves of 32-bit words: lanes p and p + 1 at index p / 2. */
+function pack16(packedBits: number, input: Int32Array, output: Int32Array): void {
+  if (packedBits === 1) {
+    for (let pair = 0; pair < 32; pair++) {
+      output[pair] = eightRows(input, pair, 1) | (eightRows(input, pair + 32, 1) << 8);
+    }
+    return;
+  }
+  if (packedBits === 2) {
+    for (let pair = 0; pair < 64; pair++) output[pair] = eightRows(input, pair, 2);
+    return;
+  }
+  output.fill(0);
   for (let row = 0, bit = 0; row < 16; row++, bit += packedBits) {
-    const start = ROW_START[row];
-    const word = (bit >> 4) * 64;
+    const start = ROW_START[row] >> 1;
+    const word = (bit >> 4) * 32;
     const shift = bit & 15;
-    for (let lane = 0; lane < 64; lane++) output[word + lane] |= input[start + lane] << shift;
-    if (shift + packedBits > 16) {
-      const rest = 16 - shift;
-      for (let lane = 0; lane < 64; lane++) output[word + 64 + lane] = input[start + lane] >>> rest;
+    const rest = 16 - shift;
+    if (packedBits <= rest) {
+      for (let pair = 0; pair < 32; pair++) output[word + pair] |= input[start + pair] << shift;
+    } else {
+      const lower = ((1 << rest) - 1) * 0x10001;
+      const upper = ((1 << (packedBits - rest)) - 1) * 0x10001;
+      for (let pair = 0; pair < 32; pair++) {
+        const values = input[start + pair];
+        output[word + pair] |= (values & lower) << shift;
+        output[word + 32 + pair] = (values >>> rest) & upper;
+      }
     }
   }
 }
+
+/** Eight rows of a pair of lanes, of one or two bits each, one above the other. */
+const eightRows = (input: Int32Array, at: number, bits: number): number =>
+  input[at] |
+  (input[at + 64] << bits) |
+  (input[at + 128] << (2 * bits)) |
+  (input[at + 192] << (3 * bits)) |
+  (input[at + 256] << (4 * bits)) |
+  (input[at + 320] << (5 * bits)) |
+  (input[at + 384] << (6 * bits)) |
+  (input[at + 448] << (7 * bits));
 
 /** All ones in the low `bits` of a 32-bit word. */
 const lowMask = (bits: number): number => (bits >= 32 ? -1 : (1 << bits) - 1);
@@ -233,14 +274,37 @@ function unpack32(packedBits: number, input: Int32Array, output: Int32Array): vo
 }
 
 function pack32(packedBits: number, input: Int32Array, output: Int32Array): void {
-  for (let row = 0, bit = 0; row < 32; row++, bit += packedBits) {
-    const start = ROW_START[row];
-    const word = bit & ~31;
-    const shift = bit & 31;
-    for (let lane = 0; lane < 32; lane++) output[word + lane] |= input[start + lane] << shift;
-    if (shift + packedBits > 32) {
-      const rest = 32 - shift;
-      for (let lane = 0; lane < 32; lane++) output[word + 32 + lane] = input[start + lane] >>> rest;
+  for (let lane = 0; lane < 32; lane += 4) {
+    let out0 = 0;
+    let out1 = 0;
+    let out2 = 0;
+    let out3 = 0;
+    let shift = 0;
+    let write = lane;
+    for (let row = 0; row < 32; row++) {
+      const at = ROW_START[row] + lane;
+      const value0 = input[at];
+      const value1 = input[at + 1];
+      const value2 = input[at + 2];
+      const value3 = input[at + 3];
+      out0 |= value0 << shift;
+      out1 |= value1 << shift;
+      out2 |= value2 << shift;
+      out3 |= value3 << shift;
+      shift += packedBits;
+      if (shift < 32) continue;
+      output[write] = out0;
+      output[write + 1] = out1;
+      output[write + 2] = out2;
+      output[write + 3] = out3;
+      write += 32;
+      shift -= 32;
+      // Shifting by 32 would leave a value as it is.
+      const rest = packedBits - shift;
+      out0 = shift === 0 ? 0 : value0 >>> rest;
+      out1 = shift === 0 ? 0 : value1 >>> rest;
+      out2 = shift === 0 ? 0 : value2 >>> rest;
+      out3 = shift === 0 ? 0 : value3 >>> rest;
     }
   }
 }
@@ -294,28 +358,45 @@ function unpack64(packedBits: number, input: Int32Array, output: Int32Array): vo
 }
 
 function pack64(packedBits: number, input: Int32Array, output: Int32Array): void {
-  for (let row = 0, bit = 0; row < 64; row++, bit += packedBits) {
-    const start = ROW_START[row] * 2;
-    const half = bit >> 5;
-    const shift = bit & 31;
-    const rest = 32 - shift;
-    const span = shift + packedBits;
-    const first = halfStart(half);
-    const second = halfStart(half + 1);
-    const third = halfStart(half + 2);
-    for (let at = 0; at < 32; at += 2) output[first + at] |= input[start + at] << shift;
-    if (span <= 32) continue;
-    if (shift === 0) {
-      for (let at = 0; at < 32; at += 2) output[second + at] = input[start + at + 1];
-    } else if (packedBits <= 32) {
-      for (let at = 0; at < 32; at += 2) output[second + at] = input[start + at] >>> rest;
-    } else {
-      for (let at = 0; at < 32; at += 2) {
-        output[second + at] = (input[start + at] >>> rest) | (input[start + at + 1] << shift);
+  const lowBits = Math.min(packedBits, 32);
+  const highBits = packedBits - lowBits;
+  for (let lane = 0; lane < 32; lane += 4) {
+    let out0 = 0;
+    let out1 = 0;
+    let half = 0;
+    let shift = 0;
+    for (let row = 0; row < 64; row++) {
+      const at = ROW_START[row] * 2 + lane;
+      let value0 = input[at];
+      let value1 = input[at + 2];
+      out0 |= value0 << shift;
+      out1 |= value1 << shift;
+      shift += lowBits;
+      if (shift >= 32) {
+        const write = halfStart(half) + lane;
+        output[write] = out0;
+        output[write + 2] = out1;
+        half++;
+        shift -= 32;
+        const rest = lowBits - shift;
+        out0 = shift === 0 ? 0 : value0 >>> rest;
+        out1 = shift === 0 ? 0 : value1 >>> rest;
       }
-      if (span > 64) {
-        for (let at = 0; at < 32; at += 2) output[third + at] = input[start + at + 1] >>> rest;
-      }
+      if (highBits === 0) continue;
+      value0 = input[at + 1];
+      value1 = input[at + 3];
+      out0 |= value0 << shift;
+      out1 |= value1 << shift;
+      shift += highBits;
+      if (shift < 32) continue;
+      const write = halfStart(half) + lane;
+      output[write] = out0;
+      output[write + 2] = out1;
+      half++;
+      shift -= 32;
+      const rest = highBits - shift;
+      out0 = shift === 0 ? 0 : value0 >>> rest;
+      out1 = shift === 0 ? 0 : value1 >>> rest;
     }
   }
 }

@@ -56,24 +56,40 @@ export const describeOutOfLineBitpacking = (wordBits: WordBits, packedBits: numb
 const packsTail = (wordBits: number, packedBits: number, tail: number): boolean =>
   packedBits * (PACK_UNIT - tail) < (wordBits - packedBits) * tail;
 
-/** Packs `count` 16-bit words, none of which needs more than `packedBits`. */
-export function encodeOutOfLineBitpacking(packedBits: number, words: Uint16Array): Uint8Array {
+/** Bytes of `count` 16-bit words packed to `packedBits`. */
+export function outOfLinePackedBytes(packedBits: number, count: number): number {
   const unitBytes = packedUnitBytes(packedBits);
-  const units = Math.floor(words.length / PACK_UNIT);
-  const tail = words.length % PACK_UNIT;
-  const packTail = packsTail(16, packedBits, tail);
-  const output = new Uint8Array((units + (packTail ? 1 : 0)) * unitBytes + (packTail ? 0 : 2 * tail));
+  const tail = count % PACK_UNIT;
+  const units = Math.floor(count / PACK_UNIT);
+  return units * unitBytes + (packsTail(16, packedBits, tail) ? unitBytes : 2 * tail);
+}
+
+const tailScratch = new Uint16Array(PACK_UNIT);
+
+/**
+ * Packs words `start` to `end − 1`, of 16 bits, none of which needs more than `packedBits`, into `output` at
+ * `outputOffset`.
+ */
+export function encodeOutOfLineBitpacking(
+  packedBits: number,
+  words: Uint16Array,
+  start: number,
+  end: number,
+  output: Uint8Array,
+  outputOffset: number,
+): void {
+  const unitBytes = packedUnitBytes(packedBits);
   const input = new Uint8Array(words.buffer, words.byteOffset, words.byteLength);
-  for (let unit = 0; unit < units; unit++) {
-    packBits(16, packedBits, input, unit * 2 * PACK_UNIT, output, unit * unitBytes);
+  let read = start;
+  let write = outputOffset;
+  for (; end - read >= PACK_UNIT; read += PACK_UNIT, write += unitBytes) {
+    packBits(16, packedBits, input, 2 * read, output, write);
   }
-  const rest = input.subarray(units * 2 * PACK_UNIT);
-  if (packTail) {
-    const padded = new Uint8Array(2 * PACK_UNIT);
-    padded.set(rest);
-    packBits(16, packedBits, padded, 0, output, units * unitBytes);
+  if (packsTail(16, packedBits, end - read)) {
+    tailScratch.set(words.subarray(read, end));
+    tailScratch.fill(0, end - read);
+    packBits(16, packedBits, new Uint8Array(tailScratch.buffer), 0, output, write);
   } else {
-    output.set(rest, units * unitBytes);
+    output.set(input.subarray(2 * read, 2 * end), write);
   }
-  return output;
 }

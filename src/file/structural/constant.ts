@@ -25,6 +25,7 @@ import { alignedBytes } from "../compression/aligned.js";
 import {
   describeOutOfLineBitpacking,
   encodeOutOfLineBitpacking,
+  outOfLinePackedBytes,
 } from "../compression/outOfLineBitpacking.js";
 import { MAXIMUM_POSITION, widenOffsets } from "../compression/variable.js";
 import { type Layers, type Levels, levelBits, levelDecoder, type PageLevels } from "../levels.js";
@@ -277,8 +278,12 @@ export function encodeAllNull(levels: PageLevels, version: StructuralVersion): E
   if (version === "2.1") return constantPage(levels, {}, levelBuffers(repetition, definition));
   const repetitionBits = levelBits(levels.listDepth);
   const definitionBits = levelBits(levels.maximumDefinition);
-  const pack = (stream: Uint16Array | null, bits: number) =>
-    stream === null ? [] : [encodeOutOfLineBitpacking(bits, stream)];
+  const pack = (stream: Uint16Array | null, bits: number): Uint8Array[] => {
+    if (stream === null) return [];
+    const packed = new Uint8Array(outOfLinePackedBytes(bits, stream.length));
+    encodeOutOfLineBitpacking(bits, stream, 0, stream.length, packed, 0);
+    return [packed];
+  };
   return {
     ...constantPage(
       levels,

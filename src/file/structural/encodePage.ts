@@ -157,12 +157,18 @@ function encodeLeaf(
   }
 }
 
-/** Pages of whole rows, so small that the events without values that lie together find room in a chunk. */
+/**
+ * Pages of whole rows: one where events without values nowhere lie together in such numbers that a chunk may not
+ * hold them, else pages so small that they do find room.
+ */
 function cutPages(shredded: ShreddedColumn, version: StructuralVersion): ShreddedColumn[] {
   const { levels, values } = shredded;
   const { repetition, definition, eventCount, listDepth, maximumVisible } = levels;
   const limit = maximumChunkEvents(version, levels);
-  if (repetition === null || eventCount <= limit || values.length === eventCount || values.length === 0) {
+  if (repetition === null || definition === null || values.length === 0) return [shredded];
+  // A chunk has two values at least, so that three runs of events without values may come together.
+  const mostRun = Math.floor(limit / 4);
+  if (eventCount - values.length <= mostRun || longestInvisible(definition, maximumVisible) <= mostRun) {
     return [shredded];
   }
   const pages: ShreddedColumn[] = [];
@@ -179,8 +185,9 @@ function cutPages(shredded: ShreddedColumn, version: StructuralVersion): Shredde
         ...levels,
         rowCount,
         eventCount: endEvent - firstEvent,
+        visibleCount: endValue - firstValue,
         repetition: repetition.slice(firstEvent, endEvent),
-        definition: definition === null ? null : definition.slice(firstEvent, endEvent),
+        definition: definition.slice(firstEvent, endEvent),
       },
     });
     firstEvent = endEvent;
@@ -196,10 +203,21 @@ function cutPages(shredded: ShreddedColumn, version: StructuralVersion): Shredde
       cut(rowStart, rowStartValue, rows - 1);
       rows = 1;
     }
-    if (definition === null || definition[event] <= maximumVisible) value++;
+    if (definition[event] <= maximumVisible) value++;
   }
   cut(eventCount, value, rows);
   return pages;
+}
+
+/** Most events without values one behind the other. */
+function longestInvisible(definition: Uint16Array, maximumVisible: number): number {
+  let most = 0;
+  let run = 0;
+  for (let event = 0; event < definition.length; event++) {
+    run = definition[event] > maximumVisible ? run + 1 : 0;
+    if (run > most) most = run;
+  }
+  return most;
 }
 
 /** Whether full-zip pages may be used: the reference takes nulls around a list, in such a page, for values. */

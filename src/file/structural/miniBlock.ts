@@ -25,6 +25,7 @@ import { fixedDecoder } from "../compression/fixed.js";
 import {
   describeOutOfLineBitpacking,
   encodeOutOfLineBitpacking,
+  outOfLinePackedBytes,
 } from "../compression/outOfLineBitpacking.js";
 import { type Layers, type Levels, levelBits, levelDecoder, type PageLevels } from "../levels.js";
 import { corruptPage, type EncodedPage, type PageOrigin, type StructuralVersion } from "../page.js";
@@ -225,7 +226,9 @@ export class MiniBlockEncoder {
   private readonly rowEnds: number[] = [];
   private valueCount = 0;
   private eventCount = 0;
-  private readonly visibleCount: number;
+  /** What `eventsEnd` found last. */
+  private foundCount = -1;
+  private foundEnd = 0;
   private readonly repetitionBits: number;
   private readonly definitionBits: number;
 
@@ -235,8 +238,7 @@ export class MiniBlockEncoder {
     private readonly levels: PageLevels,
     expectedBytes: number,
   ) {
-    this.data = new Uint8Array(expectedBytes);
-    this.visibleCount = countVisible(levels);
+    this.data = new Uint8Array(alignTo8(expectedBytes));
     this.repetitionBits = levelBits(levels.listDepth);
     this.definitionBits = levelBits(levels.maximumDefinition);
   }
@@ -250,38 +252,43 @@ export class MiniBlockEncoder {
     const { repetition, definition } = this.levels;
     const firstEvent = this.eventCount;
     const lastEvent = this.eventsEnd(count);
-    const repetitionBytes = packLevels(repetition, firstEvent, lastEvent, this.repetitionBits);
-    const definitionBytes = packLevels(definition, firstEvent, lastEvent, this.definitionBits);
-    const levelCount = repetition === null && definition === null ? 0 : lastEvent - firstEvent;
+    const events = lastEvent - firstEvent;
+    const repetitionBytes = repetition === null ? 0 : outOfLinePackedBytes(this.repetitionBits, events);
+    const definitionBytes = definition === null ? 0 : outOfLinePackedBytes(this.definitionBits, events);
+    const levelCount = repetition === null && definition === null ? 0 : events;
     const sizeBytes = this.version === "2.1" ? 2 : 4;
     const headerBytes = alignTo8(
-      2 +
-        (repetitionBytes === null ? 0 : 2) +
-        (definitionBytes === null ? 0 : 2) +
-        bufferSizes.length * sizeBytes,
+      2 + (repetition === null ? 0 : 2) + (definition === null ? 0 : 2) + bufferSizes.length * sizeBytes,
     );
     const start = this.position;
-    let size = headerBytes + alignTo8(repetitionBytes?.length ?? 0) + alignTo8(definitionBytes?.length ?? 0);
+    let size = headerBytes + alignTo8(repetitionBytes) + alignTo8(definitionBytes);
     const valuesStart = start + size;
     for (const bufferSize of bufferSizes) size += alignTo8(bufferSize);
-    this.checkLimits(levelCount, size, repetitionBytes, definitionBytes);
+    this.checkLimits(levelCount, size, Math.max(repetitionBytes, definitionBytes));
     this.reserve(size);
 
-    const view = new DataView(this.data.buffer, this.data.byteOffset + start, headerBytes);
-    let header = 2;
-    let levelsStart = start + headerBytes;
-    view.setUint16(0, levelCount, true);
-    for (const bytes of [repetitionBytes, definitionBytes]) {
-      if (bytes === null) continue;
-      view.setUint16(header, bytes.length, true);
-      header += 2;
-      this.data.set(bytes, levelsStart);
-      levelsStart += alignTo8(bytes.length);
+    const { data } = this;
+    let header = start;
+    data[header++] = levelCount;
+    data[header++] = levelCount >>> 8;
+    if (repetition !== null) {
+      data[header++] = repetitionBytes;
+      data[header++] = repetitionBytes >>> 8;
+      const at = start + headerBytes;
+      encodeOutOfLineBitpacking(this.repetitionBits, repetition, firstEvent, lastEvent, data, at);
+    }
+    if (definition !== null) {
+      data[header++] = definitionBytes;
+      data[header++] = definitionBytes >>> 8;
+      const at = start + headerBytes + alignTo8(repetitionBytes);
+      encodeOutOfLineBitpacking(this.definitionBits, definition, firstEvent, lastEvent, data, at);
     }
     for (const bufferSize of bufferSizes) {
-      if (sizeBytes === 2) view.setUint16(header, bufferSize, true);
-      else view.setUint32(header, bufferSize, true);
-      header += sizeBytes;
+      data[header++] = bufferSize;
+      data[header++] = bufferSize >>> 8;
+      if (sizeBytes === 2) continue;
+      data[header++] = bufferSize >>> 16;
+      data[header++] = bufferSize >>> 24;
     }
     if (repetition !== null) this.noteRows(repetition, firstEvent, lastEvent);
     this.position += size;
@@ -294,11 +301,20 @@ export class MiniBlockEncoder {
 
   /** One past the last event of the next chunk. */
   private eventsEnd(count: number): number {
-    const { definition, eventCount, maximumVisible } = this.levels;
-    if (this.valueCount + count === this.visibleCount) return eventCount;
-    if (definition === null || this.visibleCount === eventCount) return this.eventCount + count;
+    const { definition, eventCount, visibleCount, maximumVisible } = this.levels;
+    if (this.valueCount + count === visibleCount) return eventCount;
+    if (definition === null || visibleCount === eventCount) return this.eventCount + count;
+    const known = this.valueCount + count;
+    if (known === this.foundCount) return this.foundEnd;
     let event = this.eventCount;
-    for (let left = count; left > 0; event++) if (definition[event] <= maximumVisible) left--;
+    // Events that are certainly in the chunk, again and again, until all its values are.
+    for (let left = count; left > 0; ) {
+      let visible = 0;
+      for (const end = event + left; event < end; event++) visible += +(definition[event] <= maximumVisible);
+      left -= visible;
+    }
+    this.foundCount = known;
+    this.foundEnd = event;
     return event;
   }
 
@@ -315,13 +331,7 @@ export class MiniBlockEncoder {
     return fitting;
   }
 
-  private checkLimits(
-    levelCount: number,
-    size: number,
-    repetition: Uint8Array | null,
-    definition: Uint8Array | null,
-  ): void {
-    const levelBytes = Math.max(repetition?.length ?? 0, definition?.length ?? 0);
+  private checkLimits(levelCount: number, size: number, levelBytes: number): void {
     if (levelCount > MAXIMUM_CHUNK_LEVELS || levelBytes > MAXIMUM_CHUNK_LEVELS) {
       throw new UnsupportedError(
         `${levelCount} null or empty lists in one row, between two values, are more than a file can hold`,
@@ -337,12 +347,9 @@ export class MiniBlockEncoder {
   private noteRows(repetition: Uint16Array, firstEvent: number, lastEvent: number): void {
     const rowStart = this.levels.listDepth;
     let starts = 0;
-    let lastStart = firstEvent;
-    for (let event = firstEvent; event < lastEvent; event++) {
-      if (repetition[event] !== rowStart) continue;
-      starts++;
-      lastStart = event;
-    }
+    for (let event = firstEvent; event < lastEvent; event++) starts += +(repetition[event] === rowStart);
+    let lastStart = starts === 0 ? firstEvent : lastEvent - 1;
+    while (lastStart > firstEvent && repetition[lastStart] !== rowStart) lastStart--;
     const complete = lastEvent === this.levels.eventCount || repetition[lastEvent] === rowStart;
     const continues = firstEvent < lastEvent && repetition[firstEvent] !== rowStart;
     // A row that began in an earlier chunk ends here too, unless it goes on beyond.
@@ -417,18 +424,3 @@ export function maximumChunkEvents(
       : Math.floor(MAXIMUM_CHUNK_LEVELS / packedUnitBytes(Math.max(repetitionBits, definitionBits)));
   return Math.min(MAXIMUM_CHUNK_LEVELS, Math.max(1, units) * PACK_UNIT);
 }
-
-function countVisible({ definition, eventCount, maximumDefinition, maximumVisible }: PageLevels): number {
-  if (definition === null || maximumDefinition === maximumVisible) return eventCount;
-  let count = 0;
-  for (let event = 0; event < eventCount; event++) if (definition[event] <= maximumVisible) count++;
-  return count;
-}
-
-const packLevels = (
-  levels: Uint16Array | null,
-  start: number,
-  end: number,
-  bits: number,
-): Uint8Array | null =>
-  levels === null ? null : encodeOutOfLineBitpacking(bits, levels.subarray(start, end));
