@@ -14,6 +14,7 @@ import { CorruptFileError, UnsupportedError } from "../../../src/errors.js";
 import { openDataFile, readPageBuffers } from "../../../src/file/reader.js";
 import { decodePage } from "../../../src/file/structural/decodePage.js";
 import { PageLayout } from "../../../src/format/encodings.js";
+import { checkColumn } from "../../support/checkColumn.js";
 import { allTypesSpec, makeIpc, type Shape } from "../../support/generators.js";
 import { REALISTIC_COLUMNS, realisticTable } from "../../support/realisticColumns.js";
 import { reference } from "../../support/reference.js";
@@ -77,42 +78,6 @@ beforeAll(async () => {
   }
 });
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
-
-/** Fails unless everything a reader of the column may touch is there. */
-function checkColumn(column: Column, layout: Layout, length: number): void {
-  expect(column.kind).toBe(layout.kind);
-  expect(column.length).toBe(length);
-  const { validity } = column;
-  if (validity !== null) {
-    expect(validity.bytes.length * 8).toBeGreaterThanOrEqual(validity.bitOffset + length);
-    let nulls = 0;
-    for (let index = 0; index < length; index++) nulls += isValid(column, index) ? 0 : 1;
-    expect(nulls).toBe(validity.nullCount);
-  }
-  if (column.kind === "fixed") expect(column.values.length).toBe(length * column.byteWidth);
-  if (column.kind === "bits")
-    expect(column.bits.length * 8).toBeGreaterThanOrEqual(column.bitOffset + length);
-  if (column.kind === "variable") {
-    const { offsets, bytes } = column;
-    expect(offsets.length).toBe(length + 1);
-    let previous = 0;
-    for (let index = 0; index <= length; index++) {
-      const offset = Number(offsets[index]);
-      if (offset < previous || offset > bytes.length) throw new Error(`offset ${index} is ${offset}`);
-      previous = offset;
-    }
-  }
-  if (column.kind === "fixedSizeList" && layout.kind === "fixedSizeList") {
-    expect(column.dimension).toBe(layout.dimension);
-    checkColumn(column.items, layout.item, length * layout.dimension);
-  }
-}
-
-function isValid({ validity }: Column, index: number): boolean {
-  if (validity === null) return true;
-  const bit = validity.bitOffset + index;
-  return ((validity.bytes[bit >>> 3] >>> (bit & 7)) & 1) === 1;
-}
 
 /** True when the page could be decoded. */
 function decodeSafely(sample: Sample, encoding: PageLayout, buffers: readonly Uint8Array[]): boolean {

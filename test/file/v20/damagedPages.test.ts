@@ -25,6 +25,7 @@ import { CorruptFileError, UnsupportedError } from "../../../src/errors.js";
 import { readPageBuffers } from "../../../src/file/reader.js";
 import { decodeArrayPage } from "../../../src/file/v20/decodeArray.js";
 import { ArrayEncoding } from "../../../src/format/encodings20.js";
+import { checkColumn } from "../../support/checkColumn.js";
 import { allTypesSpec, makeIpc } from "../../support/generators.js";
 import { reference } from "../../support/reference.js";
 import { dataFilePaths, openFromMemory, schemaOfIpc } from "../structural/referencePages.js";
@@ -95,50 +96,6 @@ beforeAll(async () => {
   }
 });
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
-
-/** Fails unless everything a reader of the column may touch is there. */
-function checkColumn(column: Column, layout: Layout, length: number): void {
-  expect(column.kind).toBe(layout.kind);
-  expect(column.length).toBe(length);
-  const { validity } = column;
-  if (validity !== null) {
-    expect(validity.bytes.length * 8).toBeGreaterThanOrEqual(validity.bitOffset + length);
-    let nulls = 0;
-    for (let index = 0; index < length; index++) nulls += isValid(column, index) ? 0 : 1;
-    expect(nulls).toBe(validity.nullCount);
-  }
-  if (column.kind === "fixed") expect(column.values.length).toBe(length * column.byteWidth);
-  if (column.kind === "bits")
-    expect(column.bits.length * 8).toBeGreaterThanOrEqual(column.bitOffset + length);
-  if (column.kind === "variable") {
-    const { offsets, bytes } = column;
-    expect(offsets.length).toBe(length + 1);
-    let previous = 0;
-    for (let index = 0; index <= length; index++) {
-      const offset = Number(offsets[index]);
-      if (offset < previous || offset > bytes.length) throw new Error(`offset ${index} is ${offset}`);
-      previous = offset;
-    }
-  }
-  if (column.kind === "dictionary" && layout.kind === "dictionary") {
-    const { indices, dictionary } = column;
-    checkColumn(dictionary, layout.value, dictionary.length);
-    const words = new Uint32Array(indices.values.slice().buffer);
-    for (let row = 0; row < length; row++) {
-      if (isValid(column, row) && words[row] >= dictionary.length) throw new Error(`index ${words[row]}`);
-    }
-  }
-  if (column.kind === "fixedSizeList" && layout.kind === "fixedSizeList") {
-    expect(column.dimension).toBe(layout.dimension);
-    checkColumn(column.items, layout.item, length * layout.dimension);
-  }
-}
-
-function isValid({ validity }: Column, index: number): boolean {
-  if (validity === null) return true;
-  const bit = validity.bitOffset + index;
-  return ((validity.bytes[bit >>> 3] >>> (bit & 7)) & 1) === 1;
-}
 
 /** True when the page could be decoded. */
 function decodeSafely(sample: Sample, encoding: ArrayEncoding, buffers: readonly Uint8Array[]): boolean {

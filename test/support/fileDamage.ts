@@ -1,0 +1,451 @@
+/**
+ * Damage to data files: bytes changed, cut and moved anywhere, and changes that know what they hit: the footer, the
+ * tables behind the metadata, single fields of the metadata's messages, words of page buffers. Of the files we
+ * write, checksums can be left as they are, put out of force, or made to fit the damage.
+ */
+
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Table } from "apache-arrow";
+import { crc32 } from "../../src/bytes/crc32.js";
+import { CHECKSUM_BUFFER_INDEX, CHECKSUM_HEADER_BYTES } from "../../src/file/checksums.js";
+import { decodeColumnMetadata, FOOTER_BYTES } from "../../src/file/container.js";
+import type { ByteRange } from "../../src/file/page.js";
+import { openDataFile } from "../../src/file/reader.js";
+import { Manifest } from "../../src/format/table.js";
+import type { Random } from "./generators.js";
+
+const TABLE_ENTRY_BYTES = 16;
+
+/** A table of one data file. */
+export interface Specimen {
+  readonly label: string;
+  readonly root: string;
+  readonly name: string;
+  readonly dataPath: string;
+  readonly bytes: Uint8Array;
+  /** The column of the table that each physical column belongs to. */
+  readonly owners: readonly string[];
+  readonly pageBuffers: readonly (readonly ByteRange[])[];
+  readonly columnMetadata: readonly ByteRange[];
+  readonly globalBuffers: readonly ByteRange[];
+  readonly columnNames: readonly string[];
+  readonly rowCount: number;
+  readonly hasChecksums: boolean;
+  /** The rows; null where this engine cannot read them. */
+  readonly rows: Table | null;
+}
+
+export interface Damage {
+  readonly bytes: Uint8Array;
+  readonly what: string;
+  /** Columns of the table whose bytes are as they were. */
+  readonly intact: readonly string[];
+  /** Checksums are in force and do not know of the damage. */
+  readonly guarded: boolean;
+}
+
+/** Opens the data file of a table that has one version and one data file. */
+export async function openSpecimen(
+  label: string,
+  root: string,
+  name: string,
+  rows: Table | null,
+): Promise<Specimen> {
+  const directory = join(root, `${name}.lance`);
+  const [dataName] = readdirSync(join(directory, "data")).filter((entry) => entry.endsWith(".lance"));
+  const dataPath = join(directory, "data", dataName);
+  const bytes = new Uint8Array(readFileSync(dataPath));
+  const handle = {
+    path: dataPath,
+    size: bytes.length,
+    identity: dataPath,
+    read: async (byteOffset: number, length: number) => bytes.slice(byteOffset, byteOffset + length),
+    close: async () => undefined,
+  };
+  const file = await openDataFile(handle, dataPath);
+  const manifest = readManifest(directory);
+  const [dataFile] = manifest.fragments[0].files;
+  const byId = new Map(manifest.fields.map((field) => [field.id, field]));
+  const owners: string[] = [];
+  for (const [index, id] of dataFile.fields.entries()) {
+    let field = byId.get(id);
+    while (field !== undefined && field.parentId >= 0) field = byId.get(field.parentId);
+    const column = dataFile.columnIndices[index];
+    if (field !== undefined && column >= 0) owners[column] = field.name;
+  }
+  const tail = new DataView(bytes.buffer, bytes.length - FOOTER_BYTES);
+  const columnTable = Number(tail.getBigUint64(8, true));
+  const view = new DataView(bytes.buffer);
+  const columnMetadata = file.columns.map((_, index) => ({
+    byteOffset: Number(view.getBigUint64(columnTable + index * TABLE_ENTRY_BYTES, true)),
+    length: Number(view.getBigUint64(columnTable + index * TABLE_ENTRY_BYTES + 8, true)),
+  }));
+  return {
+    label,
+    root,
+    name,
+    dataPath,
+    bytes,
+    owners,
+    pageBuffers: columnMetadata.map(({ byteOffset, length }) => {
+      const message = bytes.subarray(byteOffset, byteOffset + length);
+      const pages = decodeColumnMetadata(message, dataPath, byteOffset, bytes.length);
+      return pages.flatMap((page) => page.buffers);
+    }),
+    columnMetadata,
+    globalBuffers: file.globalBuffers,
+    columnNames: manifest.fields.filter((field) => field.parentId < 0).map((field) => field.name),
+    rowCount: manifest.fragments[0].physicalRows,
+    hasChecksums: file.checksums !== null,
+    rows,
+  };
+}
+
+function readManifest(directory: string): Manifest {
+  const versions = join(directory, "_versions");
+  const [name] = readdirSync(versions).filter((entry) => entry.endsWith(".manifest"));
+  const path = join(versions, name);
+  const bytes = new Uint8Array(readFileSync(path));
+  const view = new DataView(bytes.buffer);
+  const start = view.getUint32(bytes.length - 16, true);
+  const length = view.getUint32(start, true);
+  return Manifest.decode(bytes.subarray(start + 4, start + 4 + length), { path, byteOffset: start + 4 });
+}
+
+/** One damage, chosen by the random numbers alone. */
+export function damage(specimen: Specimen, random: Random): Damage {
+  const made = damageAnywhere(specimen, random);
+  const mode = specimen.hasChecksums ? random.below(6) : 1;
+  // A tail that was written anew is not where the checksums say.
+  if (mode === 0) return { ...made, guarded: true };
+  if (!specimen.hasChecksums) return { ...made, guarded: false };
+  if (mode === 1 && made.bytes.length === specimen.bytes.length) {
+    return { ...made, bytes: resealed(specimen, made.bytes), what: `${made.what}, resealed`, guarded: false };
+  }
+  const bytes = made.bytes.slice();
+  const { byteOffset } = specimen.globalBuffers[CHECKSUM_BUFFER_INDEX];
+  if (byteOffset < bytes.length) bytes[byteOffset] = 0;
+  return { ...made, bytes, what: `${made.what}, unsealed`, guarded: false };
+}
+
+type Change = Omit<Damage, "guarded">;
+
+function damageAnywhere(specimen: Specimen, random: Random): Change {
+  const kind = random.below(100);
+  if (kind < 34) return changeMessage(specimen, random);
+  if (kind < 60) return changeWord(specimen, random);
+  if (kind < 68) return changeFooter(specimen, random);
+  const bytes = specimen.bytes.slice();
+  const { byteOffset: start, length: span } = region(specimen, random);
+  const at = start + random.below(Math.max(1, span));
+  const length = 1 + random.below(random.below(3) === 0 ? 64 : 4);
+  const end = Math.min(bytes.length, at + length);
+  const changed = (what: string): Change => ({
+    bytes,
+    what: `${what} at ${at} of ${bytes.length}, ${end - at} bytes`,
+    intact: intactBut(specimen, at, end),
+  });
+  if (kind < 78) {
+    bytes[at] ^= 1 << random.below(8);
+    return changed("bit flipped");
+  }
+  if (kind < 86) {
+    for (let byte = at; byte < end; byte++) bytes[byte] = random.below(256);
+    return changed("bytes set");
+  }
+  if (kind < 90) {
+    bytes.fill(random.below(2) === 0 ? 0 : 0xff, at, end);
+    return changed("run filled");
+  }
+  if (kind < 94) {
+    bytes.set(specimen.bytes.subarray(random.below(bytes.length)).subarray(0, end - at), at);
+    return changed("spliced");
+  }
+  if (kind < 97) {
+    return { bytes: bytes.slice(0, at), what: `truncated to ${at} of ${bytes.length}`, intact: [] };
+  }
+  const cut = new Uint8Array(bytes.length - (end - at));
+  cut.set(bytes.subarray(0, at));
+  cut.set(bytes.subarray(end), at);
+  return { bytes: cut, what: `cut ${at} to ${end} of ${bytes.length}`, intact: [] };
+}
+
+/** Mostly page buffers, often metadata. */
+function region(specimen: Specimen, random: Random): ByteRange {
+  const kind = random.below(10);
+  const whole = { byteOffset: 0, length: specimen.bytes.length };
+  if (kind < 5) {
+    const range = pick(specimen.pageBuffers.flat(), random) ?? whole;
+    // What describes the rest of a buffer is at its start.
+    return random.below(2) === 0 ? range : { ...range, length: Math.min(range.length, 32) };
+  }
+  if (kind < 8) return pick(specimen.columnMetadata, random) ?? whole;
+  return kind < 9 ? specimen.globalBuffers[0] : whole;
+}
+
+/** A little-endian word of a page buffer becomes a number that is out of the ordinary. */
+function changeWord(specimen: Specimen, random: Random): Change {
+  const range = pick(
+    specimen.pageBuffers.flat().filter(({ length }) => length >= 2),
+    random,
+  );
+  if (range === null) return changeMessage(specimen, random);
+  const bytes = specimen.bytes.slice();
+  const width =
+    pick(
+      [2, 2, 4, 8].filter((size) => size <= range.length),
+      random,
+    ) ?? 2;
+  const span = random.below(3) === 0 ? range.length : Math.min(range.length, 24);
+  const at = range.byteOffset + width * random.below(Math.max(1, Math.floor(span / width)));
+  const view = new DataView(bytes.buffer);
+  if (width === 2)
+    view.setUint16(at, Number(oddNumber(BigInt(view.getUint16(at, true)), random) & 0xffffn), true);
+  else if (width === 4)
+    view.setUint32(at, Number(oddNumber(BigInt(view.getUint32(at, true)), random) & 0xffffffffn), true);
+  else view.setBigUint64(at, oddNumber(view.getBigUint64(at, true), random), true);
+  return {
+    bytes,
+    what: `word of ${width} bytes at ${at}`,
+    intact: intactBut(specimen, at, at + width),
+  };
+}
+
+/** A number of the footer or of the two tables. */
+function changeFooter(specimen: Specimen, random: Random): Change {
+  const bytes = specimen.bytes.slice();
+  const view = new DataView(bytes.buffer);
+  const footer = bytes.length - FOOTER_BYTES;
+  const kind = random.below(3);
+  let at = footer + 8 * random.below(3);
+  if (kind === 0) {
+    at = footer + 24 + 4 * random.below(2);
+    view.setUint32(at, Number(oddNumber(BigInt(view.getUint32(at, true)), random) & 0xffffffffn), true);
+  } else {
+    if (kind === 1) {
+      const start = Number(view.getBigUint64(footer + 8, true));
+      at = start + 8 * random.below(Math.floor((footer - start) / 8));
+    }
+    view.setBigUint64(at, oddNumber(view.getBigUint64(at, true), random), true);
+  }
+  return { bytes, what: `number at ${at - bytes.length} from the end`, intact: [] };
+}
+
+/** A field of a column's metadata, or of the schema descriptor; what had to move for it is behind all else. */
+function changeMessage(specimen: Specimen, random: Random): Change {
+  const { bytes, columnMetadata, globalBuffers } = specimen;
+  const column = random.below(8) === 0 ? -1 : random.below(columnMetadata.length);
+  const range = column < 0 ? globalBuffers[0] : columnMetadata[column];
+  const path: number[] = [];
+  const message = changeField(
+    bytes.subarray(range.byteOffset, range.byteOffset + range.length),
+    random,
+    path,
+  );
+  const footerStart = bytes.length - FOOTER_BYTES;
+  const view = new DataView(bytes.buffer);
+  const columnTable = Number(view.getBigUint64(footerStart + 8, true));
+  const tables = bytes.slice(columnTable, bytes.length);
+  const out = new Uint8Array(footerStart + message.length + tables.length);
+  out.set(bytes.subarray(0, footerStart));
+  out.set(message, footerStart);
+  const tablesStart = footerStart + message.length;
+  out.set(tables, tablesStart);
+  const written = new DataView(out.buffer);
+  const globalTable = tablesStart + Number(view.getBigUint64(footerStart + 16, true)) - columnTable;
+  const entry = column < 0 ? globalTable : tablesStart + column * TABLE_ENTRY_BYTES;
+  written.setBigUint64(entry, BigInt(footerStart), true);
+  written.setBigUint64(entry + 8, BigInt(message.length), true);
+  const footer = out.length - FOOTER_BYTES;
+  written.setBigUint64(footer + 8, BigInt(tablesStart), true);
+  written.setBigUint64(footer + 16, BigInt(globalTable), true);
+  const owner = column < 0 ? null : specimen.owners[column];
+  return {
+    bytes: out,
+    what: `field ${path.join(".")} of the ${column < 0 ? "descriptor" : `metadata of column ${column}`}`,
+    intact: owner === null ? [] : specimen.columnNames.filter((name) => name !== owner),
+  };
+}
+
+interface WireField {
+  readonly number: number;
+  readonly type: number;
+  /** From the tag on. */
+  readonly start: number;
+  /** From the value on; for type 2 from behind its length. */
+  readonly valueStart: number;
+  readonly end: number;
+}
+
+/** The fields of bytes that may be a protobuf message; null where they are none. */
+function wireFields(bytes: Uint8Array): WireField[] | null {
+  const fields: WireField[] = [];
+  let at = 0;
+  const varint = (): number => {
+    let value = 0;
+    for (let shift = 0; shift < 70; shift += 7) {
+      if (at >= bytes.length) return -1;
+      const byte = bytes[at++];
+      value += (byte & 127) * 2 ** shift;
+      if (byte < 128) return value;
+    }
+    return -1;
+  };
+  while (at < bytes.length) {
+    const start = at;
+    const tag = varint();
+    const number = Math.floor(tag / 8);
+    const type = tag % 8;
+    if (tag < 0 || number === 0 || number > 2000) return null;
+    let valueStart = at;
+    if (type === 0) {
+      if (varint() < 0) return null;
+    } else if (type === 2) {
+      const length = varint();
+      valueStart = at;
+      if (length < 0) return null;
+      at += length;
+    } else if (type === 5) at += 4;
+    else if (type === 1) at += 8;
+    else return null;
+    if (at > bytes.length) return null;
+    fields.push({ number, type, start, valueStart, end: at });
+  }
+  return fields;
+}
+
+/** @param path takes the numbers of the fields down to the one that was changed */
+function changeField(bytes: Uint8Array, random: Random, path: number[]): Uint8Array {
+  const fields = wireFields(bytes);
+  const field = fields === null ? null : pick(fields, random);
+  if (field === null) return changePayload(bytes, random);
+  path.push(field.number);
+  const before = bytes.subarray(0, field.start);
+  const own = bytes.subarray(field.start, field.end);
+  const after = bytes.subarray(field.end);
+  const fate = random.below(12);
+  if (fate === 0) return joined(before, after);
+  if (fate === 1) return joined(before, own, own, after);
+  const value = bytes.subarray(field.valueStart, field.end);
+  const tag = encodeVarint(BigInt(field.number * 8 + field.type));
+  if (field.type === 0) {
+    return joined(before, tag, encodeVarint(oddNumber(decodeVarint(value), random)), after);
+  }
+  if (field.type !== 2)
+    return joined(before, tag, changePayload(value, random).subarray(0, value.length), after);
+  const nested = wireFields(value);
+  const changed =
+    nested !== null && nested.length > 0 && random.below(10) !== 0
+      ? changeField(value, random, path)
+      : changePayload(value, random);
+  return joined(before, tag, encodeVarint(BigInt(changed.length)), changed, after);
+}
+
+/** Bytes that are no message: packed numbers, a symbol table, a value. */
+function changePayload(bytes: Uint8Array, random: Random): Uint8Array {
+  const at = random.below(Math.max(1, bytes.length));
+  switch (random.below(5)) {
+    case 0:
+      return bytes.slice(0, at);
+    case 1:
+      return joined(bytes, bytes.subarray(at));
+    case 2:
+    case 3: {
+      // One of packed numbers, whole.
+      let start = at;
+      while (start > 0 && bytes[start - 1] >= 128) start--;
+      let end = at;
+      while (end < bytes.length && bytes[end] >= 128) end++;
+      end = Math.min(bytes.length, end + 1);
+      const value = encodeVarint(oddNumber(decodeVarint(bytes.subarray(start, end)), random));
+      return joined(bytes.subarray(0, start), value, bytes.subarray(end));
+    }
+    default: {
+      const changed = bytes.slice();
+      if (changed.length > 0) changed[at] = random.below(256);
+      return changed;
+    }
+  }
+}
+
+/** A number near the old one, or near a limit. */
+function oddNumber(value: bigint, random: Random): bigint {
+  const power = 1n << BigInt(random.below(64));
+  const odd = [
+    0n,
+    1n,
+    value + 1n,
+    value - 1n,
+    value * 2n,
+    value / 2n,
+    value ^ power,
+    power,
+    power - 1n,
+    power + 1n,
+    BigInt(random.below(256)),
+    (1n << 64n) - 1n,
+    (1n << 53n) - 1n,
+    (1n << 31n) - 1n,
+    1n << 32n,
+  ];
+  return BigInt.asUintN(64, odd[random.below(odd.length)]);
+}
+
+function decodeVarint(bytes: Uint8Array): bigint {
+  let value = 0n;
+  for (const [index, byte] of bytes.subarray(0, 10).entries())
+    value |= BigInt(byte & 127) << BigInt(7 * index);
+  return BigInt.asUintN(64, value);
+}
+
+function encodeVarint(value: bigint): Uint8Array {
+  const bytes: number[] = [];
+  let left = value;
+  for (; left > 127n; left >>= 7n) bytes.push(Number(left & 127n) | 128);
+  bytes.push(Number(left));
+  return Uint8Array.from(bytes);
+}
+
+function joined(...parts: readonly Uint8Array[]): Uint8Array {
+  const bytes = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
+  let at = 0;
+  for (const part of parts) {
+    bytes.set(part, at);
+    at += part.length;
+  }
+  return bytes;
+}
+
+function pick<T>(values: readonly T[], random: Random): T | null {
+  return values.length === 0 ? null : values[random.below(values.length)];
+}
+
+/** The columns that bytes from `start` to `end` are no part of. */
+function intactBut(specimen: Specimen, start: number, end: number): string[] {
+  const touches = ({ byteOffset, length }: ByteRange) => byteOffset < end && start < byteOffset + length;
+  const hit = new Set<string>();
+  for (const [column, owner] of specimen.owners.entries()) {
+    if (specimen.pageBuffers[column].some(touches) || touches(specimen.columnMetadata[column]))
+      hit.add(owner);
+  }
+  const last = specimen.columnMetadata[specimen.columnMetadata.length - 1];
+  if (end > last.byteOffset + last.length || specimen.globalBuffers.some(touches)) return [];
+  return specimen.columnNames.filter((name) => !hit.has(name));
+}
+
+/** The file with checksums that fit its bytes. */
+function resealed(specimen: Specimen, damaged: Uint8Array): Uint8Array {
+  const bytes = damaged.slice();
+  const view = new DataView(bytes.buffer);
+  const buffer = specimen.globalBuffers[CHECKSUM_BUFFER_INDEX];
+  let at = buffer.byteOffset + CHECKSUM_HEADER_BYTES + 4 * specimen.pageBuffers.length;
+  for (const range of specimen.pageBuffers.flat()) {
+    view.setUint32(at, crc32(bytes.subarray(range.byteOffset, range.byteOffset + range.length)), true);
+    at += 4;
+  }
+  const end = buffer.byteOffset + buffer.length;
+  const front = crc32(bytes.subarray(buffer.byteOffset, end - 4));
+  view.setUint32(end - 4, crc32(bytes.subarray(end), front), true);
+  return bytes;
+}
