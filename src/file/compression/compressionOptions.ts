@@ -8,7 +8,8 @@
  *     lance-encoding:dict-size-ratio       share of the plain size that a dictionary may take; default 0.8
  *     lance-encoding:structural-encoding   miniblock, fullzip
  *
- * They choose among encodings that fit the values. One that doesn't fit is left unused, as the reference does.
+ * They choose among encodings that fit the values. One that doesn't fit is left unused, as the reference does. In
+ * version 2.0 the first two apply to strings and binaries, the others to nothing.
  */
 
 import { InvalidInputError } from "../../errors.js";
@@ -23,6 +24,7 @@ export interface CompressionOptions {
 }
 
 const PREFIX = "lance-encoding:";
+const COMPRESSIONS = ["zstd", "lz4", "fsst", "none"] as const;
 const DEFAULT_DICTIONARY_RATIO = 0.8;
 
 /** What no metadata asks for. */
@@ -45,16 +47,29 @@ export const DEFAULT_COMPRESSION: CompressionOptions = {
 export function compressionOptions(metadata: ReadonlyMap<string, string>, path: string): CompressionOptions {
   if (metadata.size === 0) return DEFAULT_COMPRESSION;
   const read = (key: string): string | null => metadata.get(PREFIX + key) ?? null;
-  const level = read("compression-level");
   return {
-    compression: choice(read("compression"), ["zstd", "lz4", "fsst", "none"], "compression", path),
-    level: level !== null && /^[+-]?\d+$/.test(level) ? Number(level) : null,
+    compression: choice(read("compression"), COMPRESSIONS, "compression", path),
+    level: levelOf(read("compression-level")),
     rleThreshold: numeric(read("rle-threshold")),
     byteStreamSplit: modeOf(read("bss")),
     dictionaryRatio: ratioOf(read("dict-size-ratio"), path),
     structure: choice(read("structural-encoding"), ["miniblock", "fullzip"], "structural-encoding", path),
   };
 }
+
+/**
+ * What version 2.0 has of these: the compression of strings and binaries, and its level. An unknown one is ignored
+ * there, by the reference too.
+ */
+export function arrayCompression(
+  metadata: ReadonlyMap<string, string>,
+): Pick<CompressionOptions, "compression" | "level"> {
+  const compression = COMPRESSIONS.find((name) => name === metadata.get(`${PREFIX}compression`)) ?? null;
+  return { compression, level: levelOf(metadata.get(`${PREFIX}compression-level`) ?? null) };
+}
+
+const levelOf = (level: string | null): number | null =>
+  level !== null && /^[+-]?\d+$/.test(level) ? Number(level) : null;
 
 function choice<T extends string>(
   value: string | null,

@@ -67,12 +67,15 @@ const readUint32 = (bytes: Uint8Array, at: number): number =>
 
 /** What compresses buffers, and how a page says so. */
 export interface Compressor {
+  /** As version 2.0 names it. */
+  readonly scheme: "lz4" | "zstd";
   compress(bytes: Uint8Array): Uint8Array;
   describe(values: CompressiveEncoding): CompressiveEncoding;
 }
 
 /** LZ4, as a page's buffers have it. */
 export const lz4Compressor: Compressor = {
+  scheme: "lz4",
   compress(bytes) {
     const block = encodeLz4Block(bytes);
     const output = new Uint8Array(4 + block.length);
@@ -95,6 +98,7 @@ export function compressor(scheme: "lz4" | "zstd", level: number | null): Compre
   const used = level === null ? null : Math.min(Math.max(level, LEAST_ZSTD_LEVEL), LARGEST_ZSTD_LEVEL);
   const params = used === null ? undefined : { [zlib.constants.ZSTD_c_compressionLevel]: used };
   return {
+    scheme: "zstd",
     compress(bytes) {
       const frame = zlib.zstdCompressSync(bytes, { params });
       const output = new Uint8Array(8 + frame.length);

@@ -9,6 +9,7 @@
 import type { VariableColumn, VariableLayout } from "../../arrow/column.js";
 import type { ArrayEncoding, Binary, FixedSizeBinary } from "../../format/encodings20.js";
 import { decodeFsstSymbols, type FsstSymbols } from "../compression/fsst.js";
+import type { Compressor } from "../compression/general.js";
 import { finishVariable, MAXIMUM_POSITION } from "../compression/variable.js";
 import { corruptPage, unsupportedPage } from "../page.js";
 import { decodeEnds, encodeEnds } from "./endOffsets.js";
@@ -70,12 +71,14 @@ function decodeEqualLengths(
  * Encodes values as a `binary` array.
  * @param offsets one more than there are values; the first may be any
  * @param isNull for each value, 1 or 0; null where none is null. Null values must be empty
+ * @param compressor of the bytes, used where it saves any
  */
 export function encodeBinary(
   offsets: Int32Array | BigInt64Array,
   bytes: Uint8Array,
   isNull: Uint8Array | null,
   page: PageBufferList,
+  compressor: Compressor | null = null,
 ): ArrayEncoding {
   const count = offsets.length - 1;
   const first = Number(offsets[0]);
@@ -85,8 +88,15 @@ export function encodeBinary(
   return {
     binary: {
       indices: noNulls(encodeFlat(64, [ends], page)),
-      bytes: encodeFlat(8, [bytes.subarray(first, last)], page),
+      bytes: encodeBytes(bytes.subarray(first, last), compressor, page),
       nullAdjustment,
     },
   };
+}
+
+function encodeBytes(bytes: Uint8Array, compressor: Compressor | null, page: PageBufferList): ArrayEncoding {
+  const compressed = compressor?.compress(bytes) ?? bytes;
+  if (compressor === null || compressed.length >= bytes.length) return encodeFlat(8, [bytes], page);
+  const compression = { scheme: compressor.scheme, level: 0 };
+  return { flat: { bitsPerValue: 8, buffer: page.add(compressed), compression } };
 }

@@ -3,7 +3,8 @@
  *
  *     fixed width, bits    nullable(flat)
  *     fixed-size lists     nullable(fixedSizeList(nullable(flat)))
- *     strings, binaries    binary; text of few distinct values as a dictionary of u8 indices
+ *     strings, binaries    binary; text of few distinct values as a dictionary of u8 indices; LZ4, ZSTD or FSST where
+ *                          the column's metadata asks for it
  *     dictionary-typed     dictionary; null rows point at a null item behind the others
  *     nothing but nulls    nullable(allNulls), for strings and binaries as `binary` with no bytes
  *
@@ -26,6 +27,9 @@ import { copyBits } from "../../bytes/bits.js";
 import { InternalError, InvalidInputError, UnsupportedError } from "../../errors.js";
 import type { ArrayEncoding } from "../../format/encodings20.js";
 import { alignedBytes } from "../compression/aligned.js";
+import type { arrayCompression } from "../compression/compressionOptions.js";
+import { encodeFsst } from "../compression/fsst.js";
+import { compressor } from "../compression/general.js";
 import { MAXIMUM_POSITION } from "../compression/variable.js";
 import type { EncodedPage } from "../page.js";
 import { findDictionary } from "../structural/dictionary.js";
@@ -36,13 +40,21 @@ import { PageBufferList } from "./pageBuffers.js";
 
 const ALL_NULLS: ArrayEncoding = { nullable: { allNulls: {} } };
 
+type ArrayCompression = ReturnType<typeof arrayCompression>;
+const NO_COMPRESSION: ArrayCompression = { compression: null, level: null };
+
 /**
  * Encodes `rowCount` rows of a leaf, which come in one or more columns of the given layout.
  * @throws UnsupportedError for values that no page can hold
  */
-export function encodeArrayPage(layout: Layout, columns: readonly Column[], rowCount: number): EncodedPage {
+export function encodeArrayPage(
+  layout: Layout,
+  columns: readonly Column[],
+  rowCount: number,
+  compression: ArrayCompression = NO_COMPRESSION,
+): EncodedPage {
   const page = new PageBufferList();
-  const array = encodeArray(layout, columns, rowCount, page);
+  const array = encodeArray(layout, columns, rowCount, page, compression);
   return { encoding: { array }, buffers: page.buffers, rowCount };
 }
 
@@ -51,6 +63,7 @@ function encodeArray(
   columns: readonly Column[],
   rowCount: number,
   page: PageBufferList,
+  compression: ArrayCompression,
 ): ArrayEncoding {
   if (layout.kind === "null" || rowCount === 0) return ALL_NULLS;
   let nullCount = 0;
@@ -66,7 +79,7 @@ function encodeArray(
     case "fixedSizeList":
       return encodeFixedShape(column, null, page);
     case "variable":
-      return encodeVariable(layout as VariableLayout, column, page);
+      return encodeVariable(layout as VariableLayout, column, page, compression);
     case "dictionary":
       return encodeDictionaryColumn(column, page);
     case "null":
@@ -181,7 +194,12 @@ function repeated(flags: Uint8Array, times: number): Uint8Array {
 
 // ------------------------------------------------------------------------------------ strings, binaries
 
-function encodeVariable(layout: VariableLayout, column: VariableColumn, page: PageBufferList): ArrayEncoding {
+function encodeVariable(
+  layout: VariableLayout,
+  column: VariableColumn,
+  page: PageBufferList,
+  { compression, level }: ArrayCompression,
+): ArrayEncoding {
   const isNull = nullFlags(column);
   const { offsets, bytes } = compactValues(column, isNull);
   // The reference reads such dictionaries of text with 32-bit offsets only, and none without items.
@@ -204,7 +222,14 @@ function encodeVariable(layout: VariableLayout, column: VariableColumn, page: Pa
       };
     }
   }
-  return encodeBinary(offsets, bytes, isNull, page);
+  // The reference reads FSST codes with 32-bit offsets only.
+  const codes = compression === "fsst" && layout.offsetBits === 32 ? encodeFsst(offsets, bytes, true) : null;
+  if (codes !== null) {
+    const { symbolTable } = codes;
+    return { fsst: { binary: encodeBinary(codes.offsets, codes.bytes, isNull, page), symbolTable } };
+  }
+  const general = compression === "lz4" || compression === "zstd" ? compressor(compression, level) : null;
+  return encodeBinary(offsets, bytes, isNull, page, general);
 }
 
 /** Offsets that start at 0, with empty values in the slots of nulls, and the bytes they refer to. */

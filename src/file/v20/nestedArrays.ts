@@ -17,6 +17,7 @@ import type { Column, Layout, LeafLayout, ListColumn, ListLayout } from "../../a
 import { concatColumns, nullColumn, sliceColumn, takeColumn } from "../../arrow/rearrange.js";
 import { TableSchemaValidationError } from "../../errors.js";
 import type { ArrayEncoding } from "../../format/encodings20.js";
+import { arrayCompression } from "../compression/compressionOptions.js";
 import { widenOffsets } from "../compression/variable.js";
 import {
   corruptPage,
@@ -126,10 +127,11 @@ export function listOf(encoding: ArrayEncoding | undefined, origin: PageOrigin) 
  *   allows none
  */
 export function encodeNestedPage(
-  { layout, isHeader, path, nullable: topNullable }: FileColumn,
+  { layout, isHeader, path, metadata, nullable: topNullable }: FileColumn,
   columns: readonly Column[],
   rowCount: number,
-  encodeLeaf: typeof encodeArrayPage = encodeArrayPage,
+  encodeLeaf = (leaf: Layout, values: readonly Column[], count: number) =>
+    encodeArrayPage(leaf, values, count, arrayCompression(metadata)),
 ): EncodedPage {
   if (layout.kind !== "list" && layout.kind !== "struct") return encodeLeaf(layout, columns, rowCount);
   let node: Layout = layout;
