@@ -138,29 +138,3 @@ function invalidName(kind: string, name: unknown, reason: string): InvalidInputE
   const shown = typeof name === "string" ? JSON.stringify(name.slice(0, 300)) : `of type ${typeof name}`;
   return new InvalidInputError(`invalid ${kind} name ${shown}: ${reason}`);
 }
-
-/**
- * A version number from outside: an integer ≥ 0 that a number holds exactly.
- * @throws InvalidInputError
- */
-export function checkVersionNumber(value: unknown): number {
-  if (typeof value !== "number" || !Number.isSafeInteger(value) || value < 0) {
-    throw new InvalidInputError(`version must be an integer from 0 to 2^53 - 1, not ${show(value)}`);
-  }
-  return value;
-}
-
-/**
- * An upper bound on the number of results: an integer > 0.
- * @throws InvalidInputError
- */
-export function checkLimit(value: unknown): number {
-  if (typeof value !== "number" || !Number.isSafeInteger(value) || value <= 0) {
-    throw new InvalidInputError(`limit must be an integer greater than 0, not ${show(value)}`);
-  }
-  return value;
-}
-
-function show(value: unknown): string {
-  return typeof value === "string" ? JSON.stringify(value.slice(0, 100)) : String(value);
-}

@@ -2,10 +2,8 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { InvalidInputError } from "../src/errors.js";
 import {
-  checkLimit,
   checkObjectName,
   checkRootTableName,
-  checkVersionNumber,
   formatFieldPath,
   formatIdentifier,
   parseFieldPath,
@@ -153,20 +151,5 @@ describe("names", () => {
     "\ud800",
   ])("objects may not be called %j", (name) => {
     expect(() => checkObjectName(name)).toThrow(InvalidInputError);
-  });
-});
-
-describe("numbers", () => {
-  it("takes version numbers from 0 to the largest safe integer", () => {
-    expect(checkVersionNumber(0)).toBe(0);
-    expect(checkVersionNumber(Number.MAX_SAFE_INTEGER)).toBe(Number.MAX_SAFE_INTEGER);
-    for (const value of [-1, 1.5, Number.NaN, 2 ** 53, "1", 1n, null, undefined]) {
-      expect(() => checkVersionNumber(value)).toThrow(InvalidInputError);
-    }
-  });
-
-  it("takes limits above 0", () => {
-    expect(checkLimit(1)).toBe(1);
-    for (const value of [0, -1, 1.5, "1", null]) expect(() => checkLimit(value)).toThrow(InvalidInputError);
   });
 });

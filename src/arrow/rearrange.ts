@@ -650,20 +650,6 @@ function isSet(bits: Validity, index: number): boolean {
   return ((bits.bytes[Math.floor(bit / 8)] >>> (bit & 7)) & 1) === 1;
 }
 
-/** Positions of the ones among the first `length` bits. */
-export function indicesOfOnes(bits: Uint8Array, length: number): Uint32Array {
-  const indices = new Uint32Array(countOnes(bits, 0, length));
-  for (let bit = 0, position = 0; bit < length; bit++) {
-    if (((bits[bit >>> 3] >>> (bit & 7)) & 1) === 1) indices[position++] = bit;
-  }
-  return indices;
-}
-
-/** The rows whose bit in `keep` is one, in memory of their own. */
-export function filterColumn<C extends Column>(column: C, keep: Uint8Array): C {
-  return takeColumn(column, indicesOfOnes(keep, column.length));
-}
-
 /**
  * The values that a dictionary column stands for, as a plain column. A value is null where its slot is or where
  * the dictionary's entry is.
@@ -703,35 +689,6 @@ export function bothValid(left: Validity | null, right: Validity | null, length:
   const other = shiftBits(right.bytes, right.bitOffset, 0, length);
   for (let byte = 0; byte < bytes.length; byte++) bytes[byte] &= other[byte];
   return validityFrom(bytes, 0, length);
-}
-
-/** Bytes of the values a column covers, its bitmaps, offsets and dictionary included; roughly what it keeps alive. */
-export function columnByteLength(column: Column): number {
-  const validity = column.validity === null ? 0 : Math.ceil(column.length / 8);
-  switch (column.kind) {
-    case "null":
-      return 0;
-    case "fixed":
-      return validity + column.values.length;
-    case "bits":
-      return validity + Math.ceil(column.length / 8);
-    case "variable": {
-      const { offsets, length } = column;
-      return validity + offsets.byteLength + Number(offsets[length]) - Number(offsets[0]);
-    }
-    case "fixedSizeList":
-      return validity + columnByteLength(column.items);
-    case "dictionary":
-      return validity + column.indices.values.length + columnByteLength(column.dictionary);
-    case "list": {
-      const { offsets, length, items } = column;
-      const begin = Number(offsets[0]);
-      const covered = sliceColumn(items, begin, Number(offsets[length]) - begin);
-      return validity + offsets.byteLength + columnByteLength(covered);
-    }
-    case "struct":
-      return column.children.reduce((sum, child) => sum + columnByteLength(child), validity);
-  }
 }
 
 /** Counts; null where nothing is null. */

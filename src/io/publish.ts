@@ -75,7 +75,7 @@ export async function createExclusive(
   let published = false;
   try {
     await writeComplete(disk, temporaryPath, chunks, true);
-    published = await claimByLink(disk, temporaryPath, finalPath, true, () => {
+    published = await claimByLink(disk, temporaryPath, finalPath, () => {
       if (!options.lockedRename) throw noHardLinks(finalPath);
       return claimByRename(disk, temporaryPath, finalPath);
     });
@@ -85,32 +85,6 @@ export async function createExclusive(
   }
   await dropTemporary(disk, temporaryPath);
   if (published) await makeNameDurable(disk, directory, finalPath);
-  return published;
-}
-
-/**
- * Publishes a file that exists already, in the same sense as `createExclusive`. The staged file stays; its
- * removal is the caller's. It shares its bytes with the published name where the file system links them, so a
- * caller who cannot trust the owner of the staged file to leave it alone reads it and uses `createExclusive`.
- * Where it can't be linked (no hard links, another device, another user's file) it is copied.
- */
-export async function publishExisting(
-  disk: Disk,
-  stagedPath: string,
-  directory: string,
-  name: string,
-  options: PublishOptions = {},
-): Promise<boolean> {
-  const finalPath = path.join(directory, name);
-  await disk.syncFile(stagedPath);
-  let copied = false;
-  const published = await claimByLink(disk, stagedPath, finalPath, false, async () => {
-    copied = true;
-    const bytes = await disk.readFile(stagedPath);
-    if (bytes === null) throw new InternalError(`the staged file ${stagedPath} has gone`);
-    return createExclusive(disk, directory, name, [bytes], options);
-  });
-  if (published && !copied) await makeNameDurable(disk, directory, finalPath);
   return published;
 }
 
@@ -157,14 +131,13 @@ async function writeComplete(
 
 /**
  * Links, and finds out what happened where the answer does not say: over NFS a repeated request can answer
- * EEXIST, or an I/O error, for a link that was made. `sourceIsOwn`: nobody else can have linked this source, so
- * a link that is there is this call's. Otherwise another caller with the same source may have won.
+ * EEXIST, or an I/O error, for a link that was made. Nobody else can have linked this source, so a link that is
+ * there is this call's.
  */
 async function claimByLink(
   disk: Disk,
   sourcePath: string,
   finalPath: string,
-  sourceIsOwn: boolean,
   withoutLinks: () => Promise<boolean>,
 ): Promise<boolean> {
   try {
@@ -173,7 +146,6 @@ async function claimByLink(
   } catch (error) {
     const taken = codeOf(error) === "EEXIST";
     if (CANNOT_LINK.has(codeOf(error) ?? "")) return withoutLinks();
-    if (taken && !sourceIsOwn) return false;
     let source: FileStat | null;
     let final: FileStat | null;
     try {
@@ -183,10 +155,7 @@ async function claimByLink(
       // The link's own failure tells more than that of the stat.
       throw new PublishUncertainError(finalPath, "unknown", { cause: error });
     }
-    if (source !== null && final !== null && source.identity === final.identity) {
-      if (sourceIsOwn) return true;
-      throw new PublishUncertainError(finalPath, "yes", { cause: error });
-    }
+    if (source !== null && final !== null && source.identity === final.identity) return true;
     if (taken) return false;
     throw error;
   }

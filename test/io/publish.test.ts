@@ -4,13 +4,7 @@ import { describe, expect, test } from "vitest";
 import { UnsupportedError } from "../../src/errors.js";
 import type { Disk } from "../../src/io/disk.js";
 import { NodeDisk } from "../../src/io/nodeDisk.js";
-import {
-  createExclusive,
-  PublishUncertainError,
-  publishExisting,
-  replaceFile,
-  temporaryName,
-} from "../../src/io/publish.js";
+import { createExclusive, PublishUncertainError, replaceFile, temporaryName } from "../../src/io/publish.js";
 import { exitOf, nextMessage, startProcess } from "../support/childProcess.js";
 import { CountingDisk } from "../support/countingDisk.js";
 import { type FaultMode, FaultyDisk, InjectedFault } from "../support/faultyDisk.js";
@@ -177,77 +171,6 @@ describe("createExclusive", () => {
         expect(text).toBe(`${racer}:${name}:`.padEnd(5000, String(racer)));
       }
     }
-  });
-});
-
-describe("publishExisting", () => {
-  test("links the staged file, which stays", async () => {
-    const directory = await makeTempDir();
-    const staged = path.join(directory, "staged");
-    await writeFile(staged, "content");
-    const disk = new CountingDisk(nodeDisk);
-    expect(await publishExisting(disk, staged, directory, "n")).toBe(true);
-    expect([disk.count("syncFile"), disk.count("link"), disk.count("syncDirectory")]).toEqual([1, 1, 1]);
-    expect((await nodeDisk.stat(staged))!.identity).toBe(
-      (await nodeDisk.stat(path.join(directory, "n")))!.identity,
-    );
-
-    // The same request sent twice has one winner, though both name the same bytes.
-    expect(await publishExisting(disk, staged, directory, "n")).toBe(false);
-
-    const late = path.join(directory, "late");
-    await writeFile(late, "other");
-    expect(await publishExisting(disk, late, directory, "n")).toBe(false);
-    expect((await readdir(directory)).sort()).toEqual(["late", "n", "staged"]);
-  });
-
-  test.each([
-    ["EXDEV", {}],
-    ["EPERM", {}],
-    ["ENOTSUP", { lockedRename: true }],
-  ])("copies what can't be linked (%s)", async (code, options) => {
-    const directory = await makeTempDir();
-    const staged = path.join(directory, "staged");
-    await writeFile(staged, "content");
-    const disk = withLink(nodeDisk, async (from, to) => {
-      if (from === staged || "lockedRename" in options) return failingWith(code)();
-      return nodeDisk.link(from, to);
-    });
-    expect(await publishExisting(disk, staged, directory, "n", options)).toBe(true);
-    expect(await publishExisting(disk, staged, directory, "n", options)).toBe(false);
-    expect((await readdir(directory)).sort()).toEqual(["n", "staged"]);
-    expect(await readFile(path.join(directory, "n"), "utf8")).toBe("content");
-  });
-
-  test("a link that was made but reported as failed is uncertain", async () => {
-    const directory = await makeTempDir();
-    await writeFile(path.join(directory, "staged"), "content");
-    const disk = new FaultyDisk(nodeDisk);
-    disk.failAt(1, "after");
-    await expect(publishExisting(disk, path.join(directory, "staged"), directory, "n")).rejects.toMatchObject(
-      {
-        name: "PublishUncertainError",
-        published: "yes",
-      },
-    );
-    disk.heal();
-    disk.failAt(1, "before");
-    await expect(
-      publishExisting(disk, path.join(directory, "staged"), directory, "m"),
-    ).rejects.toBeInstanceOf(InjectedFault);
-    expect((await readdir(directory)).sort()).toEqual(["n", "staged"]);
-  });
-
-  test("what a power cut leaves of an acknowledged file is whole, whoever wrote the staged one", async () => {
-    const directory = await makeTempDir();
-    const disk = new FaultyDisk(nodeDisk, { root: directory });
-    const staged = await disk.create(path.join(directory, "staged"));
-    await staged.write([bytesOf("content")]);
-    await staged.close();
-    expect(await publishExisting(disk, path.join(directory, "staged"), directory, "n")).toBe(true);
-    await disk.loseUnsynced();
-    expect(await readFile(path.join(directory, "n"), "utf8")).toBe("content");
-    await disk.dispose();
   });
 });
 

@@ -43,8 +43,11 @@ describe("request members", () => {
     }
   });
 
-  it("refuses counts below the least", () => {
-    expect(() => optionalCount(0, "limit", 1)).toThrow(/limit/);
+  it("refuses counts below the least, and what is no count", () => {
+    for (const value of [0, -1, 1.5, Number.NaN, 2 ** 53, "1", 1n, {}]) {
+      expect(() => optionalCount(value, "limit", 1)).toThrow(/limit/);
+    }
+    expect(optionalCount(0, "limit")).toBe(0);
     expect(optionalCount(1, "limit", 1)).toBe(1);
     expect(optionalCount(undefined, "limit", 1)).toBeUndefined();
   });
