@@ -173,7 +173,24 @@ export class Random {
 
   fill(bytes: Uint8Array): void {
     const words = new Uint32Array(Math.ceil(bytes.length / 4));
-    for (let i = 0; i < words.length; i++) words[i] = this.next();
+    let a = this.#a;
+    let b = this.#b;
+    let c = this.#c;
+    let d = this.#d;
+    for (let i = 0; i < words.length; i++) {
+      let t = a;
+      t ^= t << 11;
+      t ^= t >>> 8;
+      a = b;
+      b = c;
+      c = d;
+      d = d ^ (d >>> 19) ^ t;
+      words[i] = d;
+    }
+    this.#a = a;
+    this.#b = b;
+    this.#c = c;
+    this.#d = d;
     bytes.set(new Uint8Array(words.buffer, 0, bytes.length));
   }
 }
@@ -266,6 +283,21 @@ function buildColumn(
   const bytes = makeFixed(type, shape, rowCount, random);
   const data = new (type.ArrayType as typeof Uint8Array)(bytes.buffer as ArrayBuffer);
   return makeData({ ...base, type: type as Int32, data: data as unknown as Int32Array });
+}
+
+/** A column of random strings or binaries of the lengths given, in bytes. */
+export function makeStrings(
+  type: Utf8 | LargeUtf8 | Binary | LargeBinary,
+  lengths: readonly number[],
+  random: Random,
+  validity: { nullCount: number; nullBitmap?: Uint8Array } = { nullCount: 0 },
+): Data {
+  const text = DataType.isUtf8(type) || DataType.isLargeUtf8(type);
+  const ends = lengths.map((_, row) => lengths.slice(0, row + 1).reduce((sum, length) => sum + length));
+  const large = DataType.isLargeUtf8(type) || DataType.isLargeBinary(type);
+  const valueOffsets = large ? BigInt64Array.from([0, ...ends], BigInt) : Int32Array.from([0, ...ends]);
+  const data = makeRandomString(text, ends[ends.length - 1], random);
+  return makeData({ type: type as Binary, length: lengths.length, ...validity, valueOffsets, data } as never);
 }
 
 function makeValidity(nulls: NullPattern, rowCount: number, random: Random) {
@@ -453,22 +485,19 @@ function makeVariable(
   random: Random,
 ): { offsets: Float64Array; bytes: Uint8Array } {
   const offsets = new Float64Array(rowCount + 1);
+  if (shape === "random") {
+    for (let row = 0; row < rowCount; row++) offsets[row + 1] = offsets[row] + 4 + random.below(28);
+    return { offsets, bytes: makeRandomString(text, offsets[rowCount], random) };
+  }
   const encoder = new TextEncoder();
   const pieces: Uint8Array[] = new Array(rowCount);
   const pool = makeStringPool(shape, text, encoder, random);
   const pick = makePicker(shape, pool.length, rowCount, random);
   let end = 0;
   for (let row = 0; row < rowCount; row++) {
-    let piece: Uint8Array;
-    if (shape === "sorted") {
-      piece = encoder.encode(`key-${String(row).padStart(9, "0")}`);
-    } else if (shape === "random") {
-      piece = makeRandomString(text, 4 + random.below(28), random);
-    } else {
-      piece = pool[pick(row)];
-      // Long values until the column is as large as a test needs it, short ones after.
-      if ((shape === "long" || shape === "extreme") && end > LONG_COLUMN_BYTES) piece = piece.subarray(0, 12);
-    }
+    let piece = shape === "sorted" ? encoder.encode(`key-${String(row).padStart(9, "0")}`) : pool[pick(row)];
+    // Long values until the column is as large as a test needs it, short ones after.
+    if ((shape === "long" || shape === "extreme") && end > LONG_COLUMN_BYTES) piece = piece.subarray(0, 12);
     pieces[row] = piece;
     end += piece.length;
     offsets[row + 1] = end;

@@ -4,13 +4,28 @@
  * fault a difference is. Ours must be right in every case.
  */
 
+import { readdir } from "node:fs/promises";
 import { DataType, type Table, tableFromIPC, tableToIPC } from "apache-arrow";
 import fc from "fast-check";
-import type { DirectoryNamespace } from "tiltyard";
+import { CorruptFileError, DirectoryNamespace, UnsupportedError } from "tiltyard";
 import { compareTables, reference } from "./reference.js";
 
 /** What the reference itself gets wrong on these rows, in its words; undefined if nothing. */
 export type ReferenceFault = string | undefined;
+
+export const FILE_VERSIONS = ["2.0", "2.1", "2.2"] as const;
+export type FileVersion = (typeof FILE_VERSIONS)[number];
+
+/** Namespaces at one root that make new tables in one version each. */
+export function namespacesOf(root: string): Record<FileVersion, DirectoryNamespace> {
+  const open = (dataStorageVersion: FileVersion) =>
+    new DirectoryNamespace({ root, durability: "none", dataStorageVersion });
+  return { "2.0": open("2.0"), "2.1": open("2.1"), "2.2": open("2.2") };
+}
+
+export async function closeAll(namespaces: Record<FileVersion, DirectoryNamespace>): Promise<void> {
+  await Promise.all(Object.values(namespaces).map((namespace) => namespace.close()));
+}
 
 let tableCount = 0;
 
@@ -101,7 +116,7 @@ export async function writeHere(
  * Whether the reference can be handed rows of a type: the apache-arrow that it takes its input from knows no large
  * lists, and sends columns of type null in others with a wrong count of nulls.
  */
-function canBeSent(type: DataType): boolean {
+export function canBeSent(type: DataType): boolean {
   if (DataType.isLargeList(type) || DataType.isNull(type)) return false;
   return (type.children ?? []).every((field) => canBeSent(field.type));
 }
@@ -151,4 +166,62 @@ export async function exchangeTables<Spec>(exchange: Exchange<Spec>): Promise<vo
     `${label}: ${here} tables of ours, ${there} of the reference, ${failed} faults of the reference`,
   );
   for (const [fault, times] of faults) console.info(`${label}: ${times} × the reference ${fault}`);
+
+/** Who writes: we (both read) or the reference (we read). */
+export type Direction = "here" | "there";
+
+/**
+ * Round trips of many columns at once; where that fails, of each by itself, so that the column at fault is known.
+ *
+ * @returns by names of columns, what the reference gets wrong
+ * @throws an error that names the first column that we get wrong
+ */
+export async function exchangeColumns(
+  namespace: DirectoryNamespace,
+  root: string,
+  rows: Table,
+  dataStorageVersion: string,
+  direction: Direction,
+): Promise<Map<string, string>> {
+  const exchange = direction === "here" ? writeHere : writeThere;
+  const outcome = await exchange(namespace, root, rows, dataStorageVersion).then(
+    (fault) => ({ fault, failure: undefined }),
+    (failure: unknown) => ({ fault: undefined, failure }),
+  );
+  const faults = new Map<string, string>();
+  if (outcome.fault === undefined && outcome.failure === undefined) return faults;
+  for (const { name } of rows.schema.fields) {
+    try {
+      const fault = await exchange(namespace, root, rows.select([name]), dataStorageVersion);
+      if (fault !== undefined) faults.set(name, fault);
+    } catch (cause) {
+      throw new Error(`column ${name}, version ${dataStorageVersion}, ${direction}: ${messageOf(cause)}`, {
+        cause,
+      });
+    }
+  }
+  // Right one by one, wrong together.
+  if (faults.size === 0)
+    throw outcome.failure ?? new Error(`the reference, of the whole table: ${outcome.fault}`);
+  return faults;
+}
+
+/**
+ * Columns that the version cannot store are refused one by one, and nothing is left of the attempts.
+ *
+ * @throws an error that names the column that was not refused with an UnsupportedError
+ */
+export async function refuseColumns(namespace: DirectoryNamespace, root: string, rows: Table): Promise<void> {
+  for (const { name } of rows.schema.fields) {
+    const table = `refused${tableCount++}`;
+    const failure = await namespace.createTable({ id: [table] }, rows.select([name])).then(
+      () => "is taken",
+      (reason: unknown) => reason,
+    );
+    if (!(failure instanceof UnsupportedError) || failure instanceof CorruptFileError) {
+      throw new Error(`column ${name}: ${messageOf(failure)}`, { cause: failure });
+    }
+    if ((await readdir(root)).includes(`${table}.lance`))
+      throw new Error(`column ${name}: something is left behind`);
+  }
 }

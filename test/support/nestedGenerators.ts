@@ -197,9 +197,14 @@ function makeDictionary(spec: NestedSpec, length: number, random: Random): Data 
   });
 }
 
-/** The table a spec stands for. */
-export function makeNestedTable(spec: NestedTableSpec): Table {
-  const schema = new Schema(spec.columns.map((column, index) => fieldOf(`c${index}`, column)));
+/**
+ * The table a spec stands for.
+ * @param names of the columns; default: c0, c1 …
+ */
+export function makeNestedTable(spec: NestedTableSpec, names?: readonly string[]): Table {
+  const schema = new Schema(
+    spec.columns.map((column, index) => fieldOf(names?.[index] ?? `c${index}`, column)),
+  );
   const columns = spec.columns.map((column, index) =>
     makeNested(column, spec.rowCount, new Random(spec.seed + index * 7919)),
   );
@@ -268,6 +273,19 @@ export function someNode(spec: NestedSpec, found: (node: NestedSpec) => boolean)
       return someNode(spec.key, found) || someNode(spec.value, found);
     default:
       return someNode(spec.item, found);
+  }
+}
+
+/** The same with valid structs only: 2.0 has no others. */
+export function withValidStructs(spec: NestedSpec): NestedSpec {
+  switch (spec.kind) {
+    case "struct":
+      return { ...spec, nulls: "none", members: spec.members.map(withValidStructs) };
+    case "list":
+    case "largeList":
+      return { ...spec, item: withValidStructs(spec.item) };
+    default:
+      return spec;
   }
 }
 

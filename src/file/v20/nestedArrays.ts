@@ -15,7 +15,7 @@
 
 import type { Column, Layout, LeafLayout, ListColumn, ListLayout } from "../../arrow/column.js";
 import { concatColumns, nullColumn, sliceColumn, takeColumn } from "../../arrow/rearrange.js";
-import { TableSchemaValidationError } from "../../errors.js";
+import { TableSchemaValidationError, UnsupportedError } from "../../errors.js";
 import type { ArrayEncoding } from "../../format/encodings20.js";
 import { arrayCompression } from "../compression/compressionOptions.js";
 import { widenOffsets } from "../compression/variable.js";
@@ -123,8 +123,8 @@ export function listOf(encoding: ArrayEncoding | undefined, origin: PageOrigin) 
 /**
  * Encodes the values that `rowCount` rows have in one column.
  * @param encodeLeaf what makes a page of the values of a leaf
- * @throws TableSchemaValidationError for null structs, which 2.0 has no way to store, and for nulls where the layout
- *   allows none
+ * @throws UnsupportedError for null structs, which 2.0 has no way to store, TableSchemaValidationError for nulls where
+ *   the layout allows none
  */
 export function encodeNestedPage(
   { layout, isHeader, path, metadata, nullable: topNullable }: FileColumn,
@@ -145,7 +145,7 @@ export function encodeNestedPage(
       node = node.item;
     } else if (node.kind === "struct" && column.kind === "struct") {
       if (column.validity !== null) {
-        throw new TableSchemaValidationError(
+        throw new UnsupportedError(
           `column ${path} holds null structs, which data format version 2.0 cannot store; use 2.1 or later`,
         );
       }
