@@ -1,4 +1,4 @@
-/** Lists, structs and maps around every kind of leaf, ours read by the reference and the reference's read by us. */
+/** Nested columns beyond matrix.test.ts: arbitrary nestings, wide values, many pages, parts, rows that do not fit. */
 
 import { tableFromIPC, tableToIPC } from "apache-arrow";
 import {
@@ -8,16 +8,12 @@ import {
   UnsupportedError,
 } from "tiltyard";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { NULL_PATTERNS } from "../support/generators.js";
 import * as interop from "../support/interop.js";
 import {
-  LEAF_TYPES,
-  LIST_LENGTHS,
   leaf,
   list,
   makeNestedTable,
   map,
-  NESTING_NAMES,
   NESTINGS,
   type NestedSpec,
   type NestedTableSpec,
@@ -57,24 +53,6 @@ async function writeHere(spec: NestedTableSpec, version: Version): Promise<void>
 }
 
 describe.each(VERSIONS)("file version %s", (version) => {
-  const nestings = NESTING_NAMES.filter((name) => version !== "2.1" || !name.startsWith("map"));
-  describe.each(nestings)("%s", (nesting) => {
-    for (const nulls of NULL_PATTERNS) {
-      it.each(LIST_LENGTHS)(`nulls: ${nulls}, lists: %s`, async (lengths) => {
-        for (const rowCount of [3, 300]) {
-          // apache-arrow sends columns of type null in lists with a wrong count of nulls.
-          const columns = LEAF_TYPES.filter((type) => type !== "null").map((type) =>
-            NESTINGS[nesting](leaf(type, nulls), nulls, lengths),
-          );
-          const spec = { columns, rowCount, seed: rowCount };
-          // The apache-arrow that the reference takes its input from knows no large lists.
-          if (nesting !== "largeList") await writeThere(spec, version);
-          await writeHere(spec, version);
-        }
-      });
-    }
-  });
-
   it("arbitrary nestings", async () => {
     await interop.exchangeTables({
       label: `nested interop ${version}`,

@@ -1,17 +1,10 @@
-/** Every supported type, ours read by the reference and the reference's read by us. */
+/** Tables of every type that both engines append to and delete from; parts of them; arbitrary tables. One table and
+ * one column at a time: matrix.test.ts. */
 
 import { tableFromIPC, tableToIPC } from "apache-arrow";
 import { DirectoryNamespace } from "tiltyard";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import {
-  allTypesSpec,
-  makeIpc,
-  makeTable,
-  NULL_PATTERNS,
-  SHAPES,
-  type TableSpec,
-  tableSpecs,
-} from "../support/generators.js";
+import { allTypesSpec, makeIpc, makeTable, type TableSpec, tableSpecs } from "../support/generators.js";
 import { exchangeTables } from "../support/interop.js";
 import { compareTables, reference } from "../support/reference.js";
 import { makeTempDir } from "../support/tempDir.js";
@@ -35,48 +28,7 @@ afterAll(async () => {
   await Promise.all(Object.values(namespaces).map((namespace) => namespace.close()));
 });
 
-/** Ours → reference, and ours → us. */
-async function writeHere(spec: TableSpec, version: Version): Promise<void> {
-  const name = freshName();
-  const expected = makeTable(spec);
-  const namespace = namespaces[version];
-  const created = await namespace.createTable({ id: [name] }, expected);
-  expect(created.numInsertedRows).toBe(spec.rowCount);
-  compareTables(expected, tableFromIPC(await reference.readTable(root, name)), { metadata: false });
-  compareTables(expected, await namespace.table([name]).scan().toArrow(), { metadata: false });
-  await namespace.dropTable({ id: [name] });
-}
-
-/** Reference → us. */
-async function writeThere(spec: TableSpec, version: Version): Promise<void> {
-  const name = freshName();
-  const expected = makeTable(spec);
-  await reference.createTable(root, name, tableToIPC(expected), { dataStorageVersion: version });
-  compareTables(expected, await namespaces[version].table([name]).scan().toArrow(), { metadata: false });
-  await namespaces[version].dropTable({ id: [name] });
-}
-
 describe.each(VERSIONS)("file version %s", (version) => {
-  describe.each(NULL_PATTERNS)("%s nulls", (nulls) => {
-    it.each(SHAPES)("1,000 rows, %s values, all types", async (shape) => {
-      const spec = allTypesSpec(1000, nulls, { shape, seed: 17 });
-      await writeHere(spec, version);
-      await writeThere(spec, version);
-    });
-
-    it.each([0, 1])("%i rows, all types", async (rowCount) => {
-      const spec = allTypesSpec(rowCount, nulls, { seed: 3 });
-      await writeHere(spec, version);
-      await writeThere(spec, version);
-    });
-
-    it("300,000 rows in batches, all types", async () => {
-      const spec = allTypesSpec(300_000, nulls, { seed: 5, batchRows: 70_001 });
-      await writeHere(spec, version);
-      await writeThere(spec, version);
-    });
-  });
-
   it("several fragments, appended by turns", async () => {
     const name = freshName();
     const namespace = namespaces[version];

@@ -1,4 +1,4 @@
-/** File version 2.0: every leaf type, ours read by the reference and the reference's read by us. */
+/** Tables of version 2.0: appends by turns, parts, dictionaries, compressions. Types one by one: matrix.test.ts. */
 
 import * as zlib from "node:zlib";
 import {
@@ -19,14 +19,7 @@ import {
 } from "apache-arrow";
 import { DirectoryNamespace } from "tiltyard";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import {
-  allTypesSpec,
-  makeTable,
-  NULL_PATTERNS,
-  SHAPES,
-  type TableSpec,
-  tableSpecs,
-} from "../support/generators.js";
+import { allTypesSpec, makeTable, type TableSpec, tableSpecs } from "../support/generators.js";
 import { exchangeTables } from "../support/interop.js";
 import { compareTables, reference } from "../support/reference.js";
 import { makeTempDir } from "../support/tempDir.js";
@@ -41,46 +34,6 @@ beforeAll(async () => {
   namespace = new DirectoryNamespace({ root, durability: "none", dataStorageVersion: "2.0" });
 });
 afterAll(() => namespace.close());
-
-/** Ours → reference, and ours → us. */
-async function writeHere(spec: TableSpec): Promise<void> {
-  const name = freshName();
-  const expected = makeTable(spec);
-  const created = await namespace.createTable({ id: [name] }, expected);
-  expect(created.numInsertedRows).toBe(spec.rowCount);
-  compareTables(expected, tableFromIPC(await reference.readTable(root, name)), { metadata: false });
-  compareTables(expected, await namespace.table([name]).scan().toArrow(), { metadata: false });
-  await namespace.dropTable({ id: [name] });
-}
-
-/** Reference → us. */
-async function writeThere(spec: TableSpec): Promise<void> {
-  const name = freshName();
-  const expected = makeTable(spec);
-  await reference.createTable(root, name, tableToIPC(expected), { dataStorageVersion: "2.0" });
-  compareTables(expected, await namespace.table([name]).scan().toArrow(), { metadata: false });
-  await namespace.dropTable({ id: [name] });
-}
-
-describe.each(NULL_PATTERNS)("%s nulls", (nulls) => {
-  it.each(SHAPES)("1,000 rows, %s values, all types", async (shape) => {
-    const spec = allTypesSpec(1000, nulls, { shape, seed: 17 });
-    await writeHere(spec);
-    await writeThere(spec);
-  });
-
-  it.each([0, 1])("%i rows, all types", async (rowCount) => {
-    const spec = allTypesSpec(rowCount, nulls, { seed: 3 });
-    await writeHere(spec);
-    await writeThere(spec);
-  });
-
-  it("100,000 rows in batches, all types", async () => {
-    const spec = allTypesSpec(100_000, nulls, { seed: 5, batchRows: 17_001 });
-    await writeHere(spec);
-    await writeThere(spec);
-  });
-});
 
 describe("tables of 2.0", () => {
   it("take appends by turns", async () => {

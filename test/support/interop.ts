@@ -166,6 +166,7 @@ export async function exchangeTables<Spec>(exchange: Exchange<Spec>): Promise<vo
     `${label}: ${here} tables of ours, ${there} of the reference, ${failed} faults of the reference`,
   );
   for (const [fault, times] of faults) console.info(`${label}: ${times} × the reference ${fault}`);
+}
 
 /** Who writes: we (both read) or the reference (we read). */
 export type Direction = "here" | "there";
