@@ -314,13 +314,15 @@ export interface TakeBlobsRequest extends TableRequest {
  * is dropped, or the version it is of is cleaned up.
  */
 export interface LazyBlob {
-  /** Bytes. */
+  /** Bytes, as the table has them noted; 0 where it does not know. */
   readonly size: number;
+  /** Of a blob that lies outside the table, and is not read; else null. */
+  readonly uri: string | null;
   /**
    * Reads these bytes and no others.
    * @param offset first byte; from the end of the value on there is nothing to read. Default 0
    * @param length bytes at most. Default all that follow
-   * @throws CorruptFileError where the file is gone or too short
+   * @throws CorruptFileError where the file is gone or too short, UnsupportedError for a blob outside the table
    */
   read(offset?: number, length?: number): Promise<Uint8Array>;
 }

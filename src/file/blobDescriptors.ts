@@ -6,14 +6,92 @@
  *
  * A value of no bytes has position 0. Any other position of none is a null: 1 in version 2.0, its levels from 2.1
  * on (structural/blob.ts). In memory descriptors are a column of 16-byte values with a validity.
+ *
+ * Blobs of version 2, in files of 2.2, are packed structs of variable width, a column of binaries in memory:
+ *
+ *     0  u8   kind: 0 in the data file, 1 in a side file with others, 2 in one of its own, 3 outside the table
+ *     1  u64  position          9  u64  bytes
+ *    17  u32  number of the side file, from 1
+ *    21  u32  bytes of the URI, and the URI
+ *
+ * Side files are in a directory named as the data file without its suffix. The name of one is its number, bit by bit
+ * from the lowest on, as 32 digits 0 and 1, and `.blob`.
  */
 
-import type { FixedColumn, FixedLayout, Validity } from "../arrow/column.js";
-import { corruptPage, type PageOrigin } from "./page.js";
+import type { FixedColumn, FixedLayout, Validity, VariableColumn, VariableLayout } from "../arrow/column.js";
+import { corruptPage, type PageOrigin, unsupportedPage } from "./page.js";
 
 export const DESCRIPTOR_BYTES = 16;
 /** What a leaf of blobs is as far as its pages go. */
 export const DESCRIPTOR_LAYOUT: FixedLayout = { kind: "fixed", byteWidth: DESCRIPTOR_BYTES };
+
+/** What a leaf of blobs of version 2 is as far as its pages go. */
+export const PACKED_DESCRIPTOR_LAYOUT: VariableLayout = { kind: "variable", offsetBits: 32, text: false };
+
+/** Where the bytes of a value are. */
+export interface BlobLocation {
+  /** The file; null for a value outside the table, of which only the URI is known. */
+  readonly path: string | null;
+  readonly byteOffset: number;
+  readonly length: number;
+  readonly uri: Uint8Array;
+}
+
+const NO_URI = new Uint8Array(0);
+const PACKED_BYTES = 25;
+const KIND = { INLINE: 0, PACKED: 1, DEDICATED: 2, EXTERNAL: 3 } as const;
+const DATA_FILE_SUFFIX = ".lance";
+
+/**
+ * Where each value of a column of descriptors is, of either kind; null for a null.
+ * @param path of the data file
+ * @throws CorruptFileError for descriptors that are none, UnsupportedError for an unknown kind
+ */
+export function blobLocations(column: FixedColumn | VariableColumn, path: string): (BlobLocation | null)[] {
+  return Array.from({ length: column.length }, (_, index) => {
+    if (column.kind === "variable") return packedDescriptorAt(column, index, path);
+    const range = descriptorAt(column, index, path);
+    return range === null ? null : { ...range, path, uri: NO_URI };
+  });
+}
+
+function packedDescriptorAt(
+  { offsets, bytes, validity }: VariableColumn,
+  index: number,
+  path: string,
+): BlobLocation | null {
+  if (validity !== null && !isValid(validity, index)) return null;
+  const origin = { path, byteOffset: 0 };
+  const start = Number(offsets[index]);
+  const size = Number(offsets[index + 1]) - start;
+  const view = new DataView(bytes.buffer, bytes.byteOffset + start, size);
+  if (size < PACKED_BYTES || view.getUint32(21, true) !== size - PACKED_BYTES) {
+    throw corruptPage(origin, `a descriptor of a blob in ${size} bytes`);
+  }
+  const kind = view.getUint8(0);
+  const byteOffset = view.getUint32(1, true) + view.getUint32(5, true) * 2 ** 32;
+  const length = view.getUint32(9, true) + view.getUint32(13, true) * 2 ** 32;
+  if (!Number.isSafeInteger(byteOffset + length)) {
+    throw corruptPage(origin, `a blob of ${length} bytes at ${byteOffset}`);
+  }
+  const uri = bytes.subarray(start + PACKED_BYTES, start + size);
+  switch (kind) {
+    case KIND.INLINE:
+      return { path, byteOffset, length, uri };
+    case KIND.PACKED:
+    case KIND.DEDICATED:
+      return { path: sideFilePath(path, view.getUint32(17, true)), byteOffset, length, uri };
+    case KIND.EXTERNAL:
+      return { path: null, byteOffset, length, uri };
+    default:
+      throw unsupportedPage(origin, `blobs of kind ${kind}`);
+  }
+}
+
+function sideFilePath(dataFilePath: string, number: number): string {
+  const bits = number.toString(2).padStart(32, "0").split("").reverse().join("");
+  return `${dataFilePath.slice(0, -DATA_FILE_SUFFIX.length)}/${bits}.blob`;
+}
 
 /** Descriptors of `count` values, all of them of no bytes. */
 export const emptyDescriptors = (count: number): Uint8Array => new Uint8Array(count * DESCRIPTOR_BYTES);

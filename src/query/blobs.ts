@@ -3,18 +3,20 @@
  * after the rows are known that are wanted, and batches are cut so small that their values fit into memory.
  */
 
-import type { Column, FixedColumn, VariableColumn } from "../arrow/column.js";
+import type { Column, Validity, VariableColumn } from "../arrow/column.js";
 import { sliceColumn } from "../arrow/rearrange.js";
-import { CorruptFileError, InternalError, InvalidInputError } from "../errors.js";
-import { descriptorAt } from "../file/blobDescriptors.js";
+import { CorruptFileError, InvalidInputError, UnsupportedError } from "../errors.js";
+import { type BlobLocation, blobLocations } from "../file/blobDescriptors.js";
 import type { HandlePool } from "../io/handles.js";
-import { type ByteRange, readRanges } from "../io/ranges.js";
+import { readRanges } from "../io/ranges.js";
 import type { LazyBlob } from "../namespace.js";
 import type { FragmentSource } from "./fragmentColumns.js";
-import type { Projection } from "./projection.js";
+import { isBlob, type Projection } from "./projection.js";
 
 /** Bytes of blobs in a batch, unless a row alone has more. */
 const BATCH_BLOB_BYTES = 32 * 1024 * 1024;
+
+const NOTHING = new Uint8Array(0);
 
 /** Output columns of some rows of a fragment; those of blobs are descriptors, or have none where it lacks the column. */
 export interface DescribedRows {
@@ -60,8 +62,13 @@ export async function readBlobs(
     leaf += leafCount;
     columns[index] = await fillLeaves(columns[index], async (column) => {
       const number = leaves.next++;
-      if (projection.columns[number].storage !== "blobs" || column.kind !== "fixed") return column;
-      return readValues(source, column, rows.files[number]);
+      const { storage } = projection.columns[number];
+      if (!isBlob(storage)) return column;
+      const locations = locationsOf(column, rows.files[number]);
+      const values = await readValues(source, locations);
+      return storage === "blobs"
+        ? largeBinaries(values, column.validity)
+        : blobStructs(locations, values, column.validity);
     });
   }
   return columns;
@@ -104,50 +111,99 @@ function blobBytes(projection: Projection, { columns, files }: DescribedRows): n
       return;
     }
     const number = leaf++;
-    if (projection.columns[number].storage !== "blobs" || column.kind !== "fixed") return;
-    for (let index = 0; index < column.length; index++) {
-      sum += descriptorAt(column, index, files[number] ?? "")?.length ?? 0;
-    }
+    if (!isBlob(projection.columns[number].storage)) return;
+    for (const location of locationsOf(column, files[number])) sum += location?.length ?? 0;
   };
   for (const index of projection.outputs.keys()) visit(columns[index]);
   return sum;
 }
 
-async function readValues(
-  { handles }: FragmentSource,
-  descriptors: FixedColumn,
-  path: string | null,
-): Promise<VariableColumn> {
-  const { length, validity } = descriptors;
-  const offsets = new BigInt64Array(length + 1);
-  const ranges: ByteRange[] = [];
+type Locations = readonly (BlobLocation | null)[];
+
+/** The values of blobs; empty where they are null or outside the table. */
+async function readValues({ handles }: FragmentSource, locations: Locations): Promise<Uint8Array[]> {
+  const values: Uint8Array[] = locations.map(() => NOTHING);
+  const byFile = new Map<string, number[]>();
+  for (const [index, location] of locations.entries()) {
+    if (location === null || location.path === null || location.length === 0) continue;
+    const ofFile = byFile.get(location.path);
+    if (ofFile === undefined) byFile.set(location.path, [index]);
+    else ofFile.push(index);
+  }
+  for (const [path, indexes] of byFile) {
+    const ranges = indexes.flatMap((index) => locations[index] ?? []);
+    const byteLength = ranges.reduce((sum, { length }) => sum + length, 0);
+    await handles.withHandle(path, async (handle) => {
+      // No two values share bytes, so that more than the file has means damage.
+      if (byteLength > handle.size) {
+        throw new CorruptFileError(path, 0, `${byteLength} bytes of blobs in a file of ${handle.size}`);
+      }
+      const read = await readRanges(handle, ranges);
+      for (const [position, index] of indexes.entries()) values[index] = read[position];
+    });
+  }
+  return values;
+}
+
+function largeBinaries(values: readonly Uint8Array[], validity: Validity | null): VariableColumn {
+  const offsets = new BigInt64Array(values.length + 1);
   let byteLength = 0;
-  for (let index = 0; index < length; index++) {
-    const range = descriptorAt(descriptors, index, path ?? "");
-    if (range !== null && range.length > 0) {
-      ranges.push(range);
-      byteLength += range.length;
-    }
+  for (const [index, value] of values.entries()) {
+    byteLength += value.length;
     offsets[index + 1] = BigInt(byteLength);
   }
-  const column = { kind: "variable", length, validity, offsets } as const;
-  if (byteLength === 0) return { ...column, bytes: new Uint8Array(0) };
-  if (path === null) throw new InternalError("blobs of no file");
-  return handles.withHandle(path, async (handle) => {
-    // No two values share bytes, so that more than the file has means damage.
-    if (byteLength > handle.size) {
-      throw new CorruptFileError(path, 0, `${byteLength} bytes of blobs in a file of ${handle.size}`);
-    }
-    const values = await readRanges(handle, ranges);
-    if (values.length === 1) return { ...column, bytes: values[0] };
-    const bytes = new Uint8Array(byteLength);
-    let position = 0;
-    for (const value of values) {
-      bytes.set(value, position);
-      position += value.length;
-    }
-    return { ...column, bytes };
-  });
+  const bytes = joinBytes(values, byteLength);
+  return { kind: "variable", length: values.length, validity, offsets, bytes };
+}
+
+function joinBytes(parts: readonly Uint8Array[], byteLength: number): Uint8Array {
+  const whole = parts.find((part) => part.length === byteLength);
+  if (whole !== undefined) return whole;
+  const joined = new Uint8Array(byteLength);
+  let position = 0;
+  for (const part of parts) {
+    joined.set(part, position);
+    position += part.length;
+  }
+  return joined;
+}
+
+/** Structs of data and URI: blobs in the table have the one, blobs outside the other. */
+function blobStructs(locations: Locations, values: readonly Uint8Array[], validity: Validity | null): Column {
+  const { length } = locations;
+  const uris = locations.map((location) => (location?.path === null ? location.uri : NOTHING));
+  const offsets = new Int32Array(length + 1);
+  for (const [index, uri] of uris.entries()) offsets[index + 1] = offsets[index] + uri.length;
+  const uri: VariableColumn = {
+    kind: "variable",
+    length,
+    validity: flagged(locations, (location) => location?.path === null),
+    offsets,
+    bytes: joinBytes(uris, offsets[length]),
+  };
+  const data = largeBinaries(
+    values,
+    flagged(locations, (location) => location !== null && location.path !== null),
+  );
+  return { kind: "struct", length, validity, children: [data, uri] };
+}
+
+function flagged(locations: Locations, isValid: (location: BlobLocation | null) => boolean): Validity | null {
+  const bytes = new Uint8Array(Math.ceil(locations.length / 8));
+  let nullCount = 0;
+  for (const [index, location] of locations.entries()) {
+    if (isValid(location)) bytes[index >>> 3] |= 1 << (index & 7);
+    else nullCount++;
+  }
+  return nullCount === 0 ? null : { bytes, bitOffset: 0, nullCount };
+}
+
+/** Where the blobs of a leaf are; all are null in a fragment that lacks the column. */
+function locationsOf(leaf: Column, path: string | null): Locations {
+  if (path === null || (leaf.kind !== "fixed" && leaf.kind !== "variable")) {
+    return Array.from({ length: leaf.length }, () => null);
+  }
+  return blobLocations(leaf, path);
 }
 
 /** Blobs to be read later, from the descriptors of one column. */
@@ -156,39 +212,38 @@ export function lazyBlobs(
   column: Column,
   path: string | null,
 ): (LazyBlob | null)[] {
-  if (column.kind !== "fixed" || path === null) return Array.from({ length: column.length }, () => null);
-  return Array.from({ length: column.length }, (_, index) => {
-    const range = descriptorAt(column, index, path);
-    return range === null ? null : new FileBlob(handles, path, range);
-  });
+  return locationsOf(column, path).map((location) =>
+    location === null ? null : new FileBlob(handles, location),
+  );
 }
 
 class FileBlob implements LazyBlob {
   readonly size: number;
+  readonly uri: string | null;
   readonly #handles: HandlePool;
-  readonly #path: string;
-  readonly #byteOffset: number;
+  readonly #location: BlobLocation;
 
-  constructor(handles: HandlePool, path: string, { byteOffset, length }: ByteRange) {
-    this.size = length;
+  constructor(handles: HandlePool, location: BlobLocation) {
+    this.size = location.length;
+    this.uri = location.path === null ? new TextDecoder().decode(location.uri) : null;
     this.#handles = handles;
-    this.#path = path;
-    this.#byteOffset = byteOffset;
+    this.#location = location;
   }
 
   async read(offset = 0, length?: number): Promise<Uint8Array> {
     checkPosition(offset, "offset");
     if (length !== undefined) checkPosition(length, "length");
+    const { path, byteOffset } = this.#location;
+    if (path === null) throw new UnsupportedError(`reading a blob from ${this.uri} is not supported`);
     const start = Math.min(offset, this.size);
     const count = Math.min(length ?? this.size, this.size - start);
     if (count === 0) return new Uint8Array(0);
-    const byteOffset = this.#byteOffset + start;
-    return this.#handles.withHandle(this.#path, (handle) => {
-      if (this.#byteOffset + this.size > handle.size) {
-        const reason = `refers to a blob of ${this.size} bytes at ${this.#byteOffset} of a file of ${handle.size}`;
-        throw new CorruptFileError(this.#path, this.#byteOffset, reason);
+    return this.#handles.withHandle(path, (handle) => {
+      if (byteOffset + this.size > handle.size) {
+        const reason = `refers to a blob of ${this.size} bytes at ${byteOffset} of a file of ${handle.size}`;
+        throw new CorruptFileError(path, byteOffset, reason);
       }
-      return handle.read(byteOffset, count);
+      return handle.read(byteOffset + start, count);
     });
   }
 }

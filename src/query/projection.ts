@@ -8,7 +8,7 @@ import { jsonTextColumn } from "../arrow/json.js";
 import { mapLeaf, mergeSpines, spinesOf, unwrapStructs, withLeaf } from "../arrow/spine.js";
 import { arrowFieldFromLogical, layoutOf } from "../arrow/types.js";
 import { InvalidInputError, TableColumnNotFoundError, UnsupportedError } from "../errors.js";
-import { DESCRIPTOR_LAYOUT } from "../file/blobDescriptors.js";
+import { DESCRIPTOR_LAYOUT, PACKED_DESCRIPTOR_LAYOUT } from "../file/blobDescriptors.js";
 import { formatFieldPath, parseFieldPath } from "../ident.js";
 import type { ColumnSelection } from "../namespace.js";
 import {
@@ -82,7 +82,7 @@ export function resolveProjection(
   const columns = wanted.flatMap((column) => column.leaves);
   return {
     columns,
-    hasBlobs: columns.some(({ storage }) => storage === "blobs"),
+    hasBlobs: columns.some(({ storage }) => isBlob(storage)),
     outputs: wanted.map(({ layout, depth, leaves }) => ({ layout, depth, leafCount: leaves.length })),
     withRowId,
     schema: new Schema(arrowFields, new Map(schemaMetadata)),
@@ -167,8 +167,12 @@ function projectColumn(
   };
 }
 
+/** Whether the pages of a column hold descriptors of blobs. */
+export const isBlob = (storage: FieldStorage): boolean => storage === "blobs" || storage === "blobStructs";
+
 /** A layout with descriptors in the place of blobs. */
 function describedLayout(layout: Layout, field: TableField): Layout {
+  if (storageOf(field) === "blobStructs") return PACKED_DESCRIPTOR_LAYOUT;
   if (layout.kind === "list") return { ...layout, item: describedLayout(layout.item, field.children[0]) };
   if (layout.kind === "struct") {
     const children = layout.children.map((child, index) => ({

@@ -172,7 +172,6 @@ export function specialStorage(field: TableField): string | null {
   const isSet = (key: string) => metadata.get(key)?.toLowerCase() === "true";
   if (logicalType === "struct" && (isSet("lance-encoding:packed") || isSet("packed")))
     return "packed structs";
-  if (storageOf(field) === "blobStructs") return "blobs of version 2";
   if (metadata.has(BLOB_KEY) && logicalType !== "large_binary")
     return `blobs of type ${logicalType}, other than large_binary,`;
   return null;

@@ -229,6 +229,11 @@ export function checkVersion({ fields }: ColumnPlan, version: FileVersion): void
         `column ${field.name}: files of version ${version} hold no maps; use version 2.2`,
       );
     }
+    if (storageOf(field) === "blobStructs") {
+      throw new UnsupportedError(
+        `column ${field.name}: writing blobs of version 2 (lance.blob.v2) is not supported by this release`,
+      );
+    }
     if (storageOf(field) === "blobs" && (version === "2.2" || (inList && version === "2.1"))) {
       throw new UnsupportedError(
         inList

@@ -339,6 +339,8 @@ function expectFlat(encoding: CompressiveEncoding, bits: number, origin: PageOri
 
 // --------------------------------------------------------------------------------------- variable width
 
+const PACKED_ROWS = { decompress: null, symbols: null } as const;
+
 function decodeVariableEvents(
   layout: VariableLayout,
   page: FullZipLayout,
@@ -349,7 +351,9 @@ function decodeVariableEvents(
 ): PageEvents {
   const lengthBits = page.bitsPerOffset;
   if (lengthBits !== 32 && lengthBits !== 64) throw corruptPage(origin, `lengths of ${lengthBits} bits`);
-  const encoding = resolveVariable(page.valueCompression, origin);
+  // Rows of a packed struct are left as they are for a column that wants bytes: descriptors of blobs.
+  const packed = page.valueCompression?.variablePackedStruct !== undefined;
+  const encoding = packed ? PACKED_ROWS : resolveVariable(page.valueCompression, origin);
   const visibleCount = page.visibleItemCount;
   const least = control.byteWidth === 0 ? lengthBits / 8 : control.byteWidth;
   if (visibleCount > page.itemCount || page.itemCount * least > events.length) {
