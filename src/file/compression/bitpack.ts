@@ -9,8 +9,9 @@
  * Row r of a lane takes bits r·W … r·W + W − 1 of the lane's string of T·W bits, least significant first;
  * word w of that string is word w·L + ℓ of the output, little-endian. W = 0 takes no bytes, all values 0.
  *
- * All lanes of a row share word and shift. Unpacking runs over rows outside and lanes inside; packing takes a few
- * lanes at a time through all rows, their words in registers. 64-bit words are handled as two 32-bit halves.
+ * All lanes of a row share word and shift, so the loops run over rows outside and lanes inside; where it is faster,
+ * packing takes a few lanes at a time through all rows, their words in registers. 64-bit words are handled as two
+ * 32-bit halves.
  */
 
 export type WordBits = 8 | 16 | 32 | 64;
@@ -358,45 +359,29 @@ function unpack64(packedBits: number, input: Int32Array, output: Int32Array): vo
 }
 
 function pack64(packedBits: number, input: Int32Array, output: Int32Array): void {
-  const lowBits = Math.min(packedBits, 32);
-  const highBits = packedBits - lowBits;
-  for (let lane = 0; lane < 32; lane += 4) {
-    let out0 = 0;
-    let out1 = 0;
-    let half = 0;
-    let shift = 0;
-    for (let row = 0; row < 64; row++) {
-      const at = ROW_START[row] * 2 + lane;
-      let value0 = input[at];
-      let value1 = input[at + 2];
-      out0 |= value0 << shift;
-      out1 |= value1 << shift;
-      shift += lowBits;
-      if (shift >= 32) {
-        const write = halfStart(half) + lane;
-        output[write] = out0;
-        output[write + 2] = out1;
-        half++;
-        shift -= 32;
-        const rest = lowBits - shift;
-        out0 = shift === 0 ? 0 : value0 >>> rest;
-        out1 = shift === 0 ? 0 : value1 >>> rest;
+  output.fill(0);
+  for (let row = 0, bit = 0; row < 64; row++, bit += packedBits) {
+    const start = ROW_START[row] * 2;
+    const half = bit >> 5;
+    const shift = bit & 31;
+    const rest = 32 - shift;
+    const span = shift + packedBits;
+    const first = halfStart(half);
+    const second = halfStart(half + 1);
+    const third = halfStart(half + 2);
+    for (let at = 0; at < 32; at += 2) output[first + at] |= input[start + at] << shift;
+    if (span <= 32) continue;
+    if (shift === 0) {
+      for (let at = 0; at < 32; at += 2) output[second + at] = input[start + at + 1];
+    } else if (packedBits <= 32) {
+      for (let at = 0; at < 32; at += 2) output[second + at] = input[start + at] >>> rest;
+    } else {
+      for (let at = 0; at < 32; at += 2) {
+        output[second + at] = (input[start + at] >>> rest) | (input[start + at + 1] << shift);
       }
-      if (highBits === 0) continue;
-      value0 = input[at + 1];
-      value1 = input[at + 3];
-      out0 |= value0 << shift;
-      out1 |= value1 << shift;
-      shift += highBits;
-      if (shift < 32) continue;
-      const write = halfStart(half) + lane;
-      output[write] = out0;
-      output[write + 2] = out1;
-      half++;
-      shift -= 32;
-      const rest = highBits - shift;
-      out0 = shift === 0 ? 0 : value0 >>> rest;
-      out1 = shift === 0 ? 0 : value1 >>> rest;
+      if (span > 64) {
+        for (let at = 0; at < 32; at += 2) output[third + at] = input[start + at + 1] >>> rest;
+      }
     }
   }
 }

@@ -9,6 +9,7 @@
  */
 
 import { corruptPage, type PageOrigin, unsupportedPage } from "../page.js";
+import { encodeInKernel } from "./fsstKernel.js";
 import { type FsstSymbolTable, HASH_PRIME, HASH_SHIFT, trainFsst } from "./fsstTraining.js";
 
 const HEADER_BYTES = 8;
@@ -171,6 +172,17 @@ const STRETCH_BYTES = 1 << 12;
 
 /** Encodes all values; null as soon as the codes take more than `limit` bytes. */
 function encodeCodes(
+  table: FsstSymbolTable,
+  offsets: Int32Array,
+  bytes: Uint8Array,
+  limit: number,
+): { offsets: Int32Array; bytes: Uint8Array } | null {
+  const encoded = encodeInKernel(table, offsets, bytes, limit);
+  return encoded === undefined ? encodeWithoutKernel(table, offsets, bytes, limit) : encoded;
+}
+
+/** {@link encodeCodes} where there is no kernel, or a value is too long for it. */
+export function encodeWithoutKernel(
   table: FsstSymbolTable,
   offsets: Int32Array,
   bytes: Uint8Array,

@@ -1,0 +1,164 @@
+/**
+ * WebAssembly kernels, written as expressions: what `kernel` makes of them is a module with one function and a
+ * memory of its own. Runs of the hottest loops only; every kernel has a form in plain TypeScript beside it, for
+ * runtimes that don't compile WebAssembly, and to be tested against.
+ *
+ * An instruction is its bytes, after those of its operands. Locals are 32 bits wide unless they are declared 64.
+ *
+ *     module   magic, version, sections (id, length, content): types, functions, memory, exports, code
+ */
+
+/** Bytes of an instruction, or of several. */
+export type Code = number | readonly Code[];
+
+export interface KernelSource {
+  /** Names of parameters, which are 32 bits wide, in their order. */
+  readonly parameters: readonly string[];
+  readonly locals32: readonly string[];
+  readonly locals64: readonly string[];
+  /** Size of the memory in pages of 64 KiB. */
+  readonly pages: number;
+  /** @param local the number of a local */
+  body(local: (name: string) => number): Code;
+}
+
+export interface Kernel {
+  run(...parameters: number[]): void;
+  readonly memory: ArrayBuffer;
+}
+
+/** Null where the runtime doesn't compile WebAssembly. */
+export function kernel(source: KernelSource): Kernel | null {
+  if (typeof WebAssembly !== "object") return null;
+  let exports: WebAssembly.Exports;
+  try {
+    exports = new WebAssembly.Instance(new WebAssembly.Module(encodeModule(source))).exports;
+  } catch {
+    // Forbidden by the embedder, or no memory to be had; the plain form does the same.
+    return null;
+  }
+  return {
+    run: exports["run"] as (...parameters: number[]) => void,
+    memory: (exports["memory"] as WebAssembly.Memory).buffer,
+  };
+}
+
+const I32 = 0x7f;
+const I64 = 0x7e;
+
+function encodeModule({
+  parameters,
+  locals32,
+  locals64,
+  pages,
+  body,
+}: KernelSource): Uint8Array<ArrayBuffer> {
+  const names = [...parameters, ...locals32, ...locals64];
+  const local = (name: string): number => {
+    const index = names.indexOf(name);
+    if (index < 0) throw new RangeError(`a kernel without local ${name}`);
+    return index;
+  };
+  const section = (id: number, content: Code): Code => {
+    const bytes = flatten(content);
+    return [id, unsigned(bytes.length), bytes];
+  };
+  const name = (text: string): Code => [text.length, [...text].map((letter) => letter.charCodeAt(0))];
+  const code = flatten([
+    [2, unsigned(locals32.length), I32, unsigned(locals64.length), I64],
+    body(local),
+    0x0b,
+  ]);
+  return Uint8Array.from(
+    flatten([
+      [0x00, 0x61, 0x73, 0x6d, 1, 0, 0, 0],
+      section(1, [1, 0x60, unsigned(parameters.length), parameters.map(() => I32), 0]),
+      section(3, [1, 0]),
+      section(5, [1, 0, unsigned(pages)]),
+      section(7, [2, name("memory"), 2, 0, name("run"), 0, 0]),
+      section(10, [1, unsigned(code.length), code]),
+    ]),
+  );
+}
+
+const flatten = (code: Code): number[] => (typeof code === "number" ? [code] : code.flatMap(flatten));
+
+/** LEB128. */
+function unsigned(value: number): number[] {
+  const bytes: number[] = [];
+  let rest = value;
+  for (; rest > 0x7f; rest = Math.floor(rest / 128)) bytes.push((rest & 0x7f) | 0x80);
+  bytes.push(rest);
+  return bytes;
+}
+
+/** LEB128 of a signed 32-bit number. */
+function signed(value: number): number[] {
+  const bytes: number[] = [];
+  let rest = value | 0;
+  for (;;) {
+    const low = rest & 0x7f;
+    rest >>= 7;
+    if (rest === ((low & 0x40) === 0 ? 0 : -1)) return [...bytes, low];
+    bytes.push(low | 0x80);
+  }
+}
+
+const binary =
+  (opcode: number) =>
+  (left: Code, right: Code): Code => [left, right, opcode];
+
+export const constant = (value: number): Code => [0x41, signed(value)];
+export const get = (local: number): Code => [0x20, unsigned(local)];
+export const set = (local: number, value: Code): Code => [value, 0x21, unsigned(local)];
+
+export const equal = binary(0x46);
+/** Of unsigned numbers. */
+export const above = binary(0x4b);
+/** Of unsigned numbers. */
+export const atMost = binary(0x4d);
+export const add = binary(0x6a);
+export const subtract = binary(0x6b);
+export const multiply = binary(0x6c);
+export const and = binary(0x71);
+export const or = binary(0x72);
+export const shiftLeft = binary(0x74);
+export const shiftRight = binary(0x76);
+/** `whenTrue` where the condition is not 0; both are worked out. */
+export const select = (whenTrue: Code, whenFalse: Code, condition: Code): Code => [
+  whenTrue,
+  whenFalse,
+  condition,
+  0x1b,
+];
+
+/** Loads and stores work at any address, at `offset` behind the one that is given. */
+export const load = (address: Code, offset = 0): Code => [address, 0x28, 0, unsigned(offset)];
+export const load16 = (address: Code, offset = 0): Code => [address, 0x2f, 0, unsigned(offset)];
+export const load64 = (address: Code, offset = 0): Code => [address, 0x29, 0, unsigned(offset)];
+export const store = (address: Code, value: Code): Code => [address, value, 0x36, 0, 0];
+export const store16 = (address: Code, value: Code): Code => [address, value, 0x3b, 0, 0];
+
+/** Operations on 64 bits; the amount of a shift counts modulo 64. */
+export const isZero64 = (value: Code): Code => [value, 0x50];
+export const xor64 = binary(0x85);
+export const shiftLeft64 = binary(0x86);
+export const low32 = (value: Code): Code => [value, 0xa7];
+export const widen = (value: Code): Code => [value, 0xad];
+
+const NOTHING = 0x40;
+/** Leaving a block means going on behind it, leaving a loop beginning it again; depth 0 is the inner-most one. */
+export const block = (...body: Code[]): Code => [0x02, NOTHING, body, 0x0b];
+export const loop = (...body: Code[]): Code => [0x03, NOTHING, body, 0x0b];
+/** Counts as one more depth of blocks. */
+export const when = (condition: Code, body: Code, otherwise: Code = []): Code => [
+  condition,
+  0x04,
+  NOTHING,
+  body,
+  0x05,
+  otherwise,
+  0x0b,
+];
+export const leave = (depth: number): Code => [0x0c, unsigned(depth)];
+export const leaveWhen = (depth: number, condition: Code): Code => [condition, 0x0d, unsigned(depth)];
