@@ -1,6 +1,6 @@
 /**
- * Reads rows of pages: as few bytes of each page as the rows need, all pages of a request in two rounds of
- * coalesced reads at most. The first round fetches what says where rows lie (chunk words, dictionaries, entries of
+ * Reads rows of pages: as few bytes of each page as the rows need, all pages of a request in two rounds of reads
+ * at most, rows near to each other in one. The first round fetches what says where rows lie (chunk words, dictionaries, entries of
  * repetition indexes), the second the rows; chunk maps are kept for the next time.
  *
  * A page is read whole, and held against its checksums, where most of it would be read anyway. What is read in
@@ -9,7 +9,8 @@
 
 import type { LruCache } from "../io/cache.js";
 import type { HandlePool } from "../io/handles.js";
-import { planReads, readRanges } from "../io/ranges.js";
+import { countBytes, gatheredBytes, gatherRanges, type RangeList, readRanges } from "../io/ranges.js";
+import type { ScratchMemory } from "../io/scratch.js";
 import type { ByteRange, PageOrigin } from "./page.js";
 import {
   type ChunkMap,
@@ -30,6 +31,10 @@ import type { DataFile, DataPage } from "./reader.js";
 
 /** Pages of at most this size are always read whole: a read costs about as much as these bytes. */
 const SMALL_PAGE_BYTES = 64 * 1024;
+/** Pages of at most this size that few rows are wanted of are read like slices: at once where a cache has them. */
+const MAX_GATHERED_PAGE_BYTES = 1024 * 1024;
+/** Number of the buffer of a mini-block page that holds its chunks. */
+const CHUNK_BUFFER = 1;
 /** Share of a page's bytes or rows from which on it is read whole. */
 const MOST = 0.5;
 
@@ -38,6 +43,11 @@ export interface RowsRequest {
   readonly pageIndex: number;
   /** Rows of the page; null for all of them. */
   readonly rows: RowRuns | null;
+  /**
+   * The caller copies out of the chunks of a mini-block page what it keeps: they may be in memory that is lent.
+   * Default false.
+   */
+  readonly borrow?: boolean;
 }
 
 /** Rows of a page as they lie in the file, to be decoded as a page. */
@@ -48,12 +58,15 @@ export interface EncodedRows {
   readonly layout: DataPage["layout"];
   readonly buffers: readonly Uint8Array[];
   readonly origin: PageOrigin;
+  /** Memory of the buffers that the caller gives back to the source's scratch memory; null where all is its own. */
+  readonly borrowed: Uint8Array<ArrayBuffer> | null;
 }
 
-/** What reads share: open files, and where the chunks of pages lie. */
+/** What reads share: open files, where the chunks of pages lie, and memory. */
 export interface PageSource {
   readonly handles: HandlePool;
   readonly chunkMaps: LruCache<ChunkMap>;
+  readonly scratch: ScratchMemory;
 }
 
 /**
@@ -66,18 +79,39 @@ export async function readPageRows(
   requests: readonly RowsRequest[],
 ): Promise<EncodedRows[]> {
   const { content } = file;
-  if (content !== null) {
-    // Copies: what is given away ends up in the hands of callers.
-    return read(source, file, requests, async (ranges) =>
-      ranges.map(({ byteOffset, length }) => content.slice(byteOffset, byteOffset + length)),
-    );
-  }
+  if (content !== null) return read(source, file, requests, contentFetch(content));
   return source.handles.withHandle(file.path, (handle) =>
-    read(source, file, requests, (ranges) => readRanges(handle, ranges)),
+    read(source, file, requests, {
+      ranges: (ranges) => readRanges(handle, ranges),
+      gathered: (ranges, allocate) => gatherRanges(handle, ranges, source.scratch, allocate),
+    }),
   );
 }
 
-type Fetch = (ranges: readonly ByteRange[]) => Promise<Uint8Array[]>;
+/** How bytes of the file are had, in the way of io/ranges. */
+interface Fetch {
+  ranges(ranges: readonly ByteRange[]): Promise<Uint8Array[]>;
+  gathered(ranges: RangeList, allocate?: Allocate): Promise<Uint8Array<ArrayBuffer>>;
+}
+
+type Allocate = (byteLength: number) => Uint8Array<ArrayBuffer>;
+
+/** From a file that is in memory. Copies: what is given away ends up in the hands of callers. */
+function contentFetch(content: Uint8Array): Fetch {
+  return {
+    ranges: async (ranges) =>
+      ranges.map(({ byteOffset, length }) => content.slice(byteOffset, byteOffset + length)),
+    async gathered({ byteOffsets, lengths }, allocate = (byteLength) => new Uint8Array(byteLength)) {
+      const bytes = allocate(countBytes({ byteOffsets, lengths }));
+      for (let index = 0, position = 0; index < lengths.length; index++) {
+        const start = byteOffsets[index];
+        bytes.set(content.subarray(start, start + lengths[index]), position);
+        position += lengths[index];
+      }
+      return bytes;
+    },
+  };
+}
 
 async function read(
   source: PageSource,
@@ -86,32 +120,93 @@ async function read(
   fetch: Fetch,
 ): Promise<EncodedRows[]> {
   const plans = requests.map((request) => planRequest(source, file, request));
-  const locating = plans.flatMap((plan) => plan.locate ?? []);
-  const located = locating.length > 0 ? await fetch(locating) : [];
+  await locateRows(source, file, plans, fetch);
+  const large = plans.flatMap((plan) => (isReadAhead(plan) ? plan.page.bufferRanges : []));
+  const [largeBytes, ...encoded] = await Promise.all([
+    large.length > 0 ? fetch.ranges(large) : [],
+    ...plans.map((plan) => {
+      if (plan.slice !== null) return fetchSlice(source, plan, plan.slice, fetch);
+      return isReadAhead(plan) ? null : fetchPage(source, file, plan, fetch);
+    }),
+  ]);
   let next = 0;
-  for (const plan of plans) {
-    const count = plan.locate?.length ?? 0;
-    plan.slice = makeSlice(source, file, plan, located.slice(next, next + count));
+  return encoded.map((rows, index) => {
+    if (rows !== null) return rows;
+    const plan = plans[index];
+    const buffers = largeBytes.slice(next, next + plan.page.bufferRanges.length);
+    next += buffers.length;
+    return wholePage(file, plan, buffers, null);
+  });
+}
+
+/** Large pages of which all is wanted come by way of the thread pool, neighbours in one read. */
+function isReadAhead({ slice, page, request }: RequestPlan): boolean {
+  if (slice !== null) return false;
+  return request.rows === null || bufferBytes(page.bufferRanges) > MAX_GATHERED_PAGE_BYTES;
+}
+
+async function fetchSlice(
+  { scratch }: PageSource,
+  { request, page, origin }: RequestPlan,
+  { ranges, rows, rowCount, layout, assemble }: PageSlice,
+  fetch: Fetch,
+): Promise<EncodedRows> {
+  const borrows = request.borrow === true && page.layout.miniBlock !== undefined;
+  const bytes = await fetch.gathered(ranges, borrows ? (byteLength) => scratch.lend(byteLength) : undefined);
+  return { rows, rowCount, layout, buffers: assemble(bytes), origin, borrowed: borrows ? bytes : null };
+}
+
+async function fetchPage(
+  { scratch }: PageSource,
+  file: DataFile,
+  plan: RequestPlan,
+  fetch: Fetch,
+): Promise<EncodedRows> {
+  const { request, page } = plan;
+  const borrows = request.borrow === true && page.layout.miniBlock !== undefined;
+  const buffers = await Promise.all(
+    page.bufferRanges.map(({ byteOffset, length }, buffer) =>
+      fetch.gathered(
+        { byteOffsets: Float64Array.of(byteOffset), lengths: Float64Array.of(length) },
+        borrows && buffer === CHUNK_BUFFER ? (byteLength) => scratch.lend(byteLength) : undefined,
+      ),
+    ),
+  );
+  return wholePage(file, plan, buffers, borrows ? (buffers[CHUNK_BUFFER] ?? null) : null);
+}
+
+function wholePage(
+  file: DataFile,
+  { request, page, origin }: RequestPlan,
+  buffers: readonly Uint8Array[],
+  borrowed: Uint8Array<ArrayBuffer> | null,
+): EncodedRows {
+  for (const [buffer, bytes] of buffers.entries()) {
+    const { byteOffset } = page.bufferRanges[buffer];
+    file.checksums?.verify(request.columnIndex, page.bufferIndex + buffer, bytes, file.path, byteOffset);
+  }
+  const { rowCount, layout } = page;
+  return { rows: allRows(rowCount), rowCount, layout, buffers, origin, borrowed };
+}
+
+/** Fetches what says where rows lie, and cuts the slices. */
+async function locateRows(
+  source: PageSource,
+  file: DataFile,
+  plans: readonly RequestPlan[],
+  fetch: Fetch,
+): Promise<void> {
+  const mapping = plans.flatMap((plan) => plan.mapRanges ?? []);
+  const [mapBytes, ...entries] = await Promise.all([
+    mapping.length > 0 ? fetch.ranges(mapping) : [],
+    ...plans.map((plan) => plan.entryRanges && fetch.gathered(plan.entryRanges)),
+  ]);
+  let next = 0;
+  for (const [index, plan] of plans.entries()) {
+    const count = plan.mapRanges?.length ?? 0;
+    plan.slice = makeSlice(source, file, plan, mapBytes.slice(next, next + count), entries[index]);
     next += count;
   }
-  const ranges = plans.flatMap(({ slice, page }) => slice?.ranges ?? page.bufferRanges);
-  const fetched = ranges.length > 0 ? await fetch(ranges) : [];
-  next = 0;
-  return plans.map(({ slice, page, request, origin }) => {
-    const count = (slice?.ranges ?? page.bufferRanges).length;
-    const parts = fetched.slice(next, next + count);
-    next += count;
-    if (slice !== null) {
-      const { rows, rowCount, layout } = slice;
-      return { rows, rowCount, layout, buffers: slice.assemble(parts), origin };
-    }
-    for (const [index, bytes] of parts.entries()) {
-      const { byteOffset } = page.bufferRanges[index];
-      file.checksums?.verify(request.columnIndex, page.bufferIndex + index, bytes, file.path, byteOffset);
-    }
-    const { rowCount, layout } = page;
-    return { rows: allRows(rowCount), rowCount, layout, buffers: parts, origin };
-  });
 }
 
 const allRows = (rowCount: number): RowRuns => ({
@@ -126,10 +221,12 @@ interface RequestPlan {
   readonly origin: PageOrigin;
   /** Null where the page is read whole. */
   readonly way: Sliceable | null;
-  /** What has to be read to tell where the rows lie; null where that is known. */
-  readonly locate: readonly ByteRange[] | null;
   /** Of a mini-block page whose chunks are known. */
   readonly map: ChunkMap | null;
+  /** What the chunk map of a mini-block page is made of; null where it is known. */
+  readonly mapRanges: readonly ByteRange[] | null;
+  /** The entries of a repetition index that say where the rows lie; null where the page has none. */
+  readonly entryRanges: RangeList | null;
   slice: PageSlice | null;
 }
 
@@ -137,15 +234,16 @@ function planRequest(source: PageSource, file: DataFile, request: RowsRequest): 
   const page = file.columns[request.columnIndex].pages[request.pageIndex];
   const origin = { path: file.path, byteOffset: page.bufferRanges[0]?.byteOffset ?? 0 };
   const way = worthSlicing(page, request.rows) ? sliceable(page) : null;
-  let locate: readonly ByteRange[] | null = null;
   let map: ChunkMap | null = null;
+  let mapRanges: readonly ByteRange[] | null = null;
+  let entryRanges: RangeList | null = null;
   if (way?.kind === "variableRows" && request.rows !== null) {
-    locate = indexEntryRanges(page, way.entryBytes, request.rows);
+    entryRanges = indexEntryRanges(page, way.entryBytes, request.rows);
   } else if (way?.kind === "miniBlock") {
     map = source.chunkMaps.peek(mapKey(file, request)) ?? null;
-    if (map === null) locate = way.buffers.map((buffer) => page.bufferRanges[buffer]);
+    if (map === null) mapRanges = way.buffers.map((buffer) => page.bufferRanges[buffer]);
   }
-  return { request, page, origin, way, locate, map, slice: null };
+  return { request, page, origin, way, map, mapRanges, entryRanges, slice: null };
 }
 
 /** Constant pages are sliced whatever their size: what counts there are the rows that are made of them. */
@@ -167,7 +265,8 @@ function makeSlice(
   source: PageSource,
   file: DataFile,
   plan: RequestPlan,
-  located: readonly Uint8Array[],
+  mapBytes: readonly Uint8Array[],
+  entries: Uint8Array | null,
 ): PageSlice | null {
   const { page, way, request, origin } = plan;
   const { rows } = request;
@@ -183,16 +282,15 @@ function makeSlice(
       slice = sliceArrayRows(page, way.rowBytes, rows);
       break;
     case "variableRows":
-      slice = sliceVariableRows(page, way.layout, way.entryBytes, rows, located, origin);
+      slice = sliceVariableRows(page, way.layout, way.entryBytes, rows, entries as Uint8Array, origin);
       break;
     case "miniBlock":
-      slice = sliceChunks(page, way.layout, plan.map ?? readMap(source, file, plan, way, located), rows);
+      slice = sliceChunks(page, way.layout, plan.map ?? readMap(source, file, plan, way, mapBytes), rows);
       break;
   }
   const { blob } = page.layout;
   if (blob !== undefined) slice = { ...slice, layout: { blob: { ...blob, innerLayout: slice.layout } } };
-  const toRead = planReads(slice.ranges).reads;
-  return bufferBytes(toRead) > bufferBytes(page.bufferRanges) * MOST ? null : slice;
+  return gatheredBytes(slice.ranges) > bufferBytes(page.bufferRanges) * MOST ? null : slice;
 }
 
 function readMap(

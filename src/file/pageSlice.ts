@@ -21,6 +21,7 @@ import {
   type MiniBlockLayout,
   RepDefLayer,
 } from "../format/encodings.js";
+import type { RangeList } from "../io/ranges.js";
 import { type ByteRange, corruptPage, type PageEncoding, type PageOrigin } from "./page.js";
 import { plainRowBytes } from "./v20/fixedWidth.js";
 
@@ -44,9 +45,9 @@ export interface PageSlice {
   readonly rowCount: number;
   readonly layout: PageEncoding;
   /** What to read. */
-  readonly ranges: readonly ByteRange[];
-  /** The page's buffers, from the bytes of `ranges`. */
-  assemble(parts: readonly Uint8Array[]): Uint8Array[];
+  readonly ranges: RangeList;
+  /** The page's buffers, from the bytes of all `ranges`, one behind the other. */
+  assemble(bytes: Uint8Array): Uint8Array[];
 }
 
 /** Where the chunks of a mini-block page lie, and its dictionary. */
@@ -119,12 +120,16 @@ function variableRows(layout: FullZipLayout, { bufferRanges, rowCount }: SlicedP
 
 /** A page that holds `rows` of a constant page. */
 export function sliceConstant(page: SlicedPage, rows: RowRuns): PageSlice {
+  const { layout, bufferRanges } = page;
   return {
     rows,
     rowCount: countRows(rows),
-    layout: page.layout,
-    ranges: page.bufferRanges,
-    assemble: (parts) => [...parts],
+    layout,
+    ranges: {
+      byteOffsets: Float64Array.from(bufferRanges, ({ byteOffset }) => byteOffset),
+      lengths: Float64Array.from(bufferRanges, ({ length }) => length),
+    },
+    assemble: (bytes) => (bufferRanges.length === 0 ? [] : [bytes]),
   };
 }
 
@@ -149,16 +154,19 @@ export function sliceArrayRows(
     rowCount: countRows(rows),
     layout,
     ranges: rowRanges(values, rowBytes, rows),
-    assemble: (parts) => [join(parts)],
+    assemble: (bytes) => [bytes],
   };
 }
 
 /** Where runs of rows of one size lie. */
-function rowRanges({ byteOffset }: ByteRange, rowBytes: number, { starts, counts }: RowRuns): ByteRange[] {
-  return Array.from(starts, (start, run) => ({
-    byteOffset: byteOffset + start * rowBytes,
-    length: counts[run] * rowBytes,
-  }));
+function rowRanges({ byteOffset }: ByteRange, rowBytes: number, { starts, counts }: RowRuns): RangeList {
+  const byteOffsets = new Float64Array(starts.length);
+  const lengths = new Float64Array(starts.length);
+  for (let run = 0; run < starts.length; run++) {
+    byteOffsets[run] = byteOffset + starts[run] * rowBytes;
+    lengths[run] = counts[run] * rowBytes;
+  }
+  return { byteOffsets, lengths };
 }
 
 /** The entries of the repetition index that say where each run of `rows` starts and ends. */
@@ -166,18 +174,15 @@ export function indexEntryRanges(
   { bufferRanges: [, index] }: SlicedPage,
   entryBytes: number,
   rows: RowRuns,
-): ByteRange[] {
-  const ranges: ByteRange[] = [];
-  for (let run = 0; run < rows.starts.length; run++) {
-    const byteOffset = index.byteOffset + rows.starts[run] * entryBytes;
-    ranges.push({ byteOffset, length: (rows.counts[run] + 1) * entryBytes });
-  }
+): RangeList {
+  const ranges = rowRanges(index, entryBytes, rows);
+  for (let run = 0; run < ranges.lengths.length; run++) ranges.lengths[run] += entryBytes;
   return ranges;
 }
 
 /**
  * A page that holds `rows` of a full-zip page of variable width.
- * @param entries the bytes of {@link indexEntryRanges}
+ * @param entries the bytes of all {@link indexEntryRanges}, one behind the other
  * @throws CorruptFileError where the index points outside the page
  */
 export function sliceVariableRows(
@@ -185,19 +190,23 @@ export function sliceVariableRows(
   layout: FullZipLayout,
   entryBytes: 1 | 2 | 4 | 8,
   rows: RowRuns,
-  entries: readonly Uint8Array[],
+  entries: Uint8Array,
   origin: PageOrigin,
 ): PageSlice {
-  const ranges: ByteRange[] = [];
+  const byteOffsets = new Float64Array(rows.starts.length);
+  const lengths = new Float64Array(rows.starts.length);
+  let entry = 0;
   for (let run = 0; run < rows.starts.length; run++) {
-    const start = readEntry(entries[run], 0, entryBytes);
-    const end = readEntry(entries[run], rows.counts[run], entryBytes);
+    const start = readEntry(entries, entry, entryBytes);
+    entry += rows.counts[run] + 1;
+    const end = readEntry(entries, entry - 1, entryBytes);
     if (start > end || end > events.length) {
       throw corruptPage(origin, `repetition index with a row at ${start} to ${end} of ${events.length}`);
     }
-    ranges.push({ byteOffset: events.byteOffset + start, length: end - start });
+    byteOffsets[run] = events.byteOffset + start;
+    lengths[run] = end - start;
   }
-  return zippedSlice(layout, rows, ranges);
+  return zippedSlice(layout, rows, { byteOffsets, lengths });
 }
 
 function readEntry(bytes: Uint8Array, index: number, entryBytes: number): number {
@@ -206,14 +215,14 @@ function readEntry(bytes: Uint8Array, index: number, entryBytes: number): number
   return value;
 }
 
-function zippedSlice(layout: FullZipLayout, rows: RowRuns, ranges: readonly ByteRange[]): PageSlice {
+function zippedSlice(layout: FullZipLayout, rows: RowRuns, ranges: RangeList): PageSlice {
   const rowCount = countRows(rows);
   return {
     rows,
     rowCount,
     layout: { fullZip: { ...layout, itemCount: rowCount, visibleItemCount: rowCount } },
     ranges,
-    assemble: (parts) => [join(parts)],
+    assemble: (bytes) => [bytes],
   };
 }
 
@@ -251,6 +260,9 @@ export function mapChunks(
   return { words, offsets, rowStarts, dictionary, memoryWeight };
 }
 
+/** Chunks between two that hold rows come along where they are of no more bytes. */
+const CHUNK_GAP_BYTES = 16 * 1024;
+
 /** A page of the chunks of a mini-block page that hold `rows`. */
 export function sliceChunks(
   { bufferRanges: [, data] }: SlicedPage,
@@ -260,39 +272,42 @@ export function sliceChunks(
 ): PageSlice {
   const wordBytes = layout.hasLargeChunk ? 4 : 2;
   const { rowStarts, offsets } = map;
-  const words: Uint8Array[] = [];
-  const ranges: ByteRange[] = [];
-  const starts: number[] = [];
-  const counts: number[] = [];
-  const take = (first: number, end: number) => {
-    words.push(map.words.subarray(first * wordBytes, end * wordBytes));
-    ranges.push({ byteOffset: data.byteOffset + offsets[first], length: offsets[end] - offsets[first] });
-    starts.push(rowStarts[first]);
-    counts.push(rowStarts[end] - rowStarts[first]);
-  };
-  let first = 0;
+  // Runs of chunks, as their first and the one after their last, in turn.
+  const bounds = new Uint32Array(2 * rows.starts.length);
+  let runs = 0;
   let end = 0;
   for (let run = 0; run < rows.starts.length; run++) {
     const start = rows.starts[run];
     const last = start + rows.counts[run] - 1;
-    const from = last < rowStarts[end] ? end : Math.max(end, chunkOf(rowStarts, start, end));
-    const to = last < rowStarts[end] ? end : chunkOf(rowStarts, last, from) + 1;
-    if (from > end) {
-      if (end > first) take(first, end);
-      first = from;
-    }
-    end = to;
+    if (last < rowStarts[end]) continue;
+    const from = start < rowStarts[end] ? end : chunkOf(rowStarts, start, end);
+    if (runs === 0 || offsets[from] - offsets[end] > CHUNK_GAP_BYTES) bounds[2 * runs++] = from;
+    end = last < rowStarts[from + 1] ? from + 1 : chunkOf(rowStarts, last, from) + 1;
+    bounds[2 * runs - 1] = end;
   }
-  if (end > first) take(first, end);
-  const slicedRows = { starts: Uint32Array.from(starts), counts: Uint32Array.from(counts) };
+  const byteOffsets = new Float64Array(runs);
+  const lengths = new Float64Array(runs);
+  const starts = new Uint32Array(runs);
+  const counts = new Uint32Array(runs);
+  const words: Uint8Array[] = [];
+  for (let run = 0; run < runs; run++) {
+    const first = bounds[2 * run];
+    const end = bounds[2 * run + 1];
+    words.push(map.words.subarray(first * wordBytes, end * wordBytes));
+    byteOffsets[run] = data.byteOffset + offsets[first];
+    lengths[run] = offsets[end] - offsets[first];
+    starts[run] = rowStarts[first];
+    counts[run] = rowStarts[end] - rowStarts[first];
+  }
+  const slicedRows = { starts, counts };
   const rowCount = countRows(slicedRows);
   return {
     rows: slicedRows,
     rowCount,
     layout: { miniBlock: { ...layout, itemCount: rowCount } },
-    ranges,
-    assemble(parts) {
-      const buffers = [join(words), join(parts)];
+    ranges: { byteOffsets, lengths },
+    assemble(bytes) {
+      const buffers = [join(words), bytes];
       if (map.dictionary !== null) buffers.push(map.dictionary);
       return buffers;
     },

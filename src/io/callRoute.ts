@@ -10,6 +10,10 @@
  * - The event loop turns. In-line calls complete within microtasks, so a caller who awaits nothing else would
  *   starve timers and sockets; every 64th call goes to the pool, whatever its kind.
  *
+ * Of many calls in a row (`runMany`) none may be slow for the rest to be dear: reads of a device that no cache
+ * holds take some 0.1 ms each and gain from being several at once. There a call of more than 0.06 ms sends those
+ * next in line to the pool together, ever more of them while the first of what follows is as slow.
+ *
  * Calls that move more bytes than half a millisecond is enough for, or wait for the device (fsync), must not come
  * here; they always use the pool.
  */
@@ -20,10 +24,20 @@ export type Done<T> = (error: NodeJS.ErrnoException | null, value: T) => void;
 const SLOW_CALL_MS = 0.5;
 const PAYBACK_FACTOR = 20;
 const MAX_INLINE_RUN = 64;
+/** In-line calls of `runMany` may hold the thread so long, all in all, before the event loop turns. */
+const MAX_HELD_MS = 4;
+/** A call of `runMany` that takes longer than this, and than memory takes to copy its bytes, waited for a device. */
+const WAITED_MS = 0.06;
+/** What copies are sure to reach, into memory used for the first time. */
+const LEAST_COPIED_PER_MS = 1024 * 1024;
+const LEAST_POOLED_RUN = 8;
+const MOST_POOLED_RUN = 64;
 
 export class CallRoute {
   #inlineRun = 0;
   #pooledUntilMs = 0;
+  /** Since `runMany` last let the event loop turn. */
+  #heldMs = 0;
 
   /** Makes one call by either of its two forms; both must do the same. */
   run<T>(inline: () => T, pooled: (done: Done<T>) => void): Promise<T> {
@@ -39,8 +53,52 @@ export class CallRoute {
       return Promise.reject(error);
     } finally {
       const endMs = performance.now();
-      if (endMs - startMs >= SLOW_CALL_MS) this.#pooledUntilMs = endMs + PAYBACK_FACTOR * (endMs - startMs);
+      this.#payBack(startMs, endMs);
     }
+  }
+
+  /**
+   * Makes one call for each of `lengths`, which moves so many bytes, by either of its two forms. Rejects with the
+   * first failure, when no call is under way any more; then some calls were not made.
+   */
+  async runMany(
+    lengths: Float64Array,
+    inline: (index: number) => void,
+    pooled: (index: number) => Promise<void>,
+  ): Promise<void> {
+    const count = lengths.length;
+    let pooledRun = LEAST_POOLED_RUN;
+    let startMs = performance.now();
+    for (let index = 0; index < count; ) {
+      let waited = startMs < this.#pooledUntilMs;
+      if (!waited) {
+        inline(index);
+        const endMs = performance.now();
+        this.#payBack(startMs, endMs);
+        this.#heldMs += endMs - startMs;
+        waited = endMs - startMs >= WAITED_MS + lengths[index++] / LEAST_COPIED_PER_MS;
+        startMs = endMs;
+      }
+      if (!waited) {
+        pooledRun = LEAST_POOLED_RUN;
+        if (this.#heldMs < MAX_HELD_MS) continue;
+        await new Promise<void>((resolve) => setImmediate(resolve));
+      } else if (index < count) {
+        const last = Math.min(count, index + pooledRun);
+        pooledRun = Math.min(MOST_POOLED_RUN, pooledRun * 2);
+        const calls: Promise<void>[] = [];
+        while (index < last) calls.push(pooled(index++));
+        for (const outcome of await Promise.allSettled(calls)) {
+          if (outcome.status === "rejected") throw outcome.reason;
+        }
+      }
+      this.#heldMs = 0;
+      startMs = performance.now();
+    }
+  }
+
+  #payBack(startMs: number, endMs: number): void {
+    if (endMs - startMs >= SLOW_CALL_MS) this.#pooledUntilMs = endMs + PAYBACK_FACTOR * (endMs - startMs);
   }
 }
 

@@ -22,6 +22,15 @@ export interface DirectoryEntry {
   readonly kind: "file" | "directory" | "other";
 }
 
+/** Pieces of a file, and where in memory each of them goes; three lists of one length. */
+export interface ReadPieces {
+  readonly byteOffsets: Float64Array;
+  /** Bytes. */
+  readonly lengths: Float64Array;
+  /** Position in the target of each piece's first byte. */
+  readonly positions: Float64Array;
+}
+
 /** An open file to read at any position, from any number of callers at once. */
 export interface ReadHandle {
   /** As it was opened; for messages. */
@@ -31,6 +40,12 @@ export interface ReadHandle {
   readonly identity: string;
   /** Reads exactly `length` bytes into fresh memory of its own (8-byte aligned); fails on a shorter file. */
   read(byteOffset: number, length: number): Promise<Uint8Array>;
+  /**
+   * Reads many pieces into memory of the caller, in any order and several at once; fails on a shorter file, and
+   * then leaves the target half filled. Until it settles the target is its own. A disk may do without: `read`
+   * is called for each piece then.
+   */
+  readInto?(target: Uint8Array, pieces: ReadPieces): Promise<void>;
   close(): Promise<void>;
 }
 

@@ -15,7 +15,7 @@ import path from "node:path";
 import fs from "fs-extra";
 import { CorruptFileError, InternalError } from "../errors.js";
 import { onPool, pageWrites, shortCalls } from "./callRoute.js";
-import type { DirectoryEntry, Disk, FileStat, ReadHandle, WriteHandle } from "./disk.js";
+import type { DirectoryEntry, Disk, FileStat, ReadHandle, ReadPieces, WriteHandle } from "./disk.js";
 import { codeOf, isMissing } from "./errno.js";
 
 export interface NodeDiskOptions {
@@ -305,12 +305,7 @@ class NodeReadHandle extends OpenFile implements ReadHandle {
 
   read(byteOffset: number, length: number): Promise<Uint8Array> {
     return this.use(async (fd) => {
-      if (
-        !Number.isSafeInteger(byteOffset) ||
-        !Number.isSafeInteger(length) ||
-        byteOffset < 0 ||
-        length < 0
-      ) {
+      if (!isRange(byteOffset, length)) {
         throw new CorruptFileError(this.path, 0, `no such range: ${length} bytes at ${byteOffset}`);
       }
       if (byteOffset + length > this.size) throw this.#endsEarly(byteOffset, length, this.size);
@@ -333,6 +328,58 @@ class NodeReadHandle extends OpenFile implements ReadHandle {
       }
       return new Uint8Array(target.buffer, 0, length);
     });
+  }
+
+  readInto(target: Uint8Array, pieces: ReadPieces): Promise<void> {
+    return this.use(async (fd) => {
+      this.#checkPieces(target, pieces);
+      const { byteOffsets, lengths, positions } = cutPieces(pieces);
+      const fail = (index: number) =>
+        this.#endsEarly(byteOffsets[index], lengths[index], byteOffsets[index] + lengths[index]);
+      await shortCalls.runMany(
+        lengths,
+        (index) => {
+          let done = 0;
+          for (const length = lengths[index]; done < length; ) {
+            const bytesRead = fs.readSync(
+              fd,
+              target,
+              positions[index] + done,
+              length - done,
+              byteOffsets[index] + done,
+            );
+            if (bytesRead === 0) throw fail(index);
+            done += bytesRead;
+          }
+        },
+        async (index) => {
+          let done = 0;
+          for (const length = lengths[index]; done < length; ) {
+            const from = positions[index] + done;
+            const bytesRead = await onPool<number>((call) =>
+              fs.read(fd, target, from, length - done, byteOffsets[index] + done, call),
+            );
+            if (bytesRead === 0) throw fail(index);
+            done += bytesRead;
+          }
+        },
+      );
+    });
+  }
+
+  /** Before anything is read: every piece lies within the file, and its bytes within the target. */
+  #checkPieces(target: Uint8Array, { byteOffsets, lengths, positions }: ReadPieces): void {
+    for (let index = 0; index < byteOffsets.length; index++) {
+      const byteOffset = byteOffsets[index];
+      const length = lengths[index];
+      if (!isRange(byteOffset, length)) {
+        throw new CorruptFileError(this.path, 0, `no such range: ${length} bytes at ${byteOffset}`);
+      }
+      if (byteOffset + length > this.size) throw this.#endsEarly(byteOffset, length, this.size);
+      if (!isRange(positions[index], length) || positions[index] + length > target.length) {
+        throw new InternalError(`${length} bytes at ${positions[index]} of ${target.length} bytes of memory`);
+      }
+    }
   }
 
   /** Fills `target[start, end)`; `byteOffset` is where `target[0]` lies in the file. */
@@ -359,6 +406,34 @@ class NodeReadHandle extends OpenFile implements ReadHandle {
       `wanted ${length} bytes from here, but the file ends at ${fileEnd}`,
     );
   }
+}
+
+function isRange(start: number, length: number): boolean {
+  return Number.isSafeInteger(start) && Number.isSafeInteger(length) && start >= 0 && length >= 0;
+}
+
+/** The same bytes in pieces that may be read in line. */
+function cutPieces(pieces: ReadPieces): ReadPieces {
+  const { lengths } = pieces;
+  let count = 0;
+  for (let index = 0; index < lengths.length; index++) count += Math.ceil(lengths[index] / MAX_INLINE_BYTES);
+  let whole = count === lengths.length;
+  for (let index = 0; index < lengths.length && whole; index++) whole = lengths[index] > 0;
+  if (whole) return pieces;
+  const cut = {
+    byteOffsets: new Float64Array(count),
+    lengths: new Float64Array(count),
+    positions: new Float64Array(count),
+  };
+  let next = 0;
+  for (let index = 0; index < lengths.length; index++) {
+    for (let start = 0; start < lengths[index]; start += MAX_INLINE_BYTES, next++) {
+      cut.byteOffsets[next] = pieces.byteOffsets[index] + start;
+      cut.lengths[next] = Math.min(MAX_INLINE_BYTES, lengths[index] - start);
+      cut.positions[next] = pieces.positions[index] + start;
+    }
+  }
+  return cut;
 }
 
 class NodeWriteHandle extends OpenFile implements WriteHandle {

@@ -9,7 +9,8 @@
  */
 
 import { CorruptFileError } from "../errors.js";
-import type { ReadHandle } from "./disk.js";
+import type { ReadHandle, ReadPieces } from "./disk.js";
+import type { ScratchMemory } from "./scratch.js";
 
 export interface ByteRange {
   readonly byteOffset: number;
@@ -82,17 +83,7 @@ export async function readRanges(
   ranges: readonly ByteRange[],
   options: ReadRangesOptions = {},
 ): Promise<Uint8Array[]> {
-  for (const { byteOffset, length } of ranges) {
-    const valid =
-      Number.isSafeInteger(byteOffset) && Number.isSafeInteger(length) && byteOffset >= 0 && length >= 0;
-    if (!valid || byteOffset + length > handle.size) {
-      throw new CorruptFileError(
-        handle.path,
-        valid ? byteOffset : 0,
-        `refers to ${length} bytes at ${byteOffset} of a file of ${handle.size}`,
-      );
-    }
-  }
+  for (const { byteOffset, length } of ranges) checkRange(handle, byteOffset, length);
   const plan = planReads(ranges, options);
   const buffers = new Array<Uint8Array>(plan.reads.length);
   let nextRead = 0;
@@ -114,4 +105,130 @@ export async function readRanges(
   return plan.placements.map(({ readIndex, start }, rangeIndex) =>
     readIndex < 0 ? new Uint8Array(0) : buffers[readIndex].subarray(start, start + ranges[rangeIndex].length),
   );
+}
+
+function checkRange(handle: ReadHandle, byteOffset: number, length: number): void {
+  const valid =
+    Number.isSafeInteger(byteOffset) && Number.isSafeInteger(length) && byteOffset >= 0 && length >= 0;
+  if (valid && byteOffset + length <= handle.size) return;
+  throw new CorruptFileError(
+    handle.path,
+    valid ? byteOffset : 0,
+    `refers to ${length} bytes at ${byteOffset} of a file of ${handle.size}`,
+  );
+}
+
+/** Many ranges of a file, as two lists of one length. */
+export interface RangeList {
+  readonly byteOffsets: Float64Array;
+  /** Bytes. */
+  readonly lengths: Float64Array;
+}
+
+/** Ranges at most this far apart are gathered by one read: a page of the system's cache. */
+const GATHER_GAP_BYTES = 4096;
+
+/** Bytes of all ranges. */
+export function countBytes({ lengths }: RangeList): number {
+  let sum = 0;
+  for (let index = 0; index < lengths.length; index++) sum += lengths[index];
+  return sum;
+}
+
+/** Bytes that {@link gatherRanges} reads. */
+export function gatheredBytes(ranges: RangeList): number {
+  return planGather(ranges).byteLength;
+}
+
+/**
+ * The bytes of all ranges, one range behind the other, in memory of their own. Made for many small ranges: none
+ * costs a promise or an object. A range that does not lie within the file is a `CorruptFileError`, before
+ * anything is read.
+ * @param scratch serves reads of more than is wanted
+ * @param allocate where the memory is had, if not made for this
+ */
+export async function gatherRanges(
+  handle: ReadHandle,
+  ranges: RangeList,
+  scratch: ScratchMemory,
+  allocate = (byteLength: number) => new Uint8Array(byteLength),
+): Promise<Uint8Array<ArrayBuffer>> {
+  const { byteOffsets, lengths } = ranges;
+  for (let index = 0; index < lengths.length; index++) checkRange(handle, byteOffsets[index], lengths[index]);
+  const { reads, places, byteLength } = planGather(ranges);
+  const wantedBytes = countBytes(ranges);
+  const direct = wantedBytes === byteLength;
+  const read = direct ? allocate(byteLength) : scratch.lend(byteLength);
+  await (handle.readInto?.(read, reads) ?? readEach(handle, read, reads));
+  if (direct) return read;
+  const wanted = allocate(wantedBytes);
+  for (let index = 0, position = 0; index < lengths.length; index++) {
+    wanted.set(read.subarray(places[index], places[index] + lengths[index]), position);
+    position += lengths[index];
+  }
+  scratch.giveBack(read);
+  return wanted;
+}
+
+interface GatherPlan {
+  /** In the order of the ranges, one behind the other in memory. */
+  readonly reads: ReadPieces;
+  /** Where each range lies in what was read. */
+  readonly places: Float64Array;
+  /** Of all reads. */
+  readonly byteLength: number;
+}
+
+/** Joins each range to the one before it where no more than a small gap is between them. */
+function planGather({ byteOffsets, lengths }: RangeList): GatherPlan {
+  const starts = new Float64Array(lengths.length);
+  const readLengths = new Float64Array(lengths.length);
+  const positions = new Float64Array(lengths.length);
+  const places = new Float64Array(lengths.length);
+  let count = 0;
+  let end = 0;
+  let byteLength = 0;
+  for (let index = 0; index < lengths.length; index++) {
+    const length = lengths[index];
+    const gap = byteOffsets[index] - end;
+    if (count > 0 && gap >= 0 && gap <= GATHER_GAP_BYTES) {
+      readLengths[count - 1] += gap + length;
+      byteLength += gap;
+    } else {
+      starts[count] = byteOffsets[index];
+      positions[count] = byteLength;
+      readLengths[count++] = length;
+    }
+    places[index] = byteLength;
+    byteLength += length;
+    end = byteOffsets[index] + length;
+  }
+  const reads = {
+    byteOffsets: starts.subarray(0, count),
+    lengths: readLengths.subarray(0, count),
+    positions: positions.subarray(0, count),
+  };
+  return { reads, places, byteLength };
+}
+
+/** The pieces, one `read` each, a bounded number of them at once. */
+async function readEach(
+  handle: ReadHandle,
+  target: Uint8Array,
+  { byteOffsets, lengths, positions }: ReadPieces,
+): Promise<void> {
+  let next = 0;
+  let failed = false;
+  const readOn = async () => {
+    while (next < lengths.length && !failed) {
+      const index = next++;
+      try {
+        target.set(await handle.read(byteOffsets[index], lengths[index]), positions[index]);
+      } catch (error) {
+        failed = true;
+        throw error;
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(DEFAULT_PARALLELISM, lengths.length) }, readOn));
 }

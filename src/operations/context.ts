@@ -12,6 +12,7 @@ import { LruCache } from "../io/cache.js";
 import type { Disk } from "../io/disk.js";
 import { HandlePool } from "../io/handles.js";
 import { NodeDisk } from "../io/nodeDisk.js";
+import { ScratchMemory } from "../io/scratch.js";
 import type { DirectoryNamespaceOptions } from "../namespace.js";
 import type { TableEnvironment } from "../table/commit.js";
 import type { NamingScheme } from "../table/paths.js";
@@ -23,6 +24,8 @@ const MANIFEST_CACHE_BYTES = 64 * 1024 * 1024;
 const FOOTER_CACHE_BYTES = 64 * 1024 * 1024;
 /** Bytes of chunk positions and page dictionaries kept. */
 const CHUNK_MAP_CACHE_BYTES = 64 * 1024 * 1024;
+/** Bytes of memory kept for reads whose bytes are dropped at once. */
+const SCRATCH_BYTES = 4 * 1024 * 1024;
 
 export interface OperationContext extends TableEnvironment {
   /** Absolute path of the namespace's directory. */
@@ -30,6 +33,7 @@ export interface OperationContext extends TableEnvironment {
   readonly handles: HandlePool;
   /** Where the chunks of pages lie that were read in part. */
   readonly chunkMaps: LruCache<ChunkMap>;
+  readonly scratch: ScratchMemory;
   /** File version of new tables. */
   readonly newTableVersion: FileVersion;
   /** Manifest names of new tables. */
@@ -52,11 +56,13 @@ export function openContext(options: ContextOptions): OperationContext {
   const handles = new HandlePool(disk);
   const dataFiles = new LruCache<DataFile>(FOOTER_CACHE_BYTES);
   const chunkMaps = new LruCache<ChunkMap>(CHUNK_MAP_CACHE_BYTES);
+  const scratch = new ScratchMemory(SCRATCH_BYTES);
   return {
     root: options.root,
     disk,
     handles,
     chunkMaps,
+    scratch,
     lock: { staleMs: options.lock?.staleMs, retries: options.lock?.retries },
     manifests: new ManifestCache(MANIFEST_CACHE_BYTES),
     newTableVersion: options.dataStorageVersion ?? "2.2",
@@ -74,6 +80,7 @@ export function openContext(options: ContextOptions): OperationContext {
     async close() {
       dataFiles.clear();
       chunkMaps.clear();
+      scratch.clear();
       await handles.close();
     },
   };

@@ -126,6 +126,7 @@ export function fragmentSource(context: OperationContext, { tableRoot, file }: S
   return {
     handles: context.handles,
     chunkMaps: context.chunkMaps,
+    scratch: context.scratch,
     openDataFile: context.openDataFile,
     resolve: (dataFile) => resolveDataFile(tableRoot, file.manifest, dataFile),
     readDeletions: (fragment) => readDeletions(context.disk, tableRoot, file.manifest, fragment),

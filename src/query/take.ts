@@ -1,7 +1,7 @@
 /**
  * Random access: the rows of a version at given offsets, in the order asked. Offsets become fragments and physical
- * rows, those become pages, and of each page only what holds the rows is read; memory is bounded by the read-ahead
- * window, the size of a page and the result.
+ * rows, those become pages, and of each page only what holds the rows is read; memory is bounded by the rounds
+ * of reads under way, the size of a page and the result.
  *
  * Every row is read once, however often it was asked for: rows are gathered in the order they lie on disk and put
  * into the order asked at the end.
@@ -13,25 +13,25 @@ import type { Column, Layout } from "../arrow/column.js";
 import { concatColumns, takeColumn } from "../arrow/rearrange.js";
 import { InvalidInputError } from "../errors.js";
 import { type EncodedRows, readPageRows } from "../file/pageRows.js";
-import { countRows, positionsIn, type RowRuns, runsOf } from "../file/pageSlice.js";
+import { positionsIn, type RowRuns, runsOf } from "../file/pageSlice.js";
 import type { DataFile, DataPage } from "../file/reader.js";
 import { decodePage } from "../file/structural/decodePage.js";
-import { pickRows } from "../file/structural/pickRows.js";
+import { pickable, pickRows, worthPicking } from "../file/structural/pickRows.js";
 import type { DataFragment } from "../format/table.js";
+import { Breather } from "../io/eventLoop.js";
 import type { LazyBlob } from "../namespace.js";
 import { liveRowCount } from "../table/statistics.js";
 import { type DescribedRows, lazyBlobs, readBlobs } from "./blobs.js";
 import { type FragmentSource, openColumns } from "./fragmentColumns.js";
 import { lowerBound, physicalOffset } from "./fragmentRows.js";
-import { mapAhead } from "./mapAhead.js";
 import { assembleOutputs, type Projection } from "./projection.js";
 
-/** Bytes one round of reads fetches, roughly. */
-const GROUP_BYTES = 16 * 1024 * 1024;
-/** Bytes read ahead of decoding, roughly. */
-const WINDOW_BYTES = 48 * 1024 * 1024;
+/** Fragments read from at the same time. */
+const LANES = 4;
+/** Bytes one round of reads in a fragment fetches, roughly. */
+const ROUND_BYTES = 8 * 1024 * 1024;
 /** Bytes that may be read along with one row. */
-const ROW_OVERHEAD_BYTES = 64 * 1024;
+const ROW_OVERHEAD_BYTES = 16 * 1024;
 
 export interface TakeRequest {
   readonly fragments: readonly DataFragment[];
@@ -41,40 +41,19 @@ export interface TakeRequest {
   readonly signal?: AbortSignal;
 }
 
-/** Rows of one page. */
+/** Wanted rows of one page. */
 interface TakeTask {
-  /** Number of the fragment among those that hold rows. */
-  readonly fragment: number;
   /** Index in the projection. */
   readonly column: number;
-  readonly stored: StoredRows;
-}
-
-/** What was read of a fragment. */
-interface FragmentPieces {
-  readonly rowCount: number;
-  /** One of its files, for errors. */
-  path: string;
-  /** For each projected column the file it is in. */
-  readonly files: (string | null)[];
-  /** For each projected column its pages; none where the fragment has no such column. */
-  readonly columns: Column[][];
-}
-
-interface StoredRows {
   readonly file: DataFile;
   readonly columnIndex: number;
   readonly pageIndex: number;
-  readonly page: DataPage;
-  /** Wanted rows, counted from the page's first: ascending, each once. */
+  /** Counted from the page's first: ascending, each once. */
   readonly wanted: Uint32Array;
   readonly rows: RowRuns;
-}
-
-/** Tasks served together. */
-interface TaskGroup {
-  readonly tasks: readonly TakeTask[];
-  readonly byteLength: number;
+  /** The rows are picked out of the page rather than the page decoded. */
+  readonly borrow: boolean;
+  readonly expectedBytes: number;
 }
 
 /** @throws InvalidInputError for an offset that is no row of the version */
@@ -113,42 +92,70 @@ async function takeParts(
   const { rows, positions } = distinctRows(request.rowOffsets);
   const fragments = await wantedFragments(source, request.fragments, rows);
   if (rows.length === 0) return { parts: [], positions };
-  const pieces: FragmentPieces[] = fragments.map(({ rows: { length } }) => ({
-    rowCount: length,
-    path: "",
-    files: projection.columns.map(() => null),
-    columns: projection.columns.map(() => []),
-  }));
-  const groups = mapAhead(
-    taskGroups(source, projection, fragments),
-    async (group) => ({ group, fetched: await fetchGroup(source, group) }),
-    { weigh: (group) => group.byteLength, maxWeight: WINDOW_BYTES },
-  );
-  for await (const { group, fetched } of groups) {
-    signal?.throwIfAborted();
-    for (const [index, { fragment, column, stored }] of group.tasks.entries()) {
-      const { layout } = projection.columns[column];
-      pieces[fragment].path = stored.file.path;
-      pieces[fragment].files[column] = stored.file.path;
-      pieces[fragment].columns[column].push(decodeRows(layout, fetched[index] as EncodedRows, stored.wanted));
+  const parts: DescribedRows[] = new Array(fragments.length);
+  const breather = new Breather();
+  let next = 0;
+  let failed = false;
+  const lane = async () => {
+    while (next < fragments.length && !failed) {
+      const index = next++;
+      try {
+        signal?.throwIfAborted();
+        parts[index] = await takeFragment(source, projection, fragments[index], breather);
+      } catch (error) {
+        failed = true;
+        throw error;
+      }
     }
-  }
-  const parts = pieces.map(({ rowCount, path, files, columns: pages }) => {
-    const joined = pages.map((column) => (column.length === 0 ? null : concatColumns(column)));
-    return { columns: assembleOutputs(projection, joined, rowCount, path), rowCount, files };
-  });
+  };
+  await Promise.all(Array.from({ length: Math.min(LANES, fragments.length) }, lane));
+  signal?.throwIfAborted();
   return { parts, positions };
+}
+
+/** The outputs for the wanted rows of one fragment. */
+async function takeFragment(
+  source: FragmentSource,
+  projection: Projection,
+  wanted: WantedFragment,
+  breather: Breather,
+): Promise<DescribedRows> {
+  const rowCount = wanted.rows.length;
+  const files: (string | null)[] = projection.columns.map(() => null);
+  const pieces: Column[][] = projection.columns.map(() => []);
+  const tasks = await fragmentTasks(source, projection, wanted);
+  for (let next = 0; next < tasks.length; ) {
+    const round: TakeTask[] = [];
+    for (let bytes = 0; next < tasks.length && bytes < ROUND_BYTES; next++) {
+      round.push(tasks[next]);
+      bytes += tasks[next].expectedBytes;
+    }
+    const fetched = await fetchRound(source, round);
+    for (const [index, { column, file, wanted }] of round.entries()) {
+      const { layout } = projection.columns[column];
+      files[column] = file.path;
+      pieces[column].push(decodeRows(layout, fetched[index], wanted));
+      const { borrowed } = fetched[index];
+      if (borrowed !== null) source.scratch.giveBack(borrowed);
+    }
+    await breather.breathe();
+  }
+  const joined = pieces.map((pages) => (pages.length === 0 ? null : concatColumns(pages)));
+  const columns = assembleOutputs(projection, joined, rowCount, tasks[0]?.file.path ?? "");
+  return { columns, rowCount, files };
 }
 
 /** The wanted rows of what was read of a page. */
 function decodeRows(
   columnLayout: Layout,
-  { rows, rowCount, layout, buffers, origin }: EncodedRows,
+  { rows, rowCount, layout, buffers, origin, borrowed }: EncodedRows,
   wanted: Uint32Array,
 ): Column {
   const positions = positionsIn(rows, wanted);
-  const picked = pickRows(columnLayout, layout, rowCount, buffers, positions, origin);
-  if (picked !== null) return picked;
+  const canPick = pickable(columnLayout, layout, rowCount, buffers.length);
+  if (borrowed !== null || (canPick && worthPicking(positions.length, rowCount))) {
+    return pickRows(columnLayout, layout, buffers, positions, origin);
+  }
   const decoded = decodePage(columnLayout, layout, rowCount, buffers, origin);
   return positions.length === decoded.length ? decoded : takeColumn(decoded, positions);
 }
@@ -236,30 +243,10 @@ async function wantedFragments(
   return wanted;
 }
 
-async function* taskGroups(
-  source: FragmentSource,
-  projection: Projection,
-  fragments: readonly WantedFragment[],
-): AsyncGenerator<TaskGroup, void, undefined> {
-  let tasks: TakeTask[] = [];
-  let byteLength = 0;
-  for (const [fragment, wanted] of fragments.entries()) {
-    for (const task of await fragmentTasks(source, projection, fragment, wanted)) {
-      tasks.push(task);
-      byteLength += expectedBytes(task);
-      if (byteLength < GROUP_BYTES) continue;
-      yield { tasks, byteLength };
-      tasks = [];
-      byteLength = 0;
-    }
-  }
-  if (tasks.length > 0) yield { tasks, byteLength };
-}
-
+/** Page by page, column by column. */
 async function fragmentTasks(
   source: FragmentSource,
   { columns }: Projection,
-  fragmentNumber: number,
   { fragment, rows }: WantedFragment,
 ): Promise<TakeTask[]> {
   const tasks: TakeTask[] = [];
@@ -271,42 +258,46 @@ async function fragmentTasks(
       if (next === rows.length) break;
       const end = lowerBound(rows, page.rowStart + page.rowCount);
       if (end === next) continue;
-      const wanted = rows.subarray(next, end).map((row) => row - page.rowStart);
-      const stored = { file, columnIndex, pageIndex, page, wanted, rows: runsOf(wanted) };
-      tasks.push({ fragment: fragmentNumber, column, stored });
+      const wanted = rows.slice(next, end);
+      for (let index = 0; index < wanted.length; index++) wanted[index] -= page.rowStart;
+      const runs = runsOf(wanted);
+      const { layout, rowCount, bufferRanges } = page;
+      const borrow =
+        pickable(columns[column].layout, layout, rowCount, bufferRanges.length) &&
+        worthPicking(wanted.length, rowCount);
+      const expectedBytes = countExpectedBytes(page, wanted.length, runs);
+      tasks.push({ column, file, columnIndex, pageIndex, wanted, rows: runs, borrow, expectedBytes });
       next = end;
     }
   }
   return tasks;
 }
 
-/** Bytes that a task's read fetches, about. */
-function expectedBytes({ stored }: TakeTask): number {
-  const { page, rows } = stored;
+/** Bytes that reading rows of a page fetches, about. */
+function countExpectedBytes({ bufferRanges, rowCount }: DataPage, rows: number, runs: RowRuns): number {
   let pageBytes = 0;
-  for (const { length } of page.bufferRanges) pageBytes += length;
-  const share = (pageBytes * countRows(rows)) / page.rowCount;
-  return Math.min(pageBytes, share + rows.starts.length * ROW_OVERHEAD_BYTES);
+  for (const { length } of bufferRanges) pageBytes += length;
+  return Math.min(pageBytes, (pageBytes * rows) / rowCount + runs.starts.length * ROW_OVERHEAD_BYTES);
 }
 
-/** Reads for all tasks of a group, files at the same time. */
-async function fetchGroup(source: FragmentSource, { tasks }: TaskGroup): Promise<(EncodedRows | null)[]> {
-  const byFile = new Map<DataFile, { index: number; stored: StoredRows }[]>();
-  for (const [index, { stored }] of tasks.entries()) {
-    const ofFile = byFile.get(stored.file);
-    if (ofFile === undefined) byFile.set(stored.file, [{ index, stored }]);
-    else ofFile.push({ index, stored });
+/** Reads for all tasks of a round, files at the same time. */
+async function fetchRound(source: FragmentSource, tasks: readonly TakeTask[]): Promise<EncodedRows[]> {
+  const byFile = new Map<DataFile, number[]>();
+  for (const [index, { file }] of tasks.entries()) {
+    const indexes = byFile.get(file);
+    if (indexes === undefined) byFile.set(file, [index]);
+    else indexes.push(index);
   }
-  const results: (EncodedRows | null)[] = tasks.map(() => null);
+  const rows = new Array<EncodedRows>(tasks.length);
   await Promise.all(
-    Array.from(byFile, async ([file, ofFile]) => {
+    Array.from(byFile, async ([file, indexes]) => {
       const fetched = await readPageRows(
         source,
         file,
-        ofFile.map(({ stored }) => stored),
+        indexes.map((index) => tasks[index]),
       );
-      for (const [position, { index }] of ofFile.entries()) results[index] = fetched[position];
+      for (const [position, index] of indexes.entries()) rows[index] = fetched[position];
     }),
   );
-  return results;
+  return rows;
 }

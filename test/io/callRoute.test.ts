@@ -48,3 +48,71 @@ test("failures of both forms reject", async () => {
   await expect(fail()).rejects.toThrow("inline");
   await expect(fail()).rejects.toThrow("pool");
 });
+
+test("many calls run in line, each once, and the event loop turns meanwhile", async () => {
+  const route = new CallRoute();
+  const lengths = new Float64Array(400).fill(8);
+  const made = new Uint32Array(lengths.length);
+  let turned = false;
+  setImmediate(() => (turned = true));
+  await route.runMany(
+    lengths,
+    (index) => {
+      spin(0.03);
+      made[index]++;
+    },
+    async (index) => {
+      await new Promise((resolve) => setImmediate(resolve));
+      made[index]++;
+    },
+  );
+  expect(made.every((count) => count === 1)).toBe(true);
+  expect(turned).toBe(true);
+});
+
+test("many calls that wait run on the pool, several at once", async () => {
+  const route = new CallRoute();
+  const lengths = new Float64Array(500).fill(8);
+  let inline = 0;
+  let underWay = 0;
+  let most = 0;
+  await route.runMany(
+    lengths,
+    () => {
+      inline++;
+      spin(0.2);
+    },
+    async () => {
+      most = Math.max(most, ++underWay);
+      await new Promise((resolve) => setImmediate(resolve));
+      underWay--;
+    },
+  );
+  expect(inline).toBeLessThan(20);
+  expect(most).toBeGreaterThan(8);
+});
+
+test("a failing call among many ends them when none is under way", async () => {
+  const lengths = new Float64Array(50).fill(8);
+  const failing = new CallRoute().runMany(
+    lengths,
+    () => {
+      throw new Error("inline");
+    },
+    async () => undefined,
+  );
+  await expect(failing).rejects.toThrow("inline");
+  let underWay = 0;
+  const pooled = new CallRoute().runMany(
+    lengths,
+    () => spin(1),
+    async (index) => {
+      underWay++;
+      await new Promise((resolve) => setImmediate(resolve));
+      underWay--;
+      if (index === 3) throw new Error("pool");
+    },
+  );
+  await expect(pooled).rejects.toThrow("pool");
+  expect(underWay).toBe(0);
+});

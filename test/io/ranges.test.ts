@@ -4,7 +4,8 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { CorruptFileError } from "../../src/errors.js";
 import { NodeDisk } from "../../src/io/nodeDisk.js";
-import { planReads, readRanges } from "../../src/io/ranges.js";
+import { gatherRanges, planReads, readRanges } from "../../src/io/ranges.js";
+import { ScratchMemory } from "../../src/io/scratch.js";
 import { CountingDisk } from "../support/countingDisk.js";
 import { makeTempDir } from "../support/tempDir.js";
 
@@ -117,6 +118,61 @@ describe("readRanges", () => {
       await expect(reading).rejects.toMatchObject({ path: file });
     }
     expect(disk.reads).toEqual([]);
+    await handle.close();
+  });
+});
+
+describe("gatherRanges", () => {
+  const list = (asked: readonly { byteOffset: number; length: number }[]) => ({
+    byteOffsets: Float64Array.from(asked, ({ byteOffset }) => byteOffset),
+    lengths: Float64Array.from(asked, ({ length }) => length),
+  });
+
+  test.each([
+    "with readInto",
+    "by single reads",
+  ])("gives all ranges one behind the other, %s", async (way) => {
+    const file = path.join(await makeTempDir(), "f");
+    const bytes = Uint8Array.from({ length: FILE_BYTES }, (_, index) => (index * 13 + (index >>> 9)) & 0xff);
+    await writeFile(file, bytes);
+    const disk = new NodeDisk({ durability: "none" });
+    // A counting disk's handles have no readInto.
+    const handle = (await (way === "with readInto" ? disk : new CountingDisk(disk)).open(file))!;
+    const scratch = new ScratchMemory(1 << 20);
+    await fc.assert(
+      fc.asyncProperty(ranges, fc.boolean(), async (asked, ascending) => {
+        if (ascending) asked.sort((a, b) => a.byteOffset - b.byteOffset);
+        const gathered = await gatherRanges(handle, list(asked), scratch);
+        const parts = asked.map(({ byteOffset, length }) => bytes.subarray(byteOffset, byteOffset + length));
+        expect(Buffer.compare(gathered, Buffer.concat(parts))).toBe(0);
+      }),
+      { numRuns: 60 },
+    );
+    for (const [byteOffset, length] of [
+      [FILE_BYTES - 5, 6],
+      [-1, 1],
+      [0.5, 1],
+      [Number.NaN, 1],
+      [0, 2 ** 53],
+    ]) {
+      const outside = gatherRanges(handle, list([{ byteOffset, length }]), scratch);
+      await expect(outside).rejects.toBeInstanceOf(CorruptFileError);
+    }
+    await handle.close();
+  });
+
+  test("near ranges cost one read, far ones one each", async () => {
+    const file = path.join(await makeTempDir(), "f");
+    await writeFile(file, new Uint8Array(FILE_BYTES));
+    const disk = new CountingDisk(new NodeDisk({ durability: "none" }));
+    const handle = (await disk.open(file))!;
+    const asked = [0, 100, 4_000, 50_000, 50_008, 90_000].map((byteOffset) => ({ byteOffset, length: 8 }));
+    expect(await gatherRanges(handle, list(asked), new ScratchMemory(0))).toHaveLength(48);
+    expect(disk.reads.map(({ byteOffset, length }) => [byteOffset, length])).toEqual([
+      [0, 4_008],
+      [50_000, 16],
+      [90_000, 8],
+    ]);
     await handle.close();
   });
 });

@@ -127,6 +127,27 @@ describe("of a million rows", () => {
       expect(disk.bytesRead).toBeLessThan(400 * KIB);
     }));
 
+  it.each([
+    ["packed", 120, 2_500 * KIB],
+    ["plain", 520, 600 * KIB],
+    ["word", 120, 1_500 * KIB],
+    ["vector", 520, 600 * KIB],
+  ])("500 scattered rows of column %s cost a bounded number of reads and bytes", (column, reads, bytes) =>
+    cost(async (cold) => {
+      const rows = Array.from(
+        { length: 500 },
+        (_, index) => ((index * 7_919) % 500) * 2_000 + (index % 1_000),
+      );
+      const large = cold.table(["large"]);
+      await large.take(rows.slice(0, 1), [column]);
+      disk.reset();
+      const taken = await large.take(rows, [column]);
+      expect(taken.numRows).toBe(500);
+      if (column === "packed") expect([...taken.getChild("packed")!]).toEqual(rows);
+      expect(disk.count("read")).toBeLessThan(reads);
+      expect(disk.bytesRead).toBeLessThan(bytes);
+    }));
+
   it("rows all over a page cost no more than the page", () =>
     cost(async (cold) => {
       const rows = Array.from({ length: 50_000 }, (_, index) => index * 20);

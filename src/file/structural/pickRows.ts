@@ -7,6 +7,7 @@
  */
 
 import type { BitsColumn, FixedColumn, Layout, LeafColumn, VariableLayout } from "../../arrow/column.js";
+import { InternalError } from "../../errors.js";
 import type { CompressiveEncoding, MiniBlockLayout } from "../../format/encodings.js";
 import { alignedBytes } from "../compression/aligned.js";
 import { packedUnitBytes } from "../compression/bitpack.js";
@@ -16,27 +17,45 @@ import { describeLayers, levelDecoder, validityOfLevels } from "../levels.js";
 import { corruptPage, type PageEncoding, type PageOrigin, unsupportedPage } from "../page.js";
 import { decodeDictionary, resolveDictionary } from "./dictionary.js";
 
-/** Rows of a page from which on decoding all of it is no dearer. */
+/** Share of a page's rows from which on decoding all of them is no dearer. */
 const MOST = 0.25;
 
+/** Whether `count` rows of a page of `rowCount` are worth picking. */
+export function worthPicking(count: number, rowCount: number): boolean {
+  return count <= rowCount * MOST;
+}
+
+/** Whether rows of a page of so many rows and buffers can be picked at all. */
+export function pickable(
+  layout: Layout,
+  { miniBlock: page }: PageEncoding,
+  rowCount: number,
+  bufferCount: number,
+): boolean {
+  if (page === undefined || page.itemCount !== rowCount || page.layers.length !== 1) return false;
+  if (page.repCompression !== undefined || page.repetitionIndexDepth > 0) return false;
+  if (layout.kind === "list" || layout.kind === "struct" || layout.kind === "fixedSizeList") return false;
+  if (page.dictionary !== undefined) return bufferCount >= 3;
+  return (
+    bufferCount >= 2 && (layout.kind === "variable" || layout.kind === "fixed" || layout.kind === "bits")
+  );
+}
+
 /**
- * The rows at ascending `positions` of a page, or null where the page is one to decode whole.
+ * The rows at ascending `positions` of a {@link pickable} page, in memory of their own but for the dictionary.
  * @param positions in the page; each once
  */
 export function pickRows(
   layout: Layout,
   { miniBlock: page }: PageEncoding,
-  rowCount: number,
   buffers: readonly Uint8Array[],
   positions: Uint32Array,
   origin: PageOrigin,
-): LeafColumn | null {
-  if (page === undefined || positions.length > rowCount * MOST) return null;
-  if (layout.kind === "list" || layout.kind === "struct" || layout.kind === "fixedSizeList") return null;
-  if (page.repCompression !== undefined || page.repetitionIndexDepth > 0) return null;
-  if (page.itemCount !== rowCount || page.layers.length !== 1) return null;
+): LeafColumn {
+  if (page === undefined || layout.kind === "list" || layout.kind === "struct") {
+    throw new InternalError(`rows can't be picked out of the page at ${origin.byteOffset} of ${origin.path}`);
+  }
   const hasDictionary = page.dictionary !== undefined;
-  if (buffers.length < (hasDictionary ? 3 : 2)) return null;
   if (layout.kind === "variable" && !hasDictionary) {
     const values = new VariablePicker(layout, page.valueCompression, positions.length, origin);
     return withValidity(
@@ -46,7 +65,6 @@ export function pickRows(
       origin,
     );
   }
-  if (layout.kind !== "fixed" && layout.kind !== "bits" && !hasDictionary) return null;
   const values = new FixedPicker(page.valueCompression, positions.length, origin);
   const width = layout.kind === "fixed" ? layout.byteWidth * 8 : 1;
   if (!hasDictionary) {
