@@ -16,6 +16,11 @@ import type { Disk } from "./io/disk.js";
 import type * as ns from "./namespace.js";
 import { type OperationContext, openContext } from "./operations/context.js";
 import { operationError } from "./operations/failure.js";
+import { createNamespace } from "./operations/namespace/createNamespace.js";
+import { describeNamespace } from "./operations/namespace/describeNamespace.js";
+import { dropNamespace } from "./operations/namespace/dropNamespace.js";
+import { listNamespaces } from "./operations/namespace/listNamespaces.js";
+import { namespaceExists } from "./operations/namespace/namespaceExists.js";
 import { optionalId } from "./operations/request.js";
 import { countTableRows } from "./operations/rows/countTableRows.js";
 import { insertIntoTable } from "./operations/rows/insertIntoTable.js";
@@ -24,10 +29,14 @@ import { takeBlobs } from "./operations/rows/takeBlobs.js";
 import { takeRows } from "./operations/rows/takeRows.js";
 import { createTable } from "./operations/table/createTable.js";
 import { declareTable } from "./operations/table/declareTable.js";
+import { deregisterTable } from "./operations/table/deregisterTable.js";
 import { describeTable } from "./operations/table/describeTable.js";
 import { dropTable } from "./operations/table/dropTable.js";
 import { getTableStats } from "./operations/table/getTableStats.js";
+import { listAllTables } from "./operations/table/listAllTables.js";
 import { listTables } from "./operations/table/listTables.js";
+import { registerTable } from "./operations/table/registerTable.js";
+import { renameTable } from "./operations/table/renameTable.js";
 import { restoreTable } from "./operations/table/restoreTable.js";
 import { tableExists } from "./operations/table/tableExists.js";
 import { createTableVersion } from "./operations/version/createTableVersion.js";
@@ -75,6 +84,25 @@ export class DirectoryNamespace implements AsyncDisposable {
     await this.close();
   }
 
+  // ---------------------------------------------------------------------------------------------- namespaces
+
+  createNamespace(request: ns.CreateNamespaceRequest): Promise<ns.CreateNamespaceResponse> {
+    return this.#run("createNamespace", request, createNamespace);
+  }
+  describeNamespace(request: ns.DescribeNamespaceRequest = {}): Promise<ns.DescribeNamespaceResponse> {
+    return this.#run("describeNamespace", request, describeNamespace);
+  }
+  listNamespaces(request: ns.ListNamespacesRequest = {}): Promise<ns.ListNamespacesResponse> {
+    return this.#run("listNamespaces", request, listNamespaces);
+  }
+  /** Resolves to undefined where the namespace exists. */
+  namespaceExists(request: ns.NamespaceExistsRequest): Promise<void> {
+    return this.#run("namespaceExists", request, namespaceExists);
+  }
+  dropNamespace(request: ns.DropNamespaceRequest): Promise<ns.DropNamespaceResponse> {
+    return this.#run("dropNamespace", request, dropNamespace);
+  }
+
   // ---------------------------------------------------------------------------------------------- tables
 
   /** Reserves a table's name without data. */
@@ -98,6 +126,21 @@ export class DirectoryNamespace implements AsyncDisposable {
   }
   listTables(request: ns.ListTablesRequest = {}): Promise<ns.ListTablesResponse> {
     return this.#run("listTables", request, listTables);
+  }
+  /** Tables of all namespaces. */
+  listAllTables(request: ns.ListAllTablesRequest = {}): Promise<ns.ListTablesResponse> {
+    return this.#run("listAllTables", request, listAllTables);
+  }
+  /** Puts a table that lies below the root under an id. */
+  registerTable(request: ns.RegisterTableRequest): Promise<ns.RegisterTableResponse> {
+    return this.#run("registerTable", request, registerTable);
+  }
+  /** Takes the id from a table, whose data stays where it is. */
+  deregisterTable(request: ns.DeregisterTableRequest): Promise<ns.DeregisterTableResponse> {
+    return this.#run("deregisterTable", request, deregisterTable);
+  }
+  renameTable(request: ns.RenameTableRequest): Promise<ns.RenameTableResponse> {
+    return this.#run("renameTable", request, renameTable);
   }
   getTableStats(request: ns.GetTableStatsRequest): Promise<ns.GetTableStatsResponse> {
     return this.#run("getTableStats", request, getTableStats);
@@ -156,15 +199,6 @@ export class DirectoryNamespace implements AsyncDisposable {
 
   // ---------------------------------------------------------------------------------------------- to come
 
-  createNamespace = this.#unsupported("createNamespace", "child namespaces");
-  describeNamespace = this.#unsupported("describeNamespace", "child namespaces");
-  listNamespaces = this.#unsupported("listNamespaces", "child namespaces");
-  namespaceExists = this.#unsupported("namespaceExists", "child namespaces");
-  dropNamespace = this.#unsupported("dropNamespace", "child namespaces");
-  registerTable = this.#unsupported("registerTable", "registering tables");
-  deregisterTable = this.#unsupported("deregisterTable", "registering tables");
-  renameTable = this.#unsupported("renameTable", "renaming tables");
-  listAllTables = this.#unsupported("listAllTables", "child namespaces");
   mergeInsertIntoTable = this.#unsupported("mergeInsertIntoTable", "merge insert");
   updateTable = this.#unsupported("updateTable", "predicates");
   deleteFromTable = this.#unsupported("deleteFromTable", "predicates");

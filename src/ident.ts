@@ -112,6 +112,11 @@ export function checkRootTableName(name: string): void {
   if (name.startsWith("__")) throw invalidName("table", name, "must not start with two underscores");
 }
 
+/** Whether {@link checkRootTableName} lets a name pass. */
+export function isRootTableName(name: string): boolean {
+  return /^[A-Za-z0-9_.-]{1,200}$/.test(name) && name !== "." && name !== ".." && !name.startsWith("__");
+}
+
 /**
  * The name of a namespace, or of a table inside one.
  * @throws InvalidInputError
@@ -132,6 +137,16 @@ export function checkObjectName(name: string): void {
   if (new TextEncoder().encode(name).length > MAX_OBJECT_NAME_BYTES) {
     throw invalidName("object", name, `takes more than ${MAX_OBJECT_NAME_BYTES} bytes of UTF-8`);
   }
+}
+
+/**
+ * The name of a namespace. A single quote is not among its characters: the reference can't list what is in it.
+ * @throws InvalidInputError
+ */
+export function checkNamespaceName(name: string): void {
+  checkObjectName(name);
+  const quote = name.indexOf("'");
+  if (quote >= 0) throw invalidName("namespace", name, `has ' at position ${quote}`);
 }
 
 function invalidName(kind: string, name: unknown, reason: string): InvalidInputError {

@@ -45,24 +45,79 @@ export interface ForeignArrow {
   readonly schema: { readonly fields: readonly unknown[] };
 }
 
+// ------------------------------------------------------------------------------------------------ namespaces
+
+/** Properties of a namespace or table, for its users; the engine gives them no meaning. */
+export type Properties = Readonly<Record<string, string>>;
+
+export interface CreateNamespaceRequest extends RequestBase {
+  readonly id: readonly string[];
+  /**
+   * `Create` (default) fails where the namespace exists, `ExistOk` leaves it as it is, `Overwrite` makes one anew
+   * that holds nothing.
+   */
+  readonly mode?: string;
+  readonly properties?: Properties;
+}
+export interface CreateNamespaceResponse {
+  readonly transactionId?: string;
+  readonly properties: Properties;
+}
+
+/** An absent or empty id means the root namespace, here and below. */
+export interface DescribeNamespaceRequest extends RequestBase {}
+export interface DescribeNamespaceResponse {
+  readonly properties: Properties;
+}
+
+export interface NamespaceExistsRequest extends RequestBase {}
+
+export interface ListNamespacesRequest extends RequestBase {
+  /** Token of the previous page. */
+  readonly pageToken?: string;
+  /** Inclusive upper bound of the names returned, > 0. */
+  readonly limit?: number;
+}
+export interface ListNamespacesResponse {
+  /** Names in ascending order of their bytes. */
+  readonly namespaces: readonly string[];
+  /** Absent on the last page. */
+  readonly pageToken?: string;
+}
+
+export interface DropNamespaceRequest extends RequestBase {
+  readonly id: readonly string[];
+  /** `Fail` (default) where the namespace does not exist, or `Skip`. */
+  readonly mode?: string;
+  /** `Restrict` (default) keeps a namespace that holds something, `Cascade` drops it with all that is in it. */
+  readonly behavior?: string;
+}
+export interface DropNamespaceResponse {
+  /** Absent where there was nothing to drop. */
+  readonly properties?: Properties;
+  /** An array here, unlike everywhere else. */
+  readonly transactionId?: readonly string[];
+}
+
 // ------------------------------------------------------------------------------------------------ tables
 
 export interface DeclareTableRequest extends TableRequest {
   /** Must be the location the namespace would choose, where given. */
   readonly location?: string;
-  readonly properties?: Readonly<Record<string, string>>;
+  readonly properties?: Properties;
 }
 export interface DeclareTableResponse {
   readonly transactionId?: string;
   /** Absolute path of the table's directory. */
   readonly location: string;
+  readonly properties: Properties;
   readonly managedVersioning: boolean;
 }
 
 export interface CreateTableRequest extends TableRequest {
   /** `Create` (default) fails where the table exists, `ExistOk` leaves it, `Overwrite` replaces its content. */
   readonly mode?: string;
-  readonly properties?: Readonly<Record<string, string>>;
+  readonly properties?: Properties;
 }
 export interface CreateTableResponse {
   readonly transactionId?: string;
@@ -112,6 +167,8 @@ export interface DescribeTableResponse {
   readonly stats?: { readonly numDeletedRows: number; readonly numFragments: number };
   /** Schema metadata of the version. */
   readonly metadata?: Readonly<Record<string, string>>;
+  /** What the table was declared, created or registered with. */
+  readonly properties: Properties;
   readonly managedVersioning: boolean;
   readonly isOnlyDeclared: boolean;
 }
@@ -138,6 +195,39 @@ export interface DropTableResponse {
   readonly transactionId?: string;
   readonly id: readonly string[];
   readonly location: string;
+  readonly properties: Properties;
+}
+
+export interface RegisterTableRequest extends TableRequest {
+  /** Directory of the table below the namespace's: relative, with `/`. That of a root table is `<name>.lance`. */
+  readonly location: string;
+  /** `Create` (default) fails where the table exists, `Overwrite` takes the id from it. */
+  readonly mode?: string;
+  readonly properties?: Properties;
+}
+export interface RegisterTableResponse {
+  readonly transactionId?: string;
+  /** Absolute path of the table's directory. */
+  readonly location: string;
+  readonly properties: Properties;
+}
+
+export interface DeregisterTableRequest extends TableRequest {}
+export interface DeregisterTableResponse {
+  readonly transactionId?: string;
+  readonly id: readonly string[];
+  /** Absolute path of the directory that was the table's. */
+  readonly location: string;
+  readonly properties: Properties;
+}
+
+export interface RenameTableRequest extends TableRequest {
+  readonly newTableName: string;
+  /** Absent: the namespace the table is in. Empty: the root. */
+  readonly newNamespaceId?: readonly string[];
+}
+export interface RenameTableResponse {
+  readonly transactionId?: string;
 }
 
 export interface ListTablesRequest extends RequestBase {
@@ -150,8 +240,14 @@ export interface ListTablesRequest extends RequestBase {
   /** Whether tables that are only declared are listed; default true. */
   readonly includeDeclared?: boolean;
 }
+/** All namespaces are listed, whatever the id. */
+export interface ListAllTablesRequest extends RequestBase {
+  readonly pageToken?: string;
+  readonly limit?: number;
+  readonly includeDeclared?: boolean;
+}
 export interface ListTablesResponse {
-  /** Names in ascending order of their bytes. */
+  /** Names in ascending order of their bytes; of `listAllTables` identifiers, their parts joined by `$`. */
   readonly tables: readonly string[];
   /** Absent on the last page. */
   readonly pageToken?: string;

@@ -4,6 +4,7 @@
  * commits at the next call.
  */
 
+import { CatalogCache, type CatalogEnvironment } from "../catalog/catalogTable.js";
 import { CorruptFileError } from "../errors.js";
 import type { FileVersion } from "../file/page.js";
 import type { ChunkMap } from "../file/pageSlice.js";
@@ -14,7 +15,6 @@ import { HandlePool } from "../io/handles.js";
 import { NodeDisk } from "../io/nodeDisk.js";
 import { ScratchMemory } from "../io/scratch.js";
 import type { DirectoryNamespaceOptions } from "../namespace.js";
-import type { TableEnvironment } from "../table/commit.js";
 import type { NamingScheme } from "../table/paths.js";
 import { ManifestCache } from "../table/versions.js";
 
@@ -22,14 +22,14 @@ import { ManifestCache } from "../table/versions.js";
 const MANIFEST_CACHE_BYTES = 64 * 1024 * 1024;
 /** Bytes of data files' metadata kept. */
 const FOOTER_CACHE_BYTES = 64 * 1024 * 1024;
+/** Bytes of decoded catalogs kept. */
+const CATALOG_CACHE_BYTES = 32 * 1024 * 1024;
 /** Bytes of chunk positions and page dictionaries kept. */
 const CHUNK_MAP_CACHE_BYTES = 64 * 1024 * 1024;
 /** Bytes of memory kept for reads whose bytes are dropped at once. */
 const SCRATCH_BYTES = 4 * 1024 * 1024;
 
-export interface OperationContext extends TableEnvironment {
-  /** Absolute path of the namespace's directory. */
-  readonly root: string;
+export interface OperationContext extends CatalogEnvironment {
   readonly handles: HandlePool;
   /** Where the chunks of pages lie that were read in part. */
   readonly chunkMaps: LruCache<ChunkMap>;
@@ -65,6 +65,7 @@ export function openContext(options: ContextOptions): OperationContext {
     scratch,
     lock: { staleMs: options.lock?.staleMs, retries: options.lock?.retries },
     manifests: new ManifestCache(MANIFEST_CACHE_BYTES),
+    catalogs: new CatalogCache(CATALOG_CACHE_BYTES),
     newTableVersion: options.dataStorageVersion ?? "2.2",
     newTableNaming: options.manifestNaming ?? "V2",
     async openDataFile(path) {

@@ -60,6 +60,16 @@ export function requireRowOffsets(value: unknown): Float64Array {
   return offsets;
 }
 
+/** Which part of a listing is wanted; both members absent: all of it. */
+export function optionalPage(request: { readonly pageToken?: unknown; readonly limit?: unknown }): {
+  /** The last name of the page before. Any string is one; the empty string is the start. */
+  readonly after: string;
+  readonly limit: number;
+} {
+  const limit = optionalCount(request.limit, "limit", 1) ?? Number.POSITIVE_INFINITY;
+  return { after: optionalString(request.pageToken, "pageToken") ?? "", limit };
+}
+
 export function optionalString(value: unknown, member: string): string | undefined {
   if (value === undefined || value === null) return undefined;
   if (typeof value !== "string")

@@ -1,6 +1,6 @@
 /** From a request's id, branch, version and tag to the version it means. */
 
-import { type FoundTable, locateTable, requireTable } from "../catalog/rootTables.js";
+import { type FoundTable, requireTable } from "../catalog/tables.js";
 import {
   InvalidInputError,
   InvalidTableStateError,
@@ -9,19 +9,11 @@ import {
   TableTagNotFoundError,
   TableVersionNotFoundError,
 } from "../errors.js";
-import { isFileVersion, unsupportedFileVersion } from "../file/container.js";
 import { formatIdentifier } from "../ident.js";
 import type { FragmentSource } from "../query/fragmentColumns.js";
-import { readDeletions } from "../table/deletions.js";
+import { versionSource } from "../query/versionSource.js";
 import { isSameManifest, type ManifestFile } from "../table/manifest.js";
-import {
-  branchExists,
-  branchRoot,
-  checkBranchName,
-  isMainBranch,
-  readTag,
-  resolveDataFile,
-} from "../table/refs.js";
+import { branchExists, branchRoot, checkBranchName, isMainBranch, readTag } from "../table/refs.js";
 import { findLatestVersion, findVersion, type VersionEntry } from "../table/versions.js";
 import type { OperationContext } from "./context.js";
 import { optionalString, optionalVersion, requireTableId } from "./request.js";
@@ -58,11 +50,10 @@ export async function openTable(context: OperationContext, request: Selection): 
   const branch = optionalString(request.branch, "branch");
   const onMain = isMainBranch(branch);
   if (!onMain) checkBranchName(branch);
-  const location = await locateTable(context.disk, context.root, id);
-  const table = await requireTable(context.disk, location);
-  if (onMain) return { table, tableRoot: location.directory, latest: table.latest };
-  const tableRoot = branchRoot(location.directory, branch);
-  const latest = (await branchExists(context.disk, location.directory, branch))
+  const table = await requireTable(context, id);
+  if (onMain) return { table, tableRoot: table.directory, latest: table.latest };
+  const tableRoot = branchRoot(table.directory, branch);
+  const latest = (await branchExists(context.disk, table.directory, branch))
     ? await findLatestVersion(context.disk, tableRoot)
     : null;
   if (latest === null) {
@@ -76,6 +67,14 @@ export async function openTable(context: OperationContext, request: Selection): 
  * @throws what {@link openTable} throws, TableVersionNotFoundError, TableTagNotFoundError
  */
 export async function openSnapshot(context: OperationContext, request: Selection): Promise<Snapshot | null> {
+  return (await openDescribed(context, request)).snapshot;
+}
+
+/** As {@link openSnapshot}, with the table it is of. */
+export async function openDescribed(
+  context: OperationContext,
+  request: Selection,
+): Promise<{ readonly table: FoundTable; readonly snapshot: Snapshot | null }> {
   const asked = optionalVersion(request.version);
   const tag = optionalString(request.tag, "tag");
   if (tag !== undefined && (asked !== undefined || optionalString(request.branch, "branch") !== undefined)) {
@@ -91,7 +90,7 @@ export async function openSnapshot(context: OperationContext, request: Selection
     version = target.version;
     latest = target.branch !== null ? null : latest;
   } else if (latest === null && version === undefined) {
-    return null;
+    return { table, snapshot: null };
   }
   const entry =
     version === undefined || version === latest?.version
@@ -104,7 +103,7 @@ export async function openSnapshot(context: OperationContext, request: Selection
   if (entry === null || file === null) {
     throw new TableVersionNotFoundError(`table ${formatIdentifier(table.id)} has no version ${version}`);
   }
-  return { tableRoot, entry, file };
+  return { table, snapshot: { tableRoot, entry, file } };
 }
 
 /** @throws InvalidTableStateError while the table is only declared */
@@ -120,18 +119,8 @@ export async function requireSnapshot(context: OperationContext, request: Select
  * Where the rows of a version are read from.
  * @throws UnsupportedError for a table of a data format version that is not read
  */
-export function fragmentSource(context: OperationContext, { tableRoot, file }: Snapshot): FragmentSource {
-  const version = file.manifest.dataFormat?.version;
-  if (version !== undefined && !isFileVersion(version)) throw unsupportedFileVersion(version, file.path);
-  return {
-    handles: context.handles,
-    chunkMaps: context.chunkMaps,
-    scratch: context.scratch,
-    openDataFile: context.openDataFile,
-    resolve: (dataFile) => resolveDataFile(tableRoot, file.manifest, dataFile),
-    readDeletions: (fragment) => readDeletions(context.disk, tableRoot, file.manifest, fragment),
-  };
-}
+export const fragmentSource = (context: OperationContext, { tableRoot, file }: Snapshot): FragmentSource =>
+  versionSource(context, tableRoot, file);
 
 /**
  * Whether a version is still the one that was opened, so that its files can be missing only by damage. A table

@@ -39,6 +39,11 @@ export interface ApplyContext {
   readonly dataFormatVersion?: string;
   /** The version a restore takes its content from. */
   readonly restored?: VersionContent;
+  /**
+   * The overwrite replaces a table that is rewritten at every change: its fragments are numbered from 0 again, and
+   * there is no file of its transaction.
+   */
+  readonly rewritesTable?: boolean;
 }
 
 /** What committed manifests say about who wrote them. */
@@ -71,6 +76,7 @@ export function applyTransaction(
           schemaMetadata: new Map(context.schemaMetadata),
           fragments: [],
         };
+        if (context.rewritesTable) emptied.maxFragmentId = undefined;
         for (const [key, value] of configUpsertValues)
           emptied.config = new Map(emptied.config).set(key, value);
         return appendTo({ manifest: emptied, indexSectionBytes: null }, fragments, context);
@@ -89,7 +95,7 @@ export function applyTransaction(
     version: context.version,
     timestamp: timestampAfter(base?.manifest.timestamp, context.nowNs),
     tag: "",
-    transactionFile: fileNameOf(transaction),
+    transactionFile: context.rewritesTable ? "" : fileNameOf(transaction),
     writerVersion: WRITER,
   };
   const flags = featureFlagsOf(manifest);

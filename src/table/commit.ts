@@ -137,6 +137,25 @@ export async function commitCreation(
   }
 }
 
+/**
+ * Commits a change as the version right after the one it was planned on, and as no other: a table that is
+ * rewritten as a whole is planned anew rather than rebased. The transaction is kept in the manifest alone, and
+ * fragments are numbered from 0. The caller holds the table's lock.
+ * @param base the latest version, which the transaction was planned on
+ * @returns null where another writer took the number
+ * @throws PublishUncertainError where the version may or may not be there: its files must stay
+ */
+export async function commitSuccessor(
+  environment: TableEnvironment,
+  tableRoot: string,
+  base: VersionEntry,
+  transaction: Transaction,
+  lease: LockLease,
+): Promise<CommittedVersion | null> {
+  const attempts = new Attempts(environment, tableRoot, transaction, { rewritesTable: true });
+  return attempts.tryOver(base, lease, {});
+}
+
 /** A table dropped before we got its lock looks like a missing directory. */
 async function withMissingAsNotFound<T>(tableRoot: string, commit: () => Promise<T>): Promise<T> {
   try {
@@ -159,12 +178,20 @@ class Attempts {
   readonly #tableRoot: string;
   readonly #transaction: Transaction;
   readonly #transactionBytes: Uint8Array;
+  /** Nothing is kept from the version before but the table's settings; see {@link commitSuccessor}. */
+  readonly #rewritesTable: boolean;
   /** Versions up to this one do not stand against the transaction. */
   #checkedUpTo: number;
   #transactionFileWritten = false;
 
-  constructor(environment: TableEnvironment, tableRoot: string, transaction: Transaction) {
+  constructor(
+    environment: TableEnvironment,
+    tableRoot: string,
+    transaction: Transaction,
+    { rewritesTable = false } = {},
+  ) {
     this.#environment = environment;
+    this.#rewritesTable = rewritesTable;
     this.#tableRoot = tableRoot;
     this.#transaction = transaction;
     this.#transactionBytes = TransactionMessage.encode(transaction);
@@ -186,8 +213,9 @@ class Attempts {
       const content = applyTransaction(base, this.#transaction, {
         version: latest.version + 1,
         nowNs: currentNs(),
-        schemaMetadata: options.schemaMetadata,
+        schemaMetadata: this.#rewritesTable ? base.manifest.schemaMetadata : options.schemaMetadata,
         restored: await this.#restored(),
+        rewritesTable: this.#rewritesTable,
       });
       return this.#publish(content, latest.scheme, lease);
     });
@@ -317,7 +345,7 @@ class Attempts {
 
   /** Not synced: the manifest holds the same bytes, so the version can be read without this file. */
   async #writeTransactionFile(): Promise<void> {
-    if (this.#transactionFileWritten) return;
+    if (this.#transactionFileWritten || this.#rewritesTable) return;
     const { disk } = this.#environment;
     const directory = transactionsDirectory(this.#tableRoot);
     const path = join(directory, fileNameOf(this.#transaction));

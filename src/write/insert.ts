@@ -38,6 +38,11 @@ export interface InsertOptions {
   readonly newTable: { readonly version: FileVersion; readonly naming: NamingScheme };
   /** What to do where another writer creates the table first: fail by returning null, append, or replace its rows. */
   readonly onCreated: "fail" | "append" | "overwrite";
+  /**
+   * Called before a first version is committed, when all rows are written; what it throws ends the insert. Holds
+   * the table's lock.
+   */
+  readonly beforeCreation?: () => Promise<void>;
   readonly signal?: AbortSignal;
 }
 
@@ -176,7 +181,10 @@ async function createWith(
     signal: options.signal,
     dataFormatVersion: options.newTable.version,
     scheme: options.newTable.naming,
-    verify: () => refuseReplaced(environment, tableRoot, null, rows),
+    verify: async () => {
+      await refuseReplaced(environment, tableRoot, null, rows);
+      await options.beforeCreation?.();
+    },
   });
   if (committed !== null) return { committed, transactionId: transaction.uuid, rowCount: rows.rowCount };
   if (options.onCreated === "fail") return null;
@@ -256,8 +264,11 @@ function metadataBytes(schema: Schema): Map<string, Uint8Array> {
   return new Map(Array.from(schema.metadata, ([key, value]) => [key, encoder.encode(value)]));
 }
 
-/** The file version a table's manifest demands. */
-function fileVersionOf(file: ManifestFile): FileVersion {
+/**
+ * The file version a table's manifest demands.
+ * @throws UnsupportedError where it names none, or one that is not written
+ */
+export function fileVersionOf(file: ManifestFile): FileVersion {
   const version = file.manifest.dataFormat?.version;
   if (version === undefined) {
     throw new UnsupportedError(`${file.path}: writing to tables without a data format is not supported`);

@@ -9,7 +9,7 @@ import {
   TableVersionNotFoundError,
 } from "tiltyard";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { directorySnapshot } from "../support/directorySnapshot.js";
+import { directorySnapshot, tablesSnapshot } from "../support/directorySnapshot.js";
 import { makeTempDir } from "../support/tempDir.js";
 
 const id = ["t"];
@@ -62,7 +62,7 @@ describe.each([1, 3])("before batch %i", (before) => {
     await ours.createTable({ id }, rowsOf(0));
     const rows = rowsAround(() => others.dropTable({ id }), before);
     await expect(ours.insertIntoTable({ id, mode }, rows)).rejects.toBeInstanceOf(TableNotFoundError);
-    expect(await directorySnapshot(root)).toEqual({});
+    expect(await tablesSnapshot(root)).toEqual({});
   });
 });
 
@@ -70,7 +70,7 @@ it("a declared table that is dropped while its first rows are written stays drop
   await ours.declareTable({ id });
   const rows = rowsAround(() => others.dropTable({ id }), 3);
   await expect(ours.insertIntoTable({ id }, rows)).rejects.toBeInstanceOf(ConcurrentModificationError);
-  expect(await directorySnapshot(root)).toEqual({});
+  expect(await tablesSnapshot(root)).toEqual({});
 });
 
 describe("a table that another caller creates first", () => {

@@ -149,3 +149,22 @@ export function createBranch(
 export function listBranches(uri: string, name: string): Promise<Record<string, BranchEntry>>;
 export function createTag(uri: string, name: string, tag: string, version: number): Promise<void>;
 export function listTags(uri: string, name: string): Promise<Record<string, TagEntry>>;
+
+/** A call on the reference's directory catalog: an operation, the path of its object, and what else it takes. */
+export type CatalogStep = readonly [
+  operation:
+    | "createNamespace"
+    | "dropNamespace"
+    | "describeNamespace"
+    | "listNamespaces"
+    | "listTables"
+    | "createTable"
+    | "addRows"
+    | "readRows"
+    | "dropTable",
+  path: readonly string[],
+  /** Properties, rows, or the size of a page. */
+  argument?: Record<string, string> | readonly Record<string, unknown>[] | number,
+];
+/** Runs one step on a connection of its own. Lists are read page by page, to their end. */
+export function catalogStep(root: string, ...step: CatalogStep): Promise<unknown>;

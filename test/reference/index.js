@@ -207,3 +207,5 @@ export function listTags(uri, name) {
     );
   });
 }
+
+export { catalogStep } from "./catalog.js";

@@ -22,3 +22,9 @@ export async function directorySnapshot(directory: string): Promise<Record<strin
   }
   return snapshot;
 }
+
+/** The same of a namespace's root, without its catalog: tables and what is left of them. */
+export async function tablesSnapshot(root: string): Promise<Record<string, string>> {
+  const entries = Object.entries(await directorySnapshot(root));
+  return Object.fromEntries(entries.filter(([path]) => !/^__manifest($|[/\\])/.test(path)));
+}

@@ -1,7 +1,11 @@
-/** CreateTable: a new table of the given rows. */
+/**
+ * CreateTable: a new table of the given rows. In the root its catalog row comes before its first version, which
+ * decides; in a child namespace it comes last and decides, so that nothing is seen of a table that came to nothing.
+ */
 
-import { findTable, locateTable, refuseDeregistered } from "../../catalog/rootTables.js";
-import { TableAlreadyExistsError, UnsupportedError } from "../../errors.js";
+import { publishNewTable, publishTable } from "../../catalog/tableRows.js";
+import { findTable, planPlace } from "../../catalog/tables.js";
+import { ConcurrentModificationError, InvalidInputError, TableAlreadyExistsError } from "../../errors.js";
 import { formatIdentifier } from "../../ident.js";
 import type { CreateTableRequest, CreateTableResponse, RowsInput } from "../../namespace.js";
 import { readManifestAt } from "../../table/versions.js";
@@ -17,36 +21,57 @@ export async function createTable(
   const id = requireTableId(request.id);
   const mode = parseChoice(request.mode, "mode", ["Create", "ExistOk", "Overwrite"], "Create");
   const properties = optionalStringMap(request.properties, "properties");
-  const location = await locateTable(context.disk, context.root, id);
-  if (properties !== undefined && Object.keys(properties).length > 0) {
-    throw new UnsupportedError("properties: properties of root tables are not supported by this release");
-  }
-  const exists = () => new TableAlreadyExistsError(`table ${formatIdentifier(id)} already exists`);
+  const { signal } = request;
+  const isRoot = id.length === 1;
+  const exists = (cause?: unknown) =>
+    new TableAlreadyExistsError(`table ${formatIdentifier(id)} already exists`, { cause });
 
-  const found = await findTable(context.disk, location);
-  if (found === null) await refuseDeregistered(context.disk, location);
+  const found = await findTable(context, id);
+  const place = found ?? (await planPlace(context, id));
+  const asFound = (location: string, version: number) => ({ location, version, numInsertedRows: 0 });
   const latest = found?.latest ?? null;
   const file = latest && (await readManifestAt(context, latest));
-  const asFound = (version: number) => ({ location: location.directory, version, numInsertedRows: 0 });
   if (latest !== null && file !== null && mode !== "Overwrite") {
     if (mode === "Create") throw exists();
-    return asFound(latest.version);
+    return asFound(place.directory, latest.version);
+  }
+  if (found !== null && latest === null && properties !== undefined && Object.keys(properties).length > 0) {
+    throw new InvalidInputError(
+      `properties: table ${formatIdentifier(id)} was declared, and keeps the properties of then`,
+    );
   }
   const base = latest !== null && file !== null ? { version: latest.version, file } : null;
-  const inserted = await insertRows(context, location.directory, base, data, {
+  const inserted = await insertRows(context, place.directory, base, data, {
     mode: "Overwrite",
     newTable: { version: context.newTableVersion, naming: context.newTableNaming },
     onCreated: mode === "Overwrite" ? "overwrite" : "fail",
-    signal: request.signal,
+    beforeCreation: isRoot ? () => publishTable(context, place, properties, signal) : undefined,
+    signal,
   });
+  const winner = async () => (mode === "ExistOk" ? await findTable(context, id) : null);
   if (inserted === null) {
-    const winner = mode === "ExistOk" ? (await findTable(context.disk, location))?.latest : undefined;
-    if (winner === undefined || winner === null) throw exists();
-    return asFound(winner.version);
+    const other = await winner();
+    if (other?.latest == null) throw exists();
+    return asFound(other.directory, other.latest.version);
+  }
+  try {
+    if (found === null && !isRoot) await publishNewTable(context, place, properties ?? {}, signal);
+    // The rows are in: the properties of a table that was replaced follow.
+    else if (base !== null && properties !== undefined)
+      await publishTable(context, place, properties, signal);
+  } catch (error) {
+    if (!(error instanceof TableAlreadyExistsError)) throw error;
+    const other = await winner();
+    if (other?.latest != null) return asFound(other.directory, other.latest.version);
+    if (mode === "Create") throw exists(error);
+    throw new ConcurrentModificationError(
+      `table ${formatIdentifier(id)} was created by another writer; please retry`,
+      { cause: error },
+    );
   }
   return {
     transactionId: inserted.transactionId,
-    location: location.directory,
+    location: place.directory,
     version: inserted.committed.version,
     numInsertedRows: inserted.rowCount,
   };

@@ -1,8 +1,10 @@
 /** DeclareTable: reserves a name and its place without data. */
 
 import { resolve } from "node:path";
-import { findTable, locateTable, refuseDeregistered, reserveTable } from "../../catalog/rootTables.js";
-import { InvalidInputError, TableAlreadyExistsError, UnsupportedError } from "../../errors.js";
+import { reserve } from "../../catalog/markers.js";
+import { publishNewTable, publishTable } from "../../catalog/tableRows.js";
+import { findTable, planPlace } from "../../catalog/tables.js";
+import { InvalidInputError, TableAlreadyExistsError } from "../../errors.js";
 import { formatIdentifier } from "../../ident.js";
 import type { DeclareTableRequest, DeclareTableResponse } from "../../namespace.js";
 import type { OperationContext } from "../context.js";
@@ -15,17 +17,25 @@ export async function declareTable(
   const id = requireTableId(request.id);
   const wanted = optionalString(request.location, "location");
   const properties = optionalStringMap(request.properties, "properties");
-  const location = await locateTable(context.disk, context.root, id);
-  if (wanted !== undefined && resolve(context.root, wanted) !== location.directory) {
-    throw new InvalidInputError(`location: table ${formatIdentifier(id)} belongs at ${location.directory}`);
+  const exists = () => new TableAlreadyExistsError(`table ${formatIdentifier(id)} already exists`);
+
+  const found = await findTable(context, id);
+  const place = found ?? (await planPlace(context, id));
+  if (wanted !== undefined && resolve(context.root, wanted) !== place.directory) {
+    throw new InvalidInputError(
+      id.length > 1
+        ? "location: the namespace chooses the places of tables in child namespaces"
+        : `location: table ${formatIdentifier(id)} belongs at ${place.directory}`,
+    );
   }
-  if (properties !== undefined && Object.keys(properties).length > 0) {
-    throw new UnsupportedError("properties: properties of root tables are not supported by this release");
+  if (found !== null) throw exists();
+  if (id.length === 1) {
+    // The row first: one without its directory means nothing.
+    await publishTable(context, place, properties ?? {}, request.signal);
+    if (!(await reserve(context.disk, place.directory))) throw exists();
+  } else {
+    if (!(await reserve(context.disk, place.directory))) throw exists();
+    await publishNewTable(context, place, properties ?? {}, request.signal);
   }
-  const exists = (await findTable(context.disk, location)) !== null;
-  if (!exists) await refuseDeregistered(context.disk, location);
-  if (exists || !(await reserveTable(context.disk, location))) {
-    throw new TableAlreadyExistsError(`table ${formatIdentifier(id)} already exists`);
-  }
-  return { location: location.directory, managedVersioning: false };
+  return { location: place.directory, properties: properties ?? {}, managedVersioning: false };
 }

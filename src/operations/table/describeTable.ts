@@ -2,7 +2,7 @@
 
 import { pathToFileURL } from "node:url";
 import { schemaToJson } from "../../arrow/types.js";
-import { locateTable } from "../../catalog/rootTables.js";
+import { readTableProperties } from "../../catalog/tables.js";
 import type { DescribeTableRequest, DescribeTableResponse } from "../../namespace.js";
 import { resolveProjection } from "../../query/projection.js";
 import { schemaMetadataOf } from "../../table/manifest.js";
@@ -10,20 +10,21 @@ import { decodeSchema } from "../../table/schema.js";
 import { liveRowCount } from "../../table/statistics.js";
 import type { OperationContext } from "../context.js";
 import { requireTableId } from "../request.js";
-import { openSnapshot } from "../snapshot.js";
+import { openDescribed } from "../snapshot.js";
 
 export async function describeTable(
   context: OperationContext,
   request: DescribeTableRequest,
 ): Promise<DescribeTableResponse> {
   const id = requireTableId(request.id);
-  const snapshot = await openSnapshot(context, request);
-  const location = snapshot?.tableRoot ?? (await locateTable(context.disk, context.root, id)).directory;
+  const { table, snapshot } = await openDescribed(context, request);
+  const location = snapshot?.tableRoot ?? table.directory;
   const common = {
     table: id[id.length - 1],
     namespace: id.slice(0, -1),
     location,
     tableUri: pathToFileURL(location).href,
+    properties: await readTableProperties(context, table),
     managedVersioning: false,
   };
   if (snapshot === null) return { ...common, isOnlyDeclared: true };

@@ -1,0 +1,227 @@
+/**
+ * The catalog's table, `<root>/__manifest`: an ordinary Lance table with a row per namespace and table. It is made
+ * by the first change. What always holds:
+ *
+ * - A change is one version: all rows in one file, committed right on top of the version they were computed from.
+ *   Who loses the number to another writer reads again and computes again.
+ * - Reading costs a look at what the latest version is; its rows are decoded once and kept.
+ * - Settings, metadata and columns that are not understood here stay as they are. Feature flags in the table's
+ *   metadata that are not known keep us from reading, or from writing.
+ */
+
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Column } from "../arrow/column.js";
+import { columnFromData } from "../arrow/data.js";
+import { concatColumns, nullColumn } from "../arrow/rearrange.js";
+import { arrowFieldFromLogical, layoutOf } from "../arrow/types.js";
+import { ConcurrentModificationError, CorruptFileError, UnsupportedError } from "../errors.js";
+import { type Manifest, Overwrite } from "../format/table.js";
+import { LruCache } from "../io/cache.js";
+import { withLock } from "../io/lock.js";
+import { resolveProjection } from "../query/projection.js";
+import { scanRows } from "../query/scan.js";
+import { type FileReaders, versionSource } from "../query/versionSource.js";
+import { commitCreation, type TableEnvironment } from "../table/commit.js";
+import type { ManifestFile } from "../table/manifest.js";
+import { assignFieldIds, decodeSchema, encodeSchema, type NewField } from "../table/schema.js";
+import { newTransaction } from "../table/transaction.js";
+import { findLatestVersion, readManifestAt, type VersionEntry } from "../table/versions.js";
+import { rewriteTable } from "../write/rewriteTable.js";
+import { Catalog, type CatalogChange } from "./catalogRows.js";
+
+/** What the catalog works with. */
+export interface CatalogEnvironment extends TableEnvironment, FileReaders {
+  /** Absolute path of the namespace's directory. */
+  readonly root: string;
+  readonly catalogs: CatalogCache;
+}
+
+/** Decoded catalogs by version, bounded in bytes. */
+export class CatalogCache extends LruCache<Catalog> {}
+
+/** Name of the catalog's directory. */
+export const CATALOG_DIRECTORY = "__manifest";
+/** Lost races after which a change gives up. */
+const MAX_ATTEMPTS = 20;
+const MAX_BACKOFF_MS = 50;
+/** Times the latest version may be cleaned away while it is opened. */
+const MAX_OPEN_ATTEMPTS = 5;
+const DATA_FORMAT = "2.2";
+
+/** Keys of feature flags in the table's metadata. */
+const READER_FLAGS = "lance.namespace.manifest.reader_feature_flags";
+const WRITER_FLAGS = "lance.namespace.manifest.writer_feature_flags";
+/** The bits that this build honours: none are defined so far. */
+const KNOWN_FLAGS = 0n;
+
+const PRIMARY_KEY_POSITION = "lance-schema:unenforced-primary-key:position";
+const NO_METADATA: ReadonlyMap<string, string> = new Map();
+const text = (name: string, nullable: boolean, metadata = NO_METADATA): NewField => ({
+  name,
+  logicalType: "string",
+  nullable,
+  metadata,
+  children: [],
+});
+/** The schema of a new catalog. */
+const FIELDS: readonly NewField[] = [
+  text("object_id", false, new Map([[PRIMARY_KEY_POSITION, "0"]])),
+  text("object_type", false),
+  text("location", true),
+  text("metadata", true),
+  {
+    name: "base_objects",
+    logicalType: "list",
+    nullable: true,
+    metadata: NO_METADATA,
+    children: [text("object_id", true)],
+  },
+];
+
+const directoryOf = (environment: CatalogEnvironment): string => join(environment.root, CATALOG_DIRECTORY);
+
+/** A catalog, and the version it is of. */
+interface OpenCatalog {
+  readonly entry: VersionEntry;
+  readonly file: ManifestFile;
+  readonly catalog: Catalog;
+}
+
+/**
+ * The catalog as it is now; empty where there is none.
+ * @throws UnsupportedError for a feature flag this build does not know, CorruptFileError for rows that are none
+ */
+export async function readCatalog(environment: CatalogEnvironment): Promise<Catalog> {
+  return (await openCatalog(environment))?.catalog ?? Catalog.empty;
+}
+
+async function openCatalog(environment: CatalogEnvironment): Promise<OpenCatalog | null> {
+  for (let attempt = 1; ; attempt++) {
+    const entry = await findLatestVersion(environment.disk, directoryOf(environment));
+    if (entry === null) return null;
+    const file = await readManifestAt(environment, entry);
+    if (file !== null) {
+      checkFlags(file.manifest, READER_FLAGS, entry.path);
+      const catalog = await environment.catalogs.get(keyOf(file), () => loadCatalog(environment, file));
+      return { entry, file, catalog };
+    }
+    if (attempt === MAX_OPEN_ATTEMPTS) {
+      throw new ConcurrentModificationError(`${entry.path} was cleaned away while it was opened`);
+    }
+  }
+}
+
+/** Tells apart the manifests of one path: of a catalog, and of one made anew in its place. */
+function keyOf(file: ManifestFile): string {
+  const { timestamp } = file.manifest;
+  return [file.path, file.byteLength, timestamp?.seconds, timestamp?.nanos, file.transaction?.uuid].join(
+    "\0",
+  );
+}
+
+async function loadCatalog(environment: CatalogEnvironment, file: ManifestFile) {
+  const { manifest, path } = file;
+  const directory = directoryOf(environment);
+  const fields = decodeSchema(manifest.fields, path);
+  const projection = resolveProjection(fields, new Map(), undefined, false);
+  const layouts = fields.map((field) => layoutOf(arrowFieldFromLogical(field, field.name).type, field.name));
+  const pieces: Column[][] = layouts.map(() => []);
+  const request = {
+    fragments: manifest.fragments,
+    projection,
+    offset: 0,
+    limit: Number.POSITIVE_INFINITY,
+    batchRows: Number.POSITIVE_INFINITY,
+  };
+  for await (const batch of scanRows(versionSource(environment, directory, file), request)) {
+    for (let index = 0; index < layouts.length; index++) {
+      pieces[index].push(columnFromData(batch.data.children[index], layouts[index]));
+    }
+  }
+  // Read once, and never again.
+  environment.handles.evict(directory);
+  const columns = pieces.map((column, index) =>
+    column.length === 0 ? nullColumn(layouts[index], 0) : concatColumns(column),
+  );
+  const value = Catalog.decode(fields, columns, path);
+  return { value, weight: value.byteLength };
+}
+
+/** @throws UnsupportedError for a bit that is not known, CorruptFileError for what is no number */
+function checkFlags(manifest: Manifest, key: string, path: string): void {
+  const word = manifest.tableMetadata.get(key);
+  if (word === undefined) return;
+  if (!/^\d{1,20}$/.test(word))
+    throw new CorruptFileError(path, 0, `${key} is no number: ${word.slice(0, 40)}`);
+  const foreign = BigInt(word) & ~KNOWN_FLAGS;
+  if (foreign === 0n) return;
+  const bit = foreign.toString(2).length - 1;
+  throw new UnsupportedError(
+    `cannot ${key === READER_FLAGS ? "read" : "write"} the catalog ${path}: feature flag bit ${bit}`,
+  );
+}
+
+/**
+ * Changes the catalog in one step.
+ * @param plan what to change, given the catalog as it is; null for nothing. Called again when another writer was
+ *   first. What it throws ends the change, with nothing written. It runs under the catalog's lock and must not
+ *   take a table's.
+ * @param signal ends the wait for the lock
+ * @returns the catalog after the change
+ * @throws ConcurrentModificationError after too many lost races
+ * @throws PublishUncertainError where the change may or may not be there
+ */
+export async function changeCatalog(
+  environment: CatalogEnvironment,
+  plan: (catalog: Catalog) => CatalogChange | null | Promise<CatalogChange | null>,
+  signal?: AbortSignal,
+): Promise<Catalog> {
+  if ((await findLatestVersion(environment.disk, directoryOf(environment))) === null) {
+    // A refused change must not leave an empty catalog behind.
+    if ((await plan(Catalog.empty)) === null) return Catalog.empty;
+    await createCatalog(environment, signal);
+  }
+  return withLock(directoryOf(environment), { ...environment.lock, signal }, async (lease) => {
+    for (let attempt = 1; ; attempt++) {
+      const open = await openCatalog(environment);
+      if (open === null)
+        throw new ConcurrentModificationError("the catalog was removed while it was changed");
+      checkFlags(open.file.manifest, WRITER_FLAGS, open.file.path);
+      open.catalog.checkUnique();
+      const change = await plan(open.catalog);
+      if (change === null) return open.catalog;
+      const catalog = open.catalog.after(change);
+      const committed = await rewriteTable(
+        environment,
+        directoryOf(environment),
+        open,
+        catalog.columns,
+        catalog.rows.length,
+        lease,
+      );
+      if (committed !== null) {
+        environment.catalogs.set(keyOf(committed.file), catalog, catalog.byteLength);
+        return catalog;
+      }
+      if (attempt === MAX_ATTEMPTS) {
+        throw new ConcurrentModificationError(`the catalog: another writer won ${attempt} races in a row`);
+      }
+      await sleep(Math.min(2 ** attempt, MAX_BACKOFF_MS) * (0.5 + Math.random() / 2));
+    }
+  });
+}
+
+/** Version 1, without rows. Whoever makes it: afterwards it is there. */
+async function createCatalog(
+  environment: CatalogEnvironment,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  const schema = encodeSchema(assignFieldIds(FIELDS));
+  const transaction = newTransaction(0, "overwrite", Overwrite.create({ schema }));
+  await commitCreation(environment, directoryOf(environment), transaction, {
+    dataFormatVersion: DATA_FORMAT,
+    scheme: "V2",
+    signal,
+  });
+}

@@ -1,0 +1,177 @@
+/**
+ * Names of tables, in order and page by page. Candidates are sorted first and looked at one group after the other,
+ * so that a page costs what is on it.
+ */
+
+import { join } from "node:path";
+import { CorruptFileError } from "../errors.js";
+import { isRootTableName } from "../ident.js";
+import type { Disk } from "../io/disk.js";
+import { parseManifestName, versionsDirectory } from "../table/paths.js";
+import type { Catalog } from "./catalogRows.js";
+import { compareNames } from "./catalogRows.js";
+import { type CatalogEnvironment, readCatalog } from "./catalogTable.js";
+import { rootLocation, rootTableAt } from "./locations.js";
+import { markersAmong } from "./markers.js";
+import { objectIdOf, requireNamespace } from "./objects.js";
+import { locationOf, tableRow } from "./tables.js";
+
+/** What part of a listing is wanted. */
+export interface PageRequest {
+  /** Names up to and including this one are left out. */
+  readonly after: string;
+  readonly limit: number;
+}
+
+export interface NamePage {
+  readonly names: readonly string[];
+  /** The last name, where more may follow. */
+  readonly pageToken?: string;
+}
+
+/** Directory probes under way at once. */
+const PARALLELISM = 16;
+/** From so many on, directories are looked for in a list of all rather than one by one. */
+const MANY = 64;
+
+/** A page of names that are known to exist; they are in order. */
+export function pageOf(names: readonly string[], { after, limit }: PageRequest): NamePage {
+  const start = firstAfter(names, after);
+  const end = Math.min(names.length, start + limit);
+  const page = names.slice(start, end);
+  return end < names.length && page.length > 0
+    ? { names: page, pageToken: page[page.length - 1] }
+    : { names: page };
+}
+
+/** @param names in order */
+function firstAfter(names: readonly string[], after: string): number {
+  let low = 0;
+  let high = names.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (compareNames(names[middle], after) > 0) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+}
+
+/** A page of those names that exist; they are in order. */
+async function pageOfExisting(
+  names: readonly string[],
+  { after, limit }: PageRequest,
+  exists: (name: string) => boolean | Promise<boolean>,
+): Promise<NamePage> {
+  const kept: string[] = [];
+  const start = firstAfter(names, after);
+  for (let position = start; position < names.length && kept.length <= limit; position += PARALLELISM) {
+    const group = names.slice(position, position + PARALLELISM);
+    const found = await Promise.all(group.map(exists));
+    for (let index = 0; index < group.length; index++) if (found[index]) kept.push(group[index]);
+  }
+  if (kept.length <= limit) return { names: kept };
+  return { names: kept.slice(0, limit), pageToken: kept[limit - 1] };
+}
+
+/**
+ * Names of the tables in a namespace.
+ * @param includeDeclared whether tables without data are listed
+ * @throws NamespaceNotFoundError
+ */
+export async function listTableNames(
+  environment: CatalogEnvironment,
+  namespace: readonly string[],
+  page: PageRequest,
+  includeDeclared: boolean,
+): Promise<NamePage> {
+  if (namespace.length === 0) {
+    const names = await rootTableNames(environment);
+    return pageOfExisting(names, page, (name) => isRootTable(environment, name, includeDeclared));
+  }
+  const catalog = await readCatalog(environment);
+  requireNamespace(catalog, namespace);
+  const names = catalog.childrenOf(objectIdOf(namespace)).tables;
+  const exists = await childProbe(environment, catalog, names.length, page, includeDeclared);
+  return pageOfExisting(names, page, (name) => exists([...namespace, name]));
+}
+
+/** Identifiers of all tables in all namespaces, joined by `$`. */
+export async function listAllTableNames(
+  environment: CatalogEnvironment,
+  page: PageRequest,
+  includeDeclared: boolean,
+): Promise<NamePage> {
+  const catalog = await readCatalog(environment);
+  const roots = await rootTableNames(environment);
+  const children = new Map<string, readonly string[]>();
+  for (const row of catalog.rows) {
+    const path = row.objectId.split("$");
+    if (row.objectType === "table" && path.length > 1 && !path.includes("")) children.set(row.objectId, path);
+  }
+  const names = [...roots, ...children.keys()].sort(compareNames);
+  const exists = await childProbe(environment, catalog, children.size, page, includeDeclared);
+  return pageOfExisting(names, page, (name) => {
+    const path = children.get(name);
+    return path === undefined ? isRootTable(environment, name, includeDeclared) : exists(path);
+  });
+}
+
+/** Tells whether a table of the catalog is to be listed; made for so many candidates. */
+async function childProbe(
+  environment: CatalogEnvironment,
+  catalog: Catalog,
+  candidates: number,
+  page: PageRequest,
+  includeDeclared: boolean,
+): Promise<(path: readonly string[]) => boolean | Promise<boolean>> {
+  const { disk, root } = environment;
+  const listsRoot = Math.min(candidates, page.limit) >= MANY;
+  const inRoot = listsRoot ? new Set((await disk.list(root))?.map((entry) => entry.name)) : null;
+  const placeOf = (path: readonly string[]) => {
+    try {
+      const row = tableRow(catalog, path);
+      return row === null ? null : locationOf(environment, path, row);
+    } catch (error) {
+      // A damaged row must not hide the others: its name is listed, and using it tells what is wrong.
+      if (error instanceof CorruptFileError) return "damaged";
+      throw error;
+    }
+  };
+  return (path) => {
+    const place = placeOf(path);
+    if (place === null || place === "damaged") return place !== null;
+    const { location, directory } = place;
+    if (!includeDeclared) return hasVersions(disk, directory);
+    if (inRoot !== null && !location.includes("/")) return inRoot.has(location);
+    return disk.stat(directory).then((stat) => stat !== null);
+  };
+}
+
+/** Names of directories in the root that a table of the root may have, in order. */
+async function rootTableNames({ disk, root }: CatalogEnvironment): Promise<string[]> {
+  const names: string[] = [];
+  for (const entry of (await disk.list(root)) ?? []) {
+    const name = entry.kind === "directory" ? rootTableAt(entry.name) : null;
+    if (name !== null && isRootTableName(name)) names.push(name);
+  }
+  // Names are ASCII, so the order of UTF-16 units is the order of bytes.
+  return names.sort();
+}
+
+async function isRootTable(
+  { disk, root }: CatalogEnvironment,
+  name: string,
+  includeDeclared: boolean,
+): Promise<boolean> {
+  const directory = join(root, rootLocation(name));
+  const present = new Set((await disk.list(directory))?.map((entry) => entry.name));
+  const { reserved, deregistered } = markersAmong(present);
+  if (deregistered) return false;
+  if (includeDeclared && reserved) return true;
+  return present.has("_versions") && hasVersions(disk, directory);
+}
+
+async function hasVersions(disk: Disk, directory: string): Promise<boolean> {
+  const entries = (await disk.list(versionsDirectory(directory))) ?? [];
+  return entries.some((entry) => entry.kind === "file" && parseManifestName(entry.name) !== null);
+}

@@ -1,0 +1,69 @@
+/**
+ * Files in a table's directory that say what it is while it has no data, or that it is hidden. Markers stay when
+ * data arrives, so their presence never means that a table is empty. Their content is not looked at.
+ */
+
+import { join } from "node:path";
+import { ConcurrentModificationError } from "../errors.js";
+import type { Disk } from "../io/disk.js";
+import { codeOf } from "../io/errno.js";
+import { createExclusive } from "../io/publish.js";
+
+/** The interface document's marker of a declared table. */
+const RESERVED_MARKER = ".ns-reserved";
+/** The marker the reference implementation looks for. */
+const REFERENCE_RESERVED_MARKER = ".lance-reserved";
+const DEREGISTERED_MARKER = ".lance-deregistered";
+/** What the reference writes into its marker; nobody reads it. */
+const RESERVED_CONTENT = new TextEncoder().encode("reserved");
+const DEREGISTERED_CONTENT = new TextEncoder().encode("deregistered");
+
+/** What the names in a table's directory say. */
+export interface Markers {
+  readonly reserved: boolean;
+  readonly deregistered: boolean;
+}
+
+export const markersAmong = (names: ReadonlySet<string>): Markers => ({
+  reserved: names.has(RESERVED_MARKER) || names.has(REFERENCE_RESERVED_MARKER),
+  deregistered: names.has(DEREGISTERED_MARKER),
+});
+
+export async function isReserved(disk: Disk, directory: string): Promise<boolean> {
+  const markers = await Promise.all([
+    disk.stat(join(directory, RESERVED_MARKER)),
+    disk.stat(join(directory, REFERENCE_RESERVED_MARKER)),
+  ]);
+  return markers.some((marker) => marker !== null);
+}
+
+export const isDeregistered = async (disk: Disk, directory: string): Promise<boolean> =>
+  (await disk.stat(join(directory, DEREGISTERED_MARKER))) !== null;
+
+/**
+ * Reserves a directory for a table; false where somebody else has reserved it.
+ * @throws ConcurrentModificationError where somebody removes it at the same time
+ */
+export async function reserve(disk: Disk, directory: string): Promise<boolean> {
+  await disk.makeDirectory(directory);
+  try {
+    if (!(await createExclusive(disk, directory, RESERVED_MARKER, [RESERVED_CONTENT]))) return false;
+    return await createExclusive(disk, directory, REFERENCE_RESERVED_MARKER, [RESERVED_CONTENT]);
+  } catch (error) {
+    if (codeOf(error) !== "ENOENT") throw error;
+    throw new ConcurrentModificationError(`${directory} was dropped while a table was declared there`, {
+      cause: error,
+    });
+  }
+}
+
+/** Hides a root table; false where somebody else has hidden it. */
+export function hide(disk: Disk, directory: string): Promise<boolean> {
+  return createExclusive(disk, directory, DEREGISTERED_MARKER, [DEREGISTERED_CONTENT]);
+}
+
+/** Shows a hidden root table again. */
+export async function unhide(disk: Disk, directory: string): Promise<void> {
+  await disk.remove(join(directory, DEREGISTERED_MARKER));
+  await disk.syncDirectory(directory);
+}

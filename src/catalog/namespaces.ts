@@ -1,0 +1,170 @@
+/** Making and dropping namespaces: rows of the catalog, nothing else lies on disk for them. */
+
+import { NamespaceAlreadyExistsError, NamespaceNotEmptyError, NamespaceNotFoundError } from "../errors.js";
+import { checkNamespaceName, formatIdentifier, isRootTableName } from "../ident.js";
+import type { Properties } from "../namespace.js";
+import type { Catalog, CatalogRow } from "./catalogRows.js";
+import { type CatalogEnvironment, changeCatalog } from "./catalogTable.js";
+import { directoryOf } from "./locations.js";
+import {
+  decodeProperties,
+  encodeProperties,
+  findNamespace,
+  objectIdOf,
+  parentOf,
+  requireNamespace,
+} from "./objects.js";
+import { sweepDropped, takeAway } from "./removal.js";
+import { isInUse } from "./tableRows.js";
+import { findTable, hasDirectory } from "./tables.js";
+
+/** `existOk` leaves a namespace that exists as it is; `overwrite` makes an empty one anew. */
+export type CreationMode = "fail" | "existOk" | "overwrite";
+
+/**
+ * @returns the namespace's properties
+ * @throws NamespaceNotFoundError where the parent does not exist, NamespaceAlreadyExistsError where the id is taken,
+ *   NamespaceNotEmptyError for one that would be overwritten and holds something
+ */
+export async function createNamespace(
+  environment: CatalogEnvironment,
+  path: readonly string[],
+  properties: Properties | undefined,
+  mode: CreationMode,
+  signal?: AbortSignal,
+): Promise<Properties> {
+  if (path.length === 0) throw new NamespaceAlreadyExistsError("the root namespace always exists");
+  checkNamespaceName(path[path.length - 1]);
+  const row: CatalogRow = {
+    objectId: objectIdOf(path),
+    objectType: "namespace",
+    location: null,
+    metadata: encodeProperties(properties),
+  };
+  let result: Properties = properties ?? {};
+  await changeCatalog(
+    environment,
+    async (catalog) => {
+      requireNamespace(catalog, parentOf(path));
+      const present = catalog.find(row.objectId);
+      if (present?.objectType !== "namespace") {
+        await refuseTable(environment, path, present);
+        return present === null ? { add: [row] } : { replace: new Map([[row.objectId, row]]) };
+      }
+      if (mode === "existOk") {
+        result = decodeProperties(present);
+        return null;
+      }
+      if (mode === "fail") {
+        throw new NamespaceAlreadyExistsError(`namespace ${formatIdentifier(path)} already exists`);
+      }
+      const left = await leftBelow(environment, catalog, path);
+      if (left !== null) throw notEmpty(path, left);
+      return {
+        replace: new Map([[row.objectId, row]]),
+        remove: new Set(catalog.rowsBelow(row.objectId).map(({ objectId }) => objectId)),
+      };
+    },
+    signal,
+  );
+  return result;
+}
+
+/**
+ * Tables and namespaces share one space of ids. A row of a table that is not there is none.
+ * @throws NamespaceAlreadyExistsError
+ */
+async function refuseTable(
+  environment: CatalogEnvironment,
+  path: readonly string[],
+  row: CatalogRow | null,
+): Promise<void> {
+  const refuse = (kind: string): never => {
+    throw new NamespaceAlreadyExistsError(`${formatIdentifier(path)} is the id of a ${kind}`);
+  };
+  if (row !== null && row.objectType !== "table") refuse(row.objectType.slice(0, 40));
+  const isTable =
+    path.length > 1
+      ? row !== null && (await hasDirectory(environment, path, row))
+      : isRootTableName(path[0]) && (await findTable(environment, path)) !== null;
+  if (isTable) refuse("table");
+}
+
+export interface DropOptions {
+  /** Also what the namespace holds, at any depth, with the data of its tables. */
+  readonly cascade: boolean;
+  /** A namespace that does not exist is no error. */
+  readonly skipMissing: boolean;
+}
+
+/**
+ * Removes a namespace in one step.
+ * @returns its properties, or null where it did not exist
+ * @throws NamespaceNotFoundError, NamespaceNotEmptyError
+ */
+export async function dropNamespace(
+  environment: CatalogEnvironment,
+  path: readonly string[],
+  { cascade, skipMissing }: DropOptions,
+  signal?: AbortSignal,
+): Promise<Properties | null> {
+  let properties: Properties | null = null;
+  let doomed: string[] = [];
+  await changeCatalog(
+    environment,
+    async (catalog) => {
+      const row = findNamespace(catalog, path);
+      if (row === null) {
+        if (skipMissing) return null;
+        throw new NamespaceNotFoundError(`namespace ${formatIdentifier(path)} does not exist`);
+      }
+      properties = decodeProperties(row);
+      const below = catalog.rowsBelow(row.objectId);
+      if (!cascade) {
+        const left = await leftBelow(environment, catalog, path);
+        if (left !== null) throw notEmpty(path, left);
+      }
+      const remove = new Set([row, ...below].map(({ objectId }) => objectId));
+      doomed = directoriesOf(environment, catalog, remove);
+      return { remove };
+    },
+    signal,
+  );
+  // Decided by then: what is left of the directories is in nobody's way.
+  const { disk, root } = environment;
+  for (const directory of doomed) await takeAway(disk, root, directory).catch(() => false);
+  if (doomed.length > 0) await sweepDropped(disk, root);
+  return properties;
+}
+
+/** Directories that belong to the removed rows alone. */
+function directoriesOf(
+  environment: CatalogEnvironment,
+  catalog: Catalog,
+  removed: ReadonlySet<string>,
+): string[] {
+  const others = catalog.rows.filter((row) => !removed.has(row.objectId));
+  const directories: string[] = [];
+  for (const row of catalog.rows) {
+    if (row.objectType !== "table" || !removed.has(row.objectId)) continue;
+    const directory = directoryOf(environment.root, row.location, row.objectId);
+    if (row.location !== null && !isInUse(row.location, others)) directories.push(directory);
+  }
+  return directories;
+}
+
+/** The id of something that exists below a namespace, or null. */
+async function leftBelow(
+  environment: CatalogEnvironment,
+  catalog: Catalog,
+  path: readonly string[],
+): Promise<string | null> {
+  for (const row of catalog.rowsBelow(objectIdOf(path))) {
+    if (row.objectType !== "table") return row.objectId;
+    if (await hasDirectory(environment, row.objectId.split("$"), row)) return row.objectId;
+  }
+  return null;
+}
+
+const notEmpty = (path: readonly string[], left: string): NamespaceNotEmptyError =>
+  new NamespaceNotEmptyError(`namespace ${formatIdentifier(path)} is not empty: it holds ${left}`);

@@ -1,0 +1,164 @@
+/**
+ * Giving a table another id. Inside child namespaces only its row changes. A table of the root lies under its own
+ * name, so there its directory moves, and the moving decides:
+ *
+ *   row of the new place ─ rename the directory ─ remove the old row
+ *
+ * A row without its directory means nothing, so that the table has its old id up to the moving and its new one from
+ * then on, wherever the process ends.
+ */
+
+import { join } from "node:path";
+import { TableAlreadyExistsError, TableNotFoundError, UnsupportedError } from "../errors.js";
+import { formatIdentifier } from "../ident.js";
+import { codeOf } from "../io/errno.js";
+import { LOCK_NAME, withLock } from "../io/lock.js";
+import { branchesDirectory } from "../table/paths.js";
+import { type CatalogEnvironment, changeCatalog, readCatalog } from "./catalogTable.js";
+import { objectIdOf, parentOf, requireNamespace } from "./objects.js";
+import { rowOf } from "./tableRows.js";
+import {
+  type FoundTable,
+  findTable,
+  hasDirectory,
+  planPlace,
+  refuseOtherObject,
+  type TableLocation,
+  tableRow,
+} from "./tables.js";
+
+/**
+ * @param table that exists
+ * @param newId where nothing may exist
+ * @throws InvalidInputError for an illegal name, NamespaceNotFoundError where the new parent does not exist,
+ *   TableAlreadyExistsError where the id is taken, UnsupportedError for a table with branches that would move
+ */
+export async function renameTable(
+  environment: CatalogEnvironment,
+  table: FoundTable,
+  newId: readonly string[],
+  signal?: AbortSignal,
+): Promise<TableLocation> {
+  if ((await findTable(environment, newId)) !== null) throw taken(newId);
+  const place = await planPlace(environment, newId);
+  if (table.id.length > 1 && newId.length > 1) {
+    await changeId(environment, table, newId, signal);
+    return { id: newId, location: table.location, directory: table.directory };
+  }
+  await refuseBranches(environment, table);
+  await refuseOccupied(environment, place);
+  await move(environment, table, place, signal);
+  return place;
+}
+
+const taken = (id: readonly string[]): TableAlreadyExistsError =>
+  new TableAlreadyExistsError(`table ${formatIdentifier(id)} already exists`);
+
+const gone = (id: readonly string[], cause?: unknown): TableNotFoundError =>
+  new TableNotFoundError(`table ${formatIdentifier(id)} does not exist`, { cause });
+
+async function changeId(
+  environment: CatalogEnvironment,
+  table: TableLocation,
+  newId: readonly string[],
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  await changeCatalog(
+    environment,
+    async (catalog) => {
+      const row = tableRow(catalog, table.id);
+      if (row === null || row.location !== table.location) throw gone(table.id);
+      requireNamespace(catalog, parentOf(newId));
+      refuseOtherObject(catalog, newId);
+      const present = tableRow(catalog, newId);
+      if (present !== null && (await hasDirectory(environment, newId, present))) throw taken(newId);
+      return {
+        replace: new Map([[row.objectId, rowOf(newId, table.location, row.metadata)]]),
+        remove: new Set(present === null ? [] : [present.objectId]),
+      };
+    },
+    signal,
+  );
+}
+
+/**
+ * Branches name the directory they came from by its absolute path.
+ * @throws UnsupportedError
+ */
+async function refuseBranches({ disk }: CatalogEnvironment, { id, directory }: TableLocation): Promise<void> {
+  const branches = ((await disk.list(branchesDirectory(directory))) ?? []).filter((entry) =>
+    entry.name.endsWith(".json"),
+  );
+  if (branches.length === 0) return;
+  throw new UnsupportedError(
+    `table ${formatIdentifier(id)} has branches: they would lose the table, whose directory has to move`,
+  );
+}
+
+/** @throws TableAlreadyExistsError where something that is no table lies at a root table's place */
+async function refuseOccupied({ disk }: CatalogEnvironment, place: TableLocation): Promise<void> {
+  if ((await disk.stat(place.directory)) === null) return;
+  throw new TableAlreadyExistsError(
+    `the place of table ${formatIdentifier(place.id)}, ${place.location}, is taken by something that is no table`,
+  );
+}
+
+async function move(
+  environment: CatalogEnvironment,
+  table: TableLocation,
+  place: TableLocation,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  const { disk, root } = environment;
+  const newObjectId = objectIdOf(place.id);
+  const before = tableRow(await readCatalog(environment), place.id);
+  const lock = { ...environment.lock, signal };
+  try {
+    // No writer of ours is in the middle of a commit while its directory moves.
+    await withLock(table.directory, lock, async () => {
+      await changeCatalog(
+        environment,
+        async (catalog) => {
+          requireNamespace(catalog, parentOf(place.id));
+          refuseOtherObject(catalog, place.id);
+          const source = tableRow(catalog, table.id);
+          if (table.id.length > 1 && source?.location !== table.location) throw gone(table.id);
+          const present = tableRow(catalog, place.id);
+          if (present !== null && (await hasDirectory(environment, place.id, present))) throw taken(place.id);
+          const row = rowOf(place.id, place.location, source?.metadata ?? null);
+          return present === null ? { add: [row] } : { replace: new Map([[newObjectId, row]]) };
+        },
+        signal,
+      );
+      environment.handles.evict(table.directory);
+      try {
+        await disk.rename(table.directory, place.directory);
+      } catch (error) {
+        await forgetRow(environment, place, before?.location ?? null);
+        if (codeOf(error) === "ENOENT") throw gone(table.id, error);
+        throw error;
+      }
+      await disk.syncDirectory(root);
+      // The lock has come along; it is still ours.
+      await disk.removeEmptyDirectory(join(place.directory, LOCK_NAME)).catch(() => false);
+    });
+  } catch (error) {
+    if (codeOf(error) === "ENOENT") throw gone(table.id, error);
+    throw error;
+  }
+  // The table has moved: a row of its old id that can't be removed means nothing.
+  await forgetRow(environment, table, null);
+}
+
+/** Takes the row of a place without a directory away, unless it was there before with that location. */
+async function forgetRow(
+  environment: CatalogEnvironment,
+  { id, location }: TableLocation,
+  locationBefore: string | null,
+): Promise<void> {
+  if (locationBefore === location) return;
+  await changeCatalog(environment, (catalog) => {
+    const row = tableRow(catalog, id);
+    return row?.location === location ? { remove: new Set([row.objectId]) } : null;
+  }).catch(() => undefined);
+}

@@ -1,0 +1,147 @@
+/** Publishing tables in the catalog and taking them out again: the one change each that makes a table of a row. */
+
+import { TableAlreadyExistsError, TableNotFoundError } from "../errors.js";
+import { formatIdentifier } from "../ident.js";
+import { PublishUncertainError } from "../io/publish.js";
+import type { Properties } from "../namespace.js";
+import type { Catalog, CatalogChange, CatalogRow } from "./catalogRows.js";
+import { type CatalogEnvironment, changeCatalog } from "./catalogTable.js";
+import { rootTableAt } from "./locations.js";
+import { decodeProperties, encodeProperties, objectIdOf, parentOf, requireNamespace } from "./objects.js";
+import { sweepDropped, takeAway } from "./removal.js";
+import { hasDirectory, refuseOtherObject, type TableLocation, tableRow } from "./tables.js";
+
+/**
+ * Gives a place its row. Nothing is written where it has it already.
+ * @param properties undefined leaves those that the row has
+ * @throws NamespaceNotFoundError where the parent is gone, TableAlreadyExistsError where the id is taken
+ */
+export async function publishTable(
+  environment: CatalogEnvironment,
+  { id, location }: TableLocation,
+  properties: Properties | undefined,
+  signal?: AbortSignal,
+): Promise<void> {
+  await changeCatalog(
+    environment,
+    async (catalog) => {
+      requireNamespace(catalog, parentOf(id));
+      refuseOtherObject(catalog, id);
+      const present = tableRow(catalog, id);
+      const metadata = properties === undefined ? (present?.metadata ?? null) : encodeProperties(properties);
+      if (present === null) return { add: [rowOf(id, location, metadata)] };
+      if (present.location === location && present.metadata === metadata) return null;
+      if (present.location !== location && (await hasDirectory(environment, id, present))) {
+        throw new TableAlreadyExistsError(`table ${formatIdentifier(id)} already exists`);
+      }
+      return { replace: new Map([[present.objectId, rowOf(id, location, metadata)]]) };
+    },
+    signal,
+  );
+}
+
+export const rowOf = (id: readonly string[], location: string, metadata: string | null): CatalogRow => ({
+  objectId: objectIdOf(id),
+  objectType: "table",
+  location,
+  metadata,
+});
+
+/**
+ * As {@link publishTable}, for a directory that was made for the table: where it is not published, it goes.
+ */
+export async function publishNewTable(
+  environment: CatalogEnvironment,
+  place: TableLocation,
+  properties: Properties | undefined,
+  signal?: AbortSignal,
+): Promise<void> {
+  try {
+    await publishTable(environment, place, properties, signal);
+  } catch (error) {
+    // A row that may be there needs its directory. What can't be removed is an orphan that nothing refers to.
+    if (!(error instanceof PublishUncertainError)) {
+      await takeAway(environment.disk, environment.root, place.directory).catch(() => false);
+      await sweepDropped(environment.disk, environment.root);
+    }
+    throw error;
+  }
+}
+
+/** A table that is no more. */
+export interface RemovedTable {
+  readonly properties: Properties;
+}
+
+const notFound = (id: readonly string[], cause?: unknown): TableNotFoundError =>
+  new TableNotFoundError(`table ${formatIdentifier(id)} does not exist`, { cause });
+
+/**
+ * Takes a root table away: its directory vanishes, which decides, then its row. A row that can't be removed means
+ * nothing.
+ * @param vanish makes the table vanish; false where another caller was first
+ * @throws TableNotFoundError where another caller was first
+ */
+export async function removeRootTable(
+  environment: CatalogEnvironment,
+  { id, location }: TableLocation,
+  vanish: () => Promise<boolean>,
+  signal?: AbortSignal,
+): Promise<RemovedTable> {
+  let vanished = false;
+  let properties: Properties = {};
+  const plan = async (catalog: Catalog): Promise<CatalogChange | null> => {
+    const row = tableRow(catalog, id);
+    const isOurs = row !== null && row.location === location;
+    if (!vanished) {
+      if (isOurs) properties = decodeProperties(row);
+      if (!(await vanish())) throw notFound(id);
+      vanished = true;
+    }
+    return isOurs ? { remove: new Set([row.objectId]) } : null;
+  };
+  try {
+    await changeCatalog(environment, plan, signal);
+  } catch (error) {
+    if (!vanished) throw error;
+  }
+  return { properties };
+}
+
+/**
+ * Takes the row of a table of a child namespace away, which decides.
+ * @returns null for `unshared` where another row names the same directory
+ * @throws TableNotFoundError where another caller was first
+ */
+export async function removeTableRow(
+  environment: CatalogEnvironment,
+  { id, location }: TableLocation,
+  signal?: AbortSignal,
+): Promise<RemovedTable & { readonly ownsDirectory: boolean }> {
+  let removed: RemovedTable & { ownsDirectory: boolean } = { properties: {}, ownsDirectory: false };
+  await changeCatalog(
+    environment,
+    (catalog) => {
+      const row = tableRow(catalog, id);
+      if (row === null || row.location !== location) throw notFound(id);
+      const others = catalog.rows.filter((each) => each !== row);
+      removed = { properties: decodeProperties(row), ownsDirectory: !isInUse(location, others) };
+      return { remove: new Set([row.objectId]) };
+    },
+    signal,
+  );
+  return removed;
+}
+
+/** Whether a directory is, holds, or lies in that of a root table or of one of the rows. */
+export function isInUse(location: string, rows: readonly CatalogRow[]): boolean {
+  if (rootTableAt(location.split("/")[0]) !== null) return true;
+  return rows.some(
+    (row) =>
+      row.objectType === "table" &&
+      row.location !== null &&
+      (row.location === location ||
+        row.location.startsWith(`${location}/`) ||
+        location.startsWith(`${row.location}/`)),
+  );
+}

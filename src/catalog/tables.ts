@@ -1,0 +1,180 @@
+/**
+ * Which tables there are, and where.
+ *
+ * - A table of the root is the directory `<name>.lance`: it exists when that holds versions or a reservation
+ *   marker, and is hidden by a deregistration marker. Its catalog row is for the reference, and for properties.
+ * - A table of another namespace exists when it has a catalog row and the directory that names. A row without the
+ *   directory means nothing: it is what a crash leaves of a change that did not come to pass.
+ */
+
+import { join } from "node:path";
+import { TableAlreadyExistsError, TableNotFoundError } from "../errors.js";
+import { checkObjectName, checkRootTableName, formatIdentifier } from "../ident.js";
+import { findLatestVersion, type LatestVersion } from "../table/versions.js";
+import type { Catalog, CatalogRow } from "./catalogRows.js";
+import { type CatalogEnvironment, readCatalog } from "./catalogTable.js";
+import { directoryOf, newLocation, rootLocation } from "./locations.js";
+import { isDeregistered, isReserved } from "./markers.js";
+import { decodeProperties, objectIdOf, parentOf, requireNamespace } from "./objects.js";
+
+/** Where a table is, whether or not there is one. */
+export interface TableLocation {
+  readonly id: readonly string[];
+  /** Relative to the namespace's directory. */
+  readonly location: string;
+  /** Absolute path of the table's directory. */
+  readonly directory: string;
+}
+
+/** A table that exists. */
+export interface FoundTable extends TableLocation {
+  /** Null while the table is only declared. */
+  readonly latest: LatestVersion | null;
+  /** What makes it a table, in child namespaces; that of a root table is not looked at. */
+  readonly row: CatalogRow | null;
+}
+
+/**
+ * The table of an id, or null where its namespace has none of that name.
+ * @throws InvalidInputError for an illegal name, NamespaceNotFoundError where a parent does not exist
+ */
+export async function findTable(
+  environment: CatalogEnvironment,
+  id: readonly string[],
+): Promise<FoundTable | null> {
+  if (id.length === 1) return findRootTable(environment, id);
+  const catalog = await readCatalog(environment);
+  const row = tableRow(catalog, id);
+  if (row !== null) return findAt(environment, locationOf(environment, id, row), row);
+  checkObjectName(id[id.length - 1]);
+  requireNamespace(catalog, parentOf(id));
+  return null;
+}
+
+/** @throws TableNotFoundError where none exists, and what {@link findTable} throws */
+export async function requireTable(
+  environment: CatalogEnvironment,
+  id: readonly string[],
+): Promise<FoundTable> {
+  const found = await findTable(environment, id);
+  if (found === null) throw new TableNotFoundError(`table ${formatIdentifier(id)} does not exist`);
+  return found;
+}
+
+async function findRootTable(
+  environment: CatalogEnvironment,
+  id: readonly string[],
+): Promise<FoundTable | null> {
+  const { disk } = environment;
+  const place = rootPlace(environment, id);
+  const [latest, hidden] = await Promise.all([
+    findLatestVersion(disk, place.directory),
+    isDeregistered(disk, place.directory),
+  ]);
+  if (hidden) return null;
+  if (latest === null && !(await isReserved(disk, place.directory))) return null;
+  return { ...place, latest, row: null };
+}
+
+/** A table of a child namespace, if its directory is there. */
+async function findAt(
+  environment: CatalogEnvironment,
+  place: TableLocation,
+  row: CatalogRow,
+): Promise<FoundTable | null> {
+  const latest = await findLatestVersion(environment.disk, place.directory);
+  if (latest === null && (await environment.disk.stat(place.directory)) === null) return null;
+  return { ...place, latest, row };
+}
+
+/** The row that makes a table of the id, or null; rows of other objects are none. */
+export function tableRow(catalog: Catalog, id: readonly string[]): CatalogRow | null {
+  const row = catalog.find(objectIdOf(id));
+  return row?.objectType === "table" ? row : null;
+}
+
+/** @throws CorruptFileError where the row's location is none */
+export function locationOf(
+  environment: CatalogEnvironment,
+  id: readonly string[],
+  row: CatalogRow,
+): TableLocation {
+  const directory = directoryOf(environment.root, row.location, row.objectId);
+  return { id, location: row.location ?? "", directory };
+}
+
+function rootPlace(environment: CatalogEnvironment, id: readonly string[]): TableLocation {
+  const [name] = id;
+  checkRootTableName(name);
+  const location = rootLocation(name);
+  return { id, location, directory: join(environment.root, location) };
+}
+
+/**
+ * Where a table that does not exist would be put. Touches nothing.
+ * @throws InvalidInputError for an illegal name, NamespaceNotFoundError where a parent does not exist,
+ *   TableAlreadyExistsError where the id is another object's, or the place a deregistered table's
+ */
+export async function planPlace(
+  environment: CatalogEnvironment,
+  id: readonly string[],
+): Promise<TableLocation> {
+  const isRoot = id.length === 1;
+  if (isRoot) checkRootTableName(id[0]);
+  else checkObjectName(id[id.length - 1]);
+  const catalog = await readCatalog(environment);
+  requireNamespace(catalog, parentOf(id));
+  refuseOtherObject(catalog, id);
+  if (isRoot) {
+    const place = rootPlace(environment, id);
+    await refuseDeregistered(environment, place);
+    return place;
+  }
+  // What a crash, or a creation that is under way, left in the catalog keeps its place.
+  const row = tableRow(catalog, id);
+  if (row !== null) return locationOf(environment, id, row);
+  const location = newLocation(objectIdOf(id));
+  return { id, location, directory: join(environment.root, location) };
+}
+
+/** @throws TableAlreadyExistsError where the id is that of a namespace, or of what other engines keep */
+export function refuseOtherObject(catalog: Catalog, id: readonly string[]): void {
+  const row = catalog.find(objectIdOf(id));
+  if (row === null || row.objectType === "table") return;
+  throw new TableAlreadyExistsError(`${formatIdentifier(id)} is the id of a ${row.objectType.slice(0, 40)}`);
+}
+
+/**
+ * A directory that a deregistered table keeps is not free: what is put there would stay hidden.
+ * @throws TableAlreadyExistsError
+ */
+export async function refuseDeregistered(
+  environment: CatalogEnvironment,
+  place: TableLocation,
+): Promise<void> {
+  if (!(await isDeregistered(environment.disk, place.directory))) return;
+  throw new TableAlreadyExistsError(
+    `the place of table ${formatIdentifier(place.id)} is kept by a deregistered table of that name`,
+  );
+}
+
+/** Whether anything lies in the directory that a table's row names. */
+export async function hasDirectory(
+  environment: CatalogEnvironment,
+  id: readonly string[],
+  row: CatalogRow,
+): Promise<boolean> {
+  return (await environment.disk.stat(locationOf(environment, id, row).directory)) !== null;
+}
+
+/**
+ * The properties of a table that exists.
+ * @throws CorruptFileError where they are damaged
+ */
+export async function readTableProperties(
+  environment: CatalogEnvironment,
+  { id, location, row: known }: FoundTable,
+): Promise<Record<string, string>> {
+  const row = known ?? tableRow(await readCatalog(environment), id);
+  return row === null || row.location !== location ? {} : decodeProperties(row);
+}

@@ -1,0 +1,21 @@
+/** CreateNamespace: a new child namespace; `Overwrite` only makes one anew that holds nothing. */
+
+import { type CreationMode, createNamespace as create } from "../../catalog/namespaces.js";
+import type { CreateNamespaceRequest, CreateNamespaceResponse } from "../../namespace.js";
+import type { OperationContext } from "../context.js";
+import { optionalId, optionalStringMap, parseChoice } from "../request.js";
+
+const MODES = { Create: "fail", ExistOk: "existOk", Overwrite: "overwrite" } as const satisfies Record<
+  string,
+  CreationMode
+>;
+
+export async function createNamespace(
+  context: OperationContext,
+  request: CreateNamespaceRequest,
+): Promise<CreateNamespaceResponse> {
+  const path = optionalId(request.id);
+  const mode = parseChoice(request.mode, "mode", ["Create", "ExistOk", "Overwrite"], "Create");
+  const properties = optionalStringMap(request.properties, "properties");
+  return { properties: await create(context, path, properties, MODES[mode], request.signal) };
+}

@@ -1,0 +1,19 @@
+/** DescribeNamespace: a namespace's properties. The root has none. */
+
+import { readCatalog } from "../../catalog/catalogTable.js";
+import { decodeProperties, findNamespace, requireNamespace } from "../../catalog/objects.js";
+import type { DescribeNamespaceRequest, DescribeNamespaceResponse } from "../../namespace.js";
+import type { OperationContext } from "../context.js";
+import { optionalId } from "../request.js";
+
+export async function describeNamespace(
+  context: OperationContext,
+  request: DescribeNamespaceRequest,
+): Promise<DescribeNamespaceResponse> {
+  const path = optionalId(request.id);
+  if (path.length === 0) return { properties: {} };
+  const catalog = await readCatalog(context);
+  requireNamespace(catalog, path);
+  const row = findNamespace(catalog, path);
+  return { properties: row === null ? {} : decodeProperties(row) };
+}

@@ -1,0 +1,20 @@
+/** DropNamespace: removes a namespace, with `Cascade` also all that is in it. */
+
+import { dropNamespace as drop } from "../../catalog/namespaces.js";
+import { InvalidInputError } from "../../errors.js";
+import type { DropNamespaceRequest, DropNamespaceResponse } from "../../namespace.js";
+import type { OperationContext } from "../context.js";
+import { optionalId, parseChoice } from "../request.js";
+
+export async function dropNamespace(
+  context: OperationContext,
+  request: DropNamespaceRequest,
+): Promise<DropNamespaceResponse> {
+  const path = optionalId(request.id);
+  const mode = parseChoice(request.mode, "mode", ["Fail", "Skip"], "Fail");
+  const behavior = parseChoice(request.behavior, "behavior", ["Restrict", "Cascade"], "Restrict");
+  if (path.length === 0) throw new InvalidInputError("id: the root namespace cannot be dropped");
+  const options = { cascade: behavior === "Cascade", skipMissing: mode === "Skip" };
+  const properties = await drop(context, path, options, request.signal);
+  return properties === null ? {} : { properties };
+}

@@ -1,0 +1,15 @@
+/** NamespaceExists: DescribeNamespace without an answer. */
+
+import { readCatalog } from "../../catalog/catalogTable.js";
+import { requireNamespace } from "../../catalog/objects.js";
+import type { NamespaceExistsRequest } from "../../namespace.js";
+import type { OperationContext } from "../context.js";
+import { optionalId } from "../request.js";
+
+export async function namespaceExists(
+  context: OperationContext,
+  request: NamespaceExistsRequest,
+): Promise<void> {
+  const path = optionalId(request.id);
+  if (path.length > 0) requireNamespace(await readCatalog(context), path);
+}

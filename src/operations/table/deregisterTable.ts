@@ -1,0 +1,15 @@
+/** DeregisterTable: takes a table's id from it; its data stays. */
+
+import { deregisterTable as deregister } from "../../catalog/registration.js";
+import type { DeregisterTableRequest, DeregisterTableResponse } from "../../namespace.js";
+import type { OperationContext } from "../context.js";
+import { requireTableId } from "../request.js";
+
+export async function deregisterTable(
+  context: OperationContext,
+  request: DeregisterTableRequest,
+): Promise<DeregisterTableResponse> {
+  const id = requireTableId(request.id);
+  const { directory, properties } = await deregister(context, id, request.signal);
+  return { id, location: directory, properties };
+}

@@ -1,0 +1,16 @@
+/** ListAllTables: identifiers of the tables in all namespaces, page by page. */
+
+import { listAllTableNames } from "../../catalog/listing.js";
+import type { ListAllTablesRequest, ListTablesResponse } from "../../namespace.js";
+import type { OperationContext } from "../context.js";
+import { optionalBoolean, optionalPage } from "../request.js";
+
+export async function listAllTables(
+  context: OperationContext,
+  request: ListAllTablesRequest,
+): Promise<ListTablesResponse> {
+  const page = optionalPage(request);
+  const includeDeclared = optionalBoolean(request.includeDeclared, "includeDeclared") ?? true;
+  const { names, pageToken } = await listAllTableNames(context, page, includeDeclared);
+  return { tables: names, ...(pageToken !== undefined && { pageToken }) };
+}

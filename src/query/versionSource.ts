@@ -1,0 +1,29 @@
+/** A version's fragments as a source of rows: which files its manifest names, and where they lie. */
+
+import { isFileVersion, unsupportedFileVersion } from "../file/container.js";
+import type { Disk } from "../io/disk.js";
+import { readDeletions } from "../table/deletions.js";
+import type { ManifestFile } from "../table/manifest.js";
+import { resolveDataFile } from "../table/refs.js";
+import type { FragmentSource } from "./fragmentColumns.js";
+
+/** What reads files, whatever the table. */
+export interface FileReaders extends Pick<FragmentSource, "handles" | "chunkMaps" | "openDataFile"> {
+  readonly disk: Disk;
+}
+
+/**
+ * @param tableRoot directory of the table or branch
+ * @throws UnsupportedError for a table of a data format version that is not read
+ */
+export function versionSource(readers: FileReaders, tableRoot: string, file: ManifestFile): FragmentSource {
+  const version = file.manifest.dataFormat?.version;
+  if (version !== undefined && !isFileVersion(version)) throw unsupportedFileVersion(version, file.path);
+  return {
+    handles: readers.handles,
+    chunkMaps: readers.chunkMaps,
+    openDataFile: readers.openDataFile,
+    resolve: (dataFile) => resolveDataFile(tableRoot, file.manifest, dataFile),
+    readDeletions: (fragment) => readDeletions(readers.disk, tableRoot, file.manifest, fragment),
+  };
+}

@@ -1,0 +1,75 @@
+/**
+ * The next version of a table that is rewritten as a whole at every change: given rows in place of all that were
+ * there, in one file, under the same schema. The table's settings and metadata stay.
+ */
+
+import { Schema } from "apache-arrow";
+import type { Column } from "../arrow/column.js";
+import type { ArrowInput } from "../arrow/input.js";
+import { arrowFieldFromLogical } from "../arrow/types.js";
+import { Overwrite } from "../format/table.js";
+import type { LockLease } from "../io/lock.js";
+import { PublishUncertainError } from "../io/publish.js";
+import { type CommittedVersion, commitSuccessor, type TableEnvironment } from "../table/commit.js";
+import type { ManifestFile } from "../table/manifest.js";
+import { decodeSchema } from "../table/schema.js";
+import { newTransaction } from "../table/transaction.js";
+import type { VersionEntry } from "../table/versions.js";
+import { checkVersion, planAppend } from "./columnPlan.js";
+import { writeRows } from "./dataFiles.js";
+import { fileVersionOf } from "./insert.js";
+
+/** The version that is replaced. */
+export interface RewrittenVersion {
+  readonly entry: VersionEntry;
+  readonly file: ManifestFile;
+}
+
+/**
+ * The caller holds the table's lock; the rows were computed from `base`, which was the latest version then.
+ * @param columns of `rowCount` rows each, one for every top-level field of the schema, in its order
+ * @returns null where another writer was first: the rows are to be computed again
+ */
+export async function rewriteTable(
+  environment: TableEnvironment,
+  tableRoot: string,
+  base: RewrittenVersion,
+  columns: readonly Column[],
+  rowCount: number,
+  lease: LockLease,
+): Promise<CommittedVersion | null> {
+  const { manifest, path } = base.file;
+  const version = fileVersionOf(base.file);
+  const fields = decodeSchema(manifest.fields, path);
+  const schema = new Schema(fields.map((field) => arrowFieldFromLogical(field, field.name)));
+  const plan = planAppend(fields, schema);
+  checkVersion(plan, version);
+  const rows = await writeRows(environment.disk, tableRoot, plan, inputOf(schema, columns, rowCount), {
+    version,
+    descriptor: { fields: manifest.fields, metadata: manifest.schemaMetadata },
+  });
+  let committed: CommittedVersion | null = null;
+  let uncertain = false;
+  try {
+    const replacement = Overwrite.create({ fragments: rows.fragments, schema: manifest.fields });
+    const transaction = newTransaction(base.entry.version, "overwrite", replacement);
+    committed = await commitSuccessor(environment, tableRoot, base.entry, transaction, lease);
+    return committed;
+  } catch (error) {
+    uncertain = error instanceof PublishUncertainError;
+    throw error;
+  } finally {
+    // What can't be removed is an orphan that nothing refers to.
+    if (committed === null && !uncertain) await rows.discard().catch(() => undefined);
+  }
+}
+
+function inputOf(schema: Schema, columns: readonly Column[], rowCount: number): ArrowInput {
+  return {
+    schema,
+    batches: (async function* () {
+      if (rowCount > 0) yield { columns: [...columns], rowCount };
+    })(),
+    close: async () => undefined,
+  };
+}
