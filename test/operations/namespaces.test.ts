@@ -1,0 +1,518 @@
+/** Namespaces and the tables in them: what exists, what is listed, what is refused, and what a drop takes along. */
+
+import { mkdir, readdir, rename, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { Int32, Table, vectorFromArray } from "apache-arrow";
+import { DirectoryNamespace, NamespaceError } from "tiltyard";
+import { beforeEach, describe, expect, it } from "vitest";
+import { directorySnapshot } from "../support/directorySnapshot.js";
+import { makeTempDir } from "../support/tempDir.js";
+
+let root: string;
+let ns: DirectoryNamespace;
+
+beforeEach(async () => {
+  root = join(await makeTempDir(), "root");
+  ns = new DirectoryNamespace({ root, durability: "none" });
+  return () => ns.close();
+});
+
+const rowsOf = (...values: number[]) => new Table({ v: vectorFromArray(values, new Int32()) });
+const read = async (id: string[]) =>
+  Array.from((await ns.table(id).scan().toArrow()).getChild("v") ?? [], Number);
+const placeOf = async (id: string[]) => (await ns.describeTable({ id })).location.slice(root.length + 1);
+
+/** The call rejects with the given type of error and nothing on disk changes. */
+async function expectRefusal(call: () => Promise<unknown>, type: string): Promise<void> {
+  const before = await directorySnapshot(root);
+  const error = await call().then(
+    () => null,
+    (reason: unknown) => reason,
+  );
+  expect(error, `the call should have been refused with ${type}`).toBeInstanceOf(NamespaceError);
+  expect((error as NamespaceError).type, String(error)).toBe(type);
+  expect(await directorySnapshot(root)).toEqual(before);
+}
+
+describe("createNamespace", () => {
+  it("makes nested ones with their properties", async () => {
+    expect(await ns.createNamespace({ id: ["a"], properties: { k: "v", __proto__x: "" } })).toEqual({
+      properties: { k: "v", __proto__x: "" },
+    });
+    expect(await ns.createNamespace({ id: ["a", "b"] })).toEqual({ properties: {} });
+    expect(await ns.describeNamespace({ id: ["a"] })).toEqual({ properties: { k: "v", __proto__x: "" } });
+    expect(await ns.describeNamespace({ id: ["a", "b"] })).toEqual({ properties: {} });
+    expect(await ns.namespaceExists({ id: ["a", "b"] })).toBeUndefined();
+  });
+  it("has a mode for one that exists", async () => {
+    await ns.createNamespace({ id: ["a"], properties: { k: "v" } });
+    await expectRefusal(() => ns.createNamespace({ id: ["a"] }), "NamespaceAlreadyExists");
+    await expectRefusal(() => ns.createNamespace({ id: ["a"], mode: "create" }), "NamespaceAlreadyExists");
+    expect(await ns.createNamespace({ id: ["a"], mode: "exist_ok", properties: { k: "w" } })).toEqual({
+      properties: { k: "v" },
+    });
+    expect(await ns.createNamespace({ id: ["a"], mode: "Overwrite", properties: { l: "w" } })).toEqual({
+      properties: { l: "w" },
+    });
+    expect(await ns.describeNamespace({ id: ["a"] })).toEqual({ properties: { l: "w" } });
+    await ns.createNamespace({ id: ["a", "b"] });
+    await expectRefusal(() => ns.createNamespace({ id: ["a"], mode: "Overwrite" }), "NamespaceNotEmpty");
+    await expectRefusal(() => ns.createNamespace({ id: ["a"], mode: "sometimes" }), "InvalidInput");
+  });
+  it("refuses what it can't make", async () => {
+    await expectRefusal(() => ns.createNamespace({ id: [] }), "NamespaceAlreadyExists");
+    await expectRefusal(() => ns.createNamespace({ id: ["x", "y"] }), "NamespaceNotFound");
+    for (const name of ["", ".", "..", "a/b", "a\\b", "a$b", "a\nb", "it's", "x".repeat(201), "\ud800"]) {
+      await expectRefusal(() => ns.createNamespace({ id: [name] }), "InvalidInput");
+    }
+    await expectRefusal(
+      () => ns.createNamespace({ id: ["a"], properties: { k: 1 } as never }),
+      "InvalidInput",
+    );
+    await ns.createTable({ id: ["t"] }, rowsOf(1));
+    await ns.createNamespace({ id: ["a"] });
+    await ns.createTable({ id: ["a", "t"] }, rowsOf(1));
+    await expectRefusal(() => ns.createNamespace({ id: ["t"] }), "NamespaceAlreadyExists");
+    await expectRefusal(() => ns.createNamespace({ id: ["a", "t"] }), "NamespaceAlreadyExists");
+    await expectRefusal(() => ns.createTable({ id: ["a"] }, rowsOf(1)), "TableAlreadyExists");
+    await expectRefusal(() => ns.declareTable({ id: ["a"] }), "TableAlreadyExists");
+    await expectRefusal(() => ns.tableExists({ id: ["a"] }), "TableNotFound");
+    await expectRefusal(() => ns.describeNamespace({ id: ["a", "t"] }), "NamespaceNotFound");
+  });
+});
+
+describe("what does not exist", () => {
+  it("is named as such, and never an empty success", async () => {
+    await ns.createNamespace({ id: ["a"] });
+    for (const id of [["x"], ["a", "x"], ["x", "y"]]) {
+      await expectRefusal(() => ns.describeNamespace({ id }), "NamespaceNotFound");
+      await expectRefusal(() => ns.namespaceExists({ id }), "NamespaceNotFound");
+      await expectRefusal(() => ns.listNamespaces({ id }), "NamespaceNotFound");
+      await expectRefusal(() => ns.listTables({ id }), "NamespaceNotFound");
+      await expectRefusal(() => ns.dropNamespace({ id }), "NamespaceNotFound");
+      expect(await ns.dropNamespace({ id, mode: "Skip" })).toEqual({});
+      const table = [...id, "t"];
+      await expectRefusal(() => ns.createTable({ id: table }, rowsOf(1)), "NamespaceNotFound");
+      await expectRefusal(() => ns.declareTable({ id: table }), "NamespaceNotFound");
+      await expectRefusal(() => ns.describeTable({ id: table }), "NamespaceNotFound");
+      await expectRefusal(() => ns.dropTable({ id: table }), "NamespaceNotFound");
+      await expectRefusal(() => ns.deregisterTable({ id: table }), "NamespaceNotFound");
+      await expectRefusal(() => ns.registerTable({ id: table, location: "x" }), "NamespaceNotFound");
+    }
+    for (const call of [
+      () => ns.insertIntoTable({ id: ["a", "t"] }, rowsOf(1)),
+      () => ns.describeTable({ id: ["a", "t"] }),
+      () => ns.dropTable({ id: ["a", "t"] }),
+      () => ns.deregisterTable({ id: ["a", "t"] }),
+      () => ns.deregisterTable({ id: ["t"] }),
+      () => ns.renameTable({ id: ["a", "t"], newTableName: "u" }),
+      () => ns.renameTable({ id: ["t"], newTableName: "u" }),
+      () => ns.restoreTable({ id: ["a", "t"], version: 1 }),
+      () => ns.getTableStats({ id: ["a", "t"] }),
+      () => ns.queryTable({ id: ["a", "t"] }),
+    ]) {
+      await expectRefusal(call, "TableNotFound");
+    }
+  });
+  it("is nothing in a root that was never written to", async () => {
+    expect(await ns.listNamespaces()).toEqual({ namespaces: [] });
+    expect(await ns.listAllTables()).toEqual({ tables: [] });
+    expect(await ns.describeNamespace()).toEqual({ properties: {} });
+    await ns.namespaceExists({ id: [] });
+    await expectRefusal(() => ns.listTables({ id: ["a"] }), "NamespaceNotFound");
+    await expectRefusal(() => ns.dropNamespace({ id: ["a"] }), "NamespaceNotFound");
+    await expectRefusal(() => ns.createNamespace({ id: ["a", "b"] }), "NamespaceNotFound");
+    expect(await directorySnapshot(root)).toEqual({});
+  });
+  it("is refused as a name where it could be none", async () => {
+    await ns.createNamespace({ id: ["a"] });
+    for (const name of ["", "..", "a/b", "a\\b", "a$b", "a\0b", "x".repeat(201)]) {
+      const id = ["a", name];
+      await expectRefusal(() => ns.createTable({ id }, rowsOf(1)), "InvalidInput");
+      await expectRefusal(() => ns.declareTable({ id }), "InvalidInput");
+      await expectRefusal(() => ns.describeTable({ id }), "InvalidInput");
+      await expectRefusal(() => ns.registerTable({ id, location: "x" }), "InvalidInput");
+    }
+    await expectRefusal(() => ns.createTable({ id: ["a", "t"] }, "rows" as never), "InvalidInput");
+  });
+});
+
+describe("listing", () => {
+  it("is in order, page by page, every name once", async () => {
+    const names = ["b", "a", "Z", "é", "😀", "～", "10", "9", "a.b", "a b"];
+    for (const name of names) await ns.createNamespace({ id: [name] });
+    await ns.createNamespace({ id: ["a", "inner"] });
+    for (const name of names) await ns.createTable({ id: ["a", name] }, rowsOf(1));
+    await ns.declareTable({ id: ["a", "declared"] });
+    await ns.createTable({ id: ["top"] }, rowsOf(1));
+    const byBytes = (list: string[]) =>
+      list.sort((left, right) => Buffer.compare(Buffer.from(left), Buffer.from(right)));
+    const all = async (
+      page: (pageToken?: string) => Promise<{ names: readonly string[]; pageToken?: string }>,
+    ) => {
+      const seen: string[] = [];
+      for (let token: string | undefined; ; ) {
+        const { names, pageToken } = await page(token);
+        seen.push(...names);
+        if (pageToken === undefined) return seen;
+        expect(pageToken).toBe(names.at(-1));
+        token = pageToken;
+      }
+    };
+    const expectations: [
+      string[],
+      (limit?: number) => (pageToken?: string) => Promise<{ names: readonly string[] }>,
+    ][] = [
+      [
+        byBytes([...names]),
+        (limit) => async (pageToken) => {
+          const { namespaces, ...rest } = await ns.listNamespaces({ limit, pageToken });
+          return { names: namespaces, ...rest };
+        },
+      ],
+      [
+        byBytes([...names, "declared"]),
+        (limit) => async (pageToken) => {
+          const { tables, ...rest } = await ns.listTables({ id: ["a"], limit, pageToken });
+          return { names: tables, ...rest };
+        },
+      ],
+      [
+        byBytes([...names]),
+        (limit) => async (pageToken) => {
+          const { tables, ...rest } = await ns.listTables({
+            id: ["a"],
+            limit,
+            pageToken,
+            includeDeclared: false,
+          });
+          return { names: tables, ...rest };
+        },
+      ],
+      [
+        byBytes([...names.map((name) => `a$${name}`), "a$declared", "top"]),
+        (limit) => async (pageToken) => {
+          const { tables, ...rest } = await ns.listAllTables({ limit, pageToken });
+          return { names: tables, ...rest };
+        },
+      ],
+    ];
+    for (const [expected, list] of expectations) {
+      expect(await all(list())).toEqual(expected);
+      for (const limit of [1, 3, expected.length, expected.length + 1]) {
+        expect(await all(list(limit)), `limit ${limit}`).toEqual(expected);
+      }
+    }
+    expect(await ns.listNamespaces({ limit: names.length })).not.toHaveProperty("pageToken");
+    expect(await ns.listNamespaces({ pageToken: "zzz" })).toEqual({ namespaces: ["é", "～", "😀"] });
+    expect(await ns.listNamespaces({ id: ["a"] })).toEqual({ namespaces: ["inner"] });
+    expect(await ns.listTables({ id: ["a", "inner"] })).toEqual({ tables: [] });
+    for (const limit of [0, -1, 1.5, "3"]) {
+      await expectRefusal(() => ns.listNamespaces({ limit: limit as number }), "InvalidInput");
+      await expectRefusal(() => ns.listAllTables({ limit: limit as number }), "InvalidInput");
+    }
+  });
+});
+
+describe("dropNamespace", () => {
+  it("restricts itself to empty ones, unless it cascades", async () => {
+    await ns.createNamespace({ id: ["a"], properties: { k: "v" } });
+    await ns.createNamespace({ id: ["ab"] });
+    await ns.createNamespace({ id: ["a", "b"] });
+    await ns.createTable({ id: ["a", "b", "t"] }, rowsOf(1));
+    await ns.declareTable({ id: ["a", "d"] });
+    await ns.createTable({ id: ["ab", "t"] }, rowsOf(2));
+    await ns.createTable({ id: ["r"] }, rowsOf(3));
+    await expectRefusal(() => ns.dropNamespace({ id: ["a"] }), "NamespaceNotEmpty");
+    await expectRefusal(() => ns.dropNamespace({ id: ["a"], behavior: "restrict" }), "NamespaceNotEmpty");
+    await expectRefusal(() => ns.dropNamespace({ id: ["a"], mode: "Skip" }), "NamespaceNotEmpty");
+    await expectRefusal(() => ns.dropNamespace({ id: ["a"], behavior: "all" }), "InvalidInput");
+    await expectRefusal(() => ns.dropNamespace({ id: [], behavior: "Cascade" }), "InvalidInput");
+    expect(await ns.dropNamespace({ id: ["a"], behavior: "cascade" })).toEqual({ properties: { k: "v" } });
+    expect((await ns.listNamespaces()).namespaces).toEqual(["ab"]);
+    expect((await ns.listAllTables()).tables).toEqual(["ab$t", "r"]);
+    expect((await readdir(root)).sort()).toEqual(
+      ["__manifest", await placeOf(["ab", "t"]), "r.lance"].sort(),
+    );
+    expect(await read(["ab", "t"])).toEqual([2]);
+    await ns.createNamespace({ id: ["a"] });
+    expect((await ns.listTables({ id: ["a"] })).tables).toEqual([]);
+  });
+});
+
+describe("tables of a child namespace", () => {
+  beforeEach(async () => {
+    await ns.createNamespace({ id: ["a"] });
+    await ns.createNamespace({ id: ["b"] });
+  });
+
+  it("have every operation of a table", async () => {
+    const id = ["a", "t"];
+    const created = await ns.createTable({ id, properties: { k: "v" } }, rowsOf(1, 2));
+    expect(created).toMatchObject({ version: 1, numInsertedRows: 2 });
+    expect(await ns.insertIntoTable({ id }, rowsOf(3))).toMatchObject({ version: 2 });
+    expect(await ns.describeTable({ id })).toMatchObject({
+      table: "t",
+      namespace: ["a"],
+      version: 2,
+      location: created.location,
+      properties: { k: "v" },
+      isOnlyDeclared: false,
+    });
+    expect(await ns.countTableRows({ id })).toBe(3);
+    expect((await ns.getTableStats({ id })).numRows).toBe(3);
+    expect((await ns.listTableVersions({ id })).versions.map(({ version }) => version)).toEqual([1, 2]);
+    expect(await ns.restoreTable({ id, version: 1 })).toMatchObject({ version: 3 });
+    expect(await read(id)).toEqual([1, 2]);
+    await ns.tableExists({ id, version: 2 });
+    expect(await ns.dropTable({ id })).toEqual({ id, location: created.location, properties: { k: "v" } });
+    await expectRefusal(() => ns.tableExists({ id }), "TableNotFound");
+    expect((await readdir(root)).sort()).toEqual(["__manifest"]);
+  });
+
+  it("are created by mode", async () => {
+    const id = ["a", "t"];
+    await ns.createTable({ id }, rowsOf(1));
+    await expectRefusal(() => ns.createTable({ id }, rowsOf(2)), "TableAlreadyExists");
+    await expectRefusal(() => ns.declareTable({ id }), "TableAlreadyExists");
+    expect(await ns.createTable({ id, mode: "ExistOk" }, rowsOf(2))).toMatchObject({
+      version: 1,
+      numInsertedRows: 0,
+    });
+    expect(await ns.createTable({ id, mode: "Overwrite", properties: { n: "1" } }, rowsOf(3))).toMatchObject({
+      version: 2,
+    });
+    expect(await read(id)).toEqual([3]);
+    expect((await ns.describeTable({ id })).properties).toEqual({ n: "1" });
+    await ns.createTable({ id, mode: "Overwrite" }, rowsOf(4));
+    expect((await ns.describeTable({ id })).properties).toEqual({ n: "1" });
+  });
+
+  it("that come to nothing leave nothing", async () => {
+    const bad = (async function* () {
+      yield* rowsOf(1).batches;
+      throw new Error("no more");
+    })();
+    await expectRefusal(() => ns.createTable({ id: ["a", "t"] }, bad), "InvalidInput");
+    const id = ["a", "t"];
+    const meanwhile = (async function* () {
+      await ns.dropNamespace({ id: ["a"] });
+      yield* rowsOf(1).batches;
+    })();
+    await expect(ns.createTable({ id }, meanwhile)).rejects.toMatchObject({ type: "NamespaceNotFound" });
+    expect(await readdir(root)).toEqual(["__manifest"]);
+  });
+
+  it("that another caller creates first stay as they are", async () => {
+    for (const [mode, type] of [
+      ["Create", "TableAlreadyExists"],
+      ["Overwrite", "ConcurrentModification"],
+    ]) {
+      const id = ["a", mode];
+      const rows = (async function* () {
+        await ns.createTable({ id }, rowsOf(9));
+        yield* rowsOf(1).batches;
+      })();
+      await expect(ns.createTable({ id, mode }, rows)).rejects.toMatchObject({ type });
+      expect(await read(id)).toEqual([9]);
+    }
+    const id = ["a", "ExistOk"];
+    const rows = (async function* () {
+      await ns.createTable({ id }, rowsOf(8));
+      yield* rowsOf(1).batches;
+    })();
+    expect(await ns.createTable({ id, mode: "ExistOk" }, rows)).toMatchObject({ version: 1 });
+    expect(await read(id)).toEqual([8]);
+    expect((await readdir(root)).length).toBe(4);
+  });
+
+  it("are declared, and filled by an insert or a create", async () => {
+    for (const id of [["a", "d"], ["d"]]) {
+      const { location } = await ns.declareTable({ id, properties: { k: "v" } });
+      expect(await ns.describeTable({ id })).toEqual({
+        table: "d",
+        namespace: id.slice(0, -1),
+        location,
+        tableUri: expect.stringMatching(/^file:/),
+        properties: { k: "v" },
+        managedVersioning: false,
+        isOnlyDeclared: true,
+      });
+      await expectRefusal(() => ns.declareTable({ id }), "TableAlreadyExists");
+      await expectRefusal(() => ns.createTable({ id, properties: { l: "w" } }, rowsOf(1)), "InvalidInput");
+      expect(await ns.countTableRows({ id })).toBe(0);
+      await ns.insertIntoTable({ id }, rowsOf(1));
+      expect(await ns.describeTable({ id })).toMatchObject({ location, version: 1, properties: { k: "v" } });
+      await ns.dropTable({ id });
+      await ns.declareTable({ id });
+      await ns.createTable({ id }, rowsOf(2));
+      expect(await read(id)).toEqual([2]);
+    }
+    await expectRefusal(() => ns.declareTable({ id: ["a", "x"], location: "x" }), "InvalidInput");
+  });
+});
+
+describe("renameTable", () => {
+  beforeEach(async () => {
+    await ns.createNamespace({ id: ["a"] });
+    await ns.createNamespace({ id: ["b"] });
+    await ns.createTable({ id: ["a", "t"], properties: { of: "a" } }, rowsOf(1));
+    await ns.createTable({ id: ["r"], properties: { of: "r" } }, rowsOf(2));
+  });
+
+  it.each([
+    [
+      ["a", "t"],
+      ["a", "u"],
+    ],
+    [
+      ["a", "t"],
+      ["b", "t"],
+    ],
+    [["a", "t"], ["t"]],
+    [["r"], ["s"]],
+    [["r"], ["b", "r"]],
+  ])("from %j to %j and back", async (from, to) => {
+    const rows = await read(from);
+    const { properties } = await ns.describeTable({ id: from });
+    const there = { newTableName: to.at(-1) as string, newNamespaceId: to.slice(0, -1) };
+    expect(await ns.renameTable({ id: from, ...there })).toEqual({});
+    await expectRefusal(() => ns.tableExists({ id: from }), "TableNotFound");
+    expect(await read(to)).toEqual(rows);
+    expect(await ns.describeTable({ id: to })).toMatchObject({ version: 1, properties });
+    await ns.insertIntoTable({ id: to }, rowsOf(7));
+    const back = { newTableName: from.at(-1) as string, newNamespaceId: from.slice(0, -1) };
+    await ns.renameTable({ id: to, ...back });
+    expect(await read(from)).toEqual([...rows, 7]);
+    expect((await ns.listAllTables()).tables).toEqual(["a$t", "r"]);
+    expect((await readdir(root)).length).toBe(3);
+    await ns.declareTable({ id: to });
+    await expectRefusal(() => ns.renameTable({ id: from, ...there }), "TableAlreadyExists");
+  });
+
+  it("is refused where the name is no name, or taken, or in no namespace", async () => {
+    for (const newTableName of ["", "..", "a/b", "a$b", 7 as never, undefined as never]) {
+      await expectRefusal(() => ns.renameTable({ id: ["a", "t"], newTableName }), "InvalidInput");
+      await expectRefusal(() => ns.renameTable({ id: ["r"], newTableName }), "InvalidInput");
+    }
+    await expectRefusal(() => ns.renameTable({ id: ["r"], newTableName: "ü" }), "InvalidInput");
+    const nowhere = { newTableName: "t", newNamespaceId: ["x"] };
+    await expectRefusal(() => ns.renameTable({ id: ["a", "t"], ...nowhere }), "NamespaceNotFound");
+    await expectRefusal(() => ns.renameTable({ id: ["r"], ...nowhere }), "NamespaceNotFound");
+    await expectRefusal(() => ns.renameTable({ id: ["a", "t"], newTableName: "t" }), "TableAlreadyExists");
+    await expectRefusal(() => ns.renameTable({ id: ["r"], newTableName: "r" }), "TableAlreadyExists");
+    await expectRefusal(() => ns.renameTable({ id: ["r"], newTableName: "a" }), "TableAlreadyExists");
+    const up = { newTableName: "r", newNamespaceId: [] };
+    await expectRefusal(() => ns.renameTable({ id: ["a", "t"], ...up }), "TableAlreadyExists");
+    await mkdir(join(root, "left.lance", "data"), { recursive: true });
+    await expectRefusal(() => ns.renameTable({ id: ["r"], newTableName: "left" }), "TableAlreadyExists");
+  });
+
+  it("is refused for a table with branches whose directory would have to move", async () => {
+    for (const id of [["r"], ["a", "t"]]) {
+      const { location } = await ns.describeTable({ id });
+      await mkdir(join(location, "_refs", "branches"), { recursive: true });
+      await writeFile(join(location, "_refs", "branches", "dev.json"), "{}");
+    }
+    const up = { newTableName: "t", newNamespaceId: [] };
+    await expectRefusal(() => ns.renameTable({ id: ["a", "t"], ...up }), "Unsupported");
+    await expectRefusal(() => ns.renameTable({ id: ["r"], newTableName: "s" }), "Unsupported");
+    await ns.renameTable({ id: ["a", "t"], newTableName: "t", newNamespaceId: ["b"] });
+    expect(await read(["b", "t"])).toEqual([1]);
+  });
+});
+
+describe("registered tables", () => {
+  beforeEach(async () => {
+    await ns.createNamespace({ id: ["a"] });
+    await ns.createTable({ id: ["a", "t"], properties: { k: "v" } }, rowsOf(1));
+    await ns.createTable({ id: ["r"] }, rowsOf(2));
+  });
+
+  it("are deregistered with their data left, and registered again", async () => {
+    const { location } = await ns.describeTable({ id: ["a", "t"] });
+    const place = location.slice(root.length + 1);
+    expect(await ns.deregisterTable({ id: ["a", "t"] })).toEqual({
+      id: ["a", "t"],
+      location,
+      properties: { k: "v" },
+    });
+    await expectRefusal(() => ns.deregisterTable({ id: ["a", "t"] }), "TableNotFound");
+    expect((await ns.listTables({ id: ["a"] })).tables).toEqual([]);
+    expect(await ns.registerTable({ id: ["a", "u"], location: place, properties: { n: "w" } })).toEqual({
+      location,
+      properties: { n: "w" },
+    });
+    expect(await read(["a", "u"])).toEqual([1]);
+    expect((await ns.describeTable({ id: ["a", "u"] })).properties).toEqual({ n: "w" });
+    await ns.deregisterTable({ id: ["r"] });
+    await expectRefusal(() => ns.deregisterTable({ id: ["r"] }), "TableNotFound");
+    await expectRefusal(() => ns.createTable({ id: ["r"] }, rowsOf(1)), "TableAlreadyExists");
+    await expectRefusal(
+      () => ns.renameTable({ id: ["a", "u"], newTableName: "r", newNamespaceId: [] }),
+      "TableAlreadyExists",
+    );
+    expect((await ns.listTables()).tables).toEqual([]);
+    await ns.registerTable({ id: ["r"], location: "r.lance" });
+    expect(await read(["r"])).toEqual([2]);
+  });
+
+  it("lie anywhere below the root, and nowhere else", async () => {
+    await ns.deregisterTable({ id: ["a", "t"] });
+    const [place] = (await readdir(root)).filter((name) => name.endsWith("a$t"));
+    await mkdir(join(root, "some", "where"), { recursive: true });
+    await rename(join(root, place), join(root, "some", "where", "t"));
+    const id = ["a", "w"];
+    for (const location of [
+      "",
+      "/",
+      "..",
+      "../x",
+      "some/../some/where/t",
+      "./some/where/t",
+      "some//where/t",
+      "/some/where/t",
+      "file:///x",
+      "c:\\x",
+      "some\\where",
+      "__manifest",
+      "__manifest/x",
+      ".tiltyard-x",
+      "none",
+      "some",
+      "r.lance",
+      "r.lance/data",
+      7 as never,
+      null as never,
+    ]) {
+      await expectRefusal(() => ns.registerTable({ id, location }), "InvalidInput");
+    }
+    await expectRefusal(() => ns.registerTable({ id: ["w"], location: "some/where/t" }), "InvalidInput");
+    await expectRefusal(() => ns.registerTable({ id: ["r"], location: "r.lance" }), "TableAlreadyExists");
+    await ns.registerTable({ id, location: "some/where/t" });
+    expect(await read(id)).toEqual([1]);
+    await expectRefusal(() => ns.registerTable({ id, location: "some/where/t" }), "TableAlreadyExists");
+    await expectRefusal(() => ns.registerTable({ id: ["a", "x"], location: "some/where/t" }), "InvalidInput");
+    await ns.registerTable({ id, location: "some/where/t", mode: "Overwrite", properties: { k: "v" } });
+    expect((await ns.describeTable({ id })).properties).toEqual({ k: "v" });
+    await ns.dropTable({ id });
+    expect(await readdir(join(root, "some", "where"))).toEqual([]);
+  });
+});
+
+describe("another engine's catalog", () => {
+  it("is seen as soon as it changes, by engines that have it open", async () => {
+    const other = new DirectoryNamespace({ root, durability: "none" });
+    await ns.createNamespace({ id: ["a"] });
+    await other.createTable({ id: ["a", "t"] }, rowsOf(1));
+    expect(await read(["a", "t"])).toEqual([1]);
+    await other.renameTable({ id: ["a", "t"], newTableName: "u" });
+    await expect(ns.tableExists({ id: ["a", "t"] })).rejects.toMatchObject({ type: "TableNotFound" });
+    expect(await read(["a", "u"])).toEqual([1]);
+    await rm(root, { recursive: true });
+    expect((await ns.listNamespaces()).namespaces).toEqual([]);
+    await other.createNamespace({ id: ["b"] });
+    expect((await ns.listNamespaces()).namespaces).toEqual(["b"]);
+    await other.close();
+  });
+});
