@@ -10,7 +10,7 @@
  */
 
 import type { Column, VariableColumn } from "../arrow/column.js";
-import { columnByteLength, concatColumns, nullColumn, takeColumn } from "../arrow/rearrange.js";
+import { concatColumns, nullColumn, takeColumn } from "../arrow/rearrange.js";
 import { arrowFieldFromLogical, layoutOf } from "../arrow/types.js";
 import { CorruptFileError, UnsupportedError } from "../errors.js";
 import { DEFAULT_DELIMITER } from "../ident.js";
@@ -41,6 +41,8 @@ export interface CatalogChildren {
 }
 
 const KNOWN_COLUMNS = ["object_id", "object_type", "location", "metadata"] as const;
+/** A row's text is kept as a string, and as bytes in its column. */
+const BYTES_PER_CHARACTER = 4;
 /** A row's strings and its place in the index take about this much more than their characters. */
 const ROW_BYTES = 250;
 const NO_CHILDREN: CatalogChildren = { namespaces: [], tables: [] };
@@ -96,8 +98,11 @@ export class Catalog {
 
   /** Memory it takes, about. */
   get byteLength(): number {
-    const columns = this.columns.reduce((sum, column) => sum + columnByteLength(column), 0);
-    return 3 * columns + ROW_BYTES * this.rows.length;
+    let characters = 0;
+    for (const { objectId, location, metadata } of this.rows) {
+      characters += objectId.length + (location?.length ?? 0) + (metadata?.length ?? 0);
+    }
+    return BYTES_PER_CHARACTER * characters + ROW_BYTES * this.rows.length;
   }
 
   /**

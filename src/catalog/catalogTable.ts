@@ -20,7 +20,7 @@ import { type Manifest, Overwrite } from "../format/table.js";
 import { LruCache } from "../io/cache.js";
 import { withLock } from "../io/lock.js";
 import { resolveProjection } from "../query/projection.js";
-import { scanRows } from "../query/scan.js";
+import { KEPT, scanRows } from "../query/scan.js";
 import { type FileReaders, versionSource } from "../query/versionSource.js";
 import { commitCreation, type TableEnvironment } from "../table/commit.js";
 import type { ManifestFile } from "../table/manifest.js";
@@ -133,6 +133,7 @@ async function loadCatalog(environment: CatalogEnvironment, file: ManifestFile) 
     offset: 0,
     limit: Number.POSITIVE_INFINITY,
     batchRows: Number.POSITIVE_INFINITY,
+    readAhead: KEPT,
   };
   for await (const batch of scanRows(versionSource(environment, directory, file), request)) {
     for (let index = 0; index < layouts.length; index++) {

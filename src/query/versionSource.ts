@@ -8,7 +8,8 @@ import { resolveDataFile } from "../table/refs.js";
 import type { FragmentSource } from "./fragmentColumns.js";
 
 /** What reads files, whatever the table. */
-export interface FileReaders extends Pick<FragmentSource, "handles" | "chunkMaps" | "openDataFile"> {
+export interface FileReaders
+  extends Pick<FragmentSource, "handles" | "chunkMaps" | "scratch" | "openDataFile"> {
   readonly disk: Disk;
 }
 
@@ -22,6 +23,7 @@ export function versionSource(readers: FileReaders, tableRoot: string, file: Man
   return {
     handles: readers.handles,
     chunkMaps: readers.chunkMaps,
+    scratch: readers.scratch,
     openDataFile: readers.openDataFile,
     resolve: (dataFile) => resolveDataFile(tableRoot, file.manifest, dataFile),
     readDeletions: (fragment) => readDeletions(readers.disk, tableRoot, file.manifest, fragment),
