@@ -132,7 +132,9 @@ export async function writeRows(
 
 function incoming({ target, branch, conversion }: PlannedColumn, source: Column): Column {
   const spine =
-    target.isHeader === true ? headerColumn(source, branch) : pruneColumn(source, branch, target.layout);
+    target.isHeader === true
+      ? headerColumn(source, branch, target.layout)
+      : pruneColumn(source, branch, target.layout);
   const column =
     conversion === "none" ? spine : mapLeaf(spine, (leaf) => convert(leaf, conversion, target.path));
   if (!target.nullable && hasNulls(column)) {

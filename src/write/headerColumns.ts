@@ -4,7 +4,8 @@
  */
 
 import type { Column, Layout } from "../arrow/column.js";
-import type { Branch } from "../arrow/spine.js";
+import { nullColumn } from "../arrow/rearrange.js";
+import { type Branch, MISSING_CHILD } from "../arrow/spine.js";
 import { InternalError } from "../errors.js";
 import type { TableField } from "../table/schema.js";
 import type { ColumnPlan, PlannedColumn } from "./columnPlan.js";
@@ -62,17 +63,27 @@ function cutBelow(layout: Layout, depth: number): Layout {
   return { ...layout, children: [{ ...child, layout: inside }] };
 }
 
-/** The list or struct that the branch leads to, and what is around it, with nulls inside. */
-export function headerColumn(column: Column, branch: Branch, depth = 0): Column {
-  const ends = depth === branch.length;
-  if (column.kind === "list") {
-    const { items } = column;
-    return { ...column, items: ends ? nulls(items.length) : headerColumn(items, branch, depth + 1) };
+/**
+ * The list or struct that the branch leads to, and what is around it, with nulls inside.
+ * @param layout of the header; a member that is missing becomes nulls of it
+ */
+export function headerColumn(column: Column, branch: Branch, layout: Layout, depth = 0): Column {
+  if (column.kind === "list" && layout.kind === "list") {
+    return { ...column, items: inside(column.items, branch, layout.item, depth) };
   }
-  if (column.kind !== "struct")
+  if (column.kind !== "struct" || layout.kind !== "struct") {
     throw new InternalError(`a branch of ${branch.length} nodes ends at ${depth}`);
-  const child = ends ? nulls(column.length) : headerColumn(column.children[branch[depth]], branch, depth + 1);
-  return { ...column, children: [child] };
+  }
+  const [{ layout: member }] = layout.children;
+  const { length, children } = column;
+  if (branch[depth] === MISSING_CHILD) return { ...column, children: [nullColumn(member, length)] };
+  const child = depth === branch.length ? nullColumn(member, length) : children[branch[depth]];
+  return { ...column, children: [inside(child, branch, member, depth)] };
 }
 
-const nulls = (length: number): Column => ({ kind: "null", length, validity: null });
+/** What is in node number `depth`. */
+function inside(column: Column, branch: Branch, layout: Layout, depth: number): Column {
+  return depth === branch.length
+    ? nullColumn(layout, column.length)
+    : headerColumn(column, branch, layout, depth + 1);
+}

@@ -104,4 +104,35 @@ describe("nested columns of 2.0", () => {
       runs: 200,
     });
   });
+
+  it("take rows without some members, which become null where 2.0 can say so", async () => {
+    const columns = (members: NestedSpec[]) => [struct(members), list(struct(members), "some")];
+    const rows = (members: NestedSpec[], seed: number) =>
+      makeNestedTable({ columns: columns(members), rowCount: 60, seed });
+    const [number, lists] = [leaf("int32", "some"), list(list(leaf("utf8"), "some"), "some")];
+    const name = freshName();
+    await namespace.createTable({ id: [name] }, rows([number, lists], 1));
+    await namespace.insertIntoTable({ id: [name] }, rows([number], 2));
+    const expected = tableFromIPC(await reference.readTable(root, name));
+    const actual = await namespace.table([name]).scan().toArrow();
+    compareTables(expected, actual, { metadata: false });
+    compareTables(rows([number, lists], 1), actual.slice(0, 60), { metadata: false });
+    const [first] = actual.getChild("c0")!.slice(60, 61);
+    expect([first.m0, first.m1]).toEqual([rows([number], 2).getChild("c0")!.get(0).m0, null]);
+
+    // A struct cannot be null there.
+    const inner = struct([leaf("int32", "some"), lists], "some");
+    const other = freshName();
+    await namespace.createTable({ id: [other] }, rows([number, { ...inner, nulls: "none" }], 1));
+    await expect(namespace.insertIntoTable({ id: [other] }, rows([number], 2))).rejects.toThrow(
+      TableSchemaValidationError,
+    );
+    const nullable = freshName();
+    const members = (nulls: "none" | "some") => [number, { ...inner, nulls } as NestedSpec];
+    const wide = makeNestedTable({ columns: columns(members("some")), rowCount: 60, seed: 1 });
+    await namespace.createTable({ id: [nullable] }, wide.slice(0, 0));
+    await expect(namespace.insertIntoTable({ id: [nullable] }, rows([number], 2))).rejects.toThrow(
+      "null structs",
+    );
+  });
 });
