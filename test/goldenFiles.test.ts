@@ -19,11 +19,6 @@ const ROOT = fileURLToPath(new URL("golden", import.meta.url));
 const REFUSED = new Map<string, RegExp>([
   ["v0_1_flat", /version 0\.1/],
   ["v2_3_flat", /version 2\.3/],
-  ["v2_0_packed_struct", /pair: packed structs/],
-  ["v2_1_packed_struct", /pair: packed structs/],
-  ["v2_2_packed_struct", /pair: packed structs/],
-  ["v2_2_packed_struct_variable", /pair: packed structs/],
-  ["v2_2_fixed_size_list_of_struct", /pairs: type fixed_size_list:struct:2/],
   ["v2_2_blob", /blob: blobs of version 2/],
 ]);
 

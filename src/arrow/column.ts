@@ -5,7 +5,7 @@
  */
 
 /** How the values of an Arrow type lie in memory and in a file. Every Arrow type maps to one of these. */
-export type Layout = LeafLayout | ListLayout | StructLayout;
+export type Layout = LeafLayout | ListLayout | SizedListLayout | StructLayout;
 
 /** Layouts that a file keeps in one physical column. */
 export type LeafLayout =
@@ -14,6 +14,7 @@ export type LeafLayout =
   | VariableLayout
   | FixedSizeListLayout
   | DictionaryLayout
+  | PackedStructLayout
   | NullLayout;
 
 /** Values of one byte or more each: integers, floats, temporal types, decimals, fixed-size binary. */
@@ -66,6 +67,28 @@ export interface ListLayout {
   readonly itemNullable: boolean;
   /** What Arrow calls a map. */
   readonly isMap: boolean;
+}
+
+/** `dimension` structs to a value, whose members have columns of their own; of anything else: fixedSizeList. */
+export interface SizedListLayout {
+  readonly kind: "sizedList";
+  readonly dimension: number;
+  readonly item: StructLayout | PackedStructLayout;
+  /** Items may be null. */
+  readonly itemNullable: boolean;
+}
+
+/**
+ * Named members whose values lie row by row in one column. Members are never null by themselves. In memory it is a
+ * struct like any other.
+ */
+export interface PackedStructLayout {
+  readonly kind: "packedStruct";
+  readonly children: readonly PackedMember[];
+}
+
+export interface PackedMember extends StructChild {
+  readonly layout: FixedLayout | VariableLayout | FixedSizeListLayout;
 }
 
 /** Named members, each a column of its own. */
@@ -152,7 +175,22 @@ export interface StructColumn extends ColumnBase {
   readonly children: readonly Column[];
 }
 
-export type Column = LeafColumn | ListColumn | StructColumn;
+export interface SizedListColumn extends ColumnBase {
+  readonly kind: "sizedList";
+  readonly dimension: number;
+  /** `length · dimension` items, those of null lists included. */
+  readonly items: Column;
+}
+
+export interface PackedStructColumn extends ColumnBase {
+  readonly kind: "packedStruct";
+  /** As long as the struct; members of null structs hold anything. */
+  readonly children: readonly PackedMemberColumn[];
+}
+
+export type PackedMemberColumn = FixedColumn | VariableColumn | FixedSizeListColumn;
+
+export type Column = LeafColumn | ListColumn | SizedListColumn | StructColumn;
 
 export type LeafColumn =
   | FixedColumn
@@ -160,4 +198,5 @@ export type LeafColumn =
   | VariableColumn
   | FixedSizeListColumn
   | DictionaryColumn
+  | PackedStructColumn
   | NullColumn;

@@ -16,12 +16,14 @@ import {
   Vector,
 } from "apache-arrow";
 import { copyBits, countOnes } from "../bytes/bits.js";
-import { InvalidInputError } from "../errors.js";
+import { InternalError, InvalidInputError } from "../errors.js";
 import type {
   Column,
   FixedColumn,
   FixedSizeListColumn,
+  FixedSizeListLayout,
   Layout,
+  SizedListLayout,
   StructChild,
   Validity,
   VariableColumn,
@@ -82,7 +84,7 @@ export function columnFromData(data: ForeignData, layout: Layout, dictionaries?:
     }
     case "fixedSizeList": {
       const validity = validityOf(data);
-      const items = listItems(data, layout, validity);
+      const items = listItems(data, layout, validity, dictionaries) as FixedSizeListColumn["items"];
       return { kind: "fixedSizeList", length, validity, dimension: layout.dimension, items };
     }
     case "dictionary": {
@@ -110,6 +112,13 @@ export function columnFromData(data: ForeignData, layout: Layout, dictionaries?:
         items: columnFromData(child, layout.item, dictionaries),
       };
     }
+    case "sizedList": {
+      const validity = validityOf(data);
+      const items = listItems(data, layout, validity, dictionaries);
+      return { kind: "sizedList", length, validity, dimension: layout.dimension, items };
+    }
+    case "packedStruct":
+      throw new InternalError("rows come in structs that are not packed");
     case "struct": {
       const validity = validityOf(data);
       const children = layout.children.map((child, index) => {
@@ -199,30 +208,45 @@ function offsetsOf(
 
 function listItems(
   data: ForeignData,
-  layout: Extract<Layout, { kind: "fixedSizeList" }>,
+  layout: FixedSizeListLayout | SizedListLayout,
   validity: Validity | null,
-): FixedSizeListColumn["items"] {
+  dictionaries: DictionaryCache | undefined,
+): Column {
   const child = data.children?.[0];
   if (child === undefined) throw new InvalidInputError("a list without items");
-  const items = columnFromData(child, layout.item) as FixedSizeListColumn["items"];
+  const items = columnFromData(child, layout.item, dictionaries);
   const needed = data.length * layout.dimension;
   if (items.length === needed) return items;
   if (items.length > needed) return sliceColumn(items, 0, needed);
   const held = Math.floor(items.length / layout.dimension);
   requireNullTail(validity, held, data.length, "items");
   allocate(needed * itemBytes(layout.item), false);
-  const missing = nullColumn(layout.item, needed - held * layout.dimension) as FixedSizeListColumn["items"];
+  const missing = nullColumn(layout.item, needed - held * layout.dimension);
   return concatColumns([sliceColumn(items, 0, held * layout.dimension), missing]);
 }
 
-function itemBytes(layout: Extract<Layout, { kind: "fixedSizeList" }>["item"]): number {
+/** Bytes of a null, about. */
+function itemBytes(layout: Layout): number {
   switch (layout.kind) {
+    case "null":
     case "bits":
       return 1;
     case "fixed":
       return layout.byteWidth;
+    case "variable":
+    case "list":
+      return layout.offsetBits / 8;
+    case "dictionary":
+      return layout.index.byteWidth;
     case "fixedSizeList":
+    case "sizedList":
       return layout.dimension * itemBytes(layout.item);
+    case "struct":
+    case "packedStruct":
+      return (layout.children as readonly StructChild[]).reduce(
+        (sum, child) => sum + itemBytes(child.layout),
+        1,
+      );
   }
 }
 
@@ -310,8 +334,9 @@ export function dataFromColumn(
         valueOffsets: column.offsets,
         data: column.bytes,
       });
-    case "fixedSizeList": {
-      const child = dataFromColumn((type as FixedSizeList).valueType, column.items);
+    case "fixedSizeList":
+    case "sizedList": {
+      const child = dataFromColumn((type as FixedSizeList).valueType, column.items, dictionaries);
       return make({ type, length, ...validityProps(column), child });
     }
     case "dictionary": {
@@ -329,8 +354,9 @@ export function dataFromColumn(
       const child = dataFromColumn(type.children[0].type, column.items, dictionaries);
       return make({ type, length, ...validityProps(column), valueOffsets: column.offsets, child });
     }
-    case "struct": {
-      const children = column.children.map((child, index) =>
+    case "struct":
+    case "packedStruct": {
+      const children = column.children.map((child: Column, index: number) =>
         dataFromColumn(type.children[index].type, child, dictionaries),
       );
       return make({ type, length, ...structValidity(column), children });

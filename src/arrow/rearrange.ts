@@ -13,6 +13,7 @@ import type {
   FixedSizeListColumn,
   Layout,
   ListColumn,
+  SizedListColumn,
   StructColumn,
   Validity,
   VariableColumn,
@@ -65,13 +66,15 @@ export function nullColumn(layout: Layout, length: number): Column {
       const offsets = layout.offsetBits === 32 ? new Int32Array(length + 1) : new BigInt64Array(length + 1);
       return { kind: "list", length, validity, offsets, items: emptyColumn(layout.item) };
     }
+    case "sizedList": {
+      const { dimension, item } = layout;
+      return { kind: "sizedList", length, validity, dimension, items: nullColumn(item, length * dimension) };
+    }
     case "struct":
-      return {
-        kind: "struct",
-        length,
-        validity,
-        children: layout.children.map((child) => nullColumn(child.layout, length)),
-      };
+    case "packedStruct": {
+      const children = layout.children.map((child) => nullColumn(child.layout, length));
+      return { kind: layout.kind, length, validity, children } as Column;
+    }
   }
 }
 
@@ -113,9 +116,15 @@ export function sliceColumn(column: Column, start: number, length: number): Colu
       const offsets = column.offsets.subarray(start, start + length + 1);
       return { kind: "list", length, validity, offsets, items: column.items };
     }
-    case "struct": {
-      const children = column.children.map((child) => sliceColumn(child, start, length));
-      return { kind: "struct", length, validity, children };
+    case "sizedList": {
+      const { dimension } = column;
+      const items = sliceColumn(column.items, start * dimension, length * dimension);
+      return { kind: "sizedList", length, validity, dimension, items };
+    }
+    case "struct":
+    case "packedStruct": {
+      const children = column.children.map((child) => sliceColumn<Column>(child, start, length));
+      return { kind: column.kind, length, validity, children } as Column;
     }
   }
 }
@@ -178,11 +187,17 @@ export function concatColumns(columns: readonly Column[]): Column {
       );
       return { kind: "list", length, validity, offsets, items: concatColumns(items) };
     }
-    case "struct": {
+    case "sizedList": {
+      const { dimension } = first;
+      const items = concatColumns((columns as readonly SizedListColumn[]).map((column) => column.items));
+      return { kind: "sizedList", length, validity, dimension, items };
+    }
+    case "struct":
+    case "packedStruct": {
       const children = first.children.map((_, index) =>
         concatColumns((columns as readonly StructColumn[]).map((column) => column.children[index])),
       );
-      return { kind: "struct", length, validity, children };
+      return { kind: first.kind, length, validity, children } as Column;
     }
   }
 }
@@ -449,9 +464,15 @@ export function takeColumn(column: Column, indices: Uint32Array): Column {
       const { offsets, positions } = takeLists(column, indices);
       return { kind: "list", length, validity, offsets, items: takeColumn(column.items, positions) };
     }
-    case "struct": {
-      const children = column.children.map((child) => takeColumn(child, indices));
-      return { kind: "struct", length, validity, children };
+    case "sizedList": {
+      const { dimension } = column;
+      const items = takeColumn(column.items, itemPositions(dimension, indices));
+      return { kind: "sizedList", length, validity, dimension, items };
+    }
+    case "struct":
+    case "packedStruct": {
+      const children = column.children.map((child) => takeColumn<Column>(child, indices));
+      return { kind: column.kind, length, validity, children } as Column;
     }
   }
 }
@@ -493,12 +514,17 @@ function takeItems(
     const values = takeFixed(items.values, items.byteWidth * dimension, indices);
     return { ...items, length: indices.length * dimension, values };
   }
-  const expanded = new Uint32Array(indices.length * dimension);
+  return takeColumn(items, itemPositions(dimension, indices));
+}
+
+/** Where the items of lists of one length are. */
+function itemPositions(dimension: number, indices: Uint32Array): Uint32Array {
+  const positions = new Uint32Array(indices.length * dimension);
   for (let row = 0, position = 0; row < indices.length; row++) {
     for (let item = indices[row] * dimension, end = item + dimension; item < end; item++)
-      expanded[position++] = item;
+      positions[position++] = item;
   }
-  return takeColumn(items, expanded);
+  return positions;
 }
 
 function takeFixed(values: Uint8Array, byteWidth: number, indices: Uint32Array): Uint8Array {

@@ -7,10 +7,26 @@
  */
 
 import { CorruptFileError, InternalError } from "../errors.js";
-import type { Column, Layout, LeafColumn, LeafLayout, ListColumn, StructColumn, Validity } from "./column.js";
+import type {
+  Column,
+  Layout,
+  LeafColumn,
+  LeafLayout,
+  ListColumn,
+  ListLayout,
+  PackedMemberColumn,
+  SizedListColumn,
+  SizedListLayout,
+  StructColumn,
+  StructLayout,
+  Validity,
+} from "./column.js";
 import { bothValid, nullColumn, sliceColumn } from "./rearrange.js";
 
-/** Where a leaf is: the number of the child to follow at each node, 0 for the items of a list. */
+/**
+ * Where a leaf is: the number of the child to follow at each node, 0 for the items of a list. That of a packed struct
+ * may go on with the numbers of its members, where they come in another order.
+ */
 export type Branch = readonly number[];
 
 /** Ends the branch of a leaf that is in no column: the child it would be in is missing. */
@@ -25,8 +41,9 @@ export interface Spine {
 export function spinesOf(layout: Layout): Spine[] {
   switch (layout.kind) {
     case "list":
+    case "sizedList":
       return spinesOf(layout.item).map((spine) => ({
-        layout: { ...layout, item: spine.layout },
+        layout: { ...layout, item: spine.layout } as Layout,
         branch: [0, ...spine.branch],
       }));
     case "struct":
@@ -41,11 +58,30 @@ export function spinesOf(layout: Layout): Spine[] {
   }
 }
 
+/** Whether a column of the layout is kept leaf by leaf. */
+export const isNested = (layout: Layout): layout is ListLayout | SizedListLayout | StructLayout =>
+  layout.kind === "list" || layout.kind === "sizedList" || layout.kind === "struct";
+
+/** Events of each value of a spine that holds nothing: a list of a fixed number of structs has as many. */
+export function eventsPerValue(layout: Layout): number {
+  let count = 1;
+  for (let node = layout; ; ) {
+    if (node.kind === "sizedList") {
+      count *= node.dimension;
+      node = node.item;
+    } else if (node.kind === "struct") {
+      node = node.children[0].layout;
+    } else {
+      return count;
+    }
+  }
+}
+
 /** The layout of the leaf of a spine. */
 export function leafOf(layout: Layout): LeafLayout {
   let node = layout;
   for (;;) {
-    if (node.kind === "list") node = node.item;
+    if (node.kind === "list" || node.kind === "sizedList") node = node.item;
     else if (node.kind === "struct") node = node.children[0].layout;
     else return node;
   }
@@ -68,13 +104,23 @@ export function pruneColumn(column: Column, branch: Branch, layout: Layout, dept
         : pruneColumn(column.children[index], branch, child.layout, depth + 1);
     return { ...column, children: [pruned] };
   }
+  if (column.kind === "sizedList" && layout.kind === "sizedList") {
+    return { ...column, items: pruneColumn(column.items, branch, layout.item, depth + 1) };
+  }
+  if (column.kind === "struct" && layout.kind === "packedStruct") {
+    const members = branch.slice(depth);
+    const children = layout.children.map((_, index) => column.children[members[index] ?? index]);
+    return { ...column, kind: "packedStruct", children: children as readonly PackedMemberColumn[] };
+  }
   if (depth === branch.length) return column;
   throw new InternalError(`a branch of ${branch.length} nodes ends at ${depth}`);
 }
 
 /** A spine with another leaf. */
 export function withLeaf(layout: Layout, leaf: LeafLayout): Layout {
-  if (layout.kind === "list") return { ...layout, item: withLeaf(layout.item, leaf) };
+  if (layout.kind === "list" || layout.kind === "sizedList") {
+    return { ...layout, item: withLeaf(layout.item, leaf) } as Layout;
+  }
   if (layout.kind !== "struct") return leaf;
   const [child] = layout.children;
   return { ...layout, children: [{ ...child, layout: withLeaf(child.layout, leaf) }] };
@@ -84,7 +130,7 @@ export function withLeaf(layout: Layout, leaf: LeafLayout): Layout {
 export function leafColumn(spine: Column): LeafColumn {
   let node = spine;
   for (;;) {
-    if (node.kind === "list") node = node.items;
+    if (node.kind === "list" || node.kind === "sizedList") node = node.items;
     else if (node.kind === "struct") node = node.children[0];
     else return node;
   }
@@ -92,7 +138,9 @@ export function leafColumn(spine: Column): LeafColumn {
 
 /** A spine with its leaf replaced by what is made of it. */
 export function mapLeaf(spine: Column, make: (leaf: LeafColumn) => Column): Column {
-  if (spine.kind === "list") return { ...spine, items: mapLeaf(spine.items, make) };
+  if (spine.kind === "list" || spine.kind === "sizedList") {
+    return { ...spine, items: mapLeaf(spine.items, make) };
+  }
   if (spine.kind === "struct") return { ...spine, children: [mapLeaf(spine.children[0], make)] };
   return make(spine);
 }
@@ -110,7 +158,7 @@ export function mergeSpines(
   path: string,
 ): Column {
   const [only] = spines;
-  if (layout.kind !== "list" && layout.kind !== "struct") return only ?? nullColumn(layout, length);
+  if (!isNested(layout)) return only ?? nullColumn(layout, length);
   const present = spines.filter((spine) => spine !== null);
   if (present.length === 0) return nullColumn(layout, length);
   if (layout.kind === "list") {
@@ -128,6 +176,11 @@ export function mergeSpines(
     });
     return { ...first, offsets, items: mergeSpines(layout.item, items, itemCount, path) };
   }
+  if (layout.kind === "sizedList") {
+    const [first] = present as SizedListColumn[];
+    const items = spines.map((spine) => (spine === null ? null : (spine as SizedListColumn).items));
+    return { ...first, items: mergeSpines(layout.item, items, length * layout.dimension, path) };
+  }
   const structs = present as StructColumn[];
   let next = 0;
   const children = layout.children.map((child) => {
@@ -142,12 +195,14 @@ export function mergeSpines(
   return { kind: "struct", length, validity, children };
 }
 
-/** What is inside `depth` structs of one child each; null where any of them is. */
-export function unwrapStructs(column: Column, depth: number): Column {
+/** What is inside structs: the member of each that `members` names, outer-most first; null where any of them is. */
+export function unwrapStructs(column: Column, members: readonly number[]): Column {
   let node = column;
-  for (let level = 0; level < depth; level++) {
-    if (node.kind !== "struct") throw new InternalError(`${level} structs where ${depth} are to be left out`);
-    const [child] = node.children;
+  for (const [level, member] of members.entries()) {
+    if (node.kind !== "struct" && node.kind !== "packedStruct") {
+      throw new InternalError(`${level} structs where ${members.length} are to be left out`);
+    }
+    const child: Column = node.children[member];
     // A column of type null has no validity.
     node =
       child.kind === "null" || node.validity === null
@@ -162,7 +217,7 @@ function disagreement(path: string): CorruptFileError {
 }
 
 function leafCount(layout: Layout): number {
-  if (layout.kind === "list") return leafCount(layout.item);
+  if (layout.kind === "list" || layout.kind === "sizedList") return leafCount(layout.item);
   if (layout.kind !== "struct") return 1;
   return layout.children.reduce((sum, child) => sum + leafCount(child.layout), 0);
 }

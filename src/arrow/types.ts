@@ -17,6 +17,7 @@
  *     decimal:128|256:<precision>:<scale>    Decimal
  *     fixed_size_list:<item>:<dimension>     FixedSizeList; the item's name and nullability are not kept, nor its
  *                                            extension type unless it is lance.bfloat16
+ *     fixed_size_list:struct:<dimension>     FixedSizeList of structs; the item is a child
  *     dict:<value>:<index>:false             Dictionary; whether it is ordered is not kept
  *     list large_list                        List LargeList; the item is a child
  *     list.struct large_list.struct          the same, of structs
@@ -167,11 +168,16 @@ export function layoutOf(type: DataType, path: string): Layout {
         case "bits":
         case "fixedSizeList":
           return { kind: "fixedSizeList", dimension, item };
+        case "struct":
+          // The reference writes such lists and does not find its way through them again.
+          if (holds(item, "list")) throw unsupported(type, path);
+          return { kind: "sizedList", dimension, item, itemNullable: type.children[0].nullable };
         case "variable":
         case "dictionary":
         case "null":
         case "list":
-        case "struct":
+        case "sizedList":
+        case "packedStruct":
           throw unsupported(type, path);
       }
       break;
@@ -179,10 +185,12 @@ export function layoutOf(type: DataType, path: string): Layout {
     case Type.List:
     case Type.LargeList: {
       const [item] = type.children;
+      const itemLayout = layoutOf(item.type, `${path}.${item.name}`);
+      if (holds(itemLayout, "sizedList")) throw unsupported(type, path);
       return {
         kind: "list",
         offsetBits: foreign.typeId === Type.List ? 32 : 64,
-        item: layoutOf(item.type, `${path}.${item.name}`),
+        item: itemLayout,
         itemNullable: item.nullable,
         isMap: false,
       };
@@ -193,6 +201,7 @@ export function layoutOf(type: DataType, path: string): Layout {
       if (item.kind !== "struct" || item.children.length !== 2) {
         throw new InvalidInputError(`column ${path}: the entries of a map are not pairs of key and value`);
       }
+      if (holds(item, "sizedList")) throw unsupported(type, path);
       return { kind: "list", offsetBits: 32, item, itemNullable: false, isMap: true };
     }
     case Type.Struct:
@@ -226,12 +235,21 @@ export function layoutOf(type: DataType, path: string): Layout {
         case "dictionary":
         case "null":
         case "list":
+        case "sizedList":
         case "struct":
+        case "packedStruct":
           throw unsupported(type, path);
       }
     }
   }
   throw unsupported(type, path);
+}
+
+/** Whether a layout is, or has inside, one of a kind. */
+function holds(layout: Layout, kind: "list" | "sizedList"): boolean {
+  if (layout.kind === kind) return true;
+  if (layout.kind === "list" || layout.kind === "sizedList") return holds(layout.item, kind);
+  return layout.kind === "struct" && layout.children.some((child) => holds(child.layout, kind));
 }
 
 /**
@@ -362,13 +380,15 @@ export function jsonForm({ type, metadata }: Field): "text" | "binary" | null {
 export const isText = ({ typeId }: DataType): boolean =>
   (typeId as Type) === Type.Utf8 || (typeId as Type) === Type.LargeUtf8;
 
-/** Fields that have an entry of their own in a table's schema; the items of fixed-size lists have none. */
+/** Fields that have an entry of their own in a table's schema; the items of fixed-size lists have none but structs. */
 function storedChildren(type: DataType): readonly Field[] {
   switch (type.typeId as Type) {
     case Type.List:
     case Type.LargeList:
     case Type.Struct:
       return type.children;
+    case Type.FixedSizeList:
+      return (type.children[0].type.typeId as Type) === Type.Struct ? type.children : [];
     case Type.Map: {
       const [{ name, type: entries, metadata }] = type.children as Field[];
       const [key, value] = entries.children as Field[];
@@ -411,7 +431,7 @@ export function arrowTypeFromLogical(
   const colon = logicalType.indexOf(SEPARATOR);
   const head = colon < 0 ? logicalType : logicalType.slice(0, colon);
   const tail = colon < 0 ? null : logicalType.slice(colon + 1);
-  const nested = nestedType(logicalType, children);
+  const nested = nestedType(logicalType, children, refuse);
   if (nested !== null) return nested;
   if (children.length > 0) throw refuse();
   if (tail === null) {
@@ -473,7 +493,11 @@ export function arrowTypeFromLogical(
 }
 
 /** The type of a field that has children; null where the string is no such type, or its children do not fit. */
-function nestedType(logicalType: string, children: readonly Field[]): DataType | null {
+function nestedType(
+  logicalType: string,
+  children: readonly Field[],
+  refuse: () => UnsupportedError,
+): DataType | null {
   const [only] = children;
   switch (logicalType) {
     case "struct":
@@ -489,8 +513,14 @@ function nestedType(logicalType: string, children: readonly Field[]): DataType |
         ? new Map_(only as ConstructorParameters<typeof Map_>[0])
         : null;
   }
-  return null;
+  const dimension = STRUCT_LIST.exec(logicalType)?.[1];
+  return dimension !== undefined && children.length === 1
+    ? new FixedSizeList(parseSize(dimension, refuse), only)
+    : null;
 }
+
+/** The type of a fixed-size list of structs, and their number. */
+const STRUCT_LIST = /^fixed_size_list:struct:(\d+)$/;
 
 /** The types whose logical string has no parameters. */
 const PLAIN_TYPES: ReadonlyMap<string, () => DataType> = new Map<string, () => DataType>([

@@ -45,9 +45,13 @@ export function validateColumn(
       checkOffsets(column, column.items.length, path);
       if (layout.kind === "list") validateColumn(column.items, layout.item, `${path} items`, checked);
       return;
+    case "sizedList":
+      if (layout.kind === "sizedList") validateColumn(column.items, layout.item, `${path} items`, checked);
+      return;
     case "struct":
+    case "packedStruct":
       for (const [index, child] of column.children.entries()) {
-        if (layout.kind !== "struct") return;
+        if (layout.kind !== "struct" && layout.kind !== "packedStruct") return;
         const { name, layout: childLayout } = layout.children[index];
         validateColumn(child, childLayout, `${path}.${name}`, checked);
       }

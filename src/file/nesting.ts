@@ -8,6 +8,9 @@
  *     definition                     0  0     1     2     0        1: null list, 2: empty list
  *     values                         1  2                 3
  *
+ * A fixed-size list of structs has no levels of its own but that of a null; what is around its items is told by each of
+ * them. A page of such lists counts items where others count rows.
+ *
  * Columns are walked node by node from the outside; a node turns the events so far into as many or more.
  */
 
@@ -18,10 +21,12 @@ import type {
   LeafLayout,
   ListColumn,
   ListLayout,
+  SizedListLayout,
   StructLayout,
   Validity,
 } from "../arrow/column.js";
 import { decodeDictionary, sliceColumn, takeColumn } from "../arrow/rearrange.js";
+import { eventsPerValue, isNested } from "../arrow/spine.js";
 import { TableSchemaValidationError, UnsupportedError } from "../errors.js";
 import { RepDefLayer } from "../format/encodings.js";
 import { describeLayers, isListLayer, type Layers, type Levels, type PageLevels } from "./levels.js";
@@ -44,7 +49,7 @@ interface SpineNode {
 function nodesOf(layout: Layout, nullable: boolean): SpineNode[] {
   const nodes: SpineNode[] = [{ layout, nullable }];
   for (let node = layout; ; ) {
-    if (node.kind === "list") {
+    if (node.kind === "list" || node.kind === "sizedList") {
       nodes.push({ layout: node.item, nullable: node.itemNullable });
       node = node.item;
     } else if (node.kind === "struct") {
@@ -82,7 +87,7 @@ interface Events {
  * @throws TableSchemaValidationError for a null where its layout allows none
  */
 export function shredColumn(
-  layout: ListLayout | StructLayout,
+  layout: ListLayout | SizedListLayout | StructLayout,
   column: Column,
   { nullable, path }: { readonly nullable: boolean; readonly path: string },
 ): ShreddedColumn {
@@ -108,6 +113,10 @@ export function shredColumn(
     } else if (node.kind === "struct") {
       markNulls(events, node.validity, 1 + 2 * index, seen);
       node = node.children[0];
+    } else if (node.kind === "sizedList") {
+      markNulls(events, node.validity, 1 + 2 * index, seen);
+      repeatEvents(events, node.dimension);
+      node = node.items;
     } else {
       if (node.kind === "null") markAll(events, 1 + 2 * index, seen);
       else markNulls(events, leafValidity(node), 1 + 2 * index, seen);
@@ -132,7 +141,7 @@ export function shredColumn(
     levels: {
       ...described,
       layers,
-      rowCount: column.length,
+      rowCount: column.length * eventsPerValue(layout),
       eventCount: events.count,
       visibleCount: values.length,
       repetition: events.repetition,
@@ -333,12 +342,31 @@ function positionsOf({ count, marks, closed, firstSlot }: Events): Uint32Array {
   return positions;
 }
 
+/**
+ * Replaces each event by those of as many items; what ended an event ended them all. There are no lists around: the
+ * format knows no fixed-size lists of structs in lists.
+ */
+function repeatEvents(events: Events, dimension: number): void {
+  const { count, marks, repetition } = events;
+  if (repetition !== null) {
+    throw new UnsupportedError("fixed-size lists of structs in lists are not supported by this release");
+  }
+  events.count = count * dimension;
+  events.firstSlot *= dimension;
+  events.slotCount *= dimension;
+  if (marks === null) return;
+  events.marks = new Uint16Array(events.count);
+  for (let event = 0; event < count; event++) {
+    events.marks.fill(marks[event], event * dimension, (event + 1) * dimension);
+  }
+}
+
 /** The reference takes what is in a null struct for null, so that lists and structs in one have to be nullable. */
 function allowMasked(nodes: readonly SpineNode[], seen: Uint8Array): void {
   let inNull = false;
   for (const [index, { layout }] of nodes.entries()) {
     const isList = layout.kind === "list";
-    if (inNull && (isList || layout.kind === "struct")) seen[1 + 2 * index] = 1;
+    if (inNull && isNested(layout)) seen[1 + 2 * index] = 1;
     inNull = !isList && seen[1 + 2 * index] === 1;
   }
 }
@@ -440,6 +468,8 @@ interface PageNode {
   readonly reach: number;
   /** Smallest repetition level of events that begin a value of the node. */
   readonly begins: number;
+  /** Events that make up a value where it holds no lists: more than one around fixed-size lists of structs. */
+  readonly stride: number;
 }
 
 /** Matches the layers of a page with the nodes of a spine; outer-most first. */
@@ -475,12 +505,14 @@ function pageNodes(
       emptyLevel,
       reach: level,
       begins: listDepth - lists,
+      stride: eventsPerValue(node.layout),
     });
   }
   // A null struct has members all the same: what ends at the struct counts as one of each.
   for (let index = 1; index < described.length; index++) {
     const parent = described[index - 1];
-    if (parent.layout.kind === "struct") described[index] = { ...described[index], reach: parent.reach };
+    if (parent.layout.kind === "struct" || parent.layout.kind === "sizedList")
+      described[index] = { ...described[index], reach: parent.reach };
   }
   return described;
 }
@@ -492,7 +524,7 @@ function pageNodes(
  * @throws CorruptFileError where levels, values and rows do not fit each other
  */
 export function assembleColumn(
-  layout: ListLayout | StructLayout,
+  layout: ListLayout | SizedListLayout | StructLayout,
   kinds: readonly number[],
   layers: Layers,
   { repetition, definition }: Levels,
@@ -502,16 +534,17 @@ export function assembleColumn(
   origin: PageOrigin,
 ): Column {
   const nodes = pageNodes(layout, kinds, layers.listDepth, origin);
+  const flatCount = rowCount * eventsPerValue(layout);
   const eventCount = repetition?.length ?? definition?.length ?? values.length;
   if (definition !== null && definition.length !== eventCount) {
     throw corruptPage(origin, `${eventCount} repetition and ${definition.length} definition levels`);
   }
   if (layers.listDepth === 0) {
     if (repetition !== null) throw corruptPage(origin, "repetition levels in a page without lists");
-    if (eventCount !== rowCount)
-      throw corruptPage(origin, `${eventCount} events in a page of ${rowCount} rows`);
+    if (eventCount !== flatCount)
+      throw corruptPage(origin, `${eventCount} events in a page of ${flatCount} rows`);
   }
-  checkLevels(nodes, layers, repetition, definition, eventCount, rowCount, origin);
+  checkLevels(nodes, layers, repetition, definition, eventCount, flatCount, origin);
   const visible = countUpTo(definition, layers.maximumVisible, eventCount);
   if (visible !== values.length) throw corruptPage(origin, `${values.length} values for ${visible} events`);
 
@@ -520,6 +553,11 @@ export function assembleColumn(
     if (node.layout.kind === "struct") {
       const validity = validityOf(node, repetition, definition, length);
       return { kind: "struct", length, validity, children: [build(index + 1, length)] };
+    }
+    if (node.layout.kind === "sizedList") {
+      const { dimension } = node.layout;
+      const validity = validityOf(node, repetition, definition, length);
+      return { kind: "sizedList", length, validity, dimension, items: build(index + 1, length * dimension) };
     }
     if (node.layout.kind === "list") {
       const validity = validityOf(node, repetition, definition, length);
@@ -582,7 +620,7 @@ function countUpTo(definition: Uint16Array | null, limit: number, eventCount: nu
 
 /** Which of the node's values are not null. */
 function validityOf(
-  { nullLevel, reach, begins }: PageNode,
+  { nullLevel, reach, begins, stride }: PageNode,
   repetition: Uint16Array | null,
   definition: Uint16Array | null,
   length: number,
@@ -592,9 +630,16 @@ function validityOf(
   let value = 0;
   let bits = 0;
   let nullCount = 0;
+  let skip = 0;
   for (let event = 0; event < definition.length; event++) {
     const level = definition[event];
     if (level > reach || (repetition !== null && repetition[event] < begins)) continue;
+    // The first of the events of a value tells for all of them.
+    if (skip > 0) {
+      skip--;
+      continue;
+    }
+    skip = stride - 1;
     if (level === nullLevel) nullCount++;
     else bits |= 1 << (value & 7);
     if ((++value & 7) === 0) {

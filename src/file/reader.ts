@@ -40,7 +40,10 @@ export interface DataPage {
 
 /** A physical column; its pages are decoded when first asked for. */
 export interface DataColumn {
-  /** In row order, without gaps. @throws CorruptFileError where the column's metadata is damaged */
+  /**
+   * In row order, without gaps; those of fixed-size lists of structs count items ({@link countedByRows}).
+   * @throws CorruptFileError where the column's metadata is damaged
+   */
   readonly pages: readonly DataPage[];
 }
 
@@ -230,7 +233,7 @@ class LazyColumn implements DataColumn {
       bufferIndex += bufferRanges.length;
       return page;
     });
-    if (this.#rowCount !== null && rowStart !== this.#rowCount) {
+    if (this.#rowCount !== null && !isMultiple(rowStart, this.#rowCount)) {
       const reason = `pages of a column hold ${rowStart} rows in a file of ${this.#rowCount}`;
       throw new CorruptFileError(this.#path, this.#byteOffset, reason);
     }
@@ -240,6 +243,41 @@ class LazyColumn implements DataColumn {
     }
     return pages;
   }
+}
+
+/** How many values a column holds, row by row or item by item. */
+const isMultiple = (valueCount: number, rowCount: number): boolean =>
+  valueCount === rowCount || (rowCount > 0 && valueCount > 0 && valueCount % rowCount === 0);
+
+/**
+ * The file with the pages of some columns counting rows.
+ * @throws CorruptFileError where a column does not hold `valuesPerRow` values for each row of the file
+ */
+export function countedByRows(
+  file: DataFile,
+  leaves: readonly { readonly columnIndex: number; readonly valuesPerRow: number }[],
+): DataFile {
+  const { path, rowCount } = file;
+  const columns = [...file.columns];
+  for (const { columnIndex, valuesPerRow } of leaves) {
+    const { pages } = file.columns[columnIndex];
+    const last = pages.at(-1);
+    const valueCount = last === undefined ? 0 : last.rowStart + last.rowCount;
+    const split = pages.some((page) => page.rowCount % valuesPerRow !== 0);
+    if (valueCount !== rowCount * valuesPerRow || split) {
+      const reason = `pages of a column hold ${valueCount} values for ${rowCount} rows of ${valuesPerRow}`;
+      throw new CorruptFileError(path, 0, reason);
+    }
+    if (valuesPerRow === 1) continue;
+    columns[columnIndex] = {
+      pages: pages.map((page) => ({
+        ...page,
+        rowStart: page.rowStart / valuesPerRow,
+        rowCount: page.rowCount / valuesPerRow,
+      })),
+    };
+  }
+  return leaves.some(({ valuesPerRow }) => valuesPerRow > 1) ? { ...file, columns } : file;
 }
 
 /** Pages of one column to read. */

@@ -346,13 +346,18 @@ function columnBytes(column: Column): number {
     case "variable":
       return validity + column.length * column.offsets.BYTES_PER_ELEMENT + spanOf(column, 0, column.length);
     case "fixedSizeList":
+    case "sizedList":
       return validity + columnBytes(column.items);
     case "dictionary":
       return validity + columnBytes(column.indices);
     case "list":
       return validity + column.length * column.offsets.BYTES_PER_ELEMENT + columnBytes(itemsWithin(column));
     case "struct":
-      return column.children.reduce((sum, child) => sum + columnBytes(child), validity);
+    case "packedStruct":
+      return (column.children as readonly Column[]).reduce(
+        (sum, child) => sum + columnBytes(child),
+        validity,
+      );
     case "null":
       return 0;
   }
@@ -425,7 +430,8 @@ function holdColumn(column: Column): { column: Column; byteCount: number } {
         byteCount += (source.length + 1) * source.offsets.BYTES_PER_ELEMENT;
         return { ...source, validity, ...holdVariable(source, hold) };
       case "fixedSizeList":
-        return { ...source, validity, items: visit(source.items) };
+      case "sizedList":
+        return { ...source, validity, items: visit<Column>(source.items) };
       case "dictionary":
         // The dictionary itself stays: it is compared with the next batch's and shared by all its batches.
         byteCount += columnBytes(source.dictionary);
@@ -438,7 +444,8 @@ function holdColumn(column: Column): { column: Column; byteCount: number } {
         return { ...source, validity, offsets, items: visit(itemsWithin(source)) };
       }
       case "struct":
-        return { ...source, validity, children: source.children.map(visit) };
+      case "packedStruct":
+        return { ...source, validity, children: (source.children as readonly Column[]).map(visit) };
     }
   };
   return { column: visit(column), byteCount };

@@ -2,7 +2,7 @@
 
 import { CorruptFileError, UnsupportedError } from "../errors.js";
 import type { PageSource } from "../file/pageRows.js";
-import type { DataFile, DataPage } from "../file/reader.js";
+import { countedByRows, type DataFile, type DataPage } from "../file/reader.js";
 import { columnsByRows, type LeafColumns } from "../file/v20/rowColumns.js";
 import type { DataFragment } from "../format/table.js";
 import type { ProjectedColumn } from "./projection.js";
@@ -26,7 +26,7 @@ export interface StoredColumn {
 
 /**
  * For each column where the fragment keeps it, or null where it has no such column: all its values are null.
- * @throws UnsupportedError for packed structs and blobs
+ * @throws UnsupportedError for blobs, and for fixed-size lists of structs as 2.0 has them
  */
 export async function openColumns(
   source: FragmentSource,
@@ -56,7 +56,14 @@ export async function openColumns(
         );
       }
       const place = places.get(column.fieldId);
-      if (place === undefined) return null;
+      if (place === undefined) {
+        if (column.valuesPerRow > 1 && column.listFieldIds.some((id) => places.has(id))) {
+          throw new UnsupportedError(
+            `column ${column.path}: fixed-size lists of structs in files of version 2.0 are not supported`,
+          );
+        }
+        return null;
+      }
       const path = source.resolve(place.file);
       const file = await open(path);
       if (file.rowCount !== fragment.physicalRows) {
@@ -73,7 +80,8 @@ export async function openColumns(
         const list = places.get(id);
         return list?.file === place.file ? list.columnIndex : -1;
       });
-      return { file, columnIndex: place.columnIndex, listColumnIndexes };
+      const { valuesPerRow } = column;
+      return { file, columnIndex: place.columnIndex, listColumnIndexes, valuesPerRow };
     }),
   );
   const opened: (StoredColumn | null)[] = stored.map(() => null);
@@ -88,10 +96,20 @@ export async function openColumns(
   return opened;
 }
 
+/** Where a file keeps a leaf, and what its pages count. */
+interface StoredLeaf extends LeafColumns {
+  readonly valuesPerRow: number;
+}
+
 /** A file's columns for some leaves, in their order, as pages of whole rows. */
-function columnsOf(file: DataFile, leaves: readonly LeafColumns[]): StoredColumn[] {
+function columnsOf(file: DataFile, leaves: readonly StoredLeaf[]): StoredColumn[] {
   if (file.version !== "2.0") {
-    return leaves.map(({ columnIndex }) => ({ file, columnIndex, pages: file.columns[columnIndex].pages }));
+    const rows = countedByRows(file, leaves);
+    return leaves.map(({ columnIndex }) => ({
+      file: rows,
+      columnIndex,
+      pages: rows.columns[columnIndex].pages,
+    }));
   }
   const rows = columnsByRows(file, leaves);
   return rows.columns.map(({ pages }, columnIndex) => ({ file: rows, columnIndex, pages }));

@@ -5,8 +5,8 @@
 import { Field as ArrowField, Schema, Uint64 } from "apache-arrow";
 import { type Column, JSONB_LAYOUT, type Layout } from "../arrow/column.js";
 import { jsonTextColumn } from "../arrow/json.js";
-import { mapLeaf, mergeSpines, spinesOf, unwrapStructs, withLeaf } from "../arrow/spine.js";
-import { arrowFieldFromLogical, layoutOf } from "../arrow/types.js";
+import { eventsPerValue, mapLeaf, mergeSpines, spinesOf, unwrapStructs, withLeaf } from "../arrow/spine.js";
+import { arrowFieldFromLogical } from "../arrow/types.js";
 import { InvalidInputError, TableColumnNotFoundError, UnsupportedError } from "../errors.js";
 import { DESCRIPTOR_LAYOUT, PACKED_DESCRIPTOR_LAYOUT } from "../file/blobDescriptors.js";
 import { formatFieldPath, parseFieldPath } from "../ident.js";
@@ -14,10 +14,12 @@ import type { ColumnSelection } from "../namespace.js";
 import {
   type FieldStorage,
   fieldsAlong,
+  isPacked,
   specialStorage,
   storageOf,
   type TableField,
 } from "../table/schema.js";
+import { storedLayoutOf } from "../table/storedLayout.js";
 
 /** Name of the pseudo-column that holds row ids. */
 export const ROW_ID_COLUMN = "_rowid";
@@ -28,6 +30,8 @@ export interface ProjectedColumn {
   readonly fieldId: number;
   /** Of the lists around it, outer-most first. */
   readonly listFieldIds: readonly number[];
+  /** Values that its pages count for each row: more than one in fixed-size lists of structs. */
+  readonly valuesPerRow: number;
   /** Why it can't be read, in words: it does not lie in pages of its own. Null where it does. */
   readonly specialStorage: string | null;
   /** Canonical path, for messages. */
@@ -40,10 +44,13 @@ export interface ProjectedColumn {
 
 /** One column to return. */
 interface OutputColumn {
-  /** From the top-level column on; structs on the way to the column have one child. Blobs are descriptors. */
+  /**
+   * From the top-level column on; structs on the way to the column have one child, but for packed ones. Blobs are
+   * descriptors.
+   */
   readonly layout: Layout;
-  /** Structs around the column that are left out. */
-  readonly depth: number;
+  /** Which member of each struct around it the column is in; the structs are left out. */
+  readonly members: readonly number[];
   /** Physical columns it is made of, in the order of its leaves. */
   readonly leafCount: number;
 }
@@ -83,7 +90,7 @@ export function resolveProjection(
   return {
     columns,
     hasBlobs: columns.some(({ storage }) => isBlob(storage)),
-    outputs: wanted.map(({ layout, depth, leaves }) => ({ layout, depth, leafCount: leaves.length })),
+    outputs: wanted.map(({ layout, members, leaves }) => ({ layout, members, leafCount: leaves.length })),
     withRowId,
     schema: new Schema(arrowFields, new Map(schemaMetadata)),
   };
@@ -134,16 +141,21 @@ function projectColumn(
     chain.push(field);
   }
   const target = chain[chain.length - 1];
-  // The way from the top, with nothing beside it.
-  const branch = chain
-    .slice(0, -1)
-    .reduceRight<TableField>((child, parent) => ({ ...parent, children: [child] }), target);
-  const layout = describedLayout(layoutOf(arrowFieldFromLogical(branch, path).type, path), branch);
+  // The way from the top, with nothing beside it but the other members of packed structs.
+  const parents = chain.slice(0, -1);
+  const branch = parents.reduceRight<TableField>(
+    (child, parent) => (isPacked(parent) ? parent : { ...parent, children: [child] }),
+    target,
+  );
+  const members = parents.map((parent, depth) =>
+    isPacked(parent) ? parent.children.indexOf(chain[depth + 1]) : 0,
+  );
+  const layout = describedLayout(storedLayoutOf(branch, path), branch);
   const { type, metadata } = arrowFieldFromLogical(target, path);
   const name = alias ?? (segments.length === 1 ? target.name : path);
   return {
     layout,
-    depth: chain.length - 1,
+    members,
     leaves: spinesOf(layout).map((spine) => {
       const fields = fieldsAlong(branch, spine.branch);
       const leaf = fields[fields.length - 1];
@@ -152,6 +164,7 @@ function projectColumn(
       return {
         fieldId: leaf.id,
         listFieldIds: lists.map(({ id }) => id),
+        valuesPerRow: eventsPerValue(spine.layout),
         specialStorage: special ?? null,
         path,
         storage: storageOf(leaf),
@@ -173,7 +186,9 @@ export const isBlob = (storage: FieldStorage): boolean => storage === "blobs" ||
 /** A layout with descriptors in the place of blobs. */
 function describedLayout(layout: Layout, field: TableField): Layout {
   if (storageOf(field) === "blobStructs") return PACKED_DESCRIPTOR_LAYOUT;
-  if (layout.kind === "list") return { ...layout, item: describedLayout(layout.item, field.children[0]) };
+  if (layout.kind === "list" || layout.kind === "sizedList") {
+    return { ...layout, item: describedLayout(layout.item, field.children[0]) } as Layout;
+  }
   if (layout.kind === "struct") {
     const children = layout.children.map((child, index) => ({
       ...child,
@@ -196,13 +211,13 @@ export function assembleOutputs(
   path: string,
 ): Column[] {
   let next = 0;
-  return projection.outputs.map(({ layout, depth, leafCount }) => {
+  return projection.outputs.map(({ layout, members, leafCount }) => {
     const spines = columns.slice(next, next + leafCount).map((spine, index) => {
       if (spine === null || projection.columns[next + index].storage !== "json") return spine;
       return mapLeaf(spine, (leaf) => jsonTextColumn(leaf, path));
     });
     const column = mergeSpines(layout, spines, rowCount, path);
     next += leafCount;
-    return unwrapStructs(column, depth);
+    return unwrapStructs(column, members);
   });
 }

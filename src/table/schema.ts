@@ -125,15 +125,17 @@ export function decodeSchema(flat: readonly Field[], path: string): TableField[]
 
 /**
  * The fields a data file of the given format version lists, in column order: each has one column, at its place
- * in the list. From 2.1 on only leaves have; a blob is one leaf although it has children.
+ * in the list. From 2.1 on only leaves have. A blob and a packed struct are one leaf although they have children, the
+ * latter in all versions.
  */
 export function columnFields(fields: readonly TableField[], formatVersion: string): TableField[] {
   const withParents = formatVersion === "2.0" || formatVersion === "0.1";
   const listed: TableField[] = [];
   const visit = (field: TableField): void => {
     const isLeaf = field.children.length === 0 || storageOf(field) === "blobStructs";
-    if (isLeaf || withParents) listed.push(field);
-    if (!isLeaf || withParents) field.children.forEach(visit);
+    const isRows = isPacked(field);
+    if (isLeaf || isRows || withParents) listed.push(field);
+    if (!isRows && (!isLeaf || withParents)) field.children.forEach(visit);
   };
   fields.forEach(visit);
   return listed;
@@ -145,6 +147,18 @@ export function fieldsAlong(field: TableField, branch: readonly number[]): Table
   for (const index of branch) fields.push(fields[fields.length - 1].children[index]);
   return fields;
 }
+
+/** Whether the members of a struct share one column, row by row, because its field asks for it. */
+export function isPacked(field: TableField): boolean {
+  return field.logicalType === "struct" && asksForPacking(field.metadata) && storageOf(field) === "values";
+}
+
+/** Whether a field asks that what is inside it be packed, which is heeded on structs only. */
+export const asksForPacking = (metadata: ReadonlyMap<string, string>): boolean =>
+  isSet(metadata, "lance-encoding:packed") || isSet(metadata, "packed");
+
+const isSet = (metadata: ReadonlyMap<string, string>, key: string): boolean =>
+  metadata.get(key)?.toLowerCase() === "true";
 
 /**
  * What is in a field's pages:
@@ -163,15 +177,9 @@ export function storageOf({ logicalType, metadata }: Omit<NewField, "children">)
   return metadata.has(BLOB_KEY) && logicalType === "large_binary" ? "blobs" : "values";
 }
 
-/**
- * What about a field makes its values lie elsewhere than its type says, in words: members of a packed struct share a
- * column of rows. Null for any other field.
- */
+/** What about a field makes its values lie in a way that is not read or written, in words; null for any other field. */
 export function specialStorage(field: TableField): string | null {
   const { logicalType, metadata } = field;
-  const isSet = (key: string) => metadata.get(key)?.toLowerCase() === "true";
-  if (logicalType === "struct" && (isSet("lance-encoding:packed") || isSet("packed")))
-    return "packed structs";
   if (metadata.has(BLOB_KEY) && logicalType !== "large_binary")
     return `blobs of type ${logicalType}, other than large_binary,`;
   return null;

@@ -3,29 +3,25 @@
  * is read, so that rows which cannot fit are refused before anything is written. Pure.
  */
 
-import type { Field as ArrowField, Schema } from "apache-arrow";
-import { JSONB_LAYOUT, type Layout, type ListLayout } from "../arrow/column.js";
+import type { Field as ArrowField, DataType, Schema } from "apache-arrow";
+import { JSONB_LAYOUT, type Layout, type ListLayout, type SizedListLayout } from "../arrow/column.js";
 import { type Branch, MISSING_CHILD, spinesOf, withLeaf } from "../arrow/spine.js";
-import {
-  arrowFieldFromLogical,
-  isText,
-  jsonForm,
-  layoutOf,
-  logicalFieldOf,
-  logicalTypeOf,
-  valueTypeOf,
-} from "../arrow/types.js";
+import { isText, jsonForm, layoutOf, logicalFieldOf, logicalTypeOf, valueTypeOf } from "../arrow/types.js";
 import { TableSchemaValidationError, UnsupportedError } from "../errors.js";
+import { memberBytes } from "../file/compression/packedStruct.js";
 import type { FileColumn, FileVersion } from "../file/page.js";
 import { formatFieldPath } from "../ident.js";
 import {
+  asksForPacking,
   assignFieldIds,
   fieldsAlong,
+  isPacked,
   JSON_TYPE,
   specialStorage,
   storageOf,
   type TableField,
 } from "../table/schema.js";
+import { storedLayoutOf } from "../table/storedLayout.js";
 
 /** One physical column to write, and where its values come from. */
 export interface PlannedColumn {
@@ -110,20 +106,22 @@ interface MatchedLeaf {
 function matchField(incoming: ArrowField, field: TableField, path: string): MatchedLeaf[] {
   const { type } = incoming;
   const incomingType = jsonForm(incoming) === null ? logicalTypeOf(type, path) : JSON_TYPE;
+  if (isPacked(field)) return [matchPacked(type, incomingType, field, path)];
   if (field.children.length === 0) return [matchLeaf(incoming, incomingType, field, path)];
   if (incomingType !== field.logicalType) throw typeMismatch(incomingType, field, path);
   const children = type.children as ArrowField[];
   if (field.logicalType !== "struct") {
-    const { kind, offsetBits, isMap } = layoutOf(type, path) as ListLayout;
     const [item] = field.children;
     const itemPath = childPath(path, item);
+    const layout = layoutOf(type, path) as ListLayout | SizedListLayout;
+    const isMap = layout.kind === "list" && layout.isMap;
     const matched = isMap
       ? matchMembers(children[0].type.children as ArrowField[], item, itemPath, true)
       : matchField(children[0], item, itemPath);
     return matched.map((leaf) => ({
       ...leaf,
       branch: [0, ...leaf.branch],
-      layout: { kind, offsetBits, item: leaf.layout, itemNullable: item.nullable, isMap },
+      layout: { ...layout, item: leaf.layout, itemNullable: item.nullable } as Layout,
     }));
   }
   return matchMembers(children, field, path, false);
@@ -136,13 +134,7 @@ function matchMembers(
   path: string,
   byPosition: boolean,
 ): MatchedLeaf[] {
-  if (!byPosition) {
-    for (const { name } of incoming) {
-      if (!field.children.some((child) => child.name === name)) {
-        throw new TableSchemaValidationError(`column ${path}: member ${name} is not in the table's schema`);
-      }
-    }
-  }
+  if (!byPosition) refuseOthers(incoming, field, path);
   return field.children.flatMap((child, position) => {
     const index = byPosition ? position : incoming.findIndex((candidate) => candidate.name === child.name);
     const memberPath = childPath(path, child);
@@ -158,10 +150,37 @@ function matchMembers(
   });
 }
 
+/** A packed struct is one leaf, with all its members. */
+function matchPacked(incoming: DataType, incomingType: string, field: TableField, path: string): MatchedLeaf {
+  if (incomingType !== field.logicalType) throw typeMismatch(incomingType, field, path);
+  const members = incoming.children as ArrowField[];
+  refuseOthers(members, field, path);
+  const branch = field.children.map((child) => {
+    const index = members.findIndex((member) => member.name === child.name);
+    const memberPath = childPath(path, child);
+    if (index < 0) {
+      throw new TableSchemaValidationError(
+        `column ${memberPath} is missing from the rows, and members of packed structs are never null`,
+      );
+    }
+    const memberType = logicalTypeOf(members[index].type, memberPath);
+    if (memberType !== child.logicalType) throw typeMismatch(memberType, child, memberPath);
+    return index;
+  });
+  return { branch, field, layout: storedLayoutOf(field, path), conversion: "none" };
+}
+
+function refuseOthers(incoming: readonly ArrowField[], field: TableField, path: string): void {
+  for (const { name } of incoming) {
+    if (!field.children.some((child) => child.name === name)) {
+      throw new TableSchemaValidationError(`column ${path}: member ${name} is not in the table's schema`);
+    }
+  }
+}
+
 /** The leaves of a member that the rows lack: all null. The reference reads no file that has some of them only. */
 function missingLeaves(member: TableField, path: string): MatchedLeaf[] {
-  const layout = layoutOf(arrowFieldFromLogical(member, path).type, path);
-  return spinesOf(layout).map((spine) => {
+  return spinesOf(storedLayoutOf(member, path)).map((spine) => {
     const fields = fieldsAlong(member, spine.branch);
     const field = fields[fields.length - 1];
     const stored = storageOf(field) === "json" ? withLeaf(spine.layout, JSONB_LAYOUT) : spine.layout;
@@ -234,6 +253,10 @@ export function checkVersion({ fields }: ColumnPlan, version: FileVersion): void
         `column ${field.name}: writing blobs of version 2 (lance.blob.v2) is not supported by this release`,
       );
     }
+    if (field.logicalType.startsWith("fixed_size_list:") && field.children.length > 0) {
+      checkSizedList(field, version);
+    }
+    if (isPacked(field)) checkPacked(field, version);
     if (storageOf(field) === "blobs" && (version === "2.2" || (inList && version === "2.1"))) {
       throw new UnsupportedError(
         inList
@@ -245,6 +268,31 @@ export function checkVersion({ fields }: ColumnPlan, version: FileVersion): void
     for (const child of field.children) visit(child, inList || opensList);
   };
   for (const field of fields) visit(field, false);
+}
+
+function checkSizedList({ name, logicalType, metadata }: TableField, version: FileVersion): void {
+  if (version !== "2.2") {
+    throw new UnsupportedError(
+      `column ${name}: files of version ${version} hold no lists of type ${logicalType}; use version 2.2`,
+    );
+  }
+  if (asksForPacking(metadata)) {
+    throw new UnsupportedError(
+      `column ${name}: a list of type ${logicalType} cannot be packed; its items can, where their field asks for it`,
+    );
+  }
+}
+
+/** Packed structs hold numbers in all versions; fixed-size lists from 2.2 on, and in 2.0; text from 2.2 on. */
+function checkPacked(field: TableField, version: FileVersion): void {
+  const layout = storedLayoutOf(field, field.name);
+  if (layout.kind !== "packedStruct" || version === "2.2") return;
+  for (const [index, { name, layout: member }] of layout.children.entries()) {
+    if (member.kind === "fixed" || (version === "2.0" && memberBytes(member) !== null)) continue;
+    throw new UnsupportedError(
+      `column ${field.name}: files of version ${version} hold no packed structs with a member ${name} of type ${field.children[index].logicalType}; use version 2.2`,
+    );
+  }
 }
 
 function checkColumnNames(fields: readonly ArrowField[]): void {

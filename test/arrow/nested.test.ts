@@ -152,7 +152,7 @@ describe("spines", () => {
   });
 
   it("without their structs are null where these are", () => {
-    const inner = unwrapStructs(single.column, 1);
+    const inner = unwrapStructs(single.column, [0]);
     expect(inner.kind).toBe("fixed");
     const rows = Array.from(new Vector([dataFromColumn(single.type, single.column)])) as ({
       m0: unknown;

@@ -5,10 +5,10 @@ import { makeBatch, toTable } from "../../src/arrow/batch.js";
 import type { Column, Layout } from "../../src/arrow/column.js";
 import { columnFromData } from "../../src/arrow/data.js";
 import { concatColumns } from "../../src/arrow/rearrange.js";
-import { mergeSpines, pruneColumn, spinesOf } from "../../src/arrow/spine.js";
+import { eventsPerValue, mergeSpines, pruneColumn, spinesOf } from "../../src/arrow/spine.js";
 import { layoutOf } from "../../src/arrow/types.js";
 import type { FileColumn, FileVersion } from "../../src/file/page.js";
-import { type DataFile, openDataFile, readPageBuffers } from "../../src/file/reader.js";
+import { countedByRows, type DataFile, openDataFile, readPageBuffers } from "../../src/file/reader.js";
 import { decodePage } from "../../src/file/structural/decodePage.js";
 import { DataFileWriter } from "../../src/file/writer.js";
 import { Field as FileField, Schema as FileSchema } from "../../src/format/file.js";
@@ -73,6 +73,14 @@ export async function readColumns(
   file: DataFile,
   layouts: readonly Layout[],
 ): Promise<Column[]> {
+  // Pages of 2.0 count the values of their own column.
+  const { columns } =
+    file.version === "2.0"
+      ? file
+      : countedByRows(
+          file,
+          layouts.map((layout, columnIndex) => ({ columnIndex, valuesPerRow: eventsPerValue(layout) })),
+        );
   const requests = layouts.map((_, columnIndex) => ({
     columnIndex,
     pageIndexes: file.columns[columnIndex].pages.map((_page, index) => index),
@@ -80,7 +88,7 @@ export async function readColumns(
   const buffers = await readPageBuffers(handle, file, requests);
   return layouts.map((layout, columnIndex) =>
     concatColumns(
-      file.columns[columnIndex].pages.map((page, index) => {
+      columns[columnIndex].pages.map((page, index) => {
         const origin = { path: file.path, byteOffset: page.bufferRanges[0]?.byteOffset ?? 0 };
         return decodePage(layout, page.layout, page.rowCount, buffers[columnIndex][index], origin);
       }),

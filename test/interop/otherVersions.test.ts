@@ -1,6 +1,6 @@
 /** Tables of data format versions, and with ways to store columns, that this build does not know: typed errors. */
 
-import { Field, Float32, Int32, Schema, Struct, Table, tableToIPC, vectorFromArray } from "apache-arrow";
+import { Int32, Table, tableToIPC, vectorFromArray } from "apache-arrow";
 import { CorruptFileError, DirectoryNamespace, UnsupportedError } from "tiltyard";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { reference } from "../support/reference.js";
@@ -38,29 +38,5 @@ describe.each([
     expect((await failure(table.take([0]))).message).toMatch(says);
     expect((await failure(namespace.insertIntoTable({ id: [name] }, rows))).message).toMatch(says);
     expect(await reference.countRows(root, name)).toBe(3);
-  });
-});
-
-describe.each(["2.0", "2.1", "2.2"])("columns that lie elsewhere, in version %s", (version) => {
-  it("are refused by reads and writes", async () => {
-    const pair = new Struct([new Field("x", new Int32(), false), new Field("y", new Float32(), false)]);
-    const packed = new Table(
-      new Schema([new Field("s", pair, false, new Map([["lance-encoding:packed", "true"]]))]),
-      { s: vectorFromArray([{ x: 1, y: 2 }], pair) },
-    );
-    const writer = new DirectoryNamespace({
-      root,
-      durability: "none",
-      dataStorageVersion: version as "2.0",
-    });
-    for (const [kind, table] of Object.entries({ packed })) {
-      const name = `${kind}${version.replace(".", "_")}`;
-      await failure(writer.createTable({ id: [name] }, table));
-      await reference.createTable(root, name, tableToIPC(table), { dataStorageVersion: version });
-      await failure(writer.table([name]).scan().toArrow());
-      await failure(writer.insertIntoTable({ id: [name] }, table));
-      expect(await writer.countTableRows({ id: [name] })).toBe(table.numRows);
-    }
-    await writer.close();
   });
 });

@@ -8,6 +8,7 @@ import {
   type DataType,
   Dictionary,
   Field,
+  FixedSizeList,
   Int16,
   LargeList,
   List,
@@ -22,6 +23,7 @@ import {
   Vector,
 } from "apache-arrow";
 import * as fc from "fast-check";
+import { layoutOf } from "../../src/arrow/types.js";
 import {
   makeColumn,
   NULL_PATTERNS,
@@ -42,7 +44,8 @@ export type NestedSpec =
   | { kind: "leaf"; type: TypeName | "dictionary" | "null"; shape: Shape; nulls: NullPattern }
   | { kind: "list" | "largeList"; item: NestedSpec; nulls: NullPattern; lengths: ListLength }
   | { kind: "map"; key: NestedSpec; value: NestedSpec; nulls: NullPattern; lengths: ListLength }
-  | { kind: "struct"; members: NestedSpec[]; nulls: NullPattern };
+  | { kind: "sizedList"; item: NestedSpec; nulls: NullPattern; dimension: number }
+  | { kind: "struct"; members: NestedSpec[]; nulls: NullPattern; packed?: boolean };
 
 export interface NestedTableSpec {
   columns: NestedSpec[];
@@ -67,6 +70,20 @@ export const struct = (members: NestedSpec[], nulls: NullPattern = "none"): Nest
   kind: "struct",
   members,
   nulls,
+});
+/** Its members have no nulls: there is no place for them. */
+export const packed = (members: NestedSpec[], nulls: NullPattern = "none"): NestedSpec => ({
+  kind: "struct",
+  members: members.map((member) => ({ ...member, nulls: "none" }) as NestedSpec),
+  nulls,
+  packed: true,
+});
+/** A fixed-size list, of structs. */
+export const sized = (item: NestedSpec, nulls: NullPattern = "none", dimension = 3): NestedSpec => ({
+  kind: "sizedList",
+  item,
+  nulls,
+  dimension,
 });
 export const map = (
   value: NestedSpec,
@@ -101,13 +118,22 @@ function typeOf(spec: NestedSpec): DataType {
       const entries = new Struct([fieldOf("key", spec.key), fieldOf("value", spec.value)]);
       return new Map_(new Field("entries", entries, false) as ConstructorParameters<typeof Map_>[0]);
     }
+    case "sizedList":
+      return new FixedSizeList(spec.dimension, fieldOf("item", spec.item));
     case "struct":
       return new Struct(spec.members.map((member, index) => fieldOf(`m${index}`, member)));
   }
 }
 
+const PACKED = new Map([["lance-encoding:packed", "true"]]);
+
 const fieldOf = (name: string, spec: NestedSpec): Field =>
-  new Field(name, typeOf(spec), spec.nulls !== "none" || (spec.kind === "leaf" && spec.type === "null"));
+  new Field(
+    name,
+    typeOf(spec),
+    spec.nulls !== "none" || (spec.kind === "leaf" && spec.type === "null"),
+    spec.kind === "struct" && spec.packed === true ? PACKED : undefined,
+  );
 
 function validity(
   nulls: NullPattern,
@@ -148,6 +174,11 @@ function makeNested(spec: NestedSpec, length: number, random: Random): Data {
       const valid = validity(spec.nulls, length, random);
       const children = spec.members.map((member) => makeNested(member, length, random));
       return makeData({ type: type as Struct, length, ...valid, children });
+    }
+    case "sizedList": {
+      const valid = validity(spec.nulls, length, random);
+      const child = makeNested(spec.item, length * spec.dimension, random);
+      return makeData({ type: type as FixedSizeList, length, ...valid, child });
     }
     default: {
       const valid = validity(spec.nulls, length, random);
@@ -254,12 +285,25 @@ export const NESTINGS = {
     ),
   map: (item, nulls, lengths) => map(item, nulls, lengths),
   mapOfListOfMap: (item, nulls, lengths) => map(list(map(item, nulls), nulls, lengths), nulls),
+  packed: (item, nulls) => packed([leaf("int16"), item], nulls),
+  listOfPacked: (item, nulls, lengths) => list(packed([item, leaf("int32")], nulls), nulls, lengths),
+  structOfPacked: (item, nulls) => struct([packed([item], nulls), leaf("int32", "some")], nulls),
+  sizedList: (item, nulls) => sized(struct([item, leaf("utf8", "some")], nulls), nulls),
+  structOfSizedList: (item, nulls) =>
+    struct([sized(struct([item, sized(struct([leaf("int64", nulls)]), nulls, 2)], nulls), nulls, 2)], nulls),
+  sizedListOfPacked: (item, nulls) => sized(packed([item, leaf("float64")], nulls), nulls),
 } as const satisfies Record<
   string,
   (item: NestedSpec, nulls: NullPattern, lengths: ListLength) => NestedSpec
 >;
 export type Nesting = keyof typeof NESTINGS;
 export const NESTING_NAMES = Object.keys(NESTINGS) as Nesting[];
+
+/** The lengths of lists that make a difference to a nesting. */
+export const lengthsOf = (nesting: Nesting): readonly ListLength[] =>
+  someNode(NESTINGS[nesting](leaf("int32"), "none", "short"), (node) => "lengths" in node)
+    ? LIST_LENGTHS
+    : ["short"];
 
 /** Whether a spec has a node that the test finds. */
 export function someNode(spec: NestedSpec, found: (node: NestedSpec) => boolean): boolean {
@@ -289,27 +333,91 @@ export function withValidStructs(spec: NestedSpec): NestedSpec {
   }
 }
 
+/** Whether files of a version hold columns like that. 2.0 holds no null structs besides. */
+export function existsIn(version: "2.0" | "2.1" | "2.2", spec: NestedSpec): boolean {
+  return !someNode(spec, (node) => {
+    if (node.kind === "map" || node.kind === "sizedList") return version !== "2.2";
+    return node.kind === "struct" && node.packed === true && !node.members.every(canBePacked(version));
+  });
+}
+
+const canBePacked =
+  (version: "2.0" | "2.1" | "2.2") =>
+  (member: NestedSpec): boolean => {
+    if (member.kind !== "leaf" || member.type === "null" || member.type === "dictionary") return false;
+    const { kind } = layoutOf(TYPES[member.type], "");
+    switch (kind) {
+      case "fixed":
+        return true;
+      case "variable":
+        return version === "2.2";
+      case "fixedSizeList":
+        return version !== "2.1" && (version === "2.2" || !member.type.endsWith("NullItems"));
+      default:
+        return false;
+    }
+  };
+
 /** Arbitrary nested tables. */
 export function nestedTableSpecs({
   maps = true,
+  sizedLists = maps,
   maxRows = 400,
   types = [...TYPE_NAMES, "dictionary", "null"],
 }: {
   maps?: boolean;
+  /** Fixed-size lists of structs; the format has them in structs, but not in lists, and no lists in them. */
+  sizedLists?: boolean;
   maxRows?: number;
   types?: readonly (TypeName | "dictionary" | "null")[];
 } = {}): fc.Arbitrary<NestedTableSpec> {
   const nulls = fc.constantFrom(...NULL_PATTERNS, "some" as const);
   const lengths = fc.constantFrom(...LIST_LENGTHS, "short" as const, "short" as const);
-  const { node } = fc.letrec<{ node: NestedSpec }>((tie) => ({
-    node: fc.oneof(
+  const leaves = fc.record({
+    kind: fc.constant("leaf" as const),
+    type: fc.constantFrom(...types),
+    shape: fc.constantFrom(...SHAPES.filter((shape) => shape !== "long")),
+    nulls,
+  });
+  const packedStructs = fc
+    .record({
+      members: fc.array(fc.constantFrom(...types.filter((type) => canBePacked("2.1")(leaf(type)))), {
+        minLength: 1,
+        maxLength: 3,
+      }),
+      nulls,
+    })
+    .map((spec) =>
+      packed(
+        spec.members.map((type) => leaf(type)),
+        spec.nulls,
+      ),
+    );
+  const { node, flat } = fc.letrec<{ node: NestedSpec; flat: NestedSpec; flatStruct: NestedSpec }>((tie) => ({
+    flat: fc.oneof(
       { maxDepth: 4, withCrossShrink: true },
+      leaves,
+      tie("flatStruct"),
       fc.record({
-        kind: fc.constant("leaf" as const),
-        type: fc.constantFrom(...types),
-        shape: fc.constantFrom(...SHAPES.filter((shape) => shape !== "long")),
+        kind: fc.constant("sizedList" as const),
+        item: tie("flatStruct"),
+        nulls,
+        dimension: fc.integer({ min: 1, max: 5 }),
+      }),
+    ) as fc.Arbitrary<NestedSpec>,
+    flatStruct: fc.oneof(
+      { maxDepth: 4, withCrossShrink: true },
+      packedStructs,
+      fc.record({
+        kind: fc.constant("struct" as const),
+        members: fc.array(tie("flat"), { minLength: 1, maxLength: 3 }),
         nulls,
       }),
+    ) as fc.Arbitrary<NestedSpec>,
+    node: fc.oneof(
+      { maxDepth: 4, withCrossShrink: true },
+      leaves,
+      packedStructs,
       fc.record({
         kind: fc.constantFrom("list" as const, "largeList" as const),
         item: tie("node"),
@@ -335,7 +443,11 @@ export function nestedTableSpecs({
     ) as fc.Arbitrary<NestedSpec>,
   }));
   return fc.record({
-    columns: fc.array(node, { minLength: 1, maxLength: 3 }),
+    // The reference reads fixed-size lists of structs by themselves only, so there are few of them.
+    columns: fc.array(
+      sizedLists ? fc.oneof({ weight: 8, arbitrary: node }, { weight: 1, arbitrary: flat }) : node,
+      { minLength: 1, maxLength: 3 },
+    ),
     rowCount: fc.oneof(fc.integer({ min: 1, max: 20 }), fc.integer({ min: 1, max: maxRows })),
     seed: fc.nat(),
     batchRows: fc.option(fc.integer({ min: 7, max: 200 }), { nil: undefined }),

@@ -198,6 +198,51 @@ export function finishVariable(
   };
 }
 
+/**
+ * The column of values that were stored each by itself.
+ * @param offsets of the stored values, from 0; not to be used any more afterwards
+ */
+export function finishEach(
+  layout: VariableLayout,
+  { decompress, symbols }: VariableEncoding,
+  offsets: Int32Array,
+  stored: Uint8Array,
+  origin: PageOrigin,
+): VariableColumn {
+  const plain = decompress === null ? stored : decompressEach(stored, offsets, decompress, origin);
+  return finishVariable(layout, symbols, offsets, plain, origin);
+}
+
+/** Undoes the compression of every value by itself; `offsets` are replaced. Empty values are stored as such. */
+function decompressEach(
+  stored: Uint8Array,
+  offsets: Int32Array,
+  decompress: (bytes: Uint8Array) => Uint8Array,
+  origin: PageOrigin,
+): Uint8Array {
+  const parts: Uint8Array[] = [];
+  let total = 0;
+  let start = 0;
+  for (let index = 1; index < offsets.length; index++) {
+    const end = offsets[index];
+    if (end > start) {
+      const part = decompress(stored.subarray(start, end));
+      parts.push(part);
+      total += part.length;
+      if (total > MAXIMUM_POSITION) throw unsupportedPage(origin, "more than 2 GiB of values");
+    }
+    offsets[index] = total;
+    start = end;
+  }
+  const plain = new Uint8Array(total);
+  let position = 0;
+  for (const part of parts) {
+    plain.set(part, position);
+    position += part.length;
+  }
+  return plain;
+}
+
 export function widenOffsets(offsets: Int32Array): BigInt64Array {
   const wide = new BigInt64Array(offsets.length);
   const halves = new Int32Array(wide.buffer);

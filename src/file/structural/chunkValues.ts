@@ -13,12 +13,15 @@ import type {
   FixedSizeListColumn,
   FixedSizeListLayout,
   LeafLayout,
+  PackedStructColumn,
+  PackedStructLayout,
   VariableLayout,
 } from "../../arrow/column.js";
 import { copyBits, countOnes } from "../../bytes/bits.js";
 import type { CompressiveEncoding, FixedSizeList } from "../../format/encodings.js";
 import { encodingName, fixedDecoder } from "../compression/fixed.js";
 import type { FixedDecoder } from "../compression/fixedDecoder.js";
+import { memberBytes, splitRows } from "../compression/packedStruct.js";
 import { resolveVariable, VariableChunks } from "../compression/variable.js";
 import { corruptPage, type PageOrigin, unsupportedPage } from "../page.js";
 
@@ -61,6 +64,8 @@ export function chunkValues(
       return listChunks(layout, encoding, count, pageBytes, origin);
     case "variable":
       return variableChunks(layout, encoding, origin);
+    case "packedStruct":
+      return packedChunks(layout, encoding, count, pageBytes, origin);
     case "dictionary":
       throw corruptPage(origin, "a page of a dictionary-typed column without dictionary");
     case "null":
@@ -68,8 +73,13 @@ export function chunkValues(
   }
 }
 
-/** Bytes for `count` values, refused where the page is far too small to hold them. */
-function allocate(count: number, bitsPerValue: number, pageBytes: number, origin: PageOrigin): Uint8Array {
+/** Zeros for `count` values, refused where the page is far too small to hold them. */
+export function allocateValues(
+  count: number,
+  bitsPerValue: number,
+  pageBytes: number,
+  origin: PageOrigin,
+): Uint8Array {
   const byteLength = Math.ceil((count * bitsPerValue) / 8);
   if (byteLength > UNQUESTIONED_BYTES && byteLength > pageBytes * LARGEST_EXPANSION) {
     throw corruptPage(origin, `${count} values of ${bitsPerValue} bits in a page of ${pageBytes} bytes`);
@@ -92,7 +102,7 @@ export class FixedChunks implements ChunkValues<FixedColumn> {
   ) {
     expectWidth(decoder, byteWidth * 8, origin);
     this.bufferCount = decoder.bufferCount;
-    this.values = allocate(count, byteWidth * 8, pageBytes, origin);
+    this.values = allocateValues(count, byteWidth * 8, pageBytes, origin);
   }
 
   append(buffers: readonly Uint8Array[], count: number): void {
@@ -124,7 +134,7 @@ class BitsChunks implements ChunkValues<BitsColumn> {
   ) {
     expectWidth(decoder, 1, origin);
     this.bufferCount = decoder.bufferCount;
-    this.bits = allocate(count, 1, pageBytes, origin);
+    this.bits = allocateValues(count, 1, pageBytes, origin);
   }
 
   append(buffers: readonly Uint8Array[], count: number): void {
@@ -153,6 +163,37 @@ function variableChunks(
     bufferCount: 1,
     append: (buffers, count) => chunks.append(buffers[0], count),
     finish: () => chunks.finish(layout),
+  };
+}
+
+/** The values are rows of members side by side. */
+function packedChunks(
+  layout: PackedStructLayout,
+  encoding: CompressiveEncoding | undefined,
+  count: number,
+  pageBytes: number,
+  origin: PageOrigin,
+): ChunkValues<PackedStructColumn> {
+  if (encoding === undefined) throw corruptPage(origin, "missing encoding");
+  const packed = encoding.packedStruct;
+  if (packed === undefined) throw unsupportedPage(origin, `${encodingName(encoding)} for packed structs`);
+  const widths = layout.children.map((member) => memberBytes(member.layout));
+  const described = packed.bitsPerValue;
+  if (widths.length !== described.length || widths.some((width, index) => width !== described[index] / 8)) {
+    throw corruptPage(origin, `packed structs of ${described.join("+")} bits for other members`);
+  }
+  const rowBytes = described.reduce((sum, bits) => sum + bits / 8, 0);
+  const rows = new FixedChunks(
+    fixedDecoder(packed.values, "chunk", origin),
+    rowBytes,
+    count,
+    pageBytes,
+    origin,
+  );
+  return {
+    bufferCount: rows.bufferCount,
+    append: (buffers, chunkCount) => rows.append(buffers, chunkCount),
+    finish: () => splitRows(layout, rows.finish().values, count),
   };
 }
 
@@ -191,7 +232,7 @@ function listChunks(
       }),
     };
   }
-  const validity = allocate(itemCount, 1, pageBytes, origin);
+  const validity = allocateValues(itemCount, 1, pageBytes, origin);
   let appended = 0;
   return {
     bufferCount: items.bufferCount + 1,

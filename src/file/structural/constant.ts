@@ -17,6 +17,7 @@ import type {
   FixedColumn,
   FixedSizeListColumn,
   LeafLayout,
+  PackedMemberColumn,
   VariableColumn,
   VariableLayout,
 } from "../../arrow/column.js";
@@ -103,6 +104,8 @@ function leastBytes(layout: LeafLayout): number {
       return layout.dimension * leastBytes(layout.item);
     case "dictionary":
       return layout.index.byteWidth;
+    case "packedStruct":
+      return layout.children.reduce((sum, child) => sum + leastBytes(child.layout), 0);
     case "bits":
     case "null":
       return 1 / 8;
@@ -175,6 +178,13 @@ function repeat(layout: LeafLayout, value: Uint8Array | null, count: number, ori
     case "dictionary":
       if (value !== null) throw unsupportedPage(origin, "a constant page for a dictionary-typed column");
       return emptyDictionary(layout, count, origin);
+    case "packedStruct": {
+      if (value !== null) throw unsupportedPage(origin, "a constant page for a column of packed structs");
+      const children = layout.children.map(
+        (child) => repeat(child.layout, null, count, origin) as PackedMemberColumn,
+      );
+      return { kind: "packedStruct", length: count, validity: null, children };
+    }
     case "null":
       if (value !== null) throw corruptPage(origin, "a value in a column of type null");
       return { kind: "null", length: count, validity: null };

@@ -11,7 +11,7 @@
  */
 
 import type { Column, Layout, LeafLayout, Validity } from "../../arrow/column.js";
-import { leafOf } from "../../arrow/spine.js";
+import { eventsPerValue, isNested, leafOf } from "../../arrow/spine.js";
 import { describeLayers, type Layers, validityOfLevels } from "../levels.js";
 import { assembleColumn } from "../nesting.js";
 import { corruptPage, type PageEncoding, type PageOrigin, unsupportedPage } from "../page.js";
@@ -38,10 +38,11 @@ export function decodePage(
   if (page.array !== undefined) return decodeArrayPage(layout, page.array, rowCount, buffers, origin);
   if (page.nested !== undefined) return decodeNestedArrays(layout, page.nested, buffers, origin);
   const leaf = leafOf(layout);
+  const flatCount = rowCount * eventsPerValue(layout);
   if (page.miniBlock !== undefined) {
     const { layers: kinds, itemCount } = page.miniBlock;
     const layers = pageLayers(layout, kinds, origin);
-    if (layers.listDepth === 0) expectRows(itemCount, rowCount, origin);
+    if (layers.listDepth === 0) expectRows(itemCount, flatCount, origin);
     const events = decodeMiniBlock(leaf, page.miniBlock, layers, buffers, origin);
     return columnOf(layout, kinds, layers, events, rowCount, false, origin);
   }
@@ -49,8 +50,8 @@ export function decodePage(
     const { layers: kinds, itemCount, visibleItemCount } = page.fullZip;
     const layers = pageLayers(layout, kinds, origin);
     if (layers.listDepth === 0) {
-      expectRows(itemCount, rowCount, origin);
-      expectRows(visibleItemCount, rowCount, origin);
+      expectRows(itemCount, flatCount, origin);
+      expectRows(visibleItemCount, flatCount, origin);
     }
     const events = decodeFullZip(leaf, page.fullZip, layers, buffers, origin);
     return columnOf(layout, kinds, layers, events, rowCount, false, origin);
@@ -58,7 +59,7 @@ export function decodePage(
   if (page.constant !== undefined) {
     const { layers: kinds } = page.constant;
     const layers = pageLayers(layout, kinds, origin);
-    const events = decodeConstant(leaf, page.constant, layers, rowCount, buffers, origin);
+    const events = decodeConstant(leaf, page.constant, layers, flatCount, buffers, origin);
     return columnOf(layout, kinds, layers, events, rowCount, events.allNull, origin);
   }
   if (page.blob !== undefined) {
@@ -74,7 +75,7 @@ export function decodePage(
 /** A leaf by itself is in no list; structs around it, which it may be read without, make it null where they are. */
 function pageLayers(layout: Layout, kinds: readonly number[], origin: PageOrigin): Layers {
   const layers = describeLayers(kinds, origin);
-  if (layers.listDepth > 0 && layout.kind !== "list" && layout.kind !== "struct") {
+  if (layers.listDepth > 0 && !isNested(layout)) {
     throw unsupportedPage(origin, `${layers.listDepth} list layers around ${layoutName(layout)}`);
   }
   return layers;
@@ -93,7 +94,7 @@ function columnOf(
   noValues: boolean,
   origin: PageOrigin,
 ): Column {
-  if (layout.kind === "list" || layout.kind === "struct") {
+  if (isNested(layout)) {
     return assembleColumn(layout, kinds, layers, events.levels, events.values, rowCount, noValues, origin);
   }
   return noValues ? allNull(events.values) : withLevels(events, layers, rowCount, origin);
@@ -139,6 +140,8 @@ function layoutName(layout: LeafLayout): string {
       return `lists of ${layout.dimension} ${layoutName(layout.item)}`;
     case "dictionary":
       return `a dictionary of ${layoutName(layout.value)}`;
+    case "packedStruct":
+      return "packed structs";
     case "null":
       return "nulls";
   }

@@ -10,6 +10,7 @@
  *     fixed-size lists                     full-zip; mini-block for bits, and for small ones with nulls
  *     strings, binaries                    mini-block; full-zip where a value is long (variableValues.ts)
  *     dictionary-typed                     mini-block over a page dictionary, always
+ *     packed structs                       mini-block; full-zip where members are text or lists (2.2)
  *
  * Slots of null rows are written as the value before or as empty values, so that equal rows make equal pages. What
  * a column's metadata asks for goes before what a sample says (compressionOptions.ts). Compression is decided on a
@@ -26,19 +27,22 @@ import type {
   Layout,
   LeafColumn,
   LeafLayout,
-  Validity,
+  PackedMember,
+  PackedMemberColumn,
+  PackedStructColumn,
+  PackedStructLayout,
   VariableColumn,
   VariableLayout,
 } from "../../arrow/column.js";
 import { concatColumns, decodeDictionary, sliceColumn } from "../../arrow/rearrange.js";
-import { leafOf } from "../../arrow/spine.js";
-import { copyBits } from "../../bytes/bits.js";
+import { isNested, leafOf } from "../../arrow/spine.js";
 import { InvalidInputError, UnsupportedError } from "../../errors.js";
-import { type CompressiveEncoding, RepDefLayer } from "../../format/encodings.js";
+import type { CompressiveEncoding } from "../../format/encodings.js";
 import { alignedBytes } from "../compression/aligned.js";
 import { type CompressionOptions, compressionOptions } from "../compression/compressionOptions.js";
+import { joinRows, memberBytes, refuseNullBits, refuseNullMembers } from "../compression/packedStruct.js";
 import { describeVariable, encodeVariableBlock, variableChunkBytes } from "../compression/variable.js";
-import { isListLayer, leafLevels, levelsOfValidity, type PageLevels } from "../levels.js";
+import { leafLevels, type PageLevels } from "../levels.js";
 import { type ShreddedColumn, shredColumn } from "../nesting.js";
 import type { EncodedPage, StructuralVersion } from "../page.js";
 import { encodeAllNull, encodeConstant } from "./constant.js";
@@ -49,9 +53,13 @@ import {
   encodeFixedValues,
   type FixedEncoding,
   flat,
+  WIDE_VALUE_BYTES,
 } from "./fixedValues.js";
-import { encodeFullZipFixed, encodeFullZipFlat, encodeFullZipVariable, type ZippedPart } from "./fullZip.js";
+import { encodeFullZipFixed, encodeFullZipFlat, encodeFullZipVariable, mayZip } from "./fullZip.js";
+import { encodeList, encodePlainLists, zipList } from "./listValues.js";
 import { MiniBlockEncoder, type MiniBlockValues, maximumChunkEvents } from "./miniBlock.js";
+import { encodePackedRows, type PackedPart } from "./packedRows.js";
+import { sliceBits, slotLevels, withoutNulls } from "./slots.js";
 import {
   commonValue,
   compressEach,
@@ -73,16 +81,13 @@ export interface EncodePageOptions {
 
 /** What a page is encoded for. */
 interface PageTarget {
+  readonly path: string;
   readonly version: StructuralVersion;
   readonly compression: CompressionOptions;
 }
 
-/** Bytes of a chunk's lists in 2.1. */
-const MAXIMUM_LIST_CHUNK_BYTES = 24 * 1024;
 /** The reference takes wider values for full-zip only. */
 const MAXIMUM_MINI_BLOCK_VALUE_BYTES = 256;
-/** Fixed-width values with nulls go to full-zip pages from this width on. */
-const WIDE_VALUE_BYTES = 128;
 /** Longest value that is put into chunks because the column's metadata asks for them. */
 const MAXIMUM_FORCED_VALUE_BYTES = 8 * 1024;
 
@@ -100,8 +105,9 @@ export function encodePages(
   options: EncodePageOptions,
 ): EncodedPage[] {
   const { version } = options;
-  const target: PageTarget = { version, compression: compressionOptions(options.metadata, options.path) };
-  if (layout.kind === "list" || layout.kind === "struct") {
+  const { path } = options;
+  const target: PageTarget = { path, version, compression: compressionOptions(options.metadata, path) };
+  if (isNested(layout)) {
     const leaf = leafOf(layout);
     const shredded = shredColumn(layout, concatColumns(columns), options);
     return cutPages(shredded, version).map((part) => encodeLeaf(leaf, part, target));
@@ -124,11 +130,8 @@ function encodeRows(
     return encodeFixedPieces(layout, columns as readonly FixedColumn[], plain, target);
   }
   if (layout.kind === "fixedSizeList" && nullCount === 0) {
-    const pieces = plainListPieces(columns as readonly FixedSizeListColumn[]);
-    if (pieces !== null) {
-      const shape = describeList(columns[0] as FixedSizeListColumn);
-      return encodeFullZipFlat(pieces, shape.itemBits * shape.itemsPerValue, plain, listEncoding(shape, []));
-    }
+    const page = encodePlainLists(columns as readonly FixedSizeListColumn[], plain);
+    if (page !== null) return page;
   }
   const values = concatColumns(columns) as LeafColumn;
   return encodeLeaf(layout, { values, levels: leafLevels(slotLevels(values), rowCount) }, target);
@@ -152,6 +155,8 @@ function encodeLeaf(
       return encodeVariable(layout as VariableLayout, column, levels, target);
     case "fixedSizeList":
       return encodeList(column, levels, target.version);
+    case "packedStruct":
+      return encodePacked(layout as PackedStructLayout, column, levels, target);
     case "dictionary":
       return encodeDictionary(layout as DictionaryLayout, column, levels, target);
   }
@@ -220,23 +225,6 @@ function longestInvisible(definition: Uint16Array, maximumVisible: number): numb
   return most;
 }
 
-/** Whether full-zip pages may be used: the reference takes nulls around a list, in such a page, for values. */
-function mayZip({ layers }: PageLevels): boolean {
-  const firstList = layers.findIndex(isListLayer);
-  return firstList < 0 || !layers.includes(RepDefLayer.NULLABLE_ITEM, firstList);
-}
-
-/** For each slot of a column whether it is null, 1 or 0; null where none is. */
-const slotLevels = ({ validity, length }: Column): Uint16Array | null =>
-  validity === null ? null : levelsOfValidity(bitsFromZero(validity, length), length);
-
-function bitsFromZero({ bytes, bitOffset }: Validity, length: number): Uint8Array {
-  if (bitOffset === 0) return bytes;
-  const bits = new Uint8Array(Math.ceil(length / 8));
-  copyBits(bytes, bitOffset, bits, 0, length);
-  return bits;
-}
-
 const values = (encoding: CompressiveEncoding): MiniBlockValues => ({ encoding, bufferCount: 1 });
 
 // ------------------------------------------------------------------------------------------- fixed width
@@ -290,29 +278,6 @@ function encodeFixed(
   return encoder.finish(encodeFixedValues(choices, encoder, byteWidth, plain, length, version, compression));
 }
 
-/**
- * The values, with that of the value before in the slots of nulls, so that they neither widen nor interrupt anything;
- * copied where that is any change; whole values only.
- */
-function withoutNulls(
-  bytes: Uint8Array,
-  byteWidth: number,
-  definition: Uint16Array | null,
-  count: number,
-): Uint8Array {
-  const exact = bytes.subarray(0, count * byteWidth);
-  if (definition === null) return exact;
-  const copy = exact.slice();
-  const firstValid = definition.indexOf(0);
-  if (firstValid < 0) return copy.fill(0);
-  for (let row = 0; row < count; row++) {
-    if (definition[row] === 0) continue;
-    const source = (row < firstValid ? firstValid : row - 1) * byteWidth;
-    for (let byte = 0, at = row * byteWidth; byte < byteWidth; byte++) copy[at + byte] = copy[source + byte];
-  }
-  return copy;
-}
-
 /** Whether all valid rows, of which there is at least one, hold the same bytes. */
 function oneValue(
   { values: bytes, byteWidth, length }: FixedColumn,
@@ -336,8 +301,7 @@ function encodeBits(
 ): EncodedPage {
   const { length } = column;
   const definition = slotLevels(column);
-  const bits = new Uint8Array(Math.ceil(length / 8));
-  copyBits(column.bits, column.bitOffset, bits, 0, length);
+  const bits = sliceBits(column.bits, column.bitOffset, length);
   let ones = 0;
   let zeros = 0;
   for (let row = 0; row < length; row++) {
@@ -470,142 +434,68 @@ function encodeDictionaryValues(
   return { encoding: describeVariable(offsetBits), block: encodeVariableBlock(offsetBits, offsets, bytes) };
 }
 
-// --------------------------------------------------------------------------------------- fixed-size lists
+// ----------------------------------------------------------------------------------------- packed structs
 
-/** Nested fixed-size lists, taken apart. */
-interface ListShape {
-  /** Of each list, outer-most first. */
-  readonly dimensions: readonly number[];
-  /** Items of the inner-most lists in one value. */
-  readonly itemsPerValue: number;
-  /** Bits of such an item. */
-  readonly itemBits: number;
-}
-
-function describeList(column: FixedSizeListColumn): ListShape {
-  const dimensions: number[] = [];
-  let node: FixedSizeListColumn["items"] = column;
-  while (node.kind === "fixedSizeList") {
-    dimensions.push(node.dimension);
-    node = node.items;
-  }
-  return {
-    dimensions,
-    itemsPerValue: dimensions.reduce((product, dimension) => product * dimension, 1),
-    itemBits: node.kind === "bits" ? 1 : node.byteWidth * 8,
-  };
-}
-
-/** @param validities for each list, whether its items have a bitmap */
-function listEncoding(shape: ListShape, validities: readonly boolean[]): CompressiveEncoding {
-  return shape.dimensions.reduceRight<CompressiveEncoding>(
-    (items, itemsPerValue, index) => ({
-      fixedSizeList: { itemsPerValue, values: items, hasValidity: validities[index] ?? false },
-    }),
-    flat(shape.itemBits),
-  );
-}
-
-/** The items of all columns where they are whole bytes and none is null, else null. */
-function plainListPieces(columns: readonly FixedSizeListColumn[]): Uint8Array[] | null {
-  const pieces: FixedColumn[] = [];
-  for (const column of columns) {
-    let node: FixedSizeListColumn["items"] = column.items;
-    while (node.kind === "fixedSizeList" && node.validity === null) node = node.items;
-    if (node.kind !== "fixed" || node.validity !== null) return null;
-    pieces.push(node);
-  }
-  return piecesOf(pieces);
-}
-
-function encodeList(
-  column: FixedSizeListColumn,
+/** The reference reads packed structs of fixed width in mini-blocks only, others in full-zip pages only. */
+function encodePacked(
+  layout: PackedStructLayout,
+  column: PackedStructColumn,
   levels: PageLevels,
-  version: StructuralVersion,
+  { version, compression, path }: PageTarget,
 ): EncodedPage {
+  refuseNullMembers(layout, column, path);
+  refuseNullBits(layout, column, path);
+  const { length } = column;
   const definition = slotLevels(column);
-  const shape = describeList(column);
-  const count = column.length;
-  /** For each list whose items may be null, outer-most first. */
-  const bitmaps: { bits: Uint8Array; itemsPerValue: number }[] = [];
-  const validities: boolean[] = [];
-  let node: FixedSizeListColumn["items"] = column;
-  for (let itemsPerValue = 1; node.kind === "fixedSizeList"; ) {
-    itemsPerValue *= node.dimension;
-    node = node.items;
-    validities.push(node.validity !== null);
-    if (node.validity !== null)
-      bitmaps.push({ bits: bitsFromZero(node.validity, node.length), itemsPerValue });
+  if (layout.children.every((member) => member.layout.kind === "fixed")) {
+    const bitsPerValue = layout.children.map((member) => (memberBytes(member.layout) ?? 0) * 8);
+    const rowBytes = bitsPerValue.reduce((sum, bits) => sum + bits, 0) / 8;
+    const rows = withoutNulls(joinRows(layout, column), rowBytes, definition, length);
+    const encoder = new MiniBlockEncoder(version, levels, Math.ceil(length * (rowBytes + 0.2)) + 4096);
+    const stored = encodeFixedValues(["flat"], encoder, rowBytes, rows, length, version, compression);
+    return encoder.finish({
+      ...stored,
+      encoding: { packedStruct: { bitsPerValue, values: stored.encoding } },
+    });
   }
-  const encoding = listEncoding(shape, validities);
-  const itemBytes = (shape.itemBits * shape.itemsPerValue) / 8;
-
-  if (node.kind === "fixed" && itemBytes >= WIDE_VALUE_BYTES && mayZip(levels)) {
-    const parts: ZippedPart[] = bitmaps.map(({ bits, itemsPerValue }) => ({
-      bytes: spreadBits(bits, itemsPerValue, count),
-      byteWidth: Math.ceil(itemsPerValue / 8),
-    }));
-    parts.push({ bytes: node.values, byteWidth: itemBytes });
-    return encodeFullZipFixed(parts, count, levels, encoding);
-  }
-
-  const bits = node.kind === "bits" ? validBits(node, shape.itemsPerValue, definition) : null;
-  const items = node.kind === "fixed" ? withoutNulls(node.values, itemBytes, definition, count) : null;
-  const valueBits = itemBytes * 8 + bitmaps.reduce((sum, bitmap) => sum + bitmap.itemsPerValue, 0);
-  const perChunk = chunkValues(valueBits / 8, version);
-  if (version === "2.1" && (perChunk * valueBits) / 8 > MAXIMUM_LIST_CHUNK_BYTES) {
-    throw new UnsupportedError(`lists of ${itemBytes} bytes are too wide for a file of version 2.1`);
-  }
-  const encoder = new MiniBlockEncoder(version, levels, Math.ceil(count * (valueBits / 8 + 0.2)) + 4096);
-  for (let start = 0; start < count; ) {
-    const chunkCount = encoder.fittingValues(Math.min(perChunk, count - start));
-    const buffers = bitmaps.map((bitmap) =>
-      sliceBits(bitmap.bits, start * bitmap.itemsPerValue, chunkCount * bitmap.itemsPerValue),
+  if (version === "2.1") {
+    throw new UnsupportedError(
+      `column ${path}: packed structs of other members than numbers need files of version 2.2`,
     );
-    if (bits !== null) {
-      buffers.push(sliceBits(bits, start * shape.itemsPerValue, chunkCount * shape.itemsPerValue));
-    } else if (items !== null) {
-      buffers.push(items.subarray(start * itemBytes, (start + chunkCount) * itemBytes));
-    }
-    let at = encoder.beginChunk(
-      chunkCount,
-      buffers.map((buffer) => buffer.length),
+  }
+  if (!mayZip(levels)) {
+    throw new UnsupportedError(
+      `column ${path}: null structs around lists of packed structs with text are not supported by this release`,
     );
-    for (const buffer of buffers) {
-      encoder.data.set(buffer, at);
-      at += Math.ceil(buffer.length / 8) * 8;
+  }
+  const parts = layout.children.map((member, index) =>
+    storeMember(member.layout, column.children[index], definition, compression),
+  );
+  const { offsets, bytes, encoding } = encodePackedRows(parts, length, definition);
+  return encodeFullZipVariable(32, offsets, bytes, levels, encoding);
+}
+
+function storeMember(
+  layout: PackedMember["layout"],
+  column: PackedMemberColumn,
+  definition: Uint16Array | null,
+  options: CompressionOptions,
+): PackedPart {
+  switch (column.kind) {
+    case "fixed": {
+      const { byteWidth, values: bytes } = column;
+      return { kind: "fixed", encoding: flat(byteWidth * 8), pieces: [{ bytes, byteWidth }] };
     }
-    start += chunkCount;
-  }
-  return encoder.finish({ encoding, bufferCount: bitmaps.length + 1 });
-}
-
-/** The items of lists of bits from bit 0 on, with zeros for null lists. */
-function validBits(items: BitsColumn, itemsPerValue: number, definition: Uint16Array | null): Uint8Array {
-  const bits = sliceBits(items.bits, items.bitOffset, items.length);
-  if (definition === null) return bits;
-  for (let row = 0; row < definition.length; row++) {
-    if (definition[row] === 0) continue;
-    for (let bit = row * itemsPerValue; bit < (row + 1) * itemsPerValue; bit++) {
-      bits[bit >>> 3] &= ~(1 << (bit & 7));
+    case "fixedSizeList": {
+      const { parts, encoding } = zipList(column);
+      return { kind: "fixed", encoding, pieces: parts };
+    }
+    case "variable": {
+      const { offsetBits, text } = layout as VariableLayout;
+      const stored = storeValues(gatherVariable(column, definition), offsetBits, text, options);
+      const { encoding, compressor } = stored;
+      const { offsets, bytes } = compressor === null ? stored : compressEach(stored, compressor);
+      return { kind: "variable", encoding, lengthBits: offsetBits, offsets, bytes };
     }
   }
-  return bits;
-}
-
-/** Bits in a bitmap of their own that starts and ends with a byte. */
-function sliceBits(bits: Uint8Array, start: number, count: number): Uint8Array {
-  const slice = new Uint8Array(Math.ceil(count / 8));
-  copyBits(bits, start, slice, 0, count);
-  return slice;
-}
-
-/** Every value's `bitsPerValue` bits, filled up to whole bytes. */
-function spreadBits(bits: Uint8Array, bitsPerValue: number, count: number): Uint8Array {
-  const byteWidth = Math.ceil(bitsPerValue / 8);
-  const spread = new Uint8Array(count * byteWidth);
-  for (let value = 0; value < count; value++) {
-    copyBits(bits, value * bitsPerValue, spread, value * byteWidth * 8, bitsPerValue);
-  }
-  return spread;
 }

@@ -28,6 +28,8 @@ import { MAXIMUM_CHUNK_VALUES, type MiniBlockEncoder, type MiniBlockValues } fro
 
 export type FixedEncoding = "flat" | "packed" | "runs" | "dictionary" | "general";
 
+/** Fixed-width values with nulls go to full-zip pages from this width on. */
+export const WIDE_VALUE_BYTES = 128;
 /** Bytes of values in a chunk; all of a chunk has to stay within 32 KiB in 2.1. */
 const CHUNK_BYTES = { "2.1": 16 * 1024, "2.2": 32 * 1024 } as const;
 /** Most values in a chunk of runs. */

@@ -10,33 +10,23 @@
  *                    variable width: the length (bitsPerOffset bits) and as many bytes, of events with
  *                    definition level 0 only
  *
- * A fixed-size list with null items starts with one bitmap per such list layer, outer-most first, each filled up
- * to a byte.
+ * How a value of fixed width lies in its bytes is in valueShape.ts, how the rows of packed structs do in packedRows.ts.
  */
 
-import type {
-  BitsColumn,
-  Column,
-  FixedColumn,
-  FixedSizeListColumn,
-  FixedSizeListLayout,
-  LeafLayout,
-  VariableColumn,
-  VariableLayout,
-} from "../../arrow/column.js";
-import { copyBits } from "../../bytes/bits.js";
-import { type CompressiveEncoding, FullZipLayout } from "../../format/encodings.js";
-import { encodingName } from "../compression/fixed.js";
+import type { LeafLayout } from "../../arrow/column.js";
+import { type CompressiveEncoding, FullZipLayout, RepDefLayer } from "../../format/encodings.js";
 import {
   describeVariable,
-  finishVariable,
+  finishEach,
   MAXIMUM_POSITION,
   resolveVariable,
+  type VariableEncoding,
 } from "../compression/variable.js";
-import { type Layers, type Levels, levelBits, type PageLevels } from "../levels.js";
+import { isListLayer, type Layers, type Levels, levelBits, type PageLevels } from "../levels.js";
 import { corruptPage, type EncodedPage, type PageOrigin, unsupportedPage } from "../page.js";
-import { withItemValidity } from "./chunkValues.js";
 import type { PageEvents } from "./miniBlock.js";
+import { decodePackedRows } from "./packedRows.js";
+import { valueShape } from "./valueShape.js";
 
 /** Decodes a page; without lists it has as many events as values, which the caller knows to be right. */
 export function decodeFullZip(
@@ -55,10 +45,18 @@ export function decodeFullZip(
     throw corruptPage(origin, `${eventCount} events in ${events.length} bytes`);
   }
   if (page.bitsPerOffset !== undefined) {
+    if (layout.kind === "packedStruct") {
+      const { offsets, bytes, levels } = decodeVariableEvents(page, layers, control, events, origin);
+      return { values: decodePackedRows(layout, page.valueCompression, offsets, bytes, origin), levels };
+    }
     if (layout.kind !== "variable") {
       throw unsupportedPage(origin, `variable-width values for a column of layout ${layout.kind}`);
     }
-    return decodeVariableEvents(layout, page, layers, control, events, origin);
+    // Rows of a packed struct are left as they are for a column that wants bytes: descriptors of blobs.
+    const isPacked = page.valueCompression?.variablePackedStruct !== undefined;
+    const encoding = isPacked ? PACKED_ROWS : resolveVariable(page.valueCompression, origin);
+    const { offsets, bytes, levels } = decodeVariableEvents(page, layers, control, events, origin);
+    return { values: finishEach(layout, encoding, offsets, bytes, origin), levels };
   }
   return decodeFixedEvents(layout, page, layers, control, events, origin);
 }
@@ -173,187 +171,21 @@ function unzipFixed(
   return read === total ? written : -1;
 }
 
-/** How one value of fixed width lies in its bytes. */
-interface ValueShape {
-  readonly byteWidth: number;
-  /** The column of `count` values that lie back to back; a view of them where that is possible. */
-  column(values: Uint8Array, count: number): Column;
-}
-
-function valueShape(
-  layout: LeafLayout,
-  encoding: CompressiveEncoding | undefined,
-  origin: PageOrigin,
-): ValueShape {
-  if (encoding === undefined) throw corruptPage(origin, "missing encoding");
-  if (layout.kind === "fixedSizeList") return listShape(layout, encoding, origin);
-  if (layout.kind === "bits") {
-    expectFlat(encoding, 8, origin);
-    return { byteWidth: 1, column: packBooleans };
-  }
-  if (layout.kind !== "fixed") {
-    throw unsupportedPage(origin, `full-zip values of fixed width for a column of layout ${layout.kind}`);
-  }
-  expectFlat(encoding, layout.byteWidth * 8, origin);
-  return {
-    byteWidth: layout.byteWidth,
-    column: (values, count) => fixedColumn(values, layout.byteWidth, count),
-  };
-}
-
-function listShape(
-  layout: FixedSizeListLayout,
-  encoding: CompressiveEncoding,
-  origin: PageOrigin,
-): ValueShape {
-  // Bits of each bitmap in front of a value's items; null for list layers whose items are all valid.
-  const bitmaps: (number | null)[] = [];
-  let node: CompressiveEncoding | undefined = encoding;
-  let level: FixedSizeListLayout["item"] = layout;
-  let itemCount = 1;
-  while (level.kind === "fixedSizeList") {
-    const list: CompressiveEncoding["fixedSizeList"] = node?.fixedSizeList;
-    if (list === undefined) {
-      throw unsupportedPage(
-        origin,
-        `${node === undefined ? "nothing" : encodingName(node)} for fixed-size lists`,
-      );
-    }
-    if (list.itemsPerValue !== level.dimension) {
-      throw corruptPage(origin, `lists of ${list.itemsPerValue} items in a column of ${level.dimension}`);
-    }
-    itemCount *= level.dimension;
-    bitmaps.push(list.hasValidity ? itemCount : null);
-    node = list.values;
-    level = level.item;
-  }
-  const itemBits = level.kind === "bits" ? 1 : level.byteWidth * 8;
-  if (node === undefined) throw corruptPage(origin, "missing encoding");
-  expectFlat(node, itemBits, origin);
-  const itemsBytes = Math.ceil((itemCount * itemBits) / 8);
-  let bitmapBytes = 0;
-  for (const bits of bitmaps) bitmapBytes += bits === null ? 0 : Math.ceil(bits / 8);
-  const byteWidth = bitmapBytes + itemsBytes;
-  const leafBits = itemCount * itemBits;
-  return {
-    byteWidth,
-    column(values, count) {
-      const items =
-        bitmapBytes === 0 && leafBits === itemsBytes * 8
-          ? values
-          : gatherBits(values, count, byteWidth, bitmapBytes, leafBits);
-      let gatheredAt = 0;
-      const validities = bitmaps.map((bits) => {
-        if (bits === null) return null;
-        const gathered = gatherBits(values, count, byteWidth, gatheredAt, bits);
-        gatheredAt += Math.ceil(bits / 8);
-        return gathered;
-      });
-      return listColumn(layout, items, validities, 0, count);
-    },
-  };
-}
-
-/** The `bits` bits at byte `start` of each of `count` values of `stride` bytes, without gaps. */
-function gatherBits(
-  values: Uint8Array,
-  count: number,
-  stride: number,
-  start: number,
-  bits: number,
-): Uint8Array {
-  const gathered = new Uint8Array(Math.ceil((count * bits) / 8));
-  if (bits % 8 === 0) {
-    const byteLength = bits / 8;
-    for (
-      let value = 0, read = start, write = 0;
-      value < count;
-      value++, read += stride, write += byteLength
-    ) {
-      gathered.set(values.subarray(read, read + byteLength), write);
-    }
-  } else {
-    for (let value = 0; value < count; value++) {
-      copyBits(values, (value * stride + start) * 8, gathered, value * bits, bits);
-    }
-  }
-  return gathered;
-}
-
-function listColumn(
-  layout: FixedSizeListLayout,
-  items: Uint8Array,
-  validities: readonly (Uint8Array | null)[],
-  depth: number,
-  count: number,
-): FixedSizeListColumn {
-  const itemCount = count * layout.dimension;
-  const item = layout.item;
-  let column: FixedSizeListColumn["items"];
-  if (item.kind === "fixedSizeList") column = listColumn(item, items, validities, depth + 1, itemCount);
-  else if (item.kind === "bits") column = bitsColumn(items, itemCount);
-  else column = fixedColumn(items, item.byteWidth, itemCount);
-  const validity = validities[depth];
-  return {
-    kind: "fixedSizeList",
-    dimension: layout.dimension,
-    length: count,
-    validity: null,
-    items: validity === null ? column : withItemValidity(column, validity),
-  };
-}
-
-const fixedColumn = (values: Uint8Array, byteWidth: number, length: number): FixedColumn => ({
-  kind: "fixed",
-  byteWidth,
-  length,
-  validity: null,
-  values,
-});
-
-const bitsColumn = (bits: Uint8Array, length: number): BitsColumn => ({
-  kind: "bits",
-  length,
-  validity: null,
-  bits,
-  bitOffset: 0,
-});
-
-/** Booleans that take a byte each. */
-function packBooleans(values: Uint8Array, count: number): BitsColumn {
-  const bits = new Uint8Array(Math.ceil(count / 8));
-  for (let index = 0; index < count; index++) {
-    if (values[index] !== 0) bits[index >>> 3] |= 1 << (index & 7);
-  }
-  return bitsColumn(bits, count);
-}
-
-function expectFlat(encoding: CompressiveEncoding, bits: number, origin: PageOrigin): void {
-  if (encoding.flat === undefined || encoding.flat.data !== undefined) {
-    throw unsupportedPage(origin, `${encodingName(encoding)} for full-zip values of fixed width`);
-  }
-  if (encoding.flat.bitsPerValue !== bits) {
-    throw corruptPage(origin, `${encoding.flat.bitsPerValue}-bit values in a column of ${bits}-bit values`);
-  }
-}
-
 // --------------------------------------------------------------------------------------- variable width
 
-const PACKED_ROWS = { decompress: null, symbols: null } as const;
+/** Rows of a packed struct that are left as they are. */
+const PACKED_ROWS: VariableEncoding = { offsetBits: 32, decompress: null, symbols: null };
 
+/** The values of visible events as they are stored, those of nulls empty, and the levels. */
 function decodeVariableEvents(
-  layout: VariableLayout,
   page: FullZipLayout,
   layers: Layers,
   control: ControlWord,
   events: Uint8Array,
   origin: PageOrigin,
-): PageEvents {
+): { offsets: Int32Array; bytes: Uint8Array; levels: Levels } {
   const lengthBits = page.bitsPerOffset;
   if (lengthBits !== 32 && lengthBits !== 64) throw corruptPage(origin, `lengths of ${lengthBits} bits`);
-  // Rows of a packed struct are left as they are for a column that wants bytes: descriptors of blobs.
-  const packed = page.valueCompression?.variablePackedStruct !== undefined;
-  const encoding = packed ? PACKED_ROWS : resolveVariable(page.valueCompression, origin);
   const visibleCount = page.visibleItemCount;
   const least = control.byteWidth === 0 ? lengthBits / 8 : control.byteWidth;
   if (visibleCount > page.itemCount || page.itemCount * least > events.length) {
@@ -368,12 +200,7 @@ function decodeVariableEvents(
   if (!unzipVariable(bytes, lengthBits / 8, control, maximumVisible, levels, page.itemCount, offsets)) {
     throw corruptPage(origin, "values do not fill their page");
   }
-  const end = offsets[visibleCount];
-  const stored = bytes.subarray(0, end);
-  const plain =
-    encoding.decompress === null ? stored : decompressEach(stored, offsets, encoding.decompress, origin);
-  const values: VariableColumn = finishVariable(layout, encoding.symbols, offsets, plain, origin);
-  return { values, levels };
+  return { offsets, bytes: bytes.subarray(0, offsets[visibleCount]), levels };
 }
 
 /**
@@ -431,34 +258,10 @@ function unzipVariable(
   return read === total && value === visibleCount;
 }
 
-/** Undoes the compression of every value by itself; `offsets` are replaced. Empty values are stored as such. */
-function decompressEach(
-  stored: Uint8Array,
-  offsets: Int32Array,
-  decompress: (bytes: Uint8Array) => Uint8Array,
-  origin: PageOrigin,
-): Uint8Array {
-  const parts: Uint8Array[] = [];
-  let total = 0;
-  let start = 0;
-  for (let index = 1; index < offsets.length; index++) {
-    const end = offsets[index];
-    if (end > start) {
-      const part = decompress(stored.subarray(start, end));
-      parts.push(part);
-      total += part.length;
-      if (total > MAXIMUM_POSITION) throw unsupportedPage(origin, "more than 2 GiB of values");
-    }
-    offsets[index] = total;
-    start = end;
-  }
-  const plain = new Uint8Array(total);
-  let position = 0;
-  for (const part of parts) {
-    plain.set(part, position);
-    position += part.length;
-  }
-  return plain;
+/** Whether full-zip pages may be used: the reference takes nulls around a list, in such a page, for values. */
+export function mayZip({ layers }: PageLevels): boolean {
+  const firstList = layers.findIndex(isListLayer);
+  return firstList < 0 || !layers.includes(RepDefLayer.NULLABLE_ITEM, firstList);
 }
 
 /** Values of a fixed width, one behind the other and without levels: nothing but the pieces they come in. */

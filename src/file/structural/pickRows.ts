@@ -7,6 +7,7 @@
  */
 
 import type { BitsColumn, FixedColumn, Layout, LeafColumn, VariableLayout } from "../../arrow/column.js";
+import { isNested } from "../../arrow/spine.js";
 import { InternalError } from "../../errors.js";
 import type { CompressiveEncoding, MiniBlockLayout } from "../../format/encodings.js";
 import { alignedBytes } from "../compression/aligned.js";
@@ -52,7 +53,7 @@ export function pickRows(
   positions: Uint32Array,
   origin: PageOrigin,
 ): LeafColumn {
-  if (page === undefined || layout.kind === "list" || layout.kind === "struct") {
+  if (page === undefined || isNested(layout)) {
     throw new InternalError(`rows can't be picked out of the page at ${origin.byteOffset} of ${origin.path}`);
   }
   const hasDictionary = page.dictionary !== undefined;

@@ -5,20 +5,29 @@
  *                  allNulls: nothing
  *     leaves       fixedWidth.ts, binary.ts, dictionary.ts
  *     fixedSizeList  `dimension` items to a value, an array of their own
+ *     packedStruct   the members of a row side by side (../compression/packedStruct.ts), none of them null
  *
  * As in later versions, nothing in a page is believed unchecked; memory is bounded by the page and `rowCount`.
  */
 
-import type { Column, FixedSizeListColumn, Layout, Validity } from "../../arrow/column.js";
+import type {
+  Column,
+  FixedSizeListColumn,
+  Layout,
+  PackedStructColumn,
+  PackedStructLayout,
+  Validity,
+} from "../../arrow/column.js";
 import { nullColumn } from "../../arrow/rearrange.js";
 import { copyBits, countOnes } from "../../bytes/bits.js";
-import type { ArrayEncoding } from "../../format/encodings20.js";
+import type { ArrayEncoding, PackedStruct } from "../../format/encodings20.js";
+import { memberBytes, splitRows } from "../compression/packedStruct.js";
 import { corruptPage, type PageOrigin, unsupportedPage } from "../page.js";
 import { decodeVariable } from "./binary.js";
 import { decodeDescriptors } from "./blobs.js";
 import { decodeDictionaryColumn, decodeIndexedValues } from "./dictionary.js";
-import { arrayName, decodeFixedWidth } from "./fixedWidth.js";
-import type { PageBuffers } from "./pageBuffers.js";
+import { arrayName, decodeFixedWidth, plainRowBytes } from "./fixedWidth.js";
+import { bufferAt, type PageBuffers } from "./pageBuffers.js";
 
 /**
  * Decodes a page of a leaf. The column may be a view over `buffers`, which nobody must write into afterwards.
@@ -110,12 +119,43 @@ function decodeValues(layout: Layout, encoding: ArrayEncoding, count: number, pa
       const items = decodeArray(item, list.items, count * dimension, page) as FixedSizeListColumn["items"];
       return { kind: "fixedSizeList", length: count, validity: null, dimension, items };
     }
+    case "packedStruct":
+      if (encoding.packedStruct !== undefined)
+        return decodePacked(layout, encoding.packedStruct, count, page);
+      break;
     case "null":
     case "list":
+    case "sizedList":
     case "struct":
       break;
   }
   throw unsupportedPage(page.origin, `${arrayName(encoding)} for a column of layout ${layout.kind}`);
+}
+
+/** Rows of members side by side, in one buffer; members are described as if each had it for itself. */
+function decodePacked(
+  layout: PackedStructLayout,
+  { inner, buffer }: PackedStruct,
+  count: number,
+  page: PageBuffers,
+): PackedStructColumn {
+  const { children: members } = layout;
+  const fits = members.every((member, index) => {
+    const bytes = index < inner.length ? plainRowBytes(inner[index]) : null;
+    return bytes !== null && bytes === memberBytes(member.layout);
+  });
+  if (!fits || inner.length !== members.length) {
+    throw corruptPage(
+      page.origin,
+      `packed structs of ${inner.length} members, which the column does not have`,
+    );
+  }
+  const rowBytes = members.reduce((sum, member) => sum + (memberBytes(member.layout) ?? 0), 0);
+  const rows = bufferAt(page, buffer);
+  if (rows.length < count * rowBytes) {
+    throw corruptPage(page.origin, `${count} packed structs of ${rowBytes} bytes in ${rows.length}`);
+  }
+  return splitRows(layout, rows, count);
 }
 
 /** Items of an optimisation dictionary, which are in no dictionary themselves. */

@@ -6,6 +6,7 @@
  *     strings, binaries    binary; text of few distinct values as a dictionary of u8 indices; LZ4, ZSTD or FSST where
  *                          the column's metadata asks for it
  *     dictionary-typed     dictionary; null rows point at a null item behind the others
+ *     packed structs       packedStruct(nullable(flat)…) over one buffer
  *     nothing but nulls    nullable(allNulls), for strings and binaries as `binary` with no bytes
  *
  * Slots of null rows are written as zeros or empty values, so that equal rows make equal pages and nothing gets to
@@ -18,18 +19,23 @@ import type {
   DictionaryColumn,
   FixedColumn,
   FixedSizeListColumn,
+  FixedSizeListLayout,
   Layout,
+  PackedMember,
+  PackedStructColumn,
+  PackedStructLayout,
   VariableColumn,
   VariableLayout,
 } from "../../arrow/column.js";
 import { concatColumns } from "../../arrow/rearrange.js";
 import { copyBits } from "../../bytes/bits.js";
 import { InternalError, InvalidInputError, UnsupportedError } from "../../errors.js";
-import type { ArrayEncoding } from "../../format/encodings20.js";
+import type { ArrayEncoding, BufferReference } from "../../format/encodings20.js";
 import { alignedBytes } from "../compression/aligned.js";
 import type { arrayCompression } from "../compression/compressionOptions.js";
 import { encodeFsst } from "../compression/fsst.js";
 import { compressor } from "../compression/general.js";
+import { joinRows } from "../compression/packedStruct.js";
 import { MAXIMUM_POSITION } from "../compression/variable.js";
 import type { EncodedPage } from "../page.js";
 import { findDictionary } from "../structural/dictionary.js";
@@ -65,10 +71,12 @@ function encodeArray(
   page: PageBufferList,
   compression: ArrayCompression,
 ): ArrayEncoding {
-  if (layout.kind === "null" || rowCount === 0) return ALL_NULLS;
+  // The reference knows no packed structs but in their own encoding, be there none.
+  if (layout.kind === "null" || (rowCount === 0 && layout.kind !== "packedStruct")) return ALL_NULLS;
   let nullCount = 0;
   for (const { validity } of columns) nullCount += validity?.nullCount ?? 0;
-  if (nullCount === rowCount && layout.kind !== "variable" && layout.kind !== "dictionary") return ALL_NULLS;
+  if (rowCount > 0 && nullCount === rowCount && layout.kind !== "variable" && layout.kind !== "dictionary")
+    return ALL_NULLS;
   if (layout.kind === "fixed" && nullCount === 0) {
     return noNulls(encodeFlat(layout.byteWidth * 8, piecesOf(columns as readonly FixedColumn[]), page));
   }
@@ -82,8 +90,11 @@ function encodeArray(
       return encodeVariable(layout as VariableLayout, column, page, compression);
     case "dictionary":
       return encodeDictionaryColumn(column, page);
+    case "packedStruct":
+      return encodePacked(layout as PackedStructLayout, column, page);
     case "null":
     case "list":
+    case "sizedList":
     case "struct":
       throw new InternalError(`a column of kind ${column.kind} for a leaf of layout ${layout.kind}`);
   }
@@ -190,6 +201,38 @@ function repeated(flags: Uint8Array, times: number): Uint8Array {
     if (flags[index] === 1) out.fill(1, index * times, (index + 1) * times);
   }
   return out;
+}
+
+// ----------------------------------------------------------------------------------------- packed structs
+
+function encodePacked(
+  layout: PackedStructLayout,
+  column: PackedStructColumn,
+  page: PageBufferList,
+): ArrayEncoding {
+  const buffer = page.add(joinRows(layout, column));
+  return {
+    packedStruct: { inner: layout.children.map((member) => describeMember(member.layout, buffer)), buffer },
+  };
+}
+
+function describeMember(
+  layout: FixedSizeListLayout["item"] | PackedMember["layout"],
+  buffer: BufferReference,
+): ArrayEncoding {
+  switch (layout.kind) {
+    case "fixed":
+      return noNulls({ flat: { bitsPerValue: layout.byteWidth * 8, buffer, compression: undefined } });
+    case "fixedSizeList": {
+      const { dimension, item } = layout;
+      return noNulls({
+        fixedSizeList: { dimension, items: describeMember(item, buffer), hasValidity: false },
+      });
+    }
+    case "bits":
+    case "variable":
+      throw new InternalError(`a member of layout ${layout.kind} in a packed struct of version 2.0`);
+  }
 }
 
 // ------------------------------------------------------------------------------------ strings, binaries

@@ -181,7 +181,11 @@ function repeatValue(value: Uint8Array, bitsPerValue: number, count: number, pag
  * them; null for any other page.
  */
 export function plainRowBytes({ nullable, packedStruct }: ArrayEncoding): number | null {
-  if (packedStruct !== undefined) return descriptorBytes(packedStruct);
+  if (packedStruct !== undefined) {
+    const widths = packedStruct.inner.map(plainRowBytes);
+    if (widths.length === 0 || widths.includes(null) || !isFirstBuffer(packedStruct.buffer)) return null;
+    return widths.reduce((sum: number, width) => sum + (width ?? 0), 0);
+  }
   const values = nullable?.noNulls?.values;
   if (values?.fixedSizeList !== undefined) {
     const { dimension, items } = values.fixedSizeList;

@@ -15,9 +15,11 @@
 
 import type { Column, Layout, LeafLayout, ListColumn, ListLayout } from "../../arrow/column.js";
 import { concatColumns, nullColumn, sliceColumn, takeColumn } from "../../arrow/rearrange.js";
+import { isNested } from "../../arrow/spine.js";
 import { TableSchemaValidationError, UnsupportedError } from "../../errors.js";
 import type { ArrayEncoding } from "../../format/encodings20.js";
 import { arrayCompression } from "../compression/compressionOptions.js";
+import { refuseNullItems, refuseNullMembers } from "../compression/packedStruct.js";
 import { widenOffsets } from "../compression/variable.js";
 import {
   corruptPage,
@@ -25,6 +27,7 @@ import {
   type FileColumn,
   type NestedArrays,
   type PageOrigin,
+  unsupportedPage,
 } from "../page.js";
 import { decodeArrayPage } from "./decodeArray.js";
 import { encodeArrayPage } from "./encodeArray.js";
@@ -61,6 +64,7 @@ class NestedDecoder {
       const child = this.decode(layout.children[0].layout, arrays);
       return { kind: "struct", length: child.length, validity: null, children: [child] };
     }
+    if (layout.kind === "sizedList") throw unsupportedPage(this.origin, "fixed-size lists of structs");
     const column = layout.kind === "list" ? this.#lists(layout, arrays) : this.#leaf(layout, arrays);
     const { skip, count } = arrays;
     return column.length === count ? column : sliceColumn(column, skip, count);
@@ -133,7 +137,7 @@ export function encodeNestedPage(
   encodeLeaf = (leaf: Layout, values: readonly Column[], count: number) =>
     encodeArrayPage(leaf, values, count, arrayCompression(metadata)),
 ): EncodedPage {
-  if (layout.kind !== "list" && layout.kind !== "struct") return encodeLeaf(layout, columns, rowCount);
+  if (!isNested(layout) && layout.kind !== "packedStruct") return encodeLeaf(layout, columns, rowCount);
   let node: Layout = layout;
   let column: Column = concatColumns(columns);
   for (let nullable = topNullable; ; ) {
@@ -144,11 +148,7 @@ export function encodeNestedPage(
       nullable = node.itemNullable;
       node = node.item;
     } else if (node.kind === "struct" && column.kind === "struct") {
-      if (column.validity !== null) {
-        throw new UnsupportedError(
-          `column ${path} holds null structs, which data format version 2.0 cannot store; use 2.1 or later`,
-        );
-      }
+      refuseNullStructs(column, path);
       const [child]: typeof node.children = node.children;
       if (isHeader === true && isLeaf(child.layout)) {
         return { encoding: { array: { struct: {} } }, buffers: [], rowCount: column.length };
@@ -157,13 +157,25 @@ export function encodeNestedPage(
       nullable = child.nullable;
       node = child.layout;
     } else {
+      if (node.kind === "packedStruct" && column.kind === "packedStruct") {
+        refuseNullStructs(column, path);
+        refuseNullMembers(node, column, path);
+        refuseNullItems(node, column, path);
+      }
       checkNulls(column, nullable, path);
       return encodeLeaf(node, [column], column.length);
     }
   }
 }
 
-const isLeaf = (layout: Layout): boolean => layout.kind !== "list" && layout.kind !== "struct";
+function refuseNullStructs({ validity }: Column, path: string): void {
+  if (validity === null) return;
+  throw new UnsupportedError(
+    `column ${path} holds null structs, which data format version 2.0 cannot store; use 2.1 or later`,
+  );
+}
+
+const isLeaf = (layout: Layout): boolean => !isNested(layout);
 
 function checkNulls(column: Column, nullable: boolean, path: string): void {
   const anyNull = column.validity !== null || (column.kind === "null" && column.length > 0);

@@ -1,0 +1,177 @@
+/**
+ * Fixed-size lists of values of a fixed width, whose items lie in their pages as those of numbers do: in full-zip pages
+ * where they are wide, in mini-blocks where they are small and some are null, or where they are bits.
+ */
+
+import type { BitsColumn, FixedColumn, FixedSizeListColumn } from "../../arrow/column.js";
+import { copyBits } from "../../bytes/bits.js";
+import { UnsupportedError } from "../../errors.js";
+import type { CompressiveEncoding } from "../../format/encodings.js";
+import type { PageLevels } from "../levels.js";
+import type { EncodedPage, StructuralVersion } from "../page.js";
+import { chunkValues, flat, WIDE_VALUE_BYTES } from "./fixedValues.js";
+import { encodeFullZipFixed, encodeFullZipFlat, mayZip, type ZippedPart } from "./fullZip.js";
+import { MiniBlockEncoder } from "./miniBlock.js";
+import { bitsFromZero, sliceBits, slotLevels, withoutNulls } from "./slots.js";
+
+/** Bytes of a chunk's lists in 2.1. */
+const MAXIMUM_LIST_CHUNK_BYTES = 24 * 1024;
+
+/** Nested fixed-size lists, taken apart. */
+interface ListShape {
+  /** Of each list, outer-most first. */
+  readonly dimensions: readonly number[];
+  /** Items of the inner-most lists in one value. */
+  readonly itemsPerValue: number;
+  /** Bits of such an item. */
+  readonly itemBits: number;
+}
+
+function describeList(column: FixedSizeListColumn): ListShape {
+  const dimensions: number[] = [];
+  let node: FixedSizeListColumn["items"] = column;
+  while (node.kind === "fixedSizeList") {
+    dimensions.push(node.dimension);
+    node = node.items;
+  }
+  return {
+    dimensions,
+    itemsPerValue: dimensions.reduce((product, dimension) => product * dimension, 1),
+    itemBits: node.kind === "bits" ? 1 : node.byteWidth * 8,
+  };
+}
+
+/** @param validities for each list, whether its items have a bitmap */
+function listEncoding(shape: ListShape, validities: readonly boolean[]): CompressiveEncoding {
+  return shape.dimensions.reduceRight<CompressiveEncoding>(
+    (items, itemsPerValue, index) => ({
+      fixedSizeList: { itemsPerValue, values: items, hasValidity: validities[index] ?? false },
+    }),
+    flat(shape.itemBits),
+  );
+}
+
+/** Lists without null items, whose items are whole bytes, are pages of nothing but these; null for other lists. */
+export function encodePlainLists(
+  columns: readonly FixedSizeListColumn[],
+  levels: PageLevels,
+): EncodedPage | null {
+  const pieces: Uint8Array[] = [];
+  for (const column of columns) {
+    let node: FixedSizeListColumn["items"] = column.items;
+    while (node.kind === "fixedSizeList" && node.validity === null) node = node.items;
+    if (node.kind !== "fixed" || node.validity !== null) return null;
+    pieces.push(node.values.subarray(0, node.length * node.byteWidth));
+  }
+  const shape = describeList(columns[0]);
+  return encodeFullZipFlat(pieces, shape.itemBits * shape.itemsPerValue, levels, listEncoding(shape, []));
+}
+
+/** Lists with what their items are made of. */
+interface ListParts {
+  readonly shape: ListShape;
+  readonly encoding: CompressiveEncoding;
+  /** For each list whose items may be null, outer-most first. */
+  readonly bitmaps: readonly { readonly bits: Uint8Array; readonly itemsPerValue: number }[];
+  /** Items of the inner-most lists. */
+  readonly items: FixedColumn | BitsColumn;
+}
+
+function partsOf(column: FixedSizeListColumn): ListParts {
+  const shape = describeList(column);
+  const bitmaps: { bits: Uint8Array; itemsPerValue: number }[] = [];
+  const validities: boolean[] = [];
+  let node: FixedSizeListColumn["items"] = column;
+  for (let itemsPerValue = 1; node.kind === "fixedSizeList"; ) {
+    itemsPerValue *= node.dimension;
+    node = node.items;
+    validities.push(node.validity !== null);
+    if (node.validity !== null)
+      bitmaps.push({ bits: bitsFromZero(node.validity, node.length), itemsPerValue });
+  }
+  return { shape, encoding: listEncoding(shape, validities), bitmaps, items: node };
+}
+
+/** Values whose bitmaps and items lie together, and how they are described. */
+export function zipList(column: FixedSizeListColumn): { parts: ZippedPart[]; encoding: CompressiveEncoding } {
+  const { shape, encoding, bitmaps, items } = partsOf(column);
+  const parts: ZippedPart[] = bitmaps.map(({ bits, itemsPerValue }) => ({
+    bytes: spreadBits(bits, itemsPerValue, column.length),
+    byteWidth: Math.ceil(itemsPerValue / 8),
+  }));
+  const byteWidth = Math.ceil((shape.itemBits * shape.itemsPerValue) / 8);
+  const bytes =
+    items.kind === "fixed" ? items.values : spreadBits(bitsOf(items), shape.itemsPerValue, column.length);
+  parts.push({ bytes, byteWidth });
+  return { parts, encoding };
+}
+
+const bitsOf = ({ bits, bitOffset, length }: BitsColumn): Uint8Array => sliceBits(bits, bitOffset, length);
+
+export function encodeList(
+  column: FixedSizeListColumn,
+  levels: PageLevels,
+  version: StructuralVersion,
+): EncodedPage {
+  const { shape, encoding, bitmaps, items: node } = partsOf(column);
+  const definition = slotLevels(column);
+  const count = column.length;
+  const itemBytes = (shape.itemBits * shape.itemsPerValue) / 8;
+
+  if (node.kind === "fixed" && itemBytes >= WIDE_VALUE_BYTES && mayZip(levels)) {
+    return encodeFullZipFixed(zipList(column).parts, count, levels, encoding);
+  }
+
+  const bits = node.kind === "bits" ? validBits(node, shape.itemsPerValue, definition) : null;
+  const items = node.kind === "fixed" ? withoutNulls(node.values, itemBytes, definition, count) : null;
+  const valueBits = itemBytes * 8 + bitmaps.reduce((sum, bitmap) => sum + bitmap.itemsPerValue, 0);
+  const perChunk = chunkValues(valueBits / 8, version);
+  if (version === "2.1" && (perChunk * valueBits) / 8 > MAXIMUM_LIST_CHUNK_BYTES) {
+    throw new UnsupportedError(`lists of ${itemBytes} bytes are too wide for a file of version 2.1`);
+  }
+  const encoder = new MiniBlockEncoder(version, levels, Math.ceil(count * (valueBits / 8 + 0.2)) + 4096);
+  for (let start = 0; start < count; ) {
+    const chunkCount = encoder.fittingValues(Math.min(perChunk, count - start));
+    const buffers = bitmaps.map((bitmap) =>
+      sliceBits(bitmap.bits, start * bitmap.itemsPerValue, chunkCount * bitmap.itemsPerValue),
+    );
+    if (bits !== null) {
+      buffers.push(sliceBits(bits, start * shape.itemsPerValue, chunkCount * shape.itemsPerValue));
+    } else if (items !== null) {
+      buffers.push(items.subarray(start * itemBytes, (start + chunkCount) * itemBytes));
+    }
+    let at = encoder.beginChunk(
+      chunkCount,
+      buffers.map((buffer) => buffer.length),
+    );
+    for (const buffer of buffers) {
+      encoder.data.set(buffer, at);
+      at += Math.ceil(buffer.length / 8) * 8;
+    }
+    start += chunkCount;
+  }
+  return encoder.finish({ encoding, bufferCount: bitmaps.length + 1 });
+}
+
+/** The items of lists of bits from bit 0 on, with zeros for null lists. */
+function validBits(items: BitsColumn, itemsPerValue: number, definition: Uint16Array | null): Uint8Array {
+  const bits = bitsOf(items);
+  if (definition === null) return bits;
+  for (let row = 0; row < definition.length; row++) {
+    if (definition[row] === 0) continue;
+    for (let bit = row * itemsPerValue; bit < (row + 1) * itemsPerValue; bit++) {
+      bits[bit >>> 3] &= ~(1 << (bit & 7));
+    }
+  }
+  return bits;
+}
+
+/** Every value's `bitsPerValue` bits, filled up to whole bytes. */
+function spreadBits(bits: Uint8Array, bitsPerValue: number, count: number): Uint8Array {
+  const byteWidth = Math.ceil(bitsPerValue / 8);
+  const spread = new Uint8Array(count * byteWidth);
+  for (let value = 0; value < count; value++) {
+    copyBits(bits, value * bitsPerValue, spread, value * byteWidth * 8, bitsPerValue);
+  }
+  return spread;
+}

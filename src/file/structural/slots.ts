@@ -1,0 +1,46 @@
+/** The slots of a page's values: which of them are null, and what is written there. */
+
+import type { Column, Validity } from "../../arrow/column.js";
+import { copyBits } from "../../bytes/bits.js";
+import { levelsOfValidity } from "../levels.js";
+
+/** For each slot of a column whether it is null, 1 or 0; null where none is. */
+export const slotLevels = ({ validity, length }: Column): Uint16Array | null =>
+  validity === null ? null : levelsOfValidity(bitsFromZero(validity, length), length);
+
+export function bitsFromZero({ bytes, bitOffset }: Validity, length: number): Uint8Array {
+  if (bitOffset === 0) return bytes;
+  const bits = new Uint8Array(Math.ceil(length / 8));
+  copyBits(bytes, bitOffset, bits, 0, length);
+  return bits;
+}
+
+/**
+ * The values, with that of the value before in the slots of nulls, so that they neither widen nor interrupt anything;
+ * copied where that is any change; whole values only.
+ */
+export function withoutNulls(
+  bytes: Uint8Array,
+  byteWidth: number,
+  definition: Uint16Array | null,
+  count: number,
+): Uint8Array {
+  const exact = bytes.subarray(0, count * byteWidth);
+  if (definition === null) return exact;
+  const copy = exact.slice();
+  const firstValid = definition.indexOf(0);
+  if (firstValid < 0) return copy.fill(0);
+  for (let row = 0; row < count; row++) {
+    if (definition[row] === 0) continue;
+    const source = (row < firstValid ? firstValid : row - 1) * byteWidth;
+    for (let byte = 0, at = row * byteWidth; byte < byteWidth; byte++) copy[at + byte] = copy[source + byte];
+  }
+  return copy;
+}
+
+/** Bits in a bitmap of their own that starts and ends with a byte. */
+export function sliceBits(bits: Uint8Array, start: number, count: number): Uint8Array {
+  const slice = new Uint8Array(Math.ceil(count / 8));
+  copyBits(bits, start, slice, 0, count);
+  return slice;
+}
