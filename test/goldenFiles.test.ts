@@ -19,7 +19,6 @@ const ROOT = fileURLToPath(new URL("golden", import.meta.url));
 const REFUSED = new Map<string, RegExp>([
   ["v0_1_flat", /version 0\.1/],
   ["v2_3_flat", /version 2\.3/],
-  ["v2_2_blob", /blob: blobs of version 2/],
 ]);
 
 const goldens = new Map<string, Golden>(
