@@ -1,7 +1,7 @@
 /** Lists and structs in tables of version 2.0 beyond matrix.test.ts: many pages, appends by turns, arbitrary ones. */
 
 import { tableFromIPC, tableToIPC } from "apache-arrow";
-import { DirectoryNamespace, UnsupportedError } from "tiltyard";
+import { DirectoryNamespace, TableSchemaValidationError } from "tiltyard";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { exchangeTables } from "../support/interop.js";
 import {
@@ -121,12 +121,12 @@ describe("nested columns of 2.0", () => {
     const [first] = actual.getChild("c0")!.slice(60, 61);
     expect([first.m0, first.m1]).toEqual([rows([number], 2).getChild("c0")!.get(0).m0, null]);
 
-    // A struct cannot be null there.
+    // A struct cannot be null there, and one that may not be null anywhere cannot be missing.
     const inner = struct([leaf("int32", "some"), lists], "some");
     const other = freshName();
     await namespace.createTable({ id: [other] }, rows([number, { ...inner, nulls: "none" }], 1));
     await expect(namespace.insertIntoTable({ id: [other] }, rows([number], 2))).rejects.toThrow(
-      UnsupportedError,
+      TableSchemaValidationError,
     );
     const nullable = freshName();
     const members = (nulls: "none" | "some") => [number, { ...inner, nulls } as NestedSpec];

@@ -30,11 +30,15 @@ export interface Specimen {
   readonly columnMetadata: readonly ByteRange[];
   readonly globalBuffers: readonly ByteRange[];
   readonly columnNames: readonly string[];
+  /** Those of them whose values lie outside of pages, anywhere in the file. */
+  readonly blobNames: ReadonlySet<string>;
   readonly rowCount: number;
   readonly hasChecksums: boolean;
   /** The rows; null where this engine cannot read them. */
   readonly rows: Table | null;
 }
+
+const BLOB_V2 = "lance.blob.v2";
 
 export interface Damage {
   readonly bytes: Uint8Array;
@@ -68,11 +72,15 @@ export async function openSpecimen(
   const [dataFile] = manifest.fragments[0].files;
   const byId = new Map(manifest.fields.map((field) => [field.id, field]));
   const owners: string[] = [];
+  const blobNames = new Set<string>();
   for (const [index, id] of dataFile.fields.entries()) {
     let field = byId.get(id);
     while (field !== undefined && field.parentId >= 0) field = byId.get(field.parentId);
     const column = dataFile.columnIndices[index];
     if (field !== undefined && column >= 0) owners[column] = field.name;
+    const stored = byId.get(id);
+    const isBlob = stored?.metadata.has("lance-encoding:blob") || stored?.extensionName === BLOB_V2;
+    if (field !== undefined && isBlob) blobNames.add(field.name);
   }
   const tail = new DataView(bytes.buffer, bytes.length - FOOTER_BYTES);
   const columnTable = Number(tail.getBigUint64(8, true));
@@ -96,6 +104,7 @@ export async function openSpecimen(
     columnMetadata,
     globalBuffers: file.globalBuffers,
     columnNames: manifest.fields.filter((field) => field.parentId < 0).map((field) => field.name),
+    blobNames,
     rowCount: manifest.fragments[0].physicalRows,
     hasChecksums: file.checksums !== null,
     rows,
@@ -424,7 +433,7 @@ function pick<T>(values: readonly T[], random: Random): T | null {
 /** The columns that bytes from `start` to `end` are no part of. */
 function intactBut(specimen: Specimen, start: number, end: number): string[] {
   const touches = ({ byteOffset, length }: ByteRange) => byteOffset < end && start < byteOffset + length;
-  const hit = new Set<string>();
+  const hit = new Set<string>(specimen.blobNames);
   for (const [column, owner] of specimen.owners.entries()) {
     if (specimen.pageBuffers[column].some(touches) || touches(specimen.columnMetadata[column]))
       hit.add(owner);
