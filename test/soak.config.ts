@@ -8,7 +8,13 @@ export default mergeConfig(
     test: {
       include: ["test/corruption/**/*.test.ts", "test/interop/**/*.test.ts", "test/crash/**/*.test.ts"],
       testTimeout: 3_600_000,
-      env: { CORRUPTION_RUNS: "20000", FUZZ_FILES: "25000", INTEROP_RUNS: "2000", OPERATION_RUNS: "200" },
+      env: {
+        CORRUPTION_RUNS: "20000",
+        CRASH_STRIDE: "1",
+        FUZZ_FILES: "25000",
+        INTEROP_RUNS: "2000",
+        OPERATION_RUNS: "200",
+      },
     },
   }),
 );

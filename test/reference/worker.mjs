@@ -3,12 +3,14 @@
  * `serialization: "advanced"`; one job per process:
  *
  *   parent → job       { kind: "appendEach", uri, name, payloads: Uint8Array[], retries }
+ *                    or { kind: "catalogSteps", root, steps }     steps as `catalogStep` of index.js takes them
  *   worker → parent    { ready: true }        everything is loaded and the table is there
  *   parent → worker    { go: true }
- *   worker → parent    { outcomes: [{ version } | { error }] }   one per payload, in order
+ *   worker → parent    { outcomes: [{ version } | { error }] }   one per payload, in order; or { ok } | { error } per step
  *   worker → parent    { failure }            the job itself could not be run
  */
 
+import { openCatalog, runStep } from "./catalog.js";
 import { appendTable, tableVersion } from "./index.js";
 
 /** The next message; messages are handed over one by one, none is lost. */
@@ -32,14 +34,40 @@ async function appendEach(job) {
   return outcomes;
 }
 
+async function catalogSteps(connection, steps) {
+  const outcomes = [];
+  for (const step of steps) {
+    try {
+      outcomes.push({ ok: await runStep(connection, step) });
+    } catch (error) {
+      outcomes.push({ error: String(error) });
+    }
+  }
+  return outcomes;
+}
+
+/** Gets all ready and returns the work. */
+async function prepare(job) {
+  switch (job.kind) {
+    case "appendEach":
+      await tableVersion(job.uri, job.name);
+      return () => appendEach(job);
+    case "catalogSteps": {
+      const connection = await openCatalog(job.root);
+      return () => catalogSteps(connection, job.steps);
+    }
+    default:
+      throw new Error(`unknown job ${job.kind}`);
+  }
+}
+
 try {
   const job = await nextMessage();
-  if (job.kind !== "appendEach") throw new Error(`unknown job ${job.kind}`);
-  await tableVersion(job.uri, job.name);
+  const work = await prepare(job);
   const go = nextMessage();
   process.send({ ready: true });
   await go;
-  const outcomes = await appendEach(job);
+  const outcomes = await work();
   process.send({ outcomes }, () => process.exit(0));
 } catch (error) {
   process.send({ failure: String(error) }, () => process.exit(1));

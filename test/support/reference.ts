@@ -3,6 +3,7 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { createRequire } from "node:module";
 
+import type { CatalogStep } from "tiltyard-reference";
 import { whenGone } from "./childProcess.js";
 
 export * as reference from "tiltyard-reference";
@@ -19,19 +20,29 @@ export interface ReferenceJob {
   retries: number;
 }
 
+/** Takes steps on the directory catalog, one after the other. */
+export interface CatalogJob {
+  kind: "catalogSteps";
+  root: string;
+  steps: readonly CatalogStep[];
+}
+
+export type StepOutcome = { ok: unknown } | { error: string };
+
 export type AppendOutcome = { version: number } | { error: string };
 
-type WorkerMessage = { ready: true } | { outcomes: AppendOutcome[] } | { failure: string };
+type Outcome = AppendOutcome | StepOutcome;
+type WorkerMessage = { ready: true } | { outcomes: Outcome[] } | { failure: string };
 
 /** The reference in a process of its own: it starts, waits for `go`, and works. */
-export class ReferenceWorker {
+export class ReferenceWorker<Job extends ReferenceJob | CatalogJob = ReferenceJob> {
   readonly #process: ChildProcess;
-  /** Resolves when the process is loaded and has opened the table. */
+  /** Resolves when the process is loaded and has opened the table or catalog. */
   readonly ready: Promise<void>;
-  /** Resolves to one outcome per payload. */
-  readonly outcomes: Promise<AppendOutcome[]>;
+  /** Resolves to one outcome per payload or step. */
+  readonly outcomes: Promise<(Job extends CatalogJob ? StepOutcome : AppendOutcome)[]>;
 
-  constructor(job: ReferenceJob) {
+  constructor(job: Job) {
     const entry = createRequire(import.meta.url).resolve("tiltyard-reference/worker.mjs");
     this.#process = fork(entry, { serialization: "advanced", execArgv: [] });
     let onReady = () => {};
@@ -47,7 +58,7 @@ export class ReferenceWorker {
       };
       this.#process.on("message", (message: WorkerMessage) => {
         if ("ready" in message) onReady();
-        else if ("outcomes" in message) resolve(message.outcomes);
+        else if ("outcomes" in message) resolve(message.outcomes as Awaited<typeof this.outcomes>);
         else fail(new Error(message.failure));
       });
       whenGone(this.#process, (code) => fail(new Error(`the reference process ended with code ${code}`)));
