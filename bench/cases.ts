@@ -1,6 +1,7 @@
 /** All cases, in the order they are run and shown. */
 
 import type { BenchCase } from "./case.js";
+import { catalogCases } from "./cases/catalog.js";
 import { commitCases } from "./cases/commit.js";
 import { openCases } from "./cases/open.js";
 import { readCases } from "./cases/read.js";
@@ -13,4 +14,5 @@ export const CASES: readonly BenchCase[] = [
   ...takeCases,
   ...openCases,
   ...commitCases,
+  ...catalogCases,
 ];

@@ -20,6 +20,11 @@ export function openReference(root: string): Promise<Connection> {
   return reference.connect(root, { readConsistencyInterval: 0 });
 }
 
+/** The reference's directory catalog. */
+export function openReferenceCatalog(root: string): Promise<Connection> {
+  return reference.connectNamespace("dir", { root });
+}
+
 export function tiltyardTable(rows: BenchRows): arrow.Table {
   return toTable(arrow, rows);
 }
