@@ -18,23 +18,26 @@ import { arrowFieldFromLogical, layoutOf } from "../arrow/types.js";
 import { ConcurrentModificationError, CorruptFileError, UnsupportedError } from "../errors.js";
 import { type Manifest, Overwrite } from "../format/table.js";
 import { LruCache } from "../io/cache.js";
-import { withLock } from "../io/lock.js";
+import { type LockLease, withLock } from "../io/lock.js";
 import { resolveProjection } from "../query/projection.js";
 import { KEPT, scanRows } from "../query/scan.js";
 import { type FileReaders, versionSource } from "../query/versionSource.js";
 import { commitCreation, type TableEnvironment } from "../table/commit.js";
 import type { ManifestFile } from "../table/manifest.js";
+import { versionsDirectory } from "../table/paths.js";
 import { assignFieldIds, decodeSchema, encodeSchema, type NewField } from "../table/schema.js";
 import { newTransaction } from "../table/transaction.js";
 import { findLatestVersion, readManifestAt, type VersionEntry } from "../table/versions.js";
 import { rewriteTable } from "../write/rewriteTable.js";
 import { Catalog, type CatalogChange } from "./catalogRows.js";
+import type { RootEntries } from "./rootEntries.js";
 
 /** What the catalog works with. */
 export interface CatalogEnvironment extends TableEnvironment, FileReaders {
   /** Absolute path of the namespace's directory. */
   readonly root: string;
   readonly catalogs: CatalogCache;
+  readonly rootEntries: RootEntries;
 }
 
 /** Decoded catalogs by version, bounded in bytes. */
@@ -164,10 +167,13 @@ function checkFlags(manifest: Manifest, key: string, path: string): void {
 }
 
 /**
+ * What to change, given the catalog as it is; null for nothing. Called again when another writer was first. What it
+ * throws ends the change, with nothing written. It runs under the catalog's lock and must not take a table's.
+ */
+export type CatalogPlan = (catalog: Catalog) => CatalogChange | null | Promise<CatalogChange | null>;
+
+/**
  * Changes the catalog in one step.
- * @param plan what to change, given the catalog as it is; null for nothing. Called again when another writer was
- *   first. What it throws ends the change, with nothing written. It runs under the catalog's lock and must not
- *   take a table's.
  * @param signal ends the wait for the lock
  * @returns the catalog after the change
  * @throws ConcurrentModificationError after too many lost races
@@ -175,42 +181,57 @@ function checkFlags(manifest: Manifest, key: string, path: string): void {
  */
 export async function changeCatalog(
   environment: CatalogEnvironment,
-  plan: (catalog: Catalog) => CatalogChange | null | Promise<CatalogChange | null>,
+  plan: CatalogPlan,
   signal?: AbortSignal,
 ): Promise<Catalog> {
-  if ((await findLatestVersion(environment.disk, directoryOf(environment))) === null) {
+  const directory = directoryOf(environment);
+  for (let attempt = 1; ; attempt++) {
+    if ((await environment.disk.stat(versionsDirectory(directory))) !== null) {
+      const changed = await withLock(directory, { ...environment.lock, signal }, (lease) =>
+        changeUnderLock(environment, plan, lease),
+      );
+      if (changed !== null) return changed;
+    }
+    if (attempt === MAX_OPEN_ATTEMPTS) {
+      throw new ConcurrentModificationError("the catalog was removed while it was changed");
+    }
     // A refused change must not leave an empty catalog behind.
     if ((await plan(Catalog.empty)) === null) return Catalog.empty;
     await createCatalog(environment, signal);
   }
-  return withLock(directoryOf(environment), { ...environment.lock, signal }, async (lease) => {
-    for (let attempt = 1; ; attempt++) {
-      const open = await openCatalog(environment);
-      if (open === null)
-        throw new ConcurrentModificationError("the catalog was removed while it was changed");
-      checkFlags(open.file.manifest, WRITER_FLAGS, open.file.path);
-      open.catalog.checkUnique();
-      const change = await plan(open.catalog);
-      if (change === null) return open.catalog;
-      const catalog = open.catalog.after(change);
-      const committed = await rewriteTable(
-        environment,
-        directoryOf(environment),
-        open,
-        catalog.columns,
-        catalog.rows.length,
-        lease,
-      );
-      if (committed !== null) {
-        environment.catalogs.set(keyOf(committed.file), catalog, catalog.byteLength);
-        return catalog;
-      }
-      if (attempt === MAX_ATTEMPTS) {
-        throw new ConcurrentModificationError(`the catalog: another writer won ${attempt} races in a row`);
-      }
-      await sleep(Math.min(2 ** attempt, MAX_BACKOFF_MS) * (0.5 + Math.random() / 2));
+}
+
+/** Null where there is no catalog. */
+async function changeUnderLock(
+  environment: CatalogEnvironment,
+  plan: CatalogPlan,
+  lease: LockLease,
+): Promise<Catalog | null> {
+  for (let attempt = 1; ; attempt++) {
+    const open = await openCatalog(environment);
+    if (open === null) return null;
+    checkFlags(open.file.manifest, WRITER_FLAGS, open.file.path);
+    open.catalog.checkUnique();
+    const change = await plan(open.catalog);
+    if (change === null) return open.catalog;
+    const catalog = open.catalog.after(change);
+    const committed = await rewriteTable(
+      environment,
+      directoryOf(environment),
+      open,
+      catalog.columns,
+      catalog.rows.length,
+      lease,
+    );
+    if (committed !== null) {
+      environment.catalogs.set(keyOf(committed.file), catalog, catalog.byteLength);
+      return catalog;
     }
-  });
+    if (attempt === MAX_ATTEMPTS) {
+      throw new ConcurrentModificationError(`the catalog: another writer won ${attempt} races in a row`);
+    }
+    await sleep(Math.min(2 ** attempt, MAX_BACKOFF_MS) * (0.5 + Math.random() / 2));
+  }
 }
 
 /** Version 1, without rows. Whoever makes it: afterwards it is there. */

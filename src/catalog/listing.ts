@@ -11,10 +11,9 @@ import { parseManifestName, versionsDirectory } from "../table/paths.js";
 import type { Catalog } from "./catalogRows.js";
 import { compareNames } from "./catalogRows.js";
 import { type CatalogEnvironment, readCatalog } from "./catalogTable.js";
-import { rootLocation, rootTableAt } from "./locations.js";
+import { directoryOf, rootLocation, rootTableAt } from "./locations.js";
 import { markersAmong } from "./markers.js";
 import { objectIdOf, requireNamespace } from "./objects.js";
-import { locationOf, tableRow } from "./tables.js";
 
 /** What part of a listing is wanted. */
 export interface PageRequest {
@@ -56,18 +55,33 @@ function firstAfter(names: readonly string[], after: string): number {
   return low;
 }
 
+/** Whether a name is to be listed; a promise where the disk must tell. */
+type Probe = (name: string) => boolean | Promise<boolean>;
+
 /** A page of those names that exist; they are in order. */
 async function pageOfExisting(
   names: readonly string[],
   { after, limit }: PageRequest,
-  exists: (name: string) => boolean | Promise<boolean>,
+  exists: Probe,
 ): Promise<NamePage> {
   const kept: string[] = [];
-  const start = firstAfter(names, after);
-  for (let position = start; position < names.length && kept.length <= limit; position += PARALLELISM) {
-    const group = names.slice(position, position + PARALLELISM);
-    const found = await Promise.all(group.map(exists));
-    for (let index = 0; index < group.length; index++) if (found[index]) kept.push(group[index]);
+  let position = firstAfter(names, after);
+  while (position < names.length && kept.length <= limit) {
+    const group: [name: string, answer: boolean | Promise<boolean>][] = [];
+    let asked = 0;
+    for (; asked < PARALLELISM && position < names.length; position++) {
+      const answer = exists(names[position]);
+      if (answer === false) continue;
+      if (answer !== true) asked++;
+      group.push([names[position], answer]);
+      if (kept.length + group.length > limit) {
+        position++;
+        break;
+      }
+    }
+    const found = asked === 0 ? null : await Promise.all(group.map(([, answer]) => answer));
+    for (let index = 0; index < group.length; index++)
+      if (found?.[index] !== false) kept.push(group[index][0]);
   }
   if (kept.length <= limit) return { names: kept };
   return { names: kept.slice(0, limit), pageToken: kept[limit - 1] };
@@ -92,7 +106,8 @@ export async function listTableNames(
   requireNamespace(catalog, namespace);
   const names = catalog.childrenOf(objectIdOf(namespace)).tables;
   const exists = await childProbe(environment, catalog, names.length, page, includeDeclared);
-  return pageOfExisting(names, page, (name) => exists([...namespace, name]));
+  const prefix = objectIdOf([...namespace, "x"]).slice(0, -1);
+  return pageOfExisting(names, page, (name) => exists(prefix + name));
 }
 
 /** Identifiers of all tables in all namespaces, joined by `$`. */
@@ -103,46 +118,40 @@ export async function listAllTableNames(
 ): Promise<NamePage> {
   const catalog = await readCatalog(environment);
   const roots = await rootTableNames(environment);
-  const children = new Map<string, readonly string[]>();
-  for (const row of catalog.rows) {
-    const path = row.objectId.split("$");
-    if (row.objectType === "table" && path.length > 1 && !path.includes("")) children.set(row.objectId, path);
+  const children = new Set<string>();
+  for (const { objectId, objectType } of catalog.rows) {
+    if (objectType === "table" && /^[^$]+(\$[^$]+)+$/.test(objectId)) children.add(objectId);
   }
-  const names = [...roots, ...children.keys()].sort(compareNames);
+  const names = [...roots, ...children].sort(compareNames);
   const exists = await childProbe(environment, catalog, children.size, page, includeDeclared);
-  return pageOfExisting(names, page, (name) => {
-    const path = children.get(name);
-    return path === undefined ? isRootTable(environment, name, includeDeclared) : exists(path);
-  });
+  return pageOfExisting(names, page, (name) =>
+    children.has(name) ? exists(name) : isRootTable(environment, name, includeDeclared),
+  );
 }
 
-/** Tells whether a table of the catalog is to be listed; made for so many candidates. */
+/** Tells by its id whether a table of the catalog is to be listed; made for so many candidates. */
 async function childProbe(
   environment: CatalogEnvironment,
   catalog: Catalog,
   candidates: number,
   page: PageRequest,
   includeDeclared: boolean,
-): Promise<(path: readonly string[]) => boolean | Promise<boolean>> {
-  const { disk, root } = environment;
-  const listsRoot = Math.min(candidates, page.limit) >= MANY;
-  const inRoot = listsRoot ? new Set((await disk.list(root))?.map((entry) => entry.name)) : null;
-  const placeOf = (path: readonly string[]) => {
+): Promise<Probe> {
+  const { disk, root, rootEntries } = environment;
+  const listsRoot = includeDeclared && Math.min(candidates, page.limit) >= MANY;
+  const inRoot = listsRoot ? await rootEntries.read() : null;
+  return (objectId) => {
+    let directory: string;
     try {
-      const row = tableRow(catalog, path);
-      return row === null ? null : locationOf(environment, path, row);
+      const location = catalog.find(objectId)?.location ?? null;
+      if (location !== null && inRoot?.has(location) === true) return true;
+      directory = directoryOf(root, location, objectId);
     } catch (error) {
       // A damaged row must not hide the others: its name is listed, and using it tells what is wrong.
-      if (error instanceof CorruptFileError) return "damaged";
+      if (error instanceof CorruptFileError) return true;
       throw error;
     }
-  };
-  return (path) => {
-    const place = placeOf(path);
-    if (place === null || place === "damaged") return place !== null;
-    const { location, directory } = place;
     if (!includeDeclared) return hasVersions(disk, directory);
-    if (inRoot !== null && !location.includes("/")) return inRoot.has(location);
     return disk.stat(directory).then((stat) => stat !== null);
   };
 }

@@ -110,6 +110,12 @@ function rootPlace(environment: CatalogEnvironment, id: readonly string[]): Tabl
   return { id, location, directory: join(environment.root, location) };
 }
 
+/** A place for a new table. */
+export interface PlannedPlace extends TableLocation {
+  /** Made up just now: nobody else can know of it. */
+  readonly unshared: boolean;
+}
+
 /**
  * Where a table that does not exist would be put. Touches nothing.
  * @throws InvalidInputError for an illegal name, NamespaceNotFoundError where a parent does not exist,
@@ -118,7 +124,7 @@ function rootPlace(environment: CatalogEnvironment, id: readonly string[]): Tabl
 export async function planPlace(
   environment: CatalogEnvironment,
   id: readonly string[],
-): Promise<TableLocation> {
+): Promise<PlannedPlace> {
   const isRoot = id.length === 1;
   if (isRoot) checkRootTableName(id[0]);
   else checkObjectName(id[id.length - 1]);
@@ -128,13 +134,13 @@ export async function planPlace(
   if (isRoot) {
     const place = rootPlace(environment, id);
     await refuseDeregistered(environment, place);
-    return place;
+    return { ...place, unshared: false };
   }
   // What a crash, or a creation that is under way, left in the catalog keeps its place.
   const row = tableRow(catalog, id);
-  if (row !== null) return locationOf(environment, id, row);
+  if (row !== null) return { ...locationOf(environment, id, row), unshared: false };
   const location = newLocation(objectIdOf(id));
-  return { id, location, directory: join(environment.root, location) };
+  return { id, location, directory: join(environment.root, location), unshared: true };
 }
 
 /** @throws TableAlreadyExistsError where the id is that of a namespace, or of what other engines keep */

@@ -5,6 +5,7 @@
  */
 
 import { CatalogCache, type CatalogEnvironment } from "../catalog/catalogTable.js";
+import { RootEntries } from "../catalog/rootEntries.js";
 import { CorruptFileError } from "../errors.js";
 import type { FileVersion } from "../file/page.js";
 import type { ChunkMap } from "../file/pageSlice.js";
@@ -66,6 +67,7 @@ export function openContext(options: ContextOptions): OperationContext {
     lock: { staleMs: options.lock?.staleMs, retries: options.lock?.retries },
     manifests: new ManifestCache(MANIFEST_CACHE_BYTES),
     catalogs: new CatalogCache(CATALOG_CACHE_BYTES),
+    rootEntries: new RootEntries(disk, options.root),
     newTableVersion: options.dataStorageVersion ?? "2.2",
     newTableNaming: options.manifestNaming ?? "V2",
     async openDataFile(path) {

@@ -60,6 +60,8 @@ export interface CreationOptions extends CommitOptions {
   /** Data format of the new table, e.g. `2.2`. */
   readonly dataFormatVersion: string;
   readonly scheme: NamingScheme;
+  /** Nobody else can know of the directory yet: there is nothing to look for, and its lock is not taken. */
+  readonly unshared?: boolean;
 }
 
 /** A version that is there for good. */
@@ -122,6 +124,10 @@ export async function commitCreation(
   options: CreationOptions,
 ): Promise<CommittedVersion | null> {
   await environment.disk.makeDirectory(versionsDirectory(tableRoot));
+  if (options.unshared === true) {
+    await options.verify?.();
+    return new Attempts(environment, tableRoot, transaction).tryCreate({ compromised: false }, options);
+  }
   const lock = { ...environment.lock, signal: options.signal ?? environment.lock.signal };
   try {
     return await withLock(tableRoot, lock, async (lease) => {

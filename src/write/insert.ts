@@ -43,6 +43,8 @@ export interface InsertOptions {
    * the table's lock.
    */
   readonly beforeCreation?: () => Promise<void>;
+  /** The directory is a new one that nobody else can know of. */
+  readonly unshared?: boolean;
   readonly signal?: AbortSignal;
 }
 
@@ -181,6 +183,7 @@ async function createWith(
     signal: options.signal,
     dataFormatVersion: options.newTable.version,
     scheme: options.newTable.naming,
+    unshared: options.unshared,
     verify: async () => {
       await refuseReplaced(environment, tableRoot, null, rows);
       await options.beforeCreation?.();

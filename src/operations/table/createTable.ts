@@ -27,7 +27,7 @@ export async function createTable(
     new TableAlreadyExistsError(`table ${formatIdentifier(id)} already exists`, { cause });
 
   const found = await findTable(context, id);
-  const place = found ?? (await planPlace(context, id));
+  const place = found === null ? await planPlace(context, id) : { ...found, unshared: false };
   const asFound = (location: string, version: number) => ({ location, version, numInsertedRows: 0 });
   const latest = found?.latest ?? null;
   const file = latest && (await readManifestAt(context, latest));
@@ -45,6 +45,7 @@ export async function createTable(
     mode: "Overwrite",
     newTable: { version: context.newTableVersion, naming: context.newTableNaming },
     onCreated: mode === "Overwrite" ? "overwrite" : "fail",
+    unshared: place.unshared,
     beforeCreation: isRoot ? () => publishTable(context, place, properties, signal) : undefined,
     signal,
   });
