@@ -6,13 +6,19 @@ export default mergeConfig(
   base,
   defineConfig({
     test: {
-      include: ["test/corruption/**/*.test.ts", "test/interop/**/*.test.ts", "test/crash/**/*.test.ts"],
+      include: [
+        "test/query/arbitraryTables.test.ts",
+        "test/corruption/**/*.test.ts",
+        "test/interop/**/*.test.ts",
+        "test/crash/**/*.test.ts",
+      ],
       testTimeout: 3_600_000,
       env: {
         CORRUPTION_RUNS: "20000",
         CRASH_STRIDE: "1",
         FUZZ_FILES: "25000",
         INTEROP_RUNS: "2000",
+        ROUND_TRIP_RUNS: "10000",
         OPERATION_RUNS: "200",
       },
     },
