@@ -12,7 +12,7 @@ import type { Catalog } from "./catalogRows.js";
 import { compareNames } from "./catalogRows.js";
 import { type CatalogEnvironment, readCatalog } from "./catalogTable.js";
 import { directoryOf, rootLocation, rootTableAt } from "./locations.js";
-import { markersAmong } from "./markers.js";
+import { isDeregistered, isReserved } from "./markers.js";
 import { objectIdOf, requireNamespace } from "./objects.js";
 
 /** What part of a listing is wanted. */
@@ -173,11 +173,12 @@ async function isRootTable(
   includeDeclared: boolean,
 ): Promise<boolean> {
   const directory = join(root, rootLocation(name));
-  const present = new Set((await disk.list(directory))?.map((entry) => entry.name));
-  const { reserved, deregistered } = markersAmong(present);
-  if (deregistered) return false;
-  if (includeDeclared && reserved) return true;
-  return present.has("_versions") && hasVersions(disk, directory);
+  const [hidden, hasData] = await Promise.all([
+    isDeregistered(disk, directory),
+    hasVersions(disk, directory),
+  ]);
+  if (hidden) return false;
+  return hasData || (includeDeclared && isReserved(disk, directory));
 }
 
 async function hasVersions(disk: Disk, directory: string): Promise<boolean> {

@@ -18,17 +18,6 @@ const DEREGISTERED_MARKER = ".lance-deregistered";
 const RESERVED_CONTENT = new TextEncoder().encode("reserved");
 const DEREGISTERED_CONTENT = new TextEncoder().encode("deregistered");
 
-/** What the names in a table's directory say. */
-export interface Markers {
-  readonly reserved: boolean;
-  readonly deregistered: boolean;
-}
-
-export const markersAmong = (names: ReadonlySet<string>): Markers => ({
-  reserved: names.has(RESERVED_MARKER) || names.has(REFERENCE_RESERVED_MARKER),
-  deregistered: names.has(DEREGISTERED_MARKER),
-});
-
 export async function isReserved(disk: Disk, directory: string): Promise<boolean> {
   const markers = await Promise.all([
     disk.stat(join(directory, RESERVED_MARKER)),

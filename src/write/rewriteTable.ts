@@ -15,9 +15,15 @@ import type { ManifestFile } from "../table/manifest.js";
 import { decodeSchema } from "../table/schema.js";
 import { newTransaction } from "../table/transaction.js";
 import type { VersionEntry } from "../table/versions.js";
-import { checkVersion, planAppend } from "./columnPlan.js";
+import { type ColumnPlan, checkVersion, planAppend } from "./columnPlan.js";
 import { writeRows } from "./dataFiles.js";
 import { fileVersionOf } from "./insert.js";
+
+/**
+ * Few rows are written at every change for the next change to replace them: to look for what compresses them takes
+ * longer than to write them.
+ */
+const MAX_PLAIN_ROWS = 2_000;
 
 /** The version that is replaced. */
 export interface RewrittenVersion {
@@ -44,7 +50,8 @@ export async function rewriteTable(
   const schema = new Schema(fields.map((field) => arrowFieldFromLogical(field, field.name)));
   const plan = planAppend(fields, schema);
   checkVersion(plan, version);
-  const rows = await writeRows(environment.disk, tableRoot, plan, inputOf(schema, columns, rowCount), {
+  const columnPlan = rowCount <= MAX_PLAIN_ROWS ? uncompressed(plan) : plan;
+  const rows = await writeRows(environment.disk, tableRoot, columnPlan, inputOf(schema, columns, rowCount), {
     version,
     descriptor: { fields: manifest.fields, metadata: manifest.schemaMetadata },
   });
@@ -62,6 +69,13 @@ export async function rewriteTable(
     // What can't be removed is an orphan that nothing refers to.
     if (committed === null && !uncertain) await rows.discard().catch(() => undefined);
   }
+}
+
+/** The same columns, written as they are; says nothing in the schema. */
+function uncompressed(plan: ColumnPlan): ColumnPlan {
+  const metadata = new Map([["lance-encoding:compression", "none"]]);
+  const columns = plan.columns.map((column) => ({ ...column, target: { ...column.target, metadata } }));
+  return { ...plan, columns };
 }
 
 function inputOf(schema: Schema, columns: readonly Column[], rowCount: number): ArrowInput {
