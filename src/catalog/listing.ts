@@ -5,7 +5,6 @@
 
 import { join } from "node:path";
 import { CorruptFileError } from "../errors.js";
-import { isRootTableName } from "../ident.js";
 import type { Disk } from "../io/disk.js";
 import { parseManifestName, versionsDirectory } from "../table/paths.js";
 import type { Catalog } from "./catalogRows.js";
@@ -161,7 +160,7 @@ async function rootTableNames({ disk, root }: CatalogEnvironment): Promise<strin
   const names: string[] = [];
   for (const entry of (await disk.list(root)) ?? []) {
     const name = entry.kind === "directory" ? rootTableAt(entry.name) : null;
-    if (name !== null && isRootTableName(name)) names.push(name);
+    if (name !== null) names.push(name);
   }
   // Names are ASCII, so the order of UTF-16 units is the order of bytes.
   return names.sort();

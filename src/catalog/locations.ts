@@ -12,6 +12,7 @@
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { CorruptFileError, InvalidInputError } from "../errors.js";
+import { isRootTableName } from "../ident.js";
 import { CATALOG_DIRECTORY } from "./catalogTable.js";
 
 const TABLE_SUFFIX = ".lance";
@@ -24,15 +25,17 @@ export const rootLocation = (name: string): string => name + TABLE_SUFFIX;
 
 /** The name of the root table whose place this would be, or null. */
 export function rootTableAt(location: string): string | null {
-  if (location.includes("/") || !location.endsWith(TABLE_SUFFIX)) return null;
-  return location.slice(0, -TABLE_SUFFIX.length);
+  if (!location.endsWith(TABLE_SUFFIX)) return null;
+  const name = location.slice(0, -TABLE_SUFFIX.length);
+  return isRootTableName(name) ? name : null;
 }
 
-/** A new place for a table of a child namespace. */
+/** A new place for a table of a child namespace; never one that would be taken for a root table's. */
 export function newLocation(objectId: string): string {
   const shown = objectId
     .slice(0, MAX_SHOWN_ID)
     .replace(/[^A-Za-z0-9_$.-]/g, "_")
+    .replace(/\.(lance)?$/i, "_$1")
     .replace(/\.+$/, "_");
   return `${randomBytes(4).toString("hex")}_${shown}`;
 }

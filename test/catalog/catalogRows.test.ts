@@ -194,13 +194,24 @@ it("names are ordered by their bytes", () => {
   expect(compareNames("\u{ff5e}", "\u{1f600}")).toBeLessThan(0);
 });
 
+it("places of root tables are told from others", () => {
+  expect(rootTableAt("t.lance")).toBe("t");
+  for (const other of ["t", ".lance", "a/t.lance", "__t.lance", "12345678_a$t.lance", "ü.lance"]) {
+    expect(rootTableAt(other), other).toBeNull();
+  }
+  for (const id of ["a$t.lance", "a$t.LANCE", "a$t...", "a$t.lance.", "a$.lance"]) {
+    expect(newLocation(id), id).toMatch(/^[0-9a-f]{8}_a\$.*[^.]$/);
+    expect(newLocation(id).toLowerCase().endsWith(".lance"), id).toBe(false);
+  }
+});
+
 it("new places are names that every file system and the reference take as they are", () => {
   fc.assert(
     fc.property(fc.string({ unit: "binary", maxLength: 600 }), (id) => {
       const location = newLocation(wellFormed(id));
       expect(location).toMatch(/^[0-9a-f]{8}_[A-Za-z0-9_$.-]{0,120}$/);
       expect(location.endsWith(".")).toBe(false);
-      expect(rootTableAt(location) === null || id.endsWith(".lance")).toBe(true);
+      expect(location.endsWith(".lance")).toBe(false);
     }),
   );
 });

@@ -226,6 +226,7 @@ describe("names", () => {
       await ours.createNamespace({ id: [name, name] });
       await ours.createTable({ id: [name, name, name] }, rowsOf(1));
     }
+    expect(await theirs("listTables", [])).toEqual([]);
     const sorted = await theirs("listNamespaces", []);
     expect((await ours.listNamespaces()).namespaces).toEqual(sorted);
     for (const name of names) {

@@ -270,6 +270,16 @@ describe("tables of a child namespace", () => {
     expect((await readdir(root)).sort()).toEqual(["__manifest"]);
   });
 
+  it("of any name leave nothing when they are dropped", async () => {
+    for (const name of ["t.lance", "t.lance.", "__manifest", ".tiltyard-dropped-1", "x".repeat(200), "ü"]) {
+      await ns.createTable({ id: ["a", name] }, rowsOf(1));
+      expect((await ns.listTables()).tables, name).toEqual([]);
+      expect((await ns.listAllTables()).tables, name).toEqual([`a$${name}`]);
+      await ns.dropTable({ id: ["a", name] });
+      expect(await readdir(root), name).toEqual(["__manifest"]);
+    }
+  });
+
   it("are created by mode", async () => {
     const id = ["a", "t"];
     await ns.createTable({ id }, rowsOf(1));
