@@ -1,5 +1,5 @@
 /**
- * The container of a data file, versions 2.0 to 2.2: where the pages of every column lie. All integers are
+ * The container of a data file, versions 2.0 to 2.3: where the pages of every column lie. All integers are
  * little-endian, all positions absolute.
  *
  *     page buffers             each at a multiple of 64, padded with zeros
@@ -33,7 +33,7 @@ import {
   type Schema,
 } from "../format/file.js";
 import { encodeChecksums } from "./checksums.js";
-import type { ByteRange, FileVersion, PageEncoding } from "./page.js";
+import type { ByteRange, FileVersion, PageEncoding, ReadableVersion } from "./page.js";
 
 /** Bytes of the footer. */
 export const FOOTER_BYTES = 40;
@@ -44,7 +44,7 @@ const TABLE_ENTRY_BYTES = 16;
 const MAGIC = 0x434e414c;
 
 export interface Footer {
-  readonly version: FileVersion;
+  readonly version: ReadableVersion;
   readonly columnTable: ByteRange;
   readonly globalTable: ByteRange;
   readonly columnCount: number;
@@ -99,13 +99,18 @@ const FOOTER_VERSIONS: Readonly<Record<FileVersion, readonly [number, number]>> 
   "2.2": [2, 2],
 };
 
-/** Whether a version, as manifests name it, is one that this build reads and writes. */
+/** Whether a version, as manifests name it, is one that is read. */
+export const isReadableVersion = (version: string): version is ReadableVersion =>
+  version === "2.3" || isFileVersion(version);
+
+/** Whether a version, as manifests name it, is one that is read and written. */
 export const isFileVersion = (version: string): version is FileVersion =>
   Object.hasOwn(FOOTER_VERSIONS, version);
 
-function fileVersion(major: number, minor: number, path: string): FileVersion {
+function fileVersion(major: number, minor: number, path: string): ReadableVersion {
   if (major === 2 && minor === 1) return "2.1";
   if (major === 2 && minor === 2) return "2.2";
+  if (major === 2 && minor === 3) return "2.3";
   if ((major === 0 && minor === 3) || (major === 2 && minor === 0)) return "2.0";
   const name = major === 0 && minor < 3 ? "0.1" : `${major}.${minor}`;
   throw unsupportedFileVersion(name, `data file ${path}`);
@@ -121,7 +126,7 @@ export function unsupportedFileVersion(version: string, what: string): Unsupport
       ? "the legacy format; rewrite the table with a current LanceDB release, by copying its rows to a new table"
       : "newer than this release, or unknown to it; write the table anew with data storage version 2.2";
   return new UnsupportedError(
-    `${what} has data format version ${version}: ${advice}. Versions 2.0, 2.1 and 2.2 are supported`,
+    `${what} has data format version ${version}: ${advice}. Versions 2.0, 2.1 and 2.2 are supported, and 2.3 for reading`,
   );
 }
 

@@ -8,8 +8,11 @@ import { CorruptFileError, UnsupportedError } from "../errors.js";
 import type { PageLayout } from "../format/encodings.js";
 import type { ArrayEncoding } from "../format/encodings20.js";
 
-/** Data file versions that this build reads and writes. */
+/** Data file versions that are read and written. */
 export type FileVersion = "2.0" | StructuralVersion;
+
+/** Data file versions that are read, 2.3 as far as its pages are laid out and encoded as those of 2.2 are. */
+export type ReadableVersion = FileVersion | "2.3";
 
 /** Versions whose pages have a structural layout and levels. */
 export type StructuralVersion = "2.1" | "2.2";

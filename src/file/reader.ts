@@ -1,5 +1,5 @@
 /**
- * Reads data files of versions 2.0, 2.1 and 2.2: opens one by its last bytes, then fetches whole pages.
+ * Reads data files of versions 2.0 to 2.3: opens one by its last bytes, then fetches whole pages.
  * An open {@link DataFile} holds metadata only, never changes and may be shared and cached; the handle it was
  * read through is passed in anew for every read.
  */
@@ -17,7 +17,7 @@ import {
   type PageChecksums,
 } from "./checksums.js";
 import { decodeColumnMetadata, decodeFooter, decodeTable, FOOTER_BYTES, type Footer } from "./container.js";
-import type { ByteRange, FileVersion, PageEncoding } from "./page.js";
+import type { ByteRange, PageEncoding, ReadableVersion } from "./page.js";
 
 /** Bytes fetched when a file is opened; the metadata of all but very wide or long files lies within. */
 const TAIL_BYTES = 64 * 1024;
@@ -52,7 +52,7 @@ export interface DataFile {
   readonly path: string;
   /** That of the handle it was read through: equal for equal bytes under the same path only. */
   readonly identity: string;
-  readonly version: FileVersion;
+  readonly version: ReadableVersion;
   readonly rowCount: number;
   readonly columns: readonly DataColumn[];
   readonly descriptor: FileDescriptor;

@@ -1,6 +1,6 @@
 /** A version's fragments as a source of rows: which files its manifest names, and where they lie. */
 
-import { isFileVersion, unsupportedFileVersion } from "../file/container.js";
+import { isReadableVersion, unsupportedFileVersion } from "../file/container.js";
 import type { Disk } from "../io/disk.js";
 import { readDeletions } from "../table/deletions.js";
 import type { ManifestFile } from "../table/manifest.js";
@@ -19,7 +19,7 @@ export interface FileReaders
  */
 export function versionSource(readers: FileReaders, tableRoot: string, file: ManifestFile): FragmentSource {
   const version = file.manifest.dataFormat?.version;
-  if (version !== undefined && !isFileVersion(version)) throw unsupportedFileVersion(version, file.path);
+  if (version !== undefined && !isReadableVersion(version)) throw unsupportedFileVersion(version, file.path);
   return {
     handles: readers.handles,
     chunkMaps: readers.chunkMaps,

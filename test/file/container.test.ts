@@ -105,7 +105,7 @@ describe("opening a data file", () => {
   it("refuses other versions by name", async () => {
     const bytes = await tableToFile(table, "2.2");
     for (const [major, minor, name] of [
-      [2, 3, "2.3"],
+      [2, 4, "2.4"],
       [0, 2, "0.1"],
     ] as const) {
       const other = bytes.slice();

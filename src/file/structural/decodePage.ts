@@ -69,7 +69,7 @@ export function decodePage(
     const events = blobEvents(decodePage(leaf, inner, rowCount, buffers, origin), layers, origin);
     return columnOf(layout, kinds, layers, events, rowCount, false, origin);
   }
-  throw unsupportedPage(origin, `an unknown layout for ${layoutName(leaf)}`);
+  throw unsupportedPage(origin, `a layout unknown to this release for ${layoutName(leaf)}`);
 }
 
 /** A leaf by itself is in no list; structs around it, which it may be read without, make it null where they are. */
