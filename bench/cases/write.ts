@@ -65,7 +65,8 @@ function tiltyardSide(
   return {
     name,
     async reset() {
-      await rm(root, { recursive: true, force: true });
+      // As for the reference: the catalog, which its plain connection has none of, stays with the table's row.
+      await rm(join(root, "t.lance"), { recursive: true, force: true });
     },
     async run() {
       const ns = openTiltyard(root, durability);
