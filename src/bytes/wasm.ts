@@ -117,6 +117,8 @@ export const equal = binary(0x46);
 export const above = binary(0x4b);
 /** Of unsigned numbers. */
 export const atMost = binary(0x4d);
+/** Of unsigned numbers. */
+export const atLeast = binary(0x4f);
 export const add = binary(0x6a);
 export const subtract = binary(0x6b);
 export const multiply = binary(0x6c);
@@ -134,10 +136,19 @@ export const select = (whenTrue: Code, whenFalse: Code, condition: Code): Code =
 
 /** Loads and stores work at any address, at `offset` behind the one that is given. */
 export const load = (address: Code, offset = 0): Code => [address, 0x28, 0, unsigned(offset)];
+export const load8 = (address: Code, offset = 0): Code => [address, 0x2d, 0, unsigned(offset)];
 export const load16 = (address: Code, offset = 0): Code => [address, 0x2f, 0, unsigned(offset)];
 export const load64 = (address: Code, offset = 0): Code => [address, 0x29, 0, unsigned(offset)];
-export const store = (address: Code, value: Code): Code => [address, value, 0x36, 0, 0];
+export const store = (address: Code, value: Code, offset = 0): Code => [
+  address,
+  value,
+  0x36,
+  0,
+  unsigned(offset),
+];
+export const store8 = (address: Code, value: Code): Code => [address, value, 0x3a, 0, 0];
 export const store16 = (address: Code, value: Code): Code => [address, value, 0x3b, 0, 0];
+export const store64 = (address: Code, value: Code): Code => [address, value, 0x37, 0, 0];
 
 /** Operations on 64 bits; the amount of a shift counts modulo 64. */
 export const isZero64 = (value: Code): Code => [value, 0x50];

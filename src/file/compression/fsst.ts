@@ -9,6 +9,7 @@
  */
 
 import { corruptPage, type PageOrigin, unsupportedPage } from "../page.js";
+import { BLOCK_CODES, FsstDecoder, fsstDecoder } from "./fsstDecodeKernel.js";
 import { encodeInKernel } from "./fsstKernel.js";
 import { type FsstSymbolTable, HASH_PRIME, HASH_SHIFT, trainFsst } from "./fsstTraining.js";
 
@@ -19,6 +20,8 @@ const ESCAPE = 255;
 const MAXIMUM_BYTES = 0x7fffffff;
 
 export interface FsstSymbols {
+  /** Codes below this have a symbol. */
+  readonly count: number;
   /** First four bytes of each code's symbol, little-endian. */
   readonly low: Int32Array;
   /** Last four bytes. */
@@ -47,14 +50,72 @@ export function decodeFsstSymbols(table: Uint8Array, origin: PageOrigin): FsstSy
     if (length < 1 || length > 8) throw corruptPage(origin, `FSST symbol of ${length} bytes`);
     lengths[code] = length;
   }
-  return { low, high, lengths };
+  return { count, low, high, lengths };
 }
+
+/** Fewer codes than this are done before the kernel has its symbols. */
+const KERNEL_CODES = 2048;
 
 /**
  * Decodes all values of a page. `offsets` are ascending positions of the values in `codes`, one more than there
  * are values; they are replaced by positions in the bytes that are returned.
  */
 export function decodeFsst(
+  symbols: FsstSymbols,
+  offsets: Int32Array,
+  codes: Uint8Array,
+  origin: PageOrigin,
+): Uint8Array {
+  const codeCount = offsets[offsets.length - 1] - offsets[0];
+  const decoder = codeCount < KERNEL_CODES ? null : fsstDecoder();
+  return decoder === null
+    ? decodeFsstPlainly(symbols, offsets, codes, origin)
+    : decodeInKernel(decoder, symbols, offsets, codes, origin);
+}
+
+/** {@link decodeFsst} a block of codes at a time. */
+function decodeInKernel(
+  decoder: FsstDecoder,
+  symbols: FsstSymbols,
+  offsets: Int32Array,
+  codes: Uint8Array,
+  origin: PageOrigin,
+): Uint8Array {
+  decoder.setSymbols(symbols.low, symbols.high, symbols.lengths);
+  const { positions } = decoder;
+  const codesEnd = offsets[offsets.length - 1];
+  let read = offsets[0];
+  let write = 0;
+  let output = new Uint8Array(estimateSize(symbols, codes, read, codesEnd));
+  offsets[0] = 0;
+  let value = 1;
+  while (read < codesEnd) {
+    const consumed = decoder.decode(codes, read, Math.min(read + BLOCK_CODES, codesEnd), symbols.count);
+    if (consumed === 0) throw corruptPage(origin, "FSST code without symbol");
+    const decoded = decoder.output(consumed);
+    const size = write + decoded.length;
+    if (size > output.length) output = enlarged(output, write, size, origin);
+    output.set(decoded, write);
+    const start = read;
+    read += consumed;
+    if (read > codesEnd) throw corruptPage(origin, "FSST escape at the end of a value");
+    const shift = write - FsstDecoder.ORIGIN;
+    // Negative as soon as a value's end splits an escape.
+    let split = 0;
+    for (; value < offsets.length && offsets[value] <= read; value++) {
+      const position = positions[offsets[value] - start];
+      split |= position;
+      offsets[value] = position + shift;
+    }
+    if (split < 0) throw corruptPage(origin, "FSST escape at the end of a value");
+    write = size;
+  }
+  if (write > MAXIMUM_BYTES) throw unsupportedPage(origin, "more than 2 GiB of text");
+  return output.subarray(0, write);
+}
+
+/** {@link decodeFsst} for few codes, and where there is no kernel. */
+export function decodeFsstPlainly(
   symbols: FsstSymbols,
   offsets: Int32Array,
   codes: Uint8Array,

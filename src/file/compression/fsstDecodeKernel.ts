@@ -1,0 +1,160 @@
+/**
+ * FSST decoding as a WebAssembly kernel: the loop of `decodeFsstPlainly` in fsst.ts, which in JavaScript cannot move
+ * eight bytes at once. Codes are handed over in blocks, wherever values begin and end in them. Its memory:
+ *
+ *     symbols     256 × 8 bytes, zero-padded
+ *     lengths     256 × u32
+ *     consumed    u32: how many codes were decoded; stays 0 where one of them means nothing
+ *     codes       of the block, and one byte more, for an escape at its end
+ *     positions   i32 for each code, and one for the end: where in the memory its symbol went; -1 for the byte
+ *                 behind an escape
+ *     output      what the codes stand for
+ *
+ * Addresses never leave the memory, whatever the codes: each takes one position and stores at most eight bytes.
+ */
+
+import {
+  add,
+  atLeast,
+  block,
+  type Code,
+  constant,
+  equal,
+  get,
+  type Kernel,
+  kernel,
+  leave,
+  leaveWhen,
+  load,
+  load8,
+  load64,
+  loop,
+  set,
+  shiftLeft,
+  store,
+  store8,
+  store64,
+  subtract,
+} from "../../bytes/wasm.js";
+
+/** Most codes of a block. */
+export const BLOCK_CODES = 8192;
+const ESCAPE = 255;
+
+const SYMBOLS = 0;
+const LENGTHS = SYMBOLS + 8 * 256;
+const CONSUMED = LENGTHS + 4 * 256;
+const CODES = CONSUMED + 8;
+const POSITIONS = CODES + BLOCK_CODES + 8;
+const OUTPUT = POSITIONS + 4 * (BLOCK_CODES + 2);
+const PAGES = Math.ceil((OUTPUT + 8 * (BLOCK_CODES + 1)) / 65536);
+
+/** Codes between two looks at whether they are at their end. */
+const UNROLLED = 4;
+
+const decodeKernel = (): Kernel | null =>
+  kernel({
+    parameters: ["read", "end", "write", "position", "count"],
+    locals32: ["code"],
+    locals64: [],
+    pages: PAGES,
+    body: (local) => {
+      const read = local("read");
+      const end = local("end");
+      const write = local("write");
+      const position = local("position");
+      const code = local("code");
+      const advance = (codes: number): Code => [
+        set(read, add(get(read), constant(codes))),
+        set(position, add(get(position), constant(4 * codes))),
+      ];
+      // One code; any that is no symbol's, the escape too, leaves the block around the one it is in.
+      const one: Code = [
+        store(get(position), get(write)),
+        set(code, load8(get(read))),
+        leaveWhen(1, atLeast(get(code), get(local("count")))),
+        store64(get(write), load64(shiftLeft(get(code), constant(3)), SYMBOLS)),
+        set(write, add(get(write), load(shiftLeft(get(code), constant(2)), LENGTHS))),
+        advance(1),
+      ];
+      return block(
+        loop(
+          block(
+            block(
+              leaveWhen(0, atLeast(add(get(read), constant(UNROLLED - 1)), get(end))),
+              Array.from({ length: UNROLLED }, () => one),
+              leave(2),
+            ),
+            block(leaveWhen(0, atLeast(get(read), get(end))), one, leave(2)),
+            store(get(position), get(write)),
+            store(constant(CONSUMED), subtract(get(read), constant(CODES))),
+            leave(2),
+          ),
+          block(leaveWhen(0, equal(get(code), constant(ESCAPE))), leave(2)),
+          store8(get(write), load8(get(read), 1)),
+          set(write, add(get(write), constant(1))),
+          store(get(position), constant(-1), 4),
+          advance(2),
+          leave(0),
+        ),
+      );
+    },
+  });
+
+/** The kernel with the views of its memory. Symbols stay until others are set, output until the next block. */
+export class FsstDecoder {
+  /** Where the symbol of each code of the last block went, counted from {@link ORIGIN}; -1 behind an escape. */
+  readonly positions: Int32Array;
+  readonly #run: Kernel["run"];
+  readonly #bytes: Uint8Array;
+  readonly #words: Int32Array;
+
+  constructor({ run, memory }: Kernel) {
+    this.#run = run;
+    this.#bytes = new Uint8Array(memory);
+    this.#words = new Int32Array(memory);
+    this.positions = new Int32Array(memory, POSITIONS, BLOCK_CODES + 2);
+  }
+
+  /** By code, symbols as their first and last four bytes, and their lengths. */
+  setSymbols(low: Int32Array, high: Int32Array, lengths: Uint8Array): void {
+    const words = this.#words;
+    for (let code = 0; code < 256; code++) {
+      words[SYMBOLS / 4 + 2 * code] = low[code];
+      words[SYMBOLS / 4 + 2 * code + 1] = high[code];
+    }
+    words.set(lengths, LENGTHS / 4);
+  }
+
+  /**
+   * Decodes one to {@link BLOCK_CODES} codes.
+   * @param count codes below this have a symbol
+   * @returns how many codes were decoded: one more than there were where the last is an escape, 0 where one of them
+   * has no symbol
+   */
+  decode(codes: Uint8Array, start: number, end: number, count: number): number {
+    this.#bytes.set(codes.subarray(start, end + 1), CODES);
+    this.#words[CONSUMED / 4] = 0;
+    this.#run(CODES, CODES + end - start, OUTPUT, POSITIONS, count);
+    return this.#words[CONSUMED / 4];
+  }
+
+  /** What `consumed` codes of the last block stand for; a view that the next block overwrites. */
+  output(consumed: number): Uint8Array {
+    return this.#bytes.subarray(OUTPUT, this.positions[consumed]);
+  }
+
+  static readonly ORIGIN = OUTPUT;
+}
+
+/** Undefined until it is wanted. */
+let decoder: FsstDecoder | null | undefined;
+
+/** Null where there is no WebAssembly. There is one decoder: a page is decoded without a break. */
+export function fsstDecoder(): FsstDecoder | null {
+  if (decoder === undefined) {
+    const made = decodeKernel();
+    decoder = made === null ? null : new FsstDecoder(made);
+  }
+  return decoder;
+}

@@ -1,0 +1,91 @@
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { CorruptFileError } from "../../../src/errors.js";
+import { decodeFsst, decodeFsstPlainly, type FsstSymbols } from "../../../src/file/compression/fsst.js";
+import { BLOCK_CODES, fsstDecoder } from "../../../src/file/compression/fsstDecodeKernel.js";
+import { Random } from "../../support/generators.js";
+
+const origin = { path: "/t.lance", byteOffset: 0 };
+
+/** Symbols of random bytes and lengths. */
+function randomSymbols(random: Random, count: number): FsstSymbols {
+  const low = new Int32Array(256);
+  const high = new Int32Array(256);
+  const lengths = new Uint8Array(256);
+  for (let code = 0; code < count; code++) {
+    lengths[code] = 1 + random.below(8);
+    const bytes = new Uint8Array(8);
+    random.fill(bytes.subarray(0, lengths[code]));
+    const view = new DataView(bytes.buffer);
+    low[code] = view.getInt32(0, true);
+    high[code] = view.getInt32(4, true);
+  }
+  return { count, low, high, lengths };
+}
+
+/** What a decoder makes of values, or of which error it complains. */
+function outcome(decode: typeof decodeFsst, symbols: FsstSymbols, offsets: Int32Array, codes: Uint8Array) {
+  const positions = offsets.slice();
+  try {
+    const bytes = decode(symbols, positions, codes, origin);
+    return { bytes: Buffer.from(bytes).toString("latin1"), positions };
+  } catch (error) {
+    expect(error).toBeInstanceOf(CorruptFileError);
+    return "corrupt";
+  }
+}
+
+describe("the FSST decoding kernel", () => {
+  it("runs here", () => {
+    expect(fsstDecoder()).not.toBeNull();
+  });
+
+  it("agrees with the plain form, on whatever codes", () => {
+    const seed = Date.now() & 0x7fffffff;
+    console.log(`FSST decoding kernel: seed ${seed}`);
+    let intact = 0;
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 1, max: 2 ** 31 - 1 }),
+        fc.constantFrom(255, 254, 100, 1, 0),
+        fc.constantFrom(2048, BLOCK_CODES - 1, BLOCK_CODES, BLOCK_CODES + 1, 3 * BLOCK_CODES + 17),
+        fc.constantFrom("symbols", "anything", "escapes"),
+        fc.nat(9),
+        fc.boolean(),
+        (contents, count, codeCount, kind, start, keepWhole) => {
+          const random = new Random(contents);
+          const symbols = randomSymbols(random, count);
+          const codes = new Uint8Array(start + codeCount + random.below(3));
+          random.fill(codes);
+          if (kind !== "anything") {
+            for (let at = 0; at < codes.length; at++) {
+              const escaped = count === 0 || random.below(kind === "escapes" ? 3 : 500) === 0;
+              // What follows an escape may be anything; it is as it was.
+              if (escaped) codes[at++] = 255;
+              else codes[at] %= count;
+            }
+          }
+          const ends = [start];
+          for (let at = start; at < start + codeCount; ) {
+            const length = Math.min(random.below(40), start + codeCount - at);
+            // Values that keep their escapes whole, or that end anywhere.
+            let end = at;
+            if (keepWhole) while (end < at + length) end += codes[end] === 255 ? 2 : 1;
+            else end = at + length;
+            ends.push(end);
+            at = end;
+            if (random.below(10) === 0) ends.push(at);
+          }
+          const offsets = Int32Array.from(ends);
+          const padded = new Uint8Array(codes.length + 2);
+          padded.set(codes);
+          const byKernel = outcome(decodeFsst, symbols, offsets, padded);
+          expect(byKernel).toEqual(outcome(decodeFsstPlainly, symbols, offsets, padded));
+          if (byKernel !== "corrupt") intact++;
+        },
+      ),
+      { seed, numRuns: 120 },
+    );
+    expect(intact).toBeGreaterThan(10);
+  });
+});
