@@ -10,7 +10,7 @@
  *                  these four bytes left out
  *
  * Page buffers lie in front of this buffer and all metadata behind it, so that every byte that matters is under
- * one checksum. A file without the buffer, or with one of another format, is read unverified.
+ * one checksum; values of blobs have their own (blobChecksums.ts). A file without the buffer, or with one of another format, is read unverified.
  */
 
 import { crc32 } from "../bytes/crc32.js";

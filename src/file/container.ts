@@ -2,7 +2,8 @@
  * The container of a data file, versions 2.0 to 2.3: where the pages of every column lie. All integers are
  * little-endian, all positions absolute.
  *
- *     page buffers             each at a multiple of 64, padded with zeros
+ *     page buffers, blobs      each at a multiple of 64, padded with zeros
+ *     blob checksums           global buffer 2, ours alone, in files that have blobs (see blobChecksums.ts)
  *     checksum buffer          global buffer 1, ours alone (see checksums.ts)
  *     schema descriptor        global buffer 0, a FileDescriptor, at a multiple of 64
  *     column metadata          one ColumnMetadata per column, back to back
@@ -220,6 +221,7 @@ function decodePageEncoding(
  * @param columns the pages of each column, in row order
  * @param pageChecksums CRC-32 of every page buffer of each column, in page and buffer order
  * @param isBlob for each column whether its pages hold descriptors of blobs
+ * @param blobChecksums where the checksums of blobs lie, if there are any
  */
 export function encodeTail(
   version: FileVersion,
@@ -229,6 +231,7 @@ export function encodeTail(
   columns: readonly (readonly PageRecord[])[],
   pageChecksums: readonly (readonly number[])[],
   isBlob: readonly boolean[],
+  blobChecksums: ByteRange | null,
 ): Uint8Array {
   const descriptor = FileDescriptor.encode(FileDescriptor.create({ schema, length: rowCount }));
   const metadata = columns.map((pages, index) =>
@@ -241,6 +244,7 @@ export function encodeTail(
     const metadataStart = descriptorStart + descriptor.length;
     const columnTableStart = metadataStart + metadataLength;
     const globals: ByteRange[] = [{ byteOffset: descriptorStart, length: descriptor.length }, checksums];
+    if (blobChecksums !== null) globals.push(blobChecksums);
     const globalTableStart = columnTableStart + columns.length * TABLE_ENTRY_BYTES;
     const footerStart = globalTableStart + globals.length * TABLE_ENTRY_BYTES;
 

@@ -8,6 +8,7 @@ import { CorruptFileError } from "../errors.js";
 import { FileDescriptor } from "../format/file.js";
 import type { ReadHandle } from "../io/disk.js";
 import { readRanges } from "../io/ranges.js";
+import { BLOB_CHECKSUM_BUFFER_INDEX, BlobChecksums } from "./blobChecksums.js";
 import {
   type BufferChecksums,
   CHECKSUM_BUFFER_INDEX,
@@ -60,6 +61,8 @@ export interface DataFile {
   readonly globalBuffers: readonly ByteRange[];
   /** Null for files without checksums. */
   readonly checksums: BufferChecksums | null;
+  /** Of the values of blobs in this file; null for files without. */
+  readonly blobChecksums: BlobChecksums | null;
   /** The whole file where it is so small that opening it has read it all, else null. Not to be given away. */
   readonly content: Uint8Array | null;
   /** Rough bytes of memory this object holds on to, for caches. */
@@ -92,6 +95,8 @@ export async function openDataFile(handle: ReadHandle, path: string): Promise<Da
   }
 
   const checksums = await readChecksums(tail, globalBuffers, footer, metadataBytes, path);
+  const blobBuffer = checksums === null ? undefined : globalBuffers[BLOB_CHECKSUM_BUFFER_INDEX];
+  const blobChecksums = blobBuffer === undefined ? null : new BlobChecksums(blobBuffer);
   const sections = await tail.getAll([descriptorRange, ...metadataRanges]);
   const descriptor = FileDescriptor.decode(sections[0], { path, byteOffset: descriptorRange.byteOffset });
   if (descriptor.schema === undefined)
@@ -118,12 +123,14 @@ export async function openDataFile(handle: ReadHandle, path: string): Promise<Da
     descriptor,
     globalBuffers,
     checksums,
+    blobChecksums,
     content,
     memoryWeight:
       1024 +
       columns.length * 256 +
       metadataBytes * 16 +
       (checksums?.memoryWeight ?? 0) +
+      (blobChecksums?.memoryWeight ?? 0) +
       (content?.length ?? 0),
   };
 }

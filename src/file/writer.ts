@@ -13,6 +13,7 @@ import { crc32 } from "../bytes/crc32.js";
 import { InternalError } from "../errors.js";
 import type { Schema } from "../format/file.js";
 import type { Disk, WriteHandle } from "../io/disk.js";
+import { BlobChecksumList } from "./blobChecksums.js";
 import { DESCRIPTOR_LAYOUT, emptyDescriptors, setDescriptor } from "./blobDescriptors.js";
 import { encodeBlobs, visibleLeafValues } from "./blobPages.js";
 import { compressionOptions } from "./compression/compressionOptions.js";
@@ -58,6 +59,7 @@ export class DataFileWriter {
   readonly #waiting: WaitingRows[];
   readonly #pages: PageRecord[][];
   readonly #checksums: number[][];
+  readonly #blobChecksums = new BlobChecksumList();
   #rowCount = 0;
   /** Where the next byte will lie. */
   #position = 0;
@@ -145,6 +147,7 @@ export class DataFileWriter {
   /** Completes the file and makes its bytes survive a power cut; its name is the caller's to sync. */
   async finish(): Promise<{ byteLength: number; rowCount: number }> {
     for (const index of this.#columns.keys()) await this.#writePages(index);
+    const blobChecksums = this.#writeBlobChecksums();
     const tail = encodeTail(
       this.#version,
       this.#position,
@@ -153,6 +156,7 @@ export class DataFileWriter {
       this.#pages,
       this.#checksums,
       this.#columns.map((column) => column.isBlob === true),
+      blobChecksums,
     );
     this.#enqueue(tail);
     await this.#submit();
@@ -262,13 +266,25 @@ export class DataFileWriter {
       const start = Number(offsets[index]);
       const byteCount = Number(offsets[index + 1]) - start;
       if (byteCount === 0 || !isVisible(index)) continue;
+      const value = bytes.subarray(start, start + byteCount);
       setDescriptor(descriptors, index, this.#position, byteCount);
-      this.#enqueue(bytes.subarray(start, start + byteCount));
+      this.#blobChecksums.add(this.#position, value);
+      this.#enqueue(value);
       this.#enqueue(PADDING.subarray(0, align(this.#position) - this.#position));
       if (this.#queuedBytes >= WRITE_BYTES) await this.#submit();
     }
     const leaf: FixedColumn = { ...DESCRIPTOR_LAYOUT, length, validity, values: descriptors };
     return mapLeaf(column, () => leaf);
+  }
+
+  /** @returns where they lie; null for a file without blobs */
+  #writeBlobChecksums(): ByteRange | null {
+    if (this.#blobChecksums.count === 0) return null;
+    const buffer = this.#blobChecksums.encode();
+    const range = { byteOffset: this.#position, length: buffer.length };
+    this.#enqueue(buffer);
+    this.#enqueue(PADDING.subarray(0, align(this.#position) - this.#position));
+    return range;
   }
 
   #enqueue(bytes: Uint8Array): void {

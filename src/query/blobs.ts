@@ -6,7 +6,9 @@
 import type { Column, Validity, VariableColumn } from "../arrow/column.js";
 import { sliceColumn } from "../arrow/rearrange.js";
 import { CorruptFileError, InvalidInputError, UnsupportedError } from "../errors.js";
+import type { BlobChecksums } from "../file/blobChecksums.js";
 import { type BlobLocation, blobLocations } from "../file/blobDescriptors.js";
+import type { DataFile } from "../file/reader.js";
 import type { HandlePool } from "../io/handles.js";
 import { readRanges } from "../io/ranges.js";
 import type { LazyBlob } from "../namespace.js";
@@ -23,7 +25,7 @@ export interface DescribedRows {
   readonly columns: readonly Column[];
   readonly rowCount: number;
   /** For each projected column the file it is from; null where the fragment has no such column. */
-  readonly files: readonly (string | null)[];
+  readonly files: readonly (DataFile | null)[];
 }
 
 /** The same rows with their blobs, cut where they have many bytes of them. */
@@ -49,7 +51,10 @@ export async function* readBlobBatches(
   }
 }
 
-/** The columns with their blobs. @throws CorruptFileError where these do not lie in their file */
+/**
+ * The columns with their blobs.
+ * @throws CorruptFileError where these do not lie in their file, or fail their checksums
+ */
 export async function readBlobs(
   source: FragmentSource,
   projection: Projection,
@@ -64,8 +69,9 @@ export async function readBlobs(
       const number = leaves.next++;
       const { storage } = projection.columns[number];
       if (!isBlob(storage)) return column;
-      const locations = locationsOf(column, rows.files[number]);
-      const values = await readValues(source, locations);
+      const file = rows.files[number];
+      const locations = locationsOf(column, file);
+      const values = await readValues(source, locations, file);
       return storage === "blobs"
         ? largeBinaries(values, column.validity)
         : blobStructs(locations, values, column.validity);
@@ -121,7 +127,11 @@ function blobBytes(projection: Projection, { columns, files }: DescribedRows): n
 type Locations = readonly (BlobLocation | null)[];
 
 /** The values of blobs; empty where they are null or outside the table. */
-async function readValues({ handles }: FragmentSource, locations: Locations): Promise<Uint8Array[]> {
+async function readValues(
+  { handles }: FragmentSource,
+  locations: Locations,
+  file: DataFile | null,
+): Promise<Uint8Array[]> {
   const values: Uint8Array[] = locations.map(() => NOTHING);
   const byFile = new Map<string, number[]>();
   for (const [index, location] of locations.entries()) {
@@ -139,6 +149,7 @@ async function readValues({ handles }: FragmentSource, locations: Locations): Pr
         throw new CorruptFileError(path, 0, `${byteLength} bytes of blobs in a file of ${handle.size}`);
       }
       const read = await readRanges(handle, ranges);
+      if (path === file?.path) await file.blobChecksums?.verify(handle, path, ranges, read);
       for (const [position, index] of indexes.entries()) values[index] = read[position];
     });
   }
@@ -199,21 +210,21 @@ function flagged(locations: Locations, isValid: (location: BlobLocation | null) 
 }
 
 /** Where the blobs of a leaf are; all are null in a fragment that lacks the column. */
-function locationsOf(leaf: Column, path: string | null): Locations {
-  if (path === null || (leaf.kind !== "fixed" && leaf.kind !== "variable")) {
+function locationsOf(leaf: Column, file: DataFile | null): Locations {
+  if (file === null || (leaf.kind !== "fixed" && leaf.kind !== "variable")) {
     return Array.from({ length: leaf.length }, () => null);
   }
-  return blobLocations(leaf, path);
+  return blobLocations(leaf, file.path);
 }
 
 /** Blobs to be read later, from the descriptors of one column. */
 export function lazyBlobs(
   { handles }: FragmentSource,
   column: Column,
-  path: string | null,
+  file: DataFile | null,
 ): (LazyBlob | null)[] {
-  return locationsOf(column, path).map((location) =>
-    location === null ? null : new FileBlob(handles, location),
+  return locationsOf(column, file).map((location) =>
+    location === null ? null : new FileBlob(handles, location, file),
   );
 }
 
@@ -222,12 +233,15 @@ class FileBlob implements LazyBlob {
   readonly uri: string | null;
   readonly #handles: HandlePool;
   readonly #location: BlobLocation;
+  /** Of its value; null where there are none. */
+  readonly #checksums: BlobChecksums | null;
 
-  constructor(handles: HandlePool, location: BlobLocation) {
+  constructor(handles: HandlePool, location: BlobLocation, file: DataFile | null) {
     this.size = location.length;
     this.uri = location.path === null ? new TextDecoder().decode(location.uri) : null;
     this.#handles = handles;
     this.#location = location;
+    this.#checksums = file !== null && file.path === location.path ? file.blobChecksums : null;
   }
 
   async read(offset = 0, length?: number): Promise<Uint8Array> {
@@ -238,12 +252,16 @@ class FileBlob implements LazyBlob {
     const start = Math.min(offset, this.size);
     const count = Math.min(length ?? this.size, this.size - start);
     if (count === 0) return new Uint8Array(0);
-    return this.#handles.withHandle(path, (handle) => {
+    return this.#handles.withHandle(path, async (handle) => {
       if (byteOffset + this.size > handle.size) {
         const reason = `refers to a blob of ${this.size} bytes at ${byteOffset} of a file of ${handle.size}`;
         throw new CorruptFileError(path, byteOffset, reason);
       }
-      return handle.read(byteOffset + start, count);
+      const bytes = await handle.read(byteOffset + start, count);
+      if (count === this.size) {
+        await this.#checksums?.verify(handle, path, [{ byteOffset, length: count }], [bytes]);
+      }
+      return bytes;
     });
   }
 }

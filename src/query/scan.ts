@@ -65,7 +65,7 @@ interface OpenFragment {
   /** One of its files, for errors. */
   readonly path: string;
   /** For each projected column the file it is in. */
-  readonly files: readonly (string | null)[];
+  readonly files: readonly (DataFile | null)[];
   /** For each projected column its pages that hold wanted rows, or null where the fragment has no such column. */
   readonly pages: readonly (readonly PageTask[] | null)[];
 }
@@ -187,8 +187,8 @@ async function openFragment(
     }
     return tasks;
   });
-  const files = stored.map((column) => column?.file.path ?? null);
-  return { ...wanted, path: files.find((path) => path !== null) ?? "", files, pages };
+  const files = stored.map((column) => column?.file ?? null);
+  return { ...wanted, path: files.find((file) => file !== null)?.path ?? "", files, pages };
 }
 
 async function fetchGroup(source: FragmentSource, group: PageGroup): Promise<FetchedGroup> {

@@ -79,7 +79,7 @@ export async function takeRows(source: FragmentSource, request: TakeRequest): Pr
  */
 export async function takeBlobs(source: FragmentSource, request: TakeRequest): Promise<(LazyBlob | null)[]> {
   const { parts, positions } = await takeParts(source, request);
-  const blobs = parts.flatMap(({ columns: [column], files: [path] }) => lazyBlobs(source, column, path));
+  const blobs = parts.flatMap(({ columns: [column], files: [file] }) => lazyBlobs(source, column, file));
   return positions === null ? blobs : Array.from(positions, (position) => blobs[position]);
 }
 
@@ -121,7 +121,7 @@ async function takeFragment(
   breather: Breather,
 ): Promise<DescribedRows> {
   const rowCount = wanted.rows.length;
-  const files: (string | null)[] = projection.columns.map(() => null);
+  const files: (DataFile | null)[] = projection.columns.map(() => null);
   const pieces: Column[][] = projection.columns.map(() => []);
   const tasks = await fragmentTasks(source, projection, wanted);
   for (let next = 0; next < tasks.length; ) {
@@ -133,7 +133,7 @@ async function takeFragment(
     const fetched = await fetchRound(source, round);
     for (const [index, { column, file, wanted }] of round.entries()) {
       const { layout } = projection.columns[column];
-      files[column] = file.path;
+      files[column] = file;
       pieces[column].push(decodeRows(layout, fetched[index], wanted));
       const { borrowed } = fetched[index];
       if (borrowed !== null) source.scratch.giveBack(borrowed);

@@ -1,0 +1,120 @@
+/**
+ * Blob values lie outside of pages and have checksums of their own: a changed byte of a file with blobs gives the rows
+ * it had or a typed error, and one within a value always the error.
+ */
+
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { Field, LargeBinary, Schema, Table, vectorFromArray } from "apache-arrow";
+import { CorruptFileError, DirectoryNamespace, UnsupportedError } from "tiltyard";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { BLOB_CHECKSUM_BUFFER_INDEX } from "../../src/file/blobChecksums.js";
+import { CHECKSUM_BUFFER_INDEX } from "../../src/file/checksums.js";
+import { openDataFile } from "../../src/file/reader.js";
+import { compareTables } from "../support/compareTables.js";
+import { makeTempDir } from "../support/tempDir.js";
+
+const SCHEMA = new Schema([
+  new Field("b", new LargeBinary(), true, new Map([["lance-encoding:blob", "true"]])),
+]);
+const VALUES = [5, 0, null, 64, 65, null, 1].map((size, row) =>
+  size === null ? null : Uint8Array.from({ length: size }, (_, index) => (row * 31 + index * 7 + 1) & 0xff),
+);
+const ROWS = new Table(SCHEMA, { b: vectorFromArray(VALUES, new LargeBinary()) });
+
+describe.each(["2.0", "2.1"] as const)("a file of version %s with blobs", (version) => {
+  let root: string;
+  let dataPath: string;
+  let bytes: Uint8Array;
+  beforeAll(async () => {
+    root = await makeTempDir();
+    const namespace = open();
+    await namespace.createTable({ id: ["t"] }, ROWS);
+    await namespace.close();
+    const data = join(root, "t.lance", "data");
+    dataPath = join(data, readdirSync(data)[0]!);
+    bytes = new Uint8Array(readFileSync(dataPath));
+  });
+  afterAll(() => writeFileSync(dataPath, bytes));
+
+  const open = () => new DirectoryNamespace({ root, durability: "none", dataStorageVersion: version });
+
+  /** What reading the file gives with a byte changed: rows, or the error. */
+  async function scanWith(changed: Uint8Array): Promise<Table | Error> {
+    writeFileSync(dataPath, changed);
+    const namespace = open();
+    try {
+      return await namespace.table(["t"]).scan().toArrow();
+    } catch (error) {
+      return error as Error;
+    } finally {
+      await namespace.close();
+    }
+  }
+
+  const flipped = (at: number): Uint8Array => {
+    const changed = bytes.slice();
+    changed[at]! ^= 0x10;
+    return changed;
+  };
+
+  const inMemory = (content: Uint8Array) => ({
+    path: "blobs",
+    size: content.length,
+    identity: "blobs",
+    read: async (byteOffset: number, length: number) => content.slice(byteOffset, byteOffset + length),
+    close: async () => undefined,
+  });
+
+  /** Where values begin that are found by their bytes. */
+  const valuePositions = (): number[] =>
+    VALUES.flatMap((value) => {
+      if (value === null || value.length < 5) return [];
+      return [Buffer.from(bytes.buffer).indexOf(value)];
+    });
+
+  it("gives its rows or a typed error wherever a byte is changed", async () => {
+    const { globalBuffers } = await openDataFile(inMemory(bytes), "blobs");
+    const checksums = globalBuffers[BLOB_CHECKSUM_BUFFER_INDEX]!;
+    let refused = 0;
+    for (let at = 0; at < bytes.length; at++) {
+      const read = await scanWith(flipped(at));
+      if (read instanceof Table) {
+        compareTables(ROWS, read);
+        const isChecksum = at >= checksums.byteOffset && at < checksums.byteOffset + checksums.length;
+        expect(isChecksum, `byte ${at}`).toBe(false);
+      } else {
+        // The version in the footer may become one that is not read.
+        if (!(read instanceof UnsupportedError)) expect(read).toBeInstanceOf(CorruptFileError);
+        refused++;
+      }
+    }
+    expect(refused).toBeGreaterThan(bytes.length / 2);
+  });
+
+  it("refuses every changed byte of a value, in scans, in takes and lazily", async () => {
+    for (const start of valuePositions()) {
+      writeFileSync(dataPath, flipped(start));
+      const namespace = open();
+      const table = namespace.table(["t"]);
+      const all = VALUES.map((_, row) => row);
+      await expect(table.scan().toArrow()).rejects.toThrow(/fails its checksum/);
+      await expect(table.take(all)).rejects.toThrow(/fails its checksum/);
+      const read = async () => {
+        for (const blob of await table.takeBlobs("b", all)) await blob?.read();
+      };
+      await expect(read()).rejects.toThrow(/fails its checksum/);
+      for (const blob of await table.takeBlobs("b", all)) await blob?.read(0, Math.max(0, blob.size - 1));
+      await namespace.close();
+    }
+  });
+
+  it("is read unverified where it has no checksums", async () => {
+    const changed = flipped(valuePositions()[0]!);
+    const { globalBuffers } = await openDataFile(inMemory(bytes), "blobs");
+    changed[globalBuffers[CHECKSUM_BUFFER_INDEX]!.byteOffset] = 0;
+    const read = await scanWith(changed);
+    expect(read).toBeInstanceOf(Table);
+    expect((read as Table).getChild("b")?.get(0)).not.toEqual(VALUES[0]);
+  });
+});
