@@ -24,7 +24,17 @@ import { checkColumn } from "../support/checkColumn.js";
 import { nextMessage } from "../support/childProcess.js";
 import { type Damage, damage, openSpecimen, type Specimen } from "../support/fileDamage.js";
 import { allTypesSpec, makeTable, Random } from "../support/generators.js";
-import { leaf, list, makeNestedTable, map, struct } from "../support/nestedGenerators.js";
+import {
+  existsIn,
+  leaf,
+  list,
+  makeNestedTable,
+  map,
+  packed,
+  sized,
+  struct,
+  withValidStructs,
+} from "../support/nestedGenerators.js";
 import { compareTables, reference } from "../support/reference.js";
 import { makeTempDir } from "../support/tempDir.js";
 
@@ -113,6 +123,19 @@ beforeAll(async () => {
     });
     await addOurs(`nested_${tag}`, nested, version);
     await addTheirs(`nested_ref_${tag}`, nested, version);
+    const structs = [
+      packed([leaf("int16"), leaf("float64")], "some"),
+      packed([leaf("int32"), leaf("utf8")], "some"),
+      sized(packed([leaf("int16"), leaf("int64")], "some"), "some"),
+      sized(struct([leaf("int32", "some"), leaf("utf8", "some")], "some"), "some"),
+      list(packed([leaf("uint8"), leaf("int32")], "some"), "some"),
+    ]
+      .map((column) => (version === "2.0" ? withValidStructs(column) : column))
+      .filter((column) => existsIn(version, column));
+    for (const [index, column] of structs.entries()) {
+      const rows = makeNestedTable({ columns: [column, leaf("int32")], rowCount: 150, seed: 11 });
+      await addOurs(`structs_${index}_${tag}`, rows, version);
+    }
     for (const shape of ["random", "lowCardinality", "runs"] as const) {
       const spec = allTypesSpec(100, shape === "runs" ? "none" : "some", { shape, seed: 5 });
       for (const part of [0, 1, 2, 3]) {
