@@ -1,6 +1,7 @@
 /**
- * The process of a case (or of several, where speed is of no interest): prepares it, warms every side up, times the sides in turn (A B A B …, the order turned
- * round every other time, so that neither side always runs behind the other), and sends the samples home.
+ * The process of a case (or of several, where speed is of no interest): prepares it, warms every side up, times the
+ * sides in turn (A B A B …, the order turned round every other time, so that neither side always runs behind the
+ * other), and sends the samples home.
  */
 
 import { mkdtemp, rm } from "node:fs/promises";
@@ -13,6 +14,9 @@ import { CASES } from "./cases.js";
 const FEW_ROUNDS = 20;
 
 const SETTLE_MS = 100;
+
+/** Runs of each side before any is timed, at least: until code is compiled, caches and pools are filled. */
+const WARM_UPS = 3;
 
 async function timeRun(side: Side, collectFirst: boolean): Promise<number> {
   await side.reset?.();
@@ -45,7 +49,7 @@ async function measure(benchCase: BenchCase, size: Size): Promise<CaseSamples> {
   try {
     const prepared = await benchCase.prepare(directory, size);
     const rounds = benchCase.rounds[size];
-    const warmUps = size === "large" ? Math.max(1, Math.ceil(rounds / 10)) : 0;
+    const warmUps = size === "large" ? Math.max(WARM_UPS, Math.ceil(rounds / 10)) : 0;
     // Syncing would make one side pay for bytes that another left to the system, so those runs come last.
     const syncs = (side: Side) => side.name === "tiltyard, fsync";
     const groups = [prepared.sides.filter((side) => !syncs(side)), prepared.sides.filter(syncs)];

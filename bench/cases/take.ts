@@ -12,7 +12,8 @@ function take(label: string, columns: readonly ColumnName[], writer: Writer): Be
   return {
     area: "take",
     name: `1,000 of 1,000,000 rows: ${label}, written by ${writer === "tiltyard" ? "Tiltyard" : "the reference"}`,
-    rounds: { small: 2, large: 20 },
+    // Runs of some milliseconds are many, as a collection forced before each would slow them down.
+    rounds: { small: 2, large: 60 },
     async prepare(directory, size) {
       const root = join(directory, "tables");
       const [rowsPerBatch, batches, taken] = size === "large" ? [100_000, 10, 1000] : [400, 2, 20];
