@@ -1,5 +1,5 @@
 /**
- * 32-bit Roaring bitmaps in the portable serialisation; decoding only. Little-endian:
+ * 32-bit Roaring bitmaps in the portable serialisation. What is written has no run containers. Little-endian:
  *
  *   u32 cookie    12346: no run containers; u32 containerCount follows
  *                 low 16 bits 12347: containerCount - 1 in the high 16 bits; a bit set of ceil(n / 8) bytes
@@ -125,4 +125,35 @@ export function decodeRoaring(
   }
   if (position !== bytes.length) fail(position, "bytes are left over");
   return values;
+}
+
+/**
+ * The bitmap of the given values.
+ * @param values ascending, each once
+ */
+export function encodeRoaring(values: Uint32Array): Uint8Array {
+  const starts: number[] = [];
+  for (let index = 0; index < values.length; index++) {
+    if (index === 0 || values[index] >>> 16 !== values[index - 1] >>> 16) starts.push(index);
+  }
+  const cardinalities = starts.map((start, container) => (starts[container + 1] ?? values.length) - start);
+  const sizes = cardinalities.map((count) => (count <= ARRAY_MAX ? count * 2 : BITMAP_BYTES));
+  let position = 8 + starts.length * 8;
+  const bytes = new Uint8Array(sizes.reduce((sum, size) => sum + size, position));
+  const view = new DataView(bytes.buffer);
+  view.setUint32(0, COOKIE_NO_RUNS, true);
+  view.setUint32(4, starts.length, true);
+  starts.forEach((start, container) => {
+    const count = cardinalities[container];
+    view.setUint16(8 + container * 4, values[start] >>> 16, true);
+    view.setUint16(10 + container * 4, count - 1, true);
+    view.setUint32(8 + starts.length * 4 + container * 4, position, true);
+    for (let index = 0; index < count; index++) {
+      const value = values[start + index] & 0xffff;
+      if (count <= ARRAY_MAX) view.setUint16(position + index * 2, value, true);
+      else bytes[position + (value >>> 3)] |= 1 << (value & 7);
+    }
+    position += sizes[container];
+  });
+  return bytes;
 }

@@ -7,26 +7,21 @@
  */
 
 import { InvalidInputError, UnsupportedError } from "../errors.js";
+import { DataFormat, Manifest, Timestamp, type Transaction, WriterVersion } from "../format/table.js";
 import {
-  DataFormat,
-  type DataFragment,
-  Manifest,
-  RowDatasetVersionSequence,
-  RowIdSequence,
-  Timestamp,
-  type Transaction,
-  U64Range,
-  U64Segment,
-  WriterVersion,
-} from "../format/table.js";
+  appendFragments,
+  deleteRows,
+  highestFragmentId,
+  replaceFiles,
+  reserveFragmentIds,
+  rewriteFragments,
+  updateRows,
+} from "./applyFragments.js";
+import { changeColumns, changeMetadata, projectSchema } from "./applySchema.js";
 import { featureFlagsOf, hasStableRowIds } from "./flags.js";
-import { fileNameOf, operationOf } from "./transaction.js";
-
-/** A version's content: its manifest, and its index section as encoded bytes. */
-export interface VersionContent {
-  readonly manifest: Manifest;
-  readonly indexSectionBytes: Uint8Array | null;
-}
+import { changeIndices } from "./indexEntries.js";
+import { fileNameOf, type Operation, operationOf } from "./transaction.js";
+import type { VersionContent } from "./versionContent.js";
 
 export interface ApplyContext {
   /** Number of the version to make. */
@@ -50,46 +45,19 @@ export interface ApplyContext {
 export const WRITER = WriterVersion.create({ library: "tiltyard", version: "0.1.0" });
 
 const DATA_FILE_FORMAT = "lance";
-const MAX_FRAGMENT_ID = 0xffff_ffff;
 const NS_PER_SECOND = 1_000_000_000n;
 
 /**
  * @param base the latest version, or null where the transaction creates the table
  * @throws UnsupportedError for operations that this build does not commit
+ * @throws TransactionConflictError where the base no longer has what the transaction changes
  */
 export function applyTransaction(
   base: VersionContent | null,
   transaction: Transaction,
   context: ApplyContext,
 ): VersionContent {
-  const operation = operationOf(transaction);
-  const content = ((): VersionContent => {
-    switch (operation.kind) {
-      case "append":
-        if (base === null) throw new InvalidInputError("there is no table to append to");
-        return appendTo(base, operation.value.fragments, context);
-      case "overwrite": {
-        const { fragments, schema, configUpsertValues } = operation.value;
-        const emptied: Manifest = {
-          ...(base?.manifest ?? newTable(context)),
-          fields: schema,
-          schemaMetadata: new Map(context.schemaMetadata),
-          fragments: [],
-        };
-        if (context.rewritesTable) emptied.maxFragmentId = undefined;
-        for (const [key, value] of configUpsertValues)
-          emptied.config = new Map(emptied.config).set(key, value);
-        return appendTo({ manifest: emptied, indexSectionBytes: null }, fragments, context);
-      }
-      case "restore":
-        if (base === null || context.restored === undefined) {
-          throw new InvalidInputError(`there is no version ${operation.value.version} to restore`);
-        }
-        return restoreOver(base.manifest, context.restored);
-      default:
-        throw new UnsupportedError(`committing a transaction of kind ${operation.kind}`);
-    }
-  })();
+  const content = contentAfter(base, operationOf(transaction), context);
   const manifest: Manifest = {
     ...content.manifest,
     version: context.version,
@@ -104,6 +72,58 @@ export function applyTransaction(
   return { manifest, indexSectionBytes: content.indexSectionBytes };
 }
 
+function contentAfter(
+  base: VersionContent | null,
+  operation: Operation,
+  context: ApplyContext,
+): VersionContent {
+  if (operation.kind === "overwrite") {
+    const { fragments, schema, configUpsertValues } = operation.value;
+    const emptied: Manifest = {
+      ...(base?.manifest ?? newTable(context)),
+      fields: schema,
+      schemaMetadata: new Map(context.schemaMetadata),
+      fragments: [],
+    };
+    if (context.rewritesTable) emptied.maxFragmentId = undefined;
+    for (const [key, value] of configUpsertValues) emptied.config = new Map(emptied.config).set(key, value);
+    return appendFragments({ manifest: emptied, indexSectionBytes: null }, fragments, context.version);
+  }
+  if (base === null) throw new InvalidInputError(`there is no table for a change of kind ${operation.kind}`);
+  switch (operation.kind) {
+    case "append":
+      return appendFragments(base, operation.value.fragments, context.version);
+    case "delete":
+      return deleteRows(base, operation.value);
+    case "update":
+      return updateRows(base, operation.value, context.version);
+    case "rewrite":
+      return rewriteFragments(base, operation.value);
+    case "reserveFragments":
+      return reserveFragmentIds(base, operation.value.numFragments);
+    case "dataReplacement":
+      return replaceFiles(base, operation.value);
+    case "merge":
+      return changeColumns(base, operation.value);
+    case "project":
+      return projectSchema(base, operation.value);
+    case "updateConfig":
+      return changeMetadata(base, operation.value);
+    case "createIndex":
+      return changeIndices(base, operation.value);
+    case "restore":
+      if (context.restored === undefined) {
+        throw new InvalidInputError(`there is no version ${operation.value.version} to restore`);
+      }
+      return restoreOver(base.manifest, context.restored);
+    case "clone":
+    case "updateBases":
+    case "updateMemWalState":
+    case "unknown":
+      throw new UnsupportedError(`committing a transaction of kind ${operation.kind}`);
+  }
+}
+
 function newTable(context: ApplyContext): Manifest {
   if (context.dataFormatVersion === undefined) {
     throw new InvalidInputError("a new table needs a data format version");
@@ -111,49 +131,6 @@ function newTable(context: ApplyContext): Manifest {
   return Manifest.create({
     dataFormat: DataFormat.create({ fileFormat: DATA_FILE_FORMAT, version: context.dataFormatVersion }),
   });
-}
-
-function appendTo(
-  base: VersionContent,
-  added: readonly DataFragment[],
-  context: ApplyContext,
-): VersionContent {
-  const manifest = { ...base.manifest };
-  let highestId = highestFragmentId(manifest);
-  const stable = hasStableRowIds(manifest);
-  const numbered = added.map((fragment) => {
-    highestId++;
-    const result = { ...fragment, id: highestId };
-    if (stable) {
-      assignRowIds(result, manifest.nextRowId, context.version);
-      manifest.nextRowId += fragment.physicalRows;
-    }
-    return result;
-  });
-  if (highestId > MAX_FRAGMENT_ID) throw new UnsupportedError("the table has used up all 2^32 fragment ids");
-  manifest.fragments = [...manifest.fragments, ...numbered];
-  manifest.maxFragmentId = highestId < 0 ? undefined : highestId;
-  return { manifest, indexSectionBytes: base.indexSectionBytes };
-}
-
-/** -1 where there never was a fragment. */
-function highestFragmentId(manifest: Manifest): number {
-  let highest = manifest.maxFragmentId ?? -1;
-  for (const fragment of manifest.fragments) if (fragment.id > highest) highest = fragment.id;
-  return highest;
-}
-
-/** Rows of a new fragment: ids from `firstRowId` on, created and last updated by `version`. */
-function assignRowIds(fragment: DataFragment, firstRowId: number, version: number): void {
-  const rowCount = fragment.physicalRows;
-  const segmentOf = (start: number) =>
-    U64Segment.create({ range: U64Range.create({ start, end: start + rowCount }) });
-  fragment.inlineRowIds = RowIdSequence.encode(RowIdSequence.create({ segments: [segmentOf(firstRowId)] }));
-  const versions = RowDatasetVersionSequence.encode(
-    RowDatasetVersionSequence.create({ runs: [{ span: segmentOf(0), version }] }),
-  );
-  fragment.inlineCreatedAtVersions = versions;
-  fragment.inlineLastUpdatedAtVersions = versions;
 }
 
 /** The content of an old version with the counters of the current one, so that no id is given out twice. */

@@ -23,12 +23,13 @@ import type { Disk } from "../io/disk.js";
 import { codeOf } from "../io/errno.js";
 import { type LockLease, type LockOptions, withLock } from "../io/lock.js";
 import { createExclusive, PublishUncertainError } from "../io/publish.js";
-import { applyTransaction, type VersionContent } from "./apply.js";
-import { checkConflict } from "./conflict.js";
+import { applyTransaction } from "./apply.js";
+import { checkConflict, TransactionConflictError } from "./conflict.js";
 import { checkReaderFlags, checkWriterFlags } from "./flags.js";
-import { encodeManifestFile, ManifestFile } from "./manifest.js";
+import { encodeManifestFile, isSameManifest, ManifestFile } from "./manifest.js";
 import { manifestName, type NamingScheme, transactionsDirectory, versionsDirectory } from "./paths.js";
 import { fileNameOf, operationOf, readTransaction } from "./transaction.js";
+import type { VersionContent } from "./versionContent.js";
 import {
   findLatestVersion,
   findVersion,
@@ -36,6 +37,7 @@ import {
   type ManifestCache,
   readGap,
   readManifestAt,
+  type TableVersion,
   type VersionEntry,
   writeHint,
 } from "./versions.js";
@@ -70,8 +72,17 @@ export interface CommittedVersion extends VersionEntry {
   readonly file: ManifestFile;
 }
 
+/** A change as it was planned on one version. */
+export interface PlannedChange {
+  readonly transaction: Transaction;
+  /** Removes the files written for it; called where it did not become a version. */
+  readonly discard?: () => Promise<void>;
+}
+
 /** Lost races after which a commit gives up. */
 const MAX_ATTEMPTS = 20;
+/** Times a change is planned anew before it gives up. */
+const MAX_PLANS = 20;
 const FIRST_BACKOFF_MS = 1;
 const MAX_BACKOFF_MS = 50;
 /** Up to so many versions in between are looked up one by one; beyond, the directory is listed. */
@@ -108,6 +119,77 @@ export function commitTransaction(
       }
     }),
   );
+}
+
+/**
+ * Commits a change that is asked for of the table as it now is, whichever version that be: planned on the latest
+ * version and, where one that comes in between stands against it, planned again on that.
+ * @param plan what to commit over the version given, or null where there is nothing to do
+ * @returns null where there was nothing to do
+ * @throws what `plan` throws and {@link commitTransaction} throws; ConcurrentModificationError where others keep
+ *   getting in between
+ */
+export async function commitPlanned<Plan extends PlannedChange>(
+  environment: TableEnvironment,
+  tableRoot: string,
+  plan: (base: TableVersion) => Promise<Plan | null> | Plan | null,
+  options: CommitOptions = {},
+): Promise<{ readonly committed: CommittedVersion; readonly plan: Plan } | null> {
+  for (let round = 1; ; round++) {
+    options.signal?.throwIfAborted();
+    const base = await readLatest(environment, tableRoot);
+    const planned = await plan(base);
+    if (planned === null) return null;
+    const verify = async () => {
+      await refuseReplaced(environment, tableRoot, base);
+      await options.verify?.();
+    };
+    try {
+      const committed = await commitTransaction(environment, tableRoot, planned.transaction, {
+        ...options,
+        verify,
+      });
+      return { committed, plan: planned };
+    } catch (error) {
+      // A version that may be there needs its files.
+      if (error instanceof PublishUncertainError) throw error;
+      // What can't be removed is an orphan that nothing refers to.
+      await planned.discard?.().catch(() => undefined);
+      if (!(error instanceof TransactionConflictError) || round === MAX_PLANS) throw error;
+    }
+    await backOff(round);
+  }
+}
+
+async function readLatest(environment: TableEnvironment, tableRoot: string): Promise<TableVersion> {
+  for (let attempt = 1; ; attempt++) {
+    const entry = await findLatestVersion(environment.disk, tableRoot);
+    if (entry === null) throw new TableNotFoundError(`there is no table at ${tableRoot}`);
+    const file = await readManifestAt(environment, entry);
+    if (file !== null) {
+      checkReaderFlags(file.manifest, entry.path);
+      checkWriterFlags(file.manifest, entry.path);
+      return { entry, file };
+    }
+    // It was the latest, and was followed by another and cleaned up, or the table was dropped.
+    if (attempt === MAX_ATTEMPTS) throw new ConcurrentModificationError(`${tableRoot}: versions come and go`);
+    await backOff(attempt);
+  }
+}
+
+/**
+ * A table made anew under the name of one that was dropped counts its versions from 1 again; what was planned on
+ * the one is not for the other.
+ */
+async function refuseReplaced(
+  environment: TableEnvironment,
+  tableRoot: string,
+  base: TableVersion,
+): Promise<void> {
+  const current = await environment.manifests.read(environment.disk, base.file.path);
+  // A version that is gone while newer ones follow was cleaned up; the commit sees to those.
+  if (current === null || isSameManifest(current, base.file)) return;
+  throw new TransactionConflictError("incompatible", `${tableRoot}: the table was replaced by another`);
 }
 
 /**
@@ -297,7 +379,8 @@ class Attempts {
       if (verdict === "ok") continue;
       const mine = operationOf(this.#transaction).kind;
       const theirs = other === null ? "a change without a record" : operationOf(other).kind;
-      throw new ConcurrentModificationError(
+      throw new TransactionConflictError(
+        verdict,
         verdict === "retryable"
           ? `${this.#tableRoot}: version ${entry.version} (${theirs}) preempted this ${mine}; please retry`
           : `${this.#tableRoot}: this ${mine} is incompatible with version ${entry.version} (${theirs})`,

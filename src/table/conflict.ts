@@ -9,20 +9,22 @@
  *   Overwrite      ok     ok      R      ok     ok      ok    ok      ok      ok      X key   ok
  *   CreateIndex    ok     ok      X      R name R cover ok    ok      X       ok      ok      R field
  *   Rewrite        ok     R frag  X      R cover R frag R     ok      X       ok      ok      R frag
- *   Merge          R      R       X      ok     R       R     X       X       ok      ok      R
- *   Project        ok     ok      X      ok     ok      R     R       X       ok      ok      ok
+ *   Merge          R      R       X      ok     R       R     X       X       ok      ok 3    R
+ *   Project        ok 4   ok 4    X      ok     ok      R     R       X       ok      ok 3    ok 4
  *   Restore        ok     ok      ok     ok     ok      ok    ok      ok      ok      ok      ok
  *   Reserve        ok     ok      X      ok     ok      ok    ok      X       ok      ok      ok
  *   UpdateConfig   ok     ok      X 2    ok     ok      R     ok      ok      ok      X key   ok
  *   DataReplacement ok    ok      X      R field R frag ok    ok      X       ok      ok      R both
  *
  * R = retryable, X = incompatible; `frag`, `key`, ... = only where both touch the same one. 1: R where rows
- * written under the older schema could break a NOT NULL column. 2: where metadata or the same key is set.
+ * written under the older schema could break a NOT NULL column. 2: where metadata or the same key is set. 3, 4 are
+ * ours: R where field or schema metadata is set, which the schema of mine would take back; R where mine is not known
+ * to leave nullability as it is and the other brings values. Being stricter only means to plan again.
  * Cloning and adding base paths conflict with nothing; an operation this build does not know with everything but
  * a restore, which needs nothing of what it replaces.
  */
 
-import { decodeRoaring } from "../bytes/roaring.js";
+import { ConcurrentModificationError } from "../errors.js";
 import type { Field } from "../format/file.js";
 import type {
   DataFragment,
@@ -30,11 +32,13 @@ import type {
   IndexMetadata,
   Merge,
   Overwrite,
+  Project,
   Rewrite,
   Transaction,
   UpdateConfig,
   UpdateMap,
 } from "../format/table.js";
+import { coverageOf } from "./indexCoverage.js";
 import { type Operation, type OperationKind, operationOf } from "./transaction.js";
 
 /**
@@ -43,6 +47,16 @@ import { type Operation, type OperationKind, operationOf } from "./transaction.j
  * - `incompatible`: the change may have lost its meaning.
  */
 export type ConflictVerdict = "ok" | "retryable" | "incompatible";
+
+/** A change stood against by one that came in between, or by what it left of the table. */
+export class TransactionConflictError extends ConcurrentModificationError {
+  readonly verdict: Exclude<ConflictVerdict, "ok">;
+
+  constructor(verdict: Exclude<ConflictVerdict, "ok">, message: string) {
+    super(message);
+    this.verdict = verdict;
+  }
+}
 
 type OperationOf<Kind extends OperationKind> = Extract<Operation, { kind: Kind }>;
 
@@ -70,7 +84,7 @@ export function checkConflict(mine: Transaction, other: Transaction): ConflictVe
     case "merge":
       return checkMerge(b);
     case "project":
-      return checkProject(b);
+      return checkProject(a.value, b);
     case "reserveFragments":
       return replacesTable(b) ? "incompatible" : "ok";
     case "updateConfig":
@@ -204,15 +218,38 @@ function checkMerge(other: Operation): ConflictVerdict {
     case "merge":
     case "dataReplacement":
       return "retryable";
+    case "updateConfig":
+      return retryableIf(changesSchemaMetadata(other.value));
     default:
       return "ok";
   }
 }
 
-function checkProject(other: Operation): ConflictVerdict {
-  if (replacesTable(other)) return "incompatible";
-  return retryableIf(other.kind === "merge" || other.kind === "project");
+function checkProject(mine: Project, other: Operation): ConflictVerdict {
+  switch (other.kind) {
+    case "overwrite":
+    case "restore":
+      return "incompatible";
+    case "merge":
+    case "project":
+      return "retryable";
+    case "append":
+    case "update":
+    case "dataReplacement":
+      // Their rows were never checked against a column that is to be NOT NULL.
+      return retryableIf(!mine.preservesNullability);
+    case "updateConfig":
+      return retryableIf(changesSchemaMetadata(other.value));
+    default:
+      return "ok";
+  }
 }
+
+/** A schema planned before would take such a change back. */
+const changesSchemaMetadata = (update: UpdateConfig): boolean =>
+  isChange(update.schemaMetadataUpdates) ||
+  update.fieldMetadataUpdates.length > 0 ||
+  update.unknown !== undefined;
 
 function checkDataReplacement(mine: DataReplacement, other: Operation): ConflictVerdict {
   switch (other.kind) {
@@ -267,15 +304,11 @@ const indexNames = ({ value }: OperationOf<"createIndex">): Set<string> =>
 const indexedFields = (indices: readonly IndexMetadata[]): Set<number> =>
   new Set(indices.flatMap((index) => [...index.fields, ...index.coveringFields]));
 
-/** Far more than a table has. */
-const MAX_FRAGMENTS = 2 ** 26;
-
 /** An index without a bitmap may cover anything. */
 function coversAny(indices: readonly IndexMetadata[], fragmentIds: ReadonlySet<number>): boolean {
   return indices.some((index) => {
-    if (index.fragmentBitmap.length === 0) return fragmentIds.size > 0;
-    const origin = { path: `index ${index.name}`, byteOffset: 0 };
-    return decodeRoaring(index.fragmentBitmap, MAX_FRAGMENTS, origin).some((id) => fragmentIds.has(id));
+    const covered = coverageOf(index);
+    return covered === null ? fragmentIds.size > 0 : intersect(covered, fragmentIds);
   });
 }
 

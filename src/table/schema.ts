@@ -85,6 +85,24 @@ export function encodeSchema(fields: readonly TableField[]): Field[] {
   return flat;
 }
 
+/** The field with other metadata, and with the members of the message that are derived from it. */
+export function fieldWithMetadata(field: Field, metadata: Map<string, Uint8Array>): Field {
+  const text = new Map(
+    [EXTENSION_NAME_KEY, PRIMARY_KEY, PRIMARY_KEY_POSITION].flatMap((name) => {
+      const value = metadata.get(name);
+      return value === undefined ? [] : [[name, new TextDecoder().decode(value)] as const];
+    }),
+  );
+  const key = primaryKeyOf(text);
+  return {
+    ...field,
+    metadata,
+    extensionName: text.get(EXTENSION_NAME_KEY) ?? "",
+    unenforcedPrimaryKey: key.isPart,
+    unenforcedPrimaryKeyPosition: key.position,
+  };
+}
+
 /**
  * The tree of a flat schema.
  * @throws CorruptFileError where ids repeat, a parent is missing or a type is

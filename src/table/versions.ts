@@ -40,6 +40,12 @@ export interface VersionEntry {
 
 export type LatestVersion = VersionEntry;
 
+/** A version and what its manifest holds. */
+export interface TableVersion {
+  readonly entry: VersionEntry;
+  readonly file: ManifestFile;
+}
+
 /** Hint and gaps files are a line each; anything longer is not ours to read. */
 const MAX_SIDE_FILE_BYTES = 1024;
 /**

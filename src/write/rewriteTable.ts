@@ -11,10 +11,9 @@ import { Overwrite } from "../format/table.js";
 import type { LockLease } from "../io/lock.js";
 import { PublishUncertainError } from "../io/publish.js";
 import { type CommittedVersion, commitSuccessor, type TableEnvironment } from "../table/commit.js";
-import type { ManifestFile } from "../table/manifest.js";
 import { decodeSchema } from "../table/schema.js";
 import { newTransaction } from "../table/transaction.js";
-import type { VersionEntry } from "../table/versions.js";
+import type { TableVersion } from "../table/versions.js";
 import { type ColumnPlan, checkVersion, planAppend } from "./columnPlan.js";
 import { writeRows } from "./dataFiles.js";
 import { fileVersionOf } from "./insert.js";
@@ -25,12 +24,6 @@ import { fileVersionOf } from "./insert.js";
  */
 const MAX_PLAIN_ROWS = 2_000;
 
-/** The version that is replaced. */
-export interface RewrittenVersion {
-  readonly entry: VersionEntry;
-  readonly file: ManifestFile;
-}
-
 /**
  * The caller holds the table's lock; the rows were computed from `base`, which was the latest version then.
  * @param columns of `rowCount` rows each, one for every top-level field of the schema, in its order
@@ -39,7 +32,7 @@ export interface RewrittenVersion {
 export async function rewriteTable(
   environment: TableEnvironment,
   tableRoot: string,
-  base: RewrittenVersion,
+  base: TableVersion,
   columns: readonly Column[],
   rowCount: number,
   lease: LockLease,

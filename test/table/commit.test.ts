@@ -16,6 +16,7 @@ import {
   Overwrite,
   Restore,
   type Transaction,
+  UpdateBases,
 } from "../../src/format/table.js";
 import type { Disk } from "../../src/io/disk.js";
 import { PublishUncertainError } from "../../src/io/publish.js";
@@ -417,7 +418,7 @@ describe("a commit that cannot be", () => {
 
   it("of a kind that is not implemented is refused", async () => {
     const table = await makeReferenceTable([1]);
-    const transaction = newTransaction(1, "reserveFragments", { numFragments: 1 });
+    const transaction = newTransaction(1, "updateBases", UpdateBases.create());
     await expect(commitTransaction(openEnvironment(), table.root, transaction)).rejects.toThrow(
       UnsupportedError,
     );
