@@ -118,6 +118,50 @@ export function updateRows(
   where?: string,
   options?: BranchOption,
 ): Promise<VersionResult>;
+/** Adds columns that are all null; `ipc` holds their schema. */
+export function addNullColumns(
+  uri: string,
+  name: string,
+  ipc: Uint8Array,
+  options?: BranchOption,
+): Promise<VersionResult>;
+/** Adds columns of the values of SQL expressions, by their names. */
+export function addColumns(
+  uri: string,
+  name: string,
+  expressions: Record<string, string>,
+  options?: BranchOption,
+): Promise<VersionResult>;
+export interface ColumnAlteration {
+  path: string;
+  rename?: string;
+  nullable?: boolean;
+  /** In the namespace spec's JSON form. */
+  dataType?: { type: string };
+}
+export function alterColumns(
+  uri: string,
+  name: string,
+  alterations: ColumnAlteration[],
+  options?: BranchOption,
+): Promise<VersionResult>;
+export function dropColumns(
+  uri: string,
+  name: string,
+  columns: string[],
+  options?: BranchOption,
+): Promise<VersionResult>;
+export interface FieldMetadataUpdate {
+  path: string;
+  metadata: Record<string, string | null>;
+  replace?: boolean;
+}
+export function updateFieldMetadata(
+  uri: string,
+  name: string,
+  updates: FieldMetadataUpdate[],
+  options?: BranchOption,
+): Promise<VersionResult>;
 /** Rows as an Arrow IPC stream, byte for byte as the native layer hands them out. */
 export function readTable(uri: string, name: string, options?: ReadOptions): Promise<Uint8Array>;
 export function takeRows(

@@ -85,6 +85,42 @@ export function updateRows(uri, name, assignments, where, options = {}) {
   }));
 }
 
+/** Adds columns that are all null; `ipc` is of their schema. */
+export function addNullColumns(uri, name, ipc, options = {}) {
+  return withTable(uri, name, options, async (table) => ({
+    version: (await table.addColumnsWithSchema(toIpcFile(ipc))).version,
+  }));
+}
+
+export function addColumns(uri, name, expressions, options = {}) {
+  const transforms = Object.entries(expressions).map(([column, valueSql]) => ({ name: column, valueSql }));
+  return withTable(uri, name, options, async (table) => ({
+    version: (await table.addColumns(transforms)).version,
+  }));
+}
+
+export function alterColumns(uri, name, alterations, options = {}) {
+  const native = alterations.map((alteration) => ({
+    ...alteration,
+    dataType: alteration.dataType === undefined ? undefined : JSON.stringify(alteration.dataType),
+  }));
+  return withTable(uri, name, options, async (table) => ({
+    version: (await table.alterColumns(native)).version,
+  }));
+}
+
+export function dropColumns(uri, name, columns, options = {}) {
+  return withTable(uri, name, options, async (table) => ({
+    version: (await table.dropColumns(columns)).version,
+  }));
+}
+
+export function updateFieldMetadata(uri, name, updates, options = {}) {
+  return withTable(uri, name, options, async (table) => ({
+    version: (await table.updateFieldMetadata(updates)).version,
+  }));
+}
+
 export function readTable(uri, name, options = {}) {
   return withTable(uri, name, options, async (table) => {
     const query = table.query();
