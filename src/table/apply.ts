@@ -57,7 +57,9 @@ export function applyTransaction(
   transaction: Transaction,
   context: ApplyContext,
 ): VersionContent {
-  const content = contentAfter(base, operationOf(transaction), context);
+  // Plain objects from here on: a manifest file decodes its parts by getters, which a spread would lose.
+  const plain = base && { manifest: base.manifest, indexSectionBytes: base.indexSectionBytes };
+  const content = contentAfter(plain, operationOf(transaction), context);
   const manifest: Manifest = {
     ...content.manifest,
     version: context.version,
@@ -104,7 +106,7 @@ function contentAfter(
     case "dataReplacement":
       return replaceFiles(base, operation.value);
     case "merge":
-      return changeColumns(base, operation.value);
+      return changeColumns(base, operation.value, context.version);
     case "project":
       return projectSchema(base, operation.value);
     case "updateConfig":

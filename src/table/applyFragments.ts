@@ -68,14 +68,39 @@ function checkedFragmentId(highestId: number): number | undefined {
 /** Rows of a new fragment: ids from `firstRowId` on, created and last updated by `version`. */
 function assignRowIds(fragment: DataFragment, firstRowId: number, version: number): void {
   const rowCount = fragment.physicalRows;
-  const segmentOf = (start: number) =>
-    U64Segment.create({ range: U64Range.create({ start, end: start + rowCount }) });
-  fragment.inlineRowIds = RowIdSequence.encode(RowIdSequence.create({ segments: [segmentOf(firstRowId)] }));
-  const versions = RowDatasetVersionSequence.encode(
-    RowDatasetVersionSequence.create({ runs: [{ span: segmentOf(0), version }] }),
-  );
+  const segments = [rangeSegment(firstRowId, rowCount)];
+  fragment.inlineRowIds = RowIdSequence.encode(RowIdSequence.create({ segments }));
+  const versions = versionOfAll(rowCount, version);
   fragment.inlineCreatedAtVersions = versions;
   fragment.inlineLastUpdatedAtVersions = versions;
+}
+
+/** The same version for all rows of a fragment. */
+function versionOfAll(rowCount: number, version: number): Uint8Array {
+  const runs = [{ span: rangeSegment(0, rowCount), version }];
+  return RowDatasetVersionSequence.encode(RowDatasetVersionSequence.create({ runs }));
+}
+
+const rangeSegment = (start: number, count: number): U64Segment =>
+  U64Segment.create({ range: U64Range.create({ start, end: start + count }) });
+
+/**
+ * The fragments of a change of columns. With stable row ids, rows whose files are others than before count as updated
+ * by `version`.
+ */
+export function withUpdatedRows(
+  base: Manifest,
+  fragments: readonly DataFragment[],
+  version: number,
+): readonly DataFragment[] {
+  if (!hasStableRowIds(base)) return fragments;
+  const before = new Map(base.fragments.map((fragment) => [fragment.id, fragment]));
+  const namesOf = (fragment: DataFragment | undefined) => fragment?.files.map((file) => file.path).join("/");
+  return fragments.map((fragment) =>
+    namesOf(fragment) === namesOf(before.get(fragment.id))
+      ? fragment
+      : { ...fragment, inlineLastUpdatedAtVersions: versionOfAll(fragment.physicalRows, version) },
+  );
 }
 
 /** Takes ids out of circulation, for a compaction that writes its fragments before it commits them. */

@@ -6,15 +6,20 @@
 import { UnsupportedError } from "../errors.js";
 import type { Field } from "../format/file.js";
 import type { DataFragment, Merge, Project, UpdateConfig, UpdateMap } from "../format/table.js";
+import { withUpdatedRows } from "./applyFragments.js";
 import { TransactionConflictError } from "./conflict.js";
 import { retainIndices } from "./indexEntries.js";
 import { fieldWithMetadata } from "./schema.js";
 import type { VersionContent } from "./versionContent.js";
 
-/** Another schema, and all fragments as they are under it. */
-export function changeColumns(base: VersionContent, merge: Merge): VersionContent {
+/**
+ * Another schema, and all fragments as they are under it.
+ * @param version the version it makes
+ */
+export function changeColumns(base: VersionContent, merge: Merge, version: number): VersionContent {
   const { manifest } = base;
-  const { fragments, schema } = merge;
+  const { schema } = merge;
+  const fragments = withUpdatedRows(manifest, merge.fragments, version).map(withoutDeadFiles(schema));
   // A merge that says nothing about schema metadata leaves it as it is.
   const schemaMetadata = merge.schemaMetadata.size > 0 ? merge.schemaMetadata : manifest.schemaMetadata;
   return retainIndices({
@@ -23,7 +28,7 @@ export function changeColumns(base: VersionContent, merge: Merge): VersionConten
       ...manifest,
       fields: schema,
       schemaMetadata,
-      fragments: fragments.map(withoutDeadFiles(schema)),
+      fragments,
     },
   });
 }

@@ -3,5 +3,5 @@
  * where the oracle's byte-exact detours would distort what is measured.
  */
 
-export { connect, connectNamespace } from "@lancedb/lancedb";
+export { connect, connectNamespace, Index } from "@lancedb/lancedb";
 export * as arrow from "apache-arrow";
