@@ -1,0 +1,327 @@
+/**
+ * The conflict table, run for real: a change planned on an old version is committed over one that came in between,
+ * ours over ours, ours over the reference's, and the reference's over ours. What is refused changes nothing; what
+ * goes through leaves a table that both read alike.
+ */
+
+import { join } from "node:path";
+import { DirectoryNamespace } from "tiltyard";
+import { connect, type Table } from "tiltyard-reference/session.js";
+import { describe, expect, it } from "vitest";
+import { Field } from "../../src/format/file.js";
+import {
+  DataFragment,
+  Delete,
+  type IndexMetadata,
+  Merge,
+  Overwrite,
+  Project,
+  Rewrite,
+  type Transaction,
+  Update,
+  UpdateConfig,
+  UpdateMap,
+} from "../../src/format/table.js";
+import { commitTransaction } from "../../src/table/commit.js";
+import { type ConflictVerdict, TransactionConflictError } from "../../src/table/conflict.js";
+import type { ManifestFile } from "../../src/table/manifest.js";
+import { newTransaction } from "../../src/table/transaction.js";
+import { indicesOf } from "../../src/table/versionContent.js";
+import { makeTempDir } from "../support/tempDir.js";
+import { latestFile, openEnvironment } from "../table/support.js";
+
+interface Fixture {
+  readonly uri: string;
+  readonly root: string;
+  /** The version both writers start from: three fragments of 20 rows. */
+  readonly base: ManifestFile;
+  /** Indexes that lie on disk and that no version names any more. */
+  readonly indices: ReadonlyMap<string, IndexMetadata>;
+}
+
+/** A change in two ways: as a transaction of ours, and as a call on a handle of the reference. */
+interface Change {
+  readonly ours: (fixture: Fixture) => Transaction;
+  readonly reference: ((table: Table) => Promise<unknown>) | null;
+  /** The reference plans it again by itself where it may. */
+  readonly isRepeated?: boolean;
+}
+
+const rows = (from: number, count: number) =>
+  Array.from({ length: count }, (_, index) => ({ id: from + index, name: `row ${from + index}` }));
+
+/** Rows once more: data files may be named by several fragments. */
+const again = ({ base }: Fixture, id = 0): DataFragment =>
+  DataFragment.create({ ...base.manifest.fragments[0], id, deletionFile: undefined });
+
+const metadataOf = (fieldId: number) =>
+  UpdateConfig.create({
+    fieldMetadataUpdates: [
+      { fieldId, update: UpdateMap.create({ updateEntries: [{ key: "from", value: "here" }] }) },
+    ],
+  });
+
+const createIndex = (name: string): Change["ours"] => {
+  return (fixture) => {
+    const index = fixture.indices.get(name);
+    if (index === undefined) throw new Error(`no index ${name}`);
+    return newTransaction(fixture.base.manifest.version, "createIndex", {
+      newIndices: [index],
+      removedIndices: [],
+    });
+  };
+};
+
+const versionOf = ({ base }: Fixture): number => base.manifest.version;
+
+const CHANGES = {
+  append: {
+    ours: (fixture) => newTransaction(versionOf(fixture), "append", { fragments: [again(fixture)] }),
+    reference: (table) => table.add(rows(100, 20)),
+  },
+  "delete of rows in fragment 0": {
+    ours: (fixture) =>
+      newTransaction(versionOf(fixture), "delete", Delete.create({ deletedFragmentIds: [0] })),
+    reference: (table) => table.delete("id >= 5 AND id < 10"),
+    isRepeated: true,
+  },
+  "delete of rows in fragment 1": {
+    ours: (fixture) =>
+      newTransaction(versionOf(fixture), "delete", Delete.create({ deletedFragmentIds: [1] })),
+    reference: (table) => table.delete("id >= 25 AND id < 30"),
+    isRepeated: true,
+  },
+  "update of rows in fragment 0": {
+    ours: (fixture) =>
+      newTransaction(
+        versionOf(fixture),
+        "update",
+        Update.create({ removedFragmentIds: [0], newFragments: [again(fixture)] }),
+      ),
+    reference: (table) => table.update({ where: "id < 5", values: { name: "changed" } }),
+    isRepeated: true,
+  },
+  overwrite: {
+    ours: (fixture) =>
+      newTransaction(
+        versionOf(fixture),
+        "overwrite",
+        Overwrite.create({ fragments: [again(fixture)], schema: fixture.base.manifest.fields }),
+      ),
+    reference: (table) => table.add(rows(0, 3), { mode: "overwrite" }),
+  },
+  "index on id": { ours: createIndex("id_idx"), reference: (table) => table.createIndex("id") },
+  "index on name": { ours: createIndex("name_idx"), reference: (table) => table.createIndex("name") },
+  "compaction with fragment 0": {
+    ours: (fixture) => {
+      const { fragments } = fixture.base.manifest;
+      const groups = [{ oldFragments: [fragments[0]], newFragments: [again(fixture, 50)] }];
+      return newTransaction(versionOf(fixture), "rewrite", Rewrite.create({ groups }));
+    },
+    reference: (table) => table.optimize(),
+  },
+  "added column": {
+    ours: (fixture) => {
+      const { fragments, fields } = fixture.base.manifest;
+      const added = Field.create({ ...fields[1], id: 7, name: "added", metadata: new Map() });
+      const schema = [...fields, added];
+      const merge = Merge.create({ fragments, schema, preservesNullability: true });
+      return newTransaction(versionOf(fixture), "merge", merge);
+    },
+    reference: (table) => table.addColumns([{ name: "more", valueSql: "CAST(NULL AS STRING)" }]),
+  },
+  "renamed column": {
+    ours: (fixture) => {
+      const [id, name, ...rest] = fixture.base.manifest.fields;
+      const schema = [id, { ...name, name: "other" }, ...rest];
+      return newTransaction(
+        versionOf(fixture),
+        "project",
+        Project.create({ schema, preservesNullability: true }),
+      );
+    },
+    reference: (table) => table.alterColumns([{ path: "name", rename: "other" }]),
+  },
+  restore: {
+    ours: (fixture) => newTransaction(versionOf(fixture), "restore", { version: 2 }),
+    reference: async (table) => {
+      await table.checkout(2);
+      await table.restore();
+    },
+  },
+  // The reference only does this on the way to a compaction.
+  "reserved ids": {
+    ours: (fixture) => newTransaction(versionOf(fixture), "reserveFragments", { numFragments: 2 }),
+    reference: null,
+  },
+  "metadata of field 0": {
+    ours: (fixture) => newTransaction(versionOf(fixture), "updateConfig", metadataOf(0)),
+    reference: (table) => table.updateFieldMetadata([{ path: "id", metadata: { from: "there" } }]),
+  },
+  "metadata of field 1": {
+    ours: (fixture) => newTransaction(versionOf(fixture), "updateConfig", metadataOf(1)),
+    reference: (table) => table.updateFieldMetadata([{ path: "name", metadata: { from: "there" } }]),
+  },
+} satisfies Record<string, Change>;
+
+type Name = keyof typeof CHANGES;
+
+/** Mine, the other that was committed first, and what comes of it. */
+const CELLS: readonly (readonly [mine: Name, other: Name, verdict: ConflictVerdict])[] = [
+  ["append", "append", "ok"],
+  ["append", "delete of rows in fragment 0", "ok"],
+  ["append", "update of rows in fragment 0", "ok"],
+  ["append", "overwrite", "incompatible"],
+  ["append", "compaction with fragment 0", "ok"],
+  ["append", "added column", "ok"],
+  ["append", "renamed column", "ok"],
+  ["append", "restore", "incompatible"],
+  ["append", "reserved ids", "ok"],
+  ["append", "metadata of field 0", "ok"],
+  ["delete of rows in fragment 0", "append", "ok"],
+  ["delete of rows in fragment 0", "delete of rows in fragment 0", "retryable"],
+  ["delete of rows in fragment 0", "delete of rows in fragment 1", "ok"],
+  ["delete of rows in fragment 0", "update of rows in fragment 0", "retryable"],
+  ["delete of rows in fragment 0", "overwrite", "incompatible"],
+  ["delete of rows in fragment 0", "compaction with fragment 0", "retryable"],
+  ["delete of rows in fragment 0", "added column", "retryable"],
+  ["update of rows in fragment 0", "append", "ok"],
+  ["update of rows in fragment 0", "delete of rows in fragment 0", "retryable"],
+  ["update of rows in fragment 0", "delete of rows in fragment 1", "ok"],
+  ["update of rows in fragment 0", "overwrite", "incompatible"],
+  ["update of rows in fragment 0", "compaction with fragment 0", "retryable"],
+  ["update of rows in fragment 0", "added column", "retryable"],
+  ["overwrite", "append", "ok"],
+  ["overwrite", "delete of rows in fragment 0", "ok"],
+  ["overwrite", "overwrite", "retryable"],
+  ["overwrite", "index on id", "ok"],
+  ["overwrite", "metadata of field 0", "ok"],
+  ["index on id", "append", "ok"],
+  ["index on id", "delete of rows in fragment 0", "ok"],
+  ["index on id", "overwrite", "incompatible"],
+  ["index on id", "index on name", "ok"],
+  ["index on id", "index on id", "retryable"],
+  ["index on id", "compaction with fragment 0", "retryable"],
+  ["compaction with fragment 0", "append", "ok"],
+  ["compaction with fragment 0", "delete of rows in fragment 0", "retryable"],
+  ["compaction with fragment 0", "compaction with fragment 0", "retryable"],
+  ["added column", "append", "retryable"],
+  ["added column", "delete of rows in fragment 0", "retryable"],
+  ["added column", "overwrite", "incompatible"],
+  ["added column", "index on id", "ok"],
+  ["added column", "added column", "retryable"],
+  ["added column", "renamed column", "incompatible"],
+  ["renamed column", "append", "ok"],
+  ["renamed column", "delete of rows in fragment 0", "ok"],
+  ["renamed column", "added column", "retryable"],
+  ["renamed column", "renamed column", "retryable"],
+  ["restore", "append", "ok"],
+  ["restore", "overwrite", "ok"],
+  ["restore", "restore", "ok"],
+  ["reserved ids", "overwrite", "incompatible"],
+  ["metadata of field 0", "append", "ok"],
+  ["metadata of field 0", "overwrite", "incompatible"],
+  ["metadata of field 0", "added column", "retryable"],
+  ["metadata of field 0", "renamed column", "ok"],
+  ["metadata of field 0", "metadata of field 0", "incompatible"],
+  ["metadata of field 0", "metadata of field 1", "ok"],
+];
+
+async function makeFixture(): Promise<Fixture> {
+  const uri = await makeTempDir();
+  const connection = await connect(uri);
+  const table = await connection.createTable("t", rows(0, 20));
+  await table.add(rows(20, 20));
+  await table.add(rows(40, 20));
+  await table.createIndex("id");
+  await table.createIndex("name");
+  const root = join(uri, "t.lance");
+  const indexed = await latestFile(root);
+  await table.dropIndex("id_idx");
+  await table.dropIndex("name_idx");
+  connection.close();
+  const indices = new Map(indicesOf(indexed).map((index) => [index.name, index]));
+  return { uri, root, base: await latestFile(root), indices };
+}
+
+const commitOurs = (fixture: Fixture, change: Change) =>
+  commitTransaction(openEnvironment(), fixture.root, change.ours(fixture));
+
+/** Runs `work` with a handle that stays at the version it was opened at until it writes itself. */
+async function withHandle<T>(fixture: Fixture, work: (table: Table) => Promise<T>): Promise<T> {
+  const connection = await connect(fixture.uri);
+  try {
+    return await work(await connection.openTable("t"));
+  } finally {
+    connection.close();
+  }
+}
+
+/** Both engines see the same number of rows of the latest version, and can read them all. */
+async function expectAgreement({ uri }: Fixture): Promise<void> {
+  const namespace = new DirectoryNamespace({ root: uri });
+  const ours = await (await namespace.queryTable({ id: ["t"] })).toArrow();
+  await namespace.close();
+  const connection = await connect(uri);
+  const table = await connection.openTable("t");
+  const theirs = await table.query().toArray();
+  connection.close();
+  expect(ours.numRows).toBe(theirs.length);
+  expect(ours.schema.names).toEqual(
+    theirs.length === 0 ? ours.schema.names : Object.keys(theirs[0].toJSON()),
+  );
+  expect(
+    ours
+      .toArray()
+      .map((row) => Number(row.id))
+      .sort(),
+  ).toEqual(theirs.map((row) => Number(row.id)).sort());
+}
+
+async function expectVerdict(fixture: Fixture, mine: Change, verdict: ConflictVerdict): Promise<void> {
+  const before = (await latestFile(fixture.root)).manifest.version;
+  const attempt = commitOurs(fixture, mine);
+  if (verdict === "ok") {
+    expect((await attempt).version).toBe(before + 1);
+  } else {
+    const error = await attempt.then(
+      () => null,
+      (reason: unknown) => reason,
+    );
+    expect(error).toBeInstanceOf(TransactionConflictError);
+    expect((error as TransactionConflictError).verdict).toBe(verdict);
+    expect((await latestFile(fixture.root)).manifest.version).toBe(before);
+  }
+  await expectAgreement(fixture);
+}
+
+describe.each(CELLS)("%s over %s: %s", (mineName, otherName, verdict) => {
+  const mine: Change = CHANGES[mineName];
+  const other: Change = CHANGES[otherName];
+
+  it("ours over ours", async () => {
+    const fixture = await makeFixture();
+    await commitOurs(fixture, other);
+    await expectVerdict(fixture, mine, verdict);
+  });
+
+  it.skipIf(other.reference === null)("ours over the reference's", async () => {
+    const fixture = await makeFixture();
+    await withHandle(fixture, async (table) => other.reference?.(table));
+    await expectVerdict(fixture, mine, verdict);
+  });
+
+  it.skipIf(mine.reference === null)("the reference's over ours", async () => {
+    const fixture = await makeFixture();
+    const outcome = await withHandle(fixture, async (table) => {
+      await commitOurs(fixture, other);
+      return mine.reference?.(table).then(
+        () => "committed",
+        (error: Error) => error.message,
+      );
+    });
+    if (verdict === "ok" || (verdict === "retryable" && mine.isRepeated)) expect(outcome).toBe("committed");
+    else expect(outcome).toMatch(verdict === "retryable" ? /[Rr]etryable|preempted/ : /incompatible/);
+    await expectAgreement(fixture);
+  });
+});
