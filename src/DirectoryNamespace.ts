@@ -39,6 +39,11 @@ import { registerTable } from "./operations/table/registerTable.js";
 import { renameTable } from "./operations/table/renameTable.js";
 import { restoreTable } from "./operations/table/restoreTable.js";
 import { tableExists } from "./operations/table/tableExists.js";
+import { createTableTag } from "./operations/tag/createTableTag.js";
+import { deleteTableTag } from "./operations/tag/deleteTableTag.js";
+import { getTableTagVersion } from "./operations/tag/getTableTagVersion.js";
+import { listTableTags } from "./operations/tag/listTableTags.js";
+import { updateTableTag } from "./operations/tag/updateTableTag.js";
 import { createTableVersion } from "./operations/version/createTableVersion.js";
 import { describeTableVersion } from "./operations/version/describeTableVersion.js";
 import { listTableVersions } from "./operations/version/listTableVersions.js";
@@ -197,6 +202,27 @@ export class DirectoryNamespace implements AsyncDisposable {
     return this.#run("listTableVersions", request, listTableVersions);
   }
 
+  // ---------------------------------------------------------------------------------------------- tags
+
+  /** Gives a version a name. */
+  createTableTag(request: ns.CreateTableTagRequest): Promise<ns.CreateTableTagResponse> {
+    return this.#run("createTableTag", request, createTableTag);
+  }
+  listTableTags(request: ns.ListTableTagsRequest): Promise<ns.ListTableTagsResponse> {
+    return this.#run("listTableTags", request, listTableTags);
+  }
+  getTableTagVersion(request: ns.GetTableTagVersionRequest): Promise<ns.GetTableTagVersionResponse> {
+    return this.#run("getTableTagVersion", request, getTableTagVersion);
+  }
+  /** Gives the name of one version to another. */
+  updateTableTag(request: ns.UpdateTableTagRequest): Promise<ns.UpdateTableTagResponse> {
+    return this.#run("updateTableTag", request, updateTableTag);
+  }
+  /** Takes a name away; the version stays. */
+  deleteTableTag(request: ns.DeleteTableTagRequest): Promise<ns.DeleteTableTagResponse> {
+    return this.#run("deleteTableTag", request, deleteTableTag);
+  }
+
   // ---------------------------------------------------------------------------------------------- to come
 
   mergeInsertIntoTable = this.#unsupported("mergeInsertIntoTable", "merge insert");
@@ -210,11 +236,6 @@ export class DirectoryNamespace implements AsyncDisposable {
   createTableBranch = this.#unsupported("createTableBranch", "branches");
   listTableBranches = this.#unsupported("listTableBranches", "branches");
   deleteTableBranch = this.#unsupported("deleteTableBranch", "branches");
-  createTableTag = this.#unsupported("createTableTag", "tags");
-  listTableTags = this.#unsupported("listTableTags", "tags");
-  getTableTagVersion = this.#unsupported("getTableTagVersion", "tags");
-  updateTableTag = this.#unsupported("updateTableTag", "tags");
-  deleteTableTag = this.#unsupported("deleteTableTag", "tags");
   updateFieldMetadata = this.#unsupported("updateFieldMetadata", "schema changes");
   updateTableSchemaMetadata = this.#unsupported("updateTableSchemaMetadata", "schema changes");
   alterTableAddColumns = this.#unsupported("alterTableAddColumns", "schema changes");

@@ -183,8 +183,9 @@ export class TableHandle {
     return this.#namespace.listTableBranches({ id: this.id });
   }
 
-  tags(): Promise<unknown> {
-    return this.#namespace.listTableTags({ id: this.id });
+  /** All tags of the table by name, those of its branches included. */
+  async tags(): Promise<Readonly<Record<string, ns.TagContents>>> {
+    return (await this.#namespace.listTableTags({ id: this.id })).tags;
   }
 
   async optimize(): Promise<unknown> {

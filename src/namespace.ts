@@ -346,6 +346,68 @@ export interface ListTableVersionsResponse {
   readonly pageToken?: string;
 }
 
+// ------------------------------------------------------------------------------------------------ tags
+
+/** What a tag names. */
+export interface TagContents {
+  /** Absent: the main branch. */
+  readonly branch?: string;
+  readonly version: number;
+  /** Bytes of the version's manifest. */
+  readonly manifestSize: number;
+}
+
+export interface ListTableTagsRequest extends TableRequest {
+  /** Token of the previous page. */
+  readonly pageToken?: string;
+  /** Inclusive upper bound of the tags returned, > 0. */
+  readonly limit?: number;
+}
+export interface ListTableTagsResponse {
+  /** By name; names in ascending order of their bytes. */
+  readonly tags: Readonly<Record<string, TagContents>>;
+  /** Absent on the last page. */
+  readonly pageToken?: string;
+}
+
+export interface GetTableTagVersionRequest extends TableRequest {
+  readonly tag: string;
+}
+export interface GetTableTagVersionResponse {
+  readonly version: number;
+  /** Absent: the main branch. */
+  readonly branch?: string;
+}
+
+export interface CreateTableTagRequest extends TableRequest {
+  /** 1 to 240 of the characters A-Z a-z 0-9 . - _ */
+  readonly tag: string;
+  readonly version: number;
+  /** Branch that the version is of. */
+  readonly branch?: string;
+}
+export interface CreateTableTagResponse {
+  readonly transactionId?: string;
+}
+
+export interface UpdateTableTagRequest extends TableRequest {
+  readonly tag: string;
+  /** The version the tag is to name. */
+  readonly version: number;
+  /** Branch that the version is of. */
+  readonly branch?: string;
+}
+export interface UpdateTableTagResponse {
+  readonly transactionId?: string;
+}
+
+export interface DeleteTableTagRequest extends TableRequest {
+  readonly tag: string;
+}
+export interface DeleteTableTagResponse {
+  readonly transactionId?: string;
+}
+
 // ------------------------------------------------------------------------------------------------ rows
 
 /** Which columns a query returns: names (paths), or names under aliases. */

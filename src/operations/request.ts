@@ -77,6 +77,13 @@ export function optionalString(value: unknown, member: string): string | undefin
   return value;
 }
 
+/** A string that must be there and not be empty. */
+export function requireString(value: unknown, member: string): string {
+  const text = optionalString(value, member);
+  if (text === undefined || text === "") throw new InvalidInputError(`${member}: is required`);
+  return text;
+}
+
 export function optionalBoolean(value: unknown, member: string): boolean | undefined {
   if (value === undefined || value === null) return undefined;
   if (typeof value !== "boolean")

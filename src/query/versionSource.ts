@@ -3,8 +3,8 @@
 import { isReadableVersion, unsupportedFileVersion } from "../file/container.js";
 import type { Disk } from "../io/disk.js";
 import { readDeletions } from "../table/deletions.js";
+import { resolveDataFile } from "../table/fileLookup.js";
 import type { ManifestFile } from "../table/manifest.js";
-import { resolveDataFile } from "../table/refs.js";
 import type { FragmentSource } from "./fragmentColumns.js";
 
 /** What reads files, whatever the table. */

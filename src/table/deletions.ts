@@ -11,7 +11,7 @@ import { decodeRoaring } from "../bytes/roaring.js";
 import { CorruptFileError, InvalidInputError } from "../errors.js";
 import { type DataFragment, DELETION_FILE_TYPE, type Manifest } from "../format/table.js";
 import type { Disk } from "../io/disk.js";
-import { resolveDeletionFile } from "./refs.js";
+import { resolveDeletionFile } from "./fileLookup.js";
 
 /** Beyond this a file holds more than any fragment has rows. */
 const MAX_DELETION_FILE_BYTES = 2 ** 30;

@@ -11,7 +11,7 @@
  *   _transactions/<read version>-<uuid>.txn          what each version changed
  *   _deletions/<fragment>-<read version>-<id>.arrow|.bin
  *   _indices/<uuid>/                                 one directory per index segment
- *   _refs/tags/<tag>.json  _refs/branches/<name>.json
+ *   _refs/tags/<tag>.json  _refs/branches/<branch>.json   names percent-encoded
  *   tree/<branch>/                                   the branch's own directory
  *   _tiltyard/versions/<version>.json                what a caller of createTableVersion attached to a version
  *   _tiltyard/version_gaps.json                      which version numbers were skipped
@@ -50,10 +50,15 @@ export const GAPS_NAME = "version_gaps.json";
 export const hintPath = (tableRoot: string): string => join(versionsDirectory(tableRoot), HINT_NAME);
 export const gapsPath = (tableRoot: string): string => join(sideDirectory(tableRoot), GAPS_NAME);
 export const versionRecordName = (version: number): string => `${version}.json`;
+
+export const REF_SUFFIX = ".json";
+export const tagName = (tag: string): string => encodeURIComponent(tag) + REF_SUFFIX;
 export const tagPath = (tableRoot: string, tag: string): string =>
-  join(tagsDirectory(tableRoot), `${tag}.json`);
+  join(tagsDirectory(tableRoot), tagName(tag));
+/** A slash in a branch's name is `%2F` here. */
+export const branchRefName = (branch: string): string => encodeURIComponent(branch) + REF_SUFFIX;
 export const branchRefPath = (tableRoot: string, branch: string): string =>
-  join(branchesDirectory(tableRoot), `${branch.replaceAll("/", "%2F")}.json`);
+  join(branchesDirectory(tableRoot), branchRefName(branch));
 
 /** A new name for a data file: a random UUID, 3 bytes in binary and 13 in hexadecimal. */
 export function dataFileName(): string {

@@ -1,31 +1,42 @@
 /**
- * Branches and tags, and where the files that a manifest names are. A branch is a table of its own in
- * `tree/<branch>`, which starts as a copy of a manifest; what it inherits lies in its source's directory, to
- * which the manifest's base paths point.
+ * What branches and tags have in common: names, the JSON files they are kept in, and the lock that changes of them
+ * take. `_refs/branches/<name>.json` and `_refs/tags/<name>.json` are named by percent-encoding, slashes included,
+ * and lie in the directory of the main branch, whichever branch they are of.
+ *
+ * The lock is that of the main branch's directory. Whoever changes a ref, or removes versions that refs may point
+ * at, holds it; whoever needs that of a branch besides takes it second.
  */
 
-import { isAbsolute, join } from "node:path";
-import { CorruptFileError, InvalidInputError } from "../errors.js";
-import type { DataFile, DataFragment, Manifest } from "../format/table.js";
-import type { Disk } from "../io/disk.js";
 import {
-  branchDirectory,
-  branchRefPath,
-  dataDirectory,
-  deletionFileName,
-  deletionsDirectory,
-  tagPath,
-} from "./paths.js";
+  CorruptFileError,
+  InvalidInputError,
+  TableBranchNotFoundError,
+  TableNotFoundError,
+  TableVersionNotFoundError,
+} from "../errors.js";
+import type { Disk } from "../io/disk.js";
+import { codeOf } from "../io/errno.js";
+import { type LockLease, withLock } from "../io/lock.js";
+import type { TableEnvironment } from "./commit.js";
+import { branchDirectory, branchRefPath, REF_SUFFIX } from "./paths.js";
+import { findVersion, type VersionEntry } from "./versions.js";
 
 const MAIN = "main";
 /** Refs are a few lines; their metadata is the user's. */
 const MAX_REF_BYTES = 2 ** 20;
 const SEGMENT = /^[\p{L}\p{N}._-]+$/u;
-const TAG = /^[A-Za-z0-9._-]+$/;
+/** Of a name as its file has it; leaves room for the ending, and for what the reference appends while it writes. */
+const MAX_NAME_BYTES = 240;
+
+// ------------------------------------------------------------------------------------------------- names
 
 /** Absent, empty and `main` mean the main branch. */
 export const isMainBranch = (branch: string | undefined): branch is undefined | "" | typeof MAIN =>
   branch === undefined || branch === "" || branch === MAIN;
+
+/** A branch as it is called in messages. */
+export const formatBranch = (branch: string | null): string =>
+  branch === null ? "the main branch" : `branch ${branch}`;
 
 /** @throws InvalidInputError for a name the format does not allow a branch to have */
 export function checkBranchName(branch: string): void {
@@ -42,19 +53,22 @@ export function checkBranchName(branch: string): void {
   }
   if (branch.endsWith(".lock")) refuse("the name ends in .lock");
   if (branch === MAIN) refuse("it is the table itself");
+  if (isTooLong(branch)) refuse("the name is too long");
 }
 
-/** @throws InvalidInputError for a name we do not allow a tag to have */
+/** @throws InvalidInputError for a name the format does not allow a tag to have */
 export function checkTagName(tag: string): void {
   const refuse = (reason: string): never => {
     throw new InvalidInputError(`tag ${JSON.stringify(tag.slice(0, 100))}: ${reason}`);
   };
   if (tag === "") refuse("the name is empty");
-  // The format allows other alphabets, but the reference can't list a table's tags once it has such a one.
-  if (!TAG.test(tag)) refuse("only ASCII letters, digits, '.', '-' and '_' are allowed");
+  if (!SEGMENT.test(tag)) refuse("only letters, digits, '.', '-' and '_' are allowed");
   if (tag.startsWith(".") || tag.endsWith(".")) refuse("the name begins or ends with a dot");
   if (tag.endsWith(".lock") || tag.includes("..")) refuse("the name ends in .lock or holds ..");
+  if (isTooLong(tag)) refuse("the name is too long");
 }
+
+const isTooLong = (name: string): boolean => encodeURIComponent(name).length > MAX_NAME_BYTES;
 
 /** Directory of a branch of the table at `mainRoot`; that of the table itself for the main branch. */
 export const branchRoot = (mainRoot: string, branch: string | undefined): string =>
@@ -65,83 +79,107 @@ export async function branchExists(disk: Disk, mainRoot: string, branch: string)
   return (await disk.stat(branchRefPath(mainRoot, branch)))?.kind === "file";
 }
 
-export interface TagTarget {
-  /** Null is the main branch. */
-  readonly branch: string | null;
-  readonly version: number;
-}
+// ------------------------------------------------------------------------------------------------- files
+
+/** The content of a ref's file; members this build does not know stay as they are. */
+export type RefContent = Readonly<Record<string, unknown>>;
 
 /**
- * What a tag points at, or null where there is no such tag.
- * @throws InvalidInputError, CorruptFileError
+ * Null where there is no such file.
+ * @throws CorruptFileError where it holds no JSON object
  */
-export async function readTag(disk: Disk, mainRoot: string, tag: string): Promise<TagTarget | null> {
-  checkTagName(tag);
-  const path = tagPath(mainRoot, tag);
+export async function readRefFile(disk: Disk, path: string): Promise<RefContent | null> {
   const bytes = await disk.readFile(path, MAX_REF_BYTES);
   if (bytes === null) return null;
-  const { branch, version } = parseJsonObject(bytes, path);
-  if (!Number.isSafeInteger(version) || (version as number) < 0) {
-    throw new CorruptFileError(path, 0, "a tag without a version");
-  }
-  if (branch !== undefined && branch !== null && typeof branch !== "string") {
-    throw new CorruptFileError(path, 0, "a tag whose branch is no name");
-  }
-  if (typeof branch !== "string" || isMainBranch(branch)) return { branch: null, version: version as number };
-  try {
-    checkBranchName(branch);
-  } catch (cause) {
-    throw new CorruptFileError(path, 0, `a tag on branch ${branch}`, { cause });
-  }
-  return { branch, version: version as number };
-}
-
-function parseJsonObject(bytes: Uint8Array, path: string): Record<string, unknown> {
   let value: unknown;
   try {
     value = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
   } catch (cause) {
     throw new CorruptFileError(path, 0, "not JSON", { cause });
   }
-  if (typeof value !== "object" || value === null) throw new CorruptFileError(path, 0, "no JSON object");
-  return value as Record<string, unknown>;
-}
-
-// ------------------------------------------------------------------------------------------- file lookup
-
-/** Absolute path of a data file that a manifest names. */
-export const resolveDataFile = (tableRoot: string, manifest: Manifest, file: DataFile): string =>
-  resolveFile(tableRoot, manifest, file.baseId, dataDirectory, file.path);
-
-/** Absolute path of a fragment's deletion file; null where it has none. */
-export function resolveDeletionFile(
-  tableRoot: string,
-  manifest: Manifest,
-  fragment: DataFragment,
-): string | null {
-  const { deletionFile } = fragment;
-  if (deletionFile === undefined) return null;
-  const name = deletionFileName(fragment.id, deletionFile);
-  return resolveFile(tableRoot, manifest, deletionFile.baseId, deletionsDirectory, name);
-}
-
-function resolveFile(
-  tableRoot: string,
-  manifest: Manifest,
-  baseId: number | undefined,
-  directoryOf: (root: string) => string,
-  name: string,
-): string {
-  const refuse = (reason: string): never => {
-    throw new CorruptFileError(tableRoot, 0, `version ${manifest.version}: ${reason}`);
-  };
-  // A manifest may come from anybody; what it names must not lead out of its directory.
-  if (name === "" || isAbsolute(name) || name.split(/[/\\]/).includes("..")) {
-    refuse(`file name ${JSON.stringify(name)} leads out of the table`);
+  if (typeof value !== "object" || value === null || Array.isArray(value)) {
+    throw new CorruptFileError(path, 0, "no JSON object");
   }
-  if (baseId === undefined) return join(directoryOf(tableRoot), name);
-  const base = manifest.basePaths.find((each) => each.id === baseId);
-  if (base === undefined) return refuse(`there is no base path ${baseId}`);
-  if (!isAbsolute(base.path)) refuse(`base path ${base.path} is not a local directory`);
-  return join(base.isDatasetRoot ? directoryOf(base.path) : base.path, name);
+  return value as RefContent;
+}
+
+/** As the reference lays it out. */
+export const encodeRefFile = (content: RefContent): Uint8Array =>
+  new TextEncoder().encode(JSON.stringify(content, null, 2));
+
+/**
+ * Names of the refs in a directory, in no order.
+ * @param check what a name must pass
+ * @throws CorruptFileError for a file that is named as no ref can be: it may stand for what must not be lost
+ */
+export async function listRefNames(
+  disk: Disk,
+  directory: string,
+  check: (name: string) => void,
+): Promise<string[]> {
+  const names: string[] = [];
+  for (const entry of (await disk.list(directory)) ?? []) {
+    // What is still being written has another ending.
+    if (entry.kind !== "file" || !entry.name.endsWith(REF_SUFFIX)) continue;
+    try {
+      const name = decodeURIComponent(entry.name.slice(0, -REF_SUFFIX.length));
+      check(name);
+      names.push(name);
+    } catch (cause) {
+      if (!(cause instanceof URIError || cause instanceof InvalidInputError)) throw cause;
+      throw new CorruptFileError(`${directory}/${entry.name}`, 0, "no ref is named so", { cause });
+    }
+  }
+  return names;
+}
+
+// ----------------------------------------------------------------------------------------------- changes
+
+/** A version of the table or of one of its branches. */
+export interface RefTarget {
+  /** Null is the main branch. */
+  readonly branch: string | null;
+  readonly version: number;
+}
+
+/** A version that is there, and the size of its manifest in bytes. */
+export interface FoundTarget {
+  readonly entry: VersionEntry;
+  readonly manifestSize: number;
+}
+
+/** @throws TableBranchNotFoundError, TableVersionNotFoundError */
+export async function requireTarget(
+  disk: Disk,
+  mainRoot: string,
+  { branch, version }: RefTarget,
+): Promise<FoundTarget> {
+  if (branch !== null && !(await branchExists(disk, mainRoot, branch))) {
+    throw new TableBranchNotFoundError(`there is no branch ${branch}`);
+  }
+  const entry = await findVersion(disk, branchRoot(mainRoot, branch ?? undefined), version);
+  const stat = entry && (await disk.stat(entry.path));
+  if (entry === null || stat === null) {
+    throw new TableVersionNotFoundError(`${formatBranch(branch)} has no version ${version}`);
+  }
+  return { entry, manifestSize: stat.size };
+}
+
+/**
+ * Calls `change` while no other change of the table's refs, and no commit to its main branch, is under way.
+ * @throws TableNotFoundError where the table was dropped
+ */
+export async function lockRefs<T>(
+  environment: TableEnvironment,
+  mainRoot: string,
+  signal: AbortSignal | undefined,
+  change: (lease: LockLease) => Promise<T>,
+): Promise<T> {
+  const lock = { ...environment.lock, signal: signal ?? environment.lock.signal };
+  try {
+    return await withLock(mainRoot, lock, change);
+  } catch (error) {
+    if (codeOf(error) !== "ENOENT") throw error;
+    throw new TableNotFoundError("the table was dropped by another writer", { cause: error });
+  }
 }

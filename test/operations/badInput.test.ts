@@ -54,6 +54,7 @@ beforeAll(async () => {
   await namespace.createTable({ id: ["t"] }, asDeclared(rows));
   await namespace.insertIntoTable({ id: ["t"] }, asDeclared(rows));
   await namespace.declareTable({ id: ["d"] });
+  await namespace.createTableTag({ id: ["t"], tag: "v", version: 1 });
   before = await directorySnapshot(root);
 });
 afterAll(async () => {
@@ -120,6 +121,8 @@ describe("names", () => {
     ["describeTable", (name) => namespace.describeTable({ id: [name] })],
     ["restoreTable", (name) => namespace.restoreTable({ id: [name], version: 1 })],
     ["queryTable", (name) => namespace.queryTable({ id: [name] })],
+    ["createTableTag", (name) => namespace.createTableTag({ id: [name], tag: "w", version: 1 })],
+    ["listTableTags", (name) => namespace.listTableTags({ id: [name] })],
   ];
   it.each(calls)("%s refuses names that are none", async (_operation, call) => {
     for (const name of bad) await expectRefusal(() => call(name), "InvalidInput");
@@ -148,6 +151,14 @@ describe("names", () => {
       () => namespace.createTableVersion({ id: ["none"], version: 1, manifestPath: "_versions/x" }),
       "TableNotFound",
     );
+  });
+  it("a table that does not exist has no tags", async () => {
+    const id = ["none"];
+    await expectRefusal(() => namespace.createTableTag({ id, tag: "w", version: 1 }), "TableNotFound");
+    await expectRefusal(() => namespace.updateTableTag({ id, tag: "v", version: 1 }), "TableNotFound");
+    await expectRefusal(() => namespace.deleteTableTag({ id, tag: "v" }), "TableNotFound");
+    await expectRefusal(() => namespace.getTableTagVersion({ id, tag: "v" }), "TableNotFound");
+    await expectRefusal(() => namespace.listTableTags({ id }), "TableNotFound");
   });
   it("what exists is not made again", async () => {
     await expectRefusal(() => namespace.createTable({ id: ["t"] }, rows), "TableAlreadyExists");
@@ -226,6 +237,70 @@ describe("modes, versions, limits", () => {
   it("requests that are none", async () => {
     await expectRefusal(() => namespace.describeTable(undefined as never), "InvalidInput");
     await expectRefusal(() => namespace.describeTable("t" as never), "InvalidInput");
+  });
+});
+
+describe("tags", () => {
+  const id = ["t"];
+  const bad = [
+    "",
+    ".",
+    ".a",
+    "a.",
+    "a..b",
+    "a/b",
+    "a b",
+    "x.lock",
+    "a@b",
+    "a\0",
+    "a".repeat(241),
+    7,
+    {},
+    null,
+  ];
+  it.each(bad)("named %j", async (name) => {
+    const tag = name as string;
+    await expectRefusal(() => namespace.createTableTag({ id, tag, version: 1 }), "InvalidInput");
+    await expectRefusal(() => namespace.updateTableTag({ id, tag, version: 1 }), "InvalidInput");
+    await expectRefusal(() => namespace.deleteTableTag({ id, tag }), "InvalidInput");
+    await expectRefusal(() => namespace.getTableTagVersion({ id, tag }), "InvalidInput");
+  });
+  it("of an alphabet that the reference can't list", async () => {
+    await expectRefusal(() => namespace.createTableTag({ id, tag: "é", version: 1 }), "InvalidInput");
+  });
+  it("that are there, or are not", async () => {
+    await expectRefusal(
+      () => namespace.createTableTag({ id, tag: "v", version: 1 }),
+      "TableTagAlreadyExists",
+    );
+    await expectRefusal(() => namespace.updateTableTag({ id, tag: "w", version: 1 }), "TableTagNotFound");
+    await expectRefusal(() => namespace.deleteTableTag({ id, tag: "w" }), "TableTagNotFound");
+    await expectRefusal(() => namespace.getTableTagVersion({ id, tag: "w" }), "TableTagNotFound");
+    await expectRefusal(() => namespace.queryTable({ id, tag: "w" }), "TableTagNotFound");
+  });
+  it.each([undefined, null, -1, 1.5, "1", 2 ** 53])("of version %j", async (value) => {
+    const version = value as number;
+    await expectRefusal(() => namespace.createTableTag({ id, tag: "w", version }), "InvalidInput");
+    await expectRefusal(() => namespace.updateTableTag({ id, tag: "v", version }), "InvalidInput");
+  });
+  it("of a version or branch that is not there", async () => {
+    for (const tag of ["v", "w"]) {
+      const change = (request: { version: number; branch?: string }) =>
+        tag === "v"
+          ? namespace.updateTableTag({ id, tag, ...request })
+          : namespace.createTableTag({ id, tag, ...request });
+      await expectRefusal(() => change({ version: 3 }), "TableVersionNotFound");
+      await expectRefusal(() => change({ version: 1, branch: "none" }), "TableBranchNotFound");
+      await expectRefusal(() => change({ version: 1, branch: "../x" }), "InvalidInput");
+    }
+    await expectRefusal(
+      () => namespace.createTableTag({ id: ["d"], tag: "w", version: 1 }),
+      "TableVersionNotFound",
+    );
+  });
+  it("in pages that are none", async () => {
+    await expectRefusal(() => namespace.listTableTags({ id, limit: 0 }), "InvalidInput");
+    await expectRefusal(() => namespace.listTableTags({ id, pageToken: 7 as never }), "InvalidInput");
   });
 });
 

@@ -191,7 +191,24 @@ export function createBranch(
   options?: { fromBranch?: string; fromVersion?: number },
 ): Promise<void>;
 export function listBranches(uri: string, name: string): Promise<Record<string, BranchEntry>>;
-export function createTag(uri: string, name: string, tag: string, version: number): Promise<void>;
+export function deleteBranch(uri: string, name: string, branch: string): Promise<void>;
+/** Of a version of the branch, main by default. */
+export function createTag(
+  uri: string,
+  name: string,
+  tag: string,
+  version: number,
+  options?: BranchOption,
+): Promise<void>;
+export function updateTag(
+  uri: string,
+  name: string,
+  tag: string,
+  version: number,
+  options?: BranchOption,
+): Promise<void>;
+export function deleteTag(uri: string, name: string, tag: string): Promise<void>;
+export function tagVersion(uri: string, name: string, tag: string): Promise<number>;
 export function listTags(uri: string, name: string): Promise<Record<string, TagEntry>>;
 
 /** A call on the reference's directory catalog: an operation, the path of its object, and what else it takes. */

@@ -226,10 +226,32 @@ export function listBranches(uri, name) {
   });
 }
 
-export function createTag(uri, name, tag, version) {
+export function deleteBranch(uri, name, branch) {
   return withTable(uri, name, {}, async (table) => {
+    await (await table.branches()).delete(branch);
+  });
+}
+
+export function createTag(uri, name, tag, version, options = {}) {
+  return withTable(uri, name, options, async (table) => {
     await (await table.tags()).create(tag, version);
   });
+}
+
+export function updateTag(uri, name, tag, version, options = {}) {
+  return withTable(uri, name, options, async (table) => {
+    await (await table.tags()).update(tag, version);
+  });
+}
+
+export function deleteTag(uri, name, tag) {
+  return withTable(uri, name, {}, async (table) => {
+    await (await table.tags()).delete(tag);
+  });
+}
+
+export function tagVersion(uri, name, tag) {
+  return withTable(uri, name, {}, async (table) => (await table.tags()).getVersion(tag));
 }
 
 export function listTags(uri, name) {

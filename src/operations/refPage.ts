@@ -1,0 +1,27 @@
+/** Listings of refs, page by page. */
+
+import { compareNames } from "../catalog/catalogRows.js";
+import { type PageRequest, pageOf } from "../catalog/listing.js";
+import { mapAhead } from "../query/mapAhead.js";
+
+/** Files read at once. */
+const PARALLELISM = 16;
+
+/**
+ * A page of refs and what they hold. One that is deleted between the listing and the reading is left out; the names
+ * that follow are on the next pages all the same.
+ * @param names in any order
+ * @param read null where there is no such ref any more
+ */
+export async function readRefPage<Contents>(
+  names: string[],
+  page: PageRequest,
+  read: (name: string) => Promise<Contents | null>,
+): Promise<{ readonly refs: Record<string, Contents>; readonly pageToken?: string }> {
+  const { names: wanted, pageToken } = pageOf(names.sort(compareNames), page);
+  const refs: [string, Contents][] = [];
+  const limit = { weigh: () => 1, maxWeight: PARALLELISM };
+  const found = mapAhead(wanted, async (name) => [name, await read(name)] as const, limit);
+  for await (const [name, contents] of found) if (contents !== null) refs.push([name, contents]);
+  return { refs: Object.fromEntries(refs), ...(pageToken !== undefined && { pageToken }) };
+}

@@ -1,0 +1,19 @@
+/** CreateTableTag: gives a version a name that no tag has. */
+
+import type { CreateTableTagRequest, CreateTableTagResponse } from "../../namespace.js";
+import { checkTagName } from "../../table/refs.js";
+import { createTag } from "../../table/tags.js";
+import type { OperationContext } from "../context.js";
+import { openTarget } from "../refTarget.js";
+import { requireString } from "../request.js";
+
+export async function createTableTag(
+  context: OperationContext,
+  request: CreateTableTagRequest,
+): Promise<CreateTableTagResponse> {
+  const tag = requireString(request.tag, "tag");
+  checkTagName(tag);
+  const { mainRoot, target } = await openTarget(context, request);
+  await createTag(context, mainRoot, tag, target, request.signal);
+  return {};
+}

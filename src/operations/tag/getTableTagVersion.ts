@@ -1,0 +1,25 @@
+/** GetTableTagVersion: which version a tag names. */
+
+import { TableTagNotFoundError } from "../../errors.js";
+import { formatIdentifier } from "../../ident.js";
+import type { GetTableTagVersionRequest, GetTableTagVersionResponse } from "../../namespace.js";
+import { checkTagName } from "../../table/refs.js";
+import { readTag } from "../../table/tags.js";
+import type { OperationContext } from "../context.js";
+import { requireString } from "../request.js";
+import { openTable } from "../snapshot.js";
+
+export async function getTableTagVersion(
+  context: OperationContext,
+  request: GetTableTagVersionRequest,
+): Promise<GetTableTagVersionResponse> {
+  const tag = requireString(request.tag, "tag");
+  checkTagName(tag);
+  const { table } = await openTable(context, { id: request.id });
+  const found = await readTag(context.disk, table.directory, tag);
+  if (found === null) {
+    throw new TableTagNotFoundError(`table ${formatIdentifier(table.id)} has no tag ${tag}`);
+  }
+  const { version, branch } = found;
+  return branch === null ? { version } : { version, branch };
+}

@@ -1,0 +1,24 @@
+/** ListTableTags: the tags of a table, those of its branches included, page by page. */
+
+import type { ListTableTagsRequest, ListTableTagsResponse, TagContents } from "../../namespace.js";
+import { listTags, readTag } from "../../table/tags.js";
+import type { OperationContext } from "../context.js";
+import { readRefPage } from "../refPage.js";
+import { optionalPage } from "../request.js";
+import { openTable } from "../snapshot.js";
+
+export async function listTableTags(
+  context: OperationContext,
+  request: ListTableTagsRequest,
+): Promise<ListTableTagsResponse> {
+  const page = optionalPage(request);
+  const { table } = await openTable(context, { id: request.id });
+  const names = await listTags(context.disk, table.directory);
+  const { refs, ...rest } = await readRefPage(names, page, async (name): Promise<TagContents | null> => {
+    const tag = await readTag(context.disk, table.directory, name);
+    if (tag === null) return null;
+    const { branch, version, manifestSize } = tag;
+    return branch === null ? { version, manifestSize } : { branch, version, manifestSize };
+  });
+  return { tags: refs, ...rest };
+}

@@ -1,0 +1,167 @@
+/**
+ * Tags: names for versions. `_refs/tags/<tag>.json` is a JSON object:
+ *
+ *   branch         string, or null for the main branch
+ *   version        integer
+ *   createdAt      RFC 3339 in UTC, nanoseconds
+ *   updatedAt      likewise
+ *   manifestSize   bytes of the version's manifest
+ *   metadata       object of strings; kept, and of no meaning here
+ *
+ * Creating publishes the file exclusively, moving replaces it whole, so that a tag names one version at any moment
+ * and whatever happens to its writer.
+ */
+
+import { dirname } from "node:path";
+import {
+  CorruptFileError,
+  InvalidInputError,
+  TableTagAlreadyExistsError,
+  TableTagNotFoundError,
+  TableVersionNotFoundError,
+} from "../errors.js";
+import type { Disk } from "../io/disk.js";
+import { createExclusive, replaceFile } from "../io/publish.js";
+import type { TableEnvironment } from "./commit.js";
+import { tagName, tagPath, tagsDirectory } from "./paths.js";
+import {
+  checkBranchName,
+  checkTagName,
+  encodeRefFile,
+  isMainBranch,
+  listRefNames,
+  lockRefs,
+  type RefContent,
+  type RefTarget,
+  readRefFile,
+  requireTarget,
+} from "./refs.js";
+
+export interface Tag extends RefTarget {
+  /** Bytes; 0 where the file does not say. */
+  readonly manifestSize: number;
+}
+
+/**
+ * What a tag points at, or null where there is no such tag.
+ * @throws InvalidInputError for an illegal name, CorruptFileError
+ */
+export async function readTag(disk: Disk, mainRoot: string, tag: string): Promise<Tag | null> {
+  checkTagName(tag);
+  const path = tagPath(mainRoot, tag);
+  const content = await readRefFile(disk, path);
+  return content && parseTag(content, path);
+}
+
+function parseTag({ branch, version, manifestSize = 0 }: RefContent, path: string): Tag {
+  if (!isCount(version)) throw new CorruptFileError(path, 0, "a tag without a version");
+  if (!isCount(manifestSize)) throw new CorruptFileError(path, 0, "a tag whose manifest has no size");
+  if (branch === undefined || branch === null) return { branch: null, version, manifestSize };
+  if (typeof branch !== "string") throw new CorruptFileError(path, 0, "a tag whose branch is no name");
+  if (isMainBranch(branch)) return { branch: null, version, manifestSize };
+  try {
+    checkBranchName(branch);
+  } catch (cause) {
+    throw new CorruptFileError(path, 0, `a tag on branch ${branch}`, { cause });
+  }
+  return { branch, version, manifestSize };
+}
+
+const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0;
+
+/**
+ * Names of all tags, in no order.
+ * @throws CorruptFileError
+ */
+export const listTags = (disk: Disk, mainRoot: string): Promise<string[]> =>
+  listRefNames(disk, tagsDirectory(mainRoot), checkTagName);
+
+/**
+ * @param mainRoot directory of the table
+ * @throws InvalidInputError for an illegal name, TableTagAlreadyExistsError, and where there is no such version
+ *   TableBranchNotFoundError or TableVersionNotFoundError
+ * @throws PublishUncertainError where the tag may or may not be there
+ */
+export function createTag(
+  environment: TableEnvironment,
+  mainRoot: string,
+  tag: string,
+  target: RefTarget,
+  signal?: AbortSignal,
+): Promise<void> {
+  checkNewTagName(tag);
+  const { disk } = environment;
+  return lockRefs(environment, mainRoot, signal, async (lease) => {
+    const { entry, manifestSize } = await requireTarget(disk, mainRoot, target);
+    const directory = tagsDirectory(mainRoot);
+    await disk.makeDirectory(directory);
+    const createdAt = timeText();
+    const { branch, version } = target;
+    const content = { branch, version, createdAt, updatedAt: createdAt, manifestSize, metadata: {} };
+    const options = { lockedRename: !lease.compromised };
+    if (!(await createExclusive(disk, directory, tagName(tag), [encodeRefFile(content)], options))) {
+      throw new TableTagAlreadyExistsError(`tag ${tag} already exists`);
+    }
+    // Another engine's cleanup, and whoever drops the table, don't take the lock.
+    if ((await disk.stat(entry.path)) !== null) return;
+    await disk.remove(tagPath(mainRoot, tag));
+    for (const emptied of [directory, dirname(directory), mainRoot]) await disk.removeEmptyDirectory(emptied);
+    throw new TableVersionNotFoundError(`version ${version} was removed while it was tagged`);
+  });
+}
+
+/** @throws InvalidInputError for a name we do not give a tag */
+function checkNewTagName(tag: string): void {
+  checkTagName(tag);
+  // The format allows other alphabets, but the reference can't list a table's tags once it has such a one.
+  if (/^[\0-\x7f]*$/.test(tag)) return;
+  throw new InvalidInputError(`tag ${JSON.stringify(tag.slice(0, 100))}: only ASCII letters are allowed`);
+}
+
+/**
+ * Lets a tag point at another version.
+ * @throws TableTagNotFoundError, CorruptFileError, and where there is no such version TableBranchNotFoundError or
+ *   TableVersionNotFoundError
+ */
+export function updateTag(
+  environment: TableEnvironment,
+  mainRoot: string,
+  tag: string,
+  target: RefTarget,
+  signal?: AbortSignal,
+): Promise<void> {
+  checkTagName(tag);
+  const { disk } = environment;
+  return lockRefs(environment, mainRoot, signal, async () => {
+    const path = tagPath(mainRoot, tag);
+    const before = await readRefFile(disk, path);
+    if (before === null) throw noTag(tag);
+    const { manifestSize } = await requireTarget(disk, mainRoot, target);
+    const { branch, version } = target;
+    const content = { ...before, branch, version, updatedAt: timeText(), manifestSize };
+    await replaceFile(disk, path, encodeRefFile(content), { sync: true });
+  });
+}
+
+/** @throws TableTagNotFoundError */
+export function deleteTag(
+  environment: TableEnvironment,
+  mainRoot: string,
+  tag: string,
+  signal?: AbortSignal,
+): Promise<void> {
+  checkTagName(tag);
+  const { disk } = environment;
+  return lockRefs(environment, mainRoot, signal, async () => {
+    const path = tagPath(mainRoot, tag);
+    if ((await disk.stat(path)) === null) throw noTag(tag);
+    await disk.remove(path);
+    await disk.syncDirectory(tagsDirectory(mainRoot));
+  });
+}
+
+const noTag = (tag: string): TableTagNotFoundError =>
+  new TableTagNotFoundError(`there is no tag ${tag.slice(0, 100)}`);
+
+/** Now, with the nine decimals that the reference writes. */
+const timeText = (): string => new Date().toISOString().replace("Z", "000000Z");

@@ -1,0 +1,90 @@
+/** Tags that the reference and we make, move and delete by turns: both see the same. */
+
+import { makeVector, Table, tableFromIPC } from "apache-arrow";
+import { DirectoryNamespace, type NamespaceError } from "tiltyard";
+import { expect, it } from "vitest";
+import { reference } from "../support/reference.js";
+import { makeTempDir } from "../support/tempDir.js";
+
+const rowsOf = (...values: number[]): Table => new Table({ v: makeVector(Int32Array.from(values)) });
+const valuesOf = (table: Table): number[] => Array.from(table.getChild("v") ?? [], Number);
+const typeOf = (work: Promise<unknown>): Promise<string> =>
+  work.then(
+    () => "none",
+    (error: NamespaceError) => error.type,
+  );
+
+it("are seen, moved and deleted by the other", async () => {
+  const root = await makeTempDir();
+  const ns = new DirectoryNamespace({ root, durability: "none" });
+  const id = ["t"];
+  await ns.createTable({ id }, rowsOf(1));
+  for (const value of [2, 3, 4]) await ns.insertIntoTable({ id }, rowsOf(value));
+  await reference.createBranch(root, "t", "dev");
+  await ns.insertIntoTable({ id, branch: "dev" }, rowsOf(50));
+
+  await ns.createTableTag({ id, tag: "ours", version: 1 });
+  await ns.createTableTag({ id, tag: "ours-dev", version: 5, branch: "dev" });
+  await reference.createTag(root, "t", "theirs", 2);
+  await reference.createTag(root, "t", "theirs-dev", 4, { branch: "dev" });
+
+  const expectSame = async () => {
+    const { tags } = await ns.listTableTags({ id });
+    const ours = Object.entries(tags).map(([tag, { version, manifestSize }]) => [
+      tag,
+      { version, manifestSize },
+    ]);
+    expect(Object.fromEntries(ours)).toEqual(await reference.listTags(root, "t"));
+    for (const tag of Object.keys(tags)) {
+      const { version } = await ns.getTableTagVersion({ id, tag });
+      expect(version).toBe(await reference.tagVersion(root, "t", tag));
+      const here = valuesOf(await ns.table(id, { tag }).scan().toArrow());
+      expect(valuesOf(tableFromIPC(await reference.readTable(root, "t", { tag })))).toEqual(here);
+    }
+    return tags;
+  };
+  const tags = await expectSame();
+  expect(Object.keys(tags)).toEqual(["ours", "ours-dev", "theirs", "theirs-dev"]);
+  expect(tags["ours-dev"]).toMatchObject({ branch: "dev", version: 5 });
+  expect(tags.ours).not.toHaveProperty("branch");
+  expect(await ns.getTableTagVersion({ id, tag: "theirs-dev" })).toEqual({ version: 4, branch: "dev" });
+  expect(valuesOf(await ns.table(id, { tag: "ours-dev" }).scan().toArrow())).toEqual([1, 2, 3, 4, 50]);
+  expect(await ns.table(id).tags()).toEqual(tags);
+
+  await reference.updateTag(root, "t", "ours", 3);
+  await ns.updateTableTag({ id, tag: "theirs", version: 4, branch: "dev" });
+  expect((await expectSame()).theirs).toMatchObject({ version: 4, branch: "dev" });
+
+  await reference.deleteTag(root, "t", "ours-dev");
+  await ns.deleteTableTag({ id, tag: "theirs-dev" });
+  expect(Object.keys(await expectSame())).toEqual(["ours", "theirs"]);
+  await expect(reference.createTag(root, "t", "ours", 1)).rejects.toThrow(/already exists/);
+  expect(await typeOf(ns.createTableTag({ id, tag: "theirs", version: 1 }))).toBe("TableTagAlreadyExists");
+  await ns.close();
+});
+
+it("are listed page by page while others come and go", async () => {
+  const root = await makeTempDir();
+  const ns = new DirectoryNamespace({ root, durability: "none" });
+  const id = ["t"];
+  await ns.createTable({ id }, rowsOf(1));
+  expect(await ns.listTableTags({ id })).toEqual({ tags: {} });
+  const names = ["__proto__", "A", "a", "a.b", "a_b", "constructor", "v1", "v10", "v2"];
+  for (const tag of names) await ns.createTableTag({ id, tag, version: 1 });
+  const seen: string[] = [];
+  for (let pageToken: string | undefined; ; ) {
+    const page = await ns.listTableTags({ id, limit: 2, pageToken });
+    const found = Object.keys(page.tags);
+    expect(found.length).toBeLessThanOrEqual(2);
+    seen.push(...found);
+    if (page.pageToken === undefined) break;
+    pageToken = page.pageToken;
+    // Neither moves what is still to come.
+    await ns.createTableTag({ id, tag: `0${seen.length}`, version: 1 });
+    await ns.deleteTableTag({ id, tag: seen[0]! }).catch(() => undefined);
+  }
+  expect(seen).toEqual([...names].sort());
+  expect(Object.keys((await ns.listTableTags({ id, limit: 5 })).tags).length).toBe(5);
+  expect((await ns.listTableTags({ id, pageToken: "zz", limit: 1 })).tags).toEqual({});
+  await ns.close();
+});
