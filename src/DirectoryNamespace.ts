@@ -21,12 +21,14 @@ import { describeNamespace } from "./operations/namespace/describeNamespace.js";
 import { dropNamespace } from "./operations/namespace/dropNamespace.js";
 import { listNamespaces } from "./operations/namespace/listNamespaces.js";
 import { namespaceExists } from "./operations/namespace/namespaceExists.js";
+import { pinOperations, pinParts } from "./operations/pinParts.js";
 import { optionalId } from "./operations/request.js";
 import { countTableRows } from "./operations/rows/countTableRows.js";
 import { insertIntoTable } from "./operations/rows/insertIntoTable.js";
 import { queryTable } from "./operations/rows/queryTable.js";
 import { takeBlobs } from "./operations/rows/takeBlobs.js";
 import { takeRows } from "./operations/rows/takeRows.js";
+import { batchCommitTables } from "./operations/table/batchCommitTables.js";
 import { createTable } from "./operations/table/createTable.js";
 import { declareTable } from "./operations/table/declareTable.js";
 import { deregisterTable } from "./operations/table/deregisterTable.js";
@@ -44,6 +46,7 @@ import { deleteTableTag } from "./operations/tag/deleteTableTag.js";
 import { getTableTagVersion } from "./operations/tag/getTableTagVersion.js";
 import { listTableTags } from "./operations/tag/listTableTags.js";
 import { updateTableTag } from "./operations/tag/updateTableTag.js";
+import { batchCreateTableVersions } from "./operations/version/batchCreateTableVersions.js";
 import { createTableVersion } from "./operations/version/createTableVersion.js";
 import { describeTableVersion } from "./operations/version/describeTableVersion.js";
 import { listTableVersions } from "./operations/version/listTableVersions.js";
@@ -198,6 +201,28 @@ export class DirectoryNamespace implements AsyncDisposable {
   describeTableVersion(request: ns.DescribeTableVersionRequest): Promise<ns.DescribeTableVersionResponse> {
     return this.#run("describeTableVersion", request, describeTableVersion);
   }
+  /** Publishes staged manifests of several tables, all of them or none. */
+  batchCreateTableVersions(
+    request: ns.BatchCreateTableVersionsRequest,
+  ): Promise<ns.BatchCreateTableVersionsResponse> {
+    return this.#run("batchCreateTableVersions", request, async (context, checked) => {
+      const entries = pinParts(checked.entries, "entries", (entry) => entry.id);
+      for (const { id } of entries) await this.#checkAllowed("createTableVersion", id, request);
+      return batchCreateTableVersions(context, { entries, signal: request.signal });
+    });
+  }
+  /** Declares tables, publishes versions and deregisters tables, all of it or nothing. */
+  batchCommitTables(request: ns.BatchCommitTablesRequest): Promise<ns.BatchCommitTablesResponse> {
+    return this.#run("batchCommitTables", request, async (context, checked) => {
+      const operations = pinOperations(checked.operations);
+      for (const operation of operations) {
+        for (const [name, part] of Object.entries(operation)) {
+          await this.#checkAllowed(name, part.id, request);
+        }
+      }
+      return batchCommitTables(context, { operations, signal: request.signal });
+    });
+  }
   listTableVersions(request: ns.ListTableVersionsRequest): Promise<ns.ListTableVersionsResponse> {
     return this.#run("listTableVersions", request, listTableVersions);
   }
@@ -230,9 +255,7 @@ export class DirectoryNamespace implements AsyncDisposable {
   deleteFromTable = this.#unsupported("deleteFromTable", "predicates");
   explainTableQueryPlan = this.#unsupported("explainTableQueryPlan", "query plans");
   analyzeTableQueryPlan = this.#unsupported("analyzeTableQueryPlan", "query plans");
-  batchCreateTableVersions = this.#unsupported("batchCreateTableVersions", "batch commits");
   batchDeleteTableVersions = this.#unsupported("batchDeleteTableVersions", "deleting versions");
-  batchCommitTables = this.#unsupported("batchCommitTables", "batch commits");
   createTableBranch = this.#unsupported("createTableBranch", "branches");
   listTableBranches = this.#unsupported("listTableBranches", "branches");
   deleteTableBranch = this.#unsupported("deleteTableBranch", "branches");
@@ -279,6 +302,8 @@ export class DirectoryNamespace implements AsyncDisposable {
       const pinned: Request = Object.create(request, { id: { value: id, enumerable: true } });
       request.signal?.throwIfAborted();
       await this.#checkAllowed(operation, id, request);
+      // What a process that died left half done is brought to an end before anybody looks.
+      await this.#context.batches?.settle(request.signal);
       return await body(this.#context, pinned);
     } catch (error) {
       throw operationError(error, operation, request?.signal);

@@ -325,6 +325,41 @@ export interface CreateTableVersionResponse {
   readonly version: TableVersion;
 }
 
+/** One version of {@link BatchCreateTableVersionsRequest}. */
+export type CreateTableVersionEntry = Omit<CreateTableVersionRequest, keyof RequestBase> & {
+  readonly id: readonly string[];
+};
+
+export interface BatchCreateTableVersionsRequest extends RequestBase {
+  readonly entries: readonly CreateTableVersionEntry[];
+}
+export interface BatchCreateTableVersionsResponse {
+  readonly transactionId?: string;
+  /** In the order of the entries. */
+  readonly versions: readonly TableVersion[];
+}
+
+/** One part of a batch: exactly one member. */
+export interface BatchCommitOperation {
+  readonly declareTable?: Omit<DeclareTableRequest, Exclude<keyof RequestBase, "id">>;
+  readonly createTableVersion?: CreateTableVersionEntry;
+  readonly deregisterTable?: Omit<DeregisterTableRequest, Exclude<keyof RequestBase, "id">>;
+}
+export interface BatchCommitTablesRequest extends RequestBase {
+  readonly operations: readonly BatchCommitOperation[];
+}
+/** What came of one part; the member that its operation had. */
+export interface BatchCommitResult {
+  readonly declareTable?: DeclareTableResponse;
+  readonly createTableVersion?: CreateTableVersionResponse;
+  readonly deregisterTable?: DeregisterTableResponse;
+}
+export interface BatchCommitTablesResponse {
+  readonly transactionId?: string;
+  /** In the order of the operations. */
+  readonly results: readonly BatchCommitResult[];
+}
+
 export interface DescribeTableVersionRequest extends TableRequest {
   /** Absent: the latest. */
   readonly version?: number;

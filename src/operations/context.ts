@@ -4,6 +4,7 @@
  * commits at the next call.
  */
 
+import { unfinishedBatches } from "../catalog/batches.js";
 import { CatalogCache, type CatalogEnvironment } from "../catalog/catalogTable.js";
 import { RootEntries } from "../catalog/rootEntries.js";
 import { CorruptFileError } from "../errors.js";
@@ -58,7 +59,7 @@ export function openContext(options: ContextOptions): OperationContext {
   const dataFiles = new LruCache<DataFile>(FOOTER_CACHE_BYTES);
   const chunkMaps = new LruCache<ChunkMap>(CHUNK_MAP_CACHE_BYTES);
   const scratch = new ScratchMemory(SCRATCH_BYTES);
-  return {
+  const context: OperationContext = {
     root: options.root,
     disk,
     handles,
@@ -87,4 +88,5 @@ export function openContext(options: ContextOptions): OperationContext {
       await handles.close();
     },
   };
+  return { ...context, batches: unfinishedBatches(context) };
 }

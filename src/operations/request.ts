@@ -91,6 +91,17 @@ export function optionalBoolean(value: unknown, member: string): boolean | undef
   return value;
 }
 
+/** A list that must be there, and hold something. */
+export function requireList<Entry>(value: readonly Entry[], member: string): readonly Entry[] {
+  if (!Array.isArray(value) || value.length === 0)
+    throw new InvalidInputError(`${member}: must be a list that is not empty`);
+  for (const entry of value) {
+    if (typeof entry !== "object" || entry === null)
+      throw new InvalidInputError(`${member}: must be a list of objects`);
+  }
+  return value;
+}
+
 /** A map of strings, such as metadata and properties. */
 export function optionalStringMap(
   value: unknown,

@@ -47,6 +47,16 @@ export interface TableEnvironment {
   readonly disk: Disk;
   readonly lock: LockOptions;
   readonly manifests: ManifestCache;
+  /** Changes of several tables at once that a process may have died in the middle of; absent where there are none. */
+  readonly batches?: UnfinishedBatches;
+}
+
+/** What keeps a version from being committed in between the parts of a batch. */
+export interface UnfinishedBatches {
+  /** Whether there is any; called under a table's lock. */
+  present(): Promise<boolean>;
+  /** Brings them to an end; called without a lock, as it takes those of the tables concerned. */
+  settle(signal?: AbortSignal): Promise<void>;
 }
 
 export interface CommitOptions {
@@ -104,7 +114,7 @@ export function commitTransaction(
 ): Promise<CommittedVersion> {
   const lock = { ...environment.lock, signal: options.signal ?? environment.lock.signal };
   return withMissingAsNotFound(tableRoot, () =>
-    withLock(tableRoot, lock, async (lease) => {
+    withTableLock(environment, tableRoot, lock, async (lease) => {
       const attempts = new Attempts(environment, tableRoot, transaction);
       for (let attempt = 1; ; attempt++) {
         const latest = await findLatestVersion(environment.disk, tableRoot);
@@ -212,7 +222,7 @@ export async function commitCreation(
   }
   const lock = { ...environment.lock, signal: options.signal ?? environment.lock.signal };
   try {
-    return await withLock(tableRoot, lock, async (lease) => {
+    return await withTableLock(environment, tableRoot, lock, async (lease) => {
       if ((await findLatestVersion(environment.disk, tableRoot)) !== null) return null;
       await options.verify?.();
       return new Attempts(environment, tableRoot, transaction).tryCreate(lease, options);
@@ -242,6 +252,26 @@ export async function commitSuccessor(
 ): Promise<CommittedVersion | null> {
   const attempts = new Attempts(environment, tableRoot, transaction, { rewritesTable: true });
   return attempts.tryOver(base, lease, {});
+}
+
+/**
+ * Holds a table's lock while no batch is unfinished: one that its process left half done has versions yet to publish,
+ * whose numbers nobody else may take.
+ */
+export async function withTableLock<T>(
+  environment: TableEnvironment,
+  tableRoot: string,
+  lock: LockOptions,
+  work: (lease: LockLease) => Promise<T>,
+): Promise<T> {
+  const { batches } = environment;
+  for (;;) {
+    const outcome = await withLock(tableRoot, lock, async (lease) =>
+      (await batches?.present()) ? null : { value: await work(lease) },
+    );
+    if (outcome !== null) return outcome.value;
+    await batches?.settle(lock.signal);
+  }
 }
 
 /** A table dropped before we got its lock looks like a missing directory. */

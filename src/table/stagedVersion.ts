@@ -12,15 +12,15 @@ import {
   InvalidTableStateError,
 } from "../errors.js";
 import type { Disk } from "../io/disk.js";
-import { withLock } from "../io/lock.js";
+import type { LockLease } from "../io/lock.js";
 import { createExclusive } from "../io/publish.js";
-import type { CommittedVersion, TableEnvironment } from "./commit.js";
+import { type CommittedVersion, type TableEnvironment, withTableLock } from "./commit.js";
 import { checkReaderFlags } from "./flags.js";
 import { decodeManifestFile, type ManifestFile, readManifestBytes } from "./manifest.js";
 import { manifestName, type NamingScheme, parseManifestName, versionsDirectory } from "./paths.js";
 import { decodeSchema } from "./schema.js";
 import { type VersionRecord, writeVersionRecord } from "./versionRecord.js";
-import { findLatestVersion, findVersion, writeGap, writeHint } from "./versions.js";
+import { findLatestVersion, findVersion, type VersionEntry, writeGap, writeHint } from "./versions.js";
 
 export interface StagedVersion extends VersionRecord {
   readonly version: number;
@@ -31,6 +31,14 @@ export interface StagedVersion extends VersionRecord {
   /** Default: the table's own; V2 for a table without versions. */
   readonly scheme?: NamingScheme;
   readonly signal?: AbortSignal;
+}
+
+/** A staged manifest that was read and checked. */
+export interface StagedManifest {
+  /** Without symbolic links. */
+  readonly path: string;
+  readonly bytes: Uint8Array;
+  readonly file: ManifestFile;
 }
 
 /**
@@ -47,43 +55,84 @@ export async function publishStagedVersion(
   staged: StagedVersion,
 ): Promise<CommittedVersion> {
   const { disk } = environment;
-  const { version } = staged;
-  await refuseTaken(disk, tableRoot, version);
-  const source = await readStaged(disk, tableRoot, staged).catch(async (error: unknown) => {
-    // Whoever won with this very file has removed it by now.
-    await refuseTaken(disk, tableRoot, version);
-    throw error;
-  });
+  const source = await readStagedVersion(disk, tableRoot, staged);
   await disk.makeDirectory(versionsDirectory(tableRoot));
   const lock = { ...environment.lock, signal: staged.signal ?? environment.lock.signal };
-  const published = await withLock(tableRoot, lock, async (lease) => {
-    const latest = await findLatestVersion(disk, tableRoot);
-    if (latest !== null && version <= latest.version) throw taken(tableRoot, version, latest.version);
-    const scheme = staged.scheme ?? latest?.scheme ?? "V2";
-    if (latest !== null && scheme !== latest.scheme) {
-      throw new InvalidInputError(
-        `namingScheme: the table's manifests are named by ${latest.scheme}, one of ${scheme} would make it unreadable`,
-      );
-    }
-    // Before the version itself: once it is there, no reader may miss it, or see it without its record.
-    if (latest !== null && version > latest.version + 1) {
-      await writeGap(disk, tableRoot, { from: latest.version, to: version });
-    }
-    await writeVersionRecord(disk, tableRoot, version, source.bytes, staged);
-    const directory = versionsDirectory(tableRoot);
-    const name = manifestName(version, scheme);
-    const options = { lockedRename: !lease.compromised };
-    if (!(await createExclusive(disk, directory, name, [source.bytes], options))) {
-      throw taken(tableRoot, version, version);
-    }
-    await writeHint(disk, tableRoot, version);
-    const path = join(directory, name);
-    return { version, scheme, path, manifest: source.file.manifest, file: source.file };
-  });
-  await environment.manifests.remember(disk, published.path, published.file);
+  const published = await withTableLock(environment, tableRoot, lock, (lease) =>
+    publishUnderLock(environment, tableRoot, staged, source, lease),
+  );
   // The version is published; a staged file that stays is only in the way of nobody.
   await disk.remove(source.path).catch(() => undefined);
   return published;
+}
+
+/**
+ * The staged manifest, checked; nothing is changed.
+ * @throws ConcurrentModificationError where the number is taken, InvalidInputError for what can't be published
+ */
+export async function readStagedVersion(
+  disk: Disk,
+  tableRoot: string,
+  staged: StagedVersion,
+): Promise<StagedManifest> {
+  await refuseTaken(disk, tableRoot, staged.version);
+  return readStaged(disk, tableRoot, staged).catch(async (error: unknown) => {
+    // Whoever won with this very file has removed it by now.
+    await refuseTaken(disk, tableRoot, staged.version);
+    throw error;
+  });
+}
+
+/**
+ * The names under which a version may be published now.
+ * @throws ConcurrentModificationError where its number is not above the latest
+ * @throws InvalidInputError where the table's manifests are named by another scheme
+ */
+export async function planPublication(
+  disk: Disk,
+  tableRoot: string,
+  staged: Pick<StagedVersion, "version" | "scheme">,
+): Promise<{ readonly latest: VersionEntry | null; readonly scheme: NamingScheme }> {
+  const { version } = staged;
+  const latest = await findLatestVersion(disk, tableRoot);
+  if (latest !== null && version <= latest.version) throw taken(tableRoot, version, latest.version);
+  const scheme = staged.scheme ?? latest?.scheme ?? "V2";
+  if (latest !== null && scheme !== latest.scheme) {
+    throw new InvalidInputError(
+      `namingScheme: the table's manifests are named by ${latest.scheme}, one of ${scheme} would make it unreadable`,
+    );
+  }
+  return { latest, scheme };
+}
+
+/**
+ * Publishes a manifest; the caller holds the table's lock, and its directory of versions exists.
+ * @throws what {@link planPublication} throws, and PublishUncertainError
+ */
+export async function publishUnderLock(
+  { disk, manifests }: TableEnvironment,
+  tableRoot: string,
+  staged: StagedVersion,
+  source: Pick<StagedManifest, "bytes" | "file">,
+  lease: LockLease,
+): Promise<CommittedVersion> {
+  const { version } = staged;
+  const { latest, scheme } = await planPublication(disk, tableRoot, staged);
+  // Before the version itself: once it is there, no reader may miss it, or see it without its record.
+  if (latest !== null && version > latest.version + 1) {
+    await writeGap(disk, tableRoot, { from: latest.version, to: version });
+  }
+  await writeVersionRecord(disk, tableRoot, version, source.bytes, staged);
+  const directory = versionsDirectory(tableRoot);
+  const name = manifestName(version, scheme);
+  const options = { lockedRename: !lease.compromised };
+  if (!(await createExclusive(disk, directory, name, [source.bytes], options))) {
+    throw taken(tableRoot, version, version);
+  }
+  await writeHint(disk, tableRoot, version);
+  const path = join(directory, name);
+  await manifests.remember(disk, path, source.file);
+  return { version, scheme, path, manifest: source.file.manifest, file: source.file };
 }
 
 async function refuseTaken(disk: Disk, tableRoot: string, version: number): Promise<void> {
@@ -96,13 +145,6 @@ function taken(tableRoot: string, version: number, latest: number): ConcurrentMo
       ? `${tableRoot}: version ${version} exists already`
       : `${tableRoot}: version ${version} is below the latest, ${latest}`,
   );
-}
-
-interface StagedManifest {
-  /** Without symbolic links. */
-  readonly path: string;
-  readonly bytes: Uint8Array;
-  readonly file: ManifestFile;
 }
 
 async function readStaged(disk: Disk, tableRoot: string, staged: StagedVersion): Promise<StagedManifest> {

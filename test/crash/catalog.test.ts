@@ -14,6 +14,7 @@ import { describe, expect, it } from "vitest";
 import { NodeDisk } from "../../src/io/nodeDisk.js";
 import { type FaultMode, FaultyDisk } from "../support/faultyDisk.js";
 import { reference } from "../support/reference.js";
+import { stageDoubled } from "../support/stageVersion.js";
 import { makeTempDir } from "../support/tempDir.js";
 
 const STRIDE = Number(process.env.CRASH_STRIDE ?? 23);
@@ -62,7 +63,26 @@ async function prepare(root: string): Promise<void> {
   await ns.close();
 }
 
+/** A version of a table of one version, for a batch. */
+async function entryOf(ns: DirectoryNamespace, ...id: string[]) {
+  const { location } = await ns.describeTable({ id });
+  return { id, version: 2, manifestPath: await stageDoubled(location as string, 2) };
+}
+
 const scenarios: [name: string, run: (ns: DirectoryNamespace) => Promise<unknown>][] = [
+  [
+    "batchCommitTables",
+    async (ns) =>
+      ns.batchCommitTables({
+        operations: [
+          { createTableVersion: await entryOf(ns, "a", "t") },
+          { createTableVersion: await entryOf(ns, "r") },
+          { declareTable: { id: ["z", "n"], properties: { x: "y" } } },
+          { declareTable: { id: ["n"] } },
+          { deregisterTable: { id: ["a", "d"] } },
+        ],
+      }),
+  ],
   ["createNamespace", (ns) => ns.createNamespace({ id: ["a", "n"], properties: { x: "y" } })],
   ["dropNamespace, cascading", (ns) => ns.dropNamespace({ id: ["a"], behavior: "Cascade" })],
   ["createTable in a namespace", (ns) => ns.createTable({ id: ["z", "n"] }, rowsOf(5, 6))],

@@ -1,0 +1,31 @@
+/** Declaring a table: a name and a place without data. */
+
+import { TableAlreadyExistsError } from "../errors.js";
+import { formatIdentifier } from "../ident.js";
+import type { Properties } from "../namespace.js";
+import type { CatalogEnvironment } from "./catalogTable.js";
+import { reserve } from "./markers.js";
+import { publishNewTable, publishTable } from "./tableRows.js";
+import type { TableLocation } from "./tables.js";
+
+/**
+ * @param place where nothing is, or what an attempt before left of it
+ * @throws TableAlreadyExistsError, NamespaceNotFoundError
+ */
+export async function declareAt(
+  environment: CatalogEnvironment,
+  place: TableLocation,
+  properties: Properties,
+  signal?: AbortSignal,
+): Promise<void> {
+  const { id, directory } = place;
+  const exists = () => new TableAlreadyExistsError(`table ${formatIdentifier(id)} already exists`);
+  if (id.length === 1) {
+    // The row first: one without its directory means nothing.
+    await publishTable(environment, place, properties, signal);
+    if (!(await reserve(environment.disk, directory))) throw exists();
+  } else {
+    if (!(await reserve(environment.disk, directory))) throw exists();
+    await publishNewTable(environment, place, properties, signal);
+  }
+}

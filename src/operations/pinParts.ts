@@ -1,0 +1,41 @@
+/**
+ * Parts of a batch request as they were when it came in: what is authorised, part by part, is what is done, though the
+ * caller, or who authorises, may change the objects in between.
+ */
+
+import { InvalidInputError } from "../errors.js";
+import type { BatchCommitOperation } from "../namespace.js";
+import { requireList, requireTableId } from "./request.js";
+
+type Pinned<Part> = Part & { readonly id: readonly string[] };
+
+/** @throws InvalidInputError where it is no list of objects with the ids of tables */
+export function pinParts<Part extends object>(
+  parts: readonly Part[],
+  member: string,
+  idOf: (part: Part) => unknown,
+): Pinned<Part>[] {
+  return requireList(parts, member).map((part) => {
+    const id = Object.freeze([...requireTableId(idOf(part))]);
+    return Object.freeze({ ...part, id });
+  });
+}
+
+const KINDS: readonly (keyof BatchCommitOperation)[] = [
+  "declareTable",
+  "createTableVersion",
+  "deregisterTable",
+];
+
+/** @throws InvalidInputError unless each operation has exactly one member, and that the id of a table */
+export function pinOperations(operations: readonly BatchCommitOperation[]): Record<string, Pinned<object>>[] {
+  return requireList(operations, "operations").map((operation) => {
+    const kinds = KINDS.filter((kind) => operation[kind] !== undefined && operation[kind] !== null);
+    if (kinds.length !== 1) {
+      throw new InvalidInputError(`operations: each has exactly one of ${KINDS.join(", ")}`);
+    }
+    const [kind] = kinds;
+    const [part] = pinParts([operation[kind] as { id?: unknown }], `operations.${kind}`, (each) => each.id);
+    return { [kind]: part };
+  });
+}

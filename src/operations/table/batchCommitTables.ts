@@ -1,0 +1,119 @@
+/** BatchCommitTables: declarations, versions and deregistrations of several tables, all of them or none. */
+
+import { commitBatch } from "../../catalog/batches.js";
+import type { BatchStep, DeclareTableStep, DeregisterTableStep } from "../../catalog/batchJournal.js";
+import { findTable, planPlace, readTableProperties, requireTable } from "../../catalog/tables.js";
+import { InvalidInputError, TableAlreadyExistsError } from "../../errors.js";
+import { formatIdentifier } from "../../ident.js";
+import type {
+  BatchCommitOperation,
+  BatchCommitResult,
+  BatchCommitTablesRequest,
+  BatchCommitTablesResponse,
+} from "../../namespace.js";
+import type { OperationContext } from "../context.js";
+import { optionalString, optionalStringMap, requireTableId } from "../request.js";
+import {
+  openVersionPart,
+  type PlannedVersions,
+  planVersions,
+  publishedVersions,
+  type VersionPart,
+} from "../version/batch.js";
+import { checkWantedPlace } from "./wantedPlace.js";
+
+/** Places of tables that a batch declares or deregisters, as the answer names them. */
+interface Outcome {
+  readonly location: string;
+  readonly properties: Readonly<Record<string, string>>;
+}
+
+export async function batchCommitTables(
+  context: OperationContext,
+  request: BatchCommitTablesRequest,
+): Promise<BatchCommitTablesResponse> {
+  const { operations } = request;
+  refuseRepeated(operations);
+  const parts = new Map<BatchCommitOperation, VersionPart>();
+  for (const operation of operations) {
+    const { createTableVersion } = operation;
+    if (createTableVersion !== undefined) {
+      parts.set(operation, await openVersionPart(context, createTableVersion));
+    }
+  }
+  const versionParts = [...parts.values()];
+  let planned: PlannedVersions = { steps: [], sources: [] };
+  const outcomes = new Map<BatchCommitOperation, Outcome>();
+  await commitBatch(
+    context,
+    versionParts.map((part) => part.tableRoot),
+    async () => {
+      planned = await planVersions(context, versionParts);
+      const steps: BatchStep[] = [...planned.steps];
+      for (const operation of operations) {
+        const step = await planIdChange(context, operation, outcomes);
+        if (step !== null) steps.push(step);
+      }
+      return { steps, manifests: planned.sources.map((source) => source.bytes) };
+    },
+    request.signal,
+  );
+  const versions = await publishedVersions(context, versionParts, planned);
+  const versionOfPart = new Map(versionParts.map((part, index) => [part, versions[index]]));
+  return {
+    results: operations.map((operation): BatchCommitResult => {
+      const part = parts.get(operation);
+      const version = part && versionOfPart.get(part);
+      if (version !== undefined) return { createTableVersion: { version } };
+      const outcome = outcomes.get(operation) as Outcome;
+      return operation.declareTable !== undefined
+        ? { declareTable: { ...outcome, managedVersioning: false } }
+        : { deregisterTable: { ...outcome, id: requireTableId(operation.deregisterTable?.id) } };
+    }),
+  };
+}
+
+/** An id that comes or goes is no other part's: which of the two came first would be anybody's guess. */
+function refuseRepeated(operations: readonly BatchCommitOperation[]): void {
+  const changed = new Set<string>();
+  const used: string[] = [];
+  for (const operation of operations) {
+    const { declareTable, createTableVersion, deregisterTable } = operation;
+    const key = JSON.stringify((declareTable ?? createTableVersion ?? deregisterTable)?.id);
+    used.push(key);
+    if (createTableVersion === undefined) changed.add(key);
+  }
+  const key = used.find((each, index) => changed.has(each) && used.indexOf(each) !== index);
+  if (key !== undefined) {
+    throw new InvalidInputError(
+      `operations: ${formatIdentifier(JSON.parse(key))} is in more than one of them`,
+    );
+  }
+}
+
+async function planIdChange(
+  context: OperationContext,
+  operation: BatchCommitOperation,
+  outcomes: Map<BatchCommitOperation, Outcome>,
+): Promise<DeclareTableStep | DeregisterTableStep | null> {
+  const { declareTable, deregisterTable } = operation;
+  if (declareTable !== undefined) {
+    const id = requireTableId(declareTable.id);
+    const properties = optionalStringMap(declareTable.properties, "properties");
+    if ((await findTable(context, id)) !== null) {
+      throw new TableAlreadyExistsError(`table ${formatIdentifier(id)} already exists`);
+    }
+    const { location, directory } = await planPlace(context, id);
+    checkWantedPlace(context, id, optionalString(declareTable.location, "location"), directory);
+    outcomes.set(operation, { location: directory, properties: properties ?? {} });
+    return { kind: "declareTable", id, location, properties };
+  }
+  if (deregisterTable !== undefined) {
+    const id = requireTableId(deregisterTable.id);
+    const table = await requireTable(context, id);
+    const properties = await readTableProperties(context, table);
+    outcomes.set(operation, { location: table.directory, properties });
+    return { kind: "deregisterTable", id };
+  }
+  return null;
+}

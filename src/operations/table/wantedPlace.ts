@@ -1,0 +1,21 @@
+/** The place a caller wants a declared table at, which is the namespace's to choose. */
+
+import { resolve } from "node:path";
+import { InvalidInputError } from "../../errors.js";
+import { formatIdentifier } from "../../ident.js";
+import type { OperationContext } from "../context.js";
+
+/** @throws InvalidInputError where it is another than the one chosen */
+export function checkWantedPlace(
+  context: OperationContext,
+  id: readonly string[],
+  wanted: string | undefined,
+  directory: string,
+): void {
+  if (wanted === undefined || resolve(context.root, wanted) === directory) return;
+  throw new InvalidInputError(
+    id.length > 1
+      ? "location: the namespace chooses the places of tables in child namespaces"
+      : `location: table ${formatIdentifier(id)} belongs at ${directory}`,
+  );
+}

@@ -1,0 +1,31 @@
+/** BatchCreateTableVersions: versions of several tables, all of them or none. */
+
+import { commitBatch } from "../../catalog/batches.js";
+import type { BatchCreateTableVersionsRequest, BatchCreateTableVersionsResponse } from "../../namespace.js";
+import type { OperationContext } from "../context.js";
+import {
+  openVersionPart,
+  type PlannedVersions,
+  planVersions,
+  publishedVersions,
+  type VersionPart,
+} from "./batch.js";
+
+export async function batchCreateTableVersions(
+  context: OperationContext,
+  request: BatchCreateTableVersionsRequest,
+): Promise<BatchCreateTableVersionsResponse> {
+  const parts: VersionPart[] = [];
+  for (const entry of request.entries) parts.push(await openVersionPart(context, entry));
+  let planned: PlannedVersions = { steps: [], sources: [] };
+  await commitBatch(
+    context,
+    parts.map((part) => part.tableRoot),
+    async () => {
+      planned = await planVersions(context, parts);
+      return { steps: planned.steps, manifests: planned.sources.map((source) => source.bytes) };
+    },
+    request.signal,
+  );
+  return { versions: await publishedVersions(context, parts, planned) };
+}

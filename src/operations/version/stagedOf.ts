@@ -1,0 +1,26 @@
+/** The staged version that a request describes. */
+
+import { InvalidInputError } from "../../errors.js";
+import type { CreateTableVersionRequest } from "../../namespace.js";
+import type { StagedVersion } from "../../table/stagedVersion.js";
+import { optionalCount, optionalString, optionalStringMap, parseChoice, requireVersion } from "../request.js";
+
+/** @throws InvalidInputError naming the member */
+export function stagedOf(request: Omit<CreateTableVersionRequest, "id">): StagedVersion {
+  const version = requireVersion(request.version);
+  const stagedPath = optionalString(request.manifestPath, "manifestPath");
+  if (stagedPath === undefined || stagedPath === "") throw new InvalidInputError("manifestPath: is required");
+  const scheme =
+    request.namingScheme === undefined || request.namingScheme === null
+      ? undefined
+      : parseChoice(request.namingScheme, "namingScheme", ["V1", "V2"], "V2");
+  return {
+    version,
+    stagedPath,
+    scheme,
+    manifestSize: optionalCount(request.manifestSize, "manifestSize"),
+    eTag: optionalString(request.eTag, "eTag"),
+    metadata: optionalStringMap(request.metadata, "metadata"),
+    signal: request.signal,
+  };
+}

@@ -1,0 +1,38 @@
+/** Staged manifests, as clients that commit by themselves leave them for createTableVersion. */
+
+import { randomUUID } from "node:crypto";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { Transaction } from "../../src/format/table.js";
+import { NodeDisk } from "../../src/io/nodeDisk.js";
+import { encodeManifestFile } from "../../src/table/manifest.js";
+import { manifestName, versionsDirectory } from "../../src/table/paths.js";
+import { newTransaction } from "../../src/table/transaction.js";
+import { findLatestVersion, ManifestCache } from "../../src/table/versions.js";
+
+/**
+ * Stages a version with all rows of the latest twice.
+ * @param tableRoot directory of the table or branch
+ * @returns path of the staged file
+ */
+export async function stageDoubled(tableRoot: string, version: number): Promise<string> {
+  const disk = new NodeDisk({ durability: "none" });
+  const latest = await findLatestVersion(disk, tableRoot);
+  const file = latest && (await new ManifestCache(2 ** 20).read(disk, latest.path));
+  if (file === null) throw new Error(`no table at ${tableRoot}`);
+  const { manifest, indexSectionBytes } = file;
+  const first = (manifest.maxFragmentId ?? -1) + 1;
+  const again = manifest.fragments.map((fragment, index) => ({ ...fragment, id: first + index }));
+  const doubled = {
+    ...manifest,
+    version,
+    fragments: [...manifest.fragments, ...again],
+    maxFragmentId: first + again.length - 1,
+  };
+  const append = newTransaction(latest?.version ?? 0, "append", { fragments: manifest.fragments });
+  const transactionBytes = Transaction.encode(append);
+  const { chunks } = encodeManifestFile({ manifest: doubled, indexSectionBytes, transactionBytes });
+  const path = join(versionsDirectory(tableRoot), `${manifestName(version, "V2")}-${randomUUID()}`);
+  await writeFile(path, Buffer.concat(chunks));
+  return path;
+}
