@@ -14,6 +14,9 @@ import {
 } from "./errors.js";
 import type { Disk } from "./io/disk.js";
 import type * as ns from "./namespace.js";
+import { createTableBranch } from "./operations/branch/createTableBranch.js";
+import { deleteTableBranch } from "./operations/branch/deleteTableBranch.js";
+import { listTableBranches } from "./operations/branch/listTableBranches.js";
 import { type OperationContext, openContext } from "./operations/context.js";
 import { operationError } from "./operations/failure.js";
 import { createNamespace } from "./operations/namespace/createNamespace.js";
@@ -227,6 +230,20 @@ export class DirectoryNamespace implements AsyncDisposable {
     return this.#run("listTableVersions", request, listTableVersions);
   }
 
+  // ---------------------------------------------------------------------------------------------- branches
+
+  /** Starts a line of versions of its own from a version; copies no rows. */
+  createTableBranch(request: ns.CreateTableBranchRequest): Promise<ns.CreateTableBranchResponse> {
+    return this.#run("createTableBranch", request, createTableBranch);
+  }
+  listTableBranches(request: ns.ListTableBranchesRequest): Promise<ns.ListTableBranchesResponse> {
+    return this.#run("listTableBranches", request, listTableBranches);
+  }
+  /** Removes a branch that no other branch and no tag refers to, with all its versions. */
+  deleteTableBranch(request: ns.DeleteTableBranchRequest): Promise<ns.DeleteTableBranchResponse> {
+    return this.#run("deleteTableBranch", request, deleteTableBranch);
+  }
+
   // ---------------------------------------------------------------------------------------------- tags
 
   /** Gives a version a name. */
@@ -256,9 +273,6 @@ export class DirectoryNamespace implements AsyncDisposable {
   explainTableQueryPlan = this.#unsupported("explainTableQueryPlan", "query plans");
   analyzeTableQueryPlan = this.#unsupported("analyzeTableQueryPlan", "query plans");
   batchDeleteTableVersions = this.#unsupported("batchDeleteTableVersions", "deleting versions");
-  createTableBranch = this.#unsupported("createTableBranch", "branches");
-  listTableBranches = this.#unsupported("listTableBranches", "branches");
-  deleteTableBranch = this.#unsupported("deleteTableBranch", "branches");
   updateFieldMetadata = this.#unsupported("updateFieldMetadata", "schema changes");
   updateTableSchemaMetadata = this.#unsupported("updateTableSchemaMetadata", "schema changes");
   alterTableAddColumns = this.#unsupported("alterTableAddColumns", "schema changes");

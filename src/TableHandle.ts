@@ -179,8 +179,9 @@ export class TableHandle {
     return this.#namespace.restoreTable({ ...this.#write(), version });
   }
 
-  branches(): Promise<unknown> {
-    return this.#namespace.listTableBranches({ id: this.id });
+  /** All branches of the table but main, by name. */
+  async branches(): Promise<Readonly<Record<string, ns.BranchContents>>> {
+    return (await this.#namespace.listTableBranches({ id: this.id })).branches;
   }
 
   /** All tags of the table by name, those of its branches included. */

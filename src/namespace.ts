@@ -381,6 +381,56 @@ export interface ListTableVersionsResponse {
   readonly pageToken?: string;
 }
 
+// ------------------------------------------------------------------------------------------------ branches
+
+/** What is registered of a branch. */
+export interface BranchContents {
+  /** Absent: the main branch. */
+  readonly parentBranch?: string;
+  /** The version it was made from, and its first. */
+  readonly parentVersion: number;
+  /** Seconds since the epoch. */
+  readonly createAt: number;
+  /** Bytes of the parent's manifest. */
+  readonly manifestSize: number;
+  /** Absent where there is none. */
+  readonly metadata?: Readonly<Record<string, string>>;
+}
+
+export interface ListTableBranchesRequest extends TableRequest {
+  /** Token of the previous page. */
+  readonly pageToken?: string;
+  /** Inclusive upper bound of the branches returned, > 0. */
+  readonly limit?: number;
+}
+export interface ListTableBranchesResponse {
+  /** By name; names in ascending order of their bytes. The main branch is not among them. */
+  readonly branches: Readonly<Record<string, BranchContents>>;
+  /** Absent on the last page. */
+  readonly pageToken?: string;
+}
+
+export interface CreateTableBranchRequest extends TableRequest {
+  /** Parts of letters, digits, '.', '-' and '_', joined by '/'. */
+  readonly name: string;
+  /** Absent: the main branch. */
+  readonly fromBranch?: string;
+  /** Absent: the latest. */
+  readonly fromVersion?: number;
+  /** Excludes the two others. */
+  readonly fromTag?: string;
+}
+export interface CreateTableBranchResponse {
+  readonly transactionId?: string;
+}
+
+export interface DeleteTableBranchRequest extends TableRequest {
+  readonly name: string;
+}
+export interface DeleteTableBranchResponse {
+  readonly transactionId?: string;
+}
+
 // ------------------------------------------------------------------------------------------------ tags
 
 /** What a tag names. */

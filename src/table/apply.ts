@@ -8,6 +8,7 @@
 
 import { InvalidInputError, UnsupportedError } from "../errors.js";
 import { DataFormat, Manifest, Timestamp, type Transaction, WriterVersion } from "../format/table.js";
+import { cloneVersion } from "./applyClone.js";
 import {
   appendFragments,
   deleteRows,
@@ -48,7 +49,7 @@ const DATA_FILE_FORMAT = "lance";
 const NS_PER_SECOND = 1_000_000_000n;
 
 /**
- * @param base the latest version, or null where the transaction creates the table
+ * @param base the latest version, or null where the transaction creates the table; of a clone the version cloned
  * @throws UnsupportedError for operations that this build does not commit
  * @throws TransactionConflictError where the base no longer has what the transaction changes
  */
@@ -119,6 +120,7 @@ function contentAfter(
       }
       return restoreOver(base.manifest, context.restored);
     case "clone":
+      return cloneVersion(base, operation.value);
     case "updateBases":
     case "updateMemWalState":
     case "unknown":

@@ -27,7 +27,8 @@ import { DELETION_FILE_TYPE, type DeletionFile } from "../format/table.js";
 /** How manifests are named; one table uses one scheme. */
 export type NamingScheme = "V1" | "V2";
 
-const MANIFEST_SUFFIX = ".manifest";
+/** How files of `_versions` end that readers take for versions. */
+export const MANIFEST_SUFFIX = ".manifest";
 const V2_DIGITS = 20;
 const U64_MAX = 0xffff_ffff_ffff_ffffn;
 
@@ -43,6 +44,16 @@ export const branchDirectory = (tableRoot: string, branch: string): string =>
 export const sideDirectory = (tableRoot: string): string => join(tableRoot, "_tiltyard");
 export const versionRecordsDirectory = (tableRoot: string): string =>
   join(sideDirectory(tableRoot), "versions");
+
+/** What a table or branch keeps in its directory; the directories of branches nested in it lie among these. */
+export const TABLE_PARTS: readonly string[] = [
+  "_versions",
+  "_transactions",
+  "data",
+  "_deletions",
+  "_indices",
+  "_tiltyard",
+];
 
 export const HINT_NAME = "latest_version_hint.json";
 export const GAPS_NAME = "version_gaps.json";

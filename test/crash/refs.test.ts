@@ -1,5 +1,5 @@
 /**
- * The crash loop over changes of tags: whatever disk call fails, and however, an engine that opens the table
+ * The crash loop over changes of tags and branches: whatever disk call fails, and however, an engine that opens the table
  * afterwards sees its refs as they were before the change or as they are after it; what was acknowledged is there;
  * and the change can be made, or made again.
  *
@@ -8,7 +8,7 @@
 
 import { cp, mkdir, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { Int32, Table, vectorFromArray } from "apache-arrow";
+import { Int32, Table, tableFromIPC, tableToIPC, vectorFromArray } from "apache-arrow";
 import { DirectoryNamespace, NamespaceError } from "tiltyard";
 import { describe, expect, it } from "vitest";
 import { NodeDisk } from "../../src/io/nodeDisk.js";
@@ -16,27 +16,43 @@ import { type FaultMode, FaultyDisk } from "../support/faultyDisk.js";
 import { reference } from "../support/reference.js";
 import { makeTempDir } from "../support/tempDir.js";
 
-const STRIDE = Number(process.env.CRASH_STRIDE ?? 3);
+const STRIDE = Number(process.env.CRASH_STRIDE ?? 7);
 const id = ["t"];
 
 const rowsOf = (...values: number[]) => new Table({ v: vectorFromArray(values, new Int32()) });
 const valuesOf = (table: Table) => Array.from(table.getChild("v") ?? [], Number);
 
-/** Every tag, and the rows that it shows. */
+/** Every tag and branch, and the rows that they show. */
 async function stateOf(ns: DirectoryNamespace): Promise<Record<string, unknown>> {
   const state: Record<string, unknown> = {};
   for (const [tag, { version, branch }] of Object.entries((await ns.listTableTags({ id })).tags)) {
     state[`tag ${tag}`] = { version, branch, rows: valuesOf(await ns.table(id, { tag }).scan().toArrow()) };
   }
+  for (const [branch, contents] of Object.entries((await ns.listTableBranches({ id })).branches)) {
+    const { createAt: _, ...rest } = contents;
+    const rows = valuesOf(await ns.table(id, { branch }).scan().toArrow());
+    state[`branch ${branch}`] = { ...rest, rows, version: await ns.table(id, { branch }).version() };
+  }
   return state;
 }
 
-/** What all scenarios find: versions 1 and 2, and a tag of the first. */
+/**
+ * What all scenarios find: versions 1 and 2, and a tag of the first; branches dev, with rows of its own, in it dev/x,
+ * and deep/down. Where a branch is deleted and made again, its version differs from that of before.
+ */
 async function prepare(root: string): Promise<void> {
   const ns = new DirectoryNamespace({ root, durability: "none" });
   await ns.createTable({ id }, rowsOf(1));
   await ns.insertIntoTable({ id }, rowsOf(2));
   await ns.createTableTag({ id, tag: "v", version: 1 });
+  await ns.createTableBranch({ id, name: "dev", fromVersion: 1 });
+  await ns.insertIntoTable({ id, branch: "dev" }, rowsOf(50));
+  await ns.createTableBranch({ id, name: "dev/x" });
+  await ns.createTableBranch({ id, name: "deep/down", fromBranch: "dev" });
+  await ns.createTableBranch({ id, name: "gone" });
+  await ns.insertIntoTable({ id, branch: "gone" }, rowsOf(60));
+  // As a creation leaves it that ends before the ref.
+  await rm(join(root, "t.lance", "_refs", "branches", "gone.json"));
   await ns.close();
 }
 
@@ -44,6 +60,11 @@ const scenarios: [name: string, run: (ns: DirectoryNamespace) => Promise<unknown
   ["createTableTag", (ns) => ns.createTableTag({ id, tag: "w", version: 2 })],
   ["updateTableTag", (ns) => ns.updateTableTag({ id, tag: "v", version: 2 })],
   ["deleteTableTag", (ns) => ns.deleteTableTag({ id, tag: "v" })],
+  ["createTableBranch", (ns) => ns.createTableBranch({ id, name: "new/one" })],
+  ["createTableBranch of a branch", (ns) => ns.createTableBranch({ id, name: "dev/y", fromBranch: "dev" })],
+  ["createTableBranch over leftovers", (ns) => ns.createTableBranch({ id, name: "gone", fromVersion: 1 })],
+  ["deleteTableBranch", (ns) => ns.deleteTableBranch({ id, name: "deep/down" })],
+  ["deleteTableBranch in another", (ns) => ns.deleteTableBranch({ id, name: "dev/x" })],
 ];
 
 const ways: { title: string; mode: FaultMode; dead: boolean; powerCut: boolean }[] = [
@@ -104,6 +125,8 @@ describe.each(scenarios)("%s", (_name, run) => {
         const next = new DirectoryNamespace({ root, durability: "none" });
         if (!isAfter) await run(next);
         expect(await stateOf(next), where).toEqual(after);
+        const branches = Object.keys(await next.table(id).branches());
+        for (const branch of branches) await next.insertIntoTable({ id, branch }, rowsOf(99));
         await next.close();
         if (failing % (5 * STRIDE) === index % STRIDE) await expectReference(root, where);
         await disk.dispose();
@@ -119,10 +142,18 @@ describe.each(scenarios)("%s", (_name, run) => {
   });
 });
 
-/** The reference sees the refs that we see. */
+/** The reference sees the refs that we see, writes to the branches, and makes one where one was deleted. */
 async function expectReference(root: string, where: string): Promise<void> {
   const ns = new DirectoryNamespace({ root, durability: "none" });
   const { tags } = await ns.listTableTags({ id });
   expect(Object.keys(await reference.listTags(root, "t")).sort(), where).toEqual(Object.keys(tags));
+  const branches = Object.keys(await ns.table(id).branches());
+  expect(Object.keys(await reference.listBranches(root, "t")).sort(), where).toEqual(branches);
+  for (const branch of branches) {
+    const rows = valuesOf(await ns.table(id, { branch }).scan().toArrow());
+    expect(valuesOf(tableFromIPC(await reference.readTable(root, "t", { branch }))), where).toEqual(rows);
+    await reference.appendTable(root, "t", tableToIPC(rowsOf(7)), { branch });
+    expect(valuesOf(await ns.table(id, { branch }).scan().toArrow()), where).toEqual([...rows, 7]);
+  }
   await ns.close();
 }

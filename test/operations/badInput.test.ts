@@ -55,6 +55,10 @@ beforeAll(async () => {
   await namespace.insertIntoTable({ id: ["t"] }, asDeclared(rows));
   await namespace.declareTable({ id: ["d"] });
   await namespace.createTableTag({ id: ["t"], tag: "v", version: 1 });
+  await namespace.createTableBranch({ id: ["t"], name: "side" });
+  await namespace.createTableBranch({ id: ["t"], name: "sub", fromBranch: "side" });
+  await namespace.createTableBranch({ id: ["t"], name: "tagged" });
+  await namespace.createTableTag({ id: ["t"], tag: "on-tagged", version: 2, branch: "tagged" });
   before = await directorySnapshot(root);
 });
 afterAll(async () => {
@@ -123,6 +127,9 @@ describe("names", () => {
     ["queryTable", (name) => namespace.queryTable({ id: [name] })],
     ["createTableTag", (name) => namespace.createTableTag({ id: [name], tag: "w", version: 1 })],
     ["listTableTags", (name) => namespace.listTableTags({ id: [name] })],
+    ["createTableBranch", (name) => namespace.createTableBranch({ id: [name], name: "b" })],
+    ["listTableBranches", (name) => namespace.listTableBranches({ id: [name] })],
+    ["deleteTableBranch", (name) => namespace.deleteTableBranch({ id: [name], name: "side" })],
   ];
   it.each(calls)("%s refuses names that are none", async (_operation, call) => {
     for (const name of bad) await expectRefusal(() => call(name), "InvalidInput");
@@ -151,6 +158,12 @@ describe("names", () => {
       () => namespace.createTableVersion({ id: ["none"], version: 1, manifestPath: "_versions/x" }),
       "TableNotFound",
     );
+  });
+  it("a table that does not exist has no branches", async () => {
+    const id = ["none"];
+    await expectRefusal(() => namespace.createTableBranch({ id, name: "b" }), "TableNotFound");
+    await expectRefusal(() => namespace.deleteTableBranch({ id, name: "side" }), "TableNotFound");
+    await expectRefusal(() => namespace.listTableBranches({ id }), "TableNotFound");
   });
   it("a table that does not exist has no tags", async () => {
     const id = ["none"];
@@ -237,6 +250,71 @@ describe("modes, versions, limits", () => {
   it("requests that are none", async () => {
     await expectRefusal(() => namespace.describeTable(undefined as never), "InvalidInput");
     await expectRefusal(() => namespace.describeTable("t" as never), "InvalidInput");
+  });
+});
+
+describe("branches", () => {
+  const id = ["t"];
+  const bad = [
+    "",
+    "main",
+    "/a",
+    "a/",
+    "a//b",
+    "a/../b",
+    "..",
+    ".",
+    "a\\b",
+    "a b",
+    "x.lock",
+    "a\0",
+    "a".repeat(241),
+    7,
+    {},
+    null,
+  ];
+  it.each(bad)("named %j", async (name) => {
+    await expectRefusal(() => namespace.createTableBranch({ id, name: name as string }), "InvalidInput");
+    await expectRefusal(() => namespace.deleteTableBranch({ id, name: name as string }), "InvalidInput");
+  });
+  it.each([
+    "side/data",
+    "side/_versions",
+    "side/tree/x",
+    "x/_y",
+    "x/DATA",
+    "x/.tiltyard.lock",
+  ])("that would lie in another's files: %s", async (name) => {
+    await expectRefusal(() => namespace.createTableBranch({ id, name }), "InvalidInput");
+  });
+  it("from what is not there, or is no source", async () => {
+    const from = (source: object) => () => namespace.createTableBranch({ id, name: "b", ...source });
+    await expectRefusal(from({ fromBranch: "none" }), "TableBranchNotFound");
+    await expectRefusal(from({ fromBranch: "../x" }), "InvalidInput");
+    await expectRefusal(from({ fromBranch: 7 }), "InvalidInput");
+    await expectRefusal(from({ fromVersion: 9 }), "TableVersionNotFound");
+    await expectRefusal(from({ fromBranch: "side", fromVersion: 1 }), "TableVersionNotFound");
+    for (const fromVersion of [-1, 1.5, "1"]) await expectRefusal(from({ fromVersion }), "InvalidInput");
+    await expectRefusal(from({ fromTag: "none" }), "TableTagNotFound");
+    await expectRefusal(from({ fromTag: "a/b" }), "InvalidInput");
+    await expectRefusal(from({ fromTag: "v", fromVersion: 1 }), "InvalidInput");
+    await expectRefusal(from({ fromTag: "v", fromBranch: "side" }), "InvalidInput");
+    await expectRefusal(() => namespace.createTableBranch({ id: ["d"], name: "b" }), "InvalidTableState");
+    await expectRefusal(
+      () => namespace.createTableBranch({ id: ["d"], name: "b", fromVersion: 1 }),
+      "TableVersionNotFound",
+    );
+  });
+  it("that are there, are not, or are referred to", async () => {
+    await expectRefusal(() => namespace.createTableBranch({ id, name: "side" }), "TableBranchAlreadyExists");
+    await expectRefusal(() => namespace.deleteTableBranch({ id, name: "none" }), "TableBranchNotFound");
+    await expectRefusal(() => namespace.deleteTableBranch({ id, name: "side" }), "InvalidInput");
+    await expectRefusal(() => namespace.deleteTableBranch({ id, name: "tagged" }), "InvalidInput");
+  });
+  it("in pages that are none", async () => {
+    await expectRefusal(() => namespace.listTableBranches({ id, limit: 0 }), "InvalidInput");
+    await expectRefusal(() => namespace.listTableBranches({ id, limit: 1.5 }), "InvalidInput");
+    await expectRefusal(() => namespace.listTableBranches({ id, pageToken: 7 as never }), "InvalidInput");
   });
 });
 

@@ -1,0 +1,42 @@
+/** CreateTableBranch: starts a branch from a version of the table, of another branch, or one that a tag names. */
+
+import { InvalidInputError, InvalidTableStateError, TableTagNotFoundError } from "../../errors.js";
+import { formatIdentifier } from "../../ident.js";
+import type { CreateTableBranchRequest, CreateTableBranchResponse } from "../../namespace.js";
+import { type BranchSource, createBranch } from "../../table/branchCreation.js";
+import { checkNewBranchName } from "../../table/branches.js";
+import { checkTagName, isMainBranch } from "../../table/refs.js";
+import { readTag } from "../../table/tags.js";
+import type { OperationContext } from "../context.js";
+import { optionalString, optionalVersion, requireString } from "../request.js";
+import { openTable } from "../snapshot.js";
+
+export async function createTableBranch(
+  context: OperationContext,
+  request: CreateTableBranchRequest,
+): Promise<CreateTableBranchResponse> {
+  const name = requireString(request.name, "name");
+  checkNewBranchName(name, []);
+  const fromBranch = optionalString(request.fromBranch, "fromBranch");
+  const version = optionalVersion(request.fromVersion, "fromVersion");
+  const fromTag = optionalString(request.fromTag, "fromTag");
+  if (fromTag !== undefined && (fromBranch !== undefined || version !== undefined)) {
+    throw new InvalidInputError("fromTag: excludes fromBranch and fromVersion");
+  }
+  if (fromTag !== undefined) checkTagName(fromTag);
+  const { table, latest } = await openTable(context, { id: request.id, branch: fromBranch });
+  let source: BranchSource = { branch: isMainBranch(fromBranch) ? null : fromBranch, version };
+  if (fromTag !== undefined) {
+    const tag = await readTag(context.disk, table.directory, fromTag);
+    if (tag === null) {
+      throw new TableTagNotFoundError(`table ${formatIdentifier(table.id)} has no tag ${fromTag}`);
+    }
+    source = tag;
+  } else if (latest === null && version === undefined) {
+    throw new InvalidTableStateError(
+      `table ${formatIdentifier(table.id)} is only declared: it has no version to make a branch from`,
+    );
+  }
+  const transactionId = await createBranch(context, table.directory, name, source, request.signal);
+  return { transactionId };
+}

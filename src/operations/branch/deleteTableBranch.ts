@@ -1,0 +1,27 @@
+/** DeleteTableBranch: removes a branch that nothing refers to, with all its versions. */
+
+import { sweepDropped, takeAway } from "../../catalog/removal.js";
+import type { DeleteTableBranchRequest, DeleteTableBranchResponse } from "../../namespace.js";
+import { deleteBranch } from "../../table/branchRemoval.js";
+import { checkBranchName } from "../../table/refs.js";
+import type { OperationContext } from "../context.js";
+import { requireString } from "../request.js";
+import { openTable } from "../snapshot.js";
+
+export async function deleteTableBranch(
+  context: OperationContext,
+  request: DeleteTableBranchRequest,
+): Promise<DeleteTableBranchResponse> {
+  const { disk, root, handles } = context;
+  const name = requireString(request.name, "name");
+  checkBranchName(name);
+  const { table } = await openTable(context, { id: request.id });
+  const vanish = (directory: string) => {
+    // Windows does not rename a directory in which a file is open.
+    handles.evict(directory);
+    return takeAway(disk, root, directory);
+  };
+  await deleteBranch(context, table.directory, name, vanish, request.signal);
+  await sweepDropped(disk, root);
+  return {};
+}

@@ -1,0 +1,31 @@
+/** ListTableBranches: the branches of a table but main, page by page. */
+
+import type { BranchContents, ListTableBranchesRequest, ListTableBranchesResponse } from "../../namespace.js";
+import { listBranches, readBranch } from "../../table/branches.js";
+import type { OperationContext } from "../context.js";
+import { readRefPage } from "../refPage.js";
+import { optionalPage } from "../request.js";
+import { openTable } from "../snapshot.js";
+
+export async function listTableBranches(
+  context: OperationContext,
+  request: ListTableBranchesRequest,
+): Promise<ListTableBranchesResponse> {
+  const page = optionalPage(request);
+  const { table } = await openTable(context, { id: request.id });
+  const names = await listBranches(context.disk, table.directory);
+  const read = async (name: string): Promise<BranchContents | null> => {
+    const branch = await readBranch(context.disk, table.directory, name);
+    if (branch === null) return null;
+    const { parentBranch, parentVersion, createAt, manifestSize, metadata } = branch;
+    return {
+      ...(parentBranch !== null && { parentBranch }),
+      parentVersion,
+      createAt,
+      manifestSize,
+      ...(Object.keys(metadata).length > 0 && { metadata }),
+    };
+  };
+  const { refs, ...rest } = await readRefPage(names, page, read);
+  return { branches: refs, ...rest };
+}

@@ -1,0 +1,168 @@
+/**
+ * Branches. A branch is registered by `_refs/branches/<branch>.json`, a JSON object:
+ *
+ *   parentBranch    string, or null for the main branch: what it was made from
+ *   parentVersion   integer: the version it was made from, which is also its first
+ *   identifier      { version_mapping: [[integer, string], …] }: the parent's list and one entry more, its version
+ *                   and a random id. Main's list is empty; branches made by old releases have none
+ *   createAt        seconds since the epoch
+ *   manifestSize    bytes of the parent's manifest
+ *   metadata        object of strings; kept, and of no meaning here
+ *
+ * and lies in `tree/<branch>`, laid out like a table. The files of what it inherits stay with its parent, so that
+ * a branch that others were made from can't be deleted.
+ */
+
+import { randomUUID } from "node:crypto";
+import { CorruptFileError, InvalidInputError } from "../errors.js";
+import type { Disk } from "../io/disk.js";
+import { branchesDirectory, branchRefPath, TABLE_PARTS } from "./paths.js";
+import { checkBranchName, isMainBranch, listRefNames, type RefContent, readRefFile } from "./refs.js";
+
+/** The way from the main branch to a branch: of each fork its version and a random id. */
+export type Lineage = readonly (readonly [version: number, id: string])[];
+
+export interface Branch {
+  /** Null is the main branch. */
+  readonly parentBranch: string | null;
+  readonly parentVersion: number;
+  /** Null where an old release made the branch. */
+  readonly lineage: Lineage | null;
+  /** Seconds since the epoch. */
+  readonly createAt: number;
+  /** Bytes of the parent's manifest; 0 where the file does not say. */
+  readonly manifestSize: number;
+  readonly metadata: Readonly<Record<string, string>>;
+}
+
+/**
+ * Names of all branches but main, in no order.
+ * @throws CorruptFileError
+ */
+export const listBranches = (disk: Disk, mainRoot: string): Promise<string[]> =>
+  listRefNames(disk, branchesDirectory(mainRoot), checkBranchName);
+
+/**
+ * What is registered of a branch, or null where there is none of that name.
+ * @throws InvalidInputError for an illegal name, CorruptFileError
+ */
+export async function readBranch(disk: Disk, mainRoot: string, branch: string): Promise<Branch | null> {
+  checkBranchName(branch);
+  const path = branchRefPath(mainRoot, branch);
+  const content = await readRefFile(disk, path);
+  return content && parseBranch(content, path);
+}
+
+function parseBranch(content: RefContent, path: string): Branch {
+  const refuse = (reason: string): never => {
+    throw new CorruptFileError(path, 0, `a branch ${reason}`);
+  };
+  const { parentVersion, createAt, manifestSize = 0, metadata, identifier } = content;
+  const parentBranch = content.parentBranch ?? null;
+  if (!isCount(parentVersion)) return refuse("without the version of its parent");
+  if (!isCount(createAt)) return refuse("without the time it was made");
+  if (!isCount(manifestSize)) return refuse("whose parent's manifest has no size");
+  if (parentBranch !== null && typeof parentBranch !== "string") return refuse("whose parent is no name");
+  const parent = parentBranch === null || isMainBranch(parentBranch) ? null : parentBranch;
+  try {
+    if (parent !== null) checkBranchName(parent);
+  } catch (cause) {
+    throw new CorruptFileError(path, 0, "a branch whose parent is no name", { cause });
+  }
+  const lineage = parseLineage(identifier);
+  if (lineage === undefined) return refuse("whose identifier is none");
+  return {
+    parentBranch: parent,
+    parentVersion,
+    lineage,
+    createAt,
+    manifestSize,
+    metadata: isStringMap(metadata) ? metadata : {},
+  };
+}
+
+const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0;
+
+const isStringMap = (value: unknown): value is Record<string, string> =>
+  typeof value === "object" &&
+  value !== null &&
+  !Array.isArray(value) &&
+  Object.values(value).every((entry) => typeof entry === "string");
+
+/** Undefined for what is no identifier, null for none. */
+function parseLineage(identifier: unknown): Lineage | null | undefined {
+  if (identifier === undefined || identifier === null) return null;
+  const { version_mapping: mapping } = identifier as { version_mapping?: unknown };
+  if (!Array.isArray(mapping)) return undefined;
+  const isFork = (fork: unknown): boolean =>
+    Array.isArray(fork) && fork.length === 2 && isCount(fork[0]) && typeof fork[1] === "string";
+  return mapping.every(isFork) ? (mapping as Lineage) : undefined;
+}
+
+/** What is registered of a new branch. */
+export function newBranchRef(parent: {
+  readonly branch: string | null;
+  readonly version: number;
+  readonly lineage: Lineage;
+  readonly manifestSize: number;
+}): RefContent {
+  const fork = [parent.version, randomUUID().replaceAll("-", "")];
+  return {
+    parentBranch: parent.branch,
+    identifier: { version_mapping: [...parent.lineage, fork] },
+    parentVersion: parent.version,
+    createAt: Math.floor(Date.now() / 1000),
+    manifestSize: parent.manifestSize,
+    metadata: {},
+  };
+}
+
+/** Whether a branch was made from another one, or from one that was, and so needs the other's files. */
+export function descendsFrom(branch: Branch, ancestor: Branch, ancestorName: string): boolean {
+  if (branch.parentBranch === ancestorName) return true;
+  const { lineage } = branch;
+  if (lineage === null || ancestor.lineage === null || lineage.length <= ancestor.lineage.length)
+    return false;
+  return ancestor.lineage.every(
+    ([version, id], index) => lineage[index][0] === version && lineage[index][1] === id,
+  );
+}
+
+// ------------------------------------------------------------------------------------------------ nesting
+
+/** Whether a part of a branch's name, but the first, is that of something a table keeps in its directory. */
+const isTakenPart = (part: string): boolean => {
+  const lower = part.toLowerCase();
+  return lower.startsWith("_") || lower === "data" || lower === "tree" || lower.startsWith(".tiltyard");
+};
+
+/** Whether the directory of a branch may lie in that of another one without getting into its way. */
+export const nestsCleanly = (branch: string): boolean => !branch.split("/").slice(1).some(isTakenPart);
+
+/**
+ * @param others the branches there are
+ * @throws InvalidInputError where the directory of a new branch would get into the way of another one's
+ */
+export function checkNewBranchName(branch: string, others: readonly string[]): void {
+  checkBranchName(branch);
+  if (!nestsCleanly(branch)) {
+    throw new InvalidInputError(
+      `branch ${JSON.stringify(branch)}: behind a slash, names that begin with '_' or '.tiltyard', 'data' and 'tree' are taken`,
+    );
+  }
+  const inTheWay = others.find((other) => other.startsWith(`${branch}/`) && !nestsCleanly(other));
+  if (inTheWay === undefined) return;
+  throw new InvalidInputError(
+    `branch ${JSON.stringify(branch)}: branch ${inTheWay} lies where its files would`,
+  );
+}
+
+/**
+ * What in a branch's directory is its own, by name: branches below may lie where a part of it would.
+ * @param others the branches there are, without this one
+ */
+export const ownParts = (branch: string, others: readonly string[]): string[] =>
+  TABLE_PARTS.filter((part) => {
+    const inside = `${branch}/${part}`;
+    return !others.some((other) => other === inside || other.startsWith(`${inside}/`));
+  });
