@@ -31,6 +31,11 @@ import { insertIntoTable } from "./operations/rows/insertIntoTable.js";
 import { queryTable } from "./operations/rows/queryTable.js";
 import { takeBlobs } from "./operations/rows/takeBlobs.js";
 import { takeRows } from "./operations/rows/takeRows.js";
+import { alterTableAddColumns } from "./operations/schema/alterTableAddColumns.js";
+import { alterTableAlterColumns } from "./operations/schema/alterTableAlterColumns.js";
+import { alterTableDropColumns } from "./operations/schema/alterTableDropColumns.js";
+import { updateFieldMetadata } from "./operations/schema/updateFieldMetadata.js";
+import { updateTableSchemaMetadata } from "./operations/schema/updateTableSchemaMetadata.js";
 import { batchCommitTables } from "./operations/table/batchCommitTables.js";
 import { createTable } from "./operations/table/createTable.js";
 import { declareTable } from "./operations/table/declareTable.js";
@@ -265,6 +270,31 @@ export class DirectoryNamespace implements AsyncDisposable {
     return this.#run("deleteTableTag", request, deleteTableTag);
   }
 
+  // ---------------------------------------------------------------------------------------------- schema
+
+  /** Changes the metadata of fields; makes a version in any case. */
+  updateFieldMetadata(request: ns.UpdateFieldMetadataRequest): Promise<ns.UpdateFieldMetadataResponse> {
+    return this.#run("updateFieldMetadata", request, updateFieldMetadata);
+  }
+  /** Replaces the metadata of the schema. */
+  updateTableSchemaMetadata(
+    request: ns.UpdateTableSchemaMetadataRequest,
+  ): Promise<ns.UpdateTableSchemaMetadataResponse> {
+    return this.#run("updateTableSchemaMetadata", request, updateTableSchemaMetadata);
+  }
+  alterTableAddColumns(request: ns.AlterTableAddColumnsRequest): Promise<ns.AlterTableAddColumnsResponse> {
+    return this.#run("alterTableAddColumns", request, alterTableAddColumns);
+  }
+  /** Renames columns, changes whether they may be null, casts them to other types. */
+  alterTableAlterColumns(
+    request: ns.AlterTableAlterColumnsRequest,
+  ): Promise<ns.AlterTableAlterColumnsResponse> {
+    return this.#run("alterTableAlterColumns", request, alterTableAlterColumns);
+  }
+  alterTableDropColumns(request: ns.AlterTableDropColumnsRequest): Promise<ns.AlterTableDropColumnsResponse> {
+    return this.#run("alterTableDropColumns", request, alterTableDropColumns);
+  }
+
   // ---------------------------------------------------------------------------------------------- to come
 
   mergeInsertIntoTable = this.#unsupported("mergeInsertIntoTable", "merge insert");
@@ -273,11 +303,6 @@ export class DirectoryNamespace implements AsyncDisposable {
   explainTableQueryPlan = this.#unsupported("explainTableQueryPlan", "query plans");
   analyzeTableQueryPlan = this.#unsupported("analyzeTableQueryPlan", "query plans");
   batchDeleteTableVersions = this.#unsupported("batchDeleteTableVersions", "deleting versions");
-  updateFieldMetadata = this.#unsupported("updateFieldMetadata", "schema changes");
-  updateTableSchemaMetadata = this.#unsupported("updateTableSchemaMetadata", "schema changes");
-  alterTableAddColumns = this.#unsupported("alterTableAddColumns", "schema changes");
-  alterTableAlterColumns = this.#unsupported("alterTableAlterColumns", "schema changes");
-  alterTableDropColumns = this.#unsupported("alterTableDropColumns", "schema changes");
   alterTableBackfillColumns = this.#unsupported("alterTableBackfillColumns", "computed columns");
   createTableIndex = this.#unsupported("createTableIndex", "indexes");
   createTableScalarIndex = this.#unsupported("createTableScalarIndex", "indexes");

@@ -3,7 +3,7 @@
  * maps supplied by users keep their keys. Types only: nothing here runs.
  */
 
-import type { RecordBatch, Schema, Table } from "apache-arrow";
+import type { DataType, RecordBatch, Schema, Table } from "apache-arrow";
 
 /** Who calls, as given in the request; the REST handler fills it from headers. */
 export interface Identity {
@@ -575,6 +575,99 @@ export interface CountTableRowsRequest extends TableRequest {
   readonly version?: number;
   readonly branch?: string;
   readonly tag?: string;
+}
+
+// ------------------------------------------------------------------------------------------------ schema
+
+/** What to change about the metadata of one field. */
+export interface FieldMetadataUpdate {
+  /** Path of the field; segments with a dot are in backticks. */
+  readonly path: string;
+  /** Keys to set; null deletes a key. */
+  readonly metadata: Readonly<Record<string, string | null>>;
+  /** The field has nothing but these keys then; default false: they are merged into what it has. */
+  readonly replace?: boolean;
+}
+export interface UpdateFieldMetadataRequest extends TableRequest {
+  /** Made in their order, all or none. */
+  readonly updates: readonly FieldMetadataUpdate[];
+  readonly branch?: string;
+}
+export interface UpdateFieldMetadataResponse {
+  readonly transactionId?: string;
+  /** The new version. */
+  readonly version: number;
+  /** All metadata that the fields named have now, by their canonical paths. */
+  readonly fields: Readonly<Record<string, Readonly<Record<string, string>>>>;
+}
+
+export interface UpdateTableSchemaMetadataRequest extends TableRequest {
+  /** Takes the place of all metadata the schema has. */
+  readonly metadata: Readonly<Record<string, string>>;
+  readonly branch?: string;
+}
+export interface UpdateTableSchemaMetadataResponse {
+  readonly transactionId?: string;
+  readonly version: number;
+  /** What the schema has now. */
+  readonly metadata: Readonly<Record<string, string>>;
+}
+
+/** A type in the namespace spec's JSON, by a name of that or of tables' schemas, or as apache-arrow has it. */
+export type ColumnType = JsonType | string | DataType;
+
+/** A column to add: with an expression, or with a type and all null. */
+export interface NewColumn {
+  readonly name: string;
+  /** An SQL constant: a literal, `NULL`, or a cast of one (`CAST(NULL AS DOUBLE)`). */
+  readonly expression?: string;
+  /** Of a column that is all null. */
+  readonly dataType?: ColumnType;
+  /** With `dataType`: metadata of the field. */
+  readonly metadata?: Readonly<Record<string, string>>;
+  /** Not supported by this release. */
+  readonly computed?: unknown;
+  /** Not supported by this release. */
+  readonly virtualColumn?: unknown;
+}
+export interface AlterTableAddColumnsRequest extends TableRequest {
+  readonly newColumns: readonly NewColumn[];
+  readonly branch?: string;
+}
+export interface AlterTableAddColumnsResponse {
+  readonly transactionId?: string;
+  readonly version: number;
+}
+
+/** What to change about one field; at least one of the members beside `path`. */
+export interface ColumnAlteration {
+  readonly path: string;
+  /** Another name: not a path. */
+  readonly rename?: string;
+  readonly nullable?: boolean;
+  /** Another type that keeps the values; rows are written anew. */
+  readonly dataType?: ColumnType;
+  /** Not supported by this release. */
+  readonly virtualColumn?: unknown;
+}
+export interface AlterTableAlterColumnsRequest extends TableRequest {
+  /** Made all or none. Their paths are those of the version before. */
+  readonly alterations: readonly ColumnAlteration[];
+  readonly branch?: string;
+}
+export interface AlterTableAlterColumnsResponse {
+  readonly transactionId?: string;
+  readonly version: number;
+}
+
+export interface AlterTableDropColumnsRequest extends TableRequest {
+  /** Paths; a struct whose last member goes, goes too. */
+  readonly columns: readonly string[];
+  readonly branch?: string;
+}
+export interface AlterTableDropColumnsResponse {
+  readonly transactionId?: string;
+  readonly version: number;
 }
 
 // ------------------------------------------------------------------------------------------------ options

@@ -708,6 +708,16 @@ export function decodeDictionary(column: DictionaryColumn): VariableColumn | Fix
   return { kind: "variable", length, validity, ...takeVariable(dictionary, indices, validity) };
 }
 
+/** Whether any row is null; a dictionary may hold the null its indices point at. */
+export function hasNulls(column: Column): boolean {
+  if (column.validity !== null || (column.kind === "null" && column.length > 0)) return true;
+  return (
+    column.kind === "dictionary" &&
+    column.dictionary.validity !== null &&
+    decodeDictionary(column).validity !== null
+  );
+}
+
 /** Valid where both are. */
 export function bothValid(left: Validity | null, right: Validity | null, length: number): Validity | null {
   if (left === null || right === null) return left ?? right;

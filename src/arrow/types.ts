@@ -415,6 +415,11 @@ export function arrowFieldFromLogical(field: LogicalField, path: string): Field 
   return new Field(field.name, type, field.nullable, metadata);
 }
 
+/** The Arrow schema of some columns of a table. */
+export function arrowSchemaOf(fields: readonly LogicalField[]): Schema {
+  return new Schema(fields.map((field) => arrowFieldFromLogical(field, field.name)));
+}
+
 /**
  * The Arrow type that a table's schema means.
  * @param path the column, for messages

@@ -102,6 +102,41 @@ export function requireList<Entry>(value: readonly Entry[], member: string): rea
   return value;
 }
 
+/** Objects whose members are still to be looked at; possibly none. */
+export function requireObjects(value: unknown, member: string): readonly Readonly<Record<string, unknown>>[] {
+  if (!Array.isArray(value)) throw new InvalidInputError(`${member}: must be a list of objects`);
+  return value.length === 0 ? [] : requireList(value, member);
+}
+
+export const isAbsent = (value: unknown): value is undefined | null => value === undefined || value === null;
+
+export function requireStrings(value: unknown, member: string): readonly string[] {
+  if (!Array.isArray(value)) throw new InvalidInputError(`${member}: must be an array of strings`);
+  return value.map((entry, index) => requireString(entry, `${member}[${index}]`));
+}
+
+/** As {@link optionalStringMap}, but it has to be there; with `nulls`, values may be null. A copy. */
+export function requireMap(value: unknown, member: string): Readonly<Record<string, string>>;
+export function requireMap(
+  value: unknown,
+  member: string,
+  options: { readonly nulls: true },
+): Readonly<Record<string, string | null>>;
+export function requireMap(
+  value: unknown,
+  member: string,
+  options?: { readonly nulls: true },
+): Readonly<Record<string, string | null>> {
+  if (isAbsent(value)) throw new InvalidInputError(`${member}: is needed`);
+  if (options?.nulls !== true || typeof value !== "object") {
+    return Object.fromEntries(Object.entries(optionalStringMap(value, member) ?? {}));
+  }
+  const entries = Symbol.iterator in value ? [] : Object.entries(value);
+  const present = entries.filter(([, entry]) => entry !== null);
+  optionalStringMap(Symbol.iterator in value ? value : Object.fromEntries(present), member);
+  return Object.fromEntries(entries);
+}
+
 /** A map of strings, such as metadata and properties. */
 export function optionalStringMap(
   value: unknown,

@@ -64,6 +64,18 @@ export async function openTable(context: OperationContext, request: Selection): 
 }
 
 /**
+ * The table a request names, on its branch, to be changed.
+ * @throws what {@link openTable} throws, InvalidTableStateError while the table is only declared
+ */
+export async function openWritable(context: OperationContext, request: Selection): Promise<OpenTable> {
+  const open = await openTable(context, request);
+  if (open.latest !== null) return open;
+  throw new InvalidTableStateError(
+    `table ${formatIdentifier(open.table.id)} is only declared: it has no data yet`,
+  );
+}
+
+/**
  * The version a request names, the latest where it names none; null while the table is only declared.
  * @throws what {@link openTable} throws, TableVersionNotFoundError, TableTagNotFoundError
  */

@@ -97,6 +97,16 @@ export async function* scanRows(
   source: FragmentSource,
   request: ScanRequest,
 ): AsyncGenerator<RecordBatch, void, undefined> {
+  for await (const { columns, rowCount } of scanColumns(source, request)) {
+    yield makeBatch(request.projection.schema, columns, rowCount);
+  }
+}
+
+/** The rows as columns of the engine. */
+export async function* scanColumns(
+  source: FragmentSource,
+  request: ScanRequest,
+): AsyncGenerator<BatchRows, void, undefined> {
   const groups = mapAhead(pageGroups(source, request), (group) => fetchGroup(source, group), {
     weigh: (group) => group.byteLength,
     maxWeight: request.readAhead.windowBytes,
@@ -113,10 +123,10 @@ export async function* scanRows(
         const described = { columns, rowCount, files: owner.files };
         for await (const part of readBlobBatches(source, projection, described)) {
           request.signal?.throwIfAborted();
-          yield makeBatch(projection.schema, part.columns, part.rowCount);
+          yield part;
         }
       } else {
-        yield makeBatch(projection.schema, columns, rowCount);
+        yield { columns, rowCount };
       }
       await breather.breathe();
     }
@@ -219,8 +229,8 @@ function wantedBytes({ page, rows }: PageTask): number {
   return rows === null ? byteLength : Math.ceil((byteLength * rows.counts[0]) / page.rowCount);
 }
 
-/** The columns of a batch. */
-interface BatchRows {
+/** The columns of a batch, as the projection's outputs. */
+export interface BatchRows {
   readonly columns: readonly Column[];
   readonly rowCount: number;
 }

@@ -89,6 +89,12 @@ export interface PlannedChange {
   readonly discard?: () => Promise<void>;
 }
 
+/** A change that was committed, as it was planned in the end. */
+export interface CommittedPlan<Plan> {
+  readonly committed: CommittedVersion;
+  readonly plan: Plan;
+}
+
 /** Lost races after which a commit gives up. */
 const MAX_ATTEMPTS = 20;
 /** Times a change is planned anew before it gives up. */
@@ -142,9 +148,21 @@ export function commitTransaction(
 export async function commitPlanned<Plan extends PlannedChange>(
   environment: TableEnvironment,
   tableRoot: string,
+  plan: (base: TableVersion) => Promise<Plan> | Plan,
+  options?: CommitOptions,
+): Promise<CommittedPlan<Plan>>;
+export async function commitPlanned<Plan extends PlannedChange>(
+  environment: TableEnvironment,
+  tableRoot: string,
+  plan: (base: TableVersion) => Promise<Plan | null> | Plan | null,
+  options?: CommitOptions,
+): Promise<CommittedPlan<Plan> | null>;
+export async function commitPlanned<Plan extends PlannedChange>(
+  environment: TableEnvironment,
+  tableRoot: string,
   plan: (base: TableVersion) => Promise<Plan | null> | Plan | null,
   options: CommitOptions = {},
-): Promise<{ readonly committed: CommittedVersion; readonly plan: Plan } | null> {
+): Promise<CommittedPlan<Plan> | null> {
   for (let round = 1; ; round++) {
     options.signal?.throwIfAborted();
     const base = await readLatest(environment, tableRoot);

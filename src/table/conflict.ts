@@ -17,7 +17,7 @@
  *   DataReplacement ok    ok      X      R field R frag ok    ok      X       ok      ok      R both
  *
  * R = retryable, X = incompatible; `frag`, `key`, ... = only where both touch the same one. 1: R where rows
- * written under the older schema could break a NOT NULL column. 2: where metadata or the same key is set. 3, 4 are
+ * written under the older schema could break a NOT NULL column, or have values of a type a column no longer has. 2: where metadata or the same key is set. 3, 4 are
  * ours: R where field or schema metadata is set, which the schema of mine would take back; R where mine is not known
  * to leave nullability as it is and the other brings values. Being stricter only means to plan again.
  * Cloning and adding base paths conflict with nothing; an operation this build does not know with everything but
@@ -102,10 +102,18 @@ const replacesTable = (other: Operation): boolean => other.kind === "overwrite" 
 
 function checkAppend(fragments: readonly DataFragment[], other: Operation): ConflictVerdict {
   if (replacesTable(other)) return "incompatible";
-  if (other.kind === "merge") return retryableIf(lacksRequiredColumn(fragments, other.value));
+  if (other.kind === "merge") {
+    return retryableIf(lacksRequiredColumn(fragments, other.value) || hasOtherColumn(fragments, other.value));
+  }
   // Where nullability was tightened, the rows at hand were never checked against it.
   if (other.kind === "project") return retryableIf(!other.value.preservesNullability);
   return "ok";
+}
+
+/** Whether the fragments have values for a column that is not, or no longer, in the new schema: it would lose them. */
+function hasOtherColumn(fragments: readonly DataFragment[], merge: Merge): boolean {
+  const ids = new Set(merge.schema.map((field) => field.id));
+  return fragments.some((fragment) => fragment.files.some((file) => file.fields.some((id) => !ids.has(id))));
 }
 
 /** Whether a NOT NULL column of the new schema has no values in the fragments. */

@@ -29,8 +29,10 @@ export interface NewField extends Omit<TableField, "id" | "children"> {
 export const JSON_TYPE = "json";
 const NO_PARENT = -1;
 const EXTENSION_NAME_KEY = "ARROW:extension:name";
-const PRIMARY_KEY = "lance-schema:unenforced-primary-key";
-const PRIMARY_KEY_POSITION = "lance-schema:unenforced-primary-key:position";
+/** Key of the metadata that makes a field part of the primary key. */
+export const PRIMARY_KEY = "lance-schema:unenforced-primary-key";
+/** The same, saying which part it is. */
+export const PRIMARY_KEY_POSITION = "lance-schema:unenforced-primary-key:position";
 const BLOB_EXTENSION = "lance.blob.v2";
 const BLOB_KEY = "lance-encoding:blob";
 
@@ -221,6 +223,9 @@ function legacyEncoding(logicalType: string): number {
       return LEGACY_ENCODING.plain;
   }
 }
+
+/** Whether its metadata makes a field part of the table's primary key, which nothing enforces. */
+export const isPrimaryKey = (metadata: ReadonlyMap<string, string>): boolean => primaryKeyOf(metadata).isPart;
 
 function primaryKeyOf(metadata: ReadonlyMap<string, string>): { isPart: boolean; position: number } {
   const position = Number.parseInt(metadata.get(PRIMARY_KEY_POSITION) ?? "", 10);

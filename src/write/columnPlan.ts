@@ -7,7 +7,7 @@ import type { Field as ArrowField, DataType, Schema } from "apache-arrow";
 import { JSONB_LAYOUT, type Layout, type ListLayout, type SizedListLayout } from "../arrow/column.js";
 import { type Branch, MISSING_CHILD, spinesOf, withLeaf } from "../arrow/spine.js";
 import { isText, jsonForm, layoutOf, logicalFieldOf, logicalTypeOf, valueTypeOf } from "../arrow/types.js";
-import { TableSchemaValidationError, UnsupportedError } from "../errors.js";
+import { InvalidInputError, TableSchemaValidationError, UnsupportedError } from "../errors.js";
 import { memberBytes } from "../file/compression/packedStruct.js";
 import type { FileColumn, FileVersion } from "../file/page.js";
 import { formatFieldPath } from "../ident.js";
@@ -298,14 +298,22 @@ function checkPacked(field: TableField, version: FileVersion): void {
 function checkColumnNames(fields: readonly ArrowField[]): void {
   const seen = new Set<string>();
   for (const { name } of fields) {
-    if (name === "") throw new TableSchemaValidationError("a column's name must not be empty");
-    if (name.includes(".")) {
-      throw new TableSchemaValidationError(
-        `column ${formatFieldPath([name])}: the name of a top-level column must not contain a dot`,
-      );
-    }
+    const reason = faultOfName(name);
+    if (reason !== null) throw new TableSchemaValidationError(reason);
     if (seen.has(name))
       throw new TableSchemaValidationError(`column ${formatFieldPath([name])} appears twice`);
     seen.add(name);
   }
+}
+
+/** @throws InvalidInputError for what cannot be the name of a top-level column */
+export function checkColumnName(name: string): void {
+  const reason = faultOfName(name);
+  if (reason !== null) throw new InvalidInputError(reason);
+}
+
+function faultOfName(name: string): string | null {
+  if (name === "") return "a column's name must not be empty";
+  if (!name.includes(".")) return null;
+  return `column ${formatFieldPath([name])}: the name of a top-level column must not contain a dot`;
 }

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import type { Column, LeafColumn } from "../arrow/column.js";
 import type { ArrowInput } from "../arrow/input.js";
 import { checkedJsonbColumn, jsonbColumn } from "../arrow/json.js";
-import { decodeDictionary, sliceColumn } from "../arrow/rearrange.js";
+import { decodeDictionary, hasNulls, sliceColumn } from "../arrow/rearrange.js";
 import { mapLeaf, pruneColumn } from "../arrow/spine.js";
 import { ConcurrentModificationError, NamespaceError, TableSchemaValidationError } from "../errors.js";
 import type { FileVersion } from "../file/page.js";
@@ -152,16 +152,6 @@ function convert(leaf: LeafColumn, conversion: Exclude<Conversion, "none">, path
     case "checkJson":
       return checkedJsonbColumn(leaf, path);
   }
-}
-
-/** Whether any row is null; a dictionary may hold the null its indices point at. */
-function hasNulls(column: Column): boolean {
-  if (column.validity !== null || (column.kind === "null" && column.length > 0)) return true;
-  return (
-    column.kind === "dictionary" &&
-    column.dictionary.validity !== null &&
-    decodeDictionary(column).validity !== null
-  );
 }
 
 function fragmentOf(

@@ -3,10 +3,10 @@
  * there, in one file, under the same schema. The table's settings and metadata stay.
  */
 
-import { Schema } from "apache-arrow";
+import type { Schema } from "apache-arrow";
 import type { Column } from "../arrow/column.js";
 import type { ArrowInput } from "../arrow/input.js";
-import { arrowFieldFromLogical } from "../arrow/types.js";
+import { arrowSchemaOf } from "../arrow/types.js";
 import { Overwrite } from "../format/table.js";
 import type { LockLease } from "../io/lock.js";
 import { PublishUncertainError } from "../io/publish.js";
@@ -40,7 +40,7 @@ export async function rewriteTable(
   const { manifest, path } = base.file;
   const version = fileVersionOf(base.file);
   const fields = decodeSchema(manifest.fields, path);
-  const schema = new Schema(fields.map((field) => arrowFieldFromLogical(field, field.name)));
+  const schema = arrowSchemaOf(fields);
   const plan = planAppend(fields, schema);
   checkVersion(plan, version);
   const columnPlan = rowCount <= MAX_PLAIN_ROWS ? uncompressed(plan) : plan;

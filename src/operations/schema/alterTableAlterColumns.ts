@@ -1,0 +1,36 @@
+/** AlterTableAlterColumns: other names, nullability and types for columns; all the changes or none. */
+
+import { typeFromJson } from "../../arrow/typeFromJson.js";
+import { InvalidInputError, UnsupportedError } from "../../errors.js";
+import type { AlterTableAlterColumnsRequest, AlterTableAlterColumnsResponse } from "../../namespace.js";
+import type { ColumnAlteration } from "../../write/alterColumns.js";
+import { alterColumns } from "../../write/changeColumns.js";
+import type { OperationContext } from "../context.js";
+import { isAbsent, optionalBoolean, optionalString, requireObjects, requireString } from "../request.js";
+import { openWritable } from "../snapshot.js";
+
+export async function alterTableAlterColumns(
+  context: OperationContext,
+  request: AlterTableAlterColumnsRequest,
+): Promise<AlterTableAlterColumnsResponse> {
+  const alterations = requireObjects(request.alterations, "alterations").map(checkedAlteration);
+  const { tableRoot } = await openWritable(context, request);
+  const target = { environment: context, tableRoot, signal: request.signal };
+  const { committed, transactionId } = await alterColumns(target, alterations);
+  return { transactionId, version: committed.version };
+}
+
+function checkedAlteration(given: Readonly<Record<string, unknown>>, index: number): ColumnAlteration {
+  const member = `alterations[${index}]`;
+  const path = requireString(given.path, `${member}.path`);
+  if (!isAbsent(given.virtualColumn)) {
+    throw new UnsupportedError(`${member}.virtualColumn: virtual columns are not supported by this release`);
+  }
+  const rename = optionalString(given.rename, `${member}.rename`);
+  const nullable = optionalBoolean(given.nullable, `${member}.nullable`);
+  const type = isAbsent(given.dataType) ? undefined : typeFromJson(given.dataType, path);
+  if (rename === undefined && nullable === undefined && type === undefined) {
+    throw new InvalidInputError(`${member}: rename, nullable or dataType is needed`);
+  }
+  return { path, rename, nullable, type };
+}

@@ -1,0 +1,37 @@
+/** UpdateFieldMetadata: merges into, or replaces, the metadata of fields; all the changes or none. */
+
+import type { UpdateFieldMetadataRequest, UpdateFieldMetadataResponse } from "../../namespace.js";
+import { commitPlanned } from "../../table/commit.js";
+import { type MetadataChange, planFieldMetadata } from "../../write/fieldMetadata.js";
+import type { OperationContext } from "../context.js";
+import { optionalBoolean, requireMap, requireObjects, requireString } from "../request.js";
+import { openWritable } from "../snapshot.js";
+
+export async function updateFieldMetadata(
+  context: OperationContext,
+  request: UpdateFieldMetadataRequest,
+): Promise<UpdateFieldMetadataResponse> {
+  const changes = requireObjects(request.updates, "updates").map(checkedUpdate);
+  const { tableRoot } = await openWritable(context, request);
+  const { committed, plan } = await commitPlanned(
+    context,
+    tableRoot,
+    ({ file }) => planFieldMetadata(file, changes),
+    { signal: request.signal },
+  );
+  const fields = Array.from(plan.fields, ([path, metadata]) => [path, Object.fromEntries(metadata)]);
+  return {
+    transactionId: plan.transaction.uuid,
+    version: committed.version,
+    fields: Object.fromEntries(fields),
+  };
+}
+
+function checkedUpdate(update: Readonly<Record<string, unknown>>, index: number): MetadataChange {
+  const member = `updates[${index}]`;
+  return {
+    path: requireString(update.path, `${member}.path`),
+    metadata: requireMap(update.metadata, `${member}.metadata`, { nulls: true }),
+    replace: optionalBoolean(update.replace, `${member}.replace`) ?? false,
+  };
+}

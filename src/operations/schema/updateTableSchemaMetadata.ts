@@ -1,0 +1,27 @@
+/** UpdateTableSchemaMetadata: other metadata for the schema, in place of all that it has. */
+
+import type { UpdateTableSchemaMetadataRequest, UpdateTableSchemaMetadataResponse } from "../../namespace.js";
+import { commitPlanned } from "../../table/commit.js";
+import { planSchemaMetadata } from "../../write/fieldMetadata.js";
+import type { OperationContext } from "../context.js";
+import { requireMap } from "../request.js";
+import { openWritable } from "../snapshot.js";
+
+export async function updateTableSchemaMetadata(
+  context: OperationContext,
+  request: UpdateTableSchemaMetadataRequest,
+): Promise<UpdateTableSchemaMetadataResponse> {
+  const metadata = new Map(Object.entries(requireMap(request.metadata, "metadata")));
+  const { tableRoot } = await openWritable(context, request);
+  const { committed, plan } = await commitPlanned(
+    context,
+    tableRoot,
+    ({ file }) => ({ transaction: planSchemaMetadata(file, metadata) }),
+    { signal: request.signal },
+  );
+  return {
+    transactionId: plan.transaction.uuid,
+    version: committed.version,
+    metadata: Object.fromEntries(metadata),
+  };
+}

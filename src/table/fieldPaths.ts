@@ -1,0 +1,50 @@
+/**
+ * Field paths looked up in a table's schema. Members of structs, the item of a list and the `entries`, key and value
+ * of a map are addressed by their names, which are case-sensitive. Pure.
+ */
+
+import { TableColumnNotFoundError } from "../errors.js";
+import { formatFieldPath, parseFieldPath } from "../ident.js";
+import type { TableField } from "./schema.js";
+
+/** A field, and the way to it. */
+export interface FieldAtPath {
+  /** Canonical. */
+  readonly path: string;
+  /** From the top-level column down to the field itself. */
+  readonly chain: readonly TableField[];
+  /** The last of the chain. */
+  readonly field: TableField;
+}
+
+/**
+ * @throws InvalidInputError for a malformed path, naming the position; TableColumnNotFoundError for one that leads
+ *   nowhere
+ */
+export function resolveField(fields: readonly TableField[], text: string): FieldAtPath {
+  const segments = parseFieldPath(text);
+  const path = formatFieldPath(segments);
+  const chain: TableField[] = [];
+  let siblings = fields;
+  for (const segment of segments) {
+    const field = siblings.find((candidate) => candidate.name === segment);
+    if (field === undefined) {
+      throw new TableColumnNotFoundError(`column ${path} is not in the table's schema`);
+    }
+    chain.push(field);
+    siblings = field.children;
+  }
+  return { path, chain, field: chain[chain.length - 1] };
+}
+
+/** Every field of a schema with the way to it, parents before children. */
+export function* allFields(
+  fields: readonly TableField[],
+  parents: readonly TableField[] = [],
+): Generator<FieldAtPath, void, undefined> {
+  for (const field of fields) {
+    const chain = [...parents, field];
+    yield { path: formatFieldPath(chain.map(({ name }) => name)), chain, field };
+    yield* allFields(field.children, chain);
+  }
+}

@@ -1,0 +1,292 @@
+/**
+ * Adds, alters and drops columns of a table: plans on the latest version, writes the files the plan needs, commits;
+ * and does so again where another writer was first. Rows are read and written batch by batch. A change that fails
+ * leaves the table as it was.
+ */
+
+import type { Column } from "../arrow/column.js";
+import type { InputBatch } from "../arrow/input.js";
+import { hasNulls, nullColumn } from "../arrow/rearrange.js";
+import { arrowFieldFromLogical, layoutOf } from "../arrow/types.js";
+import { InternalError, TableSchemaValidationError } from "../errors.js";
+import type { Field } from "../format/file.js";
+import { type DataFragment, Merge, Project, type Transaction } from "../format/table.js";
+import { PublishUncertainError } from "../io/publish.js";
+import type { FragmentSource } from "../query/fragmentColumns.js";
+import { resolveProjection } from "../query/projection.js";
+import { STREAMED, scanColumns } from "../query/scan.js";
+import { type FileReaders, versionSource } from "../query/versionSource.js";
+import { type CommittedVersion, commitPlanned, type TableEnvironment } from "../table/commit.js";
+import { TransactionConflictError } from "../table/conflict.js";
+import type { FieldAtPath } from "../table/fieldPaths.js";
+import type { ManifestFile } from "../table/manifest.js";
+import { decodeSchema, type TableField } from "../table/schema.js";
+import { newTransaction } from "../table/transaction.js";
+import { findLatestVersion } from "../table/versions.js";
+import { type AddedColumn, planAddedColumns, repeatValues } from "./addColumns.js";
+import { type ColumnAlteration, planAlteredColumns, type RewrittenColumn } from "./alterColumns.js";
+import { ColumnFiles } from "./columnFiles.js";
+import { planDroppedFields } from "./dropColumns.js";
+import { fileVersionOf } from "./insert.js";
+
+/** Rows of a batch at most, as they are read to be written in another type. */
+const BATCH_ROWS = 16_384;
+
+export type ColumnEnvironment = TableEnvironment & FileReaders;
+
+/** The table to change. */
+export interface ChangeTarget {
+  readonly environment: ColumnEnvironment;
+  /** Directory of the table or branch. */
+  readonly tableRoot: string;
+  readonly signal?: AbortSignal;
+}
+
+export interface ChangedColumns {
+  readonly committed: CommittedVersion;
+  readonly transactionId: string;
+}
+
+/** @throws InvalidInputError, UnsupportedError for columns the table cannot have */
+export function addColumns(target: ChangeTarget, added: readonly AddedColumn[]): Promise<ChangedColumns> {
+  return commitColumns(target, async (base, files) => {
+    const { schema, constants } = planAddedColumns(base, added);
+    const values = constants.map(({ value }) => value);
+    const fragments =
+      constants.length === 0
+        ? base.manifest.fragments
+        : await files.addTo(
+            base.manifest.fragments,
+            {
+              fields: constants.map(({ field }) => field),
+              key: JSON.stringify(["constants", constants.map(({ field }) => field.id)]),
+              rowsOf: (fragment) => repeatValues(values, fragment.physicalRows),
+            },
+            fileVersionOf(base),
+          );
+    return { transaction: merge(base, schema, fragments) };
+  });
+}
+
+/**
+ * @throws TableColumnNotFoundError, InvalidInputError, UnsupportedError for what cannot be done to the schema;
+ *   TableSchemaValidationError for what the rows stand against
+ */
+export function alterColumns(
+  target: ChangeTarget,
+  alterations: readonly ColumnAlteration[],
+): Promise<ChangedColumns> {
+  return commitColumns(target, async (base, files) => {
+    const { schema, tightened, rewritten, newIds } = planAlteredColumns(base, alterations);
+    const source = versionSource(target.environment, target.tableRoot, base);
+    for (const at of tightened) await refuseNulls(source, base, at, target.signal);
+    // Rows appended meanwhile were not looked at.
+    const exclusive = tightened.length > 0;
+    if (rewritten.length === 0) {
+      const preservesNullability = tightened.length === 0;
+      const project = Project.create({ schema, preservesNullability });
+      return { transaction: newTransaction(base.manifest.version, "project", project), exclusive };
+    }
+    const fragments = await rewrite(base, source, files, rewritten, newIds, target.signal);
+    return { transaction: merge(base, schema, fragments), exclusive };
+  });
+}
+
+/** @throws TableColumnNotFoundError, InvalidInputError, UnsupportedError for columns that cannot be dropped */
+export function dropColumns(target: ChangeTarget, paths: readonly string[]): Promise<ChangedColumns> {
+  return commitColumns(target, async (base, files) => {
+    const schema = planDroppedFields(base, paths);
+    const ids = new Set(schema.map((field) => field.id));
+    const { fragments, version } = base.manifest;
+    const bare = fragments.filter(
+      ({ files }) => !files.some((file) => file.fields.some((id) => ids.has(id))),
+    );
+    if (bare.length === 0) {
+      const project = Project.create({ schema, preservesNullability: true });
+      return { transaction: newTransaction(version, "project", project) };
+    }
+    // The reference reads no fragment without files, even if all that is left of it are nulls.
+    const filled = await fillWithNulls(base, schema, bare, files);
+    return { transaction: merge(base, schema, inPlaceOf(fragments, filled)) };
+  });
+}
+
+interface ColumnsPlan {
+  readonly transaction: Transaction;
+  /** Only to be committed right after the version it was planned on. */
+  readonly exclusive?: boolean;
+}
+
+async function commitColumns(
+  { environment, tableRoot, signal }: ChangeTarget,
+  plan: (base: ManifestFile, files: ColumnFiles) => Promise<ColumnsPlan>,
+): Promise<ChangedColumns> {
+  const files = new ColumnFiles(environment.disk, tableRoot, signal);
+  let base: number | null = null;
+  const verify = async () => {
+    await files.requireInPlace();
+    if (base === null) return;
+    const latest = await findLatestVersion(environment.disk, tableRoot);
+    if (latest?.version === base) return;
+    throw new TransactionConflictError("retryable", `${tableRoot}: version ${base} is no longer the latest`);
+  };
+  try {
+    const { committed, plan: done } = await commitPlanned(
+      environment,
+      tableRoot,
+      async ({ file }) => {
+        const planned = await plan(file, files);
+        base = planned.exclusive ? file.manifest.version : null;
+        return planned;
+      },
+      { signal, verify },
+    );
+    // What can't be removed is an orphan that nothing refers to.
+    await files.discard(committed.manifest.fragments).catch(() => undefined);
+    return { committed, transactionId: done.transaction.uuid };
+  } catch (error) {
+    // A version that may be there needs its files.
+    if (!(error instanceof PublishUncertainError)) await files.discard().catch(() => undefined);
+    throw error;
+  }
+}
+
+function merge(base: ManifestFile, schema: Field[], fragments: readonly DataFragment[]): Transaction {
+  const before = new Map(base.manifest.fields.map((field) => [field.id, field]));
+  // Rows that others append meanwhile have no values for a new column that needs some.
+  const preservesNullability = schema.every(
+    (field) => field.nullable || before.get(field.id)?.nullable === false,
+  );
+  const change = Merge.create({ fragments: [...fragments], schema, preservesNullability });
+  return newTransaction(base.manifest.version, "merge", change);
+}
+
+function inPlaceOf(fragments: readonly DataFragment[], changed: readonly DataFragment[]): DataFragment[] {
+  const byId = new Map(changed.map((fragment) => [fragment.id, fragment]));
+  return fragments.map((fragment) => byId.get(fragment.id) ?? fragment);
+}
+
+/** @throws TableSchemaValidationError where a live row is null */
+async function refuseNulls(
+  source: FragmentSource,
+  base: ManifestFile,
+  { path }: FieldAtPath,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  const { manifest } = base;
+  const fields = decodeSchema(manifest.fields, base.path);
+  const projection = { ...resolveProjection(fields, new Map(), [path], false), hasBlobs: false };
+  const rows = scanColumns(source, {
+    fragments: manifest.fragments,
+    projection,
+    offset: 0,
+    limit: Number.POSITIVE_INFINITY,
+    batchRows: BATCH_ROWS,
+    readAhead: STREAMED,
+    signal,
+  });
+  for await (const { columns } of rows) {
+    if (!hasNulls(columns[0])) continue;
+    throw new TableSchemaValidationError(`column ${path} holds nulls and cannot be made non-nullable`);
+  }
+}
+
+/** The fragments with the columns in their new types. One that has no values of a column needs no new ones. */
+async function rewrite(
+  base: ManifestFile,
+  source: FragmentSource,
+  files: ColumnFiles,
+  rewritten: readonly RewrittenColumn[],
+  newIds: ReadonlySet<number>,
+  signal: AbortSignal | undefined,
+): Promise<DataFragment[]> {
+  const version = fileVersionOf(base);
+  const groups = new Map<string, { columns: RewrittenColumn[]; fragments: DataFragment[] }>();
+  for (const fragment of base.manifest.fragments) {
+    const stored = new Set(fragment.files.flatMap((file) => file.fields));
+    const columns = rewritten.filter(({ from, to }) => replacedLeaves(from, to).some((id) => stored.has(id)));
+    if (columns.length === 0) continue;
+    const key = columns.map(({ from }) => from.id).join();
+    const group = groups.get(key) ?? { columns, fragments: [] };
+    group.fragments.push(fragment);
+    groups.set(key, group);
+  }
+  const changed: DataFragment[] = [];
+  for (const { columns, fragments } of groups.values()) {
+    const read = columns.map(({ from }) => from);
+    const written = columns.map(({ to }) => to);
+    const columnsToWrite = {
+      fields: written,
+      // In files of 2.0 lists and structs have columns of their own; they come along.
+      fieldIds: version === "2.0" ? undefined : newIds,
+      key: JSON.stringify(["cast", written.map(shapeOf)]),
+      rowsOf: (fragment: DataFragment) => castRows(source, fragment, read, columns, signal),
+    };
+    changed.push(...(await files.addTo(fragments, columnsToWrite, version)));
+  }
+  return inPlaceOf(base.manifest.fragments, changed);
+}
+
+/** What is written, by ids and types. */
+const shapeOf = (field: TableField): unknown => [field.id, field.logicalType, field.children.map(shapeOf)];
+
+/** Ids of the leaves of a field that are others in the field it becomes. */
+function replacedLeaves(from: TableField, to: TableField): number[] {
+  if (from.id !== to.id) return leavesOf(from);
+  return from.children.flatMap((child, index) => replacedLeaves(child, to.children[index]));
+}
+
+const leavesOf = (field: TableField): number[] => [field.id, ...field.children.flatMap(leavesOf)];
+
+async function* castRows(
+  source: FragmentSource,
+  fragment: DataFragment,
+  read: readonly TableField[],
+  columns: readonly RewrittenColumn[],
+  signal: AbortSignal | undefined,
+): AsyncGenerator<InputBatch, void, undefined> {
+  const rows = scanColumns(source, {
+    // Every physical row has its place in the new file.
+    fragments: [{ ...fragment, deletionFile: undefined }],
+    projection: resolveProjection(read, new Map(), undefined, false),
+    offset: 0,
+    limit: Number.POSITIVE_INFINITY,
+    batchRows: BATCH_ROWS,
+    readAhead: STREAMED,
+    signal,
+  });
+  const hasDeletions = fragment.deletionFile !== undefined;
+  for await (const batch of rows) {
+    const cast = columns.map((column, index) => {
+      const values = column.cast(batch.columns[index]);
+      // Nulls of a column that may hold none are those of deleted rows.
+      return hasDeletions && !column.to.nullable && values.validity !== null
+        ? { ...values, validity: null }
+        : values;
+    });
+    yield { columns: cast as Column[], rowCount: batch.rowCount };
+  }
+}
+
+/** The fragments with a file of nulls for a column of the schema that is all null in them. */
+function fillWithNulls(
+  base: ManifestFile,
+  schema: readonly Field[],
+  fragments: readonly DataFragment[],
+  files: ColumnFiles,
+): Promise<DataFragment[]> {
+  const field = decodeSchema(schema, base.path).find((candidate) => candidate.nullable);
+  if (field === undefined) throw new InternalError("a fragment without values of columns that need some");
+  const layout = layoutOf(arrowFieldFromLogical(field, field.name).type, field.name);
+  const columns = {
+    fields: [field],
+    key: JSON.stringify(["nulls", field.id]),
+    rowsOf: async function* ({ physicalRows }: DataFragment): AsyncGenerator<InputBatch, void, undefined> {
+      for (let row = 0; row < physicalRows; row += BATCH_ROWS) {
+        const rowCount = Math.min(BATCH_ROWS, physicalRows - row);
+        yield { columns: [nullColumn(layout, rowCount)], rowCount };
+      }
+    },
+  };
+  return files.addTo(fragments, columns, fileVersionOf(base));
+}
