@@ -11,6 +11,7 @@ export default mergeConfig(
         "test/corruption/**/*.test.ts",
         "test/interop/**/*.test.ts",
         "test/crash/**/*.test.ts",
+        "test/model/**/*.test.ts",
       ],
       testTimeout: 3_600_000,
       env: {
@@ -18,6 +19,7 @@ export default mergeConfig(
         CRASH_STRIDE: "1",
         FUZZ_FILES: "25000",
         INTEROP_RUNS: "2000",
+        MODEL_RUNS: "5000",
         ROUND_TRIP_RUNS: "10000",
         OPERATION_RUNS: "200",
       },

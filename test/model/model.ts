@@ -1,0 +1,221 @@
+/**
+ * A namespace as plain maps: what the engine is to do, said as simply as it can be. Every method throws
+ * {@link ModelError} with the type of the error the engine is to give, or changes the maps.
+ */
+
+/** The engine is to reject with an error of this type. */
+export class ModelError extends Error {
+  readonly type: string;
+  constructor(type: string) {
+    super(type);
+    this.type = type;
+  }
+}
+
+const refuse = (type: string): never => {
+  throw new ModelError(type);
+};
+
+/** What one version holds. */
+interface Content {
+  readonly rows: readonly number[];
+}
+
+/** Versions by number. */
+type History = Map<number, Content>;
+
+interface ModelBranch {
+  readonly history: History;
+  /** It and the branches it comes from; main has none. A branch made anew under a name is another one. */
+  readonly lineage: readonly symbol[];
+}
+
+interface ModelTable {
+  /** By name; the main branch is "main". Its history is empty while the table is only declared. */
+  readonly branches: Map<string, ModelBranch>;
+  readonly tags: Map<string, { readonly branch: string; readonly version: number }>;
+}
+
+const latestOf = (history: History): number => Math.max(...history.keys());
+const keyOf = (path: readonly string[]): string => path.join("$");
+
+/** The whole state as comparable JSON. */
+export interface State {
+  readonly namespaces: readonly string[];
+  readonly tables: Readonly<Record<string, TableState>>;
+}
+
+export interface TableState {
+  /** Branch to version to rows. */
+  readonly branches: Readonly<Record<string, Readonly<Record<string, readonly number[]>>>>;
+  readonly tags: Readonly<Record<string, { readonly branch: string; readonly version: number }>>;
+}
+
+export class Model {
+  readonly #namespaces = new Set<string>();
+  readonly #tables = new Map<string, ModelTable>();
+
+  state(): State {
+    const sorted = <T>(entries: Iterable<readonly [string | number, T]>) =>
+      Object.fromEntries([...entries].sort(([a], [b]) => (a < b ? -1 : 1)));
+    return {
+      namespaces: [...this.#namespaces].sort(),
+      tables: sorted(
+        [...this.#tables].map(([id, table]) => [
+          id,
+          {
+            branches: sorted(
+              [...table.branches].map(([branch, { history }]) => [
+                branch,
+                sorted([...history].map(([version, content]) => [version, content.rows])),
+              ]),
+            ),
+            tags: sorted(table.tags),
+          },
+        ]),
+      ) as State["tables"],
+    };
+  }
+
+  // ---------------------------------------------------------------------------------------- namespaces
+
+  createNamespace(path: readonly string[], existOk: boolean): void {
+    this.#requireNamespace(path.slice(0, -1));
+    if (this.#namespaces.has(keyOf(path))) {
+      if (!existOk) refuse("NamespaceAlreadyExists");
+      return;
+    }
+    this.#namespaces.add(keyOf(path));
+  }
+
+  dropNamespace(path: readonly string[], cascade: boolean): void {
+    this.#requireNamespace(path);
+    const below = `${keyOf(path)}$`;
+    const inside = (map: Iterable<string>) => [...map].filter((key) => key.startsWith(below));
+    const [namespaces, tables] = [inside(this.#namespaces), inside(this.#tables.keys())];
+    if (namespaces.length + tables.length > 0 && !cascade) refuse("NamespaceNotEmpty");
+    for (const key of [...namespaces, keyOf(path)]) this.#namespaces.delete(key);
+    for (const key of tables) this.#tables.delete(key);
+  }
+
+  #requireNamespace(path: readonly string[]): void {
+    for (let depth = 1; depth <= path.length; depth++) {
+      if (!this.#namespaces.has(keyOf(path.slice(0, depth)))) refuse("NamespaceNotFound");
+    }
+  }
+
+  // -------------------------------------------------------------------------------------------- tables
+
+  declareTable(id: readonly string[]): void {
+    this.#requireNamespace(id.slice(0, -1));
+    if (this.#tables.has(keyOf(id))) refuse("TableAlreadyExists");
+    this.#tables.set(keyOf(id), newTable());
+  }
+
+  createTable(id: readonly string[], mode: string, rows: readonly number[]): void {
+    this.#requireNamespace(id.slice(0, -1));
+    const table = this.#tables.get(keyOf(id)) ?? newTable();
+    const main = mainOf(table);
+    if (main.size > 0 && mode === "Create") refuse("TableAlreadyExists");
+    if (main.size > 0 && mode === "ExistOk") return;
+    add(main, { rows });
+    this.#tables.set(keyOf(id), table);
+  }
+
+  dropTable(id: readonly string[]): void {
+    this.#table(id);
+    this.#tables.delete(keyOf(id));
+  }
+
+  renameTable(id: readonly string[], newId: readonly string[]): void {
+    const table = this.#table(id);
+    this.#requireNamespace(newId.slice(0, -1));
+    if (this.#tables.has(keyOf(newId))) refuse("TableAlreadyExists");
+    const moves = id.length === 1 || newId.length === 1;
+    if (moves && table.branches.size > 1) refuse("Unsupported");
+    this.#tables.delete(keyOf(id));
+    this.#tables.set(keyOf(newId), table);
+  }
+
+  #table(id: readonly string[]): ModelTable {
+    this.#requireNamespace(id.slice(0, -1));
+    return this.#tables.get(keyOf(id)) ?? refuse("TableNotFound");
+  }
+
+  #history(id: readonly string[], branch: string): History {
+    return this.#branch(id, branch).history;
+  }
+
+  #branch(id: readonly string[], branch: string): ModelBranch {
+    return this.#table(id).branches.get(branch) ?? refuse("TableBranchNotFound");
+  }
+
+  // ---------------------------------------------------------------------------------------------- rows
+
+  insert(id: readonly string[], branch: string, overwrite: boolean, rows: readonly number[]): void {
+    const history = this.#history(id, branch);
+    const before = history.size === 0 || overwrite ? [] : (history.get(latestOf(history))?.rows ?? []);
+    add(history, { rows: [...before, ...rows] });
+  }
+
+  restore(id: readonly string[], branch: string, version: number): void {
+    const history = this.#history(id, branch);
+    add(history, history.get(version) ?? refuse("TableVersionNotFound"));
+  }
+
+  // ---------------------------------------------------------------------------------------------- refs
+
+  /** @param version undefined is the latest */
+  createBranch(id: readonly string[], name: string, from: string, version: number | undefined): void {
+    const { history, lineage } = this.#branch(id, from);
+    if (history.size === 0 && version === undefined) refuse("InvalidTableState");
+    const { branches } = this.#table(id);
+    if (branches.has(name)) refuse("TableBranchAlreadyExists");
+    const fork = version ?? latestOf(history);
+    const content = history.get(fork) ?? refuse("TableVersionNotFound");
+    branches.set(name, { history: new Map([[fork, content]]), lineage: [...lineage, Symbol(name)] });
+  }
+
+  deleteBranch(id: readonly string[], name: string): void {
+    const { branches, tags } = this.#table(id);
+    const doomed = branches.get(name) ?? refuse("TableBranchNotFound");
+    const identity = doomed.lineage[doomed.lineage.length - 1];
+    const isReferred =
+      [...branches.values()].some((branch) => branch !== doomed && branch.lineage.includes(identity)) ||
+      [...tags.values()].some((tag) => tag.branch === name);
+    if (isReferred) refuse("InvalidInput");
+    branches.delete(name);
+  }
+
+  createTag(id: readonly string[], tag: string, branch: string, version: number): void {
+    this.#setTag(id, tag, branch, version, false);
+  }
+
+  updateTag(id: readonly string[], tag: string, branch: string, version: number): void {
+    this.#setTag(id, tag, branch, version, true);
+  }
+
+  #setTag(id: readonly string[], tag: string, branch: string, version: number, isThere: boolean): void {
+    const { tags } = this.#table(id);
+    const history = this.#history(id, branch);
+    if (isThere && !tags.has(tag)) refuse("TableTagNotFound");
+    if (!history.has(version)) refuse("TableVersionNotFound");
+    if (!isThere && tags.has(tag)) refuse("TableTagAlreadyExists");
+    tags.set(tag, { branch, version });
+  }
+
+  deleteTag(id: readonly string[], tag: string): void {
+    if (!this.#table(id).tags.delete(tag)) refuse("TableTagNotFound");
+  }
+}
+
+const newTable = (): ModelTable => ({
+  branches: new Map([["main", { history: new Map(), lineage: [] }]]),
+  tags: new Map(),
+});
+
+const mainOf = (table: ModelTable): History => (table.branches.get("main") as ModelBranch).history;
+
+function add(history: History, content: Content): void {
+  history.set(history.size === 0 ? 1 : latestOf(history) + 1, content);
+}
