@@ -37,6 +37,7 @@ import { alterTableDropColumns } from "./operations/schema/alterTableDropColumns
 import { updateFieldMetadata } from "./operations/schema/updateFieldMetadata.js";
 import { updateTableSchemaMetadata } from "./operations/schema/updateTableSchemaMetadata.js";
 import { batchCommitTables } from "./operations/table/batchCommitTables.js";
+import { cleanupTable } from "./operations/table/cleanupTable.js";
 import { createTable } from "./operations/table/createTable.js";
 import { declareTable } from "./operations/table/declareTable.js";
 import { deregisterTable } from "./operations/table/deregisterTable.js";
@@ -200,6 +201,13 @@ export class DirectoryNamespace implements AsyncDisposable {
     return this.#run("countTableRows", request, countTableRows);
   }
 
+  // ---------------------------------------------------------------------------------------------- upkeep
+
+  /** Removes old versions, and files that no version needs. What tags and branches need stays. */
+  cleanupTable(request: ns.CleanupTableRequest): Promise<ns.CleanupTableResponse> {
+    return this.#run("cleanupTable", request, cleanupTable);
+  }
+
   // ---------------------------------------------------------------------------------------------- versions
 
   /** Publishes a staged manifest under a version number that must be free. */
@@ -316,7 +324,6 @@ export class DirectoryNamespace implements AsyncDisposable {
   cancelJob = this.#unsupported("cancelJob", "jobs");
   waitForJob = this.#unsupported("waitForJob", "jobs");
   optimizeTable = this.#unsupported("optimizeTable", "compaction");
-  cleanupTable = this.#unsupported("cleanupTable", "cleanup");
 
   /** An operation of the spec whose engine part does not exist: authorised like any other, then refused. */
   #unsupported(operation: string, missing: string) {

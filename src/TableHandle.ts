@@ -193,8 +193,11 @@ export class TableHandle {
     return this.#namespace.optimizeTable(this.#write());
   }
 
-  cleanup(): Promise<unknown> {
-    return this.#namespace.cleanupTable({ id: this.id });
+  /** Removes old versions of the table, or of the handle's branch, and files that no version needs. */
+  async cleanup(
+    options: ns.CleanupSettings & { readonly signal?: AbortSignal } = {},
+  ): Promise<ns.CleanupTableResponse> {
+    return this.#namespace.cleanupTable({ ...this.#write(), ...options });
   }
 
   #read() {

@@ -294,6 +294,43 @@ export interface RestoreTableResponse {
   readonly version: number;
 }
 
+// ------------------------------------------------------------------------------------------------ upkeep
+
+/** Which versions a cleanup removes, and what else. */
+export interface CleanupSettings {
+  /**
+   * Versions go that were committed at least so many milliseconds ago; default 7 days. A query of a version that is
+   * removed while it runs may fail: only 0 takes versions that were the latest a moment ago.
+   */
+  readonly olderThanMs?: number;
+  /** The newest versions stay, so many of them, the latest included; default 1. */
+  readonly retainVersions?: number;
+  /**
+   * Removes files that no version refers to whatever their age, rather than from 7 days on: for when nobody is
+   * writing to the table. Commits of this engine that lose files so fail, those of others may be damaged. Files
+   * younger than the oldest version that stays by age or number are kept in any case. Default false.
+   */
+  readonly deleteUnverified?: boolean;
+  /** Fails where a version that would be removed has a tag; default false: it stays, and the others go. */
+  readonly errorIfTagged?: boolean;
+}
+
+export interface CleanupTableRequest extends TableRequest, CleanupSettings {
+  /** The branch whose versions are cleaned up; absent: the main branch. */
+  readonly branch?: string;
+}
+export interface CleanupTableResponse {
+  /** Of all files removed, manifests included. */
+  readonly bytesRemoved: number;
+  readonly versionsRemoved: number;
+  /** All files but manifests. */
+  readonly filesRemoved: number;
+  readonly dataFilesRemoved: number;
+  readonly deletionFilesRemoved: number;
+  readonly transactionFilesRemoved: number;
+  readonly indexFilesRemoved: number;
+}
+
 // ------------------------------------------------------------------------------------------------ versions
 
 /** One version of a table. */

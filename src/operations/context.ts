@@ -17,6 +17,7 @@ import { HandlePool } from "../io/handles.js";
 import { NodeDisk } from "../io/nodeDisk.js";
 import { ScratchMemory } from "../io/scratch.js";
 import type { DirectoryNamespaceOptions } from "../namespace.js";
+import { cleanUpAfterCommit } from "../table/autoCleanup.js";
 import type { NamingScheme } from "../table/paths.js";
 import { ManifestCache } from "../table/versions.js";
 
@@ -88,5 +89,9 @@ export function openContext(options: ContextOptions): OperationContext {
       await handles.close();
     },
   };
-  return { ...context, batches: unfinishedBatches(context) };
+  const environment = { ...context, batches: unfinishedBatches(context) };
+  return {
+    ...environment,
+    afterCommit: (tableRoot, committed) => cleanUpAfterCommit(environment, tableRoot, committed),
+  };
 }

@@ -47,6 +47,8 @@ export interface TableEnvironment {
   readonly disk: Disk;
   readonly lock: LockOptions;
   readonly manifests: ManifestCache;
+  /** Called after each commit to a table that was there, without the table's lock; rejects never. */
+  readonly afterCommit?: (tableRoot: string, committed: CommittedVersion) => Promise<void>;
   /** Changes of several tables at once that a process may have died in the middle of; absent where there are none. */
   readonly batches?: UnfinishedBatches;
 }
@@ -112,14 +114,14 @@ const MAX_PROBED_VERSIONS = 64;
  * @throws TableNotFoundError where the table has no versions; TableVersionNotFoundError for a restore of none
  * @throws PublishUncertainError where the version may or may not be there: its files must stay
  */
-export function commitTransaction(
+export async function commitTransaction(
   environment: TableEnvironment,
   tableRoot: string,
   transaction: Transaction,
   options: CommitOptions = {},
 ): Promise<CommittedVersion> {
   const lock = { ...environment.lock, signal: options.signal ?? environment.lock.signal };
-  return withMissingAsNotFound(tableRoot, () =>
+  const committed = await withMissingAsNotFound(tableRoot, () =>
     withTableLock(environment, tableRoot, lock, async (lease) => {
       const attempts = new Attempts(environment, tableRoot, transaction);
       for (let attempt = 1; ; attempt++) {
@@ -135,6 +137,8 @@ export function commitTransaction(
       }
     }),
   );
+  await environment.afterCommit?.(tableRoot, committed);
+  return committed;
 }
 
 /**
@@ -423,7 +427,8 @@ class Attempts {
     for (const entry of await this.#versionsSince(latest)) {
       const file = await readManifestAt(this.#environment, entry);
       const other = file && (await readTransaction(this.#environment.disk, this.#tableRoot, file));
-      const verdict = other === null ? "incompatible" : checkConflict(this.#transaction, other);
+      const unknown = file === null ? "retryable" : "incompatible";
+      const verdict = other === null ? unknown : checkConflict(this.#transaction, other);
       if (verdict === "ok") continue;
       const mine = operationOf(this.#transaction).kind;
       const theirs = other === null ? "a change without a record" : operationOf(other).kind;
@@ -459,7 +464,8 @@ class Attempts {
       const skipped =
         gap === null ? 0 : Math.min(gap.to - 1, latest.version) - Math.max(gap.from + 1, first) + 1;
       if (count - entries.length > Math.max(skipped, 0)) {
-        throw new ConcurrentModificationError(
+        throw new TransactionConflictError(
+          "retryable",
           `${this.#tableRoot}: versions since ${this.#checkedUpTo} are gone, and what they changed is unknown`,
         );
       }

@@ -15,6 +15,7 @@
  *   tree/<branch>/                                   the branch's own directory
  *   _tiltyard/versions/<version>.json                what a caller of createTableVersion attached to a version
  *   _tiltyard/version_gaps.json                      which version numbers were skipped
+ *   _tiltyard/retired/<name>.manifest                versions that are being cleaned up
  *
  * The reference never looks into `_tiltyard`.
  */
@@ -54,6 +55,7 @@ export const TABLE_PARTS: readonly string[] = [
   "_indices",
   "_tiltyard",
 ];
+export const retiredDirectory = (tableRoot: string): string => join(sideDirectory(tableRoot), "retired");
 
 export const HINT_NAME = "latest_version_hint.json";
 export const GAPS_NAME = "version_gaps.json";
@@ -70,6 +72,15 @@ export const tagPath = (tableRoot: string, tag: string): string =>
 export const branchRefName = (branch: string): string => encodeURIComponent(branch) + REF_SUFFIX;
 export const branchRefPath = (tableRoot: string, branch: string): string =>
   join(branchesDirectory(tableRoot), branchRefName(branch));
+
+/** The root of all branches of the table at `mainRoot`. */
+export const branchTree = (mainRoot: string): string => join(mainRoot, "tree");
+
+/** Directory of an index segment's files; the uuid is 16 bytes. */
+export function indexDirectoryName(uuid: Uint8Array): string {
+  const hex = Array.from(uuid, (byte) => byte.toString(16).padStart(2, "0")).join("");
+  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.*)$/, "$1-$2-$3-$4-$5");
+}
 
 /** A new name for a data file: a random UUID, 3 bytes in binary and 13 in hexadecimal. */
 export function dataFileName(): string {

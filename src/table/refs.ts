@@ -7,6 +7,7 @@
  * at, holds it; whoever needs that of a branch besides takes it second.
  */
 
+import { relative, resolve } from "node:path";
 import {
   CorruptFileError,
   InvalidInputError,
@@ -73,6 +74,10 @@ const isTooLong = (name: string): boolean => encodeURIComponent(name).length > M
 /** Directory of a branch of the table at `mainRoot`; that of the table itself for the main branch. */
 export const branchRoot = (mainRoot: string, branch: string | undefined): string =>
   isMainBranch(branch) ? mainRoot : branchDirectory(mainRoot, branch);
+
+/** Directory of the table of which the branch, by its own manifest, lies in `tableRoot`. */
+export const mainRootOf = (tableRoot: string, branch: string | undefined): string =>
+  isMainBranch(branch) ? tableRoot : resolve(tableRoot, relative(branchDirectory("/t", branch), "/t"));
 
 /** Whether the branch is registered; leftovers of a deleted one don't count. */
 export async function branchExists(disk: Disk, mainRoot: string, branch: string): Promise<boolean> {

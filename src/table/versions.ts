@@ -9,6 +9,8 @@
  * - stale across numbers that were skipped: whoever skips numbers first records the jump in
  *   `_tiltyard/version_gaps.json`, durably and under the table's lock. Only the last jump { from, to } is kept: a
  *   hint below `from` proves nothing, and one before `to` only where `to` does not exist.
+ * - stale across versions that were cleaned up, and naming one that was kept: whoever removes versions first records
+ *   the latest as such a jump.
  * - an engine that skips numbers and records nothing, or files that were copied in: `_versions` changed after
  *   the hint was written.
  * - too high, garbage, missing: manifest N does not exist, or there is no N.
@@ -210,6 +212,16 @@ export async function writeGap(disk: Disk, tableRoot: string, gap: VersionGap): 
   await disk.makeDirectory(sideDirectory(tableRoot));
   const bytes = new TextEncoder().encode(JSON.stringify(gap));
   await replaceFile(disk, gapsPath(tableRoot), bytes, { sync: true });
+}
+
+/**
+ * Notes, before versions are removed, that the one after a version may be missing: no hint below the latest proves
+ * anything from here on. Durable on return. Must be called under the table's lock.
+ */
+export async function noteRemovedVersions(disk: Disk, tableRoot: string, latest: number): Promise<void> {
+  const gap = await readGap(disk, tableRoot);
+  // A jump to the latest says as much.
+  if (gap?.to !== latest) await writeGap(disk, tableRoot, { from: latest - 1, to: latest });
 }
 
 // --------------------------------------------------------------------------------------------- manifests

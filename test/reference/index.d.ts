@@ -184,6 +184,15 @@ export function tableStats(uri: string, name: string, options?: TableOptions): P
 export function schemaIpc(uri: string, name: string, options?: TableOptions): Promise<Uint8Array>;
 export function schemaJson(uri: string, name: string, options?: TableOptions): Promise<SchemaJson>;
 export function usesV2ManifestPaths(uri: string, name: string): Promise<boolean>;
+/** Compacts, and removes versions committed before a time (default: 7 days ago). */
+export function optimizeTable(
+  uri: string,
+  name: string,
+  options?: BranchOption & { before?: number; deleteUnverified?: boolean },
+): Promise<{
+  compaction: { fragmentsRemoved: number; fragmentsAdded: number; filesRemoved: number; filesAdded: number };
+  prune: { bytesRemoved: number; oldVersionsRemoved: number };
+}>;
 export function createBranch(
   uri: string,
   name: string,

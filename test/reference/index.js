@@ -204,6 +204,17 @@ export function usesV2ManifestPaths(uri, name) {
   return withTable(uri, name, {}, (table) => table.usesV2ManifestPaths());
 }
 
+/**
+ * Compacts, and removes versions committed before the time given (in milliseconds since the epoch; 7 days ago by
+ * default).
+ */
+export function optimizeTable(uri, name, options = {}) {
+  return withTable(uri, name, options, async (table) => {
+    const { compaction, prune } = await table.optimize(options.before, options.deleteUnverified);
+    return { compaction: { ...compaction }, prune: { ...prune } };
+  });
+}
+
 export function createBranch(uri, name, branch, options = {}) {
   return withTable(uri, name, {}, async (table) => {
     await (await table.branches()).create(branch, options.fromBranch, options.fromVersion);

@@ -1,0 +1,41 @@
+/** CleanupTable: removes old versions and unneeded files; beyond the spec. */
+
+import { InvalidTableStateError } from "../../errors.js";
+import { formatIdentifier } from "../../ident.js";
+import type { CleanupTableRequest, CleanupTableResponse } from "../../namespace.js";
+import { type CleanupOptions, cleanUpVersions } from "../../table/cleanup.js";
+import { isMainBranch } from "../../table/refs.js";
+import type { OperationContext } from "../context.js";
+import { optionalBoolean, optionalCount } from "../request.js";
+import { openTable } from "../snapshot.js";
+
+const DEFAULT_OLDER_THAN_MS = 7 * 24 * 60 * 60 * 1000;
+
+export async function cleanupTable(
+  context: OperationContext,
+  request: CleanupTableRequest,
+): Promise<CleanupTableResponse> {
+  const { signal, branch } = request;
+  const options: CleanupOptions = {
+    olderThanMs: optionalCount(request.olderThanMs, "olderThanMs") ?? DEFAULT_OLDER_THAN_MS,
+    retainVersions: optionalCount(request.retainVersions, "retainVersions", 1),
+    deleteUnverified: optionalBoolean(request.deleteUnverified, "deleteUnverified"),
+    errorIfTagged: optionalBoolean(request.errorIfTagged, "errorIfTagged"),
+    signal,
+  };
+  const { table, latest } = await openTable(context, request);
+  if (latest === null) {
+    throw new InvalidTableStateError(
+      `table ${formatIdentifier(table.id)} is only declared: it has no versions to clean up`,
+    );
+  }
+  const removed = await cleanUpVersions(
+    context,
+    table.directory,
+    isMainBranch(branch) ? null : branch,
+    options,
+  );
+  const { dataFilesRemoved, deletionFilesRemoved, transactionFilesRemoved, indexFilesRemoved } = removed;
+  const filesRemoved = dataFilesRemoved + deletionFilesRemoved + transactionFilesRemoved + indexFilesRemoved;
+  return { ...removed, filesRemoved };
+}

@@ -1,0 +1,141 @@
+/**
+ * The crash loop over cleanup: whatever disk call fails, and however, every version that an engine finds afterwards has
+ * all its rows, as have tags and branches; and the next cleanup leaves what one that went through would have left.
+ *
+ * `npm run soak` goes through all calls, `npm test` through some for each way to fail.
+ */
+
+import { cp, mkdir, readdir, rm } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { Int32, Table, tableFromIPC, tableToIPC, vectorFromArray } from "apache-arrow";
+import { DirectoryNamespace, NamespaceError } from "tiltyard";
+import { describe, expect, it } from "vitest";
+import { NodeDisk } from "../../src/io/nodeDisk.js";
+import { type FaultMode, FaultyDisk } from "../support/faultyDisk.js";
+import { reference } from "../support/reference.js";
+import { makeTempDir } from "../support/tempDir.js";
+
+const STRIDE = Number(process.env.CRASH_STRIDE ?? 11);
+const id = ["t"];
+
+const rowsOf = (...values: number[]) => new Table({ v: vectorFromArray(values, new Int32()) });
+const valuesOf = (table: Table) => Array.from(table.getChild("v") ?? [], Number);
+
+/** Rows of the versions of the main branch, from 1 on. */
+const HISTORY = [[1, 2, 3], [1, 2, 3, 4], [1, 3, 4], [1, 3, 4, 5], [6], [6, 7]];
+
+/** Versions as in {@link HISTORY}; a tag of the second, and a branch of the fourth with a row of its own. */
+async function prepare(root: string): Promise<void> {
+  const ns = new DirectoryNamespace({ root, durability: "none" });
+  await ns.createTable({ id }, rowsOf(1, 2, 3));
+  await ns.insertIntoTable({ id }, rowsOf(4));
+  await reference.deleteRows(root, "t", "v = 2");
+  await ns.insertIntoTable({ id }, rowsOf(5));
+  await ns.createTableTag({ id, tag: "old", version: 2 });
+  await reference.createBranch(root, "t", "dev", { fromVersion: 4 });
+  await reference.appendTable(root, "t", tableToIPC(rowsOf(50)), { branch: "dev" });
+  await ns.insertIntoTable({ id, mode: "Overwrite" }, rowsOf(6));
+  await ns.insertIntoTable({ id }, rowsOf(7));
+  await ns.close();
+}
+
+/** Every version that is there has its rows; returns their numbers. */
+async function checkVersions(root: string, where: string): Promise<number[]> {
+  const ns = new DirectoryNamespace({ root, durability: "none" });
+  const numbers = (await ns.listTableVersions({ id })).versions.map(({ version }) => version);
+  for (const version of numbers) {
+    const rows = valuesOf(await ns.table(id, { version }).scan().toArrow());
+    expect(rows, `${where}, version ${version}`).toEqual(HISTORY[version - 1]);
+  }
+  expect(numbers, where).toEqual(expect.arrayContaining([2, 4, 6]));
+  expect(await ns.table(id).version(), where).toBe(6);
+  expect(valuesOf(await ns.table(id, { tag: "old" }).scan().toArrow()), where).toEqual([1, 2, 3, 4]);
+  const branch = ns.table(id, { branch: "dev" });
+  expect(valuesOf(await branch.scan().toArrow()), where).toEqual([1, 3, 4, 5, 50]);
+  await ns.close();
+  return numbers;
+}
+
+/** Files of each part of the table, but those that are being written. */
+async function filesOf(root: string): Promise<Record<string, string[]>> {
+  const parts = ["data", "_versions", "_transactions", "_deletions", join("_tiltyard", "retired")];
+  const files: Record<string, string[]> = {};
+  for (const part of parts) {
+    const names = await readdir(join(root, "t.lance", part)).catch(() => []);
+    files[part] = names.filter((name) => !name.startsWith(".tmp-") && !name.endsWith(".json")).sort();
+  }
+  return files;
+}
+
+const ways: { title: string; mode: FaultMode; dead: boolean; powerCut: boolean }[] = [
+  { title: "a call fails", mode: "before", dead: false, powerCut: false },
+  { title: "a call reports failure after its effect", mode: "after", dead: false, powerCut: false },
+  { title: "the process dies", mode: "short", dead: true, powerCut: false },
+  { title: "the power goes before a call", mode: "before", dead: true, powerCut: true },
+  { title: "the power goes after a call", mode: "after", dead: true, powerCut: true },
+];
+
+describe("cleanup", () => {
+  it.each(ways.map((way, index) => ({ ...way, index })))("$title", async ({
+    mode,
+    dead,
+    powerCut,
+    index,
+  }) => {
+    const base = await makeTempDir();
+    // Prepared at the very place where it is used: the branch knows its source by an absolute path.
+    const root = join(base, "inner", "root");
+    const template = join(base, "template");
+    await mkdir(dirname(root));
+    await prepare(root);
+    await cp(root, template, { recursive: true });
+    const engine = new DirectoryNamespace({ root, durability: "none" });
+    await engine.cleanupTable({ id, olderThanMs: 0 });
+    await engine.close();
+    const clean = await filesOf(root);
+    expect(await checkVersions(root, "without a fault")).toEqual([2, 4, 6]);
+
+    let inBetween = 0;
+    for (let failing = index % STRIDE; ; failing += STRIDE) {
+      await rm(root, { recursive: true });
+      await cp(template, root, { recursive: true });
+      const disk = new FaultyDisk(new NodeDisk({ durability: "none" }), { root: dirname(root) });
+      disk.failAt(failing, mode, { dead });
+      const writer = new DirectoryNamespace({ root, disk });
+      let acknowledged = true;
+      try {
+        await writer.cleanupTable({ id, olderThanMs: 0 });
+      } catch (error) {
+        expect(error, String(error)).toBeInstanceOf(NamespaceError);
+        acknowledged = false;
+      }
+      const { tripped } = disk;
+      const where = `${failing}: ${disk.log[failing]}`;
+      await writer.close();
+      await disk.restart();
+      if (powerCut) await disk.loseUnsynced();
+
+      const versions = await checkVersions(root, where);
+      if (acknowledged && !powerCut) expect(await filesOf(root), where).toEqual(clean);
+      if (versions.length === 3 && !acknowledged) inBetween++;
+      const next = new DirectoryNamespace({ root, durability: "none" });
+      await next.cleanupTable({ id, olderThanMs: 0 });
+      expect(await filesOf(root), where).toEqual(clean);
+      expect(await next.insertIntoTable({ id }, rowsOf(8)), where).toMatchObject({ version: 7 });
+      await next.close();
+      if (failing % (5 * STRIDE) === index % STRIDE) {
+        const seen = valuesOf(tableFromIPC(await reference.readTable(root, "t")));
+        expect(seen, where).toEqual([6, 7, 8]);
+        const ofBranch = valuesOf(tableFromIPC(await reference.readTable(root, "t", { branch: "dev" })));
+        expect(ofBranch, where).toEqual([1, 3, 4, 5, 50]);
+      }
+      await disk.dispose();
+      if (!tripped) {
+        expect(acknowledged).toBe(true);
+        break;
+      }
+    }
+    // The loop has been where versions are gone and their files are not.
+    expect(inBetween).toBeGreaterThan(0);
+  });
+});
