@@ -12,7 +12,7 @@ export interface FragmentSource extends PageSource {
   /** The metadata of a data file of a fragment; cached. */
   openDataFile(path: string): Promise<DataFile>;
   /** Absolute path of a file that a manifest names. */
-  resolve(file: DataFragment["files"][number]): string;
+  resolve(file: DataFragment["files"][number]): string | Promise<string>;
   /** Sorted physical offsets of the rows deleted from a fragment, or null where none are. */
   readDeletions(fragment: DataFragment): Promise<Uint32Array | null>;
 }
@@ -39,14 +39,16 @@ export async function openColumns(
       places.set(fieldId, { file, columnIndex: file.columnIndices[index] ?? -1 });
     }
   }
-  const opening = new Map<string, Promise<DataFile>>();
-  const open = (path: string): Promise<DataFile> => {
-    let file = opening.get(path);
-    if (file === undefined) {
-      file = source.openDataFile(path);
-      opening.set(path, file);
+  const opening = new Map<DataFragment["files"][number], Promise<DataFile>>();
+  const openFile = async (file: DataFragment["files"][number]): Promise<DataFile> =>
+    source.openDataFile(await source.resolve(file));
+  const open = (file: DataFragment["files"][number]): Promise<DataFile> => {
+    let opened = opening.get(file);
+    if (opened === undefined) {
+      opened = openFile(file);
+      opening.set(file, opened);
     }
-    return file;
+    return opened;
   };
   const stored = await Promise.all(
     columns.map(async (column) => {
@@ -64,17 +66,16 @@ export async function openColumns(
         }
         return null;
       }
-      const path = source.resolve(place.file);
-      const file = await open(path);
+      const file = await open(place.file);
       if (file.rowCount !== fragment.physicalRows) {
         throw new CorruptFileError(
-          path,
+          file.path,
           0,
           `holds ${file.rowCount} rows, its manifest says ${fragment.physicalRows}`,
         );
       }
       if (file.columns[place.columnIndex] === undefined) {
-        throw new CorruptFileError(path, 0, `has no column ${place.columnIndex} for ${column.path}`);
+        throw new CorruptFileError(file.path, 0, `has no column ${place.columnIndex} for ${column.path}`);
       }
       const listColumnIndexes = column.listFieldIds.map((id) => {
         const list = places.get(id);

@@ -25,7 +25,7 @@ export function versionSource(readers: FileReaders, tableRoot: string, file: Man
     chunkMaps: readers.chunkMaps,
     scratch: readers.scratch,
     openDataFile: readers.openDataFile,
-    resolve: (dataFile) => resolveDataFile(tableRoot, file.manifest, dataFile),
+    resolve: (dataFile) => resolveDataFile(readers.disk, tableRoot, file.manifest, dataFile),
     readDeletions: (fragment) => readDeletions(readers.disk, tableRoot, file.manifest, fragment),
   };
 }

@@ -26,7 +26,7 @@ export async function readDeletions(
   manifest: Manifest,
   fragment: DataFragment,
 ): Promise<Uint32Array | null> {
-  const path = resolveDeletionFile(tableRoot, manifest, fragment);
+  const path = await resolveDeletionFile(disk, tableRoot, manifest, fragment);
   const { deletionFile } = fragment;
   if (path === null || deletionFile === undefined) return null;
   const bytes = await disk.readFile(path, MAX_DELETION_FILE_BYTES);

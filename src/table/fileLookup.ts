@@ -1,36 +1,55 @@
 /**
  * Where the files that a manifest names are: in the table's or branch's own directory, or where one of the
  * manifest's base paths points. What a branch inherits lies in its source's directory.
+ *
+ * Base paths are absolute, so those of a branch's sources are wrong once the table's directory was moved. A branch
+ * knows where it is, though, and its sources by name, so they are looked for around it first. What such a name means
+ * in the manifest of a table that was cloned from elsewhere can't be told from the manifest alone; the file itself
+ * tells, as its name is random.
  */
 
-import { isAbsolute, join } from "node:path";
+import { isAbsolute, join, sep } from "node:path";
 import { CorruptFileError } from "../errors.js";
-import type { DataFile, DataFragment, Manifest } from "../format/table.js";
-import { dataDirectory, deletionFileName, deletionsDirectory } from "./paths.js";
+import type { BasePath, DataFile, DataFragment, Manifest } from "../format/table.js";
+import type { Disk } from "../io/disk.js";
+import { branchDirectory, dataDirectory, deletionFileName, deletionsDirectory } from "./paths.js";
+import { branchRoot, isBranchName, isMainBranch } from "./refs.js";
 
-/** Absolute path of a data file that a manifest names. */
-export const resolveDataFile = (tableRoot: string, manifest: Manifest, file: DataFile): string =>
-  resolveFile(tableRoot, manifest, file.baseId, dataDirectory, file.path);
+/**
+ * Absolute path of a data file that a manifest names; the disk is only asked where there are two places to look.
+ * @throws CorruptFileError for a name that leads out of the table, and a base path that is none
+ */
+export const resolveDataFile = (
+  disk: Disk,
+  tableRoot: string,
+  manifest: Manifest,
+  file: DataFile,
+): string | Promise<string> => resolveFile(disk, tableRoot, manifest, file.baseId, dataDirectory, file.path);
 
-/** Absolute path of a fragment's deletion file; null where it has none. */
+/**
+ * Absolute path of a fragment's deletion file; null where it has none.
+ * @throws CorruptFileError
+ */
 export function resolveDeletionFile(
+  disk: Disk,
   tableRoot: string,
   manifest: Manifest,
   fragment: DataFragment,
-): string | null {
+): string | Promise<string> | null {
   const { deletionFile } = fragment;
   if (deletionFile === undefined) return null;
   const name = deletionFileName(fragment.id, deletionFile);
-  return resolveFile(tableRoot, manifest, deletionFile.baseId, deletionsDirectory, name);
+  return resolveFile(disk, tableRoot, manifest, deletionFile.baseId, deletionsDirectory, name);
 }
 
 function resolveFile(
+  disk: Disk,
   tableRoot: string,
   manifest: Manifest,
   baseId: number | undefined,
   directoryOf: (root: string) => string,
   name: string,
-): string {
+): string | Promise<string> {
   const refuse = (reason: string): never => {
     throw new CorruptFileError(tableRoot, 0, `version ${manifest.version}: ${reason}`);
   };
@@ -42,5 +61,29 @@ function resolveFile(
   const base = manifest.basePaths.find((each) => each.id === baseId);
   if (base === undefined) return refuse(`there is no base path ${baseId}`);
   if (!isAbsolute(base.path)) refuse(`base path ${base.path} is not a local directory`);
-  return join(base.isDatasetRoot ? directoryOf(base.path) : base.path, name);
+  const stated = join(base.isDatasetRoot ? directoryOf(base.path) : base.path, name);
+  const source = sourceRoot(tableRoot, manifest, base);
+  if (source === null) return stated;
+  const around = join(directoryOf(source), name);
+  return around === stated ? stated : findEither(disk, around, stated);
+}
+
+/**
+ * Where the source that a base path names is now, if it is the table's main branch or another one of it; null where
+ * it can't be.
+ */
+function sourceRoot(tableRoot: string, manifest: Manifest, base: BasePath): string | null {
+  const { branch } = manifest;
+  if (!base.isDatasetRoot || isMainBranch(branch) || !isBranchName(branch)) return null;
+  const place = branchDirectory(sep, branch);
+  if (!tableRoot.endsWith(place)) return null;
+  const mainRoot = tableRoot.slice(0, -place.length);
+  if (isMainBranch(base.name)) return mainRoot;
+  return isBranchName(base.name) ? branchRoot(mainRoot, base.name) : null;
+}
+
+/** The one that is there; the first where neither is. */
+async function findEither(disk: Disk, first: string, second: string): Promise<string> {
+  if ((await disk.stat(first)) !== null) return first;
+  return (await disk.stat(second)) !== null ? second : first;
 }

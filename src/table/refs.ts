@@ -17,8 +17,8 @@ import {
 } from "../errors.js";
 import type { Disk } from "../io/disk.js";
 import { codeOf } from "../io/errno.js";
-import { type LockLease, withLock } from "../io/lock.js";
-import type { TableEnvironment } from "./commit.js";
+import type { LockLease } from "../io/lock.js";
+import { type TableEnvironment, withTableLock } from "./commit.js";
 import { branchDirectory, branchRefPath, REF_SUFFIX } from "./paths.js";
 import { findVersion, type VersionEntry } from "./versions.js";
 
@@ -55,6 +55,17 @@ export function checkBranchName(branch: string): void {
   if (branch.endsWith(".lock")) refuse("the name ends in .lock");
   if (branch === MAIN) refuse("it is the table itself");
   if (isTooLong(branch)) refuse("the name is too long");
+}
+
+/** Whether {@link checkBranchName} lets a name pass. */
+export function isBranchName(branch: string): boolean {
+  try {
+    checkBranchName(branch);
+    return true;
+  } catch (error) {
+    if (error instanceof InvalidInputError) return false;
+    throw error;
+  }
 }
 
 /** @throws InvalidInputError for a name the format does not allow a tag to have */
@@ -182,7 +193,7 @@ export async function lockRefs<T>(
 ): Promise<T> {
   const lock = { ...environment.lock, signal: signal ?? environment.lock.signal };
   try {
-    return await withLock(mainRoot, lock, change);
+    return await withTableLock(environment, mainRoot, lock, change);
   } catch (error) {
     if (codeOf(error) !== "ENOENT") throw error;
     throw new TableNotFoundError("the table was dropped by another writer", { cause: error });

@@ -16,7 +16,7 @@ import { type FaultMode, FaultyDisk } from "../support/faultyDisk.js";
 import { reference } from "../support/reference.js";
 import { makeTempDir } from "../support/tempDir.js";
 
-const STRIDE = Number(process.env.CRASH_STRIDE ?? 7);
+const STRIDE = Number(process.env.CRASH_STRIDE ?? 11);
 const id = ["t"];
 
 const rowsOf = (...values: number[]) => new Table({ v: vectorFromArray(values, new Int32()) });

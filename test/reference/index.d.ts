@@ -200,6 +200,8 @@ export function createBranch(
   options?: { fromBranch?: string; fromVersion?: number },
 ): Promise<void>;
 export function listBranches(uri: string, name: string): Promise<Record<string, BranchEntry>>;
+/** A new table whose files stay with the table that lies in the directory `sourceUri`. */
+export function cloneTable(uri: string, name: string, sourceUri: string): Promise<void>;
 export function deleteBranch(uri: string, name: string, branch: string): Promise<void>;
 /** Of a version of the branch, main by default. */
 export function createTag(

@@ -237,6 +237,12 @@ export function listBranches(uri, name) {
   });
 }
 
+export function cloneTable(uri, name, sourceUri) {
+  return withConnection(uri, async (connection) => {
+    (await connection.cloneTable(name, sourceUri)).close();
+  });
+}
+
 export function deleteBranch(uri, name, branch) {
   return withTable(uri, name, {}, async (table) => {
     await (await table.branches()).delete(branch);
