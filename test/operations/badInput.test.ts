@@ -382,6 +382,180 @@ describe("tags", () => {
   });
 });
 
+describe("changes of the schema", () => {
+  const id = ["t"];
+  const metadata =
+    (...updates: unknown[]) =>
+    () =>
+      namespace.updateFieldMetadata({ id, updates: updates as never });
+  const add =
+    (...newColumns: unknown[]) =>
+    () =>
+      namespace.alterTableAddColumns({ id, newColumns: newColumns as never });
+  const alter =
+    (...alterations: unknown[]) =>
+    () =>
+      namespace.alterTableAlterColumns({ id, alterations: alterations as never });
+  const drop =
+    (...columns: unknown[]) =>
+    () =>
+      namespace.alterTableDropColumns({ id, columns: columns as never });
+  const good = { path: "id", metadata: { k: "v" } };
+
+  it.each(["", "id.", ".id", "id..x", "`id", "`id`x", "i`d", "``"])("the path %j", async (path) => {
+    await expectRefusal(metadata({ path, metadata: {} }), "InvalidInput");
+    await expectRefusal(alter({ path, rename: "x" }), "InvalidInput");
+    await expectRefusal(drop(path), "InvalidInput");
+    if (path === "") return;
+    await expect(metadata({ path, metadata: {} })()).rejects.toThrow(/position \d/);
+  });
+  it.each(["nope", "ID", "id.x", "`id.x`", "name.item"])("the path %j, which leads nowhere", async (path) => {
+    await expectRefusal(metadata(good, { path, metadata: {} }), "TableColumnNotFound");
+    await expectRefusal(alter({ path: "id", rename: "x" }, { path, rename: "y" }), "TableColumnNotFound");
+    await expectRefusal(drop("id", path), "TableColumnNotFound");
+  });
+  it.each<[string, unknown]>([
+    ["nothing", undefined],
+    ["null", null],
+    ["a number", 7],
+    ["a map", { id: {} }],
+    ["a string", "id"],
+  ])("%s where a list is needed", async (_what, list) => {
+    await expectRefusal(() => namespace.updateFieldMetadata({ id, updates: list as never }), "InvalidInput");
+    await expectRefusal(
+      () => namespace.alterTableAddColumns({ id, newColumns: list as never }),
+      "InvalidInput",
+    );
+    await expectRefusal(
+      () => namespace.alterTableAlterColumns({ id, alterations: list as never }),
+      "InvalidInput",
+    );
+    await expectRefusal(
+      () => namespace.alterTableDropColumns({ id, columns: list as never }),
+      "InvalidInput",
+    );
+  });
+  it.each<[string, unknown]>([
+    ["no object", "id"],
+    ["null", null],
+    ["no path", { metadata: {} }],
+    ["a path that is no string", { path: 7, metadata: {} }],
+    ["no metadata", { path: "id" }],
+    ["null for metadata", { path: "id", metadata: null }],
+    ["a list for metadata", { path: "id", metadata: [] }],
+    ["a Map for metadata", { path: "id", metadata: new Map([["a", "b"]]) }],
+    ["a value that is no string", { path: "id", metadata: { a: 1 } }],
+    ["a value that is an object", { path: "id", metadata: { a: {} } }],
+    ["replace that is no boolean", { path: "id", metadata: {}, replace: "yes" }],
+  ])("metadata update: %s", async (_what, update) => {
+    await expectRefusal(metadata(good, update), "InvalidInput");
+  });
+  it.each<[string, Record<string, string | null>]>([
+    ["the primary key of a column that may be null", { "lance-schema:unenforced-primary-key": "true" }],
+    ["a primary key that is none", { "lance-schema:unenforced-primary-key": "no" }],
+    ["a primary key that is not there taken away", { "lance-schema:unenforced-primary-key:position": null }],
+    ["the declaration of a computed column", { computed_column: "true" }],
+    ["a part of such a declaration", { "computed_column.expression": "1" }],
+  ])("metadata: %s", async (_what, entries) => {
+    await expectRefusal(metadata(good, { path: "name", metadata: entries }), "InvalidInput");
+  });
+  it("metadata that makes a column one of blobs", async () => {
+    const blob = { "lance-encoding:blob": "true" };
+    await expectRefusal(metadata({ path: "name", metadata: blob }), "Unsupported", "InvalidInput");
+  });
+  it("schema metadata that is none", async () => {
+    for (const value of [undefined, null, [], "a", { a: 1 }, { a: null }, new Map([["a", "b"]])]) {
+      await expectRefusal(
+        () => namespace.updateTableSchemaMetadata({ id, metadata: value as never }),
+        "InvalidInput",
+      );
+    }
+  });
+  it.each<[string, unknown, ...string[]]>([
+    ["no object", "x", "InvalidInput"],
+    ["no name", { expression: "1" }, "InvalidInput"],
+    ["an empty name", { name: "", expression: "1" }, "InvalidInput"],
+    ["a name with a dot", { name: "a.b", expression: "1" }, "InvalidInput"],
+    ["a name that is taken", { name: "id", expression: "1" }, "InvalidInput"],
+    ["neither expression nor type", { name: "x" }, "InvalidInput"],
+    ["both expression and type", { name: "x", expression: "1", dataType: "int32" }, "InvalidInput"],
+    ["an expression that is no string", { name: "x", expression: 1 }, "InvalidInput"],
+    ["an empty expression", { name: "x", expression: " " }, "InvalidInput"],
+    ["a constant of no value", { name: "x", expression: "cast(300 as tinyint)" }, "InvalidInput"],
+    ["an expression over columns", { name: "x", expression: "id + 1" }, "Unsupported"],
+    ["a computed column", { name: "x", computed: "id + 1" }, "Unsupported"],
+    ["a virtual column", { name: "x", virtualColumn: {} }, "Unsupported"],
+    ["a type that is none", { name: "x", dataType: { type: "wat" } }, "Unsupported"],
+    ["a type without a name", { name: "x", dataType: {} }, "InvalidInput"],
+    ["a type without a unit", { name: "x", dataType: { type: "timestamp" } }, "InvalidInput"],
+    ["a list without items", { name: "x", dataType: { type: "list" } }, "InvalidInput"],
+    ["a struct of no objects", { name: "x", dataType: { type: "struct", fields: [7] } }, "InvalidInput"],
+    ["a size of 0", { name: "x", dataType: { type: "fixed_size_binary", length: 0 } }, "InvalidInput"],
+    ["a time zone that cannot be stored", { name: "x", dataType: "timestamp:us:+02:00" }, "Unsupported"],
+    ["metadata that is none", { name: "x", dataType: "int32", metadata: { a: 1 } }, "InvalidInput"],
+    [
+      "a primary key of nulls",
+      { name: "x", dataType: "int32", metadata: { "lance-schema:unenforced-primary-key": "1" } },
+      "InvalidInput",
+    ],
+  ])("new column: %s", async (_what, column, ...types) => {
+    await expectRefusal(add({ name: "fine", expression: "1" }, column), ...types);
+  });
+  it("the same new column twice", async () => {
+    await expectRefusal(
+      add({ name: "x", expression: "1" }, { name: "x", dataType: "int32" }),
+      "InvalidInput",
+    );
+  });
+  it("a type that is nested without end", async () => {
+    let type: unknown = { type: "int32" };
+    for (let depth = 0; depth < 10_000; depth++) type = { type: "list", fields: [{ name: "item", type }] };
+    await expectRefusal(add({ name: "x", dataType: type }), "InvalidInput");
+  });
+  it.each<[string, unknown, ...string[]]>([
+    ["no object", "x", "InvalidInput"],
+    ["no path", { rename: "x" }, "InvalidInput"],
+    ["nothing to change", { path: "id" }, "InvalidInput"],
+    ["an empty name", { path: "id", rename: "" }, "InvalidInput"],
+    ["a name with a dot", { path: "id", rename: "a.b" }, "InvalidInput"],
+    ["a name that is taken", { path: "id", rename: "name" }, "InvalidInput"],
+    ["a name that is no string", { path: "id", rename: 7 }, "InvalidInput"],
+    ["nullable that is no boolean", { path: "id", nullable: "no" }, "InvalidInput"],
+    ["a column with nulls made non-nullable", { path: "name", nullable: false }, "TableSchemaValidation"],
+    ["text as numbers", { path: "name", dataType: { type: "int32" } }, "InvalidInput"],
+    ["numbers as text", { path: "id", dataType: { type: "utf8" } }, "InvalidInput"],
+    ["a type that is none", { path: "id", dataType: { type: "wat" } }, "Unsupported"],
+    ["a virtual column", { path: "id", virtualColumn: {} }, "Unsupported"],
+  ])("alteration: %s", async (_what, alteration, ...types) => {
+    await expectRefusal(alter(alteration), ...types);
+    await expectRefusal(
+      alter({ path: "id", dataType: "int64" }, { path: "name", dataType: "large_utf8" }, alteration),
+      ...types,
+    );
+  });
+  it("all columns dropped", async () => {
+    await expectRefusal(drop("id", "name"), "InvalidInput");
+    await expectRefusal(drop("id", 7), "InvalidInput");
+    await expectRefusal(drop("id", null), "InvalidInput");
+  });
+  it("a table that is only declared, that is not there, and a branch that is not", async () => {
+    const calls: ((at: { id: string[]; branch?: string }) => Promise<unknown>)[] = [
+      (at) => namespace.updateFieldMetadata({ ...at, updates: [] }),
+      (at) => namespace.updateTableSchemaMetadata({ ...at, metadata: {} }),
+      (at) => namespace.alterTableAddColumns({ ...at, newColumns: [] }),
+      (at) => namespace.alterTableAlterColumns({ ...at, alterations: [] }),
+      (at) => namespace.alterTableDropColumns({ ...at, columns: [] }),
+    ];
+    for (const call of calls) {
+      await expectRefusal(() => call({ id: ["d"] }), "InvalidTableState");
+      await expectRefusal(() => call({ id: ["none"] }), "TableNotFound");
+      await expectRefusal(() => call({ id, branch: "none" }), "TableBranchNotFound");
+      await expectRefusal(() => call({ id, branch: "../x" }), "InvalidInput");
+      await expectRefusal(() => call({ id: [] }), "InvalidInput");
+    }
+  });
+});
+
 describe("rows that do not fit the schema", () => {
   const append = (data: Table) => () => namespace.insertIntoTable({ id: ["t"] }, data);
   it("an extra column", async () => {
