@@ -17,8 +17,10 @@ const refuse = (type: string): never => {
 };
 
 /** What one version holds. */
-interface Content {
+export interface Content {
   readonly rows: readonly number[];
+  /** Of the one column. */
+  readonly metadata: Readonly<Record<string, string>>;
 }
 
 /** Versions by number. */
@@ -46,8 +48,8 @@ export interface State {
 }
 
 export interface TableState {
-  /** Branch to version to rows. */
-  readonly branches: Readonly<Record<string, Readonly<Record<string, readonly number[]>>>>;
+  /** Branch to version to content. */
+  readonly branches: Readonly<Record<string, Readonly<Record<string, Content>>>>;
   readonly tags: Readonly<Record<string, { readonly branch: string; readonly version: number }>>;
 }
 
@@ -64,12 +66,7 @@ export class Model {
         [...this.#tables].map(([id, table]) => [
           id,
           {
-            branches: sorted(
-              [...table.branches].map(([branch, { history }]) => [
-                branch,
-                sorted([...history].map(([version, content]) => [version, content.rows])),
-              ]),
-            ),
+            branches: sorted([...table.branches].map(([branch, { history }]) => [branch, sorted(history)])),
             tags: sorted(table.tags),
           },
         ]),
@@ -118,7 +115,7 @@ export class Model {
     const main = mainOf(table);
     if (main.size > 0 && mode === "Create") refuse("TableAlreadyExists");
     if (main.size > 0 && mode === "ExistOk") return;
-    add(main, { rows });
+    add(main, { rows, metadata: {} });
     this.#tables.set(keyOf(id), table);
   }
 
@@ -154,13 +151,48 @@ export class Model {
 
   insert(id: readonly string[], branch: string, overwrite: boolean, rows: readonly number[]): void {
     const history = this.#history(id, branch);
-    const before = history.size === 0 || overwrite ? [] : (history.get(latestOf(history))?.rows ?? []);
-    add(history, { rows: [...before, ...rows] });
+    const before = overwrite ? undefined : history.get(latestOf(history));
+    add(history, { rows: [...(before?.rows ?? []), ...rows], metadata: before?.metadata ?? {} });
   }
 
   restore(id: readonly string[], branch: string, version: number): void {
     const history = this.#history(id, branch);
     add(history, history.get(version) ?? refuse("TableVersionNotFound"));
+  }
+
+  /** @param entries null removes a key */
+  updateMetadata(
+    id: readonly string[],
+    branch: string,
+    entries: Readonly<Record<string, string | null>>,
+    replace: boolean,
+  ): void {
+    const history = this.#history(id, branch);
+    const latest = history.get(latestOf(history)) ?? refuse("InvalidTableState");
+    const changed = Object.entries({ ...(replace ? {} : latest.metadata), ...entries });
+    const metadata = Object.fromEntries(
+      changed.filter((entry): entry is [string, string] => entry[1] !== null),
+    );
+    add(history, { ...latest, metadata });
+  }
+
+  /** Versions that hold all rows twice, and tables that are declared: all or none. */
+  batch(parts: readonly { id: readonly string[]; version: number }[], declared: readonly string[][]): void {
+    const histories = parts.map(({ id, version }) => ({ history: this.#history(id, "main"), version }));
+    histories.sort((a, b) => a.version - b.version);
+    for (const { history, version } of histories) {
+      if (history.size === 0) refuse("InvalidInput");
+      if (version <= latestOf(history)) refuse("ConcurrentModification");
+    }
+    for (const id of declared) {
+      this.#requireNamespace(id.slice(0, -1));
+      if (this.#tables.has(keyOf(id))) refuse("TableAlreadyExists");
+    }
+    for (const { history, version } of histories) {
+      const latest = history.get(latestOf(history)) as Content;
+      history.set(version, { ...latest, rows: [...latest.rows, ...latest.rows] });
+    }
+    for (const id of declared) this.#tables.set(keyOf(id), newTable());
   }
 
   // ---------------------------------------------------------------------------------------------- refs

@@ -27,7 +27,7 @@ export async function stageDoubled(tableRoot: string, version: number): Promise<
     ...manifest,
     version,
     fragments: [...manifest.fragments, ...again],
-    maxFragmentId: first + again.length - 1,
+    maxFragmentId: again.length === 0 ? manifest.maxFragmentId : first + again.length - 1,
   };
   const append = newTransaction(latest?.version ?? 0, "append", { fragments: manifest.fragments });
   const transactionBytes = Transaction.encode(append);

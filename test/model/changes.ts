@@ -1,0 +1,260 @@
+/**
+ * Changes of a namespace, drawn at random: as calls on the engine, which may as well be made by another process, and as
+ * what they are to the model.
+ */
+
+import { Int32, Table, tableToIPC, vectorFromArray } from "apache-arrow";
+import fc from "fast-check";
+import type { DirectoryNamespace } from "tiltyard";
+import { stageDoubled } from "../support/stageVersion.js";
+import type { Model } from "./model.js";
+
+/** A call as plain data. */
+export interface Call {
+  readonly method: keyof DirectoryNamespace & string;
+  readonly request: object;
+  /** Values of the column `v`, for methods that take rows. */
+  readonly rows?: readonly number[];
+}
+
+export interface Change {
+  readonly name: string;
+  readonly call: Call;
+  readonly model: (model: Model) => void;
+}
+
+/** Rows as Arrow IPC bytes. */
+export const bytesOf = (rows: readonly number[]): Uint8Array =>
+  tableToIPC(new Table({ v: vectorFromArray(rows.length === 0 ? [] : rows, new Int32()) }));
+
+/** Makes the call; staged manifests that it needs are made first. */
+export async function perform(ns: DirectoryNamespace, call: Call): Promise<unknown> {
+  const request = await withStaged(ns, call.request);
+  const method = ns[call.method] as (request: object, data?: Uint8Array) => Promise<unknown>;
+  return method.call(ns, request, call.rows && bytesOf(call.rows));
+}
+
+interface BatchRequest {
+  readonly operations?: readonly {
+    readonly createTableVersion?: { readonly id: string[]; readonly version: number };
+  }[];
+}
+
+async function withStaged(ns: DirectoryNamespace, request: BatchRequest): Promise<object> {
+  if (request.operations === undefined) return request;
+  const operations = [];
+  for (const operation of request.operations) {
+    const part = operation.createTableVersion;
+    if (part === undefined) operations.push(operation);
+    else operations.push({ createTableVersion: { ...part, manifestPath: await stage(ns, part) } });
+  }
+  return { operations };
+}
+
+/** Path of a staged manifest; of nothing, where there is no table to make one of. */
+async function stage(
+  ns: DirectoryNamespace,
+  { id, version }: { id: string[]; version: number },
+): Promise<string> {
+  const described = await ns.describeTable({ id }).catch(() => null);
+  if (described === null || described.isOnlyDeclared) return "nowhere";
+  return stageDoubled(described.location as string, version);
+}
+
+// ------------------------------------------------------------------------------------------- arbitraries
+
+/** Few names, so that changes meet. */
+const namespacePath = fc.constantFrom(["n"], ["n", "m"], ["o"]);
+const tableId = fc.constantFrom(["t"], ["t"], ["u"], ["n", "t"], ["n", "t"], ["n", "m", "t"], ["o", "t"]);
+/** Mostly of no table yet. */
+const newId = fc.constantFrom(["u"], ["d"], ["n", "d"], ["n", "d"], ["n", "m", "d"], ["n", "t"]);
+const rows = fc.array(fc.integer({ min: -9, max: 9 }), { maxLength: 3 });
+/** Tables have few versions, mostly. */
+const version = fc.constantFrom(1, 1, 2, 2, 3, 4, 5);
+const newVersion = fc.integer({ min: 2, max: 9 });
+const branch = fc.constantFrom("main", "main", "main", "dev", "dev/x");
+const otherBranch = fc.constantFrom("dev", "dev/x", "late");
+const tag = fc.constantFrom("v1", "v2");
+const onMain = (name: string) => (name === "main" ? undefined : name);
+
+const createNamespace = (id: readonly string[], existOk: boolean): Change => ({
+  name: `createNamespace(${id}, ${existOk})`,
+  call: { method: "createNamespace", request: { id, mode: existOk ? "ExistOk" : "Create" } },
+  model: (model) => model.createNamespace(id, existOk),
+});
+
+const dropNamespace = (id: readonly string[], cascade: boolean): Change => ({
+  name: `dropNamespace(${id}, ${cascade})`,
+  call: { method: "dropNamespace", request: { id, behavior: cascade ? "Cascade" : "Restrict" } },
+  model: (model) => model.dropNamespace(id, cascade),
+});
+
+const declareTable = (id: readonly string[]): Change => ({
+  name: `declareTable(${id})`,
+  call: { method: "declareTable", request: { id } },
+  model: (model) => model.declareTable(id),
+});
+
+const createTable = (id: readonly string[], mode: string, values: number[]): Change => ({
+  name: `createTable(${id}, ${mode}, [${values}])`,
+  call: { method: "createTable", request: { id, mode }, rows: values },
+  model: (model) => model.createTable(id, mode, values),
+});
+
+const dropTable = (id: readonly string[]): Change => ({
+  name: `dropTable(${id})`,
+  call: { method: "dropTable", request: { id } },
+  model: (model) => model.dropTable(id),
+});
+
+const renameTable = (id: readonly string[], newId: readonly string[]): Change => ({
+  name: `renameTable(${id}, ${newId})`,
+  call: {
+    method: "renameTable",
+    request: { id, newTableName: newId[newId.length - 1], newNamespaceId: newId.slice(0, -1) },
+  },
+  model: (model) => model.renameTable(id, newId),
+});
+
+const insert = (
+  id: readonly string[],
+  on: string,
+  mode: "Append" | "Overwrite",
+  values: number[],
+): Change => ({
+  name: `insertIntoTable(${id}, ${on}, ${mode}, [${values}])`,
+  call: { method: "insertIntoTable", request: { id, branch: onMain(on), mode }, rows: values },
+  model: (model) => model.insert(id, on, mode === "Overwrite", values),
+});
+
+const restore = (id: readonly string[], on: string, to: number): Change => ({
+  name: `restoreTable(${id}, ${on}, ${to})`,
+  call: { method: "restoreTable", request: { id, branch: onMain(on), version: to } },
+  model: (model) => model.restore(id, on, to),
+});
+
+const createBranch = (id: readonly string[], name: string, from: string, at: number | undefined): Change => ({
+  name: `createTableBranch(${id}, ${name}, ${from}, ${at})`,
+  call: { method: "createTableBranch", request: { id, name, fromBranch: onMain(from), fromVersion: at } },
+  model: (model) => model.createBranch(id, name, from, at),
+});
+
+const deleteBranch = (id: readonly string[], name: string): Change => ({
+  name: `deleteTableBranch(${id}, ${name})`,
+  call: { method: "deleteTableBranch", request: { id, name } },
+  model: (model) => model.deleteBranch(id, name),
+});
+
+const createTag = (id: readonly string[], name: string, on: string, at: number): Change => ({
+  name: `createTableTag(${id}, ${name}, ${on}, ${at})`,
+  call: { method: "createTableTag", request: { id, tag: name, branch: onMain(on), version: at } },
+  model: (model) => model.createTag(id, name, on, at),
+});
+
+const updateTag = (id: readonly string[], name: string, on: string, at: number): Change => ({
+  name: `updateTableTag(${id}, ${name}, ${on}, ${at})`,
+  call: { method: "updateTableTag", request: { id, tag: name, branch: onMain(on), version: at } },
+  model: (model) => model.updateTag(id, name, on, at),
+});
+
+const deleteTag = (id: readonly string[], name: string): Change => ({
+  name: `deleteTableTag(${id}, ${name})`,
+  call: { method: "deleteTableTag", request: { id, tag: name } },
+  model: (model) => model.deleteTag(id, name),
+});
+
+const updateMetadata = (
+  id: readonly string[],
+  on: string,
+  key: string,
+  value: string | null,
+  replace: boolean,
+): Change => {
+  const metadata = { [key]: value };
+  return {
+    name: `updateFieldMetadata(${id}, ${on}, ${JSON.stringify(metadata)}, ${replace})`,
+    call: {
+      method: "updateFieldMetadata",
+      request: { id, branch: onMain(on), updates: [{ path: "v", metadata, replace }] },
+    },
+    model: (model) => model.updateMetadata(id, on, metadata, replace),
+  };
+};
+
+/** Versions of one or two tables, and a declared one, in one batch. */
+const batch = (ids: readonly (readonly string[])[], at: number, declared: readonly string[]): Change => {
+  const known = new Set([JSON.stringify(declared)]);
+  const parts = ids.filter((id) => !known.has(JSON.stringify(id)) && known.add(JSON.stringify(id)));
+  const operations = [
+    ...parts.map((id) => ({ createTableVersion: { id, version: at, manifestPath: "" } })),
+    { declareTable: { id: declared } },
+  ];
+  return {
+    name: `batchCommitTables(${parts.join(" ")}, ${at}, ${declared})`,
+    call: { method: "batchCommitTables", request: { operations } },
+    model: (model) =>
+      model.batch(
+        parts.map((id) => ({ id, version: at })),
+        [[...declared]],
+      ),
+  };
+};
+
+/** Each with how often it is chosen; what removes most comes seldom. */
+export const changes: readonly (readonly [weight: number, fc.Arbitrary<Change>])[] = [
+  [1, fc.tuple(namespacePath, fc.boolean()).map((args) => createNamespace(...args))],
+  [1, fc.tuple(namespacePath, fc.boolean()).map((args) => dropNamespace(...args))],
+  [1, fc.oneof(tableId, newId).map(declareTable)],
+  [
+    2,
+    fc
+      .tuple(tableId, fc.constantFrom("Create", "ExistOk", "Overwrite"), rows)
+      .map((args) => createTable(...args)),
+  ],
+  [1, tableId.map(dropTable)],
+  [2, fc.tuple(tableId, fc.oneof(tableId, newId)).map((args) => renameTable(...args))],
+  [
+    5,
+    fc
+      .tuple(tableId, branch, fc.constantFrom("Append" as const, "Overwrite" as const), rows)
+      .map((args) => insert(...args)),
+  ],
+  [3, fc.tuple(tableId, branch, version).map((args) => restore(...args))],
+  [
+    2,
+    fc
+      .tuple(tableId, branch, fc.constantFrom("a", "b"), fc.constantFrom("1", "2", null), fc.boolean())
+      .map((args) => updateMetadata(...args)),
+  ],
+  [
+    3,
+    fc
+      .tuple(fc.array(tableId, { minLength: 1, maxLength: 2 }), newVersion, newId)
+      .map((args) => batch(...args)),
+  ],
+  [
+    3,
+    fc
+      .tuple(tableId, otherBranch, branch, fc.option(version, { nil: undefined }))
+      .map((args) => createBranch(...args)),
+  ],
+  [2, fc.tuple(tableId, otherBranch).map((args) => deleteBranch(...args))],
+  [3, fc.tuple(tableId, tag, branch, version).map((args) => createTag(...args))],
+  [2, fc.tuple(tableId, tag, branch, version).map((args) => updateTag(...args))],
+  [1, fc.tuple(tableId, tag).map((args) => deleteTag(...args))],
+];
+
+/** What every run begins with, so that most changes find something. */
+export const beginning: readonly Change[] = [
+  createNamespace(["n"], false),
+  createNamespace(["n", "m"], false),
+  createTable(["t"], "Create", [1]),
+  insert(["t"], "main", "Append", [2]),
+  createTable(["n", "t"], "Create", [3]),
+  createTable(["n", "m", "t"], "Create", []),
+  createTag(["n", "t"], "v1", "main", 1),
+  createTag(["t"], "v2", "main", 2),
+  createBranch(["t"], "dev", "main", 1),
+  createBranch(["t"], "dev/x", "dev", undefined),
+  createBranch(["n", "t"], "dev", "main", undefined),
+];

@@ -1,0 +1,50 @@
+/** A namespace as the model tells it, read through the engine. */
+
+import type { DirectoryNamespace } from "tiltyard";
+import type { Content, State, TableState } from "./model.js";
+
+export async function stateOf(ns: DirectoryNamespace): Promise<State> {
+  const namespaces: string[] = [];
+  const visit = async (path: string[]): Promise<void> => {
+    for (const name of (await ns.listNamespaces({ id: path })).namespaces) {
+      namespaces.push([...path, name].join("$"));
+      await visit([...path, name]);
+    }
+  };
+  await visit([]);
+  const tables: Record<string, TableState> = {};
+  for (const key of [...(await ns.listAllTables()).tables].sort()) {
+    tables[key] = await tableStateOf(ns, key.split("$"));
+  }
+  return { namespaces: namespaces.sort(), tables };
+}
+
+async function tableStateOf(ns: DirectoryNamespace, id: string[]): Promise<TableState> {
+  const branches: Record<string, Record<string, Content>> = { main: await historyOf(ns, id) };
+  for (const branch of Object.keys((await ns.listTableBranches({ id })).branches)) {
+    branches[branch] = await historyOf(ns, id, branch);
+  }
+  const listed = (await ns.listTableTags({ id })).tags;
+  const tags = Object.entries(listed).map(([tag, { branch = "main", version }]) => [
+    tag,
+    { branch, version },
+  ]);
+  return { branches, tags: Object.fromEntries(tags) };
+}
+
+async function historyOf(
+  ns: DirectoryNamespace,
+  id: string[],
+  branch?: string,
+): Promise<Record<string, Content>> {
+  const history: Record<string, Content> = {};
+  if ((await ns.describeTable({ id })).isOnlyDeclared) return history;
+  for (const { version } of (await ns.listTableVersions({ id, branch })).versions) {
+    const rows = await (await ns.queryTable({ id, branch, version })).toArrow();
+    history[version] = {
+      rows: Array.from(rows.getChild("v") ?? [], Number),
+      metadata: Object.fromEntries(rows.schema.fields[0].metadata),
+    };
+  }
+  return history;
+}
