@@ -168,9 +168,12 @@ export class TableHandle {
     return this.#namespace.getTableStats(this.#read());
   }
 
-  /** All versions, oldest first. */
+  /** All versions of the handle's branch, which may be the one that its tag is on; oldest first. */
   async versions(): Promise<readonly ns.TableVersion[]> {
-    const { versions } = await this.#namespace.listTableVersions({ id: this.id, branch: this.#at.branch });
+    const { id } = this;
+    const { branch, tag } = this.#at;
+    const at = tag === undefined ? branch : (await this.#namespace.getTableTagVersion({ id, tag })).branch;
+    const { versions } = await this.#namespace.listTableVersions({ id, branch: at });
     return versions;
   }
 

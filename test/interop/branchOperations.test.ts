@@ -1,7 +1,7 @@
 /** Every operation on a branch, and branches of tables that were moved or cloned. */
 
 import { cp, rename, rm } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import {
   Field,
   LargeBinary,
@@ -14,8 +14,16 @@ import {
   Utf8,
   vectorFromArray,
 } from "apache-arrow";
-import { DirectoryNamespace, TableBranchNotFoundError, TableVersionNotFoundError } from "tiltyard";
+import {
+  DirectoryNamespace,
+  InvalidInputError,
+  InvalidTableStateError,
+  TableBranchNotFoundError,
+  TableTagNotFoundError,
+  TableVersionNotFoundError,
+} from "tiltyard";
 import { describe, expect, it } from "vitest";
+import { directorySnapshot } from "../support/directorySnapshot.js";
 import { compareTables, reference } from "../support/reference.js";
 import { stageDoubled } from "../support/stageVersion.js";
 import { makeTempDir } from "../support/tempDir.js";
@@ -23,6 +31,7 @@ import { makeTempDir } from "../support/tempDir.js";
 const id = ["t"];
 const rowsOf = (...values: number[]): Table => new Table({ v: makeVector(Int32Array.from(values)) });
 const valuesOf = (table: Table): number[] => Array.from(table.getChild("v") ?? [], Number);
+const numberOrNull = (value: unknown): number | null => (value === null ? null : Number(value));
 const readThere = async (root: string, branch?: string) =>
   valuesOf(tableFromIPC(await reference.readTable(root, "t", { branch })));
 
@@ -128,6 +137,184 @@ describe.each(["us", "them"] as const)("on a branch made by %s", (maker) => {
     expect(await read("dev")).toEqual([1, 3, 4, 10, 13]);
     await ns.close();
   });
+
+  it("columns and metadata change on that branch alone", async () => {
+    const root = await makeTempDir();
+    const ns = await layDown(root, maker);
+    const branch = "dev";
+    const target = { id, branch };
+    const columnsOf = (table: Table) =>
+      table.schema.fields.map(({ name }) => [name, Array.from(table.getChild(name) ?? [], numberOrNull)]);
+    const expectBoth = async (expected: unknown) => {
+      expect(columnsOf(await ns.table(id, { branch }).scan().toArrow())).toEqual(expected);
+      expect(columnsOf(tableFromIPC(await reference.readTable(root, "t", { branch })))).toEqual(expected);
+    };
+    const rows = [1, 3, 4, 10];
+    const added = await ns.alterTableAddColumns({
+      ...target,
+      newColumns: [
+        { name: "n", dataType: "int32" },
+        { name: "c", expression: "7" },
+      ],
+    });
+    expect(added.version).toBe(6);
+    const nulls = rows.map(() => null);
+    const sevens = rows.map(() => 7);
+    await expectBoth([
+      ["v", rows],
+      ["n", nulls],
+      ["c", sevens],
+    ]);
+    // Written anew for fragments whose files and deletions are inherited.
+    await ns.alterTableAlterColumns({
+      ...target,
+      alterations: [{ path: "v", rename: "w", dataType: "int64" }],
+    });
+    await expectBoth([
+      ["w", rows],
+      ["n", nulls],
+      ["c", sevens],
+    ]);
+    await ns.alterTableDropColumns({ ...target, columns: ["n"] });
+    await expectBoth([
+      ["w", rows],
+      ["c", sevens],
+    ]);
+    const { fields } = await ns.updateFieldMetadata({
+      ...target,
+      updates: [{ path: "w", metadata: { unit: "m" } }],
+    });
+    expect(fields).toEqual({ w: { unit: "m" } });
+    await ns.updateTableSchemaMetadata({ ...target, metadata: { owner: "us" } });
+    const theirs = await reference.schemaJson(root, "t", { branch });
+    expect(theirs.fields.find(({ name }) => name === "w")?.metadata).toMatchObject({ unit: "m" });
+    expect(theirs.metadata).toMatchObject({ owner: "us" });
+    expect((await ns.describeTable(target)).metadata).toMatchObject({ owner: "us" });
+
+    for (const other of [undefined, "dev/sub"]) {
+      expect((await reference.schemaJson(root, "t", { branch: other })).metadata).toEqual({});
+      const there = tableFromIPC(await reference.readTable(root, "t", { branch: other }));
+      expect(there.schema.fields.map(({ name }) => name)).toEqual(["v"]);
+      expect(valuesOf(there)).toEqual(other === undefined ? [1, 3, 4] : [1, 3, 4, 10, 11, 20]);
+    }
+    await ns.close();
+  });
+
+  it("versions come in batches, and old ones go, on that branch alone", async () => {
+    const root = await makeTempDir();
+    const ns = await layDown(root, maker);
+    const place = (branch: string) => join(root, "t.lance", "tree", ...branch.split("/"));
+    const entryOf = async (branch: string, version: number) => ({
+      id,
+      branch,
+      version,
+      manifestPath: await stageDoubled(place(branch), version),
+    });
+    const { versions } = await ns.batchCreateTableVersions({
+      entries: [await entryOf("dev", 6), await entryOf("dev/sub", 6)],
+    });
+    expect(versions.map(({ manifestPath }) => dirname(dirname(manifestPath)))).toEqual([
+      place("dev"),
+      place("dev/sub"),
+    ]);
+    await ns.batchCommitTables({ operations: [{ createTableVersion: await entryOf("dev", 7) }] });
+    const physical = [1, 2, 3, 4, 10, 11];
+    const doubled = [1, 3, 4, 10, ...physical];
+    const fourfold = [...doubled, ...physical, ...physical];
+    const expectBoth = async (
+      expected: number[],
+      at: { branch?: string; version?: number; tag?: string },
+    ) => {
+      expect(valuesOf(await ns.table(id, at).scan().toArrow())).toEqual(expected);
+      expect(valuesOf(tableFromIPC(await reference.readTable(root, "t", at)))).toEqual(expected);
+    };
+    await expectBoth(fourfold, { branch: "dev" });
+    await expectBoth([1, 3, 4, 10, 11, 20, ...physical, 20], { branch: "dev/sub" });
+
+    await ns.createTableTag({ id, tag: "kept", branch: "dev", version: 6 });
+    const { versionsRemoved } = await ns.cleanupTable({ id, branch: "dev", olderThanMs: 0 });
+    // Of 3 to 7 the latest stays, what has a tag, and what dev/sub was made from.
+    expect(versionsRemoved).toBe(2);
+    const left = (await ns.listTableVersions({ id, branch: "dev" })).versions;
+    expect(left.map(({ version }) => version)).toEqual([4, 6, 7]);
+    await expectBoth(fourfold, { branch: "dev" });
+    await expectBoth(doubled, { tag: "kept" });
+    await expectBoth([1, 3, 4], {});
+    await expectBoth([1, 3, 4, 10, 11, 20], { branch: "dev/sub", version: 5 });
+    await ns.close();
+  });
+
+  it("a handle on a tag of that branch looks at its version, and lists the branch's", async () => {
+    const root = await makeTempDir();
+    const ns = await layDown(root, maker);
+    if (maker === "us") await ns.createTableTag({ id, tag: "here", branch: "dev", version: 4 });
+    else await reference.createTag(root, "t", "here", 4, { branch: "dev" });
+    const at = ns.table(id, { tag: "here" });
+    const rows = [1, 3, 4, 10, 11];
+    expect(await at.exists()).toBe(true);
+    expect(await at.version()).toBe(4);
+    expect(valuesOf(await at.scan().toArrow())).toEqual(rows);
+    expect(valuesOf(await at.take([4, 0]))).toEqual([11, 1]);
+    expect(await at.countRows()).toBe(5);
+    expect(await at.stats()).toEqual(await reference.tableStats(root, "t", { tag: "here" }));
+    expect((await at.versions()).map(({ version }) => version)).toEqual([3, 4, 5]);
+    expect(Object.keys(await at.branches())).toEqual(["dev", "dev/sub"]);
+    expect(await at.tags()).toMatchObject({ here: { branch: "dev", version: 4 } });
+    const atVersion = ns.table(id, { branch: "dev", version: 4 });
+    expect(await atVersion.stats()).toEqual(await at.stats());
+    expect(valuesOf(await atVersion.take([4]))).toEqual([11]);
+    expect((await atVersion.versions()).map(({ version }) => version)).toEqual([3, 4, 5]);
+    for (const handle of [at, atVersion]) {
+      await expect(handle.insert(rowsOf(1))).rejects.toBeInstanceOf(InvalidTableStateError);
+      await expect(handle.cleanup()).rejects.toBeInstanceOf(InvalidTableStateError);
+    }
+    // Main has a version of that number only later; it is another one.
+    expect(await ns.table(id, { version: 4 }).exists()).toBe(false);
+    await expect(ns.table(id, { tag: "none" }).versions()).rejects.toBeInstanceOf(TableTagNotFoundError);
+    await ns.close();
+  });
+});
+
+it("what takes a branch refuses one that is not there, and one that cannot be, and changes nothing", async () => {
+  const root = await makeTempDir();
+  const ns = await layDown(root, "us");
+  const before = await directorySnapshot(root);
+  const calls: Record<string, (branch: string) => Promise<unknown>> = {
+    tableExists: (branch) => ns.tableExists({ id, branch }),
+    describeTable: (branch) => ns.describeTable({ id, branch }),
+    getTableStats: (branch) => ns.getTableStats({ id, branch }),
+    restoreTable: (branch) => ns.restoreTable({ id, branch, version: 3 }),
+    insertIntoTable: (branch) => ns.insertIntoTable({ id, branch }, rowsOf(1)),
+    queryTable: (branch) => ns.queryTable({ id, branch }),
+    takeRows: (branch) => ns.takeRows({ id, branch, rowOffsets: [0] }),
+    takeBlobs: (branch) => ns.takeBlobs({ id, branch, column: "v", rowOffsets: [0] }),
+    countTableRows: (branch) => ns.countTableRows({ id, branch }),
+    cleanupTable: (branch) => ns.cleanupTable({ id, branch }),
+    listTableVersions: (branch) => ns.listTableVersions({ id, branch }),
+    describeTableVersion: (branch) => ns.describeTableVersion({ id, branch }),
+    createTableVersion: (branch) => ns.createTableVersion({ id, branch, version: 9, manifestPath: "x" }),
+    batchCreateTableVersions: (branch) =>
+      ns.batchCreateTableVersions({ entries: [{ id, branch, version: 9, manifestPath: "x" }] }),
+    createTableBranch: (fromBranch) => ns.createTableBranch({ id, name: "new", fromBranch }),
+    deleteTableBranch: (name) => ns.deleteTableBranch({ id, name }),
+    createTableTag: (branch) => ns.createTableTag({ id, branch, tag: "new", version: 3 }),
+    updateFieldMetadata: (branch) =>
+      ns.updateFieldMetadata({ id, branch, updates: [{ path: "v", metadata: { k: "v" } }] }),
+    updateTableSchemaMetadata: (branch) => ns.updateTableSchemaMetadata({ id, branch, metadata: {} }),
+    alterTableAddColumns: (branch) =>
+      ns.alterTableAddColumns({ id, branch, newColumns: [{ name: "n", dataType: "int32" }] }),
+    alterTableAlterColumns: (branch) =>
+      ns.alterTableAlterColumns({ id, branch, alterations: [{ path: "v", rename: "w" }] }),
+    alterTableDropColumns: (branch) => ns.alterTableDropColumns({ id, branch, columns: ["v"] }),
+  };
+  for (const [name, call] of Object.entries(calls)) {
+    await expect(call("none"), name).rejects.toBeInstanceOf(TableBranchNotFoundError);
+    for (const illegal of ["a//b", "../x", "a b", 7 as unknown as string]) {
+      await expect(call(illegal), `${name} ${illegal}`).rejects.toBeInstanceOf(InvalidInputError);
+    }
+  }
+  expect(await directorySnapshot(root)).toEqual(before);
+  await ns.close();
 });
 
 it("a clone's branches find its own files and those of the table it was cloned from", async () => {

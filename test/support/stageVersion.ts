@@ -11,7 +11,7 @@ import { newTransaction } from "../../src/table/transaction.js";
 import { findLatestVersion, ManifestCache } from "../../src/table/versions.js";
 
 /**
- * Stages a version with all rows of the latest twice.
+ * Stages a version with all rows of the latest twice; the second time with those that are deleted.
  * @param tableRoot directory of the table or branch
  * @returns path of the staged file
  */
@@ -22,7 +22,12 @@ export async function stageDoubled(tableRoot: string, version: number): Promise<
   if (file === null) throw new Error(`no table at ${tableRoot}`);
   const { manifest, indexSectionBytes } = file;
   const first = (manifest.maxFragmentId ?? -1) + 1;
-  const again = manifest.fragments.map((fragment, index) => ({ ...fragment, id: first + index }));
+  const again = manifest.fragments.map((fragment, index) => ({
+    ...fragment,
+    id: first + index,
+    // Its name has the id in it.
+    deletionFile: undefined,
+  }));
   const doubled = {
     ...manifest,
     version,
