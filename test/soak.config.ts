@@ -12,6 +12,7 @@ export default mergeConfig(
         "test/interop/**/*.test.ts",
         "test/crash/**/*.test.ts",
         "test/model/**/*.test.ts",
+        "test/race/schema.test.ts",
       ],
       testTimeout: 3_600_000,
       env: {
@@ -20,6 +21,7 @@ export default mergeConfig(
         FUZZ_FILES: "25000",
         INTEROP_RUNS: "2000",
         MODEL_RUNS: "5000",
+        RACE_STRIDE: "1",
         ROUND_TRIP_RUNS: "10000",
         OPERATION_RUNS: "200",
       },

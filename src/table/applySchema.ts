@@ -33,9 +33,20 @@ export function changeColumns(base: VersionContent, merge: Merge, version: numbe
   });
 }
 
-/** Another schema over the same files. */
+/**
+ * Another schema over the same files.
+ * @throws TransactionConflictError where rows that were not there when it was planned would be left without files,
+ *   which the reference cannot read
+ */
 export function projectSchema(base: VersionContent, { schema }: Project): VersionContent {
   const fragments = base.manifest.fragments.map(withoutDeadFiles(schema));
+  const bare = fragments.find((fragment) => fragment.files.length === 0);
+  if (bare !== undefined) {
+    throw new TransactionConflictError(
+      "retryable",
+      `fragment ${bare.id} of version ${base.manifest.version} holds no values of the columns that are left`,
+    );
+  }
   return retainIndices({ ...base, manifest: { ...base.manifest, fields: schema, fragments } });
 }
 

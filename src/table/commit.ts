@@ -24,7 +24,7 @@ import { codeOf } from "../io/errno.js";
 import { type LockLease, type LockOptions, withLock } from "../io/lock.js";
 import { createExclusive, PublishUncertainError } from "../io/publish.js";
 import { applyTransaction } from "./apply.js";
-import { checkConflict, TransactionConflictError } from "./conflict.js";
+import { checkConflict, namedFields, TransactionConflictError } from "./conflict.js";
 import { checkReaderFlags, checkWriterFlags } from "./flags.js";
 import { encodeManifestFile, isSameManifest, ManifestFile } from "./manifest.js";
 import { manifestName, type NamingScheme, transactionsDirectory, versionsDirectory } from "./paths.js";
@@ -322,6 +322,8 @@ class Attempts {
   readonly #rewritesTable: boolean;
   /** Versions up to this one do not stand against the transaction. */
   #checkedUpTo: number;
+  /** Fields that the transaction names and one of those versions does not have. */
+  readonly #droppedFields = new Set<number>();
   #transactionFileWritten = false;
 
   constructor(
@@ -429,7 +431,10 @@ class Attempts {
       const other = file && (await readTransaction(this.#environment.disk, this.#tableRoot, file));
       const unknown = file === null ? "retryable" : "incompatible";
       const verdict = other === null ? unknown : checkConflict(this.#transaction, other);
-      if (verdict === "ok") continue;
+      if (verdict === "ok") {
+        this.#refuseReusedFields(entry, file);
+        continue;
+      }
       const mine = operationOf(this.#transaction).kind;
       const theirs = other === null ? "a change without a record" : operationOf(other).kind;
       throw new TransactionConflictError(
@@ -440,6 +445,21 @@ class Attempts {
       );
     }
     this.#checkedUpTo = latest.version;
+  }
+
+  /** @throws TransactionConflictError where a field that the transaction names was dropped, and its id given to another */
+  #refuseReusedFields({ version }: VersionEntry, file: ManifestFile | null): void {
+    if (file === null) return;
+    const present = new Set(file.manifest.fields.map((field) => field.id));
+    for (const id of namedFields(this.#transaction)) {
+      if (!present.has(id)) this.#droppedFields.add(id);
+      else if (this.#droppedFields.has(id)) {
+        throw new TransactionConflictError(
+          "retryable",
+          `${this.#tableRoot}: since version ${version}, field ${id} is another than the one meant; please retry`,
+        );
+      }
+    }
   }
 
   /** The versions after those checked, up to the latest. */

@@ -94,6 +94,25 @@ export function checkConflict(mine: Transaction, other: Transaction): ConflictVe
   }
 }
 
+/**
+ * Fields that a transaction brings values or an index for without saying what they are. A field that was dropped may
+ * leave its id to another one, which they must not get.
+ */
+export function namedFields(mine: Transaction): ReadonlySet<number> {
+  const operation = operationOf(mine);
+  switch (operation.kind) {
+    case "append":
+      return new Set(operation.value.fragments.flatMap(({ files }) => files.flatMap((file) => file.fields)));
+    case "dataReplacement":
+      return new Set(operation.value.replacements.flatMap(({ newFile }) => newFile?.fields ?? []));
+    case "createIndex":
+      return new Set(operation.value.newIndices.flatMap((index) => index.fields));
+    default:
+      // With all others, what gives ids out anew stands against them.
+      return new Set();
+  }
+}
+
 const retryableIf = (clash: boolean): ConflictVerdict => (clash ? "retryable" : "ok");
 const incompatibleIf = (clash: boolean): ConflictVerdict => (clash ? "incompatible" : "ok");
 const replacesTable = (other: Operation): boolean => other.kind === "overwrite" || other.kind === "restore";

@@ -219,7 +219,8 @@ async function rewrite(
       fields: written,
       // In files of 2.0 lists and structs have columns of their own; they come along.
       fieldIds: version === "2.0" ? undefined : newIds,
-      key: JSON.stringify(["cast", written.map(shapeOf)]),
+      // Planned again over other names, a cast may have other columns to read.
+      key: JSON.stringify(["cast", read.map(shapeOf), written.map(shapeOf)]),
       rowsOf: (fragment: DataFragment) => castRows(source, fragment, read, columns, signal),
     };
     changed.push(...(await files.addTo(fragments, columnsToWrite, version)));
@@ -227,7 +228,7 @@ async function rewrite(
   return inPlaceOf(base.manifest.fragments, changed);
 }
 
-/** What is written, by ids and types. */
+/** What is read or written, by ids and types. */
 const shapeOf = (field: TableField): unknown => [field.id, field.logicalType, field.children.map(shapeOf)];
 
 /** Ids of the leaves of a field that are others in the field it becomes. */
