@@ -359,7 +359,8 @@ export class DirectoryNamespace implements AsyncDisposable {
   async #checkAllowed(operation: string, id: readonly string[], request: ns.RequestBase): Promise<void> {
     if (this.#authorize === undefined) return;
     try {
-      await this.#authorize({ operation, id, identity: request.identity, context: request.context });
+      const { identity, principal, context } = request;
+      await this.#authorize({ operation, id, identity, principal, context });
     } catch (error) {
       if (error instanceof NamespaceError) throw error;
       throw new PermissionDeniedError(`${operation} was denied`, { cause: error });

@@ -11,9 +11,21 @@ export interface Identity {
   readonly authToken?: string;
 }
 
+/** Who calls, once that was verified. */
+export interface Principal {
+  /** Names the caller: a token's `sub`, or which of the API keys it is. */
+  readonly subject: string;
+  readonly method: string;
+  /** What a verified token says. */
+  readonly claims?: Readonly<Record<string, unknown>>;
+}
+
 /** What every request may carry. */
 export interface RequestBase {
+  /** As the caller gave it, unverified. */
   readonly identity?: Identity;
+  /** Set by who verified the identity: the REST handler, or the program itself. */
+  readonly principal?: Principal;
   readonly context?: Readonly<Record<string, string>>;
   /** Path of the object: namespaces, then the name. */
   readonly id?: readonly string[];
@@ -356,6 +368,11 @@ export interface CreateTableVersionRequest extends TableRequest {
   /** `V1` or `V2`; default: the table's own, V2 for a table without versions. */
   readonly namingScheme?: string;
   readonly branch?: string;
+  /**
+   * Takes a branch as there although it is not registered yet, without versions if it has none: writers that let the
+   * namespace publish their versions publish a branch's first one before they register it. Default false.
+   */
+  readonly unregisteredBranch?: boolean;
 }
 export interface CreateTableVersionResponse {
   readonly transactionId?: string;
@@ -401,6 +418,11 @@ export interface DescribeTableVersionRequest extends TableRequest {
   /** Absent: the latest. */
   readonly version?: number;
   readonly branch?: string;
+  /**
+   * Takes a branch as there although it is not registered yet, without versions if it has none: writers that let the
+   * namespace publish their versions publish a branch's first one before they register it. Default false.
+   */
+  readonly unregisteredBranch?: boolean;
 }
 export interface DescribeTableVersionResponse {
   readonly version: TableVersion;
@@ -408,6 +430,11 @@ export interface DescribeTableVersionResponse {
 
 export interface ListTableVersionsRequest extends TableRequest {
   readonly branch?: string;
+  /**
+   * Takes a branch as there although it is not registered yet, without versions if it has none: writers that let the
+   * namespace publish their versions publish a branch's first one before they register it. Default false.
+   */
+  readonly unregisteredBranch?: boolean;
   readonly pageToken?: string;
   readonly limit?: number;
   /** Newest first; default false. */
@@ -714,7 +741,9 @@ export type Authorize = (call: AuthorizeCall) => void | Promise<void>;
 export interface AuthorizeCall {
   readonly operation: string;
   readonly id: readonly string[];
+  /** As the caller gave it, unverified. */
   readonly identity?: Identity;
+  readonly principal?: Principal;
   readonly context?: Readonly<Record<string, string>>;
 }
 

@@ -40,6 +40,8 @@ interface Selection {
   readonly branch?: string;
   readonly version?: number;
   readonly tag?: string;
+  /** A branch is taken as there before it is registered, possibly without versions. */
+  readonly unregisteredBranch?: boolean;
 }
 
 /**
@@ -54,10 +56,12 @@ export async function openTable(context: OperationContext, request: Selection): 
   const table = await requireTable(context, id);
   if (onMain) return { table, tableRoot: table.directory, latest: table.latest };
   const tableRoot = branchRoot(table.directory, branch);
-  const latest = (await branchExists(context.disk, table.directory, branch))
-    ? await findLatestVersion(context.disk, tableRoot)
-    : null;
-  if (latest === null) {
+  const early = request.unregisteredBranch === true;
+  const latest =
+    early || (await branchExists(context.disk, table.directory, branch))
+      ? await findLatestVersion(context.disk, tableRoot)
+      : null;
+  if (latest === null && !early) {
     throw new TableBranchNotFoundError(`table ${formatIdentifier(id)} has no branch ${branch}`);
   }
   return { table, tableRoot, latest };

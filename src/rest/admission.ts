@@ -1,0 +1,82 @@
+/**
+ * Requests under way: how many there may be, how long each may take, and how they end when the server stops. A request
+ * is under way until the last byte of its answer was handed over.
+ */
+
+import { ServiceUnavailableError } from "../errors.js";
+import { Refusal } from "./problem.js";
+
+/** Seconds after which a refused client may come again. */
+const RETRY_AFTER = "1";
+
+export interface AdmissionLimits {
+  readonly maxInFlight: number;
+  readonly requestTimeoutMs: number;
+}
+
+/** One request under way. */
+export interface Ticket {
+  /** Ends the work: the client went away, the time is up, or the server stops. */
+  readonly signal: AbortSignal;
+  /** Any number of calls. */
+  release(): void;
+}
+
+export class Admission {
+  readonly #limits: AdmissionLimits;
+  readonly #underWay = new Set<AbortController>();
+  #stopping = false;
+  #idle: (() => void) | null = null;
+
+  constructor(limits: AdmissionLimits) {
+    this.#limits = limits;
+  }
+
+  get inFlight(): number {
+    return this.#underWay.size;
+  }
+
+  /**
+   * Lets a request in.
+   * @throws Refusal while the server stops, and where there are too many already
+   */
+  enter(client: AbortSignal): Ticket {
+    const { maxInFlight, requestTimeoutMs } = this.#limits;
+    if (this.#stopping) throw unavailable("the server is stopping");
+    if (this.#underWay.size >= maxInFlight) throw unavailable("too many requests are under way");
+    const controller = new AbortController();
+    const clientLeft = () => controller.abort(new ServiceUnavailableError("the client went away"));
+    const timer = setTimeout(() => {
+      controller.abort(new ServiceUnavailableError(`the request took longer than ${requestTimeoutMs} ms`));
+    }, requestTimeoutMs);
+    timer.unref?.();
+    if (client.aborted) clientLeft();
+    else client.addEventListener("abort", clientLeft, { once: true });
+    this.#underWay.add(controller);
+    const release = () => {
+      if (!this.#underWay.delete(controller)) return;
+      clearTimeout(timer);
+      client.removeEventListener("abort", clientLeft);
+      if (this.#underWay.size === 0) this.#idle?.();
+    };
+    return { signal: controller.signal, release };
+  }
+
+  /** Lets nobody in from now on, waits for those under way, and ends them when the grace is over. */
+  async stop(graceMs: number): Promise<void> {
+    this.#stopping = true;
+    if (this.#underWay.size === 0) return;
+    const drained = new Promise<void>((resolve) => {
+      this.#idle = resolve;
+    });
+    const timer = setTimeout(() => {
+      for (const controller of this.#underWay)
+        controller.abort(new ServiceUnavailableError("the server is stopping"));
+    }, graceMs);
+    await drained;
+    clearTimeout(timer);
+  }
+}
+
+const unavailable = (detail: string): Refusal =>
+  new Refusal(503, "ServiceUnavailable", detail, { "retry-after": RETRY_AFTER });

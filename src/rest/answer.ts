@@ -1,0 +1,167 @@
+/** Answers: JSON, and rows as an Arrow IPC stream or file that is written batch by batch as it is read. */
+
+import {
+  AsyncByteQueue,
+  type RecordBatch,
+  RecordBatchFileWriter,
+  RecordBatchStreamWriter,
+} from "apache-arrow";
+import type { QueryResult } from "../namespace.js";
+
+export const ARROW_STREAM = "application/vnd.apache.arrow.stream";
+export const ARROW_FILE = "application/vnd.apache.arrow.file";
+
+/** JSON of fewer bytes is not compressed: it would not get there sooner. */
+const MIN_GZIP_BYTES = 1024;
+
+const utf8 = new TextEncoder();
+
+/** A JSON answer, compressed where the client takes that and it pays. */
+export function jsonAnswer(
+  request: Request,
+  value: unknown,
+  status: number,
+  headers: Readonly<Record<string, string>> = {},
+): Response {
+  const bytes = utf8.encode(JSON.stringify(value));
+  const described = { "content-type": "application/json", vary: "accept-encoding", ...headers };
+  if (bytes.length < MIN_GZIP_BYTES || !takesGzip(request)) {
+    return new Response(bytes, {
+      status,
+      headers: { ...described, "content-length": String(bytes.length) },
+    });
+  }
+  const packed = new Blob([bytes]).stream().pipeThrough(new CompressionStream("gzip"));
+  return new Response(packed, { status, headers: { ...described, "content-encoding": "gzip" } });
+}
+
+/** Whether gzip is among the encodings that the client takes, and not by a weight of 0. */
+function takesGzip(request: Request): boolean {
+  for (const part of (request.headers.get("accept-encoding") ?? "").split(",")) {
+    const [coding, ...parameters] = part.split(";").map((text) => text.trim().toLowerCase());
+    if (coding !== "gzip" && coding !== "*") continue;
+    const weight = parameters.find((parameter) => parameter.startsWith("q="));
+    return weight === undefined || Number(weight.slice(2)) > 0;
+  }
+  return false;
+}
+
+/**
+ * Rows as an Arrow IPC file, or as a stream where the client asks for one. The first batch is read before there is
+ * an answer: what is wrong with the request, and most of what is wrong with the table, is an error answer then.
+ */
+export async function rowsAnswer(request: Request, result: QueryResult): Promise<Response> {
+  const asStream = (request.headers.get("accept") ?? "").toLowerCase().includes(ARROW_STREAM);
+  const batches = result[Symbol.asyncIterator]();
+  const first = await batches.next();
+  const pieces = ipcPieces(result, first, batches, asStream);
+  const body = new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        const { done, value } = await pieces.next();
+        if (done === true) controller.close();
+        else controller.enqueue(value);
+      },
+      async cancel() {
+        await pieces.return(undefined);
+      },
+    },
+    { highWaterMark: 0 },
+  );
+  return new Response(body, {
+    status: 200,
+    headers: { "content-type": asStream ? ARROW_STREAM : ARROW_FILE },
+  });
+}
+
+async function* ipcPieces(
+  { schema }: QueryResult,
+  first: IteratorResult<RecordBatch>,
+  batches: AsyncIterator<RecordBatch>,
+  asStream: boolean,
+): AsyncGenerator<Uint8Array, undefined> {
+  const sink = new Sink();
+  const writer = (asStream ? new RecordBatchStreamWriter() : new RecordBatchFileWriter()).reset(sink, schema);
+  let ended = false;
+  try {
+    for (let next = first; next.done !== true; next = await batches.next()) {
+      writer.write(next.value);
+      yield* sink.take();
+    }
+    ended = true;
+    writer.finish();
+    yield* sink.take();
+  } finally {
+    if (!ended) await batches.return?.();
+  }
+}
+
+/** Takes what the writer writes, until somebody asks for it. */
+class Sink extends AsyncByteQueue {
+  #pieces: Uint8Array[] = [];
+
+  override write(piece: Uint8Array): void {
+    this.#pieces.push(piece);
+  }
+
+  take(): Uint8Array[] {
+    const taken = this.#pieces;
+    this.#pieces = [];
+    return taken;
+  }
+}
+
+/**
+ * The same answer; `done` is called once: when its last byte was taken, when its client let go of it, or when it broke
+ * off, with the reason. When the signal is aborted it breaks off, also while nobody takes anything.
+ */
+export function whenSent(
+  response: Response,
+  signal: AbortSignal | undefined,
+  done: (failure?: unknown) => void,
+): Response {
+  const { body } = response;
+  if (body === null || response.headers.has("content-length")) {
+    done();
+    return response;
+  }
+  const reader = body.getReader();
+  const end = (failure?: unknown) => {
+    signal?.removeEventListener("abort", breakOff);
+    done(failure);
+  };
+  let controller: ReadableStreamDefaultController<Uint8Array>;
+  const breakOff = () => {
+    controller.error(signal?.reason);
+    reader.cancel(signal?.reason).catch(() => undefined);
+    end(signal?.reason);
+  };
+  const watched = new ReadableStream<Uint8Array>(
+    {
+      start(own) {
+        controller = own;
+        if (signal?.aborted) breakOff();
+        else signal?.addEventListener("abort", breakOff, { once: true });
+      },
+      async pull() {
+        try {
+          const { done: ended, value } = await reader.read();
+          if (signal?.aborted) return;
+          if (!ended) return controller.enqueue(value);
+          controller.close();
+          end();
+        } catch (error) {
+          if (signal?.aborted) return;
+          controller.error(error);
+          end(error);
+        }
+      },
+      async cancel(reason) {
+        end(reason);
+        await reader.cancel(reason);
+      },
+    },
+    { highWaterMark: 0 },
+  );
+  return new Response(watched, response);
+}

@@ -1,0 +1,144 @@
+/**
+ * Bodies of requests, read within bounds: of size, of depth, and of the time between two pieces. Rows are handed on
+ * piece by piece as they come.
+ */
+
+import { Refusal } from "./problem.js";
+
+export interface BodyBounds {
+  /** Bytes. */
+  readonly maxBytes: number;
+  /** Milliseconds until the next piece has to be there. */
+  readonly idleMs: number;
+  readonly signal: AbortSignal;
+}
+
+/** Objects and arrays inside each other, at most. No request of the interface comes near. */
+const MAX_JSON_DEPTH = 64;
+
+const utf8 = new TextDecoder("utf-8", { fatal: true });
+
+/**
+ * The body as pieces of bytes. Letting go of the iterator lets go of the body.
+ * @throws Refusal while it is read
+ */
+export async function* readPieces(request: Request, bounds: BodyBounds): AsyncGenerator<Uint8Array> {
+  refuseEncoded(request);
+  refuseLarge(Number(request.headers.get("content-length") ?? 0), bounds);
+  if (request.body === null) return;
+  const reader = request.body.getReader();
+  let received = 0;
+  let ended = false;
+  try {
+    for (;;) {
+      const { done, value } = await nextPiece(reader, bounds);
+      if (done) {
+        ended = true;
+        return;
+      }
+      received += value.length;
+      refuseLarge(received, bounds);
+      if (value.length > 0) yield value;
+    }
+  } finally {
+    // A body that is not wanted any more may not answer either.
+    if (!ended) reader.cancel().catch(() => undefined);
+  }
+}
+
+/**
+ * The body as JSON; undefined where there is none.
+ * @throws Refusal where it is none, or breaks a bound
+ */
+export async function readJson(request: Request, bounds: BodyBounds): Promise<unknown> {
+  const pieces: Uint8Array[] = [];
+  for await (const piece of readPieces(request, bounds)) pieces.push(piece);
+  if (pieces.length === 0) return undefined;
+  refuseMediaType(request, ["application/json"]);
+  const value = parseJson(joinPieces(pieces));
+  checkMembers(value);
+  return value;
+}
+
+/**
+ * Refuses a body that says it is something else than one of these types. One that does not say is taken.
+ * @throws Refusal
+ */
+export function refuseMediaType(request: Request, accepted: readonly string[]): void {
+  const declared = request.headers.get("content-type");
+  if (declared === null) return;
+  const mediaType = declared.split(";")[0].trim().toLowerCase();
+  if (mediaType === "" || accepted.includes(mediaType)) return;
+  throw new Refusal(415, "InvalidInput", `content-type: must be ${accepted.join(" or ")}`);
+}
+
+function refuseEncoded(request: Request): void {
+  const encoding = request.headers.get("content-encoding");
+  if (encoding === null || encoding.toLowerCase() === "identity") return;
+  throw new Refusal(415, "InvalidInput", "content-encoding: bodies of requests are taken as they are only");
+}
+
+function refuseLarge(bytes: number, { maxBytes }: BodyBounds): void {
+  if (bytes > maxBytes) throw new Refusal(413, "InvalidInput", `the body has more than ${maxBytes} bytes`);
+}
+
+async function nextPiece(
+  reader: ReadableStreamDefaultReader<Uint8Array>,
+  { idleMs, signal }: BodyBounds,
+): Promise<ReadableStreamReadResult<Uint8Array>> {
+  signal.throwIfAborted();
+  let onAbort: (() => void) | undefined;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const ended = new Promise<never>((_, reject) => {
+    onAbort = () => reject(signal.reason);
+    signal.addEventListener("abort", onAbort, { once: true });
+    const late = () => reject(new Refusal(408, "InvalidInput", `nothing of the body came for ${idleMs} ms`));
+    timer = setTimeout(late, idleMs);
+  });
+  try {
+    return await Promise.race([reader.read().catch(cutOff), ended]);
+  } finally {
+    clearTimeout(timer);
+    if (onAbort !== undefined) signal.removeEventListener("abort", onAbort);
+  }
+}
+
+function cutOff(): never {
+  throw new Refusal(400, "InvalidInput", "the body broke off");
+}
+
+function parseJson(bytes: Uint8Array): unknown {
+  try {
+    return JSON.parse(utf8.decode(bytes));
+  } catch {
+    throw new Refusal(400, "InvalidInput", "the body is not JSON in UTF-8");
+  }
+}
+
+/** Refuses what is nested too deep, and members that stand for the prototype of objects. */
+function checkMembers(value: unknown): void {
+  let level: unknown[] = [value];
+  for (let depth = 0; level.length > 0; depth++) {
+    if (depth > MAX_JSON_DEPTH)
+      throw new Refusal(400, "InvalidInput", `the body is nested deeper than ${MAX_JSON_DEPTH} levels`);
+    const next: unknown[] = [];
+    for (const entry of level) {
+      if (typeof entry !== "object" || entry === null) continue;
+      if (Object.hasOwn(entry, "__proto__"))
+        throw new Refusal(400, "InvalidInput", "__proto__: is no name of a member");
+      for (const member of Object.values(entry)) next.push(member);
+    }
+    level = next;
+  }
+}
+
+function joinPieces(pieces: readonly Uint8Array[]): Uint8Array {
+  if (pieces.length === 1) return pieces[0];
+  const joined = new Uint8Array(pieces.reduce((sum, { length }) => sum + length, 0));
+  let offset = 0;
+  for (const piece of pieces) {
+    joined.set(piece, offset);
+    offset += piece.length;
+  }
+  return joined;
+}

@@ -1,0 +1,42 @@
+/**
+ * What clients of different kinds send and expect otherwise than the interface says. A handler speaks one dialect per
+ * request; that of the interface is here, each other one has a file of its own.
+ */
+
+import type { DirectoryNamespace } from "../DirectoryNamespace.js";
+import type { RowsInput } from "../namespace.js";
+import type { Route } from "./routes.js";
+
+/** A request that was checked, on its way to the engine. */
+export interface EngineCall {
+  readonly namespace: DirectoryNamespace;
+  readonly route: Route;
+  /** Of the engine's form. */
+  readonly request: Readonly<Record<string, unknown>>;
+  readonly data: RowsInput | undefined;
+}
+
+export interface Dialect {
+  /** The JSON body as the interface has it. */
+  readBody(route: Route, json: unknown): unknown;
+  /** Makes the call and returns the engine's answer. */
+  perform(call: EngineCall): Promise<unknown>;
+  /** The form of an operation's answer. */
+  answerOf(route: Route): Route["answer"];
+  /** The HTTP status of an error, where it is another than the error's own. */
+  statusOf(error: unknown): number | undefined;
+}
+
+/** Calls the operation. */
+export function callEngine({ namespace, route, request, data }: EngineCall): Promise<unknown> {
+  const operation = namespace[route.operation] as (request: object, data?: RowsInput) => Promise<unknown>;
+  return operation.call(namespace, request, data);
+}
+
+/** The interface document's own. */
+export const INTERFACE_DIALECT: Dialect = {
+  readBody: (_route, json) => json,
+  perform: callEngine,
+  answerOf: ({ answer }) => answer,
+  statusOf: () => undefined,
+};

@@ -1,0 +1,263 @@
+/**
+ * The REST handler: a function from a fetch-style request to its answer. What a request goes through: admission,
+ * authentication, the route, its body, the engine, the answer; every error on the way becomes a problem.
+ */
+
+import type { DirectoryNamespace } from "../DirectoryNamespace.js";
+import { InvalidInputError } from "../errors.js";
+import type { Principal, QueryResult } from "../namespace.js";
+import { Admission, type Ticket } from "./admission.js";
+import { ARROW_FILE, ARROW_STREAM, jsonAnswer, rowsAnswer, whenSent } from "./answer.js";
+import { Authenticator, type AuthOptions } from "./auth.js";
+import { readJson, readPieces, refuseMediaType } from "./body.js";
+import { Counters, type RestCounters } from "./counters.js";
+import { type Dialect, INTERFACE_DIALECT } from "./dialect.js";
+import { managedVersions } from "./managedVersions.js";
+import { openApiDocument } from "./openapi.js";
+import { problemOf, Refusal } from "./problem.js";
+import { isRemoteClient, REMOTE_DIALECT } from "./remoteClient.js";
+import { engineRequest, identityOf } from "./request.js";
+import { innerPath, RouteFinder } from "./routeFinder.js";
+import { ROUTES, type Route } from "./routes.js";
+import { toWire } from "./wireNames.js";
+
+/** Bounds of what a request may cost. */
+export interface RestLimits {
+  /** Bytes of a body of rows, which is never held as a whole; default 16 GiB. */
+  readonly maxBodyBytes?: number;
+  /** Bytes of a JSON body; default 4 MiB. */
+  readonly maxJsonBytes?: number;
+  /** Bytes of the URL and all headers; default 32 KiB. */
+  readonly maxHeaderBytes?: number;
+  /** Requests under way at once; more are refused with 503. Default 256. */
+  readonly maxInFlight?: number;
+  /** Milliseconds a request may take, its answer included; default 10 minutes. */
+  readonly requestTimeoutMs?: number;
+  /** Milliseconds until the next piece of a body has to be there; default 30 seconds. */
+  readonly bodyIdleMs?: number;
+}
+
+/** A request that has ended, for a log. */
+export interface RequestLogEntry {
+  /** As in the answer's `x-request-id`. */
+  readonly requestId: string;
+  readonly method: string;
+  /** Without the query. */
+  readonly path: string;
+  /** Absent where the path is none of an operation. */
+  readonly operation?: string;
+  readonly status: number;
+  /** Until the last byte of the answer was handed over. */
+  readonly durationMs: number;
+  /** Absent where the request was refused before that was known. */
+  readonly principal?: Principal;
+  /** What went wrong, as it was thrown: with paths and causes that the client is not told. */
+  readonly error?: unknown;
+}
+
+export interface RestHandlerOptions {
+  /** Stands in front of every path, for example `/lance`. Default: nothing. */
+  readonly basePath?: string;
+  /** Who may call. Absent: nobody. */
+  readonly auth?: AuthOptions;
+  readonly limits?: RestLimits;
+  /**
+   * Whether clients of the namespace spec shall commit through this server (`version/create`) rather than write
+   * versions into the directory themselves. Default false.
+   */
+  readonly managedVersioning?: boolean;
+  /** Told of every request that has ended. What it throws is passed over. */
+  readonly log?: (entry: RequestLogEntry) => void;
+}
+
+/** Answers requests; never rejects. */
+export interface RestHandler {
+  (request: Request): Promise<Response>;
+  /** Of all requests since the handler was made; live. */
+  readonly counters: RestCounters;
+  /**
+   * Refuses new requests with 503, waits for those under way, and aborts what is left of them after the grace. The
+   * namespace stays open: whoever opened it closes it.
+   * @param options `graceMs`: milliseconds, default 10 seconds
+   */
+  close(options?: { readonly graceMs?: number }): Promise<void>;
+}
+
+const DEFAULT_LIMITS: Required<RestLimits> = {
+  maxBodyBytes: 2 ** 34,
+  maxJsonBytes: 2 ** 22,
+  maxHeaderBytes: 2 ** 15,
+  maxInFlight: 256,
+  requestTimeoutMs: 600_000,
+  bodyIdleMs: 30_000,
+};
+const DEFAULT_GRACE_MS = 10_000;
+/** Longest time that a timer takes. */
+const MAX_MS = 2 ** 31 - 1;
+const ROW_TYPES = [ARROW_STREAM, ARROW_FILE, "application/octet-stream"];
+const OPENAPI_PATH = "/openapi.json";
+
+/** What is found out about a request on its way. */
+interface Call {
+  readonly request: Request;
+  readonly url: URL;
+  readonly dialect: Dialect;
+  ticket?: Ticket;
+  route?: Route;
+  principal?: Principal;
+}
+
+/**
+ * Makes a handler that serves a namespace. Without `auth`, every request is refused.
+ * @throws InvalidInputError for options that cannot be meant
+ */
+export function createRestHandler(
+  namespace: DirectoryNamespace,
+  options: RestHandlerOptions = {},
+): RestHandler {
+  const limits = checkLimits(options.limits);
+  const basePath = checkBasePath(options.basePath);
+  const authenticator = new Authenticator(options.auth);
+  const routes = new RouteFinder(ROUTES);
+  const openApi = openApiDocument(ROUTES, basePath);
+  const admission = new Admission(limits);
+  const counters = new Counters(() => admission.inFlight);
+
+  async function respond(call: Call): Promise<Response> {
+    const { request, url, dialect } = call;
+    refuseLongHeader(request, limits.maxHeaderBytes);
+    const { signal } = (call.ticket = admission.enter(request.signal));
+    // Nothing of a request is looked at before it is known who calls, unless only its body can tell.
+    call.principal = (await authenticator.byHeaders(request.headers)) ?? undefined;
+    const path = innerPath(url.pathname, basePath);
+    if (path === OPENAPI_PATH && request.method === "GET") {
+      call.principal ??= await authenticator.byIdentity(undefined);
+      return jsonAnswer(request, openApi, 200);
+    }
+    const found = routes.find(request.method, path);
+    if (found instanceof Refusal) {
+      call.principal ??= await authenticator.byIdentity(undefined);
+      throw found;
+    }
+    const { route, parameters } = found;
+    call.route = route;
+    const takesRows = route.body === "arrow";
+    const idleMs = limits.bodyIdleMs;
+    const readsJson = !takesRows && request.method !== "GET";
+    const json = readsJson
+      ? await readJson(request, { maxBytes: limits.maxJsonBytes, idleMs, signal })
+      : undefined;
+    const identity = identityOf(request.headers, json);
+    call.principal ??= await authenticator.byIdentity(identity);
+    if (takesRows) refuseMediaType(request, ROW_TYPES);
+    const asked = engineRequest({
+      route,
+      parameters,
+      method: request.method,
+      query: url.searchParams,
+      headers: request.headers,
+      json: dialect.readBody(route, json),
+    });
+    const result = await dialect.perform({
+      namespace,
+      route,
+      request: { ...asked, identity, principal: call.principal, signal },
+      data: takesRows ? readPieces(request, { maxBytes: limits.maxBodyBytes, idleMs, signal }) : undefined,
+    });
+    return answer(request, route.status, dialect.answerOf(route), result);
+  }
+
+  async function handle(request: Request): Promise<Response> {
+    const started = performance.now();
+    const requestId = request.headers.get("x-request-id")?.slice(0, 100) ?? crypto.randomUUID();
+    const url = new URL(request.url);
+    const call: Call = { request, url, dialect: dialectOf(request.headers, options) };
+    let error: unknown;
+    const response = await respond(call).catch((thrown: unknown) => {
+      error = thrown;
+      return problemAnswer(call, thrown, namespace.root);
+    });
+    response.headers.set("x-request-id", requestId);
+    return whenSent(response, call.ticket?.signal, (failure) => {
+      call.ticket?.release();
+      error ??= failure;
+      const { status } = response;
+      const durationMs = performance.now() - started;
+      counters.add(status, call.route?.operation, durationMs);
+      tell(options.log, {
+        requestId,
+        method: request.method,
+        path: url.pathname,
+        status,
+        durationMs,
+        ...(call.route === undefined ? {} : { operation: call.route.operation }),
+        ...(call.principal === undefined ? {} : { principal: call.principal }),
+        ...(error === undefined ? {} : { error }),
+      });
+    });
+  }
+
+  const close: RestHandler["close"] = ({ graceMs = DEFAULT_GRACE_MS } = {}) => admission.stop(graceMs);
+  return Object.assign(handle, { counters, close });
+}
+
+function dialectOf(headers: Headers, { managedVersioning = false }: RestHandlerOptions): Dialect {
+  if (isRemoteClient(headers)) return REMOTE_DIALECT;
+  return managedVersioning ? managedVersions(INTERFACE_DIALECT) : INTERFACE_DIALECT;
+}
+
+function answer(request: Request, status: number, form: Route["answer"], result: unknown) {
+  if (form === "nothing") return new Response(null, { status, headers: { "content-length": "0" } });
+  if (form === "rows") return rowsAnswer(request, result as QueryResult);
+  if ("bare" in form) return jsonAnswer(request, result, status);
+  if ("member" in form) {
+    const value = (result as Readonly<Record<string, unknown>>)[form.member];
+    return jsonAnswer(request, toWire(form.schema, value), status);
+  }
+  return jsonAnswer(request, toWire(form, result), status);
+}
+
+function problemAnswer({ request, url, dialect }: Call, error: unknown, root: string): Response {
+  const problem = problemOf(error, url.pathname, root, dialect.statusOf(error));
+  const headers = error instanceof Refusal ? error.headers : {};
+  return jsonAnswer(request, problem, problem.status, headers);
+}
+
+function tell(log: RestHandlerOptions["log"], entry: RequestLogEntry): void {
+  try {
+    log?.(entry);
+  } catch {
+    // A log that fails is no reason to fail a request that is done.
+  }
+}
+
+// ------------------------------------------------------------------------------------------------ checks
+
+function refuseLongHeader(request: Request, maxBytes: number): void {
+  let bytes = request.url.length;
+  request.headers.forEach((value, name) => {
+    bytes += name.length + value.length;
+  });
+  if (bytes > maxBytes) throw new Refusal(431, "InvalidInput", `the header has more than ${maxBytes} bytes`);
+}
+
+function checkLimits(given: RestLimits = {}): Required<RestLimits> {
+  const limits: Record<string, number> = { ...DEFAULT_LIMITS };
+  for (const [name, value] of Object.entries(given)) {
+    if (!(name in limits)) throw new InvalidInputError(`limits.${name}: there is no such limit`);
+    if (value === undefined) continue;
+    const most = name.endsWith("Ms") ? MAX_MS : Number.MAX_SAFE_INTEGER;
+    if (!Number.isSafeInteger(value) || value < 1 || value > most) {
+      throw new InvalidInputError(`limits.${name}: must be an integer from 1 to ${most}`);
+    }
+    limits[name] = value;
+  }
+  return limits as unknown as Required<RestLimits>;
+}
+
+function checkBasePath(given = ""): string {
+  if (typeof given !== "string" || !/^(\/[^/?#\s]+)*\/?$/.test(given)) {
+    throw new InvalidInputError('basePath: must be a path such as "/lance"');
+  }
+  return given.replace(/\/$/, "");
+}

@@ -1,0 +1,155 @@
+/** The OpenAPI document, made from the table of routes. */
+
+import { z } from "zod";
+import { ARROW_FILE, ARROW_STREAM } from "./answer.js";
+import type { Route } from "./routes.js";
+
+const JSON_TYPE = "application/json";
+const DIALECT = "https://json-schema.org/draft/2020-12/schema";
+
+interface Described {
+  readonly [member: string]: unknown;
+}
+
+const ERRORS: Readonly<Record<number, string>> = {
+  400: "Malformed request",
+  401: "No valid credentials",
+  403: "Not allowed",
+  404: "The object, or one it names, does not exist",
+  406: "Not supported",
+  409: "In conflict with the state of the object",
+  503: "Too busy, or stopping",
+};
+
+const problem = z.object({
+  type: z.string(),
+  title: z.string(),
+  status: z.int(),
+  detail: z.string(),
+  instance: z.string(),
+  error: z.string(),
+  code: z.int().min(0),
+});
+
+/** @param basePath stands in front of every path */
+export function openApiDocument(routes: readonly Route[], basePath: string): Described {
+  const paths: Record<string, Record<string, Described>> = {};
+  const records: Record<string, unknown> = {};
+  for (const route of routes) {
+    for (const [index, method] of route.methods.entries()) {
+      const path = (paths[route.path] ??= {});
+      path[method.toLowerCase()] = describeOperation(route, index, records);
+    }
+  }
+  return {
+    openapi: "3.1.1",
+    jsonSchemaDialect: DIALECT,
+    info: { title: "Table Management REST Interface", version: "1" },
+    servers: [{ url: basePath === "" ? "/" : basePath }],
+    security: [{ OAuth2Bearer: [] }, { ApiKeyAuth: [] }],
+    paths,
+    components: {
+      securitySchemes: {
+        OAuth2Bearer: { type: "http", scheme: "bearer", bearerFormat: "JWT" },
+        ApiKeyAuth: { type: "apiKey", in: "header", name: "x-api-key" },
+      },
+      schemas: { Problem: jsonSchema(problem, "output", records), ...records },
+      responses: {
+        Problem: {
+          description: "What went wrong",
+          content: { [JSON_TYPE]: { schema: { $ref: "#/components/schemas/Problem" } } },
+        },
+      },
+    },
+  };
+}
+
+function describeOperation(route: Route, index: number, records: Record<string, unknown>): Described {
+  const id = route.operation[0].toUpperCase() + route.operation.slice(1);
+  const inQuery = index > 0 && route.body instanceof z.ZodObject && route.methods[index] === "GET";
+  return {
+    operationId: index === 0 ? id : `${id}By${route.methods[index]}`,
+    summary: route.summary,
+    parameters: [
+      ...pathParameters(route),
+      ...queryParameters(
+        inQuery ? route.query.extend((route.body as z.ZodObject).shape) : route.query,
+        records,
+      ),
+    ],
+    ...(route.methods[index] === "GET" ? {} : { requestBody: requestBody(route, records) }),
+    responses: {
+      [route.status]: { description: "Done", ...answerContent(route, records) },
+      ...Object.fromEntries(
+        Object.entries(ERRORS).map(([status, description]) => [
+          status,
+          { $ref: "#/components/responses/Problem", description },
+        ]),
+      ),
+    },
+  };
+}
+
+function pathParameters({ path, object }: Route): Described[] {
+  const names = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name);
+  const parameters: Described[] = names.map((name) => ({
+    name,
+    in: "path",
+    required: true,
+    schema: { type: "string" },
+  }));
+  if (object === "namespace" || object === "table") {
+    const description = "Joins the parts of the id; as the id by itself it is the root namespace";
+    parameters.push({
+      name: "delimiter",
+      in: "query",
+      description,
+      schema: { type: "string", default: "$" },
+    });
+  }
+  return parameters;
+}
+
+function queryParameters(query: z.ZodObject, records: Record<string, unknown>): Described[] {
+  const { properties = {}, required = [] } = jsonSchema(query, "input", records) as {
+    properties?: Record<string, Described>;
+    required?: string[];
+  };
+  // What bodies carry besides: the query has neither.
+  const { id: _id, identity: _identity, context: _context, ...members } = properties;
+  return Object.entries(members).map(([name, schema]) => ({
+    name,
+    in: "query",
+    required: required.includes(name),
+    schema,
+  }));
+}
+
+function requestBody({ body }: Route, records: Record<string, unknown>): Described {
+  if (body === "arrow") {
+    return { required: true, content: { [ARROW_STREAM]: { schema: { type: "string", format: "binary" } } } };
+  }
+  const isObject = body instanceof z.ZodObject;
+  const schema = jsonSchema(isObject ? body : body.schema, "input", records);
+  const required = isObject && Array.isArray(schema.required) && schema.required.length > 0;
+  return { required, content: { [JSON_TYPE]: { schema } } };
+}
+
+function answerContent({ answer }: Route, records: Record<string, unknown>): Described {
+  if (answer === "nothing") return {};
+  if (answer === "rows") {
+    const rows = { schema: { type: "string", format: "binary" } };
+    return { content: { [ARROW_FILE]: rows, [ARROW_STREAM]: rows } };
+  }
+  const schema = answer instanceof z.ZodObject ? answer : "bare" in answer ? answer.bare : answer.schema;
+  return { content: { [JSON_TYPE]: { schema: jsonSchema(schema, "output", records) } } };
+}
+
+/** @param records takes the schemas that have a name, which the document holds once */
+function jsonSchema(schema: z.ZodType, io: "input" | "output", records: Record<string, unknown>): Described {
+  const made = z.toJSONSchema(schema, { io, unrepresentable: "any" });
+  const text = JSON.stringify(made).replaceAll('"#/$defs/', '"#/components/schemas/');
+  const { $schema: _, $defs = {}, ...rest } = JSON.parse(text) as Described & { $defs?: object };
+  Object.assign(records, $defs);
+  return rest;
+}

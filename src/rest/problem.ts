@@ -1,0 +1,88 @@
+/** Errors on the wire: one flat JSON object that clients of the interface document and of the namespace spec read. */
+
+import { ERROR_TABLE, type ErrorType, NamespaceError } from "../errors.js";
+
+/** The body of every answer that is not a success. */
+export interface Problem {
+  /** URI reference of the kind of error. */
+  readonly type: string;
+  readonly title: string;
+  /** HTTP status. */
+  readonly status: number;
+  readonly detail: string;
+  /** Path of the request. */
+  readonly instance: string;
+  /** As `detail`: the name that the namespace spec has for it. */
+  readonly error: string;
+  /** Code of the namespace spec. */
+  readonly code: number;
+}
+
+const KINDS: Readonly<Record<number, readonly [type: string, title: string]>> = {
+  400: ["/errors/bad-request", "Malformed request"],
+  401: ["/errors/unauthorized-request", "No valid authentication credentials for the operation"],
+  403: ["/errors/forbidden-request", "Not authorized to make this request"],
+  404: ["/errors/not-found-error", "Not found"],
+  405: ["/errors/method-not-allowed", "The method is not allowed here"],
+  406: ["/errors/unsupported-operation", "The server does not support this operation"],
+  408: ["/errors/request-timeout", "The request took too long to arrive"],
+  409: ["/errors/conflict", "The request conflicts with the state of the object"],
+  413: ["/errors/content-too-large", "The request's body is too large"],
+  415: ["/errors/unsupported-media-type", "The request's body is of an unsupported media type"],
+  429: ["/errors/too-many-requests", "Too many requests"],
+  431: ["/errors/header-fields-too-large", "The request's header is too large"],
+  503: ["/errors/service-unavailable", "Slow down"],
+};
+const SERVER_ERROR = ["/errors/server-error", "Internal Server Error"] as const;
+
+/** Longest text of a client's making that is sent back to it. */
+const MAX_DETAIL = 2000;
+
+/**
+ * A request that is refused before it reaches the engine, or a refusal that has a status or header of its own.
+ */
+export class Refusal extends Error {
+  readonly status: number;
+  readonly errorType: ErrorType;
+  readonly headers: Readonly<Record<string, string>>;
+
+  constructor(
+    status: number,
+    errorType: ErrorType,
+    detail: string,
+    headers: Readonly<Record<string, string>> = {},
+  ) {
+    super(detail);
+    this.status = status;
+    this.errorType = errorType;
+    this.headers = headers;
+  }
+}
+
+/**
+ * What to tell of an error. What went wrong inside the server stays there: of such errors the client learns no more
+ * than that there was one.
+ * @param instance path of the request
+ * @param root directory of the namespace, which no answer names
+ * @param asStatus HTTP status instead of the error's own
+ */
+export function problemOf(error: unknown, instance: string, root: string, asStatus?: number): Problem {
+  const { status: own, type } = kindOf(error);
+  const status = asStatus ?? own;
+  const [kind, title] = KINDS[status] ?? SERVER_ERROR;
+  const told = status < 500 || type === "ServiceUnavailable";
+  const detail = told ? withoutRoot((error as Error).message, root) : "the request failed inside the server";
+  return { type: kind, title, status, detail, instance, error: detail, code: ERROR_TABLE[type].code };
+}
+
+function kindOf(error: unknown): { readonly status: number; readonly type: ErrorType } {
+  if (error instanceof Refusal) return { status: error.status, type: error.errorType };
+  if (error instanceof NamespaceError) return { status: error.status, type: error.type };
+  return { status: 500, type: "Internal" };
+}
+
+/** Paths below the namespace's directory are told from there on. */
+function withoutRoot(text: string, root: string): string {
+  const relative = root === "" ? text : text.replaceAll(`${root}/`, "").replaceAll(root, ".");
+  return relative.length > MAX_DETAIL ? `${relative.slice(0, MAX_DETAIL)}…` : relative;
+}

@@ -1,0 +1,244 @@
+/**
+ * What requests and answers look like on the wire: the records that several operations share, and the members that
+ * requests of one kind have in common. Members that may be left out may also be null.
+ */
+
+import { z } from "zod";
+
+const MAX_INTEGER = Number.MAX_SAFE_INTEGER;
+
+export const text = z.string();
+/** An integer of at least 0, exact in a double. */
+export const count = z.int().min(0).max(MAX_INTEGER);
+export const version = count.describe("Number of a version of the table");
+export const stringMap = z.record(z.string(), z.string());
+export const branch = z.string().nullish().describe("Absent, empty or `main`: the main branch");
+export const id = z.array(z.string()).describe("Path of the object: namespaces, then the name");
+const transactionId = z.string().optional().describe("Of the change, for describeTransaction");
+export const mode = z.string().nullish().describe("In any case, PascalCase or snake_case");
+
+export const identity = z.object({ api_key: z.string().nullish(), auth_token: z.string().nullish() });
+
+/** What every JSON body may have, besides the members of its operation. */
+export const common = { id: id.nullish(), identity: identity.nullish(), context: stringMap.nullish() };
+
+/** Of queries as of bodies. */
+export const page = {
+  page_token: z.string().nullish().describe("Token of the previous page"),
+  limit: z.int().min(1).max(MAX_INTEGER).nullish().describe("Most entries of the page, inclusive"),
+};
+export const pageToken = z.string().optional().describe("Absent on the last page");
+
+// ---------------------------------------------------------------------------------------------------- records
+
+export const transactionAnswer = z.object({ transaction_id: transactionId });
+export const versionAnswer = z.object({ transaction_id: transactionId, version });
+
+export const tableVersion = z.object({
+  version,
+  manifest_path: text.describe("Absolute path of the manifest"),
+  manifest_size: count.describe("Bytes"),
+  e_tag: text.optional(),
+  timestamp_millis: z.int().describe("Milliseconds since the epoch, by the manifest"),
+  metadata: stringMap.optional(),
+});
+
+export const namingScheme = z.string().nullish().describe("Of manifests: V1 or V2");
+
+/** A version to publish: members of one request, or of one part of a batch. */
+export const stagedVersion = {
+  version,
+  manifest_path: text.min(1).describe("Path of the staged manifest"),
+  manifest_size: count.nullish().describe("Bytes"),
+  e_tag: text.nullish(),
+  metadata: stringMap.nullish(),
+  naming_scheme: namingScheme,
+  branch,
+};
+
+export const tableStats = z.object({
+  total_bytes: count,
+  num_rows: count,
+  num_indices: count,
+  fragment_stats: z.object({
+    num_fragments: count,
+    num_small_fragments: count,
+    lengths: z.object({
+      min: count,
+      max: count,
+      mean: count,
+      p25: count,
+      p50: count,
+      p75: count,
+      p99: count,
+    }),
+  }),
+});
+
+export const indexStats = z.object({
+  distance_type: text.optional(),
+  index_type: text.optional(),
+  num_indexed_rows: count.optional(),
+  num_unindexed_rows: count.optional(),
+  num_indices: count.optional(),
+});
+
+export const indexRecord = z.object({
+  index_name: text,
+  index_uuid: text,
+  columns: z.array(text),
+  status: text,
+  index_type: text.optional(),
+  type_url: text.optional(),
+  num_indexed_rows: count.optional(),
+  num_unindexed_rows: count.optional(),
+  size_bytes: count.optional(),
+  num_segments: count.optional(),
+  created_at: text.optional(),
+  index_version: count.optional(),
+  index_details: text.optional(),
+});
+
+/** camelCase, unlike every other record. */
+export const branchContents = z.object({
+  parentBranch: text.optional().describe("Absent: the main branch"),
+  parentVersion: version,
+  createAt: z.int().describe("Seconds since the epoch"),
+  manifestSize: count.describe("Bytes"),
+  metadata: stringMap.optional(),
+});
+
+export const tagContents = z.object({
+  version,
+  manifestSize: count.describe("Bytes"),
+  branch: text.optional().describe("Absent: the main branch"),
+});
+
+/** The Arrow schema in JSON. */
+const jsonField: z.ZodType = z
+  .object({
+    name: text,
+    nullable: z.boolean(),
+    get type() {
+      return jsonType;
+    },
+    metadata: stringMap.optional(),
+  })
+  .meta({ id: "JsonField" });
+export const jsonType: z.ZodType = z
+  .object({
+    type: text,
+    length: z.int().optional(),
+    get fields() {
+      return z.array(jsonField).optional();
+    },
+  })
+  .meta({ id: "JsonType" });
+export const jsonSchema = z.object({ fields: z.array(jsonField), metadata: stringMap.optional() });
+
+export const describedTable = z.object({
+  table: text,
+  namespace: z.array(text),
+  version: version.optional(),
+  location: text,
+  table_uri: text,
+  schema: jsonSchema.optional(),
+  stats: z.object({ num_deleted_rows: count, num_fragments: count }).optional(),
+  metadata: stringMap.optional(),
+  properties: stringMap,
+  managed_versioning: z.boolean(),
+  is_only_declared: z.boolean(),
+});
+
+export const declaredTable = z.object({
+  transaction_id: transactionId,
+  location: text,
+  properties: stringMap,
+  managed_versioning: z.boolean(),
+});
+
+export const removedTable = z.object({
+  transaction_id: transactionId,
+  id: z.array(text),
+  location: text,
+  properties: stringMap,
+});
+
+/** Columns by name or path, or under aliases. */
+export const columnSelection = z.union([
+  z.array(text),
+  z.object({
+    column_names: z.array(text).nullish(),
+    column_aliases: stringMap.nullish(),
+  }),
+]);
+
+/** What a query asks for; members of its body, and of those of plans. */
+export const query = {
+  columns: columnSelection.nullish(),
+  k: count.nullish().describe("Rows at most"),
+  limit: count.nullish().describe("Rows at most"),
+  offset: count.nullish(),
+  filter: text.nullish(),
+  vector: z.unknown().optional(),
+  vector_column: text.nullish(),
+  full_text_query: z.unknown().optional(),
+  distance_type: text.nullish(),
+  nprobes: count.nullish(),
+  refine_factor: count.nullish(),
+  ef: count.nullish(),
+  prefilter: z.boolean().nullish(),
+  bypass_vector_index: z.boolean().nullish(),
+  fast_search: z.boolean().nullish(),
+  lower_bound: z.number().nullish(),
+  upper_bound: z.number().nullish(),
+  with_row_id: z.boolean().nullish(),
+  version: version.nullish(),
+  branch,
+};
+
+export const newIndex = {
+  column: text.min(1).describe("Path of the field"),
+  index_type: text
+    .min(1)
+    .describe("For example BTREE, BITMAP, LABEL_LIST, IVF_FLAT, IVF_PQ, IVF_HNSW_SQ, FTS"),
+  name: text.nullish().describe("Made from the column where absent"),
+  distance_type: text.nullish().describe("Of vector indexes: l2, cosine, dot"),
+  with_position: z.boolean().nullish(),
+  base_tokenizer: text.nullish(),
+  language: text.nullish(),
+  max_token_length: count.nullish(),
+  lower_case: z.boolean().nullish(),
+  stem: z.boolean().nullish(),
+  remove_stop_words: z.boolean().nullish(),
+  ascii_folding: z.boolean().nullish(),
+  num_partitions: z.int().min(1).nullish(),
+  num_sub_vectors: z.int().min(1).nullish(),
+  num_bits: z.int().min(1).nullish(),
+  sample_rate: z.int().min(1).nullish(),
+  max_iterations: z.int().min(1).nullish(),
+  target_partition_size: z.int().min(1).nullish(),
+  m: z.int().min(1).nullish(),
+  ef_construction: z.int().min(1).nullish(),
+  branch,
+};
+
+/** Numbers that a backfill may be tuned by. */
+const tuning = z.int().nullish();
+export const backfill = {
+  column: text.min(1).describe("Path of the computed column"),
+  where: text.nullish(),
+  concurrency: tuning,
+  intra_applier_concurrency: tuning,
+  min_checkpoint_size: tuning,
+  max_checkpoint_size: tuning,
+  batch_checkpoint_flush_interval_seconds: z.number().nullish(),
+  read_version: version.nullish(),
+  task_size: tuning,
+  num_frags: tuning,
+  checkpoint_size: tuning,
+  commit_granularity: tuning,
+  cluster: text.nullish(),
+  manifest: text.nullish(),
+  branch,
+};

@@ -1,0 +1,52 @@
+/**
+ * Names on the wire and in the engine: the wire has `snake_case`, the engine `camelCase`. Conversion follows a schema
+ * of the wire's form, so that keys of maps, which are the users', stay as they are, and members that the schema does
+ * not have go nowhere, in either direction.
+ */
+
+import { z } from "zod";
+
+/** `manifest_path` → `manifestPath`. */
+export const camelCase = (wireName: string): string =>
+  wireName.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
+
+/** A checked value of the wire, as the engine names its members. Null stands for an absent member. */
+export function fromWire(schema: z.core.$ZodType, value: unknown): unknown {
+  return convert(schema, value, (wireName) => ({ from: wireName, to: camelCase(wireName) }));
+}
+
+/** A value of the engine, as the wire names its members. */
+export function toWire(schema: z.core.$ZodType, value: unknown): unknown {
+  return convert(schema, value, (wireName) => ({ from: camelCase(wireName), to: wireName }));
+}
+
+type Renaming = (wireName: string) => { readonly from: string; readonly to: string };
+type Members = Readonly<Record<string, unknown>>;
+
+function convert(schema: z.core.$ZodType, value: unknown, rename: Renaming): unknown {
+  if (value === undefined || value === null) return undefined;
+  if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable || schema instanceof z.ZodLazy) {
+    return convert(schema.unwrap(), value, rename);
+  }
+  if (schema instanceof z.ZodArray) {
+    return (value as readonly unknown[]).map((entry) => convert(schema.element, entry, rename));
+  }
+  if (schema instanceof z.ZodRecord) {
+    if (!(schema.valueType instanceof z.ZodObject)) return value;
+    const { valueType } = schema;
+    return mapOf(Object.entries(value).map(([key, entry]) => [key, convert(valueType, entry, rename)]));
+  }
+  if (schema instanceof z.ZodObject) {
+    const members: [string, unknown][] = [];
+    for (const [wireName, member] of Object.entries(schema.shape)) {
+      const { from, to } = rename(wireName);
+      const converted = convert(member as z.core.$ZodType, (value as Members)[from], rename);
+      if (converted !== undefined) members.push([to, converted]);
+    }
+    return mapOf(members);
+  }
+  return value;
+}
+
+/** Every key becomes a member of the object itself, whatever it is called. */
+const mapOf = (entries: readonly (readonly [string, unknown])[]): Members => Object.fromEntries(entries);

@@ -1,0 +1,93 @@
+/** The table of routes: whole, reachable, and told truly by the OpenAPI document. */
+
+import { Int32, Table, tableFromIPC, tableToIPC, vectorFromArray } from "apache-arrow";
+import { DirectoryNamespace } from "tiltyard";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { RouteFinder } from "../../src/rest/routeFinder.js";
+import { ROUTES } from "../../src/rest/routes.js";
+import { get, post, type RestServer, startRestServer } from "../support/restServer.js";
+import { makeTempDir } from "../support/tempDir.js";
+
+const rows = tableToIPC(new Table({ v: vectorFromArray([1, 2, 3], new Int32()) }));
+let namespace: DirectoryNamespace;
+let server: RestServer;
+
+beforeAll(async () => {
+  namespace = new DirectoryNamespace({ root: await makeTempDir(), durability: "none" });
+  server = await startRestServer(namespace);
+});
+afterAll(async () => {
+  await server[Symbol.asyncDispose]();
+  await namespace.close();
+});
+
+describe("routes", () => {
+  it("name operations that the class has, each once", () => {
+    const names = ROUTES.map(({ operation }) => operation);
+    expect(new Set(names).size).toBe(names.length);
+    for (const name of names) expect(namespace[name], name).toBeTypeOf("function");
+  });
+
+  it("are found by their own paths, those with a fixed name in place of an id too", () => {
+    const finder = new RouteFinder(ROUTES);
+    for (const route of ROUTES) {
+      for (const method of route.methods) {
+        const found = finder.find(method, route.path.replaceAll(/\{(\w+)\}/g, "some-$1"));
+        expect(found, route.path).toMatchObject({ route: { operation: route.operation } });
+      }
+    }
+  });
+
+  it("of unknown paths and methods are refused", async () => {
+    expect(await get(server, "/v1/nothing")).toMatchObject({ status: 404, json: { code: 0 } });
+    const answer = await get(server, "/v1/table/t/exists");
+    expect(answer).toMatchObject({ status: 405, json: { code: 0 } });
+    expect(answer.headers.get("allow")).toBe("POST");
+  });
+});
+
+describe("the OpenAPI document", () => {
+  it("has every route, with references that lead somewhere", async () => {
+    const { status, json } = await get(server, "/openapi.json");
+    expect(status).toBe(200);
+    for (const { path, methods } of ROUTES) {
+      for (const method of methods) {
+        expect(json.paths[path][method.toLowerCase()].operationId).toBeTypeOf("string");
+      }
+    }
+    const references = [...JSON.stringify(json).matchAll(/"\$ref":"#\/([^"]+)"/g)].map(([, to]) => to);
+    expect(references.length).toBeGreaterThan(100);
+    for (const reference of new Set(references)) {
+      const target = reference.split("/").reduce((at, step) => at?.[step], json);
+      expect(target, reference).toBeTypeOf("object");
+    }
+    const ids = Object.values(json.paths as Record<string, Record<string, { operationId: string }>>)
+      .flatMap((path) => Object.values(path))
+      .map(({ operationId }) => operationId);
+    expect(new Set(ids).size).toBe(ids.length);
+  });
+});
+
+it("takes rows in and gives them out, as a file and as a stream", async () => {
+  expect(await post(server, "/v1/table/t/insert", rows)).toMatchObject({
+    status: 404,
+    json: { code: 4, instance: "/v1/table/t/insert" },
+  });
+  expect((await post(server, "/v1/table/t/declare", { id: ["t"] })).status).toBe(200);
+  expect((await post(server, "/v1/table/t/insert", rows)).json).toMatchObject({
+    version: 1,
+    num_inserted_rows: 3,
+  });
+  const file = await post(server, "/v1/table/t/query", { k: 2 });
+  expect(file.headers.get("content-type")).toBe("application/vnd.apache.arrow.file");
+  expect(Array.from(tableFromIPC(file.bytes).getChild("v") ?? [])).toEqual([1, 2]);
+  const stream = await post(
+    server,
+    "/v1/table/t/query",
+    {},
+    { accept: "application/vnd.apache.arrow.stream" },
+  );
+  expect(stream.headers.get("content-type")).toBe("application/vnd.apache.arrow.stream");
+  expect(Array.from(tableFromIPC(stream.bytes).getChild("v") ?? [])).toEqual([1, 2, 3]);
+  expect((await post(server, "/v1/table/t/count_rows")).json).toBe(3);
+});

@@ -1,0 +1,74 @@
+/** The server example serves, and the calls that it prints work as printed. */
+
+import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { existsSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { makeTempDir } from "./support/tempDir.js";
+
+const EXAMPLE = fileURLToPath(new URL("../build/examples/server.js", import.meta.url));
+const KEY = "a key with a 'quote'";
+
+let server: ChildProcess | null = null;
+let directory: string;
+
+beforeEach(async () => {
+  if (!existsSync(EXAMPLE)) throw new Error("the examples are not built: run npm run build:tools");
+  directory = await makeTempDir();
+});
+afterEach(() => {
+  server?.kill();
+  server = null;
+});
+
+/** What the example says until it is ready. */
+async function serve(env: NodeJS.ProcessEnv): Promise<string> {
+  const child = spawn(process.execPath, [EXAMPLE], { cwd: directory, env: { ...process.env, ...env } });
+  server = child;
+  let said = "";
+  return new Promise((resolve, reject) => {
+    child.stdout.on("data", (piece) => {
+      said += piece;
+      if (said.includes("Ctrl-C")) resolve(said);
+    });
+    child.stderr.on("data", (piece) => {
+      said += piece;
+    });
+    child.once("exit", (code) => reject(new Error(`ended with ${code}: ${said}`)));
+  });
+}
+
+it("answers the three calls that it prints, with the key and not without, and ends when it is told to", async () => {
+  const said = await serve({ TILTYARD_API_KEY: KEY, PORT: "0" });
+  const calls = said.split("\n").filter((line) => line.startsWith("curl "));
+  expect(calls.length).toBe(3);
+  const hasCurl = await promisify(execFile)("curl", ["--version"]).then(
+    () => process.platform !== "win32",
+    () => false,
+  );
+  const call = async (line: string, key: string): Promise<number> => {
+    if (hasCurl) {
+      const { stdout } = await promisify(execFile)(
+        "sh",
+        ["-c", `${line} -s -o /dev/null -w '%{http_code}'`],
+        {
+          env: { ...process.env, TILTYARD_API_KEY: key },
+        },
+      );
+      return Number(stdout.slice(-3));
+    }
+    const url = /http:\S+/.exec(line)?.[0] ?? "";
+    const headers = { "x-api-key": key, "content-type": "application/json" };
+    return (await fetch(url, { method: "POST", body: "{}", headers })).status;
+  };
+  for (const line of calls) expect(await call(line, "wrong"), line).toBe(401);
+  for (const line of calls) expect(await call(line, KEY), line).toBe(200);
+  const ended = new Promise((resolve) => server?.once("exit", resolve));
+  server?.kill("SIGTERM");
+  expect(await ended).toBe(process.platform === "win32" ? null : 0);
+});
+
+it("does not start without a key", async () => {
+  await expect(serve({ TILTYARD_API_KEY: "", PORT: "0" })).rejects.toThrow(/Set TILTYARD_API_KEY/);
+});
