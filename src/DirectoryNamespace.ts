@@ -24,7 +24,7 @@ import { describeNamespace } from "./operations/namespace/describeNamespace.js";
 import { dropNamespace } from "./operations/namespace/dropNamespace.js";
 import { listNamespaces } from "./operations/namespace/listNamespaces.js";
 import { namespaceExists } from "./operations/namespace/namespaceExists.js";
-import { pinOperations, pinParts } from "./operations/pinParts.js";
+import { operationOfPart, pinOperations, pinParts } from "./operations/pinParts.js";
 import { optionalId } from "./operations/request.js";
 import { countTableRows } from "./operations/rows/countTableRows.js";
 import { insertIntoTable } from "./operations/rows/insertIntoTable.js";
@@ -56,6 +56,7 @@ import { getTableTagVersion } from "./operations/tag/getTableTagVersion.js";
 import { listTableTags } from "./operations/tag/listTableTags.js";
 import { updateTableTag } from "./operations/tag/updateTableTag.js";
 import { batchCreateTableVersions } from "./operations/version/batchCreateTableVersions.js";
+import { batchDeleteTableVersions } from "./operations/version/batchDeleteTableVersions.js";
 import { createTableVersion } from "./operations/version/createTableVersion.js";
 import { describeTableVersion } from "./operations/version/describeTableVersion.js";
 import { listTableVersions } from "./operations/version/listTableVersions.js";
@@ -227,13 +228,22 @@ export class DirectoryNamespace implements AsyncDisposable {
       return batchCreateTableVersions(context, { entries, signal: request.signal });
     });
   }
-  /** Declares tables, publishes versions and deregisters tables, all of it or nothing. */
+  /**
+   * Deletes versions, all that are in the ranges or none, and the files that only they have.
+   * @throws InvalidInputError where one of them is the latest, has a tag, or is what a branch was made from
+   */
+  batchDeleteTableVersions(
+    request: ns.BatchDeleteTableVersionsRequest,
+  ): Promise<ns.BatchDeleteTableVersionsResponse> {
+    return this.#run("batchDeleteTableVersions", request, batchDeleteTableVersions);
+  }
+  /** Declares tables, publishes and deletes versions and deregisters tables, all of it or nothing. */
   batchCommitTables(request: ns.BatchCommitTablesRequest): Promise<ns.BatchCommitTablesResponse> {
     return this.#run("batchCommitTables", request, async (context, checked) => {
       const operations = pinOperations(checked.operations);
       for (const operation of operations) {
         for (const [name, part] of Object.entries(operation)) {
-          await this.#checkAllowed(name, part.id, request);
+          await this.#checkAllowed(operationOfPart(name), part.id, request);
         }
       }
       return batchCommitTables(context, { operations, signal: request.signal });
@@ -310,7 +320,6 @@ export class DirectoryNamespace implements AsyncDisposable {
   deleteFromTable = this.#unsupported("deleteFromTable", "predicates");
   explainTableQueryPlan = this.#unsupported("explainTableQueryPlan", "query plans");
   analyzeTableQueryPlan = this.#unsupported("analyzeTableQueryPlan", "query plans");
-  batchDeleteTableVersions = this.#unsupported("batchDeleteTableVersions", "deleting versions");
   alterTableBackfillColumns = this.#unsupported("alterTableBackfillColumns", "computed columns");
   createTableIndex = this.#unsupported("createTableIndex", "indexes");
   createTableScalarIndex = this.#unsupported("createTableScalarIndex", "indexes");

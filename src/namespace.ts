@@ -393,10 +393,36 @@ export interface BatchCreateTableVersionsResponse {
   readonly versions: readonly TableVersion[];
 }
 
+/** Versions that follow each other. */
+export interface VersionRange {
+  readonly startVersion: number;
+  /** Exclusive; -1 is behind the latest. */
+  readonly endVersion: number;
+}
+
+export interface BatchDeleteTableVersionsRequest extends TableRequest {
+  /** Numbers in them that no version has are passed over. */
+  readonly ranges: readonly VersionRange[];
+  /** Absent: the main branch. */
+  readonly branch?: string;
+}
+export interface BatchDeleteTableVersionsResponse {
+  readonly transactionId?: string;
+  /** Versions that are gone. */
+  readonly deletedCount: number;
+}
+
+/** Versions of one table in a batch. */
+export type DeleteTableVersionsEntry = Omit<BatchDeleteTableVersionsRequest, keyof RequestBase> & {
+  readonly id: readonly string[];
+};
+
 /** One part of a batch: exactly one member. */
 export interface BatchCommitOperation {
   readonly declareTable?: Omit<DeclareTableRequest, Exclude<keyof RequestBase, "id">>;
   readonly createTableVersion?: CreateTableVersionEntry;
+  /** Looks at the table as it is before the batch. */
+  readonly deleteTableVersions?: DeleteTableVersionsEntry;
   readonly deregisterTable?: Omit<DeregisterTableRequest, Exclude<keyof RequestBase, "id">>;
 }
 export interface BatchCommitTablesRequest extends RequestBase {
@@ -406,6 +432,7 @@ export interface BatchCommitTablesRequest extends RequestBase {
 export interface BatchCommitResult {
   readonly declareTable?: DeclareTableResponse;
   readonly createTableVersion?: CreateTableVersionResponse;
+  readonly deleteTableVersions?: BatchDeleteTableVersionsResponse;
   readonly deregisterTable?: DeregisterTableResponse;
 }
 export interface BatchCommitTablesResponse {

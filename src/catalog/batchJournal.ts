@@ -170,7 +170,8 @@ function checkStep(step: BatchStep): BatchStep {
     require(step.scheme === "V1" || step.scheme === "V2", "scheme");
     require(MANIFEST_NAME.test(step.manifest), "manifest");
   } else if (step.kind === "deleteVersions") {
-    require(Array.isArray(step.versions) && step.versions.every(Number.isSafeInteger), "versions");
+    const areVersions = Array.isArray(step.versions) && step.versions.every(Number.isSafeInteger);
+    require(areVersions && step.versions.every((version) => version >= 0), "versions");
   } else {
     throw new TypeError("unknown kind");
   }

@@ -14,6 +14,7 @@
 
 import { join } from "node:path";
 import { ConcurrentModificationError, TableNotFoundError } from "../errors.js";
+import { codeOf } from "../io/errno.js";
 import { type LockLease, withLock } from "../io/lock.js";
 import { PublishUncertainError } from "../io/publish.js";
 import type { TableEnvironment, UnfinishedBatches } from "../table/commit.js";
@@ -55,7 +56,8 @@ const ABANDONED_MS = 60 * 60 * 1000;
 type Leases = ReadonlyMap<string, LockLease>;
 
 /**
- * @param tableRoots directories of the tables and branches whose versions it changes
+ * @param tableRoots directories of the tables and branches whose versions it changes; that of the table itself as well
+ *   where versions of a branch go
  * @param plan checks every part, under the locks of the tables; what it throws ends the batch with nothing written
  * @throws ConcurrentModificationError where another engine got in between
  */
@@ -71,6 +73,7 @@ export async function commitBatch(
     const isDone = await withLocks(environment, tableRoots, signal, async (leases) => {
       if (await hasDecidedBatch(environment)) return false;
       const { steps, manifests } = await plan();
+      if (steps.length === 0) return true;
       const batch = await writeBatch(disk, root, steps, manifests);
       await doBatch(environment, batch, leases, true);
       return true;
@@ -115,23 +118,35 @@ async function dropAbandoned({ disk, root }: CatalogEnvironment, directory: stri
   await dropBatch(disk, root, directory);
 }
 
-const tableRootOf = (
+const mainRootOf = (
   { root }: CatalogEnvironment,
-  { location, branch }: Pick<CreateVersionStep, "location" | "branch">,
-): string => branchRoot(join(root, ...location.split("/")), branch ?? undefined);
+  { location }: Pick<CreateVersionStep, "location">,
+): string => join(root, ...location.split("/"));
+
+const tableRootOf = (
+  environment: CatalogEnvironment,
+  step: Pick<CreateVersionStep, "location" | "branch">,
+): string => branchRoot(mainRootOf(environment, step), step.branch ?? undefined);
 
 /** Tables that were dropped since have no lock, and nothing to do. */
 async function lockedRoots(environment: CatalogEnvironment, steps: readonly BatchStep[]): Promise<string[]> {
   const roots: string[] = [];
   for (const step of steps) {
     if (step.kind !== "createVersion" && step.kind !== "deleteVersions") continue;
-    const tableRoot = tableRootOf(environment, step);
-    if ((await environment.disk.stat(tableRoot)) !== null) roots.push(tableRoot);
+    const changed = [tableRootOf(environment, step)];
+    // Refs may point at what goes.
+    if (step.kind === "deleteVersions") changed.push(mainRootOf(environment, step));
+    for (const tableRoot of changed) {
+      if ((await environment.disk.stat(tableRoot)) !== null) roots.push(tableRoot);
+    }
   }
   return roots;
 }
 
-/** Takes the locks in one order for all callers, so that no two wait for each other. */
+/**
+ * Takes the locks in one order for all callers, so that no two wait for each other.
+ * @throws TableNotFoundError where a table was dropped
+ */
 async function withLocks<T>(
   environment: TableEnvironment,
   tableRoots: readonly string[],
@@ -145,6 +160,9 @@ async function withLocks<T>(
     return withLock(next, { ...environment.lock, signal }, (lease) => {
       leases.set(next, lease);
       return takeFrom(others);
+    }).catch((cause: unknown) => {
+      if (leases.has(next) || codeOf(cause) !== "ENOENT") throw cause;
+      throw new TableNotFoundError(`there is no table at ${next}`, { cause });
     });
   };
   return takeFrom([...new Set(tableRoots)].sort());
@@ -212,9 +230,10 @@ async function doStep(
       });
       return;
     case "deleteVersions": {
-      const tableRoot = tableRootOf(environment, step);
-      if (leases.has(tableRoot)) await deleteVersionsUnderLock(environment, tableRoot, step.versions);
-      return;
+      const { branch, versions } = step;
+      // Dropped since it was decided.
+      if (!leases.has(tableRootOf(environment, step))) return;
+      return deleteVersionsUnderLock(environment.disk, mainRootOf(environment, step), branch, versions);
     }
   }
 }

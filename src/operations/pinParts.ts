@@ -24,8 +24,13 @@ export function pinParts<Part extends object>(
 const KINDS: readonly (keyof BatchCommitOperation)[] = [
   "declareTable",
   "createTableVersion",
+  "deleteTableVersions",
   "deregisterTable",
 ];
+
+/** The operation that a part is authorised as. */
+export const operationOfPart = (kind: string): string =>
+  kind === "deleteTableVersions" ? "batchDeleteTableVersions" : kind;
 
 /** @throws InvalidInputError unless each operation has exactly one member, and that the id of a table */
 export function pinOperations(operations: readonly BatchCommitOperation[]): Record<string, Pinned<object>>[] {

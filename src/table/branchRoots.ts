@@ -1,8 +1,8 @@
-/** The directories of a table's branches, and the versions that these were made from. */
+/** The directories of a table's branches. */
 
 import { join } from "node:path";
 import type { Disk } from "../io/disk.js";
-import { listBranches, readBranch } from "./branches.js";
+import { listBranches } from "./branches.js";
 import { branchTree, TABLE_PARTS, versionsDirectory } from "./paths.js";
 import { branchRoot } from "./refs.js";
 import { listVersions } from "./versions.js";
@@ -42,18 +42,4 @@ async function rootsBelow(disk: Disk, directory: string, depth: number): Promise
     roots.push(...(await rootsBelow(disk, root, depth + 1)));
   }
   return roots;
-}
-
-/**
- * Versions of a branch that others were made from.
- * @param branch null is the main branch
- * @throws CorruptFileError
- */
-export async function forkPoints(disk: Disk, mainRoot: string, branch: string | null): Promise<Set<number>> {
-  const points = new Set<number>();
-  for (const name of await listBranches(disk, mainRoot)) {
-    const fork = await readBranch(disk, mainRoot, name);
-    if (fork !== null && fork.parentBranch === branch) points.add(fork.parentVersion);
-  }
-  return points;
 }

@@ -22,16 +22,16 @@ import { codeOf } from "../io/errno.js";
 import { Breather } from "../io/eventLoop.js";
 import { type LockLease, withLock } from "../io/lock.js";
 import { timestampMillis } from "./apply.js";
-import { branchRoots, forkPoints } from "./branchRoots.js";
+import { branchRoots } from "./branchRoots.js";
 import { type TableEnvironment, withTableLock } from "./commit.js";
 import { checkReaderFlags, checkWriterFlags } from "./flags.js";
 import { type ManifestFile, readManifestFile } from "./manifest.js";
 import { dataDirectory, deletionsDirectory, indicesDirectory, transactionsDirectory } from "./paths.js";
+import { isPinned, type PinnedVersions, readPinnedVersions } from "./pinnedVersions.js";
 import { ReferencedFiles } from "./referencedFiles.js";
 import { branchRoot } from "./refs.js";
 import { isOutdated, type RetentionPolicy } from "./retention.js";
 import { forgetRetired, listRetired, type RetiredVersion, retireVersions } from "./retiredVersions.js";
-import { listTags, readTag } from "./tags.js";
 import { listVersions, type VersionEntry } from "./versions.js";
 
 export interface CleanupOptions extends RetentionPolicy {
@@ -41,6 +41,8 @@ export interface CleanupOptions extends RetentionPolicy {
   readonly deleteUnverified?: boolean;
   /** Tags on versions that the policy lets go are an error, rather than a reason to keep these. */
   readonly errorIfTagged?: boolean;
+  /** Nothing goes but what versions leave behind that were taken away before. */
+  readonly retiredOnly?: boolean;
   /** Milliseconds to wait for the table's lock. */
   readonly waitMs?: number;
   readonly signal?: AbortSignal;
@@ -95,6 +97,17 @@ export async function cleanUpVersions(
   }
   return cleanup.removeReleased();
 }
+
+/**
+ * Removes the files of versions that were taken away before, and nothing else.
+ * @throws what {@link cleanUpVersions} throws
+ */
+export const clearRetired = (
+  environment: TableEnvironment,
+  mainRoot: string,
+  branch: string | null,
+  signal?: AbortSignal,
+): Promise<CleanupResult> => cleanUpVersions(environment, mainRoot, branch, { retiredOnly: true, signal });
 
 /** The parts of a table's directory that garbage is looked for in. */
 interface Area {
@@ -168,7 +181,7 @@ class Cleanup {
   /** Reads all versions and decides which may go. */
   async survey(): Promise<void> {
     const entries = await this.#listOwn();
-    const kept = await this.#keptByRefs();
+    const pinned = await this.#pinned();
     const tagged: number[] = [];
     const latest = entries[entries.length - 1];
     this.#firstLatest = (await this.#identityOf(latest)) ?? "";
@@ -178,11 +191,12 @@ class Cleanup {
       const committedMs = timestampMillis(file.manifest);
       const newerCount = entries.length - 1 - (indexes.get(version) ?? 0);
       const outdated =
+        this.#options.retiredOnly !== true &&
         version !== this.#options.keptVersion &&
         isOutdated({ committedMs, newerCount }, this.#options, this.#nowMs);
       if (!outdated) this.#earliestKeptMs = Math.min(this.#earliestKeptMs, committedMs);
-      if (outdated && kept.tags.has(version)) tagged.push(version);
-      if (outdated && !kept.tags.has(version) && !kept.forks.has(version)) {
+      if (outdated && pinned.tags.has(version)) tagged.push(version);
+      if (outdated && !isPinned(pinned, version)) {
         this.#outdated.add(version);
         this.#released.add(file);
       } else {
@@ -199,13 +213,10 @@ class Cleanup {
   async removeVersions(leases: readonly LockLease[]): Promise<void> {
     const entries = await this.#listOwn();
     await this.#refuseReplaced(entries);
-    const kept = await this.#keptByRefs();
+    const pinned = await this.#pinned();
     const latest = entries[entries.length - 1];
     const isGoing = ({ version }: VersionEntry): boolean =>
-      this.#outdated.has(version) &&
-      version !== latest.version &&
-      !kept.tags.has(version) &&
-      !kept.forks.has(version);
+      this.#outdated.has(version) && version !== latest.version && !isPinned(pinned, version);
     const going = entries.filter(isGoing);
     await this.#noteUnseen(entries.filter((entry) => !isGoing(entry)));
     await this.#noteOthers();
@@ -217,6 +228,7 @@ class Cleanup {
       );
     }
     this.#retired.push(...(await retireVersions(this.#disk, this.tableRoot, going, latest)));
+    if (this.#options.retiredOnly === true) return;
     for await (const found of this.#found()) {
       if (this.#needed[found.area.names].has(found.name)) continue;
       if (this.#released[found.area.names].has(found.name)) continue;
@@ -268,13 +280,8 @@ class Cleanup {
     throw new ConcurrentModificationError(`${this.tableRoot}: the table was replaced during a cleanup`);
   }
 
-  async #keptByRefs(): Promise<{ readonly tags: Set<number>; readonly forks: Set<number> }> {
-    const tags = new Set<number>();
-    for (const name of await listTags(this.#disk, this.#mainRoot)) {
-      const tag = await readTag(this.#disk, this.#mainRoot, name);
-      if (tag !== null && tag.branch === this.#branch) tags.add(tag.version);
-    }
-    return { tags, forks: await forkPoints(this.#disk, this.#mainRoot, this.#branch) };
+  #pinned(): Promise<PinnedVersions> {
+    return readPinnedVersions(this.#disk, this.#mainRoot, this.#branch);
   }
 
   /** Counts what the versions of all other branches refer to among what is needed. */

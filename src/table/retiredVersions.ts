@@ -25,7 +25,8 @@ export interface RetiredVersion {
 }
 
 /**
- * Moves the manifests of versions aside; durable on return. The caller holds the table's lock.
+ * Moves the manifests of versions aside; durable on return, as is what others moved before and did not live to make
+ * so. The caller holds the table's lock.
  * @param latest the latest version, which stays
  */
 export async function retireVersions(
@@ -34,14 +35,19 @@ export async function retireVersions(
   retired: readonly VersionEntry[],
   latest: VersionEntry,
 ): Promise<RetiredVersion[]> {
-  if (retired.length === 0) return [];
   const directory = retiredDirectory(tableRoot);
+  if (retired.length === 0) {
+    if ((await disk.stat(directory)) !== null) await syncMoves(disk, tableRoot);
+    return [];
+  }
   await disk.makeDirectory(directory);
   await noteRemovedVersions(disk, tableRoot, latest.version);
   const moved: RetiredVersion[] = [];
   for (const { version, scheme, path } of retired) {
     const retiredPath = join(directory, manifestName(version, scheme));
     try {
+      // After a power cut it may have both names; to rename a file to another of its names does nothing.
+      await disk.remove(retiredPath);
       await disk.rename(path, retiredPath);
       moved.push({ path: retiredPath, version });
     } catch (error) {
@@ -49,11 +55,15 @@ export async function retireVersions(
       if (!isMissing(error)) throw error;
     }
   }
-  // In this order: with a manifest in both places there is still a version, with one in neither its files are lost.
-  await disk.syncDirectory(directory);
-  await disk.syncDirectory(versionsDirectory(tableRoot));
+  await syncMoves(disk, tableRoot);
   await writeHint(disk, tableRoot, latest.version);
   return moved;
+}
+
+/** In this order: with a manifest in both places there is still a version, with one in neither its files are lost. */
+async function syncMoves(disk: Disk, tableRoot: string): Promise<void> {
+  await disk.syncDirectory(retiredDirectory(tableRoot));
+  await disk.syncDirectory(versionsDirectory(tableRoot));
 }
 
 /** Paths of the manifests set aside, also of versions that are there all the same. */

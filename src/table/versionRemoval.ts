@@ -1,22 +1,94 @@
-/** Taking versions out of a table's history: their manifests, and nothing else of them. */
+/**
+ * Taking versions out of a table's history by their numbers, whatever their age. Their manifests are set aside, so that
+ * a cleanup finds the files that only they referred to.
+ */
 
-import type { TableEnvironment } from "./commit.js";
-import { versionsDirectory } from "./paths.js";
-import { findVersion } from "./versions.js";
+import { CorruptFileError, InvalidInputError } from "../errors.js";
+import type { Disk } from "../io/disk.js";
+import { isPinned, readPinnedVersions } from "./pinnedVersions.js";
+import { branchRoot, formatBranch } from "./refs.js";
+import { retireVersions } from "./retiredVersions.js";
+import { listVersions } from "./versions.js";
 
-/** The caller holds the table's lock, and has made sure that nobody needs the versions. Missing ones are done. */
-export async function deleteVersionsUnderLock(
-  { disk }: TableEnvironment,
-  tableRoot: string,
-  versions: readonly number[],
-): Promise<number> {
-  let count = 0;
-  for (const version of versions) {
-    const entry = await findVersion(disk, tableRoot, version);
-    if (entry === null) continue;
-    await disk.remove(entry.path);
-    count++;
+/** Versions that follow each other. */
+export interface VersionRange {
+  readonly start: number;
+  /** Exclusive; null is behind the latest. */
+  readonly end: number | null;
+}
+
+/**
+ * Which versions the ranges are of, ascending; a number without a version is none. The caller holds the locks of the
+ * table's refs and of the branch.
+ * @param mainRoot directory of the table
+ * @param branch null is the main branch
+ * @throws InvalidInputError where one of them is the latest, has a tag, or is what a branch was made from
+ * @throws CorruptFileError where that can't be told
+ */
+export async function planVersionRemoval(
+  disk: Disk,
+  mainRoot: string,
+  branch: string | null,
+  ranges: readonly VersionRange[],
+): Promise<number[]> {
+  const versions = (await listVersions(disk, branchRoot(mainRoot, branch ?? undefined))).map(
+    ({ version }) => version,
+  );
+  const latest = versions[versions.length - 1];
+  const wanted = within(versions, ranges);
+  if (wanted.length === 0) return [];
+  const pinned = await readPinnedVersions(disk, mainRoot, branch);
+  for (const version of wanted) {
+    const needs = [];
+    if (version === latest) needs.push("is the latest");
+    const tags = pinned.tags.get(version);
+    if (tags !== undefined) needs.push(`has the tag ${tags[0]}`);
+    const branches = pinned.branches.get(version);
+    if (branches !== undefined) needs.push(`is what branch ${branches[0]} was made from`);
+    if (needs.length === 0) continue;
+    throw new InvalidInputError(`ranges: version ${version} of ${formatBranch(branch)} ${needs.join(", ")}`);
   }
-  if (count > 0) await disk.syncDirectory(versionsDirectory(tableRoot));
-  return count;
+  return wanted;
+}
+
+/** @param versions ascending */
+function within(versions: readonly number[], ranges: readonly VersionRange[]): number[] {
+  const ascending = [...ranges].sort((a, b) => a.start - b.start);
+  let next = 0;
+  /** Where the farthest of the ranges ends that have begun. */
+  let end = 0;
+  return versions.filter((version) => {
+    for (; next < ascending.length && ascending[next].start <= version; next++) {
+      end = Math.max(end, ascending[next].end ?? Number.POSITIVE_INFINITY);
+    }
+    return version < end;
+  });
+}
+
+/**
+ * Takes versions away that were found to be needed by nobody; durable on return. Those that are gone are done, and what
+ * another engine has come to need meanwhile stays. The caller holds the locks of the table's refs and of the branch.
+ * @param mainRoot directory of the table
+ * @param branch null is the main branch
+ */
+export async function deleteVersionsUnderLock(
+  disk: Disk,
+  mainRoot: string,
+  branch: string | null,
+  versions: readonly number[],
+): Promise<void> {
+  const tableRoot = branchRoot(mainRoot, branch ?? undefined);
+  const entries = await listVersions(disk, tableRoot);
+  const latest = entries.at(-1);
+  if (latest === undefined) return;
+  const pinned = await readPinnedVersions(disk, mainRoot, branch).catch((error: unknown) => {
+    if (error instanceof CorruptFileError) return null;
+    throw error;
+  });
+  const wanted = new Set(versions);
+  // With a ref that can't be read any version may be needed, and one that stays does no harm.
+  const mayGo = (version: number): boolean =>
+    pinned !== null && wanted.has(version) && version !== latest.version && !isPinned(pinned, version);
+  const going = entries.filter(({ version }) => mayGo(version));
+  await retireVersions(disk, tableRoot, going, latest);
 }

@@ -1,5 +1,5 @@
 import { existsSync, readdirSync } from "node:fs";
-import { readFile } from "node:fs/promises";
+import { readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Int32, Table, vectorFromArray } from "apache-arrow";
 import {
@@ -8,10 +8,12 @@ import {
   InvalidInputError,
   PermissionDeniedError,
   TableAlreadyExistsError,
+  TableBranchNotFoundError,
   TableNotFoundError,
+  TableVersionNotFoundError,
 } from "tiltyard";
 import { describe, expect, it } from "vitest";
-import { type CreateVersionStep, writeBatch } from "../../src/catalog/batchJournal.js";
+import { type BatchStep, type CreateVersionStep, writeBatch } from "../../src/catalog/batchJournal.js";
 import type { Disk } from "../../src/io/disk.js";
 import { NodeDisk } from "../../src/io/nodeDisk.js";
 import { directorySnapshot } from "../support/directorySnapshot.js";
@@ -146,6 +148,159 @@ describe("versions of several tables", () => {
     for (const outcome of outcomes)
       if (!("ok" in outcome)) expect(outcome.type).toBe("ConcurrentModification");
     expect(await countsOf(root)).toEqual({ ...NEW, n$c: 1 });
+  });
+});
+
+/** Numbers of a table's versions. */
+const versionsOf = async (ns: DirectoryNamespace, id: string[], branch?: string): Promise<number[]> =>
+  (await ns.listTableVersions({ id, branch })).versions.map(({ version }) => version);
+
+/** Table `a` with versions 1 to 4, `b` with 1 to 3, a branch `dev` of `b` from version 3 with versions 3 to 5. */
+async function prepareHistory(): Promise<{ root: string; places: Record<"a" | "b" | "c", string> }> {
+  const prepared = await prepare();
+  const ns = open(prepared.root);
+  for (const value of [2, 3, 4]) await ns.insertIntoTable({ id: ["a"], mode: "Overwrite" }, rowsOf(value));
+  for (const value of [4, 5]) await ns.insertIntoTable({ id: ["b"] }, rowsOf(value));
+  await ns.createTableBranch({ id: ["b"], name: "dev" });
+  for (const value of [6, 7]) await ns.insertIntoTable({ id: ["b"], branch: "dev" }, rowsOf(value));
+  await ns.close();
+  return prepared;
+}
+
+describe("versions deleted in a batch", () => {
+  it("go together with what else it does, answering in order", async () => {
+    const { root, places } = await prepareHistory();
+    const ns = open(root);
+    const { results } = await ns.batchCommitTables({
+      operations: [
+        { deleteTableVersions: { id: ["b"], branch: "dev", ranges: [{ startVersion: 3, endVersion: 5 }] } },
+        { createTableVersion: await entryOf(["a"], places.a, 5) },
+        { deleteTableVersions: { id: ["a"], ranges: [{ startVersion: 1, endVersion: 3 }] } },
+        { declareTable: { id: ["top"] } },
+        // One of them is named above, and one is no version.
+        { deleteTableVersions: { id: ["a"], ranges: [{ startVersion: 0, endVersion: 4 }] } },
+        { deregisterTable: { id: ["n", "c"] } },
+        { deleteTableVersions: { id: ["b"], ranges: [{ startVersion: 9, endVersion: -1 }] } },
+      ],
+    });
+    expect(results).toMatchObject([
+      { deleteTableVersions: { deletedCount: 2 } },
+      { createTableVersion: { version: { version: 5 } } },
+      { deleteTableVersions: { deletedCount: 2 } },
+      { declareTable: { location: join(root, "top.lance") } },
+      { deleteTableVersions: { deletedCount: 1 } },
+      { deregisterTable: { id: ["n", "c"] } },
+      { deleteTableVersions: { deletedCount: 0 } },
+    ]);
+    expect(await versionsOf(ns, ["a"])).toEqual([4, 5]);
+    expect(await versionsOf(ns, ["b"])).toEqual([1, 2, 3]);
+    expect(await versionsOf(ns, ["b"], "dev")).toEqual([5]);
+    // With the files that only they had.
+    expect(readdirSync(join(places.a, "data"))).toHaveLength(1);
+    expect(batchesIn(root)).toBe(false);
+    expect(await reference.countRows(root, "a")).toBe(2);
+    expect(await reference.countRows(root, "b", undefined, { branch: "dev" })).toBe(6);
+    await ns.close();
+  });
+
+  it("stay, as does all else, where one of them is needed", async () => {
+    const { root, places } = await prepareHistory();
+    const ns = open(root);
+    await ns.createTableTag({ id: ["a"], tag: "v", version: 2 });
+    const part = { createTableVersion: await entryOf(["a"], places.a, 5) };
+    const before = await directorySnapshot(root);
+    const remove = (id: string[], startVersion: number, endVersion: number, branch?: string) => ({
+      deleteTableVersions: { id, branch, ranges: [{ startVersion, endVersion }] },
+    });
+    const refused: [unknown[], new (message: string) => Error][] = [
+      [[part, remove(["a"], 1, 3)], InvalidInputError],
+      // Version 5 would be the latest; what counts is what is there before.
+      [[part, remove(["a"], 3, 5)], InvalidInputError],
+      [[remove(["b"], 1, 2), remove(["a"], 1, -1)], InvalidInputError],
+      [[remove(["a"], 1, 2), remove(["b"], 3, 4)], InvalidInputError],
+      [[remove(["a"], 1, 2), remove(["b"], 5, 6, "dev")], InvalidInputError],
+      [[remove(["a"], 1, 2), remove(["b"], 3, 4, "none")], TableBranchNotFoundError],
+      [[remove(["a"], 1, 2), remove(["m"], 1, 2)], TableNotFoundError],
+      [[remove(["a"], 1, 2), { deregisterTable: { id: ["a"] } }], InvalidInputError],
+      [[remove(["a"], 2, 1)], InvalidInputError],
+      [[{ deleteTableVersions: { id: ["a"] } }], InvalidInputError],
+      [[{ ...part, ...remove(["a"], 1, 2) }], InvalidInputError],
+    ];
+    for (const [operations, type] of refused) {
+      await expect(ns.batchCommitTables({ operations } as never)).rejects.toThrow(type);
+    }
+    expect(await directorySnapshot(root)).toEqual(before);
+    await ns.close();
+  });
+
+  it("are authorised as when they are deleted by themselves", async () => {
+    const { root } = await prepareHistory();
+    const calls: string[] = [];
+    const ns = new DirectoryNamespace({
+      root,
+      durability: "none",
+      authorize: ({ operation, id }) => {
+        calls.push(`${operation} ${id.join("$")}`);
+        if (operation === "batchDeleteTableVersions") throw new PermissionDeniedError("not this");
+      },
+    });
+    const ranges = [{ startVersion: 1, endVersion: 2 }];
+    const operations = [{ deleteTableVersions: { id: ["a"], ranges } }];
+    await expect(ns.batchCommitTables({ operations })).rejects.toThrow(PermissionDeniedError);
+    expect(calls).toEqual(["batchCommitTables ", "batchDeleteTableVersions a"]);
+    await ns.close();
+  });
+
+  const decided: readonly BatchStep[] = [
+    { kind: "deleteVersions", location: "a.lance", branch: null, versions: [1, 2, 3] },
+    { kind: "deleteVersions", location: "b.lance", branch: "dev", versions: [3, 4] },
+  ];
+
+  it.each<[string, (ns: DirectoryNamespace) => Promise<unknown>]>([
+    ["a reader", (ns) => ns.describeTable({ id: ["n", "c"] })],
+    ["whoever would tag one", (ns) => ns.createTableTag({ id: ["a"], tag: "v", version: 1 })],
+    ["whoever would start from one", (ns) => ns.createTableBranch({ id: ["a"], name: "x", fromVersion: 1 })],
+    ["whoever would restore one", (ns) => ns.restoreTable({ id: ["b"], branch: "dev", version: 4 })],
+  ])("once that is decided are deleted by %s", async (_name, call) => {
+    const { root } = await prepareHistory();
+    await writeBatch(disk, root, decided, []);
+    const ns = open(root);
+    await call(ns).catch((error: unknown) => expect(error).toBeInstanceOf(TableVersionNotFoundError));
+    expect(batchesIn(root)).toBe(false);
+    expect(await versionsOf(ns, ["a"])).toEqual([4]);
+    expect(await versionsOf(ns, ["b"], "dev")).toEqual([5]);
+    expect((await ns.listTableTags({ id: ["a"] })).tags).toEqual({});
+    // Their files are the next cleanup's, of whatever age it takes versions.
+    const { dataFilesRemoved, versionsRemoved } = await ns.cleanupTable({ id: ["a"] });
+    expect({ dataFilesRemoved, versionsRemoved }).toEqual({ dataFilesRemoved: 3, versionsRemoved: 3 });
+    expect(await reference.countRows(root, "a")).toBe(1);
+    await ns.close();
+  });
+
+  it("stay where an engine that knows no journals has come to need them", async () => {
+    const { root } = await prepareHistory();
+    await writeBatch(disk, root, decided, []);
+    await reference.createTag(root, "a", "theirs", 2);
+    await reference.createTag(root, "b", "damaged", 1);
+    await writeFile(join(root, "b.lance", "_refs", "tags", "damaged.json"), "{");
+    const ns = open(root);
+    expect(await versionsOf(ns, ["a"])).toEqual([2, 4]);
+    // What can't be read may need any.
+    expect(await versionsOf(ns, ["b"], "dev")).toEqual([3, 4, 5]);
+    expect(batchesIn(root)).toBe(false);
+    expect(await ns.countTableRows({ id: ["a"], tag: "theirs" })).toBe(1);
+    await ns.close();
+  });
+
+  it("of a table or branch that was dropped meanwhile are in nobody's way", async () => {
+    const { root, places } = await prepareHistory();
+    await writeBatch(disk, root, decided, []);
+    await rm(places.a, { recursive: true });
+    await rm(join(places.b, "tree"), { recursive: true });
+    const ns = open(root);
+    expect((await ns.listTables()).tables).toEqual(["b"]);
+    expect(batchesIn(root)).toBe(false);
+    await ns.close();
   });
 });
 

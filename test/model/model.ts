@@ -30,6 +30,8 @@ interface ModelBranch {
   readonly history: History;
   /** It and the branches it comes from; main has none. A branch made anew under a name is another one. */
   readonly lineage: readonly symbol[];
+  /** The version it was made from; main was made from none. */
+  readonly fork?: { readonly from: string; readonly version: number };
 }
 
 interface ModelTable {
@@ -195,6 +197,20 @@ export class Model {
     for (const id of declared) this.#tables.set(keyOf(id), newTable());
   }
 
+  /** @param end exclusive; -1 is behind the latest */
+  deleteVersions(id: readonly string[], branch: string, start: number, end: number): void {
+    const history = this.#history(id, branch);
+    const { branches, tags } = this.#table(id);
+    if (end !== -1 && end < start) refuse("InvalidInput");
+    const doomed = [...history.keys()].filter((version) => version >= start && (end === -1 || version < end));
+    const isNeeded = (version: number): boolean =>
+      version === latestOf(history) ||
+      [...tags.values()].some((tag) => tag.branch === branch && tag.version === version) ||
+      [...branches.values()].some(({ fork }) => fork?.from === branch && fork.version === version);
+    if (doomed.some(isNeeded)) refuse("InvalidInput");
+    for (const version of doomed) history.delete(version);
+  }
+
   // ---------------------------------------------------------------------------------------------- refs
 
   /** @param version undefined is the latest */
@@ -205,7 +221,11 @@ export class Model {
     if (branches.has(name)) refuse("TableBranchAlreadyExists");
     const fork = version ?? latestOf(history);
     const content = history.get(fork) ?? refuse("TableVersionNotFound");
-    branches.set(name, { history: new Map([[fork, content]]), lineage: [...lineage, Symbol(name)] });
+    branches.set(name, {
+      history: new Map([[fork, content]]),
+      lineage: [...lineage, Symbol(name)],
+      fork: { from, version: fork },
+    });
   }
 
   deleteBranch(id: readonly string[], name: string): void {

@@ -1,7 +1,12 @@
-/** BatchCommitTables: declarations, versions and deregistrations of several tables, all of them or none. */
+/** BatchCommitTables: tables declared and deregistered, versions published and deleted, all of it or nothing. */
 
 import { commitBatch } from "../../catalog/batches.js";
-import type { BatchStep, DeclareTableStep, DeregisterTableStep } from "../../catalog/batchJournal.js";
+import type {
+  BatchStep,
+  DeclareTableStep,
+  DeleteVersionsStep,
+  DeregisterTableStep,
+} from "../../catalog/batchJournal.js";
 import { findTable, planPlace, readTableProperties, requireTable } from "../../catalog/tables.js";
 import { InvalidInputError, TableAlreadyExistsError } from "../../errors.js";
 import { formatIdentifier } from "../../ident.js";
@@ -20,6 +25,13 @@ import {
   publishedVersions,
   type VersionPart,
 } from "../version/batch.js";
+import {
+  finishRemovals,
+  lockedRootsOf,
+  openRemovalPart,
+  planRemovals,
+  type RemovalPart,
+} from "../version/removal.js";
 import { checkWantedPlace } from "./wantedPlace.js";
 
 /** Places of tables that a batch declares or deregisters, as the answer names them. */
@@ -35,21 +47,27 @@ export async function batchCommitTables(
   const { operations } = request;
   refuseRepeated(operations);
   const parts = new Map<BatchCommitOperation, VersionPart>();
+  const removals = new Map<BatchCommitOperation, RemovalPart>();
   for (const operation of operations) {
-    const { createTableVersion } = operation;
+    const { createTableVersion, deleteTableVersions } = operation;
     if (createTableVersion !== undefined) {
       parts.set(operation, await openVersionPart(context, createTableVersion));
+    } else if (deleteTableVersions !== undefined) {
+      removals.set(operation, await openRemovalPart(context, deleteTableVersions));
     }
   }
   const versionParts = [...parts.values()];
+  const removalParts = [...removals.values()];
   let planned: PlannedVersions = { steps: [], sources: [] };
+  let removalSteps: (DeleteVersionsStep | null)[] = [];
   const outcomes = new Map<BatchCommitOperation, Outcome>();
   await commitBatch(
     context,
-    versionParts.map((part) => part.tableRoot),
+    [...versionParts.map((part) => part.tableRoot), ...removalParts.flatMap(lockedRootsOf)],
     async () => {
       planned = await planVersions(context, versionParts);
-      const steps: BatchStep[] = [...planned.steps];
+      removalSteps = await planRemovals(context, removalParts);
+      const steps: BatchStep[] = [...planned.steps, ...removalSteps.filter((step) => step !== null)];
       for (const operation of operations) {
         const step = await planIdChange(context, operation, outcomes);
         if (step !== null) steps.push(step);
@@ -60,11 +78,16 @@ export async function batchCommitTables(
   );
   const versions = await publishedVersions(context, versionParts, planned);
   const versionOfPart = new Map(versionParts.map((part, index) => [part, versions[index]]));
+  const counts = await finishRemovals(context, removalParts, removalSteps, request.signal);
+  const countOfPart = new Map(removalParts.map((part, index) => [part, counts[index]]));
   return {
     results: operations.map((operation): BatchCommitResult => {
       const part = parts.get(operation);
       const version = part && versionOfPart.get(part);
       if (version !== undefined) return { createTableVersion: { version } };
+      const removal = removals.get(operation);
+      const deletedCount = removal && countOfPart.get(removal);
+      if (deletedCount !== undefined) return { deleteTableVersions: { deletedCount } };
       const outcome = outcomes.get(operation) as Outcome;
       return operation.declareTable !== undefined
         ? { declareTable: { ...outcome, managedVersioning: false } }
@@ -78,10 +101,11 @@ function refuseRepeated(operations: readonly BatchCommitOperation[]): void {
   const changed = new Set<string>();
   const used: string[] = [];
   for (const operation of operations) {
-    const { declareTable, createTableVersion, deregisterTable } = operation;
-    const key = JSON.stringify((declareTable ?? createTableVersion ?? deregisterTable)?.id);
+    const { declareTable, createTableVersion, deleteTableVersions, deregisterTable } = operation;
+    const part = declareTable ?? createTableVersion ?? deleteTableVersions ?? deregisterTable;
+    const key = JSON.stringify(part?.id);
     used.push(key);
-    if (createTableVersion === undefined) changed.add(key);
+    if (declareTable !== undefined || deregisterTable !== undefined) changed.add(key);
   }
   const key = used.find((each, index) => changed.has(each) && used.indexOf(each) !== index);
   if (key !== undefined) {

@@ -1,0 +1,26 @@
+/** BatchDeleteTableVersions: takes versions out of a table's history, all that are asked for or none. */
+
+import { commitBatch } from "../../catalog/batches.js";
+import type { DeleteVersionsStep } from "../../catalog/batchJournal.js";
+import type { BatchDeleteTableVersionsRequest, BatchDeleteTableVersionsResponse } from "../../namespace.js";
+import type { OperationContext } from "../context.js";
+import { finishRemovals, lockedRootsOf, openRemovalPart, planRemovals } from "./removal.js";
+
+export async function batchDeleteTableVersions(
+  context: OperationContext,
+  request: BatchDeleteTableVersionsRequest,
+): Promise<BatchDeleteTableVersionsResponse> {
+  const part = await openRemovalPart(context, request);
+  let steps: (DeleteVersionsStep | null)[] = [];
+  await commitBatch(
+    context,
+    lockedRootsOf(part),
+    async () => {
+      steps = await planRemovals(context, [part]);
+      return { steps: steps.filter((step) => step !== null), manifests: [] };
+    },
+    request.signal,
+  );
+  const [deletedCount] = await finishRemovals(context, [part], steps, request.signal);
+  return { deletedCount };
+}

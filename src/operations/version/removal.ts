@@ -1,0 +1,92 @@
+/** From requests to delete versions to the steps of a batch: what all operations that delete some share. */
+
+import type { DeleteVersionsStep } from "../../catalog/batchJournal.js";
+import { InvalidInputError } from "../../errors.js";
+import type { BatchDeleteTableVersionsRequest } from "../../namespace.js";
+import { clearRetired } from "../../table/cleanup.js";
+import { isMainBranch } from "../../table/refs.js";
+import { planVersionRemoval, type VersionRange } from "../../table/versionRemoval.js";
+import { listVersions } from "../../table/versions.js";
+import type { OperationContext } from "../context.js";
+import { requireObjects, requireVersion } from "../request.js";
+import { openTable } from "../snapshot.js";
+
+/** Versions to delete, and the table or branch they are of. */
+export interface RemovalPart {
+  readonly location: string;
+  readonly branch: string | null;
+  /** Directory of the table, whichever branch is meant. */
+  readonly mainRoot: string;
+  /** Directory of the table or branch. */
+  readonly tableRoot: string;
+  readonly ranges: readonly VersionRange[];
+}
+
+/** @throws InvalidInputError, TableNotFoundError, TableBranchNotFoundError */
+export async function openRemovalPart(
+  context: OperationContext,
+  request: BatchDeleteTableVersionsRequest,
+): Promise<RemovalPart> {
+  const ranges = requireObjects(request.ranges, "ranges").map(checkedRange);
+  const { table, tableRoot } = await openTable(context, request);
+  const branch = isMainBranch(request.branch) ? null : request.branch;
+  return { location: table.location, branch, mainRoot: table.directory, tableRoot, ranges };
+}
+
+function checkedRange(given: Readonly<Record<string, unknown>>, index: number): VersionRange {
+  const start = requireVersion(given.startVersion, `ranges[${index}].startVersion`);
+  if (given.endVersion === -1) return { start, end: null };
+  const end = requireVersion(given.endVersion, `ranges[${index}].endVersion`);
+  if (end >= start) return { start, end };
+  throw new InvalidInputError(`ranges[${index}]: ends at ${end}, before it begins at ${start}`);
+}
+
+/**
+ * The step of each part, or null where there is nothing to delete; the caller holds the locks of their tables.
+ * @throws InvalidInputError where any version is needed
+ */
+export async function planRemovals(
+  context: OperationContext,
+  parts: readonly RemovalPart[],
+): Promise<(DeleteVersionsStep | null)[]> {
+  const planned = new Set<string>();
+  const steps: (DeleteVersionsStep | null)[] = [];
+  for (const { location, branch, mainRoot, tableRoot, ranges } of parts) {
+    const wanted = await planVersionRemoval(context.disk, mainRoot, branch, ranges);
+    // A version that two parts name goes with the first.
+    const versions = wanted.filter((version) => !planned.has(`${tableRoot}\0${version}`));
+    for (const version of versions) planned.add(`${tableRoot}\0${version}`);
+    steps.push(versions.length === 0 ? null : { kind: "deleteVersions", location, branch, versions });
+  }
+  return steps;
+}
+
+/** What has to be locked for a part: its branch, and the table's refs. */
+export const lockedRootsOf = ({ mainRoot, tableRoot }: RemovalPart): string[] => [mainRoot, tableRoot];
+
+/**
+ * Removes the files that only the deleted versions referred to.
+ * @returns how many versions went with each part
+ */
+export async function finishRemovals(
+  context: OperationContext,
+  parts: readonly RemovalPart[],
+  steps: readonly (DeleteVersionsStep | null)[],
+  signal: AbortSignal | undefined,
+): Promise<number[]> {
+  const counts: number[] = [];
+  for (const [index, { tableRoot }] of parts.entries()) {
+    const versions = steps[index]?.versions ?? [];
+    const left = new Set<number>();
+    if (versions.length > 0) {
+      for (const { version } of await listVersions(context.disk, tableRoot)) left.add(version);
+    }
+    counts.push(versions.filter((version) => !left.has(version)).length);
+  }
+  for (const [index, { mainRoot, branch }] of parts.entries()) {
+    if (counts[index] === 0) continue;
+    // The versions are deleted; files that stay are the next cleanup's.
+    await clearRetired(context, mainRoot, branch, signal).catch(() => undefined);
+  }
+  return counts;
+}
