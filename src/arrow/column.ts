@@ -80,12 +80,15 @@ export interface SizedListLayout {
 
 /**
  * Named members whose values lie row by row in one column. Members are never null by themselves. In memory it is a
- * struct like any other.
+ * struct like any other. A struct without members is one of these: it is a column by itself.
  */
 export interface PackedStructLayout {
   readonly kind: "packedStruct";
   readonly children: readonly PackedMember[];
 }
+
+export const isEmptyStruct = (layout: Layout): boolean =>
+  layout.kind === "packedStruct" && layout.children.length === 0;
 
 export interface PackedMember extends StructChild {
   readonly layout: FixedLayout | VariableLayout | FixedSizeListLayout;

@@ -118,7 +118,8 @@ export function columnFromData(data: ForeignData, layout: Layout, dictionaries?:
       return { kind: "sizedList", length, validity, dimension: layout.dimension, items };
     }
     case "packedStruct":
-      throw new InternalError("rows come in structs that are not packed");
+      if (layout.children.length > 0) throw new InternalError("rows come in structs that are not packed");
+      return { kind: "packedStruct", length, validity: validityOf(data), children: [] };
     case "struct": {
       const validity = validityOf(data);
       const children = layout.children.map((child, index) => {

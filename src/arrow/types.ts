@@ -21,7 +21,7 @@
  *     dict:<value>:<index>:false             Dictionary; whether it is ordered is not kept
  *     list large_list                        List LargeList; the item is a child
  *     list.struct large_list.struct          the same, of structs
- *     struct                                 Struct, a child per member
+ *     struct                                 Struct, a child per member, of which there may be none
  *     map                                    Map; its child is a struct of key and value
  *     json                                   Utf8 of the extension type arrow.json; a file has it as JSONB
  */
@@ -205,7 +205,7 @@ export function layoutOf(type: DataType, path: string): Layout {
       return { kind: "list", offsetBits: 32, item, itemNullable: false, isMap: true };
     }
     case Type.Struct:
-      checkMembers(type, path);
+      if (type.children.length === 0) return { kind: "packedStruct", children: [] };
       return {
         kind: "struct",
         children: (type.children as Field[]).map((child) => ({
@@ -305,19 +305,11 @@ export function logicalTypeOf(type: DataType, path: string): string {
       return (type.children[0].type.typeId as Type) === Type.Struct ? `${name}.struct` : name;
     }
     case Type.Struct:
-      checkMembers(type, path);
       return "struct";
     case Type.Map:
       return "map";
   }
   throw unsupported(type, path);
-}
-
-function checkMembers(type: DataType, path: string): void {
-  if (type.children.length > 0) return;
-  throw new UnsupportedError(
-    `column ${path}: type ${type}, a struct without members, is not supported by this release`,
-  );
 }
 
 /** A field as a table's schema holds it. */
@@ -506,7 +498,7 @@ function nestedType(
   const [only] = children;
   switch (logicalType) {
     case "struct":
-      return children.length === 0 ? null : new Struct([...children]);
+      return new Struct([...children]);
     case "list":
     case "list.struct":
       return children.length === 1 ? new List(only) : null;

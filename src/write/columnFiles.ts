@@ -31,7 +31,7 @@ export class ColumnFiles {
   readonly #disk: Disk;
   readonly #tableRoot: string;
   readonly #signal: AbortSignal | undefined;
-  readonly #written = new Map<string, { readonly rows: WrittenRows; readonly file: DataFile }>();
+  readonly #written = new Map<string, { readonly rows: WrittenRows; readonly files: readonly DataFile[] }>();
 
   /** @param tableRoot directory of the table or branch */
   constructor(disk: Disk, tableRoot: string, signal: AbortSignal | undefined) {
@@ -53,19 +53,23 @@ export class ColumnFiles {
     const added: DataFragment[] = [];
     for (const fragment of fragments) {
       this.#signal?.throwIfAborted();
-      const file = await this.#fileFor(fragment, columns, version);
-      const moved = new Set(file.fields);
-      const files = fragment.files.map((old) =>
+      const own = await this.#filesFor(fragment, columns, version);
+      const moved = new Set(own.flatMap((file) => file.fields));
+      const others = fragment.files.map((old) =>
         old.fields.some((id) => moved.has(id))
           ? { ...old, fields: old.fields.map((id) => (moved.has(id) ? DROPPED_FIELD : id)) }
           : old,
       );
-      added.push({ ...fragment, files: [...files, file] });
+      added.push({ ...fragment, files: [...others, ...own] });
     }
     return added;
   }
 
-  async #fileFor(fragment: DataFragment, columns: NewColumns, version: FileVersion): Promise<DataFile> {
+  async #filesFor(
+    fragment: DataFragment,
+    columns: NewColumns,
+    version: FileVersion,
+  ): Promise<readonly DataFile[]> {
     if (fragment.physicalRows < 1 || fragment.physicalRows > MAX_FILE_ROWS) {
       throw new UnsupportedError(
         `fragment ${fragment.id}: columns can be written for 1 to ${MAX_FILE_ROWS} rows, not for ${fragment.physicalRows}`,
@@ -73,22 +77,22 @@ export class ColumnFiles {
     }
     const key = JSON.stringify([columns.key, fragment.id, fragment.files.map((file) => file.path)]);
     const before = this.#written.get(key);
-    if (before !== undefined) return before.file;
+    if (before !== undefined) return before.files;
     const plan = planColumns(columns, version);
     const rows = await writeRows(this.#disk, this.#tableRoot, plan, inputOf(columns, fragment), {
       version,
       descriptor: { fields: encodeSchema(columns.fields), metadata: new Map() },
       signal: this.#signal,
     });
-    const file = rows.fragments[0]?.files[0];
     if (rows.fragments.length !== 1 || rows.rowCount !== fragment.physicalRows) {
       await rows.discard();
       throw new InternalError(
         `fragment ${fragment.id}: ${rows.rowCount} values for ${fragment.physicalRows} rows`,
       );
     }
-    this.#written.set(key, { rows, file });
-    return file;
+    const [{ files }] = rows.fragments;
+    this.#written.set(key, { rows, files });
+    return files;
   }
 
   /** @throws ConcurrentModificationError where files are gone, with the table they were written to */
@@ -104,7 +108,9 @@ export class ColumnFiles {
   /** Removes what was written but for the files that the fragments name. */
   async discard(fragments: readonly DataFragment[] = []): Promise<void> {
     const used = new Set(fragments.flatMap((fragment) => fragment.files.map((file) => file.path)));
-    for (const { rows, file } of this.#written.values()) if (!used.has(file.path)) await rows.discard();
+    for (const { rows, files } of this.#written.values()) {
+      if (!files.some(({ path }) => used.has(path))) await rows.discard();
+    }
   }
 }
 

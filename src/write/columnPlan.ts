@@ -10,6 +10,7 @@ import { isText, jsonForm, layoutOf, logicalFieldOf, logicalTypeOf, valueTypeOf 
 import { InvalidInputError, TableSchemaValidationError, UnsupportedError } from "../errors.js";
 import { memberBytes } from "../file/compression/packedStruct.js";
 import type { FileColumn, FileVersion } from "../file/page.js";
+import { inLists } from "../file/structural/emptyStruct.js";
 import { formatFieldPath } from "../ident.js";
 import {
   asksForPacking,
@@ -256,6 +257,8 @@ export function checkVersion({ fields }: ColumnPlan, version: FileVersion): void
     if (field.logicalType.startsWith("fixed_size_list:") && field.children.length > 0) {
       checkSizedList(field, version);
     }
+    if (field.logicalType === "struct" && field.children.length === 0)
+      checkEmptyStruct(field, inList, version);
     if (isPacked(field)) checkPacked(field, version);
     if (storageOf(field) === "blobs" && (version === "2.2" || (inList && version === "2.1"))) {
       throw new UnsupportedError(
@@ -280,6 +283,13 @@ function checkSizedList({ name, logicalType, metadata }: TableField, version: Fi
     throw new UnsupportedError(
       `column ${name}: a list of type ${logicalType} cannot be packed; its items can, where their field asks for it`,
     );
+  }
+}
+
+function checkEmptyStruct({ name, metadata }: TableField, inList: boolean, version: FileVersion): void {
+  if (inList && version !== "2.0") throw inLists(name);
+  if (asksForPacking(metadata)) {
+    throw new UnsupportedError(`column ${name}: a struct without members cannot be packed`);
   }
 }
 

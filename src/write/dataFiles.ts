@@ -4,11 +4,11 @@
  */
 
 import { join } from "node:path";
-import type { Column, LeafColumn } from "../arrow/column.js";
+import { type Column, isEmptyStruct, type LeafColumn } from "../arrow/column.js";
 import type { ArrowInput } from "../arrow/input.js";
 import { checkedJsonbColumn, jsonbColumn } from "../arrow/json.js";
 import { decodeDictionary, hasNulls, sliceColumn } from "../arrow/rearrange.js";
-import { mapLeaf, pruneColumn } from "../arrow/spine.js";
+import { leafOf, mapLeaf, pruneColumn } from "../arrow/spine.js";
 import { ConcurrentModificationError, NamespaceError, TableSchemaValidationError } from "../errors.js";
 import type { FileVersion } from "../file/page.js";
 import { DataFileWriter, MAX_FILE_ROWS } from "../file/writer.js";
@@ -154,6 +154,7 @@ function convert(leaf: LeafColumn, conversion: Exclude<Conversion, "none">, path
   }
 }
 
+/** Structs without members come last, as if in a file of their own: emptyStruct.ts says why. */
 function fragmentOf(
   fileName: string,
   plan: ColumnPlan,
@@ -162,18 +163,22 @@ function fragmentOf(
   byteLength: number,
 ): DataFragment {
   const [major, minor] = version.split(".").map(Number);
+  const indexes = [...plan.columns.keys()];
+  const isApart = (index: number) =>
+    version !== "2.0" && isEmptyStruct(leafOf(plan.columns[index].target.layout));
+  const parts = [indexes.filter((index) => !isApart(index)), indexes.filter(isApart)];
   return DataFragment.create({
-    files: [
-      {
+    files: parts
+      .filter((columnIndices) => columnIndices.length > 0)
+      .map((columnIndices) => ({
         path: fileName,
-        fields: plan.columns.map((column) => column.target.fieldId),
-        columnIndices: plan.columns.map((_, index) => index),
+        fields: columnIndices.map((index) => plan.columns[index].target.fieldId),
+        columnIndices,
         fileMajorVersion: major,
         fileMinorVersion: minor,
         fileSizeBytes: byteLength,
         baseId: undefined,
-      },
-    ],
+      })),
     physicalRows: rowCount,
   });
 }

@@ -166,8 +166,10 @@ describe("huge values", () => {
 });
 
 const hasMaps = (nesting: Nesting) => nesting.startsWith("map");
-const hasStructs = (nesting: Nesting) => !hasMaps(nesting) && /struct|deep/i.test(nesting);
-const hasLists = (nesting: Nesting) => nesting !== "struct" && nesting !== "structOfStruct";
+/** Structs that may be null. */
+const hasStructs = (nesting: Nesting) =>
+  !hasMaps(nesting) && nesting !== "structWithEmpty" && /struct|deep/i.test(nesting);
+const hasLists = (nesting: Nesting) => !/^struct(OfStruct|WithEmpty)?$/.test(nesting);
 
 /** Numbers of rows and how values are spread. Long lists have many times as many items. */
 const nestedRows = (lengths: ListLength): [number, Shape][] =>

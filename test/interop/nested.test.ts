@@ -59,7 +59,7 @@ describe.each(VERSIONS)("file version %s", (version) => {
       namespace: namespaces[version],
       root,
       dataStorageVersion: version,
-      specs: nestedTableSpecs({ maps: version === "2.2" }),
+      specs: nestedTableSpecs({ maps: version === "2.2", emptyStructs: "placed" }),
       tableOf: makeNestedTable,
       runs: 250,
     });

@@ -97,7 +97,7 @@ describe("nested columns of 2.0", () => {
       namespace,
       root,
       dataStorageVersion: "2.0",
-      specs: nestedTableSpecs({ maps: false }).map((arbitrary) => ({
+      specs: nestedTableSpecs({ maps: false, emptyStructs: "anywhere" }).map((arbitrary) => ({
         ...arbitrary,
         columns: arbitrary.columns.map(withValidStructs),
       })),

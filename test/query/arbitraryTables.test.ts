@@ -22,7 +22,11 @@ const KINDS: Record<string, (version: Version) => fc.Arbitrary<{ spec: object; t
   flat: () =>
     tableSpecs({ minRows: 1, maxRows: 1_000 }).map((spec) => ({ spec, table: () => makeTable(spec) })),
   nested: (version) =>
-    nestedTableSpecs({ maps: version === "2.2", maxRows: 200 }).map((spec) => {
+    nestedTableSpecs({
+      maps: version === "2.2",
+      emptyStructs: version === "2.0" ? "anywhere" : "placed",
+      maxRows: 200,
+    }).map((spec) => {
       const valid = version === "2.0" ? { ...spec, columns: spec.columns.map(withValidStructs) } : spec;
       return { spec: valid, table: () => makeNestedTable(valid) };
     }),

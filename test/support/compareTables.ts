@@ -145,10 +145,12 @@ function canonicalize(type: DataType, chunks: readonly Data[], outer: Uint8Array
     };
   }
   if (DataType.isStruct(type)) {
+    // Of a struct without values, its children may be missing.
+    const filled = chunks.filter((chunk) => chunk.length > 0);
     const children = type.children.map((field, i) =>
       canonicalize(
         field.type,
-        chunks.map((chunk) => exactly(chunk.children[i], chunk.length)),
+        filled.map((chunk) => exactly(chunk.children[i], chunk.length)),
         valid,
       ),
     );

@@ -17,7 +17,7 @@ import type { Random } from "./generators.js";
 
 const TABLE_ENTRY_BYTES = 16;
 
-/** A table of one data file. */
+/** A table of one data file, which its fragment may name more than once. */
 export interface Specimen {
   readonly label: string;
   readonly root: string;
@@ -69,18 +69,19 @@ export async function openSpecimen(
   };
   const file = await openDataFile(handle, dataPath);
   const manifest = readManifest(directory);
-  const [dataFile] = manifest.fragments[0].files;
   const byId = new Map(manifest.fields.map((field) => [field.id, field]));
   const owners: string[] = [];
   const blobNames = new Set<string>();
-  for (const [index, id] of dataFile.fields.entries()) {
-    let field = byId.get(id);
-    while (field !== undefined && field.parentId >= 0) field = byId.get(field.parentId);
-    const column = dataFile.columnIndices[index];
-    if (field !== undefined && column >= 0) owners[column] = field.name;
-    const stored = byId.get(id);
-    const isBlob = stored?.metadata.has("lance-encoding:blob") || stored?.extensionName === BLOB_V2;
-    if (field !== undefined && isBlob) blobNames.add(field.name);
+  for (const { fields, columnIndices } of manifest.fragments[0].files) {
+    for (const [index, id] of fields.entries()) {
+      let field = byId.get(id);
+      while (field !== undefined && field.parentId >= 0) field = byId.get(field.parentId);
+      const column = columnIndices[index];
+      if (field !== undefined && column >= 0) owners[column] = field.name;
+      const stored = byId.get(id);
+      const isBlob = stored?.metadata.has("lance-encoding:blob") || stored?.extensionName === BLOB_V2;
+      if (field !== undefined && isBlob) blobNames.add(field.name);
+    }
   }
   const tail = new DataView(bytes.buffer, bytes.length - FOOTER_BYTES);
   const columnTable = Number(tail.getBigUint64(8, true));

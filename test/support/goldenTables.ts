@@ -304,6 +304,39 @@ const fewTexts: Column = () => ({
     ),
   ),
 });
+const emptyStruct = (length: number): Data =>
+  makeData({ type: new Struct([]), length, nullCount: 0, children: [] });
+/** In files of 2.1 and 2.2 the reference finds its way to each of these columns, but not to all at once. */
+const emptyStructs: Column = () => {
+  const number = numbers(new Int32(), [7, 8, 9, 10, 11]);
+  const members = [member("nothing", new Struct([])), member("number", new Int32())];
+  return {
+    first: { data: emptyStruct(5), nullable: false },
+    number,
+    struct: {
+      data: makeData({
+        type: new Struct(members),
+        length: 5,
+        nullCount: 0,
+        children: [emptyStruct(5), number.data],
+      }),
+    },
+    last: { data: emptyStruct(5) },
+  };
+};
+const emptyStructLists: Column = () => ({
+  ...emptyStructs(),
+  list: {
+    data: makeData({
+      type: new List(member("item", new Struct([]))),
+      length: 5,
+      nullCount: 1,
+      nullBitmap: Uint8Array.of(0b11011),
+      valueOffsets: Int32Array.of(0, 2, 2, 2, 3, 6),
+      child: emptyStruct(6),
+    }),
+  },
+});
 const nothing: Column = () => ({
   null: { data: makeData({ type: new Null(), length: 20 }) },
   int64: column(
@@ -385,6 +418,7 @@ const CASES_2_0: readonly Case[] = [
       },
     }),
   ],
+  ["empty_struct", ["2.0 struct"], emptyStructLists],
   ["packed_struct", ["2.0 packed struct"], packedFixed],
   ["fixed_size_list", ["2.0 fixed-size list"], smallVectors],
   ["fixed_size_list_null_items", ["2.0 fixed-size list with null items"], smallVectorsNullItems],
@@ -619,6 +653,7 @@ const CASES_2_1: readonly Case[] = [
       ),
     }),
   ],
+  ["empty_struct", [], emptyStructs],
   [
     "struct",
     ["null structs"],

@@ -78,6 +78,8 @@ export const packed = (members: NestedSpec[], nulls: NullPattern = "none"): Nest
   nulls,
   packed: true,
 });
+/** A struct without members. */
+export const empty = (nulls: NullPattern = "none"): NestedSpec => struct([], nulls);
 /** A fixed-size list, of structs. */
 export const sized = (item: NestedSpec, nulls: NullPattern = "none", dimension = 3): NestedSpec => ({
   kind: "sizedList",
@@ -274,6 +276,7 @@ export const NESTINGS = {
   list: (item, nulls, lengths) => list(item, nulls, lengths),
   largeList: (item, nulls, lengths) => ({ kind: "largeList", item, nulls, lengths }),
   struct: (item, nulls) => struct([item, leaf("int16", "some")], nulls),
+  structWithEmpty: (item) => struct([empty(), item, struct([empty()])]),
   listOfStruct: (item, nulls, lengths) => list(struct([item, leaf("utf8", "some")], nulls), nulls, lengths),
   structOfList: (item, nulls, lengths) => struct([list(item, nulls, lengths), leaf("int32")], nulls),
   listOfList: (item, nulls, lengths) => list(list(item, nulls, lengths), nulls, "short"),
@@ -333,9 +336,28 @@ export function withValidStructs(spec: NestedSpec): NestedSpec {
   }
 }
 
+/** The same with other members in the place of structs without any where no version but 2.0 has them. */
+export function withPlacedEmptyStructs(spec: NestedSpec, mayBe = true): NestedSpec {
+  switch (spec.kind) {
+    case "leaf":
+      return spec;
+    case "struct": {
+      if (spec.members.length === 0) return mayBe ? empty() : leaf("int8", spec.nulls);
+      const inside = mayBe && spec.nulls === "none";
+      return { ...spec, members: spec.members.map((member) => withPlacedEmptyStructs(member, inside)) };
+    }
+    case "map":
+      return { ...spec, value: withPlacedEmptyStructs(spec.value, false) };
+    default:
+      return { ...spec, item: withPlacedEmptyStructs(spec.item, false) };
+  }
+}
+
 /** Whether files of a version hold columns like that. 2.0 holds no null structs besides. */
 export function existsIn(version: "2.0" | "2.1" | "2.2", spec: NestedSpec): boolean {
+  const isEmpty = (node: NestedSpec) => node.kind === "struct" && node.members.length === 0;
   return !someNode(spec, (node) => {
+    if (version !== "2.0" && node.kind !== "struct" && !isEmpty(node) && someNode(node, isEmpty)) return true;
     if (node.kind === "map" || node.kind === "sizedList") return version !== "2.2";
     return node.kind === "struct" && node.packed === true && !node.members.every(canBePacked(version));
   });
@@ -362,12 +384,15 @@ const canBePacked =
 export function nestedTableSpecs({
   maps = true,
   sizedLists = maps,
+  emptyStructs = "none",
   maxRows = 400,
   types = [...TYPE_NAMES, "dictionary", "null"],
 }: {
   maps?: boolean;
   /** Fixed-size lists of structs; the format has them in structs, but not in lists, and no lists in them. */
   sizedLists?: boolean;
+  /** Structs without members: "placed" only where all versions have them. */
+  emptyStructs?: "none" | "placed" | "anywhere";
   maxRows?: number;
   types?: readonly (TypeName | "dictionary" | "null")[];
 } = {}): fc.Arbitrary<NestedTableSpec> {
@@ -418,6 +443,7 @@ export function nestedTableSpecs({
       { maxDepth: 4, withCrossShrink: true },
       leaves,
       packedStructs,
+      ...(emptyStructs === "none" ? [] : [nulls.map(empty)]),
       fc.record({
         kind: fc.constantFrom("list" as const, "largeList" as const),
         item: tie("node"),
@@ -442,7 +468,7 @@ export function nestedTableSpecs({
         : []),
     ) as fc.Arbitrary<NestedSpec>,
   }));
-  return fc.record({
+  const specs = fc.record({
     // The reference reads fixed-size lists of structs by themselves only, so there are few of them.
     columns: fc.array(
       sizedLists ? fc.oneof({ weight: 8, arbitrary: node }, { weight: 1, arbitrary: flat }) : node,
@@ -452,4 +478,9 @@ export function nestedTableSpecs({
     seed: fc.nat(),
     batchRows: fc.option(fc.integer({ min: 7, max: 200 }), { nil: undefined }),
   });
+  if (emptyStructs !== "placed") return specs;
+  return specs.map((spec) => ({
+    ...spec,
+    columns: spec.columns.map((column) => withPlacedEmptyStructs(column)),
+  }));
 }

@@ -10,7 +10,13 @@
  * and indices are in range, and memory is bounded by the page's size and `rowCount`.
  */
 
-import type { Column, Layout, LeafLayout, Validity } from "../../arrow/column.js";
+import {
+  type Column,
+  isEmptyStruct,
+  type Layout,
+  type LeafLayout,
+  type Validity,
+} from "../../arrow/column.js";
 import { eventsPerValue, isNested, leafOf } from "../../arrow/spine.js";
 import { describeLayers, type Layers, validityOfLevels } from "../levels.js";
 import { assembleColumn } from "../nesting.js";
@@ -19,6 +25,7 @@ import { decodeArrayPage } from "../v20/decodeArray.js";
 import { decodeNestedArrays } from "../v20/nestedArrays.js";
 import { blobEvents, descriptorLayout } from "./blob.js";
 import { decodeConstant } from "./constant.js";
+import { decodeEmptyStructs } from "./emptyStruct.js";
 import { decodeFullZip } from "./fullZip.js";
 import { decodeMiniBlock, type PageEvents } from "./miniBlock.js";
 
@@ -38,6 +45,7 @@ export function decodePage(
   if (page.array !== undefined) return decodeArrayPage(layout, page.array, rowCount, buffers, origin);
   if (page.nested !== undefined) return decodeNestedArrays(layout, page.nested, buffers, origin);
   const leaf = leafOf(layout);
+  if (isEmptyStruct(leaf)) return decodeEmptyStructs(layout, page, rowCount, buffers, origin);
   const flatCount = rowCount * eventsPerValue(layout);
   if (page.miniBlock !== undefined) {
     const { layers: kinds, itemCount } = page.miniBlock;

@@ -11,28 +11,30 @@
  *     strings, binaries                    mini-block; full-zip where a value is long (variableValues.ts)
  *     dictionary-typed                     mini-block over a page dictionary, always
  *     packed structs                       mini-block; full-zip where members are text or lists (2.2)
+ *     structs without members              constant (emptyStruct.ts)
  *
  * Slots of null rows are written as the value before or as empty values, so that equal rows make equal pages. What
  * a column's metadata asks for goes before what a sample says (compressionOptions.ts). Compression is decided on a
  * sample: values that don't compress cost next to nothing.
  */
 
-import type {
-  BitsColumn,
-  Column,
-  DictionaryColumn,
-  DictionaryLayout,
-  FixedColumn,
-  FixedSizeListColumn,
-  Layout,
-  LeafColumn,
-  LeafLayout,
-  PackedMember,
-  PackedMemberColumn,
-  PackedStructColumn,
-  PackedStructLayout,
-  VariableColumn,
-  VariableLayout,
+import {
+  type BitsColumn,
+  type Column,
+  type DictionaryColumn,
+  type DictionaryLayout,
+  type FixedColumn,
+  type FixedSizeListColumn,
+  isEmptyStruct,
+  type Layout,
+  type LeafColumn,
+  type LeafLayout,
+  type PackedMember,
+  type PackedMemberColumn,
+  type PackedStructColumn,
+  type PackedStructLayout,
+  type VariableColumn,
+  type VariableLayout,
 } from "../../arrow/column.js";
 import { concatColumns, decodeDictionary, sliceColumn } from "../../arrow/rearrange.js";
 import { isNested, leafOf } from "../../arrow/spine.js";
@@ -46,6 +48,7 @@ import { leafLevels, type PageLevels } from "../levels.js";
 import { type ShreddedColumn, shredColumn } from "../nesting.js";
 import type { EncodedPage, StructuralVersion } from "../page.js";
 import { encodeAllNull, encodeConstant } from "./constant.js";
+import { encodeEmptyStructs } from "./emptyStruct.js";
 import {
   chooseFixedEncodings,
   chunkValues,
@@ -107,6 +110,7 @@ export function encodePages(
   const { version } = options;
   const { path } = options;
   const target: PageTarget = { path, version, compression: compressionOptions(options.metadata, path) };
+  if (isEmptyStruct(leafOf(layout))) return [encodeEmptyStructs(layout, columns, rowCount, options)];
   if (isNested(layout)) {
     const leaf = leafOf(layout);
     const shredded = shredColumn(layout, concatColumns(columns), options);

@@ -6,6 +6,7 @@
  *     leaves       fixedWidth.ts, binary.ts, dictionary.ts
  *     fixedSizeList  `dimension` items to a value, an array of their own
  *     packedStruct   the members of a row side by side (../compression/packedStruct.ts), none of them null
+ *     struct         nothing: structs without members
  *
  * As in later versions, nothing in a page is believed unchecked; memory is bounded by the page and `rowCount`.
  */
@@ -120,6 +121,8 @@ function decodeValues(layout: Layout, encoding: ArrayEncoding, count: number, pa
       return { kind: "fixedSizeList", length: count, validity: null, dimension, items };
     }
     case "packedStruct":
+      if (layout.children.length === 0 && encoding.struct !== undefined)
+        return { kind: "packedStruct", length: count, validity: null, children: [] };
       if (encoding.packedStruct !== undefined)
         return decodePacked(layout, encoding.packedStruct, count, page);
       break;

@@ -6,7 +6,7 @@
  *     strings, binaries    binary; text of few distinct values as a dictionary of u8 indices; LZ4, ZSTD or FSST where
  *                          the column's metadata asks for it
  *     dictionary-typed     dictionary; null rows point at a null item behind the others
- *     packed structs       packedStruct(nullable(flat)…) over one buffer
+ *     packed structs       packedStruct(nullable(flat)…) over one buffer; struct, with none, where they have no members
  *     nothing but nulls    nullable(allNulls), for strings and binaries as `binary` with no bytes
  *
  * Slots of null rows are written as zeros or empty values, so that equal rows make equal pages and nothing gets to
@@ -91,6 +91,7 @@ function encodeArray(
     case "dictionary":
       return encodeDictionaryColumn(column, page);
     case "packedStruct":
+      if (column.children.length === 0) return { struct: {} };
       return encodePacked(layout as PackedStructLayout, column, page);
     case "null":
     case "list":

@@ -33,7 +33,10 @@ interface NestedColumn {
   readonly valueCount: number;
 }
 
-/** Values that take no bytes may be this many in a page; the reference cuts pages far below. */
+/**
+ * Values that take no bytes in a file may be this many in a page; the reference cuts pages far below. Structs without
+ * members, which take none in memory either, may be any number.
+ */
 const MAXIMUM_BYTELESS_VALUES = 2 ** 26;
 /** Values that a byte may stand for, in any encoding. */
 const VALUES_PER_BYTE = 1024;
@@ -103,7 +106,10 @@ function nestedColumn(file: DataFile, columnIndex: number, isList: boolean): Nes
   for (const [index, page] of pages.entries()) {
     if (page.layout.array === undefined) throw corrupt(file, "a page of a version other than 2.0");
     const byteCount = page.bufferRanges.reduce((sum, range) => sum + range.length, 0);
-    if (page.rowCount > Math.max(MAXIMUM_BYTELESS_VALUES, byteCount * VALUES_PER_BYTE)) {
+    if (
+      page.layout.array.struct === undefined &&
+      page.rowCount > Math.max(MAXIMUM_BYTELESS_VALUES, byteCount * VALUES_PER_BYTE)
+    ) {
       throw new UnsupportedError(`${file.path}: a page of ${page.rowCount} values in ${byteCount} bytes`);
     }
     if (itemStarts === null) continue;

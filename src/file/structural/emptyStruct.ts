@@ -1,0 +1,79 @@
+/**
+ * Structs without members. A file has nothing to say of them but how many there are:
+ *
+ *     2.0    a page of the array `struct`, without buffers, as for any struct; in lists too
+ *     2.1 …  a constant page without buffers and with the one layer NULLABLE_ITEM, whatever is around them. It is that
+ *            of a column of nulls, but none of them is null: the format has no levels for them, so that there are none
+ *            in lists or in null structs either
+ *
+ * From 2.1 on the reference loses count of a file's columns behind such a page where it reads both at once. It keeps
+ * count where a fragment names the file twice, for these columns and for all others (write/dataFiles).
+ */
+
+import type { Column, Layout } from "../../arrow/column.js";
+import { isEmptyStruct } from "../../arrow/column.js";
+import { TableSchemaValidationError, UnsupportedError } from "../../errors.js";
+import { ConstantLayout, RepDefLayer } from "../../format/encodings.js";
+import { type EncodedPage, type PageEncoding, type PageOrigin, unsupportedPage } from "../page.js";
+
+/**
+ * @param layout a spine that ends in a struct without members
+ * @throws UnsupportedError for nulls and for lists around, TableSchemaValidationError for nulls where the layout allows
+ *   none
+ */
+export function encodeEmptyStructs(
+  layout: Layout,
+  columns: readonly Column[],
+  rowCount: number,
+  { nullable, path }: { readonly nullable: boolean; readonly path: string },
+): EncodedPage {
+  for (const column of columns) checkValid(layout, column, nullable, path);
+  const constant = ConstantLayout.create({ layers: [RepDefLayer.NULLABLE_ITEM] });
+  return { encoding: { constant }, buffers: [], rowCount };
+}
+
+function checkValid(layout: Layout, column: Column, nullable: boolean, path: string): void {
+  if (column.validity !== null) {
+    if (!nullable) {
+      throw new TableSchemaValidationError(`column ${path} is not nullable and the rows hold nulls`);
+    }
+    throw new UnsupportedError(
+      `column ${path} holds nulls where there is nothing but a struct without members; no version of data files stores them`,
+    );
+  }
+  if (isEmptyStruct(layout)) return;
+  if (layout.kind !== "struct" || column.kind !== "struct") throw inLists(path);
+  const [child] = layout.children;
+  checkValid(child.layout, column.children[0], child.nullable, path);
+}
+
+/** The error for structs without members in lists. */
+export const inLists = (path: string): UnsupportedError =>
+  new UnsupportedError(
+    `column ${path}: only data files of version 2.0 hold structs without members in lists`,
+  );
+
+/**
+ * @param layout a spine that ends in a struct without members
+ * @throws UnsupportedError for a page that says more than how many there are
+ */
+export function decodeEmptyStructs(
+  layout: Layout,
+  { constant }: PageEncoding,
+  rowCount: number,
+  buffers: readonly Uint8Array[],
+  origin: PageOrigin,
+): Column {
+  const [layer, ...outer] = constant?.layers ?? [];
+  if (layer !== RepDefLayer.NULLABLE_ITEM || outer.length > 0 || buffers.length > 0) {
+    throw unsupportedPage(origin, "levels for structs without members");
+  }
+  return validStructs(layout, rowCount, origin);
+}
+
+function validStructs(layout: Layout, length: number, origin: PageOrigin): Column {
+  if (isEmptyStruct(layout)) return { kind: "packedStruct", length, validity: null, children: [] };
+  if (layout.kind !== "struct") throw unsupportedPage(origin, "structs without members in lists");
+  const children = [validStructs(layout.children[0].layout, length, origin)];
+  return { kind: "struct", length, validity: null, children };
+}
