@@ -4,10 +4,11 @@
  *     integers            other widths and signs; floats that have the value exactly
  *     floats              other widths: rounded, but never to infinity
  *     decimals            other precisions and scales
- *     dates, timestamps   each other, and other units; without time zone or in UTC, or both in one zone
+ *     dates, timestamps   each other, and other units; without time zone or in UTC
+ *     timestamps          of a time zone in another one, or in UTC
  *     times, durations    other units
  *     text, binary        large or not
- *     dictionaries        their values
+ *     dictionaries        their values, and values as dictionaries
  *     lists               large or not, with items cast; a fixed-size list as a list
  *     structs, maps       with members cast, which keep names and order
  *
@@ -17,6 +18,7 @@
 import { decodeHalfFloat, encodeHalfFloat } from "../bytes/halfFloat.js";
 import { InternalError, InvalidInputError, TableSchemaValidationError } from "../errors.js";
 import type { Column, FixedColumn, FixedSizeListColumn, ListColumn, Validity } from "./column.js";
+import { encodeDictionary } from "./dictionaries.js";
 import { aligned, decodeDictionary, sliceColumn } from "./rearrange.js";
 import type { LogicalField } from "./types.js";
 
@@ -138,12 +140,14 @@ function typeCast(from: string, to: string, path: string): Cast | null {
       return { ...column, bytes, offsets: offsetsOf(column.offsets, bits, path) };
     };
   }
-  const dictionary = /^dict:(.+):[^:]+:[^:]+$/.exec(from);
+  const dictionary = DICTIONARY.exec(from);
   if (dictionary !== null) {
     const values = typeCast(dictionary[1], to, path);
     if (values === null) return null;
     return (column) => values(column.kind === "dictionary" ? decodeDictionary(column) : column);
   }
+  const encoded = DICTIONARY.exec(to);
+  if (encoded !== null) return dictionaryCast(from, encoded[1], encoded[2], path);
   const [listed, wanted] = [from, to].map((type) => /^fixed_size_list:(.+):(\d+)$/.exec(type));
   if (listed !== null && wanted !== null) {
     const items = listed[2] === wanted[2] ? typeCast(listed[1], wanted[1], path) : null;
@@ -154,6 +158,27 @@ function typeCast(from: string, to: string, path: string): Cast | null {
     };
   }
   return numberCast(parseNumberType(from), parseNumberType(to), to, path);
+}
+
+/** The types of values and of indices. */
+const DICTIONARY = /^dict:(.+):([^:]+):[^:]+$/;
+
+/** Values as those of a dictionary of its own for each batch. */
+function dictionaryCast(from: string, valueType: string, indexType: string, path: string): Cast | null {
+  const values = typeCast(from, valueType, path);
+  const index = parseNumberType(indexType);
+  if (values === null || index === null) return null;
+  return (column) => {
+    const plain = values(column);
+    if (plain.kind !== "variable" && plain.kind !== "fixed") {
+      throw new InternalError(`values of a dictionary in a column of kind ${plain.kind}`);
+    }
+    const dictionary = encodeDictionary(plain, index.bytes);
+    if (dictionary !== null) return dictionary;
+    throw new TableSchemaValidationError(
+      `column ${path}: a batch has more distinct values than indices of type ${indexType}`,
+    );
+  };
 }
 
 const OFFSET_BITS: ReadonlyMap<string, 32 | 64> = new Map([
@@ -265,6 +290,7 @@ const isValid = (validity: Validity | null, row: number): boolean => {
   return ((validity.bytes[Math.floor(bit / 8)] >>> (bit & 7)) & 1) === 1;
 };
 
+type Ticks = Extract<NumberType, { kind: "ticks" }>;
 type Refuse = (value: number | bigint) => never;
 type Convert = (value: number | bigint) => number | bigint;
 
@@ -278,7 +304,7 @@ function conversion(from: NumberType, to: NumberType, refuse: Refuse): Convert |
   }
   if (from.kind !== to.kind) return null;
   if (from.kind === "ticks" && to.kind === "ticks") {
-    if (from.meaning !== to.meaning || !zonesAgree(from.zone, to.zone)) return null;
+    if (from.meaning !== to.meaning || !zonesAgree(from, to)) return null;
     return rescale(from.nanosPerTick, to.nanosPerTick, refuse);
   }
   if (from.kind === "decimal" && to.kind === "decimal") {
@@ -293,9 +319,11 @@ function conversion(from: NumberType, to: NumberType, refuse: Refuse): Convert |
   return (value) => value;
 }
 
-/** Local time has no instant, so that only UTC goes with it. */
-const zonesAgree = (from: string | null, to: string | null): boolean =>
-  from === to || [from, to].every((zone) => zone === null || zone === "UTC");
+/** In whatever zone they are shown, instants are the same. Local time has no instant, so that only UTC goes with it. */
+function zonesAgree(from: Ticks, to: Ticks): boolean {
+  if (from.zone !== null && to.zone !== null) return true;
+  return [from.zone, to.zone].every((zone) => zone === null || zone === "UTC");
+}
 
 /** Times `multiplier`, by `divisor`, without a rest. */
 function rescale(multiplier: bigint, divisor: bigint, refuse: Refuse): Convert {

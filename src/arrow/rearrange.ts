@@ -320,7 +320,7 @@ function uniteDictionaries(columns: readonly DictionaryColumn[]): UnitedDictiona
   }
   const used = columns.filter((column) => column.length > 0);
   const distinct = [...new Set(used.map((column) => column.dictionary))];
-  const positions = new Map<string, number>();
+  const positions = new Map<string | null, number>();
   const remaps = new Map<VariableColumn | FixedColumn, Uint32Array>();
   const taken: number[] = [];
   let base = 0;
@@ -362,10 +362,10 @@ function uniteDictionaries(columns: readonly DictionaryColumn[]): UnitedDictiona
   return { indices, dictionary };
 }
 
-/** Equal keys, equal values. */
-function entryKey(dictionary: VariableColumn | FixedColumn, entry: number): string {
+/** Equal keys, equal values; null for a null. */
+export function entryKey(dictionary: VariableColumn | FixedColumn, entry: number): string | null {
   const { validity } = dictionary;
-  if (validity !== null && !isSet(validity, entry)) return "null";
+  if (validity !== null && !isSet(validity, entry)) return null;
   let begin: number;
   let end: number;
   let bytes: Uint8Array;
@@ -378,7 +378,7 @@ function entryKey(dictionary: VariableColumn | FixedColumn, entry: number): stri
     end = Number(dictionary.offsets[entry + 1]);
     bytes = dictionary.bytes;
   }
-  return `=${latin1.decode(bytes.subarray(begin, end))}`;
+  return latin1.decode(bytes.subarray(begin, end));
 }
 
 /** Maps bytes to characters one to one, whatever the bytes: what the label "latin1" means to a decoder does not. */

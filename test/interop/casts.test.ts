@@ -1,0 +1,222 @@
+/**
+ * Casts of columns, pair by pair of types, beside the reference: where both cast, the rows are the same; where only one
+ * of them does, the pair is in a table here that says why. A value that the new type cannot hold ends the cast with an
+ * error, and the table stays as it was; the reference also does so, or rounds, or wraps around.
+ */
+
+import { cp } from "node:fs/promises";
+import { join } from "node:path";
+import {
+  type DataType,
+  Field,
+  makeData,
+  RecordBatch,
+  Schema,
+  Struct,
+  Table,
+  tableFromIPC,
+  vectorFromArray,
+} from "apache-arrow";
+import { DirectoryNamespace, InvalidInputError, TableSchemaValidationError } from "tiltyard";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { arrowTypeFromLogical } from "../../src/arrow/types.js";
+import { directorySnapshot } from "../support/directorySnapshot.js";
+import { compareTables, reference } from "../support/reference.js";
+import { makeTempDir } from "../support/tempDir.js";
+
+const DAY_MS = 86_400_000;
+
+/** By the name of a type, values that every type it can be cast to has, but for the last: null. */
+const SAMPLES: Record<string, readonly unknown[]> = {
+  null: [null, null],
+  bool: [true, false, null],
+  int8: [1, 100, null],
+  int32: [1, 100, null],
+  uint8: [1, 100, null],
+  uint64: [1n, 100n, null],
+  halffloat: [1, -0.5, null],
+  double: [1, -0.5, null],
+  string: ["1", "", "1", null],
+  large_string: ["1", "", "1", null],
+  binary: [Uint8Array.of(49), Uint8Array.of(0, 255), null],
+  large_binary: [Uint8Array.of(49), Uint8Array.of(0, 255), null],
+  "date32:day": [2 * DAY_MS, -DAY_MS, null],
+  "date64:ms": [2 * DAY_MS, -DAY_MS, null],
+  "timestamp:s:-": [2 * DAY_MS, -DAY_MS, null],
+  "timestamp:us:UTC": [2 * DAY_MS, -DAY_MS, null],
+  "timestamp:ns:America/New_York": [2 * DAY_MS, -DAY_MS, null],
+  "timestamp:ms:Europe/Berlin": [2 * DAY_MS, -DAY_MS, null],
+  "time32:ms": [5000, 0, null],
+  "time64:ns": [5_000_000_000n, 0n, null],
+  "duration:s": [5n, -5n, null],
+  "duration:us": [5_000_000n, -5_000_000n, null],
+  "decimal:128:10:2": [100n, -200n, null],
+  "decimal:256:40:4": [10_000n, -20_000n, null],
+  "dict:string:int32:false": ["1", "", "1", null],
+  "dict:string:int8:false": ["1", "", "1", null],
+};
+const TYPES = Object.keys(SAMPLES);
+
+const DECIMAL_WORDS: Record<string, number> = { "128": 2, "256": 4 };
+
+/** A value as apache-arrow takes it. */
+function inArrow(type: string, value: unknown): unknown {
+  const decimal = /^decimal:(128|256)/.exec(type);
+  if (decimal === null || typeof value !== "bigint") return value;
+  const words = Array.from({ length: DECIMAL_WORDS[decimal[1]] }, (_, index) => value >> BigInt(64 * index));
+  return new Uint32Array(new BigInt64Array(words.map((word) => BigInt.asIntN(64, word))).buffer);
+}
+
+/** The same values in so many columns c0, c1 … */
+function columnsOf(type: string, values: readonly unknown[], count: number): Table {
+  const arrow: DataType = arrowTypeFromLogical(type, "c");
+  const given = values.map((value) => inArrow(type, value));
+  const [data] = vectorFromArray(given as never[], arrow as never).data;
+  const fields = Array.from({ length: count }, (_, index) => new Field(`c${index}`, arrow, true));
+  const schema = new Schema(fields);
+  const children = fields.map(() => data) as never;
+  const rows = makeData({ type: new Struct(fields), length: values.length, children });
+  return new Table(schema, new RecordBatch(schema, rows as never));
+}
+
+const isZoned = (type: string) => /^timestamp:.*[a-z]:\w+\/\w+$/.test(type);
+const isInstant = (type: string) => /^(date|timestamp)/.test(type);
+const isNumber = (type: string, kinds: readonly string[]) => kinds.some((kind) => type.startsWith(kind));
+
+/** Whether we cast what the reference does not: exact values only. */
+const onlyWe = (from: string, to: string): boolean =>
+  (isNumber(from, ["int", "uint"]) && isNumber(to, ["halffloat", "double"])) ||
+  (from === "null" && to === "null");
+
+/** Whether the reference casts what we do not. */
+function onlyThey(from: string, to: string): boolean {
+  // Local time has no instant; which one is meant is known to the program alone.
+  if (isInstant(from) && isInstant(to)) {
+    const local = [from, to].some((type) => !isZoned(type) && type !== "timestamp:us:UTC");
+    return [from, to].some(isZoned) && local;
+  }
+  // The day would be lost.
+  return from.startsWith("timestamp") && to.startsWith("time") && !isInstant(to);
+}
+
+let root: string;
+let namespace: DirectoryNamespace;
+let tables = 0;
+beforeAll(async () => {
+  root = await makeTempDir();
+  namespace = new DirectoryNamespace({ root, durability: "none" });
+});
+afterAll(() => namespace.close());
+
+/** Two tables of the same rows, one for us and one for the reference. */
+async function twins(rows: Table): Promise<{ ours: string; theirs: string }> {
+  const ours = `t${tables++}`;
+  await namespace.createTable({ id: [ours] }, rows);
+  const theirs = `${ours}b`;
+  await cp(join(root, `${ours}.lance`), join(root, `${theirs}.lance`), { recursive: true });
+  return { ours, theirs };
+}
+
+const castHere = (name: string, path: string, type: string): Promise<unknown> =>
+  namespace.alterTableAlterColumns({ id: [name], alterations: [{ path, dataType: { type } }] }).then(
+    () => "cast",
+    (error: unknown) => error,
+  );
+const castThere = (name: string, path: string, type: string): Promise<unknown> =>
+  reference.alterColumns(root, name, [{ path, dataType: { type } }]).then(
+    () => "cast",
+    (error: unknown) => error,
+  );
+
+async function expectSameRows(ours: string, theirs: string, columns: string[]): Promise<void> {
+  const expected = await reference.readTable(root, theirs, { columns });
+  compareTables(expected, await namespace.table([ours]).scan({ columns }).toArrow());
+  compareTables(expected, await reference.readTable(root, ours, { columns }));
+}
+
+describe("every pair of types", () => {
+  it.each(TYPES)("of %s", async (from) => {
+    const { ours, theirs } = await twins(columnsOf(from, SAMPLES[from], TYPES.length));
+    const both: string[] = [];
+    for (const [index, to] of TYPES.entries()) {
+      const column = `c${index}`;
+      const here = await castHere(ours, column, to);
+      const there = await castThere(theirs, column, to);
+      const what = `${from} → ${to}: here ${String(here)}, there ${String(there)}`;
+      if (here !== "cast") expect(here, what).toBeInstanceOf(InvalidInputError);
+      expect(here === "cast", what).toBe((there === "cast" && !onlyThey(from, to)) || onlyWe(from, to));
+      if (onlyThey(from, to)) expect(there, what).toBe("cast");
+      if (here === "cast" && there === "cast") both.push(column);
+    }
+    if (both.length > 0) await expectSameRows(ours, theirs, both);
+    if (from !== "null") expect(both.length).toBeGreaterThan(0);
+  });
+});
+
+const manyTexts = Array.from({ length: 129 }, (_, index) => `text ${index}`);
+
+describe("values at the edges", () => {
+  /** "same": both cast, to the same. "refused": neither does. "theirs loses": the reference makes another value of it. */
+  it.each<
+    [from: string, values: readonly unknown[], to: string, outcome: "same" | "refused" | "theirs loses"]
+  >([
+    ["int8", [127, -128], "int64", "same"],
+    ["int32", [127, -128], "int8", "same"],
+    ["int32", [0, 255], "uint8", "same"],
+    ["int32", [128], "int8", "refused"],
+    ["int32", [1, -1], "uint64", "refused"],
+    ["int64", [2n ** 63n - 1n, 0n], "uint64", "same"],
+    ["int64", [2n ** 31n], "int32", "refused"],
+    ["int64", [-(2n ** 63n)], "uint32", "refused"],
+    ["uint64", [2n ** 63n], "int64", "refused"],
+    ["halffloat", [Number.NaN, -0, 65504, Number.NEGATIVE_INFINITY], "double", "same"],
+    ["double", [Number.NaN, -0, 0.1, Number.POSITIVE_INFINITY, 1e-320], "float", "same"],
+    ["float", [65504, 1e-8, 0.1, -0], "halffloat", "same"],
+    ["float", [65520], "halffloat", "theirs loses"],
+    ["double", [1e300], "float", "theirs loses"],
+    ["date32:day", [Date.UTC(1900, 0, 1), Date.UTC(9999, 11, 31)], "timestamp:us:-", "same"],
+    ["date32:day", [Date.UTC(9999, 11, 31)], "timestamp:ns:-", "theirs loses"],
+    ["timestamp:s:-", [Date.UTC(9999, 11, 31)], "timestamp:ns:-", "refused"],
+    ["timestamp:s:-", [DAY_MS - 1000], "date32:day", "theirs loses"],
+    ["timestamp:ms:UTC", [-1], "timestamp:s:UTC", "theirs loses"],
+    ["timestamp:ms:UTC", [Date.UTC(2020, 6, 1, 12, 30)], "timestamp:ns:America/New_York", "same"],
+    ["timestamp:us:Europe/Berlin", [Date.UTC(2020, 2, 29, 1, 30)], "timestamp:ms:UTC", "same"],
+    ["time32:ms", [1], "time32:s", "theirs loses"],
+    ["time32:ms", [86_399_999], "time64:ns", "same"],
+    ["duration:us", [-1n], "duration:s", "theirs loses"],
+    ["duration:s", [2n ** 63n - 1n], "duration:ns", "refused"],
+    ["decimal:128:20:4", [100n, -(10n ** 11n)], "decimal:128:12:2", "same"],
+    ["decimal:128:20:4", [50n], "decimal:128:20:2", "theirs loses"],
+    ["decimal:128:20:4", [10n ** 19n], "decimal:128:10:2", "refused"],
+    ["decimal:128:10:2", [9_999_999_999n], "decimal:256:40:6", "same"],
+    ["string", ["é", "", "\u0000"], "large_string", "same"],
+    ["string", manyTexts.slice(0, 128), "dict:string:int8:false", "same"],
+    ["string", manyTexts, "dict:string:int8:false", "refused"],
+    ["dict:string:int32:false", manyTexts, "dict:string:int8:false", "refused"],
+    ["dict:string:int32:false", manyTexts, "string", "same"],
+  ])("%s %o → %s: %s", async (from, values, to, outcome) => {
+    const { ours, theirs } = await twins(columnsOf(from, values, 1));
+    const before = await directorySnapshot(join(root, `${ours}.lance`));
+    const here = await castHere(ours, "c0", to);
+    const there = await castThere(theirs, "c0", to);
+    if (outcome === "same") {
+      expect([here, there]).toEqual(["cast", "cast"]);
+      await expectSameRows(ours, theirs, ["c0"]);
+      return;
+    }
+    expect(here).toBeInstanceOf(TableSchemaValidationError);
+    expect(String(here)).toContain("c0");
+    expect(await directorySnapshot(join(root, `${ours}.lance`))).toEqual(before);
+    if (outcome === "refused") expect(there).toBeInstanceOf(Error);
+    else expect(there).toBe("cast");
+  });
+});
+
+it("numbers as floats are cast where they are exact, and otherwise not", async () => {
+  const { ours } = await twins(columnsOf("int64", [2n ** 53n, -(2n ** 62n), null], 2));
+  expect(await castHere(ours, "c0", "double")).toBe("cast");
+  const seen = tableFromIPC(await reference.readTable(root, ours, { columns: ["c0"] }));
+  expect(Array.from(seen.getChild("c0") ?? [])).toEqual([2 ** 53, -(2 ** 62), null]);
+  const { ours: inexact } = await twins(columnsOf("int64", [2n ** 53n + 1n], 1));
+  expect(await castHere(inexact, "c0", "double")).toBeInstanceOf(TableSchemaValidationError);
+});
