@@ -20,6 +20,7 @@ export default mergeConfig(
         CRASH_STRIDE: "1",
         FUZZ_FILES: "25000",
         INTEROP_RUNS: "2000",
+        KILLS: "300",
         MODEL_RUNS: "5000",
         RACE_STRIDE: "1",
         ROUND_TRIP_RUNS: "10000",

@@ -6,6 +6,7 @@
 import { Int32, Table, tableToIPC, vectorFromArray } from "apache-arrow";
 import fc from "fast-check";
 import type { DirectoryNamespace } from "tiltyard";
+import type { EngineStep } from "../support/engineWorker.js";
 import { stageDoubled } from "../support/stageVersion.js";
 import type { Model } from "./model.js";
 
@@ -27,11 +28,16 @@ export interface Change {
 export const bytesOf = (rows: readonly number[]): Uint8Array =>
   tableToIPC(new Table({ v: vectorFromArray(rows.length === 0 ? [] : rows, new Int32()) }));
 
-/** Makes the call; staged manifests that it needs are made first. */
-export async function perform(ns: DirectoryNamespace, call: Call): Promise<unknown> {
+/** The call as a step of whichever process; staged manifests that it needs are made now. */
+export async function stepOf(ns: DirectoryNamespace, call: Call): Promise<EngineStep> {
   const request = await withStaged(ns, call.request);
+  return [call.method, request, call.rows && bytesOf(call.rows)];
+}
+
+export async function perform(ns: DirectoryNamespace, call: Call): Promise<unknown> {
+  const [, request, payload] = await stepOf(ns, call);
   const method = ns[call.method] as (request: object, data?: Uint8Array) => Promise<unknown>;
-  return method.call(ns, request, call.rows && bytesOf(call.rows));
+  return method.call(ns, request, payload);
 }
 
 interface BatchRequest {

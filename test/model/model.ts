@@ -12,6 +12,17 @@ export class ModelError extends Error {
   }
 }
 
+/** "done", or the type of the error. */
+export function outcomeOf(run: () => void): string {
+  try {
+    run();
+    return "done";
+  } catch (error) {
+    if (error instanceof ModelError) return error.type;
+    throw error;
+  }
+}
+
 const refuse = (type: string): never => {
   throw new ModelError(type);
 };
@@ -74,6 +85,19 @@ export class Model {
         ]),
       ) as State["tables"],
     };
+  }
+
+  /** A model that changes by itself from here on. */
+  copy(): Model {
+    const copy = new Model();
+    for (const key of this.#namespaces) copy.#namespaces.add(key);
+    for (const [key, { branches, tags }] of this.#tables) {
+      const branchCopies = [...branches].map(
+        ([name, { history, lineage }]) => [name, { history: new Map(history), lineage }] as const,
+      );
+      copy.#tables.set(key, { branches: new Map(branchCopies), tags: new Map(tags) });
+    }
+    return copy;
   }
 
   // ---------------------------------------------------------------------------------------- namespaces

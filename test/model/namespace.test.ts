@@ -9,7 +9,7 @@ import { DirectoryNamespace, NamespaceError } from "tiltyard";
 import { expect, it } from "vitest";
 import { makeTempDir } from "../support/tempDir.js";
 import { beginning, type Change, changes, perform } from "./changes.js";
-import { Model, ModelError } from "./model.js";
+import { Model, outcomeOf } from "./model.js";
 import { stateOf } from "./observed.js";
 
 const RUNS = Number(process.env.MODEL_RUNS ?? 60);
@@ -73,16 +73,6 @@ class Step implements fc.AsyncCommand<Model, Engines> {
 
   toString(): string {
     return `${this.#change.name} by ${this.#by}`;
-  }
-}
-
-function outcomeOf(run: () => void): string {
-  try {
-    run();
-    return "done";
-  } catch (error) {
-    if (error instanceof ModelError) return error.type;
-    throw error;
   }
 }
 

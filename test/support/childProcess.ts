@@ -39,7 +39,9 @@ export function whenGone(child: ChildProcess, callback: (code: number | null) =>
     else callback(code);
   };
   const onDisconnect = () => callback(child.exitCode);
-  child.once("exit", onExit);
+  if (child.exitCode === null && child.signalCode === null) child.once("exit", onExit);
+  else if (child.connected) child.once("disconnect", onDisconnect);
+  else queueMicrotask(onDisconnect);
   return () => {
     child.off("exit", onExit);
     child.off("disconnect", onDisconnect);

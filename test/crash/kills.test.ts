@@ -1,0 +1,269 @@
+/**
+ * A process that changes a directory is killed at random moments, again and again on one directory: an engine that opens
+ * it afterwards sees all that was acknowledged, and of the change that was under way all or nothing.
+ *
+ * `npm run soak` kills far more often. The moments are not in the seed; the changes are.
+ */
+
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { isDeepStrictEqual } from "node:util";
+import { Int32, Table, tableToIPC, vectorFromArray } from "apache-arrow";
+import fc from "fast-check";
+import { DirectoryNamespace } from "tiltyard";
+import { expect, it } from "vitest";
+import { beginning, type Change, changes, perform, stepOf } from "../model/changes.js";
+import { Model, outcomeOf } from "../model/model.js";
+import { stateOf } from "../model/observed.js";
+import type { EngineOutcome, EngineStep } from "../support/engineWorker.js";
+import { ageLocks, KillableEngine } from "../support/killableEngine.js";
+import { reference } from "../support/reference.js";
+import { makeTempDir } from "../support/tempDir.js";
+
+const KILLS = Number(process.env.KILLS ?? 15);
+const MAX_DELAY_MS = 150;
+const STALE_MS = 2000;
+/** After every so manieth kill, locks of the dead go stale by themselves; otherwise they are made old. */
+const WAITING_STRIDE = 10;
+
+/** A directory's changes, one at a time. */
+interface Workload {
+  /** The next change, as a call. */
+  next(ns: DirectoryNamespace): Promise<{ readonly name: string; readonly step: EngineStep }>;
+  /** The change was acknowledged so. */
+  settle(outcome: EngineOutcome): void;
+  /** Compares what an engine sees with what was acknowledged; true where the change in flight is there as well. */
+  compare(ns: DirectoryNamespace, where: string): Promise<boolean>;
+}
+
+/** What a seed draws. */
+class Drawing {
+  readonly #seed: number;
+  #drawn = 0;
+
+  constructor(seed: number) {
+    this.#seed = seed;
+  }
+
+  next<T>(arbitrary: fc.Arbitrary<T>): T {
+    return fc.sample(arbitrary, { seed: this.#seed + this.#drawn++, numRuns: 1 })[0];
+  }
+
+  /** From 0 to `max`. */
+  number(max: number): number {
+    return this.next(fc.nat(max));
+  }
+}
+
+async function killRepeatedly(
+  title: string,
+  start: (root: string, drawing: Drawing) => Promise<Workload>,
+): Promise<string> {
+  const seed = Number(process.env.FC_SEED ?? Math.trunc(Math.random() * 2 ** 31));
+  const drawing = new Drawing(seed);
+  const root = await makeTempDir();
+  const workload = await start(root, drawing);
+  const options = { root, durability: "none", lock: { staleMs: STALE_MS } } as const;
+  // `locked`: how often the dead left a lock, so was in the middle of something.
+  const counts = { acknowledged: 0, done: 0, undone: 0, locked: 0 };
+  let successor = new KillableEngine(options);
+  for (let kill = 1; kill <= KILLS; kill++) {
+    const engine = successor;
+    // It starts while the other one works.
+    successor = new KillableEngine(options);
+    await engine.ready;
+    const reader = new DirectoryNamespace(options);
+    const first = drawing.number(3);
+    let inFlight = "";
+    for (let number = 0; inFlight === ""; number++) {
+      const { name, step } = await workload.next(reader);
+      if (number === first) setTimeout(() => engine.kill(), drawing.number(MAX_DELAY_MS));
+      const outcome = await engine.call(step);
+      if (outcome === null) {
+        inFlight = name;
+      } else {
+        workload.settle(outcome);
+        counts.acknowledged++;
+      }
+    }
+    await engine.gone();
+    await reader.close();
+    if (kill % WAITING_STRIDE !== 0 && (await ageLocks(root, STALE_MS / 1000)) > 0) counts.locked++;
+
+    const opened = new DirectoryNamespace(options);
+    const done = await workload.compare(opened, `seed ${seed}, kill ${kill}, during ${inFlight}`);
+    counts[done ? "done" : "undone"]++;
+    await opened.close();
+  }
+  successor.kill();
+  await successor.gone();
+  await ageLocks(root, STALE_MS / 1000);
+  console.log(`kills (${title}): seed ${seed}`, counts);
+  return root;
+}
+
+// ------------------------------------------------------------------------------------- the whole namespace
+
+/** Each kind of change as often as the other, and mostly such as the model takes. */
+class NamespaceChanges implements Workload {
+  readonly #drawing: Drawing;
+  #model = new Model();
+  #change: Change = beginning[0];
+
+  constructor(drawing: Drawing) {
+    this.#drawing = drawing;
+  }
+
+  get model(): Model {
+    return this.#model;
+  }
+
+  async begin(root: string): Promise<void> {
+    const ns = new DirectoryNamespace({ root, durability: "none" });
+    for (const change of beginning) {
+      change.model(this.#model);
+      await perform(ns, change.call);
+    }
+    await ns.close();
+  }
+
+  async next(ns: DirectoryNamespace) {
+    const [, kind] = changes[this.#drawing.number(changes.length - 1)];
+    for (let attempt = 1; attempt <= 40; attempt++) {
+      this.#change = this.#drawing.next(kind);
+      if (this.#after() !== null) break;
+    }
+    return { name: this.#change.name, step: await stepOf(ns, this.#change.call) };
+  }
+
+  /** The model with the change; null where it is refused. */
+  #after(): Model | null {
+    const after = this.#model.copy();
+    return outcomeOf(() => this.#change.model(after)) === "done" ? after : null;
+  }
+
+  settle(outcome: EngineOutcome): void {
+    const wanted = outcomeOf(() => this.#change.model(this.#model));
+    expect("ok" in outcome ? "done" : outcome.type, this.#change.name).toBe(wanted);
+  }
+
+  async compare(ns: DirectoryNamespace, where: string): Promise<boolean> {
+    const seen = await stateOf(ns);
+    const after = this.#after();
+    if (after !== null && isDeepStrictEqual(seen, after.state())) {
+      this.#model = after;
+      return true;
+    }
+    expect(seen, where).toEqual(this.#model.state());
+    return false;
+  }
+}
+
+it("a namespace whose writer is killed", async () => {
+  let workload: NamespaceChanges | undefined;
+  const root = await killRepeatedly("namespace", async (directory, drawing) => {
+    workload = new NamespaceChanges(drawing);
+    await workload.begin(directory);
+    return workload;
+  });
+  for (const [key, { branches }] of Object.entries(workload?.model.state().tables ?? {})) {
+    const latest = Object.values(branches.main).pop();
+    if (latest === undefined) continue;
+    const rows = await reference.catalogStep(root, "readRows", key.split("$"));
+    expect(rows, key).toEqual(latest.rows.map((v) => ({ v })));
+  }
+});
+
+// ------------------------------------------------------------------------------------- upkeep of one table
+
+const id = ["t"];
+const rowsOf = (values: readonly number[]) =>
+  tableToIPC(new Table({ v: vectorFromArray(values, new Int32()) }));
+const valuesOf = (table: Table) => Array.from(table.getChild("v") ?? [], Number);
+
+/** Rows are appended, the table is optimized and cleaned up; now and then the reference deletes a row. */
+class Upkeep implements Workload {
+  readonly #drawing: Drawing;
+  readonly #root: string;
+  /** Rows of a version, where they changed. */
+  readonly #history: [version: number, rows: readonly number[]][] = [];
+  #inserting: readonly number[] = [];
+  #lastRow = 0;
+  #compared = 0;
+
+  constructor(root: string, drawing: Drawing) {
+    this.#root = root;
+    this.#drawing = drawing;
+  }
+
+  async begin(): Promise<void> {
+    const ns = new DirectoryNamespace({ root: this.#root, durability: "none" });
+    await ns.createTable({ id }, rowsOf([0]));
+    this.#history.push([1, [0]]);
+    await ns.close();
+  }
+
+  async next() {
+    this.#inserting = [];
+    const kind = this.#drawing.number(5);
+    if (kind <= 2) {
+      const count = 1 + this.#drawing.number(4);
+      this.#inserting = Array.from({ length: count }, () => ++this.#lastRow);
+      const step: EngineStep = ["insertIntoTable", { id }, rowsOf(this.#inserting)];
+      return { name: `insertIntoTable(${this.#inserting})`, step };
+    }
+    const request = { id, olderThanMs: 0, retainVersions: 1 + this.#drawing.number(4) };
+    return { name: `cleanupTable(${request.retainVersions})`, step: ["cleanupTable", request] as const };
+  }
+
+  settle(outcome: EngineOutcome): void {
+    expect(outcome).toHaveProperty("ok");
+    if (this.#inserting.length === 0) return;
+    const { version } = (outcome as { ok: { version: number } }).ok;
+    this.#history.push([version, [...this.rows, ...this.#inserting]]);
+  }
+
+  /** Rows of the latest version. */
+  get rows(): readonly number[] {
+    return this.#history[this.#history.length - 1][1];
+  }
+
+  async compare(ns: DirectoryNamespace, where: string): Promise<boolean> {
+    const versions = (await ns.listTableVersions({ id })).versions.map(({ version }) => version);
+    const latest = Math.max(...versions);
+    expect(await ns.table(id).version(), where).toBe(latest);
+    const read = async (version?: number) =>
+      valuesOf(await ns.table(id, { version }).scan().toArrow()).sort((a, b) => a - b);
+    const after = [...this.rows, ...this.#inserting];
+    const done = this.#inserting.length > 0 && isDeepStrictEqual(await read(), after);
+    if (done) this.#history.push([latest, after]);
+    for (const version of versions) {
+      const rows = this.#history.findLast(([since]) => since <= version)?.[1];
+      expect(await read(version), `${where}, version ${version}`).toEqual(rows);
+    }
+    if (++this.#compared % 4 === 0) await this.#deleteRow();
+    return done;
+  }
+
+  async #deleteRow(): Promise<void> {
+    const rows = this.rows;
+    const deleted = rows[this.#drawing.number(rows.length - 1)];
+    const { version } = await reference.deleteRows(this.#root, "t", `v = ${deleted}`);
+    this.#history.push([version, rows.filter((row) => row !== deleted)]);
+  }
+}
+
+it("a table whose rows are appended and tidied by a process that is killed", async () => {
+  let workload: Upkeep | undefined;
+  const root = await killRepeatedly("upkeep", async (directory, drawing) => {
+    workload = new Upkeep(directory, drawing);
+    await workload.begin();
+    return workload;
+  });
+  // What the dead left goes as soon as somebody says that there are no writers.
+  const ns = new DirectoryNamespace({ root, durability: "none" });
+  await ns.insertIntoTable({ id, mode: "Overwrite" }, rowsOf([-1]));
+  await ns.cleanupTable({ id, olderThanMs: 0, deleteUnverified: true });
+  await ns.close();
+  expect(await readdir(join(root, "t.lance", "data"))).toHaveLength(1);
+});
