@@ -1,0 +1,43 @@
+/** Processes that commit through one server at once, each LanceDB with managed versioning: no commit is lost. */
+
+import { DirectoryNamespace } from "tiltyard";
+import { connectNamespace } from "tiltyard-reference/session.js";
+import { expect, it } from "vitest";
+import { exitOf, nextMessage, startProcess } from "../support/childProcess.js";
+import { startRestServer } from "../support/restServer.js";
+import { makeTempDir } from "../support/tempDir.js";
+
+const PROCESSES = 8;
+const APPENDS = 50;
+
+it(`${PROCESSES} clients append ${APPENDS} times each`, async () => {
+  const namespace = new DirectoryNamespace({ root: await makeTempDir(), durability: "none" });
+  await using server = await startRestServer(namespace, { managedVersioning: true });
+  const connection = await connectNamespace("rest", { uri: server.url });
+  await connection.createTable("t", [{ v: -1 }]);
+  const clients = Array.from({ length: PROCESSES }, (_, own) =>
+    startProcess("namespaceClient.mjs", [server.url, "t", String(own), String(APPENDS)]),
+  );
+  await Promise.all(clients.map(nextMessage));
+  const done = clients.map(nextMessage);
+  for (const client of clients) client.send("go");
+  await Promise.all(done);
+  expect(await Promise.all(clients.map(exitOf))).toEqual(clients.map(() => 0));
+
+  const id = ["t"];
+  const { versions } = await namespace.listTableVersions({ id });
+  expect(versions.map(({ version }) => version)).toEqual(
+    Array.from({ length: PROCESSES * APPENDS + 1 }, (_, index) => index + 1),
+  );
+  const rows = await (await namespace.queryTable({ id })).toArrow();
+  const values = Array.from(rows.getChild("v") ?? [], Number).sort((a, b) => a - b);
+  const wanted = [-1];
+  for (let own = 0; own < PROCESSES; own++) {
+    for (let step = 0; step < APPENDS; step++) wanted.push(own * 1000 + step);
+  }
+  expect(values).toEqual(wanted.sort((a, b) => a - b));
+  // All of them went through the server.
+  expect(server.handler.counters.byOperation.createTableVersion).toBeGreaterThanOrEqual(wanted.length);
+  connection.close();
+  await namespace.close();
+});

@@ -1,0 +1,94 @@
+/**
+ * LanceDB's client of the namespace spec, `connectNamespace("rest")`, against the handler: once writing its versions
+ * into the directory itself, once publishing them through the server.
+ */
+
+import { DirectoryNamespace } from "tiltyard";
+import { connectNamespace } from "tiltyard-reference/session.js";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { type RestServer, startRestServer } from "../support/restServer.js";
+import { makeTempDir } from "../support/tempDir.js";
+
+const KEY = "secret";
+
+describe.each([
+  { managedVersioning: false },
+  { managedVersioning: true },
+])("managed versioning: $managedVersioning", ({ managedVersioning }) => {
+  let namespace: DirectoryNamespace;
+  let server: RestServer;
+  let connection: Awaited<ReturnType<typeof connectNamespace>>;
+
+  beforeEach(async () => {
+    namespace = new DirectoryNamespace({ root: await makeTempDir(), durability: "none" });
+    server = await startRestServer(namespace, { auth: { apiKeys: [KEY] }, managedVersioning });
+    connection = await connectNamespace("rest", { uri: server.url, "headers.x-api-key": KEY });
+  });
+  afterEach(async () => {
+    connection.close();
+    await server[Symbol.asyncDispose]();
+    await namespace.close();
+  });
+
+  it("makes, lists, describes and drops namespaces", async () => {
+    await connection.createNamespace(["a"], { properties: { owner: "me" } });
+    await connection.createNamespace(["a", "b c"]);
+    expect((await connection.describeNamespace(["a"])).properties).toEqual({ owner: "me" });
+    expect((await connection.listNamespaces([])).namespaces).toEqual(["a"]);
+    expect((await connection.listNamespaces(["a"])).namespaces).toEqual(["b c"]);
+    await expect(connection.createNamespace(["a"])).rejects.toThrow(/exists/i);
+    await expect(connection.describeNamespace(["nowhere"])).rejects.toThrow(/not found|does not exist/i);
+    await expect(connection.dropNamespace(["a"])).rejects.toThrow(/not empty|holds/i);
+    await connection.dropNamespace(["a", "b c"]);
+    await connection.dropNamespace(["a"]);
+    expect((await connection.listNamespaces([])).namespaces).toEqual([]);
+  });
+
+  it("makes tables, adds, overwrites, counts, queries, restores; makes branches and tags; drops", async () => {
+    await connection.createNamespace(["n"]);
+    const table = await connection.createTable("t", [{ v: 1 }, { v: 2 }], ["n"]);
+    await table.add([{ v: 3 }]);
+    expect(await table.countRows()).toBe(3);
+    await table.add([{ v: 9 }], { mode: "overwrite" });
+    expect((await table.query().toArray()).map(({ v }) => v)).toEqual([9]);
+    expect((await table.listVersions()).length).toBe(3);
+    await table.checkout(2);
+    expect(await table.countRows()).toBe(3);
+    await table.restore();
+    expect(await table.version()).toBe(4);
+    const tags = await table.tags();
+    await tags.create("good", 2);
+    expect(await tags.getVersion("good")).toBe(2);
+    const branches = await table.branches();
+    const dev = await branches.create("dev");
+    await dev.add([{ v: 4 }]);
+    expect(Object.keys(await branches.list())).toEqual(["dev"]);
+    expect(await dev.countRows()).toBe(4);
+    expect(await table.countRows()).toBe(3);
+    expect((await table.stats()).numRows).toBe(3);
+    await table.updateFieldMetadata([{ path: "v", metadata: { unit: "m" } }]);
+    const id = ["n", "t"];
+    // Ours sees all of it.
+    expect(await namespace.countTableRows({ id })).toBe(3);
+    expect(await namespace.countTableRows({ id, branch: "dev" })).toBe(4);
+    expect((await namespace.getTableTagVersion({ id, tag: "good" })).version).toBe(2);
+    await branches.delete("dev");
+    expect((await namespace.listTableBranches({ id })).branches).toEqual({});
+    await expect(connection.createTable("t", [{ v: 1 }], ["n"])).rejects.toThrow(/exists/i);
+    expect(await connection.tableNames(["n"])).toEqual(["t"]);
+    await connection.dropTable("t", ["n"]);
+    expect(await connection.tableNames(["n"])).toEqual([]);
+    await expect(connection.openTable("t", ["n"])).rejects.toThrow(/not found/i);
+  });
+
+  it("opens what was made here, and fills what was only declared", async () => {
+    await namespace.declareTable({ id: ["d"] });
+    const table = await connection.createTable("d", [{ v: 1 }]);
+    await table.add([{ v: 2 }]);
+    expect(await namespace.countTableRows({ id: ["d"] })).toBe(2);
+    await namespace.restoreTable({ id: ["d"], version: 1 });
+    await table.checkoutLatest();
+    expect(await table.countRows()).toBe(1);
+    expect(await (await connection.openTable("d")).version()).toBe(3);
+  });
+});

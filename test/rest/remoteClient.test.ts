@@ -1,0 +1,122 @@
+/** LanceDB's remote client, `connect("db://…")`, against the handler. */
+
+import { DirectoryNamespace } from "tiltyard";
+import { arrow, type Connection, connect } from "tiltyard-reference/session.js";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { type RestServer, startRestServer } from "../support/restServer.js";
+import { makeTempDir } from "../support/tempDir.js";
+
+const KEY = "secret";
+let namespace: DirectoryNamespace;
+let server: RestServer;
+let connection: Connection;
+
+beforeEach(async () => {
+  namespace = new DirectoryNamespace({ root: await makeTempDir(), durability: "none" });
+  server = await startRestServer(namespace, { auth: { apiKeys: [KEY] } });
+  connection = await connect("db://tests", { apiKey: KEY, hostOverride: server.url });
+});
+afterEach(async () => {
+  connection.close();
+  await server[Symbol.asyncDispose]();
+  await namespace.close();
+});
+
+describe("the remote client", () => {
+  it("makes, lists, describes and drops namespaces, and tables in them", async () => {
+    await connection.createNamespace(["a"], { properties: { owner: "me" } });
+    await connection.createNamespace(["a"], { mode: "exist_ok" });
+    await connection.createNamespace(["a", "b"]);
+    expect((await connection.describeNamespace(["a"])).properties).toEqual({ owner: "me" });
+    expect((await connection.listNamespaces([])).namespaces).toEqual(["a"]);
+    expect((await connection.listNamespaces(["a"])).namespaces).toEqual(["b"]);
+    const table = await connection.createTable("t", [{ v: 1 }], ["a", "b"]);
+    expect(await table.countRows()).toBe(1);
+    expect(await connection.tableNames(["a", "b"])).toEqual(["t"]);
+    expect(await connection.tableNames()).toEqual([]);
+    await expect(connection.dropNamespace(["a"])).rejects.toThrow(/not empty/i);
+    await connection.dropNamespace(["a"], { behavior: "cascade" });
+    await connection.dropNamespace(["a"], { mode: "skip" });
+    expect((await connection.listNamespaces([])).namespaces).toEqual([]);
+  });
+
+  it("makes tables, adds, overwrites, counts, queries, restores", async () => {
+    const table = await connection.createTable("t", [
+      { v: 1, w: "one" },
+      { v: 2, w: null },
+    ]);
+    await expect(connection.createTable("t", [{ v: 1 }])).rejects.toThrow(/already exists/);
+    await connection.createTable("t", [{ v: 1 }], { existOk: true });
+    expect((await table.add([{ v: 3, w: "three" }])).version).toBe(2);
+    expect(await table.countRows()).toBe(3);
+    const rows = await table.query().select(["w", "v"]).limit(2).offset(1).toArray();
+    expect(rows.map((row) => ({ ...row }))).toEqual([
+      { w: null, v: 2 },
+      { w: "three", v: 3 },
+    ]);
+    await table.add([{ v: 9, w: "nine" }], { mode: "overwrite" });
+    expect((await table.query().toArray()).map(({ v }) => v)).toEqual([9]);
+    expect((await table.listVersions()).map(({ version }) => version)).toEqual([1, 2, 3]);
+    await table.checkout(2);
+    expect(await table.countRows()).toBe(3);
+    await table.restore();
+    expect(await table.version()).toBe(4);
+    await table.checkoutLatest();
+    await table.restore();
+    expect(await namespace.countTableRows({ id: ["t"], version: 5 })).toBe(3);
+    await connection.createTable("t", [{ x: 1 }], { mode: "overwrite" });
+    expect((await (await connection.openTable("t")).schema()).fields.map(({ name }) => name)).toEqual(["x"]);
+    await expect(table.query().where("x > 1").toArray()).rejects.toThrow(/not supported/);
+    await expect(table.delete("x > 1")).rejects.toThrow(/not supported/);
+    await connection.dropTable("t");
+    await expect(connection.openTable("t")).rejects.toThrow(/not found/);
+  });
+
+  it("makes branches and tags, reads statistics, changes metadata and columns, renames", async () => {
+    const table = await connection.createTable("t", [{ v: 1 }, { v: 2 }]);
+    await table.add([{ v: 3 }]);
+    const tags = await table.tags();
+    await tags.create("good", 1);
+    await tags.update("good", 2);
+    expect(await tags.getVersion("good")).toBe(2);
+    expect(await tags.list()).toMatchObject({ good: { version: 2 } });
+    await tags.delete("good");
+    const branches = await table.branches();
+    const dev = await branches.create("dev");
+    await dev.add([{ v: 4 }]);
+    expect(Object.keys(await branches.list())).toEqual(["dev"]);
+    expect(await dev.countRows()).toBe(4);
+    expect(await table.countRows()).toBe(3);
+    expect((await dev.query().toArray()).map(({ v }) => v)).toEqual([1, 2, 3, 4]);
+    await branches.delete("dev");
+    await expect(branches.delete("dev")).rejects.toThrow(/not found/i);
+    expect(await table.stats()).toMatchObject({
+      numRows: 3,
+      numIndices: 0,
+      fragmentStats: { numFragments: 2 },
+    });
+    await table.updateFieldMetadata([{ path: "v", metadata: { unit: "m" } }]);
+    expect((await table.schema()).fields[0].metadata.get("unit")).toBe("m");
+    await table.alterColumns([{ path: "v", rename: "w" }]);
+    await table.dropColumns(["w"]).catch((error: Error) => expect(error.message).toMatch(/column/));
+    await connection.renameTable("t", "u");
+    expect(await connection.tableNames()).toEqual(["u"]);
+  });
+
+  it("reads the schema of every type", async () => {
+    const { Field, Schema, FixedSizeList, List, Struct, Float32, Utf8, TimestampMicrosecond, Int64, Bool } =
+      arrow;
+    const schema = new Schema([
+      new Field("id", new Int64(), false),
+      new Field("vector", new FixedSizeList(2, new Field("item", new Float32(), true)), true),
+      new Field("names", new List(new Field("item", new Utf8(), true)), true),
+      new Field("at", new TimestampMicrosecond("UTC"), true),
+      new Field("s", new Struct([new Field("ok", new Bool(), true)]), true),
+    ]);
+    await connection.createEmptyTable("types", schema);
+    const seen = await (await connection.openTable("types")).schema();
+    expect(seen.fields.map(({ name, type, nullable }) => `${name}: ${type} ${nullable}`)).toEqual(
+      schema.fields.map(({ name, type, nullable }) => `${name}: ${type} ${nullable}`),
+    );
+  });
+});
