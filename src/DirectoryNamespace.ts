@@ -46,6 +46,7 @@ import { dropTable } from "./operations/table/dropTable.js";
 import { getTableStats } from "./operations/table/getTableStats.js";
 import { listAllTables } from "./operations/table/listAllTables.js";
 import { listTables } from "./operations/table/listTables.js";
+import { optimizeTable } from "./operations/table/optimizeTable.js";
 import { registerTable } from "./operations/table/registerTable.js";
 import { renameTable } from "./operations/table/renameTable.js";
 import { restoreTable } from "./operations/table/restoreTable.js";
@@ -204,6 +205,19 @@ export class DirectoryNamespace implements AsyncDisposable {
 
   // ---------------------------------------------------------------------------------------------- upkeep
 
+  /**
+   * Merges small fragments, and rewrites ones with many deleted rows without them. The rows stay the same; merged
+   * fragments come behind the others, so that their order may change. Old versions keep their files until a cleanup.
+   *
+   * Fragments that an index covers are left as they are, but for tables with stable row ids: the engine does not
+   * rewrite indexes.
+   * @throws UnsupportedError for tables with columns that this release does not write
+   * @throws ConcurrentModificationError where others keep changing the same fragments
+   */
+  optimizeTable(request: ns.OptimizeTableRequest): Promise<ns.OptimizeTableResponse> {
+    return this.#run("optimizeTable", request, optimizeTable);
+  }
+
   /** Removes old versions, and files that no version needs. What tags and branches need stays. */
   cleanupTable(request: ns.CleanupTableRequest): Promise<ns.CleanupTableResponse> {
     return this.#run("cleanupTable", request, cleanupTable);
@@ -332,7 +346,6 @@ export class DirectoryNamespace implements AsyncDisposable {
   listJobs = this.#unsupported("listJobs", "jobs");
   cancelJob = this.#unsupported("cancelJob", "jobs");
   waitForJob = this.#unsupported("waitForJob", "jobs");
-  optimizeTable = this.#unsupported("optimizeTable", "compaction");
 
   /** An operation of the spec whose engine part does not exist: authorised like any other, then refused. */
   #unsupported(operation: string, missing: string) {

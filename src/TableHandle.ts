@@ -192,8 +192,11 @@ export class TableHandle {
     return (await this.#namespace.listTableTags({ id: this.id })).tags;
   }
 
-  async optimize(): Promise<unknown> {
-    return this.#namespace.optimizeTable(this.#write());
+  /** Merges small fragments, and rewrites ones with many deleted rows, of the table or of the handle's branch. */
+  async optimize(
+    options: ns.OptimizeSettings & { readonly signal?: AbortSignal } = {},
+  ): Promise<ns.OptimizeTableResponse> {
+    return this.#namespace.optimizeTable({ ...this.#write(), ...options });
   }
 
   /** Removes old versions of the table, or of the handle's branch, and files that no version needs. */

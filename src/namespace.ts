@@ -327,6 +327,40 @@ export interface CleanupSettings {
   readonly errorIfTagged?: boolean;
 }
 
+/** Which fragments a compaction rewrites. */
+export interface OptimizeSettings {
+  /**
+   * Fragments of fewer rows are merged with their neighbours, into fragments of at least so many; 1 to 1,048,576, which
+   * is the default.
+   */
+  readonly targetRowsPerFragment?: number;
+  /** Fragments with many deleted rows are rewritten without them, whatever their size; default true. */
+  readonly materializeDeletions?: boolean;
+  /** Share of deleted rows, 0 to 1, that is many when exceeded; default 0.1. */
+  readonly materializeDeletionsThreshold?: number;
+}
+
+export interface OptimizeTableRequest extends TableRequest, OptimizeSettings {
+  /** The branch whose fragments are rewritten; absent: the main branch. */
+  readonly branch?: string;
+}
+export interface OptimizeTableResponse {
+  /** Absent where there was nothing to do, and no version was made. */
+  readonly transactionId?: string;
+  /** The latest version. */
+  readonly version: number;
+  readonly fragmentsRemoved: number;
+  readonly fragmentsAdded: number;
+  /** Data and deletion files that the version before has and this one has not; they stay until a cleanup. */
+  readonly filesRemoved: number;
+  readonly filesAdded: number;
+  /**
+   * Fragments left as they are because an index covers them: its entries would no longer be right. None in tables
+   * with stable row ids.
+   */
+  readonly indexedFragmentsLeft: number;
+}
+
 export interface CleanupTableRequest extends TableRequest, CleanupSettings {
   /** The branch whose versions are cleaned up; absent: the main branch. */
   readonly branch?: string;

@@ -107,7 +107,7 @@ export function pruneColumn(column: Column, branch: Branch, layout: Layout, dept
   if (column.kind === "sizedList" && layout.kind === "sizedList") {
     return { ...column, items: pruneColumn(column.items, branch, layout.item, depth + 1) };
   }
-  if (column.kind === "struct" && layout.kind === "packedStruct") {
+  if ((column.kind === "struct" || column.kind === "packedStruct") && layout.kind === "packedStruct") {
     const members = branch.slice(depth);
     const children = layout.children.map((_, index) => column.children[members[index] ?? index]);
     return { ...column, kind: "packedStruct", children: children as readonly PackedMemberColumn[] };

@@ -43,6 +43,15 @@ export function optionalCount(value: unknown, member: string, least = 0): number
   return value;
 }
 
+/** A number from 0 to 1. */
+export function optionalFraction(value: unknown, member: string): number | undefined {
+  if (value === undefined || value === null) return undefined;
+  if (typeof value !== "number" || !(value >= 0 && value <= 1)) {
+    throw new InvalidInputError(`${member}: must be a number from 0 to 1, not ${show(value)}`);
+  }
+  return value;
+}
+
 /** Row offsets; a copy, so that the caller may go on using the array. */
 export function requireRowOffsets(value: unknown): Float64Array {
   const isNumbers = Array.isArray(value) || (ArrayBuffer.isView(value) && !(value instanceof DataView));

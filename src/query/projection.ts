@@ -96,6 +96,24 @@ export function resolveProjection(
   };
 }
 
+/**
+ * All columns, with JSON as the JSONB that files hold: for rows that go from files into files.
+ * @throws UnsupportedError for a column of a type this build does not read
+ */
+export function storedProjection(fields: readonly TableField[]): Projection {
+  const projection = resolveProjection(fields, new Map(), undefined, false);
+  return {
+    ...projection,
+    columns: projection.columns.map((column) =>
+      column.storage === "json" ? { ...column, storage: "values" } : column,
+    ),
+    outputs: projection.outputs.map((output, index) => ({
+      ...output,
+      layout: jsonbLayout(output.layout, fields[index]),
+    })),
+  };
+}
+
 function wantedColumns(
   fields: readonly TableField[],
   selection: ColumnSelection | undefined,
@@ -197,6 +215,22 @@ function describedLayout(layout: Layout, field: TableField): Layout {
     return { ...layout, children };
   }
   return storageOf(field) === "blobs" ? DESCRIPTOR_LAYOUT : layout;
+}
+
+/** A layout with JSONB in the place of JSON. */
+function jsonbLayout(layout: Layout, field: TableField): Layout {
+  const storage = storageOf(field);
+  if (storage === "json") return JSONB_LAYOUT;
+  if (storage === "blobStructs") return layout;
+  if (layout.kind === "list" || layout.kind === "sizedList") {
+    return { ...layout, item: jsonbLayout(layout.item, field.children[0]) } as Layout;
+  }
+  if (layout.kind !== "struct") return layout;
+  const children = layout.children.map((child, index) => ({
+    ...child,
+    layout: jsonbLayout(child.layout, field.children[index]),
+  }));
+  return { ...layout, children };
 }
 
 /**

@@ -502,6 +502,24 @@ export const ROUTES: readonly Route[] = [
       index_files_removed: shape.count,
     }),
   }),
+  route("optimizeTable", POST, tablePath("optimize"), {
+    summary: "Merge small fragments and drop deleted rows from files",
+    body: {
+      target_rows_per_fragment: shape.count.nullish(),
+      materialize_deletions: flag,
+      materialize_deletions_threshold: z.number().min(0).max(1).nullish(),
+      branch: shape.branch,
+    },
+    answer: z.object({
+      transaction_id: shape.text.optional(),
+      version: shape.version,
+      fragments_removed: shape.count,
+      fragments_added: shape.count,
+      files_removed: shape.count,
+      files_added: shape.count,
+      indexed_fragments_left: shape.count,
+    }),
+  }),
   route("describeJob", POST, "/v1/jobs/describe", {
     summary: "Describe a job",
     body: { job_id: shape.text.min(1) },

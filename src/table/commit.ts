@@ -144,7 +144,8 @@ export async function commitTransaction(
 /**
  * Commits a change that is asked for of the table as it now is, whichever version that be: planned on the latest
  * version and, where one that comes in between stands against it, planned again on that.
- * @param plan what to commit over the version given, or null where there is nothing to do
+ * @param plan what to commit over the version given, or null where there is nothing to do; a TransactionConflictError
+ *   says that the version was overtaken while it was planned on, and is followed by another round
  * @returns null where there was nothing to do
  * @throws what `plan` throws and {@link commitTransaction} throws; ConcurrentModificationError where others keep
  *   getting in between
@@ -170,13 +171,14 @@ export async function commitPlanned<Plan extends PlannedChange>(
   for (let round = 1; ; round++) {
     options.signal?.throwIfAborted();
     const base = await readLatest(environment, tableRoot);
-    const planned = await plan(base);
-    if (planned === null) return null;
+    let planned: Plan | null = null;
     const verify = async () => {
       await refuseReplaced(environment, tableRoot, base);
       await options.verify?.();
     };
     try {
+      planned = await plan(base);
+      if (planned === null) return null;
       const committed = await commitTransaction(environment, tableRoot, planned.transaction, {
         ...options,
         verify,
@@ -186,7 +188,7 @@ export async function commitPlanned<Plan extends PlannedChange>(
       // A version that may be there needs its files.
       if (error instanceof PublishUncertainError) throw error;
       // What can't be removed is an orphan that nothing refers to.
-      await planned.discard?.().catch(() => undefined);
+      await planned?.discard?.().catch(() => undefined);
       if (!(error instanceof TransactionConflictError) || round === MAX_PLANS) throw error;
     }
     await backOff(round);

@@ -10,6 +10,12 @@ import { hasStableRowIds } from "./flags.js";
 import { coverageOf, withCoverage } from "./indexCoverage.js";
 import { encodeIndices, indicesOf, type VersionContent } from "./versionContent.js";
 
+/**
+ * Says into which fragments others were merged whose rows indexes still know by their old addresses: where it is there,
+ * an index covers more than its bitmap tells.
+ */
+export const DEFERRED_REMAP_INDEX = "__lance_frag_reuse";
+
 const keyOf = (id: Uuid | undefined): string => Array.from(id?.uuid ?? []).join(",");
 
 const withIndices = (content: VersionContent, indices: readonly IndexMetadata[]): VersionContent => ({

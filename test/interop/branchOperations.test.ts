@@ -267,6 +267,7 @@ describe.each(["us", "them"] as const)("on a branch made by %s", (maker) => {
     for (const handle of [at, atVersion]) {
       await expect(handle.insert(rowsOf(1))).rejects.toBeInstanceOf(InvalidTableStateError);
       await expect(handle.cleanup()).rejects.toBeInstanceOf(InvalidTableStateError);
+      await expect(handle.optimize()).rejects.toBeInstanceOf(InvalidTableStateError);
     }
     // Main has a version of that number only later; it is another one.
     expect(await ns.table(id, { version: 4 }).exists()).toBe(false);
@@ -290,6 +291,7 @@ it("what takes a branch refuses one that is not there, and one that cannot be, a
     takeBlobs: (branch) => ns.takeBlobs({ id, branch, column: "v", rowOffsets: [0] }),
     countTableRows: (branch) => ns.countTableRows({ id, branch }),
     cleanupTable: (branch) => ns.cleanupTable({ id, branch }),
+    optimizeTable: (branch) => ns.optimizeTable({ id, branch }),
     listTableVersions: (branch) => ns.listTableVersions({ id, branch }),
     describeTableVersion: (branch) => ns.describeTableVersion({ id, branch }),
     createTableVersion: (branch) => ns.createTableVersion({ id, branch, version: 9, manifestPath: "x" }),

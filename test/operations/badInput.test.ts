@@ -757,3 +757,22 @@ describe("staged manifests", () => {
     }
   });
 });
+
+describe("settings of a compaction", () => {
+  it.each([
+    ["targetRowsPerFragment", [0, -1, 1.5, 1_048_577, "10", Number.NaN]],
+    ["materializeDeletionsThreshold", [-0.1, 1.1, Number.NaN, "0.1"]],
+    ["materializeDeletions", [1, "true"]],
+    ["branch", [7, "a b"]],
+  ])("that are none: %s", async (member, values) => {
+    for (const value of values) {
+      await expectRefusal(() => namespace.optimizeTable({ id: ["t"], [member]: value }), "InvalidInput");
+    }
+  });
+
+  it("of a table that is not there, or has no rows yet", async () => {
+    await expectRefusal(() => namespace.optimizeTable({ id: ["none"] }), "TableNotFound");
+    await expectRefusal(() => namespace.optimizeTable({ id: ["d"] }), "InvalidTableState");
+    await expectRefusal(() => namespace.optimizeTable({ id: [] }), "InvalidInput");
+  });
+});

@@ -1,0 +1,52 @@
+/** OptimizeTable: merges small fragments and drops deleted rows; beyond the spec. */
+
+import { InvalidInputError } from "../../errors.js";
+import { MAX_FILE_ROWS } from "../../file/writer.js";
+import type { DataFragment } from "../../format/table.js";
+import type { OptimizeTableRequest, OptimizeTableResponse } from "../../namespace.js";
+import { compactFragments } from "../../write/compactFragments.js";
+import type { CompactionSettings } from "../../write/compactionPlan.js";
+import type { OperationContext } from "../context.js";
+import { optionalBoolean, optionalCount, optionalFraction } from "../request.js";
+import { openWritable } from "../snapshot.js";
+
+const DEFAULT_MAX_DELETED_SHARE = 0.1;
+
+export async function optimizeTable(
+  context: OperationContext,
+  request: OptimizeTableRequest,
+): Promise<OptimizeTableResponse> {
+  const settings = settingsOf(request);
+  const { tableRoot } = await openWritable(context, request);
+  const target = { environment: context, tableRoot, signal: request.signal };
+  const { version, transactionId, groups, indexedFragments } = await compactFragments(target, settings);
+  const removed = groups.flatMap(({ oldFragments }) => oldFragments);
+  const added = groups.flatMap(({ newFragments }) => newFragments);
+  return {
+    ...(transactionId !== null && { transactionId }),
+    version,
+    fragmentsRemoved: removed.length,
+    fragmentsAdded: added.length,
+    filesRemoved: fileCount(removed),
+    filesAdded: fileCount(added),
+    indexedFragmentsLeft: indexedFragments,
+  };
+}
+
+function settingsOf(request: OptimizeTableRequest): CompactionSettings {
+  const targetRows =
+    optionalCount(request.targetRowsPerFragment, "targetRowsPerFragment", 1) ?? MAX_FILE_ROWS;
+  if (targetRows > MAX_FILE_ROWS) {
+    throw new InvalidInputError(`targetRowsPerFragment: must be at most ${MAX_FILE_ROWS}, not ${targetRows}`);
+  }
+  const member = "materializeDeletionsThreshold";
+  const maxDeletedShare = optionalFraction(request[member], member) ?? DEFAULT_MAX_DELETED_SHARE;
+  const dropsDeleted = optionalBoolean(request.materializeDeletions, "materializeDeletions") ?? true;
+  return { targetRows, maxDeletedShare: dropsDeleted ? maxDeletedShare : 1 };
+}
+
+const fileCount = (fragments: readonly DataFragment[]): number =>
+  fragments.reduce(
+    (sum, { files, deletionFile }) => sum + files.length + (deletionFile === undefined ? 0 : 1),
+    0,
+  );

@@ -1,0 +1,198 @@
+/**
+ * Compaction: small fragments and ones with many deleted rows are replaced by fewer, larger ones of the same rows.
+ *
+ *   plan on the latest version ─ copy the rows ─ reserve ids for the new fragments ─ commit them in place of the old
+ *
+ * Appends may come in between. A change of fragments that are being copied lets the compaction be planned again, with
+ * the copies of all others. Until the last commit nothing refers to the copies.
+ *
+ * An index holds addresses of rows, which change with the fragments they are in; where row ids are stable it holds
+ * these, and stays right. In a table without, fragments that an index covers are therefore left as they are.
+ */
+
+import { CorruptFileError } from "../errors.js";
+import {
+  type DataFragment,
+  ReserveFragments,
+  Rewrite,
+  RewriteGroup,
+  type Transaction,
+} from "../format/table.js";
+import { Breather } from "../io/eventLoop.js";
+import { PublishUncertainError } from "../io/publish.js";
+import type { FragmentSource } from "../query/fragmentColumns.js";
+import { type FileReaders, versionSource } from "../query/versionSource.js";
+import { commitPlanned, commitTransaction, type TableEnvironment } from "../table/commit.js";
+import { TransactionConflictError } from "../table/conflict.js";
+import { hasStableRowIds } from "../table/flags.js";
+import { coverageOf } from "../table/indexCoverage.js";
+import { DEFERRED_REMAP_INDEX } from "../table/indexEntries.js";
+import { isSameManifest, type ManifestFile } from "../table/manifest.js";
+import { newTransaction } from "../table/transaction.js";
+import { indicesOf } from "../table/versionContent.js";
+import type { TableVersion } from "../table/versions.js";
+import {
+  type CompactionGroup,
+  type CompactionSettings,
+  type FragmentFacts,
+  planCompaction,
+} from "./compactionPlan.js";
+import { FragmentCopies } from "./fragmentCopies.js";
+
+export interface CompactionTarget {
+  readonly environment: TableEnvironment & FileReaders;
+  /** Directory of the table or branch. */
+  readonly tableRoot: string;
+  readonly signal?: AbortSignal;
+}
+
+export interface CompactionResult {
+  /** The version that came out; the latest where there was nothing to do. */
+  readonly version: number;
+  /** Null where there was nothing to do. */
+  readonly transactionId: string | null;
+  readonly groups: readonly ReplacedGroup[];
+  /** Fragments that would have been merged or rewritten if no index covered them. */
+  readonly indexedFragments: number;
+}
+
+interface ReplacedGroup {
+  readonly oldFragments: DataFragment[];
+  readonly newFragments: DataFragment[];
+}
+
+/** What is to be done on a version. */
+interface Plan {
+  readonly version: number;
+  readonly groups: readonly CompactionGroup[];
+  readonly indexedFragments: number;
+}
+
+/**
+ * @throws UnsupportedError for columns, or a data format, that this build does not write
+ * @throws ConcurrentModificationError where others keep changing the fragments
+ */
+export async function compactFragments(
+  target: CompactionTarget,
+  settings: CompactionSettings,
+): Promise<CompactionResult> {
+  const { environment, tableRoot, signal } = target;
+  const copies = new FragmentCopies(environment, tableRoot, signal);
+  let plan: Plan = { version: 0, groups: [], indexedFragments: 0 };
+  let isProposed = false;
+  const propose = async (
+    base: TableVersion,
+  ): Promise<{ transaction: Transaction; groups: readonly ReplacedGroup[] } | null> => {
+    isProposed = false;
+    plan = await planOn(target, base.file, settings);
+    if (plan.groups.length === 0) return null;
+    const copied = await copyGroups(target, base, plan.groups, copies);
+    const groups = await withIds(target, base, copied);
+    const rewrite = Rewrite.create({ groups: groups.map((group) => RewriteGroup.create(group)) });
+    isProposed = true;
+    return { transaction: newTransaction(base.entry.version, "rewrite", rewrite), groups };
+  };
+  try {
+    const verify = () => copies.requireInPlace();
+    const done = await commitPlanned(environment, tableRoot, propose, { signal, verify });
+    // What can't be removed is an orphan that nothing refers to.
+    await copies.discard(done?.committed.manifest.fragments).catch(() => undefined);
+    return {
+      version: done?.committed.version ?? plan.version,
+      transactionId: done?.plan.transaction.uuid ?? null,
+      groups: done?.plan.groups ?? [],
+      indexedFragments: plan.indexedFragments,
+    };
+  } catch (error) {
+    // A version that may be there needs its files; one that reserves ids needs none.
+    const isNeeded = isProposed && error instanceof PublishUncertainError;
+    if (!isNeeded) await copies.discard().catch(() => undefined);
+    throw error;
+  }
+}
+
+async function planOn(
+  { environment, tableRoot, signal }: CompactionTarget,
+  base: ManifestFile,
+  settings: CompactionSettings,
+): Promise<Plan> {
+  const { manifest } = base;
+  const source = versionSource(environment, tableRoot, base);
+  const isStable = hasStableRowIds(manifest);
+  const indices = indicesOf(base);
+  const coverages = indices.map(coverageOf);
+  // What some index covers may be more than is known of here.
+  const isUnknown = coverages.includes(null) || indices.some(({ name }) => name === DEFERRED_REMAP_INDEX);
+  const facts: FragmentFacts[] = [];
+  const breather = new Breather();
+  for (const fragment of manifest.fragments) {
+    signal?.throwIfAborted();
+    await breather.breathe();
+    facts.push({
+      fragment,
+      liveRows: fragment.physicalRows - (await deletedRows(source, fragment)),
+      coverage: coverages.map((covered) => (covered?.has(fragment.id) === false ? "-" : "x")).join(""),
+    });
+  }
+  const wanted = planCompaction(facts, settings);
+  const isLeft = ({ coverage }: CompactionGroup): boolean =>
+    isUnknown || (!isStable && coverage.includes("x"));
+  return {
+    version: manifest.version,
+    groups: wanted.filter((group) => !isLeft(group)),
+    indexedFragments: wanted.filter(isLeft).reduce((sum, { fragments }) => sum + fragments.length, 0),
+  };
+}
+
+async function deletedRows(source: FragmentSource, fragment: DataFragment): Promise<number> {
+  const { deletionFile } = fragment;
+  if (deletionFile === undefined) return 0;
+  if (deletionFile.numDeletedRows > 0) return deletionFile.numDeletedRows;
+  return (await source.readDeletions(fragment))?.length ?? 0;
+}
+
+async function copyGroups(
+  { environment }: CompactionTarget,
+  base: TableVersion,
+  groups: readonly CompactionGroup[],
+  copies: FragmentCopies,
+): Promise<ReplacedGroup[]> {
+  const replaced: ReplacedGroup[] = [];
+  try {
+    for (const group of groups) {
+      const newFragments = await copies.copy(base.file, group);
+      replaced.push({ oldFragments: [...group.fragments], newFragments: [...newFragments] });
+    }
+    return replaced;
+  } catch (error) {
+    if (!(error instanceof CorruptFileError)) throw error;
+    const current = await environment.manifests.read(environment.disk, base.entry.path);
+    if (current !== null && isSameManifest(current, base.file)) throw error;
+    // Files of a version that was cleaned up, as newer ones followed, are not damaged.
+    throw new TransactionConflictError(
+      "retryable",
+      `version ${base.entry.version} was removed while it was read`,
+    );
+  }
+}
+
+/** The groups with ids for their new fragments, which nobody else can get any more. */
+async function withIds(
+  { environment, tableRoot, signal }: CompactionTarget,
+  base: TableVersion,
+  groups: readonly ReplacedGroup[],
+): Promise<ReplacedGroup[]> {
+  const count = groups.reduce((sum, { newFragments }) => sum + newFragments.length, 0);
+  if (count === 0) return [...groups];
+  const reservation = newTransaction(
+    base.entry.version,
+    "reserveFragments",
+    ReserveFragments.create({ numFragments: count }),
+  );
+  const { manifest } = await commitTransaction(environment, tableRoot, reservation, { signal });
+  let nextId = (manifest.maxFragmentId ?? 0) + 1 - count;
+  return groups.map(({ oldFragments, newFragments }) => ({
+    oldFragments,
+    newFragments: newFragments.map((fragment) => ({ ...fragment, id: nextId++ })),
+  }));
+}

@@ -1,0 +1,250 @@
+/**
+ * Copies of a table's fragments: groups of neighbours merged, without their deleted rows, in files of this version
+ * and with all the columns they have. Rows are read and written batch by batch. When a compaction is planned again on
+ * a newer version, the copies of groups that are as they were are used again.
+ */
+
+import type { InputBatch } from "../arrow/input.js";
+import { sliceColumn } from "../arrow/rearrange.js";
+import { arrowSchemaOf } from "../arrow/types.js";
+import { ConcurrentModificationError, CorruptFileError, InternalError, UnsupportedError } from "../errors.js";
+import { DataFragment } from "../format/table.js";
+import type { FragmentSource } from "../query/fragmentColumns.js";
+import { storedProjection } from "../query/projection.js";
+import { type BatchRows, STREAMED, scanColumns } from "../query/scan.js";
+import { type FileReaders, versionSource } from "../query/versionSource.js";
+import { hasStableRowIds } from "../table/flags.js";
+import type { ManifestFile } from "../table/manifest.js";
+import {
+  concatRuns,
+  decodeRowIds,
+  decodeRowVersions,
+  encodeRowIds,
+  encodeRowVersions,
+  type RowRuns,
+  splitRuns,
+  uniformRuns,
+  withoutRows,
+} from "../table/rowSequences.js";
+import { decodeSchema, type TableField } from "../table/schema.js";
+import { type ColumnPlan, checkVersion, planAppend } from "./columnPlan.js";
+import type { CompactionGroup } from "./compactionPlan.js";
+import { type WrittenRows, writeRows } from "./dataFiles.js";
+import { fileVersionOf } from "./insert.js";
+
+/** Rows of a batch at most. */
+const BATCH_ROWS = 16_384;
+/** Version of rows whose fragment does not tell, where others of its group do. */
+const UNKNOWN_VERSION = 1;
+
+interface Copy {
+  readonly files: readonly WrittenRows[];
+  /** Without ids. */
+  readonly fragments: readonly DataFragment[];
+}
+
+export class FragmentCopies {
+  readonly #readers: FileReaders;
+  readonly #tableRoot: string;
+  readonly #signal: AbortSignal | undefined;
+  /** By what they are copies of. */
+  readonly #copies = new Map<string, Copy>();
+
+  /** @param tableRoot directory of the table or branch */
+  constructor(readers: FileReaders, tableRoot: string, signal: AbortSignal | undefined) {
+    this.#readers = readers;
+    this.#tableRoot = tableRoot;
+    this.#signal = signal;
+  }
+
+  /**
+   * The fragments that take a group's place, in its order; they have no ids yet.
+   * @throws UnsupportedError for columns that this build does not read or write, CorruptFileError
+   */
+  async copy(base: ManifestFile, group: CompactionGroup): Promise<readonly DataFragment[]> {
+    this.#signal?.throwIfAborted();
+    const key = group.fragments.map((fragment) => DataFragment.encode(fragment).toString()).join("/");
+    let copy = this.#copies.get(key);
+    if (copy === undefined) {
+      copy = await this.#write(base, group);
+      this.#copies.set(key, copy);
+    }
+    return copy.fragments;
+  }
+
+  async #write(base: ManifestFile, group: CompactionGroup): Promise<Copy> {
+    const { manifest, path } = base;
+    const fields = decodeSchema(manifest.fields, path);
+    const version = fileVersionOf(base);
+    const plan = planCopy(fields);
+    checkVersion(plan, version);
+    const source = versionSource(this.#readers, this.#tableRoot, base);
+    const sequences = hasStableRowIds(manifest) ? await sequencesOf(source, group, path) : null;
+    const rows = new RowFeed(
+      scanColumns(source, {
+        fragments: group.fragments,
+        projection: storedProjection(fields),
+        offset: 0,
+        limit: Number.POSITIVE_INFINITY,
+        batchRows: BATCH_ROWS,
+        readAhead: STREAMED,
+        signal: this.#signal,
+      }),
+    );
+    const files: WrittenRows[] = [];
+    const fragments: DataFragment[] = [];
+    try {
+      for (const [index, rowCount] of group.rowCounts.entries()) {
+        const input = {
+          schema: arrowSchemaOf(fields),
+          batches: rows.take(rowCount),
+          close: async () => undefined,
+        };
+        const written = await writeRows(this.#readers.disk, this.#tableRoot, plan, input, {
+          version,
+          descriptor: { fields: manifest.fields, metadata: manifest.schemaMetadata },
+          signal: this.#signal,
+        });
+        files.push(written);
+        if (written.fragments.length !== 1 || written.rowCount !== rowCount) {
+          throw new InternalError(`${written.rowCount} rows in a copy that should have ${rowCount}`);
+        }
+        fragments.push({ ...written.fragments[0], ...sequences?.[index] });
+      }
+      if (!(await rows.isAtEnd())) throw new InternalError("more rows than a copy should have");
+      return { files, fragments };
+    } catch (error) {
+      for (const written of files) await written.discard().catch(() => undefined);
+      throw error;
+    } finally {
+      await rows.close();
+    }
+  }
+
+  /** @throws ConcurrentModificationError where files are gone, with the table they were written to */
+  async requireInPlace(): Promise<void> {
+    for (const { files } of this.#copies.values()) {
+      for (const written of files) {
+        if (await written.areInPlace()) continue;
+        throw new ConcurrentModificationError(
+          `${this.#tableRoot}: files of a compaction were removed by another writer while it ran`,
+        );
+      }
+    }
+  }
+
+  /** Removes what was written but for the files that the fragments name. */
+  async discard(fragments: readonly DataFragment[] = []): Promise<void> {
+    const used = new Set(fragments.flatMap((fragment) => fragment.files.map((file) => file.path)));
+    for (const copy of this.#copies.values()) {
+      if (copy.fragments.some((fragment) => fragment.files.some((file) => used.has(file.path)))) continue;
+      for (const written of copy.files) await written.discard();
+    }
+  }
+}
+
+/** Files into files: what is JSONB stays so. */
+function planCopy(fields: readonly TableField[]): ColumnPlan {
+  const plan = planAppend(fields, arrowSchemaOf(fields));
+  return { ...plan, columns: plan.columns.map((column) => ({ ...column, conversion: "none" })) };
+}
+
+/** A stream of batches, in pieces of given numbers of rows. */
+class RowFeed {
+  readonly #batches: AsyncIterator<BatchRows>;
+  /** Of the batch begun, what no piece has taken. */
+  #rest: BatchRows | null = null;
+
+  constructor(batches: AsyncIterable<BatchRows>) {
+    this.#batches = batches[Symbol.asyncIterator]();
+  }
+
+  async *take(rowCount: number): AsyncGenerator<InputBatch, void, undefined> {
+    for (let left = rowCount; left > 0; ) {
+      const batch = await this.#next();
+      if (batch === null) return;
+      const count = Math.min(left, batch.rowCount);
+      if (count < batch.rowCount) this.#rest = part(batch, count, batch.rowCount - count);
+      left -= count;
+      yield part(batch, 0, count);
+    }
+  }
+
+  async isAtEnd(): Promise<boolean> {
+    this.#rest = await this.#next();
+    return this.#rest === null;
+  }
+
+  async close(): Promise<void> {
+    await this.#batches.return?.();
+  }
+
+  async #next(): Promise<BatchRows | null> {
+    const rest = this.#rest;
+    this.#rest = null;
+    if (rest !== null) return rest;
+    const { value, done } = await this.#batches.next();
+    return done === true ? null : value;
+  }
+}
+
+const part = (batch: BatchRows, start: number, rowCount: number): InputBatch => ({
+  columns:
+    rowCount === batch.rowCount
+      ? [...batch.columns]
+      : batch.columns.map((column) => sliceColumn(column, start, rowCount)),
+  rowCount,
+});
+
+/** Ids and versions of the rows of each fragment that comes out. */
+type Sequences = Pick<
+  DataFragment,
+  "inlineRowIds" | "inlineCreatedAtVersions" | "inlineLastUpdatedAtVersions"
+>;
+
+async function sequencesOf(
+  source: FragmentSource,
+  { fragments, rowCounts }: CompactionGroup,
+  path: string,
+): Promise<Sequences[]> {
+  const ids: RowRuns[] = [];
+  const created: (RowRuns | null)[] = [];
+  const updated: (RowRuns | null)[] = [];
+  const liveRows: number[] = [];
+  for (const fragment of fragments) {
+    const { id, physicalRows } = fragment;
+    if (
+      fragment.externalRowIds !== undefined ||
+      fragment.externalCreatedAtVersions !== undefined ||
+      fragment.externalLastUpdatedAtVersions !== undefined
+    ) {
+      throw new UnsupportedError(
+        `fragment ${id}: row ids in files of their own are not supported by this release`,
+      );
+    }
+    if (fragment.inlineRowIds === undefined) {
+      throw new CorruptFileError(path, 0, `fragment ${id} has no row ids, and the table's are stable`);
+    }
+    const deleted = (await source.readDeletions(fragment)) ?? new Uint32Array(0);
+    const live = (runs: RowRuns): RowRuns => withoutRows(runs, deleted);
+    const versions = (bytes: Uint8Array | undefined): RowRuns | null =>
+      bytes === undefined ? null : live(decodeRowVersions(bytes, physicalRows, path));
+    ids.push(live(decodeRowIds(fragment.inlineRowIds, physicalRows, path)));
+    created.push(versions(fragment.inlineCreatedAtVersions));
+    updated.push(versions(fragment.inlineLastUpdatedAtVersions));
+    liveRows.push(physicalRows - deleted.length);
+  }
+  const versionsOf = (parts: readonly (RowRuns | null)[]): (Uint8Array | undefined)[] => {
+    if (parts.every((runs) => runs === null)) return rowCounts.map(() => undefined);
+    const known = parts.map((runs, index) => runs ?? uniformRuns(UNKNOWN_VERSION, liveRows[index]));
+    return splitRuns(concatRuns(0, known), rowCounts).map(encodeRowVersions);
+  };
+  const idPieces = splitRuns(concatRuns(1, ids), rowCounts).map(encodeRowIds);
+  const createdPieces = versionsOf(created);
+  const updatedPieces = versionsOf(updated);
+  return rowCounts.map((_, index) => ({
+    inlineRowIds: idPieces[index],
+    inlineCreatedAtVersions: createdPieces[index],
+    inlineLastUpdatedAtVersions: updatedPieces[index],
+  }));
+}
