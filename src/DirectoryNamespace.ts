@@ -56,6 +56,7 @@ import { deleteTableTag } from "./operations/tag/deleteTableTag.js";
 import { getTableTagVersion } from "./operations/tag/getTableTagVersion.js";
 import { listTableTags } from "./operations/tag/listTableTags.js";
 import { updateTableTag } from "./operations/tag/updateTableTag.js";
+import { describeTransaction } from "./operations/transaction/describeTransaction.js";
 import { batchCreateTableVersions } from "./operations/version/batchCreateTableVersions.js";
 import { batchDeleteTableVersions } from "./operations/version/batchDeleteTableVersions.js";
 import { createTableVersion } from "./operations/version/createTableVersion.js";
@@ -327,6 +328,18 @@ export class DirectoryNamespace implements AsyncDisposable {
     return this.#run("alterTableDropColumns", request, alterTableDropColumns);
   }
 
+  // ---------------------------------------------------------------------------------------------- transactions
+
+  /**
+   * Which version a transaction made, and how; by the ids that changes return. Authorised for the table as well.
+   * @throws TransactionNotFoundError where no version of it is there, or none any more
+   */
+  describeTransaction(request: ns.DescribeTransactionRequest): Promise<ns.DescribeTransactionResponse> {
+    return this.#run("describeTransaction", request, (context, checked) =>
+      describeTransaction(context, checked, (id) => this.#checkAllowed("describeTransaction", id, request)),
+    );
+  }
+
   // ---------------------------------------------------------------------------------------------- to come
 
   mergeInsertIntoTable = this.#unsupported("mergeInsertIntoTable", "merge insert");
@@ -340,8 +353,7 @@ export class DirectoryNamespace implements AsyncDisposable {
   listTableIndices = this.#unsupported("listTableIndices", "indexes");
   describeTableIndexStats = this.#unsupported("describeTableIndexStats", "indexes");
   dropTableIndex = this.#unsupported("dropTableIndex", "indexes");
-  describeTransaction = this.#unsupported("describeTransaction", "transactions");
-  alterTransaction = this.#unsupported("alterTransaction", "transactions");
+  alterTransaction = this.#unsupported("alterTransaction", "changes of transactions");
   describeJob = this.#unsupported("describeJob", "jobs");
   listJobs = this.#unsupported("listJobs", "jobs");
   cancelJob = this.#unsupported("cancelJob", "jobs");

@@ -795,6 +795,27 @@ export interface AlterTableDropColumnsResponse {
   readonly version: number;
 }
 
+// ------------------------------------------------------------------------------------------------ transactions
+
+export interface DescribeTransactionRequest extends RequestBase {
+  /**
+   * The path of the table, and behind it the id that an operation returned. With the id alone it is looked for in
+   * all tables, by the files of their transactions; one that is kept in a manifest only, as some that clients
+   * staged, is found in its table only.
+   */
+  readonly id: readonly string[];
+}
+export interface DescribeTransactionResponse {
+  /** `Succeeded`: only what was committed has an id. */
+  readonly status: string;
+  /**
+   * What the transaction's writer attached to it, and `uuid`, `table`, `branch` (absent: main), `version` (which it
+   * made), `read_version` (on which it was planned), `operation`, `tag` (absent: none), `timestamp_millis` (when it was
+   * committed; since the epoch).
+   */
+  readonly properties: Readonly<Record<string, string>>;
+}
+
 // ------------------------------------------------------------------------------------------------ options
 
 /** Asked before every operation; throwing denies the call. */

@@ -157,11 +157,15 @@ function parseProperties(given: string): unknown {
 function readId(wire: WireRequest, bodyId: readonly string[] | undefined): readonly string[] {
   const { route, parameters, query } = wire;
   const segment = parameters.id;
-  // A transaction's id is a text; a body that carries the table's id beside it is not contradicted.
-  if (route.object === "transaction") return [decodeSegment(segment, "id", false)];
   const delimiters = query.getAll("delimiter");
   if (delimiters.length > 1) throw new InvalidInputError("delimiter: is given more than once");
   const delimiter = delimiters[0] ?? DEFAULT_DELIMITER;
+  if (route.object === "transaction") {
+    const named = parseIdentifier(decodeSegment(segment, "id", false), delimiter);
+    // A transaction's id may have its table's before it, in the path or in the body.
+    if (bodyId === undefined || isSameId(named, bodyId)) return named;
+    return [...bodyId, ...named];
+  }
   const readings = [true, false].map((asForm) =>
     parseIdentifier(decodeSegment(segment, "id", asForm), delimiter),
   );

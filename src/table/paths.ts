@@ -94,6 +94,13 @@ export function dataFileName(): string {
 export const transactionFileName = (readVersion: number, uuid: string): string =>
   `${readVersion}-${uuid}.txn`;
 
+/** Null for a name that no transaction's file has. */
+export function parseTransactionFileName(name: string): { readVersion: number; uuid: string } | null {
+  const [, digits, uuid] = /^(\d{1,16})-([^/\\]+)\.txn$/.exec(name) ?? [];
+  const readVersion = Number(digits);
+  return uuid !== undefined && Number.isSafeInteger(readVersion) ? { readVersion, uuid } : null;
+}
+
 export function deletionFileName(fragmentId: number, file: DeletionFile): string {
   const extension = file.fileType === DELETION_FILE_TYPE.bitmap ? "bin" : "arrow";
   return `${fragmentId}-${file.readVersion}-${file.id}.${extension}`;

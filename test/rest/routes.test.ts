@@ -46,6 +46,35 @@ describe("routes", () => {
   });
 });
 
+it("a transaction is described by its id alone, and by its table's beside it, in the path or in the body", async () => {
+  const { transactionId } = await namespace.createTable({ id: ["described"] }, rows);
+  const wanted = {
+    status: 200,
+    json: { status: "Succeeded", properties: { table: "described", version: "1" } },
+  };
+  const asks: [path: string, body: object][] = [
+    [`${transactionId}`, {}],
+    [`${transactionId}`, { id: [transactionId] }],
+    [`${transactionId}`, { id: ["described"] }],
+    [`described$${transactionId}`, {}],
+    [`described$${transactionId}`, { id: ["described", transactionId] }],
+  ];
+  for (const [path, body] of asks) {
+    expect(await post(server, `/v1/transaction/${path}/describe`, body), path).toMatchObject(wanted);
+  }
+  const elsewhere = await post(server, `/v1/transaction/${transactionId}/describe`, { id: ["none"] });
+  expect(elsewhere).toMatchObject({ status: 404, json: { code: 4 } });
+  const unknown = transactionId?.replace(/^.{8}/, "00000000");
+  expect(await post(server, `/v1/transaction/${unknown}/describe`, {})).toMatchObject({
+    status: 404,
+    json: { code: 10 },
+  });
+  expect(await post(server, "/v1/transaction/7/describe", {})).toMatchObject({
+    status: 400,
+    json: { code: 13 },
+  });
+});
+
 describe("the OpenAPI document", () => {
   it("has every route, with references that lead somewhere", async () => {
     const { status, json } = await get(server, "/openapi.json");

@@ -1,0 +1,99 @@
+/** DescribeTransaction: which version a transaction made, and how. */
+
+import { listAllTableNames } from "../../catalog/listing.js";
+import { findTable, requireTable } from "../../catalog/tables.js";
+import { CorruptFileError, InvalidInputError, TransactionNotFoundError } from "../../errors.js";
+import { formatIdentifier, parseIdentifier } from "../../ident.js";
+import type { DescribeTransactionRequest, DescribeTransactionResponse } from "../../namespace.js";
+import { mapAhead } from "../../query/mapAhead.js";
+import { timestampMillis } from "../../table/apply.js";
+import { operationOf } from "../../table/transaction.js";
+import { type CommittedTransaction, findTransaction } from "../../table/transactionLookup.js";
+import type { OperationContext } from "../context.js";
+import { optionalId } from "../request.js";
+
+/** Tables looked into at once. */
+const PARALLELISM = 16;
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+/** @param allow throws unless the caller may know of the table's transactions */
+export async function describeTransaction(
+  context: OperationContext,
+  request: DescribeTransactionRequest,
+  allow: (tableId: readonly string[]) => Promise<void>,
+): Promise<DescribeTransactionResponse> {
+  const path = optionalId(request.id);
+  const tableId = path.slice(0, -1);
+  const id = path[path.length - 1]?.toLowerCase();
+  if (id === undefined || !UUID.test(id)) {
+    throw new InvalidInputError("id: its last part must be the id of a transaction, a UUID");
+  }
+  if (tableId.length === 0) {
+    const { found, foundIn } = await findAnywhere(context, id, request.signal);
+    await allow(foundIn);
+    return describe(foundIn, found);
+  }
+  await allow(tableId);
+  const table = await requireTable(context, tableId);
+  const options = { thorough: true, signal: request.signal };
+  const found = await findTransaction(context, table.directory, id, options);
+  if (found === null) {
+    throw new TransactionNotFoundError(`table ${formatIdentifier(tableId)} has no transaction ${id}`);
+  }
+  return describe(tableId, found);
+}
+
+/** @throws TransactionNotFoundError; CorruptFileError where it may be in a table that can't be read */
+async function findAnywhere(
+  context: OperationContext,
+  id: string,
+  signal: AbortSignal | undefined,
+): Promise<{ readonly found: CommittedTransaction; readonly foundIn: readonly string[] }> {
+  const all = { after: "", limit: Number.POSITIVE_INFINITY };
+  const { names } = await listAllTableNames(context, all, false);
+  let unreadable: CorruptFileError | null = null;
+  const lookUp = async (name: string) => {
+    const tableId = parseIdentifier(name);
+    try {
+      const table = await findTable(context, tableId);
+      const options = { thorough: false, signal };
+      const found = table && (await findTransaction(context, table.directory, id, options));
+      return found && { found, foundIn: tableId };
+    } catch (error) {
+      // It is not what stands between the caller and a transaction of another table.
+      if (!(error instanceof CorruptFileError)) throw error;
+      unreadable = error;
+      return null;
+    }
+  };
+  const limit = { weigh: () => 1, maxWeight: PARALLELISM };
+  for await (const outcome of mapAhead(names, lookUp, limit)) {
+    signal?.throwIfAborted();
+    if (outcome !== null) return outcome;
+  }
+  if (unreadable !== null) throw unreadable;
+  throw new TransactionNotFoundError(`there is no transaction ${id}`);
+}
+
+/** Names of properties are the reference's, as are those of operations. */
+function describe(
+  tableId: readonly string[],
+  { transaction, branch, version, file }: CommittedTransaction,
+): DescribeTransactionResponse {
+  const { uuid, readVersion, tag, transactionProperties } = transaction;
+  const { kind } = operationOf(transaction);
+  return {
+    status: "Succeeded",
+    properties: {
+      ...Object.fromEntries(transactionProperties),
+      uuid,
+      table: formatIdentifier(tableId),
+      ...(branch !== null && { branch }),
+      version: String(version),
+      read_version: String(readVersion),
+      operation: kind[0].toUpperCase() + kind.slice(1),
+      ...(tag !== "" && { tag }),
+      timestamp_millis: String(timestampMillis(file.manifest)),
+    },
+  };
+}
