@@ -303,19 +303,17 @@ class BatchAssembler {
   #cut(start: number, end: number): BatchRows {
     const { deleted } = this.owner;
     const { projection } = this.#request;
+    const live = deleted === null || deleted.length === 0 ? null : liveIndices(start, end, deleted);
+    const picked = live === null || live.length === end - start ? null : live;
+    const rowCount = picked?.length ?? end - start;
+    // Deleted rows go before parts of one column from several files meet: of those rows they may say different things.
+    const wanted = <C extends Column>(column: C): C =>
+      picked === null ? column : takeColumn(column, picked);
     const read = this.#current.map((current) =>
-      current === null ? null : sliceColumn(current.column, start - current.rowStart, end - start),
+      current === null ? null : wanted(sliceColumn(current.column, start - current.rowStart, end - start)),
     );
-    let columns = assembleOutputs(projection, read, end - start, this.owner.path);
-    if (projection.withRowId) columns.push(rowAddresses(this.owner.fragment.id, start, end));
-    let rowCount = end - start;
-    if (deleted !== null && deleted.length > 0) {
-      const live = liveIndices(start, end, deleted);
-      if (live.length < rowCount) {
-        columns = columns.map((column) => takeColumn(column, live));
-        rowCount = live.length;
-      }
-    }
+    const columns = assembleOutputs(projection, read, rowCount, this.owner.path);
+    if (projection.withRowId) columns.push(wanted(rowAddresses(this.owner.fragment.id, start, end)));
     return { columns, rowCount };
   }
 }

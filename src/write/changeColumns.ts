@@ -4,7 +4,6 @@
  * leaves the table as it was.
  */
 
-import type { Column } from "../arrow/column.js";
 import type { InputBatch } from "../arrow/input.js";
 import { hasNulls, nullColumn } from "../arrow/rearrange.js";
 import { arrowFieldFromLogical, layoutOf } from "../arrow/types.js";
@@ -14,7 +13,7 @@ import { type DataFragment, Merge, Project, type Transaction } from "../format/t
 import { PublishUncertainError } from "../io/publish.js";
 import type { FragmentSource } from "../query/fragmentColumns.js";
 import { resolveProjection } from "../query/projection.js";
-import { STREAMED, scanColumns } from "../query/scan.js";
+import { type BatchRows, STREAMED, scanColumns } from "../query/scan.js";
 import { type FileReaders, versionSource } from "../query/versionSource.js";
 import { type CommittedVersion, commitPlanned, type TableEnvironment } from "../table/commit.js";
 import { TransactionConflictError } from "../table/conflict.js";
@@ -28,6 +27,7 @@ import { type ColumnAlteration, planAlteredColumns, type RewrittenColumn } from 
 import { ColumnFiles } from "./columnFiles.js";
 import { planDroppedFields } from "./dropColumns.js";
 import { fileVersionOf } from "./insert.js";
+import { physicalRows } from "./physicalRows.js";
 
 /** Rows of a batch at most, as they are read to be written in another type. */
 const BATCH_ROWS = 16_384;
@@ -221,11 +221,19 @@ async function rewrite(
       fieldIds: version === "2.0" ? undefined : newIds,
       // Planned again over other names, a cast may have other columns to read.
       key: JSON.stringify(["cast", read.map(shapeOf), written.map(shapeOf)]),
-      rowsOf: (fragment: DataFragment) => castRows(source, fragment, read, columns, signal),
+      rowsOf: (fragment: DataFragment) =>
+        castRows(source, fragment, { read, columns, nullStructs: version !== "2.0", signal }),
     };
     changed.push(...(await files.addTo(fragments, columnsToWrite, version)));
   }
   return inPlaceOf(base.manifest.fragments, changed);
+}
+
+interface ColumnCast {
+  readonly read: readonly TableField[];
+  readonly columns: readonly RewrittenColumn[];
+  readonly nullStructs: boolean;
+  readonly signal: AbortSignal | undefined;
 }
 
 /** What is read or written, by ids and types. */
@@ -239,16 +247,14 @@ function replacedLeaves(from: TableField, to: TableField): number[] {
 
 const leavesOf = (field: TableField): number[] => [field.id, ...field.children.flatMap(leavesOf)];
 
+/** The columns of all physical rows of a fragment in their new types. */
 async function* castRows(
   source: FragmentSource,
   fragment: DataFragment,
-  read: readonly TableField[],
-  columns: readonly RewrittenColumn[],
-  signal: AbortSignal | undefined,
+  { read, columns, nullStructs, signal }: ColumnCast,
 ): AsyncGenerator<InputBatch, void, undefined> {
   const rows = scanColumns(source, {
-    // Every physical row has its place in the new file.
-    fragments: [{ ...fragment, deletionFile: undefined }],
+    fragments: [fragment],
     projection: resolveProjection(read, new Map(), undefined, false),
     offset: 0,
     limit: Number.POSITIVE_INFINITY,
@@ -256,16 +262,27 @@ async function* castRows(
     readAhead: STREAMED,
     signal,
   });
-  const hasDeletions = fragment.deletionFile !== undefined;
-  for await (const batch of rows) {
-    const cast = columns.map((column, index) => {
-      const values = column.cast(batch.columns[index]);
-      // Nulls of a column that may hold none are those of deleted rows.
-      return hasDeletions && !column.to.nullable && values.validity !== null
-        ? { ...values, validity: null }
-        : values;
-    });
-    yield { columns: cast as Column[], rowCount: batch.rowCount };
+  const live = castBatches(rows, columns);
+  const deleted = fragment.deletionFile === undefined ? null : await source.readDeletions(fragment);
+  if (deleted === null || deleted.length === 0) {
+    yield* live;
+    return;
+  }
+  const places = { rowCount: fragment.physicalRows, deleted, batchRows: BATCH_ROWS, nullStructs };
+  yield* physicalRows(
+    live,
+    columns.map(({ to }) => to),
+    places,
+  );
+}
+
+async function* castBatches(
+  batches: AsyncIterable<BatchRows>,
+  columns: readonly RewrittenColumn[],
+): AsyncGenerator<InputBatch, void, undefined> {
+  for await (const batch of batches) {
+    const cast = columns.map((column, index) => column.cast(batch.columns[index]));
+    yield { columns: cast, rowCount: batch.rowCount };
   }
 }
 

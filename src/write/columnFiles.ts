@@ -1,6 +1,6 @@
 /**
  * Files with columns for rows that are in a table already: one for every fragment that gets them, with a value for
- * every physical row, deleted ones included. When a change is planned again on a newer version, the files of
+ * every physical row; those of deleted rows mean nothing. When a change is planned again on a newer version, the files of
  * fragments that are as they were are used again.
  */
 
@@ -75,7 +75,13 @@ export class ColumnFiles {
         `fragment ${fragment.id}: columns can be written for 1 to ${MAX_FILE_ROWS} rows, not for ${fragment.physicalRows}`,
       );
     }
-    const key = JSON.stringify([columns.key, fragment.id, fragment.files.map((file) => file.path)]);
+    // Rows that are deleted may not have their values in the file.
+    const deletions = fragment.deletionFile && [
+      fragment.deletionFile.readVersion,
+      String(fragment.deletionFile.id),
+    ];
+    const paths = fragment.files.map((file) => file.path);
+    const key = JSON.stringify([columns.key, fragment.id, paths, deletions]);
     const before = this.#written.get(key);
     if (before !== undefined) return before.files;
     const plan = planColumns(columns, version);

@@ -155,11 +155,11 @@ describe("every pair of types", () => {
 
 const manyTexts = Array.from({ length: 129 }, (_, index) => `text ${index}`);
 
+/** Both cast, to the same; neither does; the reference makes another value of it. */
+type Outcome = "same" | "refused" | "theirs loses";
+
 describe("values at the edges", () => {
-  /** "same": both cast, to the same. "refused": neither does. "theirs loses": the reference makes another value of it. */
-  it.each<
-    [from: string, values: readonly unknown[], to: string, outcome: "same" | "refused" | "theirs loses"]
-  >([
+  const cases: [from: string, values: readonly unknown[], to: string, outcome: Outcome][] = [
     ["int8", [127, -128], "int64", "same"],
     ["int32", [127, -128], "int8", "same"],
     ["int32", [0, 255], "uint8", "same"],
@@ -194,7 +194,10 @@ describe("values at the edges", () => {
     ["string", manyTexts, "dict:string:int8:false", "refused"],
     ["dict:string:int32:false", manyTexts, "dict:string:int8:false", "refused"],
     ["dict:string:int32:false", manyTexts, "string", "same"],
-  ])("%s %o → %s: %s", async (from, values, to, outcome) => {
+  ];
+  it.each(
+    cases.map(([from, values, to, outcome]) => ({ from, values, to, outcome, first: values[0] })),
+  )("$first of $from → $to: $outcome", async ({ from, values, to, outcome }) => {
     const { ours, theirs } = await twins(columnsOf(from, values, 1));
     const before = await directorySnapshot(join(root, `${ours}.lance`));
     const here = await castHere(ours, "c0", to);
@@ -219,4 +222,22 @@ it("numbers as floats are cast where they are exact, and otherwise not", async (
   expect(Array.from(seen.getChild("c0") ?? [])).toEqual([2 ** 53, -(2 ** 62), null]);
   const { ours: inexact } = await twins(columnsOf("int64", [2n ** 53n + 1n], 1));
   expect(await castHere(inexact, "c0", "double")).toBeInstanceOf(TableSchemaValidationError);
+});
+
+it("what deleted rows hold does not stand against a cast", async () => {
+  const { ours, theirs } = await twins(columnsOf("int32", [300, 1, null, 400, 2], 2));
+  for (const name of [ours, theirs]) await reference.deleteRows(root, name, "c0 >= 300");
+  expect(await castHere(ours, "c0", "int8")).toBe("cast");
+  expect(await castThere(theirs, "c0", "int8")).toBe("cast");
+  await expectSameRows(ours, theirs, ["c0", "c1"]);
+  // Nor do nulls of theirs.
+  const tight = { path: "c1", nullable: false, dataType: { type: "int8" } };
+  await reference.deleteRows(root, ours, "c0 is null");
+  await namespace.alterTableAlterColumns({ id: [ours], alterations: [tight] });
+  const rows = tableFromIPC(await reference.readTable(root, ours));
+  expect(rows.toArray().map((row) => row.toJSON())).toEqual([
+    { c0: 1, c1: 1 },
+    { c0: 2, c1: 2 },
+  ]);
+  compareTables(rows, await namespace.table([ours]).scan().toArrow());
 });

@@ -9,31 +9,21 @@ import { join } from "node:path";
 import {
   type DataType,
   Field,
-  FixedSizeList,
   Float32,
   Int32,
-  type Int64,
   List,
-  makeData,
-  RecordBatch,
   Schema,
   Struct,
-  Table,
   tableFromIPC,
   tableToIPC,
   Utf8,
-  vectorFromArray,
 } from "apache-arrow";
 import fc from "fast-check";
 import { DirectoryNamespace } from "tiltyard";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { Manifest } from "../../src/format/table.js";
-import { NodeDisk } from "../../src/io/nodeDisk.js";
-import type { AlterTableAddColumnsRequest, AlterTableAlterColumnsRequest } from "../../src/namespace.js";
-import { readManifestFile } from "../../src/table/manifest.js";
-import { findLatestVersion } from "../../src/table/versions.js";
+import { type Change, expectAlike, latestManifest, rowsOf, Side } from "../support/columnChanges.js";
 import { FILE_VERSIONS } from "../support/interop.js";
-import { compareTables, reference } from "../support/reference.js";
+import { reference } from "../support/reference.js";
 import { makeTempDir } from "../support/tempDir.js";
 
 const STRUCT = new Struct([
@@ -53,133 +43,6 @@ const SCHEMA = new Schema(
   Object.entries(COLUMNS).map(([name, type]) => new Field(name, type, name !== "id")),
   new Map([["owner", "tests"]]),
 );
-
-/** Deterministic values of a type; every fifth row is null where it may be. */
-function sampleOf(type: DataType, row: number, nullable: boolean): unknown {
-  if (nullable && row % 5 === 4) return null;
-  switch (type.typeId) {
-    case 2:
-      return (type as Int64 | Int32).bitWidth === 64 ? BigInt(row % 100) : row % 100;
-    case 3:
-      return (row % 50) / 2;
-    case 5:
-    case 20:
-      return `row ${row % 7}`;
-    case 6:
-      return row % 2 === 0;
-    case 12:
-    case 21:
-      return Array.from({ length: row % 3 }, (_, index) =>
-        sampleOf(type.children[0].type, row + index, true),
-      );
-    case 13:
-      return Object.fromEntries(
-        type.children.map(({ name, type: child, nullable: may }) => [name, sampleOf(child, row, may)]),
-      );
-  }
-  return null;
-}
-
-/** Files of 2.0 cannot say that a struct is null. */
-function rowsOf(schema: Schema, first: number, count: number, version: string): Table {
-  const children = schema.fields.map(({ type, nullable }) => {
-    const mayBeNull = nullable && !(version === "2.0" && type instanceof Struct);
-    const values = Array.from({ length: count }, (_, row) => sampleOf(type, first + row, mayBeNull));
-    return vectorFromArray(values as never[], type as never).data[0];
-  });
-  const data = makeData({ type: new Struct(schema.fields), length: count, children: children as never });
-  return new Table(schema, new RecordBatch(schema, data as never));
-}
-
-type Added = AlterTableAddColumnsRequest["newColumns"];
-type Alterations = AlterTableAlterColumnsRequest["alterations"];
-
-/** A change that both can make. */
-type Change =
-  | { readonly add: Readonly<Record<string, string>> }
-  | { readonly addNull: readonly string[] }
-  | { readonly alter: Alterations }
-  | { readonly drop: readonly string[] }
-  | {
-      readonly metadata: readonly {
-        path: string;
-        metadata: Record<string, string | null>;
-        replace?: boolean;
-      }[];
-    };
-
-/** Columns of nulls, as we and as the reference are told of them. */
-const NULL_COLUMNS: Record<string, { json: unknown; type: DataType }> = {
-  w: { json: { type: "int32" }, type: new Int32() },
-  u: {
-    json: {
-      type: "struct",
-      fields: [
-        { name: "p", type: { type: "utf8" } },
-        { name: "q", type: { type: "list", fields: [{ name: "item", type: { type: "float32" } }] } },
-      ],
-    },
-    type: new Struct([
-      new Field("p", new Utf8(), true),
-      new Field("q", new List(new Field("item", new Float32(), true)), true),
-    ]),
-  },
-  z: {
-    json: { type: "fixed_size_list", length: 3, fields: [{ name: "item", type: { type: "float" } }] },
-    type: new FixedSizeList(3, new Field("item", new Float32(), true)),
-  },
-};
-
-class Side {
-  constructor(
-    readonly namespace: DirectoryNamespace,
-    readonly root: string,
-    readonly name: string,
-  ) {}
-
-  async byUs(change: Change): Promise<number> {
-    const id = [this.name];
-    if ("add" in change) {
-      const newColumns: Added = Object.entries(change.add).map(([name, expression]) => ({
-        name,
-        expression,
-      }));
-      return (await this.namespace.alterTableAddColumns({ id, newColumns })).version;
-    }
-    if ("addNull" in change) {
-      const newColumns = change.addNull.map((name) => ({ name, dataType: NULL_COLUMNS[name].json as never }));
-      return (await this.namespace.alterTableAddColumns({ id, newColumns })).version;
-    }
-    if ("alter" in change) {
-      return (await this.namespace.alterTableAlterColumns({ id, alterations: change.alter })).version;
-    }
-    if ("drop" in change)
-      return (await this.namespace.alterTableDropColumns({ id, columns: change.drop })).version;
-    return (await this.namespace.updateFieldMetadata({ id, updates: change.metadata })).version;
-  }
-
-  async byThem(change: Change): Promise<number> {
-    const { root, name } = this;
-    if ("add" in change) return (await reference.addColumns(root, name, change.add)).version;
-    if ("addNull" in change) {
-      const fields = change.addNull.map((column) => new Field(column, NULL_COLUMNS[column].type, true));
-      const schema = tableToIPC(new Table(new Schema(fields)));
-      return (await reference.addNullColumns(root, name, schema)).version;
-    }
-    if ("alter" in change) return (await reference.alterColumns(root, name, change.alter as never)).version;
-    if ("drop" in change) return (await reference.dropColumns(root, name, [...change.drop])).version;
-    return (await reference.updateFieldMetadata(root, name, [...change.metadata])).version;
-  }
-
-  readByUs = (): Promise<Table> => this.namespace.table([this.name]).scan().toArrow();
-  readByThem = (): Promise<Uint8Array> => reference.readTable(this.root, this.name);
-}
-
-const disk = new NodeDisk({ durability: "none" });
-async function latestManifest({ root, name }: Side) {
-  const entry = await findLatestVersion(disk, join(root, `${name}.lance`));
-  return (await readManifestFile(disk, entry!.path))!;
-}
 
 let root: string;
 let namespace: DirectoryNamespace;
@@ -203,24 +66,6 @@ async function twins(dataStorageVersion: string, stableRowIds: boolean): Promise
   return [new Side(namespace, root, name), new Side(namespace, root, `${name}b`)];
 }
 
-/** Everything that both see of both tables is the same. */
-async function expectAlike(ours: Side, theirs: Side, what: string): Promise<void> {
-  const expected = await theirs.readByThem();
-  for (const [who, read] of [
-    ["we of ours", ours.readByUs],
-    ["they of ours", ours.readByThem],
-    ["we of theirs", theirs.readByUs],
-  ] as const) {
-    try {
-      compareTables(expected, await read());
-    } catch (error) {
-      throw new Error(`${what}: ${who}: ${String(error)}`);
-    }
-  }
-  const [a, b] = await Promise.all([latestManifest(ours), latestManifest(theirs)]);
-  expect(outline(a.manifest), what).toEqual(outline(b.manifest));
-}
-
 /** With stable row ids, both say the same of which version changed which rows. */
 async function expectSameUpdates(ours: Side, theirs: Side, what: string): Promise<void> {
   const [a, b] = await Promise.all([latestManifest(ours), latestManifest(theirs)]);
@@ -229,19 +74,6 @@ async function expectSameUpdates(ours: Side, theirs: Side, what: string): Promis
     expect(fragment.inlineLastUpdatedAtVersions, what).toEqual(other.inlineLastUpdatedAtVersions);
   }
 }
-
-const outline = (manifest: Manifest) => ({
-  version: manifest.version,
-  fields: manifest.fields.map((field) => ({ ...field, metadata: Object.fromEntries(field.metadata) })),
-  flags: [manifest.readerFeatureFlags, manifest.writerFeatureFlags],
-  fragments: manifest.fragments.map((fragment) => [
-    fragment.id,
-    fragment.physicalRows,
-    fragment.deletionFile?.numDeletedRows,
-    fragment.inlineCreatedAtVersions,
-    fragment.inlineRowIds,
-  ]),
-});
 
 const CAST_NULLS = "a column of nulls in another type";
 

@@ -1,0 +1,230 @@
+/**
+ * Changes of a table's columns as we and as the reference make them, on two tables of the same rows; and whether what
+ * comes of it is the same.
+ */
+
+import { join } from "node:path";
+import {
+  type DataType,
+  type Dictionary,
+  Field,
+  FixedSizeList,
+  Float32,
+  Int32,
+  type Int64,
+  List,
+  makeData,
+  RecordBatch,
+  Schema,
+  Struct,
+  Table,
+  tableToIPC,
+  Utf8,
+  vectorFromArray,
+} from "apache-arrow";
+import type { DirectoryNamespace } from "tiltyard";
+import { expect } from "vitest";
+import type { Manifest } from "../../src/format/table.js";
+import { NodeDisk } from "../../src/io/nodeDisk.js";
+import type { AlterTableAddColumnsRequest, AlterTableAlterColumnsRequest } from "../../src/namespace.js";
+import { readManifestFile } from "../../src/table/manifest.js";
+import { branchRoot } from "../../src/table/refs.js";
+import { findLatestVersion } from "../../src/table/versions.js";
+import { compareTables, reference } from "./reference.js";
+
+/** Deterministic values of a type; every fifth row is null where it may be. Files of 2.0 have no structs that are null. */
+function sampleOf(type: DataType, row: number, nullable: boolean, version: string): unknown {
+  if (nullable && row % 5 === 4 && !(version === "2.0" && type instanceof Struct)) return null;
+  switch (type.typeId) {
+    case -1:
+      return sampleOf((type as Dictionary).dictionary, row, false, version);
+    case 2:
+      return (type as Int64 | Int32).bitWidth === 64 ? BigInt(row % 100) : row % 100;
+    case 3:
+      return (row % 50) / 2;
+    case 5:
+    case 20:
+      return `row ${row % 7}`;
+    case 6:
+      return row % 2 === 0;
+    case 12:
+    case 21:
+      return Array.from({ length: row % 3 }, (_, index) =>
+        sampleOf(type.children[0].type, row + index, true, version),
+      );
+    case 13:
+      return Object.fromEntries(
+        type.children.map(({ name, type: child, nullable: may }) => [
+          name,
+          sampleOf(child, row, may, version),
+        ]),
+      );
+    case 16:
+      return Array.from({ length: (type as FixedSizeList).listSize }, (_, index) =>
+        sampleOf(type.children[0].type, row + index, false, version),
+      );
+    case 17: {
+      const [key, value] = type.children[0].type.children as Field[];
+      return new Map(
+        Array.from({ length: row % 3 }, (_, index) => [
+          sampleOf(key.type, row + index, false, version),
+          sampleOf(value.type, row + index, true, version),
+        ]),
+      );
+    }
+  }
+  return null;
+}
+
+/** Rows `first` and on, as files of that version can hold them. */
+export function rowsOf(schema: Schema, first: number, count: number, version: string): Table {
+  const children = schema.fields.map(({ type, nullable }) => {
+    const values = Array.from({ length: count }, (_, row) => sampleOf(type, first + row, nullable, version));
+    return vectorFromArray(values as never[], type as never).data[0];
+  });
+  const data = makeData({ type: new Struct(schema.fields), length: count, children: children as never });
+  return new Table(schema, new RecordBatch(schema, data as never));
+}
+
+type Added = AlterTableAddColumnsRequest["newColumns"];
+type Alterations = AlterTableAlterColumnsRequest["alterations"];
+
+/** A change that both can make. */
+export type Change =
+  | { readonly add: Readonly<Record<string, string>> }
+  | { readonly addNull: readonly string[] }
+  | { readonly alter: Alterations }
+  | { readonly drop: readonly string[] }
+  | {
+      readonly metadata: readonly {
+        path: string;
+        metadata: Record<string, string | null>;
+        replace?: boolean;
+      }[];
+    };
+
+/** Columns of nulls, as we and as the reference are told of them. */
+const NULL_COLUMNS: Record<string, { json: unknown; type: DataType }> = {
+  w: { json: { type: "int32" }, type: new Int32() },
+  u: {
+    json: {
+      type: "struct",
+      fields: [
+        { name: "p", type: { type: "utf8" } },
+        { name: "q", type: { type: "list", fields: [{ name: "item", type: { type: "float32" } }] } },
+      ],
+    },
+    type: new Struct([
+      new Field("p", new Utf8(), true),
+      new Field("q", new List(new Field("item", new Float32(), true)), true),
+    ]),
+  },
+  z: {
+    json: { type: "fixed_size_list", length: 3, fields: [{ name: "item", type: { type: "float" } }] },
+    type: new FixedSizeList(3, new Field("item", new Float32(), true)),
+  },
+};
+
+export class Side {
+  /** As requests name the table. */
+  readonly at: { readonly id: string[]; readonly branch?: string };
+  readonly #options: { branch?: string };
+
+  constructor(
+    readonly namespace: DirectoryNamespace,
+    readonly root: string,
+    readonly name: string,
+    readonly branch?: string,
+  ) {
+    this.at = { id: [name], branch };
+    this.#options = { branch };
+  }
+
+  async byUs(change: Change): Promise<number> {
+    const { at } = this;
+    if ("add" in change) {
+      const newColumns: Added = Object.entries(change.add).map(([name, expression]) => ({
+        name,
+        expression,
+      }));
+      return (await this.namespace.alterTableAddColumns({ ...at, newColumns })).version;
+    }
+    if ("addNull" in change) {
+      const newColumns = change.addNull.map((name) => ({ name, dataType: NULL_COLUMNS[name].json as never }));
+      return (await this.namespace.alterTableAddColumns({ ...at, newColumns })).version;
+    }
+    if ("alter" in change) {
+      return (await this.namespace.alterTableAlterColumns({ ...at, alterations: change.alter })).version;
+    }
+    if ("drop" in change)
+      return (await this.namespace.alterTableDropColumns({ ...at, columns: change.drop })).version;
+    return (await this.namespace.updateFieldMetadata({ ...at, updates: change.metadata })).version;
+  }
+
+  async byThem(change: Change): Promise<number> {
+    const { root, name } = this;
+    const options = this.#options;
+    if ("add" in change) return (await reference.addColumns(root, name, change.add, options)).version;
+    if ("addNull" in change) {
+      const fields = change.addNull.map((column) => new Field(column, NULL_COLUMNS[column].type, true));
+      const schema = tableToIPC(new Table(new Schema(fields)));
+      return (await reference.addNullColumns(root, name, schema, options)).version;
+    }
+    if ("alter" in change)
+      return (await reference.alterColumns(root, name, change.alter as never, options)).version;
+    if ("drop" in change) return (await reference.dropColumns(root, name, [...change.drop], options)).version;
+    return (await reference.updateFieldMetadata(root, name, [...change.metadata], options)).version;
+  }
+
+  /** @param version the latest where it is not given */
+  readByUs = (version?: number): Promise<Table> =>
+    this.namespace.table([this.name], { branch: this.branch, version }).scan().toArrow();
+  readByThem = (version?: number): Promise<Uint8Array> =>
+    reference.readTable(this.root, this.name, { ...this.#options, version });
+}
+
+const disk = new NodeDisk({ durability: "none" });
+export async function latestManifest({ root, name, branch }: Side) {
+  const directory = join(root, `${name}.lance`);
+  const entry = await findLatestVersion(
+    disk,
+    branch === undefined ? directory : branchRoot(directory, branch),
+  );
+  return (await readManifestFile(disk, entry!.path))!;
+}
+
+/**
+ * Everything that both see of both tables is the same, of an older version too.
+ * @param theirs what the reference made of it; `ours` is what we made
+ */
+export async function expectAlike(ours: Side, theirs: Side, what: string, version?: number): Promise<void> {
+  const expected = await theirs.readByThem(version).catch((error: unknown) => {
+    throw new Error(`${what}: they of theirs: ${String(error)}`);
+  });
+  for (const [who, read] of [
+    ["we of ours", ours.readByUs],
+    ["they of ours", ours.readByThem],
+    ["we of theirs", theirs.readByUs],
+  ] as const) {
+    try {
+      compareTables(expected, await read(version));
+    } catch (error) {
+      throw new Error(`${what}: ${who}: ${String(error)}`);
+    }
+  }
+  const [a, b] = await Promise.all([latestManifest(ours), latestManifest(theirs)]);
+  expect(outline(a.manifest), what).toEqual(outline(b.manifest));
+}
+
+const outline = (manifest: Manifest) => ({
+  version: manifest.version,
+  fields: manifest.fields.map((field) => ({ ...field, metadata: Object.fromEntries(field.metadata) })),
+  flags: [manifest.readerFeatureFlags, manifest.writerFeatureFlags],
+  fragments: manifest.fragments.map((fragment) => [
+    fragment.id,
+    fragment.physicalRows,
+    fragment.deletionFile?.numDeletedRows,
+    fragment.inlineCreatedAtVersions,
+    fragment.inlineRowIds,
+  ]),
+});
