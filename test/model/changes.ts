@@ -40,28 +40,34 @@ export async function perform(ns: DirectoryNamespace, call: Call): Promise<unkno
   return method.call(ns, request, payload);
 }
 
-interface BatchRequest {
-  readonly operations?: readonly {
-    readonly createTableVersion?: { readonly id: string[]; readonly version: number };
-  }[];
+interface VersionPart {
+  readonly id: string[];
+  readonly version: number;
 }
 
-async function withStaged(ns: DirectoryNamespace, request: BatchRequest): Promise<object> {
+interface StagingRequest {
+  readonly manifestPath?: string;
+  readonly operations?: readonly { readonly createTableVersion?: VersionPart }[];
+}
+
+async function withStaged(ns: DirectoryNamespace, request: StagingRequest): Promise<object> {
+  if (request.manifestPath !== undefined) return staged(ns, request as VersionPart);
   if (request.operations === undefined) return request;
   const operations = [];
   for (const operation of request.operations) {
     const part = operation.createTableVersion;
-    if (part === undefined) operations.push(operation);
-    else operations.push({ createTableVersion: { ...part, manifestPath: await stage(ns, part) } });
+    operations.push(part === undefined ? operation : { createTableVersion: await staged(ns, part) });
   }
   return { operations };
 }
 
+const staged = async (ns: DirectoryNamespace, part: VersionPart) => ({
+  ...part,
+  manifestPath: await stage(ns, part),
+});
+
 /** Path of a staged manifest; of nothing, where there is no table to make one of. */
-async function stage(
-  ns: DirectoryNamespace,
-  { id, version }: { id: string[]; version: number },
-): Promise<string> {
+async function stage(ns: DirectoryNamespace, { id, version }: VersionPart): Promise<string> {
   const described = await ns.describeTable({ id }).catch(() => null);
   if (described === null || described.isOnlyDeclared) return "nowhere";
   return stageDoubled(described.location as string, version);
@@ -105,6 +111,18 @@ const createTable = (id: readonly string[], mode: string, values: number[]): Cha
   name: `createTable(${id}, ${mode}, [${values}])`,
   call: { method: "createTable", request: { id, mode }, rows: values },
   model: (model) => model.createTable(id, mode, values),
+});
+
+const deregisterTable = (id: readonly string[]): Change => ({
+  name: `deregisterTable(${id})`,
+  call: { method: "deregisterTable", request: { id } },
+  model: (model) => model.deregisterTable(id),
+});
+
+const registerTable = (name: string): Change => ({
+  name: `registerTable(${name})`,
+  call: { method: "registerTable", request: { id: [name], location: `${name}.lance` } },
+  model: (model) => model.registerTable(name),
 });
 
 const dropTable = (id: readonly string[]): Change => ({
@@ -187,24 +205,64 @@ const updateMetadata = (
   };
 };
 
-/** Versions of one or two tables, and a declared one, in one batch. */
-const batch = (ids: readonly (readonly string[])[], at: number, declared: readonly string[]): Change => {
-  const known = new Set([JSON.stringify(declared)]);
-  const parts = ids.filter((id) => !known.has(JSON.stringify(id)) && known.add(JSON.stringify(id)));
+const createVersion = (id: readonly string[], version: number): Change => ({
+  name: `createTableVersion(${id}, ${version})`,
+  call: { method: "createTableVersion", request: { id, version, manifestPath: "" } },
+  model: (model) => model.batch({ created: [{ id, version }], deleted: [], declared: [], deregistered: [] }),
+});
+
+const deleteVersions = (id: readonly string[], on: string, from: number, to: number): Change => ({
+  name: `batchDeleteTableVersions(${id}, ${on}, ${from} to ${to})`,
+  call: {
+    method: "batchDeleteTableVersions",
+    request: { id, branch: onMain(on), ranges: [{ startVersion: from, endVersion: to }] },
+  },
+  model: (model) => model.deleteVersions(id, on, from, to),
+});
+
+const cleanUp = (id: readonly string[], on: string, retained: number, errorIfTagged: boolean): Change => ({
+  name: `cleanupTable(${id}, ${on}, ${retained}, ${errorIfTagged})`,
+  call: {
+    method: "cleanupTable",
+    request: { id, branch: onMain(on), olderThanMs: 0, retainVersions: retained, errorIfTagged },
+  },
+  model: (model) => model.cleanUp(id, on, retained, errorIfTagged),
+});
+
+/**
+ * New versions of some tables, old ones of another, and two ids that come and go, in one batch. An id that comes or goes
+ * is in no other part.
+ */
+const batch = (
+  ids: readonly (readonly string[])[],
+  version: number,
+  shrunk: readonly string[] | null,
+  declared: readonly string[],
+  deregistered: readonly string[] | null,
+): Change => {
+  const known = new Set([keyOf(declared)]);
+  const isFirst = (id: readonly string[]) => !known.has(keyOf(id)) && known.add(keyOf(id)) !== undefined;
+  const gone = deregistered !== null && isFirst(deregistered) ? [deregistered] : [];
+  const changing = new Set(known);
+  const created = ids.filter(isFirst).map((id) => ({ id, version }));
+  const deleted =
+    shrunk === null || changing.has(keyOf(shrunk)) ? [] : [{ id: shrunk, branch: "main", from: 1, to: 2 }];
   const operations = [
-    ...parts.map((id) => ({ createTableVersion: { id, version: at, manifestPath: "" } })),
+    ...created.map((part) => ({ createTableVersion: { ...part, manifestPath: "" } })),
+    ...deleted.map(({ id, from, to }) => ({
+      deleteTableVersions: { id, ranges: [{ startVersion: from, endVersion: to }] },
+    })),
     { declareTable: { id: declared } },
+    ...gone.map((id) => ({ deregisterTable: { id } })),
   ];
   return {
-    name: `batchCommitTables(${parts.join(" ")}, ${at}, ${declared})`,
+    name: `batchCommitTables(${JSON.stringify(operations)})`,
     call: { method: "batchCommitTables", request: { operations } },
-    model: (model) =>
-      model.batch(
-        parts.map((id) => ({ id, version: at })),
-        [[...declared]],
-      ),
+    model: (model) => model.batch({ created, deleted, declared: [declared], deregistered: gone }),
   };
 };
+
+const keyOf = (id: readonly string[]) => id.join("$");
 
 /** Each with how often it is chosen; what removes most comes seldom. */
 export const changes: readonly (readonly [weight: number, fc.Arbitrary<Change>])[] = [
@@ -218,6 +276,8 @@ export const changes: readonly (readonly [weight: number, fc.Arbitrary<Change>])
       .map((args) => createTable(...args)),
   ],
   [1, tableId.map(dropTable)],
+  [1, tableId.map(deregisterTable)],
+  [1, fc.constantFrom("t", "d", "d").map(registerTable)],
   [2, fc.tuple(tableId, fc.oneof(tableId, newId)).map((args) => renameTable(...args))],
   [
     5,
@@ -235,8 +295,25 @@ export const changes: readonly (readonly [weight: number, fc.Arbitrary<Change>])
   [
     3,
     fc
-      .tuple(fc.array(tableId, { minLength: 1, maxLength: 2 }), newVersion, newId)
+      .tuple(
+        fc.array(tableId, { maxLength: 2 }),
+        newVersion,
+        fc.option(tableId, { freq: 2 }),
+        newId,
+        fc.option(tableId, { freq: 2 }),
+      )
       .map((args) => batch(...args)),
+  ],
+  [1, fc.tuple(tableId, newVersion).map((args) => createVersion(...args))],
+  [
+    2,
+    fc
+      .tuple(tableId, branch, version, fc.constantFrom(1, 2, 3, -1))
+      .map(([id, on, from, count]) => deleteVersions(id, on, from, count === -1 ? -1 : from + count)),
+  ],
+  [
+    2,
+    fc.tuple(tableId, branch, fc.integer({ min: 1, max: 3 }), fc.boolean()).map((args) => cleanUp(...args)),
   ],
   [
     3,
@@ -258,6 +335,8 @@ export const beginning: readonly Change[] = [
   insert(["t"], "main", "Append", [2]),
   createTable(["n", "t"], "Create", [3]),
   createTable(["n", "m", "t"], "Create", []),
+  createTable(["d"], "Create", [4]),
+  deregisterTable(["d"]),
   createTag(["n", "t"], "v1", "main", 1),
   createTag(["t"], "v2", "main", 2),
   createBranch(["t"], "dev", "main", 1),

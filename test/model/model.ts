@@ -54,6 +54,19 @@ interface ModelTable {
 const latestOf = (history: History): number => Math.max(...history.keys());
 const keyOf = (path: readonly string[]): string => path.join("$");
 
+export interface ModelBatch {
+  readonly created: readonly { readonly id: readonly string[]; readonly version: number }[];
+  /** Up to `to`, exclusive; -1 is behind the latest. */
+  readonly deleted: readonly {
+    readonly id: readonly string[];
+    readonly branch: string;
+    readonly from: number;
+    readonly to: number;
+  }[];
+  readonly declared: readonly (readonly string[])[];
+  readonly deregistered: readonly (readonly string[])[];
+}
+
 /** The whole state as comparable JSON. */
 export interface State {
   readonly namespaces: readonly string[];
@@ -69,6 +82,8 @@ export interface TableState {
 export class Model {
   readonly #namespaces = new Set<string>();
   readonly #tables = new Map<string, ModelTable>();
+  /** Tables of the root that were deregistered: nothing may take their places. */
+  readonly #hidden = new Map<string, ModelTable>();
 
   state(): State {
     const sorted = <T>(entries: Iterable<readonly [string | number, T]>) =>
@@ -91,12 +106,8 @@ export class Model {
   copy(): Model {
     const copy = new Model();
     for (const key of this.#namespaces) copy.#namespaces.add(key);
-    for (const [key, { branches, tags }] of this.#tables) {
-      const branchCopies = [...branches].map(
-        ([name, { history, lineage }]) => [name, { history: new Map(history), lineage }] as const,
-      );
-      copy.#tables.set(key, { branches: new Map(branchCopies), tags: new Map(tags) });
-    }
+    for (const [key, table] of this.#tables) copy.#tables.set(key, copyOf(table));
+    for (const [key, table] of this.#hidden) copy.#hidden.set(key, copyOf(table));
     return copy;
   }
 
@@ -131,12 +142,13 @@ export class Model {
 
   declareTable(id: readonly string[]): void {
     this.#requireNamespace(id.slice(0, -1));
-    if (this.#tables.has(keyOf(id))) refuse("TableAlreadyExists");
+    this.#requireFree(id);
     this.#tables.set(keyOf(id), newTable());
   }
 
   createTable(id: readonly string[], mode: string, rows: readonly number[]): void {
     this.#requireNamespace(id.slice(0, -1));
+    if (this.#hidden.has(keyOf(id))) refuse("TableAlreadyExists");
     const table = this.#tables.get(keyOf(id)) ?? newTable();
     const main = mainOf(table);
     if (main.size > 0 && mode === "Create") refuse("TableAlreadyExists");
@@ -153,11 +165,28 @@ export class Model {
   renameTable(id: readonly string[], newId: readonly string[]): void {
     const table = this.#table(id);
     this.#requireNamespace(newId.slice(0, -1));
-    if (this.#tables.has(keyOf(newId))) refuse("TableAlreadyExists");
+    this.#requireFree(newId);
     const moves = id.length === 1 || newId.length === 1;
     if (moves && table.branches.size > 1) refuse("Unsupported");
     this.#tables.delete(keyOf(id));
     this.#tables.set(keyOf(newId), table);
+  }
+
+  deregisterTable(id: readonly string[]): void {
+    const table = this.#table(id);
+    this.#tables.delete(keyOf(id));
+    if (id.length === 1) this.#hidden.set(keyOf(id), table);
+  }
+
+  /** Of the root, at the place that its name gives it. */
+  registerTable(name: string): void {
+    if (this.#tables.has(name)) refuse("TableAlreadyExists");
+    this.#tables.set(name, this.#hidden.get(name) ?? refuse("InvalidInput"));
+    this.#hidden.delete(name);
+  }
+
+  #requireFree(id: readonly string[]): void {
+    if (this.#tables.has(keyOf(id)) || this.#hidden.has(keyOf(id))) refuse("TableAlreadyExists");
   }
 
   #table(id: readonly string[]): ModelTable {
@@ -202,37 +231,66 @@ export class Model {
     add(history, { ...latest, metadata });
   }
 
-  /** Versions that hold all rows twice, and tables that are declared: all or none. */
-  batch(parts: readonly { id: readonly string[]; version: number }[], declared: readonly string[][]): void {
-    const histories = parts.map(({ id, version }) => ({ history: this.#history(id, "main"), version }));
+  /** Versions that hold all rows twice, versions that go, and tables that come: all or none. */
+  batch({ created, deleted, declared, deregistered }: ModelBatch): void {
+    const histories = created.map(({ id, version }) => ({ history: this.#history(id, "main"), version }));
+    for (const { id, branch } of deleted) this.#branch(id, branch);
     histories.sort((a, b) => a.version - b.version);
     for (const { history, version } of histories) {
       if (history.size === 0) refuse("InvalidInput");
       if (version <= latestOf(history)) refuse("ConcurrentModification");
     }
+    const going = deleted.map(({ id, branch, from, to }) => this.#deletable(id, branch, from, to));
     for (const id of declared) {
       this.#requireNamespace(id.slice(0, -1));
-      if (this.#tables.has(keyOf(id))) refuse("TableAlreadyExists");
+      this.#requireFree(id);
     }
+    for (const id of deregistered) this.#table(id);
     for (const { history, version } of histories) {
       const latest = history.get(latestOf(history)) as Content;
       history.set(version, { ...latest, rows: [...latest.rows, ...latest.rows] });
     }
+    for (const { history, versions } of going) for (const version of versions) history.delete(version);
     for (const id of declared) this.#tables.set(keyOf(id), newTable());
+    for (const id of deregistered) this.deregisterTable(id);
   }
 
-  /** @param end exclusive; -1 is behind the latest */
-  deleteVersions(id: readonly string[], branch: string, start: number, end: number): void {
-    const history = this.#history(id, branch);
+  /** @param to exclusive; -1 is behind the latest */
+  deleteVersions(id: readonly string[], branch: string, from: number, to: number): void {
+    const { history, versions } = this.#deletable(id, branch, from, to);
+    for (const version of versions) history.delete(version);
+  }
+
+  #deletable(id: readonly string[], branch: string, from: number, to: number) {
+    const { history } = this.#branch(id, branch);
+    const versions = [...history.keys()].filter((version) => version >= from && (to === -1 || version < to));
+    const { tagged, forked } = this.#pinned(id, branch);
+    for (const version of versions) {
+      if (version === latestOf(history) || tagged.has(version) || forked.has(version)) refuse("InvalidInput");
+    }
+    return { history, versions };
+  }
+
+  /** @param retained so many of the newest versions stay */
+  cleanUp(id: readonly string[], branch: string, retained: number, errorIfTagged: boolean): void {
+    const { history } = this.#branch(id, branch);
+    if (history.size === 0) refuse("InvalidTableState");
+    const { tagged, forked } = this.#pinned(id, branch);
+    const outdated = [...history.keys()].sort((a, b) => b - a).slice(retained);
+    if (errorIfTagged && outdated.some((version) => tagged.has(version))) refuse("InvalidTableState");
+    for (const version of outdated) {
+      if (!tagged.has(version) && !forked.has(version)) history.delete(version);
+    }
+  }
+
+  /** Versions of a branch that have a tag, or that another branch was made from. */
+  #pinned(id: readonly string[], branch: string) {
     const { branches, tags } = this.#table(id);
-    if (end !== -1 && end < start) refuse("InvalidInput");
-    const doomed = [...history.keys()].filter((version) => version >= start && (end === -1 || version < end));
-    const isNeeded = (version: number): boolean =>
-      version === latestOf(history) ||
-      [...tags.values()].some((tag) => tag.branch === branch && tag.version === version) ||
-      [...branches.values()].some(({ fork }) => fork?.from === branch && fork.version === version);
-    if (doomed.some(isNeeded)) refuse("InvalidInput");
-    for (const version of doomed) history.delete(version);
+    const forks = [...branches.values()].map(({ fork }) => fork);
+    return {
+      tagged: new Set([...tags.values()].filter((tag) => tag.branch === branch).map((tag) => tag.version)),
+      forked: new Set(forks.filter((fork) => fork?.from === branch).map((fork) => fork?.version)),
+    };
   }
 
   // ---------------------------------------------------------------------------------------------- refs
@@ -288,6 +346,13 @@ export class Model {
 const newTable = (): ModelTable => ({
   branches: new Map([["main", { history: new Map(), lineage: [] }]]),
   tags: new Map(),
+});
+
+const copyOf = ({ branches, tags }: ModelTable): ModelTable => ({
+  branches: new Map(
+    [...branches].map(([name, branch]) => [name, { ...branch, history: new Map(branch.history) }]),
+  ),
+  tags: new Map(tags),
 });
 
 const mainOf = (table: ModelTable): History => (table.branches.get("main") as ModelBranch).history;
