@@ -136,10 +136,10 @@ class NamespaceChanges implements Workload {
     return { name: this.#change.name, step: await stepOf(ns, this.#change.call) };
   }
 
-  /** The model with the change; null where it is refused. */
-  #after(): Model | null {
+  /** The model after the change, or after some of it; null where that is refused. */
+  #after(change: Change["model"] = this.#change.model): Model | null {
     const after = this.#model.copy();
-    return outcomeOf(() => this.#change.model(after)) === "done" ? after : null;
+    return outcomeOf(() => change(after)) === "done" ? after : null;
   }
 
   settle(outcome: EngineOutcome): void {
@@ -149,8 +149,9 @@ class NamespaceChanges implements Workload {
 
   async compare(ns: DirectoryNamespace, where: string): Promise<boolean> {
     const seen = await stateOf(ns);
-    const after = this.#after();
-    if (after !== null && isDeepStrictEqual(seen, after.state())) {
+    for (const part of [this.#change.model, this.#change.halfway]) {
+      const after = part && this.#after(part);
+      if (!after || !isDeepStrictEqual(seen, after.state())) continue;
       this.#model = after;
       return true;
     }
@@ -205,13 +206,14 @@ class Upkeep implements Workload {
 
   async next() {
     this.#inserting = [];
-    const kind = this.#drawing.number(5);
+    const kind = this.#drawing.number(6);
     if (kind <= 2) {
       const count = 1 + this.#drawing.number(4);
       this.#inserting = Array.from({ length: count }, () => ++this.#lastRow);
       const step: EngineStep = ["insertIntoTable", { id }, rowsOf(this.#inserting)];
       return { name: `insertIntoTable(${this.#inserting})`, step };
     }
+    if (kind <= 4) return { name: "optimizeTable", step: ["optimizeTable", { id }] as const };
     const request = { id, olderThanMs: 0, retainVersions: 1 + this.#drawing.number(4) };
     return { name: `cleanupTable(${request.retainVersions})`, step: ["cleanupTable", request] as const };
   }

@@ -22,6 +22,8 @@ export interface Change {
   readonly name: string;
   readonly call: Call;
   readonly model: (model: Model) => void;
+  /** What others may see of it before its end; absent: nothing. */
+  readonly halfway?: (model: Model) => void;
 }
 
 /** Rows as Arrow IPC bytes. */
@@ -229,6 +231,13 @@ const cleanUp = (id: readonly string[], on: string, retained: number, errorIfTag
   model: (model) => model.cleanUp(id, on, retained, errorIfTagged),
 });
 
+const optimize = (id: readonly string[], on: string): Change => ({
+  name: `optimizeTable(${id}, ${on})`,
+  call: { method: "optimizeTable", request: { id, branch: onMain(on) } },
+  model: (model) => model.optimize(id, on, true),
+  halfway: (model) => model.optimize(id, on, false),
+});
+
 /**
  * New versions of some tables, old ones of another, and two ids that come and go, in one batch. An id that comes or goes
  * is in no other part.
@@ -311,6 +320,7 @@ export const changes: readonly (readonly [weight: number, fc.Arbitrary<Change>])
       .tuple(tableId, branch, version, fc.constantFrom(1, 2, 3, -1))
       .map(([id, on, from, count]) => deleteVersions(id, on, from, count === -1 ? -1 : from + count)),
   ],
+  [2, fc.tuple(tableId, branch).map((args) => optimize(...args))],
   [
     2,
     fc.tuple(tableId, branch, fc.integer({ min: 1, max: 3 }), fc.boolean()).map((args) => cleanUp(...args)),

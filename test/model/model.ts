@@ -34,8 +34,14 @@ export interface Content {
   readonly metadata: Readonly<Record<string, string>>;
 }
 
+/** A version, with what only its next ones show. */
+interface ModelVersion extends Content {
+  /** Number of fragments; each has rows. */
+  readonly fragments: number;
+}
+
 /** Versions by number. */
-type History = Map<number, Content>;
+type History = Map<number, ModelVersion>;
 
 interface ModelBranch {
   readonly history: History;
@@ -94,7 +100,12 @@ export class Model {
         [...this.#tables].map(([id, table]) => [
           id,
           {
-            branches: sorted([...table.branches].map(([branch, { history }]) => [branch, sorted(history)])),
+            branches: sorted(
+              [...table.branches].map(([branch, { history }]) => [
+                branch,
+                sorted([...history].map(([version, { rows, metadata }]) => [version, { rows, metadata }])),
+              ]),
+            ),
             tags: sorted(table.tags),
           },
         ]),
@@ -153,7 +164,7 @@ export class Model {
     const main = mainOf(table);
     if (main.size > 0 && mode === "Create") refuse("TableAlreadyExists");
     if (main.size > 0 && mode === "ExistOk") return;
-    add(main, { rows, metadata: {} });
+    add(main, { rows, metadata: {}, fragments: fragmentsOf(rows) });
     this.#tables.set(keyOf(id), table);
   }
 
@@ -207,7 +218,11 @@ export class Model {
   insert(id: readonly string[], branch: string, overwrite: boolean, rows: readonly number[]): void {
     const history = this.#history(id, branch);
     const before = overwrite ? undefined : history.get(latestOf(history));
-    add(history, { rows: [...(before?.rows ?? []), ...rows], metadata: before?.metadata ?? {} });
+    add(history, {
+      rows: [...(before?.rows ?? []), ...rows],
+      metadata: before?.metadata ?? {},
+      fragments: (before?.fragments ?? 0) + fragmentsOf(rows),
+    });
   }
 
   restore(id: readonly string[], branch: string, version: number): void {
@@ -247,8 +262,9 @@ export class Model {
     }
     for (const id of deregistered) this.#table(id);
     for (const { history, version } of histories) {
-      const latest = history.get(latestOf(history)) as Content;
-      history.set(version, { ...latest, rows: [...latest.rows, ...latest.rows] });
+      const latest = history.get(latestOf(history)) as ModelVersion;
+      const { rows, fragments } = latest;
+      history.set(version, { ...latest, rows: [...rows, ...rows], fragments: 2 * fragments });
     }
     for (const { history, versions } of going) for (const version of versions) history.delete(version);
     for (const id of declared) this.#tables.set(keyOf(id), newTable());
@@ -281,6 +297,18 @@ export class Model {
     for (const version of outdated) {
       if (!tagged.has(version) && !forked.has(version)) history.delete(version);
     }
+  }
+
+  /**
+   * A version that reserves a number for the fragment that all are merged into, and one that has it.
+   * @param isWhole false for the first one alone
+   */
+  optimize(id: readonly string[], branch: string, isWhole: boolean): void {
+    const history = this.#history(id, branch);
+    const latest = history.get(latestOf(history)) ?? refuse("InvalidTableState");
+    if (latest.fragments < 2) return;
+    add(history, latest);
+    if (isWhole) add(history, { ...latest, fragments: 1 });
   }
 
   /** Versions of a branch that have a tag, or that another branch was made from. */
@@ -357,6 +385,8 @@ const copyOf = ({ branches, tags }: ModelTable): ModelTable => ({
 
 const mainOf = (table: ModelTable): History => (table.branches.get("main") as ModelBranch).history;
 
-function add(history: History, content: Content): void {
+const fragmentsOf = (rows: readonly number[]): number => (rows.length === 0 ? 0 : 1);
+
+function add(history: History, content: ModelVersion): void {
   history.set(history.size === 0 ? 1 : latestOf(history) + 1, content);
 }

@@ -12,7 +12,7 @@ import { beginning, type Change, changes, perform } from "./changes.js";
 import { Model, outcomeOf } from "./model.js";
 import { stateOf } from "./observed.js";
 
-const RUNS = Number(process.env.MODEL_RUNS ?? 60);
+const RUNS = Number(process.env.MODEL_RUNS ?? 50);
 const MAX_COMMANDS = 30;
 
 /** Two engines on one directory. */
