@@ -152,7 +152,8 @@ const ONES = Uint8Array.from({ length: 256 }, (_, byte) => {
   return ones;
 });
 
-function checkMaximum(levels: Uint16Array, maximum: number, origin: PageOrigin): void {
+/** @throws CorruptFileError for a level beyond `maximum` */
+export function checkMaximum(levels: Uint16Array, maximum: number, origin: PageOrigin): void {
   for (let index = 0; index < levels.length; index++) {
     if (levels[index] > maximum) {
       throw corruptPage(origin, `level ${levels[index]} where ${maximum} is the largest`);
@@ -171,3 +172,57 @@ export function levelsOfValidity(validity: Uint8Array, count: number): Uint16Arr
   }
   return levels;
 }
+
+/**
+ * The validity of the values of a node, each of which begins with an event that is told by its levels.
+ * @param begins smallest repetition level of such an event
+ * @param reach largest definition level of one
+ * @param firstNull and `lastNull` between them are the definition levels of nulls
+ * @param count of values
+ */
+export function validityOfEvents(
+  { repetition, definition }: Levels,
+  { begins, reach }: { readonly begins: number; readonly reach: number },
+  firstNull: number,
+  lastNull: number,
+  count: number,
+): Validity | null {
+  if (definition === null) return null;
+  // No level is below 0, so that without repetition levels every event begins a value.
+  const repeats = repetition ?? definition;
+  const smallest = repetition === null ? 0 : begins;
+  const eventCount = definition.length;
+  // Bits are written one too far: where the next value would be.
+  const bytes = new Uint8Array((count >>> 3) + 1);
+  let value = 0;
+  let nullCount = 0;
+  // Levels come in no order that a processor could foresee, so there is arithmetic on signs instead of branches.
+  for (let event = 0; event < eventCount; event++) {
+    const level = definition[event];
+    const isValue = ~((repeats[event] - smallest) | (reach - level)) >>> 31;
+    const isValid = ((level - firstNull) | (lastNull - level)) >>> 31;
+    bytes[value >>> 3] |= (isValue & isValid) << (value & 7);
+    nullCount += isValue & ~isValid;
+    value += isValue;
+  }
+  return nullCount === 0 ? null : { bytes, bitOffset: 0, nullCount };
+}
+
+/** Largest definition level. */
+const MAXIMUM_LEVEL = 0xffff;
+
+/** Which of the visible events hold a value. */
+export const slotValidity = (
+  definition: Uint16Array | null,
+  maximumVisible: number,
+  slotCount: number,
+): Validity | null =>
+  maximumVisible === 0
+    ? null
+    : validityOfEvents(
+        { repetition: null, definition },
+        { begins: 0, reach: maximumVisible },
+        1,
+        MAXIMUM_LEVEL,
+        slotCount,
+      );

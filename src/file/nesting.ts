@@ -1,5 +1,5 @@
 /**
- * Nested columns as events, and back. A leaf in lists and structs is stored as a stream of events: what each is
+ * Nested columns as events; assembleColumn.ts is the way back. A leaf in lists and structs is stored as a stream of events: what each is
  * (repetition level: how far the lists around it go on; definition level: what of it is null or empty), and the
  * values of those events that have one. `levels.ts` says how levels are numbered.
  *
@@ -18,7 +18,6 @@ import type {
   Column,
   Layout,
   LeafColumn,
-  LeafLayout,
   ListColumn,
   ListLayout,
   SizedListLayout,
@@ -29,8 +28,7 @@ import { decodeDictionary, sliceColumn, takeColumn } from "../arrow/rearrange.js
 import { eventsPerValue, isNested } from "../arrow/spine.js";
 import { TableSchemaValidationError, UnsupportedError } from "../errors.js";
 import { RepDefLayer } from "../format/encodings.js";
-import { describeLayers, isListLayer, type Layers, type Levels, type PageLevels } from "./levels.js";
-import { corruptPage, type PageOrigin } from "./page.js";
+import { describeLayers, type Layers, type PageLevels, slotValidity } from "./levels.js";
 
 /** A page's worth of events. */
 export interface ShreddedColumn {
@@ -40,13 +38,13 @@ export interface ShreddedColumn {
 }
 
 /** What is around a leaf, or the leaf: a node of a spine. */
-interface SpineNode {
+export interface SpineNode {
   readonly layout: Layout;
   readonly nullable: boolean;
 }
 
 /** The nodes of a spine, outer-most first; the last is the leaf. */
-function nodesOf(layout: Layout, nullable: boolean): SpineNode[] {
+export function nodesOf(layout: Layout, nullable: boolean): SpineNode[] {
   const nodes: SpineNode[] = [{ layout, nullable }];
   for (let node = layout; ; ) {
     if (node.kind === "list" || node.kind === "sizedList") {
@@ -60,8 +58,6 @@ function nodesOf(layout: Layout, nullable: boolean): SpineNode[] {
     }
   }
 }
-
-// -------------------------------------------------------------------------------------------- to events
 
 /**
  * Events while a column is walked: what ended them, and where those that did not end go on. An event has a slot in
@@ -429,270 +425,4 @@ function pickValues(leaf: LeafColumn, positions: Uint32Array, count: number): Le
   let next = 0;
   while (next < count && positions[next] === first + next) next++;
   return next === count ? sliceColumn(leaf, first, count) : takeColumn(leaf, positions.subarray(0, count));
-}
-
-/** Which of the visible events hold a value. */
-function slotValidity(
-  definition: Uint16Array | null,
-  maximumVisible: number,
-  slotCount: number,
-): Validity | null {
-  if (definition === null || maximumVisible === 0) return null;
-  const bytes = new Uint8Array((slotCount + 7) >>> 3);
-  let slot = 0;
-  let bits = 0;
-  let nullCount = 0;
-  for (let event = 0; event < definition.length; event++) {
-    const level = definition[event];
-    if (level > maximumVisible) continue;
-    if (level === 0) bits |= 1 << (slot & 7);
-    else nullCount++;
-    if ((++slot & 7) === 0) {
-      bytes[(slot >>> 3) - 1] = bits;
-      bits = 0;
-    }
-  }
-  if ((slot & 7) !== 0) bytes[slot >>> 3] = bits;
-  return nullCount === 0 ? null : { bytes, bitOffset: 0, nullCount };
-}
-
-// ------------------------------------------------------------------------------------------ from events
-
-/** A node of a page, with the levels its layer took. */
-interface PageNode {
-  readonly layout: Layout;
-  /** 0 where the layer has no such level. */
-  readonly nullLevel: number;
-  readonly emptyLevel: number;
-  /** Largest level of events that stand for a value of the node, be it one in a null struct. */
-  readonly reach: number;
-  /** Smallest repetition level of events that begin a value of the node. */
-  readonly begins: number;
-  /** Events that make up a value where it holds no lists: more than one around fixed-size lists of structs. */
-  readonly stride: number;
-}
-
-/** Matches the layers of a page with the nodes of a spine; outer-most first. */
-function pageNodes(
-  layout: Layout,
-  kinds: readonly number[],
-  listDepth: number,
-  origin: PageOrigin,
-): PageNode[] {
-  const nodes = nodesOf(layout, true);
-  if (nodes.length !== kinds.length) {
-    throw corruptPage(origin, `${kinds.length} layers in a column of ${nodes.length}`);
-  }
-  const described: PageNode[] = [];
-  let level = 0;
-  // `kinds` begins at the leaf.
-  let lists = listDepth;
-  for (const [index, kind] of kinds.entries()) {
-    const node = nodes[nodes.length - 1 - index];
-    const isList = node.layout.kind === "list";
-    if (isList !== isListLayer(kind)) throw corruptPage(origin, `layer ${kind} for a ${node.layout.kind}`);
-    const hasNull =
-      kind === RepDefLayer.NULLABLE_ITEM ||
-      kind === RepDefLayer.NULLABLE_LIST ||
-      kind === RepDefLayer.NULL_AND_EMPTY_LIST;
-    const hasEmpty = kind === RepDefLayer.EMPTYABLE_LIST || kind === RepDefLayer.NULL_AND_EMPTY_LIST;
-    if (isList) lists--;
-    const nullLevel = hasNull ? ++level : 0;
-    const emptyLevel = hasEmpty ? ++level : 0;
-    described.unshift({
-      layout: node.layout,
-      nullLevel,
-      emptyLevel,
-      reach: level,
-      begins: listDepth - lists,
-      stride: eventsPerValue(node.layout),
-    });
-  }
-  // A null struct has members all the same: what ends at the struct counts as one of each.
-  for (let index = 1; index < described.length; index++) {
-    const parent = described[index - 1];
-    if (parent.layout.kind === "struct" || parent.layout.kind === "sizedList")
-      described[index] = { ...described[index], reach: parent.reach };
-  }
-  return described;
-}
-
-/**
- * Puts a spine together.
- * @param values of visible events, without validity
- * @param allNull no value is one, whatever the levels say
- * @throws CorruptFileError where levels, values and rows do not fit each other
- */
-export function assembleColumn(
-  layout: ListLayout | SizedListLayout | StructLayout,
-  kinds: readonly number[],
-  layers: Layers,
-  { repetition, definition }: Levels,
-  values: Column,
-  rowCount: number,
-  allNull: boolean,
-  origin: PageOrigin,
-): Column {
-  const nodes = pageNodes(layout, kinds, layers.listDepth, origin);
-  const flatCount = rowCount * eventsPerValue(layout);
-  const eventCount = repetition?.length ?? definition?.length ?? values.length;
-  if (definition !== null && definition.length !== eventCount) {
-    throw corruptPage(origin, `${eventCount} repetition and ${definition.length} definition levels`);
-  }
-  if (layers.listDepth === 0) {
-    if (repetition !== null) throw corruptPage(origin, "repetition levels in a page without lists");
-    if (eventCount !== flatCount)
-      throw corruptPage(origin, `${eventCount} events in a page of ${flatCount} rows`);
-  }
-  checkLevels(nodes, layers, repetition, definition, eventCount, flatCount, origin);
-  const visible = countUpTo(definition, layers.maximumVisible, eventCount);
-  if (visible !== values.length) throw corruptPage(origin, `${values.length} values for ${visible} events`);
-
-  const build = (index: number, length: number): Column => {
-    const node = nodes[index];
-    if (node.layout.kind === "struct") {
-      const validity = validityOf(node, repetition, definition, length);
-      return { kind: "struct", length, validity, children: [build(index + 1, length)] };
-    }
-    if (node.layout.kind === "sizedList") {
-      const { dimension } = node.layout;
-      const validity = validityOf(node, repetition, definition, length);
-      return { kind: "sizedList", length, validity, dimension, items: build(index + 1, length * dimension) };
-    }
-    if (node.layout.kind === "list") {
-      const validity = validityOf(node, repetition, definition, length);
-      const offsets = listOffsets(node, nodes[index + 1], repetition, definition, eventCount, length);
-      const items = build(index + 1, offsets[length]);
-      return {
-        kind: "list",
-        length,
-        validity,
-        offsets: node.layout.offsetBits === 32 ? offsets : BigInt64Array.from(offsets, BigInt),
-        items,
-      };
-    }
-    return withLeafValidity(values as LeafColumn, node.layout, definition, layers.maximumVisible, allNull);
-  };
-  return build(0, rowCount);
-}
-
-/** Every event continues a list that is open, begins with a row, and names a level that there is. */
-function checkLevels(
-  nodes: readonly PageNode[],
-  { listDepth, maximumDefinition }: Layers,
-  repetition: Uint16Array | null,
-  definition: Uint16Array | null,
-  eventCount: number,
-  rowCount: number,
-  origin: PageOrigin,
-): void {
-  // By repetition level: the largest definition level of an event in the list that goes on.
-  const inside = new Uint16Array(listDepth + 1).fill(maximumDefinition);
-  for (const [index, node] of nodes.entries()) {
-    if (node.layout.kind === "list") inside[node.begins - 1] = nodes[index + 1].reach;
-  }
-  let rows = 0;
-  let last = maximumDefinition;
-  for (let event = 0; event < eventCount; event++) {
-    const level = definition === null ? 0 : definition[event];
-    const repeated = repetition === null ? listDepth : repetition[event];
-    if (level > maximumDefinition || repeated > listDepth) {
-      throw corruptPage(
-        origin,
-        `levels ${repeated} and ${level} where ${listDepth} and ${maximumDefinition} are the largest`,
-      );
-    }
-    if (repeated === listDepth) rows++;
-    else if (event === 0 || level > inside[repeated] || last > inside[repeated]) {
-      throw corruptPage(origin, `event ${event} goes on with a list that is not open`);
-    }
-    last = level;
-  }
-  if (rows !== rowCount) throw corruptPage(origin, `${rows} rows in a page of ${rowCount}`);
-}
-
-function countUpTo(definition: Uint16Array | null, limit: number, eventCount: number): number {
-  if (definition === null) return eventCount;
-  let count = 0;
-  for (let event = 0; event < eventCount; event++) if (definition[event] <= limit) count++;
-  return count;
-}
-
-/** Which of the node's values are not null. */
-function validityOf(
-  { nullLevel, reach, begins, stride }: PageNode,
-  repetition: Uint16Array | null,
-  definition: Uint16Array | null,
-  length: number,
-): Validity | null {
-  if (nullLevel === 0 || definition === null) return null;
-  const bytes = new Uint8Array((length + 7) >>> 3);
-  let value = 0;
-  let bits = 0;
-  let nullCount = 0;
-  let skip = 0;
-  for (let event = 0; event < definition.length; event++) {
-    const level = definition[event];
-    if (level > reach || (repetition !== null && repetition[event] < begins)) continue;
-    // The first of the events of a value tells for all of them.
-    if (skip > 0) {
-      skip--;
-      continue;
-    }
-    skip = stride - 1;
-    if (level === nullLevel) nullCount++;
-    else bits |= 1 << (value & 7);
-    if ((++value & 7) === 0) {
-      bytes[(value >>> 3) - 1] = bits;
-      bits = 0;
-    }
-  }
-  if ((value & 7) !== 0) bytes[value >>> 3] = bits;
-  return nullCount === 0 ? null : { bytes, bitOffset: 0, nullCount };
-}
-
-/** Levels are 16 bits wide. */
-const MAXIMUM_LEVEL = 0xffff;
-
-/** Where the items of each list begin. */
-function listOffsets(
-  list: PageNode,
-  item: PageNode,
-  repetition: Uint16Array | null,
-  definition: Uint16Array | null,
-  eventCount: number,
-  length: number,
-): Int32Array {
-  const offsets = new Int32Array(length + 1);
-  const { begins: listBegins, reach: listReach } = list;
-  const { begins: itemBegins, reach: itemReach } = item;
-  let row = 0;
-  let items = 0;
-  for (let event = 0; event < eventCount; event++) {
-    const level = definition === null ? 0 : definition[event];
-    const begins = repetition === null ? MAXIMUM_LEVEL : repetition[event];
-    if (begins >= listBegins && level <= listReach) offsets[row++] = items;
-    if (begins >= itemBegins && level <= itemReach) items++;
-  }
-  offsets[length] = items;
-  return offsets;
-}
-
-function withLeafValidity(
-  values: LeafColumn,
-  layout: LeafLayout,
-  definition: Uint16Array | null,
-  maximumVisible: number,
-  allNull: boolean,
-): Column {
-  const { length } = values;
-  if (layout.kind === "null" || length === 0) return values;
-  if (allNull) {
-    return {
-      ...values,
-      validity: { bytes: new Uint8Array((length + 7) >>> 3), bitOffset: 0, nullCount: length },
-    };
-  }
-  const validity = slotValidity(definition, maximumVisible, length);
-  return validity === null ? values : { ...values, validity };
 }

@@ -27,7 +27,7 @@ const ROW_ORDER = [0, 4, 2, 6, 1, 5, 3, 7];
 /** Number of the value in lane 0 of each row. */
 const ROW_START = Int32Array.from({ length: 64 }, (_, row) => ROW_ORDER[row >> 3] * 16 + (row & 7) * 128);
 
-type Words = Uint8Array | Uint16Array | Int32Array;
+type Words = Uint8Array | Int32Array;
 
 const scratchIn = new ArrayBuffer(8192);
 const scratchOut = new ArrayBuffer(8192);
@@ -50,14 +50,13 @@ export function unpackBits(
     return;
   }
   const source = alignedInput(wordBits, input, inputOffset, packedUnitBytes(packedBits));
-  const alignment = alignmentMask(wordBits);
-  const direct = ((output.byteOffset + outputOffset) & alignment) === 0;
+  const direct = ((output.byteOffset + outputOffset) & viewMask(wordBits)) === 0;
   const buffer = direct ? output.buffer : scratchOut;
   const at = direct ? output.byteOffset + outputOffset : 0;
   if (wordBits === 64) unpack64(packedBits, source as Int32Array, new Int32Array(buffer, at, 2 * PACK_UNIT));
   else if (wordBits === 32) unpack32(packedBits, source as Int32Array, new Int32Array(buffer, at, PACK_UNIT));
   else if (wordBits === 16)
-    unpack16(packedBits, source as Uint16Array, new Uint16Array(buffer, at, PACK_UNIT));
+    unpack16(packedBits, source as Int32Array, new Int32Array(buffer, at, PACK_UNIT / 2));
   else unpack8(packedBits, source as Uint8Array, new Uint8Array(buffer, at, PACK_UNIT));
   if (!direct) output.set(new Uint8Array(scratchOut, 0, outputBytes), outputOffset);
 }
@@ -77,7 +76,7 @@ export function packBits(
   if (packedBits === 0) return;
   const inputBytes = wordBits * (PACK_UNIT / 8);
   const outputBytes = packedUnitBytes(packedBits);
-  const alignment = wordBits === 8 ? 0 : 3;
+  const alignment = viewMask(wordBits);
   let buffer = input.buffer;
   let from = input.byteOffset + inputOffset;
   if ((from & alignment) !== 0) {
@@ -146,19 +145,21 @@ export function requiredBits(
   return 32 - Math.clz32(all);
 }
 
-/** Bits of an address that must be zero; 64-bit words are read as 32-bit halves. */
+/** Bits of an address that must be zero where units lie: all but bytes are handled as 32-bit words. */
+const viewMask = (wordBits: WordBits): number => (wordBits === 8 ? 0 : 3);
+
+/** Bits of an address that must be zero where words are looked at one by one; those of 64 bits in halves. */
 const alignmentMask = (wordBits: WordBits): number => (wordBits === 8 ? 0 : wordBits === 16 ? 1 : 3);
 
 function alignedInput(wordBits: WordBits, input: Uint8Array, inputOffset: number, byteLength: number): Words {
   let buffer = input.buffer;
   let at = input.byteOffset + inputOffset;
-  if ((at & alignmentMask(wordBits)) !== 0) {
+  if ((at & viewMask(wordBits)) !== 0) {
     new Uint8Array(scratchIn).set(input.subarray(inputOffset, inputOffset + byteLength));
     buffer = scratchIn;
     at = 0;
   }
   if (wordBits === 8) return new Uint8Array(buffer, at, byteLength);
-  if (wordBits === 16) return new Uint16Array(buffer, at, byteLength >> 1);
   return new Int32Array(buffer, at, byteLength >> 2);
 }
 
@@ -194,24 +195,28 @@ function pack8(packedBits: number, input: Uint8Array, output: Uint8Array): void 
   }
 }
 
-function unpack16(packedBits: number, input: Uint16Array, output: Uint16Array): void {
-  const mask = (1 << packedBits) - 1;
+/** Words are handled in pairs, as the halves of 32-bit words: lanes 2p and 2p + 1 at index p. */
+function unpack16(packedBits: number, input: Int32Array, output: Int32Array): void {
+  const mask = ((1 << packedBits) - 1) * 0x10001;
   for (let row = 0, bit = 0; row < 16; row++, bit += packedBits) {
-    const start = ROW_START[row];
-    const word = (bit >> 4) * 64;
+    const start = ROW_START[row] >> 1;
+    const word = (bit >> 4) * 32;
     const shift = bit & 15;
-    if (shift + packedBits <= 16) {
-      for (let lane = 0; lane < 64; lane++) output[start + lane] = (input[word + lane] >>> shift) & mask;
+    const rest = 16 - shift;
+    if (packedBits <= rest) {
+      for (let pair = 0; pair < 32; pair++) output[start + pair] = (input[word + pair] >>> shift) & mask;
     } else {
-      const rest = 16 - shift;
-      for (let lane = 0; lane < 64; lane++) {
-        output[start + lane] = ((input[word + lane] >>> shift) | (input[word + 64 + lane] << rest)) & mask;
+      const lower = ((1 << rest) - 1) * 0x10001;
+      const upper = mask & ~lower;
+      for (let pair = 0; pair < 32; pair++) {
+        output[start + pair] =
+          ((input[word + pair] >>> shift) & lower) | ((input[word + 32 + pair] << rest) & upper);
       }
     }
   }
 }
 
-/** Words are handled in pairs, as the halves of 32-bit words: lanes p and p + 1 at index p / 2. */
+/** In pairs as well. */
 function pack16(packedBits: number, input: Int32Array, output: Int32Array): void {
   if (packedBits === 1) {
     for (let pair = 0; pair < 32; pair++) {

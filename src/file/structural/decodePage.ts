@@ -18,8 +18,8 @@ import {
   type Validity,
 } from "../../arrow/column.js";
 import { eventsPerValue, isNested, leafOf } from "../../arrow/spine.js";
+import { assembleColumn } from "../assembleColumn.js";
 import { describeLayers, type Layers, validityOfLevels } from "../levels.js";
-import { assembleColumn } from "../nesting.js";
 import { corruptPage, type PageEncoding, type PageOrigin, unsupportedPage } from "../page.js";
 import { decodeArrayPage } from "../v20/decodeArray.js";
 import { decodeNestedArrays } from "../v20/nestedArrays.js";
