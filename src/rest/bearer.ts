@@ -1,5 +1,6 @@
 /**
  * Access tokens: JWTs of an OAuth 2.0 authorization server, verified against the keys it publishes (RFC 9068, RFC 8725).
+ * What a token's header says of a key, but for the name of a published one, is not looked at.
  */
 
 import { createRemoteJWKSet, customFetch, errors, type JWTPayload, jwtVerify } from "jose";
@@ -17,12 +18,24 @@ export interface BearerOptions {
   readonly jwksUri: string;
   /** Algorithms of signatures that are accepted; default: the asymmetric ones below. */
   readonly algorithms?: readonly string[];
+  /**
+   * What the tokens' header has as `typ`, for example `at+jwt`. Default: `at+jwt`, `JWT` or nothing, as servers differ,
+   * but no ID token that shows that it is one.
+   */
+  readonly tokenType?: string;
 }
 
 type BearerCheck = (token: string) => Principal | null | Promise<Principal | null>;
 
 /** Keys are published, so an algorithm that verifies by the signing key itself can never be meant. */
-const ASYMMETRIC = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"];
+const ASYMMETRIC = [
+  ...["RS256", "RS384", "RS512", "PS256", "PS384", "PS512"],
+  ...["ES256", "ES384", "ES512", "EdDSA", "Ed25519"],
+];
+/** Types of tokens in general, in which access tokens come as well. */
+const TOKEN_TYPES: readonly unknown[] = ["at+jwt", "jwt", undefined];
+/** Claims that only ID tokens have. */
+const ID_TOKEN_CLAIMS = ["nonce", "at_hash", "c_hash", "s_hash"];
 /** Seconds that the clocks of the two servers may differ by. */
 const CLOCK_TOLERANCE = 5;
 const KEYS_TIMEOUT_MS = 5_000;
@@ -40,7 +53,7 @@ const RETRY_AFTER = "5";
 export function createBearerCheck(options: BearerOptions | BearerCheck | undefined): BearerCheck | null {
   if (options === undefined || options === null) return null;
   if (typeof options === "function") return options;
-  const { issuer, audience, algorithms, url } = checkOptions(options);
+  const { issuer, audience, algorithms, tokenType, url } = checkOptions(options);
   const keys = createRemoteJWKSet(url, {
     timeoutDuration: KEYS_TIMEOUT_MS,
     cacheMaxAge: KEYS_MAX_AGE_MS,
@@ -49,25 +62,36 @@ export function createBearerCheck(options: BearerOptions | BearerCheck | undefin
   });
   return async (token) => {
     try {
-      const { payload } = await jwtVerify(token, keys, {
+      const { payload, protectedHeader } = await jwtVerify(token, keys, {
         issuer,
         audience,
         algorithms,
         clockTolerance: CLOCK_TOLERANCE,
         requiredClaims: ["exp", "sub"],
       });
-      return principalOf(payload);
+      return isAccessToken(protectedHeader.typ, payload, tokenType) ? principalOf(payload) : null;
     } catch (error) {
       if (isTokensFault(error)) return null;
-      throw new Refusal(503, "ServiceUnavailable", "the authorization server's keys cannot be read", {
-        "retry-after": RETRY_AFTER,
-      });
+      const detail = "the authorization server's keys cannot be read";
+      throw new Refusal(503, "ServiceUnavailable", detail, { "retry-after": RETRY_AFTER }, error);
     }
   };
 }
 
-function principalOf(payload: JWTPayload): Principal {
-  return { subject: String(payload.sub), method: "bearer", claims: payload };
+/** Whether this is a token for calling somebody, rather than one that tells of a person or an event. */
+function isAccessToken(typ: unknown, payload: JWTPayload, tokenType: string | undefined): boolean {
+  const type = typeof typ === "string" ? mediaType(typ) : typ;
+  if (tokenType !== undefined) return type === mediaType(tokenType);
+  return TOKEN_TYPES.includes(type) && !ID_TOKEN_CLAIMS.some((claim) => Object.hasOwn(payload, claim));
+}
+
+/** Types of media may leave out what is in front of the slash. */
+const mediaType = (typ: string) => typ.toLowerCase().replace(/^application\//, "");
+
+function principalOf(payload: JWTPayload): Principal | null {
+  const { sub } = payload;
+  if (typeof sub !== "string" || sub === "") return null;
+  return { subject: sub, method: "bearer", claims: payload };
 }
 
 /** What is wrong with a token, as opposed to what went wrong in finding the keys. */
@@ -89,7 +113,7 @@ async function fetchKeys(url: string, options: RequestInit): Promise<Response> {
   return new Response(new Blob(pieces as BlobPart[]), { status: response.status, headers: response.headers });
 }
 
-function checkOptions({ issuer, audience, jwksUri, algorithms = ASYMMETRIC }: BearerOptions) {
+function checkOptions({ issuer, audience, jwksUri, algorithms = ASYMMETRIC, tokenType }: BearerOptions) {
   if (typeof issuer !== "string" || issuer === "")
     throw new InvalidInputError("auth.bearer.issuer: is needed");
   const audiences = typeof audience === "string" ? [audience] : [...(audience ?? [])];
@@ -108,5 +132,8 @@ function checkOptions({ issuer, audience, jwksUri, algorithms = ASYMMETRIC }: Be
   if (algorithms.length === 0 || unknown !== undefined) {
     throw new InvalidInputError(`auth.bearer.algorithms: must be some of ${ASYMMETRIC.join(", ")}`);
   }
-  return { issuer, audience: audiences, algorithms: [...algorithms], url };
+  if (tokenType !== undefined && (typeof tokenType !== "string" || tokenType === "")) {
+    throw new InvalidInputError('auth.bearer.tokenType: must be a type such as "at+jwt"');
+  }
+  return { issuer, audience: audiences, algorithms: [...algorithms], tokenType, url };
 }

@@ -128,15 +128,15 @@ export function createRestHandler(
     refuseLongHeader(request, limits.maxHeaderBytes);
     const { signal } = (call.ticket = admission.enter(request.signal));
     // Nothing of a request is looked at before it is known who calls, unless only its body can tell.
-    call.principal = (await authenticator.byHeaders(request.headers)) ?? undefined;
+    call.principal = (await authenticator.byHeaders(request.headers, signal)) ?? undefined;
     const path = innerPath(url.pathname, basePath);
     if (path === OPENAPI_PATH && request.method === "GET") {
-      call.principal ??= await authenticator.byIdentity(undefined);
+      call.principal ??= await authenticator.byIdentity(undefined, signal);
       return jsonAnswer(request, openApi, 200);
     }
     const found = routes.find(request.method, path);
     if (found instanceof Refusal) {
-      call.principal ??= await authenticator.byIdentity(undefined);
+      call.principal ??= await authenticator.byIdentity(undefined, signal);
       throw found;
     }
     const { route, parameters } = found;
@@ -148,7 +148,7 @@ export function createRestHandler(
       ? await readJson(request, { maxBytes: limits.maxJsonBytes, idleMs, signal })
       : undefined;
     const identity = identityOf(request.headers, json);
-    call.principal ??= await authenticator.byIdentity(identity);
+    call.principal ??= await authenticator.byIdentity(identity, signal);
     if (takesRows) refuseMediaType(request, ROW_TYPES);
     const asked = engineRequest({
       route,

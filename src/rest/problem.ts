@@ -51,8 +51,9 @@ export class Refusal extends Error {
     errorType: ErrorType,
     detail: string,
     headers: Readonly<Record<string, string>> = {},
+    cause?: unknown,
   ) {
-    super(detail);
+    super(detail, cause === undefined ? undefined : { cause });
     this.status = status;
     this.errorType = errorType;
     this.headers = headers;
