@@ -10,10 +10,19 @@
 
 import { isAbsolute, join, sep } from "node:path";
 import { CorruptFileError } from "../errors.js";
-import type { BasePath, DataFile, DataFragment, Manifest } from "../format/table.js";
+import type { BasePath, DataFile, DataFragment, IndexMetadata, Manifest } from "../format/table.js";
 import type { Disk } from "../io/disk.js";
-import { branchDirectory, dataDirectory, deletionFileName, deletionsDirectory } from "./paths.js";
+import {
+  branchDirectory,
+  dataDirectory,
+  deletionFileName,
+  deletionsDirectory,
+  indexDirectoryName,
+  indicesDirectory,
+} from "./paths.js";
 import { branchRoot, isBranchName, isMainBranch } from "./refs.js";
+
+const INDEX_ID_BYTES = 16;
 
 /**
  * Absolute path of a data file that a manifest names; the disk is only asked where there are two places to look.
@@ -40,6 +49,33 @@ export function resolveDeletionFile(
   if (deletionFile === undefined) return null;
   const name = deletionFileName(fragment.id, deletionFile);
   return resolveFile(disk, tableRoot, manifest, deletionFile.baseId, deletionsDirectory, name);
+}
+
+/**
+ * Absolute path of the directory of an index's files, wherever among the places that the version reads from it is; where
+ * its metadata says if it is in none of them.
+ * @throws CorruptFileError for an index without an id, and a base path that is none
+ */
+export async function resolveIndexDirectory(
+  disk: Disk,
+  tableRoot: string,
+  manifest: Manifest,
+  index: IndexMetadata,
+): Promise<string> {
+  const { uuid, baseId } = index;
+  if (uuid?.uuid.length !== INDEX_ID_BYTES) {
+    throw new CorruptFileError(tableRoot, 0, `version ${manifest.version}: index ${index.name} has no id`);
+  }
+  const name = indexDirectoryName(uuid.uuid);
+  const stated = await resolveFile(disk, tableRoot, manifest, baseId, indicesDirectory, name);
+  if ((await disk.stat(stated)) !== null) return stated;
+  // A branch that the reference made from another names that one, also for what it has inherited itself.
+  const bases = manifest.basePaths.filter(({ path, isDatasetRoot }) => isDatasetRoot && isAbsolute(path));
+  for (const id of [undefined, ...bases.map((base) => base.id)]) {
+    const place = await resolveFile(disk, tableRoot, manifest, id, indicesDirectory, name);
+    if ((await disk.stat(place)) !== null) return place;
+  }
+  return stated;
 }
 
 function resolveFile(

@@ -2,18 +2,7 @@
 
 import { cp, rename, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import {
-  Field,
-  LargeBinary,
-  makeVector,
-  Schema,
-  Struct,
-  Table,
-  tableFromIPC,
-  tableToIPC,
-  Utf8,
-  vectorFromArray,
-} from "apache-arrow";
+import { makeVector, Table, tableFromIPC, tableToIPC } from "apache-arrow";
 import {
   DirectoryNamespace,
   InvalidInputError,
@@ -24,7 +13,7 @@ import {
 } from "tiltyard";
 import { describe, expect, it } from "vitest";
 import { directorySnapshot } from "../support/directorySnapshot.js";
-import { compareTables, reference } from "../support/reference.js";
+import { reference } from "../support/reference.js";
 import { stageDoubled } from "../support/stageVersion.js";
 import { makeTempDir } from "../support/tempDir.js";
 
@@ -336,38 +325,4 @@ it("a clone's branches find its own files and those of the table it was cloned f
   const moved = new DirectoryNamespace({ root: join(base, "after", "root"), durability: "none" });
   expect(valuesOf(await moved.table(id, { branch: "dev" }).scan().toArrow())).toEqual([1, 2, 3]);
   await moved.close();
-});
-
-it("values of blobs are read where a branch inherits them", async () => {
-  const base = await makeTempDir();
-  const before = join(base, "before");
-  const type = new Struct([new Field("data", new LargeBinary(), true), new Field("uri", new Utf8(), true)]);
-  const field = new Field("b", type, true, new Map([["ARROW:extension:name", "lance.blob.v2"]]));
-  const blob = (size: number) => Uint8Array.from({ length: size }, (_, index) => (index * 7 + size) & 0xff);
-  // In the data file, in a side file with others, in one of its own.
-  const sizes = [5, null, 70_000, 4_194_305];
-  const rows = new Table(new Schema([field]), {
-    b: vectorFromArray(
-      sizes.map((size) => (size === null ? null : { data: blob(size), uri: null })),
-      type,
-    ),
-  });
-  await reference.createTable(before, "t", tableToIPC(rows));
-  const made = new DirectoryNamespace({ root: before, durability: "none" });
-  await made.createTableBranch({ id, name: "dev" });
-  await reference.appendTable(before, "t", tableToIPC(rows), { branch: "dev" });
-  const expectBlobs = async (ns: DirectoryNamespace) => {
-    const dev = ns.table(id, { branch: "dev" });
-    compareTables(rows.concat(rows), await dev.scan().toArrow());
-    const lazy = await dev.takeBlobs("b", [2, 3, 6, 7]);
-    const expected = [70_000, 4_194_305, 70_000, 4_194_305];
-    expect(lazy.map((each) => each?.size)).toEqual(expected);
-    for (const [index, each] of lazy.entries()) {
-      expect(await each?.read(100, 50)).toEqual(blob(expected[index]!).subarray(100, 150));
-    }
-    await ns.close();
-  };
-  await expectBlobs(made);
-  await rename(before, join(base, "after"));
-  await expectBlobs(new DirectoryNamespace({ root: join(base, "after"), durability: "none" }));
 });

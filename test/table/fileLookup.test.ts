@@ -2,8 +2,16 @@ import { mkdir, rename, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { CorruptFileError } from "../../src/errors.js";
-import { BasePath, DataFile, DataFragment, DeletionFile, Manifest } from "../../src/format/table.js";
-import { resolveDataFile, resolveDeletionFile } from "../../src/table/fileLookup.js";
+import {
+  BasePath,
+  DataFile,
+  DataFragment,
+  DeletionFile,
+  IndexMetadata,
+  Manifest,
+  Uuid,
+} from "../../src/format/table.js";
+import { resolveDataFile, resolveDeletionFile, resolveIndexDirectory } from "../../src/table/fileLookup.js";
 import { branchRoot } from "../../src/table/refs.js";
 import { reference } from "../support/reference.js";
 import { makeTempDir } from "../support/tempDir.js";
@@ -78,6 +86,39 @@ describe("base paths", () => {
       join("/u", "_deletions", "1-2-7.arrow"),
     );
     expect(resolveDeletionFile(disk, "/t", manifestOf({ path: "/u" }), DataFragment.create())).toBeNull();
+  });
+
+  it("are followed for indexes, to the others where the stated one has them not", async () => {
+    const [main, other] = [await makeTempDir(), await makeTempDir()];
+    const uuid = Uuid.create({ uuid: Uint8Array.from({ length: 16 }, (_, index) => index) });
+    const name = "00010203-0405-0607-0809-0a0b0c0d0e0f";
+    const dev = join(main, "tree", "dev");
+    const manifest = Manifest.create({
+      branch: "dev",
+      basePaths: [
+        BasePath.create({ id: 0, isDatasetRoot: true, path: main }),
+        BasePath.create({ id: 1, isDatasetRoot: true, path: other }),
+        BasePath.create({ id: 2, isDatasetRoot: true, path: "s3://b/t" }),
+        BasePath.create({ id: 3, path: main }),
+      ],
+    });
+    const lookUpIndex = (baseId?: number) =>
+      resolveIndexDirectory(disk, dev, manifest, IndexMetadata.create({ uuid, baseId }));
+    expect(await lookUpIndex()).toBe(join(dev, "_indices", name));
+    expect(await lookUpIndex(0)).toBe(join(main, "_indices", name));
+    await mkdir(join(main, "_indices", name), { recursive: true });
+    for (const baseId of [undefined, 0, 1]) {
+      expect(await lookUpIndex(baseId)).toBe(join(main, "_indices", name));
+    }
+    await mkdir(join(other, "_indices", name), { recursive: true });
+    expect(await lookUpIndex(0)).toBe(join(main, "_indices", name));
+    await mkdir(join(dev, "_indices", name), { recursive: true });
+    expect(await lookUpIndex()).toBe(join(dev, "_indices", name));
+    for (const baseId of [2, 4]) await expect(lookUpIndex(baseId)).rejects.toThrow(CorruptFileError);
+    for (const wrong of [undefined, Uuid.create({ uuid: new Uint8Array(3) })]) {
+      const index = IndexMetadata.create({ uuid: wrong });
+      await expect(resolveIndexDirectory(disk, dev, manifest, index)).rejects.toThrow(CorruptFileError);
+    }
   });
 
   it("that are damaged are found", () => {
