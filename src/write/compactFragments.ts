@@ -38,6 +38,7 @@ import {
   planCompaction,
 } from "./compactionPlan.js";
 import { FragmentCopies } from "./fragmentCopies.js";
+import { removeEmptyRoot } from "./insert.js";
 
 export interface CompactionTarget {
   readonly environment: TableEnvironment & FileReaders;
@@ -63,7 +64,7 @@ interface ReplacedGroup {
 
 /** What is to be done on a version. */
 interface Plan {
-  readonly version: number;
+  readonly file: ManifestFile;
   readonly groups: readonly CompactionGroup[];
   readonly indexedFragments: number;
 }
@@ -78,13 +79,14 @@ export async function compactFragments(
 ): Promise<CompactionResult> {
   const { environment, tableRoot, signal } = target;
   const copies = new FragmentCopies(environment, tableRoot, signal);
-  let plan: Plan = { version: 0, groups: [], indexedFragments: 0 };
+  const plans: Plan[] = [];
   let isProposed = false;
   const propose = async (
     base: TableVersion,
   ): Promise<{ transaction: Transaction; groups: readonly ReplacedGroup[] } | null> => {
     isProposed = false;
-    plan = await planOn(target, base.file, settings);
+    const plan = await planOn(target, base.file, settings);
+    plans.push(plan);
     if (plan.groups.length === 0) return null;
     const copied = await copyGroups(target, base, plan.groups, copies);
     const groups = await withIds(target, base, copied);
@@ -97,8 +99,9 @@ export async function compactFragments(
     const done = await commitPlanned(environment, tableRoot, propose, { signal, verify });
     // What can't be removed is an orphan that nothing refers to.
     await copies.discard(done?.committed.manifest.fragments).catch(() => undefined);
+    const plan = plans[plans.length - 1];
     return {
-      version: done?.committed.version ?? plan.version,
+      version: done?.committed.version ?? plan.file.manifest.version,
       transactionId: done?.plan.transaction.uuid ?? null,
       groups: done?.plan.groups ?? [],
       indexedFragments: plan.indexedFragments,
@@ -106,7 +109,11 @@ export async function compactFragments(
   } catch (error) {
     // A version that may be there needs its files; one that reserves ids needs none.
     const isNeeded = isProposed && error instanceof PublishUncertainError;
-    if (!isNeeded) await copies.discard().catch(() => undefined);
+    if (!isNeeded) {
+      await copies.discard().catch(() => undefined);
+      // Of a table that was dropped, copies made the directory anew.
+      for (const plan of plans.slice(-1)) await removeEmptyRoot(environment.disk, tableRoot, plan);
+    }
     throw error;
   }
 }
@@ -138,7 +145,7 @@ async function planOn(
   const isLeft = ({ coverage }: CompactionGroup): boolean =>
     isUnknown || (!isStable && coverage.includes("x"));
   return {
-    version: manifest.version,
+    file: base,
     groups: wanted.filter((group) => !isLeft(group)),
     indexedFragments: wanted.filter(isLeft).reduce((sum, { fragments }) => sum + fragments.length, 0),
   };

@@ -102,7 +102,11 @@ export async function insertRows(
  * may be creating it at this moment: what they have put there stays, and what stays empty for a failure here is
  * no table either.
  */
-async function removeEmptyRoot(disk: Disk, tableRoot: string, base: Base | null): Promise<void> {
+export async function removeEmptyRoot(
+  disk: Disk,
+  tableRoot: string,
+  base: { readonly file: Pick<ManifestFile, "path"> } | null,
+): Promise<void> {
   if (base !== null && (await disk.stat(base.file.path).catch(() => null)) !== null) return;
   const inside = [dataDirectory(tableRoot), transactionsDirectory(tableRoot), versionsDirectory(tableRoot)];
   for (const directory of [...inside, tableRoot]) {

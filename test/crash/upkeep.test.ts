@@ -1,6 +1,7 @@
 /**
- * The crash loop over cleanup: whatever disk call fails, and however, every version that an engine finds afterwards has
- * all its rows, as have tags and branches; and the next cleanup leaves what one that went through would have left.
+ * The crash loop over cleanup and compaction: whatever disk call fails, and however, every version that an engine finds
+ * afterwards has all its rows, as have tags and branches; and the next one leaves what one that went through would have
+ * left.
  *
  * `npm run soak` goes through all calls, `npm test` through some for each way to fail.
  */
@@ -137,5 +138,95 @@ describe("cleanup", () => {
     }
     // The loop has been where versions are gone and their files are not.
     expect(inBetween).toBeGreaterThan(0);
+  });
+});
+
+describe("compaction", () => {
+  /** Rows of a table of five fragments, of which two have lost rows. */
+  const ROWS = [0, 1, 2, 10, 12, 20, 21, 22, 30, 31, 32, 40];
+
+  async function prepareFragments(root: string): Promise<void> {
+    const ns = new DirectoryNamespace({ root, durability: "none" });
+    await ns.createTable({ id }, rowsOf(0, 1, 2));
+    for (const from of [10, 20, 30, 40]) await ns.insertIntoTable({ id }, rowsOf(from, from + 1, from + 2));
+    await ns.close();
+    await reference.deleteRows(root, "t", "v IN (11, 41, 42)");
+  }
+
+  /** All versions have their rows; returns the number of the latest. */
+  async function checkRows(root: string, where: string): Promise<number> {
+    const ns = new DirectoryNamespace({ root, durability: "none" });
+    const { versions } = await ns.listTableVersions({ id });
+    for (const { version } of versions.slice(5)) {
+      const rows = valuesOf(await ns.table(id, { version }).scan().toArrow());
+      expect(rows, `${where}, version ${version}`).toEqual(ROWS);
+    }
+    await ns.close();
+    return versions.length;
+  }
+
+  it.each(ways.map((way, index) => ({ ...way, index })))("$title", async ({
+    mode,
+    dead,
+    powerCut,
+    index,
+  }) => {
+    const base = await makeTempDir();
+    const root = join(base, "inner", "root");
+    const template = join(base, "template");
+    await mkdir(dirname(root));
+    await prepareFragments(root);
+    await cp(root, template, { recursive: true });
+    const seen = new Set<number>();
+    for (let failing = index % STRIDE; ; failing += STRIDE) {
+      await rm(root, { recursive: true });
+      await cp(template, root, { recursive: true });
+      const disk = new FaultyDisk(new NodeDisk({ durability: "none" }), { root: dirname(root) });
+      disk.failAt(failing, mode, { dead });
+      const writer = new DirectoryNamespace({ root, disk });
+      // Two groups: rows 0 to 12, and 20 to 40.
+      const answer = await writer.optimizeTable({ id, targetRowsPerFragment: 5 }).catch((error: unknown) => {
+        expect(error, String(error)).toBeInstanceOf(NamespaceError);
+        return null;
+      });
+      const { tripped } = disk;
+      const where = `${failing}: ${disk.log[failing]}`;
+      await writer.close();
+      await disk.restart();
+      if (powerCut) await disk.loseUnsynced();
+
+      const latest = await checkRows(root, where);
+      seen.add(latest);
+      expect([6, 7, 8], where).toContain(latest);
+      if (answer !== null) expect(latest, where).toBe(answer.version);
+      if (!dead && latest < 8) {
+        // Who failed and lived has taken its files away, but for those it could not.
+        expect((await filesOf(root)).data.length, where).toBeLessThanOrEqual(tripped ? 6 : 5);
+      }
+      const next = new DirectoryNamespace({ root, durability: "none" });
+      const again = await next.optimizeTable({ id, targetRowsPerFragment: 5 });
+      expect(again, where).toMatchObject(
+        latest === 8
+          ? { version: 8, fragmentsRemoved: 0 }
+          : { version: latest + 2, fragmentsRemoved: 5, fragmentsAdded: 2 },
+      );
+      await next.insertIntoTable({ id }, rowsOf(50));
+      await next.cleanupTable({ id, olderThanMs: 0, deleteUnverified: true });
+      const { data, _versions, _deletions } = await filesOf(root);
+      expect([data.length, _versions.length, _deletions.length], where).toEqual([3, 1, 0]);
+      const rows = valuesOf(await next.table(id).scan().toArrow());
+      expect(rows, where).toEqual([...ROWS, 50]);
+      await next.close();
+      if (failing % (5 * STRIDE) === index % STRIDE) {
+        expect(valuesOf(tableFromIPC(await reference.readTable(root, "t"))), where).toEqual([...ROWS, 50]);
+      }
+      await disk.dispose();
+      if (!tripped) {
+        expect(answer).toMatchObject({ version: 8, fragmentsAdded: 2 });
+        break;
+      }
+    }
+    // The loop has been before and between the commits, and behind them.
+    expect([...seen].sort()).toEqual([6, 7, 8]);
   });
 });
