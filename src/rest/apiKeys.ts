@@ -9,9 +9,12 @@ export type ApiKeyOptions =
   | readonly string[]
   | ((apiKey: string) => Principal | null | Promise<Principal | null>);
 
+/** What a header can carry: Latin-1 without control characters, no blank at either end; and no more than is looked at. */
+const KEY = /^[!-~\u00a1-\u00ff](?:[ -~\u00a0-\u00ff]{0,16382}[!-~\u00a1-\u00ff])?$/;
+
 /**
  * Null where no keys are configured.
- * @throws InvalidInputError for a list that has none, or an empty one
+ * @throws InvalidInputError for a list that has none, or one that no header can carry
  */
 export function createApiKeyCheck(
   options: ApiKeyOptions | undefined,
@@ -22,8 +25,10 @@ export function createApiKeyCheck(
     throw new InvalidInputError("auth.apiKeys: must be a list of keys, or a function");
   }
   const known = options.map((key: unknown, index) => {
-    if (typeof key !== "string" || key.trim() === "") {
-      throw new InvalidInputError(`auth.apiKeys[${index}]: must be a key, and not empty`);
+    if (typeof key !== "string" || !KEY.test(key)) {
+      throw new InvalidInputError(
+        `auth.apiKeys[${index}]: must be a key that a header can carry: some Latin-1 characters, none of them a control character, and no blanks around them`,
+      );
     }
     return digest(key);
   });

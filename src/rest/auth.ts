@@ -1,16 +1,22 @@
 /**
  * Who calls: credentials of a request to the principal they stand for. Headers come first (`authorization`, then
- * `x-api-key`); only a request without either is asked for its body's `identity`. The first credential found decides: a
- * wrong one is not made good by another.
+ * `x-api-key`); where they tell nothing, the body's `identity` is asked (`auth_token`, then `api_key`). A credential of
+ * a kind that no way in is configured for is passed over. Of the others the first decides: a wrong one is not made good
+ * by another.
  */
 
-import { InternalError, InvalidInputError } from "../errors.js";
+import { InternalError, InvalidInputError, NamespaceError } from "../errors.js";
 import type { Identity, Principal } from "../namespace.js";
 import { type ApiKeyOptions, createApiKeyCheck } from "./apiKeys.js";
-import { type BearerOptions, createBearerCheck } from "./bearer.js";
+import { type BearerOptions, createBearerCheck, InvalidToken } from "./bearer.js";
+import { checkOptionMembers } from "./optionMembers.js";
 import { Refusal } from "./problem.js";
+import { untilAborted } from "./untilAborted.js";
 
-/** What finds the principal of a credential; null, or what is no object, where it is not valid. */
+/**
+ * What finds the principal of a credential; null where it is not valid. An error of the engine's classes that it throws
+ * is the answer, any other is an internal error.
+ */
 export type PrincipalLookup = (credential: string) => Principal | null | Promise<Principal | null>;
 
 /** Each member opens a way in; without any, every request is refused. */
@@ -26,8 +32,10 @@ export interface AuthOptions {
   readonly anonymous?: boolean;
 }
 
+const MEMBERS = ["apiKeys", "bearer", "anonymous"];
 /** Longest credential that is looked at, in characters. */
 const MAX_CREDENTIAL = 16_384;
+const REALM = 'realm="tiltyard"';
 const ANONYMOUS: Principal = Object.freeze({ subject: "anonymous", method: "anonymous" });
 
 export class Authenticator {
@@ -37,103 +45,122 @@ export class Authenticator {
 
   /** @throws InvalidInputError for options that cannot be meant */
   constructor(options: AuthOptions = {}) {
-    if (typeof options !== "object" || options === null)
-      throw new InvalidInputError("auth: must be an object");
-    this.#apiKey = createApiKeyCheck(options.apiKeys);
-    this.#bearer = createBearerCheck(options.bearer);
-    this.#anonymous = options.anonymous === true;
+    checkOptionMembers("auth", options, MEMBERS);
+    const { apiKeys, bearer, anonymous = false } = options;
+    if (typeof anonymous !== "boolean") throw new InvalidInputError("auth.anonymous: must be true or false");
+    this.#apiKey = createApiKeyCheck(apiKeys);
+    this.#bearer = createBearerCheck(bearer);
+    this.#anonymous = anonymous;
   }
 
   /**
    * The principal that the headers tell; null where only the body's identity can.
-   * @throws Refusal with 401 where the headers decide that nobody valid calls
+   * @throws Refusal with 401 where the headers decide that nobody valid calls; the signal's reason once it is aborted;
+   * what a lookup throws
    */
   async byHeaders(headers: Headers, signal: AbortSignal): Promise<Principal | null> {
     const authorization = headers.get("authorization");
-    if (authorization !== null) {
-      if (!/^bearer( |$)/i.test(authorization)) {
-        if (this.#anonymous && this.#bearer === null) return ANONYMOUS;
-        throw refuse("authorization: the scheme must be Bearer");
-      }
-      return this.#byToken(authorization.slice("bearer".length).trim(), signal);
+    if (this.#bearer !== null && authorization !== null && /^bearer(?: |$)/i.test(authorization)) {
+      const token = /^bearer +([^\s,]+)$/i.exec(authorization)?.[1];
+      if (token === undefined) throw this.#refuseToken("authorization: must be Bearer and one token");
+      return this.#byToken(this.#bearer, token, signal);
     }
     const key = headers.get("x-api-key");
-    if (key !== null) return this.#byKey(key, signal);
-    if (!this.#anonymous && this.#apiKey === null && this.#bearer === null) throw refuse(NOBODY);
-    return null;
+    if (this.#apiKey !== null && key !== null) return this.#byKey(this.#apiKey, key, signal);
+    if (this.#apiKey !== null || this.#bearer !== null) return null;
+    if (this.#anonymous) return ANONYMOUS;
+    throw this.#refuse("no way to authenticate is configured");
   }
 
   /**
    * The principal of a request whose headers told nothing.
-   * @throws Refusal with 401
+   * @throws as {@link byHeaders}
    */
   async byIdentity(identity: Identity | undefined, signal: AbortSignal): Promise<Principal> {
-    if (identity?.authToken !== undefined) return this.#byToken(identity.authToken, signal);
-    if (identity?.apiKey !== undefined) return this.#byKey(identity.apiKey, signal);
+    const { authToken, apiKey } = identity ?? {};
+    if (this.#bearer !== null && authToken !== undefined)
+      return this.#byToken(this.#bearer, authToken, signal);
+    if (this.#apiKey !== null && apiKey !== undefined) return this.#byKey(this.#apiKey, apiKey, signal);
     if (this.#anonymous) return ANONYMOUS;
-    throw refuse("credentials are needed");
+    throw this.#refuse(`credentials are needed: ${this.#kinds().join(" or ")}`);
   }
 
-  async #byToken(token: string, signal: AbortSignal): Promise<Principal> {
-    if (this.#bearer === null && this.#anonymous) return ANONYMOUS;
-    const principal = /[\s,]/.test(token) ? null : await lookUp(this.#bearer, token, signal);
-    if (principal === null) throw refuse("the access token is not valid", "invalid_token");
+  /** What a client that is refused has to come with, for `www-authenticate`. */
+  challenge(error = ""): string {
+    const challenges: string[] = [];
+    if (this.#bearer !== null) challenges.push(`Bearer ${REALM}${error}`);
+    // A client is owed a challenge even where nothing would meet it.
+    if (this.#apiKey !== null || this.#bearer === null) challenges.push(`ApiKey ${REALM}`);
+    return challenges.join(", ");
+  }
+
+  async #byToken(lookup: PrincipalLookup, token: string, signal: AbortSignal): Promise<Principal> {
+    const reason = "the access token is not valid";
+    const principal = await ask(lookup, token, signal).catch((error: unknown) => {
+      throw error instanceof InvalidToken ? this.#refuseToken(reason, error.cause ?? error) : error;
+    });
+    if (principal === null) throw this.#refuseToken(reason);
     return principal;
   }
 
-  async #byKey(key: string, signal: AbortSignal): Promise<Principal> {
-    if (this.#apiKey === null && this.#anonymous) return ANONYMOUS;
-    const principal = await lookUp(this.#apiKey, key, signal);
-    if (principal === null) throw refuse("the API key is not valid");
+  async #byKey(lookup: PrincipalLookup, key: string, signal: AbortSignal): Promise<Principal> {
+    const principal = await ask(lookup, key, signal);
+    if (principal === null) throw this.#refuse("the API key is not valid");
     return principal;
+  }
+
+  #kinds(): string[] {
+    const kinds: string[] = [];
+    if (this.#bearer !== null) kinds.push("a bearer token");
+    if (this.#apiKey !== null) kinds.push("an API key");
+    return kinds;
+  }
+
+  /** By RFC 6750 a request without a token is told no more than how to come with one. */
+  #refuse(detail: string): Refusal {
+    return new Refusal(401, "Unauthenticated", detail, { "www-authenticate": this.challenge() });
+  }
+
+  #refuseToken(detail: string, cause?: unknown): Refusal {
+    const error = `, error="invalid_token", error_description=${quoted(detail)}`;
+    const headers = { "www-authenticate": this.challenge(error) };
+    return new Refusal(401, "Unauthenticated", detail, headers, cause);
   }
 }
 
-const NOBODY = "no way to authenticate is configured";
+/** RFC 6750 has descriptions of printable ASCII only, and leaves nothing to be escaped. */
+const quoted = (text: string): string => `"${text.replaceAll(/[^ !#-[\]-~]/g, "'")}"`;
 
-/** By RFC 6750: what came without a token is told no more than how to come with one. */
-function refuse(detail: string, error?: "invalid_token"): Refusal {
-  const reason = error === undefined ? "" : `, error="${error}", error_description="${detail}"`;
-  return new Refusal(401, "Unauthenticated", detail, {
-    "www-authenticate": `Bearer realm="tiltyard"${reason}`,
-  });
-}
-
-/** Null where nobody can look, or what is asked for is no credential at all. */
-async function lookUp(
-  lookup: PrincipalLookup | null,
+async function ask(
+  lookup: PrincipalLookup,
   credential: string,
   signal: AbortSignal,
 ): Promise<Principal | null> {
-  if (lookup === null || credential === "" || credential.length > MAX_CREDENTIAL) return null;
-  let principal: unknown;
-  try {
-    principal = await beforeAbort(Promise.resolve(lookup(credential)), signal);
-  } catch (error) {
-    if (error instanceof Refusal || signal.aborted) throw error;
-    // What the embedding server's own lookup throws is its fault, not the client's.
-    throw new InternalError("the lookup of a credential failed", { cause: error });
-  }
-  // Whoever answers by yes or no names nobody: neither lets anybody in.
-  if (typeof principal !== "object" || principal === null) return null;
-  const { subject } = principal as Principal;
-  if (typeof subject !== "string" || subject === "") {
-    throw new InternalError("the lookup of a credential found a principal without a subject");
-  }
-  return principal as Principal;
+  if (credential.length === 0 || credential.length > MAX_CREDENTIAL) return null;
+  return untilAborted(askSafely(lookup, credential), signal);
 }
 
-/** The value, unless the signal is aborted before it is there. */
-async function beforeAbort<T>(value: Promise<T>, signal: AbortSignal): Promise<T> {
-  let onAbort: (() => void) | undefined;
-  const aborted = new Promise<never>((_, reject) => {
-    onAbort = () => reject(signal.reason);
-    if (signal.aborted) onAbort();
-    else signal.addEventListener("abort", onAbort, { once: true });
-  });
+/** What the embedding server's own lookup throws or returns by mistake is its fault, not the client's. */
+async function askSafely(lookup: PrincipalLookup, credential: string): Promise<Principal | null> {
+  let answer: unknown;
   try {
-    return await Promise.race([value, aborted]);
-  } finally {
-    if (onAbort !== undefined) signal.removeEventListener("abort", onAbort);
+    answer = await lookup(credential);
+  } catch (error) {
+    if (error instanceof Refusal || error instanceof InvalidToken || error instanceof NamespaceError)
+      throw error;
+    throw new InternalError("the lookup of a credential failed", { cause: error });
   }
+  if (answer === null || answer === undefined) return null;
+  if (!isPrincipal(answer)) {
+    throw new InternalError(
+      "the lookup of a credential returned something else than a principal with a subject",
+    );
+  }
+  return answer;
+}
+
+function isPrincipal(answer: unknown): answer is Principal {
+  if (typeof answer !== "object" || answer === null) return false;
+  const { subject } = answer as { readonly subject?: unknown };
+  return typeof subject === "string" && subject !== "";
 }

@@ -175,7 +175,7 @@ export function createRestHandler(
     let error: unknown;
     const response = await respond(call).catch((thrown: unknown) => {
       error = thrown;
-      return problemAnswer(call, thrown, namespace.root);
+      return problemAnswer(call, thrown, namespace.root, authenticator.challenge());
     });
     response.headers.set("x-request-id", requestId);
     return whenSent(response, call.ticket?.signal, (failure) => {
@@ -217,9 +217,18 @@ function answer(request: Request, status: number, form: Route["answer"], result:
   return jsonAnswer(request, toWire(form, result), status);
 }
 
-function problemAnswer({ request, url, dialect }: Call, error: unknown, root: string): Response {
+function problemAnswer(
+  { request, url, dialect }: Call,
+  error: unknown,
+  root: string,
+  challenge: string,
+): Response {
   const problem = problemOf(error, url.pathname, root, dialect.statusOf(error));
-  const headers = error instanceof Refusal ? error.headers : {};
+  const headers = {
+    // Of its own only where who calls was found out; whoever authorizes may want somebody else.
+    ...(problem.status === 401 ? { "www-authenticate": challenge } : {}),
+    ...(error instanceof Refusal ? error.headers : {}),
+  };
   return jsonAnswer(request, problem, problem.status, headers);
 }
 

@@ -1,0 +1,679 @@
+/** Who calls: which credential decides, what a token must say, and what a client that is refused is told. */
+
+import { setMaxListeners } from "node:events";
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { inspect } from "node:util";
+import { errors, exportJWK, generateKeyPair, type JWTPayload, SignJWT, UnsecuredJWT } from "jose";
+import {
+  DirectoryNamespace,
+  InternalError,
+  InvalidInputError,
+  ThrottlingError,
+  UnauthenticatedError,
+} from "tiltyard";
+import {
+  type AuthOptions,
+  type BearerOptions,
+  createRestHandler,
+  type PrincipalLookup,
+  type RequestLogEntry,
+} from "tiltyard/rest";
+import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { Authenticator } from "../../src/rest/auth.js";
+import { Refusal } from "../../src/rest/problem.js";
+import { makeTempDir } from "../support/tempDir.js";
+
+const ISSUER = "https://issuer.example";
+const AUDIENCE = "https://tables.example";
+const forever = new AbortController().signal;
+setMaxListeners(0, forever);
+const minutes = (count: number) => count * 60_000;
+
+type KeyPair = Awaited<ReturnType<typeof generateKeyPair>>;
+let pairs: KeyPair[];
+let edwards: KeyPair;
+
+beforeAll(async () => {
+  pairs = await Promise.all(Array.from({ length: 10 }, () => generateKeyPair("ES256")));
+  edwards = await generateKeyPair("Ed25519");
+});
+
+// ------------------------------------------------------------------------------------------------ key server
+
+/** What the key server answers, and how often it was asked. */
+let keyServer: Server;
+let published: object | string;
+let status: number;
+let asked: number;
+let bearer: BearerOptions;
+
+beforeEach(async () => {
+  status = 200;
+  asked = 0;
+  published = await keySet([pairs[0]]);
+  keyServer = createServer((_, answer) => {
+    asked++;
+    answer.writeHead(status, { "content-type": "application/json" });
+    answer.end(typeof published === "string" ? published : JSON.stringify(published));
+  });
+  await new Promise<void>((resolve) => keyServer.listen(0, "127.0.0.1", resolve));
+  const { port } = keyServer.address() as AddressInfo;
+  bearer = { issuer: ISSUER, audience: AUDIENCE, jwksUri: `http://127.0.0.1:${port}/jwks` };
+});
+afterEach(async () => {
+  vi.useRealTimers();
+  keyServer.closeAllConnections();
+  await new Promise((resolve) => keyServer.close(resolve));
+});
+
+async function keySet(from: readonly KeyPair[], names = from.map((_, index) => `key-${index}`)) {
+  const keys = await Promise.all(from.map(({ publicKey }) => exportJWK(publicKey)));
+  return { keys: keys.map((key, index) => (names[index] === "" ? key : { ...key, kid: names[index] })) };
+}
+
+interface TokenForm {
+  readonly pair?: KeyPair;
+  readonly header?: Readonly<Record<string, unknown>>;
+  readonly claims?: JWTPayload;
+  readonly without?: readonly string[];
+}
+
+function token({ pair = pairs[0], header = {}, claims = {}, without = [] }: TokenForm = {}): Promise<string> {
+  const now = Math.floor(Date.now() / 1000);
+  const said: JWTPayload = {
+    iss: ISSUER,
+    aud: AUDIENCE,
+    sub: "alice",
+    iat: now,
+    exp: now + 86_400,
+    ...claims,
+  };
+  for (const claim of without) delete said[claim];
+  return new SignJWT(said)
+    .setProtectedHeader({ alg: "ES256", typ: "at+jwt", kid: "key-0", ...header })
+    .sign(pair.privateKey, { crit: { x: true } });
+}
+
+const byToken = (authenticator: Authenticator, text: string) =>
+  authenticator.byHeaders(new Headers({ authorization: `Bearer ${text}` }), forever);
+
+/** What a promise is rejected with. */
+async function failureOf(promise: Promise<unknown>): Promise<Refusal> {
+  const outcome = await promise.then(
+    (value) => ({ value }),
+    (error: unknown) => ({ error }),
+  );
+  if (!("error" in outcome)) throw new Error(`was not refused: ${inspect(outcome.value)}`);
+  return outcome.error as Refusal;
+}
+
+// ------------------------------------------------------------------------------------------------ tokens
+
+describe("a token", () => {
+  it("stands for its subject, with what else it says", async () => {
+    const principal = await byToken(
+      new Authenticator({ bearer }),
+      await token({ claims: { scope: "read" } }),
+    );
+    expect(principal).toMatchObject({ subject: "alice", method: "bearer", claims: { scope: "read" } });
+  });
+
+  it.each([
+    "at+jwt",
+    "AT+JWT",
+    "application/at+jwt",
+    "JWT",
+    undefined,
+  ])("may be of the type %s", async (typ) => {
+    expect(await byToken(new Authenticator({ bearer }), await token({ header: { typ } }))).toMatchObject({
+      subject: "alice",
+    });
+  });
+
+  it("of a client that acts for itself stands for the client", async () => {
+    const text = await token({ claims: { client_id: "robot" }, without: ["sub"] });
+    expect(await byToken(new Authenticator({ bearer }), text)).toMatchObject({ subject: "robot" });
+  });
+
+  const wrong: Readonly<Record<string, TokenForm>> = {
+    "of another type": { header: { typ: "dpop+jwt" } },
+    "of a type that is no text": { header: { typ: 1 } },
+    "of an empty subject": { claims: { sub: "", client_id: "robot" } },
+    "of a subject that is no text": { claims: { sub: 7 as unknown as string, client_id: "robot" } },
+    "of no subject": { without: ["sub"] },
+    "of a client that is no text": { claims: { client_id: {} }, without: ["sub"] },
+    "bound to its sender's key": { claims: { cnf: { jkt: "x" } } },
+    "bound to something unknown": { claims: { cnf: null } },
+    "of another issuer": { claims: { iss: `${ISSUER}/` } },
+    "for another audience": { claims: { aud: ["x", "y"] } },
+    "that is over": { claims: { exp: Math.floor(Date.now() / 1000) - 60 } },
+    "without an end": { without: ["exp"] },
+    "that is not valid yet": { claims: { nbf: Math.floor(Date.now() / 1000) + 600 } },
+    "of an unknown key": { header: { kid: "key-9" } },
+    "with extensions that nobody knows": { header: { crit: ["x"], x: 1 } },
+  };
+  it.each(Object.entries(wrong))("%s is not valid", async (_, form) => {
+    const text = await token(form);
+    const refusal = await failureOf(byToken(new Authenticator({ bearer }), text));
+    expect(refusal).toBeInstanceOf(Refusal);
+    expect(refusal).toMatchObject({ status: 401, message: "the access token is not valid" });
+    expect(refusal.headers["www-authenticate"]).toBe(
+      'Bearer realm="tiltyard", error="invalid_token", error_description="the access token is not valid"',
+    );
+    expect(refusal.cause).toBeInstanceOf(Error);
+    const logged = inspect(refusal, { depth: 20, showHidden: true });
+    for (const part of [text, ...text.split(".").filter(({ length }) => length > 20)]) {
+      expect(logged).not.toContain(part);
+    }
+  });
+
+  it("that is signed with another key, or not at all, is not valid", async () => {
+    const authenticator = new Authenticator({ bearer });
+    const forged = await token({ pair: pairs[1] });
+    expect((await failureOf(byToken(authenticator, forged))).cause).toBeInstanceOf(
+      errors.JWSSignatureVerificationFailed,
+    );
+    expect(await failureOf(byToken(authenticator, unsigned()))).toMatchObject({ status: 401 });
+    expect(await failureOf(byToken(authenticator, "no.token.at-all"))).toMatchObject({ status: 401 });
+  });
+
+  it("may be signed with Ed25519, under its own name and its family's", async () => {
+    published = await keySet([edwards]);
+    const authenticator = new Authenticator({ bearer });
+    for (const alg of ["Ed25519", "EdDSA"]) {
+      const text = await token({ pair: edwards, header: { alg } });
+      expect(await byToken(authenticator, text)).toMatchObject({ subject: "alice" });
+    }
+    const pinned = new Authenticator({ bearer: { ...bearer, algorithms: ["ES256"] } });
+    const text = await token({ pair: edwards, header: { alg: "EdDSA" } });
+    expect(await failureOf(byToken(pinned, text))).toMatchObject({ status: 401 });
+  });
+
+  it("that names no key is tried with those that fit, up to eight", async () => {
+    published = await keySet(
+      pairs,
+      pairs.map(() => ""),
+    );
+    const authenticator = new Authenticator({ bearer });
+    const unnamed = (pair: KeyPair) => token({ pair, header: { kid: undefined } });
+    expect(await byToken(authenticator, await unnamed(pairs[0]))).toMatchObject({ subject: "alice" });
+    expect(await byToken(authenticator, await unnamed(pairs[7]))).toMatchObject({ subject: "alice" });
+    const ninth = await failureOf(byToken(authenticator, await unnamed(pairs[8])));
+    expect(ninth).toMatchObject({ status: 401 });
+    expect(ninth.cause).toBeInstanceOf(errors.JWKSMultipleMatchingKeys);
+    const late = await token({ pair: pairs[2], header: { kid: undefined }, claims: { exp: 1 } });
+    expect((await failureOf(byToken(authenticator, late))).cause).toBeInstanceOf(errors.JWTExpired);
+    expect(asked).toBe(1);
+  });
+});
+
+function unsigned(): string {
+  return new UnsecuredJWT({ iss: ISSUER, aud: AUDIENCE, sub: "alice" }).setExpirationTime("1h").encode();
+}
+
+// ------------------------------------------------------------------------------------------------ key server
+
+describe("a key server", () => {
+  it.each<[string, () => void]>([
+    ["answers with an error", () => void (status = 500)],
+    ["sends clients elsewhere", () => void (status = 302)],
+    ["answers what is no JSON", () => void (published = "<html>")],
+    ["answers what are no keys", () => void (published = { keys: 1 })],
+    ["answers without end", () => void (published = `{"keys":[],"x":"${"x".repeat(2 ** 20)}"}`)],
+    [
+      "publishes a broken key",
+      () => void (published = { keys: [{ kty: "EC", crv: "P-256", kid: "key-0", x: "AA" }] }),
+    ],
+  ])("that %s makes it 503, with the reason for the log", async (_, breakIt) => {
+    breakIt();
+    const refusal = await failureOf(byToken(new Authenticator({ bearer }), await token()));
+    expect(refusal).toMatchObject({
+      status: 503,
+      message: "the authorization server's keys cannot be read",
+      headers: { "retry-after": "5" },
+    });
+    expect((refusal.cause as Error).cause).toBeInstanceOf(Error);
+  });
+
+  it("that is down is not asked again for each token; keys that were read pass on", async () => {
+    vi.useFakeTimers({ toFake: ["Date"] });
+    const authenticator = new Authenticator({ bearer });
+    const [known, unknown] = [await token(), await token({ pair: pairs[1], header: { kid: "key-1" } })];
+    expect(await byToken(authenticator, known)).toMatchObject({ subject: "alice" });
+    // Right after they were read, a key that is not among them is not asked for.
+    expect(await failureOf(byToken(authenticator, unknown))).toMatchObject({ status: 401 });
+    expect(asked).toBe(1);
+
+    status = 503;
+    vi.setSystemTime(Date.now() + minutes(1));
+    for (let round = 0; round < 5; round++) {
+      const refusal = await failureOf(byToken(authenticator, unknown));
+      expect(refusal).toMatchObject({ status: 503 });
+      expect(inspect(refusal, { depth: 9 })).toContain("Expected 200 OK");
+      expect(await byToken(authenticator, known)).toMatchObject({ subject: "alice" });
+    }
+    expect(asked).toBe(2);
+    // Old keys are asked for again, and serve on.
+    for (const age of [11, 30, 600]) {
+      vi.setSystemTime(Date.now() + minutes(age - 1));
+      const before = asked;
+      for (let round = 0; round < 5; round++)
+        expect(await byToken(authenticator, known)).toMatchObject({ subject: "alice" });
+      await vi.waitFor(() => expect(asked).toBe(before + 1));
+    }
+    // Not for ever.
+    vi.setSystemTime(Date.now() + minutes(120));
+    expect(await failureOf(byToken(authenticator, known))).toMatchObject({ status: 503 });
+
+    status = 200;
+    published = await keySet([pairs[0], pairs[1]]);
+    vi.setSystemTime(Date.now() + minutes(1));
+    expect(await byToken(authenticator, unknown)).toMatchObject({ subject: "alice" });
+    expect(await byToken(authenticator, known)).toMatchObject({ subject: "alice" });
+  });
+
+  it("that was down from the start is asked again after a pause", async () => {
+    vi.useFakeTimers({ toFake: ["Date"] });
+    status = 500;
+    const authenticator = new Authenticator({ bearer });
+    const text = await token();
+    for (let round = 0; round < 5; round++)
+      expect(await failureOf(byToken(authenticator, text))).toMatchObject({ status: 503 });
+    expect(asked).toBe(1);
+    status = 200;
+    expect(await failureOf(byToken(authenticator, text))).toMatchObject({ status: 503 });
+    vi.setSystemTime(Date.now() + 6_000);
+    expect(await byToken(authenticator, text)).toMatchObject({ subject: "alice" });
+    expect(asked).toBe(2);
+  });
+
+  it("is asked once for tokens that come together, and notices a withdrawn key", async () => {
+    vi.useFakeTimers({ toFake: ["Date"] });
+    const authenticator = new Authenticator({ bearer });
+    const text = await token();
+    await Promise.all(Array.from({ length: 20 }, () => byToken(authenticator, text)));
+    expect(asked).toBe(1);
+    published = await keySet([pairs[1]], ["key-1"]);
+    expect(await byToken(authenticator, text)).toMatchObject({ subject: "alice" });
+    vi.setSystemTime(Date.now() + minutes(11));
+    expect(await failureOf(byToken(authenticator, text))).toMatchObject({ status: 401 });
+    expect(asked).toBe(2);
+  });
+});
+
+// ------------------------------------------------------------------------------------------------ lookups
+
+describe("a lookup", () => {
+  const ways: [string, (lookup: PrincipalLookup) => AuthOptions, Headers][] = [
+    ["of tokens", (lookup) => ({ bearer: lookup }), new Headers({ authorization: "Bearer secret" })],
+    ["of keys", (lookup) => ({ apiKeys: lookup }), new Headers({ "x-api-key": "secret" })],
+  ];
+  describe.each(ways)("%s", (_, options, headers) => {
+    const ask = (lookup: (credential: string) => unknown, signal = forever) =>
+      new Authenticator(options(lookup as PrincipalLookup)).byHeaders(headers, signal);
+
+    it("tells the principal, as it is", async () => {
+      const principal = { subject: "bob", method: "own", claims: { team: 1 } };
+      expect(await ask(() => principal)).toBe(principal);
+      expect(await ask(async (credential) => ({ subject: credential }))).toEqual({ subject: "secret" });
+    });
+
+    it.each([null, undefined])("that answers %s finds the credential invalid", async (answer) => {
+      expect(await failureOf(ask(() => answer))).toMatchObject({ status: 401 });
+    });
+
+    it.each([
+      true,
+      false,
+      "bob",
+      0,
+      {},
+      { subject: "" },
+      { subject: 7 },
+      [],
+    ])("that answers %j is at fault", async (answer) => {
+      const error = await failureOf(ask(() => answer));
+      expect(error).toBeInstanceOf(InternalError);
+      expect(inspect(error)).not.toContain("secret");
+    });
+
+    it("that throws is at fault, unless it is an error of the engine's", async () => {
+      const own = new Error("no database");
+      const error = await failureOf(ask(() => Promise.reject(own)));
+      expect(error).toBeInstanceOf(InternalError);
+      expect(error.cause).toBe(own);
+      const meant = new ThrottlingError("not so fast");
+      expect(
+        await failureOf(
+          ask(() => {
+            throw meant;
+          }),
+        ),
+      ).toBe(meant);
+    });
+
+    it("that hangs ends with the request, whatever becomes of it", async () => {
+      const request = new AbortController();
+      let fail: (error: Error) => void = () => undefined;
+      const hanging = new Promise((_, reject) => {
+        fail = reject;
+      });
+      const answer = ask(() => hanging, request.signal);
+      const reason = new Error("the client went away");
+      request.abort(reason);
+      expect(await failureOf(answer)).toBe(reason);
+      // Nobody hears of this any more; unheard it would end the process.
+      fail(new Error("too late"));
+      await new Promise((resolve) => setImmediate(resolve));
+      expect(await failureOf(ask(() => new Promise(() => undefined), request.signal))).toBe(reason);
+    });
+  });
+
+  it("of what the body says hangs no longer either", async () => {
+    const request = new AbortController();
+    const authenticator = new Authenticator({ apiKeys: () => new Promise(() => undefined) });
+    const answer = authenticator.byIdentity({ apiKey: "k" }, request.signal);
+    request.abort(new Error("over"));
+    expect((await failureOf(answer)).message).toBe("over");
+  });
+
+  it("is not asked for credentials that are empty or longer than any", async () => {
+    const lookup = vi.fn(() => ({ subject: "x", method: "x" }));
+    const authenticator = new Authenticator({ apiKeys: lookup, bearer: lookup });
+    for (const text of ["", "x".repeat(16_385)]) {
+      expect(await failureOf(authenticator.byIdentity({ apiKey: text }, forever))).toMatchObject({
+        status: 401,
+      });
+      expect(await failureOf(authenticator.byIdentity({ authToken: text }, forever))).toMatchObject({
+        status: 401,
+      });
+    }
+    expect(lookup).not.toHaveBeenCalled();
+  });
+});
+
+// ------------------------------------------------------------------------------------------------ which decides
+
+const KEYS = { apiKeys: ["k"] };
+const TOKENS = {
+  bearer: (text: string) => (text === "t" ? { subject: "token", method: "own" } : null),
+};
+const BEARER_CHALLENGE = 'Bearer realm="tiltyard"';
+const KEY_CHALLENGE = 'ApiKey realm="tiltyard"';
+const bad = (description: string) =>
+  `${BEARER_CHALLENGE}, error="invalid_token", error_description="${description}"`;
+const BAD_TOKEN = bad("the access token is not valid");
+
+interface Case {
+  readonly auth: AuthOptions;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: { readonly apiKey?: string; readonly authToken?: string };
+  /** A subject, or a challenge. */
+  readonly gives: string;
+}
+
+describe("of several credentials the first of a configured kind decides", () => {
+  const both = { ...KEYS, ...TOKENS };
+  const cases: Readonly<Record<string, Case>> = {
+    "a key": { auth: KEYS, headers: { "x-api-key": "k" }, gives: "api-key-0" },
+    "a token, in any case": { auth: TOKENS, headers: { authorization: "bEARER   t" }, gives: "token" },
+    "the token before the key": {
+      auth: both,
+      headers: { authorization: "Bearer t", "x-api-key": "k" },
+      gives: "token",
+    },
+    "a wrong token before a right key": {
+      auth: both,
+      headers: { authorization: "Bearer x", "x-api-key": "k" },
+      gives: `${BAD_TOKEN}, ${KEY_CHALLENGE}`,
+    },
+    "a wrong key before a right token in the body": {
+      auth: both,
+      headers: { "x-api-key": "x" },
+      body: { authToken: "t" },
+      gives: `${BEARER_CHALLENGE}, ${KEY_CHALLENGE}`,
+    },
+    "the body's token before its key": { auth: both, body: { authToken: "t", apiKey: "x" }, gives: "token" },
+    "the body's wrong token before its key": {
+      auth: both,
+      body: { authToken: "x", apiKey: "k" },
+      gives: `${BAD_TOKEN}, ${KEY_CHALLENGE}`,
+    },
+    "a key beside a token that nobody checks": {
+      auth: KEYS,
+      headers: { authorization: "Bearer x", "x-api-key": "k" },
+      gives: "api-key-0",
+    },
+    "a key beside another scheme": {
+      auth: both,
+      headers: { authorization: "Basic eDp4", "x-api-key": "k" },
+      gives: "api-key-0",
+    },
+    "the body's token beside a key that nobody checks": {
+      auth: TOKENS,
+      headers: { "x-api-key": "x" },
+      body: { authToken: "t" },
+      gives: "token",
+    },
+    "the body's key beside a token that nobody checks": {
+      auth: KEYS,
+      headers: { authorization: "Bearer x" },
+      body: { authToken: "x", apiKey: "k" },
+      gives: "api-key-0",
+    },
+    nothing: { auth: both, gives: `${BEARER_CHALLENGE}, ${KEY_CHALLENGE}` },
+    "nothing, where tokens are": { auth: TOKENS, gives: BEARER_CHALLENGE },
+    "nothing, where keys are": { auth: KEYS, gives: KEY_CHALLENGE },
+    "nothing, where nobody is let in": { auth: {}, gives: KEY_CHALLENGE },
+    "only a key that nobody checks": { auth: TOKENS, headers: { "x-api-key": "k" }, gives: BEARER_CHALLENGE },
+    "only a token that nobody checks": {
+      auth: KEYS,
+      headers: { authorization: "Bearer t" },
+      gives: KEY_CHALLENGE,
+    },
+    "only another scheme": {
+      auth: TOKENS,
+      headers: { authorization: "Basic eDp4" },
+      gives: BEARER_CHALLENGE,
+    },
+    "only a scheme with a similar name": {
+      auth: TOKENS,
+      headers: { authorization: "Bearerish t" },
+      gives: BEARER_CHALLENGE,
+    },
+    "a scheme without a token": {
+      auth: TOKENS,
+      headers: { authorization: "Bearer" },
+      gives: bad("authorization: must be Bearer and one token"),
+    },
+    "two tokens": {
+      auth: TOKENS,
+      headers: { authorization: "Bearer t, Bearer t" },
+      gives: bad("authorization: must be Bearer and one token"),
+    },
+    "a wrong key": { auth: KEYS, headers: { "x-api-key": "K" }, gives: KEY_CHALLENGE },
+    "an empty key": {
+      auth: { ...KEYS, anonymous: true },
+      headers: { "x-api-key": "" },
+      gives: KEY_CHALLENGE,
+    },
+    "everybody: nothing": { auth: { anonymous: true }, gives: "anonymous" },
+    "everybody: credentials that nobody checks": {
+      auth: { anonymous: true },
+      headers: { authorization: "Bearer x", "x-api-key": "x" },
+      body: { authToken: "x", apiKey: "x" },
+      gives: "anonymous",
+    },
+    "everybody: no credentials where some are checked": {
+      auth: { ...both, anonymous: true },
+      gives: "anonymous",
+    },
+    "everybody: another scheme": {
+      auth: { ...both, anonymous: true },
+      headers: { authorization: "Basic eDp4" },
+      gives: "anonymous",
+    },
+    "everybody: a token that nobody checks": {
+      auth: { ...KEYS, anonymous: true },
+      headers: { authorization: "Bearer t" },
+      gives: "anonymous",
+    },
+    "everybody: a wrong key behind a token that nobody checks": {
+      auth: { ...KEYS, anonymous: true },
+      headers: { authorization: "Bearer t", "x-api-key": "x" },
+      gives: KEY_CHALLENGE,
+    },
+    "everybody: a wrong token": {
+      auth: { ...TOKENS, anonymous: true },
+      headers: { authorization: "Bearer x" },
+      gives: BAD_TOKEN,
+    },
+    "everybody: the body's right token behind a key that nobody checks": {
+      auth: { ...TOKENS, anonymous: true },
+      headers: { "x-api-key": "x" },
+      body: { authToken: "t" },
+      gives: "token",
+    },
+    "everybody: the body's wrong key": {
+      auth: { ...KEYS, anonymous: true },
+      body: { apiKey: "x" },
+      gives: KEY_CHALLENGE,
+    },
+  };
+  it.each(Object.entries(cases))("%s", async (_, { auth, headers, body, gives }) => {
+    const authenticator = new Authenticator(auth);
+    const answer = (async () =>
+      (await authenticator.byHeaders(new Headers(headers), forever)) ??
+      (await authenticator.byIdentity(body, forever)))();
+    if (!gives.includes("realm=")) {
+      expect(await answer).toMatchObject({ subject: gives });
+      return;
+    }
+    const refusal = await failureOf(answer);
+    expect(refusal).toBeInstanceOf(Refusal);
+    expect(refusal).toMatchObject({ status: 401, headers: { "www-authenticate": gives } });
+  });
+
+  it("without one, a client is told which there are", async () => {
+    expect((await failureOf(new Authenticator(both).byIdentity(undefined, forever))).message).toBe(
+      "credentials are needed: a bearer token or an API key",
+    );
+  });
+});
+
+// ------------------------------------------------------------------------------------------------ options
+
+describe("options", () => {
+  const uri = "https://issuer.example/jwks";
+  const good = { issuer: ISSUER, audience: AUDIENCE, jwksUri: uri };
+  const wrong: [member: string, auth: unknown][] = [
+    ["auth", null],
+    ["auth", []],
+    ["auth", "anonymous"],
+    ["auth.apikeys", { apikeys: ["k"] }],
+    ["auth.anonymous", { anonymous: "false" }],
+    ["auth.anonymous", { anonymous: null }],
+    ["auth.apiKeys", { apiKeys: "key" }],
+    ["auth.apiKeys", { apiKeys: [] }],
+    ["auth.apiKeys[0]", { apiKeys: [""] }],
+    ["auth.apiKeys[0]", { apiKeys: [undefined] }],
+    ["auth.apiKeys[1]", { apiKeys: ["k", " k"] }],
+    ["auth.apiKeys[0]", { apiKeys: ["k\t"] }],
+    ["auth.apiKeys[0]", { apiKeys: ["k\n"] }],
+    ["auth.apiKeys[0]", { apiKeys: ["k\r\nx: y"] }],
+    ["auth.apiKeys[0]", { apiKeys: ["k\u0000k"] }],
+    ["auth.apiKeys[0]", { apiKeys: ["k\u007fk"] }],
+    ["auth.apiKeys[0]", { apiKeys: ["schlüssel €"] }],
+    ["auth.apiKeys[0]", { apiKeys: ["x".repeat(16_385)] }],
+    ["auth.bearer", { bearer: "token" }],
+    ["auth.bearer", { bearer: [] }],
+    ["auth.bearer.jwksURI", { bearer: { ...good, jwksURI: uri } }],
+    ["auth.bearer.issuer", { bearer: { ...good, issuer: undefined } }],
+    ["auth.bearer.audience", { bearer: { ...good, audience: undefined } }],
+    ["auth.bearer.audience", { bearer: { ...good, audience: 7 } }],
+    ["auth.bearer.audience", { bearer: { ...good, audience: [] } }],
+    ["auth.bearer.audience", { bearer: { ...good, audience: ["a", ""] } }],
+    ["auth.bearer.audience", { bearer: { ...good, audience: { 0: "a" } } }],
+    ["auth.bearer.algorithms", { bearer: { ...good, algorithms: "ES256" } }],
+    ["auth.bearer.algorithms", { bearer: { ...good, algorithms: [] } }],
+    ["auth.bearer.algorithms", { bearer: { ...good, algorithms: ["ES256", "HS256"] } }],
+    ["auth.bearer.algorithms", { bearer: { ...good, algorithms: ["none"] } }],
+    ["auth.bearer.algorithms", { bearer: { ...good, algorithms: [7] } }],
+    ["auth.bearer.tokenType", { bearer: { ...good, tokenType: 7 } }],
+    ["auth.bearer.jwksUri", { bearer: { ...good, jwksUri: "/jwks" } }],
+    ["auth.bearer.jwksUri", { bearer: { ...good, jwksUri: "http://issuer.example/jwks" } }],
+    ["auth.bearer.jwksUri", { bearer: { ...good, jwksUri: "https://u:p@issuer.example/jwks" } }],
+    ["auth.bearer.jwksUri", { bearer: { ...good, jwksUri: "https://u@issuer.example/jwks" } }],
+    ["auth.bearer.jwksUri", { bearer: { ...good, jwksUri: "file:///jwks" } }],
+  ];
+  it.each(wrong)("%s cannot be meant, case %#", (member, auth) => {
+    const make = () => new Authenticator(auth as AuthOptions);
+    expect(make).toThrow(InvalidInputError);
+    expect(make).toThrow(`${member}: `);
+  });
+
+  it("that can be are taken, and not changed by what becomes of the caller's lists", async () => {
+    const apiKeys = ["k", 'with blanks, and "quotes"', "schlüssel"];
+    const authenticator = new Authenticator({ apiKeys, bearer: good, anonymous: false });
+    apiKeys.push("later");
+    for (const [index, key] of apiKeys.entries()) {
+      const answer = authenticator.byHeaders(new Headers({ "x-api-key": key }), forever);
+      if (key === "later") expect(await failureOf(answer)).toMatchObject({ status: 401 });
+      else expect(await answer).toEqual({ subject: `api-key-${index}`, method: "apiKey" });
+    }
+  });
+});
+
+// ------------------------------------------------------------------------------------------------ on the wire
+
+describe("behind the handler", () => {
+  const request = (headers: Readonly<Record<string, string>>) =>
+    new Request("http://localhost/v1/namespace/$/list", { headers });
+
+  it("the log is told what the client is not", async () => {
+    const log: RequestLogEntry[] = [];
+    await using namespace = new DirectoryNamespace({ root: await makeTempDir() });
+    const lookup = () => Promise.reject(new Error("no database at /secret"));
+    const handler = createRestHandler(namespace, {
+      auth: { bearer, apiKeys: lookup },
+      log: (entry) => log.push(entry),
+    });
+    const answers = [
+      await handler(request({ authorization: `Bearer ${await token({ claims: { exp: 1 } })}` })),
+      await handler(request({ "x-api-key": "k" })),
+    ];
+    expect(answers.map((answer) => answer.status)).toEqual([401, 500]);
+    for (const answer of answers) expect(await answer.text()).not.toMatch(/exp|secret|database/);
+    expect(log.map(({ error }) => (error as Error).cause)).toMatchObject([
+      { code: "ERR_JWT_EXPIRED" },
+      { message: "no database at /secret" },
+    ]);
+  });
+
+  it("whoever authorizes may want somebody else, and the client is told how to come", async () => {
+    const authorize = () => {
+      throw new UnauthenticatedError("not with this key");
+    };
+    await using namespace = new DirectoryNamespace({ root: await makeTempDir(), authorize });
+    const handler = createRestHandler(namespace, { auth: KEYS });
+    const answer = await handler(request({ "x-api-key": "k" }));
+    expect(answer.status).toBe(401);
+    expect(answer.headers.get("www-authenticate")).toBe(KEY_CHALLENGE);
+    expect(await answer.json()).toMatchObject({ code: 16, detail: "not with this key" });
+  });
+
+  it("a lookup that hangs ends with the request's time", async () => {
+    await using namespace = new DirectoryNamespace({ root: await makeTempDir() });
+    const handler = createRestHandler(namespace, {
+      auth: { apiKeys: () => new Promise(() => undefined) },
+      limits: { requestTimeoutMs: 20 },
+    });
+    // The handler's own timer keeps no process alive.
+    const stayAlive = setInterval(() => undefined, 1000);
+    const answer = await handler(request({ "x-api-key": "k" }));
+    clearInterval(stayAlive);
+    expect(answer.status).toBe(503);
+    expect(handler.counters.inFlight).toBe(0);
+  });
+});
