@@ -133,11 +133,14 @@ export function checkObjectName(name: string): void {
       throw invalidName("object", name, `has '${name[index]}' at position ${index}`);
     }
   }
-  if (/[\ud800-\udfff]/u.test(name)) throw invalidName("object", name, "is not well-formed Unicode");
+  if (!isWellFormed(name)) throw invalidName("object", name, "is not well-formed Unicode");
   if (new TextEncoder().encode(name).length > MAX_OBJECT_NAME_BYTES) {
     throw invalidName("object", name, `takes more than ${MAX_OBJECT_NAME_BYTES} bytes of UTF-8`);
   }
 }
+
+/** Whether a text is Unicode, with no half of a surrogate pair alone: as UTF-8 that would come back as another text. */
+export const isWellFormed = (text: string): boolean => !/[\ud800-\udfff]/u.test(text);
 
 /**
  * The name of a namespace. A single quote is not among its characters: the reference can't list what is in it.

@@ -4,6 +4,7 @@
  */
 
 import { InvalidInputError } from "../errors.js";
+import { isWellFormed } from "../ident.js";
 
 /** The id of a table: at least one non-empty part. Whether the name is a legal one is the catalog's to say. */
 export function requireTableId(id: unknown): readonly string[] {
@@ -158,6 +159,9 @@ export function optionalStringMap(
   }
   for (const [key, entry] of Object.entries(value)) {
     if (typeof entry !== "string") throw new InvalidInputError(`${member}.${key}: must be a string`);
+    if (!isWellFormed(key) || !isWellFormed(entry)) {
+      throw new InvalidInputError(`${member}.${key}: must be well-formed Unicode`);
+    }
   }
   return value as Record<string, string>;
 }

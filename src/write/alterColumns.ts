@@ -12,7 +12,7 @@ import type { Column } from "../arrow/column.js";
 import { logicalFieldOf } from "../arrow/types.js";
 import { InvalidInputError, UnsupportedError } from "../errors.js";
 import type { Field } from "../format/file.js";
-import { formatFieldPath } from "../ident.js";
+import { formatFieldPath, isWellFormed } from "../ident.js";
 import { allFields, type FieldAtPath, resolveField } from "../table/fieldPaths.js";
 import type { ManifestFile } from "../table/manifest.js";
 import {
@@ -107,7 +107,9 @@ function planChange(at: FieldAtPath, before: Change | undefined, alteration: Col
   const { rename, nullable, type } = alteration;
   if (rename !== undefined) {
     if (chain.length === 1) checkColumnName(rename);
-    else if (rename === "") throw new InvalidInputError(`column ${path}: a column's name must not be empty`);
+    else if (rename === "" || !isWellFormed(rename)) {
+      throw new InvalidInputError(`column ${path}: its name must be well-formed Unicode, and not empty`);
+    }
   }
   checkSeparable(at, "altered");
   const name = rename ?? before?.name ?? field.name;

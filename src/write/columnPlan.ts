@@ -11,7 +11,7 @@ import { InvalidInputError, TableSchemaValidationError, UnsupportedError } from 
 import { memberBytes } from "../file/compression/packedStruct.js";
 import type { FileColumn, FileVersion } from "../file/page.js";
 import { inLists } from "../file/structural/emptyStruct.js";
-import { formatFieldPath } from "../ident.js";
+import { formatFieldPath, isWellFormed } from "../ident.js";
 import {
   asksForPacking,
   assignFieldIds,
@@ -324,6 +324,7 @@ export function checkColumnName(name: string): void {
 
 function faultOfName(name: string): string | null {
   if (name === "") return "a column's name must not be empty";
+  if (!isWellFormed(name)) return "a column's name must be well-formed Unicode";
   if (!name.includes(".")) return null;
   return `column ${formatFieldPath([name])}: the name of a top-level column must not contain a dot`;
 }
