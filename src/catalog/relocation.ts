@@ -15,6 +15,7 @@ import { codeOf } from "../io/errno.js";
 import { LOCK_NAME, withLock } from "../io/lock.js";
 import { branchesDirectory } from "../table/paths.js";
 import { type CatalogEnvironment, changeCatalog, readCatalog } from "./catalogTable.js";
+import { clearPlace } from "./leftovers.js";
 import { objectIdOf, parentOf, requireNamespace } from "./objects.js";
 import { rowOf } from "./tableRows.js";
 import {
@@ -46,7 +47,7 @@ export async function renameTable(
     return { id: newId, location: table.location, directory: table.directory };
   }
   await refuseBranches(environment, table);
-  await refuseOccupied(environment, place);
+  if (newId.length === 1) await clearPlace(environment, place, signal);
   await move(environment, table, place, signal);
   return place;
 }
@@ -95,14 +96,6 @@ async function refuseBranches({ disk }: CatalogEnvironment, { id, directory }: T
   );
 }
 
-/** @throws TableAlreadyExistsError where something that is no table lies at a root table's place */
-async function refuseOccupied({ disk }: CatalogEnvironment, place: TableLocation): Promise<void> {
-  if ((await disk.stat(place.directory)) === null) return;
-  throw new TableAlreadyExistsError(
-    `the place of table ${formatIdentifier(place.id)}, ${place.location}, is taken by something that is no table`,
-  );
-}
-
 async function move(
   environment: CatalogEnvironment,
   table: TableLocation,
@@ -136,6 +129,8 @@ async function move(
       } catch (error) {
         await forgetRow(environment, place, before?.location ?? null);
         if (codeOf(error) === "ENOENT") throw gone(table.id, error);
+        // Somebody has begun to make a table there since the place was found free.
+        if (codeOf(error) === "ENOTEMPTY" || codeOf(error) === "EEXIST") throw taken(place.id);
         throw error;
       }
       await disk.syncDirectory(root);

@@ -45,7 +45,7 @@ export interface LockLease {
   readonly compromised: boolean;
 }
 
-const DEFAULT_STALE_MS = 10_000;
+export const DEFAULT_STALE_MS = 10_000;
 const MIN_STALE_MS = 2_000;
 const DEFAULT_WAIT_MS = 60_000;
 const MIN_BACKOFF_MS = 1;

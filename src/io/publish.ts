@@ -54,9 +54,12 @@ export class PublishUncertainError extends InternalError {
   }
 }
 
+/** Start of the names of files that are being written. */
+export const TEMPORARY_PREFIX = ".tmp-";
+
 /** A fresh name for a file that is being written; never taken for a manifest. */
 export function temporaryName(): string {
-  return `.tmp-${randomUUID()}`;
+  return TEMPORARY_PREFIX + randomUUID();
 }
 
 /**

@@ -55,6 +55,9 @@ export const TABLE_PARTS: readonly string[] = [
   "_indices",
   "_tiltyard",
 ];
+
+/** Those of them that a table can have before its first version. */
+export const CREATED_PARTS: readonly string[] = ["_versions", "_transactions", "data"];
 export const retiredDirectory = (tableRoot: string): string => join(sideDirectory(tableRoot), "retired");
 
 export const HINT_NAME = "latest_version_hint.json";

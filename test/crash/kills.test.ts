@@ -7,6 +7,7 @@
 
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
 import { Int32, Table, tableToIPC, vectorFromArray } from "apache-arrow";
 import fc from "fast-check";
@@ -16,14 +17,14 @@ import { beginning, type Change, changes, perform, stepOf } from "../model/chang
 import { Model, outcomeOf } from "../model/model.js";
 import { stateOf } from "../model/observed.js";
 import type { EngineOutcome, EngineStep } from "../support/engineWorker.js";
-import { ageLocks, KillableEngine } from "../support/killableEngine.js";
+import { KillableEngine, letTimePass } from "../support/killableEngine.js";
 import { reference } from "../support/reference.js";
 import { makeTempDir } from "../support/tempDir.js";
 
 const KILLS = Number(process.env.KILLS ?? 15);
 const MAX_DELAY_MS = 150;
 const STALE_MS = 2000;
-/** After every so manieth kill, locks of the dead go stale by themselves; otherwise they are made old. */
+/** After every so manieth kill, what the dead left gets old by itself; otherwise it is made old. */
 const WAITING_STRIDE = 10;
 
 /** A directory's changes, one at a time. */
@@ -88,7 +89,8 @@ async function killRepeatedly(
     }
     await engine.gone();
     await reader.close();
-    if (kill % WAITING_STRIDE !== 0 && (await ageLocks(root, STALE_MS / 1000)) > 0) counts.locked++;
+    if (kill % WAITING_STRIDE === 0) await sleep(STALE_MS);
+    if ((await letTimePass(root, STALE_MS / 1000)) > 0) counts.locked++;
 
     const opened = new DirectoryNamespace(options);
     const done = await workload.compare(opened, `seed ${seed}, kill ${kill}, during ${inFlight}`);
@@ -97,7 +99,7 @@ async function killRepeatedly(
   }
   successor.kill();
   await successor.gone();
-  await ageLocks(root, STALE_MS / 1000);
+  await letTimePass(root, STALE_MS / 1000);
   console.log(`kills (${title}): seed ${seed}`, counts);
   return root;
 }

@@ -1,6 +1,7 @@
 /** Namespaces and the tables in them: what exists, what is listed, what is refused, and what a drop takes along. */
 
-import { mkdir, readdir, rename, rm, writeFile } from "node:fs/promises";
+import { EventEmitter, once } from "node:events";
+import { mkdir, readdir, rename, rm, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Int32, Table, vectorFromArray } from "apache-arrow";
 import { DirectoryNamespace, NamespaceError } from "tiltyard";
@@ -414,8 +415,73 @@ describe("renameTable", () => {
     await expectRefusal(() => ns.renameTable({ id: ["r"], newTableName: "a" }), "TableAlreadyExists");
     const up = { newTableName: "r", newNamespaceId: [] };
     await expectRefusal(() => ns.renameTable({ id: ["a", "t"], ...up }), "TableAlreadyExists");
-    await mkdir(join(root, "left.lance", "data"), { recursive: true });
-    await expectRefusal(() => ns.renameTable({ id: ["r"], newTableName: "left" }), "TableAlreadyExists");
+  });
+
+  describe("to where something lies", () => {
+    const place = () => join(root, "new.lance");
+    const move = () => ns.renameTable({ id: ["r"], newTableName: "new" });
+
+    beforeEach(async () => {
+      await mkdir(join(place(), "data"), { recursive: true });
+      await mkdir(join(place(), "_versions"));
+      await writeFile(join(place(), "data", "rows.lance"), "rows");
+      await writeFile(join(place(), "_versions", ".tmp-manifest"), "");
+    });
+
+    /** As if nobody had touched it for so long. */
+    async function age(seconds: number): Promise<void> {
+      const then = Date.now() / 1000 - seconds;
+      for (const name of await readdir(place(), { recursive: true }))
+        await utimes(join(place(), name), then, then);
+      await utimes(place(), then, then);
+    }
+
+    it("takes the place of a creation that died", async () => {
+      await age(11);
+      await move();
+      expect(await read(["new"])).toEqual([2]);
+      await expectRefusal(() => ns.tableExists({ id: ["r"] }), "TableNotFound");
+      expect((await readdir(root)).filter((name) => name.startsWith("."))).toEqual([]);
+      expect(await readdir(join(place(), "data"))).not.toContain("rows.lance");
+    });
+
+    it("is refused where a creation may be under way", async () => {
+      await age(8);
+      await expectRefusal(move, "TableAlreadyExists");
+      await age(11);
+      await writeFile(join(place(), "data", "more.lance"), "");
+      await expectRefusal(move, "TableAlreadyExists");
+    });
+
+    it("is refused where it is no part of a table", async () => {
+      await writeFile(join(place(), "notes.txt"), "mine");
+      await age(3600);
+      await expectRefusal(move, "TableAlreadyExists");
+      await rm(join(place(), "notes.txt"));
+      await mkdir(join(place(), "_refs"));
+      await age(3600);
+      await expectRefusal(move, "TableAlreadyExists");
+    });
+
+    it("lets a creation fail that slept meanwhile", async () => {
+      const pauses = new EventEmitter();
+      async function* slowly() {
+        yield* rowsOf(5).batches;
+        pauses.emit("asleep");
+        await once(pauses, "woken");
+      }
+      await rm(place(), { recursive: true });
+      const creation = ns.createTable({ id: ["new"], properties: { of: "new" } }, slowly());
+      creation.catch(() => undefined);
+      await once(pauses, "asleep");
+      expect(await readdir(join(place(), "data"))).toHaveLength(1);
+      await age(11);
+      await move();
+      pauses.emit("woken");
+      await expect(creation).rejects.toMatchObject({ type: "TableAlreadyExists" });
+      expect(await read(["new"])).toEqual([2]);
+      expect(await ns.describeTable({ id: ["new"] })).toMatchObject({ properties: { of: "r" } });
+    });
   });
 
   it("is refused for a table with branches whose directory would have to move", async () => {

@@ -1,7 +1,7 @@
 /** The engine in a process that takes one call after another and may be killed at any moment. */
 
 import { type ChildProcess, fork } from "node:child_process";
-import { readdir, utimes } from "node:fs/promises";
+import { readdir, stat, utimes } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { DirectoryNamespaceOptions } from "tiltyard";
@@ -47,11 +47,17 @@ export class KillableEngine {
   }
 }
 
-/** Makes the locks under a directory as old as they are when their holders have been dead for some seconds. */
-export async function ageLocks(root: string, seconds: number): Promise<number> {
-  const entries = await readdir(root, { recursive: true, withFileTypes: true });
-  const locks = entries.filter((entry) => entry.isDirectory() && entry.name.startsWith(LOCK_NAME));
+/**
+ * Makes all that was changed under a directory in the last seconds so many seconds old.
+ * @returns how many locks there are
+ */
+export async function letTimePass(root: string, seconds: number): Promise<number> {
   const then = Date.now() / 1000 - seconds;
-  for (const lock of locks) await utimes(join(lock.parentPath, lock.name), then, then);
-  return locks.length;
+  let locks = 0;
+  for (const entry of await readdir(root, { recursive: true, withFileTypes: true })) {
+    if (entry.isDirectory() && entry.name.startsWith(LOCK_NAME)) locks++;
+    const path = join(entry.parentPath, entry.name);
+    if ((await stat(path)).mtimeMs / 1000 > then) await utimes(path, then, then);
+  }
+  return locks;
 }

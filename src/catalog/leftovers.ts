@@ -1,0 +1,63 @@
+/**
+ * What is left of a root table whose creation did not come to its end: a directory with parts of a table and no
+ * version. It is no table, and in the way of one that is to be moved there.
+ */
+
+import { join } from "node:path";
+import { TableAlreadyExistsError } from "../errors.js";
+import { formatIdentifier } from "../ident.js";
+import type { Disk } from "../io/disk.js";
+import { DEFAULT_STALE_MS, LOCK_NAME, withLock } from "../io/lock.js";
+import { TEMPORARY_PREFIX } from "../io/publish.js";
+import { CREATED_PARTS, MANIFEST_SUFFIX } from "../table/paths.js";
+import type { CatalogEnvironment } from "./catalogTable.js";
+import { isDeregistered } from "./markers.js";
+import { sweepDropped, takeAway } from "./removal.js";
+import { findTable, type TableLocation } from "./tables.js";
+
+/**
+ * Frees the place of a root table that does not exist. A creation that has not touched its directory for as long as
+ * makes a lock stale counts as dead; one that goes on finds its files gone, and fails.
+ * @throws TableAlreadyExistsError where something else lies there, or what may still become a table
+ */
+export async function clearPlace(
+  environment: CatalogEnvironment,
+  place: TableLocation,
+  signal?: AbortSignal,
+): Promise<void> {
+  const { disk, root, lock } = environment;
+  if ((await disk.stat(place.directory)) === null) return;
+  if (!(await isLeftover(disk, place.directory, lock.staleMs ?? DEFAULT_STALE_MS))) throw occupied(place);
+  await withLock(place.directory, { ...lock, signal }, async () => {
+    const found = await findTable(environment, place.id);
+    if (found !== null || (await isDeregistered(disk, place.directory))) throw occupied(place);
+    environment.handles.evict(place.directory);
+    await takeAway(disk, root, place.directory);
+  });
+  await sweepDropped(disk, root);
+}
+
+const occupied = ({ id, location }: TableLocation): TableAlreadyExistsError =>
+  new TableAlreadyExistsError(
+    `the place of table ${formatIdentifier(id)}, ${location}, is taken by something that is no table, or not yet`,
+  );
+
+/** Whether there is nothing but what a creation makes, and nothing of it younger than `ageMs`. */
+async function isLeftover(disk: Disk, directory: string, ageMs: number): Promise<boolean> {
+  const isOld = async (path: string): Promise<boolean> => {
+    const stat = await disk.stat(path);
+    return stat === null || Date.now() - Number(stat.modifiedNs / 1_000_000n) >= ageMs;
+  };
+  if (!(await isOld(directory))) return false;
+  for (const { name, kind } of (await disk.list(directory)) ?? []) {
+    // Whoever holds the lock is waited for.
+    if (name.startsWith(LOCK_NAME) || (kind === "file" && name.startsWith(TEMPORARY_PREFIX))) continue;
+    if (kind !== "directory" || !CREATED_PARTS.includes(name)) return false;
+    const part = join(directory, name);
+    if (!(await isOld(part))) return false;
+    for (const entry of (await disk.list(part)) ?? []) {
+      if (entry.name.endsWith(MANIFEST_SUFFIX) || !(await isOld(join(part, entry.name)))) return false;
+    }
+  }
+  return true;
+}
