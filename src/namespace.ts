@@ -130,6 +130,11 @@ export interface CreateTableRequest extends TableRequest {
   /** `Create` (default) fails where the table exists, `ExistOk` leaves it, `Overwrite` replaces its content. */
   readonly mode?: string;
   readonly properties?: Properties;
+  /**
+   * Bytes of one record batch of the IPC bytes handed in, uncompressed, and of an IPC file that comes in pieces: what
+   * has more is refused before it is held. Default: no bound.
+   */
+  readonly maxBatchBytes?: number;
 }
 export interface CreateTableResponse {
   readonly transactionId?: string;
@@ -142,6 +147,11 @@ export interface InsertIntoTableRequest extends TableRequest {
   readonly branch?: string;
   /** `Append` (default) or `Overwrite`, in any case. */
   readonly mode?: string;
+  /**
+   * Bytes of one record batch of the IPC bytes handed in, uncompressed, and of an IPC file that comes in pieces: what
+   * has more is refused before it is held. Default: no bound.
+   */
+  readonly maxBatchBytes?: number;
 }
 export interface InsertIntoTableResponse {
   readonly transactionId: string;

@@ -45,14 +45,19 @@ interface ForeignTable {
 /**
  * Opens what a caller handed in as rows; reads no further than the schema.
  * @param signal ends the reading with its reason
+ * @param maxBatchBytes of one batch of IPC, uncompressed, and of an IPC file that comes in pieces
  * @throws InvalidInputError on anything that is no Arrow data, UnsupportedError on types that cannot be stored;
  *   both also while batches are read, with the error of a failing iterator as `cause`
  */
-export async function openInput(data: unknown, signal?: AbortSignal): Promise<ArrowInput> {
+export async function openInput(
+  data: unknown,
+  signal?: AbortSignal,
+  maxBatchBytes?: number,
+): Promise<ArrowInput> {
   signal?.throwIfAborted();
   const source = new Source(signal);
   try {
-    const { schema, batches } = await openRows(data, source);
+    const { schema, batches } = await openRows(data, source, maxBatchBytes);
     return new Rows(schema, batches, source);
   } catch (error) {
     await source.close();
@@ -65,11 +70,15 @@ interface OpenedRows {
   readonly batches: Iterable<ForeignBatch> | AsyncIterable<ForeignBatch>;
 }
 
-async function openRows(data: unknown, source: Source): Promise<OpenedRows> {
+async function openRows(
+  data: unknown,
+  source: Source,
+  maxBatchBytes: number | undefined,
+): Promise<OpenedRows> {
   if (isTable(data)) return data;
   if (isBatch(data)) return { schema: data.schema, batches: [data] };
   const bytes = asBytes(data);
-  if (bytes !== null) return openIpcBytes(bytes);
+  if (bytes !== null) return openIpcBytes(bytes, maxBatchBytes);
   const iterator = openIterator(data);
   if (iterator === null) {
     throw new InvalidInputError(
@@ -79,7 +88,9 @@ async function openRows(data: unknown, source: Source): Promise<OpenedRows> {
   source.attach(iterator);
   const first = await source.next();
   if (first.done === true) throw new InvalidInputError("no Arrow data: the input is empty");
-  if (asBytes(first.value) !== null) return openIpcStream(byteIterator(first.value, source));
+  if (asBytes(first.value) !== null) {
+    return openIpcStream(byteIterator(first.value, source), maxBatchBytes);
+  }
   if (isBatch(first.value) || isTable(first.value)) {
     return { schema: first.value.schema, batches: batchIterator(first.value, source) };
   }

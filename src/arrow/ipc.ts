@@ -46,10 +46,17 @@ function registerDecoder(type: CompressionType, decode: (frame: Uint8Array) => U
   if (codec?.decode === undefined) compressionRegistry.set(type, { ...codec, decode });
 }
 
+/**
+ * Bytes that the batch which is being decoded may still become: its codecs are called from inside apache-arrow, which
+ * hands nothing through. Decoding never waits, so batches of several inputs don't meet here.
+ */
+let inflationLeft = Number.POSITIVE_INFINITY;
+
 function decompressLz4(frame: Uint8Array): Uint8Array {
-  const content = decodeLz4Frame(frame, MAX_BUFFER_BYTES);
-  if (content === null) throw malformed("a buffer that is no LZ4 frame");
+  const content = decodeLz4Frame(frame, Math.min(MAX_BUFFER_BYTES, inflationLeft));
+  if (content === null) throw malformed("a buffer that is no LZ4 frame, or too long a one");
   checkDeclaredLength(frame, content.length);
+  inflationLeft -= content.length;
   return content;
 }
 
@@ -57,12 +64,13 @@ function decompressZstd(frame: Uint8Array): Uint8Array {
   const bound = zstdFrameBound(frame);
   if (bound === null) throw malformed("a buffer that is no ZSTD frame");
   const length = bound.contentSize ?? declaredLength(frame);
-  if (length === null || length > bound.maximumSize || length > MAX_BUFFER_BYTES) {
+  if (length === null || length > bound.maximumSize || length > Math.min(MAX_BUFFER_BYTES, inflationLeft)) {
     throw malformed("a ZSTD frame of impossible length");
   }
   checkDeclaredLength(frame, length);
   const content = new Uint8Array(length);
   if (!decodeZstdFrame(frame, content)) throw malformed("a ZSTD frame that cannot be decompressed");
+  inflationLeft -= length;
   return content;
 }
 
@@ -94,8 +102,8 @@ interface Frame {
 /** Asks for bytes by their number and is given as many or, at the end of the input, fewer. */
 type Requests<Result> = Generator<number, Result, Uint8Array>;
 
-/** The next message; null at the end of the stream. */
-function* readFrame(): Requests<Frame | null> {
+/** The next message, with a body of no more than `maxBytes`; null at the end of the stream. */
+function* readFrame(maxBytes: number): Requests<Frame | null> {
   const start = yield 4;
   if (start.length === 0) return null;
   if (start.length < 4) throw truncated();
@@ -108,7 +116,7 @@ function* readFrame(): Requests<Frame | null> {
     head = joinBytes([start, length]);
   }
   if (metadataLength === 0) return null;
-  if (metadataLength > MAX_METADATA_BYTES) {
+  if (metadataLength > Math.min(MAX_METADATA_BYTES, maxBytes)) {
     throw malformed(`metadata of ${metadataLength} bytes; are these bytes an Arrow IPC stream?`);
   }
   const metadata = yield metadataLength;
@@ -117,6 +125,7 @@ function* readFrame(): Requests<Frame | null> {
   const message = decodeMessage(metadata);
   const { bodyLength } = message;
   if (!Number.isSafeInteger(bodyLength) || bodyLength < 0) throw malformed(`a body of ${bodyLength} bytes`);
+  if (bodyLength > maxBytes) throw tooLarge(bodyLength, maxBytes);
   checkBatchHeader(message, bodyLength);
   const body = bodyLength === 0 ? new Uint8Array(0) : yield bodyLength;
   if (body.length < bodyLength) throw truncated();
@@ -162,12 +171,15 @@ function checkBatchHeader(message: Message, bodyLength: number): void {
 
 /** Turns messages into record batches. */
 class FrameDecoder {
+  readonly #maxBytes: number;
   readonly #queue: Uint8Array[] = [];
   readonly #reader: RecordBatchReader;
   #starved = false;
   readonly schema: Schema;
 
-  constructor(frame: Frame | null) {
+  /** @param maxBytes of one batch, uncompressed */
+  constructor(frame: Frame | null, maxBytes: number) {
+    this.#maxBytes = maxBytes;
     if (frame === null) throw new InvalidInputError("no Arrow data: the input is empty");
     if (frame.kind !== MessageHeader.Schema) throw malformed("the first message is not a schema");
     ensureCodecs();
@@ -202,14 +214,19 @@ class FrameDecoder {
     this.#queue.push(frame.head);
     if (frame.body.length > 0) this.#queue.push(frame.body);
     if (frame.kind !== MessageHeader.RecordBatch) return null;
-    const { done, value } = decoding(() => this.#reader.next() as IteratorResult<RecordBatch>);
+    const { done, value } = decoding(
+      () => this.#reader.next() as IteratorResult<RecordBatch>,
+      this.#maxBytes,
+    );
     if (done === true || this.#queue.length > 0) throw malformed("a batch that cannot be decoded");
     return value;
   }
 }
 
-function decoding<Result>(decode: () => Result): Result {
+/** @param maxBytes that compressed buffers may become, together */
+function decoding<Result>(decode: () => Result, maxBytes = Number.POSITIVE_INFINITY): Result {
   try {
+    inflationLeft = maxBytes;
     return decode();
   } catch (error) {
     if (error instanceof NamespaceError) throw error;
@@ -224,7 +241,7 @@ function isFile(start: Uint8Array): boolean {
 /**
  * Opens a file by way of its footer, once the footer and every message that it points to were looked over.
  */
-function decodeFile(file: Uint8Array): DecodedIpc {
+function decodeFile(file: Uint8Array, maxBytes: number): DecodedIpc {
   const trailer = file.length - FILE_MAGIC.length;
   if (trailer < FILE_HEADER_BYTES + 4 || !isFile(file.subarray(trailer))) throw truncated();
   const footerStart = trailer - 4 - readUint32(file, trailer - 4);
@@ -240,7 +257,7 @@ function decodeFile(file: Uint8Array): DecodedIpc {
       if (offset < 0 || byteLength < 0 || offset + byteLength > footerStart || pointedTo > footerStart) {
         throw malformed("a footer that points outside the file");
       }
-      if (new ByteCursor(file.subarray(offset, offset + byteLength)).frame()?.kind !== kind) {
+      if (new ByteCursor(file.subarray(offset, offset + byteLength)).frame(maxBytes)?.kind !== kind) {
         throw malformed("a footer that points to something else than a batch");
       }
     }
@@ -254,7 +271,7 @@ function decodeFile(file: Uint8Array): DecodedIpc {
     batches: {
       *[Symbol.iterator]() {
         for (let index = 0; index < batches.length; index++) {
-          const { done, value } = decoding(() => reader.next() as IteratorResult<RecordBatch>);
+          const { done, value } = decoding(() => reader.next() as IteratorResult<RecordBatch>, maxBytes);
           if (done === true) throw malformed("a batch that cannot be decoded");
           yield value;
         }
@@ -272,8 +289,8 @@ class ByteCursor {
     this.#bytes = bytes;
   }
 
-  frame(): Frame | null {
-    const requests = readFrame();
+  frame(maxBytes: number): Frame | null {
+    const requests = readFrame(maxBytes);
     let step = requests.next();
     while (step.done !== true) {
       const start = this.#position;
@@ -300,8 +317,8 @@ class ByteQueue {
     this.#source = source;
   }
 
-  async frame(): Promise<Frame | null> {
-    const requests = readFrame();
+  async frame(maxBytes: number): Promise<Frame | null> {
+    const requests = readFrame(maxBytes);
     let step = requests.next();
     while (step.done !== true) step = requests.next(await this.take(step.value));
     return step.value;
@@ -358,10 +375,11 @@ export interface IpcStream {
 /**
  * Opens a stream or a file of which all bytes are there. Batches are views over the bytes where these are
  * aligned and not compressed.
+ * @param maxBatchBytes of one batch, uncompressed
  * @throws InvalidInputError, also while batches are read
  */
-export function openIpcBytes(bytes: Uint8Array): IpcStream {
-  const { schema, batches } = decodeIpc(bytes);
+export function openIpcBytes(bytes: Uint8Array, maxBatchBytes = Number.POSITIVE_INFINITY): IpcStream {
+  const { schema, batches } = decodeIpc(bytes, maxBatchBytes);
   return {
     schema,
     batches: {
@@ -374,19 +392,27 @@ export function openIpcBytes(bytes: Uint8Array): IpcStream {
 
 /**
  * Opens a stream, or a file, that comes in pieces. A stream holds one batch in memory at a time, a file all.
+ * @param maxBatchBytes of one batch, uncompressed, and of a file
  * @throws InvalidInputError, also while batches are read
  */
-export async function openIpcStream(source: AsyncIterator<Uint8Array>): Promise<IpcStream> {
+export async function openIpcStream(
+  source: AsyncIterator<Uint8Array>,
+  maxBatchBytes = Number.POSITIVE_INFINITY,
+): Promise<IpcStream> {
   const queue = new ByteQueue(source);
   if (isFile(await queue.peek(FILE_MAGIC.length))) {
-    return openIpcBytes(await queue.take(Number.POSITIVE_INFINITY));
+    const file = await queue.take(maxBatchBytes + 1);
+    if (file.length > maxBatchBytes) throw tooLarge(file.length, maxBatchBytes);
+    return openIpcBytes(file, maxBatchBytes);
   }
-  const decoder = new FrameDecoder(await queue.frame());
+  const decoder = new FrameDecoder(await queue.frame(maxBatchBytes), maxBatchBytes);
   return {
     schema: decoder.schema,
     batches: {
       async *[Symbol.asyncIterator]() {
-        for (let frame = await queue.frame(); frame !== null; frame = await queue.frame()) {
+        for (;;) {
+          const frame = await queue.frame(maxBatchBytes);
+          if (frame === null) break;
           const batch = decoder.push(frame);
           if (batch !== null) yield batch;
         }
@@ -403,7 +429,7 @@ export async function openIpcStream(source: AsyncIterator<Uint8Array>): Promise<
  * @throws InvalidInputError
  */
 export function readIpc(bytes: Uint8Array): { readonly schema: Schema; readonly batches: RecordBatch[] } {
-  const { schema, batches } = decodeIpc(bytes);
+  const { schema, batches } = decodeIpc(bytes, Number.POSITIVE_INFINITY);
   return { schema, batches: [...batches] };
 }
 
@@ -413,15 +439,15 @@ interface DecodedIpc {
   readonly batches: Iterable<RecordBatch>;
 }
 
-function decodeIpc(bytes: Uint8Array): DecodedIpc {
-  if (isFile(bytes)) return decodeFile(bytes);
+function decodeIpc(bytes: Uint8Array, maxBytes: number): DecodedIpc {
+  if (isFile(bytes)) return decodeFile(bytes, maxBytes);
   const source = new ByteCursor(bytes);
-  const decoder = new FrameDecoder(source.frame());
+  const decoder = new FrameDecoder(source.frame(maxBytes), maxBytes);
   return {
     schema: decoder.schema,
     batches: {
       *[Symbol.iterator]() {
-        for (let frame = source.frame(); frame !== null; frame = source.frame()) {
+        for (let frame = source.frame(maxBytes); frame !== null; frame = source.frame(maxBytes)) {
           const batch = decoder.push(frame);
           if (batch !== null) yield batch;
         }
@@ -461,6 +487,10 @@ function malformed(what: string, cause?: unknown): InvalidInputError {
     `malformed Arrow IPC data: ${what}`,
     cause === undefined ? undefined : { cause },
   );
+}
+
+function tooLarge(bytes: number, maxBytes: number): InvalidInputError {
+  return new InvalidInputError(`a batch of ${bytes} bytes; at most ${maxBytes} are taken at once`);
 }
 
 function truncated(): InvalidInputError {

@@ -14,7 +14,7 @@ import { Counters, type RestCounters } from "./counters.js";
 import { type Dialect, INTERFACE_DIALECT } from "./dialect.js";
 import { managedVersions } from "./managedVersions.js";
 import { openApiDocument } from "./openapi.js";
-import { problemOf, Refusal } from "./problem.js";
+import { problemOf, Refusal, refusalIn } from "./problem.js";
 import { isRemoteClient, REMOTE_DIALECT } from "./remoteClient.js";
 import { engineRequest, identityOf } from "./request.js";
 import { innerPath, RouteFinder } from "./routeFinder.js";
@@ -25,6 +25,8 @@ import { toWire } from "./wireNames.js";
 export interface RestLimits {
   /** Bytes of a body of rows, which is never held as a whole; default 16 GiB. */
   readonly maxBodyBytes?: number;
+  /** Bytes of one record batch of it, uncompressed, and of an IPC file; default 512 MiB. */
+  readonly maxBatchBytes?: number;
   /** Bytes of a JSON body; default 4 MiB. */
   readonly maxJsonBytes?: number;
   /** Bytes of the URL and all headers; default 32 KiB. */
@@ -85,6 +87,7 @@ export interface RestHandler {
 
 const DEFAULT_LIMITS: Required<RestLimits> = {
   maxBodyBytes: 2 ** 34,
+  maxBatchBytes: 2 ** 29,
   maxJsonBytes: 2 ** 22,
   maxHeaderBytes: 2 ** 15,
   maxInFlight: 256,
@@ -161,7 +164,13 @@ export function createRestHandler(
     const result = await dialect.perform({
       namespace,
       route,
-      request: { ...asked, identity, principal: call.principal, signal },
+      request: {
+        ...asked,
+        identity,
+        principal: call.principal,
+        signal,
+        ...(takesRows ? { maxBatchBytes: limits.maxBatchBytes } : {}),
+      },
       data: takesRows ? readPieces(request, { maxBytes: limits.maxBodyBytes, idleMs, signal }) : undefined,
     });
     return answer(request, route.status, dialect.answerOf(route), result);
@@ -227,7 +236,7 @@ function problemAnswer(
   const headers = {
     // Of its own only where who calls was found out; whoever authorizes may want somebody else.
     ...(problem.status === 401 ? { "www-authenticate": challenge } : {}),
-    ...(error instanceof Refusal ? error.headers : {}),
+    ...refusalIn(error)?.headers,
   };
   return jsonAnswer(request, problem, problem.status, headers);
 }

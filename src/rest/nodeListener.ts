@@ -32,7 +32,8 @@ async function serve(
   outgoing: ServerResponse,
   signal: AbortSignal,
 ): Promise<void> {
-  const request = requestOf(incoming, signal);
+  const body = new IncomingBody(incoming);
+  const request = requestOf(incoming, body, signal);
   const response =
     request === null
       ? new Response("malformed request target", { status: 400, headers: { "content-type": "text/plain" } })
@@ -46,13 +47,17 @@ async function serve(
     return;
   }
   outgoing.writeHead(response.status, headers);
-  if (response.body === null) outgoing.end();
-  else await send(response.body, outgoing);
-  linger(incoming, outgoing);
+  if (response.body === null) outgoing.flushHeaders();
+  else if (!(await send(response.body, outgoing))) return;
+  // The end of an answer may be the end of the connection, whose client would lose what it has not read yet.
+  const isWhole = await body.takeRest();
+  outgoing.end(() => {
+    if (!isWhole) incoming.destroy();
+  });
 }
 
 /** Null where the target is no path. The host that the client names is of no meaning here. */
-function requestOf(incoming: IncomingMessage, signal: AbortSignal): Request | null {
+function requestOf(incoming: IncomingMessage, body: IncomingBody, signal: AbortSignal): Request | null {
   const { method = "GET", url = "/", rawHeaders } = incoming;
   const target = url.startsWith("/") ? `http://localhost${url}` : url;
   if (!URL.canParse(target)) return null;
@@ -67,7 +72,7 @@ function requestOf(incoming: IncomingMessage, signal: AbortSignal): Request | nu
       method,
       headers,
       signal,
-      ...(hasBody ? { body: bodyOf(incoming), duplex: "half" } : {}),
+      ...(hasBody ? { body: body.open(), duplex: "half" } : {}),
     } as RequestInit);
   } catch {
     // Methods that fetch does not know, such as CONNECT and TRACE.
@@ -75,76 +80,94 @@ function requestOf(incoming: IncomingMessage, signal: AbortSignal): Request | nu
   }
 }
 
-function bodyOf(incoming: IncomingMessage): ReadableStream<Uint8Array> {
-  let ended = false;
-  return new ReadableStream<Uint8Array>(
-    {
-      start(controller) {
-        const fail = (error: Error) => {
-          if (ended) return;
-          ended = true;
-          controller.error(error);
-        };
-        incoming.on("data", (piece: Buffer) => {
-          if (ended) return;
-          controller.enqueue(new Uint8Array(piece.buffer, piece.byteOffset, piece.length));
-          if ((controller.desiredSize ?? 0) <= 0) incoming.pause();
-        });
-        incoming.once("end", () => {
-          if (ended) return;
-          ended = true;
-          controller.close();
-        });
-        incoming.once("error", fail);
-        incoming.once("close", () => fail(new Error("the connection was closed")));
-        incoming.pause();
+/**
+ * The body of a request. While somebody reads it, it comes at that pace; what is left of it when the answer was sent is
+ * taken and dropped, because the connection's next request is behind it.
+ */
+class IncomingBody {
+  readonly #incoming: IncomingMessage;
+  #wanted = false;
+
+  constructor(incoming: IncomingMessage) {
+    this.#incoming = incoming;
+  }
+
+  open(): ReadableStream<Uint8Array> {
+    const incoming = this.#incoming;
+    this.#wanted = true;
+    return new ReadableStream<Uint8Array>(
+      {
+        start: (controller) => {
+          const fail = (error: Error) => {
+            if (this.#wanted) controller.error(error);
+            this.#wanted = false;
+          };
+          incoming.on("data", (piece: Buffer) => {
+            if (!this.#wanted) return;
+            controller.enqueue(new Uint8Array(piece.buffer, piece.byteOffset, piece.length));
+            if ((controller.desiredSize ?? 0) <= 0) incoming.pause();
+          });
+          incoming.once("end", () => {
+            if (this.#wanted) controller.close();
+            this.#wanted = false;
+          });
+          incoming.once("error", fail);
+          incoming.once("close", () => fail(new Error("the connection was closed")));
+          incoming.pause();
+        },
+        pull: () => {
+          incoming.resume();
+        },
+        cancel: () => {
+          this.#wanted = false;
+        },
       },
-      pull() {
-        incoming.resume();
-      },
-      cancel() {
-        ended = true;
-        incoming.pause();
-      },
-    },
-    new ByteLengthQueuingStrategy({ highWaterMark: BODY_AHEAD }),
-  );
+      new ByteLengthQueuingStrategy({ highWaterMark: BODY_AHEAD }),
+    );
+  }
+
+  /**
+   * Takes the rest, as far as is decent; a client that is still sending reads no answer.
+   * @returns whether that was all
+   */
+  takeRest(): Promise<boolean> {
+    const incoming = this.#incoming;
+    this.#wanted = false;
+    incoming.resume();
+    if (incoming.complete || incoming.destroyed) return Promise.resolve(incoming.complete);
+    return new Promise((resolve) => {
+      let taken = 0;
+      const timer = setTimeout(() => resolve(false), LINGER_MS);
+      const done = () => {
+        clearTimeout(timer);
+        resolve(incoming.complete);
+      };
+      incoming.once("end", done);
+      incoming.once("close", done);
+      incoming.on("data", (piece: Buffer) => {
+        taken += piece.length;
+        if (taken > LINGER_BYTES) done();
+      });
+    });
+  }
 }
 
-async function send(body: ReadableStream<Uint8Array>, outgoing: ServerResponse): Promise<void> {
+/** Hands a body over at the pace it is taken; false where the connection was closed before its end. */
+async function send(body: ReadableStream<Uint8Array>, outgoing: ServerResponse): Promise<boolean> {
   const reader = body.getReader();
   const closed = new Promise<"closed">((resolve) => outgoing.once("close", () => resolve("closed")));
   try {
     for (;;) {
       const next = await Promise.race([reader.read(), closed]);
-      if (next === "closed") return;
-      if (next.done) break;
+      if (next === "closed") return false;
+      if (next.done) return true;
       if (!outgoing.write(next.value)) {
         const drained = new Promise<"drained">((resolve) => outgoing.once("drain", () => resolve("drained")));
-        if ((await Promise.race([drained, closed])) === "closed") return;
+        if ((await Promise.race([drained, closed])) === "closed") return false;
       }
     }
-    outgoing.end();
   } finally {
     // Of a body that was sent whole nothing is left to let go of.
     await reader.cancel().catch(() => undefined);
   }
-}
-
-/** A client that is still sending reads no answer; its rest is taken for a while, then the connection is cut. */
-function linger(incoming: IncomingMessage, outgoing: ServerResponse): void {
-  if (incoming.complete || incoming.destroyed) return;
-  let taken = 0;
-  const cut = () => {
-    if (!incoming.complete) incoming.destroy();
-  };
-  const timer = setTimeout(cut, LINGER_MS);
-  timer.unref();
-  incoming.once("end", () => clearTimeout(timer));
-  outgoing.once("close", () => clearTimeout(timer));
-  incoming.on("data", (piece: Buffer) => {
-    taken += piece.length;
-    if (taken > LINGER_BYTES) cut();
-  });
-  incoming.resume();
 }

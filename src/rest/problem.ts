@@ -67,13 +67,20 @@ export class Refusal extends Error {
  * @param root directory of the namespace, which no answer names
  * @param asStatus HTTP status instead of the error's own
  */
-export function problemOf(error: unknown, instance: string, root: string, asStatus?: number): Problem {
+export function problemOf(thrown: unknown, instance: string, root: string, asStatus?: number): Problem {
+  const error = refusalIn(thrown) ?? thrown;
   const { status: own, type } = kindOf(error);
   const status = asStatus ?? own;
   const [kind, title] = KINDS[status] ?? SERVER_ERROR;
   const told = status < 500 || type === "ServiceUnavailable";
   const detail = told ? withoutRoot((error as Error).message, root) : "the request failed inside the server";
   return { type: kind, title, status, detail, instance, error: detail, code: ERROR_TABLE[type].code };
+}
+
+/** The refusal that an error is, or that caused it: a body is refused while the engine reads it. */
+export function refusalIn(error: unknown): Refusal | null {
+  if (error instanceof Refusal) return error;
+  return error instanceof Error && error.cause instanceof Refusal ? error.cause : null;
 }
 
 function kindOf(error: unknown): { readonly status: number; readonly type: ErrorType } {

@@ -45,6 +45,8 @@ export interface InsertOptions {
   readonly beforeCreation?: () => Promise<void>;
   /** The directory is a new one that nobody else can know of. */
   readonly unshared?: boolean;
+  /** Of one batch of IPC, uncompressed, and of an IPC file that comes in pieces. */
+  readonly maxBatchBytes?: number;
   readonly signal?: AbortSignal;
 }
 
@@ -73,7 +75,7 @@ export async function insertRows(
   options: InsertOptions,
 ): Promise<InsertedRows | null> {
   const version = base === null ? options.newTable.version : fileVersionOf(base.file);
-  const input = await openInput(data, options.signal);
+  const input = await openInput(data, options.signal, options.maxBatchBytes);
   const rootBefore = base === null ? await environment.disk.list(tableRoot) : null;
   let inserted: InsertedRows | null = null;
   try {

@@ -4,7 +4,7 @@ import type { InsertIntoTableRequest, InsertIntoTableResponse, RowsInput } from 
 import { readManifestAt } from "../../table/versions.js";
 import { insertRows, requireInserted } from "../../write/insert.js";
 import type { OperationContext } from "../context.js";
-import { parseChoice } from "../request.js";
+import { optionalCount, parseChoice } from "../request.js";
 import { openTable } from "../snapshot.js";
 
 export async function insertIntoTable(
@@ -13,6 +13,7 @@ export async function insertIntoTable(
   data: RowsInput,
 ): Promise<InsertIntoTableResponse> {
   const mode = parseChoice(request.mode, "mode", ["Append", "Overwrite"], "Append");
+  const maxBatchBytes = optionalCount(request.maxBatchBytes, "maxBatchBytes", 1);
   const { tableRoot, latest } = await openTable(context, request);
   const file = latest && (await readManifestAt(context, latest));
   const base = latest !== null && file !== null ? { version: latest.version, file } : null;
@@ -20,6 +21,7 @@ export async function insertIntoTable(
     mode,
     newTable: { version: context.newTableVersion, naming: context.newTableNaming },
     onCreated: mode === "Overwrite" ? "overwrite" : "append",
+    maxBatchBytes,
     signal: request.signal,
   });
   const { committed, transactionId, rowCount } = requireInserted(inserted);

@@ -11,7 +11,7 @@ import type { CreateTableRequest, CreateTableResponse, RowsInput } from "../../n
 import { readManifestAt } from "../../table/versions.js";
 import { insertRows } from "../../write/insert.js";
 import type { OperationContext } from "../context.js";
-import { optionalStringMap, parseChoice, requireTableId } from "../request.js";
+import { optionalCount, optionalStringMap, parseChoice, requireTableId } from "../request.js";
 
 export async function createTable(
   context: OperationContext,
@@ -47,6 +47,7 @@ export async function createTable(
     onCreated: mode === "Overwrite" ? "overwrite" : "fail",
     unshared: place.unshared,
     beforeCreation: isRoot ? () => publishTable(context, place, properties, signal) : undefined,
+    maxBatchBytes: optionalCount(request.maxBatchBytes, "maxBatchBytes", 1),
     signal,
   });
   const winner = async () => (mode === "ExistOk" ? await findTable(context, id) : null);
