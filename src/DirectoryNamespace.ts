@@ -10,7 +10,6 @@ import {
   NamespaceError,
   PermissionDeniedError,
   ServiceUnavailableError,
-  UnsupportedError,
 } from "./errors.js";
 import type { Disk } from "./io/disk.js";
 import type * as ns from "./namespace.js";
@@ -57,6 +56,7 @@ import { getTableTagVersion } from "./operations/tag/getTableTagVersion.js";
 import { listTableTags } from "./operations/tag/listTableTags.js";
 import { updateTableTag } from "./operations/tag/updateTableTag.js";
 import { describeTransaction } from "./operations/transaction/describeTransaction.js";
+import { refuseUnsupported, type UnsupportedOperation } from "./operations/unsupported.js";
 import { batchCreateTableVersions } from "./operations/version/batchCreateTableVersions.js";
 import { batchDeleteTableVersions } from "./operations/version/batchDeleteTableVersions.js";
 import { createTableVersion } from "./operations/version/createTableVersion.js";
@@ -342,29 +342,27 @@ export class DirectoryNamespace implements AsyncDisposable {
 
   // ---------------------------------------------------------------------------------------------- to come
 
-  mergeInsertIntoTable = this.#unsupported("mergeInsertIntoTable", "merge insert");
-  updateTable = this.#unsupported("updateTable", "predicates");
-  deleteFromTable = this.#unsupported("deleteFromTable", "predicates");
-  explainTableQueryPlan = this.#unsupported("explainTableQueryPlan", "query plans");
-  analyzeTableQueryPlan = this.#unsupported("analyzeTableQueryPlan", "query plans");
-  alterTableBackfillColumns = this.#unsupported("alterTableBackfillColumns", "computed columns");
-  createTableIndex = this.#unsupported("createTableIndex", "indexes");
-  createTableScalarIndex = this.#unsupported("createTableScalarIndex", "indexes");
-  listTableIndices = this.#unsupported("listTableIndices", "indexes");
-  describeTableIndexStats = this.#unsupported("describeTableIndexStats", "indexes");
-  dropTableIndex = this.#unsupported("dropTableIndex", "indexes");
-  alterTransaction = this.#unsupported("alterTransaction", "changes of transactions");
-  describeJob = this.#unsupported("describeJob", "jobs");
-  listJobs = this.#unsupported("listJobs", "jobs");
-  cancelJob = this.#unsupported("cancelJob", "jobs");
-  waitForJob = this.#unsupported("waitForJob", "jobs");
+  mergeInsertIntoTable = this.#unsupported("mergeInsertIntoTable");
+  updateTable = this.#unsupported("updateTable");
+  deleteFromTable = this.#unsupported("deleteFromTable");
+  explainTableQueryPlan = this.#unsupported("explainTableQueryPlan");
+  analyzeTableQueryPlan = this.#unsupported("analyzeTableQueryPlan");
+  alterTableBackfillColumns = this.#unsupported("alterTableBackfillColumns");
+  createTableIndex = this.#unsupported("createTableIndex");
+  createTableScalarIndex = this.#unsupported("createTableScalarIndex");
+  listTableIndices = this.#unsupported("listTableIndices");
+  describeTableIndexStats = this.#unsupported("describeTableIndexStats");
+  dropTableIndex = this.#unsupported("dropTableIndex");
+  alterTransaction = this.#unsupported("alterTransaction");
+  describeJob = this.#unsupported("describeJob");
+  listJobs = this.#unsupported("listJobs");
+  cancelJob = this.#unsupported("cancelJob");
+  waitForJob = this.#unsupported("waitForJob");
 
   /** An operation of the spec whose engine part does not exist: authorised like any other, then refused. */
-  #unsupported(operation: string, missing: string) {
+  #unsupported(operation: UnsupportedOperation) {
     return (request: ns.RequestBase, _data?: ns.RowsInput): Promise<never> =>
-      this.#run(operation, request, () => {
-        throw new UnsupportedError(`${operation}: ${missing} are not supported by this release`);
-      });
+      this.#run(operation, request, (context, checked) => refuseUnsupported(context, operation, checked));
   }
 
   /** What every operation goes through: checks, authorisation, and errors that are all of one kind. */

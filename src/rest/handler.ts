@@ -16,7 +16,7 @@ import { managedVersions } from "./managedVersions.js";
 import { openApiDocument } from "./openapi.js";
 import { problemOf, Refusal, refusalIn } from "./problem.js";
 import { isRemoteClient, REMOTE_DIALECT } from "./remoteClient.js";
-import { engineRequest, identityOf } from "./request.js";
+import { engineRequest, identityOf, nameMemberAsWire } from "./request.js";
 import { innerPath, RouteFinder } from "./routeFinder.js";
 import { ROUTES, type Route } from "./routes.js";
 import { toWire } from "./wireNames.js";
@@ -227,12 +227,18 @@ function answer(request: Request, status: number, form: Route["answer"], result:
 }
 
 function problemAnswer(
-  { request, url, dialect }: Call,
+  { request, url, dialect, route }: Call,
   error: unknown,
   root: string,
   challenge: string,
 ): Response {
-  const problem = problemOf(error, url.pathname, root, dialect.statusOf(error));
+  const inTheirWords = (text: string) => (route === undefined ? text : nameMemberAsWire(route, text));
+  const problem = problemOf(error, {
+    instance: url.pathname,
+    root,
+    status: dialect.statusOf(error),
+    inTheirWords,
+  });
   const headers = {
     // Of its own only where who calls was found out; whoever authorizes may want somebody else.
     ...(problem.status === 401 ? { "www-authenticate": challenge } : {}),

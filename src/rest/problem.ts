@@ -60,20 +60,31 @@ export class Refusal extends Error {
   }
 }
 
+export interface ProblemContext {
+  /** Path of the request. */
+  readonly instance: string;
+  /** Directory of the namespace, which no answer names. */
+  readonly root: string;
+  /** HTTP status instead of the error's own. */
+  readonly status?: number;
+  /** Gives members of the request the names that the client knows them by. */
+  inTheirWords(text: string): string;
+}
+
 /**
  * What to tell of an error. What went wrong inside the server stays there: of such errors the client learns no more
  * than that there was one.
- * @param instance path of the request
- * @param root directory of the namespace, which no answer names
- * @param asStatus HTTP status instead of the error's own
  */
-export function problemOf(thrown: unknown, instance: string, root: string, asStatus?: number): Problem {
+export function problemOf(thrown: unknown, context: ProblemContext): Problem {
+  const { instance, root, inTheirWords } = context;
   const error = refusalIn(thrown) ?? thrown;
   const { status: own, type } = kindOf(error);
-  const status = asStatus ?? own;
+  const status = context.status ?? own;
   const [kind, title] = KINDS[status] ?? SERVER_ERROR;
   const told = status < 500 || type === "ServiceUnavailable";
-  const detail = told ? withoutRoot((error as Error).message, root) : "the request failed inside the server";
+  const detail = told
+    ? inTheirWords(withoutRoot((error as Error).message, root))
+    : "the request failed inside the server";
   return { type: kind, title, status, detail, instance, error: detail, code: ERROR_TABLE[type].code };
 }
 

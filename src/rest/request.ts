@@ -7,7 +7,7 @@ import type { Identity } from "../namespace.js";
 import { Refusal } from "./problem.js";
 import type { Route } from "./routes.js";
 import { identity } from "./shapes.js";
-import { fromWire } from "./wireNames.js";
+import { camelCase, fromWire } from "./wireNames.js";
 
 /** A request taken apart. */
 export interface WireRequest {
@@ -98,6 +98,17 @@ function reasonOf({ message }: z.core.$ZodIssue): string {
   if (message.endsWith("received undefined")) return "is required";
   const reason = message.replace(/^Invalid input: /, "");
   return reason[0].toLowerCase() + reason.slice(1);
+}
+
+/** A text that begins with the engine's name of one of the request's members, beginning with the wire's. */
+export function nameMemberAsWire({ query, body }: Route, text: string): string {
+  const [member] = /^\w+(?=\b)/.exec(text) ?? [""];
+  const names = [
+    ...Object.keys(query.shape),
+    ...(body instanceof z.ZodObject ? Object.keys(body.shape) : []),
+  ];
+  const wireName = names.find((name) => camelCase(name) === member);
+  return wireName === undefined ? text : wireName + text.slice(member.length);
 }
 
 // ------------------------------------------------------------------------------------------------ query

@@ -55,7 +55,7 @@ function firstOf(matched: Result<Route>): FoundRoute | null {
  * does not begin with the base path.
  */
 export function innerPath(pathname: string, basePath: string): string {
-  if (!pathname.startsWith(basePath)) return "";
+  if (!pathname.startsWith(`${basePath}/`)) return "";
   const inner = pathname.slice(basePath.length).replace(/^\/+/, "/");
   return inner.length > 1 && inner.endsWith("/") ? inner.slice(0, -1) : inner;
 }

@@ -1,0 +1,102 @@
+/** What tests of the interface document need: a table behind a server, and one test for each sentence. */
+
+import { basename, dirname } from "node:path";
+import { Field, Int32, Struct, Table, tableFromIPC, tableToIPC, Utf8, vectorFromArray } from "apache-arrow";
+import { type AuthorizeCall, DirectoryNamespace, type DirectoryNamespaceOptions } from "tiltyard";
+import type { RestHandlerOptions } from "tiltyard/rest";
+import { afterAll, expect, it } from "vitest";
+import { type Answer, get, post, startRestServer } from "./restServer.js";
+import { makeTempDir } from "./tempDir.js";
+
+export interface Contract extends AsyncDisposable {
+  readonly url: string;
+  readonly namespace: DirectoryNamespace;
+  /** What reached the engine, in order. */
+  readonly calls: AuthorizeCall[];
+  post(path: string, body?: object | null, headers?: Readonly<Record<string, string>>): Promise<Answer>;
+  get(path: string, headers?: Readonly<Record<string, string>>): Promise<Answer>;
+  /** As {@link Contract.post}, of what must succeed; the answer's JSON. */
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into whatever is there
+  done(path: string, body?: object | null): Promise<any>;
+  /** A new table with one version; its name. */
+  table(rows?: Uint8Array): Promise<string>;
+  /** Values of the column `v`, or of another. */
+  read(table: string, more?: object, column?: string): Promise<unknown[]>;
+}
+
+/** Everybody may call it; denied is what has a `deny` in its context. */
+export async function openContract(
+  options: RestHandlerOptions = {},
+  engine: Partial<DirectoryNamespaceOptions> = {},
+): Promise<Contract> {
+  const calls: AuthorizeCall[] = [];
+  const namespace = new DirectoryNamespace({
+    root: await makeTempDir(),
+    durability: "none",
+    authorize(call) {
+      calls.push(call);
+      if (call.context?.deny !== undefined) throw new Error("denied");
+    },
+    ...engine,
+  });
+  const server = await startRestServer(namespace, options);
+  let tables = 0;
+  const contract: Contract = {
+    url: server.url,
+    namespace,
+    calls,
+    post: (path, body, headers) => post(server, path, body, headers),
+    get: (path, headers) => get(server, path, headers),
+    async done(path, body) {
+      const { status, json } = await post(server, path, body);
+      expect(status, `${path}: ${JSON.stringify(json)}`).toBeLessThan(300);
+      return json;
+    },
+    async table(rows = rowsOf(1, 2, 3)) {
+      const name = `t${++tables}`;
+      await namespace.createTable({ id: [name] }, rows);
+      return name;
+    },
+    async read(table, more = {}, column = "v") {
+      const { bytes, status, json } = await post(server, `/v1/table/${table}/query`, more);
+      expect(status, JSON.stringify(json)).toBe(200);
+      return Array.from(tableFromIPC(bytes).getChild(column) ?? []);
+    },
+    async [Symbol.asyncDispose]() {
+      await server[Symbol.asyncDispose]();
+      await namespace.close();
+    },
+  };
+  return contract;
+}
+
+/** An IPC stream of one column. */
+export const rowsOf = (...values: number[]): Uint8Array =>
+  tableToIPC(new Table({ v: vectorFromArray(values, new Int32()) }), "stream");
+
+/** An IPC stream with a struct whose members have names that need quotes. */
+export function nestedRows(): Uint8Array {
+  const members = ["b", "c.d", "e`f"].map((name) => new Field(name, new Utf8(), true));
+  const row = { b: "x", "c.d": "y", "e`f": "z" };
+  const columns = { a: vectorFromArray([row], new Struct(members)), v: vectorFromArray([1], new Int32()) };
+  return tableToIPC(new Table(columns), "stream");
+}
+
+/** Directory of a table, by the path of one of its manifests. */
+export const tableRootOf = (manifestPath: string): string => {
+  const versions = dirname(manifestPath);
+  expect(basename(versions)).toBe("_versions");
+  return dirname(versions);
+};
+
+/** Tests whose names are sentences of the interface document, shortened; how many held is printed at the end. */
+export function sentencesOf(part: string) {
+  let held = 0;
+  afterAll(() => console.log(`${part}: ${held} sentences of the interface document hold`));
+  return (text: string, check: () => Promise<unknown>): void => {
+    it(text, async () => {
+      await check();
+      held++;
+    });
+  };
+}
