@@ -18,6 +18,7 @@ export default mergeConfig(
       ],
       testTimeout: 3_600_000,
       env: {
+        COLUMN_RUNS: "300",
         CORRUPTION_RUNS: "20000",
         CRASH_STRIDE: "1",
         FUZZ_FILES: "25000",

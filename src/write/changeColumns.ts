@@ -7,7 +7,7 @@
 import type { InputBatch } from "../arrow/input.js";
 import { hasNulls, nullColumn } from "../arrow/rearrange.js";
 import { arrowFieldFromLogical, layoutOf } from "../arrow/types.js";
-import { InternalError, TableSchemaValidationError } from "../errors.js";
+import { InternalError, InvalidInputError, TableSchemaValidationError } from "../errors.js";
 import type { Field } from "../format/file.js";
 import { type DataFragment, Merge, Project, type Transaction } from "../format/table.js";
 import { PublishUncertainError } from "../io/publish.js";
@@ -17,10 +17,11 @@ import { type BatchRows, STREAMED, scanColumns } from "../query/scan.js";
 import { type FileReaders, versionSource } from "../query/versionSource.js";
 import { type CommittedVersion, commitPlanned, type TableEnvironment } from "../table/commit.js";
 import { TransactionConflictError } from "../table/conflict.js";
-import type { FieldAtPath } from "../table/fieldPaths.js";
+import { allFields, type FieldAtPath } from "../table/fieldPaths.js";
 import type { ManifestFile } from "../table/manifest.js";
 import { decodeSchema, type TableField } from "../table/schema.js";
 import { newTransaction } from "../table/transaction.js";
+import { indicesOf } from "../table/versionContent.js";
 import { findLatestVersion } from "../table/versions.js";
 import { type AddedColumn, planAddedColumns, repeatValues } from "./addColumns.js";
 import { type ColumnAlteration, planAlteredColumns, type RewrittenColumn } from "./alterColumns.js";
@@ -78,6 +79,7 @@ export function alterColumns(
 ): Promise<ChangedColumns> {
   return commitColumns(target, async (base, files) => {
     const { schema, tightened, rewritten, newIds } = planAlteredColumns(base, alterations);
+    refuseIndexed(base, schema);
     const source = versionSource(target.environment, target.tableRoot, base);
     for (const at of tightened) await refuseNulls(source, base, at, target.signal);
     // Rows appended meanwhile were not looked at.
@@ -164,6 +166,23 @@ function merge(base: ManifestFile, schema: Field[], fragments: readonly DataFrag
 function inPlaceOf(fragments: readonly DataFragment[], changed: readonly DataFragment[]): DataFragment[] {
   const byId = new Map(changed.map((fragment) => [fragment.id, fragment]));
   return fragments.map((fragment) => byId.get(fragment.id) ?? fragment);
+}
+
+/**
+ * An index is on values of one type. Taken away without a word, it would be missed only when queries are slow.
+ * @throws InvalidInputError where a column to cast has one
+ */
+function refuseIndexed(base: ManifestFile, schema: readonly Field[]): void {
+  const kept = new Set(schema.map((field) => field.id));
+  const lost = new Set(base.manifest.fields.map((field) => field.id).filter((id) => !kept.has(id)));
+  if (lost.size === 0) return;
+  const index = indicesOf(base).find(({ fields }) => fields.some((id) => lost.has(id)));
+  if (index === undefined) return;
+  const fields = decodeSchema(base.manifest.fields, base.path);
+  const at = Array.from(allFields(fields)).find(({ field }) => index.fields.includes(field.id));
+  throw new InvalidInputError(
+    `column ${at?.path} has an index, ${index.name}, and cannot be cast before that is dropped`,
+  );
 }
 
 /** @throws TableSchemaValidationError where a live row is null */

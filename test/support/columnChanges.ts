@@ -101,7 +101,12 @@ export type Change =
         metadata: Record<string, string | null>;
         replace?: boolean;
       }[];
-    };
+    }
+  | { readonly append: Table }
+  | { readonly overwrite: Table }
+  | { readonly restore: number }
+  /** By the reference on both sides. */
+  | { readonly delete: string };
 
 /** Columns of nulls, as we and as the reference are told of them. */
 const NULL_COLUMNS: Record<string, { json: unknown; type: DataType }> = {
@@ -158,7 +163,17 @@ export class Side {
     }
     if ("drop" in change)
       return (await this.namespace.alterTableDropColumns({ ...at, columns: change.drop })).version;
-    return (await this.namespace.updateFieldMetadata({ ...at, updates: change.metadata })).version;
+    if ("metadata" in change) {
+      return (await this.namespace.updateFieldMetadata({ ...at, updates: change.metadata })).version;
+    }
+    if ("append" in change) return (await this.namespace.insertIntoTable(at, change.append)).version;
+    if ("overwrite" in change) {
+      return (await this.namespace.insertIntoTable({ ...at, mode: "overwrite" }, change.overwrite)).version;
+    }
+    if ("restore" in change) {
+      return (await this.namespace.restoreTable({ ...at, version: change.restore })).version;
+    }
+    return this.byThem(change);
   }
 
   async byThem(change: Change): Promise<number> {
@@ -173,7 +188,19 @@ export class Side {
     if ("alter" in change)
       return (await reference.alterColumns(root, name, change.alter as never, options)).version;
     if ("drop" in change) return (await reference.dropColumns(root, name, [...change.drop], options)).version;
-    return (await reference.updateFieldMetadata(root, name, [...change.metadata], options)).version;
+    if ("metadata" in change) {
+      return (await reference.updateFieldMetadata(root, name, [...change.metadata], options)).version;
+    }
+    if ("append" in change) {
+      return (await reference.appendTable(root, name, tableToIPC(change.append), options)).version;
+    }
+    if ("overwrite" in change) {
+      return (await reference.overwriteTable(root, name, tableToIPC(change.overwrite), options)).version;
+    }
+    if ("restore" in change) {
+      return (await reference.restoreTable(root, name, change.restore, options)).version;
+    }
+    return (await reference.deleteRows(root, name, change.delete, options)).version;
   }
 
   /** @param version the latest where it is not given */
