@@ -114,6 +114,8 @@ export const set = (local: number, value: Code): Code => [value, 0x21, unsigned(
 
 export const equal = binary(0x46);
 /** Of unsigned numbers. */
+export const below = binary(0x49);
+/** Of unsigned numbers. */
 export const above = binary(0x4b);
 /** Of unsigned numbers. */
 export const atMost = binary(0x4d);
@@ -156,6 +158,37 @@ export const xor64 = binary(0x85);
 export const shiftLeft64 = binary(0x86);
 export const low32 = (value: Code): Code => [value, 0xa7];
 export const widen = (value: Code): Code => [value, 0xad];
+
+/** How 16 bytes are divided into words; the amount of a shift counts modulo their width. */
+export type VectorShape = "i8x16" | "i16x8" | "i32x4" | "i64x2";
+const VECTOR_SHIFTS: Record<VectorShape, { readonly left: number; readonly right: number }> = {
+  i8x16: { left: 0x6b, right: 0x6d },
+  i16x8: { left: 0x8b, right: 0x8d },
+  i32x4: { left: 0xab, right: 0xad },
+  i64x2: { left: 0xcb, right: 0xcd },
+};
+const vector = (opcode: number): Code => [0xfd, unsigned(opcode)];
+export const vectorLoad = (address: Code, offset = 0): Code => [address, vector(0x00), 0, unsigned(offset)];
+export const vectorStore = (address: Code, value: Code, offset = 0): Code => [
+  address,
+  value,
+  vector(0x0b),
+  0,
+  unsigned(offset),
+];
+export const vectorAnd = (left: Code, right: Code): Code => [left, right, vector(0x4e)];
+export const vectorOr = (left: Code, right: Code): Code => [left, right, vector(0x50)];
+export const vectorShiftLeft = (shape: VectorShape, value: Code, amount: Code): Code => [
+  value,
+  amount,
+  vector(VECTOR_SHIFTS[shape].left),
+];
+/** Of unsigned words. */
+export const vectorShiftRight = (shape: VectorShape, value: Code, amount: Code): Code => [
+  value,
+  amount,
+  vector(VECTOR_SHIFTS[shape].right),
+];
 
 const NOTHING = 0x40;
 /** Leaving a block means going on behind it, leaving a loop beginning it again; depth 0 is the inner-most one. */

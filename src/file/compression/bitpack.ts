@@ -9,10 +9,12 @@
  * Row r of a lane takes bits r·W … r·W + W − 1 of the lane's string of T·W bits, least significant first;
  * word w of that string is word w·L + ℓ of the output, little-endian. W = 0 takes no bytes, all values 0.
  *
- * All lanes of a row share word and shift, so the loops run over rows outside and lanes inside; where it is faster,
- * packing takes a few lanes at a time through all rows, their words in registers. 64-bit words are handled as two
- * 32-bit halves.
+ * All lanes of a row share word and shift, so the loops run over rows outside and lanes inside: in kernels
+ * (bitpackKernel.ts) or, where the runtime has none, here. Where it is faster, packing takes a few lanes at a time
+ * through all rows, their words in registers. 64-bit words are handled as two 32-bit halves.
  */
+
+import { type PackKernel, packKernel, type UnpackKernel, unpackKernel } from "./bitpackKernel.js";
 
 export type WordBits = 8 | 16 | 32 | 64;
 
@@ -44,11 +46,29 @@ export function unpackBits(
   output: Uint8Array,
   outputOffset: number,
 ): void {
-  const outputBytes = wordBits * (PACK_UNIT / 8);
   if (packedBits === 0) {
-    output.fill(0, outputOffset, outputOffset + outputBytes);
+    output.fill(0, outputOffset, outputOffset + wordBits * (PACK_UNIT / 8));
     return;
   }
+  const kernel = kernelOf(unpackKernels, wordBits, unpackKernel);
+  if (kernel === null) {
+    unpackBitsPlainly(wordBits, packedBits, input, inputOffset, output, outputOffset);
+  } else {
+    const packed = input.subarray(inputOffset, inputOffset + packedUnitBytes(packedBits));
+    kernel.unpack(packedBits, packed, output, outputOffset);
+  }
+}
+
+/** The same of at least one bit, for runtimes without kernels. */
+export function unpackBitsPlainly(
+  wordBits: WordBits,
+  packedBits: number,
+  input: Uint8Array,
+  inputOffset: number,
+  output: Uint8Array,
+  outputOffset: number,
+): void {
+  const outputBytes = wordBits * (PACK_UNIT / 8);
   const source = alignedInput(wordBits, input, inputOffset, packedUnitBytes(packedBits));
   const direct = ((output.byteOffset + outputOffset) & viewMask(wordBits)) === 0;
   const buffer = direct ? output.buffer : scratchOut;
@@ -59,6 +79,23 @@ export function unpackBits(
     unpack16(packedBits, source as Int32Array, new Int32Array(buffer, at, PACK_UNIT / 2));
   else unpack8(packedBits, source as Uint8Array, new Uint8Array(buffer, at, PACK_UNIT));
   if (!direct) output.set(new Uint8Array(scratchOut, 0, outputBytes), outputOffset);
+}
+
+/** Kernels by widths of words, made when first needed. */
+const packKernels = new Map<WordBits, PackKernel | null>();
+const unpackKernels = new Map<WordBits, UnpackKernel | null>();
+
+function kernelOf<Made>(
+  kernels: Map<WordBits, Made | null>,
+  wordBits: WordBits,
+  make: (wordBits: WordBits, rowStarts: Int32Array) => Made | null,
+): Made | null {
+  let kernel = kernels.get(wordBits);
+  if (kernel === undefined) {
+    kernel = make(wordBits, ROW_START);
+    kernels.set(wordBits, kernel);
+  }
+  return kernel;
 }
 
 /**
@@ -74,6 +111,24 @@ export function packBits(
   outputOffset: number,
 ): void {
   if (packedBits === 0) return;
+  const kernel = kernelOf(packKernels, wordBits, packKernel);
+  if (kernel === null) {
+    packBitsPlainly(wordBits, packedBits, input, inputOffset, output, outputOffset);
+  } else {
+    const words = input.subarray(inputOffset, inputOffset + wordBits * (PACK_UNIT / 8));
+    kernel.pack(packedBits, words, output, outputOffset);
+  }
+}
+
+/** The same of at least one bit, for runtimes without kernels. */
+export function packBitsPlainly(
+  wordBits: WordBits,
+  packedBits: number,
+  input: Uint8Array,
+  inputOffset: number,
+  output: Uint8Array,
+  outputOffset: number,
+): void {
   const inputBytes = wordBits * (PACK_UNIT / 8);
   const outputBytes = packedUnitBytes(packedBits);
   const alignment = viewMask(wordBits);

@@ -2,11 +2,14 @@ import { describe, expect, it } from "vitest";
 import {
   PACK_UNIT,
   packBits,
+  packBitsPlainly,
   packedUnitBytes,
   requiredBits,
   unpackBits,
+  unpackBitsPlainly,
   type WordBits,
 } from "../../../src/file/compression/bitpack.js";
+import { packKernel, unpackKernel } from "../../../src/file/compression/bitpackKernel.js";
 
 const FL = [0, 4, 2, 6, 1, 5, 3, 7];
 
@@ -65,35 +68,50 @@ describe("bit-packing", () => {
     );
   });
 
-  for (const wordBits of [8, 16, 32, 64] as const) {
-    it(`${wordBits}-bit words: every width packs by the definition and unpacks again`, () => {
-      for (let packedBits = 0; packedBits <= wordBits; packedBits++) {
+  it("is done by kernels here", () => {
+    const rowStarts = new Int32Array(64);
+    for (const wordBits of [8, 16, 32, 64] as const) {
+      expect(packKernel(wordBits, rowStarts)).not.toBeNull();
+      expect(unpackKernel(wordBits, rowStarts)).not.toBeNull();
+    }
+  });
+
+  const forms = [
+    ["", packBits, unpackBits, 0],
+    [", in plain loops", packBitsPlainly, unpackBitsPlainly, 1],
+  ] as const;
+  for (const [form, pack, unpack, fewestBits] of forms)
+    for (const wordBits of [8, 16, 32, 64] as const) {
+      it(`${wordBits}-bit words: every width packs by the definition and unpacks again${form}`, () => {
+        for (let packedBits = fewestBits as number; packedBits <= wordBits; packedBits++) {
+          const values = Array.from({ length: PACK_UNIT }, () => randomValue(packedBits));
+          const input = toBytes(wordBits, values);
+          const packed = new Uint8Array(packedUnitBytes(packedBits)).fill(0xaa);
+          pack(wordBits, packedBits, input, 0, packed, 0);
+          expect(Buffer.compare(packed, packSlowly(wordBits, packedBits, values))).toBe(0);
+          const output = new Uint8Array(input.length).fill(0xaa);
+          unpack(wordBits, packedBits, packed, 0, output, 0);
+          expect(Buffer.compare(output, input)).toBe(0);
+        }
+      });
+
+      it(`${wordBits}-bit words: odd addresses give the same${form}`, () => {
+        const packedBits = wordBits - 3;
         const values = Array.from({ length: PACK_UNIT }, () => randomValue(packedBits));
-        const input = toBytes(wordBits, values);
-        const packed = new Uint8Array(packedUnitBytes(packedBits)).fill(0xaa);
-        packBits(wordBits, packedBits, input, 0, packed, 0);
-        expect(Buffer.compare(packed, packSlowly(wordBits, packedBits, values))).toBe(0);
-        const output = new Uint8Array(input.length).fill(0xaa);
-        unpackBits(wordBits, packedBits, packed, 0, output, 0);
-        expect(Buffer.compare(output, input)).toBe(0);
-      }
-    });
+        const input = new Uint8Array(1 + (PACK_UNIT * wordBits) / 8);
+        input.set(toBytes(wordBits, values), 1);
+        const packed = new Uint8Array(7 + packedUnitBytes(packedBits) + 5).fill(0xaa);
+        pack(wordBits, packedBits, input, 1, packed, 7);
+        expect(packed.subarray(0, 7).every((byte) => byte === 0xaa)).toBe(true);
+        expect(packed.subarray(-5).every((byte) => byte === 0xaa)).toBe(true);
+        const output = new Uint8Array(input.length + 4).fill(0xaa);
+        unpack(wordBits, packedBits, packed, 7, output, 3);
+        expect(Buffer.compare(output.subarray(3, 3 + input.length - 1), input.subarray(1))).toBe(0);
+        expect([...output.subarray(0, 3), ...output.subarray(-2)]).toEqual([0xaa, 0xaa, 0xaa, 0xaa, 0xaa]);
+      });
+    }
 
-    it(`${wordBits}-bit words: odd addresses give the same`, () => {
-      const packedBits = wordBits - 3;
-      const values = Array.from({ length: PACK_UNIT }, () => randomValue(packedBits));
-      const input = new Uint8Array(1 + (PACK_UNIT * wordBits) / 8);
-      input.set(toBytes(wordBits, values), 1);
-      const packed = new Uint8Array(7 + packedUnitBytes(packedBits) + 5).fill(0xaa);
-      packBits(wordBits, packedBits, input, 1, packed, 7);
-      expect(packed.subarray(0, 7).every((byte) => byte === 0xaa)).toBe(true);
-      expect(packed.subarray(-5).every((byte) => byte === 0xaa)).toBe(true);
-      const output = new Uint8Array(input.length + 4).fill(0xaa);
-      unpackBits(wordBits, packedBits, packed, 7, output, 3);
-      expect(Buffer.compare(output.subarray(3, 3 + input.length - 1), input.subarray(1))).toBe(0);
-      expect([...output.subarray(0, 3), ...output.subarray(-2)]).toEqual([0xaa, 0xaa, 0xaa, 0xaa, 0xaa]);
-    });
-
+  for (const wordBits of [8, 16, 32, 64] as const) {
     it(`${wordBits}-bit words: the required width is that of the widest value`, () => {
       for (let bits = 0; bits <= wordBits; bits++) {
         const values = Array.from({ length: 50 }, () => randomValue(bits));
