@@ -25,8 +25,8 @@ export interface Ticket {
 export class Admission {
   readonly #limits: AdmissionLimits;
   readonly #underWay = new Set<AbortController>();
+  readonly #waiting: (() => void)[] = [];
   #stopping = false;
-  #idle: (() => void) | null = null;
 
   constructor(limits: AdmissionLimits) {
     this.#limits = limits;
@@ -57,7 +57,7 @@ export class Admission {
       if (!this.#underWay.delete(controller)) return;
       clearTimeout(timer);
       client.removeEventListener("abort", clientLeft);
-      if (this.#underWay.size === 0) this.#idle?.();
+      if (this.#underWay.size === 0) for (const wake of this.#waiting.splice(0)) wake();
     };
     return { signal: controller.signal, release };
   }
@@ -67,7 +67,7 @@ export class Admission {
     this.#stopping = true;
     if (this.#underWay.size === 0) return;
     const drained = new Promise<void>((resolve) => {
-      this.#idle = resolve;
+      this.#waiting.push(resolve);
     });
     const timer = setTimeout(() => {
       for (const controller of this.#underWay)

@@ -13,6 +13,8 @@ export const ARROW_FILE = "application/vnd.apache.arrow.file";
 
 /** JSON of fewer bytes is not compressed: it would not get there sooner. */
 const MIN_GZIP_BYTES = 1024;
+/** A body of no more bytes is as good as taken: it fits where the system keeps it for the client. */
+const TAKEN_BYTES = 2 ** 16;
 
 const utf8 = new TextEncoder();
 
@@ -64,6 +66,8 @@ export async function rowsAnswer(request: Request, result: QueryResult): Promise
       },
       async cancel() {
         await pieces.return(undefined);
+        // Pieces of which none was asked for have not begun, and so let go of nothing.
+        await batches.return?.();
       },
     },
     { highWaterMark: 0 },
@@ -121,7 +125,8 @@ export function whenSent(
   done: (failure?: unknown) => void,
 ): Response {
   const { body } = response;
-  if (body === null || response.headers.has("content-length")) {
+  const declared = response.headers.get("content-length");
+  if (body === null || (declared !== null && Number(declared) <= TAKEN_BYTES)) {
     done();
     return response;
   }

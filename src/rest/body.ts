@@ -51,11 +51,10 @@ export async function* readPieces(request: Request, bounds: BodyBounds): AsyncGe
  * @throws Refusal where it is none, or breaks a bound
  */
 export async function readJson(request: Request, bounds: BodyBounds): Promise<unknown> {
-  const pieces: Uint8Array[] = [];
-  for await (const piece of readPieces(request, bounds)) pieces.push(piece);
-  if (pieces.length === 0) return undefined;
+  const bytes = await gather(readPieces(request, bounds));
+  if (bytes.length === 0) return undefined;
   refuseMediaType(request, ["application/json"]);
-  const value = parseJson(joinPieces(pieces));
+  const value = parseJson(bytes);
   checkMembers(value);
   return value;
 }
@@ -132,13 +131,18 @@ function checkMembers(value: unknown): void {
   }
 }
 
-function joinPieces(pieces: readonly Uint8Array[]): Uint8Array {
-  if (pieces.length === 1) return pieces[0];
-  const joined = new Uint8Array(pieces.reduce((sum, { length }) => sum + length, 0));
-  let offset = 0;
-  for (const piece of pieces) {
-    joined.set(piece, offset);
-    offset += piece.length;
+/** All of them in one. The pieces themselves are not held: each may be a byte, and a window on a large buffer. */
+async function gather(pieces: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
+  let bytes = new Uint8Array(0);
+  let length = 0;
+  for await (const piece of pieces) {
+    if (length + piece.length > bytes.length) {
+      const larger = new Uint8Array(Math.max(length + piece.length, 2 * bytes.length));
+      larger.set(bytes);
+      bytes = larger;
+    }
+    bytes.set(piece, length);
+    length += piece.length;
   }
-  return joined;
+  return bytes.subarray(0, length);
 }

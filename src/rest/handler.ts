@@ -68,7 +68,7 @@ export interface RestHandlerOptions {
    * versions into the directory themselves. Default false.
    */
   readonly managedVersioning?: boolean;
-  /** Told of every request that has ended. What it throws is passed over. */
+  /** Told of every request that has ended. What it throws is passed over, and nobody waits for it. */
   readonly log?: (entry: RequestLogEntry) => void;
 }
 
@@ -81,6 +81,7 @@ export interface RestHandler {
    * Refuses new requests with 503, waits for those under way, and aborts what is left of them after the grace. The
    * namespace stays open: whoever opened it closes it.
    * @param options `graceMs`: milliseconds, default 10 seconds
+   * @throws InvalidInputError for a grace that is no time
    */
   close(options?: { readonly graceMs?: number }): Promise<void>;
 }
@@ -178,7 +179,7 @@ export function createRestHandler(
 
   async function handle(request: Request): Promise<Response> {
     const started = performance.now();
-    const requestId = request.headers.get("x-request-id")?.slice(0, 100) ?? crypto.randomUUID();
+    const requestId = request.headers.get("x-request-id")?.slice(0, 100) || crypto.randomUUID();
     const url = new URL(request.url);
     const call: Call = { request, url, dialect: dialectOf(request.headers, options) };
     let error: unknown;
@@ -206,7 +207,12 @@ export function createRestHandler(
     });
   }
 
-  const close: RestHandler["close"] = ({ graceMs = DEFAULT_GRACE_MS } = {}) => admission.stop(graceMs);
+  const close: RestHandler["close"] = async ({ graceMs = DEFAULT_GRACE_MS } = {}) => {
+    if (typeof graceMs !== "number" || !(graceMs >= 0)) {
+      throw new InvalidInputError("graceMs: must be a number of milliseconds");
+    }
+    await admission.stop(Math.min(graceMs, MAX_MS));
+  };
   return Object.assign(handle, { counters, close });
 }
 
@@ -248,11 +254,9 @@ function problemAnswer(
 }
 
 function tell(log: RestHandlerOptions["log"], entry: RequestLogEntry): void {
-  try {
-    log?.(entry);
-  } catch {
-    // A log that fails is no reason to fail a request that is done.
-  }
+  // A log that fails is no reason to fail a request that is done.
+  const told = async (): Promise<unknown> => log?.(entry);
+  told().catch(() => undefined);
 }
 
 // ------------------------------------------------------------------------------------------------ checks
