@@ -1,6 +1,7 @@
 /** All cases, in the order they are run and shown. */
 
 import type { BenchCase } from "./case.js";
+import { branchCases } from "./cases/branch.js";
 import { catalogCases } from "./cases/catalog.js";
 import { commitCases } from "./cases/commit.js";
 import { openCases } from "./cases/open.js";
@@ -15,4 +16,5 @@ export const CASES: readonly BenchCase[] = [
   ...openCases,
   ...commitCases,
   ...catalogCases,
+  ...branchCases,
 ];
