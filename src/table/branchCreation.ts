@@ -137,6 +137,7 @@ async function clearLeftovers(
   parts: readonly string[],
 ): Promise<void> {
   const { disk } = environment;
+  if ((await disk.stat(root)) === null) return;
   const youngNs = (BigInt(Date.now()) - FOREIGN_CREATION_MS) * 1_000_000n;
   const directory = versionsDirectory(root);
   for (const { name } of (await disk.list(directory)) ?? []) {

@@ -89,3 +89,61 @@ it("branches come and go around each other's directories while rows are added", 
   expect(await reference.countRows(root, "t", undefined, { branch: "n" })).toBe(expected.length);
   await ns.close();
 });
+
+it("versions are deleted around the tags and branches that come to need them, while rows are added", async () => {
+  const { root, ns } = await makeTable();
+  const VERSIONS = 14;
+  for (let version = 3; version <= VERSIONS; version++) await ns.insertIntoTable({ id }, rowsOf(version));
+  const numbers = Array.from({ length: VERSIONS - 1 }, (_, index) => index + 1);
+  const outcomes = await race(root, (process) =>
+    numbers.map((version): EngineStep => {
+      // Half of them go the other way, so that they meet.
+      const at = process < 3 ? version : VERSIONS - version;
+      if (process === 0) return ["createTableTag", { id, tag: `v${at}`, version: at }];
+      if (process === 3) return ["createTableBranch", { id, name: `b/${at}`, fromVersion: at }];
+      if (process === 5) return ["insertIntoTable", { id }, tableToIPC(rowsOf(100))];
+      const ranges = [{ startVersion: at, endVersion: at + 2 }];
+      if (process === 1) return ["batchDeleteTableVersions", { id, ranges }];
+      return ["batchCommitTables", { operations: [{ deleteTableVersions: { id, ranges } }] }];
+    }),
+  );
+  const typesAt = (process: number) => new Set(typesOf(outcomes[process]));
+  for (const process of [0, 3]) {
+    for (const type of typesAt(process)) expect(["ok", "TableVersionNotFound"]).toContain(type);
+  }
+  for (const process of [1, 2, 4])
+    for (const type of typesAt(process)) expect(["ok", "InvalidInput"]).toContain(type);
+  expect(typesAt(5)).toEqual(new Set(["ok"]));
+
+  const left = (await ns.listTableVersions({ id })).versions.map(({ version }) => version);
+  expect(left.at(-1)).toBe(VERSIONS + numbers.length);
+  const { tags } = await ns.listTableTags({ id });
+  const { branches } = await ns.listTableBranches({ id });
+  const needed = [
+    ...Object.values(tags).map(({ version }) => version),
+    ...Object.values(branches).map(({ parentVersion }) => parentVersion),
+  ];
+  expect(left).toEqual(expect.arrayContaining(needed));
+  const acknowledged = (process: number) => outcomes[process].filter((outcome) => "ok" in outcome).length;
+  expect(acknowledged(0) + acknowledged(3)).toBe(needed.length);
+  let deleted = 0;
+  for (const outcome of outcomes.flat()) {
+    if (!("ok" in outcome)) continue;
+    const answer = outcome.ok as {
+      deletedCount?: number;
+      results?: { deleteTableVersions: { deletedCount: number } }[];
+    };
+    deleted += answer.deletedCount ?? answer.results?.[0].deleteTableVersions.deletedCount ?? 0;
+  }
+  expect(deleted).toBe(VERSIONS + numbers.length - left.length);
+  const ofVersion = (version: number) => Array.from({ length: version }, (_, index) => index + 1);
+  for (const version of left.filter((each) => each <= VERSIONS)) {
+    expect(valuesOf(await ns.table(id, { version }).scan().toArrow())).toEqual(ofVersion(version));
+    expect(await reference.countRows(root, "t", undefined, { version })).toBe(version);
+  }
+  for (const [branch, { parentVersion }] of Object.entries(branches)) {
+    expect(valuesOf(await ns.table(id, { branch }).scan().toArrow())).toEqual(ofVersion(parentVersion));
+    expect(await reference.countRows(root, "t", undefined, { branch })).toBe(parentVersion);
+  }
+  await ns.close();
+});

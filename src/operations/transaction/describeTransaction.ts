@@ -50,7 +50,7 @@ async function findAnywhere(
   signal: AbortSignal | undefined,
 ): Promise<{ readonly found: CommittedTransaction; readonly foundIn: readonly string[] }> {
   const all = { after: "", limit: Number.POSITIVE_INFINITY };
-  const { names } = await listAllTableNames(context, all, false);
+  const { names } = await listAllTableNames(context, all, true);
   let unreadable: CorruptFileError | null = null;
   const lookUp = async (name: string) => {
     const tableId = parseIdentifier(name);
