@@ -7,10 +7,12 @@ import { commitCases } from "./cases/commit.js";
 import { openCases } from "./cases/open.js";
 import { readCases } from "./cases/read.js";
 import { takeCases } from "./cases/take.js";
+import { upkeepCases } from "./cases/upkeep.js";
 import { writeCases } from "./cases/write.js";
 
 export const CASES: readonly BenchCase[] = [
   ...writeCases,
+  ...upkeepCases,
   ...readCases,
   ...takeCases,
   ...openCases,
