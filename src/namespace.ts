@@ -321,8 +321,8 @@ export interface RestoreTableResponse {
 /** Which versions a cleanup removes, and what else. */
 export interface CleanupSettings {
   /**
-   * Versions go that were committed at least so many milliseconds ago; default 7 days. A query of a version that is
-   * removed while it runs may fail: only 0 takes versions that were the latest a moment ago.
+   * Versions go that others followed at least so many milliseconds ago; default 7 days. Who reads the latest version has
+   * at least so long to go on with it; a query of a version that is removed while it runs may fail.
    */
   readonly olderThanMs?: number;
   /** The newest versions stay, so many of them, the latest included; default 1. */

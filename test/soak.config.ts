@@ -15,6 +15,7 @@ export default mergeConfig(
         "test/operations/fieldMetadata.test.ts",
         "test/rest/hostile.test.ts",
         "test/race/schema.test.ts",
+        "test/race/upkeep.test.ts",
       ],
       testTimeout: 3_600_000,
       env: {
@@ -30,6 +31,7 @@ export default mergeConfig(
         RACE_STRIDE: "1",
         ROUND_TRIP_RUNS: "10000",
         OPERATION_RUNS: "200",
+        UPKEEP_ROUNDS: "300",
       },
     },
   }),

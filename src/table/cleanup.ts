@@ -186,16 +186,19 @@ class Cleanup {
     const latest = entries[entries.length - 1];
     this.#firstLatest = (await this.#identityOf(latest)) ?? "";
     const indexes = new Map(entries.map(({ version }, index) => [version, index]));
-    await this.#forEachVersion(entries, (file, { version, path }, key) => {
+    // The latest has no successor yet.
+    let followedMs = Number.POSITIVE_INFINITY;
+    await this.#forEachVersion(entries.toReversed(), (file, { version, path }, key) => {
       if (version === latest.version) checkWriterFlags(file.manifest, path);
       const committedMs = timestampMillis(file.manifest);
       const newerCount = entries.length - 1 - (indexes.get(version) ?? 0);
       const outdated =
         this.#options.retiredOnly !== true &&
         version !== this.#options.keptVersion &&
-        isOutdated({ committedMs, newerCount }, this.#options, this.#nowMs);
+        isOutdated({ followedMs, newerCount }, this.#options, this.#nowMs);
+      followedMs = committedMs;
       if (!outdated) this.#earliestKeptMs = Math.min(this.#earliestKeptMs, committedMs);
-      if (outdated && pinned.tags.has(version)) tagged.push(version);
+      if (outdated && pinned.tags.has(version)) tagged.unshift(version);
       if (outdated && !isPinned(pinned, version)) {
         this.#outdated.add(version);
         this.#released.add(file);
@@ -318,7 +321,7 @@ class Cleanup {
     }
   }
 
-  /** Calls `visit` with each version that is still there, in no order. */
+  /** Calls `visit` with each version that is still there, in their order. */
   async #forEachVersion(
     entries: readonly VersionEntry[],
     visit: (file: ManifestFile, entry: VersionEntry, key: string) => void,
@@ -327,16 +330,19 @@ class Cleanup {
     for (let start = 0; start < entries.length; start += PARALLELISM) {
       this.#options.signal?.throwIfAborted();
       await this.#breather.breathe();
-      await Promise.all(
+      const read = await Promise.all(
         entries.slice(start, start + PARALLELISM).map(async (entry) => {
           const key = await this.#identityOf(entry);
-          if (key === null || except?.has(key)) return;
+          if (key === null || except?.has(key)) return null;
           const file = await readManifestFile(this.#disk, entry.path);
-          if (file === null) return;
-          checkReaderFlags(file.head, entry.path);
-          visit(file, entry, key);
+          return file && { file, entry, key };
         }),
       );
+      for (const each of read) {
+        if (each === null) continue;
+        checkReaderFlags(each.file.head, each.entry.path);
+        visit(each.file, each.entry, each.key);
+      }
     }
   }
 

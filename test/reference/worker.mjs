@@ -3,15 +3,18 @@
  * `serialization: "advanced"`; one job per process:
  *
  *   parent → job       { kind: "appendEach", uri, name, payloads: Uint8Array[], retries }
+ *                    or { kind: "appendAndRead", uri, name, payloads }     column v is read after each append
  *                    or { kind: "catalogSteps", root, steps }     steps as `catalogStep` of index.js takes them
  *   worker → parent    { ready: true }        everything is loaded and the table is there
  *   parent → worker    { go: true }
- *   worker → parent    { outcomes: [{ version } | { error }] }   one per payload, in order; or { ok } | { error } per step
+ *   worker → parent    { outcomes: [{ version } | { error }] }   one per payload, in order; or { values: Int32Array } | { error },
+ *                                           or { ok } | { error } per step
  *   worker → parent    { failure }            the job itself could not be run
  */
 
+import { tableFromIPC } from "apache-arrow";
 import { openCatalog, runStep } from "./catalog.js";
-import { appendTable, tableVersion } from "./index.js";
+import { appendTable, readTable, tableVersion } from "./index.js";
 
 /** The next message; messages are handed over one by one, none is lost. */
 const nextMessage = () => new Promise((resolve) => process.once("message", resolve));
@@ -29,6 +32,20 @@ async function appendEach(job) {
         outcomes.push({ error: String(error) });
         break;
       }
+    }
+  }
+  return outcomes;
+}
+
+async function appendAndRead(job) {
+  const outcomes = [];
+  for (const payload of job.payloads) {
+    try {
+      await appendTable(job.uri, job.name, payload);
+      const rows = tableFromIPC(await readTable(job.uri, job.name));
+      outcomes.push({ values: Int32Array.from(rows.getChild("v")) });
+    } catch (error) {
+      outcomes.push({ error: String(error) });
     }
   }
   return outcomes;
@@ -52,6 +69,9 @@ async function prepare(job) {
     case "appendEach":
       await tableVersion(job.uri, job.name);
       return () => appendEach(job);
+    case "appendAndRead":
+      await tableVersion(job.uri, job.name);
+      return () => appendAndRead(job);
     case "catalogSteps": {
       const connection = await openCatalog(job.root);
       return () => catalogSteps(connection, job.steps);

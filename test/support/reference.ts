@@ -20,6 +20,15 @@ export interface ReferenceJob {
   retries: number;
 }
 
+/** Appends each payload, and reads column `v` of the whole table after each. */
+export interface AppendAndReadJob {
+  kind: "appendAndRead";
+  uri: string;
+  name: string;
+  /** Arrow IPC streams. */
+  payloads: Uint8Array[];
+}
+
 /** Takes steps on the directory catalog, one after the other. */
 export interface CatalogJob {
   kind: "catalogSteps";
@@ -31,16 +40,23 @@ export type StepOutcome = { ok: unknown } | { error: string };
 
 export type AppendOutcome = { version: number } | { error: string };
 
-type Outcome = AppendOutcome | StepOutcome;
+export type ReadOutcome = { values: Int32Array } | { error: string };
+
+type OutcomeOf<Job> = Job extends CatalogJob
+  ? StepOutcome
+  : Job extends AppendAndReadJob
+    ? ReadOutcome
+    : AppendOutcome;
+type Outcome = AppendOutcome | ReadOutcome | StepOutcome;
 type WorkerMessage = { ready: true } | { outcomes: Outcome[] } | { failure: string };
 
 /** The reference in a process of its own: it starts, waits for `go`, and works. */
-export class ReferenceWorker<Job extends ReferenceJob | CatalogJob = ReferenceJob> {
+export class ReferenceWorker<Job extends ReferenceJob | AppendAndReadJob | CatalogJob = ReferenceJob> {
   readonly #process: ChildProcess;
   /** Resolves when the process is loaded and has opened the table or catalog. */
   readonly ready: Promise<void>;
   /** Resolves to one outcome per payload or step. */
-  readonly outcomes: Promise<(Job extends CatalogJob ? StepOutcome : AppendOutcome)[]>;
+  readonly outcomes: Promise<OutcomeOf<Job>[]>;
 
   constructor(job: Job) {
     const entry = createRequire(import.meta.url).resolve("tiltyard-reference/worker.mjs");

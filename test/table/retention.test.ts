@@ -7,7 +7,7 @@ import { isOutdated } from "../../src/table/retention.js";
 
 describe("a version is outdated", () => {
   const outdated = (newerCount: number, ageMs: number, policy: object) =>
-    isOutdated({ committedMs: 10_000 - ageMs, newerCount }, policy, 10_000);
+    isOutdated({ followedMs: 10_000 - ageMs, newerCount }, policy, 10_000);
 
   it("from its age on", () => {
     expect(outdated(1, 500, { olderThanMs: 500 })).toBe(true);
