@@ -9,7 +9,8 @@
  *     times, durations    other units
  *     text, binary        large or not
  *     dictionaries        their values, and values as dictionaries
- *     lists               large or not, with items cast; a fixed-size list as a list
+ *     lists               large or not, with items cast; a fixed-size list as a list, and one of lists that all
+ *                         have its size
  *     structs, maps       with members cast, which keep names and order
  *
  * Whether types go together is known before a value is read; a value that the new type does not have is an error.
@@ -19,7 +20,7 @@ import { decodeHalfFloat, encodeHalfFloat } from "../bytes/halfFloat.js";
 import { InternalError, InvalidInputError, TableSchemaValidationError } from "../errors.js";
 import type { Column, FixedColumn, FixedSizeListColumn, ListColumn, Validity } from "./column.js";
 import { encodeDictionary } from "./dictionaries.js";
-import { aligned, decodeDictionary, sliceColumn } from "./rearrange.js";
+import { aligned, decodeDictionary, sliceColumn, takeColumn } from "./rearrange.js";
 import type { LogicalField } from "./types.js";
 
 /** @throws TableSchemaValidationError for a value that the new type does not have */
@@ -53,16 +54,13 @@ function valueCast(from: LogicalField, to: LogicalField, path: string): Cast | n
   if (from.children.length === 0 && to.children.length === 0) {
     return typeCast(from.logicalType, to.logicalType, path);
   }
-  const listed = /^fixed_size_list:(.+):(\d+)$/.exec(from.logicalType);
-  if (listed !== null && from.children.length === 0 && to.children.length === 1) {
-    const item: LogicalField = {
-      name: "item",
-      logicalType: listed[1],
-      nullable: true,
-      metadata: new Map(),
-      children: [],
-    };
-    return listKind(to) === null ? null : sizedToList(item, to, path);
+  if (from.children.length === 0 && to.children.length === 1) {
+    const sized = sizedList(from);
+    return sized === null || listKind(to) === null ? null : sizedToList(sized.item, to, path);
+  }
+  if (from.children.length === 1 && to.children.length === 0) {
+    const sized = sizedList(to);
+    return sized === null || listKind(from) === null ? null : listToSized(from, sized, to, path);
   }
   if (from.children.length !== to.children.length) return null;
   if (listKind(from) !== null && listKind(to) !== null) return listToList(from, to, path);
@@ -79,6 +77,16 @@ function listKind({ logicalType }: LogicalField): 32 | 64 | null {
   if (logicalType === "list" || logicalType === "list.struct") return 32;
   return logicalType === "large_list" || logicalType === "large_list.struct" ? 64 : null;
 }
+
+/** What a fixed-size list is of, where its items have no columns of their own; null for other types. */
+function sizedList({ logicalType }: LogicalField): { item: LogicalField; dimension: number } | null {
+  const parts = SIZED_LIST.exec(logicalType);
+  if (parts === null) return null;
+  const item = { name: "item", logicalType: parts[1], nullable: true, metadata: new Map(), children: [] };
+  return { item, dimension: Number(parts[2]) };
+}
+
+const SIZED_LIST = /^fixed_size_list:(.+):(\d+)$/;
 
 function listToList(from: LogicalField, to: LogicalField, path: string): Cast | null {
   const items = fieldCast(from.children[0], to.children[0], path);
@@ -112,6 +120,50 @@ function sizedToList(item: LogicalField, to: LogicalField, path: string): Cast |
       items: items(values),
     };
   };
+}
+
+function listToSized(
+  from: LogicalField,
+  { item, dimension }: { item: LogicalField; dimension: number },
+  to: LogicalField,
+  path: string,
+): Cast | null {
+  const cast = fieldCast(from.children[0], item, path);
+  if (cast === null) return null;
+  return (column) => {
+    const list = column as ListColumn;
+    const { length, validity } = list;
+    const first = Number(list.offsets[0]);
+    const count = Number(list.offsets[length]) - first;
+    const items = cast(sliceColumn(list.items, first, count)) as FixedSizeListColumn["items"];
+    const places = new Uint32Array(length * dimension);
+    for (let row = 0; row < length; row++) {
+      // Null lists may have items or none; what stands for those means nothing.
+      if (!isValid(validity, row)) continue;
+      const start = Number(list.offsets[row]);
+      const size = Number(list.offsets[row + 1]) - start;
+      if (size !== dimension) {
+        throw new TableSchemaValidationError(
+          `column ${path}: a list of ${size} items is none of type ${to.logicalType}`,
+        );
+      }
+      for (let index = 0; index < dimension; index++) places[row * dimension + index] = start - first + index;
+    }
+    const spread = count > 0 ? takeColumn(items, places) : zeros(items, places.length);
+    return { kind: "fixedSizeList", length, validity, dimension, items: spread };
+  };
+}
+
+/** Items of a kind, all of them zero. */
+function zeros(like: FixedSizeListColumn["items"], length: number): FixedSizeListColumn["items"] {
+  switch (like.kind) {
+    case "fixed":
+      return { ...like, length, validity: null, values: new Uint8Array(length * like.byteWidth) };
+    case "bits":
+      return { ...like, length, validity: null, bits: new Uint8Array(Math.ceil(length / 8)), bitOffset: 0 };
+    case "fixedSizeList":
+      return { ...like, length, validity: null, items: zeros(like.items, length * like.dimension) };
+  }
 }
 
 function structToStruct(from: LogicalField, to: LogicalField, path: string): Cast | null {
@@ -148,7 +200,7 @@ function typeCast(from: string, to: string, path: string): Cast | null {
   }
   const encoded = DICTIONARY.exec(to);
   if (encoded !== null) return dictionaryCast(from, encoded[1], encoded[2], path);
-  const [listed, wanted] = [from, to].map((type) => /^fixed_size_list:(.+):(\d+)$/.exec(type));
+  const [listed, wanted] = [from, to].map((type) => SIZED_LIST.exec(type));
   if (listed !== null && wanted !== null) {
     const items = listed[2] === wanted[2] ? typeCast(listed[1], wanted[1], path) : null;
     if (items === null) return null;

@@ -175,6 +175,20 @@ describe("casts keep values", () => {
         [3, 4],
       ],
     ],
+    [
+      "list → fixed-size list",
+      new List(new Field("item", new Float32(), true)),
+      [[1, 2], null, [3, null]],
+      new FixedSizeList(2, new Field("item", new Float64(), true)),
+      [[1, 2], null, [3, null]],
+    ],
+    [
+      "nulls alone → fixed-size list",
+      new LargeList(new Field("item", new Bool(), true)),
+      [null, null],
+      new FixedSizeList(3, new Field("item", new Bool(), true)),
+      [null, null],
+    ],
   ])("%s", (_name, from, values, to, expected) => {
     expect(listOf(cast(vector(from, values), to))).toEqual(expected);
     // A slice with an offset of its own.
@@ -222,6 +236,12 @@ describe("casts keep values", () => {
 describe("a value that the new type does not have", () => {
   it.each<[string, DataType, unknown[], DataType]>([
     ["too large", new Int32(), [200], new Int8()],
+    [
+      "a list of another size",
+      new List(new Field("item", new Int32(), true)),
+      [[1, 2], [3]],
+      new FixedSizeList(2, new Field("item", new Int32(), true)),
+    ],
     ["too small", new Int64(), [-(2n ** 31n) - 1n], new Int32()],
     ["negative", new Int8(), [-1], new Uint64()],
     ["beyond signed", new Uint64(), [2n ** 63n], new Int64()],
@@ -277,7 +297,7 @@ describe("types that do not go together", () => {
       new FixedSizeList(3, new Field("item", new Float32(), true)),
     ],
     [
-      new List(new Field("item", new Float32(), true)),
+      new List(new Field("item", new Utf8(), true)),
       new FixedSizeList(2, new Field("item", new Float32(), true)),
     ],
     [new Int32(), new Null()],
