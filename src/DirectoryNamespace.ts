@@ -5,6 +5,7 @@
 
 import { resolve } from "node:path";
 import type { Table } from "apache-arrow";
+import { untilAborted } from "./abort.js";
 import {
   InvalidInputError,
   NamespaceError,
@@ -392,9 +393,10 @@ export class DirectoryNamespace implements AsyncDisposable {
     if (this.#authorize === undefined) return;
     try {
       const { identity, principal, context } = request;
-      await this.#authorize({ operation, id, identity, principal, context });
+      const decision = this.#authorize({ operation, id, identity, principal, context });
+      await untilAborted(decision, request.signal);
     } catch (error) {
-      if (error instanceof NamespaceError) throw error;
+      if (error instanceof NamespaceError || request.signal?.aborted) throw error;
       throw new PermissionDeniedError(`${operation} was denied`, { cause: error });
     }
   }

@@ -18,11 +18,12 @@ const SOURCE_ROOT = resolve(dirname(fileURLToPath(import.meta.url)), "../src");
  */
 const ARROWS: Record<string, readonly string[]> = {
   errors: [],
+  abort: [],
   ident: ["errors"],
   namespace: [],
   bytes: ["errors"],
   io: ["errors"],
-  arrow: ["errors", "bytes"],
+  arrow: ["errors", "abort", "bytes"],
   format: ["errors", "bytes"],
   file: ["errors", "ident", "bytes", "io", "arrow", "format"],
   table: ["errors", "ident", "bytes", "io", "arrow", "format", "file"],
@@ -32,8 +33,8 @@ const ARROWS: Record<string, readonly string[]> = {
   // biome-ignore format: one row, one line
   operations: ["errors", "ident", "namespace", "bytes", "io", "arrow", "format", "file", "table", "query", "write", "catalog"],
   TableHandle: ["errors", "ident", "namespace", "arrow", "DirectoryNamespace"],
-  DirectoryNamespace: ["errors", "namespace", "io", "operations", "TableHandle"],
-  rest: ["errors", "ident", "namespace", "DirectoryNamespace"],
+  DirectoryNamespace: ["errors", "abort", "namespace", "io", "operations", "TableHandle"],
+  rest: ["errors", "abort", "ident", "namespace", "DirectoryNamespace"],
   index: ["errors", "ident", "namespace", "io", "TableHandle", "DirectoryNamespace"],
 };
 

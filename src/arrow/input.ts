@@ -8,6 +8,7 @@
  */
 
 import type { Field, Schema } from "apache-arrow";
+import { untilAborted } from "../abort.js";
 import { InvalidInputError, NamespaceError } from "../errors.js";
 import type { Column, Layout } from "./column.js";
 import { columnFromData, type DictionaryCache, type ForeignData } from "./data.js";
@@ -273,30 +274,6 @@ class Source {
       // The rows were read as far as they were wanted; what goes wrong in letting go of them changes nothing.
     }
   }
-}
-
-/** The value, or the signal's reason where that comes first. */
-function untilAborted<Value>(
-  value: Value | PromiseLike<Value>,
-  signal: AbortSignal | undefined,
-): Promise<Value> {
-  if (signal === undefined) return Promise.resolve(value);
-  return new Promise((resolve, reject) => {
-    const abort = () => reject(signal.reason);
-    const settle = () => signal.removeEventListener("abort", abort);
-    Promise.resolve(value).then(
-      (result) => {
-        settle();
-        resolve(result);
-      },
-      (error) => {
-        settle();
-        reject(error);
-      },
-    );
-    if (signal.aborted) abort();
-    else signal.addEventListener("abort", abort, { once: true });
-  });
 }
 
 function isObject(value: unknown): value is Record<PropertyKey, unknown> {

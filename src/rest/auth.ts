@@ -5,13 +5,13 @@
  * by another.
  */
 
+import { untilAborted } from "../abort.js";
 import { InternalError, InvalidInputError, NamespaceError } from "../errors.js";
 import type { Identity, Principal } from "../namespace.js";
 import { type ApiKeyOptions, createApiKeyCheck } from "./apiKeys.js";
 import { type BearerOptions, createBearerCheck, InvalidToken } from "./bearer.js";
 import { checkOptionMembers } from "./optionMembers.js";
 import { Refusal } from "./problem.js";
-import { untilAborted } from "./untilAborted.js";
 
 /**
  * What finds the principal of a credential; null where it is not valid. An error of the engine's classes that it throws

@@ -3,7 +3,6 @@ import { Readable } from "node:stream";
 import {
   Table as ArrowTable,
   CompressionType,
-  compressionRegistry,
   Dictionary,
   Field,
   FixedSizeList,
@@ -29,18 +28,15 @@ import { describe, expect, it } from "vitest";
 import { makeBatch, toTable } from "../../src/arrow/batch.js";
 import type { Column } from "../../src/arrow/column.js";
 import { openInput } from "../../src/arrow/input.js";
-import { ensureCodecs, readIpc } from "../../src/arrow/ipc.js";
+import { readIpc } from "../../src/arrow/ipc.js";
 import { InvalidInputError, NamespaceError, UnsupportedError } from "../../src/errors.js";
 import { compareTables } from "../support/compareTables.js";
+import { ENCODERS, writeCompressed } from "../support/compressedIpc.js";
 import { allTypesSpec, makeIpc, makeTable } from "../support/generators.js";
 
 const arrow18 = createRequire(new URL("../reference/package.json", import.meta.url))(
   "apache-arrow",
 ) as typeof import("apache-arrow");
-
-const { compress: compressLz4 } = createRequire(import.meta.url)("lz4js") as {
-  compress(bytes: Uint8Array): Uint8Array;
-};
 
 /** Reads everything and makes a table of it, by the columns that were handed out. */
 async function readAll(data: unknown, signal?: AbortSignal): Promise<Table> {
@@ -214,46 +210,10 @@ describe("openInput takes", () => {
 });
 
 describe("compressed streams", () => {
-  /** What apache-arrow writes, with the uncompressed lengths where it puts the compressed ones. */
-  function writeCompressed(table: Table, type: CompressionType, encode: (bytes: Uint8Array) => Uint8Array) {
-    const encoded: { original: number; bytes: Uint8Array }[] = [];
-    compressionRegistry.set(type, {
-      encode: (bytes) => {
-        const compressed = encode(bytes);
-        encoded.push({ original: bytes.length, bytes: compressed });
-        return compressed;
-      },
-    });
-    const stream = new RecordBatchStreamWriter({ compressionType: type });
-    const asWritten = Buffer.from(stream.writeAll(table).toUint8Array(true));
-    const corrected = Buffer.from(asWritten);
-    for (const { original, bytes } of encoded) {
-      for (let at = corrected.indexOf(bytes); at >= 8; at = corrected.indexOf(bytes, at + bytes.length)) {
-        if (corrected.readBigInt64LE(at - 8) === BigInt(bytes.length)) {
-          corrected.writeBigInt64LE(BigInt(original), at - 8);
-        }
-      }
-    }
-    ensureCodecs();
-    return { asWritten, corrected };
-  }
-
-  /** A ZSTD frame of one block that repeats a byte, or of raw blocks. */
-  function encodeZstd(bytes: Uint8Array): Uint8Array {
-    const repeats = bytes.length <= 131072 && bytes.every((byte) => byte === bytes[0]);
-    const header = Buffer.alloc(12);
-    header.set([0x28, 0xb5, 0x2f, 0xfd, 0xa0]);
-    header.writeUInt32LE(bytes.length, 5);
-    header.writeUIntLE((bytes.length << 3) | (repeats ? 2 : 0) | 1, 9, 3);
-    return Buffer.concat([header, repeats ? bytes.subarray(0, 1) : bytes]);
-  }
-
   const repetitive = makeTable(allTypesSpec(500, "some", { shape: "constant", batchRows: 200 }));
 
   it("of LZ4 are read", async () => {
-    const { asWritten, corrected } = writeCompressed(repetitive, CompressionType.LZ4_FRAME, (bytes) =>
-      compressLz4(bytes),
-    );
+    const { asWritten, corrected } = writeCompressed(repetitive, ...ENCODERS[0]);
     expect(asWritten.length).toBeLessThan(tableToIPC(repetitive).length / 2);
     for (const stream of [asWritten, corrected]) {
       compareTables(repetitive, await readAll(stream));
@@ -262,16 +222,13 @@ describe("compressed streams", () => {
   });
 
   it("of ZSTD are read", async () => {
-    const { asWritten, corrected } = writeCompressed(repetitive, CompressionType.ZSTD, encodeZstd);
+    const { asWritten, corrected } = writeCompressed(repetitive, ...ENCODERS[1]);
     for (const stream of [asWritten, corrected]) compareTables(repetitive, await readAll(stream));
   });
 
   it("that lie about their length are refused", async () => {
     const zeros = new ArrowTable({ a: vectorFromArray(new Array(5000).fill(0), new Int32()) });
-    for (const [type, encode] of [
-      [CompressionType.LZ4_FRAME, (bytes: Uint8Array) => compressLz4(bytes)],
-      [CompressionType.ZSTD, encodeZstd],
-    ] as const) {
+    for (const [type, encode] of ENCODERS) {
       const { corrected } = writeCompressed(zeros, type, encode);
       const magic = type === CompressionType.LZ4_FRAME ? [4, 0x22, 0x4d, 0x18] : [0x28, 0xb5, 0x2f, 0xfd];
       const at = corrected.indexOf(Buffer.from(magic));
@@ -282,10 +239,7 @@ describe("compressed streams", () => {
   });
 
   it("that were mutated are refused or read, and end", async () => {
-    for (const [type, encode] of [
-      [CompressionType.LZ4_FRAME, (bytes: Uint8Array) => compressLz4(bytes)],
-      [CompressionType.ZSTD, encodeZstd],
-    ] as const) {
+    for (const [type, encode] of ENCODERS) {
       const { corrected } = writeCompressed(repetitive, type, encode);
       await fuzz(corrected, 120);
     }

@@ -1,0 +1,344 @@
+/** What requests may cost, and how they end: bounds, time-outs, clients that go away, a server that stops. */
+
+import { request as httpRequest } from "node:http";
+import { Int32, type RecordBatch, Table, tableToIPC, Utf8, vectorFromArray } from "apache-arrow";
+import { DirectoryNamespace, InvalidInputError } from "tiltyard";
+import { createRestHandler, type RequestLogEntry, type RestLimits } from "tiltyard/rest";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { directorySnapshot } from "../support/directorySnapshot.js";
+import { get, post, type RestServer, startRestServer } from "../support/restServer.js";
+import { makeTempDir } from "../support/tempDir.js";
+
+const STREAM = "application/vnd.apache.arrow.stream";
+const rows = tableToIPC(new Table({ v: vectorFromArray([1, 2, 3], new Int32()) }), "stream");
+
+let namespace: DirectoryNamespace;
+/** Calls with this context wait at the door of the engine. */
+const HELD = { context: { hold: "yes" } };
+let letGo: () => void;
+const servers: RestServer[] = [];
+const entries: RequestLogEntry[] = [];
+
+beforeEach(async () => {
+  const gate = new Promise<void>((resolve) => {
+    letGo = resolve;
+  });
+  namespace = new DirectoryNamespace({
+    root: await makeTempDir(),
+    durability: "none",
+    authorize: ({ context }) => (context?.hold === undefined ? undefined : gate),
+  });
+  await namespace.createTable({ id: ["t"] }, rows);
+  entries.length = 0;
+});
+afterEach(async () => {
+  letGo();
+  for (const server of servers.splice(0)) await server[Symbol.asyncDispose]();
+  await namespace.close();
+});
+
+async function serve(limits: RestLimits = {}): Promise<RestServer> {
+  const server = await startRestServer(namespace, { limits, log: (entry) => entries.push(entry) });
+  servers.push(server);
+  return server;
+}
+
+const versions = async () => (await namespace.listTableVersions({ id: ["t"] })).versions.length;
+
+/** A body that sends a part of the rows and then nothing, until it is let go of. */
+function stalling(bytes: Uint8Array, sent: { cancelled?: boolean } = {}): ReadableStream<Uint8Array> {
+  return new ReadableStream({
+    start: (controller) => controller.enqueue(bytes),
+    cancel: () => {
+      sent.cancelled = true;
+    },
+  });
+}
+
+/** Rows of many batches, a few MB in all. */
+function manyRows(): Uint8Array {
+  const text = vectorFromArray(
+    Array.from({ length: 4096 }, (_, index) => `${index}`.repeat(60)),
+    new Utf8(),
+  );
+  const [batch] = new Table({ s: text }).batches;
+  return tableToIPC(new Table(Array<RecordBatch>(16).fill(batch)), "stream");
+}
+
+describe("bounds", () => {
+  it("of JSON bodies: 413, by what they say and by what comes", async () => {
+    const server = await serve({ maxJsonBytes: 1000 });
+    const body = (bytes: number) => JSON.stringify({ more: "x".repeat(bytes - 11) });
+    const at = async (text: string) => {
+      const [declared, streamed] = await Promise.all(
+        [text, new Blob([text]).stream()].map((given) =>
+          fetch(`${server.url}/v1/table/t/exists`, {
+            method: "POST",
+            headers: { "content-type": "application/json" },
+            body: given,
+            duplex: "half",
+          } as RequestInit),
+        ),
+      );
+      expect(declared.status).toBe(streamed.status);
+      return declared;
+    };
+    expect((await at(body(1000))).status).toBe(200);
+    const refused = await at(body(1001));
+    expect(refused.status).toBe(413);
+    expect(await refused.json()).toMatchObject({ code: 13, type: "/errors/content-too-large" });
+  });
+
+  it("of bodies of rows: 413, and nothing is inserted", async () => {
+    const server = await serve({ maxBodyBytes: rows.length });
+    expect((await post(server, "/v1/table/t/insert", rows)).status).toBe(200);
+    const before = await directorySnapshot(namespace.root);
+    const longer = tableToIPC(
+      new Table({ v: vectorFromArray(new Array(100).fill(1), new Int32()) }),
+      "stream",
+    );
+    expect(await post(server, "/v1/table/t/insert", longer)).toMatchObject({
+      status: 413,
+      json: { code: 13 },
+    });
+    const streamed = await fetch(`${server.url}/v1/table/t/insert`, {
+      method: "POST",
+      headers: { "content-type": STREAM },
+      body: new Blob([longer as BlobPart]).stream(),
+      duplex: "half",
+    } as RequestInit);
+    expect(streamed.status).toBe(413);
+    expect(await directorySnapshot(namespace.root)).toEqual(before);
+    // Bounds of rows are none of JSON, and the other way round.
+    expect((await post(server, "/v1/table/t/exists", { more: "x".repeat(rows.length) })).status).toBe(200);
+  });
+
+  it("of the header: 431", async () => {
+    const server = await serve({ maxHeaderBytes: 2000 });
+    expect((await get(server, "/v1/table", { "x-long": "x".repeat(1000) })).status).toBe(200);
+    for (const answer of [
+      await get(server, "/v1/table", { "x-long": "x".repeat(2000) }),
+      await get(server, `/v1/table?x=${"x".repeat(2000)}`),
+    ]) {
+      expect(answer).toMatchObject({
+        status: 431,
+        json: { code: 13, type: "/errors/header-fields-too-large" },
+      });
+    }
+  });
+
+  it("that cannot be meant make no handler", () => {
+    const wrong = [{ maxBodyBytes: 0 }, { maxInFlight: 1.5 }, { requestTimeoutMs: 2 ** 31 }, { maxJson: 1 }];
+    for (const limits of wrong as RestLimits[]) {
+      expect(() => createRestHandler(namespace, { limits })).toThrow(InvalidInputError);
+    }
+  });
+});
+
+describe("time", () => {
+  it("a body that comes too slowly is not waited for: 408, and it is let go of", async () => {
+    const handler = createRestHandler(namespace, { auth: { anonymous: true }, limits: { bodyIdleMs: 30 } });
+    for (const [tail, type, bytes] of [
+      ["exists", "application/json", new TextEncoder().encode("{")],
+      ["insert", STREAM, rows.subarray(0, 100)],
+    ] as const) {
+      const sent: { cancelled?: boolean } = {};
+      const init = {
+        method: "POST",
+        headers: { "content-type": type },
+        body: stalling(bytes, sent),
+        duplex: "half",
+      };
+      const answer = await handler(new Request(`http://x/v1/table/t/${tail}`, init as RequestInit));
+      expect(answer.status, tail).toBe(408);
+      expect(await answer.json()).toMatchObject({ code: 13, type: "/errors/request-timeout" });
+      await expect.poll(() => sent.cancelled).toBe(true);
+    }
+    expect(await versions()).toBe(1);
+  });
+
+  it("a body that comes slowly but steadily is taken", async () => {
+    const server = await serve({ bodyIdleMs: 1000 });
+    let at = 0;
+    const body = new ReadableStream<Uint8Array>({
+      async pull(controller) {
+        await new Promise((resolve) => setTimeout(resolve, 5));
+        if (at >= rows.length) controller.close();
+        else controller.enqueue(rows.subarray(at, (at += 40)));
+      },
+    });
+    const init = { method: "POST", headers: { "content-type": STREAM }, body, duplex: "half" } as RequestInit;
+    expect((await fetch(`${server.url}/v1/table/t/insert`, init)).status).toBe(200);
+  });
+
+  it("a request that takes too long ends with 503, and its work with it", async () => {
+    const handler = createRestHandler(namespace, {
+      auth: { anonymous: true },
+      limits: { requestTimeoutMs: 60 },
+    });
+    const before = await directorySnapshot(namespace.root);
+    const sent: { cancelled?: boolean } = {};
+    const headers = { "content-type": STREAM };
+    const body = stalling(manyRows().subarray(0, 2 ** 20), sent);
+    const init = { method: "POST", headers, body, duplex: "half" } as RequestInit;
+    await namespace.declareTable({ id: ["s"] });
+    const answer = await handler(new Request("http://x/v1/table/s/insert", init));
+    expect(answer.status).toBe(503);
+    expect(await answer.json()).toMatchObject({ code: 17, type: "/errors/service-unavailable" });
+    await expect.poll(() => sent.cancelled).toBe(true);
+    expect(handler.counters.inFlight).toBe(0);
+    await namespace.dropTable({ id: ["s"] });
+    expect(
+      Object.keys(await directorySnapshot(namespace.root)).filter((path) => path.startsWith("t.lance")),
+    ).toEqual(Object.keys(before).filter((path) => path.startsWith("t.lance")));
+  });
+
+  it("so does one that waits for somebody to allow it", async () => {
+    const server = await serve({ requestTimeoutMs: 60 });
+    expect(await post(server, "/v1/table/t/exists", HELD)).toMatchObject({ status: 503, json: { code: 17 } });
+    expect(server.handler.counters.inFlight).toBe(0);
+  });
+
+  it("so does an answer that nobody takes", async () => {
+    await namespace.createTable({ id: ["s"] }, manyRows());
+    const handler = createRestHandler(namespace, {
+      auth: { anonymous: true },
+      limits: { requestTimeoutMs: 400 },
+      log: (entry) => entries.push(entry),
+    });
+    const answer = await handler(
+      new Request("http://x/v1/table/s/query", {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: "{}",
+      }),
+    );
+    expect(answer.status).toBe(200);
+    expect(handler.counters.inFlight).toBe(1);
+    await expect.poll(() => handler.counters.inFlight).toBe(0);
+    await expect(answer.arrayBuffer()).rejects.toMatchObject({ code: 17 });
+    expect(entries).toMatchObject([{ operation: "queryTable", status: 200, error: { code: 17 } }]);
+  });
+});
+
+describe("clients that go away", () => {
+  it("in the middle of an insert leave no version, no file and no request behind", async () => {
+    const server = await serve();
+    const before = await directorySnapshot(namespace.root);
+    const many = manyRows();
+    await namespace.declareTable({ id: ["s"] });
+    for (const part of [0, 10, 1000, many.length >> 1, many.length - 1]) {
+      for (const table of ["t", "s"]) {
+        const bytes =
+          table === "t" ? rows.subarray(0, Math.min(part, rows.length - 1)) : many.subarray(0, part);
+        await new Promise<void>((resolve) => {
+          const headers = { "content-type": STREAM, "content-length": String(many.length) };
+          const client = httpRequest(`${server.url}/v1/table/${table}/insert`, { method: "POST", headers });
+          client.once("error", () => resolve());
+          client.write(bytes, () => setTimeout(() => client.destroy(new Error("gone")), 10));
+          if (bytes.length === 0) client.flushHeaders();
+        });
+      }
+    }
+    await expect.poll(() => server.handler.counters.requests).toBe(10);
+    expect(server.handler.counters.inFlight).toBe(0);
+    for (const { status, error } of entries) {
+      expect(status).not.toBe(200);
+      expect(error).toBeDefined();
+    }
+    await namespace.dropTable({ id: ["s"] });
+    expect(await versions()).toBe(1);
+    const files = (snapshot: Record<string, string>) =>
+      Object.keys(snapshot).filter((path) => path.startsWith("t.lance"));
+    expect(files(await directorySnapshot(namespace.root))).toEqual(files(before));
+  });
+
+  it("in the middle of an answer end its work", async () => {
+    await namespace.createTable({ id: ["s"] }, manyRows());
+    const server = await serve();
+    const client = new AbortController();
+    const answer = await fetch(`${server.url}/v1/table/s/query`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: "{}",
+      signal: client.signal,
+    });
+    await answer.body?.getReader().read();
+    client.abort();
+    await expect.poll(() => server.handler.counters.inFlight).toBe(0);
+    expect(server.handler.counters.requests).toBe(1);
+  });
+
+  it("while they wait to be allowed are not waited for", async () => {
+    const server = await serve();
+    const client = new AbortController();
+    const asked = fetch(`${server.url}/v1/table/t/restore`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ version: 1, ...HELD }),
+      signal: client.signal,
+    });
+    await expect.poll(() => server.handler.counters.inFlight).toBe(1);
+    client.abort();
+    await expect(asked).rejects.toThrow();
+    await expect.poll(() => server.handler.counters.inFlight).toBe(0);
+    letGo();
+    expect(await versions()).toBe(1);
+  });
+});
+
+describe("too many requests", () => {
+  it("are refused with 503 and when to come again; those before them are not", async () => {
+    const server = await serve({ maxInFlight: 3 });
+    const held = Array.from({ length: 3 }, () => post(server, "/v1/table/t/exists", HELD));
+    await expect.poll(() => server.handler.counters.inFlight).toBe(3);
+    const refused = await post(server, "/v1/table/t/exists");
+    expect(refused).toMatchObject({ status: 503, json: { code: 17, type: "/errors/service-unavailable" } });
+    expect(Number(refused.headers.get("retry-after"))).toBeGreaterThan(0);
+    letGo();
+    for (const answer of await Promise.all(held)) expect(answer.status).toBe(200);
+    expect((await post(server, "/v1/table/t/exists")).status).toBe(200);
+    expect(server.handler.counters.byStatus).toEqual({ 200: 4, 503: 1 });
+  });
+});
+
+describe("a server that stops", () => {
+  it("finishes what is under way and takes nothing new", async () => {
+    const server = await serve();
+    const held = post(server, "/v1/table/t/restore", { version: 1, ...HELD });
+    await expect.poll(() => server.handler.counters.inFlight).toBe(1);
+    let closed = false;
+    const closing = server.handler.close().then(() => {
+      closed = true;
+    });
+    const refused = await post(server, "/v1/table/t/exists");
+    expect(refused).toMatchObject({ status: 503, json: { code: 17 } });
+    expect(refused.headers.get("retry-after")).not.toBeNull();
+    expect(closed).toBe(false);
+    letGo();
+    expect((await held).status).toBe(200);
+    await closing;
+    expect(await versions()).toBe(2);
+    expect((await post(server, "/v1/table/t/exists")).status).toBe(503);
+    await server.handler.close();
+    // The namespace is whoever opened it's to close.
+    await namespace.tableExists({ id: ["t"] });
+  });
+
+  it("ends what is still under way when the grace is over", async () => {
+    const server = await serve();
+    const asked = [
+      post(server, "/v1/table/t/restore", { version: 1, ...HELD }),
+      fetch(`${server.url}/v1/table/t/insert`, {
+        method: "POST",
+        headers: { "content-type": STREAM },
+        body: stalling(rows.subarray(0, 100)),
+        duplex: "half",
+      } as RequestInit),
+    ];
+    await expect.poll(() => server.handler.counters.inFlight).toBe(2);
+    await server.handler.close({ graceMs: 20 });
+    for (const answer of await Promise.all(asked)) expect(answer.status).toBe(503);
+    expect(await versions()).toBe(1);
+  });
+});

@@ -1,0 +1,418 @@
+/** The forms that requests come in, beyond what the interface document says of them: ids, queries, bodies, answers. */
+
+import {
+  Float64,
+  Int32,
+  type RecordBatch,
+  Table,
+  tableFromIPC,
+  tableToIPC,
+  vectorFromArray,
+} from "apache-arrow";
+import { createRestHandler, type RequestLogEntry } from "tiltyard/rest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { ENCODERS, writeCompressed } from "../support/compressedIpc.js";
+import { type Contract, openContract, rowsOf } from "../support/contract.js";
+
+const STREAM = "application/vnd.apache.arrow.stream";
+const FILE = "application/vnd.apache.arrow.file";
+
+let wire: Contract;
+const entries: RequestLogEntry[] = [];
+beforeAll(async () => {
+  wire = await openContract({ log: (entry) => entries.push(entry) });
+});
+afterAll(() => wire[Symbol.asyncDispose]());
+
+/** The id that the engine is asked about; the status where it is not asked. */
+async function idOf(path: string, body?: object | null): Promise<unknown> {
+  wire.calls.length = 0;
+  const { status } = await wire.post(path, body);
+  return wire.calls[0]?.id ?? status;
+}
+
+/** A body that comes piece by piece. */
+function streamed(bytes: Uint8Array, pieceBytes: number): ReadableStream<Uint8Array> {
+  let at = 0;
+  return new ReadableStream({
+    pull(controller) {
+      if (at >= bytes.length) return controller.close();
+      controller.enqueue(bytes.subarray(at, (at += pieceBytes)));
+    },
+  });
+}
+
+async function send(path: string, body: BodyInit | null, type?: string, method = "POST") {
+  const headers: Record<string, string> = type === undefined ? {} : { "content-type": type };
+  const answer = await fetch(wire.url + path, { method, headers, body, duplex: "half" } as RequestInit);
+  const text = await answer.text();
+  return { status: answer.status, headers: answer.headers, json: text === "" ? undefined : JSON.parse(text) };
+}
+
+describe("ids in paths", () => {
+  it("have their percent escapes taken off, once", async () => {
+    expect(await idOf("/v1/table/a%24b$c%2B%C3%A4/exists")).toEqual(["a", "b", "c+ä"]);
+    expect(await idOf("/v1/table/a$%2524/exists")).toEqual(["a", "%24"]);
+    expect(await idOf("/v1/table/a$b%2Fc/exists")).toEqual(["a", "b/c"]);
+    expect(await idOf("/v1/table/a$%2e%2e%2fc/exists")).toEqual(["a", "../c"]);
+    for (const id of ["%", "%4", "%zz", "a%ff", "%c3%28", "%C0%AF"]) {
+      expect(await idOf(`/v1/table/${id}/exists`), id).toBe(400);
+    }
+  });
+
+  it("have a plus sign for a space, unless the body says that it is a plus sign", async () => {
+    expect(await idOf("/v1/table/a$b+c/exists")).toEqual(["a", "b c"]);
+    expect(await idOf("/v1/table/a$b+c/exists", { id: ["a", "b c"] })).toEqual(["a", "b c"]);
+    expect(await idOf("/v1/table/a$b+c/exists", { id: ["a", "b+c"] })).toEqual(["a", "b+c"]);
+    expect(await idOf("/v1/table/a$b%2Bc/exists")).toEqual(["a", "b+c"]);
+    expect(await idOf("/v1/table/a$b%20c/exists")).toEqual(["a", "b c"]);
+  });
+
+  it("are of parts that are not empty", async () => {
+    for (const id of ["$$", "a$", "$a", "a$$b"]) expect(await idOf(`/v1/table/${id}/exists`), id).toBe(400);
+    expect(await idOf("/v1/table//exists")).toBe(404);
+  });
+
+  it("may be what paths have by name elsewhere", async () => {
+    for (const id of ["version", "batch-commit", "list", "v1", "table", "constructor", "__proto__"]) {
+      expect(await idOf(`/v1/table/${id}/exists`)).toEqual([id]);
+    }
+  });
+
+  it("may have slashes in front and one behind, as some clients put them", async () => {
+    const table = await wire.table();
+    for (const path of [
+      `//v1/table/${table}/exists`,
+      `/v1/table/${table}/exists/`,
+      `///v1/table/${table}/exists/`,
+    ]) {
+      expect(await idOf(path), path).toEqual([table]);
+    }
+    expect(await idOf(`/v1/table/${table}/exists//`)).toBe(404);
+    expect(await idOf(`/v1//table/${table}/exists`)).toBe(404);
+    expect((await wire.get("/v1/table/")).json.tables).toContain(table);
+  });
+
+  it("and names of indexes are taken as they are", async () => {
+    const table = await wire.table();
+    const answer = await wire.post(`/v1/table/${table}/index/a+b%20%C3%A4%2F/stats`);
+    expect(answer).toMatchObject({
+      status: 404,
+      json: { code: 6, detail: expect.stringContaining("a+b ä/") },
+    });
+    expect(await idOf(`/v1/table/${table}/index/%zz/stats`)).toBe(400);
+  });
+});
+
+describe("queries", () => {
+  it("have each parameter once, of its type", async () => {
+    const table = await wire.table();
+    const wrong: [string, string][] = [
+      ["branches/list?limit=1&limit=2", "limit"],
+      ["branches/list?limit=1e3", "limit"],
+      ["branches/list?limit=99999999999999999999", "limit"],
+      ["version/list?descending=yes", "descending"],
+      ["version/list?descending", "descending"],
+      ["describe?with_table_uri=1", "with_table_uri"],
+    ];
+    for (const [tail, member] of wrong) {
+      const answer = await wire.post(`/v1/table/${table}/${tail}`, {});
+      expect(answer, tail).toMatchObject({
+        status: 400,
+        json: { detail: expect.stringMatching(`^${member}:`) },
+      });
+    }
+    expect((await wire.post(`/v1/table/${table}/version/list?descending=TRUE&other=1`)).status).toBe(200);
+  });
+
+  it("carry page tokens of any text", async () => {
+    const table = await wire.table();
+    const names = ["a.b", "a_b", "ä", "日本/x"];
+    for (const name of names) await wire.done(`/v1/table/${table}/branches/create`, { name });
+    const found: string[] = [];
+    for (let token: string | undefined = ""; token !== undefined; ) {
+      const query = new URLSearchParams({ limit: "1", page_token: token });
+      const { branches, page_token } = await wire.done(`/v1/table/${table}/branches/list?${query}`);
+      found.push(...Object.keys(branches));
+      token = page_token;
+    }
+    expect(found).toEqual(names);
+    const strange = `page_token=${encodeURIComponent("\u0000%$\ud83d\ude00")}`;
+    expect((await wire.post(`/v1/table/${table}/branches/list?${strange}`)).status).toBe(200);
+  });
+
+  it("stand for the body where operations that only read are asked for by GET", async () => {
+    const table = await wire.table();
+    await wire.done(`/v1/table/${table}/branches/create`, { name: "b" });
+    await wire.done(`/v1/table/${table}/insert?branch=b`, rowsOf(4));
+    const both = async (tail: string, query = "", body: object = {}) => {
+      const got = await wire.get(`/v1/table/${table}/${tail}${query}`);
+      const posted = await wire.post(`/v1/table/${table}/${tail}`, body);
+      expect([got.status, got.json], tail).toEqual([posted.status, posted.json]);
+      return got.json;
+    };
+    expect(await both("stats", "?branch=b", { branch: "b" })).toMatchObject({ num_rows: 4 });
+    expect(await both("stats")).toMatchObject({ num_rows: 3 });
+    expect(await both("count_rows", "?branch=b&version=1", { branch: "b", version: 1 })).toBe(3);
+    expect(await both("index/i/stats", "?version=1", { version: 1 })).toMatchObject({ code: 6 });
+    expect(await both("index/i/stats", "?version=-1", { version: -1 })).toMatchObject({ code: 13 });
+    expect(Object.keys((await both("branches/list")).branches)).toEqual(["b"]);
+    expect(await both("tags/list")).toEqual({ tags: {} });
+    expect((await both("version/list")).versions).toHaveLength(1);
+  });
+});
+
+describe("JSON bodies", () => {
+  it("may have members that nobody knows, and headers too", async () => {
+    const table = await wire.table();
+    const more = { future: { of: ["any", null, 1] }, "": 0, toString: "x", constructor: {} };
+    for (const tail of ["exists", "stats", "version/describe"]) {
+      const answer = await wire.post(`/v1/table/${table}/${tail}?future=1`, more, { "x-future": "1" });
+      expect(answer.status, tail).toBe(200);
+    }
+    const update = { path: "v", metadata: {}, future: 1 };
+    await wire.done(`/v1/table/${table}/update_field_metadata`, { updates: [update], future: 1 });
+  });
+
+  it("may have null for every member that may be absent", async () => {
+    const table = await wire.table();
+    const nulls = (...members: string[]) => Object.fromEntries(members.map((member) => [member, null]));
+    const common = nulls("id", "identity", "context", "branch");
+    await wire.done(`/v1/table/${table}/exists`, { ...common, ...nulls("version", "tag") });
+    await wire.done(`/v1/table/${table}/version/describe`, { ...common, version: null });
+    await wire.done(`/v1/table/${table}/stats`, { ...common, version: null });
+    await wire.done(`/v1/table/${table}/restore`, { ...common, version: 1 });
+    await wire.done(`/v1/table/${table}/update_field_metadata`, {
+      ...common,
+      updates: [{ path: "v", metadata: {}, replace: null }],
+    });
+    await wire.done(`/v1/table/${table}/branches/create`, {
+      ...common,
+      name: "b",
+      ...nulls("from_branch", "from_version"),
+    });
+    await wire.done(`/v1/table/${table}/branches/delete`, { ...common, name: "b" });
+    await wire.done(`/v1/table/null_members/declare`, { ...common, ...nulls("location", "properties") });
+    await wire.done("/v1/namespace/nulls/create", { ...common, ...nulls("mode", "properties") });
+    await wire.done("/v1/namespace/nulls/drop", { ...common, ...nulls("mode", "behavior") });
+    const identity = nulls("api_key", "auth_token");
+    await wire.done(`/v1/table/${table}/exists`, { identity });
+  });
+
+  it("are not looked at where the operation has none, but for id, identity and context", async () => {
+    const table = await wire.table();
+    for (const body of [null, {}, { id: [table] }, { limit: "x", page_token: 7 }]) {
+      expect((await wire.post(`/v1/table/${table}/branches/list`, body)).status).toBe(200);
+      expect((await wire.post(`/v1/table/${table}/version/list`, body)).status).toBe(200);
+    }
+    expect(await idOf(`/v1/table/${table}/branches/list`, { id: ["another"] })).toBe(400);
+  });
+
+  it("name the member that is wrong, as the wire calls it", async () => {
+    const table = await wire.table();
+    const wrong: [string, object, string][] = [
+      ["branches/create", { name: "b", from_version: "1" }, "from_version"],
+      ["branches/create", { name: "b", from_tag: "t", from_version: 1 }, "from_tag"],
+      ["version/create", { version: 2, manifest_path: "x", naming_scheme: "V9" }, "naming_scheme"],
+      ["tags/create", { tag: "t", version: -1 }, "version"],
+      ["rename", { new_table_name: "" }, "new_table_name"],
+      ["create_index", { column: "v", index_type: "BTREE", num_partitions: 0 }, "num_partitions"],
+    ];
+    for (const [tail, body, member] of wrong) {
+      const answer = await wire.post(`/v1/table/${table}/${tail}`, body);
+      expect(answer, tail).toMatchObject({
+        status: 400,
+        json: { code: 13, detail: expect.stringMatching(`^${member}:`) },
+      });
+    }
+  });
+
+  it("keep the keys of maps as they are, whatever they are called", async () => {
+    const properties = JSON.parse('{"Some_Key":"1","someKey":"2","some_key":"3","":"4","constructor":"5"}');
+    await wire.done("/v1/namespace/keys/create", { properties });
+    expect((await wire.done("/v1/namespace/keys/describe", {})).properties).toEqual(properties);
+    const refused = await send(
+      "/v1/namespace/proto/create",
+      '{"properties":{"__proto__":"1"}}',
+      "application/json",
+    );
+    expect(refused).toMatchObject({ status: 400, json: { code: 13 } });
+  });
+
+  it("are of the type that they say, in UTF-8, and not compressed", async () => {
+    const path = `/v1/table/${await wire.table()}/exists`;
+    expect((await send(path, "{}")).status).toBe(415);
+    expect((await send(path, streamed(new TextEncoder().encode("{}"), 1), "application/json")).status).toBe(
+      200,
+    );
+    expect((await send(path, streamed(new TextEncoder().encode("{}"), 1))).status).toBe(200);
+    expect((await send(path, new Uint8Array([0x7b, 0xff, 0x7d]), "application/json")).status).toBe(400);
+    for (const coding of ["gzip", "br"]) {
+      const answer = await wire.post(path, {}, { "content-encoding": coding });
+      expect(answer).toMatchObject({ status: 415, json: { code: 13 } });
+    }
+    expect((await wire.post(path, {}, { "content-encoding": "identity" })).status).toBe(200);
+  });
+});
+
+describe("bodies of rows", () => {
+  const values = Array.from({ length: 5000 }, (_, index) => index % 7);
+  const table = new Table({ v: vectorFromArray(values, new Int32()) });
+  const insertInto = async (body: BodyInit, type?: string) => {
+    const name = await wire.table(rowsOf());
+    const answer = await send(`/v1/table/${name}/insert`, body, type);
+    expect(answer.status, JSON.stringify(answer.json)).toBe(200);
+    return wire.read(name);
+  };
+
+  it("come as a stream in pieces of any size, or as a file", async () => {
+    const [stream, file] = [tableToIPC(table, "stream"), tableToIPC(table, "file")];
+    for (const pieceBytes of [997, stream.length]) {
+      expect(await insertInto(streamed(stream, pieceBytes), STREAM)).toEqual(values);
+      expect(await insertInto(streamed(file, pieceBytes), FILE)).toEqual(values);
+    }
+    expect(await insertInto(file as BodyInit, STREAM)).toEqual(values);
+    expect(await insertInto(stream as BodyInit, "application/octet-stream")).toEqual(values);
+    expect(await insertInto(stream as BodyInit)).toEqual(values);
+  });
+
+  it("may be compressed by LZ4 or ZSTD inside", async () => {
+    for (const [type, encode] of ENCODERS) {
+      const { corrected } = writeCompressed(table, type, encode);
+      expect(await insertInto(streamed(corrected, 1000), STREAM)).toEqual(values);
+    }
+  });
+
+  it("may have no rows, or several batches", async () => {
+    expect(await insertInto(rowsOf() as BodyInit, STREAM)).toEqual([]);
+    const [batch] = table.batches;
+    const cuts = [0, 1, 2, 1000, 5000];
+    const batches = cuts.slice(1).map((end, index) => batch.slice(cuts[index], end) as RecordBatch);
+    expect(await insertInto(tableToIPC(new Table(batches), "stream") as BodyInit, STREAM)).toEqual(values);
+  });
+
+  it("are nothing else", async () => {
+    const name = await wire.table();
+    for (const type of ["application/json", "text/csv", "application/vnd.apache.parquet"]) {
+      const refused = await send(`/v1/table/${name}/insert`, rowsOf(1) as BodyInit, type);
+      expect(refused).toMatchObject({
+        status: 415,
+        json: { code: 13, type: "/errors/unsupported-media-type" },
+      });
+    }
+    expect(await wire.read(name)).toEqual([1, 2, 3]);
+  });
+
+  it("are cast to the table's types where nothing is lost, and refused by name where they don't fit", async () => {
+    const name = await wire.table();
+    const wider = new Table({ v: vectorFromArray([0.5], new Float64()) });
+    const answer = await wire.post(`/v1/table/${name}/insert`, tableToIPC(wider, "stream"));
+    expect(answer).toMatchObject({ status: 400, json: { code: 20, detail: expect.stringMatching(/\bv\b/) } });
+  });
+});
+
+describe("answers", () => {
+  it("of rows are a file, or a stream where that is asked for", async () => {
+    const name = await wire.table();
+    for (const [accept, type] of [
+      ["*/*", FILE],
+      [FILE, FILE],
+      [STREAM, STREAM],
+    ]) {
+      const { headers, bytes } = await wire.post(`/v1/table/${name}/query`, {}, { accept });
+      expect(headers.get("content-type")).toBe(type);
+      expect(tableFromIPC(bytes).numRows).toBe(3);
+    }
+  });
+
+  it("in JSON are compressed where the client takes that and it pays", async () => {
+    const handler = createRestHandler(wire.namespace, { auth: { anonymous: true } });
+    const codingOf = async (path: string, coding?: string) => {
+      const headers: Record<string, string> = coding === undefined ? {} : { "accept-encoding": coding };
+      const answer = await handler(new Request(`http://x${path}`, { headers }));
+      expect(answer.headers.get("vary")).toBe("accept-encoding");
+      const body = answer.headers.has("content-encoding")
+        ? answer.body?.pipeThrough(new DecompressionStream("gzip"))
+        : answer.body;
+      expect(await new Response(body).json()).toBeTypeOf("object");
+      return answer.headers.get("content-encoding");
+    };
+    for (const coding of ["gzip", "br, GZIP;q=0.5", "*"])
+      expect(await codingOf("/openapi.json", coding)).toBe("gzip");
+    for (const coding of [undefined, "br", "gzip;q=0", "identity"])
+      expect(await codingOf("/openapi.json", coding)).toBeNull();
+    expect(await codingOf("/v1/namespace/$/list", "gzip")).toBeNull();
+    // Over HTTP, where the client undoes it.
+    const { headers, json } = await wire.get("/openapi.json");
+    expect(headers.get("content-encoding")).toBe("gzip");
+    expect(json.openapi).toBe("3.1.1");
+  });
+
+  it("carry the request's id, or one of their own", async () => {
+    const own = await wire.post("/v1/table/none/exists", {}, { "x-request-id": "my-request" });
+    expect(own.headers.get("x-request-id")).toBe("my-request");
+    const made = (await wire.get("/v1/table")).headers.get("x-request-id");
+    expect(made).toMatch(/^[0-9a-f-]{36}$/);
+    expect(
+      (await wire.get("/v1/table", { "x-request-id": "x".repeat(500) })).headers.get("x-request-id"),
+    ).toHaveLength(100);
+  });
+
+  it("to methods that no route has tell those that it has", async () => {
+    for (const method of ["GET", "PUT", "DELETE", "PATCH", "OPTIONS"]) {
+      const answer = await send("/v1/table/t/restore", null, undefined, method);
+      expect([answer.status, answer.headers.get("allow")], method).toEqual([405, "POST"]);
+    }
+    const list = await send("/v1/namespace/$/list", null);
+    expect([list.status, list.headers.get("allow")]).toEqual([405, "GET"]);
+    expect((await fetch(`${wire.url}/v1/table`, { method: "HEAD" })).status).toBe(405);
+  });
+});
+
+describe("the log", () => {
+  it("is told of each request that has ended, once, and of what went wrong in full", async () => {
+    const name = await wire.table();
+    const headers = { "x-request-id": "logged" };
+    entries.length = 0;
+    await wire.post(`/v1/table/${name}/stats?secret=1`, {}, headers);
+    await wire.post("/v1/table/none/restore", { version: 1 }, headers);
+    await wire.post("/v1/table/none/restore", { version: "x" }, headers);
+    await wire.post("/v1/no/route", {}, headers);
+    const common = { requestId: "logged", method: "POST", durationMs: expect.any(Number) };
+    const principal = { subject: "anonymous", method: "anonymous" };
+    expect(entries).toEqual([
+      { ...common, path: `/v1/table/${name}/stats`, operation: "getTableStats", status: 200, principal },
+      {
+        ...{ ...common, path: "/v1/table/none/restore", operation: "restoreTable", status: 404, principal },
+        error: expect.objectContaining({ code: 4, operation: "restoreTable" }),
+      },
+      {
+        ...{ ...common, path: "/v1/table/none/restore", operation: "restoreTable", status: 400, principal },
+        error: expect.objectContaining({ code: 13 }),
+      },
+      { ...common, path: "/v1/no/route", status: 404, principal, error: expect.any(Error) },
+    ]);
+  });
+
+  it("may fail without anybody noticing; the counters count", async () => {
+    const handler = createRestHandler(wire.namespace, {
+      auth: { anonymous: true },
+      log: () => {
+        throw new Error("the log is full");
+      },
+    });
+    const ask = (path: string, method = "POST") => handler(new Request(`http://x${path}`, { method }));
+    const name = await wire.table();
+    for (let count = 0; count < 3; count++) expect((await ask(`/v1/table/${name}/exists`)).status).toBe(200);
+    expect((await ask("/v1/table/none/exists")).status).toBe(404);
+    expect((await ask("/v1/none")).status).toBe(404);
+    const { requests, inFlight, byStatus, byOperation, totalMs } = handler.counters;
+    expect({ requests, inFlight, byStatus, byOperation }).toEqual({
+      requests: 5,
+      inFlight: 0,
+      byStatus: { 200: 3, 404: 2 },
+      byOperation: { tableExists: 4 },
+    });
+    expect(totalMs).toBeGreaterThan(0);
+  });
+});
