@@ -1,4 +1,4 @@
-/** The memory of an insert is bounded by batch and page size, not by the stream. */
+/** The memory of an insert is bounded by batch and page size, not by the stream; that of a compaction not by the table. */
 
 import { rm } from "node:fs/promises";
 import { describe, expect, it } from "vitest";
@@ -10,6 +10,8 @@ interface Report {
   expectedRows: number;
   seconds: number;
   maxRssMiB: number;
+  /** `turns` of the event loop while it ran. */
+  compaction?: { fragmentsRemoved: number; fragmentsAdded: number; turns: number };
 }
 
 const insertStream = (root: string, mebibytes: number, form: string): Promise<Report> =>
@@ -24,6 +26,20 @@ describe("a 2 GiB stream", () => {
     );
     expect(report.rows).toBe(report.expectedRows);
     expect(report.maxRssMiB).toBeLessThan(400);
+    await rm(root, { recursive: true });
+  });
+});
+
+describe("768 MiB in fragments", () => {
+  it("are compacted in less than 400 MiB, and others get their turn meanwhile", async () => {
+    const root = await makeTempDir();
+    const { rows, expectedRows, compaction, maxRssMiB } = await insertStream(root, 768, "fragments");
+    console.info(`a compaction of 768 MiB: ${maxRssMiB.toFixed(0)} MiB resident, ${compaction?.turns} turns`);
+    expect(rows).toBe(expectedRows);
+    expect(compaction).toMatchObject({ fragmentsRemoved: 6, fragmentsAdded: 1 });
+    expect(maxRssMiB).toBeLessThan(400);
+    // One for every few MiB.
+    expect(compaction?.turns).toBeGreaterThan(100);
     await rm(root, { recursive: true });
   });
 });

@@ -1,6 +1,6 @@
 /**
  * Inserts a long stream and reports the most memory the process ever had resident.
- * Arguments: root, MiB to insert, `batches` or `bytes`.
+ * Arguments: root, MiB to insert, `batches` or `bytes`; or `fragments`, of 16 batches each, that are compacted then.
  */
 
 import {
@@ -52,8 +52,8 @@ function makeBatch(number) {
   );
 }
 
-async function* batches() {
-  for (let number = 0; number < batchCount; number++) yield makeBatch(number);
+async function* batches(from = 0, to = batchCount) {
+  for (let number = from; number < to; number++) yield makeBatch(number);
 }
 
 /** One IPC stream, a message at a time: a stream of one batch is schema, batch and an end mark of 8 bytes. */
@@ -68,17 +68,45 @@ async function* bytes() {
   yield empty.subarray(schemaBytes);
 }
 
+async function insertFragments() {
+  const FRAGMENT_BATCHES = 16;
+  let rows = 0;
+  for (let from = 0; from < batchCount; from += FRAGMENT_BATCHES) {
+    const part = batches(from, Math.min(from + FRAGMENT_BATCHES, batchCount));
+    const insert = from === 0 ? "createTable" : "insertIntoTable";
+    rows += (await namespace[insert]({ id }, part)).numInsertedRows;
+  }
+  return rows;
+}
+
+/** How often the event loop turns while the work goes on. */
+async function countTurns(work) {
+  let turns = 0;
+  let isDone = false;
+  const turn = () => {
+    turns++;
+    if (!isDone) setImmediate(turn);
+  };
+  setImmediate(turn);
+  const result = await work;
+  isDone = true;
+  return { ...result, turns };
+}
+
+const id = ["big"];
 const namespace = new DirectoryNamespace({ root, durability: "none" });
 const started = performance.now();
-const { numInsertedRows } = await namespace.createTable(
-  { id: ["big"] },
-  form === "bytes" ? bytes() : batches(),
-);
+const rows =
+  form === "fragments"
+    ? await insertFragments()
+    : (await namespace.createTable({ id }, form === "bytes" ? bytes() : batches())).numInsertedRows;
+const compaction = form === "fragments" ? await countTurns(namespace.optimizeTable({ id })) : undefined;
 const seconds = (performance.now() - started) / 1000;
 await namespace.close();
 process.send({
-  rows: numInsertedRows,
+  rows,
   expectedRows: batchCount * ROWS,
+  compaction,
   seconds,
   maxRssMiB: process.resourceUsage().maxRSS / 1024,
 });
