@@ -29,8 +29,11 @@ const WAITING_STRIDE = 10;
 
 /** A directory's changes, one at a time. */
 interface Workload {
-  /** The next change, as a call. */
-  next(ns: DirectoryNamespace): Promise<{ readonly name: string; readonly step: EngineStep }>;
+  /**
+   * The next change, as a call.
+   * @param kind what it is best a change of: any number, which stands for one of the kinds
+   */
+  next(ns: DirectoryNamespace, kind: number): Promise<{ readonly name: string; readonly step: EngineStep }>;
   /** The change was acknowledged so. */
   settle(outcome: EngineOutcome): void;
   /** Compares what an engine sees with what was acknowledged; true where the change in flight is there as well. */
@@ -77,7 +80,9 @@ async function killRepeatedly(
     const first = drawing.number(3);
     let inFlight = "";
     for (let number = 0; inFlight === ""; number++) {
-      const { name, step } = await workload.next(reader);
+      // Quick changes would else be hit seldom: from the first that may be, all are of one kind, each in its turn.
+      const kind = number < first ? drawing.number(1000) : seed + kill;
+      const { name, step } = await workload.next(reader, kind);
       if (number === first) setTimeout(() => engine.kill(), drawing.number(MAX_DELAY_MS));
       const outcome = await engine.call(step);
       if (outcome === null) {
@@ -106,7 +111,7 @@ async function killRepeatedly(
 
 // ------------------------------------------------------------------------------------- the whole namespace
 
-/** Each kind of change as often as the other, and mostly such as the model takes. */
+/** Changes of all kinds, mostly such as the model takes. */
 class NamespaceChanges implements Workload {
   readonly #drawing: Drawing;
   #model = new Model();
@@ -129,13 +134,21 @@ class NamespaceChanges implements Workload {
     await ns.close();
   }
 
-  async next(ns: DirectoryNamespace) {
-    const [, kind] = changes[this.#drawing.number(changes.length - 1)];
-    for (let attempt = 1; attempt <= 40; attempt++) {
-      this.#change = this.#drawing.next(kind);
-      if (this.#after() !== null) break;
-    }
+  async next(ns: DirectoryNamespace, kind: number) {
+    // Where the model takes none of that kind, it may after one of its neighbours: what makes is beside what removes.
+    const neighbour = () => kind + changes.length + (this.#drawing.number(1) === 0 ? 1 : -1);
+    if (!this.#draw(kind) && !this.#draw(neighbour())) this.#draw(this.#drawing.number(1000));
     return { name: this.#change.name, step: await stepOf(ns, this.#change.call) };
+  }
+
+  /** Draws a change that the model takes; false where it is one that it refuses. */
+  #draw(kind: number): boolean {
+    const [, arbitrary] = changes[kind % changes.length];
+    for (let attempt = 1; attempt <= 40; attempt++) {
+      this.#change = this.#drawing.next(arbitrary);
+      if (this.#after() !== null) return true;
+    }
+    return false;
   }
 
   /** The model after the change, or after some of it; null where that is refused. */
@@ -191,6 +204,7 @@ class Upkeep implements Workload {
   /** Rows of a version, where they changed. */
   readonly #history: [version: number, rows: readonly number[]][] = [];
   #inserting: readonly number[] = [];
+  #hasInserted = false;
   #lastRow = 0;
   #compared = 0;
 
@@ -206,16 +220,18 @@ class Upkeep implements Workload {
     await ns.close();
   }
 
-  async next() {
+  async next(_: DirectoryNamespace, kind: number) {
     this.#inserting = [];
-    const kind = this.#drawing.number(6);
-    if (kind <= 2) {
+    // There is something to tidy after an insertion only.
+    if (kind % 3 === 0 || !this.#hasInserted) {
+      this.#hasInserted = true;
       const count = 1 + this.#drawing.number(4);
       this.#inserting = Array.from({ length: count }, () => ++this.#lastRow);
       const step: EngineStep = ["insertIntoTable", { id }, rowsOf(this.#inserting)];
       return { name: `insertIntoTable(${this.#inserting})`, step };
     }
-    if (kind <= 4) return { name: "optimizeTable", step: ["optimizeTable", { id }] as const };
+    this.#hasInserted = false;
+    if (kind % 3 === 1) return { name: "optimizeTable", step: ["optimizeTable", { id }] as const };
     const request = { id, olderThanMs: 0, retainVersions: 1 + this.#drawing.number(4) };
     return { name: `cleanupTable(${request.retainVersions})`, step: ["cleanupTable", request] as const };
   }
