@@ -245,7 +245,8 @@ export class DirectoryNamespace implements AsyncDisposable {
     });
   }
   /**
-   * Deletes versions, all that are in the ranges or none, and the files that only they have.
+   * Deletes versions, all that are in the ranges or none, and the files that only they have. For these it reads the
+   * manifests of all versions, as a cleanup does.
    * @throws InvalidInputError where one of them is the latest, has a tag, or is what a branch was made from
    */
   batchDeleteTableVersions(

@@ -106,8 +106,9 @@ export const clearRetired = (
   environment: TableEnvironment,
   mainRoot: string,
   branch: string | null,
-  signal?: AbortSignal,
-): Promise<CleanupResult> => cleanUpVersions(environment, mainRoot, branch, { retiredOnly: true, signal });
+  options: Pick<CleanupOptions, "waitMs" | "signal"> = {},
+): Promise<CleanupResult> =>
+  cleanUpVersions(environment, mainRoot, branch, { ...options, retiredOnly: true });
 
 /** The parts of a table's directory that garbage is looked for in. */
 interface Area {

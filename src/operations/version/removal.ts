@@ -11,6 +11,9 @@ import type { OperationContext } from "../context.js";
 import { requireObjects, requireVersion } from "../request.js";
 import { openTable } from "../snapshot.js";
 
+/** Milliseconds to wait for a lock once the versions are gone: removing their files can wait. */
+const LOCK_WAIT_MS = 1000;
+
 /** Versions to delete, and the table or branch they are of. */
 export interface RemovalPart {
   readonly location: string;
@@ -85,8 +88,9 @@ export async function finishRemovals(
   }
   for (const [index, { mainRoot, branch }] of parts.entries()) {
     if (counts[index] === 0) continue;
+    const options = { waitMs: LOCK_WAIT_MS, signal };
     // The versions are deleted; files that stay are the next cleanup's.
-    await clearRetired(context, mainRoot, branch, signal).catch(() => undefined);
+    await clearRetired(context, mainRoot, branch, options).catch(() => undefined);
   }
   return counts;
 }
