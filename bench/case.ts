@@ -3,7 +3,7 @@
  * reference) that do the same work; the runner times them in turn.
  */
 
-export const AREAS = ["write", "read", "take", "open", "commit", "catalog"] as const;
+export const AREAS = ["write", "read", "take", "open", "commit", "catalog", "rest"] as const;
 export type Area = (typeof AREAS)[number];
 
 /** Small parameters keep a case alive in the tests; only large ones are worth reading. */
@@ -15,8 +15,8 @@ export interface Side {
   readonly name: SideName;
   /** Untimed, before every run. */
   reset?(): Promise<void>;
-  /** One timed run. */
-  run(): Promise<void>;
+  /** One timed run. Where it is of many calls at once, the milliseconds that each of them took. */
+  run(): Promise<void> | Promise<readonly number[]>;
 }
 
 export interface PreparedCase {
@@ -49,6 +49,8 @@ export interface CaseSamples {
   readonly samples: readonly {
     readonly side: SideName;
     readonly milliseconds: readonly number[];
+    /** Of every call, in runs of many calls at once. */
+    readonly callMilliseconds?: readonly number[];
     readonly fileBytes?: number;
   }[];
 }

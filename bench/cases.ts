@@ -6,6 +6,7 @@ import { catalogCases } from "./cases/catalog.js";
 import { commitCases } from "./cases/commit.js";
 import { openCases } from "./cases/open.js";
 import { readCases } from "./cases/read.js";
+import { restCases } from "./cases/rest.js";
 import { takeCases } from "./cases/take.js";
 import { upkeepCases } from "./cases/upkeep.js";
 import { writeCases } from "./cases/write.js";
@@ -19,4 +20,5 @@ export const CASES: readonly BenchCase[] = [
   ...commitCases,
   ...catalogCases,
   ...branchCases,
+  ...restCases,
 ];

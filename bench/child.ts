@@ -7,7 +7,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { BenchCase, CaseSamples, Side, SideName, Size } from "./case.js";
+import type { BenchCase, CaseSamples, Side, Size } from "./case.js";
 import { CASES } from "./cases.js";
 
 /** Runs that are long enough for a collection before each not to disturb them. */
@@ -18,7 +18,13 @@ const SETTLE_MS = 100;
 /** Runs of each side before any is timed, at least: until code is compiled, caches and pools are filled. */
 const WARM_UPS = 3;
 
-async function timeRun(side: Side, collectFirst: boolean): Promise<number> {
+/** Milliseconds of one run, and of each call in it where it is of many at once. */
+interface Timed {
+  readonly milliseconds: number;
+  readonly calls: readonly number[];
+}
+
+async function timeRun(side: Side, collectFirst: boolean): Promise<Timed> {
   await side.reset?.();
   if (collectFirst) {
     globalThis.gc?.();
@@ -26,19 +32,19 @@ async function timeRun(side: Side, collectFirst: boolean): Promise<number> {
     await new Promise((resolve) => setTimeout(resolve, SETTLE_MS));
   }
   const start = performance.now();
-  await side.run();
-  return performance.now() - start;
+  const calls = await side.run();
+  return { milliseconds: performance.now() - start, calls: calls ?? [] };
 }
 
-/** Milliseconds of each run of each side, the sides in turn. */
-async function timeInTurn(sides: readonly Side[], rounds: number, warmUps: number): Promise<number[][]> {
-  const samples = sides.map((): number[] => []);
+/** Each run of each side, the sides in turn. */
+async function timeInTurn(sides: readonly Side[], rounds: number, warmUps: number): Promise<Timed[][]> {
+  const samples = sides.map((): Timed[] => []);
   for (let round = -warmUps; round < rounds; round++) {
     const order = sides.map((_, i) => i);
     if ((round & 1) !== 0) order.reverse();
     for (const i of order) {
-      const milliseconds = await timeRun(sides[i], rounds <= FEW_ROUNDS);
-      if (round >= 0) samples[i].push(milliseconds);
+      const timed = await timeRun(sides[i], rounds <= FEW_ROUNDS);
+      if (round >= 0) samples[i].push(timed);
     }
   }
   return samples;
@@ -53,10 +59,15 @@ async function measure(benchCase: BenchCase, size: Size): Promise<CaseSamples> {
     // Syncing would make one side pay for bytes that another left to the system, so those runs come last.
     const syncs = (side: Side) => side.name === "tiltyard, fsync";
     const groups = [prepared.sides.filter((side) => !syncs(side)), prepared.sides.filter(syncs)];
-    const samples: { side: SideName; milliseconds: number[] }[] = [];
+    const samples: CaseSamples["samples"][number][] = [];
     for (const sides of groups) {
       const times = await timeInTurn(sides, rounds, warmUps);
-      samples.push(...sides.map((side, i) => ({ side: side.name, milliseconds: times[i] })));
+      for (const [i, { name }] of sides.entries()) {
+        const calls = times[i].flatMap((timed) => timed.calls);
+        const callMilliseconds = calls.length === 0 ? undefined : calls;
+        const milliseconds = times[i].map((timed) => timed.milliseconds);
+        samples.push({ side: name, milliseconds, callMilliseconds });
+      }
     }
     const sizes = await prepared.fileBytes?.();
     await prepared.close();
@@ -72,6 +83,7 @@ const [size, ...names] = process.argv.slice(2);
 for (const name of names) {
   const benchCase = CASES.find((candidate) => candidate.name === name);
   if (benchCase === undefined) throw new Error(`there is no case ${JSON.stringify(name)}`);
-  process.send?.(await measure(benchCase, size as Size));
+  const samples = await measure(benchCase, size as Size);
+  await new Promise((resolve) => process.send?.(samples, undefined, undefined, resolve));
 }
 process.disconnect();
