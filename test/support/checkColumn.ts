@@ -25,8 +25,15 @@ export function checkColumn(column: Column, layout: Layout, length: number): voi
       checkOffsets(column.offsets, length, column.items.length);
       if (layout.kind === "list") checkColumn(column.items, layout.item, column.items.length);
       return;
+    case "sizedList":
+      if (layout.kind !== "sizedList" || layout.dimension !== column.dimension) {
+        throw new Error(`lists of ${column.dimension} structs`);
+      }
+      checkColumn(column.items, layout.item, length * layout.dimension);
+      return;
     case "struct":
-      if (layout.kind !== "struct" || layout.children.length !== column.children.length) {
+    case "packedStruct":
+      if (layout.kind !== column.kind || layout.children.length !== column.children.length) {
         throw new Error(`a struct of ${column.children.length} members`);
       }
       for (const [index, child] of column.children.entries())

@@ -6,16 +6,21 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { tableToIPC } from "apache-arrow";
 import * as fc from "fast-check";
+import { DirectoryNamespace } from "tiltyard";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Column, Layout } from "../../../src/arrow/column.js";
-import { layoutOf } from "../../../src/arrow/types.js";
+import { layoutOf, logicalFieldOf } from "../../../src/arrow/types.js";
 import { CorruptFileError, UnsupportedError } from "../../../src/errors.js";
 import { openDataFile, readPageBuffers } from "../../../src/file/reader.js";
 import { decodePage } from "../../../src/file/structural/decodePage.js";
 import { PageLayout } from "../../../src/format/encodings.js";
+import { assignFieldIds } from "../../../src/table/schema.js";
+import { storedLayoutOf } from "../../../src/table/storedLayout.js";
 import { checkColumn } from "../../support/checkColumn.js";
 import { allTypesSpec, makeIpc, type Shape } from "../../support/generators.js";
+import { leaf, list, makeNestedTable, type NestedSpec, packed } from "../../support/nestedGenerators.js";
 import { REALISTIC_COLUMNS, realisticTable } from "../../support/realisticColumns.js";
 import { reference } from "../../support/reference.js";
 import { tableToFile } from "../dataFiles.js";
@@ -55,6 +60,7 @@ beforeAll(async () => {
       }
     }
   }
+  for (const version of ["2.1", "2.2"] as const) await addPackedStructs(version);
   const requests = [null, "lz4", "fsst"];
   for (const version of ["2.1", "2.2"] as const) {
     for (const column of REALISTIC_COLUMNS) {
@@ -78,6 +84,44 @@ beforeAll(async () => {
   }
 });
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
+
+/** Packed structs by both, of numbers, and where the version has them of texts, too; by themselves and in lists. */
+async function addPackedStructs(version: "2.1" | "2.2"): Promise<void> {
+  const members = [leaf("int32"), leaf("float64"), leaf(version === "2.1" ? "int8" : "vectorFloat32")];
+  const columns: Record<string, NestedSpec> = {
+    numbers: packed(members),
+    listed: list(packed(members), "some"),
+    ...(version === "2.2" ? { texts: packed([leaf("utf8"), leaf("int64"), leaf("binary")]) } : {}),
+  };
+  const names = Object.keys(columns);
+  const table = makeNestedTable({ columns: Object.values(columns), rowCount: 1200, seed: 7 }, names);
+  const label = version.replace(".", "_");
+  await reference.createTable(directory, `packed_${label}`, tableToIPC(table), {
+    dataStorageVersion: version,
+  });
+  const namespace = new DirectoryNamespace({
+    root: directory,
+    durability: "none",
+    dataStorageVersion: version,
+  });
+  await namespace.createTable({ id: [`ours_packed_${label}`] }, table);
+  await namespace.close();
+  const fields = assignFieldIds(table.schema.fields.map((field) => logicalFieldOf(field, field.name)));
+  for (const name of [`packed_${label}`, `ours_packed_${label}`]) {
+    const { handle, file } = await openFromMemory(dataFilePaths(directory, name)[0]);
+    for (const [columnIndex, field] of fields.entries()) {
+      const [page] = file.columns[columnIndex].pages;
+      const [[buffers]] = await readPageBuffers(handle, file, [{ columnIndex, pageIndexes: [0] }]);
+      samples.push({
+        name: `${name} ${field.name}`,
+        layout: storedLayoutOf(field, field.name),
+        encoding: page.layout,
+        rowCount: page.rowCount,
+        buffers,
+      });
+    }
+  }
+}
 
 /** True when the page could be decoded. */
 function decodeSafely(sample: Sample, encoding: PageLayout, buffers: readonly Uint8Array[]): boolean {
