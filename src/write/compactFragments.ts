@@ -87,6 +87,7 @@ export async function compactFragments(
     isProposed = false;
     const plan = await planOn(target, base.file, settings);
     plans.push(plan);
+    await copies.retain(plan.groups);
     if (plan.groups.length === 0) return null;
     const copied = await copyGroups(target, base, plan.groups, copies);
     const groups = await withIds(target, base, copied);

@@ -63,7 +63,7 @@ export class FragmentCopies {
    */
   async copy(base: ManifestFile, group: CompactionGroup): Promise<readonly DataFragment[]> {
     this.#signal?.throwIfAborted();
-    const key = group.fragments.map((fragment) => DataFragment.encode(fragment).toString()).join("/");
+    const key = keyOf(group);
     let copy = this.#copies.get(key);
     if (copy === undefined) {
       copy = await this.#write(base, group);
@@ -121,6 +121,17 @@ export class FragmentCopies {
     }
   }
 
+  /** Removes copies of other groups than these: what they were made of has changed. */
+  async retain(groups: readonly CompactionGroup[]): Promise<void> {
+    const wanted = new Set(groups.map(keyOf));
+    for (const [key, { files }] of this.#copies) {
+      if (wanted.has(key)) continue;
+      this.#copies.delete(key);
+      // What can't be removed is an orphan that nothing refers to.
+      for (const written of files) await written.discard().catch(() => undefined);
+    }
+  }
+
   /** @throws ConcurrentModificationError where files are gone, with the table they were written to */
   async requireInPlace(): Promise<void> {
     for (const { files } of this.#copies.values()) {
@@ -142,6 +153,10 @@ export class FragmentCopies {
     }
   }
 }
+
+/** The same text means the same fragments, and so the same rows. */
+const keyOf = ({ fragments }: CompactionGroup): string =>
+  fragments.map((fragment) => DataFragment.encode(fragment).toString()).join("/");
 
 /** Files into files: what is JSONB stays so. */
 function planCopy(fields: readonly TableField[]): ColumnPlan {

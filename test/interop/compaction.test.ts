@@ -453,20 +453,20 @@ describe("indexes of the reference", () => {
     });
   });
 
-  it("keep all fragments from being merged where they don't tell which they cover", async () => {
+  it.each([
+    ["there is no telling which an index covers", "unknown", new Uint8Array(0)],
+    ["indexes know fragments by the ids of older ones", "__lance_frag_reuse", undefined],
+  ])("keep all fragments from being merged where %s", async (_, indexName, fragmentBitmap) => {
     const name = `c${tables++}`;
     await makeIndexed(name, true);
     const [index] = indicesOf(await latestFile(directoryOf(name)));
-    const change = CreateIndex.create({
-      newIndices: [
-        {
-          ...index,
-          name: "unknown",
-          fragmentBitmap: new Uint8Array(0),
-          uuid: Uuid.create({ uuid: new Uint8Array(16) }),
-        },
-      ],
-    });
+    const added = {
+      ...index,
+      name: indexName,
+      fragmentBitmap: fragmentBitmap ?? index.fragmentBitmap,
+      uuid: Uuid.create({ uuid: new Uint8Array(16) }),
+    };
+    const change = CreateIndex.create({ newIndices: [added] });
     await commitTransaction(openEnvironment(), directoryOf(name), newTransaction(1, "createIndex", change));
     expect(await namespace.optimizeTable({ id: [name] })).toMatchObject({
       fragmentsRemoved: 0,
@@ -546,7 +546,10 @@ it("arbitrary histories have the rows they had without compaction", async () => 
     },
     {
       weight: 2,
-      arbitrary: fc.record({ kind: fc.constant("delete" as const), of: fc.integer({ min: 2, max: 9 }) }),
+      arbitrary: fc.record({
+        kind: fc.constantFrom("delete" as const, "update" as const),
+        of: fc.integer({ min: 2, max: 9 }),
+      }),
     },
     { weight: 1, arbitrary: fc.record({ kind: fc.constant("theirs" as const) }) },
     {
@@ -582,6 +585,8 @@ it("arbitrary histories have the rows they had without compaction", async () => 
         } else if (each.kind === "delete") {
           rows = rows.filter((value) => value % 10 !== each.of);
           await reference.deleteRows(root, name, `v % 10 = ${each.of}`);
+        } else if (each.kind === "update") {
+          await reference.updateRows(root, name, { s: "'updated'" }, `v % 10 = ${each.of}`);
         } else if (each.kind === "theirs") {
           await reference.optimizeTable(root, name);
         } else {
