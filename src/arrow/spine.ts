@@ -29,7 +29,7 @@ import { bothValid, nullColumn, sliceColumn } from "./rearrange.js";
  */
 export type Branch = readonly number[];
 
-/** Ends the branch of a leaf that is in no column: the child it would be in is missing. */
+/** In a branch, where the child to follow is missing: ends that of a leaf, and stands for a member of a packed struct. */
 export const MISSING_CHILD = -1;
 
 export interface Spine {
@@ -109,7 +109,11 @@ export function pruneColumn(column: Column, branch: Branch, layout: Layout, dept
   }
   if ((column.kind === "struct" || column.kind === "packedStruct") && layout.kind === "packedStruct") {
     const members = branch.slice(depth);
-    const children = layout.children.map((_, index) => column.children[members[index] ?? index]);
+    const children = layout.children.map((member, index) =>
+      members[index] === MISSING_CHILD
+        ? nullColumn(member.layout, column.length)
+        : column.children[members[index] ?? index],
+    );
     return { ...column, kind: "packedStruct", children: children as readonly PackedMemberColumn[] };
   }
   if (depth === branch.length) return column;

@@ -18,7 +18,15 @@
  * from the lowest on, as 32 digits 0 and 1, and `.blob`.
  */
 
-import type { FixedColumn, FixedLayout, Validity, VariableColumn, VariableLayout } from "../arrow/column.js";
+import type {
+  FixedColumn,
+  FixedLayout,
+  PackedStructColumn,
+  PackedStructLayout,
+  Validity,
+  VariableColumn,
+  VariableLayout,
+} from "../arrow/column.js";
 import { corruptPage, type PageOrigin, unsupportedPage } from "./page.js";
 
 export const DESCRIPTOR_BYTES = 16;
@@ -28,10 +36,24 @@ export const DESCRIPTOR_LAYOUT: FixedLayout = { kind: "fixed", byteWidth: DESCRI
 /** What a leaf of blobs of version 2 is as far as its pages go. */
 export const PACKED_DESCRIPTOR_LAYOUT: VariableLayout = { kind: "variable", offsetBits: 32, text: false };
 
+/** The same as it is written. */
+export const DESCRIPTOR_ROW_LAYOUT: PackedStructLayout = {
+  kind: "packedStruct",
+  children: [
+    { name: "kind", layout: { kind: "fixed", byteWidth: 1 }, nullable: false },
+    { name: "position", layout: { kind: "fixed", byteWidth: 8 }, nullable: false },
+    { name: "size", layout: { kind: "fixed", byteWidth: 8 }, nullable: false },
+    { name: "blob_id", layout: { kind: "fixed", byteWidth: 4 }, nullable: false },
+    { name: "blob_uri", layout: { kind: "variable", offsetBits: 32, text: true }, nullable: false },
+  ],
+};
+
 /** Where the bytes of a value are. */
 export interface BlobLocation {
   /** The file; null for a value outside the table, of which only the URI is known. */
   readonly path: string | null;
+  /** Number of the file if it is a side file, else 0. */
+  readonly sideFile: number;
   readonly byteOffset: number;
   readonly length: number;
   readonly uri: Uint8Array;
@@ -51,7 +73,7 @@ export function blobLocations(column: FixedColumn | VariableColumn, path: string
   return Array.from({ length: column.length }, (_, index) => {
     if (column.kind === "variable") return packedDescriptorAt(column, index, path);
     const range = descriptorAt(column, index, path);
-    return range === null ? null : { ...range, path, uri: NO_URI };
+    return range === null ? null : { ...range, path, sideFile: 0, uri: NO_URI };
   });
 }
 
@@ -77,20 +99,88 @@ function packedDescriptorAt(
   const uri = bytes.subarray(start + PACKED_BYTES, start + size);
   switch (kind) {
     case KIND.INLINE:
-      return { path, byteOffset, length, uri };
+      return { path, sideFile: 0, byteOffset, length, uri };
     case KIND.PACKED:
-    case KIND.DEDICATED:
-      return { path: sideFilePath(path, view.getUint32(17, true)), byteOffset, length, uri };
+    case KIND.DEDICATED: {
+      const sideFile = view.getUint32(17, true);
+      if (sideFile === 0) throw corruptPage(origin, "a blob in a side file without a number");
+      return { path: sideFilePath(path, sideFile), sideFile, byteOffset, length, uri };
+    }
     case KIND.EXTERNAL:
-      return { path: null, byteOffset, length, uri };
+      return { path: null, sideFile: 0, byteOffset, length, uri };
     default:
       throw unsupportedPage(origin, `blobs of kind ${kind}`);
   }
 }
 
-function sideFilePath(dataFilePath: string, number: number): string {
+/** The directory of the side files of a data file. */
+export const sideDirectory = (dataFilePath: string): string =>
+  dataFilePath.slice(0, -DATA_FILE_SUFFIX.length);
+
+/** @param number from 1 */
+export function sideFilePath(dataFilePath: string, number: number): string {
   const bits = number.toString(2).padStart(32, "0").split("").reverse().join("");
-  return `${dataFilePath.slice(0, -DATA_FILE_SUFFIX.length)}/${bits}.blob`;
+  return `${sideDirectory(dataFilePath)}/${bits}.blob`;
+}
+
+/** Descriptors of version 2 in the making: those that are not set are of no bytes. */
+export class DescriptorRows {
+  readonly #length: number;
+  readonly #kinds: Uint8Array;
+  readonly #positions: DataView;
+  readonly #sizes: DataView;
+  readonly #sideFiles: DataView;
+
+  constructor(length: number) {
+    this.#length = length;
+    this.#kinds = new Uint8Array(length);
+    this.#positions = new DataView(new ArrayBuffer(length * 8));
+    this.#sizes = new DataView(new ArrayBuffer(length * 8));
+    this.#sideFiles = new DataView(new ArrayBuffer(length * 4));
+  }
+
+  /** A value in the data file. */
+  setInline(index: number, byteOffset: number, byteCount: number): void {
+    this.#set(index, KIND.INLINE, byteOffset, byteCount);
+  }
+
+  /** A value in a side file, alone or with others. */
+  setAside(
+    index: number,
+    file: { number: number; byteOffset: number; isAlone: boolean },
+    size: number,
+  ): void {
+    this.#set(index, file.isAlone ? KIND.DEDICATED : KIND.PACKED, file.byteOffset, size);
+    this.#sideFiles.setUint32(index * 4, file.number, true);
+  }
+
+  /** @param validity which of the values are not null */
+  column(validity: Validity | null): PackedStructColumn {
+    const length = this.#length;
+    const fixed = (bytes: Uint8Array): FixedColumn => ({
+      kind: "fixed",
+      length,
+      validity: null,
+      byteWidth: length === 0 ? 1 : bytes.length / length,
+      values: bytes,
+    });
+    const uris: VariableColumn = {
+      kind: "variable",
+      length,
+      validity: null,
+      offsets: new Int32Array(length + 1),
+      bytes: NO_URI,
+    };
+    const views = [this.#positions, this.#sizes, this.#sideFiles];
+    const members = views.map(({ buffer }) => fixed(new Uint8Array(buffer)));
+    return { kind: "packedStruct", length, validity, children: [fixed(this.#kinds), ...members, uris] };
+  }
+
+  #set(index: number, kind: number, byteOffset: number, byteCount: number): void {
+    this.#kinds[index] = kind;
+    setUint64(this.#positions, index * 8, byteOffset);
+    setUint64(this.#sizes, index * 8, byteCount);
+  }
 }
 
 /** Descriptors of `count` values, all of them of no bytes. */
@@ -103,10 +193,13 @@ export function setDescriptor(
   byteCount: number,
 ): void {
   const view = new DataView(descriptors.buffer, descriptors.byteOffset + index * DESCRIPTOR_BYTES);
-  view.setUint32(0, position % 2 ** 32, true);
-  view.setUint32(4, Math.floor(position / 2 ** 32), true);
-  view.setUint32(8, byteCount % 2 ** 32, true);
-  view.setUint32(12, Math.floor(byteCount / 2 ** 32), true);
+  setUint64(view, 0, position);
+  setUint64(view, 8, byteCount);
+}
+
+function setUint64(view: DataView, at: number, value: number): void {
+  view.setUint32(at, value % 2 ** 32, true);
+  view.setUint32(at + 4, Math.floor(value / 2 ** 32), true);
 }
 
 /** Where a value lies; null for a null. @throws CorruptFileError for a number that no file is as long as */

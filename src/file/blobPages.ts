@@ -3,7 +3,7 @@
  * descriptors (blobDescriptors.ts); how it is laid out depends on the file version.
  */
 
-import type { Column, VariableColumn } from "../arrow/column.js";
+import type { Column, LeafColumn } from "../arrow/column.js";
 import { concatColumns } from "../arrow/rearrange.js";
 import { InternalError } from "../errors.js";
 import { DESCRIPTOR_BYTES, setDescriptor } from "./blobDescriptors.js";
@@ -14,9 +14,9 @@ import { encodeBlobPage, markOfLevel } from "./structural/blob.js";
 import { encodeDescriptorPage } from "./v20/blobs.js";
 import { encodeNestedPage } from "./v20/nestedArrays.js";
 
-/** The values of the leaf of a spine, and which of them are in no null and no list that is one. */
-export function visibleLeafValues(spine: Column): {
-  readonly values: VariableColumn;
+/** The leaf of a spine, and which of its values are in no null and no list that is one. */
+export function visibleLeaf(spine: Column): {
+  readonly leaf: LeafColumn;
   isVisible(index: number): boolean;
 } {
   let node = spine;
@@ -32,9 +32,9 @@ export function visibleLeafValues(spine: Column): {
       break;
     }
   }
-  if (node.kind !== "variable") throw new InternalError(`blobs in a column of kind ${node.kind}`);
+  if (node.kind === "sizedList") throw new InternalError("blobs in lists of a fixed number");
   const flags = visible;
-  return { values: node, isVisible: (index) => flags === null || flags[index] === 1 };
+  return { leaf: node, isVisible: (index) => flags === null || flags[index] === 1 };
 }
 
 /** @returns for each value 1 where it is visible; null where all are */

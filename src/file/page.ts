@@ -7,6 +7,7 @@ import type { Layout } from "../arrow/column.js";
 import { CorruptFileError, UnsupportedError } from "../errors.js";
 import type { PageLayout } from "../format/encodings.js";
 import type { ArrayEncoding } from "../format/encodings20.js";
+import type { BlobPlacement } from "./blobPlacement.js";
 
 /** Data file versions that are read and written. */
 export type FileVersion = "2.0" | StructuralVersion;
@@ -69,8 +70,8 @@ export interface FileColumn {
    * stands for what is inside.
    */
   readonly isHeader?: boolean;
-  /** The leaf's values are put outside the pages, which say where. */
-  readonly isBlob?: boolean;
+  /** The leaf's values are put outside the pages, which say where: see blobPlacement.ts. */
+  readonly blobs?: BlobPlacement;
   /** Of the outer-most node. */
   readonly nullable: boolean;
   /** Arrow field metadata; `lance-encoding:*` keys steer compression. */

@@ -12,12 +12,13 @@ import { leafColumn, mapLeaf, withLeaf } from "../arrow/spine.js";
 import { crc32 } from "../bytes/crc32.js";
 import { InternalError } from "../errors.js";
 import type { Schema } from "../format/file.js";
-import type { Disk, WriteHandle } from "../io/disk.js";
-import { BlobChecksumList } from "./blobChecksums.js";
-import { DESCRIPTOR_LAYOUT, emptyDescriptors, setDescriptor } from "./blobDescriptors.js";
-import { encodeBlobs, visibleLeafValues } from "./blobPages.js";
+import type { Disk } from "../io/disk.js";
+import { DESCRIPTOR_LAYOUT, DESCRIPTOR_ROW_LAYOUT } from "./blobDescriptors.js";
+import { encodeBlobs } from "./blobPages.js";
+import { BlobWriter } from "./blobWriter.js";
 import { compressionOptions } from "./compression/compressionOptions.js";
-import { align, encodeTail, type PageRecord } from "./container.js";
+import { encodeTail, type PageRecord } from "./container.js";
+import { FileAppender } from "./fileAppender.js";
 import type { ByteRange, EncodedPage, FileColumn, FileVersion } from "./page.js";
 import { encodePages } from "./structural/encodePage.js";
 import { encodeNestedPage } from "./v20/nestedArrays.js";
@@ -31,13 +32,10 @@ const PAGE_BYTES = 8 * 1024 * 1024;
 const MIN_PAGE_BYTES = PAGE_BYTES / 2;
 /** Bound on what waits in all columns together. */
 const MAX_WAITING_BYTES = 32 * 1024 * 1024;
-/** Encoded bytes gathered before they are handed to the disk. */
-const WRITE_BYTES = 1024 * 1024;
-
 /** Memory of the objects around a batch's rows; counts where batches have few rows. */
 const PART_OVERHEAD_BYTES = 512;
 
-const PADDING = new Uint8Array(64);
+const NO_METADATA: ReadonlyMap<string, string> = new Map();
 
 /** Rows of one column that wait for their page. */
 interface WaitingRows {
@@ -52,36 +50,29 @@ interface WaitingRows {
 export class DataFileWriter {
   readonly #disk: Disk;
   readonly #path: string;
-  readonly #handle: WriteHandle;
+  readonly #file: FileAppender;
+  readonly #blobs: BlobWriter;
   readonly #columns: readonly FileColumn[];
   readonly #schema: Schema;
   readonly #version: FileVersion;
   readonly #waiting: WaitingRows[];
   readonly #pages: PageRecord[][];
   readonly #checksums: number[][];
-  readonly #blobChecksums = new BlobChecksumList();
   #rowCount = 0;
-  /** Where the next byte will lie. */
-  #position = 0;
-  #queue: Uint8Array[] = [];
-  #queuedBytes = 0;
-  #inFlight: Promise<void> = Promise.resolve();
-  #open = true;
 
   private constructor(
     disk: Disk,
     path: string,
-    handle: WriteHandle,
+    file: FileAppender,
     columns: readonly FileColumn[],
     schema: Schema,
     version: FileVersion,
   ) {
     this.#disk = disk;
     this.#path = path;
-    this.#handle = handle;
-    this.#columns = columns.map((column) =>
-      column.isBlob === true ? { ...column, layout: withLeaf(column.layout, DESCRIPTOR_LAYOUT) } : column,
-    );
+    this.#file = file;
+    this.#blobs = new BlobWriter(disk, path, file);
+    this.#columns = columns.map(withDescriptors);
     this.#schema = schema;
     this.#version = version;
     this.#waiting = columns.map(nothingWaiting);
@@ -103,7 +94,7 @@ export class DataFileWriter {
     version: FileVersion,
   ): Promise<DataFileWriter> {
     if (version !== "2.0") for (const column of columns) compressionOptions(column.metadata, column.path);
-    return new DataFileWriter(disk, path, await disk.create(path), columns, schema, version);
+    return new DataFileWriter(disk, path, await FileAppender.create(disk, path), columns, schema, version);
   }
 
   /**
@@ -125,7 +116,8 @@ export class DataFileWriter {
           `column ${this.#columns[index].path} has ${given.length} rows, not ${rowCount}`,
         );
       }
-      const column = this.#columns[index].isBlob === true ? await this.#placeBlobs(given) : given;
+      const { blobs, path } = this.#columns[index];
+      const column = blobs === undefined ? given : await this.#blobs.place(given, blobs, path);
       const dictionary = sharedDictionary(this.#waiting[index], column);
       if (dictionary === "differs") await this.#writePages(index);
       const waiting = this.#waiting[index];
@@ -144,40 +136,39 @@ export class DataFileWriter {
     await this.#relieve();
   }
 
-  /** Completes the file and makes its bytes survive a power cut; its name is the caller's to sync. */
+  /**
+   * Completes the file and makes its bytes survive a power cut; its name is the caller's to sync. What it has in side
+   * files survives with their names.
+   */
   async finish(): Promise<{ byteLength: number; rowCount: number }> {
     for (const index of this.#columns.keys()) await this.#writePages(index);
-    const blobChecksums = this.#writeBlobChecksums();
+    await this.#blobs.finish();
+    const blobChecksums = this.#blobs.writeChecksums();
     const tail = encodeTail(
       this.#version,
-      this.#position,
+      this.#file.position,
       this.#schema,
       this.#rowCount,
       this.#pages,
       this.#checksums,
-      this.#columns.map((column) => column.isBlob === true),
+      this.#columns.map((column) => column.blobs !== undefined),
       blobChecksums,
     );
-    this.#enqueue(tail);
-    await this.#submit();
-    await this.#inFlight;
-    await this.#handle.sync();
-    this.#open = false;
-    await this.#handle.close();
-    return { byteLength: this.#position, rowCount: this.#rowCount };
+    this.#file.append(tail);
+    await this.#file.finish();
+    return { byteLength: this.#file.position, rowCount: this.#rowCount };
   }
 
-  /** Gives up and removes the file. */
+  /** Gives up and removes the file, and those of its blobs. */
   async abort(): Promise<void> {
-    // What failed has been, or is being, thrown where the write was awaited.
-    await this.#inFlight.catch(() => undefined);
     try {
-      if (this.#open) {
-        this.#open = false;
-        await this.#handle.close();
-      }
+      await this.#blobs.abort();
     } finally {
-      await this.#disk.remove(this.#path);
+      try {
+        await this.#file.abandon();
+      } finally {
+        await this.#disk.remove(this.#path);
+      }
     }
   }
 
@@ -234,76 +225,37 @@ export class DataFileWriter {
     for (const page of this.#encode(this.#columns[index], parts, rowCount)) {
       const buffers: ByteRange[] = [];
       for (const pieces of page.buffers) {
-        const byteOffset = this.#position;
+        const byteOffset = this.#file.position;
         let checksum = 0;
         for (const piece of pieces) {
           checksum = crc32(piece, checksum);
-          this.#enqueue(piece);
+          this.#file.append(piece);
         }
-        buffers.push({ byteOffset, length: this.#position - byteOffset });
+        buffers.push({ byteOffset, length: this.#file.position - byteOffset });
         this.#checksums[index].push(checksum);
-        this.#enqueue(PADDING.subarray(0, align(this.#position) - this.#position));
+        this.#file.pad();
       }
       this.#pages[index].push({ buffers, rowCount: page.rowCount, layout: page.encoding });
-      if (this.#queuedBytes >= WRITE_BYTES) await this.#submit();
+      await this.#file.relieve();
     }
   }
 
   #encode(column: FileColumn, parts: readonly Column[], rowCount: number): EncodedPage[] {
     const version = this.#version;
-    const { layout, nullable, path, metadata } = column;
-    if (column.isBlob === true) return [encodeBlobs(column, parts, rowCount, version)];
+    const { layout, nullable, path, blobs } = column;
+    if (blobs?.kind === "inFile") return [encodeBlobs(column, parts, rowCount, version)];
+    // What a field of blobs asks for is meant for their values, and descriptors are never compressed.
+    const metadata = blobs === undefined ? column.metadata : NO_METADATA;
     if (version === "2.0") return [encodeNestedPage(column, parts, rowCount)];
     return encodePages(layout, parts, rowCount, { version, nullable, path, metadata });
   }
+}
 
-  /** Writes the values of a column of blobs and puts their descriptors in their place. */
-  async #placeBlobs(column: Column): Promise<Column> {
-    const { values, isVisible } = visibleLeafValues(column);
-    const { offsets, bytes, length, validity } = values;
-    const descriptors = emptyDescriptors(length);
-    for (let index = 0; index < length; index++) {
-      const start = Number(offsets[index]);
-      const byteCount = Number(offsets[index + 1]) - start;
-      if (byteCount === 0 || !isVisible(index)) continue;
-      const value = bytes.subarray(start, start + byteCount);
-      setDescriptor(descriptors, index, this.#position, byteCount);
-      this.#blobChecksums.add(this.#position, value);
-      this.#enqueue(value);
-      this.#enqueue(PADDING.subarray(0, align(this.#position) - this.#position));
-      if (this.#queuedBytes >= WRITE_BYTES) await this.#submit();
-    }
-    const leaf: FixedColumn = { ...DESCRIPTOR_LAYOUT, length, validity, values: descriptors };
-    return mapLeaf(column, () => leaf);
-  }
-
-  /** @returns where they lie; null for a file without blobs */
-  #writeBlobChecksums(): ByteRange | null {
-    if (this.#blobChecksums.count === 0) return null;
-    const buffer = this.#blobChecksums.encode();
-    const range = { byteOffset: this.#position, length: buffer.length };
-    this.#enqueue(buffer);
-    this.#enqueue(PADDING.subarray(0, align(this.#position) - this.#position));
-    return range;
-  }
-
-  #enqueue(bytes: Uint8Array): void {
-    if (bytes.length === 0) return;
-    this.#queue.push(bytes);
-    this.#queuedBytes += bytes.length;
-    this.#position += bytes.length;
-  }
-
-  /** Waits for the write before and begins the next. */
-  async #submit(): Promise<void> {
-    await this.#inFlight;
-    const chunks = this.#queue;
-    this.#queue = [];
-    this.#queuedBytes = 0;
-    this.#inFlight = this.#handle.write(chunks);
-    // It is awaited by the next submit; until then nobody listens.
-    this.#inFlight.catch(() => undefined);
-  }
+/** The column as its pages are: with descriptors in the place of blobs. */
+function withDescriptors(column: FileColumn): FileColumn {
+  if (column.blobs === undefined) return column;
+  const leaf = column.blobs.kind === "inFile" ? DESCRIPTOR_LAYOUT : DESCRIPTOR_ROW_LAYOUT;
+  return { ...column, layout: withLeaf(column.layout, leaf) };
 }
 
 const nothingWaiting = (): WaitingRows => ({ parts: [], rowCount: 0, byteCount: 0, heldBytes: 0 });

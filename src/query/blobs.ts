@@ -6,7 +6,7 @@
 import type { Column, Validity, VariableColumn } from "../arrow/column.js";
 import { sliceColumn } from "../arrow/rearrange.js";
 import { CorruptFileError, InvalidInputError, UnsupportedError } from "../errors.js";
-import type { BlobChecksums } from "../file/blobChecksums.js";
+import type { ReadValues } from "../file/blobChecksums.js";
 import { type BlobLocation, blobLocations } from "../file/blobDescriptors.js";
 import type { DataFile } from "../file/reader.js";
 import type { HandlePool } from "../io/handles.js";
@@ -67,14 +67,14 @@ export async function readBlobs(
     leaf += leafCount;
     columns[index] = await fillLeaves(columns[index], async (column) => {
       const number = leaves.next++;
-      const { storage } = projection.columns[number];
+      const { storage, blobMembers } = projection.columns[number];
       if (!isBlob(storage)) return column;
       const file = rows.files[number];
       const locations = locationsOf(column, file);
       const values = await readValues(source, locations, file);
       return storage === "blobs"
         ? largeBinaries(values, column.validity)
-        : blobStructs(locations, values, column.validity);
+        : blobStructs(locations, values, column.validity, blobMembers);
     });
   }
   return columns;
@@ -142,6 +142,7 @@ async function readValues(
   }
   for (const [path, indexes] of byFile) {
     const ranges = indexes.flatMap((index) => locations[index] ?? []);
+    const [{ sideFile }] = ranges;
     const byteLength = ranges.reduce((sum, { length }) => sum + length, 0);
     await handles.withHandle(path, async (handle) => {
       // No two values share bytes, so that more than the file has means damage.
@@ -149,11 +150,23 @@ async function readValues(
         throw new CorruptFileError(path, 0, `${byteLength} bytes of blobs in a file of ${handle.size}`);
       }
       const read = await readRanges(handle, ranges);
-      if (path === file?.path) await file.blobChecksums?.verify(handle, path, ranges, read);
+      await verifyValues(handles, file, { path, sideFile, ranges }, read);
       for (const [position, index] of indexes.entries()) values[index] = read[position];
     });
   }
   return values;
+}
+
+/** Holds values against the checksums in their data file, where it has any. */
+async function verifyValues(
+  handles: HandlePool,
+  file: DataFile | null,
+  where: ReadValues,
+  values: readonly Uint8Array[],
+): Promise<void> {
+  const checksums = file?.blobChecksums;
+  if (file === null || checksums === null || checksums === undefined) return;
+  await handles.withHandle(file.path, (handle) => checksums.verify(handle, where, values));
 }
 
 function largeBinaries(values: readonly Uint8Array[], validity: Validity | null): VariableColumn {
@@ -179,8 +192,16 @@ function joinBytes(parts: readonly Uint8Array[], byteLength: number): Uint8Array
   return joined;
 }
 
-/** Structs of data and URI: blobs in the table have the one, blobs outside the other. */
-function blobStructs(locations: Locations, values: readonly Uint8Array[], validity: Validity | null): Column {
+/**
+ * Structs of data and URI: blobs in the table have the one, blobs outside the other. Where there are more members they
+ * are the position and the size of what the blob is of the URI, null where it is all.
+ */
+function blobStructs(
+  locations: Locations,
+  values: readonly Uint8Array[],
+  validity: Validity | null,
+  memberCount: number,
+): Column {
   const { length } = locations;
   const uris = locations.map((location) => (location?.path === null ? location.uri : NOTHING));
   const offsets = new Int32Array(length + 1);
@@ -196,7 +217,23 @@ function blobStructs(locations: Locations, values: readonly Uint8Array[], validi
     values,
     flagged(locations, (location) => location !== null && location.path !== null),
   );
-  return { kind: "struct", length, validity, children: [data, uri] };
+  if (memberCount === 2) return { kind: "struct", length, validity, children: [data, uri] };
+  const range = [rangeMember(locations, "byteOffset"), rangeMember(locations, "length")];
+  return { kind: "struct", length, validity, children: [data, uri, ...range] };
+}
+
+function rangeMember(locations: Locations, member: "byteOffset" | "length"): Column {
+  const isPart = (location: BlobLocation | null): boolean => location?.path === null && location.length > 0;
+  const values = BigUint64Array.from(locations, (location) =>
+    location !== null && isPart(location) ? BigInt(location[member]) : 0n,
+  );
+  return {
+    kind: "fixed",
+    length: values.length,
+    validity: flagged(locations, isPart),
+    byteWidth: 8,
+    values: new Uint8Array(values.buffer),
+  };
 }
 
 function flagged(locations: Locations, isValid: (location: BlobLocation | null) => boolean): Validity | null {
@@ -233,21 +270,21 @@ class FileBlob implements LazyBlob {
   readonly uri: string | null;
   readonly #handles: HandlePool;
   readonly #location: BlobLocation;
-  /** Of its value; null where there are none. */
-  readonly #checksums: BlobChecksums | null;
+  /** The data file it is from. */
+  readonly #file: DataFile | null;
 
   constructor(handles: HandlePool, location: BlobLocation, file: DataFile | null) {
     this.size = location.length;
     this.uri = location.path === null ? new TextDecoder().decode(location.uri) : null;
     this.#handles = handles;
     this.#location = location;
-    this.#checksums = file !== null && file.path === location.path ? file.blobChecksums : null;
+    this.#file = file;
   }
 
   async read(offset = 0, length?: number): Promise<Uint8Array> {
     checkPosition(offset, "offset");
     if (length !== undefined) checkPosition(length, "length");
-    const { path, byteOffset } = this.#location;
+    const { path, sideFile, byteOffset } = this.#location;
     if (path === null) throw new UnsupportedError(`reading a blob from ${this.uri} is not supported`);
     const start = Math.min(offset, this.size);
     const count = Math.min(length ?? this.size, this.size - start);
@@ -259,7 +296,8 @@ class FileBlob implements LazyBlob {
       }
       const bytes = await handle.read(byteOffset + start, count);
       if (count === this.size) {
-        await this.#checksums?.verify(handle, path, [{ byteOffset, length: count }], [bytes]);
+        const ranges = [{ byteOffset, length: count }];
+        await verifyValues(this.#handles, this.#file, { path, sideFile, ranges }, [bytes]);
       }
       return bytes;
     });

@@ -38,6 +38,8 @@ export interface ProjectedColumn {
   readonly path: string;
   /** What is in the leaf's pages. */
   readonly storage: FieldStorage;
+  /** Members of the structs that the leaf's values are where they are blobs; 0 for other leaves. */
+  readonly blobMembers: number;
   /** A spine, from the top-level column down to the leaf, with the leaf as it is in its pages. */
   readonly layout: Layout;
 }
@@ -186,6 +188,7 @@ function projectColumn(
         specialStorage: special ?? null,
         path,
         storage: storageOf(leaf),
+        blobMembers: storageOf(leaf) === "blobStructs" ? leaf.children.length : 0,
         layout: storageOf(leaf) === "json" ? withLeaf(spine.layout, JSONB_LAYOUT) : spine.layout,
       };
     }),

@@ -35,6 +35,7 @@ export const PRIMARY_KEY = "lance-schema:unenforced-primary-key";
 export const PRIMARY_KEY_POSITION = "lance-schema:unenforced-primary-key:position";
 const BLOB_EXTENSION = "lance.blob.v2";
 const BLOB_KEY = "lance-encoding:blob";
+const PACKED_KEY = "lance-encoding:packed";
 
 /** Values of `Field.encoding`, a leftover of 0.1 that is still written. */
 const LEGACY_ENCODING = { none: 0, plain: 1, varBinary: 2, dictionary: 3 } as const;
@@ -106,6 +107,39 @@ export function fieldWithMetadata(field: Field, metadata: Map<string, Uint8Array
 }
 
 /**
+ * The flat form of a schema as a data file states it: of blobs of version 2 it tells what the file holds, which are
+ * descriptors. Their members are not the table's and have no ids.
+ */
+export function encodeFileSchema(fields: readonly TableField[]): Field[] {
+  return encodeSchema(fields.map(describedField));
+}
+
+function describedField(field: TableField): TableField {
+  if (storageOf(field) !== "blobStructs") return { ...field, children: field.children.map(describedField) };
+  const metadata = new Map([
+    [PACKED_KEY, "true"],
+    [BLOB_KEY, "true"],
+  ]);
+  const member = ([name, logicalType]: readonly [string, string]): TableField => ({
+    id: -1,
+    name,
+    logicalType,
+    nullable: false,
+    metadata: new Map(),
+    children: [],
+  });
+  return { ...field, metadata, children: DESCRIPTOR_MEMBERS.map(member) };
+}
+
+const DESCRIPTOR_MEMBERS = [
+  ["kind", "uint8"],
+  ["position", "uint64"],
+  ["size", "uint64"],
+  ["blob_id", "uint32"],
+  ["blob_uri", "string"],
+] as const;
+
+/**
  * The tree of a flat schema.
  * @throws CorruptFileError where ids repeat, a parent is missing or a type is
  */
@@ -175,7 +209,7 @@ export function isPacked(field: TableField): boolean {
 
 /** Whether a field asks that what is inside it be packed, which is heeded on structs only. */
 export const asksForPacking = (metadata: ReadonlyMap<string, string>): boolean =>
-  isSet(metadata, "lance-encoding:packed") || isSet(metadata, "packed");
+  isSet(metadata, PACKED_KEY) || isSet(metadata, "packed");
 
 const isSet = (metadata: ReadonlyMap<string, string>, key: string): boolean =>
   metadata.get(key)?.toLowerCase() === "true";
@@ -197,9 +231,26 @@ export function storageOf({ logicalType, metadata }: Omit<NewField, "children">)
   return metadata.has(BLOB_KEY) && logicalType === "large_binary" ? "blobs" : "values";
 }
 
+/** The members that structs of blobs have, all nullable: the first two, or all. */
+const BLOB_MEMBERS = [
+  ["data", "large_binary"],
+  ["uri", "string"],
+  ["position", "uint64"],
+  ["size", "uint64"],
+] as const;
+
 /** What about a field makes its values lie in a way that is not read or written, in words; null for any other field. */
 export function specialStorage(field: TableField): string | null {
-  const { logicalType, metadata } = field;
+  const { logicalType, metadata, children } = field;
+  if (metadata.get(EXTENSION_NAME_KEY) === BLOB_EXTENSION) {
+    const isKnown = children.every(({ name, logicalType: type, nullable }, index) => {
+      const [expectedName, expectedType] = BLOB_MEMBERS[index] ?? [];
+      return name === expectedName && type === expectedType && nullable;
+    });
+    if (logicalType !== "struct" || !isKnown || (children.length !== 2 && children.length !== 4)) {
+      return "blobs of version 2 (lance.blob.v2) other than nullable members data: large_binary, uri: utf8 and possibly position: uint64, size: uint64";
+    }
+  }
   if (metadata.has(BLOB_KEY) && logicalType !== "large_binary")
     return `blobs of type ${logicalType}, other than large_binary,`;
   return null;

@@ -1,6 +1,6 @@
 /**
  * How a table's fields lie in its files: the layouts of their types, with those structs packed whose fields ask for
- * it. Rows come and go in structs that are not.
+ * it. Rows come and go in structs that are not. Structs of blobs are packed as well, as far as they are a leaf.
  */
 
 import type { Layout, PackedMember, StructLayout } from "../arrow/column.js";
@@ -22,7 +22,7 @@ function packed(layout: Layout, field: TableField, path: string): Layout {
     case "sizedList":
       return { ...layout, item: packed(layout.item, field.children[0], path) } as Layout;
     case "struct":
-      return isPacked(field)
+      return isPacked(field) || storageOf(field) === "blobStructs"
         ? { kind: "packedStruct", children: packedMembers(layout, field, path) }
         : {
             ...layout,

@@ -11,7 +11,7 @@ import type { FileVersion } from "../file/page.js";
 import { MAX_FILE_ROWS } from "../file/writer.js";
 import type { DataFile, DataFragment } from "../format/table.js";
 import type { Disk } from "../io/disk.js";
-import { encodeSchema, type TableField } from "../table/schema.js";
+import { encodeFileSchema, type TableField } from "../table/schema.js";
 import { type ColumnPlan, checkVersion, planAppend } from "./columnPlan.js";
 import { type WrittenRows, writeRows } from "./dataFiles.js";
 
@@ -87,7 +87,7 @@ export class ColumnFiles {
     const plan = planColumns(columns, version);
     const rows = await writeRows(this.#disk, this.#tableRoot, plan, inputOf(columns, fragment), {
       version,
-      descriptor: { fields: encodeSchema(columns.fields), metadata: new Map() },
+      descriptor: { fields: encodeFileSchema(columns.fields), metadata: new Map() },
       signal: this.#signal,
     });
     if (rows.fragments.length !== 1 || rows.rowCount !== fragment.physicalRows) {

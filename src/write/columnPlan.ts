@@ -8,6 +8,7 @@ import { JSONB_LAYOUT, type Layout, type ListLayout, type SizedListLayout } from
 import { type Branch, MISSING_CHILD, spinesOf, withLeaf } from "../arrow/spine.js";
 import { isText, jsonForm, layoutOf, logicalFieldOf, logicalTypeOf, valueTypeOf } from "../arrow/types.js";
 import { InvalidInputError, TableSchemaValidationError, UnsupportedError } from "../errors.js";
+import { type BlobPlacement, placementBySize } from "../file/blobPlacement.js";
 import { memberBytes } from "../file/compression/packedStruct.js";
 import type { FileColumn, FileVersion } from "../file/page.js";
 import { inLists } from "../file/structural/emptyStruct.js";
@@ -36,9 +37,10 @@ export interface PlannedColumn {
 
 /**
  * What an incoming leaf needs to become the table's: it is dictionary-encoded and the table's is not; it is text and
- * the table's is JSON; it is JSONB from outside, which has to be looked over.
+ * the table's is JSON; it is JSONB from outside, which has to be looked over; it is the values of blobs and the
+ * table's are structs with those.
  */
-export type Conversion = "none" | "decodeDictionary" | "encodeJson" | "checkJson";
+export type Conversion = "none" | "decodeDictionary" | "encodeJson" | "checkJson" | "wrapBlob";
 
 export interface ColumnPlan {
   /** The schema of the table's next version where the rows define it (create, overwrite); else the current one. */
@@ -107,6 +109,7 @@ interface MatchedLeaf {
 function matchField(incoming: ArrowField, field: TableField, path: string): MatchedLeaf[] {
   const { type } = incoming;
   const incomingType = jsonForm(incoming) === null ? logicalTypeOf(type, path) : JSON_TYPE;
+  if (storageOf(field) === "blobStructs") return [matchBlob(incoming, incomingType, field, path)];
   if (isPacked(field)) return [matchPacked(type, incomingType, field, path)];
   if (field.children.length === 0) return [matchLeaf(incoming, incomingType, field, path)];
   if (incomingType !== field.logicalType) throw typeMismatch(incomingType, field, path);
@@ -171,6 +174,29 @@ function matchPacked(incoming: DataType, incomingType: string, field: TableField
   return { branch, field, layout: storedLayoutOf(field, path), conversion: "none" };
 }
 
+/**
+ * Blobs of version 2 are one leaf. They come as structs, with the extension named or not, whose members match by name
+ * and may be missing; or as their values alone.
+ */
+function matchBlob(incoming: ArrowField, incomingType: string, field: TableField, path: string): MatchedLeaf {
+  const layout = storedLayoutOf(field, path);
+  if (incomingType === "large_binary" || incomingType === "binary") {
+    return { branch: [], field, layout, conversion: "wrapBlob" };
+  }
+  if (incomingType !== field.logicalType) throw typeMismatch(incomingType, field, path);
+  const members = incoming.type.children as ArrowField[];
+  refuseOthers(members, field, path);
+  const branch = field.children.map((child) => {
+    const index = members.findIndex((member) => member.name === child.name);
+    if (index < 0) return MISSING_CHILD;
+    const memberPath = childPath(path, child);
+    const memberType = logicalTypeOf(members[index].type, memberPath);
+    if (memberType !== child.logicalType) throw typeMismatch(memberType, child, memberPath);
+    return index;
+  });
+  return { branch, field, layout, conversion: "none" };
+}
+
 function refuseOthers(incoming: readonly ArrowField[], field: TableField, path: string): void {
   for (const { name } of incoming) {
     if (!field.children.some((child) => child.name === name)) {
@@ -227,7 +253,7 @@ function planLeaf(sourceIndex: number, top: TableField, leaf: MatchedLeaf): Plan
       fieldId: leaf.field.id,
       path: formatFieldPath([top.name]),
       layout: leaf.layout,
-      isBlob: storageOf(leaf.field) === "blobs",
+      blobs: blobPlacementOf(leaf.field, formatFieldPath([top.name])),
       nullable: top.nullable,
       metadata: leaf.field.metadata,
     },
@@ -235,11 +261,22 @@ function planLeaf(sourceIndex: number, top: TableField, leaf: MatchedLeaf): Plan
   };
 }
 
+function blobPlacementOf(field: TableField, path: string): BlobPlacement | undefined {
+  switch (storageOf(field)) {
+    case "blobs":
+      return { kind: "inFile" };
+    case "blobStructs":
+      return placementBySize(field.metadata, path);
+    default:
+      return undefined;
+  }
+}
+
 /**
  * @throws UnsupportedError for a type that files of the version cannot hold
  */
 export function checkVersion({ fields }: ColumnPlan, version: FileVersion): void {
-  const visit = (field: TableField, inList: boolean): void => {
+  const visit = (field: TableField, inList: boolean, inMapOrSized: boolean): void => {
     const special = specialStorage(field);
     if (special !== null) {
       throw new UnsupportedError(`column ${field.name}: ${special} are not supported by this release`);
@@ -250,9 +287,14 @@ export function checkVersion({ fields }: ColumnPlan, version: FileVersion): void
       );
     }
     if (storageOf(field) === "blobStructs") {
-      throw new UnsupportedError(
-        `column ${field.name}: writing blobs of version 2 (lance.blob.v2) is not supported by this release`,
-      );
+      if (version !== "2.2" || inMapOrSized) {
+        const where = inMapOrSized ? "in maps and fixed-size lists" : `in files of version ${version}`;
+        const instead = inMapOrSized ? "" : "; use version 2.2";
+        throw new UnsupportedError(
+          `column ${field.name}: blobs of version 2 (lance.blob.v2) ${where} are not supported${instead}`,
+        );
+      }
+      return;
     }
     if (field.logicalType.startsWith("fixed_size_list:") && field.children.length > 0) {
       checkSizedList(field, version);
@@ -268,9 +310,10 @@ export function checkVersion({ fields }: ColumnPlan, version: FileVersion): void
       );
     }
     const opensList = field.logicalType !== "struct";
-    for (const child of field.children) visit(child, inList || opensList);
+    const opensOther = field.logicalType === "map" || field.logicalType.startsWith("fixed_size_list:");
+    for (const child of field.children) visit(child, inList || opensList, inMapOrSized || opensOther);
   };
-  for (const field of fields) visit(field, false);
+  for (const field of fields) visit(field, false, false);
 }
 
 function checkSizedList({ name, logicalType, metadata }: TableField, version: FileVersion): void {

@@ -4,13 +4,25 @@
  */
 
 import { join } from "node:path";
-import { type Column, isEmptyStruct, type LeafColumn } from "../arrow/column.js";
+import {
+  type Column,
+  isEmptyStruct,
+  type LeafColumn,
+  type LeafLayout,
+  type PackedMemberColumn,
+} from "../arrow/column.js";
 import type { ArrowInput } from "../arrow/input.js";
 import { checkedJsonbColumn, jsonbColumn } from "../arrow/json.js";
-import { decodeDictionary, hasNulls, sliceColumn } from "../arrow/rearrange.js";
+import { decodeDictionary, hasNulls, nullColumn, sliceColumn } from "../arrow/rearrange.js";
 import { leafOf, mapLeaf, pruneColumn } from "../arrow/spine.js";
-import { ConcurrentModificationError, NamespaceError, TableSchemaValidationError } from "../errors.js";
-import type { FileVersion } from "../file/page.js";
+import {
+  ConcurrentModificationError,
+  InternalError,
+  NamespaceError,
+  TableSchemaValidationError,
+} from "../errors.js";
+import { sideDirectory } from "../file/blobDescriptors.js";
+import type { FileColumn, FileVersion } from "../file/page.js";
 import { DataFileWriter, MAX_FILE_ROWS } from "../file/writer.js";
 import type { Schema as FileSchema } from "../format/file.js";
 import { DataFragment } from "../format/table.js";
@@ -57,6 +69,7 @@ export async function writeRows(
   const plan = options.version === "2.0" ? withHeaderColumns(leaves) : leaves;
   const directory = dataDirectory(tableRoot);
   const fileColumns = plan.columns.map((column) => column.target);
+  const hasSideFiles = fileColumns.some((column) => column.blobs?.kind === "bySize");
   const breather = new Breather();
   const written: string[] = [];
   const fragments: DataFragment[] = [];
@@ -84,7 +97,13 @@ export async function writeRows(
     rowsInFile = 0;
   };
   const discard = async (): Promise<void> => {
-    await Promise.all(written.map((name) => disk.remove(join(directory, name))));
+    await Promise.all(
+      written.map(async (name) => {
+        const path = join(directory, name);
+        if (hasSideFiles) await disk.removeTree(sideDirectory(path));
+        await disk.remove(path);
+      }),
+    );
     if (written.length > 0) await disk.removeEmptyDirectory(directory);
   };
 
@@ -135,15 +154,18 @@ function incoming({ target, branch, conversion }: PlannedColumn, source: Column)
     target.isHeader === true
       ? headerColumn(source, branch, target.layout)
       : pruneColumn(source, branch, target.layout);
-  const column =
-    conversion === "none" ? spine : mapLeaf(spine, (leaf) => convert(leaf, conversion, target.path));
+  const column = conversion === "none" ? spine : mapLeaf(spine, (leaf) => convert(leaf, conversion, target));
   if (!target.nullable && hasNulls(column)) {
     throw new TableSchemaValidationError(`column ${target.path} is not nullable and the rows hold nulls`);
   }
   return column;
 }
 
-function convert(leaf: LeafColumn, conversion: Exclude<Conversion, "none">, path: string): Column {
+function convert(
+  leaf: LeafColumn,
+  conversion: Exclude<Conversion, "none">,
+  { path, layout }: FileColumn,
+): Column {
   switch (conversion) {
     case "decodeDictionary":
       return leaf.kind === "dictionary" ? decodeDictionary(leaf) : leaf;
@@ -151,7 +173,19 @@ function convert(leaf: LeafColumn, conversion: Exclude<Conversion, "none">, path
       return jsonbColumn(leaf, path);
     case "checkJson":
       return checkedJsonbColumn(leaf, path);
+    case "wrapBlob":
+      return wrapped(leaf, leafOf(layout));
   }
+}
+
+/** Structs whose first member are the values, and whose others are null. */
+function wrapped(leaf: LeafColumn, layout: LeafLayout): Column {
+  if (layout.kind !== "packedStruct" || leaf.kind !== "variable") {
+    throw new InternalError(`values of kind ${leaf.kind} for structs of kind ${layout.kind}`);
+  }
+  const { length, validity } = leaf;
+  const others = layout.children.slice(1).map((member) => nullColumn(member.layout, length));
+  return { kind: "packedStruct", length, validity, children: [leaf, ...(others as PackedMemberColumn[])] };
 }
 
 /** Structs without members come last, as if in a file of their own: emptyStruct.ts says why. */

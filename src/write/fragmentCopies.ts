@@ -26,7 +26,7 @@ import {
   uniformRuns,
   withoutRows,
 } from "../table/rowSequences.js";
-import { decodeSchema, type TableField } from "../table/schema.js";
+import { decodeSchema, encodeFileSchema, type TableField } from "../table/schema.js";
 import { type ColumnPlan, checkVersion, planAppend } from "./columnPlan.js";
 import type { CompactionGroup } from "./compactionPlan.js";
 import { type WrittenRows, writeRows } from "./dataFiles.js";
@@ -102,7 +102,7 @@ export class FragmentCopies {
         };
         const written = await writeRows(this.#readers.disk, this.#tableRoot, plan, input, {
           version,
-          descriptor: { fields: manifest.fields, metadata: manifest.schemaMetadata },
+          descriptor: { fields: encodeFileSchema(fields), metadata: manifest.schemaMetadata },
           signal: this.#signal,
         });
         files.push(written);

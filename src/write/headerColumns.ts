@@ -30,7 +30,7 @@ export function withHeaderColumns(plan: ColumnPlan): ColumnPlan {
           fieldId: field.id,
           layout: cutBelow(leaf.target.layout, depth),
           isHeader: true,
-          isBlob: false,
+          blobs: undefined,
           metadata: field.metadata,
         },
         conversion: "none",

@@ -26,7 +26,7 @@ import {
   transactionsDirectory,
   versionsDirectory,
 } from "../table/paths.js";
-import { decodeSchema, encodeSchema } from "../table/schema.js";
+import { decodeSchema, encodeFileSchema, encodeSchema } from "../table/schema.js";
 import { newTransaction } from "../table/transaction.js";
 import { findLatestVersion, readManifestAt } from "../table/versions.js";
 import { type ColumnPlan, checkVersion, planAppend, planNewSchema } from "./columnPlan.js";
@@ -86,7 +86,7 @@ export async function insertRows(
     checkVersion(plan, version);
     const rows = await writeRows(environment.disk, tableRoot, plan, input, {
       version,
-      descriptor: { fields: encodeSchema(plan.fields), metadata: metadataBytes(input.schema) },
+      descriptor: { fields: encodeFileSchema(plan.fields), metadata: metadataBytes(input.schema) },
       signal: options.signal,
     });
     inserted = await commitRows(environment, tableRoot, base, plan, rows, input, options);

@@ -1,5 +1,5 @@
 /**
- * Blob columns of file versions 2.0 and 2.1, both ways. A scan of the reference gives where values lie, not the
+ * Blob columns of file versions 2.0 and 2.1, both ways (those of version 2 are in blobsV2.test.ts). A scan of the reference gives where values lie, not the
  * values; that they lie there is looked up in the file.
  */
 
@@ -16,7 +16,6 @@ import {
   Table,
   tableFromIPC,
   tableToIPC,
-  Utf8,
   vectorFromArray,
 } from "apache-arrow";
 import { CorruptFileError, DirectoryNamespace, InvalidInputError, UnsupportedError } from "tiltyard";
@@ -251,47 +250,6 @@ describe.each(VERSIONS)("blobs of version %s", (version) => {
       }
     }
     expect(row).toBe(9);
-  });
-});
-
-describe("blobs of version 2", () => {
-  const type = new Struct([new Field("data", new LargeBinary(), true), new Field("uri", new Utf8(), true)]);
-  const field = new Field("b", type, true, new Map([["ARROW:extension:name", "lance.blob.v2"]]));
-  const tableV2 = (sizes: (number | null)[]) => {
-    const rows = sizes.map((size, row) => (size === null ? null : { data: blob(row, size), uri: null }));
-    return new Table(new Schema([field]), { b: vectorFromArray(rows, type) });
-  };
-  // In the data file, in a side file with others, in side files of their own.
-  const SIZES_V2 = [5, null, 0, 70_000, 65_536, 65_537, 4_194_305, 100_000, null, 9];
-
-  it("are read from wherever the reference puts them", async () => {
-    const name = `b${tableCount++}`;
-    const table = namespaces["2.1"].table([name]);
-    const expected = tableV2(SIZES_V2);
-    await reference.createTable(root, name, tableToIPC(expected));
-    compareTables(expected, await table.scan().toArrow());
-    compareTables(expected.slice(3, 6), await table.take([3, 4, 5]));
-    disk.reset();
-    const lazy = await table.takeBlobs("b", [9, 1, 6, 5]);
-    expect(lazy.map((value) => value?.size)).toEqual([9, undefined, 4_194_305, 65_537]);
-    expect(disk.bytesRead).toBeLessThan(70_000);
-    disk.reset();
-    expect(hex([await lazy[2]!.read(4_194_300), await lazy[3]!.read(65_000, 10)])).toEqual(
-      hex([blob(6, 4_194_305).subarray(4_194_300), blob(5, 65_537).subarray(65_000, 65_010)]),
-    );
-    expect(disk.reads.map(({ length }) => length)).toEqual([5, 10]);
-    await expect(namespaces["2.1"].insertIntoTable({ id: [name] }, tableV2([1]))).rejects.toThrow(
-      UnsupportedError,
-    );
-    await namespaces["2.1"].dropTable({ id: [name] });
-  });
-
-  it.each([[[null, null]], [[7]], [[7, 7, 7]]])("sizes %j", async (sizes) => {
-    const name = `b${tableCount++}`;
-    await reference.createTable(root, name, tableToIPC(tableV2(sizes)));
-    await reference.appendTable(root, name, tableToIPC(tableV2(sizes)));
-    const expected = tableV2(sizes);
-    compareTables(expected.concat(expected), await namespaces["2.1"].table([name]).scan().toArrow());
   });
 });
 

@@ -170,6 +170,13 @@ export function takeRows(
   offsets: number[],
   options?: TableOptions & Pick<ReadOptions, "columns">,
 ): Promise<Uint8Array>;
+/** The values of a column of blobs of version 2, those of all rows in order. */
+export function fetchBlobs(
+  uri: string,
+  name: string,
+  column: string,
+  options?: TableOptions,
+): Promise<(Uint8Array | null)[]>;
 export function countRows(
   uri: string,
   name: string,

@@ -149,6 +149,21 @@ export function takeRows(uri, name, offsets, options = {}) {
   });
 }
 
+export function fetchBlobs(uri, name, column, options = {}) {
+  return withTable(uri, name, options, async (table) => {
+    const query = table.query();
+    query.selectColumns([]);
+    query.withRowId();
+    const rowIds = [];
+    const batches = await query.execute();
+    for (let file = await batches.next(); file; file = await batches.next()) {
+      rowIds.push(...tableFromIPC(file).getChild("_rowid"));
+    }
+    const values = await table.fetchBlobs(column, rowIds);
+    return values.map((value) => (value ? new Uint8Array(value) : null));
+  });
+}
+
 export function countRows(uri, name, filter, options = {}) {
   return withTable(uri, name, options, (table) => table.countRows(filter));
 }

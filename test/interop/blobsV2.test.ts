@@ -1,0 +1,435 @@
+/**
+ * Blob columns of version 2, which files of 2.2 hold, both ways: in the data file, in a side file with others and in
+ * side files of their own.
+ */
+
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import {
+  Binary,
+  type DataType,
+  Field,
+  FixedSizeList,
+  Int32,
+  LargeBinary,
+  LargeUtf8,
+  List,
+  Map_,
+  type RecordBatch,
+  Schema,
+  Struct,
+  Table,
+  tableFromIPC,
+  tableToIPC,
+  Uint64,
+  Utf8,
+  vectorFromArray,
+} from "apache-arrow";
+import fc from "fast-check";
+import {
+  DirectoryNamespace,
+  InvalidInputError,
+  TableSchemaValidationError,
+  UnsupportedError,
+} from "tiltyard";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { NodeDisk } from "../../src/io/nodeDisk.js";
+import { CountingDisk } from "../support/countingDisk.js";
+import { compareTables, reference } from "../support/reference.js";
+import { makeTempDir } from "../support/tempDir.js";
+
+const DATA = new Field("data", new LargeBinary(), true);
+const URI = new Field("uri", new Utf8(), true);
+const RANGE = [new Field("position", new Uint64(), true), new Field("size", new Uint64(), true)];
+const BLOB = new Struct([DATA, URI]);
+const INLINE = "lance-encoding:blob-inline-size-threshold";
+const SHARED = "lance-encoding:blob-dedicated-size-threshold";
+const SIDE_FILE = "lance-encoding:blob-pack-file-size-threshold";
+
+/** In the data file, in a side file with others, in side files of their own. */
+const SIZES = [5, null, 0, 70_000, 65_536, 65_537, 4_194_304, 4_194_305, 100_000, null, 9];
+/** Bounds so small that a few bytes go everywhere. */
+const SMALL = { [INLINE]: "10", [SHARED]: "20", [SIDE_FILE]: "30" };
+const SMALL_SIZES = [5, 10, null, 11, 12, 20, 0, 21, 22, 40, 19, null, 15];
+
+let root: string;
+let namespace: DirectoryNamespace;
+const disk = new CountingDisk(new NodeDisk({ durability: "none" }));
+let tableCount = 0;
+const freshName = () => `b${tableCount++}`;
+
+beforeAll(async () => {
+  root = await makeTempDir();
+  namespace = new DirectoryNamespace({ root, durability: "none", dataStorageVersion: "2.2", disk });
+});
+afterAll(() => namespace.close());
+
+const blobField = (more: Record<string, string> = {}, type: DataType = BLOB, nullable = true): Field =>
+  new Field(
+    "b",
+    type,
+    nullable,
+    new Map([["ARROW:extension:name", "lance.blob.v2"], ...Object.entries(more)]),
+  );
+
+/** Bytes that tell their row. */
+function bytesOf(row: number, size: number): Uint8Array {
+  const bytes = new Uint8Array(size);
+  for (let index = 0; index < size; index++) bytes[index] = row * 31 + index * 7 + (index >>> 8);
+  return bytes;
+}
+
+const struct = (row: number, size: number | null) =>
+  size === null ? null : { data: bytesOf(row, size), uri: null };
+
+const tableOf = (sizes: readonly (number | null)[], field = blobField(), firstRow = 0): Table =>
+  new Table(new Schema([field]), {
+    b: vectorFromArray(
+      sizes.map((size, row) => struct(row + firstRow, size)),
+      BLOB,
+    ),
+  });
+
+const hex = (values: readonly (Uint8Array | null)[]) =>
+  values.map((value) => (value === null ? null : Buffer.from(value).toString("hex")));
+
+const expectedBytes = (sizes: readonly (number | null)[]) =>
+  hex(sizes.map((size, row) => (size === null ? null : bytesOf(row, size))));
+
+/** Files of each side directory, and where the reference says that each value is; both without their random names. */
+async function placement(name: string): Promise<{ sideFiles: unknown; descriptors: unknown }> {
+  const data = join(root, `${name}.lance`, "data");
+  const sideFiles = readdirSync(data, { withFileTypes: true })
+    .filter((entry) => entry.isDirectory())
+    .map((entry) =>
+      readdirSync(join(data, entry.name))
+        .sort()
+        .map((file) => [file, readFileSync(join(data, entry.name, file)).toString("hex")]),
+    );
+  const described = tableFromIPC(await reference.readTable(root, name)).toArray();
+  return { sideFiles, descriptors: described.map((row) => JSON.stringify(row, plain)) };
+}
+
+const plain = (_: string, value: unknown) => (typeof value === "bigint" ? Number(value) : value);
+
+describe("what the reference writes is read", () => {
+  it("from wherever it puts them, and lazily the bytes asked for only", async () => {
+    const name = freshName();
+    const table = namespace.table([name]);
+    const expected = tableOf(SIZES);
+    await reference.createTable(root, name, tableToIPC(expected));
+    compareTables(expected, await table.scan().toArrow());
+    compareTables(expected.slice(3, 6), await table.take([3, 4, 5]));
+    disk.reset();
+    const lazy = await table.takeBlobs("b", [10, 1, 7, 5]);
+    expect(lazy.map((value) => value?.size)).toEqual([9, undefined, 4_194_305, 65_537]);
+    expect(disk.bytesRead).toBeLessThan(70_000);
+    disk.reset();
+    expect(hex([await lazy[2]!.read(4_194_300), await lazy[3]!.read(65_000, 10)])).toEqual(
+      hex([bytesOf(7, 4_194_305).subarray(4_194_300), bytesOf(5, 65_537).subarray(65_000, 65_010)]),
+    );
+    expect(disk.reads.map(({ length }) => length)).toEqual([5, 10]);
+    await namespace.dropTable({ id: [name] });
+  });
+
+  it.each([[[null, null]], [[7]], [[7, 7, 7]]])("sizes %j", async (sizes) => {
+    const name = freshName();
+    await reference.createTable(root, name, tableToIPC(tableOf(sizes)));
+    await reference.appendTable(root, name, tableToIPC(tableOf(sizes)));
+    const expected = tableOf(sizes);
+    compareTables(expected.concat(expected), await namespace.table([name]).scan().toArrow());
+  });
+});
+
+describe("what is written here", () => {
+  it.each<[string, readonly (number | null)[], Record<string, string>, boolean]>([
+    ["of all sizes", SIZES, {}, true],
+    ["of all sizes, by bounds of the field", SMALL_SIZES, SMALL, true],
+    ["none in the data file but empty ones", [1, 0, null, 2], { [INLINE]: "0" }, true],
+    ["more in the data file than may share one", [5, 15, 25], { [INLINE]: "20", [SHARED]: "10" }, true],
+    ["non-null", [3, 0, 70_000], {}, false],
+    ["all null", [null, null, null], {}, true],
+    ["all alike", [7, 7], {}, true],
+    ["one", [1], {}, true],
+  ])("%s: lies where the reference puts it, and both read it", async (_, sizes, bounds, nullable) => {
+    const expected = tableOf(sizes, blobField(bounds, BLOB, nullable));
+    const [ours, theirs] = [freshName(), freshName()];
+    await namespace.createTable({ id: [ours] }, expected);
+    await reference.createTable(root, theirs, tableToIPC(expected));
+    expect(await placement(ours)).toEqual(await placement(theirs));
+    expect(await reference.schemaJson(root, ours)).toEqual(await reference.schemaJson(root, theirs));
+    for (const name of [ours, theirs]) {
+      compareTables(expected, await namespace.table([name]).scan().toArrow());
+      expect(hex(await reference.fetchBlobs(root, name, "b"))).toEqual(expectedBytes(sizes));
+      await namespace.dropTable({ id: [name] });
+    }
+  });
+
+  it("two columns share side files, as in the reference's files", async () => {
+    const c = new Field("c", BLOB, true, new Map([["ARROW:extension:name", "lance.blob.v2"]]));
+    const id = new Field("id", new Int32(), true);
+    const b = blobField(SMALL);
+    const expected = new Table(new Schema([b, id, c]), {
+      b: vectorFromArray([struct(0, 11), struct(1, 25), struct(2, 3), null], BLOB),
+      id: vectorFromArray([1, 2, 3, 4], new Int32()),
+      c: vectorFromArray([struct(4, 70_000), null, struct(5, 8), struct(6, 70_001)], BLOB),
+    });
+    const [ours, theirs] = [freshName(), freshName()];
+    await namespace.createTable({ id: [ours] }, expected);
+    await reference.createTable(root, theirs, tableToIPC(expected));
+    expect(await placement(ours)).toEqual(await placement(theirs));
+    compareTables(expected, await namespace.table([ours]).scan().toArrow());
+  });
+
+  it("no rows", async () => {
+    const name = freshName();
+    await namespace.createTable({ id: [name] }, tableOf([3]).slice(0, 0));
+    expect(await namespace.table([name]).countRows()).toBe(0);
+    expect(await reference.fetchBlobs(root, name, "b")).toEqual([]);
+    await reference.appendTable(root, name, tableToIPC(tableOf([3])));
+    compareTables(tableOf([3]), await namespace.table([name]).scan().toArrow());
+  });
+
+  it("appends and overwrites by turns with the reference, in several batches, with deletions", async () => {
+    const name = freshName();
+    const parts = [0, 1, 2, 3].map((part) =>
+      tableOf(SMALL_SIZES, blobField(SMALL), part * SMALL_SIZES.length),
+    );
+    await namespace.createTable({ id: [name] }, [
+      ...parts[0]!.slice(0, 4).batches,
+      ...parts[0]!.slice(4).batches,
+    ] as RecordBatch[]);
+    await reference.appendTable(root, name, tableToIPC(parts[1]!));
+    await namespace.insertIntoTable({ id: [name] }, parts[2]!);
+    await reference.appendTable(root, name, tableToIPC(parts[3]!));
+    const all = parts[0]!.concat(parts[1]!, parts[2]!, parts[3]!);
+    compareTables(all, await namespace.table([name]).scan().toArrow());
+    const sizes = parts.flatMap(() => SMALL_SIZES);
+    expect(hex(await reference.fetchBlobs(root, name, "b"))).toEqual(expectedBytes(sizes));
+    await reference.deleteRows(root, name, "b IS NULL");
+    expect(await namespace.table([name]).countRows()).toBe(sizes.filter((size) => size !== null).length);
+    const left = hex(sizes.flatMap((size, row) => (size === null ? [] : [bytesOf(row, size)])));
+    expect(hex(await reference.fetchBlobs(root, name, "b"))).toEqual(left);
+    const lazy = await namespace.table([name]).takeBlobs("b", [...left.keys()]);
+    expect(hex(await Promise.all(lazy.map((value) => value!.read())))).toEqual(left);
+    await namespace.insertIntoTable({ id: [name], mode: "Overwrite" }, parts[1]!);
+    compareTables(parts[1]!, await namespace.table([name]).scan().toArrow());
+    await reference.overwriteTable(root, name, tableToIPC(parts[3]!));
+    compareTables(parts[3]!, await namespace.table([name]).scan().toArrow());
+  });
+
+  it("random sizes under random bounds", async () => {
+    const bound = fc.integer({ min: 1, max: 40 });
+    const sizes = fc.array(fc.option(fc.integer({ min: 0, max: 60 })), { minLength: 1, maxLength: 60 });
+    await fc.assert(
+      fc.asyncProperty(sizes, bound, bound, bound, fc.integer({ min: 1, max: 60 }), async (...drawn) => {
+        const [drawnSizes, inline, shared, sideFile, batchRows] = drawn;
+        const bounds = { [INLINE]: `${inline}`, [SHARED]: `${shared}`, [SIDE_FILE]: `${sideFile}` };
+        const expected = tableOf(drawnSizes, blobField(bounds));
+        const batches: RecordBatch[] = [];
+        for (let row = 0; row < drawnSizes.length; row += batchRows) {
+          batches.push(...expected.slice(row, row + batchRows).batches);
+        }
+        const [ours, theirs] = [freshName(), freshName()];
+        await namespace.createTable({ id: [ours] }, batches);
+        await reference.createTable(root, theirs, tableToIPC(expected));
+        for (const name of [ours, theirs]) {
+          compareTables(expected, await namespace.table([name]).scan().toArrow());
+          expect(hex(await reference.fetchBlobs(root, name, "b"))).toEqual(expectedBytes(drawnSizes));
+        }
+        expect(await placement(ours)).toEqual(await placement(theirs));
+      }),
+      { numRuns: Number(process.env.TILTYARD_SOAK_RUNS ?? 25) },
+    );
+  });
+});
+
+describe("rows come", () => {
+  const appended = async (rows: Table, base = tableOf([5])): Promise<Table> => {
+    const name = freshName();
+    await namespace.createTable({ id: [name] }, base);
+    await namespace.insertIntoTable({ id: [name] }, rows);
+    const values = await reference.fetchBlobs(root, name, "b");
+    const read = await namespace.table([name]).scan().toArrow();
+    expect(hex(values)).toEqual(
+      hex(Array.from(read.getChild("b")!, (row) => (row === null ? null : (row.data as Uint8Array)))),
+    );
+    return read.slice(base.numRows);
+  };
+  const only = (type: DataType, rows: unknown[]) =>
+    new Table(new Schema([new Field("b", type, true)]), { b: vectorFromArray(rows as never[], type) });
+
+  it("without the extension, and take on the bounds of the table", async () => {
+    const read = await appended(tableOf([100], new Field("b", BLOB, true)), tableOf([5], blobField(SMALL)));
+    compareTables(tableOf([100], blobField(SMALL)), read);
+  });
+
+  it("with members in another order, or without a uri", async () => {
+    const swapped = new Struct([URI, DATA]);
+    compareTables(tableOf([70_000, null]), await appended(only(swapped, [struct(0, 70_000), null])));
+    const alone = new Struct([DATA]);
+    compareTables(tableOf([7, null]), await appended(only(alone, [{ data: bytesOf(0, 7) }, null])));
+  });
+
+  it.each([
+    ["large_binary", new LargeBinary()],
+    ["binary", new Binary()],
+  ])("as values of type %s", async (_, type) => {
+    const rows = only(type, [bytesOf(0, 70_000), null, bytesOf(2, 0), bytesOf(3, 9)]);
+    compareTables(tableOf([70_000, null, 0, 9]), await appended(rows));
+  });
+
+  it("without the column, where it is nullable", async () => {
+    const id = new Field("id", new Int32(), true);
+    const ids = vectorFromArray([1], new Int32());
+    const base = new Table(new Schema([blobField(), id]), {
+      b: vectorFromArray([struct(0, 5)], BLOB),
+      id: ids,
+    });
+    const read = await appended(new Table(new Schema([id]), { id: ids }), base);
+    expect(read.toArray().map((row) => row.toJSON())).toEqual([{ b: null, id: 1 }]);
+  });
+
+  it("with a range of the uri, of which the table has none", async () => {
+    const type = new Struct([DATA, URI, ...RANGE]);
+    const rows = [{ data: bytesOf(0, 70_000), uri: null, position: null, size: null }, null];
+    const expected = new Table(new Schema([blobField({}, type)]), { b: vectorFromArray(rows, type) });
+    const [ours, theirs] = [freshName(), freshName()];
+    await namespace.createTable({ id: [ours] }, expected);
+    await reference.createTable(root, theirs, tableToIPC(expected));
+    expect(await placement(ours)).toEqual(await placement(theirs));
+    for (const name of [ours, theirs]) {
+      compareTables(expected, await namespace.table([name]).scan().toArrow());
+      await namespace.insertIntoTable({ id: [name] }, tableOf([5]));
+      expect((await reference.fetchBlobs(root, name, "b"))[2]).toEqual(bytesOf(0, 5));
+    }
+  });
+});
+
+describe("in other columns", () => {
+  const inner = new Field("v", BLOB, true, blobField(SMALL).metadata);
+  const member = new Struct([new Field("x", new Int32(), true), inner]);
+  const item = new Field("item", BLOB, true, blobField(SMALL).metadata);
+
+  it.each<[string, DataType, unknown[]]>([
+    ["structs", member, [{ x: 1, v: struct(0, 15) }, { x: 2, v: null }, null, { x: 3, v: struct(3, 70) }]],
+    ["lists", new List(item), [[struct(0, 15), null], null, [], [struct(3, 3)]]],
+    [
+      "lists of structs",
+      new List(new Field("item", member, true)),
+      [[{ x: 1, v: struct(0, 15) }, null], null, [], [{ x: 4, v: struct(1, 30) }]],
+    ],
+  ])("%s", async (_, type, rows) => {
+    const schema = new Schema([new Field("b", type, true)]);
+    const expected = new Table(schema, { b: vectorFromArray(rows as never[], type) });
+    const [ours, theirs] = [freshName(), freshName()];
+    await namespace.createTable({ id: [ours] }, expected);
+    await reference.createTable(root, theirs, tableToIPC(expected));
+    expect(await placement(ours)).toEqual(await placement(theirs));
+    for (const name of [ours, theirs]) {
+      compareTables(expected, await namespace.table([name]).scan().toArrow());
+      await namespace.insertIntoTable({ id: [name] }, expected);
+      compareTables(expected.concat(expected), await namespace.table([name]).scan().toArrow());
+    }
+  });
+
+  it("structs that lack them are given nulls", async () => {
+    const name = freshName();
+    const table = (type: DataType, rows: unknown[]) =>
+      new Table(new Schema([new Field("b", type, true)]), { b: vectorFromArray(rows as never[], type) });
+    await namespace.createTable({ id: [name] }, table(member, [{ x: 1, v: struct(0, 15) }]));
+    const lacking = new Struct([new Field("x", new Int32(), true)]);
+    await namespace.insertIntoTable({ id: [name] }, table(lacking, [{ x: 2 }, null]));
+    const expected = table(member, [{ x: 1, v: struct(0, 15) }, { x: 2, v: null }, null]);
+    compareTables(expected, await namespace.table([name]).scan().toArrow());
+    expect(hex(await reference.fetchBlobs(root, name, "b.v"))).toEqual(hex([bytesOf(0, 15), null, null]));
+  });
+
+  it("maps and fixed-size lists are refused, as the reference does", async () => {
+    const entries = new Struct([
+      new Field("key", new Utf8(), false),
+      new Field("value", BLOB, true, item.metadata),
+    ]);
+    const types = [new Map_(new Field("entries", entries, false) as never), new FixedSizeList(2, item)];
+    for (const type of types) {
+      const rows = [null];
+      const table = new Table(new Schema([new Field("b", type, true)]), { b: vectorFromArray(rows, type) });
+      const create = namespace.createTable({ id: [freshName()] }, table);
+      await expect(create).rejects.toThrow(UnsupportedError);
+    }
+  });
+});
+
+describe("is refused, and nothing is left:", () => {
+  const refused = async (table: Table, error: new (...args: never[]) => Error): Promise<void> => {
+    const name = freshName();
+    await expect(namespace.createTable({ id: [name] }, table)).rejects.toThrow(error);
+    expect(readdirSync(root)).not.toContain(`${name}.lance`);
+    const [field] = table.schema.fields;
+    const kept = tableOf([3, 70_000], blobField({}, BLOB, field!.nullable));
+    await namespace.createTable({ id: [name] }, kept);
+    const data = join(root, `${name}.lance`, "data");
+    const before = readdirSync(data, { recursive: true });
+    if (field!.type.children.length !== 2) return;
+    await expect(namespace.insertIntoTable({ id: [name] }, table)).rejects.toThrow();
+    expect(readdirSync(data, { recursive: true })).toEqual(before);
+    compareTables(kept, await namespace.table([name]).scan().toArrow());
+  };
+  const rowsOf = (rows: unknown[], type: DataType = BLOB) =>
+    new Table(new Schema([blobField({}, type)]), { b: vectorFromArray(rows as never[], type) });
+  const good = struct(0, 70_000);
+
+  it("a blob of neither data nor uri, or of both", async () => {
+    await refused(rowsOf([good, { data: null, uri: null }]), InvalidInputError);
+    await refused(rowsOf([good, { data: bytesOf(0, 3), uri: "" }]), InvalidInputError);
+  });
+
+  it("a blob outside the table", async () => {
+    await refused(rowsOf([good, { data: null, uri: "file:///somewhere" }]), UnsupportedError);
+  });
+
+  it("a range of a value that is in the table", async () => {
+    const rows = [{ data: bytesOf(0, 9), uri: null, position: 1n, size: 2n }];
+    await refused(rowsOf(rows, new Struct([DATA, URI, ...RANGE])), InvalidInputError);
+  });
+
+  it("a null in a column without", async () => {
+    await refused(tableOf([70_000, null], blobField({}, BLOB, false)), TableSchemaValidationError);
+  });
+
+  it.each([
+    ["values alone", new LargeBinary()],
+    ["no uri", new Struct([DATA])],
+    ["another order", new Struct([URI, DATA])],
+    ["other types", new Struct([DATA, new Field("uri", new LargeUtf8(), true)])],
+    ["non-null data", new Struct([new Field("data", new LargeBinary(), false), URI])],
+    ["a member more", new Struct([DATA, URI, new Field("x", new Utf8(), true)])],
+  ])("a new column of another shape: %s", async (_, type) => {
+    const name = freshName();
+    const table = new Table(new Schema([blobField({}, type)]), { b: vectorFromArray([null], type) });
+    await expect(namespace.createTable({ id: [name] }, table)).rejects.toThrow(UnsupportedError);
+    await expect(reference.createTable(root, name, tableToIPC(table))).rejects.toThrow(/Blob v2/);
+  });
+
+  it.each([
+    [INLINE, "x"],
+    [INLINE, "-1"],
+    [INLINE, " 5"],
+    [INLINE, ""],
+    [SHARED, "0"],
+    [SIDE_FILE, "0"],
+  ])("a bound %s of %j", async (key, text) => {
+    const table = tableOf([3], blobField({ [key]: text }));
+    const name = freshName();
+    await expect(namespace.createTable({ id: [name] }, table)).rejects.toThrow(InvalidInputError);
+    await expect(reference.createTable(root, name, tableToIPC(table))).rejects.toThrow(/threshold/);
+  });
+
+  it.each(["2.0", "2.1"] as const)("files of version %s", async (dataStorageVersion) => {
+    const other = new DirectoryNamespace({ root, durability: "none", dataStorageVersion });
+    const name = freshName();
+    await expect(other.createTable({ id: [name] }, tableOf([3]))).rejects.toThrow(/version 2\.2/);
+    expect(await other.table([name]).exists()).toBe(false);
+    await other.close();
+  });
+});
