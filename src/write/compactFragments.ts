@@ -85,12 +85,14 @@ export async function compactFragments(
     base: TableVersion,
   ): Promise<{ transaction: Transaction; groups: readonly ReplacedGroup[] } | null> => {
     isProposed = false;
-    const plan = await planOn(target, base.file, settings);
-    plans.push(plan);
-    await copies.retain(plan.groups);
-    if (plan.groups.length === 0) return null;
-    const copied = await copyGroups(target, base, plan.groups, copies);
-    const groups = await withIds(target, base, copied);
+    const copied = await whileThere(target, base, async () => {
+      const plan = await planOn(target, base.file, settings);
+      plans.push(plan);
+      await copies.retain(plan.groups);
+      return copyGroups(base.file, plan.groups, copies);
+    });
+    if (copied.length === 0) return null;
+    const groups = await withIds(target, base, copied, copies);
     const rewrite = Rewrite.create({ groups: groups.map((group) => RewriteGroup.create(group)) });
     isProposed = true;
     return { transaction: newTransaction(base.entry.version, "rewrite", rewrite), groups };
@@ -160,27 +162,35 @@ async function deletedRows(source: FragmentSource, fragment: DataFragment): Prom
 }
 
 async function copyGroups(
-  { environment }: CompactionTarget,
-  base: TableVersion,
+  base: ManifestFile,
   groups: readonly CompactionGroup[],
   copies: FragmentCopies,
 ): Promise<ReplacedGroup[]> {
   const replaced: ReplacedGroup[] = [];
+  for (const group of groups) {
+    const newFragments = await copies.copy(base, group);
+    replaced.push({ oldFragments: [...group.fragments], newFragments: [...newFragments] });
+  }
+  return replaced;
+}
+
+/**
+ * What reads files of a version. Where they are missing because it was cleaned up, as newer ones followed, they are not
+ * damaged.
+ * @throws TransactionConflictError
+ */
+async function whileThere<T>(
+  { environment }: CompactionTarget,
+  { entry, file }: TableVersion,
+  read: () => Promise<T>,
+): Promise<T> {
   try {
-    for (const group of groups) {
-      const newFragments = await copies.copy(base.file, group);
-      replaced.push({ oldFragments: [...group.fragments], newFragments: [...newFragments] });
-    }
-    return replaced;
+    return await read();
   } catch (error) {
     if (!(error instanceof CorruptFileError)) throw error;
-    const current = await environment.manifests.read(environment.disk, base.entry.path);
-    if (current !== null && isSameManifest(current, base.file)) throw error;
-    // Files of a version that was cleaned up, as newer ones followed, are not damaged.
-    throw new TransactionConflictError(
-      "retryable",
-      `version ${base.entry.version} was removed while it was read`,
-    );
+    const current = await environment.manifests.read(environment.disk, entry.path);
+    if (current !== null && isSameManifest(current, file)) throw error;
+    throw new TransactionConflictError("retryable", `version ${entry.version} was removed while it was read`);
   }
 }
 
@@ -189,6 +199,7 @@ async function withIds(
   { environment, tableRoot, signal }: CompactionTarget,
   base: TableVersion,
   groups: readonly ReplacedGroup[],
+  copies: FragmentCopies,
 ): Promise<ReplacedGroup[]> {
   const count = groups.reduce((sum, { newFragments }) => sum + newFragments.length, 0);
   if (count === 0) return [...groups];
@@ -197,7 +208,9 @@ async function withIds(
     "reserveFragments",
     ReserveFragments.create({ numFragments: count }),
   );
-  const { manifest } = await commitTransaction(environment, tableRoot, reservation, { signal });
+  // Of another table under the same name no ids are taken.
+  const verify = () => copies.requireInPlace();
+  const { manifest } = await commitTransaction(environment, tableRoot, reservation, { signal, verify });
   let nextId = (manifest.maxFragmentId ?? 0) + 1 - count;
   return groups.map(({ oldFragments, newFragments }) => ({
     oldFragments,
