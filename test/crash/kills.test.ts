@@ -197,6 +197,13 @@ const rowsOf = (values: readonly number[]) =>
   tableToIPC(new Table({ v: vectorFromArray(values, new Int32()) }));
 const valuesOf = (table: Table) => Array.from(table.getChild("v") ?? [], Number);
 
+const CYCLES = [
+  ["insertIntoTable"],
+  ["insertIntoTable", "optimizeTable"],
+  ["insertIntoTable", "insertIntoTable", "optimizeTable", "cleanupTable"],
+  ["cleanupTable", "insertIntoTable", "optimizeTable"],
+] as const;
+
 /** Rows are appended, the table is optimized and cleaned up; now and then the reference deletes a row. */
 class Upkeep implements Workload {
   readonly #drawing: Drawing;
@@ -204,7 +211,7 @@ class Upkeep implements Workload {
   /** Rows of a version, where they changed. */
   readonly #history: [version: number, rows: readonly number[]][] = [];
   #inserting: readonly number[] = [];
-  #hasInserted = false;
+  #changes = 0;
   #lastRow = 0;
   #compared = 0;
 
@@ -222,18 +229,18 @@ class Upkeep implements Workload {
 
   async next(_: DirectoryNamespace, kind: number) {
     this.#inserting = [];
-    // There is something to tidy after an insertion only.
-    if (kind % 3 === 0 || !this.#hasInserted) {
-      this.#hasInserted = true;
-      const count = 1 + this.#drawing.number(4);
-      this.#inserting = Array.from({ length: count }, () => ++this.#lastRow);
-      const step: EngineStep = ["insertIntoTable", { id }, rowsOf(this.#inserting)];
-      return { name: `insertIntoTable(${this.#inserting})`, step };
+    // A cleanup finds files to remove after a compaction only, and that one fragments to merge after insertions.
+    const cycle = CYCLES[kind % CYCLES.length];
+    const method = cycle[this.#changes++ % cycle.length];
+    if (method === "optimizeTable") return { name: method, step: [method, { id }] as const };
+    if (method === "cleanupTable") {
+      const request = { id, olderThanMs: 0, retainVersions: 1 + this.#drawing.number(2) };
+      return { name: `${method}(${request.retainVersions})`, step: [method, request] as const };
     }
-    this.#hasInserted = false;
-    if (kind % 3 === 1) return { name: "optimizeTable", step: ["optimizeTable", { id }] as const };
-    const request = { id, olderThanMs: 0, retainVersions: 1 + this.#drawing.number(4) };
-    return { name: `cleanupTable(${request.retainVersions})`, step: ["cleanupTable", request] as const };
+    const count = 1 + this.#drawing.number(4);
+    this.#inserting = Array.from({ length: count }, () => ++this.#lastRow);
+    const step: EngineStep = [method, { id }, rowsOf(this.#inserting)];
+    return { name: `${method}(${this.#inserting})`, step };
   }
 
   settle(outcome: EngineOutcome): void {
