@@ -36,6 +36,11 @@ export interface BenchCase {
   readonly name: string;
   /** Timed runs of each side. */
   readonly rounds: Readonly<Record<Size, number>>;
+  /**
+   * Garbage is collected before each run with large parameters. For runs that are long enough not to be disturbed by
+   * it; short ones it slows down.
+   */
+  readonly collectFirst?: boolean;
   /** `directory` is empty and the case's own; it is removed afterwards. */
   prepare(directory: string, size: Size): Promise<PreparedCase>;
 }

@@ -10,9 +10,7 @@ import { join } from "node:path";
 import type { BenchCase, CaseSamples, Side, Size } from "./case.js";
 import { CASES } from "./cases.js";
 
-/** Runs that are long enough for a collection before each not to disturb them. */
-const FEW_ROUNDS = 20;
-
+/** Time that memory takes to be given back after a collection. */
 const SETTLE_MS = 100;
 
 /** Runs of each side before any is timed, at least: until code is compiled, caches and pools are filled. */
@@ -36,14 +34,23 @@ async function timeRun(side: Side, collectFirst: boolean): Promise<Timed> {
   return { milliseconds: performance.now() - start, calls: calls ?? [] };
 }
 
+interface Rounds {
+  readonly rounds: number;
+  readonly warmUps: number;
+  readonly collectFirst: boolean;
+}
+
 /** Each run of each side, the sides in turn. */
-async function timeInTurn(sides: readonly Side[], rounds: number, warmUps: number): Promise<Timed[][]> {
+async function timeInTurn(
+  sides: readonly Side[],
+  { rounds, warmUps, collectFirst }: Rounds,
+): Promise<Timed[][]> {
   const samples = sides.map((): Timed[] => []);
   for (let round = -warmUps; round < rounds; round++) {
     const order = sides.map((_, i) => i);
     if ((round & 1) !== 0) order.reverse();
     for (const i of order) {
-      const timed = await timeRun(sides[i], rounds <= FEW_ROUNDS);
+      const timed = await timeRun(sides[i], collectFirst);
       if (round >= 0) samples[i].push(timed);
     }
   }
@@ -55,13 +62,14 @@ async function measure(benchCase: BenchCase, size: Size): Promise<CaseSamples> {
   try {
     const prepared = await benchCase.prepare(directory, size);
     const rounds = benchCase.rounds[size];
+    const collectFirst = size === "large" && benchCase.collectFirst === true;
     const warmUps = size === "large" ? Math.max(WARM_UPS, Math.ceil(rounds / 10)) : 0;
     // Syncing would make one side pay for bytes that another left to the system, so those runs come last.
     const syncs = (side: Side) => side.name === "tiltyard, fsync";
     const groups = [prepared.sides.filter((side) => !syncs(side)), prepared.sides.filter(syncs)];
     const samples: CaseSamples["samples"][number][] = [];
     for (const sides of groups) {
-      const times = await timeInTurn(sides, rounds, warmUps);
+      const times = await timeInTurn(sides, { rounds, warmUps, collectFirst });
       for (const [i, { name }] of sides.entries()) {
         const calls = times[i].flatMap((timed) => timed.calls);
         const callMilliseconds = calls.length === 0 ? undefined : calls;

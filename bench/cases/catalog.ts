@@ -203,6 +203,7 @@ function listRoot(tables: number): BenchCase {
     area: "catalog",
     name: `list the root, ${tables.toLocaleString("en")} tables`,
     rounds: { small: 2, large: 10 },
+    collectFirst: true,
     async prepare(directory, size) {
       const root = join(directory, "root");
       const count = size === "large" ? tables : Math.min(tables, 12);

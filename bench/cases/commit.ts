@@ -54,6 +54,7 @@ const fourProcesses: BenchCase = {
   area: "commit",
   name: "4 processes, 100 one-row appends each",
   rounds: { small: 1, large: 5 },
+  collectFirst: true,
   async prepare(directory, size) {
     const [processes, commits] = size === "large" ? [4, 100] : [2, 2];
     const rows = makeRows(1, 1, ["id", "score"]);

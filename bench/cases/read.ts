@@ -12,6 +12,7 @@ function scan(label: string, columns: readonly ColumnName[], writer: Writer): Be
     area: "read",
     name: `${label}, 600,000 rows, written by ${writer === "tiltyard" ? "Tiltyard" : "the reference"}`,
     rounds: { small: 2, large: 7 },
+    collectFirst: true,
     async prepare(directory, size) {
       const root = join(directory, "tables");
       const rowsPerBatch = size === "large" ? 100_000 : 400;

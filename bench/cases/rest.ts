@@ -42,6 +42,7 @@ function restCase({ name, tail, inserts, requests }: Load): BenchCase {
     area: "rest",
     name: `${name}, ${CONNECTIONS} connections`,
     rounds: { small: 1, large: 5 },
+    collectFirst: true,
     async prepare(directory, size) {
       const namespace = openTiltyard(directory);
       const rows = tiltyardTable(makeRows(ROWS, 1, ["id", "score"]));

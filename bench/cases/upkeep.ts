@@ -11,6 +11,7 @@ function compaction(fragmentRows: number, label: string, columns: readonly Colum
     area: "write",
     name: `compaction of 500 fragments of ${fragmentRows} rows: ${label}`,
     rounds: { small: 1, large: 9 },
+    collectFirst: true,
     async prepare(directory, size) {
       const [fragments, rowCount] = size === "large" ? [500, fragmentRows] : [5, 10];
       const template = join(directory, "template");

@@ -11,8 +11,8 @@ function createAndAppend(label: string, columns: readonly ColumnName[]): BenchCa
   return {
     area: "write",
     name: `create + append, 5 × 100,000 rows: ${label}`,
-    // Runs of some ten milliseconds are many, as a collection forced before each would slow them down.
     rounds: { small: 2, large: columns.includes("embedding") ? 7 : 25 },
+    collectFirst: columns.includes("embedding"),
     async prepare(directory, size) {
       const rowCount = size === "large" ? 100_000 : 500;
       const batches = Array.from({ length: size === "large" ? 5 : 2 }, (_, i) =>
