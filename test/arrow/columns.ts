@@ -22,9 +22,18 @@ import {
   Utf8,
   Vector,
 } from "apache-arrow";
+import * as fc from "fast-check";
 import type { Column } from "../../src/arrow/column.js";
-import { dataFromColumn } from "../../src/arrow/data.js";
-import { makeColumn, type NullPattern, Random, TYPE_NAMES, type TypeName } from "../support/generators.js";
+import { columnFromData, dataFromColumn } from "../../src/arrow/data.js";
+import { layoutOf } from "../../src/arrow/types.js";
+import {
+  makeColumn,
+  NULL_PATTERNS,
+  type NullPattern,
+  Random,
+  TYPE_NAMES,
+  type TypeName,
+} from "../support/generators.js";
 
 const INDEX_TYPES = { Int8, Int16, Int32, Int64, Uint8, Uint16, Uint32, Uint64 };
 type IndexName = keyof typeof INDEX_TYPES;
@@ -147,3 +156,36 @@ function plain(value: unknown): unknown {
   }
   return valuesOf(value as AnyVector);
 }
+
+export const columnArbitrary = fc.record({
+  name: fc.constantFrom(...COLUMN_NAMES),
+  rowCount: fc.nat(80),
+  nulls: fc.constantFrom(...NULL_PATTERNS),
+  seed: fc.nat(1_000_000),
+  // Slices, as fractions of what is left.
+  slices: fc.array(
+    fc.tuple(fc.double({ min: 0, max: 1, noNaN: true }), fc.double({ min: 0, max: 1, noNaN: true })),
+    {
+      maxLength: 3,
+    },
+  ),
+});
+
+/** A column that apache-arrow has sliced, and its values. */
+export function slicedData({
+  name,
+  rowCount,
+  nulls,
+  seed,
+  slices,
+}: typeof columnArbitrary extends fc.Arbitrary<infer T> ? T : never) {
+  let data = randomData(name, rowCount, nulls, seed);
+  for (const [at, size] of slices) {
+    const start = Math.floor(at * data.length);
+    data = data.slice(start, Math.floor(size * (data.length - start)));
+  }
+  return data;
+}
+
+export const columnOf = (data: ReturnType<typeof slicedData>): Column =>
+  columnFromData(data, layoutOf(data.type, "test"));
