@@ -123,7 +123,7 @@ export function createRestHandler(
   const basePath = checkBasePath(options.basePath);
   const authenticator = new Authenticator(options.auth);
   const routes = new RouteFinder(ROUTES);
-  const openApi = openApiDocument(ROUTES, basePath);
+  let openApi: object | undefined;
   const admission = new Admission(limits);
   const counters = new Counters(() => admission.inFlight);
 
@@ -136,6 +136,7 @@ export function createRestHandler(
     const path = innerPath(url.pathname, basePath);
     if (path === OPENAPI_PATH && request.method === "GET") {
       call.principal ??= await authenticator.byIdentity(undefined, signal);
+      openApi ??= openApiDocument(ROUTES, basePath);
       return jsonAnswer(request, openApi, 200);
     }
     const found = routes.find(request.method, path);

@@ -406,7 +406,7 @@ export const ROUTES: readonly Route[] = [
           z.object({
             name: shape.text.min(1),
             expression: shape.text.nullish(),
-            data_type: shape.jsonType.nullish(),
+            data_type: z.union([shape.text, shape.jsonType]).nullish(),
             metadata: shape.stringMap.nullish(),
             computed: z.unknown().optional(),
             virtual_column: z.unknown().optional(),

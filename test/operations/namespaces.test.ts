@@ -9,6 +9,9 @@ import { beforeEach, describe, expect, it } from "vitest";
 import { directorySnapshot } from "../support/directorySnapshot.js";
 import { makeTempDir } from "../support/tempDir.js";
 
+/** Whether a server stands between: then nobody knows what it has done when it asks for rows. */
+const overHttp = "overHttp" in DirectoryNamespace;
+
 let root: string;
 let ns: DirectoryNamespace;
 
@@ -314,7 +317,7 @@ describe("tables of a child namespace", () => {
     expect(await readdir(root)).toEqual(["__manifest"]);
   });
 
-  it("that another caller creates first stay as they are", async () => {
+  it.skipIf(overHttp)("that another caller creates first stay as they are", async () => {
     for (const [mode, type] of [
       ["Create", "TableAlreadyExists"],
       ["Overwrite", "ConcurrentModification"],
@@ -463,7 +466,7 @@ describe("renameTable", () => {
       await expectRefusal(move, "TableAlreadyExists");
     });
 
-    it("lets a creation fail that slept meanwhile", async () => {
+    it.skipIf(overHttp)("lets a creation fail that slept meanwhile", async () => {
       const pauses = new EventEmitter();
       async function* slowly() {
         yield* rowsOf(5).batches;

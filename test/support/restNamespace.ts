@@ -1,0 +1,235 @@
+/**
+ * A namespace behind HTTP, with the names of the class: what the class can do is asked of a server of its own, over a
+ * socket. It stands in for the class in suites that are about what a namespace does. Names are converted here once
+ * more, so that the handler's own conversion is not compared with itself; what has no route, and the directory, are
+ * asked of the engine behind the server.
+ */
+
+import {
+  AsyncByteQueue,
+  type RecordBatch,
+  RecordBatchReader,
+  RecordBatchStreamWriter,
+  Table,
+  tableToIPC,
+} from "apache-arrow";
+import { z } from "zod";
+import { DirectoryNamespace } from "../../src/DirectoryNamespace.js";
+import * as errors from "../../src/errors.js";
+import type { DirectoryNamespaceOptions, QueryResult, RowsInput } from "../../src/namespace.js";
+import { ROUTES, type Route } from "../../src/rest/routes.js";
+import { TableHandle, type TableHandleOptions } from "../../src/TableHandle.js";
+import { type RestServer, startRestServer } from "./restServer.js";
+
+type Members = Readonly<Record<string, unknown>>;
+
+/** Has a method for each operation of the class. */
+export class RestNamespace {
+  /** For tests of what only callers in the same process can do: to act between two of the engine's steps. */
+  static readonly overHttp = true;
+  readonly #engine: DirectoryNamespace;
+  #server: Promise<RestServer> | undefined;
+
+  constructor(options: DirectoryNamespaceOptions) {
+    this.#engine = new DirectoryNamespace(options);
+    for (const route of ROUTES) {
+      const call = (request: Members = {}, data?: RowsInput) => this.#call(route, request, data);
+      Object.defineProperty(this, route.operation, { value: call });
+    }
+    for (const operation of ["takeRows", "takeBlobs", "optimizeTable", "waitForJob"] as const) {
+      if (operation in this) continue;
+      Object.defineProperty(this, operation, { value: this.#engine[operation].bind(this.#engine) });
+    }
+  }
+
+  get root(): string {
+    return this.#engine.root;
+  }
+
+  table(id: readonly string[], at: TableHandleOptions = {}): TableHandle {
+    return new TableHandle(this as unknown as DirectoryNamespace, id, at);
+  }
+
+  async close(): Promise<void> {
+    if (this.#server !== undefined) await (await this.#server)[Symbol.asyncDispose]();
+    await this.#engine.close();
+  }
+
+  async #call(route: Route, request: Members, data: RowsInput | undefined): Promise<unknown> {
+    this.#server ??= startRestServer(this.#engine);
+    const { url } = await this.#server;
+    const { target, body, type } = onTheWire(route, request, data);
+    let answer: Response;
+    try {
+      answer = await fetch(url + target, {
+        method: route.methods[0],
+        body: (body instanceof RowsBody ? body.pieces() : body) as BodyInit | null,
+        headers: type === null ? {} : { "content-type": type },
+        signal: (request.signal ?? null) as AbortSignal | null,
+        duplex: "half",
+      } as RequestInit);
+    } catch (error) {
+      if (body instanceof RowsBody && body.failure !== undefined) throw body.failure;
+      throw new errors.ServiceUnavailableError("the call did not come through", { cause: error });
+    }
+    if (!answer.ok) throw errorOf(await answer.json());
+    return resultOf(route, answer);
+  }
+}
+
+// ------------------------------------------------------------------------------------------------ requests
+
+const JSON_TYPE = "application/json";
+const ARROW_TYPE = "application/vnd.apache.arrow.stream";
+/** Members whose keys are the users'. */
+const MAPS = new Set([
+  "properties",
+  "metadata",
+  "context",
+  "storage_options",
+  "column_aliases",
+  "branches",
+  "tags",
+]);
+
+const snake = (name: string) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+const camel = (name: string) => name.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
+
+function renamed(value: unknown, rename: (name: string) => string): unknown {
+  if (Array.isArray(value)) return value.map((entry) => renamed(entry, rename));
+  if (typeof value !== "object" || value === null) return value;
+  const entries = Object.entries(value).map(([name, member]) => {
+    const isMap = MAPS.has(snake(name)) || (name === "fields" && !Array.isArray(member));
+    return [rename(name), isMap ? member : renamed(member, rename)];
+  });
+  return Object.fromEntries(entries);
+}
+
+function onTheWire(route: Route, request: Members, data: RowsInput | undefined) {
+  const { id = [], signal: _, principal: __, ...members } = request;
+  const delimiter = String(id).includes("$") ? "::" : "$";
+  const query = new URLSearchParams(delimiter === "$" ? {} : { delimiter });
+  const wholeBody = route.body !== "arrow" && !(route.body instanceof z.ZodObject) ? route.body.member : null;
+  const body: Record<string, unknown> = route.object === "none" ? {} : { id };
+  let target = route.path.replace("{id}", () => segmentOf(id as readonly string[], delimiter));
+  let whole: unknown;
+  for (const [name, value] of Object.entries(members)) {
+    const wireName = snake(name);
+    if (target.includes(`{${wireName}}`)) target = target.replace(`{${wireName}}`, encode(String(value)));
+    else if (name === wholeBody) whole = value;
+    else if (wireName in route.query.shape) addToQuery(query, wireName, value, route.query.shape[wireName]);
+    else if (value !== undefined) body[wireName] = MAPS.has(wireName) ? value : renamed(value, snake);
+  }
+  if (query.size > 0) target += `?${query}`;
+  if (route.methods[0] === "GET") return { target, body: null, type: null };
+  if (route.body === "arrow") return { target, body: rowsOf(data), type: ARROW_TYPE };
+  return { target, body: JSON.stringify(wholeBody === null ? body : (whole ?? null)), type: JSON_TYPE };
+}
+
+/** What no URL can carry cannot be sent: such ids are refused on this side. */
+function segmentOf(id: readonly string[], delimiter: string): string {
+  const isPath = Array.isArray(id) && id.every((part) => typeof part === "string" && part !== "");
+  if (!isPath) throw new errors.InvalidInputError("id: an empty part");
+  const segment = id.length === 0 ? delimiter : encode(id.join(delimiter));
+  if (segment === "." || segment === "..") throw new errors.InvalidInputError("id: is a step of a path");
+  return segment;
+}
+
+function encode(text: string): string {
+  try {
+    return encodeURIComponent(text);
+  } catch (error) {
+    throw new errors.InvalidInputError("a text is not well-formed Unicode", { cause: error });
+  }
+}
+
+function addToQuery(query: URLSearchParams, name: string, value: unknown, type: z.ZodType): void {
+  if (value === undefined || value === null) return;
+  // A text where a number belongs has to stay one.
+  const isText = type.safeParse("text").success;
+  if (Array.isArray(value)) for (const entry of value) query.append(name, String(entry));
+  else query.set(name, typeof value === "string" && isText ? value : JSON.stringify(value));
+}
+
+/** Rows as an IPC stream. What is no rows is sent as it is, for the other side to refuse. */
+function rowsOf(data: RowsInput | undefined): Uint8Array | string | RowsBody {
+  if (data instanceof Uint8Array) return data;
+  if (typeof data !== "object" || data === null) return String(data);
+  if ("schema" in data && "batches" in data) return tableToIPC(data as Table, "stream");
+  return new RowsBody(data as AsyncIterable<RecordBatch>);
+}
+
+/** Rows that are sent as they come. */
+class RowsBody {
+  readonly #batches: AsyncIterable<RecordBatch> | Iterable<RecordBatch>;
+  /** What the source of the rows failed by. */
+  failure: errors.NamespaceError | undefined;
+
+  constructor(batches: AsyncIterable<RecordBatch> | Iterable<RecordBatch>) {
+    this.#batches = batches;
+  }
+
+  async *pieces(): AsyncGenerator<Uint8Array> {
+    const sink = new Sink();
+    let writer: RecordBatchStreamWriter | undefined;
+    try {
+      for await (const batch of this.#batches) {
+        writer ??= new RecordBatchStreamWriter().reset(sink, batch.schema);
+        writer.write(batch);
+        yield* sink.pieces.splice(0);
+      }
+    } catch (error) {
+      this.failure = new errors.InvalidInputError("the source of the rows failed", { cause: error });
+      throw this.failure;
+    }
+    writer?.finish();
+    yield* sink.pieces;
+  }
+}
+
+class Sink extends AsyncByteQueue {
+  readonly pieces: Uint8Array[] = [];
+
+  override write(piece: Uint8Array): void {
+    this.pieces.push(piece);
+  }
+}
+
+// ------------------------------------------------------------------------------------------------ answers
+
+async function resultOf({ answer: form }: Route, answer: Response): Promise<unknown> {
+  if (form === "nothing") return undefined;
+  if (form === "rows") return queryResult(new Uint8Array(await answer.arrayBuffer()));
+  const json = await answer.json();
+  if (form instanceof z.ZodObject) return renamed(json, camel);
+  return "member" in form ? { [form.member]: json } : json;
+}
+
+function queryResult(bytes: Uint8Array): QueryResult {
+  const reader = RecordBatchReader.from(bytes);
+  reader.open();
+  const { schema } = reader;
+  const batches = [...reader];
+  return {
+    schema,
+    toArrow: async () => new Table(schema, batches),
+    async *[Symbol.asyncIterator]() {
+      yield* batches;
+    },
+  } as QueryResult;
+}
+
+/** The error that was thrown on the other side, by its code. */
+function errorOf({
+  code,
+  detail,
+}: {
+  readonly code: number;
+  readonly detail: string;
+}): errors.NamespaceError {
+  const type = Object.entries(errors.ERROR_TABLE).find(([, row]) => row.code === code)?.[0];
+  const made = Object.values(errors).find(
+    (value) => typeof value === "function" && value.name === `${type}Error`,
+  );
+  return new (made as typeof errors.InternalError)(detail);
+}
