@@ -378,19 +378,20 @@ class Cleanup {
   /** Removes a file, or a directory that holds nothing but files of the expected kind. */
   async #remove(found: FoundFile, mayGo: (stats: readonly FileStat[]) => boolean): Promise<void> {
     const { area, path, isDirectory } = found;
-    const paths = [path];
+    const files = [path];
     if (isDirectory) {
       const inside = (await this.#disk.list(path)) ?? [];
       const expected = inside.every(
         ({ name, kind }) => kind === "file" && area.directories?.content.test(name),
       );
       if (!expected) return;
-      paths.splice(0, 1, ...inside.map(({ name }) => join(path, name)));
+      files.splice(0, 1, ...inside.map(({ name }) => join(path, name)));
     }
-    const stats = (await Promise.all(paths.map((each) => this.#disk.stat(each)))).filter(
-      (stat) => stat !== null,
-    );
-    if (!mayGo(stats)) return;
+    const statsOf = async (paths: readonly string[]): Promise<FileStat[]> =>
+      (await Promise.all(paths.map((each) => this.#disk.stat(each)))).filter((stat) => stat !== null);
+    const stats = await statsOf(files);
+    // An empty directory may be one that a writer has just made: its own age tells.
+    if (!mayGo(stats.length === 0 ? await statsOf([path]) : stats)) return;
     if (isDirectory) await this.#disk.removeTree(path);
     else await this.#disk.remove(path);
     this.#removed[area.names] += stats.length;

@@ -360,6 +360,119 @@ describe("in other columns", () => {
   });
 });
 
+describe("what is read", () => {
+  it("are no side files where other columns are asked for, and of a value its own bytes", async () => {
+    const name = freshName();
+    const id = new Field("id", new Int32(), true);
+    const rows = Array.from({ length: 40 }, (_, row) =>
+      struct(row, row % 8 === 7 ? 4_200_000 : 70_000 + row),
+    );
+    await namespace.createTable(
+      { id: [name] },
+      new Table(new Schema([id, blobField()]), {
+        id: vectorFromArray([...rows.keys()], new Int32()),
+        b: vectorFromArray(rows, BLOB),
+      }),
+    );
+    const table = namespace.table([name]);
+    const opened = () => new Set(disk.reads.map(({ path }) => path).filter((path) => path.endsWith(".blob")));
+    disk.reset();
+    expect((await table.scan({ columns: ["id"] }).toArrow()).numRows).toBe(40);
+    expect((await table.take([3, 7], ["id"])).numRows).toBe(2);
+    expect(await table.countRows()).toBe(40);
+    expect(opened()).toEqual(new Set());
+
+    disk.reset();
+    expect((await table.take([5], ["b"])).getChild("b")!.get(0)!.data).toEqual(bytesOf(5, 70_005));
+    expect(opened().size).toBe(1);
+    expect(disk.bytesRead).toBeLessThan(80_000);
+
+    disk.reset();
+    const [packed, alone] = await table.takeBlobs("b", [6, 15]);
+    expect(opened()).toEqual(new Set());
+    expect(await packed!.read(100, 50)).toEqual(bytesOf(6, 70_006).subarray(100, 150));
+    expect(await alone!.read(4_000_000, 70)).toEqual(bytesOf(15, 4_200_000).subarray(4_000_000, 4_000_070));
+    const ofSideFiles = disk.reads.filter(({ path }) => path.endsWith(".blob"));
+    expect(ofSideFiles.map(({ length }) => length)).toEqual([50, 70]);
+    await namespace.dropTable({ id: [name] });
+  });
+});
+
+describe("side files", () => {
+  const stems = (name: string, isDirectory: boolean) =>
+    readdirSync(join(root, `${name}.lance`, "data"), { withFileTypes: true })
+      .filter((entry) => entry.isDirectory() === isDirectory)
+      .map((entry) => entry.name.replace(/\.lance$/, ""))
+      .sort();
+
+  it.each([
+    "us",
+    "the reference",
+  ])("of %s stay as long as a version has their rows, and go with it", async (by) => {
+    const name = freshName();
+    const [first, second, third] = [0, 1, 2].map((part) =>
+      tableOf(SMALL_SIZES, blobField(SMALL), part * SMALL_SIZES.length),
+    );
+    if (by === "us") {
+      await namespace.createTable({ id: [name] }, first!);
+      await namespace.insertIntoTable({ id: [name], mode: "Overwrite" }, second!);
+      await namespace.insertIntoTable({ id: [name] }, third!);
+    } else {
+      await reference.createTable(root, name, tableToIPC(first!));
+      await reference.overwriteTable(root, name, tableToIPC(second!));
+      await reference.appendTable(root, name, tableToIPC(third!));
+    }
+    await namespace.createTableTag({ id: [name], tag: "kept", version: 1 });
+    const before = readdirSync(join(root, `${name}.lance`, "data"), { recursive: true }).sort();
+    const all = { id: [name], olderThanMs: 0, deleteUnverified: true };
+    expect(await namespace.cleanupTable(all)).toMatchObject({ dataFilesRemoved: 0, versionsRemoved: 1 });
+    expect(readdirSync(join(root, `${name}.lance`, "data"), { recursive: true }).sort()).toEqual(before);
+    compareTables(first!, await namespace.table([name], { tag: "kept" }).scan().toArrow());
+
+    await namespace.deleteTableTag({ id: [name], tag: "kept" });
+    // A data file and its four side files of several values and three of one.
+    expect(await namespace.cleanupTable(all)).toMatchObject({ dataFilesRemoved: 8, versionsRemoved: 1 });
+    expect(stems(name, true)).toEqual(stems(name, false));
+    expect(stems(name, true)).toHaveLength(2);
+    const expected = second!.concat(third!);
+    compareTables(expected, await namespace.table([name]).scan().toArrow());
+    expect((await reference.fetchBlobs(root, name, "b")).length).toBe(expected.numRows);
+  });
+
+  it("are written anew by a compaction, whoever wrote them, and the old ones go with their versions", async () => {
+    const name = freshName();
+    const parts = [0, 1, 2].map((part) => tableOf(SMALL_SIZES, blobField(SMALL), part * SMALL_SIZES.length));
+    await namespace.createTable({ id: [name] }, parts[0]!);
+    await reference.appendTable(root, name, tableToIPC(parts[1]!));
+    await namespace.insertIntoTable({ id: [name] }, parts[2]!);
+    await namespace.optimizeTable({ id: [name] });
+    expect(stems(name, true)).toHaveLength(4);
+    await namespace.cleanupTable({ id: [name], olderThanMs: 0 });
+    expect(stems(name, true)).toHaveLength(1);
+    const expected = parts[0]!.concat(parts[1]!, parts[2]!);
+    compareTables(expected, await namespace.table([name]).scan().toArrow());
+    const sizes = parts.flatMap(() => SMALL_SIZES);
+    expect(hex(await reference.fetchBlobs(root, name, "b"))).toEqual(expectedBytes(sizes));
+  });
+
+  it("are those of the source in a branch", async () => {
+    const name = freshName();
+    const [first, second] = [0, 1].map((part) =>
+      tableOf(SMALL_SIZES, blobField(SMALL), part * SMALL_SIZES.length),
+    );
+    await namespace.createTable({ id: [name] }, first!);
+    await namespace.createTableBranch({ id: [name], name: "dev" });
+    const dev = namespace.table([name], { branch: "dev" });
+    await dev.insert(second!);
+    compareTables(first!.concat(second!), await dev.scan().toArrow());
+    await namespace.insertIntoTable({ id: [name], mode: "Overwrite" }, second!);
+    await namespace.cleanupTable({ id: [name], olderThanMs: 0, deleteUnverified: true });
+    compareTables(first!.concat(second!), await dev.scan().toArrow());
+    const there = await reference.fetchBlobs(root, name, "b", { branch: "dev" });
+    expect(hex(there)).toEqual(expectedBytes([...SMALL_SIZES, ...SMALL_SIZES]));
+  });
+});
+
 describe("is refused, and nothing is left:", () => {
   const refused = async (table: Table, error: new (...args: never[]) => Error): Promise<void> => {
     const name = freshName();

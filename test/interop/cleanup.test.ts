@@ -292,6 +292,19 @@ describe("files that no version refers to", () => {
     expect(await rowsThere(name)).toEqual([5, 6]);
   });
 
+  it("may be empty directories, whose own age counts", async () => {
+    const name = await makeTable("us");
+    await namespace.cleanupTable({ id: [name], olderThanMs: 0 });
+    const directory = join(directoryOf(name), "data", stray);
+    await mkdir(directory);
+    await namespace.cleanupTable({ id: [name] });
+    expect(await filesIn(name, "data")).toContain(stray);
+    const then = Date.now() / 1000 - WEEK_S - 60;
+    await utimes(directory, then, then);
+    await namespace.cleanupTable({ id: [name] });
+    expect(await filesIn(name, "data")).not.toContain(stray);
+  });
+
   it("stay where they are younger than the oldest version that stays", async () => {
     const name = await withStrays(-60);
     expect(await namespace.cleanupTable({ id: [name], deleteUnverified: true })).toMatchObject({

@@ -829,6 +829,32 @@ const ONLY_2_2: readonly Case[] = [
     },
   ],
   [
+    "blob_side_files",
+    ["blob v2"],
+    () => {
+      const random = new Random(5);
+      const type = new Struct([member("data", new LargeBinary(), true), member("uri", new Utf8(), true)]);
+      // In the data file, two side files of several values, two of one.
+      const values = [5, 11, 20, null, 12, 21, 0, 40, 10].map((size) =>
+        size === null ? null : noise(random, size),
+      );
+      return {
+        blob: {
+          ...column(
+            type,
+            values.map((data) => data && { data, uri: null }),
+          ),
+          metadata: {
+            "ARROW:extension:name": "lance.blob.v2",
+            "lance-encoding:blob-inline-size-threshold": "10",
+            "lance-encoding:blob-dedicated-size-threshold": "20",
+            "lance-encoding:blob-pack-file-size-threshold": "31",
+          },
+        },
+      };
+    },
+  ],
+  [
     "json",
     [],
     () => ({
