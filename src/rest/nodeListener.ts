@@ -1,28 +1,32 @@
 /** A fetch-style handler behind Node's own HTTP server: streams in both directions, at the pace of who takes. */
 
+import { once } from "node:events";
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
 
 /** What {@link toNodeListener} takes: a handler of this package or any other of the same form. */
 export type FetchHandler = (request: Request) => Response | Promise<Response>;
 
-/** Bytes of a body that are held ahead of who reads it. */
-const BODY_AHEAD = 2 ** 18;
 /** What is left of a body that nobody wants is taken so far, so that the client gets to read the answer. */
 const LINGER_MS = 1000;
 const LINGER_BYTES = 2 ** 23;
 
 /**
  * A listener for `http.createServer` and `https.createServer`. The request's signal is aborted when the client goes
- * away before it has its answer.
+ * away before it has its answer. Requests that a client sends without waiting for answers are handled one after the
+ * other. Node's own `server.requestTimeout`, 5 minutes unless it is set, cuts bodies that take longer.
  */
 export function toNodeListener(handler: FetchHandler): RequestListener {
   return (incoming, outgoing) => {
-    const client = new AbortController();
-    const left = () => client.abort(new DOMException("the client went away", "AbortError"));
-    outgoing.once("close", () => {
-      if (!outgoing.writableFinished) left();
-    });
-    serve(handler, incoming, outgoing, client.signal).catch(() => outgoing.destroy());
+    const begin = () => {
+      const client = new AbortController();
+      outgoing.once("close", () => {
+        if (!outgoing.writableFinished) client.abort(new DOMException("the client went away", "AbortError"));
+      });
+      serve(handler, incoming, outgoing, client.signal).catch(() => outgoing.destroy());
+    };
+    // An answer gets the connection when those before it are through; where the client leaves, never.
+    if (outgoing.socket === null) outgoing.once("socket", begin);
+    else begin();
   };
 }
 
@@ -38,22 +42,33 @@ async function serve(
     request === null
       ? new Response("malformed request target", { status: 400, headers: { "content-type": "text/plain" } })
       : await handler(request);
+  const answer = response.body?.getReader();
+  try {
+    signal.throwIfAborted();
+    outgoing.writeHead(response.status, headersOf(response));
+    if (answer === undefined || incoming.method === "HEAD") outgoing.flushHeaders();
+    else await send(answer, outgoing, signal);
+  } finally {
+    // Of an answer that was sent whole nothing is left to let go of.
+    answer?.cancel().catch(() => undefined);
+  }
+  // The end of an answer may be the end of the connection, whose client would lose what it has not read yet.
+  const isWhole = await body.takeRest();
+  if (signal.aborted) return;
+  outgoing.end(() => {
+    if (!isWhole) incoming.destroy();
+  });
+}
+
+function headersOf(response: Response): Record<string, string | string[]> {
   const headers: Record<string, string | string[]> = {};
   response.headers.forEach((value, name) => {
     headers[name] = value;
   });
-  if (outgoing.destroyed) {
-    await response.body?.cancel();
-    return;
-  }
-  outgoing.writeHead(response.status, headers);
-  if (response.body === null) outgoing.flushHeaders();
-  else if (!(await send(response.body, outgoing))) return;
-  // The end of an answer may be the end of the connection, whose client would lose what it has not read yet.
-  const isWhole = await body.takeRest();
-  outgoing.end(() => {
-    if (!isWhole) incoming.destroy();
-  });
+  // Cookies are the one header whose values cannot be joined.
+  const cookies = response.headers.getSetCookie();
+  if (cookies.length > 0) headers["set-cookie"] = cookies;
+  return headers;
 }
 
 /** Null where the target is no path. The host that the client names is of no meaning here. */
@@ -86,43 +101,25 @@ function requestOf(incoming: IncomingMessage, body: IncomingBody, signal: AbortS
  */
 class IncomingBody {
   readonly #incoming: IncomingMessage;
-  #wanted = false;
 
   constructor(incoming: IncomingMessage) {
     this.#incoming = incoming;
   }
 
   open(): ReadableStream<Uint8Array> {
-    const incoming = this.#incoming;
-    this.#wanted = true;
+    const pieces: AsyncIterator<Buffer> = this.#incoming.iterator({ destroyOnReturn: false });
     return new ReadableStream<Uint8Array>(
       {
-        start: (controller) => {
-          const fail = (error: Error) => {
-            if (this.#wanted) controller.error(error);
-            this.#wanted = false;
-          };
-          incoming.on("data", (piece: Buffer) => {
-            if (!this.#wanted) return;
-            controller.enqueue(new Uint8Array(piece.buffer, piece.byteOffset, piece.length));
-            if ((controller.desiredSize ?? 0) <= 0) incoming.pause();
-          });
-          incoming.once("end", () => {
-            if (this.#wanted) controller.close();
-            this.#wanted = false;
-          });
-          incoming.once("error", fail);
-          incoming.once("close", () => fail(new Error("the connection was closed")));
-          incoming.pause();
+        async pull(controller) {
+          const { done, value } = await pieces.next();
+          if (done === true) controller.close();
+          else controller.enqueue(new Uint8Array(value.buffer, value.byteOffset, value.length));
         },
-        pull: () => {
-          incoming.resume();
-        },
-        cancel: () => {
-          this.#wanted = false;
+        cancel() {
+          pieces.return?.().catch(() => undefined);
         },
       },
-      new ByteLengthQueuingStrategy({ highWaterMark: BODY_AHEAD }),
+      { highWaterMark: 0 },
     );
   }
 
@@ -132,7 +129,6 @@ class IncomingBody {
    */
   takeRest(): Promise<boolean> {
     const incoming = this.#incoming;
-    this.#wanted = false;
     incoming.resume();
     if (incoming.complete || incoming.destroyed) return Promise.resolve(incoming.complete);
     return new Promise((resolve) => {
@@ -152,22 +148,23 @@ class IncomingBody {
   }
 }
 
-/** Hands a body over at the pace it is taken; false where the connection was closed before its end. */
-async function send(body: ReadableStream<Uint8Array>, outgoing: ServerResponse): Promise<boolean> {
-  const reader = body.getReader();
-  const closed = new Promise<"closed">((resolve) => outgoing.once("close", () => resolve("closed")));
-  try {
-    for (;;) {
-      const next = await Promise.race([reader.read(), closed]);
-      if (next === "closed") return false;
-      if (next.done) return true;
-      if (!outgoing.write(next.value)) {
-        const drained = new Promise<"drained">((resolve) => outgoing.once("drain", () => resolve("drained")));
-        if ((await Promise.race([drained, closed])) === "closed") return false;
-      }
-    }
-  } finally {
-    // Of a body that was sent whole nothing is left to let go of.
-    await reader.cancel().catch(() => undefined);
+/** Hands a body over at the pace it is taken. Rejects where the client leaves or the body fails. */
+async function send(
+  body: ReadableStreamDefaultReader<Uint8Array>,
+  outgoing: ServerResponse,
+  signal: AbortSignal,
+): Promise<void> {
+  // Whoever waits for a client to take something must learn of either too.
+  const over = new AbortController();
+  body.closed.catch((reason: unknown) => over.abort(reason));
+  signal.addEventListener("abort", () => {
+    over.abort(signal.reason);
+    body.cancel(signal.reason).catch(() => undefined);
+  });
+  for (;;) {
+    const { done, value } = await body.read();
+    signal.throwIfAborted();
+    if (done) return;
+    if (!outgoing.write(value)) await once(outgoing, "drain", { signal: over.signal });
   }
 }
