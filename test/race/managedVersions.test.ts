@@ -1,8 +1,9 @@
 /** Processes that commit through one server at once, each LanceDB with managed versioning: no commit is lost. */
 
+import type { ChildProcess } from "node:child_process";
 import { DirectoryNamespace } from "tiltyard";
 import { connectNamespace } from "tiltyard-reference/session.js";
-import { expect, it } from "vitest";
+import { afterEach, expect, it } from "vitest";
 import { exitOf, nextMessage, startProcess } from "../support/childProcess.js";
 import { startRestServer } from "../support/restServer.js";
 import { makeTempDir } from "../support/tempDir.js";
@@ -10,12 +11,17 @@ import { makeTempDir } from "../support/tempDir.js";
 const PROCESSES = 8;
 const APPENDS = 50;
 
+let clients: ChildProcess[] = [];
+afterEach(() => {
+  for (const client of clients) client.kill();
+});
+
 it(`${PROCESSES} clients append ${APPENDS} times each`, async () => {
   const namespace = new DirectoryNamespace({ root: await makeTempDir(), durability: "none" });
   await using server = await startRestServer(namespace, { managedVersioning: true });
   const connection = await connectNamespace("rest", { uri: server.url });
   await connection.createTable("t", [{ v: -1 }]);
-  const clients = Array.from({ length: PROCESSES }, (_, own) =>
+  clients = Array.from({ length: PROCESSES }, (_, own) =>
     startProcess("namespaceClient.mjs", [server.url, "t", String(own), String(APPENDS)]),
   );
   await Promise.all(clients.map(nextMessage));

@@ -15,7 +15,7 @@ for (let step = 0; step < Number(appends); step++) {
       break;
     } catch (error) {
       // The client gives up on an append after some lost races; what it reports so was not committed.
-      if (!/conflict/i.test(String(error)) || ++again > 1000) throw error;
+      if (!/conflict|concurrent writers/i.test(String(error)) || ++again > 1000) throw error;
     }
   }
 }
