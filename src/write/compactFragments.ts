@@ -28,9 +28,11 @@ import { hasStableRowIds } from "../table/flags.js";
 import { coverageOf } from "../table/indexCoverage.js";
 import { DEFERRED_REMAP_INDEX } from "../table/indexEntries.js";
 import { isSameManifest, type ManifestFile } from "../table/manifest.js";
+import { decodeSchema } from "../table/schema.js";
 import { newTransaction } from "../table/transaction.js";
 import { indicesOf } from "../table/versionContent.js";
 import type { TableVersion } from "../table/versions.js";
+import { absentColumns } from "./absentColumns.js";
 import {
   type CompactionGroup,
   type CompactionSettings,
@@ -133,6 +135,8 @@ async function planOn(
   const coverages = indices.map(coverageOf);
   // What some index covers may be more than is known of here.
   const isUnknown = coverages.includes(null) || indices.some(({ name }) => name === DEFERRED_REMAP_INDEX);
+  const fields = decodeSchema(manifest.fields, base.path);
+  const version = manifest.dataFormat?.version ?? "";
   const facts: FragmentFacts[] = [];
   const breather = new Breather();
   for (const fragment of manifest.fragments) {
@@ -141,6 +145,9 @@ async function planOn(
     facts.push({
       fragment,
       liveRows: fragment.physicalRows - (await deletedRows(source, fragment)),
+      absent: absentColumns(fields, [fragment], version)
+        .map(({ id }) => id)
+        .join(),
       coverage: coverages.map((covered) => (covered?.has(fragment.id) === false ? "-" : "x")).join(""),
     });
   }

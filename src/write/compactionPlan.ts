@@ -3,7 +3,8 @@
  *
  * Small fragments are merged with their neighbours, and ones with many deleted rows are written without these, alone
  * or with their neighbours. Fragments in between that need neither part what can be merged, as rows keep their order
- * within a group. So do indexes: all fragments of a group are covered by the same ones.
+ * within a group. So do indexes, as all fragments of a group are covered by the same ones, and columns that only some
+ * have and whose nulls cannot be written.
  */
 
 import { MAX_FILE_ROWS } from "../file/writer.js";
@@ -22,6 +23,8 @@ export interface FragmentFacts {
   readonly liveRows: number;
   /** The indexes that cover it; the same text means the same indexes. */
   readonly coverage: string;
+  /** The columns it has no values of and that cannot be written as nulls (absentColumns.ts), in the same way. */
+  readonly absent: string;
 }
 
 /** Neighbours to merge, in their order in the table. */
@@ -53,7 +56,7 @@ export function planCompaction(
       run = null;
       continue;
     }
-    if (run === null || run.facts[0].coverage !== facts.coverage) {
+    if (run === null || run.facts[0].coverage !== facts.coverage || run.facts[0].absent !== facts.absent) {
       run = { facts: [], hasDeletions: false };
       runs.push(run);
     }

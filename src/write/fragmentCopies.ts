@@ -27,6 +27,7 @@ import {
   withoutRows,
 } from "../table/rowSequences.js";
 import { decodeSchema, encodeFileSchema, type TableField } from "../table/schema.js";
+import { absentColumns } from "./absentColumns.js";
 import { type ColumnPlan, checkVersion, planAppend } from "./columnPlan.js";
 import type { CompactionGroup } from "./compactionPlan.js";
 import { type WrittenRows, writeRows } from "./dataFiles.js";
@@ -74,9 +75,11 @@ export class FragmentCopies {
 
   async #write(base: ManifestFile, group: CompactionGroup): Promise<Copy> {
     const { manifest, path } = base;
-    const fields = decodeSchema(manifest.fields, path);
+    const schema = decodeSchema(manifest.fields, path);
     const version = fileVersionOf(base);
-    const plan = planCopy(fields);
+    const absent = new Set(absentColumns(schema, group.fragments, version));
+    const fields = schema.filter((field) => !absent.has(field));
+    const plan = planCopy(schema, fields);
     checkVersion(plan, version);
     const source = versionSource(this.#readers, this.#tableRoot, base);
     const sequences = hasStableRowIds(manifest) ? await sequencesOf(source, group, path) : null;
@@ -102,7 +105,7 @@ export class FragmentCopies {
         };
         const written = await writeRows(this.#readers.disk, this.#tableRoot, plan, input, {
           version,
-          descriptor: { fields: encodeFileSchema(fields), metadata: manifest.schemaMetadata },
+          descriptor: { fields: encodeFileSchema(schema), metadata: manifest.schemaMetadata },
           signal: this.#signal,
         });
         files.push(written);
@@ -159,8 +162,8 @@ const keyOf = ({ fragments }: CompactionGroup): string =>
   fragments.map((fragment) => DataFragment.encode(fragment).toString()).join("/");
 
 /** Files into files: what is JSONB stays so. */
-function planCopy(fields: readonly TableField[]): ColumnPlan {
-  const plan = planAppend(fields, arrowSchemaOf(fields));
+function planCopy(schema: readonly TableField[], fields: readonly TableField[]): ColumnPlan {
+  const plan = planAppend(schema, arrowSchemaOf(fields));
   return { ...plan, columns: plan.columns.map((column) => ({ ...column, conversion: "none" })) };
 }
 

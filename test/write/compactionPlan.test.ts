@@ -8,7 +8,7 @@ import { type FragmentFacts, planCompaction } from "../../src/write/compactionPl
 const factsOf = (...fragments: (number | readonly [physical: number, live: number, coverage?: string])[]) =>
   fragments.map((each, id): FragmentFacts => {
     const [physicalRows, liveRows, coverage = ""] = typeof each === "number" ? [each, each] : each;
-    return { fragment: DataFragment.create({ id, physicalRows }), liveRows, coverage };
+    return { fragment: DataFragment.create({ id, physicalRows }), liveRows, coverage, absent: "" };
   });
 const plan = (facts: readonly FragmentFacts[], targetRows = 100, maxDeletedShare = 0.1) =>
   planCompaction(facts, { targetRows, maxDeletedShare }).map(({ fragments, rowCounts }) => [
