@@ -14,8 +14,10 @@ interface Report {
   compaction?: { fragmentsRemoved: number; fragmentsAdded: number; turns: number };
 }
 
-const insertStream = (root: string, mebibytes: number, form: string): Promise<Report> =>
-  nextMessage(startProcess("streamInsert.mjs", [root, String(mebibytes), form])) as Promise<Report>;
+const insertStream = (root: string, mebibytes: number, form: string, blobMebibytes = 0): Promise<Report> => {
+  const args = [root, String(mebibytes), form, String(blobMebibytes)];
+  return nextMessage(startProcess("streamInsert.mjs", args)) as Promise<Report>;
+};
 
 describe("a 2 GiB stream", () => {
   it.each(["batches", "bytes"])("of %s is inserted in less than 400 MiB", async (form) => {
@@ -26,6 +28,20 @@ describe("a 2 GiB stream", () => {
     );
     expect(report.rows).toBe(report.expectedRows);
     expect(report.maxRssMiB).toBeLessThan(400);
+    await rm(root, { recursive: true });
+  });
+});
+
+describe("1 GiB of blobs", () => {
+  it.each([
+    [100, 600],
+    [2, 250],
+  ])("of %d MiB each is inserted in less than %d MiB", async (blobMebibytes, limit) => {
+    const root = await makeTempDir();
+    const report = await insertStream(root, 1000, "blobs", blobMebibytes);
+    console.info(`blobs of ${blobMebibytes} MiB: ${report.maxRssMiB.toFixed(0)} MiB resident`);
+    expect(report.rows).toBe(report.expectedRows);
+    expect(report.maxRssMiB).toBeLessThan(limit);
     await rm(root, { recursive: true });
   });
 });

@@ -1,6 +1,7 @@
 /**
  * Inserts a long stream and reports the most memory the process ever had resident.
- * Arguments: root, MiB to insert, `batches` or `bytes`; or `fragments`, of 16 batches each, that are compacted then.
+ * Arguments: root, MiB to insert, `batches` or `bytes`; or `fragments`, of 16 batches each, that are compacted then; or
+ * `blobs` and the MiB of each, one in a batch.
  */
 
 import {
@@ -8,6 +9,7 @@ import {
   FixedSizeList,
   Float32,
   Int64,
+  LargeBinary,
   makeData,
   RecordBatch,
   Schema,
@@ -18,7 +20,7 @@ import {
 } from "apache-arrow";
 import { DirectoryNamespace } from "tiltyard";
 
-const [root, mebibytes, form] = process.argv.slice(2);
+const [root, mebibytes, form, blobMebibytes] = process.argv.slice(2);
 const ROWS = 8192;
 const DIMENSION = 256;
 const ROW_BYTES = 8 + 24 + 4 + DIMENSION * 4;
@@ -79,6 +81,32 @@ async function insertFragments() {
   return rows;
 }
 
+const blob = new Struct([new Field("data", new LargeBinary(), true), new Field("uri", new Utf8(), true)]);
+const blobSchema = new Schema([
+  new Field("b", blob, true, new Map([["ARROW:extension:name", "lance.blob.v2"]])),
+]);
+
+async function* blobs() {
+  for (let number = 0; number < Number(mebibytes) / Number(blobMebibytes); number++) {
+    const data = new Uint8Array(Number(blobMebibytes) * 2 ** 20).fill(number + 1);
+    const valueOffsets = BigInt64Array.of(0n, BigInt(data.length));
+    const children = [
+      makeData({ type: new LargeBinary(), data, valueOffsets, length: 1, nullCount: 0 }),
+      makeData({
+        type: new Utf8(),
+        valueOffsets: new Int32Array(2),
+        length: 1,
+        nullBitmap: new Uint8Array(8),
+      }),
+    ];
+    const values = makeData({ type: blob, length: 1, children, nullCount: 0 });
+    const type = new Struct(blobSchema.fields);
+    yield new RecordBatch(blobSchema, makeData({ type, length: 1, children: [values], nullCount: 0 }));
+  }
+}
+
+const inputs = { batches: () => batches(), bytes, blobs };
+
 /** How often the event loop turns while the work goes on. */
 async function countTurns(work) {
   let turns = 0;
@@ -94,18 +122,22 @@ async function countTurns(work) {
 }
 
 const id = ["big"];
-const namespace = new DirectoryNamespace({ root, durability: "none" });
+const namespace = new DirectoryNamespace({
+  root,
+  durability: "none",
+  ...(form === "blobs" && { dataStorageVersion: "2.2" }),
+});
 const started = performance.now();
 const rows =
   form === "fragments"
     ? await insertFragments()
-    : (await namespace.createTable({ id }, form === "bytes" ? bytes() : batches())).numInsertedRows;
+    : (await namespace.createTable({ id }, inputs[form]())).numInsertedRows;
 const compaction = form === "fragments" ? await countTurns(namespace.optimizeTable({ id })) : undefined;
 const seconds = (performance.now() - started) / 1000;
 await namespace.close();
 process.send({
   rows,
-  expectedRows: batchCount * ROWS,
+  expectedRows: form === "blobs" ? Number(mebibytes) / Number(blobMebibytes) : batchCount * ROWS,
   compaction,
   seconds,
   maxRssMiB: process.resourceUsage().maxRSS / 1024,
