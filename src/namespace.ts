@@ -37,7 +37,14 @@ export interface TableRequest extends RequestBase {
   readonly id: readonly string[];
 }
 
-/** Rows as users hand them in: see the README's section on input. */
+/**
+ * Rows as users hand them in: see the README's section on input. Values of a blob column of version 2, a field of the
+ * extension `lance.blob.v2`, come as structs of `data` (large_binary) and `uri` (utf8); appended to a table that has
+ * the column they may be large_binary or binary alone. A value with a uri is refused. The field's metadata may set up to
+ * how many bytes a value goes into the data file (`lance-encoding:blob-inline-size-threshold`, default 64 KiB) or a side
+ * file with others (`lance-encoding:blob-dedicated-size-threshold`, 4 MiB), and how many such a side file has
+ * (`lance-encoding:blob-pack-file-size-threshold`, 1 GiB).
+ */
 export type RowsInput =
   | Table
   | RecordBatch
@@ -678,7 +685,10 @@ export interface TakeRowsRequest extends TableRequest {
 }
 
 export interface TakeBlobsRequest extends TableRequest {
-  /** Path of a column of blobs, which may be in structs but in no list. */
+  /**
+   * Path of a column of blobs, which may be in structs but in no list: a large_binary whose field has the key
+   * `lance-encoding:blob`, or structs of the extension `lance.blob.v2`.
+   */
   readonly column: string;
   /** As of {@link TakeRowsRequest}. */
   readonly rowOffsets: RowOffsets;
@@ -855,7 +865,10 @@ export interface DirectoryNamespaceOptions {
   };
   /** Threads for long work; 0 = in line. */
   readonly workers?: number;
-  /** File version of new tables; default 2.2. */
+  /**
+   * File version of new tables; default 2.2, which alone has maps, fixed-size lists of structs and blobs of version 2.
+   * Blobs of the key `lance-encoding:blob` need 2.0 or 2.1.
+   */
   readonly dataStorageVersion?: "2.0" | "2.1" | "2.2";
   /** Manifest names of new tables; default V2. */
   readonly manifestNaming?: "V1" | "V2";
