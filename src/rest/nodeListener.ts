@@ -2,6 +2,7 @@
 
 import { once } from "node:events";
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
+import { problemOf, Refusal } from "./problem.js";
 
 /** What {@link toNodeListener} takes: a handler of this package or any other of the same form. */
 export type FetchHandler = (request: Request) => Response | Promise<Response>;
@@ -38,10 +39,7 @@ async function serve(
 ): Promise<void> {
   const body = new IncomingBody(incoming);
   const request = requestOf(incoming, body, signal);
-  const response =
-    request === null
-      ? new Response("malformed request target", { status: 400, headers: { "content-type": "text/plain" } })
-      : await handler(request);
+  const response = request === null ? noRequest(incoming) : await handler(request);
   const answer = response.body?.getReader();
   try {
     signal.throwIfAborted();
@@ -69,6 +67,17 @@ function headersOf(response: Response): Record<string, string | string[]> {
   const cookies = response.headers.getSetCookie();
   if (cookies.length > 0) headers["set-cookie"] = cookies;
   return headers;
+}
+
+/** The answer to what cannot be handed on. */
+function noRequest({ url = "" }: IncomingMessage): Response {
+  const refusal = new Refusal(
+    400,
+    "InvalidInput",
+    "the target is no path, or the method is none to be served",
+  );
+  const problem = problemOf(refusal, { instance: url, root: "", inTheirWords: (text) => text });
+  return Response.json(problem, { status: problem.status });
 }
 
 /** Null where the target is no path. The host that the client names is of no meaning here. */

@@ -387,6 +387,8 @@ it("a target that is no path, and a method that fetch does not know, are answere
     const { socket, text, end } = client();
     socket.write(`${head}\r\nhost: x\r\nconnection: close\r\n\r\n`);
     await end;
-    expect(text(), head).toMatch(/^HTTP\/1\.1 400 /);
+    expect(text(), head).toMatch(/^HTTP\/1\.1 400 [\s\S]*content-type: application\/json/i);
+    expect(text(), head).toContain(`"instance":"${head.split(" ")[1]}"`);
+    expect(text(), head).toContain('"code":13');
   }
 });
