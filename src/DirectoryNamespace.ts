@@ -317,6 +317,7 @@ export class DirectoryNamespace implements AsyncDisposable {
   ): Promise<ns.UpdateTableSchemaMetadataResponse> {
     return this.#run("updateTableSchemaMetadata", request, updateTableSchemaMetadata);
   }
+  /** Adds columns that are all null, or hold one constant. */
   alterTableAddColumns(request: ns.AlterTableAddColumnsRequest): Promise<ns.AlterTableAddColumnsResponse> {
     return this.#run("alterTableAddColumns", request, alterTableAddColumns);
   }
@@ -326,6 +327,7 @@ export class DirectoryNamespace implements AsyncDisposable {
   ): Promise<ns.AlterTableAlterColumnsResponse> {
     return this.#run("alterTableAlterColumns", request, alterTableAlterColumns);
   }
+  /** Takes columns, or members of them, out of the schema; older versions keep them. */
   alterTableDropColumns(request: ns.AlterTableDropColumnsRequest): Promise<ns.AlterTableDropColumnsResponse> {
     return this.#run("alterTableDropColumns", request, alterTableDropColumns);
   }

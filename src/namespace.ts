@@ -790,7 +790,10 @@ export interface ColumnAlteration {
   /** Another name: not a path. */
   readonly rename?: string;
   readonly nullable?: boolean;
-  /** Another type that keeps the values; rows are written anew. */
+  /**
+   * Another type; rows are written anew. Which types go together is in `arrow/cast.ts`: a value that the new one does
+   * not have exactly ends the call (floats may be rounded). Not for a column with an index.
+   */
   readonly dataType?: ColumnType;
   /** Not supported by this release. */
   readonly virtualColumn?: unknown;
@@ -806,7 +809,7 @@ export interface AlterTableAlterColumnsResponse {
 }
 
 export interface AlterTableDropColumnsRequest extends TableRequest {
-  /** Paths; a struct whose last member goes, goes too. */
+  /** Paths; a struct whose last member goes, goes too, and so does an index on what goes. */
   readonly columns: readonly string[];
   readonly branch?: string;
 }
