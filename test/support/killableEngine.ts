@@ -49,15 +49,16 @@ export class KillableEngine {
 
 /**
  * Makes all that was changed under a directory in the last seconds so many seconds old.
- * @returns how many locks there are
+ * @returns how many locks were among it
  */
 export async function letTimePass(root: string, seconds: number): Promise<number> {
   const then = Date.now() / 1000 - seconds;
   let locks = 0;
   for (const entry of await readdir(root, { recursive: true, withFileTypes: true })) {
-    if (entry.isDirectory() && entry.name.startsWith(LOCK_NAME)) locks++;
     const path = join(entry.parentPath, entry.name);
-    if ((await stat(path)).mtimeMs / 1000 > then) await utimes(path, then, then);
+    if ((await stat(path)).mtimeMs / 1000 <= then) continue;
+    if (entry.isDirectory() && entry.name.startsWith(LOCK_NAME)) locks++;
+    await utimes(path, then, then);
   }
   return locks;
 }
