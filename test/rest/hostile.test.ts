@@ -14,6 +14,8 @@ import { DirectoryNamespace } from "tiltyard";
 import { createRestHandler } from "tiltyard/rest";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { z } from "zod";
+import { Refusal } from "../../src/rest/problem.js";
+import { RouteFinder } from "../../src/rest/routeFinder.js";
 import { ROUTES, type Route } from "../../src/rest/routes.js";
 import { directorySnapshot } from "../support/directorySnapshot.js";
 import { get, post, type RestServer, startRestServer } from "../support/restServer.js";
@@ -124,6 +126,7 @@ const badPath = fc.tuple(route, badId).map(([{ methods, path }, id]): Hostile =>
   return { kind: "id", method: methods[0], path: fill(path, id), ...sent };
 });
 
+const finder = new RouteFinder(ROUTES);
 const noPath = fc
   .tuple(
     fc.constantFrom("GET", "POST", "PUT", "DELETE", "PATCH", "OPTIONS", "HEAD"),
@@ -131,7 +134,11 @@ const noPath = fc
       maxLength: 8,
     }),
   )
-  .map(([method, parts]): Hostile => ({ kind: "path", method, path: `/x/${parts.join("/")}` }));
+  .map(([method, parts]): Hostile => ({ kind: "path", method, path: `/x/${parts.join("/")}` }))
+  // Dots may lead back to where a route is.
+  .filter(
+    ({ method, path }) => finder.find(method, new URL(`http://localhost${path}`).pathname) instanceof Refusal,
+  );
 
 const JSON_TYPE = { "content-type": "application/json" };
 
