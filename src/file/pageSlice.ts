@@ -10,7 +10,8 @@
  *     blob                   as the mini-block page in it
  *     arrays of 2.0          the rows themselves, where they are of one size and none is null
  *
- * Only pages whose events are their rows are sliced. Pages with lists, and constant pages with levels, are read
+ * Only pages whose events are their rows, or of which each row has equally many, are sliced. Chunks may begin and end
+ * within such a row: then as many come along as make whole rows. Pages with lists, and constant pages with levels, are read
  * whole. A checksum covers a whole buffer, so that the bytes of a slice cannot be held against it; the structures
  * that say where rows lie are checked here, the rest by the codecs.
  */
@@ -35,6 +36,8 @@ export interface RowRuns {
 export interface SlicedPage {
   readonly layout: PageEncoding;
   readonly rowCount: number;
+  /** Values that the page holds of each row, 1 where nothing is said: more in fixed-size lists of structs. */
+  readonly valuesPerRow?: number;
   readonly bufferRanges: readonly ByteRange[];
 }
 
@@ -55,8 +58,8 @@ export interface ChunkMap {
   readonly words: Uint8Array;
   /** Position of each chunk in the chunk data, and the end of the last one. */
   readonly offsets: Float64Array;
-  /** First row of each chunk, and the number of rows. */
-  readonly rowStarts: Uint32Array;
+  /** First value of each chunk, and the number of values. */
+  readonly valueStarts: Uint32Array;
   readonly dictionary: Uint8Array | null;
   /** Bytes of memory, for caches. */
   readonly memoryWeight: number;
@@ -73,27 +76,33 @@ export type Sliceable =
 /** Tells how a page can be sliced. `buffers` of a mini-block page are those its {@link ChunkMap} is made of. */
 export function sliceable(page: SlicedPage): Sliceable | null {
   const { miniBlock, fullZip, constant, array, blob } = page.layout;
-  const { bufferRanges, rowCount } = page;
+  const { bufferRanges, rowCount, valuesPerRow = 1 } = page;
+  const valueCount = rowCount * valuesPerRow;
   if (blob?.innerLayout !== undefined) {
     return blob.innerLayout.miniBlock === undefined ? null : sliceable({ ...page, layout: blob.innerLayout });
   }
   if (array !== undefined) {
     const rowBytes = plainRowBytes(array);
     const fits =
-      rowBytes !== null && bufferRanges.length === 1 && rowBytes * rowCount === bufferRanges[0].length;
+      rowBytes !== null &&
+      valuesPerRow === 1 &&
+      bufferRanges.length === 1 &&
+      rowBytes * rowCount === bufferRanges[0].length;
     return fits ? { kind: "arrayRows", rowBytes } : null;
   }
   if (miniBlock !== undefined) {
     const plain = miniBlock.repCompression === undefined && miniBlock.repetitionIndexDepth === 0;
     const hasDictionary = miniBlock.dictionary !== undefined;
     const complete = bufferRanges.length >= (hasDictionary ? 3 : 2);
-    if (!plain || !complete || miniBlock.itemCount !== rowCount || !itemsOnly(miniBlock.layers)) return null;
+    if (!plain || !complete || miniBlock.itemCount !== valueCount || !itemsOnly(miniBlock.layers))
+      return null;
     return { kind: "miniBlock", layout: miniBlock, buffers: hasDictionary ? [0, 2] : [0] };
   }
   if (fullZip !== undefined) {
-    const rows = fullZip.itemCount === rowCount && fullZip.visibleItemCount === rowCount;
+    const rows = fullZip.itemCount === valueCount && fullZip.visibleItemCount === valueCount;
     if (!rows || fullZip.repBits !== 0 || !itemsOnly(fullZip.layers)) return null;
-    return fullZip.bitsPerOffset === undefined ? fixedRows(fullZip, page) : variableRows(fullZip, page);
+    if (fullZip.bitsPerOffset === undefined) return fixedRows(fullZip, page);
+    return valuesPerRow === 1 ? variableRows(fullZip, page) : null;
   }
   if (constant !== undefined && bufferRanges.length <= 1 && itemsOnly(constant.layers)) {
     return { kind: "constant", layout: constant };
@@ -104,9 +113,12 @@ export function sliceable(page: SlicedPage): Sliceable | null {
 const itemsOnly = (layers: readonly number[]): boolean =>
   layers.every((layer) => layer === RepDefLayer.ALL_VALID_ITEM || layer === RepDefLayer.NULLABLE_ITEM);
 
-function fixedRows(layout: FullZipLayout, { bufferRanges, rowCount }: SlicedPage): Sliceable | null {
+function fixedRows(
+  layout: FullZipLayout,
+  { bufferRanges, rowCount, valuesPerRow = 1 }: SlicedPage,
+): Sliceable | null {
   const controlBytes = layout.defBits === 0 ? 0 : layout.defBits <= 8 ? 1 : layout.defBits <= 16 ? 2 : 4;
-  const rowBytes = controlBytes + (layout.bitsPerValue ?? 0) / 8;
+  const rowBytes = (controlBytes + (layout.bitsPerValue ?? 0) / 8) * valuesPerRow;
   if (bufferRanges.length !== 1 || !Number.isInteger(rowBytes) || rowBytes === 0) return null;
   return rowBytes * rowCount === bufferRanges[0].length ? { kind: "fixedRows", layout, rowBytes } : null;
 }
@@ -135,12 +147,12 @@ export function sliceConstant(page: SlicedPage, rows: RowRuns): PageSlice {
 
 /** A page that holds `rows` of a full-zip page whose rows are all of `rowBytes`. */
 export function sliceFixedRows(
-  { bufferRanges: [events] }: SlicedPage,
+  { bufferRanges: [events], valuesPerRow }: SlicedPage,
   layout: FullZipLayout,
   rowBytes: number,
   rows: RowRuns,
 ): PageSlice {
-  return zippedSlice(layout, rows, rowRanges(events, rowBytes, rows));
+  return zippedSlice(layout, rows, rowRanges(events, rowBytes, rows), valuesPerRow);
 }
 
 /** A page that holds `rows` of a page of 2.0 whose rows are all of `rowBytes`. */
@@ -215,12 +227,13 @@ function readEntry(bytes: Uint8Array, index: number, entryBytes: number): number
   return value;
 }
 
-function zippedSlice(layout: FullZipLayout, rows: RowRuns, ranges: RangeList): PageSlice {
+function zippedSlice(layout: FullZipLayout, rows: RowRuns, ranges: RangeList, valuesPerRow = 1): PageSlice {
   const rowCount = countRows(rows);
+  const valueCount = rowCount * valuesPerRow;
   return {
     rows,
     rowCount,
-    layout: { fullZip: { ...layout, itemCount: rowCount, visibleItemCount: rowCount } },
+    layout: { fullZip: { ...layout, itemCount: valueCount, visibleItemCount: valueCount } },
     ranges,
     assemble: (bytes) => [bytes],
   };
@@ -232,7 +245,7 @@ function zippedSlice(layout: FullZipLayout, rows: RowRuns, ranges: RangeList): P
  * @throws CorruptFileError where chunks leave the page's data or hold other than its rows
  */
 export function mapChunks(
-  { bufferRanges: [, data], rowCount }: SlicedPage,
+  { bufferRanges: [, data], rowCount, valuesPerRow = 1 }: SlicedPage,
   layout: MiniBlockLayout,
   words: Uint8Array,
   dictionary: Uint8Array | null,
@@ -243,21 +256,24 @@ export function mapChunks(
   if (!Number.isInteger(chunkCount)) throw corruptPage(origin, `${words.length} bytes of chunk words`);
   const view = new DataView(words.buffer, words.byteOffset, words.byteLength);
   const offsets = new Float64Array(chunkCount + 1);
-  const rowStarts = new Uint32Array(chunkCount + 1);
-  let row = 0;
+  const valueCount = rowCount * valuesPerRow;
+  const valueStarts = new Uint32Array(chunkCount + 1);
+  let value = 0;
   let position = 0;
   for (let chunk = 0; chunk < chunkCount; chunk++) {
     const word = wordBytes === 4 ? view.getUint32(chunk * 4, true) : view.getUint16(chunk * 2, true);
-    row = chunk === chunkCount - 1 ? rowCount : row + 2 ** (word & 15);
-    if (row > rowCount) throw corruptPage(origin, `chunks hold more than the ${rowCount} values of the page`);
+    value = chunk === chunkCount - 1 ? valueCount : value + 2 ** (word & 15);
+    if (value > valueCount) {
+      throw corruptPage(origin, `chunks hold more than the ${valueCount} values of the page`);
+    }
     position += ((word >>> 4) + 1) * 8;
     offsets[chunk + 1] = position;
-    rowStarts[chunk + 1] = row;
+    valueStarts[chunk + 1] = value;
   }
-  if (row !== rowCount) throw corruptPage(origin, `${rowCount} values in a page without chunks`);
+  if (value !== valueCount) throw corruptPage(origin, `${valueCount} values in a page without chunks`);
   if (position > data.length) throw corruptPage(origin, `chunks of ${position} bytes in ${data.length}`);
   const memoryWeight = 256 + words.length + chunkCount * 12 + (dictionary?.length ?? 0);
-  return { words, offsets, rowStarts, dictionary, memoryWeight };
+  return { words, offsets, valueStarts, dictionary, memoryWeight };
 }
 
 /** Chunks between two that hold rows come along where they are of no more bytes. */
@@ -265,24 +281,27 @@ const CHUNK_GAP_BYTES = 16 * 1024;
 
 /** A page of the chunks of a mini-block page that hold `rows`. */
 export function sliceChunks(
-  { bufferRanges: [, data] }: SlicedPage,
+  { bufferRanges: [, data], valuesPerRow = 1 }: SlicedPage,
   layout: MiniBlockLayout,
   map: ChunkMap,
   rows: RowRuns,
 ): PageSlice {
   const wordBytes = layout.hasLargeChunk ? 4 : 2;
-  const { rowStarts, offsets } = map;
+  const { valueStarts, offsets } = map;
+  const isWithinRow = (chunk: number): boolean => valueStarts[chunk] % valuesPerRow !== 0;
   // Runs of chunks, as their first and the one after their last, in turn.
   const bounds = new Uint32Array(2 * rows.starts.length);
   let runs = 0;
   let end = 0;
   for (let run = 0; run < rows.starts.length; run++) {
-    const start = rows.starts[run];
-    const last = start + rows.counts[run] - 1;
-    if (last < rowStarts[end]) continue;
-    const from = start < rowStarts[end] ? end : chunkOf(rowStarts, start, end);
+    const start = rows.starts[run] * valuesPerRow;
+    const last = start + rows.counts[run] * valuesPerRow - 1;
+    if (last < valueStarts[end]) continue;
+    let from = start < valueStarts[end] ? end : chunkOf(valueStarts, start, end);
+    while (isWithinRow(from)) from--;
     if (runs === 0 || offsets[from] - offsets[end] > CHUNK_GAP_BYTES) bounds[2 * runs++] = from;
-    end = last < rowStarts[from + 1] ? from + 1 : chunkOf(rowStarts, last, from) + 1;
+    end = last < valueStarts[from + 1] ? from + 1 : chunkOf(valueStarts, last, from) + 1;
+    while (isWithinRow(end)) end++;
     bounds[2 * runs - 1] = end;
   }
   const byteOffsets = new Float64Array(runs);
@@ -296,15 +315,15 @@ export function sliceChunks(
     words.push(map.words.subarray(first * wordBytes, end * wordBytes));
     byteOffsets[run] = data.byteOffset + offsets[first];
     lengths[run] = offsets[end] - offsets[first];
-    starts[run] = rowStarts[first];
-    counts[run] = rowStarts[end] - rowStarts[first];
+    starts[run] = valueStarts[first] / valuesPerRow;
+    counts[run] = (valueStarts[end] - valueStarts[first]) / valuesPerRow;
   }
   const slicedRows = { starts, counts };
   const rowCount = countRows(slicedRows);
   return {
     rows: slicedRows,
     rowCount,
-    layout: { miniBlock: { ...layout, itemCount: rowCount } },
+    layout: { miniBlock: { ...layout, itemCount: rowCount * valuesPerRow } },
     ranges: { byteOffsets, lengths },
     assemble(bytes) {
       const buffers = [join(words), bytes];
@@ -314,13 +333,13 @@ export function sliceChunks(
   };
 }
 
-/** The chunk, `from` or a later one, that holds a row. */
-function chunkOf(rowStarts: Uint32Array, row: number, from: number): number {
+/** The chunk, `from` or a later one, that holds a value. */
+function chunkOf(valueStarts: Uint32Array, value: number, from: number): number {
   let low = from;
-  let high = rowStarts.length - 1;
+  let high = valueStarts.length - 1;
   while (high - low > 1) {
     const middle = (low + high) >>> 1;
-    if (rowStarts[middle] <= row) low = middle;
+    if (valueStarts[middle] <= value) low = middle;
     else high = middle;
   }
   return low;

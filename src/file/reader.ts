@@ -33,6 +33,8 @@ export interface DataPage {
   /** Row of the file the page begins with. */
   readonly rowStart: number;
   readonly rowCount: number;
+  /** Values of each row, where {@link countedByRows} has looked; else 1. */
+  readonly valuesPerRow?: number;
   readonly bufferRanges: readonly ByteRange[];
   readonly layout: PageEncoding;
   /** Number of the page's first buffer among those of its column. */
@@ -281,6 +283,7 @@ export function countedByRows(
         ...page,
         rowStart: page.rowStart / valuesPerRow,
         rowCount: page.rowCount / valuesPerRow,
+        valuesPerRow,
       })),
     };
   }

@@ -163,7 +163,7 @@ describe("damaged", () => {
   it("chunk words that leave the page are refused", () => {
     const layout = { hasLargeChunk: false } as Parameters<typeof mapChunks>[1];
     const words = (...values: number[]) => new Uint8Array(Uint16Array.from(values).buffer);
-    expect(mapChunks(page, layout, words(3 << 4), null, origin).rowStarts).toEqual(Uint32Array.of(0, 10));
+    expect(mapChunks(page, layout, words(3 << 4), null, origin).valueStarts).toEqual(Uint32Array.of(0, 10));
     for (const bad of [words(8 << 4), words(4, 0), new Uint8Array(3), new Uint8Array(0)]) {
       expect(() => mapChunks(page, layout, bad, null, origin)).toThrow(CorruptFileError);
     }

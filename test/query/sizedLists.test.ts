@@ -1,0 +1,100 @@
+/** Rows of fixed-size lists of structs: takes and short scans read the chunks that hold them, not their pages. */
+
+import { statSync } from "node:fs";
+import { join } from "node:path";
+import {
+  Field,
+  FixedSizeList,
+  Float64,
+  Int32,
+  makeData,
+  RecordBatch,
+  Schema,
+  Struct,
+  Table,
+  tableToIPC,
+  Utf8,
+} from "apache-arrow";
+import { DirectoryNamespace } from "tiltyard";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { NodeDisk } from "../../src/io/nodeDisk.js";
+import { CountingDisk } from "../support/countingDisk.js";
+import { Random } from "../support/generators.js";
+import { compareTables, reference } from "../support/reference.js";
+import { makeTempDir } from "../support/tempDir.js";
+
+const ROWS = 60_000;
+const disk = new CountingDisk(new NodeDisk({ durability: "none" }));
+let root: string;
+let namespace: DirectoryNamespace;
+
+beforeAll(async () => {
+  root = await makeTempDir();
+  namespace = new DirectoryNamespace({ root, durability: "none", dataStorageVersion: "2.2", disk });
+});
+afterAll(() => namespace.close());
+
+/** Members that lie in different layouts, some of them null, in structs and lists that are null now and then. */
+function tableOf(dimension: number): Table {
+  const count = ROWS * dimension;
+  const random = new Random(dimension);
+  const bits = (length: number, share: number) => {
+    const bytes = new Uint8Array(Math.ceil(length / 8));
+    for (let index = 0; index < length; index++) {
+      if (index % share !== share - 1) bytes[index >>> 3]! |= 1 << (index & 7);
+    }
+    return bytes;
+  };
+  const noise = new Uint8Array(count * 8);
+  random.fill(noise);
+  const floats = new Float64Array(noise.buffer);
+  for (let index = 0; index < count; index++) if (!(Math.abs(floats[index]!) < 1e300)) floats[index] = index;
+  const integers = Int32Array.from({ length: count }, (_, index) => (index * 7919) % 1_000_003);
+  const offsets = Int32Array.from({ length: count + 1 }, (_, index) => index * 3);
+  const text = Uint8Array.from({ length: count * 3 }, (_, index) => 97 + ((index * 31 + (index >> 7)) % 26));
+  const members = [
+    makeData({ type: new Float64(), data: floats }),
+    makeData({ type: new Int32(), data: integers, nullBitmap: bits(count, 11), length: count }),
+    makeData({ type: new Utf8(), data: text, valueOffsets: offsets, length: count }),
+  ];
+  const names = ["plain", "sparse", "text"];
+  const item = new Struct(names.map((name, index) => new Field(name, members[index]!.type, true)));
+  const structs = makeData({ type: item, length: count, nullBitmap: bits(count, 13), children: members });
+  const type = new FixedSizeList(dimension, new Field("item", item, true));
+  const lists = makeData({ type, length: ROWS, nullBitmap: bits(ROWS, 17), child: structs });
+  const schema = new Schema([new Field("lists", type, true)]);
+  const rows = makeData({ type: new Struct(schema.fields), length: ROWS, nullCount: 0, children: [lists] });
+  return new Table([new RecordBatch(schema, rows)]);
+}
+
+const SCATTERED = [59_999, 0, 1, 31_234, 16, 44_444, 31_235, 3];
+
+describe.each([1, 2, 3, 7, 10])("lists of %d structs", (dimension) => {
+  it.each(["us", "the reference"])("written by %s", async (writer) => {
+    const name = `t${dimension}${writer.length}`;
+    const expected = tableOf(dimension);
+    if (writer === "us") await namespace.createTable({ id: [name] }, expected);
+    else await reference.createTable(root, name, tableToIPC(expected));
+    const table = namespace.table([name]);
+    const bytes = await dataBytes(name);
+
+    disk.reset();
+    const taken = await table.take(SCATTERED);
+    const read = disk.bytesRead;
+    const [first, ...others] = SCATTERED.map((row) => expected.slice(row, row + 1));
+    compareTables(first!.concat(...others), taken);
+    expect(read).toBeLessThan(bytes / Math.min(dimension + 1, 4));
+
+    disk.reset();
+    const part = await table.scan({ offset: 30_001, limit: 50 }).toArrow();
+    compareTables(expected.slice(30_001, 30_051), part);
+    expect(disk.bytesRead).toBeLessThan(bytes / Math.min(dimension + 1, 4));
+    compareTables(expected, await table.scan().toArrow());
+  });
+});
+
+async function dataBytes(name: string): Promise<number> {
+  const data = join(root, `${name}.lance`, "data");
+  const entries = (await disk.list(data)) ?? [];
+  return entries.reduce((sum, entry) => sum + statSync(join(data, entry.name)).size, 0);
+}
