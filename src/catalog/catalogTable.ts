@@ -30,14 +30,17 @@ import { newTransaction } from "../table/transaction.js";
 import { findLatestVersion, readManifestAt, type VersionEntry } from "../table/versions.js";
 import { rewriteTable } from "../write/rewriteTable.js";
 import { Catalog, type CatalogChange } from "./catalogRows.js";
-import type { RootEntries } from "./rootEntries.js";
+import type { SettledDirectories } from "./settledDirectories.js";
 
 /** What the catalog works with. */
 export interface CatalogEnvironment extends TableEnvironment, FileReaders {
   /** Absolute path of the namespace's directory. */
   readonly root: string;
   readonly catalogs: CatalogCache;
-  readonly rootEntries: RootEntries;
+  /** Names of all that is directly in a directory. */
+  readonly entryNames: SettledDirectories<ReadonlySet<string>>;
+  /** Whether there are versions in a directory of versions. */
+  readonly versionsIn: SettledDirectories<boolean>;
 }
 
 /** Decoded catalogs by version, bounded in bytes. */

@@ -136,9 +136,9 @@ async function childProbe(
   page: PageRequest,
   includeDeclared: boolean,
 ): Promise<Probe> {
-  const { disk, root, rootEntries } = environment;
+  const { disk, root, entryNames } = environment;
   const listsRoot = includeDeclared && Math.min(candidates, page.limit) >= MANY;
-  const inRoot = listsRoot ? await rootEntries.read() : null;
+  const inRoot = listsRoot ? await entryNames.find(root) : null;
   return (objectId) => {
     let directory: string;
     try {
@@ -150,7 +150,7 @@ async function childProbe(
       if (error instanceof CorruptFileError) return true;
       throw error;
     }
-    if (!includeDeclared) return hasVersions(disk, directory);
+    if (!includeDeclared) return hasVersions(environment, directory);
     return disk.stat(directory).then((stat) => stat !== null);
   };
 }
@@ -167,20 +167,31 @@ async function rootTableNames({ disk, root }: CatalogEnvironment): Promise<strin
 }
 
 async function isRootTable(
-  { disk, root }: CatalogEnvironment,
+  environment: CatalogEnvironment,
   name: string,
   includeDeclared: boolean,
 ): Promise<boolean> {
+  const { disk, root } = environment;
   const directory = join(root, rootLocation(name));
   const [hidden, hasData] = await Promise.all([
     isDeregistered(disk, directory),
-    hasVersions(disk, directory),
+    hasVersions(environment, directory),
   ]);
   if (hidden) return false;
   return hasData || (includeDeclared && isReserved(disk, directory));
 }
 
-async function hasVersions(disk: Disk, directory: string): Promise<boolean> {
-  const entries = (await disk.list(versionsDirectory(directory))) ?? [];
+async function hasVersions({ versionsIn }: CatalogEnvironment, directory: string): Promise<boolean> {
+  return (await versionsIn.find(versionsDirectory(directory))) === true;
+}
+
+/** Whether a directory of versions holds one. */
+export async function hasVersionsIn(disk: Disk, path: string): Promise<boolean> {
+  const entries = (await disk.list(path)) ?? [];
   return entries.some((entry) => entry.kind === "file" && parseManifestName(entry.name) !== null);
+}
+
+/** Names of all files and directories directly below a directory. */
+export async function namesIn(disk: Disk, path: string): Promise<ReadonlySet<string>> {
+  return new Set((await disk.list(path))?.map((entry) => entry.name));
 }

@@ -6,7 +6,8 @@
 
 import { unfinishedBatches } from "../catalog/batches.js";
 import { CatalogCache, type CatalogEnvironment } from "../catalog/catalogTable.js";
-import { RootEntries } from "../catalog/rootEntries.js";
+import { hasVersionsIn, namesIn } from "../catalog/listing.js";
+import { SettledDirectories } from "../catalog/settledDirectories.js";
 import { CorruptFileError } from "../errors.js";
 import type { FileVersion } from "../file/page.js";
 import type { ChunkMap } from "../file/pageSlice.js";
@@ -69,7 +70,8 @@ export function openContext(options: ContextOptions): OperationContext {
     lock: { staleMs: options.lock?.staleMs, retries: options.lock?.retries },
     manifests: new ManifestCache(MANIFEST_CACHE_BYTES),
     catalogs: new CatalogCache(CATALOG_CACHE_BYTES),
-    rootEntries: new RootEntries(disk, options.root),
+    entryNames: new SettledDirectories(disk, (path) => namesIn(disk, path)),
+    versionsIn: new SettledDirectories(disk, (path) => hasVersionsIn(disk, path)),
     newTableVersion: options.dataStorageVersion ?? "2.2",
     newTableNaming: options.manifestNaming ?? "V2",
     async openDataFile(path) {
