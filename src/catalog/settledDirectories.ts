@@ -11,7 +11,8 @@ const TIME_GRAIN_MS = 50;
 const MAX_KEPT = 65_536;
 
 interface Kept<Found> {
-  readonly time: string;
+  /** Of the directory when it was looked at. */
+  readonly stat: FileStat;
   readonly found: Found;
 }
 
@@ -30,13 +31,12 @@ export class SettledDirectories<Found> {
   async find(path: string): Promise<Found | null> {
     const stat = await this.#disk.stat(path);
     const kept = this.#kept.get(path);
-    const time = stat === null ? "" : timeOf(stat);
-    if (kept?.time === time) return kept.found;
+    if (stat !== null && kept !== undefined && isSame(kept.stat, stat)) return kept.found;
     if (kept !== undefined) this.#kept.delete(path);
     if (stat === null) return null;
     const readAtMs = Date.now();
     const found = await this.#look(path);
-    if (Number(stat.changedNs / 1_000_000n) + TIME_GRAIN_MS < readAtMs) this.#keep(path, { time, found });
+    if (Number(stat.changedNs / 1_000_000n) + TIME_GRAIN_MS < readAtMs) this.#keep(path, { stat, found });
     return found;
   }
 
@@ -51,4 +51,5 @@ export class SettledDirectories<Found> {
   }
 }
 
-const timeOf = (stat: FileStat): string => `${stat.modifiedNs} ${stat.changedNs} ${stat.identity}`;
+const isSame = (a: FileStat, b: FileStat): boolean =>
+  a.modifiedNs === b.modifiedNs && a.changedNs === b.changedNs && a.identity === b.identity;
