@@ -346,27 +346,67 @@ export class DirectoryNamespace implements AsyncDisposable {
 
   // ---------------------------------------------------------------------------------------------- to come
 
-  mergeInsertIntoTable = this.#unsupported("mergeInsertIntoTable");
-  updateTable = this.#unsupported("updateTable");
-  deleteFromTable = this.#unsupported("deleteFromTable");
-  explainTableQueryPlan = this.#unsupported("explainTableQueryPlan");
-  analyzeTableQueryPlan = this.#unsupported("analyzeTableQueryPlan");
-  alterTableBackfillColumns = this.#unsupported("alterTableBackfillColumns");
-  createTableIndex = this.#unsupported("createTableIndex");
-  createTableScalarIndex = this.#unsupported("createTableScalarIndex");
-  listTableIndices = this.#unsupported("listTableIndices");
-  describeTableIndexStats = this.#unsupported("describeTableIndexStats");
-  dropTableIndex = this.#unsupported("dropTableIndex");
-  alterTransaction = this.#unsupported("alterTransaction");
-  describeJob = this.#unsupported("describeJob");
-  listJobs = this.#unsupported("listJobs");
-  cancelJob = this.#unsupported("cancelJob");
-  waitForJob = this.#unsupported("waitForJob");
+  mergeInsertIntoTable(
+    request: ns.MergeInsertIntoTableRequest,
+    _data: ns.RowsInput,
+  ): Promise<ns.MergeInsertIntoTableResponse> {
+    return this.#refuse("mergeInsertIntoTable", request);
+  }
+  updateTable(request: ns.UpdateTableRequest): Promise<ns.UpdateTableResponse> {
+    return this.#refuse("updateTable", request);
+  }
+  deleteFromTable(request: ns.DeleteFromTableRequest): Promise<ns.DeleteFromTableResponse> {
+    return this.#refuse("deleteFromTable", request);
+  }
+  explainTableQueryPlan(request: ns.ExplainTableQueryPlanRequest): Promise<string> {
+    return this.#refuse("explainTableQueryPlan", request);
+  }
+  analyzeTableQueryPlan(request: ns.AnalyzeTableQueryPlanRequest): Promise<string> {
+    return this.#refuse("analyzeTableQueryPlan", request);
+  }
+  alterTableBackfillColumns(
+    request: ns.AlterTableBackfillColumnsRequest,
+  ): Promise<ns.AlterTableBackfillColumnsResponse> {
+    return this.#refuse("alterTableBackfillColumns", request);
+  }
+  createTableIndex(request: ns.CreateTableIndexRequest): Promise<ns.CreateTableIndexResponse> {
+    return this.#refuse("createTableIndex", request);
+  }
+  createTableScalarIndex(request: ns.CreateTableIndexRequest): Promise<ns.CreateTableIndexResponse> {
+    return this.#refuse("createTableScalarIndex", request);
+  }
+  listTableIndices(request: ns.ListTableIndicesRequest): Promise<ns.ListTableIndicesResponse> {
+    return this.#refuse("listTableIndices", request);
+  }
+  describeTableIndexStats(
+    request: ns.DescribeTableIndexStatsRequest,
+  ): Promise<ns.DescribeTableIndexStatsResponse> {
+    return this.#refuse("describeTableIndexStats", request);
+  }
+  dropTableIndex(request: ns.DropTableIndexRequest): Promise<ns.DropTableIndexResponse> {
+    return this.#refuse("dropTableIndex", request);
+  }
+  alterTransaction(request: ns.AlterTransactionRequest): Promise<ns.AlterTransactionResponse> {
+    return this.#refuse("alterTransaction", request);
+  }
+  describeJob(request: ns.JobRequest): Promise<ns.Job> {
+    return this.#refuse("describeJob", request);
+  }
+  listJobs(request: ns.ListJobsRequest = {}): Promise<ns.ListJobsResponse> {
+    return this.#refuse("listJobs", request);
+  }
+  cancelJob(request: ns.JobRequest): Promise<ns.Job> {
+    return this.#refuse("cancelJob", request);
+  }
+  waitForJob(request: ns.WaitForJobRequest): Promise<ns.Job> {
+    return this.#refuse("waitForJob", request);
+  }
 
   /** An operation of the spec whose engine part does not exist: authorised like any other, then refused. */
-  #unsupported(operation: UnsupportedOperation) {
-    return (request: ns.RequestBase, _data?: ns.RowsInput): Promise<never> =>
-      this.#run(operation, request, (context, checked) => refuseUnsupported(context, operation, checked));
+  #refuse(operation: UnsupportedOperation, request: ns.RequestBase): Promise<never> {
+    return this.#run(operation, request, (context, checked) =>
+      refuseUnsupported(context, operation, checked),
+    );
   }
 
   /** What every operation goes through: checks, authorisation, and errors that are all of one kind. */

@@ -35,6 +35,13 @@ export interface ScanOptions {
   readonly signal?: AbortSignal;
 }
 
+export interface SearchOptions extends ScanOptions {
+  readonly vector?: unknown;
+  /** Words that are looked for in all indexed text columns. */
+  readonly text?: string;
+  readonly fullTextQuery?: ns.FullTextQuery;
+}
+
 /** Rows of a scan; the query starts when the first is asked for. */
 export interface Scan extends AsyncIterable<RecordBatch> {
   toArrow(): Promise<Table>;
@@ -133,35 +140,39 @@ export class TableHandle {
     return this.#namespace.countTableRows({ ...this.#read(), predicate: filter });
   }
 
-  async delete(predicate: string): Promise<unknown> {
-    return this.#namespace.deleteFromTable({ ...this.#write(), predicate } as ns.TableRequest);
+  async delete(predicate: string): Promise<ns.DeleteFromTableResponse> {
+    return this.#namespace.deleteFromTable({ ...this.#write(), predicate });
   }
 
   async update(change: {
     readonly where?: string;
     readonly values?: Readonly<Record<string, unknown>>;
     readonly valuesSql?: Readonly<Record<string, string>>;
-  }): Promise<unknown> {
-    return this.#namespace.updateTable({ ...this.#write(), ...change } as ns.TableRequest);
+  }): Promise<ns.UpdateTableResponse> {
+    const { where: predicate, values, valuesSql } = change;
+    const updates = Object.entries(valuesSql ?? {});
+    return this.#namespace.updateTable({ ...this.#write(), updates, predicate, ...(values && { values }) });
   }
 
   async mergeInsert(
     on: string | readonly string[],
     data: ns.RowsInput,
-    options: object = {},
-  ): Promise<unknown> {
-    return this.#namespace.mergeInsertIntoTable(
-      { ...this.#write(), on, ...options } as ns.TableRequest,
-      data,
-    );
+    options: Omit<ns.MergeInsertIntoTableRequest, keyof ns.TableRequest | "on" | "branch"> = {},
+  ): Promise<ns.MergeInsertIntoTableResponse> {
+    return this.#namespace.mergeInsertIntoTable({ ...this.#write(), on, ...options }, data);
   }
 
-  search(query: Pick<ns.QueryTableRequest, "vector" | "fullTextQuery"> & ScanOptions): Scan {
-    return this.scan(query as ScanOptions);
+  /** Rows by a vector, or by words of their text. */
+  search({ text, ...query }: SearchOptions): Scan {
+    const fullTextQuery = text === undefined ? query.fullTextQuery : { stringQuery: { query: text } };
+    return this.scan({ ...query, fullTextQuery } as ScanOptions);
   }
 
-  async createIndex(column: string, options: object = {}): Promise<unknown> {
-    return this.#namespace.createTableIndex({ ...this.#write(), column, ...options } as ns.TableRequest);
+  async createIndex(
+    column: string,
+    options: Omit<ns.CreateTableIndexRequest, keyof ns.TableRequest | "column" | "branch">,
+  ): Promise<ns.CreateTableIndexResponse> {
+    return this.#namespace.createTableIndex({ ...this.#write(), column, ...options });
   }
 
   stats(): Promise<ns.GetTableStatsResponse> {

@@ -9,4 +9,10 @@ export * from "./errors.js";
 export { formatFieldPath, formatIdentifier, parseFieldPath, parseIdentifier } from "./ident.js";
 export type { DirectoryEntry, Disk, FileStat, ReadHandle, WriteHandle } from "./io/disk.js";
 export type * from "./namespace.js";
-export { type Scan, type ScanOptions, TableHandle, type TableHandleOptions } from "./TableHandle.js";
+export {
+  type Scan,
+  type ScanOptions,
+  type SearchOptions,
+  TableHandle,
+  type TableHandleOptions,
+} from "./TableHandle.js";

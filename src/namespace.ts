@@ -124,11 +124,15 @@ export interface DeclareTableRequest extends TableRequest {
   /** Must be the location the namespace would choose, where given. */
   readonly location?: string;
   readonly properties?: Properties;
+  /** There are none to vend: files of the local file system need no credentials. */
+  readonly vendCredentials?: boolean;
 }
 export interface DeclareTableResponse {
   readonly transactionId?: string;
   /** Absolute path of the table's directory. */
   readonly location: string;
+  /** Always absent: files of the local file system need none. So it is below. */
+  readonly storageOptions?: Readonly<Record<string, string>>;
   readonly properties: Properties;
   readonly managedVersioning: boolean;
 }
@@ -148,6 +152,9 @@ export interface CreateTableResponse {
   readonly location: string;
   readonly version: number;
   readonly numInsertedRows: number;
+  /** What the table has. */
+  readonly properties: Properties;
+  readonly storageOptions?: Readonly<Record<string, string>>;
 }
 
 export interface InsertIntoTableRequest extends TableRequest {
@@ -181,6 +188,8 @@ export interface DescribeTableRequest extends TableRequest {
   readonly withTableUri?: boolean;
   readonly loadDetailedMetadata?: boolean;
   readonly checkDeclared?: boolean;
+  /** As of {@link DeclareTableRequest}. */
+  readonly vendCredentials?: boolean;
 }
 export interface DescribeTableResponse {
   readonly table: string;
@@ -191,6 +200,7 @@ export interface DescribeTableResponse {
   readonly location: string;
   /** `file:` URL of the location. */
   readonly tableUri: string;
+  readonly storageOptions?: Readonly<Record<string, string>>;
   /** The Arrow schema as JSON; absent while the table is only declared. */
   readonly schema?: JsonSchema;
   readonly stats?: { readonly numDeletedRows: number; readonly numFragments: number };
@@ -657,7 +667,7 @@ export interface QueryTableRequest extends TableRequest {
   readonly batchSize?: number;
   readonly filter?: string;
   readonly vector?: unknown;
-  readonly fullTextQuery?: unknown;
+  readonly fullTextQuery?: FullTextQuery;
 }
 
 /** Rows of a query: read them batch by batch, or all at once. Each iteration runs the query again. */
@@ -721,6 +731,64 @@ export interface CountTableRowsRequest extends TableRequest {
   readonly branch?: string;
   readonly tag?: string;
 }
+
+/** The members of a query that look for something; none is supported by this release. */
+export interface FullTextQuery {
+  readonly stringQuery?: { readonly query: string; readonly columns?: readonly string[] };
+  readonly structuredQuery?: unknown;
+}
+
+/** Not supported by this release; nor are the operations below it up to the next group. */
+export interface MergeInsertIntoTableRequest extends TableRequest {
+  /** Columns whose values tell which rows are the same. */
+  readonly on: string | readonly string[];
+  readonly branch?: string;
+  readonly whenMatchedUpdateAll?: boolean;
+  readonly whenMatchedUpdateAllFilt?: string;
+  readonly whenNotMatchedInsertAll?: boolean;
+  readonly whenNotMatchedBySourceDelete?: boolean;
+  readonly whenNotMatchedBySourceDeleteFilt?: string;
+  /** As in `30s`. */
+  readonly timeout?: string;
+  readonly useIndex?: boolean;
+}
+export interface MergeInsertIntoTableResponse {
+  readonly transactionId?: string;
+  readonly version: number;
+  readonly numUpdatedRows: number;
+  readonly numInsertedRows: number;
+  readonly numDeletedRows: number;
+}
+
+export interface UpdateTableRequest extends TableRequest {
+  /** Paths of columns, each with an SQL expression. */
+  readonly updates: readonly (readonly [path: string, expression: string])[];
+  readonly predicate?: string;
+  readonly branch?: string;
+  readonly properties?: Properties;
+}
+export interface UpdateTableResponse {
+  readonly transactionId?: string;
+  readonly version: number;
+  readonly updatedRows: number;
+  readonly properties?: Properties;
+}
+
+export interface DeleteFromTableRequest extends TableRequest {
+  readonly predicate: string;
+  readonly branch?: string;
+}
+export interface DeleteFromTableResponse {
+  readonly transactionId?: string;
+  readonly version: number;
+}
+
+export interface ExplainTableQueryPlanRequest extends TableRequest {
+  readonly query: Omit<QueryTableRequest, keyof TableRequest>;
+  readonly verbose?: boolean;
+  readonly branch?: string;
+}
+export interface AnalyzeTableQueryPlanRequest extends QueryTableRequest {}
 
 // ------------------------------------------------------------------------------------------------ schema
 
@@ -818,6 +886,108 @@ export interface AlterTableDropColumnsResponse {
   readonly version: number;
 }
 
+/** Not supported by this release. */
+export interface AlterTableBackfillColumnsRequest extends TableRequest {
+  readonly column: string;
+  readonly branch?: string;
+  readonly where?: string;
+  readonly concurrency?: number;
+  readonly intraApplierConcurrency?: number;
+  readonly minCheckpointSize?: number;
+  readonly maxCheckpointSize?: number;
+  readonly batchCheckpointFlushIntervalSeconds?: number;
+  readonly readVersion?: number;
+  readonly taskSize?: number;
+  readonly numFrags?: number;
+  readonly checkpointSize?: number;
+  readonly commitGranularity?: number;
+  readonly cluster?: string;
+  readonly manifest?: string;
+}
+export interface AlterTableBackfillColumnsResponse {
+  readonly jobId: string;
+}
+
+// ------------------------------------------------------------------------------------------------ indexes
+
+/** Not supported by this release; nor is what else is in this group. */
+export interface CreateTableIndexRequest extends TableRequest {
+  readonly column: string;
+  readonly indexType: string;
+  readonly branch?: string;
+  readonly name?: string;
+  readonly distanceType?: string;
+  readonly withPosition?: boolean;
+  readonly baseTokenizer?: string;
+  readonly language?: string;
+  readonly maxTokenLength?: number;
+  readonly lowerCase?: boolean;
+  readonly stem?: boolean;
+  readonly removeStopWords?: boolean;
+  readonly asciiFolding?: boolean;
+  readonly numPartitions?: number;
+  readonly numSubVectors?: number;
+  readonly numBits?: number;
+  readonly sampleRate?: number;
+  readonly maxIterations?: number;
+  readonly targetPartitionSize?: number;
+  readonly m?: number;
+  readonly efConstruction?: number;
+}
+export interface CreateTableIndexResponse {
+  readonly transactionId?: string;
+  readonly jobId?: string;
+}
+
+export interface ListTableIndicesRequest extends TableRequest {
+  readonly branch?: string;
+  readonly version?: number;
+  readonly pageToken?: string;
+  readonly limit?: number;
+}
+export interface ListTableIndicesResponse {
+  readonly indexes: readonly TableIndex[];
+  readonly pageToken?: string;
+}
+export interface TableIndex {
+  readonly indexName: string;
+  readonly indexUuid: string;
+  readonly columns: readonly string[];
+  readonly status: string;
+  readonly indexType?: string;
+  readonly typeUrl?: string;
+  readonly numIndexedRows?: number;
+  readonly numUnindexedRows?: number;
+  readonly sizeBytes?: number;
+  readonly numSegments?: number;
+  /** RFC 3339. */
+  readonly createdAt?: string;
+  readonly indexVersion?: number;
+  /** JSON text. */
+  readonly indexDetails?: string;
+}
+
+export interface DescribeTableIndexStatsRequest extends TableRequest {
+  readonly indexName: string;
+  readonly branch?: string;
+  readonly version?: number;
+}
+export interface DescribeTableIndexStatsResponse {
+  readonly distanceType?: string;
+  readonly indexType?: string;
+  readonly numIndexedRows?: number;
+  readonly numUnindexedRows?: number;
+  readonly numIndices?: number;
+}
+
+export interface DropTableIndexRequest extends TableRequest {
+  readonly indexName: string;
+  readonly branch?: string;
+}
+export interface DropTableIndexResponse {
+  readonly transactionId?: string;
+}
+
 // ------------------------------------------------------------------------------------------------ transactions
 
 export interface DescribeTransactionRequest extends RequestBase {
@@ -839,7 +1009,48 @@ export interface DescribeTransactionResponse {
   readonly properties: Readonly<Record<string, string>>;
 }
 
+/** Not supported by this release. */
+export interface AlterTransactionRequest extends RequestBase {
+  readonly id: readonly string[];
+  readonly actions: readonly {
+    readonly setStatusAction?: { readonly status?: string };
+    readonly setPropertyAction?: {
+      readonly key?: string;
+      readonly value?: string;
+      readonly mode?: string;
+    };
+    readonly unsetPropertyAction?: { readonly key?: string; readonly mode?: string };
+  }[];
+}
+export interface AlterTransactionResponse {
+  readonly status: string;
+  readonly properties?: Properties;
+}
+
+// ------------------------------------------------------------------------------------------------ jobs
+
+/** Not supported by this release; nor is what else is in this group. */
+export interface JobRequest extends RequestBase {
+  readonly jobId: string;
+}
+export interface ListJobsRequest extends RequestBase {}
+export interface WaitForJobRequest extends JobRequest {
+  readonly timeoutMs?: number;
+  readonly onProgress?: (job: Job) => void;
+}
+/** What is known of a job. */
+export interface Job {
+  readonly jobId: string;
+  readonly [member: string]: unknown;
+}
+export interface ListJobsResponse {
+  readonly jobs: readonly Job[];
+}
+
 // ------------------------------------------------------------------------------------------------ options
+
+/** A function that computes values of a column; not supported by this release. */
+export type UserFunction = unknown;
 
 /** Asked before every operation; throwing denies the call. */
 export type Authorize = (call: AuthorizeCall) => void | Promise<void>;
@@ -859,7 +1070,7 @@ export interface DirectoryNamespaceOptions {
   readonly durability?: "fsync" | "none";
   readonly authorize?: Authorize;
   /** Functions of computed columns, by name. */
-  readonly functions?: Readonly<Record<string, unknown>>;
+  readonly functions?: Readonly<Record<string, UserFunction>>;
   readonly lock?: {
     /** Milliseconds after which the lock of a writer that shows no sign of life is taken over; ≥ 2000. */
     readonly staleMs?: number;

@@ -263,3 +263,11 @@ it("a row without its directory means nothing", async () => {
   await ours.dropNamespace({ id: ["a"] });
   expect(await theirs("listNamespaces", [])).toEqual([]);
 });
+
+it("a table has no properties of another that had its name", async () => {
+  await ours.createTable({ id: ["t"], properties: { k: "old" } }, rowsOf(1));
+  // Without the catalog's knowing.
+  await reference.dropTable(root, "t");
+  expect((await ours.createTable({ id: ["t"] }, rowsOf(2))).properties).toEqual({});
+  expect((await ours.describeTable({ id: ["t"] })).properties).toEqual({});
+});

@@ -4,7 +4,7 @@
  */
 
 import { publishNewTable, publishTable } from "../../catalog/tableRows.js";
-import { findTable, planPlace } from "../../catalog/tables.js";
+import { type FoundTable, findTable, planPlace, readTableProperties } from "../../catalog/tables.js";
 import { ConcurrentModificationError, InvalidInputError, TableAlreadyExistsError } from "../../errors.js";
 import { formatIdentifier } from "../../ident.js";
 import type { CreateTableRequest, CreateTableResponse, RowsInput } from "../../namespace.js";
@@ -28,25 +28,32 @@ export async function createTable(
 
   const found = await findTable(context, id);
   const place = found === null ? await planPlace(context, id) : { ...found, unshared: false };
-  const asFound = (location: string, version: number) => ({ location, version, numInsertedRows: 0 });
+  const asFound = async (table: FoundTable, version: number): Promise<CreateTableResponse> => ({
+    location: table.directory,
+    version,
+    numInsertedRows: 0,
+    properties: await readTableProperties(context, table),
+  });
   const latest = found?.latest ?? null;
   const file = latest && (await readManifestAt(context, latest));
-  if (latest !== null && file !== null && mode !== "Overwrite") {
+  if (found !== null && latest !== null && file !== null && mode !== "Overwrite") {
     if (mode === "Create") throw exists();
-    return asFound(place.directory, latest.version);
+    return asFound(found, latest.version);
   }
   if (found !== null && latest === null && properties !== undefined && Object.keys(properties).length > 0) {
     throw new InvalidInputError(
       `properties: table ${formatIdentifier(id)} was declared, and keeps the properties of then`,
     );
   }
+  // A row that a table of that name left behind, which is gone, must not lend it its properties.
+  const rowProperties = found === null ? (properties ?? {}) : properties;
   const base = latest !== null && file !== null ? { version: latest.version, file } : null;
   const inserted = await insertRows(context, place.directory, base, data, {
     mode: "Overwrite",
     newTable: { version: context.newTableVersion, naming: context.newTableNaming },
     onCreated: mode === "Overwrite" ? "overwrite" : "fail",
     unshared: place.unshared,
-    beforeCreation: isRoot ? () => publishTable(context, place, properties, signal) : undefined,
+    beforeCreation: isRoot ? () => publishTable(context, place, rowProperties, signal) : undefined,
     maxBatchBytes: optionalCount(request.maxBatchBytes, "maxBatchBytes", 1),
     signal,
   });
@@ -54,7 +61,7 @@ export async function createTable(
   if (inserted === null) {
     const other = await winner();
     if (other?.latest == null) throw exists();
-    return asFound(other.directory, other.latest.version);
+    return asFound(other, other.latest.version);
   }
   try {
     if (found === null && !isRoot) await publishNewTable(context, place, properties ?? {}, signal);
@@ -64,7 +71,7 @@ export async function createTable(
   } catch (error) {
     if (!(error instanceof TableAlreadyExistsError)) throw error;
     const other = await winner();
-    if (other?.latest != null) return asFound(other.directory, other.latest.version);
+    if (other?.latest != null) return asFound(other, other.latest.version);
     if (mode === "Create") throw exists(error);
     throw new ConcurrentModificationError(
       `table ${formatIdentifier(id)} was created by another writer; please retry`,
@@ -76,5 +83,9 @@ export async function createTable(
     location: place.directory,
     version: inserted.committed.version,
     numInsertedRows: inserted.rowCount,
+    properties:
+      found === null || properties !== undefined
+        ? { ...properties }
+        : await readTableProperties(context, found),
   };
 }

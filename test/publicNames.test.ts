@@ -1,0 +1,246 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Int32, type RecordBatch, type Schema, Table, tableToIPC, vectorFromArray } from "apache-arrow";
+import * as tiltyard from "tiltyard";
+import { DirectoryNamespace, NamespaceError, type UserFunction } from "tiltyard";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+
+/**
+ * Programs are written against these names: what compiles here must go on compiling, so requests and answers are
+ * spelled out, with every member, whether or not the engine does anything with it.
+ */
+
+const functions: Record<string, UserFunction> = {};
+const signal = new AbortController().signal;
+const caller = { identity: { apiKey: "k", authToken: "t" }, context: { a: "b" }, signal };
+const rows = new Table({ id: vectorFromArray([1, 2, 3], new Int32()) });
+const id = ["sales", "orders"];
+
+let root: string;
+let ns: DirectoryNamespace;
+beforeAll(async () => {
+  root = await mkdtemp(join(tmpdir(), "tiltyard-names-"));
+  ns = new DirectoryNamespace({
+    root,
+    durability: "none",
+    authorize({ operation, id, identity, context }) {
+      const seen: [string, readonly string[], object | undefined, object | undefined] = [
+        operation,
+        id,
+        identity,
+        context,
+      ];
+      expect(seen[0]).not.toBe("");
+    },
+    functions,
+    lock: { staleMs: 10_000, retries: 3 },
+    workers: 0,
+    dataStorageVersion: "2.2",
+    manifestNaming: "V2",
+  });
+  await ns.createNamespace({ id: ["sales"], mode: "create", properties: { a: "b" }, ...caller });
+  await ns.createTable({ id, mode: "create", properties: { x: "y" }, ...caller }, rows);
+});
+afterAll(async () => {
+  await ns[Symbol.asyncDispose]();
+  await rm(root, { recursive: true });
+});
+
+describe("requests and answers", () => {
+  it("of namespaces", async () => {
+    const { properties, transactionId } = await ns.createNamespace({ id: ["n"], mode: "ExistOk" });
+    expect([properties, transactionId]).toEqual([{}, undefined]);
+    expect((await ns.describeNamespace({ id: ["sales"] })).properties).toEqual({ a: "b" });
+    const { namespaces, pageToken } = await ns.listNamespaces({ id: [], pageToken: "", limit: 1 });
+    expect([namespaces, pageToken]).toEqual([["n"], "n"]);
+    expect(await ns.namespaceExists({ id: ["n"] })).toBeUndefined();
+    const dropped = await ns.dropNamespace({ id: ["n"], mode: "Fail", behavior: "Restrict" });
+    const transactions: readonly string[] | undefined = dropped.transactionId;
+    expect([dropped.properties, transactions]).toEqual([{}, undefined]);
+  });
+  it("of tables", async () => {
+    const created = await ns.createTable({ id: ["t"], properties: { p: "q" } }, rows);
+    expect(created).toMatchObject({ location: join(root, "t.lance"), version: 1, properties: { p: "q" } });
+    expect([typeof created.transactionId, created.storageOptions]).toEqual(["string", undefined]);
+    const table = await ns.describeTable({
+      id,
+      version: 1,
+      withTableUri: true,
+      loadDetailedMetadata: true,
+      checkDeclared: true,
+      vendCredentials: true,
+    });
+    expect([table.table, table.namespace, table.version]).toEqual(["orders", ["sales"], 1]);
+    expect([table.tableUri.startsWith("file:"), table.storageOptions]).toEqual([true, undefined]);
+    expect([table.schema?.fields[0].name, table.stats]).toEqual([
+      "id",
+      { numDeletedRows: 0, numFragments: 1 },
+    ]);
+    expect([table.metadata, table.properties]).toEqual([{}, { x: "y" }]);
+    expect([table.managedVersioning, table.isOnlyDeclared]).toEqual([false, false]);
+    expect(await ns.tableExists({ id, version: 1 })).toBeUndefined();
+    const declared = await ns.declareTable({ id: ["sales", "d"], properties: {}, vendCredentials: false });
+    expect([declared.managedVersioning, declared.properties, declared.storageOptions]).toEqual([
+      false,
+      {},
+      undefined,
+    ]);
+    const gone = await ns.deregisterTable({ id: ["sales", "d"] });
+    expect([gone.id, gone.location, gone.properties]).toEqual([["sales", "d"], declared.location, {}]);
+    const location = declared.location.slice(root.length + 1);
+    const back = await ns.registerTable({ id: ["sales", "d"], location, mode: "Create", properties: {} });
+    expect([back.location, back.properties, back.transactionId]).toEqual([declared.location, {}, undefined]);
+    await ns.renameTable({ id: ["sales", "d"], newTableName: "e", newNamespaceId: ["sales"] });
+    const page = { pageToken: "", limit: 9, includeDeclared: true };
+    expect((await ns.listTables({ id: ["sales"], ...page })).tables).toEqual(["e", "orders"]);
+    expect((await ns.listAllTables(page)).tables).toEqual(["sales$e", "sales$orders", "t"]);
+    expect((await ns.dropTable({ id: ["sales", "e"] })).id).toEqual(["sales", "e"]);
+    const { totalBytes, numRows, numIndices, fragmentStats } = await ns.getTableStats({ id });
+    expect([totalBytes > 0, numRows, numIndices]).toEqual([true, 3, 0]);
+    const { min, max, mean, p25, p50, p75, p99 } = fragmentStats.lengths;
+    expect([min, max, mean, p25, p50, p75, p99]).toEqual([3, 3, 3, 3, 3, 3, 3]);
+    const restored: { transactionId: string; version: number } = await ns.restoreTable({
+      id: ["t"],
+      version: 1,
+    });
+    expect(restored.version).toBe(2);
+  });
+  it("of rows, in every form that they come in", async () => {
+    const inputs: tiltyard.RowsInput[] = [
+      rows,
+      rows.batches[0],
+      rows.batches,
+      (async function* () {
+        yield* rows.batches;
+      })(),
+      tableToIPC(rows),
+      tableToIPC(rows, "file"),
+      [tableToIPC(rows)],
+      new Response(tableToIPC(rows) as BodyInit).body as ReadableStream<Uint8Array>,
+    ];
+    await ns.declareTable({ id: ["sales", "in"] });
+    for (const data of inputs) {
+      const inserted: { transactionId: string; version: number; numInsertedRows: number } =
+        await ns.insertIntoTable({ id: ["sales", "in"], mode: "append" }, data);
+      expect(inserted.numInsertedRows).toBe(3);
+    }
+    const query = await ns.queryTable({ id: ["sales", "in"], columns: ["id"], version: 1 });
+    const schema: Schema = query.schema;
+    for await (const batch of query) {
+      const each: RecordBatch = batch;
+      expect(each.numRows).toBe(3);
+    }
+    const all: Table = await query.toArrow();
+    const count: number = await ns.countTableRows({ id: ["sales", "in"] });
+    expect([schema.fields.length, all.numRows, count]).toEqual([1, 3, 24]);
+  });
+  it("of a handle", async () => {
+    await ns.createTable({ id: ["h"] }, rows);
+    const table = ns.table(["h"], { branch: undefined, version: undefined, tag: undefined });
+    const found: [boolean, number, number] = [
+      await table.exists(),
+      await table.version(),
+      await table.countRows(),
+    ];
+    expect(found).toEqual([true, 1, 3]);
+    expect((await table.schema()).fields.map(({ name }) => name)).toEqual(["id"]);
+    await table.insert(rows, { mode: "Overwrite" });
+    const scan = table.scan({ columns: ["id"], limit: 2, offset: 1, withRowId: true, batchSize: 1 });
+    for await (const batch of scan) expect(batch.numRows).toBe(1);
+    expect([(await scan.toArrow()).numRows, (await table.take([0], ["id"])).numRows]).toEqual([2, 1]);
+    expect([(await table.stats()).numRows, (await table.versions()).length]).toEqual([3, 2]);
+    expect((await table.restore(1)).version).toBe(3);
+    expect([await table.branches(), await table.tags()]).toEqual([{}, {}]);
+    expect([(await table.optimize()).version, (await table.cleanup()).versionsRemoved]).toEqual([3, 0]);
+  });
+});
+
+describe("operations whose engine part does not exist", () => {
+  const job = { jobId: "j", ...caller };
+  const index = {
+    ...{ column: "id", indexType: "BTREE", name: "n", distanceType: "l2", withPosition: true },
+    ...{ baseTokenizer: "simple", language: "English", maxTokenLength: 4, lowerCase: true, stem: true },
+    ...{ removeStopWords: true, asciiFolding: true },
+  };
+  const calls: Record<string, () => Promise<unknown>> = {
+    mergeInsertIntoTable: async () => {
+      const request = {
+        ...{ id, on: ["id"], branch: "main", whenMatchedUpdateAll: true, whenMatchedUpdateAllFilt: "f" },
+        ...{ whenNotMatchedInsertAll: true, whenNotMatchedBySourceDelete: true, timeout: "30s" },
+        ...{ whenNotMatchedBySourceDeleteFilt: "f", useIndex: true },
+      };
+      const answer = await ns.mergeInsertIntoTable(request, rows);
+      return [answer.numUpdatedRows, answer.numInsertedRows, answer.numDeletedRows, answer.version];
+    },
+    updateTable: async () => {
+      const { updatedRows, version } = await ns.updateTable({ id, updates: [["id", "1"]], predicate: "x" });
+      return [updatedRows, version];
+    },
+    deleteFromTable: async () => (await ns.deleteFromTable({ id, predicate: "id = 1" })).version,
+    explainTableQueryPlan: async (): Promise<string> =>
+      ns.explainTableQueryPlan({ id, query: { k: 1 }, verbose: true }),
+    analyzeTableQueryPlan: async (): Promise<string> => ns.analyzeTableQueryPlan({ id, k: 1 }),
+    createTableIndex: async () => {
+      const { transactionId, jobId } = await ns.createTableIndex({ id, ...index });
+      return [transactionId, jobId];
+    },
+    createTableScalarIndex: async () =>
+      (await ns.createTableScalarIndex({ id, column: "id", indexType: "BTREE" })).transactionId,
+    listTableIndices: async () => (await ns.listTableIndices({ id, version: 1, limit: 1 })).indexes,
+    alterTransaction: async () =>
+      (await ns.alterTransaction({ id: ["x"], actions: [{ setStatusAction: { status: "Canceled" } }] }))
+        .status,
+    describeJob: () => ns.describeJob(job),
+    listJobs: () => ns.listJobs(),
+    cancelJob: () => ns.cancelJob(job),
+    waitForJob: () => ns.waitForJob({ ...job, timeoutMs: 1, onProgress: () => {} }),
+    "delete of a handle": () => ns.table(id).delete("id = 1"),
+    "update of a handle": () => ns.table(id).update({ where: "id = 1", values: { id: 3 } }),
+    "update of a handle by SQL": () => ns.table(id).update({ valuesSql: { id: "3" } }),
+    "mergeInsert of a handle": () => ns.table(id).mergeInsert("id", rows, { whenMatchedUpdateAll: true }),
+    "createIndex of a handle": () => ns.table(id).createIndex("id", { indexType: "BTREE" }),
+    "search of a handle by vector": () =>
+      ns
+        .table(id)
+        .search({ vector: [1, 2] })
+        .toArrow(),
+    "search of a handle by text": () => ns.table(id).search({ text: "hello", limit: 3 }).toArrow(),
+  };
+  it.each(Object.entries(calls))("%s", async (_name, call) => {
+    await expect(call()).rejects.toMatchObject({ type: "Unsupported", code: 0, status: 406 });
+  });
+  it("what can be checked of them is", async () => {
+    const backfill = ns.alterTableBackfillColumns({ id, column: "id", where: "x", concurrency: 1 });
+    await expect(backfill.then(({ jobId }) => jobId)).rejects.toMatchObject({ type: "InvalidInput" });
+    const stats = ns.describeTableIndexStats({ id, indexName: "none", version: 1 });
+    await expect(stats.then(({ numIndices }) => numIndices)).rejects.toMatchObject({
+      type: "TableIndexNotFound",
+    });
+    const drop = ns.dropTableIndex({ id, indexName: "none" });
+    await expect(drop.then((answer) => answer.transactionId)).rejects.toMatchObject({
+      type: "TableIndexNotFound",
+    });
+  });
+});
+
+describe("errors", () => {
+  const codes = {
+    ...{ Unsupported: 0, NamespaceNotFound: 1, NamespaceAlreadyExists: 2, NamespaceNotEmpty: 3 },
+    ...{ TableNotFound: 4, TableAlreadyExists: 5, TableIndexNotFound: 6, TableIndexAlreadyExists: 7 },
+    ...{ TableTagNotFound: 8, TableTagAlreadyExists: 9, TransactionNotFound: 10, TableVersionNotFound: 11 },
+    ...{ TableColumnNotFound: 12, InvalidInput: 13, ConcurrentModification: 14, PermissionDenied: 15 },
+    ...{ Unauthenticated: 16, ServiceUnavailable: 17, Internal: 18, InvalidTableState: 19 },
+    ...{ TableSchemaValidation: 20, Throttling: 21, TableBranchNotFound: 22, TableBranchAlreadyExists: 23 },
+  };
+  it.each(Object.entries(codes))("%s has a class, and code %i", (type, code) => {
+    const classes = tiltyard as unknown as Record<string, new (message: string) => NamespaceError>;
+    const error = new classes[`${type}Error`]("m");
+    expect(error).toBeInstanceOf(NamespaceError);
+    expect(error).toMatchObject({ type, code, name: `${type}Error`, message: "m" });
+  });
+  it("a corrupt file tells where", () => {
+    const { code, path, byteOffset } = new tiltyard.CorruptFileError("p", 3, "r");
+    expect([code, path, byteOffset]).toEqual([18, "p", 3]);
+  });
+});
