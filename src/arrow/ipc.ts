@@ -18,6 +18,7 @@ import {
   MessageHeader,
   RecordBatchReader,
 } from "apache-arrow";
+import { concatBytes } from "../bytes/concat.js";
 import { decodeLz4Frame } from "../bytes/lz4Frame.js";
 import { decodeZstdFrame, zstdFrameBound } from "../bytes/zstd.js";
 import { InvalidInputError, NamespaceError } from "../errors.js";
@@ -113,7 +114,7 @@ function* readFrame(maxBytes: number): Requests<Frame | null> {
     const length = yield 4;
     if (length.length < 4) throw truncated();
     metadataLength = readUint32(length, 0);
-    head = joinBytes([start, length]);
+    head = concatBytes([start, length]);
   }
   if (metadataLength === 0) return null;
   if (metadataLength > Math.min(MAX_METADATA_BYTES, maxBytes)) {
@@ -129,7 +130,7 @@ function* readFrame(maxBytes: number): Requests<Frame | null> {
   checkBatchHeader(message, bodyLength);
   const body = bodyLength === 0 ? new Uint8Array(0) : yield bodyLength;
   if (body.length < bodyLength) throw truncated();
-  return { kind: message.headerType, head: joinBytes([head, metadata]), body };
+  return { kind: message.headerType, head: concatBytes([head, metadata]), body };
 }
 
 function decodeMessage(metadata: Uint8Array): Message {
@@ -326,7 +327,7 @@ class ByteQueue {
 
   async peek(length: number): Promise<Uint8Array> {
     await this.#fill(length);
-    if (this.#pieces.length > 1) this.#pieces = [joinBytes(this.#pieces)];
+    if (this.#pieces.length > 1) this.#pieces = [concatBytes(this.#pieces)];
     return this.#pieces[0]?.subarray(0, length) ?? new Uint8Array(0);
   }
 
@@ -350,7 +351,7 @@ class ByteQueue {
       }
     }
     if (used > 0) this.#pieces.splice(0, used);
-    return taken.length === 1 ? taken[0] : joinBytes(taken);
+    return taken.length === 1 ? taken[0] : concatBytes(taken);
   }
 
   async #fill(length: number): Promise<void> {
@@ -468,18 +469,6 @@ function checkPadding(rest: Uint8Array): void {
 
 function readUint32(bytes: Uint8Array, at: number): number {
   return (bytes[at] | (bytes[at + 1] << 8) | (bytes[at + 2] << 16) | (bytes[at + 3] << 24)) >>> 0;
-}
-
-function joinBytes(pieces: readonly Uint8Array[]): Uint8Array {
-  let byteLength = 0;
-  for (const piece of pieces) byteLength += piece.length;
-  const joined = new Uint8Array(byteLength);
-  let position = 0;
-  for (const piece of pieces) {
-    joined.set(piece, position);
-    position += piece.length;
-  }
-  return joined;
 }
 
 function malformed(what: string, cause?: unknown): InvalidInputError {

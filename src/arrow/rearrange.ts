@@ -4,6 +4,7 @@
  */
 
 import { copyBits, countOnes } from "../bytes/bits.js";
+import { concatBytes } from "../bytes/concat.js";
 import { InvalidInputError, UnsupportedError } from "../errors.js";
 import type {
   BitsColumn,
@@ -200,18 +201,6 @@ export function concatColumns(columns: readonly Column[]): Column {
       return { kind: first.kind, length, validity, children } as Column;
     }
   }
-}
-
-function concatBytes(pieces: readonly Uint8Array[]): Uint8Array {
-  let byteLength = 0;
-  for (const piece of pieces) byteLength += piece.length;
-  const bytes = new Uint8Array(byteLength);
-  let position = 0;
-  for (const piece of pieces) {
-    bytes.set(piece, position);
-    position += piece.length;
-  }
-  return bytes;
 }
 
 function concatValidity(columns: readonly Column[], length: number): Validity | null {

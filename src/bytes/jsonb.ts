@@ -16,6 +16,8 @@
  * 2^64 - 1 keep every digit, all other numbers are doubles; numbers that are none have no text and read as null.
  */
 
+import { concatBytes } from "./concat.js";
+
 const SCALAR = 0x2000_0000;
 const OBJECT = 0x4000_0000;
 const ARRAY = 0x8000_0000;
@@ -69,17 +71,7 @@ export function encodeJsonb(text: Uint8Array, fail: JsonFailure): Uint8Array {
     part.kind === ENTRY.CONTAINER
       ? part.pieces
       : [bigEndian32(SCALAR), bigEndian32(entryOf(part, fail)), ...part.pieces];
-  return joinPieces(pieces);
-}
-
-function joinPieces(pieces: readonly Uint8Array[]): Uint8Array {
-  const joined = new Uint8Array(pieces.reduce((sum, piece) => sum + piece.length, 0));
-  let position = 0;
-  for (const piece of pieces) {
-    joined.set(piece, position);
-    position += piece.length;
-  }
-  return joined;
+  return concatBytes(pieces);
 }
 
 function entryOf({ kind, byteLength }: Part, fail: JsonFailure): number {

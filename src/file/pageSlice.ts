@@ -16,6 +16,7 @@
  * that say where rows lie are checked here, the rest by the codecs.
  */
 
+import { concatBytes } from "../bytes/concat.js";
 import {
   type ConstantLayout,
   type FullZipLayout,
@@ -326,7 +327,7 @@ export function sliceChunks(
     layout: { miniBlock: { ...layout, itemCount: rowCount * valuesPerRow } },
     ranges: { byteOffsets, lengths },
     assemble(bytes) {
-      const buffers = [join(words), bytes];
+      const buffers = [words.length === 1 ? words[0] : concatBytes(words), bytes];
       if (map.dictionary !== null) buffers.push(map.dictionary);
       return buffers;
     },
@@ -383,18 +384,4 @@ export function positionsIn(runs: RowRuns, rows: Uint32Array): Uint32Array {
     positions[index] = before + row - runs.starts[run];
   }
   return positions;
-}
-
-/** One array of all parts; the part itself where there is one. */
-function join(parts: readonly Uint8Array[]): Uint8Array {
-  if (parts.length === 1) return parts[0];
-  let byteLength = 0;
-  for (const part of parts) byteLength += part.length;
-  const joined = new Uint8Array(byteLength);
-  let position = 0;
-  for (const part of parts) {
-    joined.set(part, position);
-    position += part.length;
-  }
-  return joined;
 }

@@ -9,6 +9,7 @@
  */
 
 import { BinaryReader, BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
+import { concatBytes } from "../bytes/concat.js";
 import { CorruptFileError } from "../errors.js";
 
 /** Where the bytes of a message came from, for error messages. */
@@ -94,7 +95,7 @@ export function message<F extends AnyFields>(
         const at = origin.byteOffset + Math.min(reader.pos, bytes.length);
         throw new CorruptFileError(origin.path, at, `${typeName}: ${reason}`, { cause: error });
       }
-      if (unknown !== undefined) value.unknown = concatenate(unknown);
+      if (unknown !== undefined) value.unknown = concatBytes(unknown);
       return value as MessageValue<F>;
     },
     encode(value) {
@@ -105,17 +106,6 @@ export function message<F extends AnyFields>(
       return writer.finish();
     },
   };
-}
-
-function concatenate(parts: Uint8Array[]): Uint8Array {
-  const total = parts.reduce((sum, part) => sum + part.length, 0);
-  const out = new Uint8Array(total);
-  let position = 0;
-  for (const part of parts) {
-    out.set(part, position);
-    position += part.length;
-  }
-  return out;
 }
 
 // ---------------------------------------------------------------------------------------------- scalars

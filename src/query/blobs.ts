@@ -5,6 +5,7 @@
 
 import type { Column, Validity, VariableColumn } from "../arrow/column.js";
 import { sliceColumn } from "../arrow/rearrange.js";
+import { concatBytes } from "../bytes/concat.js";
 import { CorruptFileError, InvalidInputError, UnsupportedError } from "../errors.js";
 import type { ReadValues } from "../file/blobChecksums.js";
 import { type BlobLocation, blobLocations } from "../file/blobDescriptors.js";
@@ -176,20 +177,8 @@ function largeBinaries(values: readonly Uint8Array[], validity: Validity | null)
     byteLength += value.length;
     offsets[index + 1] = BigInt(byteLength);
   }
-  const bytes = joinBytes(values, byteLength);
+  const bytes = values.length === 1 ? values[0] : concatBytes(values, byteLength);
   return { kind: "variable", length: values.length, validity, offsets, bytes };
-}
-
-function joinBytes(parts: readonly Uint8Array[], byteLength: number): Uint8Array {
-  const whole = parts.find((part) => part.length === byteLength);
-  if (whole !== undefined) return whole;
-  const joined = new Uint8Array(byteLength);
-  let position = 0;
-  for (const part of parts) {
-    joined.set(part, position);
-    position += part.length;
-  }
-  return joined;
 }
 
 /**
@@ -211,7 +200,7 @@ function blobStructs(
     length,
     validity: flagged(locations, (location) => location?.path === null),
     offsets,
-    bytes: joinBytes(uris, offsets[length]),
+    bytes: concatBytes(uris, offsets[length]),
   };
   const data = largeBinaries(
     values,

@@ -11,6 +11,7 @@
  */
 
 import type { VariableColumn, VariableLayout } from "../../arrow/column.js";
+import { concatBytes } from "../../bytes/concat.js";
 import type { CompressiveEncoding } from "../../format/encodings.js";
 import { corruptPage, type PageOrigin, unsupportedPage } from "../page.js";
 import { alignedBytes } from "./aligned.js";
@@ -234,13 +235,7 @@ function decompressEach(
     offsets[index] = total;
     start = end;
   }
-  const plain = new Uint8Array(total);
-  let position = 0;
-  for (const part of parts) {
-    plain.set(part, position);
-    position += part.length;
-  }
-  return plain;
+  return concatBytes(parts, total);
 }
 
 export function widenOffsets(offsets: Int32Array): BigInt64Array {

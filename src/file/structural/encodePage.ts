@@ -47,6 +47,7 @@ import { describeVariable, encodeVariableBlock, variableChunkBytes } from "../co
 import { leafLevels, type PageLevels } from "../levels.js";
 import { type ShreddedColumn, shredColumn } from "../nesting.js";
 import type { EncodedPage, StructuralVersion } from "../page.js";
+import { plainValues } from "../plainValues.js";
 import { encodeAllNull, encodeConstant } from "./constant.js";
 import { encodeEmptyStructs } from "./emptyStruct.js";
 import {
@@ -68,7 +69,6 @@ import {
   compressEach,
   encodeVariableChunks,
   encodeVariableDictionary,
-  gatherVariable,
   longest,
   storeValues,
 } from "./variableValues.js";
@@ -341,7 +341,7 @@ function encodeVariable(
   { version, compression }: PageTarget,
 ): EncodedPage {
   const definition = slotLevels(column);
-  const values = gatherVariable(column, definition);
+  const values = plainValues(column, definition);
   const { offsets, bytes } = values;
   const { offsetBits, text } = layout;
   const mayBeConstant = version !== "2.1" && levels.listDepth === 0;
@@ -434,7 +434,7 @@ function encodeDictionaryValues(
     };
   }
   const { offsetBits } = layout.value as VariableLayout;
-  const { offsets, bytes } = gatherVariable(dictionary, definition);
+  const { offsets, bytes } = plainValues(dictionary, definition);
   return { encoding: describeVariable(offsetBits), block: encodeVariableBlock(offsetBits, offsets, bytes) };
 }
 
@@ -496,7 +496,7 @@ function storeMember(
     }
     case "variable": {
       const { offsetBits, text } = layout as VariableLayout;
-      const stored = storeValues(gatherVariable(column, definition), offsetBits, text, options);
+      const stored = storeValues(plainValues(column, definition), offsetBits, text, options);
       const { encoding, compressor } = stored;
       const { offsets, bytes } = compressor === null ? stored : compressEach(stored, compressor);
       return { kind: "variable", encoding, lengthBits: offsetBits, offsets, bytes };

@@ -8,6 +8,7 @@
 
 import type { BitsColumn, FixedColumn, Layout, LeafColumn, VariableLayout } from "../../arrow/column.js";
 import { isNested } from "../../arrow/spine.js";
+import { concatBytes } from "../../bytes/concat.js";
 import { InternalError } from "../../errors.js";
 import type { CompressiveEncoding, MiniBlockLayout } from "../../format/encodings.js";
 import { alignedBytes } from "../compression/aligned.js";
@@ -366,12 +367,7 @@ class VariablePicker implements Picker {
   }
 
   finish(): LeafColumn {
-    const bytes = new Uint8Array(this.offsets[this.picked]);
-    let position = 0;
-    for (const part of this.parts) {
-      bytes.set(part, position);
-      position += part.length;
-    }
+    const bytes = concatBytes(this.parts, this.offsets[this.picked]);
     return finishVariable(this.layout, this.encoding.symbols, this.offsets, bytes, this.origin);
   }
 }

@@ -8,7 +8,7 @@
  *     plain        offsets and bytes
  */
 
-import type { VariableColumn } from "../../arrow/column.js";
+import { concatBytes } from "../../bytes/concat.js";
 import { UnsupportedError } from "../../errors.js";
 import type { CompressiveEncoding } from "../../format/encodings.js";
 import type { CompressionOptions } from "../compression/compressionOptions.js";
@@ -22,16 +22,10 @@ import {
   variableChunkBytes,
 } from "../compression/variable.js";
 import type { StructuralVersion } from "../page.js";
+import type { PlainValues } from "../plainValues.js";
 import { findDictionary } from "./dictionary.js";
 import { compressDictionary, encodeIndices } from "./fixedValues.js";
 import type { MiniBlockEncoder, MiniBlockValues } from "./miniBlock.js";
-
-/** Values without gaps. */
-export interface PlainValues {
-  /** Positions in `bytes`, starting at 0. */
-  readonly offsets: Int32Array;
-  readonly bytes: Uint8Array;
-}
 
 /** Values as a page stores them, the dictionary aside. */
 export interface StoredValues extends PlainValues {
@@ -145,61 +139,7 @@ export function compressEach({ offsets, bytes }: PlainValues, { compress }: Comp
     }
     positions[index] = position;
   }
-  const joined = new Uint8Array(position);
-  let write = 0;
-  for (const part of parts) {
-    joined.set(part, write);
-    write += part.length;
-  }
-  return { offsets: positions, bytes: joined };
-}
-
-/** Offsets that start at 0, with empty values in the slots of nulls, and the bytes they refer to. */
-export function gatherVariable(
-  column: VariableColumn,
-  definition: Uint16Array | null,
-): { offsets: Int32Array; bytes: Uint8Array } {
-  const { length } = column;
-  const first = Number(column.offsets[0]);
-  const last = Number(column.offsets[length]);
-  if (last - first > MAXIMUM_POSITION) throw new UnsupportedError("more than 2 GiB of values in one page");
-  const bytes = column.bytes.subarray(first, last);
-  const offsets = new Int32Array(length + 1);
-  if (column.offsets instanceof Int32Array) {
-    const source = column.offsets;
-    for (let index = 0; index <= length; index++) offsets[index] = source[index] - first;
-  } else {
-    // Differences fit 31 bits, so the low words alone give them.
-    const words = new Int32Array(column.offsets.buffer, column.offsets.byteOffset, 2 * (length + 1));
-    for (let index = 0; index <= length; index++) offsets[index] = words[2 * index] - words[0];
-  }
-  if (definition === null) return { offsets, bytes };
-  for (let row = 0; row < length; row++) {
-    if (definition[row] !== 0 && offsets[row + 1] !== offsets[row])
-      return emptyNulls(offsets, bytes, definition);
-  }
-  return { offsets, bytes };
-}
-
-function emptyNulls(
-  offsets: Int32Array,
-  bytes: Uint8Array,
-  definition: Uint16Array,
-): { offsets: Int32Array; bytes: Uint8Array } {
-  const kept = new Int32Array(offsets.length);
-  const out = new Uint8Array(bytes.length);
-  let position = 0;
-  for (let row = 0; row < definition.length; ) {
-    const first = row;
-    const shift = position - offsets[first];
-    for (; row < definition.length && definition[row] === 0; row++) kept[row + 1] = offsets[row + 1] + shift;
-    if (row > first) {
-      out.set(bytes.subarray(offsets[first], offsets[row]), position);
-      position += offsets[row] - offsets[first];
-    }
-    for (; row < definition.length && definition[row] !== 0; row++) kept[row + 1] = position;
-  }
-  return { offsets: kept, bytes: out.subarray(0, position) };
+  return { offsets: positions, bytes: concatBytes(parts, position) };
 }
 
 /** The value all valid rows share, or null. */

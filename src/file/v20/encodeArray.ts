@@ -36,8 +36,8 @@ import type { arrayCompression } from "../compression/compressionOptions.js";
 import { encodeFsst } from "../compression/fsst.js";
 import { compressor } from "../compression/general.js";
 import { joinRows } from "../compression/packedStruct.js";
-import { MAXIMUM_POSITION } from "../compression/variable.js";
 import type { EncodedPage } from "../page.js";
+import { plainValues } from "../plainValues.js";
 import { findDictionary } from "../structural/dictionary.js";
 import { encodeBinary } from "./binary.js";
 import { MAXIMUM_BYTE_ITEMS } from "./dictionary.js";
@@ -245,7 +245,7 @@ function encodeVariable(
   { compression, level }: ArrayCompression,
 ): ArrayEncoding {
   const isNull = nullFlags(column);
-  const { offsets, bytes } = compactValues(column, isNull);
+  const { offsets, bytes } = plainValues(column, isNull);
   // The reference reads such dictionaries of text with 32-bit offsets only, and none without items.
   if (layout.text && layout.offsetBits === 32) {
     // Levels serve as null flags there: 0 is a value.
@@ -274,42 +274,6 @@ function encodeVariable(
   }
   const general = compression === "lz4" || compression === "zstd" ? compressor(compression, level) : null;
   return encodeBinary(offsets, bytes, isNull, page, general);
-}
-
-/** Offsets that start at 0, with empty values in the slots of nulls, and the bytes they refer to. */
-function compactValues(
-  column: VariableColumn,
-  isNull: Uint8Array | null,
-): { offsets: Int32Array; bytes: Uint8Array } {
-  const { length } = column;
-  const first = Number(column.offsets[0]);
-  const last = Number(column.offsets[length]);
-  if (last - first > MAXIMUM_POSITION) throw new UnsupportedError("more than 2 GiB of values in one page");
-  const bytes = column.bytes.subarray(first, last);
-  const offsets = new Int32Array(length + 1);
-  if (column.offsets instanceof Int32Array) {
-    for (let index = 0; index <= length; index++) offsets[index] = column.offsets[index] - first;
-  } else {
-    for (let index = 0; index <= length; index++) offsets[index] = Number(column.offsets[index]) - first;
-  }
-  if (isNull === null) return { offsets, bytes };
-  let hiddenBytes = 0;
-  for (let index = isNull.indexOf(1); index >= 0; index = isNull.indexOf(1, index + 1)) {
-    hiddenBytes += offsets[index + 1] - offsets[index];
-  }
-  if (hiddenBytes === 0) return { offsets, bytes };
-  const compact = new Uint8Array(bytes.length - hiddenBytes);
-  let write = 0;
-  for (let index = 0, start = 0; index < length; index++) {
-    const end = offsets[index + 1];
-    if (isNull[index] === 0) {
-      compact.set(bytes.subarray(start, end), write);
-      write += end - start;
-    }
-    start = end;
-    offsets[index + 1] = write;
-  }
-  return { offsets, bytes: compact };
 }
 
 // --------------------------------------------------------------------------------------- dictionary-typed
@@ -351,7 +315,7 @@ function encodeDictionaryColumn(column: DictionaryColumn, page: PageBufferList):
 function encodeItems(items: VariableColumn | FixedColumn, page: PageBufferList): ArrayEncoding {
   if (items.kind === "fixed") return encodeFixedShape(items, null, page);
   const isNull = nullFlags(items);
-  const { offsets, bytes } = compactValues(items, isNull);
+  const { offsets, bytes } = plainValues(items, isNull);
   return encodeBinary(offsets, bytes, isNull, page);
 }
 

@@ -1,0 +1,18 @@
+/** One array of many. */
+
+/**
+ * The bytes of all parts behind one another, in an array of its own.
+ * @param byteLength that of all parts, where the caller knows it
+ */
+export function concatBytes(
+  parts: readonly Uint8Array[],
+  byteLength: number = parts.reduce((sum, part) => sum + part.length, 0),
+): Uint8Array {
+  const whole = new Uint8Array(byteLength);
+  let position = 0;
+  for (const part of parts) {
+    whole.set(part, position);
+    position += part.length;
+  }
+  return whole;
+}
