@@ -17,6 +17,7 @@ import {
   Int32,
   Int64,
   LargeUtf8,
+  List,
   makeData,
   RecordBatch,
   Schema,
@@ -113,9 +114,37 @@ function strings(
   });
 }
 
+/** Stretches of rows that are null, and of rows that are not, of about `length` each. */
+function nullRuns(rowCount: number, source: Source, length: number) {
+  const next = source.runs(length, () => source.below(2));
+  const nullBitmap = new Uint8Array(Math.ceil(rowCount / 8));
+  let nullCount = 0;
+  for (let row = 0; row < rowCount; row++) {
+    if (next() === 0) nullCount++;
+    else nullBitmap[row >> 3] |= 1 << (row & 7);
+  }
+  return { nullCount, nullBitmap };
+}
+
+/** Lists of so many items as `itemCount` says of a row. */
+function lists(rowCount: number, itemCount: Cell, items: (count: number) => Data): Data {
+  const valueOffsets = new Int32Array(rowCount + 1);
+  for (let row = 0; row < rowCount; row++) valueOffsets[row + 1] = valueOffsets[row] + itemCount(row);
+  const child = items(valueOffsets[rowCount]);
+  const type = new List(new Field("item", child.type, true));
+  return makeData({ type, length: rowCount, nullCount: 0, valueOffsets, child });
+}
+
 type NumberType = Int8 | Int16 | Int32 | Int64 | Float32 | Float64 | TimestampMillisecond | DateDay;
 
-function numbers(rowCount: number, source: Source, type: NumberType, cell: Cell, nullEvery = 0): Data {
+/** @param nulls every how many rows or so there is one; or which are */
+function numbers(
+  rowCount: number,
+  source: Source,
+  type: NumberType,
+  cell: Cell,
+  nulls: number | ReturnType<typeof nullRuns> = 0,
+): Data {
   const data = new (type.ArrayType as Float64ArrayConstructor)(rowCount);
   const wide = (data as unknown) instanceof BigInt64Array;
   for (let row = 0; row < rowCount; row++) {
@@ -124,7 +153,7 @@ function numbers(rowCount: number, source: Source, type: NumberType, cell: Cell,
   return makeData({
     type: type as Float64,
     length: rowCount,
-    ...validity(rowCount, source, nullEvery),
+    ...(typeof nulls === "number" ? validity(rowCount, source, nulls) : nulls),
     data,
   });
 }
@@ -305,6 +334,61 @@ export const REALISTIC_COLUMNS: readonly RealisticColumn[] = [
     name: "runsWithNulls",
     encoding: /rle/,
     make: (n, s) => numbers(n, s, new Int32(), s.runs(100, s.pool(50, 2 ** 31)), 20),
+  },
+  {
+    name: "runsWithNullRuns",
+    encoding: /defCompression\(rle.*valueCompression\(rle/,
+    make: (n, s) => numbers(n, s, new Int32(), s.runs(300, s.pool(50, 2 ** 31)), nullRuns(n, s, 300)),
+  },
+  {
+    name: "bitsWithNullRuns",
+    encoding: /defCompression\(rle/,
+    make: (n, s) => numbers(n, s, new Int8(), () => s.below(4), nullRuns(n, s, 300)),
+  },
+  {
+    name: "listsOfOne",
+    encoding: /repCompression\(rle/,
+    make: (n, s) =>
+      lists(
+        n,
+        () => 1,
+        (count) => numbers(count, s, new Int32(), s.runs(50, s.pool(50, 2 ** 31))),
+      ),
+  },
+  {
+    name: "fewLists",
+    encoding: /repCompression\(rle.*defCompression\(rle/,
+    make: (n, s) =>
+      lists(
+        n,
+        (row) => (row % 500 === 3 ? 2 : 0),
+        (count) => numbers(count, s, new Int32(), () => s.below(2 ** 31)),
+      ),
+  },
+  {
+    name: "emptyLists",
+    encoding: /^constant\(repCompression\(rle.*defCompression\(rle/,
+    make: (n, s) =>
+      lists(
+        n,
+        () => 0,
+        (count) => numbers(count, s, new Int32(), () => 0),
+      ),
+  },
+  {
+    name: "dictionaryOfNumbers",
+    encoding: /dictionary\(inlineBitpacking/,
+    make: (n, s) =>
+      makeData({
+        type: new Dictionary(new Int64(), new Int32()),
+        length: n,
+        nullCount: 0,
+        data: Int32Array.from({ length: n }, () => s.below(1000)),
+        dictionary: vectorFromArray(
+          Array.from({ length: 1000 }, () => BigInt(s.below(2 ** 20))),
+          new Int64(),
+        ),
+      }),
   },
   { name: "unitFloat64", encoding: /^fullZip\(.*flat/, make: (n, s) => numbers(n, s, new Float64(), s.unit) },
   { name: "unitFloat32", encoding: /flat/, make: (n, s) => numbers(n, s, new Float32(), s.unit) },

@@ -180,6 +180,36 @@ export class RleRuns {
   }
 }
 
+/** Runs as one block, of any size. */
+export class RleBlock {
+  private runs: RleRuns | null = null;
+  private capacity = 0;
+
+  constructor(private readonly wordBits: WordBits) {}
+
+  /** Finds the runs of `count` words at `byteOffset`; returns the bytes of their block. */
+  encode(words: Uint8Array, byteOffset: number, count: number): number {
+    if (this.runs === null || count > this.capacity) {
+      this.capacity = Math.max(count, 2 * this.capacity);
+      this.runs = new RleRuns(this.wordBits, this.capacity);
+    }
+    this.runs.encode(words, byteOffset, count);
+    return 8 + this.runs.runCount * (this.wordBits / 8 + 1);
+  }
+
+  /** Writes the block of the runs found last. */
+  write(output: Uint8Array, outputOffset: number): void {
+    if (this.runs === null) return;
+    const { runCount, values, lengths } = this.runs;
+    const valueBytes = (runCount * this.wordBits) / 8;
+    const view = new DataView(output.buffer, output.byteOffset, output.byteLength);
+    view.setUint32(outputOffset, valueBytes, true);
+    view.setUint32(outputOffset + 4, 0, true);
+    output.set(values.subarray(0, valueBytes), outputOffset + 8);
+    output.set(lengths.subarray(0, runCount), outputOffset + 8 + valueBytes);
+  }
+}
+
 // One function per word width, though alike: a loop that sees two kinds of typed array is several times slower.
 
 function encodeRuns64(from: Int32Array, count: number, values: Int32Array, lengths: Uint8Array): number {

@@ -23,11 +23,6 @@ import type {
 } from "../../arrow/column.js";
 import { type CompressiveEncoding, ConstantLayout, RepDefLayer } from "../../format/encodings.js";
 import { alignedBytes } from "../compression/aligned.js";
-import {
-  describeOutOfLineBitpacking,
-  encodeOutOfLineBitpacking,
-  outOfLinePackedBytes,
-} from "../compression/outOfLineBitpacking.js";
 import { MAXIMUM_POSITION, widenOffsets } from "../compression/variable.js";
 import { type Layers, type Levels, levelBits, levelDecoder, type PageLevels } from "../levels.js";
 import {
@@ -37,6 +32,7 @@ import {
   type StructuralVersion,
   unsupportedPage,
 } from "../page.js";
+import { encodeLevels, levelEncoder } from "./levelEncoder.js";
 import type { PageEvents } from "./miniBlock.js";
 
 /** A page without a value has no events but nulls: every one of its slots is to be read as null. */
@@ -278,35 +274,32 @@ function emptyDictionary(
 }
 
 /**
- * A page without values: nulls and, in lists, empty lists. Levels are packed from 2.2 on.
+ * A page without values: nulls and, in lists, empty lists. Levels are compressed from 2.2 on.
  */
 export function encodeAllNull(levels: PageLevels, version: StructuralVersion): EncodedPage {
-  const { layers, repetition, definition, rowCount } = levels;
+  const { layers, repetition, definition } = levels;
   if (layers.length === 1) {
     return constantPage(levels, { layers: [RepDefLayer.NULLABLE_ITEM] }, []);
   }
   if (version === "2.1") return constantPage(levels, {}, levelBuffers(repetition, definition));
-  const repetitionBits = levelBits(levels.listDepth);
-  const definitionBits = levelBits(levels.maximumDefinition);
-  const pack = (stream: Uint16Array | null, bits: number): Uint8Array[] => {
-    if (stream === null) return [];
-    const packed = new Uint8Array(outOfLinePackedBytes(bits, stream.length));
-    encodeOutOfLineBitpacking(bits, stream, 0, stream.length, packed, 0);
-    return [packed];
+  const encoded = (stream: Uint16Array | null, bits: number) => {
+    if (stream === null) return { encoding: undefined, count: 0, pieces: [] };
+    const encoder = levelEncoder(stream, bits, version);
+    const pieces = [encodeLevels(encoder, stream.length)];
+    return { encoding: encoder.encoding, count: stream.length, pieces };
   };
-  return {
-    ...constantPage(
-      levels,
-      {
-        repCompression: repetition === null ? undefined : describeOutOfLineBitpacking(16, repetitionBits),
-        defCompression: definition === null ? undefined : describeOutOfLineBitpacking(16, definitionBits),
-        repValueCount: repetition?.length ?? 0,
-        defValueCount: definition?.length ?? 0,
-      },
-      [pack(repetition, repetitionBits), pack(definition, definitionBits)],
-    ),
-    rowCount,
-  };
+  const packedRepetition = encoded(repetition, levelBits(levels.listDepth));
+  const packedDefinition = encoded(definition, levelBits(levels.maximumDefinition));
+  return constantPage(
+    levels,
+    {
+      repCompression: packedRepetition.encoding,
+      defCompression: packedDefinition.encoding,
+      repValueCount: packedRepetition.count,
+      defValueCount: packedDefinition.count,
+    },
+    [packedRepetition.pieces, packedDefinition.pieces],
+  );
 }
 
 /** Largest value that lies in the page's description; the reference reads no larger one. */

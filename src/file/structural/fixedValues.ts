@@ -34,8 +34,8 @@ export const WIDE_VALUE_BYTES = 128;
 const CHUNK_BYTES = { "2.1": 16 * 1024, "2.2": 32 * 1024 } as const;
 /** Most values in a chunk of runs. */
 const RUN_CHUNK_VALUES = 4096;
-/** Share of a page that an encoding must save. */
-const WORTHWHILE_SAVING = 0.1;
+/** Share of a page that an encoding must save: with a tenth, pages were more than a tenth larger for leaving it. */
+const WORTHWHILE_SAVING = 0.08;
 /** Units of 1024 values looked at to tell what encodings would save. */
 const SAMPLE_UNITS = 16;
 /** Values looked at to tell whether they recur, and the share of them that may be different ones. */
@@ -44,8 +44,8 @@ const DICTIONARY_DISTINCT = 0.65;
 const MAXIMUM_DICTIONARY_VALUES = 1 << 15;
 /** Pages with fewer values are not worth a dictionary. */
 const LEAST_DICTIONARY_VALUES = 100;
-/** Dictionaries from this size on are tried under LZ4 in 2.2, and stay so where it saves a tenth. */
-const LEAST_COMPRESSED_DICTIONARY = 1024;
+/** Bytes that a page takes for having a dictionary: its place in the file, and that it has one. */
+const DICTIONARY_OVERHEAD = 128;
 
 /** Width of words that are packed, or null. */
 export const wordBitsOf = (byteWidth: number): WordBits | null =>
@@ -134,7 +134,8 @@ function dictionaryShare(byteWidth: number, bytes: Uint8Array, count: number, ru
   const limit = Math.floor(sampleCount * DICTIONARY_DISTINCT);
   const distinct = countDistinct(byteWidth, bytes, count, sampleCount, limit);
   if (distinct > limit) return Number.POSITIVE_INFINITY;
-  return (distinct * byteWidth + count * indexBytes(distinct, runsPerValue)) / (count * byteWidth);
+  const dictionaryBytes = distinct * byteWidth + DICTIONARY_OVERHEAD;
+  return (dictionaryBytes + count * indexBytes(distinct, runsPerValue)) / (count * byteWidth);
 }
 
 /** Bytes of an index of one of `itemCount` values. */
@@ -265,16 +266,34 @@ export function encodeIndices(
   return encodeFixedValues(choices, encoder, 4, bytes, indices.length, version, options);
 }
 
-/** A dictionary's block, under LZ4 in 2.2 where that saves something. */
+/** A dictionary's block: packed where it is a unit of words at most, under LZ4 in 2.2, where that saves something. */
 export function compressDictionary(
   encoding: CompressiveEncoding,
   block: Uint8Array,
   version: StructuralVersion,
 ): { encoding: CompressiveEncoding; block: Uint8Array } {
-  if (version === "2.1" || block.length < LEAST_COMPRESSED_DICTIONARY) return { encoding, block };
+  const limit = block.length * (1 - WORTHWHILE_SAVING);
+  const packed = packDictionary(encoding, block);
+  const best = packed !== null && packed.block.length <= limit ? packed : { encoding, block };
+  if (version === "2.1") return best;
   const compressed = lz4Compressor.compress(block);
-  if (compressed.length > block.length * (1 - WORTHWHILE_SAVING)) return { encoding, block };
+  if (compressed.length > Math.min(limit, best.block.length * (1 - WORTHWHILE_SAVING))) return best;
   return { encoding: lz4Compressor.describe(encoding), block: compressed };
+}
+
+/** Null where the values are no words, or too many of them. */
+function packDictionary(
+  { flat: plain }: CompressiveEncoding,
+  block: Uint8Array,
+): { encoding: CompressiveEncoding; block: Uint8Array } | null {
+  const wordBits = plain === undefined ? null : wordBitsOf(plain.bitsPerValue / 8);
+  if (wordBits === null) return null;
+  const count = block.length / (wordBits / 8);
+  if (count > PACK_UNIT) return null;
+  const packedBits = requiredBits(wordBits, block, 0, count);
+  const packed = new Uint8Array(inlineBitpackedBytes(wordBits, packedBits));
+  encodeInlineBitpacking(wordBits, packedBits, block, 0, count, packed, 0);
+  return { encoding: describeInlineBitpacking(wordBits), block: packed };
 }
 
 /** Chunks that are compressed as they are, or by the bytes of their values in turn. */

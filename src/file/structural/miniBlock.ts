@@ -22,15 +22,11 @@ import { UnsupportedError } from "../../errors.js";
 import { type CompressiveEncoding, MiniBlockLayout } from "../../format/encodings.js";
 import { PACK_UNIT, packedUnitBytes } from "../compression/bitpack.js";
 import { fixedDecoder } from "../compression/fixed.js";
-import {
-  describeOutOfLineBitpacking,
-  encodeOutOfLineBitpacking,
-  outOfLinePackedBytes,
-} from "../compression/outOfLineBitpacking.js";
 import { type Layers, type Levels, levelBits, levelDecoder, type PageLevels } from "../levels.js";
 import { corruptPage, type EncodedPage, type PageOrigin, type StructuralVersion } from "../page.js";
 import { type ChunkValues, chunkValues, FixedChunks } from "./chunkValues.js";
 import { decodeDictionary, resolveDictionary } from "./dictionary.js";
+import { type LevelEncoder, levelEncoder, MAXIMUM_CHUNK_LEVELS } from "./levelEncoder.js";
 
 /** The values of a page, a slot per visible event, and the levels that say what they mean. */
 export interface PageEvents {
@@ -209,9 +205,6 @@ export interface MiniBlockValues {
 
 const MAXIMUM_LEVELS_PER_BYTE = 1024;
 
-/** Most events of a chunk, and most bytes of either of its kinds of levels: both are told in 16 bits. */
-const MAXIMUM_CHUNK_LEVELS = 65_535;
-
 /**
  * Lays out the chunks of a page; the caller writes the values into the room it is given. A chunk has the events of
  * its values, and those without a value in front of them; the last chunk has all that are left.
@@ -229,8 +222,8 @@ export class MiniBlockEncoder {
   /** What `eventsEnd` found last. */
   private foundCount = -1;
   private foundEnd = 0;
-  private readonly repetitionBits: number;
-  private readonly definitionBits: number;
+  private readonly repetition: LevelEncoder | null;
+  private readonly definition: LevelEncoder | null;
 
   /** @param expectedBytes of chunk data; a bad guess costs a copy */
   constructor(
@@ -239,8 +232,10 @@ export class MiniBlockEncoder {
     expectedBytes: number,
   ) {
     this.data = new Uint8Array(alignTo8(expectedBytes));
-    this.repetitionBits = levelBits(levels.listDepth);
-    this.definitionBits = levelBits(levels.maximumDefinition);
+    const { repetition, definition, listDepth, maximumDefinition } = levels;
+    this.repetition = repetition === null ? null : levelEncoder(repetition, levelBits(listDepth), version);
+    this.definition =
+      definition === null ? null : levelEncoder(definition, levelBits(maximumDefinition), version);
   }
 
   /**
@@ -249,12 +244,12 @@ export class MiniBlockEncoder {
    * @throws UnsupportedError where the chunk would be larger than one can be
    */
   beginChunk(count: number, bufferSizes: readonly number[]): number {
-    const { repetition, definition } = this.levels;
+    const { repetition, definition } = this;
     const firstEvent = this.eventCount;
     const lastEvent = this.eventsEnd(count);
     const events = lastEvent - firstEvent;
-    const repetitionBytes = repetition === null ? 0 : outOfLinePackedBytes(this.repetitionBits, events);
-    const definitionBytes = definition === null ? 0 : outOfLinePackedBytes(this.definitionBits, events);
+    const repetitionBytes = repetition === null ? 0 : repetition.measure(firstEvent, lastEvent);
+    const definitionBytes = definition === null ? 0 : definition.measure(firstEvent, lastEvent);
     const levelCount = repetition === null && definition === null ? 0 : events;
     const sizeBytes = this.version === "2.1" ? 2 : 4;
     const headerBytes = alignTo8(
@@ -274,14 +269,12 @@ export class MiniBlockEncoder {
     if (repetition !== null) {
       data[header++] = repetitionBytes;
       data[header++] = repetitionBytes >>> 8;
-      const at = start + headerBytes;
-      encodeOutOfLineBitpacking(this.repetitionBits, repetition, firstEvent, lastEvent, data, at);
+      repetition.write(data, start + headerBytes);
     }
     if (definition !== null) {
       data[header++] = definitionBytes;
       data[header++] = definitionBytes >>> 8;
-      const at = start + headerBytes + alignTo8(repetitionBytes);
-      encodeOutOfLineBitpacking(this.definitionBits, definition, firstEvent, lastEvent, data, at);
+      definition.write(data, start + headerBytes + alignTo8(repetitionBytes));
     }
     for (const bufferSize of bufferSizes) {
       data[header++] = bufferSize;
@@ -290,7 +283,7 @@ export class MiniBlockEncoder {
       data[header++] = bufferSize >>> 16;
       data[header++] = bufferSize >>> 24;
     }
-    if (repetition !== null) this.noteRows(repetition, firstEvent, lastEvent);
+    this.noteRows(firstEvent, lastEvent);
     this.position += size;
     this.valueCount += count;
     this.eventCount = lastEvent;
@@ -344,7 +337,9 @@ export class MiniBlockEncoder {
     }
   }
 
-  private noteRows(repetition: Uint16Array, firstEvent: number, lastEvent: number): void {
+  private noteRows(firstEvent: number, lastEvent: number): void {
+    const { repetition } = this.levels;
+    if (repetition === null) return;
     const rowStart = this.levels.listDepth;
     let starts = 0;
     for (let event = firstEvent; event < lastEvent; event++) starts += +(repetition[event] === rowStart);
@@ -367,12 +362,11 @@ export class MiniBlockEncoder {
   /** The page, once all its values are in. */
   finish(values: MiniBlockValues): EncodedPage {
     const { dictionary } = values;
-    const { levels } = this;
-    const hasLists = levels.repetition !== null;
+    const { levels, repetition, definition } = this;
+    const hasLists = repetition !== null;
     const miniBlock = MiniBlockLayout.create({
-      repCompression: hasLists ? describeOutOfLineBitpacking(16, this.repetitionBits) : undefined,
-      defCompression:
-        levels.definition === null ? undefined : describeOutOfLineBitpacking(16, this.definitionBits),
+      repCompression: repetition?.encoding,
+      defCompression: definition?.encoding,
       valueCompression: values.encoding,
       dictionary: dictionary?.encoding,
       dictionaryItemCount: dictionary?.itemCount ?? 0,
