@@ -654,8 +654,9 @@ export type ColumnSelection =
 
 export interface QueryTableRequest extends TableRequest {
   readonly columns?: ColumnSelection;
-  /** Rows at most, ≥ 1. `k` is the spec's name for it. */
+  /** Rows at most, ≥ 1. */
   readonly limit?: number;
+  /** The spec's name for the limit, ≥ 0. */
   readonly k?: number;
   /** Rows to skip, ≥ 0. */
   readonly offset?: number;
@@ -668,6 +669,12 @@ export interface QueryTableRequest extends TableRequest {
   readonly filter?: string;
   readonly vector?: unknown;
   readonly fullTextQuery?: FullTextQuery;
+  /** Columns to sort by, the first of them first. */
+  readonly orderBy?: readonly {
+    readonly columnName: string;
+    readonly ascending?: boolean;
+    readonly nullsFirst?: boolean;
+  }[];
 }
 
 /** Rows of a query: read them batch by batch, or all at once. Each iteration runs the query again. */

@@ -4,13 +4,13 @@
  */
 
 import { InvalidInputError, TableIndexNotFoundError, UnsupportedError } from "../errors.js";
-import { formatIdentifier } from "../ident.js";
+import { formatFieldPath, formatIdentifier } from "../ident.js";
 import type { RequestBase } from "../namespace.js";
 import { resolveField } from "../table/fieldPaths.js";
 import { decodeSchema } from "../table/schema.js";
 import type { OperationContext } from "./context.js";
-import { requireString, requireTableId } from "./request.js";
-import { openTable, requireSnapshot } from "./snapshot.js";
+import { optionalString, optionalVersion, requireString, requireStrings, requireTableId } from "./request.js";
+import { openSnapshot, openTable, requireSnapshot } from "./snapshot.js";
 
 /** Members that some of the operations have; unchecked. */
 interface Request extends RequestBase {
@@ -19,20 +19,37 @@ interface Request extends RequestBase {
   readonly column?: unknown;
   readonly indexType?: unknown;
   readonly indexName?: unknown;
+  readonly distanceType?: unknown;
+  readonly readVersion?: unknown;
+  readonly updates?: unknown;
+  /** Of a handle: values by the names of top-level columns, beside the updates. */
+  readonly values?: unknown;
+  readonly on?: unknown;
+  readonly predicate?: unknown;
 }
 
 type Check = (context: OperationContext, request: Request) => Promise<unknown>;
 
+/** Names of the kinds of indexes, in upper case: of those that look up values, and of those of vectors. */
+const SCALAR_KINDS: ReadonlySet<string> = new Set([
+  ...["BTREE", "SCALAR", "BITMAP", "LABEL_LIST", "LABELLIST", "INVERTED", "FTS", "NGRAM", "FM", "FMINDEX"],
+  ...["ZONEMAP", "ZONE_MAP", "BLOOMFILTER", "BLOOM_FILTER", "RTREE", "R_TREE"],
+]);
+const VECTOR_KINDS: ReadonlySet<string> = new Set([
+  ...["VECTOR", "IVF_PQ", "IVF_FLAT", "IVF_SQ", "IVF_RQ", "IVF_HNSW_FLAT", "IVF_HNSW_SQ", "IVF_HNSW_PQ"],
+]);
+const DISTANCES: ReadonlySet<string> = new Set(["L2", "EUCLIDEAN", "COSINE", "DOT", "HAMMING"]);
+
 /** What is missing, and what is checked before that is said. */
 const UNSUPPORTED = {
-  mergeInsertIntoTable: ["merge insert", openTable],
-  updateTable: ["predicates", openTable],
-  deleteFromTable: ["predicates", openTable],
+  mergeInsertIntoTable: ["merge inserts", checkKey],
+  updateTable: ["predicates", checkUpdates],
+  deleteFromTable: ["predicates", checkPredicate],
   explainTableQueryPlan: ["query plans", openTable],
   analyzeTableQueryPlan: ["query plans", openTable],
   alterTableBackfillColumns: ["computed columns", checkComputedColumn],
-  createTableIndex: ["indexes", checkIndexedColumn],
-  createTableScalarIndex: ["indexes", checkIndexedColumn],
+  createTableIndex: ["indexes", checkNewIndex],
+  createTableScalarIndex: ["indexes", checkNewScalarIndex],
   listTableIndices: ["indexes", openTable],
   describeTableIndexStats: ["indexes", checkIndex],
   dropTableIndex: ["indexes", checkIndex],
@@ -56,22 +73,73 @@ export async function refuseUnsupported(
   throw new UnsupportedError(`${operation}: ${missing} are not supported by this release`);
 }
 
-async function checkIndexedColumn(context: OperationContext, request: Request): Promise<void> {
-  requireString(request.indexType, "indexType");
-  await findColumn(context, request);
+async function checkNewIndex(context: OperationContext, request: Request): Promise<void> {
+  const kind = kindOf(request);
+  if (!SCALAR_KINDS.has(kind) && !VECTOR_KINDS.has(kind)) {
+    throw new InvalidInputError(`indexType: there are no indexes of type ${kind}`);
+  }
+  await findColumns(context, request, [requireString(request.column, "column")]);
+}
+
+async function checkNewScalarIndex(context: OperationContext, request: Request): Promise<void> {
+  const kind = kindOf(request);
+  if (!SCALAR_KINDS.has(kind)) {
+    throw new InvalidInputError(`indexType: there are no scalar indexes of type ${kind}`);
+  }
+  await findColumns(context, request, [requireString(request.column, "column")]);
+}
+
+function kindOf(request: Request): string {
+  const distance = optionalString(request.distanceType, "distanceType");
+  if (distance !== undefined && !DISTANCES.has(distance.toUpperCase())) {
+    throw new InvalidInputError(`distanceType: must be one of l2, cosine, dot, hamming, not ${distance}`);
+  }
+  return requireString(request.indexType, "indexType").trim().toUpperCase();
 }
 
 async function checkComputedColumn(context: OperationContext, request: Request): Promise<void> {
-  const { path, field } = await findColumn(context, request);
+  const column = requireString(request.column, "column");
+  const readVersion = optionalVersion(request.readVersion, "readVersion");
+  const [{ path, field }] = await findColumns(context, request, [column]);
   const isComputed = ["virtual_column", "computed_column"].some((key) => field.metadata.get(key) === "true");
   if (!isComputed)
     throw new InvalidInputError(`column: ${path} is not computed: there is nothing to fill it with`);
+  if (readVersion !== undefined) await requireSnapshot(context, { ...request, version: readVersion });
 }
 
-async function findColumn(context: OperationContext, request: Request) {
-  const column = requireString(request.column, "column");
+async function checkKey(context: OperationContext, request: Request): Promise<void> {
+  const { on } = request;
+  const key = typeof on === "string" ? [requireString(on, "on")] : requireStrings(on, "on");
+  if (key.length === 0) throw new InvalidInputError("on: must have a column");
+  // Rows for a table that is only declared decide on its columns.
+  if ((await openSnapshot(context, request)) !== null) await findColumns(context, request, key);
+}
+
+async function checkUpdates(context: OperationContext, request: Request): Promise<void> {
+  const { updates, values = {} } = request;
+  if (typeof values !== "object" || values === null) throw new InvalidInputError("values: must be an object");
+  const names = Object.keys(values);
+  if (!Array.isArray(updates) || updates.length + names.length === 0) {
+    throw new InvalidInputError("updates: must be a list that is not empty");
+  }
+  optionalString(request.predicate, "predicate");
+  const paths = updates.map((update: unknown, index) => {
+    const [path, ...expressions] = requireStrings(update, `updates[${index}]`);
+    if (expressions.length === 1) return path;
+    throw new InvalidInputError(`updates[${index}]: must be the path of a column and an expression`);
+  });
+  await findColumns(context, request, [...paths, ...names.map((name) => formatFieldPath([name]))]);
+}
+
+async function checkPredicate(context: OperationContext, request: Request): Promise<void> {
+  requireString(request.predicate, "predicate");
+  await openTable(context, request);
+}
+
+async function findColumns(context: OperationContext, request: Request, paths: readonly string[]) {
   const { file } = await requireSnapshot(context, request);
-  return resolveField(decodeSchema(file.manifest.fields, file.path), column);
+  const fields = decodeSchema(file.manifest.fields, file.path);
+  return paths.map((path) => resolveField(fields, path));
 }
 
 async function checkIndex(context: OperationContext, request: Request): Promise<void> {

@@ -49,11 +49,13 @@ function takesGzip(request: Request): boolean {
 }
 
 /**
- * Rows as an Arrow IPC file, or as a stream where the client asks for one. The first batch is read before there is
+ * Rows as an Arrow IPC file, or as a stream where the client asks for one, and where columns have dictionaries: those
+ * of later batches take the place of earlier ones, which files have no way to say. The first batch is read before there is
  * an answer: what is wrong with the request, and most of what is wrong with the table, is an error answer then.
  */
 export async function rowsAnswer(request: Request, result: QueryResult): Promise<Response> {
-  const asStream = (request.headers.get("accept") ?? "").toLowerCase().includes(ARROW_STREAM);
+  const wantsStream = (request.headers.get("accept") ?? "").toLowerCase().includes(ARROW_STREAM);
+  const asStream = wantsStream || result.schema.dictionaries.size > 0;
   const batches = result[Symbol.asyncIterator]();
   const first = await batches.next();
   const pieces = ipcPieces(result, first, batches, asStream);

@@ -17,6 +17,8 @@ export interface EngineCall {
 }
 
 export interface Dialect {
+  /** Whether paths are encoded as forms are: a plus sign is a space, unless the body says that it is a plus sign. */
+  readonly pathsAreForms: boolean;
   /** The JSON body as the interface has it. */
   readBody(route: Route, json: unknown): unknown;
   /** Makes the call and returns the engine's answer. */
@@ -35,6 +37,7 @@ export function callEngine({ namespace, route, request, data }: EngineCall): Pro
 
 /** The interface document's own. */
 export const INTERFACE_DIALECT: Dialect = {
+  pathsAreForms: true,
   readBody: (_route, json) => json,
   perform: callEngine,
   answerOf: ({ answer }) => answer,

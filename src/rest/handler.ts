@@ -17,7 +17,7 @@ import { openApiDocument } from "./openapi.js";
 import { problemOf, Refusal, refusalIn } from "./problem.js";
 import { isRemoteClient, REMOTE_DIALECT } from "./remoteClient.js";
 import { engineRequest, identityOf, nameMemberAsWire } from "./request.js";
-import { innerPath, RouteFinder } from "./routeFinder.js";
+import { innerPath, RouteFinder, withDot } from "./routeFinder.js";
 import { ROUTES, type Route } from "./routes.js";
 import { toWire } from "./wireNames.js";
 
@@ -139,7 +139,7 @@ export function createRestHandler(
       openApi ??= openApiDocument(ROUTES, basePath);
       return jsonAnswer(request, openApi, 200);
     }
-    const found = routes.find(request.method, path);
+    const found = routes.find(request.method, withDot(path, url.searchParams.get("delimiter")));
     if (found instanceof Refusal) {
       call.principal ??= await authenticator.byIdentity(undefined, signal);
       throw found;
@@ -162,6 +162,7 @@ export function createRestHandler(
       query: url.searchParams,
       headers: request.headers,
       json: dialect.readBody(route, json),
+      pathIsForm: dialect.pathsAreForms,
     });
     const result = await dialect.perform({
       namespace,

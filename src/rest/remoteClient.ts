@@ -9,16 +9,19 @@
  *     query: vector [], k beyond exact integers, aliases    no vector, no limit, column_aliases
  *     restore: version null                                 the latest
  *     GET /v1/table                                         tables of the root, not of all namespaces
+ *     a plus sign in a path                                 itself
  *
  *     answer                                                here
  *     describe: schema in a vocabulary of its own           made from the Arrow schema
  *     tags/list: the map itself                             not wrapped
  *     a table that exists already                           400: it knows it by status and text
+ *     a tag that exists already                             400: after a 409 it would try again
+ *     an operation that there is not                        406: it takes a 404 for a table that is not there
  */
 
 import { DataType, type Field, type Schema, TimeUnit, Type } from "apache-arrow";
 import { z } from "zod";
-import { TableAlreadyExistsError } from "../errors.js";
+import { TableAlreadyExistsError, TableTagAlreadyExistsError } from "../errors.js";
 import type {
   DescribeTableResponse,
   DescribeTableVersionResponse,
@@ -26,6 +29,7 @@ import type {
   JsonSchema,
 } from "../namespace.js";
 import { callEngine, type Dialect, type EngineCall } from "./dialect.js";
+import { Refusal } from "./problem.js";
 import type { Route } from "./routes.js";
 import { tagContents } from "./shapes.js";
 
@@ -35,6 +39,7 @@ type Members = Record<string, unknown>;
 export const isRemoteClient = (headers: Headers): boolean => headers.has("x-lancedb-database");
 
 export const REMOTE_DIALECT: Dialect = {
+  pathsAreForms: false,
   readBody(route, json) {
     if (typeof json !== "object" || json === null || Array.isArray(json)) return json;
     return BODIES[route.operation]?.({ ...json }) ?? json;
@@ -42,7 +47,10 @@ export const REMOTE_DIALECT: Dialect = {
   perform: (call) => (CALLS[call.route.operation] ?? callEngine)(call),
   answerOf: ({ operation, answer }) =>
     operation === "listTableTags" ? { member: "tags", schema: z.record(z.string(), tagContents) } : answer,
-  statusOf: (error) => (error instanceof TableAlreadyExistsError ? 400 : undefined),
+  statusOf(error) {
+    if (error instanceof TableAlreadyExistsError || error instanceof TableTagAlreadyExistsError) return 400;
+    return error instanceof Refusal && error.status === 404 ? 406 : undefined;
+  },
 };
 
 const BODIES: Partial<Record<Route["operation"], (body: Members) => Members>> = {

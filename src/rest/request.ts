@@ -19,6 +19,8 @@ export interface WireRequest {
   readonly headers: Headers;
   /** What the body's JSON says; undefined where there is no JSON body. */
   readonly json: unknown;
+  /** Whether a plus sign in the path is a space, unless the body says that it is a plus sign. */
+  readonly pathIsForm: boolean;
 }
 
 /** Who calls, as the request has it; headers win over the body. */
@@ -58,7 +60,13 @@ export function engineRequest(wire: WireRequest): Readonly<Record<string, unknow
   }
   if (typeof request.properties === "string") request.properties = parseProperties(request.properties);
   for (const [name, value] of Object.entries(wire.parameters)) {
-    if (name !== "id") request[camel(name)] = decodeSegment(value, name, false);
+    if (name === "id") continue;
+    const member = camelCase(name);
+    const named = decodeSegment(value, name, false);
+    if ((request[member] ?? named) !== named) {
+      throw new InvalidInputError(`${name}: the path and the body name different ones`);
+    }
+    request[member] = named;
   }
   // Who calls was found out from more than the body.
   delete request.identity;
@@ -68,8 +76,6 @@ export function engineRequest(wire: WireRequest): Readonly<Record<string, unknow
   if (context !== undefined) request.context = context;
   return request;
 }
-
-const camel = (name: string) => (name === "index_name" ? "indexName" : name);
 
 function jsonObject(json: unknown): Readonly<Record<string, unknown>> {
   if (json === undefined || json === null) return {};
@@ -163,7 +169,7 @@ function parseProperties(given: string): unknown {
 
 /**
  * The id that the path names. One in the body must be the same, and decides where a plus sign in the path may be a
- * space as well: some clients encode paths as forms.
+ * space as well.
  */
 function readId(wire: WireRequest, bodyId: readonly string[] | undefined): readonly string[] {
   const { route, parameters, query } = wire;
@@ -177,7 +183,7 @@ function readId(wire: WireRequest, bodyId: readonly string[] | undefined): reado
     if (bodyId === undefined || isSameId(named, bodyId)) return named;
     return [...bodyId, ...named];
   }
-  const readings = [true, false].map((asForm) =>
+  const readings = [wire.pathIsForm, !wire.pathIsForm].map((asForm) =>
     parseIdentifier(decodeSegment(segment, "id", asForm), delimiter),
   );
   if (bodyId === undefined) return readings[0];

@@ -59,3 +59,14 @@ export function innerPath(pathname: string, basePath: string): string {
   const inner = pathname.slice(basePath.length).replace(/^\/+/, "/");
   return inner.length > 1 && inner.endsWith("/") ? inner.slice(0, -1) : inner;
 }
+
+/** Of operations on namespaces, where the id is missing. */
+const WITHOUT_ID = /^\/v1\/namespace\/(?=(?:create|describe|drop|exists|list|table\/list)$)/;
+
+/**
+ * The path with the root namespace in it where that is a dot, the delimiter: whatever makes URLs takes such a segment
+ * for the directory itself, and leaves it out. The tables of the root win over the namespaces in one called `table`.
+ */
+export function withDot(path: string, delimiter: string | null): string {
+  return delimiter === "." ? path.replace(WITHOUT_ID, "$&./") : path;
+}

@@ -464,7 +464,7 @@ export const ROUTES: readonly Route[] = [
   }),
   route("describeTableIndexStats", POST_OR_GET, tablePath("index/{index_name}/stats"), {
     summary: "Read the statistics of an index",
-    body: { version: shape.version.nullish(), branch: shape.branch },
+    body: { version: shape.version.nullish(), branch: shape.branch, index_name: shape.text.nullish() },
     answer: shape.indexStats,
   }),
   route("dropTableIndex", POST, tablePath("index/{index_name}/drop"), {

@@ -177,12 +177,22 @@ export const columnSelection = z.union([
 export const query = {
   columns: columnSelection.nullish(),
   k: count.nullish().describe("Rows at most"),
-  limit: count.nullish().describe("Rows at most"),
+  limit: z.int().min(1).max(MAX_INTEGER).nullish().describe("Rows at most"),
   offset: count.nullish(),
   filter: text.nullish(),
   vector: z.unknown().optional(),
   vector_column: text.nullish(),
   full_text_query: z.unknown().optional(),
+  order_by: z
+    .array(
+      z.object({
+        column_name: text.min(1),
+        ascending: z.boolean().nullish(),
+        nulls_first: z.boolean().nullish(),
+      }),
+    )
+    .nullish()
+    .describe("Columns to sort by, the first of them first"),
   distance_type: text.nullish(),
   nprobes: count.nullish(),
   refine_factor: count.nullish(),
@@ -232,7 +242,7 @@ export const backfill = {
   intra_applier_concurrency: tuning,
   min_checkpoint_size: tuning,
   max_checkpoint_size: tuning,
-  batch_checkpoint_flush_interval_seconds: z.number().nullish(),
+  batch_checkpoint_flush_interval_seconds: tuning,
   read_version: version.nullish(),
   task_size: tuning,
   num_frags: tuning,

@@ -28,6 +28,10 @@ function convert(schema: z.core.$ZodType, value: unknown, rename: Renaming): unk
   if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable || schema instanceof z.ZodLazy) {
     return convert(schema.unwrap(), value, rename);
   }
+  if (schema instanceof z.ZodUnion) {
+    const option = schema.options.find((candidate) => z.safeParse(candidate, value).success);
+    return option === undefined ? value : convert(option, value, rename);
+  }
   if (schema instanceof z.ZodArray) {
     return (value as readonly unknown[]).map((entry) => convert(schema.element, entry, rename));
   }

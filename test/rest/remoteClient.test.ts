@@ -72,6 +72,58 @@ describe("the remote client", () => {
     await expect(connection.openTable("t")).rejects.toThrow(/not found/);
   });
 
+  it("gets the columns it names under aliases, no rows where it wants none, and no rows unsorted", async () => {
+    const table = await connection.createTable("t", [{ v: 2 }, { v: 1 }]);
+    const plain = (rows: object[]) => rows.map((row) => ({ ...row }));
+    expect(plain(await table.query().select({ a: "v" }).toArray())).toEqual([{ a: 2 }, { a: 1 }]);
+    expect(await table.query().limit(0).toArray()).toEqual([]);
+    const sorted = table.query().orderBy([{ columnName: "v", ascending: true, nullsFirst: false }]);
+    await expect(sorted.toArray()).rejects.toThrow(/not supported/);
+  });
+
+  it("gets rows with dictionaries of several fragments", async () => {
+    const { Dictionary, Int32, Table, tableToIPC, Utf8, vectorFromArray } = arrow;
+    const rows = (...values: string[]) =>
+      tableToIPC(
+        new Table({ d: vectorFromArray(values, new Dictionary(new Utf8(), new Int32())) }),
+        "stream",
+      );
+    await namespace.createTable({ id: ["t"] }, rows("a", "b"));
+    await namespace.insertIntoTable({ id: ["t"] }, rows("c", "a"));
+    const table = await connection.openTable("t");
+    expect((await table.query().toArray()).map(({ d }) => d)).toEqual(["a", "b", "c", "a"]);
+  });
+
+  it("has tables whose names need no escape in its own URLs, and other delimiters", async () => {
+    await connection.createNamespace(["n"]);
+    for (const name of ["a+b", "a b", "ä;=&,'"]) {
+      const table = await connection.createTable(name, [{ v: 1 }], ["n"]);
+      expect(await connection.tableNames(["n"])).toEqual([name]);
+      expect(await table.countRows()).toBe(1);
+      await connection.dropTable(name, ["n"]);
+    }
+    const dotted = await connect("db://tests", {
+      ...{ apiKey: KEY, hostOverride: server.url, clientConfig: { idDelimiter: "." } },
+    });
+    await dotted.createTable("t", [{ v: 1 }], ["n"]);
+    expect((await dotted.listNamespaces()).namespaces).toEqual(["n"]);
+    expect((await dotted.listTables(["n"])).tables).toEqual(["t"]);
+    expect((await dotted.listTables()).tables).toEqual([]);
+    dotted.close();
+  });
+
+  it("is told at once, and rightly, of what cannot be", async () => {
+    const table = await connection.createTable("t", [{ v: 1 }]);
+    const tags = await table.tags();
+    await tags.create("good", 1);
+    const { requests } = server.handler.counters;
+    await expect(tags.create("good", 1)).rejects.toThrow(/already exists/);
+    expect(server.handler.counters.requests).toBe(requests + 1);
+    // Operations of its own server that there are none of here.
+    await expect(table.prewarmData()).rejects.toThrow(/no such operation/);
+    await expect(table.prewarmData()).rejects.not.toThrow(/Table 't' was not found/);
+  });
+
   it("makes branches and tags, reads statistics, changes metadata and columns, renames", async () => {
     const table = await connection.createTable("t", [{ v: 1 }, { v: 2 }]);
     await table.add([{ v: 3 }]);

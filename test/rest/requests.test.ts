@@ -93,6 +93,14 @@ describe("ids in paths", () => {
     expect((await wire.get("/v1/table/")).json.tables).toContain(table);
   });
 
+  it("may be the root's where that is a dot, which URLs lose", async () => {
+    const table = await wire.table();
+    expect((await wire.get("/v1/namespace/./table/list?delimiter=.")).json.tables).toContain(table);
+    expect((await wire.get("/v1/namespace/./list?delimiter=.")).json).toEqual({ namespaces: [] });
+    expect((await wire.post("/v1/namespace/%2e/exists?delimiter=.")).status).toBe(200);
+    expect((await wire.get("/v1/namespace/list")).status).toBe(404);
+  });
+
   it("and names of indexes are taken as they are", async () => {
     const table = await wire.table();
     const answer = await wire.post(`/v1/table/${table}/index/a+b%20%C3%A4%2F/stats`);
@@ -159,6 +167,79 @@ describe("queries", () => {
     expect(Object.keys((await both("branches/list")).branches)).toEqual(["b"]);
     expect(await both("tags/list")).toEqual({ tags: {} });
     expect((await both("version/list")).versions).toHaveLength(1);
+  });
+});
+
+describe("queries of rows", () => {
+  const rows = async (body: object) => {
+    const answer = await wire.post(`/v1/table/${name}/query`, body);
+    return answer.status === 200
+      ? tableFromIPC(answer.bytes)
+          .toArray()
+          .map((row) => ({ ...row }))
+      : [answer.status, answer.json.code, answer.json.detail.split(":")[0]];
+  };
+  let name: string;
+  beforeAll(async () => {
+    name = await wire.table();
+  });
+
+  it("name columns in a list, as the spec does, or under aliases", async () => {
+    expect(await rows({ columns: ["v"], k: 1 })).toEqual([{ v: 1 }]);
+    expect(await rows({ columns: { column_names: ["v"] }, k: 1 })).toEqual([{ v: 1 }]);
+    expect(await rows({ columns: { column_aliases: { column_names: "v" } }, k: 1 })).toEqual([
+      { column_names: 1 },
+    ]);
+    expect(await rows({ columns: null, k: 2, offset: 1 })).toEqual([{ v: 2 }, { v: 3 }]);
+    expect(await rows({ columns: { column_names: ["w"] } })).toEqual([404, 12, expect.any(String)]);
+    expect(await rows({ columns: { column_names: "v" } })).toEqual([400, 13, "columns"]);
+  });
+
+  it("may ask for no rows", async () => {
+    expect(await rows({ k: 0 })).toEqual([]);
+    expect(await rows({ limit: 0 })).toEqual([400, 13, "limit"]);
+  });
+
+  it("and counts that this release does not answer are wrong before they are not supported", async () => {
+    const more = {
+      filter: "v > 1",
+      vector: { single_vector: [1] },
+      full_text_query: { string_query: { query: "x" } },
+      order_by: [{ column_name: "v" }],
+    };
+    for (const [member, value] of Object.entries(more)) {
+      expect(await rows({ [member]: value })).toEqual([406, 0, member]);
+      expect(await rows({ [member]: value, version: 9 })).toEqual([404, 11, expect.any(String)]);
+      expect(await rows({ [member]: value, branch: "none" })).toEqual([404, 22, expect.any(String)]);
+      expect(await rows({ [member]: value, columns: ["none"] })).toEqual([404, 12, expect.any(String)]);
+      const nowhere = await wire.post("/v1/table/none/query", { [member]: value });
+      expect(nowhere).toMatchObject({ status: 404, json: { code: 4 } });
+    }
+    const count = (table: string, body: object) => wire.post(`/v1/table/${table}/count_rows`, body);
+    expect((await count(name, { predicate: "v > 1" })).status).toBe(406);
+    expect((await count("none", { predicate: "v > 1" })).json.code).toBe(4);
+    expect((await count(name, { predicate: "v > 1", branch: "none" })).json.code).toBe(22);
+  });
+});
+
+describe("changes by predicate and by key, which this release does not make", () => {
+  it("are wrong before they are not supported", async () => {
+    const name = await wire.table();
+    const told = async (tail: string, body: object) => {
+      const { status, json } = await wire.post(`/v1/table/${name}/${tail}`, body);
+      return [status, json.code];
+    };
+    expect(await told("delete", { predicate: "v > 1" })).toEqual([406, 0]);
+    expect(await told("delete", {})).toEqual([400, 13]);
+    expect(await told("delete", { predicate: "v > 1", branch: "none" })).toEqual([404, 22]);
+    expect(await told("update", { updates: [["v", "1"]] })).toEqual([406, 0]);
+    expect(await told("update", { updates: [["w", "1"]] })).toEqual([404, 12]);
+    expect(await told("update", { updates: [["v"]] })).toEqual([400, 13]);
+    expect(await told("merge_insert?on=v", rowsOf(1))).toEqual([406, 0]);
+    expect(await told("merge_insert?on=v&on=w", rowsOf(1))).toEqual([404, 12]);
+    expect(await told("merge_insert", rowsOf(1))).toEqual([400, 13]);
+    await wire.namespace.declareTable({ id: ["declared"] });
+    expect((await wire.post("/v1/table/declared/merge_insert?on=w", rowsOf(1))).status).toBe(406);
   });
 });
 

@@ -11,10 +11,11 @@ export async function countTableRows(
   context: OperationContext,
   request: CountTableRowsRequest,
 ): Promise<number> {
-  if (optionalString(request.predicate, "predicate") !== undefined) {
+  const predicate = optionalString(request.predicate, "predicate");
+  const snapshot = await openSnapshot(context, request);
+  if (predicate !== undefined) {
     throw new UnsupportedError("predicate: predicates are not supported by this release");
   }
-  const snapshot = await openSnapshot(context, request);
   if (snapshot === null) return 0;
   return snapshot.file.manifest.fragments.reduce((sum, fragment) => sum + liveRowCount(fragment), 0);
 }

@@ -19,19 +19,20 @@ import { operationError } from "../failure.js";
 import { optionalBoolean, optionalCount, requireTableId } from "../request.js";
 import { fragmentSource, isInPlace, requireSnapshot } from "../snapshot.js";
 
-const NOT_YET = ["filter", "vector", "fullTextQuery"] as const;
+/** Members that ask for what this release does not have, and what that is. */
+const NOT_YET = {
+  filter: "predicates",
+  vector: "searches by vector",
+  fullTextQuery: "searches by text",
+  orderBy: "sorted results",
+} as const;
 
 export async function queryTable(
   context: OperationContext,
   request: QueryTableRequest,
 ): Promise<QueryResult> {
-  for (const member of NOT_YET) {
-    if (request[member] !== undefined && request[member] !== null) {
-      throw new UnsupportedError(`${member}: queries by ${member} are not supported by this release`);
-    }
-  }
   const asked = optionalCount(request.limit, "limit", 1);
-  const k = optionalCount(request.k, "k", 1);
+  const k = optionalCount(request.k, "k");
   if (asked !== undefined && k !== undefined && asked !== k) {
     throw new InvalidInputError("limit and k: give one of them");
   }
@@ -43,6 +44,7 @@ export async function queryTable(
   const { manifest } = snapshot.file;
   const fields = decodeSchema(manifest.fields, snapshot.entry.path);
   const projection = resolveProjection(fields, schemaMetadataOf(manifest), request.columns, withRowId);
+  refuseNotYet(request);
   if (withRowId && manifest.fragments.some((fragment) => fragment.inlineRowIds !== undefined)) {
     throw new UnsupportedError("withRowId: stable row ids are not supported by this release");
   }
@@ -80,4 +82,13 @@ export async function queryTable(
       return toTable(projection.schema, kept);
     },
   };
+}
+
+/** Last of what is checked: a request that is wrong is told so in any release. */
+function refuseNotYet(request: QueryTableRequest): void {
+  for (const [member, missing] of Object.entries(NOT_YET)) {
+    const value = request[member as keyof typeof NOT_YET];
+    if (value === undefined || value === null) continue;
+    throw new UnsupportedError(`${member}: ${missing} are not supported by this release`);
+  }
 }

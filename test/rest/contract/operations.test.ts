@@ -187,6 +187,9 @@ describe("Get index statistics", () => {
       status: 404,
       json: { code: 22 },
     });
+    for (const index_name of ["another", "", 1]) {
+      expect(await wire.post(path(table), { index_name })).toMatchObject(invalid("index_name"));
+    }
   });
 });
 
@@ -227,6 +230,33 @@ describe("Create an index", () => {
     for (const index_type of [undefined, "", 1]) {
       expect(await wire.post(path(table), { ...body, index_type })).toMatchObject(invalid("index_type"));
     }
+  });
+  sentence(
+    "index_type is for example BTREE, BITMAP, LABEL_LIST, IVF_FLAT, IVF_PQ, IVF_HNSW_SQ, FTS",
+    async () => {
+      const table = await wire.table();
+      const scalar = ["BTREE", "BITMAP", "LABEL_LIST", "FTS"];
+      const vector = ["IVF_FLAT", "IVF_PQ", "IVF_HNSW_SQ"];
+      for (const index_type of [...scalar, ...vector, "btree"]) {
+        expect((await wire.post(path(table), { ...body, index_type })).status, index_type).toBe(406);
+      }
+      expect(await wire.post(path(table), { ...body, index_type: "TREE" })).toMatchObject(
+        invalid("index_type"),
+      );
+      const ofScalars = `/v1/table/${table}/create_scalar_index`;
+      for (const index_type of vector) {
+        expect(await wire.post(ofScalars, { ...body, index_type })).toMatchObject(invalid("index_type"));
+      }
+      expect((await wire.post(ofScalars, body)).status).toBe(406);
+    },
+  );
+  sentence("distance_type is for example l2, cosine, dot", async () => {
+    const table = await wire.table();
+    for (const distance_type of ["l2", "cosine", "dot", "L2"]) {
+      expect((await wire.post(path(table), { ...body, distance_type })).status).toBe(406);
+    }
+    const answer = await wire.post(path(table), { ...body, distance_type: "far" });
+    expect(answer).toMatchObject(invalid("distance_type"));
   });
   sentence("name, distance_type, base_tokenizer, language are optional texts", async () => {
     const table = await wire.table();
@@ -389,6 +419,12 @@ describe("Trigger a column backfill", () => {
     expect(await wire.post(path(table), { column: "v", read_version: -1 })).toMatchObject(
       invalid("read_version"),
     );
+    expect(await wire.post(path(table), { column: "v", read_version: 99 })).toMatchObject({
+      status: 404,
+      json: { code: 11 },
+    });
+    const seconds = { batch_checkpoint_flush_interval_seconds: 1.5 };
+    expect((await wire.post(path(table), { column: "v", ...seconds })).status).toBe(400);
   });
   sentence("an invalid or unresolved column path returns InvalidInput or TableColumnNotFound", async () => {
     const table = await wire.table();
