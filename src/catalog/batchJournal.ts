@@ -120,6 +120,8 @@ export async function dropBatch(disk: Disk, root: string, directory: string): Pr
 
 /** Directories of batches, decided or not, in the order in which they are to be looked at. */
 export async function listBatches(disk: Disk, root: string): Promise<string[]> {
+  // Asked by every operation: the error for listing what is not there costs more than all else of many of them.
+  if ((await disk.stat(batchesDirectory(root))) === null) return [];
   const entries = await disk.list(batchesDirectory(root));
   if (entries === null) return [];
   return entries

@@ -19,6 +19,7 @@ import { ConcurrentModificationError, CorruptFileError, UnsupportedError } from 
 import { type Manifest, Overwrite } from "../format/table.js";
 import { LruCache } from "../io/cache.js";
 import { type LockLease, withLock } from "../io/lock.js";
+import type { SettledDirectories } from "../io/settledDirectories.js";
 import { resolveProjection } from "../query/projection.js";
 import { KEPT, scanRows } from "../query/scan.js";
 import { type FileReaders, versionSource } from "../query/versionSource.js";
@@ -27,16 +28,16 @@ import type { ManifestFile } from "../table/manifest.js";
 import { versionsDirectory } from "../table/paths.js";
 import { assignFieldIds, decodeSchema, encodeSchema, type NewField } from "../table/schema.js";
 import { newTransaction } from "../table/transaction.js";
-import { findLatestVersion, readManifestAt, type VersionEntry } from "../table/versions.js";
+import { type LatestVersions, readManifestAt, type VersionEntry } from "../table/versions.js";
 import { rewriteTable } from "../write/rewriteTable.js";
 import { Catalog, type CatalogChange } from "./catalogRows.js";
-import type { SettledDirectories } from "./settledDirectories.js";
 
 /** What the catalog works with. */
 export interface CatalogEnvironment extends TableEnvironment, FileReaders {
   /** Absolute path of the namespace's directory. */
   readonly root: string;
   readonly catalogs: CatalogCache;
+  readonly latestVersions: LatestVersions;
   /** Names of all that is directly in a directory. */
   readonly entryNames: SettledDirectories<ReadonlySet<string>>;
   /** Whether there are versions in a directory of versions. */
@@ -104,7 +105,7 @@ export async function readCatalog(environment: CatalogEnvironment): Promise<Cata
 
 async function openCatalog(environment: CatalogEnvironment): Promise<OpenCatalog | null> {
   for (let attempt = 1; ; attempt++) {
-    const entry = await findLatestVersion(environment.disk, directoryOf(environment));
+    const entry = await environment.latestVersions.find(directoryOf(environment));
     if (entry === null) return null;
     const file = await readManifestAt(environment, entry);
     if (file !== null) {

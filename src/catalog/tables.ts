@@ -10,7 +10,7 @@
 import { join } from "node:path";
 import { TableAlreadyExistsError, TableNotFoundError } from "../errors.js";
 import { checkObjectName, checkRootTableName, formatIdentifier } from "../ident.js";
-import { findLatestVersion, type LatestVersion } from "../table/versions.js";
+import type { LatestVersion } from "../table/versions.js";
 import type { Catalog, CatalogRow } from "./catalogRows.js";
 import { type CatalogEnvironment, readCatalog } from "./catalogTable.js";
 import { directoryOf, newLocation, rootLocation } from "./locations.js";
@@ -65,10 +65,10 @@ async function findRootTable(
   environment: CatalogEnvironment,
   id: readonly string[],
 ): Promise<FoundTable | null> {
-  const { disk } = environment;
+  const { disk, latestVersions } = environment;
   const place = rootPlace(environment, id);
   const [latest, hidden] = await Promise.all([
-    findLatestVersion(disk, place.directory),
+    latestVersions.find(place.directory),
     isDeregistered(disk, place.directory),
   ]);
   if (hidden) return null;
@@ -82,7 +82,7 @@ async function findAt(
   place: TableLocation,
   row: CatalogRow,
 ): Promise<FoundTable | null> {
-  const latest = await findLatestVersion(environment.disk, place.directory);
+  const latest = await environment.latestVersions.find(place.directory);
   if (latest === null && (await environment.disk.stat(place.directory)) === null) return null;
   return { ...place, latest, row };
 }

@@ -5,7 +5,8 @@
  * - A failed load is not remembered.
  * - What was deleted stays deleted: a load under way at the time is handed to its callers but not kept.
  *
- * It knows nothing of change: keys must name what cannot change (a version's manifest, a data file's footer).
+ * It knows nothing of change: keys must name what cannot change, or values tell what they were made of, so that who
+ * asks can compare (files by their identity).
  */
 
 /** What a load hands to the cache. */

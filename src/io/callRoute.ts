@@ -8,7 +8,7 @@
  * - A slow call is paid back. After an in-line call that took `t` ≥ 0.5 ms (network file system, cold disk,
  *   huge directory) all calls go to the pool for 20·t, so slow calls hold this thread at most 5 % of the time.
  * - The event loop turns. In-line calls complete within microtasks, so a caller who awaits nothing else would
- *   starve timers and sockets; every 64th call goes to the pool, whatever its kind.
+ *   starve timers and sockets; every 64th call waits for a turn first, whatever its kind.
  *
  * Of many calls in a row (`runMany`) none may be slow for the rest to be dear: reads of a device that no cache
  * holds take some 0.1 ms each and gain from being several at once. There a call of more than 0.06 ms sends those
@@ -41,19 +41,23 @@ export class CallRoute {
 
   /** Makes one call by either of its two forms; both must do the same. */
   run<T>(inline: () => T, pooled: (done: Done<T>) => void): Promise<T> {
-    const startMs = performance.now();
-    if (this.#inlineRun >= MAX_INLINE_RUN || startMs < this.#pooledUntilMs) {
+    if (performance.now() < this.#pooledUntilMs) {
       this.#inlineRun = 0;
       return onPool(pooled);
     }
-    this.#inlineRun++;
+    if (this.#inlineRun++ < MAX_INLINE_RUN) return this.#runInline(inline);
+    this.#inlineRun = 0;
+    return new Promise<void>((resolve) => setImmediate(resolve)).then(() => this.#runInline(inline));
+  }
+
+  #runInline<T>(inline: () => T): Promise<T> {
+    const startMs = performance.now();
     try {
       return Promise.resolve(inline());
     } catch (error) {
       return Promise.reject(error);
     } finally {
-      const endMs = performance.now();
-      this.#payBack(startMs, endMs);
+      this.#payBack(startMs, performance.now());
     }
   }
 

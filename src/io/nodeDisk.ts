@@ -192,17 +192,14 @@ export class NodeDisk implements Disk {
     return entries;
   }
 
-  async stat(filePath: string): Promise<FileStat | null> {
-    const stats = await statOrNull(filePath);
-    return (
-      stats && {
-        kind: kindOf(stats),
-        size: Number(stats.size),
-        modifiedNs: stats.mtimeNs,
-        changedNs: stats.ctimeNs,
-        identity: identityOf(stats),
-      }
-    );
+  stat(filePath: string): Promise<FileStat | null> {
+    return statAs(filePath, (stats) => ({
+      kind: kindOf(stats),
+      size: Number(stats.size),
+      modifiedNs: stats.mtimeNs,
+      changedNs: stats.ctimeNs,
+      identity: identityOf(stats),
+    }));
   }
 
   async realPath(filePath: string): Promise<string | null> {
@@ -574,17 +571,27 @@ function makeOneDirectory(directory: string): Promise<void> {
   );
 }
 
-async function statOrNull(filePath: string): Promise<fs.BigIntStats | null> {
-  try {
-    const stats = await shortCalls.run<fs.BigIntStats | undefined>(
-      () => fs.statSync(filePath, { bigint: true, throwIfNoEntry: false }),
-      (done) => fs.stat(filePath, { bigint: true }, done),
-    );
-    return stats ?? null;
-  } catch (error) {
-    if (isMissing(error)) return null;
-    throw error;
-  }
+const statOrNull = (filePath: string): Promise<fs.BigIntStats | null> => statAs(filePath, (stats) => stats);
+
+/** The commonest of all calls: nothing is awaited in it, as that would cost as much as the call. */
+function statAs<T>(filePath: string, convert: (stats: fs.BigIntStats) => T): Promise<T | null> {
+  return shortCalls.run<T | null>(
+    () => {
+      try {
+        const stats = fs.statSync(filePath, { bigint: true, throwIfNoEntry: false });
+        return stats === undefined ? null : convert(stats);
+      } catch (error) {
+        if (isMissing(error)) return null;
+        throw error;
+      }
+    },
+    (done) =>
+      fs.stat(filePath, { bigint: true }, (error, stats) => {
+        if (error === null || error === undefined) done(null, convert(stats));
+        else if (isMissing(error)) done(null, null);
+        else done(error, null);
+      }),
+  );
 }
 
 /** Windows refuses to rename or remove what a scanner or indexer has open for a moment. */

@@ -7,7 +7,6 @@
 import { unfinishedBatches } from "../catalog/batches.js";
 import { CatalogCache, type CatalogEnvironment } from "../catalog/catalogTable.js";
 import { hasVersionsIn, namesIn } from "../catalog/listing.js";
-import { SettledDirectories } from "../catalog/settledDirectories.js";
 import { CorruptFileError } from "../errors.js";
 import type { FileVersion } from "../file/page.js";
 import type { ChunkMap } from "../file/pageSlice.js";
@@ -17,10 +16,11 @@ import type { Disk } from "../io/disk.js";
 import { HandlePool } from "../io/handles.js";
 import { NodeDisk } from "../io/nodeDisk.js";
 import { ScratchMemory } from "../io/scratch.js";
+import { SettledDirectories } from "../io/settledDirectories.js";
 import type { DirectoryNamespaceOptions } from "../namespace.js";
 import { cleanUpAfterCommit } from "../table/autoCleanup.js";
 import type { NamingScheme } from "../table/paths.js";
-import { ManifestCache } from "../table/versions.js";
+import { LatestVersions, ManifestCache } from "../table/versions.js";
 
 /** Bytes of decoded manifests kept. */
 const MANIFEST_CACHE_BYTES = 64 * 1024 * 1024;
@@ -70,14 +70,20 @@ export function openContext(options: ContextOptions): OperationContext {
     lock: { staleMs: options.lock?.staleMs, retries: options.lock?.retries },
     manifests: new ManifestCache(MANIFEST_CACHE_BYTES),
     catalogs: new CatalogCache(CATALOG_CACHE_BYTES),
+    latestVersions: new LatestVersions(disk),
     entryNames: new SettledDirectories(disk, (path) => namesIn(disk, path)),
     versionsIn: new SettledDirectories(disk, (path) => hasVersionsIn(disk, path)),
     newTableVersion: options.dataStorageVersion ?? "2.2",
     newTableNaming: options.manifestNaming ?? "V2",
     async openDataFile(path) {
-      const stat = await disk.stat(path);
-      if (stat === null) throw new CorruptFileError(path, 0, "the manifest names it, but it is not there");
-      return dataFiles.get(`${path}\0${stat.identity}`, async () => {
+      const known = dataFiles.peek(path);
+      if (known !== undefined) {
+        const stat = await disk.stat(path);
+        if (stat === null) throw new CorruptFileError(path, 0, "the manifest names it, but it is not there");
+        if (stat.identity === known.identity) return known;
+        dataFiles.delete(path);
+      }
+      return dataFiles.get(path, async () => {
         // An open file of that name, if there is one, may be of what was there before.
         handles.evict(path);
         const value = await handles.withHandle(path, (handle) => openDataFile(handle, path));

@@ -15,7 +15,7 @@ import { versionSource } from "../query/versionSource.js";
 import { isSameManifest, type ManifestFile } from "../table/manifest.js";
 import { branchExists, branchRoot, checkBranchName, isMainBranch } from "../table/refs.js";
 import { readTag } from "../table/tags.js";
-import { findLatestVersion, findVersion, type VersionEntry } from "../table/versions.js";
+import { findVersion, type VersionEntry } from "../table/versions.js";
 import type { OperationContext } from "./context.js";
 import { optionalString, optionalVersion, requireTableId } from "./request.js";
 
@@ -59,7 +59,7 @@ export async function openTable(context: OperationContext, request: Selection): 
   const early = request.unregisteredBranch === true;
   const latest =
     early || (await branchExists(context.disk, table.directory, branch))
-      ? await findLatestVersion(context.disk, tableRoot)
+      ? await context.latestVersions.find(tableRoot)
       : null;
   if (latest === null && !early) {
     throw new TableBranchNotFoundError(`table ${formatIdentifier(id)} has no branch ${branch}`);

@@ -16,10 +16,12 @@
  * - too high, garbage, missing: manifest N does not exist, or there is no N.
  */
 
+import { dirname } from "node:path";
 import { CorruptFileError, InvalidTableStateError } from "../errors.js";
 import { LruCache } from "../io/cache.js";
 import type { Disk, FileStat } from "../io/disk.js";
 import { replaceFile } from "../io/publish.js";
+import { SettledDirectories } from "../io/settledDirectories.js";
 import { checkReaderFlags } from "./flags.js";
 import { decodeManifestFile, type ManifestFile, readManifestBytes } from "./manifest.js";
 import {
@@ -61,7 +63,46 @@ const HINT_GRAIN_NS = 50_000_000n;
  * @throws InvalidTableStateError where manifests of both naming schemes lie side by side
  */
 export async function findLatestVersion(disk: Disk, tableRoot: string): Promise<LatestVersion | null> {
-  return (await findByHint(disk, tableRoot)) ?? (await listVersions(disk, tableRoot)).at(-1) ?? null;
+  const directoryStat = await disk.stat(versionsDirectory(tableRoot));
+  return directoryStat === null ? null : findLatestIn(disk, tableRoot, directoryStat);
+}
+
+/** As {@link findLatestVersion}, where something is known of the directory of versions. */
+async function findLatestIn(
+  disk: Disk,
+  tableRoot: string,
+  directoryStat: FileStat,
+): Promise<LatestVersion | null> {
+  const found = await findByHint(disk, tableRoot, directoryStat);
+  return found ?? (await listVersions(disk, tableRoot)).at(-1) ?? null;
+}
+
+/**
+ * The latest versions of tables, found again by the look of their `_versions`: a version that comes or goes changes it.
+ * Whatever its times are worth, no version is taken for the latest that has a next one. For readers; who commits finds
+ * out anew, under the table's lock.
+ */
+export class LatestVersions {
+  readonly #disk: Disk;
+  readonly #known: SettledDirectories<LatestVersion | null>;
+
+  constructor(disk: Disk) {
+    this.#disk = disk;
+    this.#known = new SettledDirectories(disk, (directory, stat) =>
+      findLatestIn(disk, dirname(directory), stat),
+    );
+  }
+
+  /** As {@link findLatestVersion}. */
+  async find(tableRoot: string): Promise<LatestVersion | null> {
+    const directory = versionsDirectory(tableRoot);
+    const entry = await this.#known.find(directory);
+    if (entry === null) return null;
+    const next = await versionStat(this.#disk, tableRoot, entry.version + 1, entry.scheme);
+    if (next === null) return entry;
+    this.#known.forget(directory);
+    return findLatestVersion(this.#disk, tableRoot);
+  }
 }
 
 /** One version, or null where it does not exist. */
@@ -120,16 +161,18 @@ async function versionStat(
 // -------------------------------------------------------------------------------------------------- hint
 
 /** The latest version by the hint, or null where the hint proves nothing. */
-async function findByHint(disk: Disk, tableRoot: string): Promise<LatestVersion | null> {
-  const [hint, hintStat, directoryStat, gap] = await Promise.all([
+async function findByHint(
+  disk: Disk,
+  tableRoot: string,
+  directoryStat: FileStat,
+): Promise<LatestVersion | null> {
+  const hintStat = await disk.stat(hintPath(tableRoot));
+  if (hintStat === null || hintStat.changedNs + HINT_GRAIN_NS < directoryStat.modifiedNs) return null;
+  const [hint, gap] = await Promise.all([
     readSideFile(disk, hintPath(tableRoot), parseHint),
-    disk.stat(hintPath(tableRoot)),
-    disk.stat(versionsDirectory(tableRoot)),
-    readSideFile(disk, gapsPath(tableRoot), parseGap),
+    readGapFile(disk, tableRoot),
   ]);
-  if (typeof hint !== "number" || gap === "garbage" || hintStat === null || directoryStat === null)
-    return null;
-  if (hintStat.changedNs + HINT_GRAIN_NS < directoryStat.modifiedNs) return null;
+  if (typeof hint !== "number" || gap === "garbage") return null;
   let version = hint;
   if (gap !== null && version < gap.to) {
     if (version < gap.from) return null;
@@ -203,9 +246,13 @@ function parseGap(value: unknown): VersionGap | null {
 
 /** The last recorded jump, or null where none is known. */
 export async function readGap(disk: Disk, tableRoot: string): Promise<VersionGap | null> {
-  const gap = await readSideFile(disk, gapsPath(tableRoot), parseGap);
+  const gap = await readGapFile(disk, tableRoot);
   return gap === "garbage" ? null : gap;
 }
+
+/** Few tables have the file: asking whether it is there is far cheaper than the error for opening what is not. */
+const readGapFile = async (disk: Disk, tableRoot: string): Promise<VersionGap | null | "garbage"> =>
+  (await disk.stat(gapsPath(tableRoot))) === null ? null : readSideFile(disk, gapsPath(tableRoot), parseGap);
 
 /** Records a jump; durable on return. Must be called under the table's lock before `to` is published. */
 export async function writeGap(disk: Disk, tableRoot: string, gap: VersionGap): Promise<void> {
@@ -231,12 +278,19 @@ const DECODED_FACTOR = 10;
 /** Per entry, besides. */
 const ENTRY_BYTES = 2048;
 
+interface CachedManifest {
+  /** Of the file it was read from. */
+  readonly identity: string;
+  readonly file: ManifestFile;
+}
+
 /**
  * Decoded manifests, bounded in bytes. A manifest never changes once it is published, but a dropped and remade
  * table has other ones under the same names, so every read checks that the file is still the same.
  */
 export class ManifestCache {
-  readonly #files: LruCache<ManifestFile>;
+  /** By path. */
+  readonly #files: LruCache<CachedManifest>;
 
   /** @param maxBytes memory that the decoded manifests may take, about */
   constructor(maxBytes: number) {
@@ -248,10 +302,12 @@ export class ManifestCache {
    * @throws CorruptFileError, UnsupportedError for a table that this build can't read
    */
   async read(disk: Disk, path: string): Promise<ManifestFile | null> {
-    const stat = await disk.stat(path);
-    if (stat === null) return null;
-    const cached = this.#files.peek(keyOf(path, stat.identity));
-    if (cached !== undefined) return cached;
+    const cached = this.#files.peek(path);
+    if (cached !== undefined) {
+      const stat = await disk.stat(path);
+      if (stat === null) return null;
+      if (stat.identity === cached.identity) return cached.file;
+    }
     const read = await readManifestBytes(disk, path);
     if (read === null) return null;
     const file = decodeManifestFile(read.bytes, path);
@@ -267,15 +323,13 @@ export class ManifestCache {
   }
 
   #set(path: string, identity: string, file: ManifestFile): void {
-    this.#files.set(keyOf(path, identity), file, file.byteLength * DECODED_FACTOR + ENTRY_BYTES);
+    this.#files.set(path, { identity, file }, file.byteLength * DECODED_FACTOR + ENTRY_BYTES);
   }
 
   clear(): void {
     this.#files.clear();
   }
 }
-
-const keyOf = (path: string, identity: string): string => `${path}\0${identity}`;
 
 /**
  * The manifest of a version found before; it may have been cleaned up meanwhile, then null.

@@ -6,19 +6,21 @@ function spin(milliseconds: number): void {
   while (performance.now() < end);
 }
 
-test("short calls run in line, the 65th on the pool", async () => {
+test("short calls run in line, and the event loop turns before the 65th", async () => {
   const route = new CallRoute();
-  const routes: string[] = [];
-  for (let i = 0; i < 65; i++) {
-    routes.push(
-      await route.run(
-        () => "inline",
-        (done) => done(null, "pool"),
-      ),
+  const events: string[] = [];
+  setImmediate(() => events.push("turn"));
+  for (let i = 0; i < 130; i++) {
+    if (i === 66) setImmediate(() => events.push("turn"));
+    await route.run(
+      () => events.push("inline"),
+      (done) => done(null, events.push("pool")),
     );
   }
-  expect(routes[0]).toBe("inline");
-  expect(routes).toContain("pool");
+  expect(events).not.toContain("pool");
+  const turns = events.flatMap((event, index) => (event === "turn" ? index : []));
+  expect(turns[0]).toBeLessThanOrEqual(64);
+  expect(turns[1] - turns[0]).toBeLessThanOrEqual(66);
 });
 
 test("a slow call sends those that follow to the pool", async () => {

@@ -3,10 +3,13 @@
  * changes its time. Times are coarse, so what was found right after a change is not kept.
  */
 
-import type { Disk, FileStat } from "../io/disk.js";
+import type { Disk, FileStat } from "./disk.js";
 
 /** A change of a directory so shortly before it was read may have a second one with the same time. */
 const TIME_GRAIN_MS = 50;
+/** The same where times are of whole seconds, or of every other, as some file systems keep them. */
+const COARSE_GRAIN_MS = 2100;
+const NS_PER_SECOND = 1_000_000_000n;
 /** Directories that something is kept of; the oldest go first. */
 const MAX_KEPT = 65_536;
 
@@ -18,11 +21,11 @@ interface Kept<Found> {
 
 export class SettledDirectories<Found> {
   readonly #disk: Disk;
-  readonly #look: (path: string) => Promise<Found>;
+  readonly #look: (path: string, stat: FileStat) => Promise<Found>;
   readonly #kept = new Map<string, Kept<Found>>();
 
-  /** @param look finds out about a directory that exists */
-  constructor(disk: Disk, look: (path: string) => Promise<Found>) {
+  /** @param look finds out about a directory that exists, or did when it was asked for `stat` */
+  constructor(disk: Disk, look: (path: string, stat: FileStat) => Promise<Found>) {
     this.#disk = disk;
     this.#look = look;
   }
@@ -35,9 +38,15 @@ export class SettledDirectories<Found> {
     if (kept !== undefined) this.#kept.delete(path);
     if (stat === null) return null;
     const readAtMs = Date.now();
-    const found = await this.#look(path);
-    if (Number(stat.changedNs / 1_000_000n) + TIME_GRAIN_MS < readAtMs) this.#keep(path, { stat, found });
+    const found = await this.#look(path, stat);
+    const grainMs = stat.changedNs % NS_PER_SECOND === 0n ? COARSE_GRAIN_MS : TIME_GRAIN_MS;
+    if (Number(stat.changedNs / 1_000_000n) + grainMs < readAtMs) this.#keep(path, { stat, found });
     return found;
+  }
+
+  /** Looks again the next time. */
+  forget(path: string): void {
+    this.#kept.delete(path);
   }
 
   #keep(path: string, kept: Kept<Found>): void {

@@ -1,0 +1,127 @@
+/** What is kept of the latest version is never taken for it when there is a newer one. */
+
+import { mkdir, rename, rm, utimes, writeFile } from "node:fs/promises";
+import { beforeEach, describe, expect, it } from "vitest";
+import { InvalidTableStateError } from "../../src/errors.js";
+import type { Disk, FileStat } from "../../src/io/disk.js";
+import { manifestPath, type NamingScheme, versionsDirectory } from "../../src/table/paths.js";
+import { findLatestVersion, LatestVersions, writeHint } from "../../src/table/versions.js";
+import { CountingDisk } from "../support/countingDisk.js";
+import { makeTempDir } from "../support/tempDir.js";
+import { disk } from "./support.js";
+
+let root: string;
+
+beforeEach(async () => {
+  root = await makeTempDir();
+  await mkdir(versionsDirectory(root));
+});
+
+/** Finding versions goes by names, so empty files do. */
+async function addVersions(versions: number[], scheme: NamingScheme = "V2"): Promise<void> {
+  for (const version of versions) await writeFile(manifestPath(root, version, scheme), "");
+}
+
+/** Until what is found is kept. */
+const settle = () => new Promise((resolve) => setTimeout(resolve, 120));
+
+/** A disk of whose directories no change is seen, ever. */
+const frozenTimes = (inner: Disk): Disk => {
+  const seen = new Map<string, FileStat | null>();
+  return Object.assign(Object.create(inner) as Disk, {
+    async stat(path: string) {
+      const stat = await inner.stat(path);
+      if (stat?.kind !== "directory") return stat;
+      if (!seen.has(path)) seen.set(path, stat);
+      return seen.get(path) ?? null;
+    },
+    open: (path: string) => inner.open(path),
+    list: (path: string) => inner.list(path),
+    readFile: (path: string, maxBytes?: number) => inner.readFile(path, maxBytes),
+  });
+};
+
+describe("a table that is known", () => {
+  it.each([
+    ["V1", 700],
+    ["V2", 3],
+    ["V2", 700],
+  ] as const)("costs two looks, scheme %s, %i versions", async (scheme, count) => {
+    await addVersions(
+      Array.from({ length: count }, (_, index) => index + 1),
+      scheme,
+    );
+    await settle();
+    const counting = new CountingDisk(disk);
+    const versions = new LatestVersions(counting);
+    expect((await versions.find(root))?.version).toBe(count);
+    counting.reset();
+    expect(await versions.find(root)).toEqual(await findLatestVersion(disk, root));
+    expect([counting.count("stat"), counting.total]).toEqual([2, 2]);
+  });
+
+  it("is looked at again with every version that comes or goes, whoever makes it and in whatever order", async () => {
+    const versions = new LatestVersions(disk);
+    const latest = async () => (await versions.find(root))?.version;
+    expect(await latest()).toBeUndefined();
+    await addVersions([1]);
+    expect(await latest()).toBe(1);
+    await settle();
+    for (const version of [2, 3]) {
+      expect(await latest()).toBe(version - 1);
+      await addVersions([version]);
+      expect(await latest()).toBe(version);
+    }
+    await settle();
+    expect(await latest()).toBe(3);
+    // A jump, with a hint that knows nothing of it.
+    await addVersions([90]);
+    expect(await latest()).toBe(90);
+    await settle();
+    expect(await latest()).toBe(90);
+    await rm(manifestPath(root, 90, "V2"));
+    expect(await latest()).toBe(3);
+    await writeHint(disk, root, 3);
+    await settle();
+    expect(await latest()).toBe(3);
+    await addVersions([4]);
+    expect(await latest()).toBe(4);
+  });
+
+  it("is another one where the directory was replaced, with the times of the one before", async () => {
+    const versions = new LatestVersions(disk);
+    const time = new Date(1_000_000_000_000);
+    await addVersions([1, 2, 3]);
+    await utimes(versionsDirectory(root), time, time);
+    await settle();
+    expect((await versions.find(root))?.version).toBe(3);
+    expect((await versions.find(root))?.version).toBe(3);
+    await rename(versionsDirectory(root), `${versionsDirectory(root)}-away`);
+    expect(await versions.find(root)).toBeNull();
+    await mkdir(versionsDirectory(root));
+    await addVersions([1, 2]);
+    await utimes(versionsDirectory(root), time, time);
+    await settle();
+    expect((await versions.find(root))?.version).toBe(2);
+  });
+
+  it("is not believed to have no next version by the times of its directory alone", async () => {
+    const versions = new LatestVersions(frozenTimes(disk));
+    await addVersions([1, 2]);
+    await settle();
+    expect((await versions.find(root))?.version).toBe(2);
+    for (const version of [3, 4]) {
+      await addVersions([version]);
+      expect((await versions.find(root))?.version).toBe(version);
+    }
+  });
+
+  it("is refused as soon as its naming schemes are mixed", async () => {
+    const versions = new LatestVersions(disk);
+    await addVersions([1, 2]);
+    await settle();
+    expect((await versions.find(root))?.version).toBe(2);
+    await addVersions([2], "V1");
+    await expect(versions.find(root)).rejects.toThrow(InvalidTableStateError);
+  });
+});
