@@ -10,6 +10,7 @@ import {
   decodeProperties,
   encodeProperties,
   findNamespace,
+  namespaceNotFound,
   objectIdOf,
   parentOf,
   requireNamespace,
@@ -115,8 +116,9 @@ export async function dropNamespace(
     async (catalog) => {
       const row = findNamespace(catalog, path);
       if (row === null) {
-        if (skipMissing) return null;
-        throw new NamespaceNotFoundError(`namespace ${formatIdentifier(path)} does not exist`);
+        const reason = namespaceNotFound(path);
+        if (skipMissing && reason instanceof NamespaceNotFoundError) return null;
+        throw reason;
       }
       properties = decodeProperties(row);
       const below = catalog.rowsBelow(row.objectId);

@@ -4,7 +4,7 @@
  */
 
 import { CorruptFileError, InvalidInputError, NamespaceNotFoundError } from "../errors.js";
-import { DEFAULT_DELIMITER, formatIdentifier } from "../ident.js";
+import { checkObjectName, DEFAULT_DELIMITER, formatIdentifier } from "../ident.js";
 import type { Properties } from "../namespace.js";
 import type { Catalog, CatalogRow } from "./catalogRows.js";
 
@@ -33,14 +33,26 @@ export function findNamespace(catalog: Catalog, path: readonly string[]): Catalo
   return row?.objectType === "namespace" ? row : null;
 }
 
-/** @throws NamespaceNotFoundError unless the namespace and all it is in exist */
+/**
+ * @throws NamespaceNotFoundError unless the namespace and all it is in exist, InvalidInputError where the first that
+ *   does not exist has a name that none could have
+ */
 export function requireNamespace(catalog: Catalog, path: readonly string[]): void {
   for (let depth = 1; depth <= path.length; depth++) {
     const ancestor = path.slice(0, depth);
-    if (findNamespace(catalog, ancestor) === null) {
-      throw new NamespaceNotFoundError(`namespace ${formatIdentifier(ancestor)} does not exist`);
-    }
+    if (findNamespace(catalog, ancestor) === null) throw namespaceNotFound(ancestor);
   }
+}
+
+/** Why there is no such namespace. */
+export function namespaceNotFound(path: readonly string[]): NamespaceNotFoundError | InvalidInputError {
+  try {
+    checkObjectName(path[path.length - 1]);
+  } catch (error) {
+    if (error instanceof InvalidInputError) return error;
+    throw error;
+  }
+  return new NamespaceNotFoundError(`namespace ${formatIdentifier(path)} does not exist`);
 }
 
 /**

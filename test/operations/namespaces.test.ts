@@ -136,6 +136,11 @@ describe("what does not exist", () => {
       await expectRefusal(() => ns.declareTable({ id }), "InvalidInput");
       await expectRefusal(() => ns.describeTable({ id }), "InvalidInput");
       await expectRefusal(() => ns.registerTable({ id, location: "x" }), "InvalidInput");
+      await expectRefusal(() => ns.createNamespace({ id }), "InvalidInput");
+      await expectRefusal(() => ns.namespaceExists({ id }), "InvalidInput");
+      await expectRefusal(() => ns.listTables({ id: [name] }), "InvalidInput");
+      await expectRefusal(() => ns.createTable({ id: [name, "t"] }, rowsOf(1)), "InvalidInput");
+      await expectRefusal(() => ns.dropNamespace({ id, mode: "Skip", behavior: "Cascade" }), "InvalidInput");
     }
     await expectRefusal(() => ns.createTable({ id: ["a", "t"] }, "rows" as never), "InvalidInput");
   });
