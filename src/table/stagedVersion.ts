@@ -67,7 +67,7 @@ export async function publishStagedVersion(
 }
 
 /**
- * The staged manifest, checked; nothing is changed.
+ * The staged manifest, checked; nothing is changed. Whether the number is free is told first, whatever is staged.
  * @throws ConcurrentModificationError where the number is taken, InvalidInputError for what can't be published
  */
 export async function readStagedVersion(
@@ -137,6 +137,8 @@ export async function publishUnderLock(
 
 async function refuseTaken(disk: Disk, tableRoot: string, version: number): Promise<void> {
   if ((await findVersion(disk, tableRoot, version)) !== null) throw taken(tableRoot, version, version);
+  const latest = await findLatestVersion(disk, tableRoot);
+  if (latest !== null && version < latest.version) throw taken(tableRoot, version, latest.version);
 }
 
 function taken(tableRoot: string, version: number, latest: number): ConcurrentModificationError {

@@ -348,6 +348,15 @@ function checkPacked(field: TableField, version: FileVersion): void {
   }
 }
 
+/** Names of columns that the reference's scans make up: it can't read a table that has one of its own. */
+const RESERVED_NAMES: ReadonlySet<string> = new Set([
+  "_rowid",
+  "_rowaddr",
+  "_rowoffset",
+  "_row_created_at_version",
+  "_row_last_updated_at_version",
+]);
+
 function checkColumnNames(fields: readonly ArrowField[]): void {
   const seen = new Set<string>();
   for (const { name } of fields) {
@@ -368,6 +377,7 @@ export function checkColumnName(name: string): void {
 function faultOfName(name: string): string | null {
   if (name === "") return "a column's name must not be empty";
   if (!isWellFormed(name)) return "a column's name must be well-formed Unicode";
+  if (RESERVED_NAMES.has(name)) return `column ${name}: the name is reserved for what queries add to rows`;
   if (!name.includes(".")) return null;
   return `column ${formatFieldPath([name])}: the name of a top-level column must not contain a dot`;
 }

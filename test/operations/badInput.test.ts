@@ -476,6 +476,7 @@ describe("changes of the schema", () => {
     ["no name", { expression: "1" }, "InvalidInput"],
     ["an empty name", { name: "", expression: "1" }, "InvalidInput"],
     ["a name with a dot", { name: "a.b", expression: "1" }, "InvalidInput"],
+    ["the name of what queries add", { name: "_rowid", expression: "1" }, "InvalidInput"],
     ["a name that is taken", { name: "id", expression: "1" }, "InvalidInput"],
     ["a name that is no Unicode", { name: "\ud800", expression: "1" }, "InvalidInput"],
     ["neither expression nor type", { name: "x" }, "InvalidInput"],
@@ -519,6 +520,7 @@ describe("changes of the schema", () => {
     ["nothing to change", { path: "id" }, "InvalidInput"],
     ["an empty name", { path: "id", rename: "" }, "InvalidInput"],
     ["a name with a dot", { path: "id", rename: "a.b" }, "InvalidInput"],
+    ["the name of what queries add", { path: "id", rename: "_rowaddr" }, "InvalidInput"],
     ["a name that is taken", { path: "id", rename: "name" }, "InvalidInput"],
     ["a name that is no Unicode", { path: "id", rename: "a\udc00" }, "InvalidInput"],
     ["a name that is no string", { path: "id", rename: 7 }, "InvalidInput"],
@@ -630,6 +632,15 @@ describe("rows that do not fit the schema", () => {
       () => namespace.createTable({ id: ["new"] }, new Table({ "a.b": int() })),
       "TableSchemaValidation",
     );
+    // Those that the reference refuses to make, and can't read.
+    for (const name of ["_rowid", "_rowaddr", "_rowoffset", "_row_created_at_version"]) {
+      const reserved = new Table({ [name]: int() });
+      await expectRefusal(() => namespace.createTable({ id: ["new"] }, reserved), "TableSchemaValidation");
+      await expectRefusal(
+        () => namespace.insertIntoTable({ id: ["t"], mode: "Overwrite" }, reserved),
+        "TableSchemaValidation",
+      );
+    }
     await expectRefusal(
       () => namespace.createTable({ id: ["new"] }, new Table({})),
       "TableSchemaValidation",
@@ -723,6 +734,8 @@ describe("staged manifests", () => {
       "../../outside.manifest",
       "_versions/none",
       "_versions",
+      "x".repeat(5000),
+      `/${"x".repeat(5000)}`,
       "",
       "\0",
       7,
@@ -748,6 +761,11 @@ describe("staged manifests", () => {
       await expectRefusal(() => attempt("staged", { metadata: { a: 1 } }), "InvalidInput");
       await expectRefusal(
         () => namespace.createTableVersion({ id: ["t"], version: 2, manifestPath: "staged" }),
+        "ConcurrentModification",
+      );
+      // Below the latest, though free.
+      await expectRefusal(
+        () => namespace.createTableVersion({ id: ["t"], version: 0, manifestPath: "staged" }),
         "ConcurrentModification",
       );
       await writeFile(staged, randomBytes(300));
