@@ -636,15 +636,12 @@ function adoptChild(foreign: ForeignType): Field {
 
 /** @throws as {@link adoptType} */
 export function adoptField(foreign: ForeignField): Field {
-  if (typeof foreign?.name !== "string" || typeof foreign.type !== "object" || foreign.type === null) {
+  // An empty name, which members of structs may have, comes out of IPC bytes as null.
+  const name: unknown = foreign?.name ?? "";
+  if (typeof name !== "string" || typeof foreign?.type !== "object" || foreign.type === null) {
     throw new InvalidInputError("not an Arrow field");
   }
-  return new Field(
-    foreign.name,
-    adoptType(foreign.type),
-    foreign.nullable === true,
-    adoptMetadata(foreign.metadata),
-  );
+  return new Field(name, adoptType(foreign.type), foreign.nullable === true, adoptMetadata(foreign.metadata));
 }
 
 /** @throws as {@link adoptType} */

@@ -159,6 +159,16 @@ describe("openInput takes", () => {
     expect([...(await readAll(growing))].map((row) => row.d)).toEqual(expected.slice(0, 4));
   });
 
+  it("members of structs with an empty name", async () => {
+    const type = new Struct([new Field("", new Int32(), true)]);
+    const children = [makeData({ type: new Int32(), length: 2, data: Int32Array.of(1, 2) })];
+    const expected = new ArrowTable({
+      s: new Vector([makeData({ type, length: 2, nullCount: 0, children })]),
+    });
+    compareTables(expected, await readAll(expected));
+    compareTables(expected, await readAll(tableToIPC(expected)));
+  });
+
   it("a schema without batches", async () => {
     const schema = new Schema([new Field("a", new Int32(), true), new Field("b", new Utf8(), false)]);
     const stream = new RecordBatchStreamWriter();

@@ -1,6 +1,18 @@
 /** Nested columns beyond matrix.test.ts: arbitrary nestings, wide values, many pages, parts, rows that do not fit. */
 
-import { tableFromIPC, tableToIPC } from "apache-arrow";
+import {
+  type Data,
+  Field,
+  FixedSizeList,
+  Int32,
+  List,
+  makeData,
+  Struct,
+  Table,
+  tableFromIPC,
+  tableToIPC,
+  Vector,
+} from "apache-arrow";
 import {
   DirectoryNamespace,
   TableColumnNotFoundError,
@@ -8,6 +20,7 @@ import {
   UnsupportedError,
 } from "tiltyard";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { makeColumn } from "../support/generators.js";
 import * as interop from "../support/interop.js";
 import {
   leaf,
@@ -113,6 +126,37 @@ describe("values larger than a chunk", () => {
   });
 });
 
+describe("lists of vectors larger than a chunk", () => {
+  it.each(VERSIONS)("in null structs, version %s", async (version) => {
+    const child = makeColumn({ type: "int32", shape: "random", nulls: "none" }, 50_000, 4);
+    const vectors = makeData({
+      type: new FixedSizeList(10_000, new Field("item", new Int32(), true)),
+      length: 5,
+      nullCount: 0,
+      child: child as Data<Int32>,
+    });
+    const lists = makeData({
+      type: new List(new Field("item", vectors.type, true)),
+      length: 4,
+      nullCount: 0,
+      valueOffsets: Int32Array.of(0, 2, 2, 3, 5),
+      child: vectors,
+    });
+    const struct = new Struct([new Field("l", lists.type, true)]);
+    const data = makeData({
+      type: struct,
+      length: 4,
+      nullCount: 1,
+      nullBitmap: Uint8Array.of(0b1101),
+      children: [lists],
+    });
+    const rows = new Table({ c: new Vector([data]) });
+    // The reference cannot read its own; ours it can in 2.2.
+    await interop.writeThere(namespaces[version], root, rows, version);
+    await interop.writeHere(namespaces[version], root, rows, version);
+  });
+});
+
 describe("lists that are null or empty far more often than not", () => {
   it.each(VERSIONS)("need more pages than one, version %s", async (version) => {
     const sparse = list(leaf("int32", "some"), "some", "mostlyEmpty");
@@ -120,6 +164,42 @@ describe("lists that are null or empty far more often than not", () => {
     const spec = { columns, rowCount: 90_000, seed: 5, batchRows: 40_001 };
     await writeThere(spec, version);
     await writeHere(spec, version);
+  });
+});
+
+describe("rows with more empty lists between two values than a chunk can tell", () => {
+  const items: Record<string, (count: number) => Data> = {
+    numbers: (count) => makeColumn({ type: "int32", shape: "random", nulls: "some" }, count, 3),
+    booleans: (count) => makeColumn({ type: "bool", shape: "random", nulls: "none" }, count, 3),
+    text: (count) => makeColumn({ type: "utf8", shape: "random", nulls: "some" }, count, 3),
+    vectors: (count) => makeColumn({ type: "vectorInt32", shape: "random", nulls: "some" }, count, 3),
+  };
+  it.each(
+    VERSIONS.flatMap((version) => Object.keys(items).map((name) => [name, version] as const)),
+  )("%s, version %s", async (name, version) => {
+    const child = items[name](400);
+    // The first row has items at both ends and 99,700 empty lists between them.
+    const inner = Int32Array.from(
+      { length: 100_101 },
+      (_, list) => Math.min(list, 200) + Math.max(0, list - 99_901),
+    );
+    const lists = makeData({
+      type: new List(new Field("item", child.type, true)),
+      length: 100_100,
+      nullCount: 0,
+      valueOffsets: inner,
+      child,
+    });
+    const data = makeData({
+      type: new List(new Field("item", lists.type, true)),
+      length: 2,
+      nullCount: 0,
+      valueOffsets: Int32Array.of(0, 100_000, 100_100),
+      child: lists,
+    });
+    const rows = new Table({ c: new Vector([data]) });
+    expect(await interop.writeThere(namespaces[version], root, rows, version)).toBeUndefined();
+    expect(await interop.writeHere(namespaces[version], root, rows, version)).toBeUndefined();
   });
 });
 

@@ -2,7 +2,7 @@
  * Run-length encoding of words of 8, 16, 32 or 64 bits. Two buffers:
  *
  *     run values   one word per run
- *     run lengths  one byte per run; a longer run repeats its value
+ *     run lengths  one byte per run; a longer run repeats its value. From version 2.3 on also words of 16 or 32 bits
  *
  * In a block the two lie in one buffer: u64 byte length of the run values, run values, run lengths.
  */
@@ -20,8 +20,9 @@ export function rleDecoder(encoding: Rle, context: EncodingContext, origin: Page
   if (values === undefined || values.data !== undefined) {
     throw unsupportedPage(origin, "run-length encoding over compressed values");
   }
-  if (lengths === undefined || lengths.data !== undefined || lengths.bitsPerValue !== 8) {
-    throw unsupportedPage(origin, "run lengths that are not plain bytes");
+  const lengthBits = lengths?.bitsPerValue;
+  if (lengths?.data !== undefined || (lengthBits !== 8 && lengthBits !== 16 && lengthBits !== 32)) {
+    throw unsupportedPage(origin, "run lengths that are not plain words, as version 2.3 has them,");
   }
   const wordBits = wordBitsOf(values.bitsPerValue, origin);
   if (context === "block") {
@@ -32,7 +33,7 @@ export function rleDecoder(encoding: Rle, context: EncodingContext, origin: Page
         const block = buffers[first];
         const valueBytes = blockValueBytes(block, origin);
         const runValues = block.subarray(8, 8 + valueBytes);
-        const runLengths = block.subarray(8 + valueBytes);
+        const runLengths = lengthsOf(lengthBits, block.subarray(8 + valueBytes), origin);
         expandRuns(wordBits, runValues, runLengths, count, output, outputIndex, origin);
       },
     };
@@ -41,7 +42,8 @@ export function rleDecoder(encoding: Rle, context: EncodingContext, origin: Page
     bitsPerValue: wordBits,
     bufferCount: 2,
     decode(buffers, first, count, output, outputIndex) {
-      expandRuns(wordBits, buffers[first], buffers[first + 1], count, output, outputIndex, origin);
+      const runLengths = lengthsOf(lengthBits, buffers[first + 1], origin);
+      expandRuns(wordBits, buffers[first], runLengths, count, output, outputIndex, origin);
     },
   };
 }
@@ -56,10 +58,21 @@ function blockValueBytes(block: Uint8Array, origin: PageOrigin): number {
   return size;
 }
 
+function lengthsOf(bits: 8 | 16 | 32, bytes: Uint8Array, origin: PageOrigin): RunLengths {
+  if (bits === 8) return bytes;
+  if (bytes.length % (bits / 8) !== 0) throw corruptPage(origin, `${bytes.length} bytes of run lengths`);
+  const { buffer, byteOffset, length } = alignedBytes(bytes, bits / 8);
+  return bits === 16
+    ? new Uint16Array(buffer, byteOffset, length / 2)
+    : new Uint32Array(buffer, byteOffset, length / 4);
+}
+
+type RunLengths = Uint8Array | Uint16Array | Uint32Array;
+
 function expandRuns(
   wordBits: 8 | 16 | 32 | 64,
   runValues: Uint8Array,
-  runLengths: Uint8Array,
+  runLengths: RunLengths,
   count: number,
   output: Uint8Array,
   outputIndex: number,

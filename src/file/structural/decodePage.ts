@@ -77,7 +77,8 @@ export function decodePage(
     const events = blobEvents(decodePage(leaf, inner, rowCount, buffers, origin), layers, origin);
     return columnOf(layout, kinds, layers, events, rowCount, false, origin);
   }
-  throw unsupportedPage(origin, `a layout unknown to this release for ${layoutName(leaf)}`);
+  // The sparse layout is the only one that there is besides.
+  throw unsupportedPage(origin, `a layout that files have from version 2.3 on, for ${layoutName(leaf)}`);
 }
 
 /** A leaf by itself is in no list; structs around it, which it may be read without, make it null where they are. */

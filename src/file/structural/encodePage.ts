@@ -87,6 +87,8 @@ interface PageTarget {
   readonly path: string;
   readonly version: StructuralVersion;
   readonly compression: CompressionOptions;
+  /** No chunks would hold the events that lie between the values. */
+  readonly exceeds?: boolean;
 }
 
 /** The reference takes wider values for full-zip only. */
@@ -114,7 +116,9 @@ export function encodePages(
   if (isNested(layout)) {
     const leaf = leafOf(layout);
     const shredded = shredColumn(layout, concatColumns(columns), options);
-    return cutPages(shredded, version).map((part) => encodeLeaf(leaf, part, target));
+    return cutPages(shredded, version).map((part) =>
+      encodeLeaf(leaf, part, { ...target, exceeds: exceedsChunks(part.levels, version) }),
+    );
   }
   return [encodeRows(layout, columns, rowCount, target)];
 }
@@ -154,11 +158,11 @@ function encodeLeaf(
     case "fixed":
       return encodeFixed(layout, column, levels, target);
     case "bits":
-      return encodeBits(layout, column, levels, target.version);
+      return encodeBits(layout, column, levels, target);
     case "variable":
       return encodeVariable(layout as VariableLayout, column, levels, target);
     case "fixedSizeList":
-      return encodeList(column, levels, target.version);
+      return encodeList(column, levels, target.version, target.exceeds);
     case "packedStruct":
       return encodePacked(layout as PackedStructLayout, column, levels, target);
     case "dictionary":
@@ -218,6 +222,17 @@ function cutPages(shredded: ShreddedColumn, version: StructuralVersion): Shredde
   return pages;
 }
 
+/**
+ * Whether a page, which is one row then, has so many events between its values that no chunks could hold them. Where
+ * the reference fails on full-zip pages, chunks are used as long as there is a way.
+ */
+function exceedsChunks(levels: PageLevels, version: StructuralVersion): boolean {
+  const { definition, eventCount, maximumVisible } = levels;
+  const limit = maximumChunkEvents(version, levels);
+  if (definition === null || eventCount <= limit) return false;
+  return longestInvisible(definition, maximumVisible) > (mayZip(levels) ? limit / 4 : limit);
+}
+
 /** Most events without values one behind the other. */
 function longestInvisible(definition: Uint16Array, maximumVisible: number): number {
   let most = 0;
@@ -257,7 +272,7 @@ function encodeFixed(
   layout: LeafLayout,
   column: FixedColumn,
   levels: PageLevels,
-  { version, compression }: PageTarget,
+  { version, compression, exceeds }: PageTarget,
   known?: readonly FixedEncoding[],
 ): EncodedPage {
   const { byteWidth, length } = column;
@@ -269,13 +284,15 @@ function encodeFixed(
   }
   const plain = withoutNulls(column.values, byteWidth, definition, length);
   const choices = known ?? chooseFixedEncodings(byteWidth, plain, length, compression);
-  if (choices[0] === "flat" && compression.structure !== "miniblock") {
-    if (levels.definition === null && levels.repetition === null) {
-      return encodeFullZipFlat([plain], byteWidth * 8, levels, flat(byteWidth * 8));
-    }
-    if ((byteWidth >= WIDE_VALUE_BYTES || compression.structure === "fullzip") && mayZip(levels)) {
-      return encodeFullZipFixed([{ bytes: plain, byteWidth }], length, levels, flat(byteWidth * 8));
-    }
+  const mayChoose = choices[0] === "flat" && compression.structure !== "miniblock";
+  if (mayChoose && levels.definition === null && levels.repetition === null) {
+    return encodeFullZipFlat([plain], byteWidth * 8, levels, flat(byteWidth * 8));
+  }
+  // In 2.1 the chunks that would do instead hold no values of this width.
+  const mustZip = exceeds === true || (version === "2.1" && byteWidth > MAXIMUM_FORCED_VALUE_BYTES);
+  const zips = byteWidth >= WIDE_VALUE_BYTES || compression.structure === "fullzip";
+  if (mustZip || (mayChoose && zips && mayZip(levels))) {
+    return encodeFullZipFixed([{ bytes: plain, byteWidth }], length, levels, flat(byteWidth * 8));
   }
   const expectedBytes = Math.ceil(length * (byteWidth + 0.2)) + 4096;
   const encoder = new MiniBlockEncoder(version, levels, expectedBytes);
@@ -301,7 +318,7 @@ function encodeBits(
   layout: LeafLayout,
   column: BitsColumn,
   levels: PageLevels,
-  version: StructuralVersion,
+  { version, exceeds }: PageTarget,
 ): EncodedPage {
   const { length } = column;
   const definition = slotLevels(column);
@@ -319,6 +336,11 @@ function encodeBits(
   }
   if (version !== "2.1" && levels.listDepth === 0 && ones !== zeros) {
     return encodeConstant(Uint8Array.of(ones), layout, levels);
+  }
+  if (exceeds === true) {
+    // A byte for each: full-zip values have no bits.
+    const bytes = Uint8Array.from({ length }, (_, row) => (bits[row >>> 3] >>> (row & 7)) & 1);
+    return encodeFullZipFixed([{ bytes, byteWidth: 1 }], length, levels, flat(8));
   }
   const encoder = new MiniBlockEncoder(version, levels, bits.length * 2 + 4096);
   const perChunk = chunkValues(1 / 8, version);
@@ -338,7 +360,7 @@ function encodeVariable(
   layout: VariableLayout,
   column: VariableColumn,
   levels: PageLevels,
-  { version, compression }: PageTarget,
+  { version, compression, exceeds }: PageTarget,
 ): EncodedPage {
   const definition = slotLevels(column);
   const values = plainValues(column, definition);
@@ -349,7 +371,10 @@ function encodeVariable(
   if (value !== null) return encodeConstant(value, layout, levels);
 
   const newEncoder = () => new MiniBlockEncoder(version, levels, column.length * 2 + 4096);
-  const indexed = encodeVariableDictionary(newEncoder, values, definition, offsetBits, version, compression);
+  const indexed =
+    exceeds === true
+      ? null
+      : encodeVariableDictionary(newEncoder, values, definition, offsetBits, version, compression);
   if (indexed !== null) return indexed.encoder.finish(indexed.values);
 
   const stored = storeValues(values, offsetBits, text, compression);
@@ -359,7 +384,7 @@ function encodeVariable(
       : compression.structure === "fullzip" || longest(offsets) > MAXIMUM_FORCED_VALUE_BYTES;
   // In 2.1 the chunks that would do instead hold no values of this length.
   const mustZip = version === "2.1" && longest(stored.offsets) > MAXIMUM_FORCED_VALUE_BYTES;
-  if (zips && (mayZip(levels) || mustZip)) {
+  if (exceeds === true || (zips && (mayZip(levels) || mustZip))) {
     const zipped = stored.compressor === null ? stored : compressEach(stored, stored.compressor);
     return encodeFullZipVariable(offsetBits, zipped.offsets, zipped.bytes, levels, stored.encoding);
   }

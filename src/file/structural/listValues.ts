@@ -108,17 +108,20 @@ export function zipList(column: FixedSizeListColumn): { parts: ZippedPart[]; enc
 
 const bitsOf = ({ bits, bitOffset, length }: BitsColumn): Uint8Array => sliceBits(bits, bitOffset, length);
 
+/** @param exceeds no chunks would hold the events between the lists */
 export function encodeList(
   column: FixedSizeListColumn,
   levels: PageLevels,
   version: StructuralVersion,
+  exceeds = false,
 ): EncodedPage {
   const { shape, encoding, bitmaps, items: node } = partsOf(column);
   const definition = slotLevels(column);
   const count = column.length;
   const itemBytes = (shape.itemBits * shape.itemsPerValue) / 8;
 
-  if (node.kind === "fixed" && itemBytes >= WIDE_VALUE_BYTES && mayZip(levels)) {
+  const mustZip = exceeds || (version === "2.1" && 2 * itemBytes > MAXIMUM_LIST_CHUNK_BYTES);
+  if (node.kind === "fixed" && (mustZip || (itemBytes >= WIDE_VALUE_BYTES && mayZip(levels)))) {
     return encodeFullZipFixed(zipList(column).parts, count, levels, encoding);
   }
 

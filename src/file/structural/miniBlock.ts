@@ -222,8 +222,8 @@ export class MiniBlockEncoder {
   /** What `eventsEnd` found last. */
   private foundCount = -1;
   private foundEnd = 0;
-  private readonly repetition: LevelEncoder | null;
-  private readonly definition: LevelEncoder | null;
+  private readonly repetitionEncoder: LevelEncoder | null;
+  private readonly definitionEncoder: LevelEncoder | null;
 
   /** @param expectedBytes of chunk data; a bad guess costs a copy */
   constructor(
@@ -233,8 +233,9 @@ export class MiniBlockEncoder {
   ) {
     this.data = new Uint8Array(alignTo8(expectedBytes));
     const { repetition, definition, listDepth, maximumDefinition } = levels;
-    this.repetition = repetition === null ? null : levelEncoder(repetition, levelBits(listDepth), version);
-    this.definition =
+    this.repetitionEncoder =
+      repetition === null ? null : levelEncoder(repetition, levelBits(listDepth), version);
+    this.definitionEncoder =
       definition === null ? null : levelEncoder(definition, levelBits(maximumDefinition), version);
   }
 
@@ -244,7 +245,8 @@ export class MiniBlockEncoder {
    * @throws UnsupportedError where the chunk would be larger than one can be
    */
   beginChunk(count: number, bufferSizes: readonly number[]): number {
-    const { repetition, definition } = this;
+    const repetition = this.repetitionEncoder;
+    const definition = this.definitionEncoder;
     const firstEvent = this.eventCount;
     const lastEvent = this.eventsEnd(count);
     const events = lastEvent - firstEvent;
@@ -362,7 +364,9 @@ export class MiniBlockEncoder {
   /** The page, once all its values are in. */
   finish(values: MiniBlockValues): EncodedPage {
     const { dictionary } = values;
-    const { levels, repetition, definition } = this;
+    const { levels } = this;
+    const repetition = this.repetitionEncoder;
+    const definition = this.definitionEncoder;
     const hasLists = repetition !== null;
     const miniBlock = MiniBlockLayout.create({
       repCompression: repetition?.encoding,
