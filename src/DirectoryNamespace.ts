@@ -220,7 +220,10 @@ export class DirectoryNamespace implements AsyncDisposable {
     return this.#run("optimizeTable", request, optimizeTable);
   }
 
-  /** Removes old versions, and files that no version needs. What tags and branches need stays. */
+  /**
+   * Removes old versions, and files that no version needs. What tags and branches need stays. Removes as well what
+   * is left in the namespace of creations of tables that died a week ago or earlier.
+   */
   cleanupTable(request: ns.CleanupTableRequest): Promise<ns.CleanupTableResponse> {
     return this.#run("cleanupTable", request, cleanupTable);
   }

@@ -1,6 +1,9 @@
 /**
- * What is left of a root table whose creation did not come to its end: a directory with parts of a table and no
- * version. It is no table, and in the way of one that is to be moved there.
+ * What is left of a table whose creation did not come to its end: a directory with parts of a table, no version and no
+ * marker. It is no table. In the root it is in the way of one that is to be moved there; elsewhere nobody knows of it.
+ *
+ * A directory with a version stays, whoever refers to it: it may be that of a table that was deregistered, whose data
+ * is to be kept.
  */
 
 import { join } from "node:path";
@@ -10,10 +13,15 @@ import type { Disk } from "../io/disk.js";
 import { DEFAULT_STALE_MS, LOCK_NAME, withLock } from "../io/lock.js";
 import { TEMPORARY_PREFIX } from "../io/publish.js";
 import { CREATED_PARTS, MANIFEST_SUFFIX } from "../table/paths.js";
-import type { CatalogEnvironment } from "./catalogTable.js";
+import type { Catalog } from "./catalogRows.js";
+import { type CatalogEnvironment, changeCatalog, readCatalog } from "./catalogTable.js";
+import { isNewLocation } from "./locations.js";
 import { isDeregistered } from "./markers.js";
 import { sweepDropped, takeAway } from "./removal.js";
 import { findTable, type TableLocation } from "./tables.js";
+
+/** Age from which the parts of a table that no row names are nobody's, however slowly its rows come in. */
+const ABANDONED_MS = 7 * 24 * 60 * 60 * 1000;
 
 /**
  * Frees the place of a root table that does not exist. A creation that has not touched its directory for as long as
@@ -35,6 +43,35 @@ export async function clearPlace(
     await takeAway(disk, root, place.directory);
   });
   await sweepDropped(disk, root);
+}
+
+/**
+ * Removes what creations of tables of child namespaces left behind that died a week ago or earlier. It is decided under
+ * the catalog's lock, under which tables are published: a creation that goes on after all finds its directory gone.
+ */
+export async function sweepCreations(environment: CatalogEnvironment, signal?: AbortSignal): Promise<void> {
+  const { disk, root, handles } = environment;
+  if ((await abandonedCreations(environment, await readCatalog(environment))).length === 0) return;
+  const takeAllAway = async (catalog: Catalog): Promise<null> => {
+    for (const directory of await abandonedCreations(environment, catalog)) {
+      handles.evict(directory);
+      await takeAway(disk, root, directory);
+    }
+    return null;
+  };
+  await changeCatalog(environment, takeAllAway, signal);
+  await sweepDropped(disk, root);
+}
+
+async function abandonedCreations({ disk, root }: CatalogEnvironment, catalog: Catalog): Promise<string[]> {
+  const named = new Set(catalog.rows.map(({ location }) => location?.split("/", 1)[0]));
+  const abandoned: string[] = [];
+  for (const { name, kind } of (await disk.list(root)) ?? []) {
+    if (kind !== "directory" || named.has(name) || !isNewLocation(name)) continue;
+    const directory = join(root, name);
+    if (await isLeftover(disk, directory, ABANDONED_MS)) abandoned.push(directory);
+  }
+  return abandoned;
 }
 
 const occupied = ({ id, location }: TableLocation): TableAlreadyExistsError =>

@@ -40,6 +40,9 @@ export function newLocation(objectId: string): string {
   return `${randomBytes(4).toString("hex")}_${shown}`;
 }
 
+/** Whether a place may be one that {@link newLocation} gave. */
+export const isNewLocation = (location: string): boolean => /^[0-9a-f]{8}_[A-Za-z0-9_$.-]*$/.test(location);
+
 /**
  * The directory of a place that a catalog row names.
  * @throws CorruptFileError where it leads out of the root, or to what is no table's

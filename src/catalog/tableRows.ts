@@ -1,11 +1,11 @@
 /** Publishing tables in the catalog and taking them out again: the one change each that makes a table of a row. */
 
-import { TableAlreadyExistsError, TableNotFoundError } from "../errors.js";
+import { ConcurrentModificationError, TableAlreadyExistsError, TableNotFoundError } from "../errors.js";
 import { formatIdentifier } from "../ident.js";
 import { PublishUncertainError } from "../io/publish.js";
 import type { Properties } from "../namespace.js";
 import type { Catalog, CatalogChange, CatalogRow } from "./catalogRows.js";
-import { type CatalogEnvironment, changeCatalog } from "./catalogTable.js";
+import { type CatalogEnvironment, type CatalogPlan, changeCatalog } from "./catalogTable.js";
 import { rootTableAt } from "./locations.js";
 import { decodeProperties, encodeProperties, objectIdOf, parentOf, requireNamespace } from "./objects.js";
 import { sweepDropped, takeAway } from "./removal.js";
@@ -18,26 +18,30 @@ import { hasDirectory, refuseOtherObject, type TableLocation, tableRow } from ".
  */
 export async function publishTable(
   environment: CatalogEnvironment,
-  { id, location }: TableLocation,
+  place: TableLocation,
   properties: Properties | undefined,
   signal?: AbortSignal,
 ): Promise<void> {
-  await changeCatalog(
-    environment,
-    async (catalog) => {
-      requireNamespace(catalog, parentOf(id));
-      refuseOtherObject(catalog, id);
-      const present = tableRow(catalog, id);
-      const metadata = properties === undefined ? (present?.metadata ?? null) : encodeProperties(properties);
-      if (present === null) return { add: [rowOf(id, location, metadata)] };
-      if (present.location === location && present.metadata === metadata) return null;
-      if (present.location !== location && (await hasDirectory(environment, id, present))) {
-        throw new TableAlreadyExistsError(`table ${formatIdentifier(id)} already exists`);
-      }
-      return { replace: new Map([[present.objectId, rowOf(id, location, metadata)]]) };
-    },
-    signal,
-  );
+  await changeCatalog(environment, publicationOf(environment, place, properties), signal);
+}
+
+function publicationOf(
+  environment: CatalogEnvironment,
+  { id, location }: TableLocation,
+  properties: Properties | undefined,
+): CatalogPlan {
+  return async (catalog) => {
+    requireNamespace(catalog, parentOf(id));
+    refuseOtherObject(catalog, id);
+    const present = tableRow(catalog, id);
+    const metadata = properties === undefined ? (present?.metadata ?? null) : encodeProperties(properties);
+    if (present === null) return { add: [rowOf(id, location, metadata)] };
+    if (present.location === location && present.metadata === metadata) return null;
+    if (present.location !== location && (await hasDirectory(environment, id, present))) {
+      throw new TableAlreadyExistsError(`table ${formatIdentifier(id)} already exists`);
+    }
+    return { replace: new Map([[present.objectId, rowOf(id, location, metadata)]]) };
+  };
 }
 
 export const rowOf = (id: readonly string[], location: string, metadata: string | null): CatalogRow => ({
@@ -49,6 +53,7 @@ export const rowOf = (id: readonly string[], location: string, metadata: string 
 
 /**
  * As {@link publishTable}, for a directory that was made for the table: where it is not published, it goes.
+ * @throws ConcurrentModificationError where it was taken away as nobody's
  */
 export async function publishNewTable(
   environment: CatalogEnvironment,
@@ -56,8 +61,14 @@ export async function publishNewTable(
   properties: Properties | undefined,
   signal?: AbortSignal,
 ): Promise<void> {
+  const publication = publicationOf(environment, place, properties);
+  const plan: CatalogPlan = async (catalog) => {
+    // Under the lock that leftovers are removed under.
+    if ((await environment.disk.stat(place.directory)) !== null) return publication(catalog);
+    throw new ConcurrentModificationError(`${place.directory} was removed before the table was published`);
+  };
   try {
-    await publishTable(environment, place, properties, signal);
+    await changeCatalog(environment, plan, signal);
   } catch (error) {
     // A row that may be there needs its directory. What can't be removed is an orphan that nothing refers to.
     if (!(error instanceof PublishUncertainError)) {

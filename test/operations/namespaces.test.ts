@@ -322,6 +322,68 @@ describe("tables of a child namespace", () => {
     expect(await readdir(root)).toEqual(["__manifest"]);
   });
 
+  describe.skipIf(overHttp)("whose creation died", () => {
+    const week = 7 * 24 * 3600;
+
+    /** A directory as it is left, with files of these names, untouched for so many seconds. */
+    async function leave(name: string, files: readonly string[], ageSeconds: number): Promise<void> {
+      const place = join(root, name);
+      for (const file of files) {
+        await mkdir(join(place, file, ".."), { recursive: true });
+        await writeFile(join(place, file), "bytes");
+      }
+      await age(place, ageSeconds);
+    }
+
+    async function age(place: string, seconds: number): Promise<void> {
+      const then = Date.now() / 1000 - seconds;
+      for (const inside of await readdir(place, { recursive: true }))
+        await utimes(join(place, inside), then, then);
+      await utimes(place, then, then);
+    }
+
+    it("are cleared away with a cleanup, a week later", async () => {
+      await ns.createTable({ id: ["a", "t"] }, rowsOf(1));
+      await ns.createTable({ id: ["a", "kept"] }, rowsOf(2));
+      const kept = await placeOf(["a", "kept"]);
+      await ns.deregisterTable({ id: ["a", "kept"] });
+      await age(join(root, kept), 2 * week);
+      const known = await placeOf(["a", "t"]);
+      await age(join(root, known), 2 * week);
+      await leave("0123abcd_a$x", ["data/1.lance", "_transactions/0-1.txn", "_versions/.tmp-1"], week + 60);
+      const stays = {
+        "0123abcd_a$young": ["data/1.lance"],
+        "0123abcd_a$declared": [".lance-reserved"],
+        "0123abcd_a$version": ["data/1.lance", "_versions/1.manifest"],
+        "0123abcd_a$foreign": ["data/1.lance", "notes.txt"],
+        other: ["data/1.lance"],
+        "other.lance": ["data/1.lance"],
+      };
+      for (const [name, files] of Object.entries(stays)) {
+        await leave(name, files, name.endsWith("young") ? week - 60 : 2 * week);
+      }
+      await ns.cleanupTable({ id: ["a", "t"] });
+      expect((await readdir(root)).sort()).toEqual(["__manifest", kept, known, ...Object.keys(stays)].sort());
+      await ns.registerTable({ id: ["a", "kept"], location: kept });
+      expect(await read(["a", "kept"])).toEqual([2]);
+    });
+
+    it("fail where they go on after all", async () => {
+      await ns.createTable({ id: ["a", "t"] }, rowsOf(1));
+      const rows = (async function* () {
+        yield* rowsOf(1).batches;
+        const [place] = (await readdir(root)).filter((name) => name.endsWith("late"));
+        await age(join(root, place), 2 * week);
+        await ns.cleanupTable({ id: ["a", "t"] });
+        expect(await readdir(root)).not.toContain(place);
+      })();
+      await expect(ns.createTable({ id: ["a", "late"] }, rows)).rejects.toMatchObject({
+        type: "ConcurrentModification",
+      });
+      await expectRefusal(() => ns.tableExists({ id: ["a", "late"] }), "TableNotFound");
+    });
+  });
+
   it.skipIf(overHttp)("that another caller creates first stay as they are", async () => {
     for (const [mode, type] of [
       ["Create", "TableAlreadyExists"],

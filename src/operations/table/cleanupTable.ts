@@ -1,5 +1,6 @@
 /** CleanupTable: removes old versions and unneeded files; beyond the spec. */
 
+import { sweepCreations } from "../../catalog/leftovers.js";
 import { InvalidTableStateError } from "../../errors.js";
 import { formatIdentifier } from "../../ident.js";
 import type { CleanupTableRequest, CleanupTableResponse } from "../../namespace.js";
@@ -36,6 +37,8 @@ export async function cleanupTable(
     options,
   );
   const { dataFilesRemoved, deletionFilesRemoved, transactionFilesRemoved, indexFilesRemoved } = removed;
+  // What died elsewhere is not what this call is about: a failure is the next one's.
+  await sweepCreations(context, signal).catch(() => undefined);
   const filesRemoved = dataFilesRemoved + deletionFilesRemoved + transactionFilesRemoved + indexFilesRemoved;
   return { ...removed, filesRemoved };
 }
