@@ -142,8 +142,8 @@ export interface CreateTableRequest extends TableRequest {
   readonly mode?: string;
   readonly properties?: Properties;
   /**
-   * Bytes of one record batch of the IPC bytes handed in, uncompressed, and of an IPC file that comes in pieces: what
-   * has more is refused before it is held. Default: no bound.
+   * Bytes of one record batch of the IPC bytes handed in, uncompressed, of its dictionaries together, and of an IPC
+   * file that comes in pieces: what has more is refused before it is held. Default: no bound.
    */
   readonly maxBatchBytes?: number;
 }
@@ -162,8 +162,8 @@ export interface InsertIntoTableRequest extends TableRequest {
   /** `Append` (default) or `Overwrite`, in any case. */
   readonly mode?: string;
   /**
-   * Bytes of one record batch of the IPC bytes handed in, uncompressed, and of an IPC file that comes in pieces: what
-   * has more is refused before it is held. Default: no bound.
+   * Bytes of one record batch of the IPC bytes handed in, uncompressed, of its dictionaries together, and of an IPC
+   * file that comes in pieces: what has more is refused before it is held. Default: no bound.
    */
   readonly maxBatchBytes?: number;
 }

@@ -33,6 +33,11 @@ const CONTINUATION = 0xffffffff;
 const FILE_MAGIC = [0x41, 0x52, 0x52, 0x4f, 0x57, 0x31];
 const FILE_HEADER_BYTES = 8;
 const LENGTH_PREFIX_BYTES = 8;
+/** Parts that one dictionary may have: with each, apache-arrow goes through those before it. */
+const MAX_DICTIONARY_PARTS = 1024;
+/** Pieces of fewer bytes are copied together: what holds one takes more memory than it does. */
+const CRUMB_BYTES = 2 ** 12;
+const CRUMBS_BYTES = 2 ** 16;
 /** Bytes behind the end of a stream that are looked at together. */
 const REST_BYTES = 2 ** 16;
 
@@ -98,6 +103,8 @@ interface Frame {
   readonly kind: MessageHeader;
   readonly head: Uint8Array;
   readonly body: Uint8Array;
+  /** Of a dictionary: which one it is of, and whether it continues it or takes its place. */
+  readonly dictionary: { readonly id: number; readonly isDelta: boolean } | null;
 }
 
 /** Asks for bytes by their number and is given as many or, at the end of the input, fewer. */
@@ -128,9 +135,10 @@ function* readFrame(maxBytes: number): Requests<Frame | null> {
   if (!Number.isSafeInteger(bodyLength) || bodyLength < 0) throw malformed(`a body of ${bodyLength} bytes`);
   if (bodyLength > maxBytes) throw tooLarge(bodyLength, maxBytes);
   checkBatchHeader(message, bodyLength);
+  const dictionary = message.isDictionaryBatch() ? message.header() : null;
   const body = bodyLength === 0 ? new Uint8Array(0) : yield bodyLength;
   if (body.length < bodyLength) throw truncated();
-  return { kind: message.headerType, head: concatBytes([head, metadata]), body };
+  return { kind: message.headerType, head: concatBytes([head, metadata]), body, dictionary };
 }
 
 function decodeMessage(metadata: Uint8Array): Message {
@@ -174,11 +182,16 @@ function checkBatchHeader(message: Message, bodyLength: number): void {
 class FrameDecoder {
   readonly #maxBytes: number;
   readonly #queue: Uint8Array[] = [];
+  /** Dictionaries and their parts in the queue, and their bytes. */
+  #queuedParts = 0;
+  #queuedBytes = 0;
+  /** Parts of each dictionary, by its id. */
+  readonly #parts = new Map<number, number>();
   readonly #reader: RecordBatchReader;
   #starved = false;
   readonly schema: Schema;
 
-  /** @param maxBytes of one batch, uncompressed */
+  /** @param maxBytes of one batch, uncompressed, and of its dictionaries together */
   constructor(frame: Frame | null, maxBytes: number) {
     this.#maxBytes = maxBytes;
     if (frame === null) throw new InvalidInputError("no Arrow data: the input is empty");
@@ -211,16 +224,42 @@ class FrameDecoder {
 
   /** The batch that the message completes; null where more messages have to come first. */
   push(frame: Frame): RecordBatch | null {
-    if (frame.kind === MessageHeader.Schema) throw malformed("a second schema");
-    this.#queue.push(frame.head);
-    if (frame.body.length > 0) this.#queue.push(frame.body);
-    if (frame.kind !== MessageHeader.RecordBatch) return null;
+    const { kind, head, body, dictionary } = frame;
+    if (kind === MessageHeader.Schema) throw malformed("a second schema");
+    this.#queue.push(head);
+    if (body.length > 0) this.#queue.push(body);
+    if (dictionary !== null) {
+      // Dictionaries wait for the batch that they are for.
+      this.#countPart(dictionary);
+      this.#queuedBytes += head.length + body.length;
+      if (this.#queuedBytes > this.#maxBytes) throw tooLarge(this.#queuedBytes, this.#maxBytes);
+      return null;
+    }
     const { done, value } = decoding(
       () => this.#reader.next() as IteratorResult<RecordBatch>,
       this.#maxBytes,
     );
     if (done === true || this.#queue.length > 0) throw malformed("a batch that cannot be decoded");
+    if (this.#queuedParts > 0) this.#checkDictionaries(value);
+    this.#queuedParts = 0;
+    this.#queuedBytes = 0;
     return value;
+  }
+
+  #countPart({ id, isDelta }: NonNullable<Frame["dictionary"]>): void {
+    const parts = isDelta ? (this.#parts.get(id) ?? 0) + 1 : 1;
+    this.#parts.set(id, parts);
+    this.#queuedParts++;
+    if (parts > MAX_DICTIONARY_PARTS || this.#queuedParts > MAX_DICTIONARY_PARTS + this.#parts.size) {
+      throw malformed(`a dictionary in more than ${MAX_DICTIONARY_PARTS} parts`);
+    }
+  }
+
+  /** Dictionaries outlive their batch, and those of many parts become longer than any message was. */
+  #checkDictionaries(batch: RecordBatch): void {
+    let bytes = 0;
+    for (const dictionary of batch.dictionaries.values()) bytes += dictionary.byteLength;
+    if (bytes > this.#maxBytes) throw tooLarge(bytes, this.#maxBytes);
   }
 }
 
@@ -313,6 +352,9 @@ class ByteQueue {
   #pieces: Uint8Array[] = [];
   #held = 0;
   #ended = false;
+  /** Small pieces behind the others, the first `#crumbed` bytes of it. */
+  #crumbs = new Uint8Array(0);
+  #crumbed = 0;
 
   constructor(source: AsyncIterator<Uint8Array>) {
     this.#source = source;
@@ -360,10 +402,33 @@ class ByteQueue {
       if (done === true) {
         this.#ended = true;
       } else if (value.length > 0) {
-        this.#pieces.push(value);
+        this.#hold(value);
         this.#held += value.length;
       }
     }
+    this.#sweep();
+  }
+
+  #hold(piece: Uint8Array): void {
+    if (piece.length >= CRUMB_BYTES) {
+      this.#sweep();
+      this.#pieces.push(piece);
+      return;
+    }
+    if (this.#crumbed + piece.length > this.#crumbs.length) {
+      this.#sweep();
+      this.#crumbs = new Uint8Array(CRUMBS_BYTES);
+    }
+    this.#crumbs.set(piece, this.#crumbed);
+    this.#crumbed += piece.length;
+  }
+
+  /** Makes a piece of the crumbs; what they leave of the memory is for the next. */
+  #sweep(): void {
+    if (this.#crumbed === 0) return;
+    this.#pieces.push(this.#crumbs.subarray(0, this.#crumbed));
+    this.#crumbs = this.#crumbs.subarray(this.#crumbed);
+    this.#crumbed = 0;
   }
 }
 

@@ -25,7 +25,7 @@ import { toWire } from "./wireNames.js";
 export interface RestLimits {
   /** Bytes of a body of rows, which is never held as a whole; default 16 GiB. */
   readonly maxBodyBytes?: number;
-  /** Bytes of one record batch of it, uncompressed, and of an IPC file; default 512 MiB. */
+  /** Bytes of one record batch of it, uncompressed, of its dictionaries, and of an IPC file; default 512 MiB. */
   readonly maxBatchBytes?: number;
   /** Bytes of a JSON body; default 4 MiB. */
   readonly maxJsonBytes?: number;

@@ -1,0 +1,151 @@
+/** What an input of IPC bytes may make the engine hold: dictionaries without end, and messages in crumbs. */
+
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+import {
+  Binary,
+  Dictionary,
+  Int32,
+  Message,
+  MessageHeader,
+  makeData,
+  Table,
+  tableToIPC,
+  Utf8,
+  Vector,
+  vectorFromArray,
+} from "apache-arrow";
+import { describe, expect, it } from "vitest";
+import { openIpcStream } from "../../src/arrow/ipc.js";
+import { ENCODERS, writeCompressed } from "../support/compressedIpc.js";
+
+setFlagsFromString("--expose-gc");
+const collect = runInNewContext("gc") as () => void;
+
+const MAX_BATCH_BYTES = 2 ** 20;
+
+interface Part {
+  readonly kind: MessageHeader;
+  readonly bytes: Uint8Array;
+}
+
+/** The messages of a stream, without its end mark. */
+function messagesOf(stream: Uint8Array): Part[] {
+  const view = new DataView(stream.buffer, stream.byteOffset, stream.length);
+  const parts: Part[] = [];
+  for (let at = 0; at + 8 < stream.length; ) {
+    const metadataLength = view.getInt32(at + 4, true);
+    if (metadataLength === 0) break;
+    const message = Message.decode(stream.subarray(at + 8, at + 8 + metadataLength));
+    const end = at + 8 + metadataLength + message.bodyLength;
+    parts.push({ kind: message.headerType, bytes: stream.subarray(at, end) });
+    at = end;
+  }
+  return parts;
+}
+
+/** A batch whose dictionary comes in two parts, the second a delta. */
+function inParts(...values: readonly [string, string]): Table {
+  const [first, second] = values.map((value) => vectorFromArray([value], new Utf8()).data);
+  const type = new Dictionary(new Utf8(), new Int32());
+  const dictionary = new Vector([...first, ...second]);
+  const data = makeData({ type, length: 3, nullCount: 0, data: Int32Array.of(0, 1, 0), dictionary });
+  return new Table({ d: new Vector([data]) });
+}
+
+async function rowsIn(stream: AsyncIterable<Uint8Array> | Iterable<Uint8Array>): Promise<number> {
+  const source = (async function* () {
+    yield* stream;
+  })();
+  const { batches } = await openIpcStream(source, MAX_BATCH_BYTES);
+  let rows = 0;
+  for await (const batch of batches) rows += batch.numRows;
+  return rows;
+}
+
+describe("dictionaries", () => {
+  const parts = messagesOf(tableToIPC(inParts("a".repeat(10_000), "b".repeat(10_000)), "stream"));
+  const [schema, whole, delta, batch] = parts.map(({ bytes }) => bytes);
+
+  it("come whole, in parts, and in place of earlier ones", async () => {
+    const { DictionaryBatch, RecordBatch, Schema } = MessageHeader;
+    expect(parts.map(({ kind }) => kind)).toEqual([Schema, DictionaryBatch, DictionaryBatch, RecordBatch]);
+    expect(await rowsIn([schema, whole, delta, batch, whole, delta, batch, delta, batch])).toBe(9);
+  });
+
+  it("that no batch follows are taken no further than one batch", async () => {
+    for (const message of [whole, delta]) {
+      let sent = 0;
+      const endless = (function* () {
+        yield schema;
+        for (; sent < 10_000; sent++) yield message;
+      })();
+      await expect(rowsIn(endless)).rejects.toThrow(/at most 1048576 are taken at once/);
+      expect(sent).toBeLessThan(MAX_BATCH_BYTES / 10_000 + 2);
+    }
+  });
+
+  it("that grow with every batch stop growing", async () => {
+    let sent = 0;
+    const growing = (function* () {
+      yield* [schema, whole];
+      for (; sent < 10_000; sent++) yield* [delta, batch];
+    })();
+    await expect(rowsIn(growing)).rejects.toThrow(/are taken at once/);
+    expect(sent).toBeLessThan(MAX_BATCH_BYTES / 10_000 + 2);
+    const replaced = [schema, ...Array.from({ length: 300 }, () => [whole, delta, batch]).flat()];
+    expect(await rowsIn(replaced)).toBe(900);
+  });
+
+  it("that are compressed count as what they become", async () => {
+    const [[codec, encode]] = ENCODERS;
+    const table = inParts("a".repeat(200_000), "b".repeat(200_000));
+    const packed = messagesOf(writeCompressed(table, codec, encode).corrected).map(({ bytes }) => bytes);
+    expect(packed[1].length).toBeLessThan(5_000);
+    expect(await rowsIn(packed)).toBe(3);
+    const growing = [
+      packed[0],
+      packed[1],
+      ...Array.from({ length: 10 }, () => [packed[2], packed[3]]).flat(),
+    ];
+    await expect(rowsIn(growing)).rejects.toThrow(/are taken at once/);
+  });
+
+  it("come in so many parts and no more", async () => {
+    const small = messagesOf(tableToIPC(inParts("", ""), "stream")).map(({ bytes }) => bytes);
+    const times = (count: number, ...messages: Uint8Array[]) =>
+      Array.from({ length: count }, () => messages).flat();
+    expect(await rowsIn([...small.slice(0, 2), ...times(4, ...times(100, small[2]), small[3])])).toBe(12);
+    for (const many of [times(20, ...times(100, small[2]), small[3]), times(600, small[1], small[2])]) {
+      await expect(rowsIn([...small.slice(0, 2), ...many, small[3]])).rejects.toThrow(
+        /in more than 1024 parts/,
+      );
+    }
+  });
+});
+
+it("a message in pieces of one byte takes little more memory than it is long", async () => {
+  const value = new Uint8Array(MAX_BATCH_BYTES / 8).map((_, index) => index);
+  const stream = tableToIPC(new Table({ b: vectorFromArray([value], new Binary()) }), "stream");
+  const held: number[] = [];
+  const memory = () => {
+    collect();
+    const { heapUsed, arrayBuffers } = process.memoryUsage();
+    return heapUsed + arrayBuffers;
+  };
+  const before = memory();
+  const crumbs = (function* () {
+    for (let at = 0; at < stream.length; at++) {
+      if (at === stream.length - 100) held.push(memory());
+      yield stream.subarray(at, at + 1);
+    }
+  })();
+  const { batches } = await openIpcStream(
+    (async function* () {
+      yield* crumbs;
+    })(),
+    MAX_BATCH_BYTES,
+  );
+  for await (const batch of batches) expect(batch.getChildAt(0)?.get(0)).toEqual(value);
+  expect(held[0] - before).toBeLessThan(4 * 2 ** 20);
+});
