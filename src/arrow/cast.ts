@@ -16,12 +16,14 @@
  * Whether types go together is known before a value is read; a value that the new type does not have is an error.
  */
 
+import { alignedBytes } from "../bytes/aligned.js";
 import { decodeHalfFloat, encodeHalfFloat } from "../bytes/halfFloat.js";
 import { InternalError, InvalidInputError, TableSchemaValidationError } from "../errors.js";
 import type { Column, FixedColumn, FixedSizeListColumn, ListColumn, Validity } from "./column.js";
-import { encodeDictionary } from "./dictionaries.js";
-import { aligned, decodeDictionary, sliceColumn, takeColumn } from "./rearrange.js";
-import type { LogicalField } from "./types.js";
+import { decodeDictionary, encodeDictionary } from "./dictionaries.js";
+import type { LogicalField } from "./logicalTypes.js";
+import { sliceColumn } from "./sliceColumn.js";
+import { takeColumn } from "./takeColumn.js";
 
 /** @throws TableSchemaValidationError for a value that the new type does not have */
 export type Cast = (column: Column) => Column;
@@ -406,7 +408,7 @@ function reader(type: NumberType): (column: FixedColumn) => Values {
   }
   const Numbers = arrayOf(type);
   return ({ values, length }) => {
-    const bytes = aligned(values, type.bytes);
+    const bytes = alignedBytes(values, type.bytes);
     const numbers = new Numbers(bytes.buffer as ArrayBuffer, bytes.byteOffset, length);
     if (type.kind === "float" && type.bytes === 2) return (row) => decodeHalfFloat(Number(numbers[row]));
     return (row) => numbers[row];

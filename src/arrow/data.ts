@@ -15,6 +15,7 @@ import {
   Type,
   Vector,
 } from "apache-arrow";
+import { alignedBytes } from "../bytes/aligned.js";
 import { copyBits, countOnes } from "../bytes/bits.js";
 import { InternalError, InvalidInputError } from "../errors.js";
 import type {
@@ -28,7 +29,10 @@ import type {
   Validity,
   VariableColumn,
 } from "./column.js";
-import { aligned, concatColumns, nullColumn, shiftBits, sliceColumn, validityFrom } from "./rearrange.js";
+import { concatColumns } from "./concatColumns.js";
+import { nullColumn } from "./nullColumn.js";
+import { sliceColumn } from "./sliceColumn.js";
+import { shiftBits, validityFrom } from "./validity.js";
 
 /** Most bytes that are made up for values that a null-filled column lacks. */
 const MAX_PADDED_BYTES = 2 ** 30;
@@ -185,7 +189,7 @@ function offsetsOf(
   offsetBits: 32 | 64,
   validity: Validity | null,
 ): Int32Array | BigInt64Array {
-  const bytes = aligned(bytesOf(data.valueOffsets), offsetBits / 8);
+  const bytes = alignedBytes(bytesOf(data.valueOffsets), offsetBits / 8);
   const held = Math.floor(bytes.length / (offsetBits / 8));
   const needed = data.length + 1;
   if (held >= needed) {
@@ -309,7 +313,7 @@ export function dataFromColumn(
     case "null":
       return make({ type, length, nullCount: length });
     case "fixed": {
-      const values = aligned(column.values, elementBytes(type, column.byteWidth));
+      const values = alignedBytes(column.values, elementBytes(type, column.byteWidth));
       return make({ type, length, ...validityProps(column), data: values });
     }
     case "bits": {
@@ -348,7 +352,7 @@ export function dataFromColumn(
         ]).memoize();
         dictionaries?.set(column.dictionary, dictionary);
       }
-      const values = aligned(column.indices.values, column.indices.byteWidth);
+      const values = alignedBytes(column.indices.values, column.indices.byteWidth);
       return make({ type, length, ...validityProps(column), data: values, dictionary });
     }
     case "list": {

@@ -1,7 +1,11 @@
-/** Plain columns as dictionary columns; decoding them is in rearrange.ts. */
+/** Dictionary columns: made of plain ones, and read: their indices, checked, and the plain columns they stand for. */
 
-import type { DictionaryColumn, FixedColumn, VariableColumn } from "./column.js";
-import { entryKey, takeColumn } from "./rearrange.js";
+import { alignedBytes } from "../bytes/aligned.js";
+import { InvalidInputError } from "../errors.js";
+import type { Column, DictionaryColumn, FixedColumn, Layout, VariableColumn } from "./column.js";
+import { nullColumn } from "./nullColumn.js";
+import { takeColumn, takeFixed, takeVariable } from "./takeColumn.js";
+import { bothValid, isSet, takeValidity } from "./validity.js";
 
 /**
  * The distinct values of a column, in the order they come, and an index into them for each row. Nulls stay nulls of
@@ -45,4 +49,111 @@ export function encodeDictionary(
     },
     dictionary: takeColumn(values, Uint32Array.from(taken)),
   };
+}
+
+/** Equal keys, equal values; null for a null. */
+export function entryKey(dictionary: VariableColumn | FixedColumn, entry: number): string | null {
+  const { validity } = dictionary;
+  if (validity !== null && !isSet(validity, entry)) return null;
+  let begin: number;
+  let end: number;
+  let bytes: Uint8Array;
+  if (dictionary.kind === "fixed") {
+    begin = entry * dictionary.byteWidth;
+    end = begin + dictionary.byteWidth;
+    bytes = dictionary.values;
+  } else {
+    begin = Number(dictionary.offsets[entry]);
+    end = Number(dictionary.offsets[entry + 1]);
+    bytes = dictionary.bytes;
+  }
+  return latin1.decode(bytes.subarray(begin, end));
+}
+
+/** Maps bytes to characters one to one, whatever the bytes: what the label "latin1" means to a decoder does not. */
+const latin1 = {
+  decode(bytes: Uint8Array): string {
+    let text = "";
+    for (let start = 0; start < bytes.length; start += 4096) {
+      text += String.fromCharCode.apply(null, bytes.subarray(start, start + 4096) as unknown as number[]);
+    }
+    return text;
+  },
+};
+
+/** Typed array of low words or whole indices over the bytes of an index column. */
+export function indexView(bytes: Uint8Array, byteWidth: number): Uint8Array | Uint16Array | Uint32Array {
+  switch (byteWidth) {
+    case 1:
+      return bytes;
+    case 2:
+      return new Uint16Array(bytes.buffer, bytes.byteOffset, bytes.length >>> 1);
+    default:
+      return new Uint32Array(bytes.buffer, bytes.byteOffset, bytes.length >>> 2);
+  }
+}
+
+/**
+ * The indices of a dictionary column, 0 in the slots of nulls.
+ * @throws InvalidInputError on an index outside the dictionary
+ */
+export function readIndices(column: DictionaryColumn): Uint32Array {
+  const { length, validity, dictionary } = column;
+  const { byteWidth } = column.indices;
+  const source = indexView(alignedBytes(column.indices.values, Math.min(byteWidth, 4)), byteWidth);
+  const wide = byteWidth === 8;
+  const size = dictionary.length;
+  const indices = new Uint32Array(length);
+  for (let row = 0; row < length; row++) {
+    const index = wide ? source[row * 2] : source[row];
+    if (index < size && (!wide || source[row * 2 + 1] === 0)) {
+      indices[row] = index;
+      continue;
+    }
+    if (validity !== null && !isSet(validity, row)) continue;
+    throw new InvalidInputError(`index ${index} is outside a dictionary of ${size} values`);
+  }
+  return indices;
+}
+
+/**
+ * The values that a dictionary column stands for, as a plain column. A value is null where its slot is or where
+ * the dictionary's entry is.
+ * @throws InvalidInputError on an index outside the dictionary
+ */
+export function decodeDictionary(column: DictionaryColumn): VariableColumn | FixedColumn {
+  const { length, dictionary } = column;
+  if (dictionary.length === 0) {
+    if (length > (column.validity?.nullCount ?? 0)) {
+      throw new InvalidInputError("an index into a dictionary without values");
+    }
+    const layout: Layout =
+      dictionary.kind === "fixed"
+        ? { kind: "fixed", byteWidth: dictionary.byteWidth }
+        : { kind: "variable", offsetBits: dictionary.offsets instanceof Int32Array ? 32 : 64, text: false };
+    return nullColumn(layout, length) as VariableColumn | FixedColumn;
+  }
+  const indices = readIndices(column);
+  const validity = bothValid(column.validity, takeValidity(dictionary.validity, indices), length);
+  if (dictionary.kind === "fixed") {
+    const { byteWidth } = dictionary;
+    return {
+      kind: "fixed",
+      length,
+      validity,
+      byteWidth,
+      values: takeFixed(dictionary.values, byteWidth, indices),
+    };
+  }
+  return { kind: "variable", length, validity, ...takeVariable(dictionary, indices, validity) };
+}
+
+/** Whether any row is null; a dictionary may hold the null its indices point at. */
+export function hasNulls(column: Column): boolean {
+  if (column.validity !== null || (column.kind === "null" && column.length > 0)) return true;
+  return (
+    column.kind === "dictionary" &&
+    column.dictionary.validity !== null &&
+    decodeDictionary(column).validity !== null
+  );
 }

@@ -12,8 +12,10 @@ import { untilAborted } from "../abort.js";
 import { InvalidInputError, NamespaceError } from "../errors.js";
 import type { Column, Layout } from "./column.js";
 import { columnFromData, type DictionaryCache, type ForeignData } from "./data.js";
+import { adoptSchema, type ForeignSchema } from "./foreignTypes.js";
 import { openIpcBytes, openIpcStream } from "./ipc.js";
-import { adoptSchema, type ForeignSchema, type LogicalField, layoutOf, logicalFieldOf } from "./types.js";
+import { layoutOf } from "./layouts.js";
+import { type LogicalField, logicalFieldOf } from "./logicalTypes.js";
 import { type CheckedDictionaries, validateColumn } from "./validate.js";
 
 export interface InputBatch {

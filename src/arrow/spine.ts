@@ -21,7 +21,9 @@ import type {
   StructLayout,
   Validity,
 } from "./column.js";
-import { bothValid, nullColumn, sliceColumn } from "./rearrange.js";
+import { nullColumn } from "./nullColumn.js";
+import { sliceColumn } from "./sliceColumn.js";
+import { bothValid } from "./validity.js";
 
 /**
  * Where a leaf is: the number of the child to follow at each node, 0 for the items of a list. That of a packed struct

@@ -10,8 +10,11 @@
  */
 
 import type { Column, VariableColumn } from "../arrow/column.js";
-import { concatColumns, nullColumn, takeColumn } from "../arrow/rearrange.js";
-import { arrowFieldFromLogical, layoutOf } from "../arrow/types.js";
+import { concatColumns } from "../arrow/concatColumns.js";
+import { layoutOf } from "../arrow/layouts.js";
+import { arrowFieldFromLogical } from "../arrow/logicalTypes.js";
+import { nullColumn } from "../arrow/nullColumn.js";
+import { takeColumn } from "../arrow/takeColumn.js";
 import { CorruptFileError, UnsupportedError } from "../errors.js";
 import { DEFAULT_DELIMITER } from "../ident.js";
 import type { TableField } from "../table/schema.js";

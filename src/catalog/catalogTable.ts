@@ -12,9 +12,11 @@
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Column } from "../arrow/column.js";
+import { concatColumns } from "../arrow/concatColumns.js";
 import { columnFromData } from "../arrow/data.js";
-import { concatColumns, nullColumn } from "../arrow/rearrange.js";
-import { arrowFieldFromLogical, layoutOf } from "../arrow/types.js";
+import { layoutOf } from "../arrow/layouts.js";
+import { arrowFieldFromLogical } from "../arrow/logicalTypes.js";
+import { nullColumn } from "../arrow/nullColumn.js";
 import { ConcurrentModificationError, CorruptFileError, UnsupportedError } from "../errors.js";
 import { type Manifest, Overwrite } from "../format/table.js";
 import { LruCache } from "../io/cache.js";

@@ -4,7 +4,7 @@
  */
 
 import type { Column, LeafColumn } from "../arrow/column.js";
-import { concatColumns } from "../arrow/rearrange.js";
+import { concatColumns } from "../arrow/concatColumns.js";
 import { InternalError } from "../errors.js";
 import { DESCRIPTOR_BYTES, setDescriptor } from "./blobDescriptors.js";
 import { leafLevels, levelsOfValidity } from "./levels.js";

@@ -24,8 +24,10 @@ import type {
   StructLayout,
   Validity,
 } from "../arrow/column.js";
-import { decodeDictionary, sliceColumn, takeColumn } from "../arrow/rearrange.js";
+import { decodeDictionary } from "../arrow/dictionaries.js";
+import { sliceColumn } from "../arrow/sliceColumn.js";
 import { eventsPerValue, isNested } from "../arrow/spine.js";
+import { takeColumn } from "../arrow/takeColumn.js";
 import { TableSchemaValidationError, UnsupportedError } from "../errors.js";
 import { RepDefLayer } from "../format/encodings.js";
 import { describeLayers, type Layers, type PageLevels, slotValidity } from "./levels.js";

@@ -7,7 +7,7 @@
  */
 
 import type { Column, FixedColumn, ListColumn, VariableColumn } from "../arrow/column.js";
-import { sliceColumn } from "../arrow/rearrange.js";
+import { sliceColumn } from "../arrow/sliceColumn.js";
 import { leafColumn, mapLeaf, withLeaf } from "../arrow/spine.js";
 import { crc32 } from "../bytes/crc32.js";
 import { InternalError } from "../errors.js";

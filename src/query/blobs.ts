@@ -4,7 +4,7 @@
  */
 
 import type { Column, Validity, VariableColumn } from "../arrow/column.js";
-import { sliceColumn } from "../arrow/rearrange.js";
+import { sliceColumn } from "../arrow/sliceColumn.js";
 import { concatBytes } from "../bytes/concat.js";
 import { CorruptFileError, InvalidInputError, UnsupportedError } from "../errors.js";
 import type { ReadValues } from "../file/blobChecksums.js";

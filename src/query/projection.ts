@@ -5,8 +5,8 @@
 import { Field as ArrowField, Schema, Uint64 } from "apache-arrow";
 import { type Column, JSONB_LAYOUT, type Layout } from "../arrow/column.js";
 import { jsonTextColumn } from "../arrow/json.js";
+import { arrowFieldFromLogical } from "../arrow/logicalTypes.js";
 import { eventsPerValue, mapLeaf, mergeSpines, spinesOf, unwrapStructs, withLeaf } from "../arrow/spine.js";
-import { arrowFieldFromLogical } from "../arrow/types.js";
 import { InvalidInputError, TableColumnNotFoundError, UnsupportedError } from "../errors.js";
 import { DESCRIPTOR_LAYOUT, PACKED_DESCRIPTOR_LAYOUT } from "../file/blobDescriptors.js";
 import { formatFieldPath, parseFieldPath } from "../ident.js";

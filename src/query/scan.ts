@@ -11,7 +11,8 @@
 import type { RecordBatch } from "apache-arrow";
 import { makeBatch } from "../arrow/batch.js";
 import type { Column, FixedColumn } from "../arrow/column.js";
-import { sliceColumn, takeColumn } from "../arrow/rearrange.js";
+import { sliceColumn } from "../arrow/sliceColumn.js";
+import { takeColumn } from "../arrow/takeColumn.js";
 import { type EncodedRows, readPageRows } from "../file/pageRows.js";
 import type { RowRuns } from "../file/pageSlice.js";
 import type { DataFile, DataPage } from "../file/reader.js";

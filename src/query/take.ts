@@ -10,7 +10,8 @@
 import type { Table } from "apache-arrow";
 import { makeBatch, toTable } from "../arrow/batch.js";
 import type { Column, Layout } from "../arrow/column.js";
-import { concatColumns, takeColumn } from "../arrow/rearrange.js";
+import { concatColumns } from "../arrow/concatColumns.js";
+import { takeColumn } from "../arrow/takeColumn.js";
 import { InvalidInputError } from "../errors.js";
 import { type EncodedRows, readPageRows } from "../file/pageRows.js";
 import { positionsIn, type RowRuns, runsOf } from "../file/pageSlice.js";

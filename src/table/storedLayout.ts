@@ -4,7 +4,8 @@
  */
 
 import type { Layout, PackedMember, StructLayout } from "../arrow/column.js";
-import { arrowFieldFromLogical, layoutOf } from "../arrow/types.js";
+import { layoutOf } from "../arrow/layouts.js";
+import { arrowFieldFromLogical } from "../arrow/logicalTypes.js";
 import { UnsupportedError } from "../errors.js";
 import { isPacked, storageOf, type TableField } from "./schema.js";
 

@@ -2,8 +2,8 @@
 
 import { Field as ArrowField, type DataType } from "apache-arrow";
 import type { Column } from "../arrow/column.js";
-import { takeColumn } from "../arrow/rearrange.js";
-import { logicalFieldOf } from "../arrow/types.js";
+import { logicalFieldOf } from "../arrow/logicalTypes.js";
+import { takeColumn } from "../arrow/takeColumn.js";
 import { InvalidInputError } from "../errors.js";
 import type { Field } from "../format/file.js";
 import { formatFieldPath } from "../ident.js";

@@ -9,7 +9,7 @@
 import { Field as ArrowField, type DataType } from "apache-arrow";
 import { type Cast, castBetween } from "../arrow/cast.js";
 import type { Column } from "../arrow/column.js";
-import { logicalFieldOf } from "../arrow/types.js";
+import { logicalFieldOf } from "../arrow/logicalTypes.js";
 import { InvalidInputError, UnsupportedError } from "../errors.js";
 import type { Field } from "../format/file.js";
 import { formatFieldPath, isWellFormed } from "../ident.js";

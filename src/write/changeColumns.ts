@@ -4,9 +4,11 @@
  * leaves the table as it was.
  */
 
+import { hasNulls } from "../arrow/dictionaries.js";
 import type { InputBatch } from "../arrow/input.js";
-import { hasNulls, nullColumn } from "../arrow/rearrange.js";
-import { arrowFieldFromLogical, layoutOf } from "../arrow/types.js";
+import { layoutOf } from "../arrow/layouts.js";
+import { arrowFieldFromLogical } from "../arrow/logicalTypes.js";
+import { nullColumn } from "../arrow/nullColumn.js";
 import { InternalError, InvalidInputError, TableSchemaValidationError } from "../errors.js";
 import type { Field } from "../format/file.js";
 import { type DataFragment, Merge, Project, type Transaction } from "../format/table.js";

@@ -5,7 +5,7 @@
  */
 
 import type { ArrowInput, InputBatch } from "../arrow/input.js";
-import { arrowSchemaOf } from "../arrow/types.js";
+import { arrowSchemaOf } from "../arrow/logicalTypes.js";
 import { ConcurrentModificationError, InternalError, UnsupportedError } from "../errors.js";
 import type { FileVersion } from "../file/page.js";
 import { MAX_FILE_ROWS } from "../file/writer.js";

@@ -5,8 +5,10 @@
 
 import type { Field as ArrowField, DataType, Schema } from "apache-arrow";
 import { JSONB_LAYOUT, type Layout, type ListLayout, type SizedListLayout } from "../arrow/column.js";
+import { layoutOf } from "../arrow/layouts.js";
+import { isText, jsonForm, logicalFieldOf, logicalTypeOf } from "../arrow/logicalTypes.js";
 import { type Branch, MISSING_CHILD, spinesOf, withLeaf } from "../arrow/spine.js";
-import { isText, jsonForm, layoutOf, logicalFieldOf, logicalTypeOf, valueTypeOf } from "../arrow/types.js";
+import { valueTypeOf } from "../arrow/typeParameters.js";
 import { InvalidInputError, TableSchemaValidationError, UnsupportedError } from "../errors.js";
 import { type BlobPlacement, placementBySize } from "../file/blobPlacement.js";
 import { memberBytes } from "../file/compression/packedStruct.js";

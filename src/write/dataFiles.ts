@@ -11,9 +11,11 @@ import {
   type LeafLayout,
   type PackedMemberColumn,
 } from "../arrow/column.js";
+import { decodeDictionary, hasNulls } from "../arrow/dictionaries.js";
 import type { ArrowInput } from "../arrow/input.js";
 import { checkedJsonbColumn, jsonbColumn } from "../arrow/json.js";
-import { decodeDictionary, hasNulls, nullColumn, sliceColumn } from "../arrow/rearrange.js";
+import { nullColumn } from "../arrow/nullColumn.js";
+import { sliceColumn } from "../arrow/sliceColumn.js";
 import { leafOf, mapLeaf, pruneColumn } from "../arrow/spine.js";
 import {
   ConcurrentModificationError,

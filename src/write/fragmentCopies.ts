@@ -5,8 +5,8 @@
  */
 
 import type { InputBatch } from "../arrow/input.js";
-import { sliceColumn } from "../arrow/rearrange.js";
-import { arrowSchemaOf } from "../arrow/types.js";
+import { arrowSchemaOf } from "../arrow/logicalTypes.js";
+import { sliceColumn } from "../arrow/sliceColumn.js";
 import { ConcurrentModificationError, CorruptFileError, InternalError, UnsupportedError } from "../errors.js";
 import { DataFragment } from "../format/table.js";
 import type { FragmentSource } from "../query/fragmentColumns.js";

@@ -4,7 +4,7 @@
  */
 
 import type { Column, Layout } from "../arrow/column.js";
-import { nullColumn } from "../arrow/rearrange.js";
+import { nullColumn } from "../arrow/nullColumn.js";
 import { type Branch, MISSING_CHILD } from "../arrow/spine.js";
 import { InternalError } from "../errors.js";
 import type { TableField } from "../table/schema.js";

@@ -5,9 +5,13 @@
  */
 
 import type { Column, FixedSizeListColumn, Validity } from "../arrow/column.js";
+import { concatColumns } from "../arrow/concatColumns.js";
 import type { InputBatch } from "../arrow/input.js";
-import { concatColumns, nullColumn, sliceColumn, takeColumn } from "../arrow/rearrange.js";
-import { arrowFieldFromLogical, type LogicalField, layoutOf } from "../arrow/types.js";
+import { layoutOf } from "../arrow/layouts.js";
+import { arrowFieldFromLogical, type LogicalField } from "../arrow/logicalTypes.js";
+import { nullColumn } from "../arrow/nullColumn.js";
+import { sliceColumn } from "../arrow/sliceColumn.js";
+import { takeColumn } from "../arrow/takeColumn.js";
 
 export interface PhysicalPlaces {
   /** Rows of the fragment, deleted ones included. */

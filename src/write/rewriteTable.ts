@@ -6,7 +6,7 @@
 import type { Schema } from "apache-arrow";
 import type { Column } from "../arrow/column.js";
 import type { ArrowInput } from "../arrow/input.js";
-import { arrowSchemaOf } from "../arrow/types.js";
+import { arrowSchemaOf } from "../arrow/logicalTypes.js";
 import { Overwrite } from "../format/table.js";
 import type { LockLease } from "../io/lock.js";
 import { PublishUncertainError } from "../io/publish.js";

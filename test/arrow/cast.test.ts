@@ -39,7 +39,8 @@ import { describe, expect, it } from "vitest";
 import { makeBatch } from "../../src/arrow/batch.js";
 import { castBetween } from "../../src/arrow/cast.js";
 import { columnFromData } from "../../src/arrow/data.js";
-import { layoutOf, logicalFieldOf } from "../../src/arrow/types.js";
+import { layoutOf } from "../../src/arrow/layouts.js";
+import { logicalFieldOf } from "../../src/arrow/logicalTypes.js";
 
 const fieldOf = (type: DataType) => logicalFieldOf(new Field("c", type, true), "c");
 

@@ -25,7 +25,7 @@ import {
 import * as fc from "fast-check";
 import type { Column } from "../../src/arrow/column.js";
 import { columnFromData, dataFromColumn } from "../../src/arrow/data.js";
-import { layoutOf } from "../../src/arrow/types.js";
+import { layoutOf } from "../../src/arrow/layouts.js";
 import {
   makeColumn,
   NULL_PATTERNS,

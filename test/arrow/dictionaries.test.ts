@@ -1,7 +1,6 @@
 import * as fc from "fast-check";
 import { expect, it } from "vitest";
-import { encodeDictionary } from "../../src/arrow/dictionaries.js";
-import { decodeDictionary } from "../../src/arrow/rearrange.js";
+import { decodeDictionary, encodeDictionary } from "../../src/arrow/dictionaries.js";
 import { columnArbitrary, columnOf, columnValues, slicedData } from "./columns.js";
 
 const plain = columnArbitrary.map((spec) => ({ data: slicedData(spec), spec }));

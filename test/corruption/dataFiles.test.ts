@@ -19,7 +19,7 @@ import { type Table, tableFromIPC, tableToIPC } from "apache-arrow";
 import { CorruptFileError, DirectoryNamespace, UnsupportedError } from "tiltyard";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { columnFromData } from "../../src/arrow/data.js";
-import { layoutOf } from "../../src/arrow/types.js";
+import { layoutOf } from "../../src/arrow/layouts.js";
 import { checkColumn } from "../support/checkColumn.js";
 import { nextMessage } from "../support/childProcess.js";
 import { type Damage, damage, openSpecimen, type Specimen } from "../support/fileDamage.js";

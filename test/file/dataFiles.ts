@@ -3,10 +3,10 @@
 import type { RecordBatch, Schema, Table } from "apache-arrow";
 import { makeBatch, toTable } from "../../src/arrow/batch.js";
 import type { Column, Layout } from "../../src/arrow/column.js";
+import { concatColumns } from "../../src/arrow/concatColumns.js";
 import { columnFromData } from "../../src/arrow/data.js";
-import { concatColumns } from "../../src/arrow/rearrange.js";
+import { layoutOf } from "../../src/arrow/layouts.js";
 import { eventsPerValue, mergeSpines, pruneColumn, spinesOf } from "../../src/arrow/spine.js";
-import { layoutOf } from "../../src/arrow/types.js";
 import type { FileColumn, FileVersion } from "../../src/file/page.js";
 import { countedByRows, type DataFile, openDataFile, readPageBuffers } from "../../src/file/reader.js";
 import { decodePage } from "../../src/file/structural/decodePage.js";

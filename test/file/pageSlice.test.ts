@@ -5,8 +5,8 @@ import { type Field, Schema, tableToIPC } from "apache-arrow";
 import { describe, expect, it } from "vitest";
 import { makeBatch, toTable } from "../../src/arrow/batch.js";
 import type { Column } from "../../src/arrow/column.js";
-import { takeColumn } from "../../src/arrow/rearrange.js";
-import { layoutOf } from "../../src/arrow/types.js";
+import { layoutOf } from "../../src/arrow/layouts.js";
+import { takeColumn } from "../../src/arrow/takeColumn.js";
 import { CorruptFileError } from "../../src/errors.js";
 import type { ByteRange } from "../../src/file/page.js";
 import {

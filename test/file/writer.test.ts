@@ -6,7 +6,8 @@ import type {
   Layout,
   VariableColumn,
 } from "../../src/arrow/column.js";
-import { decodeDictionary, sliceColumn } from "../../src/arrow/rearrange.js";
+import { decodeDictionary } from "../../src/arrow/dictionaries.js";
+import { sliceColumn } from "../../src/arrow/sliceColumn.js";
 import { InvalidInputError } from "../../src/errors.js";
 import type { FileColumn, FileVersion } from "../../src/file/page.js";
 import { openDataFile } from "../../src/file/reader.js";

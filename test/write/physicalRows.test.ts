@@ -18,8 +18,9 @@ import fc from "fast-check";
 import { expect, it } from "vitest";
 import { makeBatch } from "../../src/arrow/batch.js";
 import { columnFromData } from "../../src/arrow/data.js";
-import { sliceColumn } from "../../src/arrow/rearrange.js";
-import { layoutOf, logicalFieldOf } from "../../src/arrow/types.js";
+import { layoutOf } from "../../src/arrow/layouts.js";
+import { logicalFieldOf } from "../../src/arrow/logicalTypes.js";
+import { sliceColumn } from "../../src/arrow/sliceColumn.js";
 import { physicalRows } from "../../src/write/physicalRows.js";
 
 const members = [new Field("a", new Int32(), false), new Field("b", new Utf8(), true)];

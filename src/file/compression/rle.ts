@@ -7,9 +7,9 @@
  * In a block the two lie in one buffer: u64 byte length of the run values, run values, run lengths.
  */
 
+import { alignedBytes } from "../../bytes/aligned.js";
 import type { CompressiveEncoding, Rle } from "../../format/encodings.js";
 import { corruptPage, type PageOrigin, unsupportedPage } from "../page.js";
-import { alignedBytes } from "./aligned.js";
 import type { WordBits } from "./bitpack.js";
 import type { EncodingContext, FixedDecoder } from "./fixedDecoder.js";
 import { wordBitsOf } from "./inlineBitpacking.js";

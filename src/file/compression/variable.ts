@@ -11,10 +11,10 @@
  */
 
 import type { VariableColumn, VariableLayout } from "../../arrow/column.js";
+import { alignedBytes } from "../../bytes/aligned.js";
 import { concatBytes } from "../../bytes/concat.js";
 import type { CompressiveEncoding } from "../../format/encodings.js";
 import { corruptPage, type PageOrigin, unsupportedPage } from "../page.js";
-import { alignedBytes } from "./aligned.js";
 import { encodingName } from "./fixed.js";
 import { decodeFsst, decodeFsstSymbols, type FsstSymbols } from "./fsst.js";
 import { type Decompress, decompressor } from "./general.js";

@@ -21,8 +21,8 @@ import type {
   VariableColumn,
   VariableLayout,
 } from "../../arrow/column.js";
+import { alignedBytes } from "../../bytes/aligned.js";
 import { type CompressiveEncoding, ConstantLayout, RepDefLayer } from "../../format/encodings.js";
-import { alignedBytes } from "../compression/aligned.js";
 import { MAXIMUM_POSITION, widenOffsets } from "../compression/variable.js";
 import { type Layers, type Levels, levelBits, levelDecoder, type PageLevels } from "../levels.js";
 import {

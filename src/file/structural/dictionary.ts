@@ -10,8 +10,8 @@ import type {
   LeafLayout,
   VariableColumn,
 } from "../../arrow/column.js";
+import { alignedBytes } from "../../bytes/aligned.js";
 import type { CompressiveEncoding } from "../../format/encodings.js";
-import { alignedBytes } from "../compression/aligned.js";
 import { DEFAULT_COMPRESSION } from "../compression/compressionOptions.js";
 import { fixedDecoder } from "../compression/fixed.js";
 import {

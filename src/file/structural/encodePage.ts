@@ -36,11 +36,13 @@ import {
   type VariableColumn,
   type VariableLayout,
 } from "../../arrow/column.js";
-import { concatColumns, decodeDictionary, sliceColumn } from "../../arrow/rearrange.js";
+import { concatColumns } from "../../arrow/concatColumns.js";
+import { decodeDictionary } from "../../arrow/dictionaries.js";
+import { sliceColumn } from "../../arrow/sliceColumn.js";
 import { isNested, leafOf } from "../../arrow/spine.js";
+import { alignedBytes } from "../../bytes/aligned.js";
 import { InvalidInputError, UnsupportedError } from "../../errors.js";
 import type { CompressiveEncoding } from "../../format/encodings.js";
-import { alignedBytes } from "../compression/aligned.js";
 import { type CompressionOptions, compressionOptions } from "../compression/compressionOptions.js";
 import { joinRows, memberBytes, refuseNullBits, refuseNullMembers } from "../compression/packedStruct.js";
 import { describeVariable, encodeVariableBlock, variableChunkBytes } from "../compression/variable.js";

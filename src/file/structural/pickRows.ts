@@ -8,10 +8,10 @@
 
 import type { BitsColumn, FixedColumn, Layout, LeafColumn, VariableLayout } from "../../arrow/column.js";
 import { isNested } from "../../arrow/spine.js";
+import { alignedBytes } from "../../bytes/aligned.js";
 import { concatBytes } from "../../bytes/concat.js";
 import { InternalError } from "../../errors.js";
 import type { CompressiveEncoding, MiniBlockLayout } from "../../format/encodings.js";
-import { alignedBytes } from "../compression/aligned.js";
 import { packedUnitBytes } from "../compression/bitpack.js";
 import { fixedDecoder } from "../compression/fixed.js";
 import { finishVariable, MAXIMUM_POSITION, resolveVariable } from "../compression/variable.js";

@@ -4,7 +4,7 @@
  */
 
 import type { Column, FixedColumn, FixedLayout, Layout } from "../../arrow/column.js";
-import { concatColumns } from "../../arrow/rearrange.js";
+import { concatColumns } from "../../arrow/concatColumns.js";
 import { InternalError } from "../../errors.js";
 import type { ArrayEncoding, PackedStruct } from "../../format/encodings20.js";
 import { DESCRIPTOR_BYTES, marksOf, setDescriptor } from "../blobDescriptors.js";

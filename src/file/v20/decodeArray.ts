@@ -19,7 +19,7 @@ import type {
   PackedStructLayout,
   Validity,
 } from "../../arrow/column.js";
-import { nullColumn } from "../../arrow/rearrange.js";
+import { nullColumn } from "../../arrow/nullColumn.js";
 import { copyBits, countOnes } from "../../bytes/bits.js";
 import type { ArrayEncoding, PackedStruct } from "../../format/encodings20.js";
 import { memberBytes, splitRows } from "../compression/packedStruct.js";

@@ -6,9 +6,11 @@
  */
 
 import type { Column, DictionaryColumn, DictionaryLayout, FixedColumn, Layout } from "../../arrow/column.js";
-import { nullColumn, sliceColumn, takeColumn } from "../../arrow/rearrange.js";
+import { nullColumn } from "../../arrow/nullColumn.js";
+import { sliceColumn } from "../../arrow/sliceColumn.js";
+import { takeColumn } from "../../arrow/takeColumn.js";
+import { alignedBytes } from "../../bytes/aligned.js";
 import type { ArrayEncoding, Dictionary } from "../../format/encodings20.js";
-import { alignedBytes } from "../compression/aligned.js";
 import { corruptPage, unsupportedPage } from "../page.js";
 import { gatherVariable } from "../structural/dictionary.js";
 import { decodeFixedWidth, withoutNulls } from "./fixedWidth.js";

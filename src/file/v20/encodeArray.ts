@@ -27,11 +27,11 @@ import type {
   VariableColumn,
   VariableLayout,
 } from "../../arrow/column.js";
-import { concatColumns } from "../../arrow/rearrange.js";
+import { concatColumns } from "../../arrow/concatColumns.js";
+import { alignedBytes } from "../../bytes/aligned.js";
 import { copyBits } from "../../bytes/bits.js";
 import { InternalError, InvalidInputError, UnsupportedError } from "../../errors.js";
 import type { ArrayEncoding, BufferReference } from "../../format/encodings20.js";
-import { alignedBytes } from "../compression/aligned.js";
 import type { arrayCompression } from "../compression/compressionOptions.js";
 import { encodeFsst } from "../compression/fsst.js";
 import { compressor } from "../compression/general.js";

@@ -7,7 +7,7 @@
  */
 
 import type { Validity } from "../../arrow/column.js";
-import { alignedBytes } from "../compression/aligned.js";
+import { alignedBytes } from "../../bytes/aligned.js";
 import { corruptPage, type PageOrigin } from "../page.js";
 
 export interface DecodedEnds {

@@ -14,8 +14,11 @@
  */
 
 import type { Column, Layout, LeafLayout, ListColumn, ListLayout } from "../../arrow/column.js";
-import { concatColumns, nullColumn, sliceColumn, takeColumn } from "../../arrow/rearrange.js";
+import { concatColumns } from "../../arrow/concatColumns.js";
+import { nullColumn } from "../../arrow/nullColumn.js";
+import { sliceColumn } from "../../arrow/sliceColumn.js";
 import { isNested } from "../../arrow/spine.js";
+import { takeColumn } from "../../arrow/takeColumn.js";
 import { TableSchemaValidationError, UnsupportedError } from "../../errors.js";
 import type { ArrayEncoding } from "../../format/encodings20.js";
 import { arrayCompression } from "../compression/compressionOptions.js";

@@ -1,6 +1,6 @@
 /** AlterTableAddColumns: new columns that are all null, or the same constant in every row. */
 
-import { typeFromJson } from "../../arrow/typeFromJson.js";
+import { typeFromJson } from "../../arrow/schemaJson.js";
 import { InvalidInputError, UnsupportedError } from "../../errors.js";
 import type { AlterTableAddColumnsRequest, AlterTableAddColumnsResponse } from "../../namespace.js";
 import type { AddedColumn } from "../../write/addColumns.js";

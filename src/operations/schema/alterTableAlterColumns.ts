@@ -1,6 +1,6 @@
 /** AlterTableAlterColumns: other names, nullability and types for columns; all the changes or none. */
 
-import { typeFromJson } from "../../arrow/typeFromJson.js";
+import { typeFromJson } from "../../arrow/schemaJson.js";
 import { InvalidInputError, UnsupportedError } from "../../errors.js";
 import type { AlterTableAlterColumnsRequest, AlterTableAlterColumnsResponse } from "../../namespace.js";
 import type { ColumnAlteration } from "../../write/alterColumns.js";

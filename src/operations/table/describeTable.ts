@@ -1,7 +1,7 @@
 /** DescribeTable: where a table is, and what its version holds. */
 
 import { pathToFileURL } from "node:url";
-import { schemaToJson } from "../../arrow/types.js";
+import { schemaToJson } from "../../arrow/schemaJson.js";
 import { readTableProperties } from "../../catalog/tables.js";
 import type { DescribeTableRequest, DescribeTableResponse } from "../../namespace.js";
 import { resolveProjection } from "../../query/projection.js";

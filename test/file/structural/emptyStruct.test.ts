@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from "vitest";
 import type { Column, Layout } from "../../../src/arrow/column.js";
-import { nullColumn } from "../../../src/arrow/rearrange.js";
+import { nullColumn } from "../../../src/arrow/nullColumn.js";
 import { CorruptFileError, TableSchemaValidationError, UnsupportedError } from "../../../src/errors.js";
 import type { PageEncoding } from "../../../src/file/page.js";
 import { decodePage } from "../../../src/file/structural/decodePage.js";

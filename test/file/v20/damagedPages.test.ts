@@ -20,7 +20,7 @@ import {
 import * as fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Column, Layout } from "../../../src/arrow/column.js";
-import { layoutOf } from "../../../src/arrow/types.js";
+import { layoutOf } from "../../../src/arrow/layouts.js";
 import { CorruptFileError, UnsupportedError } from "../../../src/errors.js";
 import { readPageBuffers } from "../../../src/file/reader.js";
 import { decodeArrayPage } from "../../../src/file/v20/decodeArray.js";

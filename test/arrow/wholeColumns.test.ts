@@ -4,14 +4,12 @@ import { Dictionary, Int8, Int32, Utf8, Vector, vectorFromArray } from "apache-a
 import * as fc from "fast-check";
 import { expect, it } from "vitest";
 import type { Column, DictionaryColumn } from "../../src/arrow/column.js";
-import {
-  concatColumns,
-  decodeDictionary,
-  nullColumn,
-  sliceColumn,
-  takeColumn,
-} from "../../src/arrow/rearrange.js";
-import { layoutOf } from "../../src/arrow/types.js";
+import { concatColumns } from "../../src/arrow/concatColumns.js";
+import { decodeDictionary } from "../../src/arrow/dictionaries.js";
+import { layoutOf } from "../../src/arrow/layouts.js";
+import { nullColumn } from "../../src/arrow/nullColumn.js";
+import { sliceColumn } from "../../src/arrow/sliceColumn.js";
+import { takeColumn } from "../../src/arrow/takeColumn.js";
 import { InvalidInputError, UnsupportedError } from "../../src/errors.js";
 import {
   COLUMN_NAMES,

@@ -1,21 +1,124 @@
 /**
- * Types as programs name them: by the namespace spec's JSON, in its vocabulary (`utf8`, `float64`) or in that of
- * tables' schemas (`string`, `double`, `timestamp:us:-`), or by an apache-arrow type of any version.
+ * Schemas and types in the JSON of the namespace spec. Out: in the reference's vocabulary. In: in the spec's (`utf8`,
+ * `float64`) or in that of tables' schemas (`string`, `double`, `timestamp:us:-`); also apache-arrow types of any version.
  */
 
 import {
   type DataType,
   Decimal,
+  type Dictionary,
   Field,
   FixedSizeBinary,
   FixedSizeList,
   LargeList,
   List,
   Map_,
+  type Schema,
   Struct,
+  Type,
 } from "apache-arrow";
 import { InvalidInputError } from "../errors.js";
-import { adoptType, arrowTypeFromLogical, type ForeignType } from "./types.js";
+import { adoptType } from "./foreignTypes.js";
+import { arrowTypeFromLogical } from "./logicalTypes.js";
+import { FLOAT_BYTES, type ForeignType, floatPrecision, unsupported } from "./typeParameters.js";
+
+/** A schema in the JSON of the namespace spec. */
+export interface JsonArrowSchema {
+  fields: JsonArrowField[];
+  metadata?: Record<string, string>;
+}
+
+export interface JsonArrowField {
+  name: string;
+  nullable: boolean;
+  type: JsonArrowType;
+  metadata?: Record<string, string>;
+}
+
+export interface JsonArrowType {
+  type: string;
+  fields?: JsonArrowField[];
+  /** Bytes or items of a value of fixed size; `precision · 1000 + scale` of a decimal. */
+  length?: number;
+}
+
+/**
+ * A schema as the namespace spec's JSON, in the reference's vocabulary: dictionaries appear as their values,
+ * units and time zones are not told.
+ * @throws UnsupportedError on types the spec has no name for
+ */
+export function schemaToJson(schema: Schema): JsonArrowSchema {
+  return { fields: schema.fields.map(fieldToJson), ...metadataToJson(schema.metadata) };
+}
+
+function fieldToJson(field: Field): JsonArrowField {
+  return {
+    name: field.name,
+    nullable: field.nullable,
+    type: typeToJson(field.type, field.name),
+    ...metadataToJson(field.metadata),
+  };
+}
+
+function metadataToJson(metadata: ReadonlyMap<string, string>): { metadata?: Record<string, string> } {
+  return metadata.size === 0 ? {} : { metadata: Object.fromEntries(metadata) };
+}
+
+function typeToJson(type: DataType, path: string): JsonArrowType {
+  const foreign: ForeignType = type;
+  const nested = (name: string): JsonArrowType => ({
+    type: name,
+    fields: (type.children ?? []).map(fieldToJson),
+  });
+  switch (foreign.typeId) {
+    case Type.Null:
+      return { type: "null" };
+    case Type.Bool:
+      return { type: "bool" };
+    case Type.Int:
+      return { type: `${foreign.isSigned ? "int" : "uint"}${foreign.bitWidth}` };
+    case Type.Float:
+      return { type: `float${FLOAT_BYTES[floatPrecision(foreign, path)] * 8}` };
+    case Type.Decimal:
+      return {
+        type: `decimal${foreign.bitWidth}`,
+        length: (foreign.precision ?? 0) * 1000 + (foreign.scale ?? 0),
+      };
+    case Type.Date:
+      return { type: foreign.unit === 0 ? "date32" : "date64" };
+    case Type.Time:
+      return { type: `time${foreign.bitWidth}` };
+    case Type.Timestamp:
+      return { type: "timestamp" };
+    case Type.Duration:
+      return { type: "duration" };
+    case Type.Interval:
+      return { type: "interval" };
+    case Type.FixedSizeBinary:
+      return { type: "fixed_size_binary", length: foreign.byteWidth ?? 0 };
+    case Type.Utf8:
+      return { type: "utf8" };
+    case Type.LargeUtf8:
+      return { type: "large_utf8" };
+    case Type.Binary:
+      return { type: "binary" };
+    case Type.LargeBinary:
+      return { type: "large_binary" };
+    case Type.List:
+      return nested("list");
+    case Type.LargeList:
+      return nested("large_list");
+    case Type.FixedSizeList:
+      return { ...nested("fixed_size_list"), length: foreign.listSize ?? 0 };
+    case Type.Struct:
+      return nested("struct");
+    case Type.Map:
+      return nested("map");
+    case Type.Dictionary:
+      return typeToJson((type as Dictionary).dictionary, path);
+  }
+  throw unsupported(type, path);
+}
 
 /** The spec's names for types that tables' schemas have another name for. */
 const SPEC_NAMES: ReadonlyMap<string, string> = new Map([

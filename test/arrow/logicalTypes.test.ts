@@ -26,18 +26,16 @@ import {
   Utf8View,
 } from "apache-arrow";
 import { describe, expect, it } from "vitest";
+import { adoptSchema, adoptType } from "../../src/arrow/foreignTypes.js";
+import { layoutOf } from "../../src/arrow/layouts.js";
 import {
-  adoptSchema,
-  adoptType,
   arrowFieldFromLogical,
   arrowTypeFromLogical,
-  type ForeignType,
-  layoutOf,
   logicalFieldOf,
   logicalTypeOf,
-  schemaToJson,
-  valueTypeOf,
-} from "../../src/arrow/types.js";
+} from "../../src/arrow/logicalTypes.js";
+import { schemaToJson } from "../../src/arrow/schemaJson.js";
+import { type ForeignType, valueTypeOf } from "../../src/arrow/typeParameters.js";
 import { InvalidInputError, UnsupportedError } from "../../src/errors.js";
 import { compareSchemas } from "../support/compareTables.js";
 import { TYPES } from "../support/generators.js";

@@ -1,0 +1,233 @@
+import type { Column, FixedSizeListColumn, ListColumn, Validity, VariableColumn } from "./column.js";
+import { checkOffsetRange, wordsOf } from "./offsets.js";
+import { isSet, takeBits, takeValidity } from "./validity.js";
+
+/** The rows at `indices`, in that order, in memory of their own. Every index must be inside the column. */
+export function takeColumn<C extends Column>(column: C, indices: Uint32Array): C;
+export function takeColumn(column: Column, indices: Uint32Array): Column {
+  const { length } = indices;
+  const validity = takeValidity(column.validity, indices);
+  switch (column.kind) {
+    case "null":
+      return { kind: "null", length, validity: null };
+    case "fixed": {
+      const { byteWidth } = column;
+      return {
+        kind: "fixed",
+        length,
+        validity,
+        byteWidth,
+        values: takeFixed(column.values, byteWidth, indices),
+      };
+    }
+    case "bits": {
+      const bits = takeBits(column.bits, column.bitOffset, indices);
+      return { kind: "bits", length, validity, bits, bitOffset: 0 };
+    }
+    case "variable":
+      return { kind: "variable", length, validity, ...takeVariable(column, indices, null) };
+    case "fixedSizeList": {
+      const { dimension } = column;
+      const items = takeItems(column.items, dimension, indices);
+      return { kind: "fixedSizeList", length, validity, dimension, items };
+    }
+    case "dictionary": {
+      const picked = takeColumn(column.indices, indices);
+      return { kind: "dictionary", length, validity, indices: picked, dictionary: column.dictionary };
+    }
+    case "list": {
+      const { offsets, positions } = takeLists(column, indices);
+      return { kind: "list", length, validity, offsets, items: takeColumn(column.items, positions) };
+    }
+    case "sizedList": {
+      const { dimension } = column;
+      const items = takeColumn(column.items, itemPositions(dimension, indices));
+      return { kind: "sizedList", length, validity, dimension, items };
+    }
+    case "struct":
+    case "packedStruct": {
+      const children = column.children.map((child) => takeColumn<Column>(child, indices));
+      return { kind: column.kind, length, validity, children } as Column;
+    }
+  }
+}
+
+/** Offsets of the lists at `indices`, and where their items are. */
+function takeLists(
+  { offsets: source }: ListColumn,
+  indices: Uint32Array,
+): { offsets: Int32Array | BigInt64Array; positions: Uint32Array } {
+  const { length } = indices;
+  // Items of a column are counted in 32 bits; so are the low words of wide offsets.
+  const wide = !(source instanceof Int32Array);
+  const from = wide ? wordsOf(source) : source;
+  const step = wide ? 2 : 1;
+  const taken = wide ? new BigInt64Array(length + 1) : new Int32Array(length + 1);
+  const to = wide ? wordsOf(taken as BigInt64Array) : (taken as Int32Array);
+  let total = 0;
+  for (let row = 0; row < length; row++) {
+    const at = indices[row] * step;
+    total += from[at + step] - from[at];
+    to[(row + 1) * step] = total;
+  }
+  checkOffsetRange(total);
+  const positions = new Uint32Array(total);
+  let write = 0;
+  for (let row = 0; row < length; row++) {
+    const at = indices[row] * step;
+    for (let item = from[at], end = from[at + step]; item < end; item++) positions[write++] = item;
+  }
+  return { offsets: taken, positions };
+}
+
+function takeItems(
+  items: FixedSizeListColumn["items"],
+  dimension: number,
+  indices: Uint32Array,
+): FixedSizeListColumn["items"] {
+  if (items.kind === "fixed" && items.validity === null) {
+    const values = takeFixed(items.values, items.byteWidth * dimension, indices);
+    return { ...items, length: indices.length * dimension, values };
+  }
+  return takeColumn(items, itemPositions(dimension, indices));
+}
+
+/** Where the items of lists of one length are. */
+function itemPositions(dimension: number, indices: Uint32Array): Uint32Array {
+  const positions = new Uint32Array(indices.length * dimension);
+  for (let row = 0, position = 0; row < indices.length; row++) {
+    for (let item = indices[row] * dimension, end = item + dimension; item < end; item++)
+      positions[position++] = item;
+  }
+  return positions;
+}
+
+/** Values of `byteWidth` bytes. */
+export function takeFixed(values: Uint8Array, byteWidth: number, indices: Uint32Array): Uint8Array {
+  const { length } = indices;
+  const taken = new Uint8Array(length * byteWidth);
+  if (byteWidth === 1) {
+    for (let row = 0; row < length; row++) taken[row] = values[indices[row]];
+    return taken;
+  }
+  if (byteWidth === 2 && values.byteOffset % 2 === 0) {
+    const source = new Uint16Array(values.buffer, values.byteOffset, values.length >>> 1);
+    const target = new Uint16Array(taken.buffer);
+    for (let row = 0; row < length; row++) target[row] = source[indices[row]];
+    return taken;
+  }
+  if (byteWidth % 4 === 0 && byteWidth <= 32 && values.byteOffset % 4 === 0) {
+    const source = new Uint32Array(values.buffer, values.byteOffset, values.length >>> 2);
+    const target = new Uint32Array(taken.buffer);
+    const words = byteWidth / 4;
+    if (words === 1) {
+      for (let row = 0; row < length; row++) target[row] = source[indices[row]];
+    } else if (words === 2) {
+      for (let row = 0; row < length; row++) {
+        const from = indices[row] * 2;
+        target[row * 2] = source[from];
+        target[row * 2 + 1] = source[from + 1];
+      }
+    } else {
+      for (let row = 0, to = 0; row < length; row++) {
+        for (let from = indices[row] * words, end = from + words; from < end; ) target[to++] = source[from++];
+      }
+    }
+    return taken;
+  }
+  if (byteWidth < 32) {
+    for (let row = 0, to = 0; row < length; row++) {
+      for (let from = indices[row] * byteWidth, end = from + byteWidth; from < end; )
+        taken[to++] = values[from++];
+    }
+    return taken;
+  }
+  for (let row = 0; row < length; row++) {
+    const from = indices[row] * byteWidth;
+    taken.set(values.subarray(from, from + byteWidth), row * byteWidth);
+  }
+  return taken;
+}
+
+/** @param skipped rows that become empty, where given: a zero bit */
+export function takeVariable(
+  column: VariableColumn,
+  indices: Uint32Array,
+  skipped: Validity | null,
+): { offsets: Int32Array | BigInt64Array; bytes: Uint8Array } {
+  const { offsets, bytes } = column;
+  return offsets instanceof Int32Array
+    ? takeVariable32(offsets, bytes, indices, skipped)
+    : takeVariable64(wordsOf(offsets), bytes, indices, skipped);
+}
+
+/** Values at least this long are copied by the engine's own copy, shorter ones byte by byte. */
+const LONG_VALUE_BYTES = 48;
+
+function takeVariable32(
+  source: Int32Array,
+  from: Uint8Array,
+  indices: Uint32Array,
+  skipped: Validity | null,
+): { offsets: Int32Array; bytes: Uint8Array } {
+  const { length } = indices;
+  const offsets = new Int32Array(length + 1);
+  let byteLength = 0;
+  for (let row = 0; row < length; row++) {
+    if (skipped === null || isSet(skipped, row)) {
+      const index = indices[row];
+      byteLength += source[index + 1] - source[index];
+      checkOffsetRange(byteLength);
+    }
+    offsets[row + 1] = byteLength;
+  }
+  const bytes = new Uint8Array(byteLength);
+  for (let row = 0; row < length; ) {
+    let to = offsets[row];
+    let at = source[indices[row]];
+    // Values that lie side by side are copied at once.
+    let end = at + offsets[++row] - to;
+    while (row < length && source[indices[row]] === end) end += offsets[row + 1] - offsets[row++];
+    if (end - at >= LONG_VALUE_BYTES) bytes.set(from.subarray(at, end), to);
+    else while (at < end) bytes[to++] = from[at++];
+  }
+  return { offsets, bytes };
+}
+
+/** @param source pairs of words */
+function takeVariable64(
+  source: Uint32Array,
+  from: Uint8Array,
+  indices: Uint32Array,
+  skipped: Validity | null,
+): { offsets: BigInt64Array; bytes: Uint8Array } {
+  const { length } = indices;
+  const offsets = new BigInt64Array(length + 1);
+  const target = wordsOf(offsets);
+  let byteLength = 0;
+  for (let row = 0; row < length; row++) {
+    if (skipped === null || isSet(skipped, row)) {
+      const word = indices[row] * 2;
+      byteLength += source[word + 2] - source[word] + (source[word + 3] - source[word + 1]) * 0x1_0000_0000;
+    }
+    target[row * 2 + 2] = byteLength;
+    target[row * 2 + 3] = byteLength / 0x1_0000_0000;
+  }
+  const bytes = new Uint8Array(byteLength);
+  for (let row = 0, to = 0; row < length; row++) {
+    const word = indices[row] * 2;
+    let at = source[word] + source[word + 1] * 0x1_0000_0000;
+    const end =
+      to +
+      target[row * 2 + 2] -
+      target[row * 2] +
+      (target[row * 2 + 3] - target[row * 2 + 1]) * 0x1_0000_0000;
+    if (end - to >= LONG_VALUE_BYTES) {
+      bytes.set(from.subarray(at, at + end - to), to);
+      to = end;
+    } else {
+      while (to < end) bytes[to++] = from[at++];
+    }
+  }
+  return { offsets, bytes };
+}
