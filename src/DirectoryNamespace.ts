@@ -429,7 +429,9 @@ export class DirectoryNamespace implements AsyncDisposable {
       await this.#checkAllowed(operation, id, request);
       // What a process that died left half done is brought to an end before anybody looks.
       await this.#context.batches?.settle(request.signal);
-      return await body(this.#context, pinned);
+      const response = await body(this.#context, pinned);
+      this.#context.recentTransactions.note(id, response);
+      return response;
     } catch (error) {
       throw operationError(error, operation, request?.signal);
     }

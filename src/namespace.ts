@@ -1000,8 +1000,8 @@ export interface DropTableIndexResponse {
 export interface DescribeTransactionRequest extends RequestBase {
   /**
    * The path of the table, and behind it the id that an operation returned. With the id alone it is looked for in
-   * all tables, by the files of their transactions; one that is kept in a manifest only, as some that clients
-   * staged, is found in its table only.
+   * all tables, by the files of their transactions, unless this engine has returned it lately; one that is kept in a
+   * manifest only, as some that clients staged, is found in its table only.
    */
   readonly id: readonly string[];
 }

@@ -21,6 +21,7 @@ import type { DirectoryNamespaceOptions } from "../namespace.js";
 import { cleanUpAfterCommit } from "../table/autoCleanup.js";
 import type { NamingScheme } from "../table/paths.js";
 import { LatestVersions, ManifestCache } from "../table/versions.js";
+import { RecentTransactions } from "./transaction/recentTransactions.js";
 
 /** Bytes of decoded manifests kept. */
 const MANIFEST_CACHE_BYTES = 64 * 1024 * 1024;
@@ -38,6 +39,7 @@ export interface OperationContext extends CatalogEnvironment {
   /** Where the chunks of pages lie that were read in part. */
   readonly chunkMaps: LruCache<ChunkMap>;
   readonly scratch: ScratchMemory;
+  readonly recentTransactions: RecentTransactions;
   /** File version of new tables. */
   readonly newTableVersion: FileVersion;
   /** Manifest names of new tables. */
@@ -67,6 +69,7 @@ export function openContext(options: ContextOptions): OperationContext {
     handles,
     chunkMaps,
     scratch,
+    recentTransactions: new RecentTransactions(),
     lock: { staleMs: options.lock?.staleMs, retries: options.lock?.retries },
     manifests: new ManifestCache(MANIFEST_CACHE_BYTES),
     catalogs: new CatalogCache(CATALOG_CACHE_BYTES),

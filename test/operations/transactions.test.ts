@@ -11,6 +11,8 @@ import {
   TransactionNotFoundError,
 } from "tiltyard";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { NodeDisk } from "../../src/io/nodeDisk.js";
+import { CountingDisk } from "../support/countingDisk.js";
 import { reference } from "../support/reference.js";
 import { stageDoubled } from "../support/stageVersion.js";
 import { makeTempDir } from "../support/tempDir.js";
@@ -29,10 +31,13 @@ afterEach(() => ns.close());
 const idsIn = async (directory: string): Promise<string[]> =>
   (await readdir(join(directory, "_transactions"))).map((name) => name.replace(/^\d+-|\.txn$/g, ""));
 
-/** Both ways to ask lead to the same. */
+/** All ways to ask lead to the same: with the table, without, and without of an engine that did not make it. */
 async function described(table: readonly string[], transaction: string | undefined) {
   const answer = await ns.describeTransaction({ id: [...table, transaction as string] });
   expect(await ns.describeTransaction({ id: [transaction as string] })).toEqual(answer);
+  const other = new DirectoryNamespace({ root, durability: "none" });
+  expect(await other.describeTransaction({ id: [transaction as string] })).toEqual(answer);
+  await other.close();
   expect(answer.status).toBe("Succeeded");
   const { properties } = answer;
   expect(properties.uuid).toBe(transaction);
@@ -193,6 +198,22 @@ it("a table that can't be read is not what stands between the caller and others"
   await expect(ns.describeTransaction({ id: [UNKNOWN] })).rejects.toMatchObject({ code: 18 });
   await rm(join(root, "a.lance", "_refs"), { recursive: true });
   await expect(ns.describeTransaction({ id: [UNKNOWN] })).rejects.toMatchObject({ code: 10 });
+});
+
+it("one that this engine made is not looked for in other tables, unless its own has moved", async () => {
+  const disk = new CountingDisk(new NodeDisk({ durability: "none" }));
+  const counting = new DirectoryNamespace({ root, disk });
+  for (let index = 0; index < 20; index++) await ns.createTable({ id: [`t${index}`] }, rowsOf(1));
+  const { transactionId } = await counting.insertIntoTable({ id: ["t7"] }, rowsOf(2));
+  disk.reset();
+  const { properties } = await counting.describeTransaction({ id: [transactionId] });
+  expect(properties).toMatchObject({ table: "t7", version: "2" });
+  expect(disk.total).toBeLessThan(20);
+  await ns.createTable({ id: ["t8"], mode: "Overwrite" }, rowsOf(1));
+  await ns.renameTable({ id: ["t7"], newTableName: "moved" });
+  const moved = await counting.describeTransaction({ id: [transactionId] });
+  expect(moved.properties).toEqual({ ...properties, table: "moved" });
+  await counting.close();
 });
 
 it("who asks must be allowed to ask about the table, however it is named", async () => {

@@ -2,7 +2,12 @@
 
 import { listAllTableNames } from "../../catalog/listing.js";
 import { findTable, requireTable } from "../../catalog/tables.js";
-import { CorruptFileError, InvalidInputError, TransactionNotFoundError } from "../../errors.js";
+import {
+  CorruptFileError,
+  InvalidInputError,
+  NamespaceNotFoundError,
+  TransactionNotFoundError,
+} from "../../errors.js";
 import { formatIdentifier, parseIdentifier } from "../../ident.js";
 import type { DescribeTransactionRequest, DescribeTransactionResponse } from "../../namespace.js";
 import { mapAhead } from "../../query/mapAhead.js";
@@ -43,17 +48,19 @@ export async function describeTransaction(
   return describe(tableId, found);
 }
 
+interface Found {
+  readonly found: CommittedTransaction;
+  readonly foundIn: readonly string[];
+}
+
 /** @throws TransactionNotFoundError; CorruptFileError where it may be in a table that can't be read */
 async function findAnywhere(
   context: OperationContext,
   id: string,
   signal: AbortSignal | undefined,
-): Promise<{ readonly found: CommittedTransaction; readonly foundIn: readonly string[] }> {
-  const all = { after: "", limit: Number.POSITIVE_INFINITY };
-  const { names } = await listAllTableNames(context, all, true);
+): Promise<Found> {
   let unreadable: CorruptFileError | null = null;
-  const lookUp = async (name: string) => {
-    const tableId = parseIdentifier(name);
+  const lookInto = async (tableId: readonly string[]): Promise<Found | null> => {
     try {
       const table = await findTable(context, tableId);
       const options = { thorough: false, signal };
@@ -61,13 +68,19 @@ async function findAnywhere(
       return found && { found, foundIn: tableId };
     } catch (error) {
       // It is not what stands between the caller and a transaction of another table.
+      if (error instanceof NamespaceNotFoundError) return null;
       if (!(error instanceof CorruptFileError)) throw error;
       unreadable = error;
       return null;
     }
   };
+  const hinted = context.recentTransactions.tableOf(id);
+  const hit = hinted === undefined ? null : await lookInto(hinted);
+  if (hit !== null) return hit;
+  const all = { after: "", limit: Number.POSITIVE_INFINITY };
+  const { names } = await listAllTableNames(context, all, true);
   const limit = { weigh: () => 1, maxWeight: PARALLELISM };
-  for await (const outcome of mapAhead(names, lookUp, limit)) {
+  for await (const outcome of mapAhead(names, (name) => lookInto(parseIdentifier(name)), limit)) {
     signal?.throwIfAborted();
     if (outcome !== null) return outcome;
   }
