@@ -5,6 +5,9 @@
  * - A change is one version: all rows in one file, committed right on top of the version they were computed from.
  *   Who loses the number to another writer reads again and computes again.
  * - Reading costs a look at what the latest version is; its rows are decoded once and kept.
+ * - Old versions stay, though nobody asks for them. An open connection of the reference finds a newer version by asking
+ *   for the number after the one it knows, for as long as it lives: were that one cleaned up, it would go on with what
+ *   it knows, fail to read its rows, or commit below the latest version and lose what it acknowledged.
  * - Settings, metadata and columns that are not understood here stay as they are. Feature flags in the table's
  *   metadata that are not known keep us from reading, or from writing.
  */
@@ -26,7 +29,7 @@ import { resolveProjection } from "../query/projection.js";
 import { KEPT, scanRows } from "../query/scan.js";
 import { type FileReaders, versionSource } from "../query/versionSource.js";
 import { commitCreation, type TableEnvironment } from "../table/commit.js";
-import type { ManifestFile } from "../table/manifest.js";
+import { isSameManifest, type ManifestFile } from "../table/manifest.js";
 import { versionsDirectory } from "../table/paths.js";
 import { assignFieldIds, decodeSchema, encodeSchema, type NewField } from "../table/schema.js";
 import { newTransaction } from "../table/transaction.js";
@@ -112,12 +115,24 @@ async function openCatalog(environment: CatalogEnvironment): Promise<OpenCatalog
     const file = await readManifestAt(environment, entry);
     if (file !== null) {
       checkFlags(file.manifest, READER_FLAGS, entry.path);
-      const catalog = await environment.catalogs.get(keyOf(file), () => loadCatalog(environment, file));
-      return { entry, file, catalog };
+      const catalog = await loadUnlessGone(environment, file);
+      if (catalog !== null) return { entry, file, catalog };
     }
     if (attempt === MAX_OPEN_ATTEMPTS) {
       throw new ConcurrentModificationError(`${entry.path} was cleaned away while it was opened`);
     }
+  }
+}
+
+/** Null where the version was cleaned away while its rows were read. */
+async function loadUnlessGone(environment: CatalogEnvironment, file: ManifestFile): Promise<Catalog | null> {
+  try {
+    return await environment.catalogs.get(keyOf(file), () => loadCatalog(environment, file));
+  } catch (error) {
+    if (!(error instanceof CorruptFileError)) throw error;
+    const current = await environment.manifests.read(environment.disk, file.path);
+    if (current !== null && isSameManifest(current, file)) throw error;
+    return null;
   }
 }
 

@@ -5,12 +5,16 @@ import { join } from "node:path";
 import { Bool, type DataType, Field, Int32, List, Schema, Table, Utf8, vectorFromArray } from "apache-arrow";
 import { CorruptFileError, DirectoryNamespace, NamespaceError } from "tiltyard";
 import { beforeEach, describe, expect, it } from "vitest";
+import type { Disk } from "../../src/io/disk.js";
+import { NodeDisk } from "../../src/io/nodeDisk.js";
 import { replaceFile } from "../../src/io/publish.js";
 import { type OperationContext, openContext } from "../../src/operations/context.js";
+import { cleanUpVersions } from "../../src/table/cleanup.js";
 import { encodeManifestFile, type ManifestFile } from "../../src/table/manifest.js";
 import { findLatestVersion, readManifestAt } from "../../src/table/versions.js";
 import { insertRows, requireInserted } from "../../src/write/insert.js";
 import { directorySnapshot } from "../support/directorySnapshot.js";
+import { interruptedDisk } from "../support/interruptedDisk.js";
 import { reference } from "../support/reference.js";
 import { makeTempDir } from "../support/tempDir.js";
 
@@ -302,5 +306,33 @@ describe("damaged rows", () => {
     expect(await ns.countTableRows({ id: ["r"] })).toBe(1);
     await ns.dropTable({ id: ["a", "t"] });
     expect((await readdir(root)).sort()).toEqual(["__manifest", "r.lance"]);
+  });
+});
+
+describe("a version of the catalog", () => {
+  const catalogRoot = () => join(root, "__manifest");
+  const oldData = /__manifest.data.[^/\\]*\.lance$/;
+
+  it("that another engine cleans away while it is read is not what is read then", async () => {
+    await ns.createNamespace({ id: ["a"] });
+    const inner = new NodeDisk({ durability: "none" });
+    const isReading = (_verb: keyof Disk, path: string) => oldData.test(path);
+    const disk = interruptedDisk(inner, isReading, async () => {
+      await ns.createNamespace({ id: ["b"] });
+      await cleanUpVersions(context, catalogRoot(), null, { olderThanMs: 0 });
+    });
+    const reader = new DirectoryNamespace({ root, disk });
+    expect(await reader.listNamespaces()).toEqual({ namespaces: ["a", "b"] });
+    expect(disk.interrupted).toBe(true);
+    await reader.close();
+  });
+
+  it("that has lost its file is damaged", async () => {
+    await ns.createNamespace({ id: ["a"] });
+    for (const name of await readdir(join(catalogRoot(), "data")))
+      await rm(join(catalogRoot(), "data", name));
+    const reader = new DirectoryNamespace({ root, durability: "none" });
+    await expect(reader.listNamespaces()).rejects.toBeInstanceOf(CorruptFileError);
+    await reader.close();
   });
 });
