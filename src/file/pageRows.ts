@@ -32,9 +32,11 @@ import type { DataFile, DataPage } from "./reader.js";
 /** Pages of at most this size are always read whole: a read costs about as much as these bytes. */
 const SMALL_PAGE_BYTES = 64 * 1024;
 /** Pages of at most this size that few rows are wanted of are read like slices: at once where a cache has them. */
-const MAX_GATHERED_PAGE_BYTES = 1024 * 1024;
+const MAX_GATHERED_PAGE_BYTES = 4 * 1024 * 1024;
 /** Number of the buffer of a mini-block page that holds its chunks. */
 const CHUNK_BUFFER = 1;
+/** Buffers of a file begin at multiples of this, as writers put them. */
+const BUFFER_ALIGNMENT = 64;
 /** Share of a page's bytes or rows from which on it is read whole. */
 const MOST = 0.5;
 
@@ -43,10 +45,7 @@ export interface RowsRequest {
   readonly pageIndex: number;
   /** Rows of the page; null for all of them. */
   readonly rows: RowRuns | null;
-  /**
-   * The caller copies out of the chunks of a mini-block page what it keeps: they may be in memory that is lent.
-   * Default false.
-   */
+  /** What uses the rows keeps nothing of a mini-block page's buffers: they may be in memory that is lent. Default false. */
   readonly borrow?: boolean;
 }
 
@@ -58,8 +57,6 @@ export interface EncodedRows {
   readonly layout: DataPage["layout"];
   readonly buffers: readonly Uint8Array[];
   readonly origin: PageOrigin;
-  /** Memory of the buffers that the caller gives back to the source's scratch memory; null where all is its own. */
-  readonly borrowed: Uint8Array<ArrayBuffer> | null;
 }
 
 /** What reads share: open files, where the chunks of pages lie, and memory. */
@@ -70,18 +67,22 @@ export interface PageSource {
 }
 
 /**
- * Reads rows of pages of one file; answers in the order of the requests.
- * @throws CorruptFileError where a buffer fails its checksum or says that rows lie outside of it
+ * Reads rows of pages of one file and hands them over, each as soon as it is there: pages that the system has in memory
+ * one after the other, so that the next one may be read into the memory of the last.
+ * @param use is given the rows and the index of their request, in any order
+ * @returns what `use` returned, in the order of the requests
+ * @throws CorruptFileError where a buffer fails its checksum or says that rows lie outside of it; what `use` throws
  */
-export async function readPageRows(
+export async function readPageRows<T>(
   source: PageSource,
   file: DataFile,
   requests: readonly RowsRequest[],
-): Promise<EncodedRows[]> {
+  use: (rows: EncodedRows, index: number) => T,
+): Promise<T[]> {
   const { content } = file;
-  if (content !== null) return read(source, file, requests, contentFetch(content));
+  if (content !== null) return read(source, file, requests, use, contentFetch(content));
   return source.handles.withHandle(file.path, (handle) =>
-    read(source, file, requests, {
+    read(source, file, requests, use, {
       ranges: (ranges) => readRanges(handle, ranges),
       gathered: (ranges, allocate) => gatherRanges(handle, ranges, source.scratch, allocate),
     }),
@@ -91,7 +92,10 @@ export async function readPageRows(
 /** How bytes of the file are had, in the way of io/ranges. */
 interface Fetch {
   ranges(ranges: readonly ByteRange[]): Promise<Uint8Array[]>;
-  gathered(ranges: RangeList, allocate?: Allocate): Promise<Uint8Array<ArrayBuffer>>;
+  gathered(
+    ranges: RangeList,
+    allocate?: Allocate,
+  ): Uint8Array<ArrayBuffer> | Promise<Uint8Array<ArrayBuffer>>;
 }
 
 type Allocate = (byteLength: number) => Uint8Array<ArrayBuffer>;
@@ -101,7 +105,7 @@ function contentFetch(content: Uint8Array): Fetch {
   return {
     ranges: async (ranges) =>
       ranges.map(({ byteOffset, length }) => content.slice(byteOffset, byteOffset + length)),
-    async gathered({ byteOffsets, lengths }, allocate = (byteLength) => new Uint8Array(byteLength)) {
+    gathered({ byteOffsets, lengths }, allocate = (byteLength) => new Uint8Array(byteLength)) {
       const bytes = allocate(countBytes({ byteOffsets, lengths }));
       for (let index = 0, position = 0; index < lengths.length; index++) {
         const start = byteOffsets[index];
@@ -113,30 +117,40 @@ function contentFetch(content: Uint8Array): Fetch {
   };
 }
 
-async function read(
+async function read<T>(
   source: PageSource,
   file: DataFile,
   requests: readonly RowsRequest[],
+  use: (rows: EncodedRows, index: number) => T,
   fetch: Fetch,
-): Promise<EncodedRows[]> {
+): Promise<T[]> {
   const plans = requests.map((request) => planRequest(source, file, request));
   await locateRows(source, file, plans, fetch);
-  const large = plans.flatMap((plan) => (isReadAhead(plan) ? plan.page.bufferRanges : []));
-  const [largeBytes, ...encoded] = await Promise.all([
-    large.length > 0 ? fetch.ranges(large) : [],
-    ...plans.map((plan) => {
-      if (plan.slice !== null) return fetchSlice(source, plan, plan.slice, fetch);
-      return isReadAhead(plan) ? null : fetchPage(source, file, plan, fetch);
+  const large = plans.filter(isReadAhead);
+  const largeBytes = readAhead(large, fetch);
+  return Promise.all(
+    plans.map(async (plan, index) => {
+      const { slice } = plan;
+      if (isReadAhead(plan))
+        return use(wholePage(file, plan, (await largeBytes)[large.indexOf(plan)]), index);
+      const fetching =
+        slice === null ? fetchPage(source, plan, fetch) : fetchSlice(source, plan, slice, fetch);
+      // What is there is not awaited: other pages would be read before this one's memory is given back.
+      const { buffers, lent } = fetching instanceof Promise ? await fetching : fetching;
+      const rows = slice === null ? wholePage(file, plan, buffers) : slicedPage(plan, slice, buffers);
+      const used = use(rows, index);
+      if (lent !== null) source.scratch.giveBack(lent);
+      return used;
     }),
-  ]);
+  );
+}
+
+/** The buffers of each page, neighbours in one read. */
+async function readAhead(plans: readonly RequestPlan[], fetch: Fetch): Promise<Uint8Array[][]> {
+  if (plans.length === 0) return [];
+  const bytes = await fetch.ranges(plans.flatMap(({ page }) => page.bufferRanges));
   let next = 0;
-  return encoded.map((rows, index) => {
-    if (rows !== null) return rows;
-    const plan = plans[index];
-    const buffers = largeBytes.slice(next, next + plan.page.bufferRanges.length);
-    next += buffers.length;
-    return wholePage(file, plan, buffers, null);
-  });
+  return plans.map(({ page }) => bytes.slice(next, (next += page.bufferRanges.length)));
 }
 
 /** Large pages of which all is wanted come by way of the thread pool, neighbours in one read. */
@@ -145,48 +159,97 @@ function isReadAhead({ slice, page, request }: RequestPlan): boolean {
   return request.rows === null || bufferBytes(page.bufferRanges) > MAX_GATHERED_PAGE_BYTES;
 }
 
-async function fetchSlice(
-  { scratch }: PageSource,
-  { request, page, origin }: RequestPlan,
-  { ranges, rows, rowCount, layout, assemble }: PageSlice,
-  fetch: Fetch,
-): Promise<EncodedRows> {
-  const borrows = request.borrow === true && page.layout.miniBlock !== undefined;
-  const bytes = await fetch.gathered(ranges, borrows ? (byteLength) => scratch.lend(byteLength) : undefined);
-  return { rows, rowCount, layout, buffers: assemble(bytes), origin, borrowed: borrows ? bytes : null };
+/** Buffers of a page or slice. */
+interface FetchedBuffers {
+  readonly buffers: readonly Uint8Array[];
+  /** Memory of theirs that is to be given back; null where all is their own. */
+  readonly lent: Uint8Array<ArrayBuffer> | null;
 }
 
-async function fetchPage(
+const mayBorrow = ({ request, page }: RequestPlan): boolean =>
+  request.borrow === true && page.layout.miniBlock !== undefined;
+
+function fetchSlice(
   { scratch }: PageSource,
-  file: DataFile,
+  plan: RequestPlan,
+  { ranges, assemble }: PageSlice,
+  fetch: Fetch,
+): FetchedBuffers | Promise<FetchedBuffers> {
+  const borrows = mayBorrow(plan);
+  const bytes = fetch.gathered(ranges, borrows ? (byteLength) => scratch.lend(byteLength) : undefined);
+  const finish = (bytes: Uint8Array<ArrayBuffer>): FetchedBuffers => ({
+    buffers: assemble(bytes),
+    lent: borrows ? bytes : null,
+  });
+  return bytes instanceof Promise ? bytes.then(finish) : finish(bytes);
+}
+
+function fetchPage(
+  { scratch }: PageSource,
   plan: RequestPlan,
   fetch: Fetch,
-): Promise<EncodedRows> {
-  const { request, page } = plan;
-  const borrows = request.borrow === true && page.layout.miniBlock !== undefined;
+): FetchedBuffers | Promise<FetchedBuffers> {
+  const { bufferRanges } = plan.page;
+  const { map } = plan;
+  const wanted = map === null ? bufferRanges : [bufferRanges[CHUNK_BUFFER]];
+  const span = mayBorrow(plan) ? spanOf(wanted) : null;
+  if (span === null) return fetchBuffers(bufferRanges, fetch);
+  const bytes = fetch.gathered(
+    { byteOffsets: Float64Array.of(span.byteOffset), lengths: Float64Array.of(span.length) },
+    (byteLength) => scratch.lend(byteLength),
+  );
+  const finish = (lent: Uint8Array<ArrayBuffer>): FetchedBuffers => {
+    const buffers = wanted.map(({ byteOffset, length }) => {
+      const start = byteOffset - span.byteOffset;
+      return lent.subarray(start, start + length);
+    });
+    if (map === null) return { buffers, lent };
+    return { buffers: [map.words, ...buffers, ...(map.dictionary === null ? [] : [map.dictionary])], lent };
+  };
+  return bytes instanceof Promise ? bytes.then(finish) : finish(bytes);
+}
+
+/** What to read to have some buffers, which lie close together as writers put them, in one piece; else null. */
+function spanOf(ranges: readonly ByteRange[]): ByteRange | null {
+  let start = Number.POSITIVE_INFINITY;
+  let end = 0;
+  for (const { byteOffset, length } of ranges) {
+    start = Math.min(start, byteOffset);
+    end = Math.max(end, byteOffset + length);
+  }
+  // Addresses in memory are as in the file.
+  start -= start % BUFFER_ALIGNMENT;
+  return end - start <= bufferBytes(ranges) + ranges.length * BUFFER_ALIGNMENT
+    ? { byteOffset: start, length: end - start }
+    : null;
+}
+
+async function fetchBuffers(ranges: readonly ByteRange[], fetch: Fetch): Promise<FetchedBuffers> {
   const buffers = await Promise.all(
-    page.bufferRanges.map(({ byteOffset, length }, buffer) =>
-      fetch.gathered(
-        { byteOffsets: Float64Array.of(byteOffset), lengths: Float64Array.of(length) },
-        borrows && buffer === CHUNK_BUFFER ? (byteLength) => scratch.lend(byteLength) : undefined,
-      ),
+    ranges.map(({ byteOffset, length }) =>
+      fetch.gathered({ byteOffsets: Float64Array.of(byteOffset), lengths: Float64Array.of(length) }),
     ),
   );
-  return wholePage(file, plan, buffers, borrows ? (buffers[CHUNK_BUFFER] ?? null) : null);
+  return { buffers, lent: null };
 }
+
+const slicedPage = (
+  { origin }: RequestPlan,
+  { rows, rowCount, layout }: PageSlice,
+  buffers: readonly Uint8Array[],
+): EncodedRows => ({ rows, rowCount, layout, buffers, origin });
 
 function wholePage(
   file: DataFile,
   { request, page, origin }: RequestPlan,
   buffers: readonly Uint8Array[],
-  borrowed: Uint8Array<ArrayBuffer> | null,
 ): EncodedRows {
   for (const [buffer, bytes] of buffers.entries()) {
     const { byteOffset } = page.bufferRanges[buffer];
     file.checksums?.verify(request.columnIndex, page.bufferIndex + buffer, bytes, file.path, byteOffset);
   }
   const { rowCount, layout } = page;
-  return { rows: allRows(rowCount), rowCount, layout, buffers, origin, borrowed };
+  return { rows: allRows(rowCount), rowCount, layout, buffers, origin };
 }
 
 /** Fetches what says where rows lie, and cuts the slices. */
@@ -221,8 +284,8 @@ interface RequestPlan {
   readonly origin: PageOrigin;
   /** Null where the page is read whole. */
   readonly way: Sliceable | null;
-  /** Of a mini-block page whose chunks are known. */
-  readonly map: ChunkMap | null;
+  /** Of a mini-block page whose chunks are known, at the latest when rows are located. */
+  map: ChunkMap | null;
   /** What the chunk map of a mini-block page is made of; null where it is known. */
   readonly mapRanges: readonly ByteRange[] | null;
   /** The entries of a repetition index that say where the rows lie; null where the page has none. */
@@ -285,7 +348,8 @@ function makeSlice(
       slice = sliceVariableRows(page, way.layout, way.entryBytes, rows, entries as Uint8Array, origin);
       break;
     case "miniBlock":
-      slice = sliceChunks(page, way.layout, plan.map ?? readMap(source, file, plan, way, mapBytes), rows);
+      plan.map ??= readMap(source, file, plan, way, mapBytes);
+      slice = sliceChunks(page, way.layout, plan.map, rows);
       break;
   }
   const { blob } = page.layout;

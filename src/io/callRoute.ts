@@ -33,6 +33,14 @@ const LEAST_COPIED_PER_MS = 1024 * 1024;
 const LEAST_POOLED_RUN = 8;
 const MOST_POOLED_RUN = 64;
 
+/** Calls made in line, one behind the other. */
+interface InlineRun {
+  /** Index of the next call. */
+  readonly end: number;
+  /** The last one waited, or calls before it did so shortly ago: the next ones go to the pool. */
+  readonly waited: boolean;
+}
+
 export class CallRoute {
   #inlineRun = 0;
   #pooledUntilMs = 0;
@@ -62,42 +70,59 @@ export class CallRoute {
   }
 
   /**
-   * Makes one call for each of `lengths`, which moves so many bytes, by either of its two forms. Rejects with the
-   * first failure, when no call is under way any more; then some calls were not made.
+   * Makes one call for each of `lengths`, which moves so many bytes, by either of its two forms. Fails with the first
+   * failure, when no call is under way any more; then some calls were not made.
+   * @returns undefined where all were made in line: there is nothing to wait for
    */
-  async runMany(
+  runMany(
     lengths: Float64Array,
     inline: (index: number) => void,
     pooled: (index: number) => Promise<void>,
-  ): Promise<void> {
-    const count = lengths.length;
-    let pooledRun = LEAST_POOLED_RUN;
+  ): Promise<void> | undefined {
+    const run = this.#runInRow(lengths, 0, inline);
+    return run.end === lengths.length ? undefined : this.#runRest(lengths, run, inline, pooled);
+  }
+
+  /** Makes calls in line, from one on, until one waits for a device or the event loop is to turn. */
+  #runInRow(lengths: Float64Array, start: number, inline: (index: number) => void): InlineRun {
     let startMs = performance.now();
-    for (let index = 0; index < count; ) {
-      let waited = startMs < this.#pooledUntilMs;
-      if (!waited) {
-        inline(index);
-        const endMs = performance.now();
-        this.#payBack(startMs, endMs);
-        this.#heldMs += endMs - startMs;
-        waited = endMs - startMs >= WAITED_MS + lengths[index++] / LEAST_COPIED_PER_MS;
-        startMs = endMs;
+    if (startMs < this.#pooledUntilMs) return { end: start, waited: true };
+    for (let index = start; index < lengths.length; index++) {
+      inline(index);
+      const endMs = performance.now();
+      this.#payBack(startMs, endMs);
+      this.#heldMs += endMs - startMs;
+      if (endMs - startMs >= WAITED_MS + lengths[index] / LEAST_COPIED_PER_MS) {
+        return { end: index + 1, waited: true };
       }
-      if (!waited) {
-        pooledRun = LEAST_POOLED_RUN;
-        if (this.#heldMs < MAX_HELD_MS) continue;
-        await new Promise<void>((resolve) => setImmediate(resolve));
-      } else if (index < count) {
-        const last = Math.min(count, index + pooledRun);
+      if (this.#heldMs >= MAX_HELD_MS) return { end: index + 1, waited: false };
+      startMs = endMs;
+    }
+    return { end: lengths.length, waited: false };
+  }
+
+  async #runRest(
+    lengths: Float64Array,
+    { end, waited }: InlineRun,
+    inline: (index: number) => void,
+    pooled: (index: number) => Promise<void>,
+  ): Promise<void> {
+    let pooledRun = LEAST_POOLED_RUN;
+    for (let index = end; index < lengths.length; index = end) {
+      if (waited) {
+        const last = Math.min(lengths.length, index + pooledRun);
         pooledRun = Math.min(MOST_POOLED_RUN, pooledRun * 2);
         const calls: Promise<void>[] = [];
         while (index < last) calls.push(pooled(index++));
         for (const outcome of await Promise.allSettled(calls)) {
           if (outcome.status === "rejected") throw outcome.reason;
         }
+      } else {
+        await new Promise<void>((resolve) => setImmediate(resolve));
       }
       this.#heldMs = 0;
-      startMs = performance.now();
+      ({ end, waited } = this.#runInRow(lengths, index, inline));
+      if (!waited || end > index + 1) pooledRun = LEAST_POOLED_RUN;
     }
   }
 

@@ -42,10 +42,10 @@ export interface ReadHandle {
   read(byteOffset: number, length: number): Promise<Uint8Array>;
   /**
    * Reads many pieces into memory of the caller, in any order and several at once; fails on a shorter file, and
-   * then leaves the target half filled. Until it settles the target is its own. A disk may do without: `read`
-   * is called for each piece then.
+   * then leaves the target half filled. Until it settles the target is its own; undefined where it has all bytes
+   * already. A disk may do without: `read` is called for each piece then.
    */
-  readInto?(target: Uint8Array, pieces: ReadPieces): Promise<void>;
+  readInto?(target: Uint8Array, pieces: ReadPieces): Promise<void> | undefined;
   close(): Promise<void>;
 }
 

@@ -269,12 +269,24 @@ class OpenFile {
   }
 
   protected async use<T>(call: (fd: number) => Promise<T>): Promise<T> {
+    return this.useAtOnce(call);
+  }
+
+  /** As `use`, for calls that may be over at once; those throw. */
+  protected useAtOnce<Result>(call: (fd: number) => Result): Result {
     if (this.#closing !== null) throw new InternalError(`${this.path} was used after it was closed`);
     this.#callsUnderWay++;
-    try {
-      return await call(this.#fd);
-    } finally {
+    let isUnderWay = false;
+    const end = () => {
       if (--this.#callsUnderWay === 0) this.#whenIdle?.();
+    };
+    try {
+      const result = call(this.#fd);
+      if (!(result instanceof Promise)) return result;
+      isUnderWay = true;
+      return result.finally(end) as Result;
+    } finally {
+      if (!isUnderWay) end();
     }
   }
 
@@ -327,13 +339,13 @@ class NodeReadHandle extends OpenFile implements ReadHandle {
     });
   }
 
-  readInto(target: Uint8Array, pieces: ReadPieces): Promise<void> {
-    return this.use(async (fd) => {
+  readInto(target: Uint8Array, pieces: ReadPieces): Promise<void> | undefined {
+    return this.useAtOnce((fd) => {
       this.#checkPieces(target, pieces);
       const { byteOffsets, lengths, positions } = cutPieces(pieces);
       const fail = (index: number) =>
         this.#endsEarly(byteOffsets[index], lengths[index], byteOffsets[index] + lengths[index]);
-      await shortCalls.runMany(
+      return shortCalls.runMany(
         lengths,
         (index) => {
           let done = 0;

@@ -142,32 +142,36 @@ export function gatheredBytes(ranges: RangeList): number {
 
 /**
  * The bytes of all ranges, one range behind the other, in memory of their own. Made for many small ranges: none
- * costs a promise or an object. A range that does not lie within the file is a `CorruptFileError`, before
- * anything is read.
+ * costs a promise or an object, and where the disk has all bytes at once there is nothing to wait for. A range that
+ * does not lie within the file is a `CorruptFileError`, before anything is read.
  * @param scratch serves reads of more than is wanted
  * @param allocate where the memory is had, if not made for this
  */
-export async function gatherRanges(
+export function gatherRanges(
   handle: ReadHandle,
   ranges: RangeList,
   scratch: ScratchMemory,
   allocate = (byteLength: number) => new Uint8Array(byteLength),
-): Promise<Uint8Array<ArrayBuffer>> {
+): Uint8Array<ArrayBuffer> | Promise<Uint8Array<ArrayBuffer>> {
   const { byteOffsets, lengths } = ranges;
   for (let index = 0; index < lengths.length; index++) checkRange(handle, byteOffsets[index], lengths[index]);
   const { reads, places, byteLength } = planGather(ranges);
   const wantedBytes = countBytes(ranges);
   const direct = wantedBytes === byteLength;
   const read = direct ? allocate(byteLength) : scratch.lend(byteLength);
-  await (handle.readInto?.(read, reads) ?? readEach(handle, read, reads));
-  if (direct) return read;
-  const wanted = allocate(wantedBytes);
-  for (let index = 0, position = 0; index < lengths.length; index++) {
-    wanted.set(read.subarray(places[index], places[index] + lengths[index]), position);
-    position += lengths[index];
-  }
-  scratch.giveBack(read);
-  return wanted;
+  const reading =
+    handle.readInto === undefined ? readEach(handle, read, reads) : handle.readInto(read, reads);
+  const finish = (): Uint8Array<ArrayBuffer> => {
+    if (direct) return read;
+    const wanted = allocate(wantedBytes);
+    for (let index = 0, position = 0; index < lengths.length; index++) {
+      wanted.set(read.subarray(places[index], places[index] + lengths[index]), position);
+      position += lengths[index];
+    }
+    scratch.giveBack(read);
+    return wanted;
+  };
+  return reading === undefined ? finish() : reading.then(finish);
 }
 
 interface GatherPlan {

@@ -212,12 +212,10 @@ async function fetchGroup(source: FragmentSource, group: PageGroup): Promise<Fet
   const rows = new Array<EncodedRows>(group.tasks.length);
   await Promise.all(
     Array.from(byFile, async ([file, indexes]) => {
-      const fetched = await readPageRows(
-        source,
-        file,
-        indexes.map((index) => group.tasks[index]),
-      );
-      for (const [position, index] of indexes.entries()) rows[index] = fetched[position];
+      const requests = indexes.map((index) => group.tasks[index]);
+      await readPageRows(source, file, requests, (fetched, position) => {
+        rows[indexes[position]] = fetched;
+      });
     }),
   );
   return { ...group, rows };

@@ -131,13 +131,10 @@ async function takeFragment(
       round.push(tasks[next]);
       bytes += tasks[next].expectedBytes;
     }
-    const fetched = await fetchRound(source, round);
-    for (const [index, { column, file, wanted }] of round.entries()) {
-      const { layout } = projection.columns[column];
+    const decoded = await fetchRound(source, projection, round);
+    for (const [index, { column, file }] of round.entries()) {
       files[column] = file;
-      pieces[column].push(decodeRows(layout, fetched[index], wanted));
-      const { borrowed } = fetched[index];
-      if (borrowed !== null) source.scratch.giveBack(borrowed);
+      pieces[column].push(decoded[index]);
     }
     await breather.breathe();
   }
@@ -149,12 +146,12 @@ async function takeFragment(
 /** The wanted rows of what was read of a page. */
 function decodeRows(
   columnLayout: Layout,
-  { rows, rowCount, layout, buffers, origin, borrowed }: EncodedRows,
-  wanted: Uint32Array,
+  { rows, rowCount, layout, buffers, origin }: EncodedRows,
+  { wanted, borrow }: TakeTask,
 ): Column {
   const positions = positionsIn(rows, wanted);
   const canPick = pickable(columnLayout, layout, rowCount, buffers.length);
-  if (borrowed !== null || (canPick && worthPicking(positions.length, rowCount))) {
+  if (borrow || (canPick && worthPicking(positions.length, rowCount))) {
     return pickRows(columnLayout, layout, buffers, positions, origin);
   }
   const decoded = decodePage(columnLayout, layout, rowCount, buffers, origin);
@@ -281,24 +278,26 @@ function countExpectedBytes({ bufferRanges, rowCount }: DataPage, rows: number, 
   return Math.min(pageBytes, (pageBytes * rows) / rowCount + runs.starts.length * ROW_OVERHEAD_BYTES);
 }
 
-/** Reads for all tasks of a round, files at the same time. */
-async function fetchRound(source: FragmentSource, tasks: readonly TakeTask[]): Promise<EncodedRows[]> {
-  const byFile = new Map<DataFile, number[]>();
-  for (const [index, { file }] of tasks.entries()) {
-    const indexes = byFile.get(file);
-    if (indexes === undefined) byFile.set(file, [index]);
-    else indexes.push(index);
+/** The wanted rows of all tasks of a round; files are read at the same time. */
+async function fetchRound(
+  source: FragmentSource,
+  { columns }: Projection,
+  tasks: readonly TakeTask[],
+): Promise<Column[]> {
+  const byFile = new Map<DataFile, TakeTask[]>();
+  for (const task of tasks) {
+    const ofFile = byFile.get(task.file);
+    if (ofFile === undefined) byFile.set(task.file, [task]);
+    else ofFile.push(task);
   }
-  const rows = new Array<EncodedRows>(tasks.length);
+  const decoded = new Map<TakeTask, Column>();
   await Promise.all(
-    Array.from(byFile, async ([file, indexes]) => {
-      const fetched = await readPageRows(
-        source,
-        file,
-        indexes.map((index) => tasks[index]),
-      );
-      for (const [position, index] of indexes.entries()) rows[index] = fetched[position];
-    }),
+    Array.from(byFile, ([file, ofFile]) =>
+      readPageRows(source, file, ofFile, (rows, index) => {
+        const task = ofFile[index];
+        decoded.set(task, decodeRows(columns[task.column].layout, rows, task));
+      }),
+    ),
   );
-  return rows;
+  return tasks.map((task) => decoded.get(task) as Column);
 }

@@ -155,8 +155,8 @@ describe("gatherRanges", () => {
       [Number.NaN, 1],
       [0, 2 ** 53],
     ]) {
-      const outside = gatherRanges(handle, list([{ byteOffset, length }]), scratch);
-      await expect(outside).rejects.toBeInstanceOf(CorruptFileError);
+      const outside = async () => gatherRanges(handle, list([{ byteOffset, length }]), scratch);
+      await expect(outside()).rejects.toBeInstanceOf(CorruptFileError);
     }
     await handle.close();
   });

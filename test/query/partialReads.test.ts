@@ -155,6 +155,23 @@ describe("of a million rows", () => {
       expect(taken.numRows).toBe(rows.length);
       expect(disk.bytesRead).toBeLessThan(ROWS * 8 + 200 * KIB);
     }));
+
+  it("rows all over a page of chunks cost its chunks alone once the page is known", () =>
+    cost(async (cold) => {
+      const rows = Array.from({ length: 5_000 }, (_, index) => index * 200 + (index % 7));
+      const large = cold.table(["large"]);
+      const words = async () => [...(await large.take(rows, ["word"])).getChild("word")!];
+      const first = await words();
+      expect(first.slice(0, 9)).toEqual(rows.slice(0, 9).map((row) => `word ${(row * 7919) % 50}`));
+      disk.reset();
+      expect(await words()).toEqual(first);
+      const reads = disk.reads.filter(({ path }) => path.endsWith(".lance"));
+      const bytes = reads.reduce((sum, { length }) => sum + length, 0);
+      // Six bits for each row, and little else.
+      expect(bytes).toBeGreaterThan((ROWS * 6) / 8);
+      expect(bytes).toBeLessThan((ROWS * 6) / 8 + 16 * KIB);
+      expect(new Set(reads.map(({ byteOffset }) => byteOffset)).size).toBe(reads.length);
+    }));
 });
 
 it("two columns of ten cost only theirs", () =>

@@ -89,7 +89,13 @@ describe.each(VERSIONS)("file version %s", (version) => {
         .map(([first, count]) =>
           Array.from({ length: Math.min(count, all.numRows - first) }, (_, index) => first + index),
         );
-      const offsets = fc.oneof(fc.array(offset, { maxLength: 30 }), stretch);
+      // So dense that most chunks are wanted, and still only a small part of each.
+      const spread = fc
+        .tuple(fc.nat(200), fc.integer({ min: 3, max: 200 }))
+        .map(([first, step]) =>
+          Array.from({ length: Math.ceil((all.numRows - first) / step) }, (_, index) => first + index * step),
+        );
+      const offsets = fc.oneof(fc.array(offset, { maxLength: 30 }), stretch, spread);
       await fc.assert(
         fc.asyncProperty(offsets, fc.subarray(NAMES, { minLength: 1 }), async (rows, columns) => {
           const taken = await table.take(rows, columns);

@@ -9,11 +9,12 @@
 import type { BitsColumn, FixedColumn, Layout, LeafColumn, VariableLayout } from "../../arrow/column.js";
 import { isNested } from "../../arrow/spine.js";
 import { alignedBytes } from "../../bytes/aligned.js";
-import { concatBytes } from "../../bytes/concat.js";
 import { InternalError } from "../../errors.js";
 import type { CompressiveEncoding, MiniBlockLayout } from "../../format/encodings.js";
-import { packedUnitBytes } from "../compression/bitpack.js";
+import { PACK_UNIT, packedUnitBytes } from "../compression/bitpack.js";
 import { fixedDecoder } from "../compression/fixed.js";
+import type { FixedDecoder } from "../compression/fixedDecoder.js";
+import { pickBitpacked } from "../compression/pickBitpacked.js";
 import { finishVariable, MAXIMUM_POSITION, resolveVariable } from "../compression/variable.js";
 import { describeLayers, levelDecoder, validityOfLevels } from "../levels.js";
 import { corruptPage, type PageEncoding, type PageOrigin, unsupportedPage } from "../page.js";
@@ -107,19 +108,31 @@ function withValidity(
   return validity === null ? values : { ...values, validity };
 }
 
+/** A chunk that holds wanted values. */
+interface Chunk {
+  /** The page's chunks; at an address that is a multiple of 8. */
+  readonly data: Uint8Array;
+  /** Where in the data each value buffer begins, and its bytes. */
+  readonly starts: number[];
+  readonly sizes: number[];
+  /** Values of the chunk. */
+  count: number;
+  /** Value of the page that the chunk begins with. */
+  firstRow: number;
+}
+
 /** Gathers values out of chunks. */
 interface Picker {
   readonly bufferCount: number;
   /**
-   * Takes values out of a chunk.
-   * @param count values of the chunk
-   * @param places of the values, counted from the chunk's first
-   * @param definition levels of these values, or null where none is null
+   * Takes the values at `positions[first]` to `positions[end - 1]` of the page out of the chunk that holds them.
+   * @param definition levels of the values at all positions, or null where none is null
    */
   pick(
-    buffers: readonly Uint8Array[],
-    count: number,
-    places: Uint32Array,
+    chunk: Chunk,
+    positions: Uint32Array,
+    first: number,
+    end: number,
     definition: Uint16Array | null,
   ): void;
 }
@@ -127,7 +140,7 @@ interface Picker {
 /** Walks the chunks that hold the positions; returns the definition levels there, null where there are none. */
 function pickChunks(
   page: MiniBlockLayout,
-  [words, data]: readonly Uint8Array[],
+  [words, bytes]: readonly Uint8Array[],
   positions: Uint32Array,
   values: Picker,
   origin: PageOrigin,
@@ -135,97 +148,129 @@ function pickChunks(
   if (values.bufferCount !== page.bufferCount) {
     throw corruptPage(origin, `${page.bufferCount} value buffers where ${values.bufferCount} are read`);
   }
+  const data = alignedBytes(bytes, 8);
   const definition = page.defCompression === undefined ? null : new Uint16Array(positions.length);
-  const decoder = page.defCompression === undefined ? null : levelDecoder(page.defCompression, origin);
+  const levels = page.defCompression === undefined ? null : new LevelPicker(page.defCompression, origin);
+  const chunk: Chunk = {
+    data,
+    starts: new Array(page.bufferCount).fill(0),
+    sizes: new Array(page.bufferCount).fill(0),
+    count: 0,
+    firstRow: 0,
+  };
   const wordBytes = page.hasLargeChunk ? 4 : 2;
   const chunkCount = Math.floor(words.length / wordBytes);
   const view = new DataView(words.buffer, words.byteOffset, words.byteLength);
-  const buffers: Uint8Array[] = new Array(page.bufferCount);
   let start = 0;
-  let firstRow = 0;
   let next = 0;
-  for (let chunk = 0; chunk < chunkCount && next < positions.length; chunk++) {
-    const word = wordBytes === 4 ? view.getUint32(chunk * 4, true) : view.getUint16(chunk * 2, true);
-    const count = chunk === chunkCount - 1 ? page.itemCount - firstRow : 2 ** (word & 15);
+  for (let index = 0; index < chunkCount && next < positions.length; index++) {
+    const word = wordBytes === 4 ? view.getUint32(index * 4, true) : view.getUint16(index * 2, true);
+    const count = index === chunkCount - 1 ? page.itemCount - chunk.firstRow : 2 ** (word & 15);
     const end = start + ((word >>> 4) + 1) * 8;
-    if (count < 0 || firstRow + count > page.itemCount || end > data.length) {
-      throw corruptPage(origin, `chunk ${chunk} leaves its page`);
+    const lastRow = chunk.firstRow + count;
+    if (count < 0 || lastRow > page.itemCount || end > data.length) {
+      throw corruptPage(origin, `chunk ${index} leaves its page`);
     }
-    let last = next;
-    while (last < positions.length && positions[last] < firstRow + count) last++;
-    if (last > next) {
-      const places = positions.subarray(next, last).map((position) => position - firstRow);
-      const levels = openChunk(page, data, start, end, count, decoder !== null, buffers, origin);
-      let picked: Uint16Array | null = null;
-      if (decoder !== null && definition !== null) {
-        const decoded = new Uint16Array(count);
-        decoder.decode([levels], 0, count, new Uint8Array(decoded.buffer), 0);
-        picked = definition.subarray(next, last);
-        for (let index = 0; index < places.length; index++) picked[index] = decoded[places[index]];
-      }
-      values.pick(buffers, count, places, picked);
+    if (positions[next] < lastRow) {
+      let last = next + 1;
+      while (last < positions.length && positions[last] < lastRow) last++;
+      chunk.count = count;
+      openChunk(page, chunk, start, end, levels, origin);
+      if (levels !== null && definition !== null) levels.pick(chunk, positions, next, last, definition);
+      values.pick(chunk, positions, next, last, definition);
       next = last;
     }
     start = end;
-    firstRow += count;
+    chunk.firstRow = lastRow;
   }
   if (next < positions.length) throw corruptPage(origin, `${page.itemCount} values in too few chunks`);
   return definition;
 }
 
-/** Finds the parts of the chunk at `start`: its value buffers, and its definition levels if it has them. */
+/** Finds the parts of the chunk from `start` to `end`: its value buffers, and its definition levels if it has them. */
 function openChunk(
   page: MiniBlockLayout,
-  data: Uint8Array,
+  { data, starts, sizes, count }: Chunk,
   start: number,
   end: number,
-  count: number,
-  hasLevels: boolean,
-  buffers: Uint8Array[],
+  levels: LevelPicker | null,
   origin: PageOrigin,
-): Uint8Array {
+): void {
   const sizeBytes = page.hasLargeChunk ? 4 : 2;
-  const headerBytes = (hasLevels ? 4 : 2) + buffers.length * sizeBytes;
+  const headerBytes = (levels === null ? 2 : 4) + starts.length * sizeBytes;
   if (start + headerBytes > end) throw corruptPage(origin, "chunk shorter than its header");
-  const view = new DataView(data.buffer, data.byteOffset + start, end - start);
-  const levelCount = view.getUint16(0, true);
-  if (levelCount !== (hasLevels ? count : 0)) {
+  const levelCount = data[start] | (data[start + 1] << 8);
+  if (levelCount !== (levels === null ? 0 : count)) {
     throw corruptPage(origin, `${levelCount} levels for the ${count} values of a chunk`);
   }
-  let header = 2;
-  let position = alignTo8(headerBytes);
-  const part = (size: number): Uint8Array => {
-    if (start + position + size > end) throw corruptPage(origin, "a part of a chunk leaves it");
-    const bytes = data.subarray(start + position, start + position + size);
-    position += alignTo8(size);
-    return bytes;
-  };
-  let levels = data.subarray(0, 0);
-  if (hasLevels) {
-    levels = part(view.getUint16(header, true));
+  let header = start + 2;
+  let position = start + alignTo8(headerBytes);
+  if (levels !== null) {
+    levels.start = position;
+    levels.size = data[header] | (data[header + 1] << 8);
+    position += alignTo8(levels.size);
+    if (levels.start + levels.size > end) throw corruptPage(origin, "a part of a chunk leaves it");
     header += 2;
   }
-  for (let buffer = 0; buffer < buffers.length; buffer++, header += sizeBytes) {
-    buffers[buffer] = part(sizeBytes === 4 ? view.getUint32(header, true) : view.getUint16(header, true));
+  for (let buffer = 0; buffer < starts.length; buffer++, header += sizeBytes) {
+    let size = data[header] | (data[header + 1] << 8);
+    if (sizeBytes === 4) size = (size | (data[header + 2] << 16) | (data[header + 3] << 24)) >>> 0;
+    if (position + size > end) throw corruptPage(origin, "a part of a chunk leaves it");
+    starts[buffer] = position;
+    sizes[buffer] = size;
+    position += alignTo8(size);
   }
-  return levels;
 }
 
 const alignTo8 = (size: number): number => Math.ceil(size / 8) * 8;
 
+/** The definition levels of wanted values. */
+class LevelPicker {
+  /** Where those of the chunk begin, and their bytes. */
+  start = 0;
+  size = 0;
+  private readonly decoder: FixedDecoder;
+  private decoded = new Uint16Array(0);
+
+  constructor(encoding: CompressiveEncoding, origin: PageOrigin) {
+    this.decoder = levelDecoder(encoding, origin);
+  }
+
+  pick(
+    { data, count, firstRow }: Chunk,
+    positions: Uint32Array,
+    first: number,
+    end: number,
+    definition: Uint16Array,
+  ): void {
+    if (this.decoded.length < count) this.decoded = new Uint16Array(count);
+    else this.decoded.fill(0);
+    const { decoded } = this;
+    const levels = [data.subarray(this.start, this.start + this.size)];
+    this.decoder.decode(levels, 0, count, new Uint8Array(decoded.buffer), 0);
+    for (let index = first; index < end; index++) definition[index] = decoded[positions[index] - firstRow];
+  }
+}
+
+const bufferOf = ({ data, starts, sizes }: Chunk, buffer: number): Uint8Array =>
+  data.subarray(starts[buffer], starts[buffer] + sizes[buffer]);
+
 // ------------------------------------------------------------------------------------------- fixed width
+
+/** Share of a bit-packed unit's values from which on unpacking all of them is no dearer. */
+const MOST_PICKED = 1 / 16;
 
 /** Values of a whole number of bytes, or of one bit. */
 class FixedPicker implements Picker {
   readonly bufferCount: number;
   readonly bitsPerValue: number;
-  private readonly decoder: ReturnType<typeof fixedDecoder>;
+  private readonly decoder: FixedDecoder;
   private readonly packed: boolean;
   private readonly flat: boolean;
   private readonly values: Uint8Array;
-  private picked = 0;
   private scratch = new Uint8Array(0);
 
+  /** @param count positions that are picked, over all chunks */
   constructor(
     encoding: CompressiveEncoding | undefined,
     private readonly count: number,
@@ -239,70 +284,82 @@ class FixedPicker implements Picker {
     this.values = new Uint8Array(Math.ceil((count * this.bitsPerValue) / 8));
   }
 
-  pick(buffers: readonly Uint8Array[], count: number, places: Uint32Array): void {
+  pick(chunk: Chunk, positions: Uint32Array, first: number, end: number): void {
+    const { firstRow, count } = chunk;
     const byteWidth = this.bitsPerValue / 8;
-    if (this.packed && places.length * 16 < count) {
-      this.unpack(buffers[0], count, places, byteWidth);
-      return;
-    }
-    const plain = this.flat ? this.flatValues(buffers[0], count, byteWidth) : this.decode(buffers, count);
-    const values = this.values;
-    if (byteWidth < 1) {
-      for (let index = 0; index < places.length; index++, this.picked++) {
-        const place = places[index];
+    if (this.packed && end - first < count * MOST_PICKED) {
+      this.unpack(chunk, byteWidth, positions, first, end);
+    } else if (this.flat) {
+      if (chunk.sizes[0] < count * byteWidth) {
+        throw corruptPage(this.origin, `${count} flat values in a buffer of ${chunk.sizes[0]} bytes`);
+      }
+      this.copy(chunk.data, chunk.starts[0], positions, first, end, firstRow);
+    } else if (byteWidth >= 1) {
+      this.copy(this.decode(chunk), 0, positions, first, end, firstRow);
+    } else {
+      const plain = this.decode(chunk);
+      for (let index = first; index < end; index++) {
+        const place = positions[index] - firstRow;
         const bit = (plain[place >>> 3] >>> (place & 7)) & 1;
-        values[this.picked >>> 3] |= bit << (this.picked & 7);
+        this.values[index >>> 3] |= bit << (index & 7);
+      }
+    }
+  }
+
+  /** Copies values that lie one behind the other from `start` on, the first of which is that of row `firstRow`. */
+  private copy(
+    from: Uint8Array,
+    start: number,
+    positions: Uint32Array,
+    first: number,
+    end: number,
+    firstRow: number,
+  ): void {
+    const { values } = this;
+    const byteWidth = this.bitsPerValue / 8;
+    if (byteWidth === 8 || byteWidth === 4) {
+      // Value buffers begin at multiples of 8, and so does all memory they are in.
+      const words = new Uint32Array(from.buffer, from.byteOffset, from.length >>> 2);
+      const target = new Uint32Array(values.buffer);
+      const base = start >>> 2;
+      const width = byteWidth >>> 2;
+      for (let index = first; index < end; index++) {
+        const read = base + (positions[index] - firstRow) * width;
+        target[index * width] = words[read];
+        if (width === 2) target[index * 2 + 1] = words[read + 1];
       }
       return;
     }
-    let write = this.picked * byteWidth;
-    for (let index = 0; index < places.length; index++) {
-      const read = places[index] * byteWidth;
-      for (let byte = 0; byte < byteWidth; byte++) values[write++] = plain[read + byte];
+    for (let index = first, write = first * byteWidth; index < end; index++) {
+      const read = start + (positions[index] - firstRow) * byteWidth;
+      for (let byte = 0; byte < byteWidth; byte++) values[write++] = from[read + byte];
     }
-    this.picked += places.length;
   }
 
-  private flatValues(buffer: Uint8Array, count: number, byteWidth: number): Uint8Array {
-    if (buffer.length >= count * byteWidth) return buffer;
-    throw corruptPage(this.origin, `${count} flat values in a buffer of ${buffer.length} bytes`);
-  }
-
-  private decode(buffers: readonly Uint8Array[], count: number): Uint8Array {
-    const byteLength = Math.ceil((count * this.bitsPerValue) / 8);
-    if (this.scratch.length < byteLength) this.scratch = new Uint8Array(byteLength);
+  /** All values of a chunk, in memory of the picker's. */
+  private decode(chunk: Chunk): Uint8Array {
+    const byteLength = Math.ceil((chunk.count * this.bitsPerValue) / 8);
+    if (this.scratch.length < byteLength) this.scratch = new Uint8Array(alignTo8(byteLength));
     else this.scratch.fill(0);
-    this.decoder.decode(buffers, 0, count, this.scratch, 0);
+    const buffers = chunk.starts.map((_, buffer) => bufferOf(chunk, buffer));
+    this.decoder.decode(buffers, 0, chunk.count, this.scratch, 0);
     return this.scratch;
   }
 
-  /** Takes values out of a bit-packed unit (inlineBitpacking.ts), each by its place (bitpack.ts). */
-  private unpack(unit: Uint8Array, count: number, places: Uint32Array, byteWidth: number): void {
-    const wordBits = this.bitsPerValue;
-    const bits = unit.length === 0 ? 0 : unit[0];
-    if (bits > wordBits || count > 1024 || unit.length !== byteWidth + packedUnitBytes(bits)) {
-      throw corruptPage(this.origin, `bit-packed unit of ${unit.length} bytes at ${bits} bits a value`);
+  /** Takes values out of a bit-packed unit (inlineBitpacking.ts). */
+  private unpack(
+    { data, starts: [start], sizes: [size], count, firstRow }: Chunk,
+    byteWidth: number,
+    places: Uint32Array,
+    first: number,
+    end: number,
+  ): void {
+    const bits = size === 0 ? 0 : data[start];
+    if (bits > this.bitsPerValue || count > PACK_UNIT || size !== byteWidth + packedUnitBytes(bits)) {
+      throw corruptPage(this.origin, `bit-packed unit of ${size} bytes at ${bits} bits a value`);
     }
-    const lanes = 1024 / wordBits;
-    const values = this.values;
-    for (let index = 0; index < places.length; index++) {
-      const place = places[index];
-      const lane = place & (lanes - 1);
-      const row = ROW_GROUPS[((place & 127) - lane) >>> 4] * 8 + (place >>> 7);
-      // Byte `at` of the lane's bits is byte `at` modulo the word of its word in every `lanes` words.
-      const byteOf = (at: number) =>
-        unit[byteWidth + (Math.floor(at / byteWidth) * lanes + lane) * byteWidth + (at % byteWidth)];
-      const firstBit = row * bits;
-      for (let taken = 0, write = this.picked * byteWidth; taken < bits; taken += 8, write++) {
-        const at = (firstBit + taken) >>> 3;
-        const shift = (firstBit + taken) & 7;
-        const wanted = Math.min(8, bits - taken);
-        let byte = byteOf(at) >>> shift;
-        if (shift + wanted > 8) byte |= byteOf(at + 1) << (8 - shift);
-        values[write] = byte & (2 ** wanted - 1);
-      }
-      this.picked++;
-    }
+    const values = { data, start: start + byteWidth, bits, places, first, end, origin: firstRow };
+    pickBitpacked(values, byteWidth, this.values, first);
   }
 
   finish(): FixedColumn | BitsColumn {
@@ -313,19 +370,21 @@ class FixedPicker implements Picker {
   }
 }
 
-/** Group of eight rows of a lane that holds values 16·index on; a permutation that is its own inverse. */
-const ROW_GROUPS = Uint8Array.of(0, 4, 2, 6, 1, 5, 3, 7);
-
 // ---------------------------------------------------------------------------------------- variable width
+
+/** Values at least this long are copied by the engine's own copy, shorter ones byte by byte. */
+const LONG_VALUE_BYTES = 48;
+/** Room for values, for each of them at the beginning. */
+const EXPECTED_BYTES = 32;
 
 /** Strings and binaries. */
 class VariablePicker implements Picker {
   readonly bufferCount = 1;
   private readonly encoding: ReturnType<typeof resolveVariable>;
-  private readonly parts: Uint8Array[] = [];
   private readonly offsets: Int32Array;
-  private picked = 0;
+  private bytes: Uint8Array;
 
+  /** @param count positions that are picked, over all chunks */
   constructor(
     private readonly layout: VariableLayout,
     encoding: CompressiveEncoding | undefined,
@@ -334,40 +393,63 @@ class VariablePicker implements Picker {
   ) {
     this.encoding = resolveVariable(encoding, origin);
     this.offsets = new Int32Array(count + 1);
+    this.bytes = new Uint8Array(count * EXPECTED_BYTES);
   }
 
   pick(
-    [buffer]: readonly Uint8Array[],
-    count: number,
-    places: Uint32Array,
+    chunk: Chunk,
+    positions: Uint32Array,
+    first: number,
+    end: number,
     definition: Uint16Array | null,
   ): void {
     const { decompress, offsetBits } = this.encoding;
-    const plain = alignedBytes(decompress === null ? buffer : decompress(buffer), 4);
+    const { count, firstRow } = chunk;
+    const plain = decompress === null ? chunk.data : alignedBytes(decompress(bufferOf(chunk, 0)), 4);
+    const start = decompress === null ? chunk.starts[0] : 0;
+    const size = decompress === null ? chunk.sizes[0] : plain.length;
     const stride = offsetBits / 32;
     const least = (count + 1) * stride * 4;
-    if (plain.length < least) {
-      throw corruptPage(this.origin, `${count + 1} offsets in a buffer of ${plain.length} bytes`);
-    }
+    if (size < least) throw corruptPage(this.origin, `${count + 1} offsets in a buffer of ${size} bytes`);
     const words = new Uint32Array(plain.buffer, plain.byteOffset, plain.length >>> 2);
-    for (let index = 0; index < places.length; index++, this.picked++) {
-      const at = this.offsets[this.picked];
-      const place = places[index] * stride;
-      const start = words[place];
-      const end = words[place + stride];
-      if (start < least || start > end || end > plain.length) {
+    for (let index = first; index < end; index++) {
+      const write = this.offsets[index];
+      const place = (start >>> 2) + (positions[index] - firstRow) * stride;
+      const from = words[place];
+      const to = words[place + stride];
+      const beyond = stride === 2 ? words[place + 1] | words[place + 3] : 0;
+      if (from < least || from > to || to > size || beyond !== 0) {
         throw corruptPage(this.origin, "offsets of variable-width values do not ascend inside their buffer");
       }
       const isNull = definition !== null && definition[index] !== 0;
-      const length = isNull ? 0 : end - start;
-      if (at + length > MAXIMUM_POSITION) throw unsupportedPage(this.origin, "more than 2 GiB of values");
-      this.offsets[this.picked + 1] = at + length;
-      if (length > 0) this.parts.push(plain.subarray(start, end));
+      const length = isNull ? 0 : to - from;
+      if (write + length > MAXIMUM_POSITION) throw unsupportedPage(this.origin, "more than 2 GiB of values");
+      this.offsets[index + 1] = write + length;
+      if (length > 0) this.append(plain, start + from, length, write);
     }
   }
 
+  private append(plain: Uint8Array, start: number, length: number, write: number): void {
+    if (write + length > this.bytes.length) {
+      const larger = new Uint8Array(2 * (write + length));
+      larger.set(this.bytes.subarray(0, write));
+      this.bytes = larger;
+    }
+    const { bytes } = this;
+    if (length >= LONG_VALUE_BYTES) bytes.set(plain.subarray(start, start + length), write);
+    else for (let byte = 0; byte < length; byte++) bytes[write + byte] = plain[start + byte];
+  }
+
   finish(): LeafColumn {
-    const bytes = concatBytes(this.parts, this.offsets[this.picked]);
-    return finishVariable(this.layout, this.encoding.symbols, this.offsets, bytes, this.origin);
+    const { offsets } = this;
+    const { symbols } = this.encoding;
+    const bytes = this.bytes.subarray(0, offsets[offsets.length - 1]);
+    return finishVariable(
+      this.layout,
+      symbols,
+      offsets,
+      symbols === null ? bytes.slice() : bytes,
+      this.origin,
+    );
   }
 }

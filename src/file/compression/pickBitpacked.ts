@@ -1,0 +1,129 @@
+/**
+ * Single values out of a bit-packed unit (bitpack.ts), each by its place: a value lies in one lane, in one word of it
+ * or two, so that it costs two loads rather than the unit.
+ */
+
+import { PACK_UNIT } from "./bitpack.js";
+
+/** Group of eight rows of a lane that holds values 16·index on; a permutation that is its own inverse. */
+const ROW_GROUPS = Uint8Array.of(0, 4, 2, 6, 1, 5, 3, 7);
+
+/** The lowest `bits` bits, up to 32. */
+const lowBits = (bits: number): number => (bits >= 32 ? -1 : (1 << bits) - 1);
+
+/** Where values are taken from, and which. */
+export interface PackedValues {
+  /** Its address is a multiple of the width of a value, up to 4. */
+  readonly data: Uint8Array;
+  /** Where in the data the words of the unit begin; at a multiple of the width of a value. */
+  readonly start: number;
+  /** Of a packed value. */
+  readonly bits: number;
+  /** Places of values, ascending; those from `first` to `end - 1` are taken, less `origin`. */
+  readonly places: Uint32Array;
+  readonly first: number;
+  readonly end: number;
+  readonly origin: number;
+}
+
+/**
+ * Writes values of `byteWidth` 1, 2, 4 or 8 bytes from value number `outputIndex` on.
+ * @param output zero where they go; its address as that of the data
+ */
+export function pickBitpacked(
+  values: PackedValues,
+  byteWidth: number,
+  output: Uint8Array,
+  outputIndex: number,
+): void {
+  if (values.bits === 0) return;
+  if (byteWidth === 8) pickFrom64(values, output, outputIndex);
+  else if (byteWidth === 4) pickFrom32(values, output, outputIndex);
+  else pickFromNarrow(values, byteWidth, output, outputIndex);
+}
+
+function pickFrom64(
+  { data, start, bits, places, first, end, origin }: PackedValues,
+  output: Uint8Array,
+  outputIndex: number,
+): void {
+  const lanes = PACK_UNIT / 64;
+  const words = wordsOf(data);
+  const target = wordsOf(output);
+  const base = start >>> 2;
+  const lowMask = lowBits(bits);
+  const highMask = bits > 32 ? lowBits(bits - 32) : 0;
+  for (let index = first, write = 2 * outputIndex; index < end; index++, write += 2) {
+    const place = places[index] - origin;
+    const lane = place & (lanes - 1);
+    const bit = (ROW_GROUPS[((place & 127) - lane) >>> 4] * 8 + (place >>> 7)) * bits;
+    const shift = bit & 31;
+    // Halves of words: the second of one is followed by the first of the lane's next word.
+    const half = bit >>> 5;
+    const at = base + 2 * ((half >>> 1) * lanes + lane) + (half & 1);
+    const next = (half & 1) === 0 ? at + 1 : at + 2 * lanes - 1;
+    const middle = shift + bits > 32 ? words[next] : 0;
+    if (shift === 0) {
+      target[write] = words[at] & lowMask;
+      target[write + 1] = middle & highMask;
+      continue;
+    }
+    target[write] = ((words[at] >>> shift) | (middle << (32 - shift))) & lowMask;
+    let high = middle >>> shift;
+    if (shift + bits > 64) high |= words[at + 2 * lanes] << (32 - shift);
+    target[write + 1] = high & highMask;
+  }
+}
+
+function pickFrom32(
+  { data, start, bits, places, first, end, origin }: PackedValues,
+  output: Uint8Array,
+  outputIndex: number,
+): void {
+  const lanes = PACK_UNIT / 32;
+  const words = wordsOf(data);
+  const target = wordsOf(output);
+  const base = start >>> 2;
+  const mask = lowBits(bits);
+  for (let index = first, write = outputIndex; index < end; index++, write++) {
+    const place = places[index] - origin;
+    const lane = place & (lanes - 1);
+    const bit = (ROW_GROUPS[((place & 127) - lane) >>> 4] * 8 + (place >>> 7)) * bits;
+    const shift = bit & 31;
+    const at = base + (bit >>> 5) * lanes + lane;
+    let value = words[at] >>> shift;
+    if (shift + bits > 32) value |= words[at + lanes] << (32 - shift);
+    target[write] = value & mask;
+  }
+}
+
+function pickFromNarrow(
+  { data, start, bits, places, first, end, origin }: PackedValues,
+  byteWidth: number,
+  output: Uint8Array,
+  outputIndex: number,
+): void {
+  const wordBits = 8 * byteWidth;
+  const lanes = PACK_UNIT / wordBits;
+  const mask = lowBits(bits);
+  for (let index = first, write = outputIndex * byteWidth; index < end; index++, write += byteWidth) {
+    const place = places[index] - origin;
+    const lane = place & (lanes - 1);
+    const bit = (ROW_GROUPS[((place & 127) - lane) >>> 4] * 8 + (place >>> 7)) * bits;
+    const shift = bit % wordBits;
+    const at = start + (Math.floor(bit / wordBits) * lanes + lane) * byteWidth;
+    const stride = lanes * byteWidth;
+    let value = data[at] >>> shift;
+    if (byteWidth === 1) {
+      if (shift + bits > 8) value |= data[at + stride] << (8 - shift);
+    } else {
+      value = (data[at] | (data[at + 1] << 8)) >>> shift;
+      if (shift + bits > 16) value |= (data[at + stride] | (data[at + stride + 1] << 8)) << (16 - shift);
+      output[write + 1] = (value & mask) >>> 8;
+    }
+    output[write] = value & mask;
+  }
+}
+
+const wordsOf = (bytes: Uint8Array): Uint32Array =>
+  new Uint32Array(bytes.buffer, bytes.byteOffset, bytes.length >>> 2);

@@ -1,0 +1,51 @@
+import { describe, expect, it } from "vitest";
+import {
+  PACK_UNIT,
+  packBits,
+  packedUnitBytes,
+  unpackBitsPlainly,
+  type WordBits,
+} from "../../../src/file/compression/bitpack.js";
+import { pickBitpacked } from "../../../src/file/compression/pickBitpacked.js";
+import { Random } from "../../support/generators.js";
+
+const WIDTHS: readonly WordBits[] = [8, 16, 32, 64];
+
+describe.each(WIDTHS)("single values of %i bits", (wordBits) => {
+  const byteWidth = wordBits / 8;
+  const random = new Random(wordBits);
+
+  it.each(Array.from({ length: wordBits + 1 }, (_, bits) => bits))("in %i are those of the unit", (bits) => {
+    const words = new Uint8Array(PACK_UNIT * byteWidth);
+    random.fill(words);
+    for (let index = 0; index < PACK_UNIT; index++) {
+      for (let byte = 0; byte < byteWidth; byte++) {
+        const kept = Math.max(0, Math.min(8, bits - 8 * byte));
+        words[index * byteWidth + byte] &= 2 ** kept - 1;
+      }
+    }
+    const start = 24;
+    // Nothing behind the unit: what would be read there would show.
+    const data = new Uint8Array(start + packedUnitBytes(bits)).fill(0xff);
+    data.fill(0, start);
+    packBits(wordBits, bits, words, 0, data, start);
+    const whole = new Uint8Array(PACK_UNIT * byteWidth);
+    unpackBitsPlainly(wordBits, bits, data, start, whole, 0);
+    expect(Buffer.compare(whole, words)).toBe(0);
+
+    const origin = 5_000;
+    const places = Uint32Array.from({ length: PACK_UNIT }, (_, index) => origin + index);
+    const all = new Uint8Array(PACK_UNIT * byteWidth);
+    pickBitpacked({ data, start, bits, places, first: 0, end: PACK_UNIT, origin }, byteWidth, all, 0);
+    expect(Buffer.compare(all, words)).toBe(0);
+
+    const some = Uint32Array.of(1, 2, origin + 3, origin + 511, origin + 512, origin + 1023, 9_999);
+    const picked = new Uint8Array(8 * byteWidth);
+    pickBitpacked({ data, start, bits, places: some, first: 2, end: 6, origin }, byteWidth, picked, 3);
+    const expected = new Uint8Array(8 * byteWidth);
+    for (const [index, place] of [3, 511, 512, 1023].entries()) {
+      expected.set(words.subarray(place * byteWidth, (place + 1) * byteWidth), (3 + index) * byteWidth);
+    }
+    expect(Buffer.compare(picked, expected)).toBe(0);
+  });
+});
