@@ -24,7 +24,9 @@ const handler = createRestHandler(namespace, {
     if (status >= 500) console.error(error);
   },
 });
-const server = createServer(toNodeListener(handler));
+// Node's own bounds are wider than the handler's, whose refusals say what is wrong.
+const server = createServer({ maxHeaderSize: 2 ** 16 }, toNodeListener(handler));
+server.requestTimeout = 0;
 
 server.listen(Number(port), "127.0.0.1", () => {
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
@@ -38,9 +40,14 @@ server.listen(Number(port), "127.0.0.1", () => {
 });
 
 async function stop(): Promise<void> {
+  const closed = new Promise((resolve) => server.close(resolve));
   await handler.close();
-  server.closeAllConnections();
-  server.close();
+  // The last answers may still be on their way: whoever asked for a change wants to know that it was made.
+  const sent = setInterval(() => server.closeIdleConnections(), 20);
+  const late = setTimeout(() => server.closeAllConnections(), 2000);
+  await closed;
+  clearInterval(sent);
+  clearTimeout(late);
   await namespace.close();
 }
 

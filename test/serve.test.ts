@@ -2,8 +2,11 @@
 
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { existsSync } from "node:fs";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { Int32, Table, tableToIPC, vectorFromArray } from "apache-arrow";
+import { DirectoryNamespace } from "tiltyard";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { makeTempDir } from "./support/tempDir.js";
 
@@ -67,6 +70,33 @@ it("answers the three calls that it prints, with the key and not without, and en
   const ended = new Promise((resolve) => server?.once("exit", resolve));
   server?.kill("SIGTERM");
   expect(await ended).toBe(process.platform === "win32" ? null : 0);
+});
+
+it("answers every request that it began before it ends", async () => {
+  const said = await serve({ TILTYARD_API_KEY: "key", PORT: "0" });
+  const url = /http:\/\/127\.0\.0\.1:\d+/.exec(said)?.[0];
+  const rows = tableToIPC(new Table({ v: vectorFromArray([1], new Int32()) }), "stream") as BodyInit;
+  const send = (tail: string) =>
+    fetch(`${url}/v1/table/t/${tail}`, { method: "POST", body: rows, headers: { "x-api-key": "key" } });
+  expect((await send("create")).status).toBe(200);
+  let inserted = 0;
+  const clients = Array.from({ length: 8 }, async () => {
+    // Until nobody listens any more.
+    for (;;) {
+      const answer = await send("insert").catch(() => null);
+      if (answer?.status !== 200) return;
+      await answer.json();
+      if (++inserted === 12) server?.kill("SIGTERM");
+    }
+  });
+  const ended = new Promise((resolve) => server?.once("exit", resolve));
+  await Promise.all(clients);
+  expect(await ended).toBe(process.platform === "win32" ? null : 0);
+  const namespace = new DirectoryNamespace({ root: join(directory, "serve-data") });
+  const count = await namespace.countTableRows({ id: ["t"] });
+  await namespace.close();
+  // Where the system ends a process by force, it cannot finish.
+  if (process.platform !== "win32") expect(count).toBe(inserted + 1);
 });
 
 it("does not start without a key", async () => {

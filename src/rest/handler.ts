@@ -78,8 +78,9 @@ export interface RestHandler {
   /** Of all requests since the handler was made; live. */
   readonly counters: RestCounters;
   /**
-   * Refuses new requests with 503, waits for those under way, and aborts what is left of them after the grace. The
-   * namespace stays open: whoever opened it closes it.
+   * Refuses new requests with 503, waits for those under way, and aborts what is left of them after the grace. Their
+   * last answers may still be on their way then: a server lets its connections end before it closes them. The namespace
+   * stays open: whoever opened it closes it.
    * @param options `graceMs`: milliseconds, default 10 seconds
    * @throws InvalidInputError for a grace that is no time
    */
@@ -100,6 +101,8 @@ const DEFAULT_GRACE_MS = 10_000;
 const MAX_MS = 2 ** 31 - 1;
 const ROW_TYPES = [ARROW_STREAM, ARROW_FILE, "application/octet-stream"];
 const OPENAPI_PATH = "/openapi.json";
+/** A client's own id that is sent back: hosts differ in how they encode more than ASCII in headers. */
+const REQUEST_ID = /^[ -~]+$/;
 
 /** What is found out about a request on its way. */
 interface Call {
@@ -181,7 +184,8 @@ export function createRestHandler(
 
   async function handle(request: Request): Promise<Response> {
     const started = performance.now();
-    const requestId = request.headers.get("x-request-id")?.slice(0, 100) || crypto.randomUUID();
+    const ownId = request.headers.get("x-request-id")?.slice(0, 100) ?? "";
+    const requestId = REQUEST_ID.test(ownId) ? ownId : crypto.randomUUID();
     const url = new URL(request.url);
     const call: Call = { request, url, dialect: dialectOf(request.headers, options) };
     let error: unknown;
@@ -289,5 +293,6 @@ function checkBasePath(given = ""): string {
   if (typeof given !== "string" || !/^(\/[^/?#\s]+)*\/?$/.test(given)) {
     throw new InvalidInputError('basePath: must be a path such as "/lance"');
   }
-  return given.replace(/\/$/, "");
+  // As URLs have it.
+  return new URL(given, "http://localhost").pathname.replace(/\/$/, "");
 }

@@ -14,7 +14,9 @@ const LINGER_BYTES = 2 ** 23;
 /**
  * A listener for `http.createServer` and `https.createServer`. The request's signal is aborted when the client goes
  * away before it has its answer. Requests that a client sends without waiting for answers are handled one after the
- * other. Node's own `server.requestTimeout`, 5 minutes unless it is set, cuts bodies that take longer.
+ * other. Some bounds are Node's own, and come before the handler's: `server.requestTimeout`, 5 minutes, cuts bodies that
+ * take longer unless it is set to 0 (afterwards: among the options of `createServer` it takes the bound on headers with
+ * it), and `maxHeaderSize`, 16 KiB, refuses larger headers without a body.
  */
 export function toNodeListener(handler: FetchHandler): RequestListener {
   return (incoming, outgoing) => {

@@ -75,7 +75,7 @@ function describeOperation(route: Route, index: number, records: Record<string, 
       ...queryParameters(
         inQuery ? route.query.extend((route.body as z.ZodObject).shape) : route.query,
         records,
-      ),
+      ).filter(({ name }) => !route.path.includes(`{${name}}`)),
     ],
     ...(route.methods[index] === "GET" ? {} : { requestBody: requestBody(route, records) }),
     responses: {
@@ -86,6 +86,7 @@ function describeOperation(route: Route, index: number, records: Record<string, 
           { $ref: "#/components/responses/Problem", description },
         ]),
       ),
+      default: { $ref: "#/components/responses/Problem", description: "Any other error" },
     },
   };
 }
@@ -131,7 +132,7 @@ function requestBody({ body }: Route, records: Record<string, unknown>): Describ
   }
   const isObject = body instanceof z.ZodObject;
   const schema = jsonSchema(isObject ? body : body.schema, "input", records);
-  const required = isObject && Array.isArray(schema.required) && schema.required.length > 0;
+  const required = !isObject || (Array.isArray(schema.required) && schema.required.length > 0);
   return { required, content: { [JSON_TYPE]: { schema } } };
 }
 

@@ -56,7 +56,11 @@ export function engineRequest(wire: WireRequest): Readonly<Record<string, unknow
     }
   } else {
     Object.assign(request, check(route.query, queryMembers(route.query, wire.query)));
-    if (body !== "arrow") request[body.member] = checkWhole(body.schema, jsonObject(wire.json));
+    if (body !== "arrow") {
+      // An empty one would be a request to remove everything.
+      if (wire.json === undefined || wire.json === null) throw new InvalidInputError("the body is required");
+      request[body.member] = checkWhole(body.schema, jsonObject(wire.json));
+    }
   }
   if (typeof request.properties === "string") request.properties = parseProperties(request.properties);
   for (const [name, value] of Object.entries(wire.parameters)) {

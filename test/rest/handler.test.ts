@@ -65,6 +65,15 @@ it("whoever closes it waits until the last request has ended, however many do", 
   await handler.close();
 });
 
+it("a base path may be of any characters, in the form of URLs or not", async () => {
+  for (const basePath of ["/lance", "/lance/", "/ä", "/%C3%A4", "/a/b~c"]) {
+    const handler = handlerOf({ basePath });
+    const at = (path: string) => handler(new Request(`http://localhost${path}/v1/namespace/$/list`));
+    expect((await at(basePath.replace(/\/$/, ""))).status, basePath).toBe(200);
+    expect((await at("")).status, basePath).toBe(404);
+  }
+});
+
 it("one that is closed ends requests when the shortest grace is over", async () => {
   const handler = handlerOf({ limits: { bodyIdleMs: 60_000 } });
   const body = new ReadableStream<Uint8Array>({ pull: () => new Promise(() => undefined) });

@@ -308,6 +308,15 @@ describe("JSON bodies", () => {
     }
   });
 
+  it("that are a map have to be there: one that is not would remove what there is", async () => {
+    const path = `/v1/table/${await wire.table()}/schema_metadata/update`;
+    expect(await wire.done(path, { a: "1" })).toEqual({ a: "1" });
+    for (const body of [undefined, null, []]) {
+      expect(await wire.post(path, body)).toMatchObject({ status: 400, json: { code: 13 } });
+    }
+    expect(await wire.done(path, {})).toEqual({});
+  });
+
   it("keep the keys of maps as they are, whatever they are called", async () => {
     const properties = JSON.parse('{"Some_Key":"1","someKey":"2","some_key":"3","":"4","constructor":"5"}');
     await wire.done("/v1/namespace/keys/create", { properties });
@@ -437,6 +446,11 @@ describe("answers", () => {
     expect(
       (await wire.get("/v1/table", { "x-request-id": "x".repeat(500) })).headers.get("x-request-id"),
     ).toHaveLength(100);
+    // What hosts would send back in an encoding of their own is not.
+    for (const odd of ["für", "¡hola"]) {
+      const sentBack = (await wire.get("/v1/table", { "x-request-id": odd })).headers.get("x-request-id");
+      expect(sentBack).toMatch(/^[0-9a-f-]{36}$/);
+    }
   });
 
   it("to methods that no route has tell those that it has", async () => {

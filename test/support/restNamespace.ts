@@ -201,7 +201,10 @@ async function resultOf({ answer: form }: Route, answer: Response): Promise<unkn
   if (form === "nothing") return undefined;
   if (form === "rows") return queryResult(new Uint8Array(await answer.arrayBuffer()));
   const json = await answer.json();
-  if (form instanceof z.ZodObject) return renamed(json, camel);
+  const isRecord = form instanceof z.ZodObject;
+  // What the OpenAPI document says of the answer holds.
+  (isRecord ? form : "bare" in form ? form.bare : form.schema).parse(json);
+  if (isRecord) return renamed(json, camel);
   return "member" in form ? { [form.member]: json } : json;
 }
 
@@ -219,14 +222,14 @@ function queryResult(bytes: Uint8Array): QueryResult {
   } as QueryResult;
 }
 
+const problem = z.strictObject({
+  ...{ type: z.string(), title: z.string(), status: z.int().min(400), detail: z.string() },
+  ...{ instance: z.string(), error: z.string(), code: z.int().min(0) },
+});
+
 /** The error that was thrown on the other side, by its code. */
-function errorOf({
-  code,
-  detail,
-}: {
-  readonly code: number;
-  readonly detail: string;
-}): errors.NamespaceError {
+function errorOf(json: unknown): errors.NamespaceError {
+  const { code, detail } = problem.parse(json);
   const type = Object.entries(errors.ERROR_TABLE).find(([, row]) => row.code === code)?.[0];
   const made = Object.values(errors).find(
     (value) => typeof value === "function" && value.name === `${type}Error`,
