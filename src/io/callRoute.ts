@@ -7,6 +7,7 @@
  *
  * - A slow call is paid back. After an in-line call that took `t` ≥ 0.5 ms (network file system, cold disk,
  *   huge directory) all calls go to the pool for 20·t, so slow calls hold this thread at most 5 % of the time.
+ *   A call during which others had the processor is not slow, and two threads would get it even later.
  * - The event loop turns. In-line calls complete within microtasks, so a caller who awaits nothing else would
  *   starve timers and sockets; every 64th call waits for a turn first, whatever its kind.
  *
@@ -41,11 +42,19 @@ interface InlineRun {
   readonly waited: boolean;
 }
 
+/** What this process has used so far. */
+export type Usage = Pick<NodeJS.ResourceUsage, "userCPUTime" | "systemCPUTime" | "voluntaryContextSwitches">;
+
 export class CallRoute {
+  readonly #readUsage: () => Usage;
   #inlineRun = 0;
   #pooledUntilMs = 0;
   /** Since `runMany` last let the event loop turn. */
   #heldMs = 0;
+
+  constructor(readUsage: () => Usage = () => process.resourceUsage()) {
+    this.#readUsage = readUsage;
+  }
 
   /** Makes one call by either of its two forms; both must do the same. */
   run<T>(inline: () => T, pooled: (done: Done<T>) => void): Promise<T> {
@@ -60,12 +69,16 @@ export class CallRoute {
 
   #runInline<T>(inline: () => T): Promise<T> {
     const startMs = performance.now();
+    const before = this.#readUsage();
     try {
       return Promise.resolve(inline());
     } catch (error) {
       return Promise.reject(error);
     } finally {
-      this.#payBack(startMs, performance.now());
+      const endMs = performance.now();
+      if (endMs - startMs >= SLOW_CALL_MS && !onlyLostProcessor(before, this.#readUsage())) {
+        this.#payBack(startMs, endMs);
+      }
     }
   }
 
@@ -131,11 +144,24 @@ export class CallRoute {
   }
 }
 
+/**
+ * Whether nothing waited for anything between two looks, and next to nothing was computed. All threads count, so that
+ * a wait is never missed; where the platform counts no waits (Windows), every slow call is one.
+ */
+function onlyLostProcessor(before: Usage, after: Usage): boolean {
+  const waits = after.voluntaryContextSwitches - before.voluntaryContextSwitches;
+  const computedUs = after.userCPUTime - before.userCPUTime + (after.systemCPUTime - before.systemCPUTime);
+  return after.voluntaryContextSwitches > 0 && waits === 0 && computedUs < SLOW_CALL_MS * 1000;
+}
+
 /** Shared by the whole thread: what it protects, the event loop, is shared too. */
 export const shortCalls = new CallRoute();
 
 /** For writes of up to a page: one that is slow speaks for the next writes, not for calls that move nothing. */
 export const pageWrites = new CallRoute();
+
+/** For taking and releasing locks, where processes wait for each other: that says nothing of other calls. */
+export const lockCalls = new CallRoute();
 
 /** Makes one call on the thread pool. */
 export function onPool<T>(call: (done: Done<T>) => void): Promise<T> {

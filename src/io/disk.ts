@@ -65,6 +65,11 @@ export interface Disk {
   open(path: string): Promise<ReadHandle | null>;
   /** Creates a new file; fails with EEXIST where the name is taken. */
   create(path: string): Promise<WriteHandle>;
+  /**
+   * Puts bytes in place of those of an existing file of just that length; false, with nothing done, where there is
+   * none. A reader may see some of the old bytes and some of the new ones. A disk may do without.
+   */
+  overwrite?(path: string, bytes: Uint8Array): Promise<boolean>;
   /** Gives an existing file a second name that must be free; fails with EEXIST where it is taken. */
   link(existingPath: string, newPath: string): Promise<void>;
   /** Renames, replacing a file under the new name. Never used to commit. */

@@ -19,7 +19,7 @@ import path from "node:path";
 import fs from "fs-extra";
 import lockfile from "proper-lockfile";
 import { ServiceUnavailableError } from "../errors.js";
-import { shortCalls } from "./callRoute.js";
+import { lockCalls } from "./callRoute.js";
 import { codeOf, isMissing } from "./errno.js";
 
 /** Name of the lock within a table's directory. */
@@ -216,7 +216,7 @@ class HeldLock implements LockLease {
       mkdir: (lockPath: string, done: NodeDone) => {
         const startMs = Date.now();
         settle(
-          shortCalls.run<void>(
+          lockCalls.run<void>(
             () => void fs.mkdirSync(lockPath),
             (pooled) => fs.mkdir(lockPath, (error) => pooled(error, undefined)),
           ),
@@ -231,7 +231,7 @@ class HeldLock implements LockLease {
       },
       stat: (lockPath: string, done: (error: Error | null, stats?: fs.Stats) => void) =>
         settle(
-          shortCalls.run<fs.Stats>(
+          lockCalls.run<fs.Stats>(
             () => fs.statSync(lockPath),
             (pooled) => fs.stat(lockPath, pooled),
           ),
@@ -240,7 +240,7 @@ class HeldLock implements LockLease {
       utimes: (lockPath: string, accessed: Date, modified: Date, done: NodeDone) => {
         const startMs = Date.now();
         settle(
-          shortCalls.run<void>(
+          lockCalls.run<void>(
             () => fs.utimesSync(lockPath, accessed, modified),
             (pooled) => fs.utimes(lockPath, accessed, modified, (error) => pooled(error, undefined)),
           ),
@@ -295,7 +295,7 @@ function ignoreMissing(error: unknown): void {
 /** False where the directory is there already. */
 async function makeGuard(directory: string): Promise<boolean> {
   try {
-    await shortCalls.run<void>(
+    await lockCalls.run<void>(
       () => void fs.mkdirSync(directory),
       (pooled) => fs.mkdir(directory, (error) => pooled(error, undefined)),
     );
@@ -307,7 +307,7 @@ async function makeGuard(directory: string): Promise<boolean> {
 }
 
 function statOrUndefined(directory: string): Promise<fs.Stats | undefined> {
-  return shortCalls.run<fs.Stats | undefined>(
+  return lockCalls.run<fs.Stats | undefined>(
     () => fs.statSync(directory, { throwIfNoEntry: false }),
     (done) => fs.stat(directory, (error, found) => done(error && !isMissing(error) ? error : null, found)),
   );
@@ -316,7 +316,7 @@ function statOrUndefined(directory: string): Promise<fs.Stats | undefined> {
 type NodeDone = (error: Error | null) => void;
 
 function removeDirectory(directory: string): Promise<void> {
-  return shortCalls.run<void>(
+  return lockCalls.run<void>(
     () => fs.rmdirSync(directory),
     (pooled) => fs.rmdir(directory, (error) => pooled(error, undefined)),
   );

@@ -105,6 +105,31 @@ export class NodeDisk implements Disk {
     return new NodeWriteHandle(fd, filePath, this.#durable);
   }
 
+  async overwrite(filePath: string, bytes: Uint8Array): Promise<boolean> {
+    let fd: number;
+    try {
+      fd = await shortCalls.run(
+        () => fs.openSync(filePath, "r+"),
+        (done) => fs.open(filePath, "r+", done),
+      );
+    } catch (error) {
+      if (isMissing(error)) return false;
+      throw error;
+    }
+    const handle = new NodeWriteHandle(fd, filePath, this.#durable);
+    try {
+      const stats = await shortCalls.run(
+        () => fs.fstatSync(fd),
+        (done) => fs.fstat(fd, done),
+      );
+      if (!stats.isFile() || stats.size !== bytes.length) return false;
+      await handle.write([bytes]);
+      return true;
+    } finally {
+      await handle.close();
+    }
+  }
+
   link(existingPath: string, newPath: string): Promise<void> {
     return shortCalls.run(
       () => fs.linkSync(existingPath, newPath),

@@ -24,7 +24,7 @@ import { codeOf } from "../io/errno.js";
 import { type LockLease, type LockOptions, withLock } from "../io/lock.js";
 import { createExclusive, PublishUncertainError } from "../io/publish.js";
 import { applyTransaction } from "./apply.js";
-import { checkConflict, namedFields, TransactionConflictError } from "./conflict.js";
+import { checkConflict, keepsFields, namedFields, TransactionConflictError } from "./conflict.js";
 import { checkReaderFlags, checkWriterFlags } from "./flags.js";
 import { encodeManifestFile, isSameManifest, ManifestFile } from "./manifest.js";
 import { manifestName, type NamingScheme, transactionsDirectory, versionsDirectory } from "./paths.js";
@@ -434,7 +434,8 @@ class Attempts {
       const unknown = file === null ? "retryable" : "incompatible";
       const verdict = other === null ? unknown : checkConflict(this.#transaction, other);
       if (verdict === "ok") {
-        this.#refuseReusedFields(entry, file);
+        // The fields of a large manifest are decoded along with its fragments: not where they can't be others.
+        if (other === null || !keepsFields(other)) this.#refuseReusedFields(entry, file);
         continue;
       }
       const mine = operationOf(this.#transaction).kind;

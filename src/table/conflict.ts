@@ -113,6 +113,24 @@ export function namedFields(mine: Transaction): ReadonlySet<number> {
   }
 }
 
+/** Whether the version that a transaction made has the fields of the one before it. */
+export function keepsFields(other: Transaction): boolean {
+  const { kind } = operationOf(other);
+  switch (kind) {
+    case "append":
+    case "delete":
+    case "update":
+    case "rewrite":
+    case "dataReplacement":
+    case "createIndex":
+    case "reserveFragments":
+    case "updateConfig":
+      return true;
+    default:
+      return false;
+  }
+}
+
 const retryableIf = (clash: boolean): ConflictVerdict => (clash ? "retryable" : "ok");
 const incompatibleIf = (clash: boolean): ConflictVerdict => (clash ? "incompatible" : "ok");
 const replacesTable = (other: Operation): boolean => other.kind === "overwrite" || other.kind === "restore";

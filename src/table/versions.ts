@@ -13,7 +13,8 @@
  *   the latest as such a jump.
  * - an engine that skips numbers and records nothing, or files that were copied in: `_versions` changed after
  *   the hint was written.
- * - too high, garbage, missing: manifest N does not exist, or there is no N.
+ * - too high, garbage, half written, missing: manifest N does not exist, or there is no N; a number that was meant
+ *   by nobody is held against all of the above like any other.
  */
 
 import { dirname } from "node:path";
@@ -221,13 +222,22 @@ function parseHint(value: unknown): number | null {
   return isVersion(version) ? version : null;
 }
 
+/** Every hint of ours has this length, so that the next one can be written in its place. */
+const HINT_BYTES = 32;
+
 /**
- * Notes the latest version for the next lookup. Losing it costs a directory listing, so it is not synced and a
- * failure is not the commit's.
+ * Notes the latest version for the next lookup. Losing it costs a directory listing, so it is not synced, it may be
+ * read half written, and a failure is not the commit's. In place, as file systems may hurry a file to the device
+ * that is renamed onto another.
  */
 export async function writeHint(disk: Disk, tableRoot: string, version: number): Promise<void> {
-  const bytes = new TextEncoder().encode(JSON.stringify({ version }));
-  await replaceFile(disk, hintPath(tableRoot), bytes, { sync: false }).catch(() => undefined);
+  const path = hintPath(tableRoot);
+  const bytes = new TextEncoder().encode(JSON.stringify({ version }).padEnd(HINT_BYTES));
+  try {
+    if ((await disk.overwrite?.(path, bytes)) !== true) await replaceFile(disk, path, bytes, { sync: false });
+  } catch {
+    // See above.
+  }
 }
 
 // -------------------------------------------------------------------------------------------------- gaps

@@ -37,6 +37,47 @@ test("a slow call sends those that follow to the pool", async () => {
   ).toBe("pool");
 });
 
+test.each([
+  ["nothing was used meanwhile: another process ran", { waits: 0, computedUs: 100 }, "inline"],
+  ["it waited", { waits: 1, computedUs: 100 }, "pool"],
+  ["it computed", { waits: 0, computedUs: 10_000 }, "pool"],
+] as const)("what follows a call of some milliseconds, where %s", async (_, {
+  waits,
+  computedUs,
+}, expected) => {
+  let after = false;
+  const route = new CallRoute(() => ({
+    voluntaryContextSwitches: 7 + (after ? waits : 0),
+    userCPUTime: 0,
+    systemCPUTime: after ? computedUs : 0,
+  }));
+  await route.run(
+    () => {
+      spin(5);
+      after = true;
+    },
+    (done) => done(null, undefined),
+  );
+  const next = await route.run(
+    () => "inline",
+    (done) => done(null, "pool"),
+  );
+  expect(next).toBe(expected);
+});
+
+test("a platform that counts no waits takes every slow call for one", async () => {
+  const route = new CallRoute(() => ({ voluntaryContextSwitches: 0, userCPUTime: 0, systemCPUTime: 0 }));
+  await route.run(
+    () => spin(5),
+    (done) => done(null, undefined),
+  );
+  const next = await route.run(
+    () => "inline",
+    (done) => done(null, "pool"),
+  );
+  expect(next).toBe("pool");
+});
+
 test("failures of both forms reject", async () => {
   const route = new CallRoute();
   const fail = () =>

@@ -1,4 +1,4 @@
-import { mkdir, readFile, symlink, truncate, writeFile } from "node:fs/promises";
+import { mkdir, readFile, stat, symlink, truncate, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
 import { CorruptFileError, InternalError } from "../../src/errors.js";
@@ -10,6 +10,8 @@ function pattern(length: number): Uint8Array {
   for (let i = 0; i < length; i++) bytes[i] = (i * 31 + (i >>> 8) * 7) & 0xff;
   return bytes;
 }
+
+const bytes = (text: string) => new TextEncoder().encode(text);
 
 describe.each(["fsync", "none"] as const)("NodeDisk with durability %s", (durability) => {
   const disk = new NodeDisk({ durability });
@@ -120,6 +122,24 @@ describe.each(["fsync", "none"] as const)("NodeDisk with durability %s", (durabi
     expect(handle.identity).toBe(after.identity);
     await handle.close();
     expect(await disk.stat(a)).toBeNull();
+  });
+
+  test("overwrite puts bytes in place of as many, and leaves all else alone", async () => {
+    const directory = await makeTempDir();
+    const file = path.join(directory, "f");
+    expect(await disk.overwrite(file, bytes("new"))).toBe(false);
+    expect(await disk.stat(file)).toBeNull();
+    await writeFile(file, "old");
+    const inode = (await stat(file)).ino;
+    expect(await disk.overwrite(file, bytes("new"))).toBe(true);
+    expect(await readFile(file, "utf8")).toBe("new");
+    expect((await stat(file)).ino).toBe(inode);
+    for (const other of ["", "ne", "newer"]) {
+      expect(await disk.overwrite(file, bytes(other))).toBe(false);
+      expect(await readFile(file, "utf8")).toBe("new");
+    }
+    await mkdir(path.join(directory, "d"));
+    await expect(disk.overwrite(path.join(directory, "d"), bytes("new"))).rejects.toThrow("EISDIR");
   });
 
   test("makeDirectory makes parents, and says whether it made the directory", async () => {

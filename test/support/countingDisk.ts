@@ -83,6 +83,13 @@ export class CountingDisk implements Disk {
     };
   }
 
+  async overwrite(path: string, bytes: Uint8Array): Promise<boolean> {
+    this.#note("overwrite");
+    const done = (await this.#inner.overwrite?.(path, bytes)) ?? false;
+    if (done) this.bytesWritten += bytes.length;
+    return done;
+  }
+
   link(existingPath: string, newPath: string): Promise<void> {
     this.#note("link");
     return this.#inner.link(existingPath, newPath);

@@ -46,6 +46,13 @@ export class DurableImage {
     parent.current.set(name, this.#newFile(filePath, 0));
   }
 
+  /** Until the next sync none of its bytes is sure to be what it was, or what it is. */
+  overwritten(filePath: string): void {
+    const [parent, name] = this.#place(filePath);
+    const node = parent.current.get(name);
+    if (node?.kind === "file") node.syncedBytes = 0;
+  }
+
   linked(existingPath: string, newPath: string): void {
     const [fromParent, fromName] = this.#place(existingPath);
     const [toParent, toName] = this.#place(newPath);

@@ -76,6 +76,14 @@ describe("failing calls", () => {
     await disk.dispose();
   });
 
+  test("short: what is overwritten has the first half of the new bytes", async () => {
+    const { disk, at, tree } = await setUp();
+    disk.failAt(0, "short");
+    await expect(disk.overwrite(at("old"), bytes("NEW CONTENT"))).rejects.toBeInstanceOf(InjectedFault);
+    expect((await tree())["old"]).toBe("NEW Content");
+    await disk.dispose();
+  });
+
   test("dead: every later call fails, until the restart", async () => {
     const { disk, at, write, tree } = await setUp();
     disk.failAt(2, "before", { dead: true });
@@ -110,6 +118,15 @@ describe("losing what was not synced", () => {
     expect((await tree())["a"]).toBe("kept lost");
     await disk.loseUnsynced();
     expect((await tree())["a"]).toBe("kept");
+    await disk.dispose();
+  });
+
+  test("a file that was overwritten since its last sync is empty", async () => {
+    const { disk, at, tree } = await setUp();
+    expect(await disk.overwrite(at("old"), bytes("new content"))).toBe(true);
+    expect((await tree())["old"]).toBe("new content");
+    await disk.loseUnsynced();
+    expect((await tree())["old"]).toBe("");
     await disk.dispose();
   });
 

@@ -139,6 +139,21 @@ export class FaultyDisk implements Disk {
     };
   }
 
+  /** "short" leaves the first half of the new bytes and the second of the old. */
+  overwrite(path: string, bytes: Uint8Array): Promise<boolean> {
+    const overwriteWith = async (content: Uint8Array) => {
+      const done = (await this.#inner.overwrite?.(path, content)) ?? false;
+      if (done) this.#image?.overwritten(path);
+      return done;
+    };
+    const torn = async () => {
+      const content = await this.#inner.readFile(path);
+      content?.set(bytes.subarray(0, bytes.length >>> 1));
+      return content !== null && overwriteWith(content);
+    };
+    return this.#call("overwrite", path, () => overwriteWith(bytes), torn);
+  }
+
   link(existingPath: string, newPath: string): Promise<void> {
     return this.#call("link", newPath, async () => {
       await this.#inner.link(existingPath, newPath);

@@ -1,4 +1,4 @@
-import { copyFile, mkdir, rename, rm, utimes, writeFile } from "node:fs/promises";
+import { copyFile, mkdir, readFile, rename, rm, stat, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import fc from "fast-check";
 import { beforeEach, describe, expect, it } from "vitest";
@@ -20,6 +20,7 @@ import {
   writeHint,
 } from "../../src/table/versions.js";
 import { CountingDisk } from "../support/countingDisk.js";
+import { FaultyDisk } from "../support/faultyDisk.js";
 import { makeTempDir } from "../support/tempDir.js";
 import { disk, latestFile, makeReferenceTable } from "./support.js";
 
@@ -95,6 +96,36 @@ describe("the latest version", () => {
     await addVersions(range(1, 10));
     await writeFile(hintPath(root), hint);
     expect(await latest()).toBe(10);
+  });
+
+  it("is right where the hint is of another number, half written", async () => {
+    await addVersions(range(999_998, 1_000_001));
+    await writeHint(disk, root, 999_999);
+    const faulty = new FaultyDisk(disk);
+    faulty.failAt(0, "short");
+    await writeHint(faulty, root, 1_000_001);
+    expect(JSON.parse(await readFile(hintPath(root), "utf8"))).toEqual({ version: 100_009 });
+    expect(await latest()).toBe(1_000_001);
+  });
+
+  it("is kept in one file, in which any hint fits", async () => {
+    await addVersions([Number.MAX_SAFE_INTEGER]);
+    await writeHint(disk, root, 1);
+    const first = await stat(hintPath(root));
+    const counting = new CountingDisk(disk);
+    await writeHint(counting, root, Number.MAX_SAFE_INTEGER);
+    expect(counting.total).toBe(1);
+    expect((await stat(hintPath(root))).ino).toBe(first.ino);
+    expect(await latest()).toBe(Number.MAX_SAFE_INTEGER);
+  });
+
+  it("takes the place of a hint that another engine wrote", async () => {
+    await addVersions([1, 2]);
+    await writeFile(hintPath(root), '{"version":1}');
+    await writeHint(disk, root, 2);
+    const counting = new CountingDisk(disk);
+    expect((await findLatestVersion(counting, root))?.version).toBe(2);
+    expect(counting.count("list")).toBe(0);
   });
 
   it("is right where the hint is a directory", async () => {
