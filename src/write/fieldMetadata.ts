@@ -4,6 +4,7 @@
  * key and of computed columns follow the reference's rules.
  */
 
+import { arrowFieldFromLogical, logicalFieldOf } from "../arrow/logicalTypes.js";
 import { InvalidInputError, UnsupportedError } from "../errors.js";
 import {
   FieldMetadataUpdate,
@@ -41,6 +42,8 @@ export interface FieldMetadataPlan {
   readonly fields: ReadonlyMap<string, ReadonlyMap<string, string>>;
 }
 
+/** Key of the name of Arrow's extension types. */
+const EXTENSION_NAME = "ARROW:extension:name";
 /** Prefix of the keys that declare computed columns. */
 const COMPUTED_COLUMN = "computed_column";
 
@@ -152,10 +155,20 @@ function checkResult({ at, metadata }: PendingUpdate, hasFiles: boolean): void {
   if (special !== null && special !== specialStorage(field)) {
     throw new UnsupportedError(`field ${path}: ${special} are not supported by this release`);
   }
+  if (metadata.get(EXTENSION_NAME) !== field.metadata.get(EXTENSION_NAME)) checkExtension(changed, path);
   if (!hasFiles) return;
   if (storageOf(changed) === storageOf(field) && isPacked(changed) === isPacked(field)) return;
   throw new InvalidInputError(
     `field ${path}: this metadata says how values lie in files, and the table has files that were written otherwise`,
+  );
+}
+
+/** @throws InvalidInputError where the extension type would be taken for a type that the table does not have there */
+function checkExtension(field: TableField, path: string): void {
+  const { logicalType } = logicalFieldOf(arrowFieldFromLogical(field, path), path);
+  if (logicalType === field.logicalType) return;
+  throw new InvalidInputError(
+    `field ${path}: ${EXTENSION_NAME} cannot be ${field.metadata.get(EXTENSION_NAME)}: the field is of type ${field.logicalType}, not ${logicalType}`,
   );
 }
 

@@ -183,6 +183,15 @@ describe("field paths", () => {
   });
 });
 
+it("text is not made JSON by its metadata: no engine could read it", async () => {
+  const before = await directorySnapshot(root);
+  const failure = update({ path: "st. é", metadata: { "ARROW:extension:name": "arrow.json" } });
+  await expect(failure).rejects.toBeInstanceOf(InvalidInputError);
+  expect(await directorySnapshot(root)).toEqual(before);
+  await update({ path: "st. é", metadata: { "ARROW:extension:name": "mine" } });
+  expect(await metadataOf(namespace, "st. é")).toEqual({ "ARROW:extension:name": "mine" });
+});
+
 describe("several entries", () => {
   it("are one version, and all fields named are in the answer", async () => {
     const { version, fields, transactionId } = await update(
