@@ -3,14 +3,16 @@
 import type { AlterTableDropColumnsRequest, AlterTableDropColumnsResponse } from "../../namespace.js";
 import { dropColumns } from "../../write/changeColumns.js";
 import type { OperationContext } from "../context.js";
-import { requireStrings } from "../request.js";
+import { requireFieldPath, requireStrings } from "../request.js";
 import { openWritable } from "../snapshot.js";
 
 export async function alterTableDropColumns(
   context: OperationContext,
   request: AlterTableDropColumnsRequest,
 ): Promise<AlterTableDropColumnsResponse> {
-  const columns = requireStrings(request.columns, "columns");
+  const columns = requireStrings(request.columns, "columns").map((column, index) =>
+    requireFieldPath(column, `columns[${index}]`),
+  );
   const { tableRoot } = await openWritable(context, request);
   const target = { environment: context, tableRoot, signal: request.signal };
   const { committed, transactionId } = await dropColumns(target, columns);
