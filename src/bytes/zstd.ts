@@ -1,5 +1,5 @@
 /**
- * Zstandard frames (RFC 8878), decoding only, without dictionaries.
+ * Zstandard frames (RFC 8878), decoding, without dictionaries; zstdEncoder.ts writes them.
  *
  *     magic           28 B5 2F FD
  *     descriptor      bits 6–7 size of the content size (0, 2, 4, 8; 0 is 1 byte in a single segment),
@@ -17,7 +17,7 @@
  * moves, so time and memory are bounded by the sizes of frame and output.
  */
 
-const MAXIMUM_BLOCK_BYTES = 128 * 1024;
+export const MAXIMUM_BLOCK_BYTES = 128 * 1024;
 
 export interface ZstdFrameBound {
   /** Bytes the frame says it holds; null where it does not say. */
@@ -357,7 +357,7 @@ const highestBit = (value: number): number => 31 - Math.clz32(value);
 
 // ------------------------------------------------------------------------------------------------- FSE
 
-interface FseTable {
+export interface FseTable {
   readonly log: number;
   /** By state: the symbol it stands for, the bits to read for the next state, and what to add to them. */
   readonly symbols: Uint8Array;
@@ -368,7 +368,7 @@ interface FseTable {
 /** Largest offset a 32-bit output can have; longer codes can't be right. */
 const MAXIMUM_OFFSET_CODE = 30;
 
-interface SequenceCode {
+export interface SequenceCode {
   readonly maximumSymbol: number;
   readonly maximumLog: number;
   /** By code: the smallest value, and the bits that are added to it. */
@@ -396,7 +396,7 @@ function repeated(...runs: readonly (readonly [count: number, value: number])[])
   return runs.flatMap(([count, value]) => new Array<number>(count).fill(value));
 }
 
-const LITERAL_LENGTHS = sequenceCode(
+export const LITERAL_LENGTHS = sequenceCode(
   0,
   [
     [16, 0],
@@ -410,7 +410,7 @@ const LITERAL_LENGTHS = sequenceCode(
   6,
   [4, 3, ...repeated([11, 2], [3, 1], [9, 2]), 3, 2, ...repeated([5, 1], [4, -1])],
 );
-const MATCH_LENGTHS = sequenceCode(
+export const MATCH_LENGTHS = sequenceCode(
   3,
   [
     [32, 0],
@@ -426,7 +426,7 @@ const MATCH_LENGTHS = sequenceCode(
   [1, 4, 3, ...repeated([6, 2], [37, 1], [7, -1])],
 );
 /** An offset's code is its number of bits. */
-const OFFSETS = sequenceCode(0, [[32, 0]], 8, 5, repeated([6, 1], [3, 2], [15, 1], [5, -1]));
+export const OFFSETS = sequenceCode(0, [[32, 0]], 8, 5, repeated([6, 1], [3, 2], [15, 1], [5, -1]));
 
 /** The table of one of the three streams: 0 the standard one, 1 one symbol, 2 in the block, 3 the last one. */
 function readSequenceTable(
@@ -508,7 +508,7 @@ function readFseTable(
 }
 
 /** @param probabilities add up to 2^log, −1 counting as 1: it stands for "less than 1" */
-function buildFseTable(probabilities: Int16Array, symbolCount: number, log: number): FseTable {
+export function buildFseTable(probabilities: Int16Array, symbolCount: number, log: number): FseTable {
   const size = 1 << log;
   const symbols = new Uint8Array(size);
   const next = new Uint16Array(symbolCount);

@@ -1,6 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { decodeZstdFrame, zstdFrameBound } from "../../src/bytes/zstd.js";
+import { encodeZstdFrame } from "../../src/bytes/zstdEncoder.js";
 
 const next = (state: { value: number }): number => {
   state.value = (Math.imul(state.value, 1664525) + 1013904223) >>> 0;
@@ -123,5 +124,61 @@ describe("zstd frames", () => {
       }),
       { numRuns: 2000 },
     );
+  });
+});
+
+describe("frames that are written", () => {
+  function roundTrip(content: Uint8Array): Uint8Array {
+    const frame = encodeZstdFrame(content);
+    const bound = zstdFrameBound(frame);
+    expect(bound?.contentSize).toBe(content.length);
+    expect(bound?.maximumSize).toBeGreaterThanOrEqual(content.length);
+    const output = new Uint8Array(content.length);
+    expect(decodeZstdFrame(frame, output)).toBe(true);
+    expect(Buffer.compare(output, content)).toBe(0);
+    return frame;
+  }
+
+  it("hold what they were made of, whatever that is", () => {
+    const seed = Number(process.env.FC_SEED ?? Math.floor(Math.random() * 1_000_000_007));
+    console.info(`zstd frames: seed ${seed}`);
+    const contents = fc.record({
+      length: fc.oneof(fc.integer({ min: 0, max: 700 }), fc.integer({ min: 0, max: 300_000 })),
+      alphabet: fc.integer({ min: 1, max: 256 }),
+      kind: fc.constantFrom("random", "skewed", "copies", "steps"),
+      state: fc.nat(),
+    });
+    fc.assert(
+      fc.property(contents, ({ length, alphabet, kind, state }) => {
+        const random = { value: state };
+        const bytes = new Uint8Array(length);
+        for (let at = 0; at < length; at++) {
+          const value = next(random) % alphabet;
+          if (kind === "random") bytes[at] = value;
+          else if (kind === "skewed") bytes[at] = Math.min(value, next(random) % alphabet, next(random));
+          else if (kind === "steps") bytes[at] = (at >> 3) * alphabet;
+          else bytes[at] = next(random) < 230 ? bytes[Math.max(0, at - 1 - (next(random) % 50))] : value;
+        }
+        roundTrip(bytes);
+      }),
+      { numRuns: 120, seed },
+    );
+  });
+
+  it("are about as small as those of the command line tool", () => {
+    // What `zstd -3` makes of it, 1,132 bytes, and a tenth.
+    expect(roundTrip(wordsText()).length).toBeLessThan(1132 * 1.1);
+    expect(roundTrip(new Uint8Array(1_000_000).fill(7)).length).toBeLessThan(60);
+    const random = { value: 3 };
+    const noise = Uint8Array.from({ length: 200_000 }, () => next(random) ^ (next(random) << 1));
+    expect(roundTrip(noise).length).toBeLessThan(noise.length + 32);
+  });
+
+  it("match far back, beyond the blocks before, but not beyond the window", () => {
+    const random = { value: 9 };
+    const piece = Uint8Array.from({ length: 100_000 }, () => next(random) & 63);
+    const content = new Uint8Array(3_000_000);
+    for (const at of [0, 700_000, 2_400_000]) content.set(piece, at);
+    expect(roundTrip(content).length).toBeLessThan(piece.length * 1.7);
   });
 });

@@ -196,6 +196,21 @@ export const REALISTIC_COLUMNS: readonly RealisticColumn[] = [
     make: (_, s) => strings(24, s, () => s.text(30_000, 60_000), new Binary()),
   },
   {
+    name: "hugeMarkup",
+    encoding: /^fullZip\(.*general\(/,
+    make: (_, s) =>
+      strings(
+        24,
+        s,
+        () =>
+          Array.from(
+            { length: 900 },
+            (_, row) => `<tr class="row"><td>${row}</td><td>${s.word()}</td><td>${s.below(1e6)}</td></tr>\n`,
+          ).join(""),
+        utf8,
+      ),
+  },
+  {
     name: "url",
     encoding: FSST,
     make: (n, s) =>

@@ -10,6 +10,7 @@
 import * as zlib from "node:zlib";
 import { decodeLz4Block, encodeLz4Block } from "../../bytes/lz4.js";
 import { decodeZstdFrame, zstdFrameBound } from "../../bytes/zstd.js";
+import { encodeZstdFrame } from "../../bytes/zstdEncoder.js";
 import {
   type BufferCompression,
   CompressionScheme,
@@ -91,16 +92,19 @@ export const lz4Compressor: Compressor = {
 const LEAST_ZSTD_LEVEL = 1;
 const LARGEST_ZSTD_LEVEL = 22;
 
-/** The compressor for what a column asks: LZ4 for ZSTD, too, where the runtime has no encoder for that. */
+/** The compressor for what a column asks. Levels are for runtimes that have an encoder for ZSTD. */
 export function compressor(scheme: "lz4" | "zstd", level: number | null): Compressor {
-  // Node has it from 22.15 on.
-  if (scheme === "lz4" || typeof zlib.zstdCompressSync !== "function") return lz4Compressor;
+  if (scheme === "lz4") return lz4Compressor;
   const used = level === null ? null : Math.min(Math.max(level, LEAST_ZSTD_LEVEL), LARGEST_ZSTD_LEVEL);
   const params = used === null ? undefined : { [zlib.constants.ZSTD_c_compressionLevel]: used };
   return {
     scheme: "zstd",
     compress(bytes) {
-      const frame = zlib.zstdCompressSync(bytes, { params });
+      // Node has it from 22.15 on.
+      const frame =
+        typeof zlib.zstdCompressSync === "function"
+          ? zlib.zstdCompressSync(bytes, { params })
+          : encodeZstdFrame(bytes);
       const output = new Uint8Array(8 + frame.length);
       new DataView(output.buffer).setUint32(0, bytes.length, true);
       output.set(frame, 8);

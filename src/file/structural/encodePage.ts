@@ -376,7 +376,7 @@ function encodeVariable(
   const indexed =
     exceeds === true
       ? null
-      : encodeVariableDictionary(newEncoder, values, definition, offsetBits, version, compression);
+      : encodeVariableDictionary(newEncoder, values, definition, layout, version, compression);
   if (indexed !== null) return indexed.encoder.finish(indexed.values);
 
   const stored = storeValues(values, offsetBits, text, compression);

@@ -4,10 +4,12 @@
  *
  *     dictionary   where few values recur: 32-bit indices that are packed or runs, and the values once
  *     FSST         text of some length, and binaries with huge values (fsst.ts)
- *     general      LZ4 or ZSTD, where the column's metadata asks for it: over each chunk, or each full-zip value
+ *     general      LZ4 or ZSTD, where the column's metadata asks for it: over each chunk, or each full-zip value. ZSTD
+ *                  also where values are huge and it takes less room than FSST
  *     plain        offsets and bytes
  */
 
+import type { VariableLayout } from "../../arrow/column.js";
 import { concatBytes } from "../../bytes/concat.js";
 import { UnsupportedError } from "../../errors.js";
 import type { CompressiveEncoding } from "../../format/encodings.js";
@@ -37,8 +39,14 @@ export interface StoredValues extends PlainValues {
 /** Bytes of offsets and values of a chunk. */
 const CHUNK_BYTES = { "2.1": 24 * 1024, "2.2": 64 * 1024 } as const;
 const MAXIMUM_CHUNK_VALUES = 4096;
-/** Binaries are tried under FSST when one of them is at least this long. */
+/** Binaries are tried under FSST, and all values under ZSTD, when one of them is at least this long. */
 const HUGE_VALUE_BYTES = 32 * 1024;
+/** Bytes of values that are compressed to find out what ZSTD saves. */
+const SAMPLE_BYTES = 256 * 1024;
+/** Share of the room that ZSTD must save beside what is read faster. */
+const ZSTD_SAVING = 0.08;
+/** Share of the values that a dictionary of text may hold without a look at what FSST would save. */
+const LARGE_DICTIONARY_SHARE = 0.3;
 
 /** Encodes values for chunks or full-zip pages. */
 export function storeValues(
@@ -54,14 +62,37 @@ export function storeValues(
     return { ...values, encoding: found.describe(plain), compressor: found };
   }
   const insist = compression === "fsst";
-  if (insist || (compression === null && (text || longest(values.offsets) >= HUGE_VALUE_BYTES))) {
-    const codes = encodeFsst(values.offsets, values.bytes, insist);
-    if (codes !== null) {
-      const { offsets, bytes, symbolTable } = codes;
-      return { offsets, bytes, encoding: { fsst: { symbolTable, values: plain } }, compressor: null };
+  const huge = compression === null && longest(values.offsets) >= HUGE_VALUE_BYTES;
+  const codes =
+    insist || huge || (compression === null && text)
+      ? encodeFsst(values.offsets, values.bytes, insist)
+      : null;
+  if (huge && options.structure !== "miniblock") {
+    const zstd = compressor("zstd", null);
+    const size = codes?.bytes.length ?? values.bytes.length;
+    if (sampledShare(values, zstd) * values.bytes.length < size * (1 - ZSTD_SAVING)) {
+      return { ...values, encoding: zstd.describe(plain), compressor: zstd };
     }
   }
-  return { ...values, encoding: plain, compressor: null };
+  if (codes === null) return { ...values, encoding: plain, compressor: null };
+  const { offsets, bytes, symbolTable } = codes;
+  return { offsets, bytes, encoding: { fsst: { symbolTable, values: plain } }, compressor: null };
+}
+
+/** What values take when each is compressed, as a share of their size; by some that are spread over the page. */
+function sampledShare({ offsets, bytes }: PlainValues, { compress }: Compressor): number {
+  const count = offsets.length - 1;
+  const step = Math.max(1, Math.floor(bytes.length / SAMPLE_BYTES));
+  let plainBytes = 0;
+  let compressedBytes = 0;
+  for (let index = Math.min(step, count) >> 1; index < count; index += step) {
+    const value = bytes.subarray(offsets[index], offsets[index + 1]);
+    if (value.length === 0) continue;
+    plainBytes += value.length;
+    compressedBytes += compress(value).length;
+    if (plainBytes >= 2 * SAMPLE_BYTES) break;
+  }
+  return plainBytes === 0 ? 1 : compressedBytes / plainBytes;
 }
 
 /** Writes the values as indices and dictionary; null where too many differ. */
@@ -69,20 +100,28 @@ export function encodeVariableDictionary(
   newEncoder: () => MiniBlockEncoder,
   { offsets, bytes }: PlainValues,
   definition: Uint16Array | null,
-  offsetBits: 32 | 64,
+  { offsetBits, text }: VariableLayout,
   version: StructuralVersion,
   options: CompressionOptions,
 ): { encoder: MiniBlockEncoder; values: MiniBlockValues } | null {
   const found = findDictionary(offsets, bytes, definition, options.dictionaryRatio);
   if (found === null) return null;
+  const plain = encodeVariableBlock(offsetBits, found.offsets, found.bytes);
+  const dictionary = compressDictionary(describeVariable(offsetBits), plain, version);
+  const { length } = found.indices;
+  if (text && dictionary.block.length > LARGE_DICTIONARY_SHARE * bytes.length) {
+    const stored = storeValues({ offsets, bytes }, offsetBits, text, options);
+    const size = variableChunkBytes(offsetBits, length, stored.bytes.length);
+    const indexBytes = (length * Math.log2(found.offsets.length)) / 8;
+    if (stored.compressor === null && size < dictionary.block.length + indexBytes) return null;
+  }
   const encoder = newEncoder();
-  const block = encodeVariableBlock(offsetBits, found.offsets, found.bytes);
   return {
     encoder,
     values: {
       ...encodeIndices(encoder, found.indices, version, options),
       dictionary: {
-        ...compressDictionary(describeVariable(offsetBits), block, version),
+        ...dictionary,
         itemCount: found.offsets.length - 1,
       },
     },
