@@ -80,7 +80,7 @@ export async function readPageRows<T>(
   use: (rows: EncodedRows, index: number) => T,
 ): Promise<T[]> {
   const { content } = file;
-  if (content !== null) return read(source, file, requests, use, contentFetch(content));
+  if (content !== null) return read(source, file, requests, use, contentFetch(content, file.sharesContent));
   return source.handles.withHandle(file.path, (handle) =>
     read(source, file, requests, use, {
       ranges: (ranges) => readRanges(handle, ranges),
@@ -100,11 +100,15 @@ interface Fetch {
 
 type Allocate = (byteLength: number) => Uint8Array<ArrayBuffer>;
 
-/** From a file that is in memory. Copies: what is given away ends up in the hands of callers. */
-function contentFetch(content: Uint8Array): Fetch {
+/** From a file that is in memory. Copies, if others have it too: what is given away ends up in the hands of callers. */
+function contentFetch(content: Uint8Array, isShared: boolean): Fetch {
   return {
     ranges: async (ranges) =>
-      ranges.map(({ byteOffset, length }) => content.slice(byteOffset, byteOffset + length)),
+      ranges.map(({ byteOffset, length }) =>
+        isShared
+          ? content.slice(byteOffset, byteOffset + length)
+          : content.subarray(byteOffset, byteOffset + length),
+      ),
     gathered({ byteOffsets, lengths }, allocate = (byteLength) => new Uint8Array(byteLength)) {
       const bytes = allocate(countBytes({ byteOffsets, lengths }));
       for (let index = 0, position = 0; index < lengths.length; index++) {

@@ -21,7 +21,11 @@ import { decodeColumnMetadata, decodeFooter, decodeTable, FOOTER_BYTES, type Foo
 import type { ByteRange, PageEncoding, ReadableVersion } from "./page.js";
 
 /** Bytes fetched when a file is opened; the metadata of all but very wide or long files lies within. */
-const TAIL_BYTES = 64 * 1024;
+export const TAIL_BYTES = 64 * 1024;
+/** The same where most of a small file is going to be read: twice as many bytes cost less than another call. */
+export const SCANNED_TAIL_BYTES = 128 * 1024;
+/** Larger files are not kept as a whole with their metadata: many of them would displace that of all others. */
+const MAX_SHARED_BYTES = TAIL_BYTES;
 /** Bytes between the parts of our own metadata (alignment) that may be read along. */
 const METADATA_SLACK = 256;
 
@@ -65,8 +69,10 @@ export interface DataFile {
   readonly checksums: BufferChecksums | null;
   /** Of the values of blobs in this file; null for files without. */
   readonly blobChecksums: BlobChecksums | null;
-  /** The whole file where it is so small that opening it has read it all, else null. Not to be given away. */
+  /** The whole file where it is so small that opening it has read it all, else null. */
   readonly content: Uint8Array | null;
+  /** The content is kept for others too: nothing that is given away may be a view of it. */
+  readonly sharesContent: boolean;
   /** Rough bytes of memory this object holds on to, for caches. */
   readonly memoryWeight: number;
 }
@@ -80,9 +86,9 @@ export async function openDataFile(handle: ReadHandle, path: string): Promise<Da
   if (fileSize < FOOTER_BYTES)
     throw new CorruptFileError(path, 0, `${fileSize} bytes are too few for a data file`);
   const tailLength = Math.min(fileSize, TAIL_BYTES);
-  const tailBytes = await handle.read(fileSize - tailLength, tailLength);
+  const tailBytes = handle.takeTail?.() ?? (await handle.read(fileSize - tailLength, tailLength));
   const tail = new Tail(handle, tailBytes);
-  const content = tailLength === fileSize ? tailBytes : null;
+  const content = tailBytes.length === fileSize ? tailBytes : null;
   const footer = decodeFooter(
     await tail.get({ byteOffset: fileSize - FOOTER_BYTES, length: FOOTER_BYTES }),
     path,
@@ -127,6 +133,7 @@ export async function openDataFile(handle: ReadHandle, path: string): Promise<Da
     checksums,
     blobChecksums,
     content,
+    sharesContent: false,
     memoryWeight:
       1024 +
       columns.length * 256 +
@@ -135,6 +142,14 @@ export async function openDataFile(handle: ReadHandle, path: string): Promise<Da
       (blobChecksums?.memoryWeight ?? 0) +
       (content?.length ?? 0),
   };
+}
+
+/** The file as a cache keeps it: with its content, if that is small, which is everybody's then. */
+export function shareable(file: DataFile): DataFile {
+  const { content, memoryWeight } = file;
+  if (content === null) return file;
+  if (content.length <= MAX_SHARED_BYTES) return { ...file, sharesContent: true };
+  return { ...file, content: null, memoryWeight: memoryWeight - content.length };
 }
 
 /** The last bytes of a file, and a way to those in front of them. */

@@ -49,6 +49,8 @@ export interface Message<F extends AnyFields> {
 }
 
 const EMPTY = new Uint8Array(0);
+/** Making one costs more than decoding most strings does. */
+const UTF8 = new TextDecoder("utf-8", { fatal: true });
 
 /**
  * Declares a message.
@@ -163,7 +165,7 @@ const BOOL = varint(
 const STRING: ScalarKind<string> = {
   wireType: WireType.LengthDelimited,
   zero: "",
-  read: (reader) => new TextDecoder("utf-8", { fatal: true }).decode(reader.bytes()),
+  read: (reader) => UTF8.decode(reader.bytes()),
   write: (writer, value) => void writer.string(value),
   isZero: (value) => value === "",
 };

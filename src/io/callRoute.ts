@@ -58,9 +58,14 @@ export class CallRoute {
 
   /** Makes one call by either of its two forms; both must do the same. */
   run<T>(inline: () => T, pooled: (done: Done<T>) => void): Promise<T> {
+    return this.runTogether(inline, () => onPool(pooled));
+  }
+
+  /** Makes a few short calls that belong together, as if they were one. */
+  runTogether<T>(inline: () => T, pooled: () => Promise<T>): Promise<T> {
     if (performance.now() < this.#pooledUntilMs) {
       this.#inlineRun = 0;
-      return onPool(pooled);
+      return pooled();
     }
     if (this.#inlineRun++ < MAX_INLINE_RUN) return this.#runInline(inline);
     this.#inlineRun = 0;

@@ -38,6 +38,10 @@ export interface ReadHandle {
   /** Bytes in the file when it was opened. */
   readonly size: number;
   readonly identity: string;
+  /**
+   * The bytes that were read along with the opening, up to the file's end: once, then null. A disk may do without.
+   */
+  takeTail?(): Uint8Array | null;
   /** Reads exactly `length` bytes into fresh memory of its own (8-byte aligned); fails on a shorter file. */
   read(byteOffset: number, length: number): Promise<Uint8Array>;
   /**
@@ -61,8 +65,12 @@ export interface WriteHandle {
 export interface Disk {
   /** The whole file, or null where there is none. Fails above `maxBytes`. */
   readFile(path: string, maxBytes?: number): Promise<Uint8Array | null>;
-  /** Opens for reading; null where there is no such file. */
-  open(path: string): Promise<ReadHandle | null>;
+  /**
+   * Opens for reading; null where there is no such file.
+   * @param tailBytes so many bytes at the end of the file are wanted first, all of a shorter file; a disk may read them
+   *   along, which is one call instead of two
+   */
+  open(path: string, tailBytes?: number): Promise<ReadHandle | null>;
   /** Creates a new file; fails with EEXIST where the name is taken. */
   create(path: string): Promise<WriteHandle>;
   /**

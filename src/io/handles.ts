@@ -42,10 +42,11 @@ export class HandlePool {
   /**
    * Calls `fn` with the open file and keeps it open until `fn` is done. A file that is not there is a
    * `CorruptFileError`: only what a manifest lists is read this way.
+   * @param tailBytes so many bytes at its end are wanted first, see `Disk.open`
    */
-  async withHandle<T>(path: string, fn: (handle: ReadHandle) => Promise<T>): Promise<T> {
+  async withHandle<T>(path: string, fn: (handle: ReadHandle) => Promise<T>, tailBytes?: number): Promise<T> {
     let file = this.#files.get(path);
-    if (file === undefined) file = { opening: this.#open(path), users: 0, evicted: this.#closed };
+    if (file === undefined) file = { opening: this.#open(path, tailBytes), users: 0, evicted: this.#closed };
     else this.#files.delete(path);
     if (!file.evicted) this.#files.set(path, file);
     file.users++;
@@ -83,9 +84,9 @@ export class HandlePool {
     await Promise.all(idle);
   }
 
-  async #open(path: string): Promise<ReadHandle> {
-    const handle = await this.#disk.open(path);
-    if (handle === null) throw new CorruptFileError(path, 0, "the file is not there");
+  async #open(path: string, tailBytes?: number): Promise<ReadHandle> {
+    const handle = await this.#disk.open(path, tailBytes);
+    if (handle === null) throw new CorruptFileError(path, 0, "the manifest names it, but it is not there");
     return handle;
   }
 

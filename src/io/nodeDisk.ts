@@ -74,25 +74,15 @@ export class NodeDisk implements Disk {
     }
   }
 
-  async open(filePath: string): Promise<ReadHandle | null> {
-    let fd: number;
+  async open(filePath: string, tailBytes = 0): Promise<ReadHandle | null> {
+    const wanted = Math.min(tailBytes, MAX_INLINE_BYTES);
     try {
-      fd = await shortCalls.run(
-        () => fs.openSync(filePath, "r"),
-        (done) => fs.open(filePath, "r", done),
+      return await shortCalls.runTogether(
+        () => openInLine(filePath, wanted),
+        () => openOnPool(filePath, wanted),
       );
     } catch (error) {
       if (isMissing(error)) return null;
-      throw error;
-    }
-    try {
-      const stats = await shortCalls.run(
-        () => fs.fstatSync(fd, { bigint: true }),
-        (done) => fs.fstat(fd, { bigint: true }, done),
-      );
-      return new NodeReadHandle(fd, filePath, Number(stats.size), identityOf(stats));
-    } catch (error) {
-      await closeDescriptor(fd);
       throw error;
     }
   }
@@ -327,14 +317,67 @@ class OpenFile {
   }
 }
 
+/** The calls of an opening, one behind the other on this thread: together they are as short as each of them. */
+function openInLine(filePath: string, tailBytes: number): NodeReadHandle {
+  const fd = fs.openSync(filePath, "r");
+  try {
+    const stats = fs.fstatSync(fd, { bigint: true });
+    const tail = tailMemory(stats, tailBytes);
+    const start = Number(stats.size) - tail.length;
+    for (let done = 0; done < tail.length; ) {
+      const bytesRead = fs.readSync(fd, tail, done, tail.length - done, start + done);
+      if (bytesRead === 0) throw endsEarly(filePath, start, tail.length, start + done);
+      done += bytesRead;
+    }
+    return new NodeReadHandle(fd, filePath, stats, tail);
+  } catch (error) {
+    fs.closeSync(fd);
+    throw error;
+  }
+}
+
+async function openOnPool(filePath: string, tailBytes: number): Promise<NodeReadHandle> {
+  const fd = await onPool<number>((done) => fs.open(filePath, "r", done));
+  try {
+    const stats = await onPool<fs.BigIntStats>((done) => fs.fstat(fd, { bigint: true }, done));
+    const tail = tailMemory(stats, tailBytes);
+    const start = Number(stats.size) - tail.length;
+    for (let done = 0; done < tail.length; ) {
+      const from = done;
+      const bytesRead = await onPool<number>((call) =>
+        fs.read(fd, tail, from, tail.length - from, start + from, call),
+      );
+      if (bytesRead === 0) throw endsEarly(filePath, start, tail.length, start + done);
+      done += bytesRead;
+    }
+    return new NodeReadHandle(fd, filePath, stats, tail);
+  } catch (error) {
+    await closeDescriptor(fd);
+    throw error;
+  }
+}
+
+/** Not zero-filled: every byte is read, or the memory is dropped. */
+const tailMemory = (stats: fs.BigIntStats, tailBytes: number): Buffer =>
+  Buffer.allocUnsafeSlow(stats.isFile() ? Math.min(Number(stats.size), tailBytes) : 0);
+
 class NodeReadHandle extends OpenFile implements ReadHandle {
   readonly size: number;
   readonly identity: string;
+  #tail: Buffer | null;
 
-  constructor(fd: number, filePath: string, size: number, identity: string) {
+  /** @param tail the file's last bytes */
+  constructor(fd: number, filePath: string, stats: fs.BigIntStats, tail: Buffer) {
     super(fd, filePath);
-    this.size = size;
-    this.identity = identity;
+    this.size = Number(stats.size);
+    this.identity = identityOf(stats);
+    this.#tail = tail.length > 0 ? tail : null;
+  }
+
+  takeTail(): Uint8Array | null {
+    const tail = this.#tail;
+    this.#tail = null;
+    return tail && new Uint8Array(tail.buffer, 0, tail.length);
   }
 
   read(byteOffset: number, length: number): Promise<Uint8Array> {
@@ -342,7 +385,7 @@ class NodeReadHandle extends OpenFile implements ReadHandle {
       if (!isRange(byteOffset, length)) {
         throw new CorruptFileError(this.path, 0, `no such range: ${length} bytes at ${byteOffset}`);
       }
-      if (byteOffset + length > this.size) throw this.#endsEarly(byteOffset, length, this.size);
+      if (byteOffset + length > this.size) throw endsEarly(this.path, byteOffset, length, this.size);
       if (length === 0) return new Uint8Array(0);
       // Not zero-filled: every byte is written below or the memory is dropped.
       const target = Buffer.allocUnsafeSlow(length);
@@ -369,7 +412,7 @@ class NodeReadHandle extends OpenFile implements ReadHandle {
       this.#checkPieces(target, pieces);
       const { byteOffsets, lengths, positions } = cutPieces(pieces);
       const fail = (index: number) =>
-        this.#endsEarly(byteOffsets[index], lengths[index], byteOffsets[index] + lengths[index]);
+        endsEarly(this.path, byteOffsets[index], lengths[index], byteOffsets[index] + lengths[index]);
       return shortCalls.runMany(
         lengths,
         (index) => {
@@ -409,7 +452,7 @@ class NodeReadHandle extends OpenFile implements ReadHandle {
       if (!isRange(byteOffset, length)) {
         throw new CorruptFileError(this.path, 0, `no such range: ${length} bytes at ${byteOffset}`);
       }
-      if (byteOffset + length > this.size) throw this.#endsEarly(byteOffset, length, this.size);
+      if (byteOffset + length > this.size) throw endsEarly(this.path, byteOffset, length, this.size);
       if (!isRange(positions[index], length) || positions[index] + length > target.length) {
         throw new InternalError(`${length} bytes at ${positions[index]} of ${target.length} bytes of memory`);
       }
@@ -428,19 +471,18 @@ class NodeReadHandle extends OpenFile implements ReadHandle {
               (done) => fs.read(fd, target, from, wanted, byteOffset + from, done),
             )
           : await onPool<number>((done) => fs.read(fd, target, from, wanted, byteOffset + from, done));
-      if (bytesRead === 0) throw this.#endsEarly(byteOffset, target.length, byteOffset + from);
+      if (bytesRead === 0) throw endsEarly(this.path, byteOffset, target.length, byteOffset + from);
       start += bytesRead;
     }
   }
-
-  #endsEarly(byteOffset: number, length: number, fileEnd: number): CorruptFileError {
-    return new CorruptFileError(
-      this.path,
-      byteOffset,
-      `wanted ${length} bytes from here, but the file ends at ${fileEnd}`,
-    );
-  }
 }
+
+const endsEarly = (filePath: string, byteOffset: number, length: number, fileEnd: number): CorruptFileError =>
+  new CorruptFileError(
+    filePath,
+    byteOffset,
+    `wanted ${length} bytes from here, but the file ends at ${fileEnd}`,
+  );
 
 function isRange(start: number, length: number): boolean {
   return Number.isSafeInteger(start) && Number.isSafeInteger(length) && start >= 0 && length >= 0;

@@ -7,10 +7,9 @@
 import { unfinishedBatches } from "../catalog/batches.js";
 import { CatalogCache, type CatalogEnvironment } from "../catalog/catalogTable.js";
 import { hasVersionsIn, namesIn } from "../catalog/listing.js";
-import { CorruptFileError } from "../errors.js";
 import type { FileVersion } from "../file/page.js";
 import type { ChunkMap } from "../file/pageSlice.js";
-import { type DataFile, openDataFile } from "../file/reader.js";
+import { type DataFile, openDataFile, SCANNED_TAIL_BYTES, shareable, TAIL_BYTES } from "../file/reader.js";
 import { LruCache } from "../io/cache.js";
 import type { Disk } from "../io/disk.js";
 import { HandlePool } from "../io/handles.js";
@@ -47,8 +46,11 @@ export interface OperationContext extends CatalogEnvironment {
   /**
    * Metadata of a data file that a manifest names. Data files never change once written; one that did all the same
    * (damage, a copy put over it) is noticed by its identity and read anew.
+   * @param isScanned most of it is going to be read
    */
-  openDataFile(path: string): Promise<DataFile>;
+  openDataFile(path: string, isScanned?: boolean): Promise<DataFile>;
+  /** The same for a file that is read only this once, which no other has to make room for in the cache. */
+  openDataFileOnce(path: string, isScanned?: boolean): Promise<DataFile>;
   close(): Promise<void>;
 }
 
@@ -63,6 +65,24 @@ export function openContext(options: ContextOptions): OperationContext {
   const dataFiles = new LruCache<DataFile>(FOOTER_CACHE_BYTES);
   const chunkMaps = new LruCache<ChunkMap>(CHUNK_MAP_CACHE_BYTES);
   const scratch = new ScratchMemory(SCRATCH_BYTES);
+  /** From the cache, if the file is as it was. */
+  const knownDataFile = async (path: string): Promise<DataFile | null> => {
+    const known = dataFiles.peek(path);
+    if (known === undefined) return null;
+    const stat = await disk.stat(path);
+    if (stat?.identity === known.identity) return known;
+    dataFiles.delete(path);
+    return null;
+  };
+  const readDataFile = async (path: string, isScanned = false): Promise<DataFile> => {
+    const tailBytes = isScanned ? SCANNED_TAIL_BYTES : TAIL_BYTES;
+    // An open file of that name, if there is one, may be of what was there before.
+    handles.evict(path);
+    const file = await handles.withHandle(path, (handle) => openDataFile(handle, path), tailBytes);
+    // All of it is in memory: others need the place among the open files more.
+    if (file.content !== null) handles.evict(path);
+    return file;
+  };
   const context: OperationContext = {
     root: options.root,
     disk,
@@ -78,21 +98,19 @@ export function openContext(options: ContextOptions): OperationContext {
     versionsIn: new SettledDirectories(disk, (path) => hasVersionsIn(disk, path)),
     newTableVersion: options.dataStorageVersion ?? "2.2",
     newTableNaming: options.manifestNaming ?? "V2",
-    async openDataFile(path) {
-      const known = dataFiles.peek(path);
-      if (known !== undefined) {
-        const stat = await disk.stat(path);
-        if (stat === null) throw new CorruptFileError(path, 0, "the manifest names it, but it is not there");
-        if (stat.identity === known.identity) return known;
-        dataFiles.delete(path);
-      }
-      return dataFiles.get(path, async () => {
-        // An open file of that name, if there is one, may be of what was there before.
-        handles.evict(path);
-        const value = await handles.withHandle(path, (handle) => openDataFile(handle, path));
+    async openDataFile(path, isScanned) {
+      const known = await knownDataFile(path);
+      if (known !== null) return known;
+      let own: DataFile | null = null;
+      const shared = await dataFiles.get(path, async () => {
+        own = await readDataFile(path, isScanned);
+        const value = shareable(own);
         return { value, weight: value.memoryWeight };
       });
+      // What is too large to be kept is there for the one who has read it.
+      return shared.content === null ? (own ?? shared) : shared;
     },
+    openDataFileOnce: async (path, isScanned) => (await knownDataFile(path)) ?? readDataFile(path, isScanned),
     async close() {
       dataFiles.clear();
       chunkMaps.clear();

@@ -4,7 +4,7 @@
  */
 
 import { InvalidInputError } from "../errors.js";
-import { isWellFormed, parseFieldPath } from "../ident.js";
+import { isWellFormed } from "../ident.js";
 
 /** The id of a table: at least one non-empty part. Whether the name is a legal one is the catalog's to say. */
 export function requireTableId(id: unknown): readonly string[] {
@@ -91,17 +91,6 @@ export function optionalString(value: unknown, member: string): string | undefin
 export function requireString(value: unknown, member: string): string {
   const text = optionalString(value, member);
   if (text === undefined || text === "") throw new InvalidInputError(`${member}: is required`);
-  return text;
-}
-
-/** The path of a field, well-formed; whether there is such a field is the schema's to say. */
-export function requireFieldPath(value: unknown, member: string): string {
-  const text = requireString(value, member);
-  try {
-    parseFieldPath(text);
-  } catch (error) {
-    throw new InvalidInputError(`${member}: ${(error as Error).message}`);
-  }
   return text;
 }
 

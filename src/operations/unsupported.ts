@@ -9,14 +9,7 @@ import type { RequestBase } from "../namespace.js";
 import { resolveField } from "../table/fieldPaths.js";
 import { decodeSchema } from "../table/schema.js";
 import type { OperationContext } from "./context.js";
-import {
-  optionalString,
-  optionalVersion,
-  requireFieldPath,
-  requireString,
-  requireStrings,
-  requireTableId,
-} from "./request.js";
+import { optionalString, optionalVersion, requireString, requireStrings, requireTableId } from "./request.js";
 import { openSnapshot, openTable, requireSnapshot } from "./snapshot.js";
 
 /** Members that some of the operations have; unchecked. */
@@ -85,7 +78,7 @@ async function checkNewIndex(context: OperationContext, request: Request): Promi
   if (!SCALAR_KINDS.has(kind) && !VECTOR_KINDS.has(kind)) {
     throw new InvalidInputError(`indexType: there are no indexes of type ${kind}`);
   }
-  await findColumns(context, request, [requireFieldPath(request.column, "column")]);
+  await findColumns(context, request, [requireString(request.column, "column")]);
 }
 
 async function checkNewScalarIndex(context: OperationContext, request: Request): Promise<void> {
@@ -93,7 +86,7 @@ async function checkNewScalarIndex(context: OperationContext, request: Request):
   if (!SCALAR_KINDS.has(kind)) {
     throw new InvalidInputError(`indexType: there are no scalar indexes of type ${kind}`);
   }
-  await findColumns(context, request, [requireFieldPath(request.column, "column")]);
+  await findColumns(context, request, [requireString(request.column, "column")]);
 }
 
 function kindOf(request: Request): string {
@@ -105,7 +98,7 @@ function kindOf(request: Request): string {
 }
 
 async function checkComputedColumn(context: OperationContext, request: Request): Promise<void> {
-  const column = requireFieldPath(request.column, "column");
+  const column = requireString(request.column, "column");
   const readVersion = optionalVersion(request.readVersion, "readVersion");
   const [{ path, field }] = await findColumns(context, request, [column]);
   const isComputed = ["virtual_column", "computed_column"].some((key) => field.metadata.get(key) === "true");
@@ -116,9 +109,7 @@ async function checkComputedColumn(context: OperationContext, request: Request):
 
 async function checkKey(context: OperationContext, request: Request): Promise<void> {
   const { on } = request;
-  const key = (typeof on === "string" ? [on] : requireStrings(on, "on")).map((path) =>
-    requireFieldPath(path, "on"),
-  );
+  const key = typeof on === "string" ? [requireString(on, "on")] : requireStrings(on, "on");
   if (key.length === 0) throw new InvalidInputError("on: must have a column");
   // Rows for a table that is only declared decide on its columns.
   if ((await openSnapshot(context, request)) !== null) await findColumns(context, request, key);
@@ -134,7 +125,7 @@ async function checkUpdates(context: OperationContext, request: Request): Promis
   optionalString(request.predicate, "predicate");
   const paths = updates.map((update: unknown, index) => {
     const [path, ...expressions] = requireStrings(update, `updates[${index}]`);
-    if (expressions.length === 1) return requireFieldPath(path, `updates[${index}]`);
+    if (expressions.length === 1) return path;
     throw new InvalidInputError(`updates[${index}]: must be the path of a column and an expression`);
   });
   await findColumns(context, request, [...paths, ...names.map((name) => formatFieldPath([name]))]);

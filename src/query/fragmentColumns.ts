@@ -9,8 +9,11 @@ import type { ProjectedColumn } from "./projection.js";
 
 /** Where a version's fragments get their files from. */
 export interface FragmentSource extends PageSource {
-  /** The metadata of a data file of a fragment; cached. */
-  openDataFile(path: string): Promise<DataFile>;
+  /**
+   * The metadata of a data file of a fragment; cached.
+   * @param isScanned most of the file is going to be read
+   */
+  openDataFile(path: string, isScanned?: boolean): Promise<DataFile>;
   /** Absolute path of a file that a manifest names. */
   resolve(file: DataFragment["files"][number]): string | Promise<string>;
   /** Sorted physical offsets of the rows deleted from a fragment, or null where none are. */
@@ -26,12 +29,14 @@ export interface StoredColumn {
 
 /**
  * For each column where the fragment keeps it, or null where it has no such column: all its values are null.
+ * @param isScanned most of the fragment is going to be read
  * @throws UnsupportedError for blobs, and for fixed-size lists of structs as 2.0 has them
  */
 export async function openColumns(
   source: FragmentSource,
   fragment: DataFragment,
   columns: readonly ProjectedColumn[],
+  isScanned = false,
 ): Promise<(StoredColumn | null)[]> {
   const places = new Map<number, { file: DataFragment["files"][number]; columnIndex: number }>();
   for (const file of fragment.files) {
@@ -41,7 +46,7 @@ export async function openColumns(
   }
   const opening = new Map<DataFragment["files"][number], Promise<DataFile>>();
   const openFile = async (file: DataFragment["files"][number]): Promise<DataFile> =>
-    source.openDataFile(await source.resolve(file));
+    source.openDataFile(await source.resolve(file), isScanned);
   const open = (file: DataFragment["files"][number]): Promise<DataFile> => {
     let opened = opening.get(file);
     if (opened === undefined) {

@@ -45,6 +45,11 @@ export const KEPT: ReadAhead = { groupBytes: 64 * 1024 * 1024, windowBytes: 256 
 
 /** Fragments opened ahead of the one being read. */
 const OPEN_FRAGMENTS = 8;
+/**
+ * Groups of pages read ahead at most, however small: what is decoded soon after it was read is still in the processor's
+ * caches, and the garbage collector has less to move.
+ */
+const MAX_GROUPS_AHEAD = 16;
 
 export interface ScanRequest {
   readonly fragments: readonly DataFragment[];
@@ -108,9 +113,10 @@ export async function* scanColumns(
   source: FragmentSource,
   request: ScanRequest,
 ): AsyncGenerator<BatchRows, void, undefined> {
+  const { windowBytes } = request.readAhead;
   const groups = mapAhead(pageGroups(source, request), (group) => fetchGroup(source, group), {
-    weigh: (group) => group.byteLength,
-    maxWeight: request.readAhead.windowBytes,
+    weigh: (group) => Math.max(group.byteLength, windowBytes / MAX_GROUPS_AHEAD),
+    maxWeight: windowBytes,
   });
   const breather = new Breather();
   const { projection } = request;
@@ -156,7 +162,7 @@ async function* pageGroups(
 ): AsyncGenerator<PageGroup, void, undefined> {
   const opened = mapAhead(
     wantedFragments(source, request),
-    (wanted) => openFragment(source, request.projection, wanted),
+    (wanted) => openFragment(source, request, wanted),
     { weigh: () => 1, maxWeight: OPEN_FRAGMENTS },
   );
   for await (const owner of opened) {
@@ -179,11 +185,12 @@ async function* pageGroups(
 
 async function openFragment(
   source: FragmentSource,
-  projection: Projection,
+  { projection, limit }: ScanRequest,
   wanted: Omit<OpenFragment, "pages" | "path" | "files">,
 ): Promise<OpenFragment> {
   const { fragment, start, end } = wanted;
-  const stored = await openColumns(source, fragment, projection.columns);
+  const isScanned = limit === Number.POSITIVE_INFINITY;
+  const stored = await openColumns(source, fragment, projection.columns, isScanned);
   const pages = stored.map((column, columnNumber) => {
     if (column === null) return null;
     const tasks: PageTask[] = [];

@@ -11,20 +11,28 @@ import type { FragmentSource } from "./fragmentColumns.js";
 export interface FileReaders
   extends Pick<FragmentSource, "handles" | "chunkMaps" | "scratch" | "openDataFile"> {
   readonly disk: Disk;
+  /** The same as `openDataFile`, for files that are read once and not kept in memory. */
+  readonly openDataFileOnce: FragmentSource["openDataFile"];
 }
 
 /**
  * @param tableRoot directory of the table or branch
+ * @param isReadOnce the fragments are about to go: their files are not kept in memory
  * @throws UnsupportedError for a table of a data format version that is not read
  */
-export function versionSource(readers: FileReaders, tableRoot: string, file: ManifestFile): FragmentSource {
+export function versionSource(
+  readers: FileReaders,
+  tableRoot: string,
+  file: ManifestFile,
+  isReadOnce = false,
+): FragmentSource {
   const version = file.manifest.dataFormat?.version;
   if (version !== undefined && !isReadableVersion(version)) throw unsupportedFileVersion(version, file.path);
   return {
     handles: readers.handles,
     chunkMaps: readers.chunkMaps,
     scratch: readers.scratch,
-    openDataFile: readers.openDataFile,
+    openDataFile: isReadOnce ? readers.openDataFileOnce : readers.openDataFile,
     resolve: (dataFile) => resolveDataFile(readers.disk, tableRoot, file.manifest, dataFile),
     readDeletions: (fragment) => readDeletions(readers.disk, tableRoot, file.manifest, fragment),
   };

@@ -5,7 +5,12 @@
  */
 
 import { basename, dirname, isAbsolute, join, sep } from "node:path";
-import { ConcurrentModificationError, CorruptFileError, InvalidInputError } from "../errors.js";
+import {
+  ConcurrentModificationError,
+  CorruptFileError,
+  InvalidInputError,
+  InvalidTableStateError,
+} from "../errors.js";
 import type { Disk } from "../io/disk.js";
 import type { LockLease } from "../io/lock.js";
 import { createExclusive } from "../io/publish.js";
@@ -193,7 +198,7 @@ function decodeStaged(
 async function resolveStaged(disk: Disk, tableRoot: string, stagedPath: string): Promise<string | null> {
   if (stagedPath === "" || stagedPath.includes("\0")) return null;
   const realRoot = await disk.realPath(tableRoot);
-  if (realRoot === null) return null;
+  if (realRoot === null) throw new InvalidTableStateError(`there is no directory ${tableRoot}`);
   const candidates = isAbsolute(stagedPath) ? [stagedPath] : [join(tableRoot, stagedPath), sep + stagedPath];
   for (const candidate of candidates) {
     const real = await disk.realPath(candidate);

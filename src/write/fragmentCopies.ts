@@ -39,6 +39,7 @@ const BATCH_ROWS = 16_384;
 const UNKNOWN_VERSION = 1;
 
 interface Copy {
+  readonly group: CompactionGroup;
   readonly files: readonly WrittenRows[];
   /** Without ids. */
   readonly fragments: readonly DataFragment[];
@@ -48,8 +49,7 @@ export class FragmentCopies {
   readonly #readers: FileReaders;
   readonly #tableRoot: string;
   readonly #signal: AbortSignal | undefined;
-  /** By what they are copies of. */
-  readonly #copies = new Map<string, Copy>();
+  #copies: Copy[] = [];
 
   /** @param tableRoot directory of the table or branch */
   constructor(readers: FileReaders, tableRoot: string, signal: AbortSignal | undefined) {
@@ -64,11 +64,10 @@ export class FragmentCopies {
    */
   async copy(base: ManifestFile, group: CompactionGroup): Promise<readonly DataFragment[]> {
     this.#signal?.throwIfAborted();
-    const key = keyOf(group);
-    let copy = this.#copies.get(key);
+    let copy = this.#copies.find((each) => hasSameRows(each.group, group));
     if (copy === undefined) {
       copy = await this.#write(base, group);
-      this.#copies.set(key, copy);
+      this.#copies.push(copy);
     }
     return copy.fragments;
   }
@@ -81,7 +80,7 @@ export class FragmentCopies {
     const fields = schema.filter((field) => !absent.has(field));
     const plan = planCopy(schema, fields);
     checkVersion(plan, version);
-    const source = versionSource(this.#readers, this.#tableRoot, base);
+    const source = versionSource(this.#readers, this.#tableRoot, base, true);
     const sequences = hasStableRowIds(manifest) ? await sequencesOf(source, group, path) : null;
     const rows = new RowFeed(
       scanColumns(source, {
@@ -115,7 +114,7 @@ export class FragmentCopies {
         fragments.push({ ...written.fragments[0], ...sequences?.[index] });
       }
       if (!(await rows.isAtEnd())) throw new InternalError("more rows than a copy should have");
-      return { files, fragments };
+      return { group, files, fragments };
     } catch (error) {
       for (const written of files) await written.discard().catch(() => undefined);
       throw error;
@@ -126,10 +125,10 @@ export class FragmentCopies {
 
   /** Removes copies of other groups than these: what they were made of has changed. */
   async retain(groups: readonly CompactionGroup[]): Promise<void> {
-    const wanted = new Set(groups.map(keyOf));
-    for (const [key, { files }] of this.#copies) {
-      if (wanted.has(key)) continue;
-      this.#copies.delete(key);
+    const isWanted = (copy: Copy): boolean => groups.some((group) => hasSameRows(copy.group, group));
+    const unwanted = this.#copies.filter((copy) => !isWanted(copy));
+    this.#copies = this.#copies.filter((copy) => !unwanted.includes(copy));
+    for (const { files } of unwanted) {
       // What can't be removed is an orphan that nothing refers to.
       for (const written of files) await written.discard().catch(() => undefined);
     }
@@ -137,7 +136,7 @@ export class FragmentCopies {
 
   /** @throws ConcurrentModificationError where files are gone, with the table they were written to */
   async requireInPlace(): Promise<void> {
-    for (const { files } of this.#copies.values()) {
+    for (const { files } of this.#copies) {
       for (const written of files) {
         if (await written.areInPlace()) continue;
         throw new ConcurrentModificationError(
@@ -150,16 +149,26 @@ export class FragmentCopies {
   /** Removes what was written but for the files that the fragments name. */
   async discard(fragments: readonly DataFragment[] = []): Promise<void> {
     const used = new Set(fragments.flatMap((fragment) => fragment.files.map((file) => file.path)));
-    for (const copy of this.#copies.values()) {
+    for (const copy of this.#copies) {
       if (copy.fragments.some((fragment) => fragment.files.some((file) => used.has(file.path)))) continue;
       for (const written of copy.files) await written.discard();
     }
   }
 }
 
-/** The same text means the same fragments, and so the same rows. */
-const keyOf = ({ fragments }: CompactionGroup): string =>
-  fragments.map((fragment) => DataFragment.encode(fragment).toString()).join("/");
+/** Whether groups, maybe of different versions, are of the same fragments. Most are told apart by their ids. */
+function hasSameRows({ fragments }: CompactionGroup, other: CompactionGroup): boolean {
+  const others = other.fragments;
+  if (fragments.length !== others.length || fragments.some(({ id }, index) => id !== others[index].id)) {
+    return false;
+  }
+  return fragments.every((fragment, index) =>
+    sameBytes(DataFragment.encode(fragment), DataFragment.encode(others[index])),
+  );
+}
+
+const sameBytes = (a: Uint8Array, b: Uint8Array): boolean =>
+  a.length === b.length && a.every((byte, index) => byte === b[index]);
 
 /** Files into files: what is JSONB stays so. */
 function planCopy(schema: readonly TableField[], fields: readonly TableField[]): ColumnPlan {

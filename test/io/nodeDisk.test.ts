@@ -192,6 +192,32 @@ describe.each(["fsync", "none"] as const)("NodeDisk with durability %s", (durabi
   });
 });
 
+test("an opening reads the end of the file along, in line and on the pool", async () => {
+  const disk = new NodeDisk({ durability: "none" });
+  const file = path.join(await makeTempDir(), "f");
+  const bytes = pattern(1000);
+  await writeFile(file, bytes);
+  // More than run in line before a call goes to the pool.
+  for (let round = 0; round < 150; round++) {
+    const tailBytes = [0, 1, 999, 1000, 1001, 1_000_000][round % 6];
+    const handle = await disk.open(file, tailBytes);
+    const tail = handle?.takeTail?.() ?? null;
+    if (tailBytes === 0) expect(tail).toBeNull();
+    else expect(Buffer.compare(tail ?? new Uint8Array(0), bytes.subarray(-tailBytes))).toBe(0);
+    expect(handle?.takeTail?.()).toBeNull();
+    expect(await handle?.read(998, 2)).toEqual(bytes.subarray(998));
+    await handle?.close();
+  }
+  await truncate(file, 0);
+  const empty = await disk.open(file, 10);
+  expect([empty?.size, empty?.takeTail?.()]).toEqual([0, null]);
+  await empty?.close();
+  expect(await disk.open(`${file}-missing`, 10)).toBeNull();
+  const directory = await disk.open(path.dirname(file), 10);
+  expect(directory?.takeTail?.()).toBeNull();
+  await directory?.close();
+});
+
 test("a caller who awaits nothing but short calls does not starve the event loop", async () => {
   const disk = new NodeDisk({ durability: "none" });
   const root = await makeTempDir();

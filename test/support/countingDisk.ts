@@ -9,7 +9,7 @@ export class CountingDisk implements Disk {
   #counts = new Map<Verb, number>();
   bytesRead = 0;
   bytesWritten = 0;
-  /** In the order they were asked; `readFile` is one read from 0. */
+  /** In the order they were asked; `readFile` is one read from 0, and what comes along with an opening is one too. */
   reads: { path: string; byteOffset: number; length: number }[] = [];
 
   constructor(inner: Disk) {
@@ -42,14 +42,19 @@ export class CountingDisk implements Disk {
     return bytes;
   }
 
-  async open(path: string): Promise<ReadHandle | null> {
+  async open(path: string, tailBytes?: number): Promise<ReadHandle | null> {
     this.#note("open");
-    const handle = await this.#inner.open(path);
+    const handle = await this.#inner.open(path, tailBytes);
     return (
       handle && {
         path: handle.path,
         size: handle.size,
         identity: handle.identity,
+        takeTail: () => {
+          const tail = handle.takeTail?.() ?? null;
+          if (tail !== null) this.#noteRead(path, handle.size - tail.length, tail.length);
+          return tail;
+        },
         read: (byteOffset, length) => {
           this.#note("read");
           this.#noteRead(path, byteOffset, length);

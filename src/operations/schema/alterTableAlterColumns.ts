@@ -6,7 +6,7 @@ import type { AlterTableAlterColumnsRequest, AlterTableAlterColumnsResponse } fr
 import type { ColumnAlteration } from "../../write/alterColumns.js";
 import { alterColumns } from "../../write/changeColumns.js";
 import type { OperationContext } from "../context.js";
-import { isAbsent, optionalBoolean, optionalString, requireFieldPath, requireObjects } from "../request.js";
+import { isAbsent, optionalBoolean, optionalString, requireObjects, requireString } from "../request.js";
 import { openWritable } from "../snapshot.js";
 
 export async function alterTableAlterColumns(
@@ -22,7 +22,7 @@ export async function alterTableAlterColumns(
 
 function checkedAlteration(given: Readonly<Record<string, unknown>>, index: number): ColumnAlteration {
   const member = `alterations[${index}]`;
-  const path = requireFieldPath(given.path, `${member}.path`);
+  const path = requireString(given.path, `${member}.path`);
   if (!isAbsent(given.virtualColumn)) {
     throw new UnsupportedError(`${member}.virtualColumn: virtual columns are not supported by this release`);
   }

@@ -3,16 +3,14 @@
 import type { AlterTableDropColumnsRequest, AlterTableDropColumnsResponse } from "../../namespace.js";
 import { dropColumns } from "../../write/changeColumns.js";
 import type { OperationContext } from "../context.js";
-import { requireFieldPath, requireStrings } from "../request.js";
+import { requireStrings } from "../request.js";
 import { openWritable } from "../snapshot.js";
 
 export async function alterTableDropColumns(
   context: OperationContext,
   request: AlterTableDropColumnsRequest,
 ): Promise<AlterTableDropColumnsResponse> {
-  const columns = requireStrings(request.columns, "columns").map((column, index) =>
-    requireFieldPath(column, `columns[${index}]`),
-  );
+  const columns = requireStrings(request.columns, "columns");
   const { tableRoot } = await openWritable(context, request);
   const target = { environment: context, tableRoot, signal: request.signal };
   const { committed, transactionId } = await dropColumns(target, columns);

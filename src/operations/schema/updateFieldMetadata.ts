@@ -4,7 +4,7 @@ import type { UpdateFieldMetadataRequest, UpdateFieldMetadataResponse } from "..
 import { commitPlanned } from "../../table/commit.js";
 import { type MetadataChange, planFieldMetadata } from "../../write/fieldMetadata.js";
 import type { OperationContext } from "../context.js";
-import { optionalBoolean, requireFieldPath, requireMap, requireObjects } from "../request.js";
+import { optionalBoolean, requireMap, requireObjects, requireString } from "../request.js";
 import { openWritable } from "../snapshot.js";
 
 export async function updateFieldMetadata(
@@ -30,7 +30,7 @@ export async function updateFieldMetadata(
 function checkedUpdate(update: Readonly<Record<string, unknown>>, index: number): MetadataChange {
   const member = `updates[${index}]`;
   return {
-    path: requireFieldPath(update.path, `${member}.path`),
+    path: requireString(update.path, `${member}.path`),
     metadata: requireMap(update.metadata, `${member}.metadata`, { nulls: true }),
     replace: optionalBoolean(update.replace, `${member}.replace`) ?? false,
   };

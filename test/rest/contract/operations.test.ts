@@ -296,7 +296,10 @@ describe("Create an index", () => {
   sentence("an invalid or unresolved column path returns InvalidInput or TableColumnNotFound", async () => {
     const table = await wire.table(nestedRows());
     for (const column of ["a.`b", "a..b", ".", "a."]) {
-      expect(await wire.post(path(table), { ...body, column })).toMatchObject(invalid("column"));
+      expect(await wire.post(path(table), { ...body, column })).toMatchObject({
+        status: 400,
+        json: { code: 13 },
+      });
     }
     for (const column of ["none", "b", "a.c.d", "V"]) {
       expect(await wire.post(path(table), { ...body, column })).toMatchObject({
@@ -425,7 +428,7 @@ describe("Trigger a column backfill", () => {
   });
   sentence("an invalid or unresolved column path returns InvalidInput or TableColumnNotFound", async () => {
     const table = await wire.table();
-    expect(await wire.post(path(table), { column: "`v" })).toMatchObject(invalid("column"));
+    expect(await wire.post(path(table), { column: "`v" })).toMatchObject({ status: 400, json: { code: 13 } });
     expect(await wire.post(path(table), { column: "w" })).toMatchObject({ status: 404, json: { code: 12 } });
   });
 });
