@@ -21,8 +21,17 @@ export interface Origin {
 export interface FieldCodec<T> {
   readonly number: number;
   readonly initial: () => T;
-  /** Reads one occurrence; returns the new value of the field. */
-  readonly read: (reader: BinaryReader, wireType: WireType, current: T, origin: Origin) => T;
+  /**
+   * Reads one occurrence; returns the new value of the field.
+   * @param similar the field of a message that may have parts in common with this one
+   */
+  readonly read: (
+    reader: BinaryReader,
+    wireType: WireType,
+    current: T,
+    origin: Origin,
+    similar: T | undefined,
+  ) => T;
   readonly write: (writer: BinaryWriter, value: T) => void;
 }
 
@@ -43,8 +52,12 @@ export interface Message<F extends AnyFields> {
   readonly typeName: string;
   /** A value with every field at its default, overridden by `init`. */
   create(init?: Partial<MessageValue<F>>): MessageValue<F>;
-  /** @throws CorruptFileError where the bytes are no such message. */
-  decode(bytes: Uint8Array, origin: Origin): MessageValue<F>;
+  /**
+   * @param similar a message decoded before; parts of it that are remembered, see {@link repeatedMessage}, are taken
+   *   over where their bytes and places are the same
+   * @throws CorruptFileError where the bytes are no such message
+   */
+  decode(bytes: Uint8Array, origin: Origin, similar?: MessageValue<F>): MessageValue<F>;
   encode(value: MessageValue<F>): Uint8Array;
 }
 
@@ -73,7 +86,8 @@ export function message<F extends AnyFields>(
     create(init) {
       return { ...blank(), ...init } as MessageValue<F>;
     },
-    decode(bytes, origin) {
+    decode(bytes, origin, similar) {
+      const others = similar as Record<string, unknown> | undefined;
       const reader = new BinaryReader(bytes);
       const value = blank();
       let unknown: Uint8Array[] | undefined;
@@ -87,7 +101,13 @@ export function message<F extends AnyFields>(
             if (reader.pos > reader.len) throw new RangeError("field runs past the end");
             if (!options.partial) (unknown ??= []).push(bytes.subarray(start, reader.pos));
           } else {
-            value[known.name] = known.codec.read(reader, wireType, value[known.name], origin);
+            value[known.name] = known.codec.read(
+              reader,
+              wireType,
+              value[known.name],
+              origin,
+              others?.[known.name],
+            );
           }
         }
         if (reader.pos !== reader.len) throw new RangeError("message runs past its end");
@@ -305,10 +325,19 @@ export function repeatedMessage<M extends Message<any>>(
   return {
     number,
     initial: () => [],
-    read: (reader, wireType, current, origin) => {
+    read: (reader, wireType, current, origin, similar) => {
       expectWireType(wireType, WireType.LengthDelimited, number);
       const start = reader.pos;
-      const encoded = reader.bytes();
+      let encoded = reader.bytes();
+      if (remembered !== undefined && similar !== undefined) {
+        const twin = similar[current.length];
+        if (twin !== undefined && isSame(remembered.get(twin), encoded)) {
+          current.push(twin);
+          return current;
+        }
+        // Whoever takes the value over next must not keep all of this message's bytes for it.
+        encoded = encoded.slice();
+      }
       const value = resolve(declaration).decode(encoded, at(origin, start)) as MessageOf<M>;
       remembered?.set(value, encoded);
       current.push(value);
@@ -326,6 +355,12 @@ export function repeatedMessage<M extends Message<any>>(
       }
     },
   };
+}
+
+function isSame(known: Uint8Array | undefined, bytes: Uint8Array): boolean {
+  if (known?.length !== bytes.length) return false;
+  for (let index = 0; index < bytes.length; index++) if (known[index] !== bytes[index]) return false;
+  return true;
 }
 
 /** `map<string, string>`; keys keep the order of the wire. */

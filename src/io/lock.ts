@@ -48,8 +48,13 @@ export interface LockLease {
 export const DEFAULT_STALE_MS = 10_000;
 const MIN_STALE_MS = 2_000;
 const DEFAULT_WAIT_MS = 60_000;
-const MIN_BACKOFF_MS = 1;
-const MAX_BACKOFF_MS = 3;
+/**
+ * Between two looks at a lock that is held. The same for all who wait, however long they have, so that each has the
+ * same chance; a lock that stays taken for long is no commit's, and is looked at less.
+ */
+const LOOK_MS = 1;
+const PATIENT_LOOK_MS = 3;
+const PATIENT_AFTER_MS = 1000;
 
 /** So long this thread may pass the lock among its own callers before others get a chance of it. */
 const MAX_RUN_MS = 200;
@@ -118,7 +123,7 @@ async function enter(resolved: string, deadlineMs: number, signal: AbortSignal |
     queue.waiting.push(onTurn);
   });
   if (performance.now() - queue.runStartMs > MAX_RUN_MS) {
-    await pause(MAX_BACKOFF_MS);
+    await pause(PATIENT_LOOK_MS);
     queue.runStartMs = performance.now();
   }
   return queue;
@@ -132,13 +137,14 @@ function leave(resolved: string, queue: Queue): void {
 
 async function acquire(lock: HeldLock, deadlineMs: number, options: LockOptions): Promise<void> {
   const maxAttempts = 1 + (options.retries ?? Number.POSITIVE_INFINITY);
-  let backoffMs = MIN_BACKOFF_MS;
+  const startMs = performance.now();
   for (let attempt = 1; ; attempt++) {
     // Most looks at a lock that many want find it held; an attempt costs some twenty times as much as a look.
     if (!(await lock.looksHeld()) && (await lock.tryAcquire())) return;
-    if (attempt >= maxAttempts || performance.now() >= deadlineMs) throw notFree(lock.directory);
-    await pause(backoffMs * (0.5 + Math.random()), options.signal);
-    backoffMs = Math.min(backoffMs * 1.5, MAX_BACKOFF_MS);
+    const nowMs = performance.now();
+    if (attempt >= maxAttempts || nowMs >= deadlineMs) throw notFree(lock.directory);
+    const lookMs = nowMs - startMs < PATIENT_AFTER_MS ? LOOK_MS : PATIENT_LOOK_MS;
+    await pause(lookMs * (0.5 + Math.random()), options.signal);
   }
 }
 

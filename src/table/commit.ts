@@ -1,7 +1,7 @@
 /**
  * Making a version visible. Every commit, ours or a caller's staged manifest, goes the same way:
  *
- *   lock ─ find the latest version ─ check against what came in between ─ write the transaction file
+ *   write the transaction file ─ lock ─ find the latest version ─ check against what came in between
  *        ─ createExclusive(manifest of latest + 1) ─ hint ─ unlock
  *
  * The lock only saves writers from losing races; the exclusive creation of the manifest decides. An engine that
@@ -31,6 +31,7 @@ import { manifestName, type NamingScheme, transactionsDirectory, versionsDirecto
 import { fileNameOf, operationOf, readTransaction } from "./transaction.js";
 import type { VersionContent } from "./versionContent.js";
 import {
+  entryOf,
   findLatestVersion,
   findVersion,
   listVersions,
@@ -103,7 +104,7 @@ const MAX_ATTEMPTS = 20;
 const MAX_PLANS = 20;
 const FIRST_BACKOFF_MS = 1;
 const MAX_BACKOFF_MS = 50;
-/** Up to so many versions in between are looked up one by one; beyond, the directory is listed. */
+/** Up to so many versions in between are opened by their numbers; beyond, the directory is listed. */
 const MAX_PROBED_VERSIONS = 64;
 
 /**
@@ -121,20 +122,25 @@ export async function commitTransaction(
   options: CommitOptions = {},
 ): Promise<CommittedVersion> {
   const lock = { ...environment.lock, signal: options.signal ?? environment.lock.signal };
+  const attempts = new Attempts(environment, tableRoot, transaction);
   const committed = await withMissingAsNotFound(tableRoot, () =>
-    withTableLock(environment, tableRoot, lock, async (lease) => {
-      const attempts = new Attempts(environment, tableRoot, transaction);
-      for (let attempt = 1; ; attempt++) {
-        const latest = await findLatestVersion(environment.disk, tableRoot);
-        if (latest === null) throw new TableNotFoundError(`there is no table at ${tableRoot}`);
-        await options.verify?.();
-        const committed = await attempts.tryOver(latest, lease, options);
-        if (committed !== null) return committed;
-        if (attempt === MAX_ATTEMPTS) {
-          throw new ConcurrentModificationError(`${tableRoot}: another writer won ${attempt} races in a row`);
+    attempts.orForget(async () => {
+      await attempts.writeAhead();
+      return withTableLock(environment, tableRoot, lock, async (lease) => {
+        for (let attempt = 1; ; attempt++) {
+          const latest = await findLatestVersion(environment.disk, tableRoot);
+          if (latest === null) throw new TableNotFoundError(`there is no table at ${tableRoot}`);
+          await options.verify?.();
+          const committed = await attempts.tryOver(latest, lease, options);
+          if (committed !== null) return committed;
+          if (attempt === MAX_ATTEMPTS) {
+            throw new ConcurrentModificationError(
+              `${tableRoot}: another writer won ${attempt} races in a row`,
+            );
+          }
+          await backOff(attempt);
         }
-        await backOff(attempt);
-      }
+      });
     }),
   );
   await environment.afterCommit?.(tableRoot, committed);
@@ -348,25 +354,23 @@ class Attempts {
     lease: LockLease,
     options: CommitOptions,
   ): Promise<CommittedVersion | null> {
-    return this.#orForget(async () => {
-      const base = await readManifestAt(this.#environment, latest);
-      // Dropped, or dropped and made anew, since it was found.
-      if (base === null) throw new TableNotFoundError(`there is no table at ${this.#tableRoot}`);
-      checkWriterFlags(base.manifest, latest.path);
-      await this.#checkConflicts(latest);
-      const content = applyTransaction(base, this.#transaction, {
-        version: latest.version + 1,
-        nowNs: currentNs(),
-        schemaMetadata: this.#rewritesTable ? base.manifest.schemaMetadata : options.schemaMetadata,
-        restored: await this.#restored(),
-        rewritesTable: this.#rewritesTable,
-      });
-      return this.#publish(content, latest.scheme, lease);
+    const base = await readManifestAt(this.#environment, latest);
+    // Dropped, or dropped and made anew, since it was found.
+    if (base === null) throw new TableNotFoundError(`there is no table at ${this.#tableRoot}`);
+    checkWriterFlags(base.manifest, latest.path);
+    await this.#checkConflicts(latest);
+    const content = applyTransaction(base, this.#transaction, {
+      version: latest.version + 1,
+      nowNs: currentNs(),
+      schemaMetadata: this.#rewritesTable ? base.manifest.schemaMetadata : options.schemaMetadata,
+      restored: await this.#restored(),
+      rewritesTable: this.#rewritesTable,
     });
+    return this.#publish(content, latest.scheme, lease);
   }
 
   async tryCreate(lease: LockLease, options: CreationOptions): Promise<CommittedVersion | null> {
-    return this.#orForget(async () => {
+    return this.orForget(async () => {
       const content = applyTransaction(null, this.#transaction, {
         version: 1,
         nowNs: currentNs(),
@@ -378,7 +382,9 @@ class Attempts {
   }
 
   /** Takes the transaction file away again, unless the version is there or may be. */
-  async #orForget(attempt: () => Promise<CommittedVersion | null>): Promise<CommittedVersion | null> {
+  async orForget<Committed extends CommittedVersion | null>(
+    attempt: () => Promise<Committed>,
+  ): Promise<Committed> {
     try {
       const committed = await attempt();
       if (committed === null) await this.#removeTransactionFile();
@@ -398,7 +404,11 @@ class Attempts {
     const { version } = content.manifest;
     if (!Number.isSafeInteger(version)) throw new UnsupportedError("version numbers end at 2^53 - 1");
     const encoded = encodeManifestFile({ ...content, transactionBytes: this.#transactionBytes });
-    await this.#writeTransactionFile();
+    await this.#writeTransactionFile().catch(async (error: unknown) => {
+      if (codeOf(error) !== "ENOENT") throw error;
+      await disk.makeDirectory(transactionsDirectory(this.#tableRoot));
+      await this.#writeTransactionFile();
+    });
     const directory = versionsDirectory(this.#tableRoot);
     const name = manifestName(version, scheme);
     const published = await createExclusive(disk, directory, name, encoded.chunks, {
@@ -428,14 +438,16 @@ class Attempts {
         `${this.#tableRoot}: version ${this.#checkedUpTo}, on which the change is based, is gone`,
       );
     }
+    let missing = latest.version - this.#checkedUpTo;
     for (const entry of await this.#versionsSince(latest)) {
       const file = await readManifestAt(this.#environment, entry);
-      const other = file && (await readTransaction(this.#environment.disk, this.#tableRoot, file));
-      const unknown = file === null ? "retryable" : "incompatible";
-      const verdict = other === null ? unknown : checkConflict(this.#transaction, other);
+      if (file === null) continue;
+      missing--;
+      const other = await readTransaction(this.#environment.disk, this.#tableRoot, file);
+      const verdict = other === null ? "incompatible" : checkConflict(this.#transaction, other);
       if (verdict === "ok") {
-        // The fields of a large manifest are decoded along with its fragments: not where they can't be others.
-        if (other === null || !keepsFields(other)) this.#refuseReusedFields(entry, file);
+        // Fields are decoded along with all fragments: not where they are those of the version before.
+        if (other !== null && !keepsFields(other)) this.#refuseReusedFields(entry, file);
         continue;
       }
       const mine = operationOf(this.#transaction).kind;
@@ -447,12 +459,12 @@ class Attempts {
           : `${this.#tableRoot}: this ${mine} is incompatible with version ${entry.version} (${theirs})`,
       );
     }
+    if (missing > 0) await this.#requireSkipped(missing, latest);
     this.#checkedUpTo = latest.version;
   }
 
   /** @throws TransactionConflictError where a field that the transaction names was dropped, and its id given to another */
-  #refuseReusedFields({ version }: VersionEntry, file: ManifestFile | null): void {
-    if (file === null) return;
+  #refuseReusedFields({ version }: VersionEntry, file: ManifestFile): void {
     const present = new Set(file.manifest.fields.map((field) => field.id));
     for (const id of namedFields(this.#transaction)) {
       if (!present.has(id)) this.#droppedFields.add(id);
@@ -465,35 +477,30 @@ class Attempts {
     }
   }
 
-  /** The versions after those checked, up to the latest. */
+  /** Where the versions after those checked are, up to the latest; some of them may be gone. */
   async #versionsSince(latest: VersionEntry): Promise<VersionEntry[]> {
-    const { disk } = this.#environment;
     const first = this.#checkedUpTo + 1;
     const count = latest.version - this.#checkedUpTo;
-    if (count === 0) return [];
-    let entries: VersionEntry[];
-    if (count === 1) {
-      entries = [latest];
-    } else if (count <= MAX_PROBED_VERSIONS) {
-      const numbers = Array.from({ length: count }, (_, index) => first + index);
-      const found = await Promise.all(numbers.map((version) => findVersion(disk, this.#tableRoot, version)));
-      entries = found.filter((entry) => entry !== null);
-    } else {
-      const all = await listVersions(disk, this.#tableRoot);
-      entries = all.filter((entry) => entry.version >= first && entry.version <= latest.version);
+    if (count <= MAX_PROBED_VERSIONS) {
+      return Array.from({ length: count }, (_, index) =>
+        entryOf(this.#tableRoot, first + index, latest.scheme),
+      );
     }
-    if (entries.length < count) {
-      const gap = await readGap(disk, this.#tableRoot);
-      const skipped =
-        gap === null ? 0 : Math.min(gap.to - 1, latest.version) - Math.max(gap.from + 1, first) + 1;
-      if (count - entries.length > Math.max(skipped, 0)) {
-        throw new TransactionConflictError(
-          "retryable",
-          `${this.#tableRoot}: versions since ${this.#checkedUpTo} are gone, and what they changed is unknown`,
-        );
-      }
-    }
-    return entries;
+    const all = await listVersions(this.#environment.disk, this.#tableRoot);
+    return all.filter((entry) => entry.version >= first && entry.version <= latest.version);
+  }
+
+  /** @throws TransactionConflictError where more versions are missing than numbers were skipped */
+  async #requireSkipped(missing: number, latest: VersionEntry): Promise<void> {
+    const gap = await readGap(this.#environment.disk, this.#tableRoot);
+    const first = this.#checkedUpTo + 1;
+    const skipped =
+      gap === null ? 0 : Math.min(gap.to - 1, latest.version) - Math.max(gap.from + 1, first) + 1;
+    if (missing <= Math.max(skipped, 0)) return;
+    throw new TransactionConflictError(
+      "retryable",
+      `${this.#tableRoot}: versions since ${this.#checkedUpTo} are gone, and what they changed is unknown`,
+    );
   }
 
   async #restored(): Promise<VersionContent | undefined> {
@@ -509,17 +516,27 @@ class Attempts {
     return file;
   }
 
-  /** Not synced: the manifest holds the same bytes, so the version can be read without this file. */
+  /** Writes what can be written before the lock is held: the shorter that is, the sooner others get it. */
+  async writeAhead(): Promise<void> {
+    try {
+      await this.#writeTransactionFile();
+    } catch (error) {
+      // The table was dropped, or never had the directory: which of the two shows under the lock.
+      if (codeOf(error) !== "ENOENT") throw error;
+    }
+  }
+
+  /**
+   * Not synced: the manifest holds the same bytes, so the version can be read without this file. Its directory is the
+   * caller's to make.
+   */
   async #writeTransactionFile(): Promise<void> {
     if (this.#transactionFileWritten || this.#rewritesTable) return;
-    const { disk } = this.#environment;
-    const directory = transactionsDirectory(this.#tableRoot);
-    const path = join(directory, fileNameOf(this.#transaction));
+    const path = join(transactionsDirectory(this.#tableRoot), fileNameOf(this.#transaction));
     this.#transactionFileWritten = true;
-    const handle = await disk.create(path).catch(async (error: unknown) => {
-      if (codeOf(error) !== "ENOENT") throw error;
-      await disk.makeDirectory(directory);
-      return disk.create(path);
+    const handle = await this.#environment.disk.create(path).catch((error: unknown) => {
+      if (codeOf(error) === "ENOENT") this.#transactionFileWritten = false;
+      throw error;
     });
     try {
       await handle.write([this.#transactionBytes]);

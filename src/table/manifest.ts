@@ -31,6 +31,12 @@ const FOOTER_MINOR = 2;
 /** No manifest is read into memory beyond this size. */
 const MAX_MANIFEST_BYTES = 2 ** 30;
 
+/** What manifests of one table have in common: each decodes what the last decoded one does not have. */
+export interface ManifestFamily {
+  /** Of the version that was decoded or made last, as long as anybody keeps it. */
+  lastDecoded: WeakRef<Manifest> | null;
+}
+
 /**
  * A manifest file; its parts are decoded when first asked for, as a version that came in between only matters for
  * its transaction. Values are shared by all readers and never changed.
@@ -45,18 +51,19 @@ export class ManifestFile {
   readonly transactionBytes: Uint8Array | null;
   /** Size of the file. */
   readonly byteLength: number;
-  #manifest: Manifest | { readonly bytes: Uint8Array; readonly byteOffset: number };
+  #manifest: Manifest | EncodedManifest;
+  readonly #family: ManifestFamily | null;
   #indexSection: IndexSection | undefined;
   #transaction: Transaction | undefined;
 
-  /** @param manifest the message, or its bytes and where in the file they begin */
   constructor(
     path: string,
     head: ManifestHead,
-    manifest: Manifest | { readonly bytes: Uint8Array; readonly byteOffset: number },
+    manifest: Manifest | EncodedManifest,
     indexSectionBytes: Uint8Array | null,
     transactionBytes: Uint8Array | null,
     byteLength: number,
+    family: ManifestFamily | null = null,
   ) {
     this.path = path;
     this.head = head;
@@ -64,13 +71,21 @@ export class ManifestFile {
     this.indexSectionBytes = indexSectionBytes;
     this.transactionBytes = transactionBytes;
     this.byteLength = byteLength;
+    this.#family = family;
+  }
+
+  /** The manifest where it is decoded already, else null. */
+  get decoded(): Manifest | null {
+    return "bytes" in this.#manifest ? null : this.#manifest;
   }
 
   /** @throws CorruptFileError */
   get manifest(): Manifest {
     if ("bytes" in this.#manifest) {
       const { bytes, byteOffset } = this.#manifest;
-      this.#manifest = Manifest.decode(bytes, { path: this.path, byteOffset });
+      const similar = this.#family?.lastDecoded?.deref();
+      this.#manifest = Manifest.decode(bytes, { path: this.path, byteOffset }, similar);
+      if (this.#family !== null) this.#family.lastDecoded = new WeakRef(this.#manifest);
     }
     return this.#manifest;
   }
@@ -92,11 +107,21 @@ export class ManifestFile {
   }
 }
 
+/** The message, and where in the file it begins. */
+interface EncodedManifest {
+  readonly bytes: Uint8Array;
+  readonly byteOffset: number;
+}
+
 /**
  * Takes a manifest file apart.
  * @throws CorruptFileError
  */
-export function decodeManifestFile(file: Uint8Array, path: string): ManifestFile {
+export function decodeManifestFile(
+  file: Uint8Array,
+  path: string,
+  family: ManifestFamily | null = null,
+): ManifestFile {
   const footerStart = file.length - FOOTER_BYTES;
   if (footerStart < PREFIX_BYTES) {
     throw new CorruptFileError(path, 0, `${file.length} bytes are too few for a manifest`);
@@ -134,6 +159,7 @@ export function decodeManifestFile(file: Uint8Array, path: string): ManifestFile
     section("index section", head.indexSection),
     section("transaction", head.transactionSection),
     file.length,
+    family,
   );
 }
 

@@ -24,7 +24,7 @@ import type { Disk, FileStat } from "../io/disk.js";
 import { replaceFile } from "../io/publish.js";
 import { SettledDirectories } from "../io/settledDirectories.js";
 import { checkReaderFlags } from "./flags.js";
-import { decodeManifestFile, type ManifestFile, readManifestBytes } from "./manifest.js";
+import { decodeManifestFile, type ManifestFamily, type ManifestFile, readManifestBytes } from "./manifest.js";
 import {
   gapsPath,
   hintPath,
@@ -142,7 +142,8 @@ export async function listVersions(disk: Disk, tableRoot: string): Promise<Versi
   return versions.sort((a, b) => a.version - b.version);
 }
 
-const entryOf = (tableRoot: string, version: number, scheme: NamingScheme): VersionEntry => ({
+/** Where a version is, if it is there. */
+export const entryOf = (tableRoot: string, version: number, scheme: NamingScheme): VersionEntry => ({
   version,
   scheme,
   path: manifestPath(tableRoot, version, scheme),
@@ -288,6 +289,9 @@ const DECODED_FACTOR = 10;
 /** Per entry, besides. */
 const ENTRY_BYTES = 2048;
 
+/** Directories whose manifests share what they have in common; the map starts over when it is full. */
+const MAX_FAMILIES = 1024;
+
 interface CachedManifest {
   /** Of the file it was read from. */
   readonly identity: string;
@@ -297,10 +301,14 @@ interface CachedManifest {
 /**
  * Decoded manifests, bounded in bytes. A manifest never changes once it is published, but a dropped and remade
  * table has other ones under the same names, so every read checks that the file is still the same.
+ *
+ * Versions of a table mostly have the same fragments. Each is decoded once, for the version it is first met in.
  */
 export class ManifestCache {
   /** By path. */
   readonly #files: LruCache<CachedManifest>;
+  /** By directory. */
+  readonly #families = new Map<string, ManifestFamily>();
 
   /** @param maxBytes memory that the decoded manifests may take, about */
   constructor(maxBytes: number) {
@@ -320,7 +328,7 @@ export class ManifestCache {
     }
     const read = await readManifestBytes(disk, path);
     if (read === null) return null;
-    const file = decodeManifestFile(read.bytes, path);
+    const file = decodeManifestFile(read.bytes, path, this.#familyOf(path));
     checkReaderFlags(file.head, path);
     this.#set(path, read.identity, file);
     return file;
@@ -329,7 +337,21 @@ export class ManifestCache {
   /** Keeps what was just published, so that the next reader need not decode it. */
   async remember(disk: Disk, path: string, file: ManifestFile): Promise<void> {
     const stat = await disk.stat(path).catch(() => null);
-    if (stat !== null && stat.size === file.byteLength) this.#set(path, stat.identity, file);
+    if (stat === null || stat.size !== file.byteLength) return;
+    this.#set(path, stat.identity, file);
+    const { decoded } = file;
+    if (decoded !== null) this.#familyOf(path).lastDecoded = new WeakRef(decoded);
+  }
+
+  #familyOf(path: string): ManifestFamily {
+    const directory = dirname(path);
+    let family = this.#families.get(directory);
+    if (family === undefined) {
+      if (this.#families.size >= MAX_FAMILIES) this.#families.clear();
+      family = { lastDecoded: null };
+      this.#families.set(directory, family);
+    }
+    return family;
   }
 
   #set(path: string, identity: string, file: ManifestFile): void {
@@ -338,6 +360,7 @@ export class ManifestCache {
 
   clear(): void {
     this.#files.clear();
+    this.#families.clear();
   }
 }
 

@@ -3,6 +3,8 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { beforeEach, describe, expect, it } from "vitest";
 import { CorruptFileError, InvalidTableStateError } from "../../src/errors.js";
+import type { DataFragment } from "../../src/format/table.js";
+import { encodeManifestFile, readManifestFile } from "../../src/table/manifest.js";
 import {
   gapsPath,
   hintPath,
@@ -21,8 +23,9 @@ import {
 } from "../../src/table/versions.js";
 import { CountingDisk } from "../support/countingDisk.js";
 import { FaultyDisk } from "../support/faultyDisk.js";
+import { reference } from "../support/reference.js";
 import { makeTempDir } from "../support/tempDir.js";
-import { disk, latestFile, makeReferenceTable } from "./support.js";
+import { disk, ipcOf, joinChunks, latestFile, makeReferenceTable } from "./support.js";
 
 let root: string;
 
@@ -253,6 +256,40 @@ describe("the manifest cache", () => {
     expect(await manifests.read(counting, entry.path)).toBeNull();
     await copyFile(otherEntry.path, entry.path);
     expect((await manifests.read(counting, entry.path))?.manifest.fragments[0].physicalRows).toBe(2);
+  });
+
+  it.each([
+    ["ascending", [1, 2, 3, 4, 5]],
+    ["descending", [5, 4, 3, 2, 1]],
+    ["mixed", [3, 5, 1, 4, 2]],
+  ])("are the same whichever were read before, and have their fragments in common: %s", async (_, order) => {
+    const table = await makeReferenceTable([1, 2, 3], { stableRowIds: true });
+    await reference.appendTable(table.uri, "t", ipcOf(4));
+    await reference.deleteRows(table.uri, "t", "v = 2");
+    await reference.appendTable(table.uri, "t", ipcOf(5));
+    await reference.overwriteTable(table.uri, "t", ipcOf(6));
+    const manifests = new ManifestCache(2 ** 20);
+    const fragments = new Map<number, DataFragment[]>();
+    for (const version of order) {
+      const path = manifestPath(table.root, version, "V2");
+      const file = await manifests.read(disk, path);
+      const { chunks } = encodeManifestFile(file!);
+      expect(file?.manifest).toEqual((await readManifestFile(disk, path))?.manifest);
+      expect(joinChunks(chunks)).toEqual(
+        joinChunks(encodeManifestFile((await readManifestFile(disk, path))!).chunks),
+      );
+      fragments.set(version, file!.manifest.fragments);
+    }
+    const at = (version: number, index: number) => fragments.get(version)?.[index];
+    if (order[0] === 1) {
+      expect(at(2, 0)).toBe(at(1, 0));
+      expect(at(3, 0)).not.toBe(at(2, 0));
+      expect(at(4, 0)).toBe(at(3, 0));
+      expect(at(4, 1)).toBe(at(2, 1));
+      expect(at(5, 0)).not.toBe(at(4, 0));
+      // What a later version adds keeps no more than its own bytes.
+      expect(at(2, 1)?.inlineRowIds?.buffer.byteLength).toBeLessThan(200);
+    }
   });
 
   it("refuses a manifest under another version's name", async () => {
