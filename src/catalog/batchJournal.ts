@@ -12,7 +12,8 @@
  *     {"kind":"deregisterTable","id":["a","t"]},
  *     {"kind":"deleteVersions","location":"t.lance","branch":null,"versions":[3,4]}]}
  *
- * A directory without a journal was never decided. One with a journal is to be brought to an end by whoever finds it.
+ * A directory without a journal was never decided. One with a journal is to be brought to an end by whoever finds it,
+ * under the lock of the batch's directory: two at it at once would take each other's parts for a third writer's.
  */
 
 import { randomUUID } from "node:crypto";
@@ -63,7 +64,7 @@ export interface DeleteVersionsStep {
 
 export type BatchStep = CreateVersionStep | DeclareTableStep | DeregisterTableStep | DeleteVersionsStep;
 
-/** A batch that was decided. */
+/** A batch, decided or about to be. */
 export interface Batch {
   /** Its directory. */
   readonly directory: string;
@@ -79,11 +80,10 @@ const MANIFEST_NAME = /^\d{1,9}\.manifest$/;
 const batchesDirectory = (root: string): string => join(root, BATCHES_DIRECTORY);
 
 /**
- * Decides a batch: from here on it happens.
+ * Gets a batch ready in a directory of its own; nothing is decided.
  * @param manifests what the steps call `<index>.manifest`
- * @throws PublishUncertainError where it may or may not be decided
  */
-export async function writeBatch(
+export async function prepareBatch(
   disk: Disk,
   root: string,
   steps: readonly BatchStep[],
@@ -100,9 +100,16 @@ export async function writeBatch(
       await handle.close();
     }
   }
+  return { directory, steps };
+}
+
+/**
+ * Decides a batch: from here on it happens. The caller holds the lock of its directory.
+ * @throws PublishUncertainError where it may or may not be decided
+ */
+export async function decideBatch(disk: Disk, { directory, steps }: Batch): Promise<void> {
   const journal = new TextEncoder().encode(JSON.stringify({ format: FORMAT, steps }));
   await createExclusive(disk, directory, JOURNAL_NAME, [journal]);
-  return { directory, steps };
 }
 
 /** Ends a batch whose parts are all done, or all undone. What can't be removed after the journal is garbage. */

@@ -1,7 +1,7 @@
 /**
  * Changes of several tables that happen all or not at all.
  *
- *   lock the tables ─ check every part ─ write the journal ─ do the parts ─ remove the journal ─ unlock
+ *   lock the tables ─ check every part ─ lock the batch ─ write the journal ─ do the parts ─ remove the journal ─ unlock
  *
  * The journal decides. A process that dies behind it leaves the rest to whoever comes next: every operation first
  * brings decided batches to an end, and so does every writer that gets a table's lock, which is why nobody sees or
@@ -29,12 +29,13 @@ import {
   type BatchStep,
   type CreateVersionStep,
   type DeclareTableStep,
+  decideBatch,
   dropBatch,
   endBatch,
   isDecided,
   listBatches,
+  prepareBatch,
   readBatch,
-  writeBatch,
 } from "./batchJournal.js";
 import type { CatalogEnvironment } from "./catalogTable.js";
 import { isReserved, reserve } from "./markers.js";
@@ -74,11 +75,31 @@ export async function commitBatch(
       if (await hasDecidedBatch(environment)) return false;
       const { steps, manifests } = await plan();
       if (steps.length === 0) return true;
-      const batch = await writeBatch(disk, root, steps, manifests);
-      await doBatch(environment, batch, leases, true);
+      const batch = await prepareBatch(disk, root, steps, manifests);
+      await decideAndDo(environment, batch, leases, signal);
       return true;
     });
     if (isDone) return;
+  }
+}
+
+async function decideAndDo(
+  environment: CatalogEnvironment,
+  batch: Batch,
+  leases: Leases,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  const { disk, root, lock } = environment;
+  let isLocked = false;
+  try {
+    await withLock(batch.directory, { ...lock, signal }, async (lease) => {
+      isLocked = true;
+      await decideBatch(disk, batch);
+      await doBatch(environment, batch, leases, lease);
+    });
+  } catch (error) {
+    if (!isLocked) await dropBatch(disk, root, batch.directory);
+    throw error;
   }
 }
 
@@ -106,9 +127,30 @@ export async function settleBatches(environment: CatalogEnvironment, signal?: Ab
       await dropAbandoned(environment, directory);
       continue;
     }
-    await withLocks(environment, await lockedRoots(environment, batch.steps), signal, async (leases) => {
-      if (await isDecided(disk, directory)) await doBatch(environment, batch, leases, false);
+    await withLocks(environment, await lockedRoots(environment, batch.steps), signal, (leases) =>
+      finishBatch(environment, batch, leases, signal),
+    );
+  }
+}
+
+/** Does what is left of a batch that another began, once nobody else is at it. */
+async function finishBatch(
+  environment: CatalogEnvironment,
+  batch: Batch,
+  leases: Leases,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  const { disk, root, lock } = environment;
+  let isLocked = false;
+  try {
+    await withLock(batch.directory, { ...lock, signal }, async () => {
+      isLocked = true;
+      if (await isDecided(disk, batch.directory)) await doBatch(environment, batch, leases, null);
+      // It ended meanwhile; this lock may have kept its directory from going.
+      else await dropBatch(disk, root, batch.directory);
     });
+  } catch (error) {
+    if (isLocked || codeOf(error) !== "ENOENT") throw error;
   }
 }
 
@@ -169,14 +211,16 @@ async function withLocks<T>(
 }
 
 /**
- * @param isOwn false for one that another process began: what it has done already is not a conflict
+ * Does the parts of a batch; the caller holds its lock.
+ * @param own the lock of one that was decided under it; null for one that another began: what that has done already is
+ *   not a conflict, nor is it where our lock was taken over meanwhile
  * @throws ConcurrentModificationError where it had to be undone
  */
 async function doBatch(
   environment: CatalogEnvironment,
   batch: Batch,
   leases: Leases,
-  isOwn: boolean,
+  own: LockLease | null,
 ): Promise<void> {
   // Its own parts must not wait for it.
   const inside: CatalogEnvironment = { ...environment, batches: undefined };
@@ -184,7 +228,7 @@ async function doBatch(
   const done: BatchStep[] = [];
   try {
     for (const step of inOrder(batch.steps)) {
-      await doStep(inside, batch, step, leases, isOwn);
+      await doStep(inside, batch, step, leases, () => own !== null && !own.compromised);
       done.push(step);
     }
   } catch (error) {
@@ -192,7 +236,7 @@ async function doBatch(
     // In an order in which the last one done is the first one undone.
     for (const step of done.reverse()) await undoStep(inside, batch, step);
     await endBatch(disk, root, batch.directory);
-    if (isOwn) throw new ConcurrentModificationError(error.message, { cause: error.cause });
+    if (own !== null) throw new ConcurrentModificationError(error.message, { cause: error.cause });
     return;
   }
   await endBatch(disk, root, batch.directory);
@@ -210,17 +254,20 @@ const inOrder = (steps: readonly BatchStep[]): BatchStep[] =>
 /** A part can't be done: another engine was there in between. */
 class BatchConflict extends Error {}
 
-/** Does a part, or finds it done. */
+/**
+ * Does a part, or finds it done.
+ * @param isAlone whether nobody else can have done it
+ */
 async function doStep(
   environment: CatalogEnvironment,
   batch: Batch,
   step: BatchStep,
   leases: Leases,
-  isOwn: boolean,
+  isAlone: () => boolean,
 ): Promise<void> {
   switch (step.kind) {
     case "declareTable":
-      return declare(environment, step, isOwn);
+      return declare(environment, step, isAlone);
     case "createVersion":
       return createVersion(environment, batch, step, leases);
     case "deregisterTable":
@@ -247,13 +294,13 @@ const placeOf = ({ root }: CatalogEnvironment, { id, location }: DeclareTableSte
 async function declare(
   environment: CatalogEnvironment,
   step: DeclareTableStep,
-  isOwn: boolean,
+  isAlone: () => boolean,
 ): Promise<void> {
   const { disk } = environment;
   const place = placeOf(environment, step);
   const reserveOnce = async () => {
     if (await reserve(disk, place.directory)) return;
-    if (isOwn || !(await isReserved(disk, place.directory))) {
+    if (isAlone() || !(await isReserved(disk, place.directory))) {
       throw new BatchConflict(`table ${step.id.join("$")} was made by another writer meanwhile`);
     }
   };

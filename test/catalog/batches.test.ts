@@ -13,11 +13,17 @@ import {
   TableVersionNotFoundError,
 } from "tiltyard";
 import { describe, expect, it } from "vitest";
-import { type BatchStep, type CreateVersionStep, writeBatch } from "../../src/catalog/batchJournal.js";
+import {
+  type BatchStep,
+  type CreateVersionStep,
+  decideBatch,
+  prepareBatch,
+} from "../../src/catalog/batchJournal.js";
 import type { Disk } from "../../src/io/disk.js";
 import { NodeDisk } from "../../src/io/nodeDisk.js";
 import { directorySnapshot } from "../support/directorySnapshot.js";
 import { raceEngines } from "../support/engineWorker.js";
+import { interruptedDisk } from "../support/interruptedDisk.js";
 import { reference } from "../support/reference.js";
 import { stageDoubled } from "../support/stageVersion.js";
 import { makeTempDir } from "../support/tempDir.js";
@@ -26,6 +32,15 @@ const disk = new NodeDisk({ durability: "none" });
 const rowsOf = (...values: number[]) => new Table({ v: vectorFromArray(values, new Int32()) });
 const open = (root: string, other?: Disk) =>
   new DirectoryNamespace({ root, durability: "none", ...(other && { disk: other }) });
+
+/** A batch whose process died right behind its decision. */
+async function leaveBatch(
+  root: string,
+  steps: readonly BatchStep[],
+  manifests: readonly Uint8Array[] = [],
+): Promise<void> {
+  await decideBatch(disk, await prepareBatch(disk, root, steps, manifests));
+}
 
 /** Tables `a` and `b` of the root, `n.c`, all of version 1; and their directories. */
 async function prepare(): Promise<{ root: string; places: Record<"a" | "b" | "c", string> }> {
@@ -58,6 +73,30 @@ async function countsOf(root: string): Promise<Record<string, number>> {
 const OLD = { a: 1, b: 2, n$c: 1 };
 const NEW = { a: 2, b: 4, n$c: 2 };
 const batchesIn = (root: string) => existsSync(join(root, ".tiltyard-batches"));
+
+it("who comes upon a batch that is under way waits for it, whatever locks its parts need", async () => {
+  for (const last of [false, true]) {
+    const root = await makeTempDir();
+    const other = open(root);
+    await other.createNamespace({ id: ["n"] });
+    let settled: Promise<unknown> = Promise.resolve();
+    const names = ["x", "y"].map((name) => `${name}.lance`);
+    const isPart = (verb: keyof Disk, path: string) =>
+      verb === "makeDirectory" && path.endsWith(names[last ? 1 : 0]);
+    const slow = interruptedDisk(disk, isPart, async () => {
+      settled = other.listTables();
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    });
+    const ns = open(root, slow);
+    const operations = [["x"], ["y"], ["n", "z"]].map((id) => ({ declareTable: { id } }));
+    expect((await ns.batchCommitTables({ operations })).results).toHaveLength(3);
+    expect(slow.interrupted).toBe(true);
+    expect(await settled).toEqual({ tables: ["x", "y"] });
+    expect((await ns.listAllTables()).tables).toEqual(["n$z", "x", "y"]);
+    expect(batchesIn(root)).toBe(false);
+    await Promise.all([ns.close(), other.close()]);
+  }
+});
 
 describe("versions of several tables", () => {
   it("are published together, and read by the reference", async () => {
@@ -263,7 +302,7 @@ describe("versions deleted in a batch", () => {
     ["whoever would restore one", (ns) => ns.restoreTable({ id: ["b"], branch: "dev", version: 4 })],
   ])("once that is decided are deleted by %s", async (_name, call) => {
     const { root } = await prepareHistory();
-    await writeBatch(disk, root, decided, []);
+    await leaveBatch(root, decided);
     const ns = open(root);
     await call(ns).catch((error: unknown) => expect(error).toBeInstanceOf(TableVersionNotFoundError));
     expect(batchesIn(root)).toBe(false);
@@ -279,7 +318,7 @@ describe("versions deleted in a batch", () => {
 
   it("stay where an engine that knows no journals has come to need them", async () => {
     const { root } = await prepareHistory();
-    await writeBatch(disk, root, decided, []);
+    await leaveBatch(root, decided);
     await reference.createTag(root, "a", "theirs", 2);
     await reference.createTag(root, "b", "damaged", 1);
     await writeFile(join(root, "b.lance", "_refs", "tags", "damaged.json"), "{");
@@ -294,7 +333,7 @@ describe("versions deleted in a batch", () => {
 
   it("of a table or branch that was dropped meanwhile are in nobody's way", async () => {
     const { root, places } = await prepareHistory();
-    await writeBatch(disk, root, decided, []);
+    await leaveBatch(root, decided);
     await rm(places.a, { recursive: true });
     await rm(join(places.b, "tree"), { recursive: true });
     const ns = open(root);
@@ -367,7 +406,7 @@ describe("a batch", () => {
         manifest: `${manifests.length - 1}.manifest`,
       });
     }
-    await writeBatch(disk, root, steps, manifests);
+    await leaveBatch(root, steps, manifests);
   }
 
   it.each<[string, (ns: DirectoryNamespace) => Promise<unknown>]>([
