@@ -50,6 +50,9 @@ const MAX_DURABLE_DIRECTORIES = 4096;
 /** Attempts to make a directory that others make and remove at the same time. */
 const MAX_MAKE_ATTEMPTS = 10;
 
+/** Entries of a directory that is removed, all at the same time where calls are slow. */
+const REMOVED_AT_ONCE = 64;
+
 const WINDOWS = process.platform === "win32";
 const WINDOWS_ATTEMPTS = 6;
 
@@ -138,12 +141,7 @@ export class NodeDisk implements Disk {
 
   async remove(filePath: string): Promise<void> {
     try {
-      await whileHeldByOthers(() =>
-        shortCalls.run(
-          () => fs.unlinkSync(filePath),
-          (done) => fs.unlink(filePath, (error) => done(error, undefined)),
-        ),
-      );
+      await whileHeldByOthers(() => unlink(filePath));
     } catch (error) {
       if (!isMissing(error)) throw error;
     }
@@ -151,24 +149,16 @@ export class NodeDisk implements Disk {
 
   async removeTree(directory: string): Promise<void> {
     try {
-      await onPool<void>((done) =>
-        fs.rm(
-          directory,
-          { recursive: true, force: true, maxRetries: WINDOWS_ATTEMPTS, retryDelay: 20 },
-          (error) => done(error, undefined),
-        ),
-      );
-    } catch (error) {
-      if (!isMissing(error)) throw error;
+      await removeTreeInShortCalls(directory);
+    } catch {
+      // What others put there or hold on to meanwhile, and what is no directory, takes longer.
+      await removeStubbornTree(directory);
     }
   }
 
   async removeEmptyDirectory(directory: string): Promise<boolean> {
     try {
-      await shortCalls.run(
-        () => fs.rmdirSync(directory),
-        (done) => fs.rmdir(directory, (error) => done(error, undefined)),
-      );
+      await removeDirectory(directory);
       return true;
     } catch (error) {
       // POSIX lets a system say EEXIST for a directory that is not empty; Windows may hold on to one in use.
@@ -613,6 +603,50 @@ async function withDescriptor(
   }
 }
 
+/** @throws what the first call that fails does */
+async function removeTreeInShortCalls(directory: string): Promise<void> {
+  const entries = await shortCalls.run(
+    () => fs.readdirSync(directory, { withFileTypes: true }),
+    (done) => fs.readdir(directory, { withFileTypes: true }, done),
+  );
+  for (let start = 0; start < entries.length; start += REMOVED_AT_ONCE) {
+    const removals = entries.slice(start, start + REMOVED_AT_ONCE).map((entry) => {
+      const entryPath = path.join(directory, entry.name);
+      return entry.isDirectory() ? removeTreeInShortCalls(entryPath) : unlink(entryPath);
+    });
+    for (const outcome of await Promise.allSettled(removals)) {
+      if (outcome.status === "rejected") throw outcome.reason;
+    }
+  }
+  await removeDirectory(directory);
+}
+
+async function removeStubbornTree(directory: string): Promise<void> {
+  try {
+    await onPool<void>((done) =>
+      fs.rm(
+        directory,
+        { recursive: true, force: true, maxRetries: WINDOWS_ATTEMPTS, retryDelay: 20 },
+        (error) => done(error, undefined),
+      ),
+    );
+  } catch (error) {
+    if (!isMissing(error)) throw error;
+  }
+}
+
+const unlink = (filePath: string): Promise<void> =>
+  shortCalls.run(
+    () => fs.unlinkSync(filePath),
+    (done) => fs.unlink(filePath, (error) => done(error, undefined)),
+  );
+
+const removeDirectory = (directory: string): Promise<void> =>
+  shortCalls.run(
+    () => fs.rmdirSync(directory),
+    (done) => fs.rmdir(directory, (error) => done(error, undefined)),
+  );
+
 /** What was in the way may be gone again by the time it is looked at; then another attempt is made. */
 async function makeDirectories(directory: string): Promise<boolean> {
   for (let attempt = 1; ; attempt++) {
@@ -626,6 +660,8 @@ async function makeDirectories(directory: string): Promise<boolean> {
 }
 
 async function tryMakeDirectories(directory: string): Promise<boolean> {
+  // Most are there: a look costs less than the error for making one.
+  if ((await statOrNull(directory))?.isDirectory() === true) return false;
   try {
     try {
       await makeOneDirectory(directory);

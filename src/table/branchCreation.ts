@@ -216,7 +216,7 @@ async function writeFirstVersion(
   if (!(await createExclusive(disk, directory, name, chunks, { lockedRename: !lease.compromised }))) {
     throw new ConcurrentModificationError("the branch is being made by another writer");
   }
-  await writeHint(disk, root, source.version);
+  await writeHint(disk, root, source.version, { isFirst: true });
 }
 
 async function register(

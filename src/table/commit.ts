@@ -371,6 +371,7 @@ class Attempts {
 
   async tryCreate(lease: LockLease, options: CreationOptions): Promise<CommittedVersion | null> {
     return this.orForget(async () => {
+      await this.#environment.disk.makeDirectory(transactionsDirectory(this.#tableRoot));
       const content = applyTransaction(null, this.#transaction, {
         version: 1,
         nowNs: currentNs(),
@@ -425,7 +426,7 @@ class Attempts {
       this.#transactionBytes,
       byteLength,
     );
-    await writeHint(disk, this.#tableRoot, version);
+    await writeHint(disk, this.#tableRoot, version, { isFirst: version === 1 });
     await manifests.remember(disk, path, file);
     return { version, scheme, path, manifest, file };
   }

@@ -20,7 +20,8 @@
 import { dirname } from "node:path";
 import { CorruptFileError, InvalidTableStateError } from "../errors.js";
 import { LruCache } from "../io/cache.js";
-import type { Disk, FileStat } from "../io/disk.js";
+import type { Disk, FileStat, WriteHandle } from "../io/disk.js";
+import { codeOf } from "../io/errno.js";
 import { replaceFile } from "../io/publish.js";
 import { SettledDirectories } from "../io/settledDirectories.js";
 import { checkReaderFlags } from "./flags.js";
@@ -230,15 +231,39 @@ const HINT_BYTES = 32;
  * Notes the latest version for the next lookup. Losing it costs a directory listing, so it is not synced, it may be
  * read half written, and a failure is not the commit's. In place, as file systems may hurry a file to the device
  * that is renamed onto another.
+ * @param options `isFirst`: there is none yet, in all likelihood
  */
-export async function writeHint(disk: Disk, tableRoot: string, version: number): Promise<void> {
+export async function writeHint(
+  disk: Disk,
+  tableRoot: string,
+  version: number,
+  options: { readonly isFirst?: boolean } = {},
+): Promise<void> {
   const path = hintPath(tableRoot);
   const bytes = new TextEncoder().encode(JSON.stringify({ version }).padEnd(HINT_BYTES));
   try {
+    if (options.isFirst === true && (await createHint(disk, path, bytes))) return;
     if ((await disk.overwrite?.(path, bytes)) !== true) await replaceFile(disk, path, bytes, { sync: false });
   } catch {
     // See above.
   }
+}
+
+/** False where there is one. */
+async function createHint(disk: Disk, path: string, bytes: Uint8Array): Promise<boolean> {
+  let handle: WriteHandle;
+  try {
+    handle = await disk.create(path);
+  } catch (error) {
+    if (codeOf(error) === "EEXIST") return false;
+    throw error;
+  }
+  try {
+    await handle.write([bytes]);
+  } finally {
+    await handle.close();
+  }
+  return true;
 }
 
 // -------------------------------------------------------------------------------------------------- gaps

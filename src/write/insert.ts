@@ -76,7 +76,8 @@ export async function insertRows(
 ): Promise<InsertedRows | null> {
   const version = base === null ? options.newTable.version : fileVersionOf(base.file);
   const input = await openInput(data, options.signal, options.maxBatchBytes);
-  const rootBefore = base === null ? await environment.disk.list(tableRoot) : null;
+  const rootBefore =
+    base === null && options.unshared !== true ? await environment.disk.list(tableRoot) : null;
   let inserted: InsertedRows | null = null;
   try {
     const plan =

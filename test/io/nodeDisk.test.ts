@@ -180,6 +180,32 @@ describe.each(["fsync", "none"] as const)("NodeDisk with durability %s", (durabi
     expect(await disk.stat(tree)).toBeNull();
   });
 
+  test("removeTree removes links, not what they lead to, and any number of files", async () => {
+    const directory = await makeTempDir();
+    const kept = path.join(directory, "kept");
+    const tree = path.join(directory, "tree");
+    await disk.makeDirectory(path.join(kept, "inside"));
+    await disk.makeDirectory(path.join(tree, "a", "b"));
+    await symlink(kept, path.join(tree, "a", "link"));
+    await symlink(path.join(tree, "nowhere"), path.join(tree, "dangling"));
+    for (let i = 0; i < 150; i++) await writeFile(path.join(tree, "a", "b", String(i)), "");
+    await disk.removeTree(tree);
+    expect(await disk.stat(tree)).toBeNull();
+    expect(await disk.stat(path.join(kept, "inside"))).not.toBeNull();
+  });
+
+  test("removeTree ends with all gone where several do it at once, or it is a file", async () => {
+    const directory = await makeTempDir();
+    const tree = path.join(directory, "tree");
+    await disk.makeDirectory(path.join(tree, "a", "b"));
+    for (let i = 0; i < 200; i++) await writeFile(path.join(tree, i % 2 === 0 ? "a" : "a/b", String(i)), "");
+    await Promise.all([disk.removeTree(tree), disk.removeTree(tree), disk.removeTree(tree)]);
+    expect(await disk.stat(tree)).toBeNull();
+    await writeFile(tree, "");
+    await disk.removeTree(tree);
+    expect(await disk.stat(tree)).toBeNull();
+  });
+
   test("syncs succeed on files and directories", async () => {
     const root = await makeTempDir();
     await writeFile(path.join(root, "f"), "1");

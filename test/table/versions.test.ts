@@ -122,6 +122,17 @@ describe("the latest version", () => {
     expect(await latest()).toBe(Number.MAX_SAFE_INTEGER);
   });
 
+  it("is made at once where there is none, and not over one that is there", async () => {
+    await addVersions([1, 2]);
+    const counting = new CountingDisk(disk);
+    await writeHint(counting, root, 1, { isFirst: true });
+    expect([counting.count("create"), counting.count("rename"), counting.total]).toEqual([1, 0, 3]);
+    const { ino } = await stat(hintPath(root));
+    await writeHint(disk, root, 2, { isFirst: true });
+    expect(JSON.parse(await readFile(hintPath(root), "utf8"))).toEqual({ version: 2 });
+    expect((await stat(hintPath(root))).ino).toBe(ino);
+  });
+
   it("takes the place of a hint that another engine wrote", async () => {
     await addVersions([1, 2]);
     await writeFile(hintPath(root), '{"version":1}');
