@@ -16,9 +16,6 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Column } from "../arrow/column.js";
 import { concatColumns } from "../arrow/concatColumns.js";
-import { columnFromData } from "../arrow/data.js";
-import { layoutOf } from "../arrow/layouts.js";
-import { arrowFieldFromLogical } from "../arrow/logicalTypes.js";
 import { nullColumn } from "../arrow/nullColumn.js";
 import { ConcurrentModificationError, CorruptFileError, UnsupportedError } from "../errors.js";
 import { type Manifest, Overwrite } from "../format/table.js";
@@ -26,7 +23,7 @@ import { LruCache } from "../io/cache.js";
 import { type LockLease, withLock } from "../io/lock.js";
 import type { SettledDirectories } from "../io/settledDirectories.js";
 import { resolveProjection } from "../query/projection.js";
-import { KEPT, scanRows } from "../query/scan.js";
+import { KEPT, scanColumns } from "../query/scan.js";
 import { type FileReaders, versionSource } from "../query/versionSource.js";
 import { commitCreation, type TableEnvironment } from "../table/commit.js";
 import { isSameManifest, type ManifestFile } from "../table/manifest.js";
@@ -149,7 +146,7 @@ async function loadCatalog(environment: CatalogEnvironment, file: ManifestFile) 
   const directory = directoryOf(environment);
   const fields = decodeSchema(manifest.fields, path);
   const projection = resolveProjection(fields, new Map(), undefined, false);
-  const layouts = fields.map((field) => layoutOf(arrowFieldFromLogical(field, field.name).type, field.name));
+  const layouts = projection.outputs.map(({ layout }) => layout);
   const pieces: Column[][] = layouts.map(() => []);
   const request = {
     fragments: manifest.fragments,
@@ -159,10 +156,8 @@ async function loadCatalog(environment: CatalogEnvironment, file: ManifestFile) 
     batchRows: Number.POSITIVE_INFINITY,
     readAhead: KEPT,
   };
-  for await (const batch of scanRows(versionSource(environment, directory, file), request)) {
-    for (let index = 0; index < layouts.length; index++) {
-      pieces[index].push(columnFromData(batch.data.children[index], layouts[index]));
-    }
+  for await (const { columns } of scanColumns(versionSource(environment, directory, file), request)) {
+    for (const [index, column] of columns.entries()) pieces[index].push(column);
   }
   // Read once, and never again.
   environment.handles.evict(directory);

@@ -76,9 +76,12 @@ export function message<F extends AnyFields>(
 ): Message<F> {
   const entries = Object.entries(fields as Fields).sort(([, a], [, b]) => a.number - b.number);
   const byNumber = new Map(entries.map(([name, codec]) => [codec.number, { name, codec }]));
+  const defaults = Object.fromEntries(entries.map(([name, codec]) => [name, codec.initial()]));
+  // Lists and maps are filled in place: each message needs its own.
+  const filled = entries.filter(([name]) => typeof defaults[name] === "object" && defaults[name] !== EMPTY);
   const blank = (): Record<string, unknown> => {
-    const value: Record<string, unknown> = {};
-    for (const [name, codec] of entries) value[name] = codec.initial();
+    const value: Record<string, unknown> = { ...defaults };
+    for (const [name, codec] of filled) value[name] = codec.initial();
     return value;
   };
   return {

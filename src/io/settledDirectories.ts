@@ -21,11 +21,11 @@ interface Kept<Found> {
 
 export class SettledDirectories<Found> {
   readonly #disk: Disk;
-  readonly #look: (path: string, stat: FileStat) => Promise<Found>;
+  readonly #look: (path: string) => Promise<Found>;
   readonly #kept = new Map<string, Kept<Found>>();
 
-  /** @param look finds out about a directory that exists, or did when it was asked for `stat` */
-  constructor(disk: Disk, look: (path: string, stat: FileStat) => Promise<Found>) {
+  /** @param look finds out about a directory that exists */
+  constructor(disk: Disk, look: (path: string) => Promise<Found>) {
     this.#disk = disk;
     this.#look = look;
   }
@@ -34,19 +34,13 @@ export class SettledDirectories<Found> {
   async find(path: string): Promise<Found | null> {
     const stat = await this.#disk.stat(path);
     const kept = this.#kept.get(path);
-    if (stat !== null && kept !== undefined && isSame(kept.stat, stat)) return kept.found;
+    if (stat !== null && kept !== undefined && isUnchanged(kept.stat, stat)) return kept.found;
     if (kept !== undefined) this.#kept.delete(path);
     if (stat === null) return null;
     const readAtMs = Date.now();
-    const found = await this.#look(path, stat);
-    const grainMs = stat.changedNs % NS_PER_SECOND === 0n ? COARSE_GRAIN_MS : TIME_GRAIN_MS;
-    if (Number(stat.changedNs / 1_000_000n) + grainMs < readAtMs) this.#keep(path, { stat, found });
+    const found = await this.#look(path);
+    if (isSettled(stat, readAtMs)) this.#keep(path, { stat, found });
     return found;
-  }
-
-  /** Looks again the next time. */
-  forget(path: string): void {
-    this.#kept.delete(path);
   }
 
   #keep(path: string, kept: Kept<Found>): void {
@@ -60,5 +54,12 @@ export class SettledDirectories<Found> {
   }
 }
 
-const isSame = (a: FileStat, b: FileStat): boolean =>
+/** Whether a directory's next change will show in its times, that being what was known of it at `atMs`. */
+export function isSettled({ changedNs }: FileStat, atMs: number): boolean {
+  const grainMs = changedNs % NS_PER_SECOND === 0n ? COARSE_GRAIN_MS : TIME_GRAIN_MS;
+  return Number(changedNs / 1_000_000n) + grainMs < atMs;
+}
+
+/** Whether two looks at a directory show no change between them. */
+export const isUnchanged = (a: FileStat, b: FileStat): boolean =>
   a.modifiedNs === b.modifiedNs && a.changedNs === b.changedNs && a.identity === b.identity;

@@ -23,7 +23,7 @@ import { LruCache } from "../io/cache.js";
 import type { Disk, FileStat, WriteHandle } from "../io/disk.js";
 import { codeOf } from "../io/errno.js";
 import { replaceFile } from "../io/publish.js";
-import { SettledDirectories } from "../io/settledDirectories.js";
+import { isSettled, isUnchanged } from "../io/settledDirectories.js";
 import { checkReaderFlags } from "./flags.js";
 import { decodeManifestFile, type ManifestFamily, type ManifestFile, readManifestBytes } from "./manifest.js";
 import {
@@ -79,31 +79,72 @@ async function findLatestIn(
   return found ?? (await listVersions(disk, tableRoot)).at(-1) ?? null;
 }
 
+/** Tables whose latest version is known; the oldest go first. */
+const MAX_KNOWN = 16_384;
+
+/** The latest version of a table, as it was once found. */
+interface KnownLatest {
+  readonly entry: LatestVersion;
+  /** Of the directory of versions before it was looked for. */
+  readonly directoryStat: FileStat;
+  /** Whether what changes there shows in the directory's times. */
+  readonly isSettled: boolean;
+  /** Where the next version would be. */
+  readonly nextPath: string;
+}
+
 /**
  * The latest versions of tables, found again by the look of their `_versions`: a version that comes or goes changes it.
- * Whatever its times are worth, no version is taken for the latest that has a next one. For readers; who commits finds
- * out anew, under the table's lock.
+ * Whatever its times are worth, no version is taken for the latest that has a next one; where it changed a moment ago,
+ * so that the next change may not show, what is known serves as a hint. For readers: who commits finds out anew, under
+ * the table's lock.
  */
 export class LatestVersions {
   readonly #disk: Disk;
-  readonly #known: SettledDirectories<LatestVersion | null>;
+  /** By the path of the directory. */
+  readonly #known = new Map<string, KnownLatest>();
 
   constructor(disk: Disk) {
     this.#disk = disk;
-    this.#known = new SettledDirectories(disk, (directory, stat) =>
-      findLatestIn(disk, dirname(directory), stat),
-    );
   }
 
   /** As {@link findLatestVersion}. */
   async find(tableRoot: string): Promise<LatestVersion | null> {
     const directory = versionsDirectory(tableRoot);
-    const entry = await this.#known.find(directory);
+    const directoryStat = await this.#disk.stat(directory);
+    const known = this.#known.get(directory);
+    if (directoryStat !== null && known !== undefined && isUnchanged(known.directoryStat, directoryStat)) {
+      const entry = await this.#findAgain(tableRoot, known);
+      if (entry !== null) return entry;
+    }
+    this.#known.delete(directory);
+    if (directoryStat === null) return null;
+    const atMs = Date.now();
+    const entry = await findLatestIn(this.#disk, tableRoot, directoryStat);
     if (entry === null) return null;
-    const next = await versionStat(this.#disk, tableRoot, entry.version + 1, entry.scheme);
-    if (next === null) return entry;
-    this.#known.forget(directory);
-    return findLatestVersion(this.#disk, tableRoot);
+    if (this.#known.size >= MAX_KNOWN) {
+      for (const oldest of this.#known.keys()) {
+        this.#known.delete(oldest);
+        break;
+      }
+    }
+    const nextPath = manifestPath(tableRoot, entry.version + 1, entry.scheme);
+    this.#known.set(directory, {
+      entry,
+      directoryStat,
+      isSettled: isSettled(directoryStat, atMs),
+      nextPath,
+    });
+    return entry;
+  }
+
+  /** What is known if it still holds, else null. */
+  async #findAgain(tableRoot: string, known: KnownLatest): Promise<LatestVersion | null> {
+    const { entry, directoryStat, nextPath } = known;
+    if (known.isSettled) return (await this.#disk.stat(nextPath)) === null ? entry : null;
+    return isSettled(directoryStat, Date.now())
+      ? null
+      : proveLatest(this.#disk, tableRoot, entry.version, await readGapFile(this.#disk, tableRoot));
   }
 }
 
@@ -175,7 +216,17 @@ async function findByHint(
     readSideFile(disk, hintPath(tableRoot), parseHint),
     readGapFile(disk, tableRoot),
   ]);
-  if (typeof hint !== "number" || gap === "garbage") return null;
+  return typeof hint === "number" ? proveLatest(disk, tableRoot, hint, gap) : null;
+}
+
+/** The latest version where that can be told from one that may be it, else null. */
+async function proveLatest(
+  disk: Disk,
+  tableRoot: string,
+  hint: number,
+  gap: VersionGap | null | "garbage",
+): Promise<LatestVersion | null> {
+  if (gap === "garbage") return null;
   let version = hint;
   if (gap !== null && version < gap.to) {
     if (version < gap.from) return null;

@@ -5,7 +5,7 @@ import { beforeEach, describe, expect, it } from "vitest";
 import { InvalidTableStateError } from "../../src/errors.js";
 import type { Disk, FileStat } from "../../src/io/disk.js";
 import { manifestPath, type NamingScheme, versionsDirectory } from "../../src/table/paths.js";
-import { findLatestVersion, LatestVersions, writeHint } from "../../src/table/versions.js";
+import { findLatestVersion, LatestVersions, writeGap, writeHint } from "../../src/table/versions.js";
 import { CountingDisk } from "../support/countingDisk.js";
 import { makeTempDir } from "../support/tempDir.js";
 import { disk } from "./support.js";
@@ -58,6 +58,25 @@ describe("a table that is known", () => {
     counting.reset();
     expect(await versions.find(root)).toEqual(await findLatestVersion(disk, root));
     expect([counting.count("stat"), counting.total]).toEqual([2, 2]);
+  });
+
+  it("that changed a moment ago costs looks alone, and none of its next versions is missed", async () => {
+    const counting = new CountingDisk(disk);
+    const versions = new LatestVersions(counting);
+    let cheap = 0;
+    for (let version = 1; version <= 30; version++) {
+      await addVersions([version]);
+      expect((await versions.find(root))?.version).toBe(version);
+      counting.reset();
+      expect((await versions.find(root))?.version).toBe(version);
+      expect(counting.total).toBeLessThanOrEqual(8);
+      if (counting.count("list") === 0) cheap++;
+      expect(counting.count("open") + counting.count("readFile")).toBe(0);
+    }
+    expect(cheap).toBeGreaterThan(15);
+    await writeGap(disk, root, { from: 30, to: 77 });
+    await addVersions([77]);
+    expect((await versions.find(root))?.version).toBe(77);
   });
 
   it("is looked at again with every version that comes or goes, whoever makes it and in whatever order", async () => {
