@@ -122,8 +122,7 @@ function applyChange(update: PendingUpdate, { metadata, replace }: MetadataChang
 /** @throws InvalidInputError for keys that this call may not change */
 function checkReservedKeys(fields: readonly TableField[], at: FieldAtPath, change: MetadataChange): void {
   const { path, field } = at;
-  const touched = Object.keys(change.metadata);
-  if (change.replace) touched.push(...field.metadata.keys());
+  const touched = [...Object.keys(change.metadata), ...(change.replace ? field.metadata.keys() : [])];
   if (touched.some((key) => key === COMPUTED_COLUMN || key.startsWith(`${COMPUTED_COLUMN}.`))) {
     throw new InvalidInputError(
       `field ${path}: the declaration of a computed column cannot be edited; drop the column and declare it again`,

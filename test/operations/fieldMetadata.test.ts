@@ -98,6 +98,14 @@ describe("each entry targets one field by path", () => {
     expect(await metadataOf(namespace, "id")).toEqual({});
   });
 
+  it("however many pairs there are", async () => {
+    const pairs = Array.from({ length: 130_000 }, (_, index) => [String(index), ""]);
+    await update({ path: "id", metadata: Object.fromEntries(pairs) });
+    expect((await update({ path: "id", metadata: { c: "4" }, replace: true })).fields).toEqual({
+      id: { c: "4" },
+    });
+  });
+
   it("replace: false, null and absent are the same", async () => {
     for (const replace of [false, null, undefined]) {
       await update({ path: "id", metadata: { [String(replace)]: "" }, replace: replace as never });
