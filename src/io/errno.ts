@@ -5,8 +5,13 @@ export function codeOf(error: unknown): string | undefined {
   return error instanceof Error ? (error as NodeJS.ErrnoException).code : undefined;
 }
 
-/** There is nothing under the path: it, or a directory on the way to it, does not exist, or is too long to exist. */
-export function isMissing(error: unknown): boolean {
-  const code = codeOf(error);
-  return code === "ENOENT" || code === "ENOTDIR" || code === "ENAMETOOLONG";
-}
+/** A name that is too long, and symbolic links that lead back to themselves, lead nowhere either. */
+const MISSING_CODES: ReadonlySet<string | undefined> = new Set([
+  "ENOENT",
+  "ENOTDIR",
+  "ENAMETOOLONG",
+  "ELOOP",
+]);
+
+/** There is nothing under the path: it, or a directory on the way to it, does not exist. */
+export const isMissing = (error: unknown): boolean => MISSING_CODES.has(codeOf(error));

@@ -149,7 +149,9 @@ export class NodeDisk implements Disk {
 
   async removeTree(directory: string): Promise<void> {
     try {
-      await removeTreeInShortCalls(directory);
+      // A link that stands for the tree goes, and what it leads to is somebody else's.
+      if (await isLink(directory)) await unlink(directory);
+      else await removeTreeInShortCalls(directory);
     } catch {
       // What others put there or hold on to meanwhile, and what is no directory, takes longer.
       await removeStubbornTree(directory);
@@ -634,6 +636,12 @@ async function removeStubbornTree(directory: string): Promise<void> {
     if (!isMissing(error)) throw error;
   }
 }
+
+const isLink = (filePath: string): Promise<boolean> =>
+  shortCalls.run<boolean>(
+    () => fs.lstatSync(filePath).isSymbolicLink(),
+    (done) => fs.lstat(filePath, (error, stats) => done(error, stats?.isSymbolicLink() ?? false)),
+  );
 
 const unlink = (filePath: string): Promise<void> =>
   shortCalls.run(

@@ -192,6 +192,25 @@ describe.each(["fsync", "none"] as const)("NodeDisk with durability %s", (durabi
     await disk.removeTree(tree);
     expect(await disk.stat(tree)).toBeNull();
     expect(await disk.stat(path.join(kept, "inside"))).not.toBeNull();
+    for (const target of [kept, path.join(directory, "nowhere")]) {
+      await symlink(target, tree);
+      await disk.removeTree(tree);
+      expect((await disk.list(directory))?.map(({ name }) => name)).toEqual(["kept"]);
+    }
+    expect(await disk.stat(path.join(kept, "inside"))).not.toBeNull();
+  });
+
+  test("nothing is where links lead back to themselves, or under a name that is too long", async () => {
+    const directory = await makeTempDir();
+    await symlink(path.join(directory, "loop"), path.join(directory, "loop"));
+    for (const name of ["loop", path.join("loop", "x"), "n".repeat(300)]) {
+      const missing = path.join(directory, name);
+      expect(await disk.stat(missing)).toBeNull();
+      expect(await disk.list(missing)).toBeNull();
+      expect(await disk.realPath(missing)).toBeNull();
+      expect(await disk.readFile(missing)).toBeNull();
+    }
+    expect(await disk.list(directory)).toEqual([{ name: "loop", kind: "other" }]);
   });
 
   test("removeTree ends with all gone where several do it at once, or it is a file", async () => {

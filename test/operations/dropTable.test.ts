@@ -1,5 +1,7 @@
 /** A drop takes all of a table or nothing. */
 
+import { readdir, symlink } from "node:fs/promises";
+import { join } from "node:path";
 import { makeVector, Table } from "apache-arrow";
 import { DirectoryNamespace } from "tiltyard";
 import { expect, it } from "vitest";
@@ -24,4 +26,20 @@ it.skipIf(process.platform === "win32")("a table that may not be removed keeps i
   expect(await directorySnapshot(root)).toEqual(before);
   await owner.close();
   await stranger.close();
+});
+
+it.skipIf(process.platform === "win32")("a table that is a link goes without what it leads to", async () => {
+  const outside = await makeTempDir();
+  const elsewhere = new DirectoryNamespace({ root: outside, durability: "none" });
+  await elsewhere.createTable({ id: ["t"] }, new Table({ v: makeVector(Int32Array.of(1, 2)) }));
+  const before = await directorySnapshot(outside);
+  const root = await makeTempDir();
+  await symlink(join(outside, "t.lance"), join(root, "t.lance"));
+  const ns = new DirectoryNamespace({ root, durability: "none" });
+  expect(await ns.countTableRows({ id: ["t"] })).toBe(2);
+  await ns.dropTable({ id: ["t"] });
+  expect(await readdir(root)).toEqual([]);
+  expect(await directorySnapshot(outside)).toEqual(before);
+  await ns.close();
+  await elsewhere.close();
 });
