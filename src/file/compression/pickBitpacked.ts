@@ -11,10 +11,20 @@ const ROW_GROUPS = Uint8Array.of(0, 4, 2, 6, 1, 5, 3, 7);
 /** The lowest `bits` bits, up to 32. */
 const lowBits = (bits: number): number => (bits >= 32 ? -1 : (1 << bits) - 1);
 
+/** Bytes at an address that is a multiple of 4, also as words: views are dear to make for every unit. */
+export interface WordMemory {
+  readonly bytes: Uint8Array;
+  readonly words: Uint32Array;
+}
+
+export const wordMemory = (bytes: Uint8Array): WordMemory => ({
+  bytes,
+  words: new Uint32Array(bytes.buffer, bytes.byteOffset, bytes.length >>> 2),
+});
+
 /** Where values are taken from, and which. */
 export interface PackedValues {
-  /** Its address is a multiple of the width of a value, up to 4. */
-  readonly data: Uint8Array;
+  readonly data: WordMemory;
   /** Where in the data the words of the unit begin; at a multiple of the width of a value. */
   readonly start: number;
   /** Of a packed value. */
@@ -28,12 +38,12 @@ export interface PackedValues {
 
 /**
  * Writes values of `byteWidth` 1, 2, 4 or 8 bytes from value number `outputIndex` on.
- * @param output zero where they go; its address as that of the data
+ * @param output zero where they go
  */
 export function pickBitpacked(
   values: PackedValues,
   byteWidth: number,
-  output: Uint8Array,
+  output: WordMemory,
   outputIndex: number,
 ): void {
   if (values.bits === 0) return;
@@ -43,13 +53,11 @@ export function pickBitpacked(
 }
 
 function pickFrom64(
-  { data, start, bits, places, first, end, origin }: PackedValues,
-  output: Uint8Array,
+  { data: { words }, start, bits, places, first, end, origin }: PackedValues,
+  { words: target }: WordMemory,
   outputIndex: number,
 ): void {
   const lanes = PACK_UNIT / 64;
-  const words = wordsOf(data);
-  const target = wordsOf(output);
   const base = start >>> 2;
   const lowMask = lowBits(bits);
   const highMask = bits > 32 ? lowBits(bits - 32) : 0;
@@ -76,13 +84,11 @@ function pickFrom64(
 }
 
 function pickFrom32(
-  { data, start, bits, places, first, end, origin }: PackedValues,
-  output: Uint8Array,
+  { data: { words }, start, bits, places, first, end, origin }: PackedValues,
+  { words: target }: WordMemory,
   outputIndex: number,
 ): void {
   const lanes = PACK_UNIT / 32;
-  const words = wordsOf(data);
-  const target = wordsOf(output);
   const base = start >>> 2;
   const mask = lowBits(bits);
   for (let index = first, write = outputIndex; index < end; index++, write++) {
@@ -98,9 +104,9 @@ function pickFrom32(
 }
 
 function pickFromNarrow(
-  { data, start, bits, places, first, end, origin }: PackedValues,
+  { data: { bytes: data }, start, bits, places, first, end, origin }: PackedValues,
   byteWidth: number,
-  output: Uint8Array,
+  { bytes: output }: WordMemory,
   outputIndex: number,
 ): void {
   const wordBits = 8 * byteWidth;
@@ -124,6 +130,3 @@ function pickFromNarrow(
     output[write] = value & mask;
   }
 }
-
-const wordsOf = (bytes: Uint8Array): Uint32Array =>
-  new Uint32Array(bytes.buffer, bytes.byteOffset, bytes.length >>> 2);

@@ -14,7 +14,7 @@ import type { CompressiveEncoding, MiniBlockLayout } from "../../format/encoding
 import { PACK_UNIT, packedUnitBytes } from "../compression/bitpack.js";
 import { fixedDecoder } from "../compression/fixed.js";
 import type { FixedDecoder } from "../compression/fixedDecoder.js";
-import { pickBitpacked } from "../compression/pickBitpacked.js";
+import { pickBitpacked, type WordMemory, wordMemory } from "../compression/pickBitpacked.js";
 import { finishVariable, MAXIMUM_POSITION, resolveVariable } from "../compression/variable.js";
 import { describeLayers, levelDecoder, validityOfLevels } from "../levels.js";
 import { corruptPage, type PageEncoding, type PageOrigin, unsupportedPage } from "../page.js";
@@ -112,6 +112,8 @@ function withValidity(
 interface Chunk {
   /** The page's chunks; at an address that is a multiple of 8. */
   readonly data: Uint8Array;
+  /** The same memory. */
+  readonly memory: WordMemory;
   /** Where in the data each value buffer begins, and its bytes. */
   readonly starts: number[];
   readonly sizes: number[];
@@ -153,6 +155,7 @@ function pickChunks(
   const levels = page.defCompression === undefined ? null : new LevelPicker(page.defCompression, origin);
   const chunk: Chunk = {
     data,
+    memory: wordMemory(data),
     starts: new Array(page.bufferCount).fill(0),
     sizes: new Array(page.bufferCount).fill(0),
     count: 0,
@@ -267,8 +270,8 @@ class FixedPicker implements Picker {
   private readonly decoder: FixedDecoder;
   private readonly packed: boolean;
   private readonly flat: boolean;
-  private readonly values: Uint8Array;
-  private scratch = new Uint8Array(0);
+  private readonly values: WordMemory;
+  private scratch = wordMemory(new Uint8Array(0));
 
   /** @param count positions that are picked, over all chunks */
   constructor(
@@ -281,7 +284,7 @@ class FixedPicker implements Picker {
     this.bufferCount = this.decoder.bufferCount;
     this.packed = encoding?.inlineBitpacking !== undefined;
     this.flat = encoding?.flat !== undefined && this.bitsPerValue >= 8;
-    this.values = new Uint8Array(Math.ceil((count * this.bitsPerValue) / 8));
+    this.values = wordMemory(new Uint8Array(Math.ceil((count * this.bitsPerValue) / 8)));
   }
 
   pick(chunk: Chunk, positions: Uint32Array, first: number, end: number): void {
@@ -293,34 +296,34 @@ class FixedPicker implements Picker {
       if (chunk.sizes[0] < count * byteWidth) {
         throw corruptPage(this.origin, `${count} flat values in a buffer of ${chunk.sizes[0]} bytes`);
       }
-      this.copy(chunk.data, chunk.starts[0], positions, first, end, firstRow);
+      this.copy(chunk.memory, chunk.starts[0], positions, first, end, firstRow);
     } else if (byteWidth >= 1) {
       this.copy(this.decode(chunk), 0, positions, first, end, firstRow);
     } else {
-      const plain = this.decode(chunk);
+      const plain = this.decode(chunk).bytes;
+      const { bytes } = this.values;
       for (let index = first; index < end; index++) {
         const place = positions[index] - firstRow;
         const bit = (plain[place >>> 3] >>> (place & 7)) & 1;
-        this.values[index >>> 3] |= bit << (index & 7);
+        bytes[index >>> 3] |= bit << (index & 7);
       }
     }
   }
 
   /** Copies values that lie one behind the other from `start` on, the first of which is that of row `firstRow`. */
   private copy(
-    from: Uint8Array,
+    from: WordMemory,
     start: number,
     positions: Uint32Array,
     first: number,
     end: number,
     firstRow: number,
   ): void {
-    const { values } = this;
     const byteWidth = this.bitsPerValue / 8;
     if (byteWidth === 8 || byteWidth === 4) {
       // Value buffers begin at multiples of 8, and so does all memory they are in.
-      const words = new Uint32Array(from.buffer, from.byteOffset, from.length >>> 2);
-      const target = new Uint32Array(values.buffer);
+      const { words } = from;
+      const target = this.values.words;
       const base = start >>> 2;
       const width = byteWidth >>> 2;
       for (let index = first; index < end; index++) {
@@ -330,41 +333,43 @@ class FixedPicker implements Picker {
       }
       return;
     }
+    const { bytes } = from;
+    const target = this.values.bytes;
     for (let index = first, write = first * byteWidth; index < end; index++) {
       const read = start + (positions[index] - firstRow) * byteWidth;
-      for (let byte = 0; byte < byteWidth; byte++) values[write++] = from[read + byte];
+      for (let byte = 0; byte < byteWidth; byte++) target[write++] = bytes[read + byte];
     }
   }
 
   /** All values of a chunk, in memory of the picker's. */
-  private decode(chunk: Chunk): Uint8Array {
+  private decode(chunk: Chunk): WordMemory {
     const byteLength = Math.ceil((chunk.count * this.bitsPerValue) / 8);
-    if (this.scratch.length < byteLength) this.scratch = new Uint8Array(alignTo8(byteLength));
-    else this.scratch.fill(0);
+    if (this.scratch.bytes.length >= byteLength) this.scratch.bytes.fill(0);
+    else this.scratch = wordMemory(new Uint8Array(alignTo8(byteLength)));
     const buffers = chunk.starts.map((_, buffer) => bufferOf(chunk, buffer));
-    this.decoder.decode(buffers, 0, chunk.count, this.scratch, 0);
+    this.decoder.decode(buffers, 0, chunk.count, this.scratch.bytes, 0);
     return this.scratch;
   }
 
   /** Takes values out of a bit-packed unit (inlineBitpacking.ts). */
   private unpack(
-    { data, starts: [start], sizes: [size], count, firstRow }: Chunk,
+    { memory, starts: [start], sizes: [size], count, firstRow }: Chunk,
     byteWidth: number,
     places: Uint32Array,
     first: number,
     end: number,
   ): void {
-    const bits = size === 0 ? 0 : data[start];
+    const bits = size === 0 ? 0 : memory.bytes[start];
     if (bits > this.bitsPerValue || count > PACK_UNIT || size !== byteWidth + packedUnitBytes(bits)) {
       throw corruptPage(this.origin, `bit-packed unit of ${size} bytes at ${bits} bits a value`);
     }
-    const values = { data, start: start + byteWidth, bits, places, first, end, origin: firstRow };
+    const values = { data: memory, start: start + byteWidth, bits, places, first, end, origin: firstRow };
     pickBitpacked(values, byteWidth, this.values, first);
   }
 
   finish(): FixedColumn | BitsColumn {
     const length = this.count;
-    const values = this.values;
+    const values = this.values.bytes;
     if (this.bitsPerValue === 1) return { kind: "bits", length, validity: null, bits: values, bitOffset: 0 };
     return { kind: "fixed", byteWidth: this.bitsPerValue / 8, length, validity: null, values };
   }
@@ -411,7 +416,7 @@ class VariablePicker implements Picker {
     const stride = offsetBits / 32;
     const least = (count + 1) * stride * 4;
     if (size < least) throw corruptPage(this.origin, `${count + 1} offsets in a buffer of ${size} bytes`);
-    const words = new Uint32Array(plain.buffer, plain.byteOffset, plain.length >>> 2);
+    const { words } = decompress === null ? chunk.memory : wordMemory(plain);
     for (let index = first; index < end; index++) {
       const write = this.offsets[index];
       const place = (start >>> 2) + (positions[index] - firstRow) * stride;

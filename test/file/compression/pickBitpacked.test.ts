@@ -6,7 +6,7 @@ import {
   unpackBitsPlainly,
   type WordBits,
 } from "../../../src/file/compression/bitpack.js";
-import { pickBitpacked } from "../../../src/file/compression/pickBitpacked.js";
+import { pickBitpacked, wordMemory } from "../../../src/file/compression/pickBitpacked.js";
 import { Random } from "../../support/generators.js";
 
 const WIDTHS: readonly WordBits[] = [8, 16, 32, 64];
@@ -33,15 +33,26 @@ describe.each(WIDTHS)("single values of %i bits", (wordBits) => {
     unpackBitsPlainly(wordBits, bits, data, start, whole, 0);
     expect(Buffer.compare(whole, words)).toBe(0);
 
+    const memory = wordMemory(data);
     const origin = 5_000;
     const places = Uint32Array.from({ length: PACK_UNIT }, (_, index) => origin + index);
     const all = new Uint8Array(PACK_UNIT * byteWidth);
-    pickBitpacked({ data, start, bits, places, first: 0, end: PACK_UNIT, origin }, byteWidth, all, 0);
+    pickBitpacked(
+      { data: memory, start, bits, places, first: 0, end: PACK_UNIT, origin },
+      byteWidth,
+      wordMemory(all),
+      0,
+    );
     expect(Buffer.compare(all, words)).toBe(0);
 
     const some = Uint32Array.of(1, 2, origin + 3, origin + 511, origin + 512, origin + 1023, 9_999);
     const picked = new Uint8Array(8 * byteWidth);
-    pickBitpacked({ data, start, bits, places: some, first: 2, end: 6, origin }, byteWidth, picked, 3);
+    pickBitpacked(
+      { data: memory, start, bits, places: some, first: 2, end: 6, origin },
+      byteWidth,
+      wordMemory(picked),
+      3,
+    );
     const expected = new Uint8Array(8 * byteWidth);
     for (const [index, place] of [3, 511, 512, 1023].entries()) {
       expected.set(words.subarray(place * byteWidth, (place + 1) * byteWidth), (3 + index) * byteWidth);
