@@ -3,6 +3,7 @@
 import { join } from "node:path";
 import type { BenchCase } from "../case.js";
 import { byteLength, COLUMN_NAMES, type ColumnName, makeRows } from "../data.js";
+import { makeFragments } from "../fragments.js";
 import { openReference, openTiltyard, referenceTable, tiltyardTable } from "../sides.js";
 
 type Writer = "tiltyard" | "reference";
@@ -63,6 +64,46 @@ function scan(label: string, columns: readonly ColumnName[], writer: Writer): Be
   };
 }
 
+/** Of a table that is opened anew each time: nothing is known of any fragment. */
+function scanOfFragments(fragmentRows: number, label: string, columns: readonly ColumnName[]): BenchCase {
+  return {
+    area: "read",
+    name: `scan of 500 fragments of ${fragmentRows} rows, opened anew: ${label}`,
+    rounds: { small: 2, large: 9 },
+    collectFirst: true,
+    async prepare(directory, size) {
+      const [fragments, rowCount] = size === "large" ? [500, fragmentRows] : [5, 10];
+      const root = join(directory, "tables");
+      await makeFragments(root, fragments, rowCount, columns);
+      const expected = fragments * rowCount;
+      return {
+        work: { amount: expected, unit: "rows" },
+        sides: [
+          {
+            name: "tiltyard",
+            async run() {
+              const ns = openTiltyard(root);
+              const result = await ns.queryTable({ id: ["t"] });
+              expectRows((await result.toArrow()).numRows, expected);
+              await ns.close();
+            },
+          },
+          {
+            name: "reference",
+            async run() {
+              const connection = await openReference(root);
+              const table = await connection.openTable("t");
+              expectRows((await table.query().toArrow()).numRows, expected);
+              connection.close();
+            },
+          },
+        ],
+        async close() {},
+      };
+    },
+  };
+}
+
 function isOneOf(name: string, names: readonly string[]): boolean {
   return names.includes(name);
 }
@@ -71,7 +112,7 @@ function expectRows(actual: number, expected: number): void {
   if (actual !== expected) throw new Error(`a scan gave ${actual} rows instead of ${expected}`);
 }
 
-export const readCases: readonly BenchCase[] = (["tiltyard", "reference"] as const).flatMap((writer) => [
+const wholeScans = (["tiltyard", "reference"] as const).flatMap((writer) => [
   scan("full scan", COLUMN_NAMES, writer),
   scan("two-column scan", ["id", "label"], writer),
   scan("scan of int64", ["id"], writer),
@@ -80,3 +121,8 @@ export const readCases: readonly BenchCase[] = (["tiltyard", "reference"] as con
   scan("scan of lists of utf8", ["tags"], writer),
   scan("scan of lists of lists of int32", ["grid"], writer),
 ]);
+
+export const readCases: readonly BenchCase[] = [
+  ...wholeScans,
+  scanOfFragments(1000, "id, score, label", ["id", "score", "label"]),
+];

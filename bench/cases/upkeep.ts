@@ -1,10 +1,11 @@
 /** Compaction of many small fragments, and the removal of old versions that the reference's goes along with. */
 
-import { cp, readdir, rm } from "node:fs/promises";
+import { cp, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { BenchCase, Side } from "../case.js";
-import { type ColumnName, makeRows } from "../data.js";
-import { openReference, openTiltyard, referenceTable } from "../sides.js";
+import type { ColumnName } from "../data.js";
+import { makeFragments } from "../fragments.js";
+import { openReference, openTiltyard } from "../sides.js";
 
 function compaction(fragmentRows: number, label: string, columns: readonly ColumnName[]): BenchCase {
   return {
@@ -28,25 +29,6 @@ function compaction(fragmentRows: number, label: string, columns: readonly Colum
       };
     },
   };
-}
-
-/** By the reference, so that both sides read the same files; of one version, as the old ones are nobody's concern. */
-async function makeFragments(
-  root: string,
-  fragments: number,
-  rowCount: number,
-  columns: readonly ColumnName[],
-): Promise<void> {
-  const connection = await openReference(root);
-  const table = await connection.createTable("t", referenceTable(makeRows(rowCount, 0, columns)));
-  for (let seed = 1; seed < fragments; seed++) {
-    await table.add(referenceTable(makeRows(rowCount, seed, columns)));
-  }
-  connection.close();
-  const versions = join(root, "t.lance", "_versions");
-  // Of version 2^64 - n: the latest comes first.
-  const manifests = (await readdir(versions)).filter((name) => name.endsWith(".manifest")).sort();
-  for (const name of manifests.slice(1)) await rm(join(versions, name));
 }
 
 /** A table of its own for each run. */

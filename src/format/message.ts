@@ -26,7 +26,7 @@ export interface FieldCodec<T> {
    * @param similar the field of a message that may have parts in common with this one
    */
   readonly read: (
-    reader: BinaryReader,
+    reader: MessageReader,
     wireType: WireType,
     current: T,
     origin: Origin,
@@ -58,7 +58,45 @@ export interface Message<F extends AnyFields> {
    * @throws CorruptFileError where the bytes are no such message
    */
   decode(bytes: Uint8Array, origin: Origin, similar?: MessageValue<F>): MessageValue<F>;
+  /** Decodes a message that lies in another, up to `end`; `origin` is the outermost one's. */
+  read(reader: MessageReader, end: number, origin: Origin): MessageValue<F>;
   encode(value: MessageValue<F>): Uint8Array;
+}
+
+/** So many bytes of seven bits each are a safe integer whatever they hold. */
+const SAFE_VARINT_BYTES = 7;
+
+/** Reads a message and, in place, those in it: a reader and a view for each would cost more than most of them. */
+class MessageReader extends BinaryReader {
+  readonly bytesRead: Uint8Array;
+
+  constructor(bytes: Uint8Array) {
+    super(bytes);
+    this.bytesRead = bytes;
+  }
+
+  /** Reads a length; one past the last of so many bytes. */
+  end(): number {
+    const length = this.uint32();
+    const end = this.pos + length;
+    if (end > this.len) throw new RangeError("premature EOF");
+    return end;
+  }
+
+  /** An integer of 64 bits, checked to be safe; without a bigint on the way. */
+  safeUint64(): number {
+    let value = 0;
+    let scale = 1;
+    const last = Math.min(this.pos + SAFE_VARINT_BYTES, this.len);
+    for (let at = this.pos; at < last; at++, scale *= 128) {
+      const byte = this.bytesRead[at];
+      value += (byte & 0x7f) * scale;
+      if (byte >= 0x80) continue;
+      this.pos = at + 1;
+      return value;
+    }
+    return toSafeNumber(this.uint64());
+  }
 }
 
 const EMPTY = new Uint8Array(0);
@@ -84,45 +122,46 @@ export function message<F extends AnyFields>(
     for (const [name, codec] of filled) value[name] = codec.initial();
     return value;
   };
+  const read = (
+    reader: MessageReader,
+    end: number,
+    origin: Origin,
+    similar?: MessageValue<F>,
+  ): MessageValue<F> => {
+    const others = similar as Record<string, unknown> | undefined;
+    const value = blank();
+    let unknown: Uint8Array[] | undefined;
+    try {
+      while (reader.pos < end) {
+        const start = reader.pos;
+        const [fieldNumber, wireType] = reader.tag();
+        const known = byNumber.get(fieldNumber);
+        if (known === undefined) {
+          reader.skip(wireType, fieldNumber);
+          if (reader.pos > end) throw new RangeError("field runs past the end");
+          if (!options.partial) (unknown ??= []).push(reader.bytesRead.subarray(start, reader.pos));
+        } else {
+          const { name, codec } = known;
+          value[name] = codec.read(reader, wireType, value[name], origin, others?.[name]);
+        }
+      }
+      if (reader.pos !== end) throw new RangeError("message runs past its end");
+    } catch (error) {
+      if (error instanceof CorruptFileError) throw error;
+      const reason = error instanceof Error ? error.message : String(error);
+      const at = origin.byteOffset + Math.min(reader.pos, end);
+      throw new CorruptFileError(origin.path, at, `${typeName}: ${reason}`, { cause: error });
+    }
+    if (unknown !== undefined) value["unknown"] = concatBytes(unknown);
+    return value as MessageValue<F>;
+  };
   return {
     typeName,
     create(init) {
       return { ...blank(), ...init } as MessageValue<F>;
     },
-    decode(bytes, origin, similar) {
-      const others = similar as Record<string, unknown> | undefined;
-      const reader = new BinaryReader(bytes);
-      const value = blank();
-      let unknown: Uint8Array[] | undefined;
-      try {
-        while (reader.pos < reader.len) {
-          const start = reader.pos;
-          const [fieldNumber, wireType] = reader.tag();
-          const known = byNumber.get(fieldNumber);
-          if (known === undefined) {
-            reader.skip(wireType, fieldNumber);
-            if (reader.pos > reader.len) throw new RangeError("field runs past the end");
-            if (!options.partial) (unknown ??= []).push(bytes.subarray(start, reader.pos));
-          } else {
-            value[known.name] = known.codec.read(
-              reader,
-              wireType,
-              value[known.name],
-              origin,
-              others?.[known.name],
-            );
-          }
-        }
-        if (reader.pos !== reader.len) throw new RangeError("message runs past its end");
-      } catch (error) {
-        if (error instanceof CorruptFileError) throw error;
-        const reason = error instanceof Error ? error.message : String(error);
-        const at = origin.byteOffset + Math.min(reader.pos, bytes.length);
-        throw new CorruptFileError(origin.path, at, `${typeName}: ${reason}`, { cause: error });
-      }
-      if (unknown !== undefined) value.unknown = concatBytes(unknown);
-      return value as MessageValue<F>;
-    },
+    decode: (bytes, origin, similar) => read(new MessageReader(bytes), bytes.length, origin, similar),
+    read,
     encode(value) {
       const writer = new BinaryWriter();
       const record = value as Record<string, unknown>;
@@ -138,14 +177,14 @@ export function message<F extends AnyFields>(
 export interface ScalarKind<T> {
   readonly wireType: WireType;
   readonly zero: T;
-  readonly read: (reader: BinaryReader) => T;
+  readonly read: (reader: MessageReader) => T;
   readonly write: (writer: BinaryWriter, value: T) => void;
   readonly isZero: (value: T) => boolean;
 }
 
 const varint = <T>(
   zero: T,
-  read: (reader: BinaryReader) => T,
+  read: (reader: MessageReader) => T,
   write: (writer: BinaryWriter, value: T) => void,
 ): ScalarKind<T> => ({ wireType: WireType.Varint, zero, read, write, isZero: (value) => value === zero });
 
@@ -167,7 +206,7 @@ const INT32 = varint(
 );
 const UINT64 = varint(
   0,
-  (reader) => toSafeNumber(reader.uint64()),
+  (reader) => reader.safeUint64(),
   (writer, value) => void writer.uint64(value),
 );
 const INT64 = varint(
@@ -248,8 +287,9 @@ const packed =
         current.push(kind.read(reader));
         return current;
       }
-      const inner = new BinaryReader(reader.bytes());
-      while (inner.pos < inner.len) current.push(kind.read(inner));
+      const end = reader.end();
+      while (reader.pos < end) current.push(kind.read(reader));
+      if (reader.pos !== end) throw new RangeError(`field ${number} runs past its end`);
       return current;
     },
     write: (writer, values) => {
@@ -302,8 +342,7 @@ export function submessage<M extends Message<any>>(
     initial: () => undefined,
     read: (reader, wireType, _current, origin) => {
       expectWireType(wireType, WireType.LengthDelimited, number);
-      const start = reader.pos;
-      return resolve(declaration).decode(reader.bytes(), at(origin, start)) as MessageOf<M>;
+      return resolve(declaration).read(reader, reader.end(), origin) as MessageOf<M>;
     },
     write: (writer, value) => {
       if (value === undefined) return;
@@ -330,9 +369,13 @@ export function repeatedMessage<M extends Message<any>>(
     initial: () => [],
     read: (reader, wireType, current, origin, similar) => {
       expectWireType(wireType, WireType.LengthDelimited, number);
-      const start = reader.pos;
+      if (remembered === undefined) {
+        current.push(resolve(declaration).read(reader, reader.end(), origin) as MessageOf<M>);
+        return current;
+      }
       let encoded = reader.bytes();
-      if (remembered !== undefined && similar !== undefined) {
+      const start = reader.pos - encoded.length;
+      if (similar !== undefined) {
         const twin = similar[current.length];
         if (twin !== undefined && isSame(remembered.get(twin), encoded)) {
           current.push(twin);
@@ -342,7 +385,7 @@ export function repeatedMessage<M extends Message<any>>(
         encoded = encoded.slice();
       }
       const value = resolve(declaration).decode(encoded, at(origin, start)) as MessageOf<M>;
-      remembered?.set(value, encoded);
+      remembered.set(value, encoded);
       current.push(value);
       return current;
     },
@@ -383,15 +426,16 @@ export function mapField<K, V>(
     initial: () => new Map(),
     read: (reader, wireType, current) => {
       expectWireType(wireType, WireType.LengthDelimited, number);
-      const entry = new BinaryReader(reader.bytes());
+      const end = reader.end();
       let key = keyKind.zero;
       let value = valueKind.zero;
-      while (entry.pos < entry.len) {
-        const [fieldNumber, entryWireType] = entry.tag();
-        if (fieldNumber === 1 && entryWireType === keyKind.wireType) key = keyKind.read(entry);
-        else if (fieldNumber === 2 && entryWireType === valueKind.wireType) value = valueKind.read(entry);
-        else entry.skip(entryWireType, fieldNumber);
+      while (reader.pos < end) {
+        const [fieldNumber, entryWireType] = reader.tag();
+        if (fieldNumber === 1 && entryWireType === keyKind.wireType) key = keyKind.read(reader);
+        else if (fieldNumber === 2 && entryWireType === valueKind.wireType) value = valueKind.read(reader);
+        else reader.skip(entryWireType, fieldNumber);
       }
+      if (reader.pos !== end) throw new RangeError(`entry of field ${number} runs past its end`);
       current.set(key, value);
       return current;
     },
