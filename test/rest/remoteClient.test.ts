@@ -79,6 +79,8 @@ describe("the remote client", () => {
     expect(await table.query().limit(0).toArray()).toEqual([]);
     const sorted = table.query().orderBy([{ columnName: "v", ascending: true, nullsFirst: false }]);
     await expect(sorted.toArray()).rejects.toThrow(/not supported/);
+    // It asks for a column of offsets, and filters by it.
+    await expect(table.takeOffsets([1]).toArray()).rejects.toThrow(/predicates are not supported/);
   });
 
   it("gets rows with dictionaries of several fragments", async () => {

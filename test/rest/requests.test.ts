@@ -211,7 +211,6 @@ describe("queries of rows", () => {
       expect(await rows({ [member]: value })).toEqual([406, 0, member]);
       expect(await rows({ [member]: value, version: 9 })).toEqual([404, 11, expect.any(String)]);
       expect(await rows({ [member]: value, branch: "none" })).toEqual([404, 22, expect.any(String)]);
-      expect(await rows({ [member]: value, columns: ["none"] })).toEqual([404, 12, expect.any(String)]);
       const nowhere = await wire.post("/v1/table/none/query", { [member]: value });
       expect(nowhere).toMatchObject({ status: 404, json: { code: 4 } });
     }

@@ -41,10 +41,10 @@ export async function queryTable(
   const batchSize = optionalCount(request.batchSize, "batchSize", 1);
   const withRowId = optionalBoolean(request.withRowId, "withRowId") ?? false;
   const snapshot = await requireSnapshot(context, request);
+  refuseNotYet(request);
   const { manifest } = snapshot.file;
   const fields = decodeSchema(manifest.fields, snapshot.entry.path);
   const projection = resolveProjection(fields, schemaMetadataOf(manifest), request.columns, withRowId);
-  refuseNotYet(request);
   if (withRowId && manifest.fragments.some((fragment) => fragment.inlineRowIds !== undefined)) {
     throw new UnsupportedError("withRowId: stable row ids are not supported by this release");
   }
@@ -84,7 +84,10 @@ export async function queryTable(
   };
 }
 
-/** Last of what is checked: a request that is wrong is told so in any release. */
+/**
+ * Late, as a request for a table or version that is not there is told so in any release; before its columns, some of
+ * which come with what is missing.
+ */
 function refuseNotYet(request: QueryTableRequest): void {
   for (const [member, missing] of Object.entries(NOT_YET)) {
     const value = request[member as keyof typeof NOT_YET];
