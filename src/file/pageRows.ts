@@ -203,9 +203,11 @@ function fetchPage(
     (byteLength) => scratch.lend(byteLength),
   );
   const finish = (lent: Uint8Array<ArrayBuffer>): FetchedBuffers => {
-    const buffers = wanted.map(({ byteOffset, length }) => {
+    const buffers = wanted.map(({ byteOffset, length }, index) => {
       const start = byteOffset - span.byteOffset;
-      return lent.subarray(start, start + length);
+      const end = start + length;
+      // A dictionary, which is behind the chunks, goes along with the rows.
+      return index > CHUNK_BUFFER ? lent.slice(start, end) : lent.subarray(start, end);
     });
     if (map === null) return { buffers, lent };
     return { buffers: [map.words, ...buffers, ...(map.dictionary === null ? [] : [map.dictionary])], lent };
