@@ -10,8 +10,8 @@
  *      …  u32 ×    CRC-32 of each value, in the same order
  *      …  u32      CRC-32 of all of the buffer in front of it
  *
- * Values of no bytes are not among them. The buffer lies in front of the one of checksums.ts and is not part of what
- * that one covers, so that opening a file does not read it: it is read with the first value that is read whole.
+ * Values of no bytes are not among them. The buffer lies in front of the descriptor and is not part of what the
+ * checksums of checksums.ts cover, so that opening a file does not read it: it is read with the first value that is read whole.
  */
 
 import { crc32 } from "../bytes/crc32.js";
@@ -20,7 +20,7 @@ import type { ReadHandle } from "../io/disk.js";
 import type { ByteRange } from "./page.js";
 
 /** Index of the buffer among the global buffers, in files that have blobs. */
-export const BLOB_CHECKSUM_BUFFER_INDEX = 2;
+export const BLOB_CHECKSUM_BUFFER_INDEX = 1;
 
 const MAGIC = new TextEncoder().encode("TILTYBLB");
 const FORMAT = 1;

@@ -1,29 +1,19 @@
 /**
- * Checksums of a data file, in a global buffer of our own that other readers pass over. Little-endian:
+ * Checksums of a data file, in two fields of the schema descriptor that other readers pass over:
  *
- *      0  8 bytes  "TILTYCRC"
- *      8  u32      number of this format, 1
- *     12  u32      number of columns
- *     16  u32 ×    page buffers of each column
- *      …  u32 ×    CRC-32 of every page buffer, in column, page and buffer order
- *      …  u32      CRC-32 of the rest of the file: from the first byte of this buffer to the end of the file,
- *                  these four bytes left out
+ *     bufferCounts   page buffers of each column
+ *     checksums      u32 × CRC-32 of every page buffer, in column, page and buffer order; then the CRC-32 of the rest
+ *                    of the file: from the first byte of the descriptor to the end of the file, these last four bytes
+ *                    of the descriptor left out. Little-endian
  *
- * Page buffers lie in front of this buffer and all metadata behind it, so that every byte that matters is under
- * one checksum; values of blobs have their own (blobChecksums.ts). A file without the buffer, or with one of another format, is read unverified.
+ * Page buffers lie in front of the descriptor and all other metadata behind it, so that every byte that matters is
+ * under one checksum; values of blobs have their own (blobChecksums.ts). A file without the fields is read unverified.
  */
 
 import { crc32 } from "../bytes/crc32.js";
 import { CorruptFileError } from "../errors.js";
+import type { FileDescriptor } from "../format/file.js";
 import type { ByteRange } from "./page.js";
-
-/** Index of the checksum buffer among the global buffers. */
-export const CHECKSUM_BUFFER_INDEX = 1;
-
-const MAGIC = new TextEncoder().encode("TILTYCRC");
-const FORMAT = 1;
-/** Bytes in front of the counts; they tell a checksum buffer from others. */
-export const CHECKSUM_HEADER_BYTES = 16;
 
 /** What page buffers that were read are held against. */
 export interface BufferChecksums {
@@ -75,79 +65,63 @@ export class PageChecksums implements BufferChecksums {
   }
 }
 
+/** Bytes of a checksum. */
+const CHECKSUM_BYTES = 4;
+
 /**
- * Puts the checksum buffer in front of the rest of a file.
- * @param position where the buffer begins
+ * What the descriptor holds; the last of the checksums is still missing.
  * @param pageChecksums of the page buffers of each column
- * @param encodeRest makes the bytes from `position` to the end of the file, the buffer's own left blank
  */
-export function encodeChecksums(
-  position: number,
+export function describeChecksums(
   pageChecksums: readonly (readonly number[])[],
-  encodeRest: (buffer: ByteRange) => Uint8Array,
-): Uint8Array {
-  const total = pageChecksums.reduce((sum, column) => sum + column.length, 0);
-  const length = CHECKSUM_HEADER_BYTES + 4 * (pageChecksums.length + total + 1);
-  const out = encodeRest({ byteOffset: position, length });
-  const view = new DataView(out.buffer, out.byteOffset, out.byteLength);
-  out.set(MAGIC);
-  view.setUint32(8, FORMAT, true);
-  view.setUint32(12, pageChecksums.length, true);
-  let at = CHECKSUM_HEADER_BYTES;
-  for (const column of pageChecksums) {
-    view.setUint32(at, column.length, true);
-    at += 4;
+): Pick<FileDescriptor, "bufferCounts" | "checksums"> {
+  const bufferCounts = pageChecksums.map((column) => column.length);
+  const total = bufferCounts.reduce((sum, count) => sum + count, 0);
+  const checksums = new Uint8Array(CHECKSUM_BYTES * (total + 1));
+  const view = new DataView(checksums.buffer);
+  let at = 0;
+  for (const checksum of pageChecksums.flat()) {
+    view.setUint32(at, checksum, true);
+    at += CHECKSUM_BYTES;
   }
-  for (const column of pageChecksums) {
-    for (const checksum of column) {
-      view.setUint32(at, checksum, true);
-      at += 4;
-    }
-  }
-  view.setUint32(at, metadataChecksum(out, length), true);
-  return out;
+  return { bufferCounts, checksums };
 }
 
-const metadataChecksum = (rest: Uint8Array, bufferLength: number): number =>
-  crc32(rest.subarray(bufferLength), crc32(rest.subarray(0, bufferLength - 4)));
-
-/** Whether a global buffer begins like a checksum buffer of the format this build knows. */
-export function isChecksumBuffer(bytes: Uint8Array): boolean {
-  if (bytes.length < CHECKSUM_HEADER_BYTES || MAGIC.some((byte, index) => bytes[index] !== byte))
-    return false;
-  return new DataView(bytes.buffer, bytes.byteOffset).getUint32(8, true) === FORMAT;
+/** Fills in the last checksum; `rest` is the file from its descriptor on, which ends with it. */
+export function sealMetadata(rest: Uint8Array, descriptorLength: number): void {
+  const view = new DataView(rest.buffer, rest.byteOffset, rest.byteLength);
+  view.setUint32(descriptorLength - CHECKSUM_BYTES, metadataChecksum(rest, descriptorLength), true);
 }
+
+const metadataChecksum = (rest: Uint8Array, descriptorLength: number): number =>
+  crc32(rest.subarray(descriptorLength), crc32(rest.subarray(0, descriptorLength - CHECKSUM_BYTES)));
 
 /**
  * Checks the metadata and takes out the checksums of the pages.
- * @param rest the file from the first byte of the checksum buffer to its end
- * @param buffer where the checksum buffer lies
+ * @param descriptor one with checksums
+ * @param range where it lies
+ * @param rest the file from the first byte of the descriptor to its end
  * @throws CorruptFileError where the metadata is not what was written
  */
 export function decodeChecksums(
+  { bufferCounts, checksums }: FileDescriptor,
+  range: ByteRange,
   rest: Uint8Array,
-  buffer: ByteRange,
   columnCount: number,
   path: string,
 ): PageChecksums {
+  const fail = (reason: string) => new CorruptFileError(path, range.byteOffset, reason);
   const view = new DataView(rest.buffer, rest.byteOffset, rest.byteLength);
-  const fail = (at: number, reason: string) => new CorruptFileError(path, buffer.byteOffset + at, reason);
-  const wordCount = (buffer.length - CHECKSUM_HEADER_BYTES) / 4 - 1;
-  if (!Number.isInteger(wordCount) || wordCount < columnCount) throw fail(12, "checksum buffer cut short");
-  if (metadataChecksum(rest, buffer.length) !== view.getUint32(buffer.length - 4, true)) {
-    throw fail(0, "the file's metadata fails its checksum");
-  }
-  if (view.getUint32(12, true) !== columnCount) throw fail(12, "checksums of another number of columns");
+  const last = view.getUint32(range.length - CHECKSUM_BYTES, true);
+  if (metadataChecksum(rest, range.length) !== last) throw fail("the file's metadata fails its checksum");
+  if (bufferCounts.length !== columnCount) throw fail("checksums of another number of columns");
   const starts = new Uint32Array(columnCount + 1);
-  for (let column = 0; column < columnCount; column++) {
-    starts[column + 1] = starts[column] + view.getUint32(CHECKSUM_HEADER_BYTES + 4 * column, true);
-  }
-  const valueCount = wordCount - columnCount;
-  if (starts[columnCount] !== valueCount)
-    throw fail(CHECKSUM_HEADER_BYTES, "checksums of another number of page buffers");
-  const values = new Uint32Array(valueCount);
-  const firstValue = CHECKSUM_HEADER_BYTES + 4 * columnCount;
-  for (let index = 0; index < valueCount; index++)
-    values[index] = view.getUint32(firstValue + 4 * index, true);
+  for (const [column, count] of bufferCounts.entries()) starts[column + 1] = starts[column] + count;
+  const valueCount = checksums.length / CHECKSUM_BYTES - 1;
+  if (starts[columnCount] !== valueCount) throw fail("checksums of another number of page buffers");
+  const words = new DataView(checksums.buffer, checksums.byteOffset, checksums.byteLength);
+  const values = Uint32Array.from({ length: valueCount }, (_, index) =>
+    words.getUint32(CHECKSUM_BYTES * index, true),
+  );
   return new PageChecksums(starts, values);
 }

@@ -3,9 +3,8 @@
  * little-endian, all positions absolute.
  *
  *     page buffers, blobs      each at a multiple of 64, padded with zeros
- *     blob checksums           global buffer 2, ours alone, in files that have blobs (see blobChecksums.ts)
- *     checksum buffer          global buffer 1, ours alone (see checksums.ts)
- *     schema descriptor        global buffer 0, a FileDescriptor, at a multiple of 64
+ *     blob checksums           global buffer 1, ours alone, in files that have blobs (see blobChecksums.ts)
+ *     schema descriptor        global buffer 0, a FileDescriptor, at a multiple of 64; with checksums (see checksums.ts)
  *     column metadata          one ColumnMetadata per column, back to back
  *     column table             per column:        u64 position, u64 length
  *     global buffer table      per global buffer: u64 position, u64 length
@@ -33,7 +32,7 @@ import {
   FileDescriptor,
   type Schema,
 } from "../format/file.js";
-import { encodeChecksums } from "./checksums.js";
+import { describeChecksums, sealMetadata } from "./checksums.js";
 import type { ByteRange, FileVersion, PageEncoding, ReadableVersion } from "./page.js";
 
 /** Bytes of the footer. */
@@ -233,43 +232,42 @@ export function encodeTail(
   isBlob: readonly boolean[],
   blobChecksums: ByteRange | null,
 ): Uint8Array {
-  const descriptor = FileDescriptor.encode(FileDescriptor.create({ schema, length: rowCount }));
+  const descriptor = FileDescriptor.encode(
+    FileDescriptor.create({ schema, length: rowCount, ...describeChecksums(pageChecksums) }),
+  );
   const metadata = columns.map((pages, index) =>
     encodeColumnMetadata(pages, isBlob[index] && version === "2.0" ? BLOB_COLUMN_ENCODING : COLUMN_ENCODING),
   );
   const metadataLength = metadata.reduce((sum, bytes) => sum + bytes.length, 0);
+  const metadataStart = position + descriptor.length;
+  const columnTableStart = metadataStart + metadataLength;
+  const globals: ByteRange[] = [{ byteOffset: position, length: descriptor.length }];
+  if (blobChecksums !== null) globals.push(blobChecksums);
+  const globalTableStart = columnTableStart + columns.length * TABLE_ENTRY_BYTES;
+  const footerStart = globalTableStart + globals.length * TABLE_ENTRY_BYTES;
 
-  return encodeChecksums(position, pageChecksums, (checksums) => {
-    const descriptorStart = align(checksums.byteOffset + checksums.length);
-    const metadataStart = descriptorStart + descriptor.length;
-    const columnTableStart = metadataStart + metadataLength;
-    const globals: ByteRange[] = [{ byteOffset: descriptorStart, length: descriptor.length }, checksums];
-    if (blobChecksums !== null) globals.push(blobChecksums);
-    const globalTableStart = columnTableStart + columns.length * TABLE_ENTRY_BYTES;
-    const footerStart = globalTableStart + globals.length * TABLE_ENTRY_BYTES;
-
-    const out = new Uint8Array(footerStart + FOOTER_BYTES - position);
-    const view = new DataView(out.buffer);
-    out.set(descriptor, descriptorStart - position);
-    let at = metadataStart;
-    let entry = columnTableStart - position;
-    for (const bytes of metadata) {
-      out.set(bytes, at - position);
-      entry = writeEntry(view, entry, { byteOffset: at, length: bytes.length });
-      at += bytes.length;
-    }
-    for (const range of globals) entry = writeEntry(view, entry, range);
-    writePosition(view, entry, metadataStart);
-    writePosition(view, entry + 8, columnTableStart);
-    writePosition(view, entry + 16, globalTableStart);
-    view.setUint32(entry + 24, globals.length, true);
-    view.setUint32(entry + 28, columns.length, true);
-    const [major, minor] = FOOTER_VERSIONS[version];
-    view.setUint16(entry + 32, major, true);
-    view.setUint16(entry + 34, minor, true);
-    view.setUint32(entry + 36, MAGIC, true);
-    return out;
-  });
+  const out = new Uint8Array(footerStart + FOOTER_BYTES - position);
+  const view = new DataView(out.buffer);
+  out.set(descriptor);
+  let at = metadataStart;
+  let entry = columnTableStart - position;
+  for (const bytes of metadata) {
+    out.set(bytes, at - position);
+    entry = writeEntry(view, entry, { byteOffset: at, length: bytes.length });
+    at += bytes.length;
+  }
+  for (const range of globals) entry = writeEntry(view, entry, range);
+  writePosition(view, entry, metadataStart);
+  writePosition(view, entry + 8, columnTableStart);
+  writePosition(view, entry + 16, globalTableStart);
+  view.setUint32(entry + 24, globals.length, true);
+  view.setUint32(entry + 28, columns.length, true);
+  const [major, minor] = FOOTER_VERSIONS[version];
+  view.setUint16(entry + 32, major, true);
+  view.setUint16(entry + 34, minor, true);
+  view.setUint32(entry + 36, MAGIC, true);
+  sealMetadata(out, descriptor.length);
+  return out;
 }
 
 /** The next multiple of 64. */

@@ -9,14 +9,7 @@ import { FileDescriptor } from "../format/file.js";
 import type { ReadHandle } from "../io/disk.js";
 import { readRanges } from "../io/ranges.js";
 import { BLOB_CHECKSUM_BUFFER_INDEX, BlobChecksums } from "./blobChecksums.js";
-import {
-  type BufferChecksums,
-  CHECKSUM_BUFFER_INDEX,
-  CHECKSUM_HEADER_BYTES,
-  decodeChecksums,
-  isChecksumBuffer,
-  type PageChecksums,
-} from "./checksums.js";
+import { type BufferChecksums, decodeChecksums, type PageChecksums } from "./checksums.js";
 import { decodeColumnMetadata, decodeFooter, decodeTable, FOOTER_BYTES, type Footer } from "./container.js";
 import type { ByteRange, PageEncoding, ReadableVersion } from "./page.js";
 
@@ -26,8 +19,8 @@ export const TAIL_BYTES = 64 * 1024;
 export const SCANNED_TAIL_BYTES = 128 * 1024;
 /** Larger files are not kept as a whole with their metadata: many of them would displace that of all others. */
 const MAX_SHARED_BYTES = TAIL_BYTES;
-/** Bytes between the parts of our own metadata (alignment) that may be read along. */
-const METADATA_SLACK = 256;
+
+const NO_BYTES = new Uint8Array(0);
 
 /**
  * A page of a column. Its rows are those of the file; in 2.0, where items of lists have columns of their own, they
@@ -102,11 +95,11 @@ export async function openDataFile(handle: ReadHandle, path: string): Promise<Da
     throw new CorruptFileError(path, footer.columnTable.byteOffset, "column metadata longer than the file");
   }
 
-  const checksums = await readChecksums(tail, globalBuffers, footer, metadataBytes, path);
-  const blobBuffer = checksums === null ? undefined : globalBuffers[BLOB_CHECKSUM_BUFFER_INDEX];
-  const blobChecksums = blobBuffer === undefined ? null : new BlobChecksums(blobBuffer);
   const sections = await tail.getAll([descriptorRange, ...metadataRanges]);
   const descriptor = FileDescriptor.decode(sections[0], { path, byteOffset: descriptorRange.byteOffset });
+  const checksums = await readChecksums(tail, descriptor, descriptorRange, footer, metadataBytes, path);
+  const blobBuffer = checksums === null ? undefined : globalBuffers[BLOB_CHECKSUM_BUFFER_INDEX];
+  const blobChecksums = blobBuffer === undefined ? null : new BlobChecksums(blobBuffer);
   if (descriptor.schema === undefined)
     throw new CorruptFileError(path, descriptorRange.byteOffset, "no schema");
   const rowCount = descriptor.length;
@@ -128,7 +121,8 @@ export async function openDataFile(handle: ReadHandle, path: string): Promise<Da
     version: footer.version,
     rowCount,
     columns,
-    descriptor,
+    // The checksums are known by now, and their bytes lie among all that was read with them.
+    descriptor: { ...descriptor, bufferCounts: [], checksums: NO_BYTES },
     globalBuffers,
     checksums,
     blobChecksums,
@@ -187,28 +181,26 @@ async function readTable(tail: Tail, table: ByteRange, path: string): Promise<By
   return decodeTable(await tail.get(table), path, table.byteOffset, tail.fileSize);
 }
 
+/** @param metadataBytes of the descriptor and the columns */
 async function readChecksums(
   tail: Tail,
-  globalBuffers: readonly ByteRange[],
+  descriptor: FileDescriptor,
+  range: ByteRange,
   footer: Footer,
   metadataBytes: number,
   path: string,
 ): Promise<PageChecksums | null> {
-  const buffer = globalBuffers[CHECKSUM_BUFFER_INDEX];
-  if (buffer === undefined) return null;
-  const header = await tail.get({ ...buffer, length: Math.min(buffer.length, CHECKSUM_HEADER_BYTES) });
-  if (!isChecksumBuffer(header)) return null;
-  const rest = { byteOffset: buffer.byteOffset, length: tail.fileSize - buffer.byteOffset };
-  const expected =
-    buffer.length + metadataBytes + footer.columnTable.length + footer.globalTable.length + FOOTER_BYTES;
-  if (rest.length < expected || rest.length > expected + METADATA_SLACK) {
+  if (descriptor.checksums.length === 0) return null;
+  const rest = { byteOffset: range.byteOffset, length: tail.fileSize - range.byteOffset };
+  const expected = metadataBytes + footer.columnTable.length + footer.globalTable.length + FOOTER_BYTES;
+  if (rest.length !== expected) {
     throw new CorruptFileError(
       path,
-      buffer.byteOffset,
-      "the checksum buffer is not followed by the metadata alone",
+      range.byteOffset,
+      "the descriptor is not followed by the metadata alone",
     );
   }
-  return decodeChecksums(await tail.get(rest), buffer, footer.columnCount, path);
+  return decodeChecksums(descriptor, range, await tail.get(rest), footer.columnCount, path);
 }
 
 class LazyColumn implements DataColumn {

@@ -12,6 +12,7 @@ import {
   type MessageOf,
   message,
   repeatedMessage,
+  repeatedUint32,
   repeatedUint64,
   string,
   submessage,
@@ -97,5 +98,8 @@ export const FileDescriptor = message("FileDescriptor", {
   schema: submessage(1, Schema),
   /** Rows in the file. */
   length: uint64(2),
+  /** Fields of ours, which other readers pass over: see checksums.ts. */
+  bufferCounts: repeatedUint32(1000),
+  checksums: bytes(1001),
 });
 export type FileDescriptor = MessageOf<typeof FileDescriptor>;

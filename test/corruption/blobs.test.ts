@@ -9,9 +9,9 @@ import { Field, LargeBinary, Schema, Table, vectorFromArray } from "apache-arrow
 import { CorruptFileError, DirectoryNamespace, UnsupportedError } from "tiltyard";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { BLOB_CHECKSUM_BUFFER_INDEX } from "../../src/file/blobChecksums.js";
-import { CHECKSUM_BUFFER_INDEX } from "../../src/file/checksums.js";
 import { openDataFile } from "../../src/file/reader.js";
 import { compareTables } from "../support/compareTables.js";
+import { checksumFieldStart, OTHER_FIELD } from "../support/fileDamage.js";
 import { makeTempDir } from "../support/tempDir.js";
 
 const SCHEMA = new Schema([
@@ -111,8 +111,9 @@ describe.each(["2.0", "2.1"] as const)("a file of version %s with blobs", (versi
 
   it("is read unverified where it has no checksums", async () => {
     const changed = flipped(valuePositions()[0]!);
-    const { globalBuffers } = await openDataFile(inMemory(bytes), "blobs");
-    changed[globalBuffers[CHECKSUM_BUFFER_INDEX]!.byteOffset] = 0;
+    const { globalBuffers, columns } = await openDataFile(inMemory(bytes), "blobs");
+    const buffers = columns.flatMap(({ pages }) => pages.flatMap(({ bufferRanges }) => bufferRanges));
+    changed[checksumFieldStart(globalBuffers[0]!, buffers.length)]! ^= OTHER_FIELD;
     const read = await scanWith(changed);
     expect(read).toBeInstanceOf(Table);
     expect((read as Table).getChild("b")?.get(0)).not.toEqual(VALUES[0]);

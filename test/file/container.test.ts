@@ -92,6 +92,22 @@ describe("opening a data file", () => {
     expect(reads).toBe(1);
   });
 
+  it("refuses what was wiped across the end of the pages and the checksums' beginning", async () => {
+    const bytes = await tableToFile(table, "2.2");
+    const [{ byteOffset }] = (await open(bytes)).globalBuffers;
+    for (const [before, behind] of [
+      [200, 1],
+      [64, 64],
+      [64, 600],
+    ]) {
+      for (const value of [0, 0xff]) {
+        const damaged = bytes.slice();
+        damaged.fill(value, byteOffset - before, Math.min(byteOffset + behind, bytes.length - 40));
+        await expect(fileToTable(damaged, table.schema)).rejects.toThrow(CorruptFileError);
+      }
+    }
+  });
+
   it("reads metadata longer than its first read", async () => {
     const columns = Array.from({ length: 700 }, (_, index) => ({ ...COLUMNS[index % 4], name: `c${index}` }));
     const wide = makeTable({ columns, rowCount: 5, seed: 1 });

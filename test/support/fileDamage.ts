@@ -8,7 +8,6 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Table } from "apache-arrow";
 import { crc32 } from "../../src/bytes/crc32.js";
-import { CHECKSUM_BUFFER_INDEX, CHECKSUM_HEADER_BYTES } from "../../src/file/checksums.js";
 import { decodeColumnMetadata, FOOTER_BYTES } from "../../src/file/container.js";
 import type { ByteRange } from "../../src/file/page.js";
 import { openDataFile } from "../../src/file/reader.js";
@@ -134,8 +133,8 @@ export function damage(specimen: Specimen, random: Random): Damage {
     return { ...made, bytes: resealed(specimen, made.bytes), what: `${made.what}, resealed`, guarded: false };
   }
   const bytes = made.bytes.slice();
-  const { byteOffset } = specimen.globalBuffers[CHECKSUM_BUFFER_INDEX];
-  if (byteOffset < bytes.length) bytes[byteOffset] = 0;
+  const at = checksumFieldStart(specimen.globalBuffers[0], specimen.pageBuffers.flat().length);
+  if (at < bytes.length) bytes[at] ^= OTHER_FIELD;
   return { ...made, bytes, what: `${made.what}, unsealed`, guarded: false };
 }
 
@@ -448,14 +447,25 @@ function intactBut(specimen: Specimen, start: number, end: number): string[] {
 function resealed(specimen: Specimen, damaged: Uint8Array): Uint8Array {
   const bytes = damaged.slice();
   const view = new DataView(bytes.buffer);
-  const buffer = specimen.globalBuffers[CHECKSUM_BUFFER_INDEX];
-  let at = buffer.byteOffset + CHECKSUM_HEADER_BYTES + 4 * specimen.pageBuffers.length;
-  for (const range of specimen.pageBuffers.flat()) {
+  const descriptor = specimen.globalBuffers[0];
+  const end = descriptor.byteOffset + descriptor.length;
+  const ranges = specimen.pageBuffers.flat();
+  let at = end - 4 * (ranges.length + 1);
+  for (const range of ranges) {
     view.setUint32(at, crc32(bytes.subarray(range.byteOffset, range.byteOffset + range.length)), true);
     at += 4;
   }
-  const end = buffer.byteOffset + buffer.length;
-  const front = crc32(bytes.subarray(buffer.byteOffset, end - 4));
+  const front = crc32(bytes.subarray(descriptor.byteOffset, end - 4));
   view.setUint32(end - 4, crc32(bytes.subarray(end), front), true);
   return bytes;
+}
+
+/** Makes the number of the checksums' field, by its first byte, that of another. */
+export const OTHER_FIELD = 0x20;
+
+/** Where the field of the checksums begins, the last of the descriptor: two bytes of number and the length. */
+export function checksumFieldStart(descriptor: ByteRange, pageBufferCount: number): number {
+  const length = 4 * (pageBufferCount + 1);
+  const lengthBytes = Math.ceil((32 - Math.clz32(length)) / 7);
+  return descriptor.byteOffset + descriptor.length - length - lengthBytes - 2;
 }

@@ -405,6 +405,11 @@ export const REALISTIC_COLUMNS: readonly RealisticColumn[] = [
         ),
       }),
   },
+  {
+    name: "oneNumber",
+    encoding: /constant/,
+    make: (n, s) => numbers(n, s, new Int32(), () => 5),
+  },
   { name: "unitFloat64", encoding: /^fullZip\(.*flat/, make: (n, s) => numbers(n, s, new Float64(), s.unit) },
   { name: "unitFloat32", encoding: /flat/, make: (n, s) => numbers(n, s, new Float32(), s.unit) },
   { name: "cents", encoding: /flat/, make: (n, s) => numbers(n, s, new Float64(), () => s.below(1e7) / 100) },
