@@ -210,7 +210,8 @@ function fetchPage(
       return index > CHUNK_BUFFER ? lent.slice(start, end) : lent.subarray(start, end);
     });
     if (map === null) return { buffers, lent };
-    return { buffers: [map.words, ...buffers, ...(map.dictionary === null ? [] : [map.dictionary])], lent };
+    const dictionary = map.dictionary === null ? [] : [map.dictionary.slice()];
+    return { buffers: [map.words, ...buffers, ...dictionary], lent };
   };
   return bytes instanceof Promise ? bytes.then(finish) : finish(bytes);
 }

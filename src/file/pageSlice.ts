@@ -328,7 +328,8 @@ export function sliceChunks(
     ranges: { byteOffsets, lengths },
     assemble(bytes) {
       const buffers = [words.length === 1 ? words[0] : concatBytes(words), bytes];
-      if (map.dictionary !== null) buffers.push(map.dictionary);
+      // A copy: it may go along with the rows, into the hands of callers, and the map serves others.
+      if (map.dictionary !== null) buffers.push(map.dictionary.slice());
       return buffers;
     },
   };

@@ -1,7 +1,18 @@
 /** Random access gives the rows that a scan has at the same offsets, in the order asked. */
 
 import { rm } from "node:fs/promises";
-import { Field, Int32, List, type Schema, Struct, Table, tableToIPC, vectorFromArray } from "apache-arrow";
+import {
+  Dictionary,
+  Field,
+  Int32,
+  List,
+  type Schema,
+  Struct,
+  Table,
+  tableToIPC,
+  Utf8,
+  vectorFromArray,
+} from "apache-arrow";
 import fc from "fast-check";
 import { DirectoryNamespace } from "tiltyard";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -197,4 +208,27 @@ it("takes rows of lists and structs", async () => {
   expect(limited.toArray().map((row) => JSON.stringify(row))).toEqual(
     [12_345, 12_346, 12_347].map((row) => JSON.stringify(table.get(row))),
   );
+});
+
+it("gives each caller a dictionary of its own", async () => {
+  const own = await makeTempDir();
+  await using namespace = new DirectoryNamespace({
+    root: own,
+    durability: "none",
+    dataStorageVersion: "2.1",
+  });
+  const values = Array.from({ length: 100_000 }, (_, row) => `value ${(row * 7) % 300}`);
+  const column = vectorFromArray(values, new Dictionary(new Utf8(), new Int32()));
+  await namespace.createTable({ id: ["t"] }, new Table({ column }));
+  const far = Array.from({ length: 40 }, (_, index) => index * 2_000);
+  for (const rows of [[5, 70_000], far]) {
+    for (let time = 0; time < 3; time++) {
+      const taken = await namespace.table(["t"]).take(rows);
+      expect([...taken.getChild("column")!]).toEqual(rows.map((row) => values[row]));
+      // What callers do to their rows stays with them.
+      for (const data of taken.getChild("column")!.data) {
+        for (const words of data.dictionary?.data ?? []) (words.values as Uint8Array).fill(63);
+      }
+    }
+  }
 });
