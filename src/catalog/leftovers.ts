@@ -34,7 +34,9 @@ export async function clearPlace(
   signal?: AbortSignal,
 ): Promise<void> {
   const { disk, root, lock } = environment;
-  if ((await disk.stat(place.directory)) === null) return;
+  const stat = await disk.stat(place.directory);
+  if (stat === null) return;
+  if (stat.kind !== "directory") throw occupied(place);
   if (!(await isLeftover(disk, place.directory, lock.staleMs ?? DEFAULT_STALE_MS))) throw occupied(place);
   await withLock(place.directory, { ...lock, signal }, async () => {
     const found = await findTable(environment, place.id);

@@ -29,12 +29,20 @@ export async function isReserved(disk: Disk, directory: string): Promise<boolean
 export const isDeregistered = async (disk: Disk, directory: string): Promise<boolean> =>
   (await disk.stat(join(directory, DEREGISTERED_MARKER))) !== null;
 
+/** Failures to make a directory where something else has the name. */
+const TAKEN_CODES: ReadonlySet<string | undefined> = new Set(["EEXIST", "ENOTDIR"]);
+
 /**
- * Reserves a directory for a table; false where somebody else has reserved it.
+ * Reserves a directory for a table; false where somebody else has reserved it, or put there what is no directory.
  * @throws ConcurrentModificationError where somebody removes it at the same time
  */
 export async function reserve(disk: Disk, directory: string): Promise<boolean> {
-  await disk.makeDirectory(directory);
+  try {
+    await disk.makeDirectory(directory);
+  } catch (error) {
+    if (TAKEN_CODES.has(codeOf(error))) return false;
+    throw error;
+  }
   try {
     if (!(await createExclusive(disk, directory, RESERVED_MARKER, [RESERVED_CONTENT]))) return false;
     return await createExclusive(disk, directory, REFERENCE_RESERVED_MARKER, [RESERVED_CONTENT]);

@@ -83,7 +83,7 @@ async function findAt(
   row: CatalogRow,
 ): Promise<FoundTable | null> {
   const latest = await environment.latestVersions.find(place.directory);
-  if (latest === null && (await environment.disk.stat(place.directory)) === null) return null;
+  if (latest === null && !(await isDirectory(environment, place.directory))) return null;
   return { ...place, latest, row };
 }
 
@@ -119,7 +119,7 @@ export interface PlannedPlace extends TableLocation {
 /**
  * Where a table that does not exist would be put. Touches nothing.
  * @throws InvalidInputError for an illegal name, NamespaceNotFoundError where a parent does not exist,
- *   TableAlreadyExistsError where the id is another object's, or the place a deregistered table's
+ *   TableAlreadyExistsError where the id is another object's, or the place a deregistered table's or a file's
  */
 export async function planPlace(
   environment: CatalogEnvironment,
@@ -133,7 +133,7 @@ export async function planPlace(
   refuseOtherObject(catalog, id);
   if (isRoot) {
     const place = rootPlace(environment, id);
-    await refuseDeregistered(environment, place);
+    await refuseKeptPlace(environment, place);
     return { ...place, unshared: false };
   }
   // What a crash, or a creation that is under way, left in the catalog keeps its place.
@@ -151,27 +151,39 @@ export function refuseOtherObject(catalog: Catalog, id: readonly string[]): void
 }
 
 /**
- * A directory that a deregistered table keeps is not free: what is put there would stay hidden.
+ * A directory that a deregistered table keeps is not free: what is put there would stay hidden. Neither is a name that
+ * something else has than a directory.
  * @throws TableAlreadyExistsError
  */
-export async function refuseDeregistered(
-  environment: CatalogEnvironment,
-  place: TableLocation,
+async function refuseKeptPlace(
+  { disk }: CatalogEnvironment,
+  { id, location, directory }: TableLocation,
 ): Promise<void> {
-  if (!(await isDeregistered(environment.disk, place.directory))) return;
+  // Mostly there is nothing, which takes one look.
+  const stat = await disk.stat(directory);
+  if (stat === null) return;
+  if (stat.kind !== "directory") {
+    throw new TableAlreadyExistsError(
+      `the place of table ${formatIdentifier(id)}, ${location}, is taken by something that is no directory`,
+    );
+  }
+  if (!(await isDeregistered(disk, directory))) return;
   throw new TableAlreadyExistsError(
-    `the place of table ${formatIdentifier(place.id)} is kept by a deregistered table of that name`,
+    `the place of table ${formatIdentifier(id)} is kept by a deregistered table of that name`,
   );
 }
 
-/** Whether anything lies in the directory that a table's row names. */
+/** Whether there is a directory where a table's row says. */
 export async function hasDirectory(
   environment: CatalogEnvironment,
   id: readonly string[],
   row: CatalogRow,
 ): Promise<boolean> {
-  return (await environment.disk.stat(locationOf(environment, id, row).directory)) !== null;
+  return isDirectory(environment, locationOf(environment, id, row).directory);
 }
+
+const isDirectory = async ({ disk }: CatalogEnvironment, path: string): Promise<boolean> =>
+  (await disk.stat(path))?.kind === "directory";
 
 /**
  * The properties of a table that exists.

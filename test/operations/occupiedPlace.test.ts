@@ -1,0 +1,97 @@
+/** A file that lies where a table of its name would: nothing can be put there, and trying changes nothing. */
+
+import { mkdir, rename, rm, utimes, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { makeVector, Table } from "apache-arrow";
+import { DirectoryNamespace, TableAlreadyExistsError, TableNotFoundError } from "tiltyard";
+import { describe, expect, it } from "vitest";
+import { decideBatch, prepareBatch } from "../../src/catalog/batchJournal.js";
+import { NodeDisk } from "../../src/io/nodeDisk.js";
+import { directorySnapshot } from "../support/directorySnapshot.js";
+import { makeTempDir } from "../support/tempDir.js";
+
+const id = ["t"];
+const rows = new Table({ v: makeVector(Int32Array.of(1)) });
+
+const ways: [name: string, run: (ns: DirectoryNamespace) => Promise<unknown>][] = [
+  ["createTable", (ns) => ns.createTable({ id }, rows)],
+  ["createTable in mode ExistOk", (ns) => ns.createTable({ id, mode: "ExistOk" }, rows)],
+  ["createTable in mode Overwrite", (ns) => ns.createTable({ id, mode: "Overwrite" }, rows)],
+  ["declareTable", (ns) => ns.declareTable({ id })],
+  ["batchCommitTables", (ns) => ns.batchCommitTables({ operations: [{ declareTable: { id } }] })],
+  ["renameTable", (ns) => ns.renameTable({ id: ["other"], newTableName: "t" })],
+  [
+    "renameTable out of a namespace",
+    (ns) => ns.renameTable({ id: ["n", "inner"], newTableName: "t", newNamespaceId: [] }),
+  ],
+];
+
+describe.each(ways)("%s over a file", (_name, run) => {
+  it("says what is there, and changes nothing", async () => {
+    const root = await makeTempDir();
+    const ns = new DirectoryNamespace({ root, durability: "none" });
+    await ns.createTable({ id: ["other"] }, rows);
+    await ns.createNamespace({ id: ["n"] });
+    await ns.createTable({ id: ["n", "inner"] }, rows);
+    const path = join(root, "t.lance");
+    await writeFile(path, "not a table");
+    // Old enough to pass for what a creation left behind.
+    await utimes(path, 1, 1);
+    const before = await directorySnapshot(root);
+
+    const error = await run(ns).then(
+      () => null,
+      (cause: unknown) => cause,
+    );
+    expect(error).toBeInstanceOf(TableAlreadyExistsError);
+    expect((error as Error).message).toContain("t.lance, is taken by something that is no directory");
+    expect(await directorySnapshot(root)).toEqual(before);
+    await expect(ns.describeTable({ id })).rejects.toBeInstanceOf(TableNotFoundError);
+
+    await rm(path);
+    await run(ns);
+    await ns.tableExists({ id });
+    await ns.close();
+  });
+});
+
+it("a batch finds a file where one of its tables was to be, and is undone", async () => {
+  const root = await makeTempDir();
+  const disk = new NodeDisk({ durability: "none" });
+  const ns = new DirectoryNamespace({ root, durability: "none" });
+  await ns.createTable({ id: ["other"] }, rows);
+  // Decided by a process that died before it did its parts.
+  const declare = (name: string) =>
+    ({ kind: "declareTable", id: [name], location: `${name}.lance`, properties: undefined }) as const;
+  const batch = await prepareBatch(disk, root, [declare("s"), declare("t")], []);
+  await decideBatch(disk, batch);
+  await writeFile(join(root, "t.lance"), "not a table");
+
+  const { tables } = await ns.listTables({ id: [], includeDeclared: true });
+  expect(tables).toEqual(["other"]);
+  await expect(ns.declareTable({ id })).rejects.toBeInstanceOf(TableAlreadyExistsError);
+  await ns.declareTable({ id: ["s"] });
+  await ns.close();
+});
+
+it("a file in the place of a table of a child namespace is no table", async () => {
+  const root = await makeTempDir();
+  const ns = new DirectoryNamespace({ root, durability: "none" });
+  const inner = ["n", "inner"];
+  await ns.createNamespace({ id: ["n"] });
+  const { location } = await ns.createTable({ id: inner }, rows);
+  await rename(location as string, join(root, "elsewhere"));
+  await writeFile(location as string, "not a table");
+  await expect(ns.tableExists({ id: inner })).rejects.toBeInstanceOf(TableNotFoundError);
+  await expect(ns.insertIntoTable({ id: inner }, rows)).rejects.toBeInstanceOf(TableNotFoundError);
+  await ns.close();
+});
+
+it("a directory that holds nothing is not in the way", async () => {
+  const root = await makeTempDir();
+  const ns = new DirectoryNamespace({ root, durability: "none" });
+  await mkdir(join(root, "t.lance"));
+  await ns.createTable({ id }, rows);
+  expect((await ns.table(id).scan().toArrow()).numRows).toBe(1);
+  await ns.close();
+});
