@@ -15,6 +15,7 @@ export default defineConfig({
     maxWorkers: 2,
     testTimeout: 120_000,
     hookTimeout: 120_000,
+    setupFiles: ["test/support/poisonScratch.ts"],
     reporters: ["default", "./test/support/summaryReporter.ts"],
   },
 });

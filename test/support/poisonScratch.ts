@@ -1,0 +1,13 @@
+/**
+ * Memory that was given back is overwritten before anybody borrows it again, so that a view somebody kept of it shows
+ * other values in every test, and not just where two reads happen to share the memory.
+ */
+
+import { ScratchMemory } from "../../src/io/scratch.js";
+
+const { giveBack } = ScratchMemory.prototype;
+
+ScratchMemory.prototype.giveBack = function (lent) {
+  new Uint8Array(lent.buffer).fill(0xa5);
+  giveBack.call(this, lent);
+};
