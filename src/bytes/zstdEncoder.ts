@@ -102,18 +102,23 @@ interface Sequences {
   literalCount: number;
 }
 
-const HASH_LOG = 16;
+/** Of the slots of a hash: as many as there are positions, within bounds. */
+const LEAST_HASH_LOG = 6;
+const MOST_HASH_LOG = 16;
 const SHORT_PRIME = 0x9e3779b1;
 const LONG_PRIME = 0x85ebca6b;
 const LEAST_MATCH = 4;
 const LONG_BYTES = 8;
+/** The shortest matches are taken from no farther away: they cost more than their literals. */
+const NEAR_BYTES = 1 << 8;
 
 class MatchFinder {
   /** Last offsets, most recent first, as the reader has them. */
   readonly recentOffsets = Int32Array.of(1, 4, 8);
   /** Where four and eight bytes with a hash were last met, plus 1. */
-  readonly #short = new Int32Array(1 << HASH_LOG);
-  readonly #long = new Int32Array(1 << HASH_LOG);
+  readonly #short: Int32Array;
+  readonly #long: Int32Array;
+  readonly #shift: number;
   readonly #input: Uint8Array;
   readonly #view: DataView;
   readonly #found: Sequences;
@@ -121,6 +126,10 @@ class MatchFinder {
   constructor(input: Uint8Array) {
     this.#input = input;
     this.#view = new DataView(input.buffer, input.byteOffset, input.byteLength);
+    const hashLog = Math.min(MOST_HASH_LOG, Math.max(LEAST_HASH_LOG, bitLength(input.length)));
+    this.#short = new Int32Array(1 << hashLog);
+    this.#long = new Int32Array(1 << hashLog);
+    this.#shift = 32 - hashLog;
     const most = Math.min(input.length, MAXIMUM_BLOCK_BYTES);
     const mostMatches = Math.ceil(most / LEAST_MATCH) + 1;
     this.#found = {
@@ -142,8 +151,8 @@ class MatchFinder {
   #remember(at: number): void {
     const low = this.#view.getInt32(at, true);
     const high = this.#view.getInt32(at + 4, true);
-    this.#short[shortHash(low)] = at + 1;
-    this.#long[longHash(low, high)] = at + 1;
+    this.#short[shortHash(low) >>> this.#shift] = at + 1;
+    this.#long[longHash(low, high) >>> this.#shift] = at + 1;
   }
 
   /** The matches of a block; the result is used again for the next. */
@@ -152,6 +161,7 @@ class MatchFinder {
     const view = this.#view;
     const short = this.#short;
     const long = this.#long;
+    const shift = this.#shift;
     const found = this.#found;
     found.count = 0;
     found.literalCount = 0;
@@ -160,8 +170,8 @@ class MatchFinder {
     const last = end - LONG_BYTES;
     for (let at = start; at <= last; ) {
       const low = view.getInt32(at, true);
-      const shortSlot = shortHash(low);
-      const longSlot = longHash(low, view.getInt32(at + 4, true));
+      const shortSlot = shortHash(low) >>> shift;
+      const longSlot = longHash(low, view.getInt32(at + 4, true)) >>> shift;
       const near = short[shortSlot] - 1;
       const far = long[longSlot] - 1;
       short[shortSlot] = at + 1;
@@ -183,20 +193,24 @@ class MatchFinder {
             length = bytes;
           }
         }
-        if (from < 0 && near >= 0 && at - near <= WINDOW_BYTES && view.getInt32(near, true) === low) {
-          from = near;
+        const back = at - near;
+        if (from < 0 && near >= 0 && back <= WINDOW_BYTES && view.getInt32(near, true) === low) {
           length = matchLength(input, near, at, end);
-          // A longer match may begin a byte later.
-          if (at < last) {
-            const nextSlot = longHash(view.getInt32(at + 1, true), view.getInt32(at + 5, true));
-            const next = long[nextSlot] - 1;
-            long[nextSlot] = at + 2;
-            if (next >= 0 && at + 1 - next <= WINDOW_BYTES) {
-              const bytes = matchLength(input, next, at + 1, end);
-              if (bytes >= LONG_BYTES && bytes > length) {
-                from = next;
-                matchStart = at + 1;
-                length = bytes;
+          if (length > LEAST_MATCH || back < NEAR_BYTES) {
+            from = near;
+            // A longer match may begin a byte later. Only where this one is taken: the next step would find the
+            // position remembered here, which is its own.
+            if (at < last) {
+              const nextSlot = longHash(view.getInt32(at + 1, true), view.getInt32(at + 5, true)) >>> shift;
+              const next = long[nextSlot] - 1;
+              long[nextSlot] = at + 2;
+              if (next >= 0 && at + 1 - next <= WINDOW_BYTES) {
+                const bytes = matchLength(input, next, at + 1, end);
+                if (bytes >= LONG_BYTES && bytes > length) {
+                  from = next;
+                  matchStart = at + 1;
+                  length = bytes;
+                }
               }
             }
           }
@@ -253,9 +267,10 @@ class MatchFinder {
   }
 }
 
-const shortHash = (low: number): number => Math.imul(low, SHORT_PRIME) >>> (32 - HASH_LOG);
+// Of a hash the topmost bits count, as many as the tables have slots for.
+const shortHash = (low: number): number => Math.imul(low, SHORT_PRIME);
 const longHash = (low: number, high: number): number =>
-  Math.imul(Math.imul(low, SHORT_PRIME) ^ high, LONG_PRIME) >>> (32 - HASH_LOG);
+  Math.imul(Math.imul(low, SHORT_PRIME) ^ high, LONG_PRIME);
 
 function matchLength(input: Uint8Array, from: number, to: number, end: number): number {
   let at = to;

@@ -174,6 +174,14 @@ describe("frames that are written", () => {
     expect(roundTrip(noise).length).toBeLessThan(noise.length + 32);
   });
 
+  it("of bytes that match only by chance are no larger than their entropy asks for", () => {
+    const random = { value: 5 };
+    const hex = Uint8Array.from({ length: 60_000 }, () =>
+      "0123456789abcdef".charCodeAt((next(random) >>> 2) & 15),
+    );
+    expect(roundTrip(hex).length).toBeLessThan(30_000 * 1.03);
+  });
+
   it("match far back, beyond the blocks before, but not beyond the window", () => {
     const random = { value: 9 };
     const piece = Uint8Array.from({ length: 100_000 }, () => next(random) & 63);
