@@ -116,8 +116,8 @@ const positions = new Int32Array(1 << HASH_BITS);
 
 /** Encodes `input` as one block, at most a little longer than it. */
 export function encodeLz4Block(input: Uint8Array): Uint8Array {
-  const length = input.length;
-  const output = new Uint8Array(length + Math.ceil(length / 255) + 16);
+  const { length } = input;
+  const output = new Uint8Array(blockBound(length));
   const view = new DataView(input.buffer, input.byteOffset, length);
   positions.fill(0);
   const matchLimit = length - MATCH_MARGIN;
@@ -144,16 +144,132 @@ export function encodeLz4Block(input: Uint8Array): Uint8Array {
     }
     let end = read + LEAST_MATCH;
     for (let other = candidate + LEAST_MATCH; end < matchEnd && input[end] === input[other]; other++) end++;
-    const distance = start - from;
-    write = writeLiterals(input, literals, start, end - start - LEAST_MATCH, output, write);
-    output[write++] = distance;
-    output[write++] = distance >>> 8;
-    write = writeMore(end - start - LEAST_MATCH, output, write);
+    write = writeSequence(input, literals, start, end, start - from, output, write);
     read = end;
     literals = end;
   }
   write = writeLiterals(input, literals, length, 0, output, write);
   return output.subarray(0, write);
+}
+
+/** Positions with the hash looked for that are held against the input, the nearest first. */
+const TRIES = 12;
+/** A match of this length is taken at once. */
+const LONG_MATCH = 64;
+
+/**
+ * Encodes `input` as one block that is smaller than what {@link encodeLz4Block} makes of it, in several times its
+ * time: every position is remembered, the longest of some matches is taken, and none where a longer one begins a
+ * byte later.
+ */
+export function encodeSmallLz4Block(input: Uint8Array): Uint8Array {
+  const { length } = input;
+  const output = new Uint8Array(blockBound(length));
+  const matches = new LongestMatches(input);
+  const matchLimit = length - MATCH_MARGIN;
+  let write = 0;
+  let literals = 0;
+  let misses = 0;
+  for (let read = 0; read < matchLimit; ) {
+    if (!matches.find(read, LEAST_MATCH - 1)) {
+      read += 1 + (misses++ >> 8);
+      continue;
+    }
+    misses = 0;
+    let { end, distance } = matches;
+    while (end - read < LONG_MATCH && read + 1 < matchLimit && matches.find(read + 1, end - read)) {
+      read++;
+      ({ end, distance } = matches);
+    }
+    write = writeSequence(input, literals, read, end, distance, output, write);
+    matches.remember(Math.min(end, matchLimit));
+    read = end;
+    literals = end;
+  }
+  write = writeLiterals(input, literals, length, 0, output, write);
+  return output.subarray(0, write);
+}
+
+const blockBound = (length: number): number => length + Math.ceil(length / 255) + 16;
+
+/** Chains of the positions whose four bytes have the same hash, as far back as a match may reach. */
+class LongestMatches {
+  /** The match found last: where it ends, and how far back its bytes are. */
+  end = 0;
+  distance = 0;
+  readonly #input: Uint8Array;
+  readonly #view: DataView;
+  readonly #matchEnd: number;
+  /** By hash the last position, and by position the one before it with the same hash; plus 1, 0 for none. */
+  readonly #last = new Int32Array(1 << HASH_BITS);
+  readonly #before: Int32Array;
+  #next = 0;
+
+  constructor(input: Uint8Array) {
+    this.#input = input;
+    this.#view = new DataView(input.buffer, input.byteOffset, input.length);
+    this.#matchEnd = input.length - LAST_LITERALS;
+    this.#before = new Int32Array(Math.min(input.length, LARGEST_DISTANCE + 1));
+  }
+
+  /** Remembers the positions in front of `end`. */
+  remember(end: number): void {
+    const view = this.#view;
+    const last = this.#last;
+    const before = this.#before;
+    for (let at = this.#next; at < end; at++) {
+      const slot = Math.imul(view.getInt32(at, true), HASH_PRIME) >>> (32 - HASH_BITS);
+      before[at & LARGEST_DISTANCE] = last[slot];
+      last[slot] = at + 1;
+    }
+    this.#next = Math.max(this.#next, end);
+  }
+
+  /** Looks for a match at `at` of more than `length` bytes, the longest of those tried. */
+  find(at: number, length: number): boolean {
+    this.remember(at);
+    const input = this.#input;
+    const view = this.#view;
+    const before = this.#before;
+    const matchEnd = this.#matchEnd;
+    const word = view.getInt32(at, true);
+    let longest = at + length;
+    let distance = 0;
+    let candidate = this.#last[Math.imul(word, HASH_PRIME) >>> (32 - HASH_BITS)] - 1;
+    for (let tries = TRIES; tries > 0 && candidate >= 0 && longest < matchEnd; tries--) {
+      const back = at - candidate;
+      if (back > LARGEST_DISTANCE) break;
+      if (input[longest - back] === input[longest] && view.getInt32(candidate, true) === word) {
+        let end = at + LEAST_MATCH;
+        while (end < matchEnd && input[end] === input[end - back]) end++;
+        if (end > longest) {
+          longest = end;
+          distance = back;
+        }
+      }
+      candidate = before[candidate & LARGEST_DISTANCE] - 1;
+    }
+    this.end = longest;
+    this.distance = distance;
+    return distance > 0;
+  }
+}
+
+/** Literals up to `start`, then a match that reaches to `end`. */
+function writeSequence(
+  input: Uint8Array,
+  literals: number,
+  start: number,
+  end: number,
+  distance: number,
+  output: Uint8Array,
+  outputOffset: number,
+): number {
+  const match = end - start - LEAST_MATCH;
+  const write = writeLiterals(input, literals, start, match, output, outputOffset);
+  output[write] = distance;
+  output[write + 1] = distance >>> 8;
+  return writeMore(match, output, write + 2);
 }
 
 /** Token, literal count and literals of a sequence whose match is `match` + 4 bytes long. */

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { decodeLz4Block, encodeLz4Block, lz4BlockLength } from "../../src/bytes/lz4.js";
+import { decodeLz4Block, encodeLz4Block, encodeSmallLz4Block, lz4BlockLength } from "../../src/bytes/lz4.js";
 
 const decode = (input: number[], size: number): number[] | null => {
   const output = new Uint8Array(size);
@@ -47,9 +47,12 @@ describe("LZ4 blocks", () => {
   });
 });
 
-describe("encoding LZ4 blocks", () => {
+describe.each([
+  ["quickly", encodeLz4Block],
+  ["small", encodeSmallLz4Block],
+])("encoding LZ4 blocks %s", (_, encode) => {
   const roundTrip = (input: Uint8Array): number => {
-    const block = encodeLz4Block(input);
+    const block = encode(input);
     expect(lz4BlockLength(block)).toBe(input.length);
     const output = new Uint8Array(input.length);
     expect(decodeLz4Block(block, output)).toBe(true);
@@ -90,5 +93,20 @@ describe("encoding LZ4 blocks", () => {
     input.set(noise);
     input.set(noise, 70_000);
     roundTrip(input);
+  });
+});
+
+describe("encoding small LZ4 blocks", () => {
+  it("finds longer matches than the quick way", () => {
+    const words = "the of and to in a is that for it as was with be by on not he his but at are this".split(
+      " ",
+    );
+    let state = 7;
+    const text = Array.from({ length: 20_000 }, () => {
+      state = Math.imul(state, 1_664_525) + 1_013_904_223;
+      return words[(state >>> 16) % words.length];
+    }).join(" ");
+    const input = new TextEncoder().encode(text);
+    expect(encodeSmallLz4Block(input).length).toBeLessThan(0.85 * encodeLz4Block(input).length);
   });
 });

@@ -46,6 +46,7 @@ class Source {
   unit = (): number => this.#random.below(2 ** 30) / 2 ** 30 + this.#random.below(2 ** 20) / 2 ** 50;
   word = (): string => WORDS[this.below(WORDS.length)];
   hex = (length: number): string => Array.from({ length }, () => this.below(16).toString(16)).join("");
+  digits = (length: number): string => Array.from({ length }, () => this.below(10)).join("");
 
   text(shortest: number, longest: number): string {
     const length = shortest + this.below(longest - shortest);
@@ -113,6 +114,16 @@ function strings(
     data,
   });
 }
+
+/** Text without nulls, with offsets of 64 bits. */
+const large = ({ length, valueOffsets, values }: Data<Utf8>): Data<LargeUtf8> =>
+  makeData({
+    type: new LargeUtf8(),
+    length,
+    nullCount: 0,
+    valueOffsets: BigInt64Array.from(valueOffsets, BigInt),
+    data: values,
+  });
 
 /** Stretches of rows that are null, and of rows that are not, of about `length` each. */
 function nullRuns(rowCount: number, source: Source, length: number) {
@@ -241,15 +252,37 @@ export const REALISTIC_COLUMNS: readonly RealisticColumn[] = [
   {
     name: "largeText",
     encoding: FSST,
+    make: (n, s) => large(strings(n, s, () => s.text(20, 60), utf8)),
+  },
+  {
+    name: "oneHugeLargeText",
+    encoding: /^fullZip\(/,
+    make: (_, s) => large(strings(3, s, (row) => s.digits(row === 1 ? 33_000 : 20), utf8)),
+  },
+  {
+    name: "oneHugeHexText",
+    encoding: /^fullZip\(/,
+    make: (_, s) => large(strings(30, s, (row) => s.hex(row === 15 ? 33_000 : 20), utf8)),
+  },
+  {
+    name: "oneHugeAmongMany",
+    encoding: /^fullZip\(/,
+    make: (n, s) => strings(n, s, (row) => (row === 77 ? s.text(40_000, 60_000) : s.text(20, 60)), utf8),
+  },
+  {
+    name: "phrases",
+    encoding: /inlineBitpacking.*dictionary\(general\(/,
     make(n, s) {
-      const narrow = strings(n, s, () => s.text(20, 60), utf8);
-      return makeData({
-        type: new LargeUtf8(),
-        length: n,
-        nullCount: 0,
-        valueOffsets: BigInt64Array.from(narrow.valueOffsets, BigInt),
-        data: narrow.values,
-      });
+      const phrases = Array.from({ length: 2000 }, () => s.text(50, 150));
+      return strings(n, s, () => phrases[s.below(phrases.length)], utf8);
+    },
+  },
+  {
+    name: "binaryPhrases",
+    encoding: /inlineBitpacking.*dictionary\(general\(/,
+    make(n, s) {
+      const phrases = Array.from({ length: 2000 }, () => s.text(50, 150));
+      return strings(n, s, () => phrases[s.below(phrases.length)], new Binary());
     },
   },
   {

@@ -8,7 +8,7 @@
  */
 
 import * as zlib from "node:zlib";
-import { decodeLz4Block, encodeLz4Block } from "../../bytes/lz4.js";
+import { decodeLz4Block, encodeLz4Block, encodeSmallLz4Block } from "../../bytes/lz4.js";
 import { decodeZstdFrame, zstdFrameBound } from "../../bytes/zstd.js";
 import { encodeZstdFrame } from "../../bytes/zstdEncoder.js";
 import {
@@ -75,19 +75,26 @@ export interface Compressor {
 }
 
 /** LZ4, as a page's buffers have it. */
-export const lz4Compressor: Compressor = {
-  scheme: "lz4",
-  compress(bytes) {
-    const block = encodeLz4Block(bytes);
-    const output = new Uint8Array(4 + block.length);
-    new DataView(output.buffer).setUint32(0, bytes.length, true);
-    output.set(block, 4);
-    return output;
-  },
-  describe: (values) => ({
-    general: { compression: { scheme: CompressionScheme.LZ4, level: undefined }, values },
-  }),
-};
+const lz4Compressor: Compressor = lz4By(encodeLz4Block);
+
+/** LZ4 for what is written once a page and read with every part of it: small, and slower to write. */
+export const smallLz4Compressor: Compressor = lz4By(encodeSmallLz4Block);
+
+function lz4By(encode: (bytes: Uint8Array) => Uint8Array): Compressor {
+  return {
+    scheme: "lz4",
+    compress(bytes) {
+      const block = encode(bytes);
+      const output = new Uint8Array(4 + block.length);
+      new DataView(output.buffer).setUint32(0, bytes.length, true);
+      output.set(block, 4);
+      return output;
+    },
+    describe: (values) => ({
+      general: { compression: { scheme: CompressionScheme.LZ4, level: undefined }, values },
+    }),
+  };
+}
 
 const LEAST_ZSTD_LEVEL = 1;
 const LARGEST_ZSTD_LEVEL = 22;

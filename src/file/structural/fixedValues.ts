@@ -15,7 +15,7 @@ import type { CompressiveEncoding } from "../../format/encodings.js";
 import { PACK_UNIT, requiredBits, type WordBits } from "../compression/bitpack.js";
 import { describeByteStreamSplit, splitByteStreams } from "../compression/byteStreamSplit.js";
 import type { CompressionOptions } from "../compression/compressionOptions.js";
-import { compressor, lz4Compressor } from "../compression/general.js";
+import { compressor, smallLz4Compressor } from "../compression/general.js";
 import {
   describeInlineBitpacking,
   encodeInlineBitpacking,
@@ -276,9 +276,9 @@ export function compressDictionary(
   const packed = packDictionary(encoding, block);
   const best = packed !== null && packed.block.length <= limit ? packed : { encoding, block };
   if (version === "2.1") return best;
-  const compressed = lz4Compressor.compress(block);
+  const compressed = smallLz4Compressor.compress(block);
   if (compressed.length > Math.min(limit, best.block.length * (1 - WORTHWHILE_SAVING))) return best;
-  return { encoding: lz4Compressor.describe(encoding), block: compressed };
+  return { encoding: smallLz4Compressor.describe(encoding), block: compressed };
 }
 
 /** Null where the values are no words, or too many of them. */

@@ -69,7 +69,7 @@ export function storeValues(
       : null;
   if (huge && options.structure !== "miniblock") {
     const zstd = compressor("zstd", null);
-    const size = codes?.bytes.length ?? values.bytes.length;
+    const size = codes === null ? values.bytes.length : codes.bytes.length + codes.symbolTable.length;
     if (sampledShare(values, zstd) * values.bytes.length < size * (1 - ZSTD_SAVING)) {
       return { ...values, encoding: zstd.describe(plain), compressor: zstd };
     }
