@@ -170,11 +170,17 @@ function hasSameRows({ fragments }: CompactionGroup, other: CompactionGroup): bo
 const sameBytes = (a: Uint8Array, b: Uint8Array): boolean =>
   a.length === b.length && a.every((byte, index) => byte === b[index]);
 
-/** Files into files: what is JSONB stays so. */
+/** Files into files: what is JSONB stays so, and what is text is text, whatever extension type its metadata names. */
 function planCopy(schema: readonly TableField[], fields: readonly TableField[]): ColumnPlan {
-  const plan = planAppend(schema, arrowSchemaOf(fields));
+  const plan = planAppend(schema, arrowSchemaOf(fields.map(withoutMetadata)));
   return { ...plan, columns: plan.columns.map((column) => ({ ...column, conversion: "none" })) };
 }
+
+const withoutMetadata = (field: TableField): TableField => ({
+  ...field,
+  metadata: new Map(),
+  children: field.children.map(withoutMetadata),
+});
 
 /** A stream of batches, in pieces of given numbers of rows. */
 class RowFeed {

@@ -316,6 +316,32 @@ it("copies JSON as it is stored", async () => {
   compareTables(seen, await rowsThere(name));
 });
 
+it.each([
+  ["text", new Utf8(), "arrow.json", ["{}", null, "no JSON"]],
+  ["bytes", new LargeBinary(), "lance.json", [Uint8Array.of(1, 2), null, Uint8Array.of(3)]],
+] as const)("copies %s that metadata calls JSON as what it is", async (_name, type, extension, values) => {
+  const name = `c${tables++}`;
+  const id = [name];
+  const field = new Field("s", type, true);
+  const part = () => {
+    const schema = new Schema([field]);
+    const { data } = vectorFromArray(values, type);
+    return new Table(schema, new RecordBatch(schema, structOf([field], data)));
+  };
+  const setName = (value: string | null) =>
+    reference.updateFieldMetadata(root, name, [{ path: "s", metadata: { "ARROW:extension:name": value } }]);
+  await namespace.createTable({ id }, part());
+  await namespace.insertIntoTable({ id }, part());
+  const seen = await rowsThere(name);
+  await setName(extension);
+  const before = await rowsHere(name);
+  expect(await namespace.optimizeTable({ id })).toMatchObject({ fragmentsRemoved: 2, fragmentsAdded: 1 });
+  compareTables(before, await rowsHere(name));
+  // The reference reads no column that is called something else than what is stored.
+  await setName(null);
+  compareTables(seen, await rowsThere(name));
+});
+
 it.each(["2.0", "2.1"] as const)("copies blobs in %s", async (version) => {
   const ours = namespaces[version];
   const id = [`c${tables++}`];
