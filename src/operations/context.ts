@@ -17,6 +17,7 @@ import { NodeDisk } from "../io/nodeDisk.js";
 import { ScratchMemory } from "../io/scratch.js";
 import { SettledDirectories } from "../io/settledDirectories.js";
 import type { DirectoryNamespaceOptions } from "../namespace.js";
+import { SharedReadAhead } from "../query/readAhead.js";
 import { cleanUpAfterCommit } from "../table/autoCleanup.js";
 import type { NamingScheme } from "../table/paths.js";
 import { LatestVersions, ManifestCache } from "../table/versions.js";
@@ -38,6 +39,8 @@ export interface OperationContext extends CatalogEnvironment {
   /** Where the chunks of pages lie that were read in part. */
   readonly chunkMaps: LruCache<ChunkMap>;
   readonly scratch: ScratchMemory;
+  /** What queries hold whose rows are handed out batch by batch. */
+  readonly streams: SharedReadAhead;
   readonly recentTransactions: RecentTransactions;
   /** File version of new tables. */
   readonly newTableVersion: FileVersion;
@@ -89,6 +92,7 @@ export function openContext(options: ContextOptions): OperationContext {
     handles,
     chunkMaps,
     scratch,
+    streams: new SharedReadAhead(),
     recentTransactions: new RecentTransactions(),
     lock: { staleMs: options.lock?.staleMs, retries: options.lock?.retries },
     manifests: new ManifestCache(MANIFEST_CACHE_BYTES),

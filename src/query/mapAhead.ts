@@ -6,8 +6,10 @@
 export interface AheadLimit<Item> {
   /** What an item counts while it is under way or waits to be taken. */
   weigh(item: Item): number;
-  /** Items are started while the sum stays below this; one is always allowed. */
+  /** Items are started while the sum stays below this; one is always allowed. May change meanwhile. */
   readonly maxWeight: number;
+  /** Told the sum whenever it changes, the result in the consumer's hands included; 0 at the end. */
+  hold?(weight: number): void;
 }
 
 /** Stopping early leaves started work to end on its own; its results and errors are dropped. */
@@ -34,14 +36,16 @@ export async function* mapAhead<Item, Result>(
         result.catch(() => undefined);
         started.push({ weight: itemWeight, result });
         weight += itemWeight;
+        limit.hold?.(weight);
       }
       const first = started.shift();
       if (first === undefined) return;
-      const result = await first.result;
+      yield await first.result;
       weight -= first.weight;
-      yield result;
+      limit.hold?.(weight);
     }
   } finally {
+    limit.hold?.(0);
     if (!exhausted) await iterator.return?.();
   }
 }

@@ -24,24 +24,7 @@ import { type FragmentSource, openColumns } from "./fragmentColumns.js";
 import { liveIndices, selectSpan } from "./fragmentRows.js";
 import { mapAhead } from "./mapAhead.js";
 import { assembleOutputs, type Projection } from "./projection.js";
-
-/** How far a scan runs ahead of its consumer. */
-export interface ReadAhead {
-  /** Bytes of pages one round of reads fetches, roughly. */
-  readonly groupBytes: number;
-  /** Bytes read ahead, roughly. */
-  readonly windowBytes: number;
-}
-
-/** For consumers that may drop each batch before the next. */
-export const STREAMED: ReadAhead = { groupBytes: 16 * 1024 * 1024, windowBytes: 48 * 1024 * 1024 };
-
-/**
- * For consumers that keep every batch, so that reading ahead costs memory little earlier. The garbage collector
- * marks the whole heap each time some 64 MiB of buffers came up: reads about as large keep it from stepping in
- * between two of them.
- */
-export const KEPT: ReadAhead = { groupBytes: 64 * 1024 * 1024, windowBytes: 256 * 1024 * 1024 };
+import type { ReadAhead } from "./readAhead.js";
 
 /** Fragments opened ahead of the one being read. */
 const OPEN_FRAGMENTS = 8;
@@ -113,10 +96,13 @@ export async function* scanColumns(
   source: FragmentSource,
   request: ScanRequest,
 ): AsyncGenerator<BatchRows, void, undefined> {
-  const { windowBytes } = request.readAhead;
+  const { readAhead } = request;
   const groups = mapAhead(pageGroups(source, request), (group) => fetchGroup(source, group), {
-    weigh: (group) => Math.max(group.byteLength, windowBytes / MAX_GROUPS_AHEAD),
-    maxWeight: windowBytes,
+    weigh: (group) => Math.max(group.byteLength, readAhead.windowBytes / MAX_GROUPS_AHEAD),
+    get maxWeight() {
+      return readAhead.windowBytes;
+    },
+    hold: (weight) => readAhead.hold?.(weight),
   });
   const breather = new Breather();
   const { projection } = request;

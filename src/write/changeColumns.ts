@@ -15,7 +15,8 @@ import { type DataFragment, Merge, Project, type Transaction } from "../format/t
 import { PublishUncertainError } from "../io/publish.js";
 import type { FragmentSource } from "../query/fragmentColumns.js";
 import { resolveProjection } from "../query/projection.js";
-import { type BatchRows, STREAMED, scanColumns } from "../query/scan.js";
+import { STREAMED } from "../query/readAhead.js";
+import { type BatchRows, scanColumns } from "../query/scan.js";
 import { type FileReaders, versionSource } from "../query/versionSource.js";
 import { type CommittedVersion, commitPlanned, type TableEnvironment } from "../table/commit.js";
 import { TransactionConflictError } from "../table/conflict.js";

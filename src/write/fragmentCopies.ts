@@ -11,7 +11,8 @@ import { ConcurrentModificationError, CorruptFileError, InternalError, Unsupport
 import { DataFragment } from "../format/table.js";
 import type { FragmentSource } from "../query/fragmentColumns.js";
 import { storedProjection } from "../query/projection.js";
-import { type BatchRows, STREAMED, scanColumns } from "../query/scan.js";
+import { STREAMED } from "../query/readAhead.js";
+import { type BatchRows, scanColumns } from "../query/scan.js";
 import { type FileReaders, versionSource } from "../query/versionSource.js";
 import { hasStableRowIds } from "../table/flags.js";
 import type { ManifestFile } from "../table/manifest.js";

@@ -11,7 +11,8 @@ import {
 import { formatIdentifier } from "../../ident.js";
 import type { QueryResult, QueryTableRequest } from "../../namespace.js";
 import { resolveProjection } from "../../query/projection.js";
-import { KEPT, type ReadAhead, type ScanRequest, STREAMED, scanRows } from "../../query/scan.js";
+import { KEPT, type ReadAhead } from "../../query/readAhead.js";
+import { type ScanRequest, scanRows } from "../../query/scan.js";
 import { schemaMetadataOf } from "../../table/manifest.js";
 import { decodeSchema } from "../../table/schema.js";
 import type { OperationContext } from "../context.js";
@@ -75,7 +76,7 @@ export async function queryTable(
   }
   return {
     schema: projection.schema,
-    [Symbol.asyncIterator]: () => batches(STREAMED),
+    [Symbol.asyncIterator]: () => batches(context.streams.open()),
     async toArrow(): Promise<Table> {
       const kept: RecordBatch[] = [];
       for await (const batch of batches(KEPT)) kept.push(batch);

@@ -1,0 +1,125 @@
+/** What scans hold whose consumers have stopped half-way: counted in bytes asked of the disk. */
+
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+import { makeVector, type RecordBatch, Table } from "apache-arrow";
+import { DirectoryNamespace } from "tiltyard";
+import { createRestHandler } from "tiltyard/rest";
+import { beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { NodeDisk } from "../../src/io/nodeDisk.js";
+import { SharedReadAhead, STREAMED } from "../../src/query/readAhead.js";
+import { CountingDisk } from "../support/countingDisk.js";
+import { Random } from "../support/generators.js";
+import { makeTempDir } from "../support/tempDir.js";
+
+const MIB = 2 ** 20;
+const FRAGMENTS = 24;
+const FRAGMENT_ROWS = 3 * 2 ** 17;
+const ROWS = FRAGMENTS * FRAGMENT_ROWS;
+/** What all scans may hold together. */
+const SHARED = 192 * MIB;
+/** What each holds even then, and has read besides: a page, and the ends of the files that it has opened. */
+const EACH = 5 * MIB;
+const READERS = 40;
+
+setFlagsFromString("--expose-gc");
+const collect = runInNewContext("gc") as () => void;
+
+let root: string;
+let disk: CountingDisk;
+let ns: DirectoryNamespace;
+
+/** One page of 3 MiB, which no encoding makes smaller. */
+function fragment(seed: number): Table {
+  const values = new Float64Array(FRAGMENT_ROWS);
+  const random = new Random(seed + 1);
+  random.fill(new Uint8Array(values.buffer));
+  return new Table({ v: makeVector(values) });
+}
+
+beforeAll(async () => {
+  root = await makeTempDir();
+  await using writer = new DirectoryNamespace({ root, durability: "none" });
+  await writer.createTable({ id: ["t"] }, fragment(0));
+  for (let seed = 1; seed < FRAGMENTS; seed++) await writer.insertIntoTable({ id: ["t"] }, fragment(seed));
+});
+beforeEach(() => {
+  disk = new CountingDisk(new NodeDisk({ durability: "none" }));
+  ns = new DirectoryNamespace({ root, durability: "none", disk });
+  return () => ns.close();
+});
+
+/** Takes one batch, and no more. */
+async function stopAfterOne(): Promise<AsyncIterator<RecordBatch>> {
+  const batches = (await ns.queryTable({ id: ["t"] }))[Symbol.asyncIterator]();
+  expect((await batches.next()).done).toBe(false);
+  return batches;
+}
+
+async function rowsOfScan(): Promise<number> {
+  let rows = 0;
+  for await (const batch of await ns.queryTable({ id: ["t"] })) rows += batch.numRows;
+  return rows;
+}
+
+describe("scans whose consumers have stopped", () => {
+  it("read no more than a window each, and together no more than they share", async () => {
+    const stopped = [await stopAfterOne()];
+    expect(disk.bytesRead).toBeGreaterThan(STREAMED.windowBytes / 2);
+    expect(disk.bytesRead).toBeLessThan(STREAMED.windowBytes + EACH);
+    while (stopped.length < READERS) stopped.push(await stopAfterOne());
+    expect(disk.bytesRead).toBeLessThan(SHARED + READERS * EACH);
+    // Whoever does take goes on.
+    expect(await rowsOfScan()).toBe(ROWS);
+    for (const scan of stopped) await scan.return?.();
+  });
+
+  it("read no more over HTTP, where clients stop reading answers", async () => {
+    const handler = createRestHandler(ns, { auth: { anonymous: true } });
+    const bodies: ReadableStreamDefaultReader<Uint8Array>[] = [];
+    for (let reader = 0; reader < READERS; reader++) {
+      const response = await handler(new Request("http://x/v1/table/t/query", { method: "POST" }));
+      expect(response.status).toBe(200);
+      const body = response.body?.getReader() as ReadableStreamDefaultReader<Uint8Array>;
+      expect((await body.read()).done).toBe(false);
+      bodies.push(body);
+    }
+    expect(disk.bytesRead).toBeLessThan(SHARED + READERS * EACH);
+    for (const body of bodies) await body.cancel();
+    expect(handler.counters.inFlight).toBe(0);
+    // What they held is there for the next.
+    disk.reset();
+    await stopAfterOne();
+    expect(disk.bytesRead).toBeGreaterThan(STREAMED.windowBytes / 2);
+  });
+});
+
+describe("what scans share", () => {
+  it("is a window for one, and never less than a little", () => {
+    const shared = new SharedReadAhead();
+    const first = shared.open();
+    expect(first).toMatchObject(STREAMED);
+    const others = Array.from({ length: 500 }, () => shared.open());
+    for (const scan of others) scan.hold?.(scan.windowBytes);
+    expect(shared.heldBytes).toBeLessThan(SHARED + others.length * MIB);
+    expect(first.windowBytes).toBe(MIB);
+    for (const scan of others) scan.hold?.(0);
+    expect(shared.heldBytes).toBe(0);
+    expect(first).toMatchObject(STREAMED);
+  });
+
+  it("comes back from those that nobody remembers", async () => {
+    const shared = new SharedReadAhead();
+    const forget = () => {
+      for (let scan = 0; scan < 10; scan++) shared.open().hold?.(MIB);
+    };
+    forget();
+    expect(shared.heldBytes).toBe(10 * MIB);
+    await expect
+      .poll(() => {
+        collect();
+        return shared.heldBytes;
+      })
+      .toBe(0);
+  });
+});
