@@ -109,8 +109,14 @@ const SHORT_PRIME = 0x9e3779b1;
 const LONG_PRIME = 0x85ebca6b;
 const LEAST_MATCH = 4;
 const LONG_BYTES = 8;
+/** Tables of all frames, one after the other: those of a frame of 100 KiB take longer to get than to fill. */
+const shortTable = new Int32Array(1 << MOST_HASH_LOG);
+const longTable = new Int32Array(1 << MOST_HASH_LOG);
 /** The shortest matches are taken from no farther away: they cost more than their literals. */
 const NEAR_BYTES = 1 << 8;
+
+/** Up to this many bytes are moved one by one, beyond it by a call. */
+const SHORT_LITERALS = 32;
 
 class MatchFinder {
   /** Last offsets, most recent first, as the reader has them. */
@@ -127,8 +133,8 @@ class MatchFinder {
     this.#input = input;
     this.#view = new DataView(input.buffer, input.byteOffset, input.byteLength);
     const hashLog = Math.min(MOST_HASH_LOG, Math.max(LEAST_HASH_LOG, bitLength(input.length)));
-    this.#short = new Int32Array(1 << hashLog);
-    this.#long = new Int32Array(1 << hashLog);
+    this.#short = shortTable.subarray(0, 1 << hashLog).fill(0);
+    this.#long = longTable.subarray(0, 1 << hashLog).fill(0);
     this.#shift = 32 - hashLog;
     const most = Math.min(input.length, MAXIMUM_BLOCK_BYTES);
     const mostMatches = Math.ceil(most / LEAST_MATCH) + 1;
@@ -242,7 +248,13 @@ class MatchFinder {
   #add(literalStart: number, matchStart: number, length: number, distance: number): void {
     const found = this.#found;
     const literals = matchStart - literalStart;
-    found.literals.set(this.#input.subarray(literalStart, matchStart), found.literalCount);
+    const input = this.#input;
+    const into = found.literals;
+    if (literals < SHORT_LITERALS) {
+      for (let at = literalStart, write = found.literalCount; at < matchStart; ) into[write++] = input[at++];
+    } else {
+      into.set(input.subarray(literalStart, matchStart), found.literalCount);
+    }
     found.literalCount += literals;
     found.literalLengths[found.count] = literals;
     found.matchLengths[found.count] = length;
@@ -320,6 +332,36 @@ class BitWriter {
       this.#word >>>= 8;
       this.#bits -= 8;
     }
+  }
+
+  /** Adds the codes of some symbols, at most 11 bits each, the last symbol's first. */
+  addCodes(symbols: Uint8Array, codes: Uint16Array, lengths: Uint8Array): void {
+    const most = 4 + Math.ceil((symbols.length * MAXIMUM_CODE_BITS) / 8);
+    if (this.#position + most > this.#bytes.length) this.#grow(most);
+    const bytes = this.#bytes;
+    let position = this.#position;
+    let word = this.#word;
+    let bits = this.#bits;
+    for (let at = symbols.length - 1; at >= 0; at--) {
+      const symbol = symbols[at];
+      word |= codes[symbol] << bits;
+      bits += lengths[symbol];
+      // Of less than 16 bits, and of the next code, all find room in a word.
+      if (bits >= 16) {
+        bytes[position] = word;
+        bytes[position + 1] = word >>> 8;
+        position += 2;
+        word >>>= 16;
+        bits -= 16;
+      }
+    }
+    for (; bits >= 8; bits -= 8) {
+      bytes[position++] = word;
+      word >>>= 8;
+    }
+    this.#position = position;
+    this.#word = word;
+    this.#bits = bits;
   }
 
   /** Fills the last byte up with zeros. */
@@ -414,7 +456,7 @@ function codeLiterals(literals: Uint8Array, counts: Uint32Array): Uint8Array | n
 }
 
 function writeStream(literals: Uint8Array, codes: Uint16Array, lengths: Uint8Array, output: BitWriter): void {
-  for (let at = literals.length - 1; at >= 0; at--) output.add(codes[literals[at]], lengths[literals[at]]);
+  output.addCodes(literals, codes, lengths);
   output.close();
 }
 

@@ -63,36 +63,49 @@ export function storeValues(
   }
   const insist = compression === "fsst";
   const huge = compression === null && longest(values.offsets) >= HUGE_VALUE_BYTES;
-  const codes =
-    insist || huge || (compression === null && text)
-      ? encodeFsst(values.offsets, values.bytes, insist)
-      : null;
+  const fsst = insist || huge || (compression === null && text);
   if (huge && options.structure !== "miniblock") {
     const zstd = compressor("zstd", null);
-    const size = codes === null ? values.bytes.length : codes.bytes.length + codes.symbolTable.length;
-    if (sampledShare(values, zstd) * values.bytes.length < size * (1 - ZSTD_SAVING)) {
-      return { ...values, encoding: zstd.describe(plain), compressor: zstd };
-    }
+    if (savesBesideFsst(values, zstd)) return { ...values, encoding: zstd.describe(plain), compressor: zstd };
   }
+  const codes = fsst ? encodeFsst(values.offsets, values.bytes, insist) : null;
   if (codes === null) return { ...values, encoding: plain, compressor: null };
   const { offsets, bytes, symbolTable } = codes;
   return { offsets, bytes, encoding: { fsst: { symbolTable, values: plain } }, compressor: null };
 }
 
-/** What values take when each is compressed, as a share of their size; by some that are spread over the page. */
-function sampledShare({ offsets, bytes }: PlainValues, { compress }: Compressor): number {
-  const count = offsets.length - 1;
-  const step = Math.max(1, Math.floor(bytes.length / SAMPLE_BYTES));
-  let plainBytes = 0;
-  let compressedBytes = 0;
-  for (let index = Math.min(step, count) >> 1; index < count; index += step) {
-    const value = bytes.subarray(offsets[index], offsets[index + 1]);
-    if (value.length === 0) continue;
-    plainBytes += value.length;
-    compressedBytes += compress(value).length;
-    if (plainBytes >= 2 * SAMPLE_BYTES) break;
+/** Whether values that are compressed one by one take much less room than under FSST, by some of them. */
+function savesBesideFsst(values: PlainValues, { compress }: Compressor): boolean {
+  const sample = sampleOf(values);
+  const { offsets, bytes } = sample;
+  let size = 0;
+  for (let index = 1; index < offsets.length; index++) {
+    if (offsets[index] > offsets[index - 1]) {
+      size += compress(bytes.subarray(offsets[index - 1], offsets[index])).length;
+    }
   }
-  return plainBytes === 0 ? 1 : compressedBytes / plainBytes;
+  const codes = encodeFsst(offsets, bytes, false);
+  if (codes === null) return size < bytes.length * (1 - ZSTD_SAVING);
+  // The page has one table of symbols for all its values.
+  const tableBytes = (codes.symbolTable.length * bytes.length) / values.bytes.length;
+  return size < (codes.bytes.length + tableBytes) * (1 - ZSTD_SAVING);
+}
+
+/** Values that are spread over the page: all of them where they are few bytes. */
+function sampleOf(values: PlainValues): PlainValues {
+  const count = values.offsets.length - 1;
+  const step = Math.max(1, Math.floor(values.bytes.length / SAMPLE_BYTES));
+  if (step === 1) return values;
+  const parts: Uint8Array[] = [];
+  const ends = [0];
+  let size = 0;
+  for (let index = Math.min(step, count) >> 1; index < count && size < 2 * SAMPLE_BYTES; index += step) {
+    const part = values.bytes.subarray(values.offsets[index], values.offsets[index + 1]);
+    parts.push(part);
+    size += part.length;
+    ends.push(size);
+  }
+  return { offsets: Int32Array.from(ends), bytes: concatBytes(parts, size) };
 }
 
 /** Writes the values as indices and dictionary; null where too many differ. */
