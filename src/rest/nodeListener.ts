@@ -144,7 +144,15 @@ class IncomingBody {
     if (incoming.complete || incoming.destroyed) return Promise.resolve(incoming.complete);
     return new Promise((resolve) => {
       let taken = 0;
-      const timer = setTimeout(() => resolve(false), LINGER_MS);
+      // When the thread was held for long, the time is up before anybody has looked at what came meanwhile.
+      const lookOnce = () => {
+        const before = taken;
+        setImmediate(() => {
+          if (taken === before) done();
+          else timer.refresh();
+        });
+      };
+      const timer = setTimeout(lookOnce, LINGER_MS);
       const done = () => {
         clearTimeout(timer);
         resolve(incoming.complete);

@@ -288,6 +288,18 @@ it("a body that nobody reads is in nobody's way", async () => {
   await expect.poll(text, { timeout: 10_000 }).toMatch(/<\/1>[\s\S]*<\/2>[\s\S]*<\/3>/);
 });
 
+it("a body whose rest has come while the thread was held costs no connection", async () => {
+  const { client } = await serve((request) => new Response(`<${pathOf(request)}>`));
+  const { socket, text } = client();
+  const body = "x".repeat(2 ** 17);
+  socket.write(`POST /1 HTTP/1.1\r\nhost: x\r\ncontent-length: ${body.length}\r\n\r\nx`);
+  await new Promise((resolve) => socket.once("data", resolve));
+  socket.write(body.slice(1) + get("/2"));
+  // Longer than what is left of a body is waited for.
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1200);
+  await expect.poll(text).toMatch(/<\/1>[\s\S]*<\/2>/);
+});
+
 it("a body that breaks off is an error to whoever reads it", async () => {
   for (const begin of [
     "POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 100\r\n\r\n1234",
