@@ -79,7 +79,10 @@ export function resolveProjection(
   selection: ColumnSelection | undefined,
   withRowId: boolean,
 ): Projection {
-  const wanted = wantedColumns(fields, selection).map(({ path, name }) => projectColumn(fields, path, name));
+  const find = fieldFinder();
+  const wanted = wantedColumns(fields, selection).map(({ path, name }) =>
+    projectColumn(fields, path, name, find),
+  );
   const names = new Set<string>();
   for (const { field } of wanted) {
     if (names.has(field.name))
@@ -140,17 +143,34 @@ const isPresent = <Value>(value: Value): value is NonNullable<Value> => value !=
 
 const isArray = (selection: unknown): selection is readonly string[] => Array.isArray(selection);
 
+type FindField = (siblings: readonly TableField[], name: string) => TableField | undefined;
+
+/** Finds fields by name: of tens of thousands, each is looked for. */
+function fieldFinder(): FindField {
+  const known = new Map<readonly TableField[], ReadonlyMap<string, TableField>>();
+  return (siblings, name) => {
+    let byName = known.get(siblings);
+    if (byName === undefined) {
+      // Of fields with one name the first is meant.
+      byName = new Map(siblings.toReversed().map((field) => [field.name, field]));
+      known.set(siblings, byName);
+    }
+    return byName.get(name);
+  };
+}
+
 function projectColumn(
   fields: readonly TableField[],
   text: string,
   alias: string | null,
+  find: FindField,
 ): Omit<OutputColumn, "leafCount"> & { leaves: ProjectedColumn[]; field: ArrowField } {
   const segments = parseFieldPath(text);
   const path = formatFieldPath(segments);
   const chain: TableField[] = [];
   for (const segment of segments) {
     const parent = chain.at(-1);
-    const field = (parent?.children ?? fields).find((candidate) => candidate.name === segment);
+    const field = find(parent?.children ?? fields, segment);
     if (field === undefined)
       throw new TableColumnNotFoundError(`column ${path} is not in the table's schema`);
     if (parent !== undefined && parent.logicalType !== "struct") {
