@@ -127,10 +127,14 @@ async function move(
       try {
         await disk.rename(table.directory, place.directory);
       } catch (error) {
-        await forgetRow(environment, place, before?.location ?? null);
-        if (codeOf(error) === "ENOENT") throw gone(table.id, error);
+        const code = codeOf(error);
+        const isRefused = code === "ENOENT" || code === "ENOTEMPTY" || code === "EEXIST";
+        // Of any other failure it is not known whether the directory moved: if so, the row is its row.
+        const source = isRefused ? null : await disk.stat(table.directory).catch(() => null);
+        if (isRefused || source !== null) await forgetRow(environment, place, before?.location ?? null);
+        if (code === "ENOENT") throw gone(table.id, error);
         // Somebody has begun to make a table there since the place was found free.
-        if (codeOf(error) === "ENOTEMPTY" || codeOf(error) === "EEXIST") throw taken(place.id);
+        if (isRefused) throw taken(place.id);
         throw error;
       }
       await disk.syncDirectory(root);
