@@ -1,5 +1,5 @@
 /**
- * A cache bounded in bytes that drops what was used longest ago. What always holds:
+ * A cache bounded in bytes, or in entries that weigh 1 each, that drops what was used longest ago. What always holds:
  *
  * - Callers who ask for the same key at the same time share one load.
  * - A failed load is not remembered.

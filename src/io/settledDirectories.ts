@@ -3,6 +3,7 @@
  * changes its time. Times are coarse, so what was found right after a change is not kept.
  */
 
+import { LruCache } from "./cache.js";
 import type { Disk, FileStat } from "./disk.js";
 
 /** A change of a directory so shortly before it was read may have a second one with the same time. */
@@ -10,7 +11,7 @@ const TIME_GRAIN_MS = 50;
 /** The same where times are of whole seconds, or of every other, as some file systems keep them. */
 const COARSE_GRAIN_MS = 2100;
 const NS_PER_SECOND = 1_000_000_000n;
-/** Directories that something is kept of; the oldest go first. */
+/** Directories that something is kept of. */
 const MAX_KEPT = 65_536;
 
 interface Kept<Found> {
@@ -22,7 +23,7 @@ interface Kept<Found> {
 export class SettledDirectories<Found> {
   readonly #disk: Disk;
   readonly #look: (path: string) => Promise<Found>;
-  readonly #kept = new Map<string, Kept<Found>>();
+  readonly #kept = new LruCache<Kept<Found>>(MAX_KEPT);
 
   /** @param look finds out about a directory that exists */
   constructor(disk: Disk, look: (path: string) => Promise<Found>) {
@@ -33,24 +34,14 @@ export class SettledDirectories<Found> {
   /** What is in a directory; null where there is none. */
   async find(path: string): Promise<Found | null> {
     const stat = await this.#disk.stat(path);
-    const kept = this.#kept.get(path);
+    const kept = this.#kept.peek(path);
     if (stat !== null && kept !== undefined && isUnchanged(kept.stat, stat)) return kept.found;
     if (kept !== undefined) this.#kept.delete(path);
     if (stat === null) return null;
     const readAtMs = Date.now();
     const found = await this.#look(path);
-    if (isSettled(stat, readAtMs)) this.#keep(path, { stat, found });
+    if (isSettled(stat, readAtMs)) this.#kept.set(path, { stat, found }, 1);
     return found;
-  }
-
-  #keep(path: string, kept: Kept<Found>): void {
-    if (this.#kept.size >= MAX_KEPT) {
-      for (const oldest of this.#kept.keys()) {
-        this.#kept.delete(oldest);
-        break;
-      }
-    }
-    this.#kept.set(path, kept);
   }
 }
 

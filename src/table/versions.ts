@@ -79,7 +79,7 @@ async function findLatestIn(
   return found ?? (await listVersions(disk, tableRoot)).at(-1) ?? null;
 }
 
-/** Tables whose latest version is known; the oldest go first. */
+/** Tables whose latest version is known. */
 const MAX_KNOWN = 16_384;
 
 /** The latest version of a table, as it was once found. */
@@ -102,7 +102,7 @@ interface KnownLatest {
 export class LatestVersions {
   readonly #disk: Disk;
   /** By the path of the directory. */
-  readonly #known = new Map<string, KnownLatest>();
+  readonly #known = new LruCache<KnownLatest>(MAX_KNOWN);
 
   constructor(disk: Disk) {
     this.#disk = disk;
@@ -112,7 +112,7 @@ export class LatestVersions {
   async find(tableRoot: string): Promise<LatestVersion | null> {
     const directory = versionsDirectory(tableRoot);
     const directoryStat = await this.#disk.stat(directory);
-    const known = this.#known.get(directory);
+    const known = this.#known.peek(directory);
     if (directoryStat !== null && known !== undefined && isUnchanged(known.directoryStat, directoryStat)) {
       const entry = await this.#findAgain(tableRoot, known);
       if (entry !== null) return entry;
@@ -122,19 +122,9 @@ export class LatestVersions {
     const atMs = Date.now();
     const entry = await findLatestIn(this.#disk, tableRoot, directoryStat);
     if (entry === null) return null;
-    if (this.#known.size >= MAX_KNOWN) {
-      for (const oldest of this.#known.keys()) {
-        this.#known.delete(oldest);
-        break;
-      }
-    }
     const nextPath = manifestPath(tableRoot, entry.version + 1, entry.scheme);
-    this.#known.set(directory, {
-      entry,
-      directoryStat,
-      isSettled: isSettled(directoryStat, atMs),
-      nextPath,
-    });
+    const found = { entry, directoryStat, isSettled: isSettled(directoryStat, atMs), nextPath };
+    this.#known.set(directory, found, 1);
     return entry;
   }
 

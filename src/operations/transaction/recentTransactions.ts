@@ -3,26 +3,23 @@
  * answered without a search. A hint: a table may have been renamed or dropped since.
  */
 
-/** Transactions remembered; the oldest go first. */
+import { LruCache } from "../../io/cache.js";
+
+/** Transactions remembered. */
 const MAX_REMEMBERED = 10_000;
 
 export class RecentTransactions {
-  readonly #tableIds = new Map<string, readonly string[]>();
+  readonly #tableIds = new LruCache<readonly string[]>(MAX_REMEMBERED);
 
   /** @param response of a change of the table; one without a transaction's id is passed over */
   note(tableId: readonly string[], response: unknown): void {
     if (typeof response !== "object" || response === null || !("transactionId" in response)) return;
     const { transactionId } = response;
     if (typeof transactionId !== "string" || tableId.length === 0) return;
-    this.#tableIds.set(transactionId, tableId);
-    if (this.#tableIds.size <= MAX_REMEMBERED) return;
-    for (const oldest of this.#tableIds.keys()) {
-      this.#tableIds.delete(oldest);
-      break;
-    }
+    this.#tableIds.set(transactionId, tableId, 1);
   }
 
   tableOf(transactionId: string): readonly string[] | undefined {
-    return this.#tableIds.get(transactionId);
+    return this.#tableIds.peek(transactionId);
   }
 }
