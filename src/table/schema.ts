@@ -28,7 +28,8 @@ export interface NewField extends Omit<TableField, "id" | "children"> {
 /** JSON, whose values are text to the outside and JSONB in a file. */
 export const JSON_TYPE = "json";
 const NO_PARENT = -1;
-const EXTENSION_NAME_KEY = "ARROW:extension:name";
+/** Key of the metadata that names a field's Arrow extension type. */
+export const EXTENSION_NAME_KEY = "ARROW:extension:name";
 /** Key of the metadata that makes a field part of the primary key. */
 export const PRIMARY_KEY = "lance-schema:unenforced-primary-key";
 /** The same, saying which part it is. */

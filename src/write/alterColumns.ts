@@ -18,6 +18,7 @@ import type { ManifestFile } from "../table/manifest.js";
 import {
   assignFieldIds,
   decodeSchema,
+  EXTENSION_NAME_KEY,
   encodeSchema,
   isPacked,
   isPrimaryKey,
@@ -139,8 +140,6 @@ function replacementOf({ field, path }: FieldAtPath, type: DataType): NewField |
   // What users noted about a column is true in its new type, too.
   return { ...wanted, metadata };
 }
-
-const EXTENSION_NAME_KEY = "ARROW:extension:name";
 
 /** Whether values and what is inside them have the same types, names and nullability. */
 function isSameType(field: NewField, wanted: NewField): boolean {

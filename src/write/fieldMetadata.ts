@@ -17,6 +17,7 @@ import { allFields, type FieldAtPath, resolveField } from "../table/fieldPaths.j
 import type { ManifestFile } from "../table/manifest.js";
 import {
   decodeSchema,
+  EXTENSION_NAME_KEY,
   isPacked,
   isPrimaryKey,
   PRIMARY_KEY,
@@ -42,8 +43,6 @@ export interface FieldMetadataPlan {
   readonly fields: ReadonlyMap<string, ReadonlyMap<string, string>>;
 }
 
-/** Key of the name of Arrow's extension types. */
-const EXTENSION_NAME = "ARROW:extension:name";
 /** Prefix of the keys that declare computed columns. */
 const COMPUTED_COLUMN = "computed_column";
 
@@ -154,7 +153,8 @@ function checkResult({ at, metadata }: PendingUpdate, hasFiles: boolean): void {
   if (special !== null && special !== specialStorage(field)) {
     throw new UnsupportedError(`field ${path}: ${special} are not supported by this release`);
   }
-  if (metadata.get(EXTENSION_NAME) !== field.metadata.get(EXTENSION_NAME)) checkExtension(changed, path);
+  if (metadata.get(EXTENSION_NAME_KEY) !== field.metadata.get(EXTENSION_NAME_KEY))
+    checkExtension(changed, path);
   if (!hasFiles) return;
   if (storageOf(changed) === storageOf(field) && isPacked(changed) === isPacked(field)) return;
   throw new InvalidInputError(
@@ -167,7 +167,7 @@ function checkExtension(field: TableField, path: string): void {
   const { logicalType } = logicalFieldOf(arrowFieldFromLogical(field, path), path);
   if (logicalType === field.logicalType) return;
   throw new InvalidInputError(
-    `field ${path}: ${EXTENSION_NAME} cannot be ${field.metadata.get(EXTENSION_NAME)}: the field is of type ${field.logicalType}, not ${logicalType}`,
+    `field ${path}: ${EXTENSION_NAME_KEY} cannot be ${field.metadata.get(EXTENSION_NAME_KEY)}: the field is of type ${field.logicalType}, not ${logicalType}`,
   );
 }
 
