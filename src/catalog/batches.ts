@@ -15,7 +15,8 @@
 import { join } from "node:path";
 import { ConcurrentModificationError, TableNotFoundError } from "../errors.js";
 import { codeOf } from "../io/errno.js";
-import { type LockLease, withLock } from "../io/lock.js";
+import type { LockLease } from "../io/lease.js";
+import { withLock } from "../io/lock.js";
 import { PublishUncertainError } from "../io/publish.js";
 import type { TableEnvironment, UnfinishedBatches } from "../table/commit.js";
 import { decodeManifestFile, readManifestBytes } from "../table/manifest.js";

@@ -3,27 +3,17 @@
  * takes a lock that other threads, processes and machines see. Every writer of a table takes it, but it decides
  * nothing (exclusive creation does, see publish.ts): it saves writers from preparing commits that would lose.
  *
- * The lock is the directory `.tiltyard.lock` in the table's directory, made and kept fresh by proper-lockfile:
- *
- * - mkdir takes it; its modification time is renewed every half `staleMs` while it is held.
- * - One that was not renewed for `staleMs` belongs to a dead holder and is taken over. A holder that was only
- *   stalled (a suspended machine) finds out through `lease.compromised` and must not go on.
- * - proper-lockfile's signal-exit handler removes the locks still held when the process exits or a signal ends
- *   it; importing this module adds that handler. SIGKILL and power cuts leave the lock to go stale.
- *
- * Two observers of one stale lock could each remove it, the second one the successor's. So it is looked at and
- * removed by one process at a time, the one that made `.tiltyard.lock.takeover`.
+ * The lock is the directory `.tiltyard.lock` in the table's directory (heldLock.ts), made and kept fresh by
+ * proper-lockfile. Importing this module adds that package's signal-exit handler, which releases the locks still held
+ * when the process exits or a signal ends it. SIGKILL and power cuts leave them behind; staleLocks.ts says when a lock
+ * counts as a dead process's, and how it is taken over.
  */
 
 import path from "node:path";
-import fs from "fs-extra";
-import lockfile from "proper-lockfile";
 import { ServiceUnavailableError } from "../errors.js";
-import { lockCalls } from "./callRoute.js";
-import { codeOf, isMissing } from "./errno.js";
-
-/** Name of the lock within a table's directory. */
-export const LOCK_NAME = ".tiltyard.lock";
+import { HeldLock } from "./heldLock.js";
+import type { LockLease } from "./lease.js";
+import { type Fence, isHeldByLiving } from "./staleLocks.js";
 
 export interface LockOptions {
   /** Milliseconds without renewal after which a holder counts as dead; at least 2,000. Default 10,000. */
@@ -34,15 +24,8 @@ export interface LockOptions {
   readonly waitMs?: number;
   /** Ends the wait (not the work); the call rejects with the signal's reason. */
   readonly signal?: AbortSignal;
-}
-
-/** What the holder of the lock is handed. */
-export interface LockLease {
-  /**
-   * True as soon as others may think the lock theirs: it was taken over, or could not be renewed in time. From
-   * then on the holder must not start anything that relies on being alone.
-   */
-  readonly compromised: boolean;
+  /** Called with the directory before its lock is taken over from a holder that counts as dead. Default: nothing. */
+  readonly fence?: Fence;
 }
 
 export const DEFAULT_STALE_MS = 10_000;
@@ -87,8 +70,7 @@ export async function withLock<T>(
   options.signal?.throwIfAborted();
   const queue = await enter(resolved, deadlineMs, options.signal);
   try {
-    const lock = new HeldLock(resolved, Math.max(options.staleMs ?? DEFAULT_STALE_MS, MIN_STALE_MS));
-    await acquire(lock, deadlineMs, options);
+    const lock = await acquire(resolved, deadlineMs, options);
     try {
       return await fn(lock);
     } finally {
@@ -135,14 +117,19 @@ function leave(resolved: string, queue: Queue): void {
   else next();
 }
 
-async function acquire(lock: HeldLock, deadlineMs: number, options: LockOptions): Promise<void> {
+async function acquire(resolved: string, deadlineMs: number, options: LockOptions): Promise<HeldLock> {
   const maxAttempts = 1 + (options.retries ?? Number.POSITIVE_INFINITY);
+  const staleMs = Math.max(options.staleMs ?? DEFAULT_STALE_MS, MIN_STALE_MS);
+  const fence = options.fence ?? (async () => undefined);
   const startMs = performance.now();
   for (let attempt = 1; ; attempt++) {
     // Most looks at a lock that many want find it held; an attempt costs some twenty times as much as a look.
-    if (!(await lock.looksHeld()) && (await lock.tryAcquire())) return;
+    if (!(await isHeldByLiving(resolved, staleMs, fence))) {
+      const lock = new HeldLock(resolved, staleMs);
+      if (await lock.tryAcquire()) return lock;
+    }
     const nowMs = performance.now();
-    if (attempt >= maxAttempts || nowMs >= deadlineMs) throw notFree(lock.directory);
+    if (attempt >= maxAttempts || nowMs >= deadlineMs) throw notFree(resolved);
     const lookMs = nowMs - startMs < PATIENT_AFTER_MS ? LOOK_MS : PATIENT_LOOK_MS;
     await pause(lookMs * (0.5 + Math.random()), options.signal);
   }
@@ -151,188 +138,6 @@ async function acquire(lock: HeldLock, deadlineMs: number, options: LockOptions)
 function notFree(directory: string): ServiceUnavailableError {
   return new ServiceUnavailableError(
     `the table at ${directory} is locked by another writer; try again later`,
-  );
-}
-
-/** One attempt to hold, then one holding of, a table's lock; also the file system proper-lockfile works on. */
-class HeldLock implements LockLease {
-  readonly directory: string;
-  readonly #lockPath: string;
-  readonly #staleMs: number;
-  #release: (() => Promise<void>) | null = null;
-  #made = false;
-  #lost = false;
-  #renewedMs = 0;
-
-  constructor(directory: string, staleMs: number) {
-    this.directory = directory;
-    this.#lockPath = path.join(directory, LOCK_NAME);
-    this.#staleMs = staleMs;
-  }
-
-  get compromised(): boolean {
-    return this.#lost || Date.now() - this.#renewedMs >= this.#staleMs;
-  }
-
-  /** True where there is a lock that is not stale; false tells nothing. */
-  async looksHeld(): Promise<boolean> {
-    const stats = await statOrUndefined(this.#lockPath);
-    return stats !== undefined && Date.now() - stats.mtimeMs < this.#staleMs;
-  }
-
-  /** False where another holds it. */
-  async tryAcquire(): Promise<boolean> {
-    this.#made = false;
-    try {
-      this.#release = await lockfile.lock(this.directory, {
-        lockfilePath: this.#lockPath,
-        realpath: false,
-        retries: 0,
-        stale: this.#staleMs,
-        fs: this.#fileSystem(),
-        // The default throws out of a timer, which would end the process.
-        onCompromised: () => {
-          this.#lost = true;
-        },
-      });
-      return true;
-    } catch (error) {
-      if (codeOf(error) === "ELOCKED") return false;
-      throw error;
-    }
-  }
-
-  async release(): Promise<void> {
-    if (this.#release === null) return;
-    try {
-      await this.#release();
-    } catch {
-      // What was done under the lock is decided. A lock that was lost (ERELEASED, ENOTACQUIRED) is another's
-      // to release, and one that could not be removed is no longer renewed and goes stale.
-      this.#lost = true;
-    }
-  }
-
-  /**
-   * The six calls proper-lockfile makes, by the short route. A new object per attempt: proper-lockfile
-   * remembers on it how fine the file system's times are, and another table may live on another file system.
-   */
-  #fileSystem() {
-    return {
-      mkdir: (lockPath: string, done: NodeDone) => {
-        const startMs = Date.now();
-        settle(
-          lockCalls.run<void>(
-            () => void fs.mkdirSync(lockPath),
-            (pooled) => fs.mkdir(lockPath, (error) => pooled(error, undefined)),
-          ),
-          (error) => {
-            if (error === null) {
-              this.#made = true;
-              this.#renewedMs = startMs;
-            }
-            done(error);
-          },
-        );
-      },
-      stat: (lockPath: string, done: (error: Error | null, stats?: fs.Stats) => void) =>
-        settle(
-          lockCalls.run<fs.Stats>(
-            () => fs.statSync(lockPath),
-            (pooled) => fs.stat(lockPath, pooled),
-          ),
-          done,
-        ),
-      utimes: (lockPath: string, accessed: Date, modified: Date, done: NodeDone) => {
-        const startMs = Date.now();
-        settle(
-          lockCalls.run<void>(
-            () => fs.utimesSync(lockPath, accessed, modified),
-            (pooled) => fs.utimes(lockPath, accessed, modified, (error) => pooled(error, undefined)),
-          ),
-          (error) => {
-            if (error === null) this.#renewedMs = startMs;
-            done(error);
-          },
-        );
-      },
-      rmdir: (lockPath: string, done: NodeDone) =>
-        settle(this.#made ? removeDirectory(lockPath) : this.#removeStale(lockPath), done),
-      rmdirSync: (lockPath: string) => fs.rmdirSync(lockPath),
-      realpath: fs.realpath,
-    };
-  }
-
-  /**
-   * Removes the lock of a dead holder, unless it is a living one's by now. Many waiters see a lock go stale at the
-   * same moment; were each to look and then remove, the second would remove the lock that the first has just made.
-   * So looking and removing is the right of whoever makes the directory beside the lock, one at a time.
-   */
-  async #removeStale(lockPath: string): Promise<void> {
-    const guard = `${lockPath}.takeover`;
-    if (!(await makeGuard(guard))) {
-      // Its maker died between two calls: it has to go stale as well.
-      if (await this.#isStale(guard)) await removeDirectory(guard).catch(ignoreMissing);
-      throw lockedByAnother();
-    }
-    try {
-      const stats = await statOrUndefined(lockPath);
-      if (stats !== undefined && Date.now() - stats.mtimeMs < this.#staleMs) throw lockedByAnother();
-      if (stats !== undefined) await removeDirectory(lockPath).catch(ignoreMissing);
-    } finally {
-      await removeDirectory(guard).catch(ignoreMissing);
-    }
-  }
-
-  async #isStale(directory: string): Promise<boolean> {
-    const stats = await statOrUndefined(directory);
-    return stats !== undefined && Date.now() - stats.mtimeMs >= this.#staleMs;
-  }
-}
-
-/** What proper-lockfile reports where another holds the lock. */
-const lockedByAnother = (): Error =>
-  Object.assign(new Error("the lock is another's by now"), { code: "ELOCKED" });
-
-function ignoreMissing(error: unknown): void {
-  if (!isMissing(error)) throw error;
-}
-
-/** False where the directory is there already. */
-async function makeGuard(directory: string): Promise<boolean> {
-  try {
-    await lockCalls.run<void>(
-      () => void fs.mkdirSync(directory),
-      (pooled) => fs.mkdir(directory, (error) => pooled(error, undefined)),
-    );
-    return true;
-  } catch (error) {
-    if (codeOf(error) === "EEXIST") return false;
-    throw error;
-  }
-}
-
-function statOrUndefined(directory: string): Promise<fs.Stats | undefined> {
-  return lockCalls.run<fs.Stats | undefined>(
-    () => fs.statSync(directory, { throwIfNoEntry: false }),
-    (done) => fs.stat(directory, (error, found) => done(error && !isMissing(error) ? error : null, found)),
-  );
-}
-
-type NodeDone = (error: Error | null) => void;
-
-function removeDirectory(directory: string): Promise<void> {
-  return lockCalls.run<void>(
-    () => fs.rmdirSync(directory),
-    (pooled) => fs.rmdir(directory, (error) => pooled(error, undefined)),
-  );
-}
-
-/** Answers a callback from a promise; what the callback throws must not come back as the call's own failure. */
-function settle<T>(call: Promise<T>, done: (error: Error | null, value?: T) => void): void {
-  call.then(
-    (value) => done(null, value),
-    (error) => done(error),
   );
 }
 

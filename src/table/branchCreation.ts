@@ -19,7 +19,7 @@ import {
 } from "../errors.js";
 import { Clone, Transaction } from "../format/table.js";
 import type { Disk } from "../io/disk.js";
-import type { LockLease } from "../io/lock.js";
+import type { LockLease } from "../io/lease.js";
 import { createExclusive, PublishUncertainError } from "../io/publish.js";
 import { applyTransaction, WRITER } from "./apply.js";
 import {

@@ -20,7 +20,8 @@ import { ConcurrentModificationError, InvalidTableStateError, TableNotFoundError
 import type { Disk, FileStat } from "../io/disk.js";
 import { codeOf } from "../io/errno.js";
 import { Breather } from "../io/eventLoop.js";
-import { type LockLease, withLock } from "../io/lock.js";
+import type { LockLease } from "../io/lease.js";
+import { withLock } from "../io/lock.js";
 import { timestampMillis } from "./apply.js";
 import { branchRoots } from "./branchRoots.js";
 import { type TableEnvironment, withTableLock } from "./commit.js";

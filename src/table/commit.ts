@@ -21,7 +21,8 @@ import type { Manifest, Transaction } from "../format/table.js";
 import { Transaction as TransactionMessage } from "../format/table.js";
 import type { Disk } from "../io/disk.js";
 import { codeOf } from "../io/errno.js";
-import { type LockLease, type LockOptions, withLock } from "../io/lock.js";
+import { type LockLease, UNSHARED_LEASE } from "../io/lease.js";
+import { type LockOptions, withLock } from "../io/lock.js";
 import { createExclusive, PublishUncertainError } from "../io/publish.js";
 import { applyTransaction } from "./apply.js";
 import { checkConflict, keepsFields, namedFields, TransactionConflictError } from "./conflict.js";
@@ -248,7 +249,7 @@ export async function commitCreation(
   await environment.disk.makeDirectory(versionsDirectory(tableRoot));
   if (options.unshared === true) {
     await options.verify?.();
-    return new Attempts(environment, tableRoot, transaction).tryCreate({ compromised: false }, options);
+    return new Attempts(environment, tableRoot, transaction).tryCreate(UNSHARED_LEASE, options);
   }
   const lock = { ...environment.lock, signal: options.signal ?? environment.lock.signal };
   try {

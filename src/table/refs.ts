@@ -17,7 +17,7 @@ import {
 } from "../errors.js";
 import type { Disk } from "../io/disk.js";
 import { codeOf } from "../io/errno.js";
-import type { LockLease } from "../io/lock.js";
+import type { LockLease } from "../io/lease.js";
 import { type TableEnvironment, withTableLock } from "./commit.js";
 import { branchDirectory, branchRefPath, REF_SUFFIX } from "./paths.js";
 import { findVersion, type VersionEntry } from "./versions.js";

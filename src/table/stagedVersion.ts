@@ -12,7 +12,7 @@ import {
   InvalidTableStateError,
 } from "../errors.js";
 import type { Disk } from "../io/disk.js";
-import type { LockLease } from "../io/lock.js";
+import type { LockLease } from "../io/lease.js";
 import { createExclusive } from "../io/publish.js";
 import { type CommittedVersion, type TableEnvironment, withTableLock } from "./commit.js";
 import { checkReaderFlags } from "./flags.js";

@@ -8,7 +8,7 @@ import type { Column } from "../arrow/column.js";
 import type { ArrowInput } from "../arrow/input.js";
 import { arrowSchemaOf } from "../arrow/logicalTypes.js";
 import { Overwrite } from "../format/table.js";
-import type { LockLease } from "../io/lock.js";
+import type { LockLease } from "../io/lease.js";
 import { PublishUncertainError } from "../io/publish.js";
 import { type CommittedVersion, commitSuccessor, type TableEnvironment } from "../table/commit.js";
 import { decodeSchema } from "../table/schema.js";

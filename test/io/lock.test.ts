@@ -1,10 +1,18 @@
-import { mkdir, readFile, rmdir, stat, utimes, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, rm, rmdir, stat, utimes, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { expect, test } from "vitest";
 import { ServiceUnavailableError } from "../../src/errors.js";
-import { LOCK_NAME, withLock } from "../../src/io/lock.js";
+import { LOCK_NAME } from "../../src/io/heldLock.js";
+import { LeaseLostError } from "../../src/io/lease.js";
+import { withLock } from "../../src/io/lock.js";
+import { newOwnerName } from "../../src/io/lockOwner.js";
 import { exitOf, nextMessage, startProcess } from "../support/childProcess.js";
 import { makeTempDir } from "../support/tempDir.js";
+
+/** An owner on another machine, of which nothing can be known here. */
+const FOREIGN_OWNER = "owner-0123456789ab-0-0-1234-0-0123456789abcdef";
+/** An owner on this machine with a process number that none can have. */
+const DEAD_OWNER = newOwnerName().replace(/-\d+-\d+-([0-9a-f]{16})$/, "-4194305-1-$1");
 
 const turn = () => new Promise((resolve) => setTimeout(resolve, 2));
 
@@ -117,15 +125,99 @@ test("a stale lock is taken over, a fresh one is not", async () => {
   await expect(withLock(directory, { staleMs: 2000, retries: 2 }, async () => {})).rejects.toBeInstanceOf(
     ServiceUnavailableError,
   );
-  const past = new Date(Date.now() - 3000);
+  const past = new Date(Date.now() - 120_000);
   await utimes(lockPath, past, past);
-  expect(await withLock(directory, { staleMs: 2000, retries: 2 }, async () => "mine")).toBe("mine");
+  expect(await withLock(directory, { staleMs: 2000 }, async () => "mine")).toBe("mine");
+});
+
+test("a lock dated in the future, as after a clock was set back, goes stale like any other", async () => {
+  const directory = await makeTempDir();
+  const lockPath = path.join(directory, LOCK_NAME);
+  await mkdir(path.join(lockPath, FOREIGN_OWNER), { recursive: true });
+  const future = new Date(Date.now() + 3_600_000);
+  for (const entry of [lockPath, path.join(lockPath, FOREIGN_OWNER)]) await utimes(entry, future, future);
+  await expect(withLock(directory, { staleMs: 2000, waitMs: 500 }, async () => {})).rejects.toBeInstanceOf(
+    ServiceUnavailableError,
+  );
+  expect(await withLock(directory, { staleMs: 2000, waitMs: 20_000 }, async () => "mine")).toBe("mine");
+  expect(await exists(lockPath)).toBe(false);
+});
+
+test("files that lie in a stale lock don't keep it from being taken over", async () => {
+  const directory = await makeTempDir();
+  const lockPath = path.join(directory, LOCK_NAME);
+  await mkdir(path.join(lockPath, FOREIGN_OWNER), { recursive: true });
+  await writeFile(path.join(lockPath, ".DS_Store"), "");
+  const past = new Date(Date.now() - 120_000);
+  await utimes(path.join(lockPath, FOREIGN_OWNER), past, past);
+  expect(await withLock(directory, { staleMs: 2000 }, async () => "mine")).toBe("mine");
+  expect(await exists(lockPath)).toBe(false);
+});
+
+test("who takes a lock over fences its holder off first, also where another died at it", async () => {
+  for (const name of [DEAD_OWNER, `fenced-${DEAD_OWNER}`]) {
+    const directory = await makeTempDir();
+    await mkdir(path.join(directory, LOCK_NAME, name), { recursive: true });
+    const events: string[] = [];
+    const fence = async (fenced: string) => {
+      expect(fenced).toBe(directory);
+      expect(await readdir(path.join(directory, LOCK_NAME))).toEqual([`fenced-${DEAD_OWNER}`]);
+      events.push("fenced");
+    };
+    await withLock(directory, { staleMs: 600_000, fence }, async () => void events.push("held"));
+    expect(events).toEqual(["fenced", "held"]);
+  }
+});
+
+test("the lock of a killed process is taken over at once", async () => {
+  const directory = await makeTempDir();
+  const victim = startProcess("lockCounter.mjs", [directory, "0", "600000"]);
+  expect(await nextMessage(victim)).toBe("holding");
+  await expect(withLock(directory, { staleMs: 600_000, waitMs: 300 }, async () => {})).rejects.toBeInstanceOf(
+    ServiceUnavailableError,
+  );
+  victim.kill("SIGKILL");
+  expect(await exitOf(victim)).toBe("SIGKILL");
+  expect(await withLock(directory, { staleMs: 600_000, waitMs: 30_000 }, async () => "mine")).toBe("mine");
+});
+
+test.skipIf(process.platform === "win32")(
+  "a holder that was suspended, and overruled, learns it when it wakes, and leaves its successor's lock alone",
+  async () => {
+    const directory = await makeTempDir();
+    const holder = startProcess("leaseKeeper.mjs", [directory, "2000"]);
+    expect(await nextMessage(holder)).toBe("holding");
+    holder.kill("SIGSTOP");
+    await withLock(directory, { staleMs: 2000 }, async (lease) => {
+      holder.kill("SIGCONT");
+      expect(await nextMessage(holder)).toBe("LeaseLostError");
+      expect(await exitOf(holder)).toBe(0);
+      await lease.confirm();
+      await expect(
+        import("../../dist/io/lock.js").then(({ withLock: ofAnotherCopy }) =>
+          ofAnotherCopy(directory, { waitMs: 200 }, async () => {}),
+        ),
+      ).rejects.toMatchObject({ name: "ServiceUnavailableError" });
+    });
+    expect(await exists(path.join(directory, LOCK_NAME))).toBe(false);
+  },
+);
+
+test("a holder that stalled, and whom nobody overruled, goes on", async () => {
+  const directory = await makeTempDir();
+  await withLock(directory, { staleMs: 2000 }, async (lease) => {
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2100);
+    expect(lease.compromised).toBe(true);
+    await lease.confirm();
+    expect(lease.compromised).toBe(false);
+  });
 });
 
 test("a lock taken away shows in the lease, and releasing it does not fail the work", async () => {
   const directory = await makeTempDir();
   const outcome = await withLock(directory, { staleMs: 2000 }, async (lease) => {
-    await rmdir(path.join(directory, LOCK_NAME));
+    await rm(path.join(directory, LOCK_NAME), { recursive: true });
+    await expect(lease.confirm()).rejects.toBeInstanceOf(LeaseLostError);
     for (let i = 0; i < 1000 && !lease.compromised; i++)
       await new Promise((resolve) => setTimeout(resolve, 10));
     return lease.compromised ? "told" : "not told";

@@ -1,0 +1,140 @@
+/**
+ * Who holds a lock, as the name of an entry in the lock's directory:
+ *
+ *   owner-<host>-<boot>-<pid namespace>-<pid>-<start>-<random>
+ *
+ *   host            12 hex digits of a digest of the machine's id and host name
+ *   boot            12 hex digits of a digest of the kernel's boot id; 0 where the platform has none
+ *   pid namespace   inode of the process's pid namespace; 0 where the platform has none
+ *   pid             decimal
+ *   start           when the process started, in clock ticks since the boot; 0 where the platform does not tell
+ *   random          16 hex digits, so that no two holdings have one name
+ *
+ * With these a waiter on the same machine can tell that the owner is dead, instead of waiting for its lock to go
+ * stale. Where anything is unknown the owner counts as alive.
+ */
+
+import { createHash, randomBytes } from "node:crypto";
+import os from "node:os";
+import fs from "fs-extra";
+import { codeOf } from "./errno.js";
+
+const OWNER_PREFIX = "owner-";
+const UNKNOWN = "0";
+
+/** The parts of an owner's name. */
+interface Owner {
+  readonly host: string;
+  readonly boot: string;
+  readonly pidNamespace: string;
+  readonly pid: number;
+  readonly start: string;
+}
+
+/** The process this code runs in; found out once. */
+let own: Owner | undefined;
+
+/** A name for the lock that this process is about to take; no other holding of any lock has it. */
+export function newOwnerName(): string {
+  own ??= ownRecord();
+  const { host, boot, pidNamespace, pid, start } = own;
+  const random = randomBytes(8).toString("hex");
+  return `${OWNER_PREFIX}${host}-${boot}-${pidNamespace}-${pid}-${start}-${random}`;
+}
+
+/** Whether an entry of a lock's directory names an owner. */
+export const isOwnerName = (name: string): boolean => parseOwner(name) !== null;
+
+/**
+ * Whether the owner of a lock can no longer be running. False where that can't be told.
+ * @param renewedMs when the lock was last renewed, by the owner's clock
+ */
+export function isDeadOwner(name: string, renewedMs: number): boolean {
+  const owner = parseOwner(name);
+  own ??= ownRecord();
+  if (owner === null || owner.host !== own.host) return false;
+  if (owner.boot !== own.boot) {
+    // Another machine may have the same id and name. Its lock is younger than this machine's boot if it runs.
+    const isKnown = owner.boot !== UNKNOWN && own.boot !== UNKNOWN;
+    return isKnown && renewedMs < Date.now() - os.uptime() * 1000;
+  }
+  if (owner.pidNamespace !== own.pidNamespace) return false;
+  return !isRunning(owner.pid, owner.start);
+}
+
+function parseOwner(name: string): Owner | null {
+  const parts = /^owner-([0-9a-f]{12})-([0-9a-f]{12}|0)-(\d{1,20})-(\d{1,10})-(\d{1,20})-[0-9a-f]{16}$/.exec(
+    name,
+  );
+  if (parts === null) return null;
+  const [, host, boot, pidNamespace, pid, start] = parts;
+  return { host, boot, pidNamespace, pid: Number(pid), start };
+}
+
+function ownRecord(): Owner {
+  const machineId = readText("/etc/machine-id") ?? readText("/var/lib/dbus/machine-id") ?? networkAddress();
+  const bootId = readText("/proc/sys/kernel/random/boot_id");
+  return {
+    host: digest(`${machineId}\0${os.hostname()}`),
+    boot: bootId === null ? UNKNOWN : digest(bootId),
+    pidNamespace: pidNamespaceOf() ?? UNKNOWN,
+    pid: process.pid,
+    start: statOf(process.pid)?.start ?? UNKNOWN,
+  };
+}
+
+/** What tells machines of one name apart where the platform keeps no id: the first network interface's address. */
+function networkAddress(): string {
+  const interfaces = Object.entries(os.networkInterfaces()).sort(([a], [b]) => (a < b ? -1 : 1));
+  for (const [, addresses = []] of interfaces) {
+    const found = addresses.find(({ internal, mac }) => !internal && /[1-9a-f]/i.test(mac));
+    if (found !== undefined) return found.mac;
+  }
+  return "";
+}
+
+const digest = (text: string): string => createHash("sha256").update(text).digest("hex").slice(0, 12);
+
+/**
+ * A process that ended but was not yet waited for by its parent does not run. Another process that was given the
+ * number started at another time.
+ */
+function isRunning(pid: number, start: string): boolean {
+  try {
+    process.kill(pid, 0);
+  } catch (error) {
+    // EPERM: there is one, of another user.
+    if (codeOf(error) === "ESRCH") return false;
+  }
+  const found = statOf(pid);
+  if (found === null) return true;
+  if (found.state === "Z" || found.state === "X") return false;
+  return start === UNKNOWN || found.start === start;
+}
+
+/** What Linux tells of a process: its state, and when it started, in clock ticks since the boot. */
+function statOf(pid: number): { readonly state: string; readonly start: string } | null {
+  const text = readText(`/proc/${pid}/stat`);
+  // The name of the program comes second, in parentheses, and may hold spaces and parentheses.
+  const fields = text?.slice(text.lastIndexOf(")") + 2).split(" ");
+  const [state, start] = [fields?.[0], fields?.[19]];
+  return state !== undefined && start !== undefined && /^\d+$/.test(start) ? { state, start } : null;
+}
+
+function pidNamespaceOf(): string | null {
+  try {
+    return /^pid:\[(\d+)\]$/.exec(fs.readlinkSync("/proc/self/ns/pid"))?.[1] ?? null;
+  } catch {
+    // Not Linux, or a sandbox without /proc: the namespace is unknown.
+    return null;
+  }
+}
+
+function readText(path: string): string | null {
+  try {
+    return fs.readFileSync(path, "utf8").trim();
+  } catch {
+    // A platform without the file tells nothing; then the owner counts as alive.
+    return null;
+  }
+}
