@@ -18,7 +18,8 @@ import { codeOf } from "../io/errno.js";
 import type { LockLease } from "../io/lease.js";
 import { withLock } from "../io/lock.js";
 import { PublishUncertainError } from "../io/publish.js";
-import type { TableEnvironment, UnfinishedBatches } from "../table/commit.js";
+import type { TableEnvironment, UnfinishedBatches } from "../table/environment.js";
+import { ABSENT } from "../table/identity.js";
 import { decodeManifestFile, readManifestBytes } from "../table/manifest.js";
 import { versionsDirectory } from "../table/paths.js";
 import { branchRoot } from "../table/refs.js";
@@ -339,10 +340,12 @@ async function createVersion(
   await disk.makeDirectory(versionsDirectory(tableRoot));
   const file = decodeManifestFile(bytes, join(batch.directory, step.manifest));
   const staged = { ...step, stagedPath: step.manifest };
-  await publishUnderLock(environment, tableRoot, staged, { bytes, file }, lease).catch((cause: unknown) => {
-    if (!(cause instanceof ConcurrentModificationError)) throw cause;
-    throw new BatchConflict(cause.message, { cause });
-  });
+  await publishUnderLock(environment, tableRoot, ABSENT, staged, { bytes, file }, lease).catch(
+    (cause: unknown) => {
+      if (!(cause instanceof ConcurrentModificationError)) throw cause;
+      throw new BatchConflict(cause.message, { cause });
+    },
+  );
 }
 
 const isAbove = (latest: { readonly version: number } | null, version: number): boolean =>

@@ -27,12 +27,14 @@ import { resolveProjection } from "../query/projection.js";
 import { KEPT } from "../query/readAhead.js";
 import { scanColumns } from "../query/scan.js";
 import { type FileReaders, versionSource } from "../query/versionSource.js";
-import { commitCreation, type TableEnvironment } from "../table/commit.js";
-import { isSameManifest, type ManifestFile } from "../table/manifest.js";
+import { commitCreation } from "../table/commit.js";
+import type { TableEnvironment } from "../table/environment.js";
+import { ABSENT } from "../table/identity.js";
+import type { ManifestFile } from "../table/manifest.js";
 import { versionsDirectory } from "../table/paths.js";
 import { assignFieldIds, decodeSchema, encodeSchema, type NewField } from "../table/schema.js";
 import { newTransaction } from "../table/transaction.js";
-import { type LatestVersions, readManifestAt, type VersionEntry } from "../table/versions.js";
+import { type LatestVersion, type LatestVersions, readManifestAt } from "../table/versions.js";
 import { rewriteTable } from "../write/rewriteTable.js";
 import { Catalog, type CatalogChange } from "./catalogRows.js";
 
@@ -94,7 +96,7 @@ const directoryOf = (environment: CatalogEnvironment): string => join(environmen
 
 /** A catalog, and the version it is of. */
 interface OpenCatalog {
-  readonly entry: VersionEntry;
+  readonly entry: LatestVersion;
   readonly file: ManifestFile;
   readonly catalog: Catalog;
 }
@@ -130,7 +132,7 @@ async function loadUnlessGone(environment: CatalogEnvironment, file: ManifestFil
   } catch (error) {
     if (!(error instanceof CorruptFileError)) throw error;
     const current = await environment.manifests.read(environment.disk, file.path);
-    if (current !== null && isSameManifest(current, file)) throw error;
+    if (current?.isCopyOf(file) === true) throw error;
     return null;
   }
 }
@@ -259,7 +261,7 @@ async function createCatalog(
 ): Promise<void> {
   const schema = encodeSchema(assignFieldIds(FIELDS));
   const transaction = newTransaction(0, "overwrite", Overwrite.create({ schema }));
-  await commitCreation(environment, directoryOf(environment), transaction, {
+  await commitCreation(environment, directoryOf(environment), ABSENT, transaction, {
     dataFormatVersion: DATA_FORMAT,
     scheme: "V2",
     signal,

@@ -61,6 +61,21 @@ export async function requireTable(
   return found;
 }
 
+/**
+ * Makes sure that a table that was found is still one: that a catalog knows it. It may have another id by now.
+ * @throws TableNotFoundError
+ */
+export async function requireKnown(environment: CatalogEnvironment, table: FoundTable): Promise<void> {
+  const { id, location, directory } = table;
+  const isKnown =
+    id.length === 1
+      ? !(await isDeregistered(environment.disk, directory))
+      : (await readCatalog(environment)).rows.some(
+          (row) => row.objectType === "table" && row.location === location,
+        );
+  if (!isKnown) throw new TableNotFoundError(`table ${formatIdentifier(id)} was dropped by another writer`);
+}
+
 async function findRootTable(
   environment: CatalogEnvironment,
   id: readonly string[],

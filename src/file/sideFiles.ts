@@ -4,6 +4,7 @@
  * of a side file share the one that several values go into; nothing is between these.
  */
 
+import { dirname } from "node:path";
 import type { Disk } from "../io/disk.js";
 import { sideDirectory, sideFilePath } from "./blobDescriptors.js";
 import type { SizePlacement } from "./blobPlacement.js";
@@ -85,7 +86,8 @@ export class SideFiles {
 
   async #begin(): Promise<SideFile> {
     const number = ++this.#count;
-    if (number === 1) await this.#disk.makeDirectory(sideDirectory(this.#dataFilePath));
+    if (number === 1)
+      await this.#disk.makeDirectory(sideDirectory(this.#dataFilePath), dirname(this.#dataFilePath));
     return { number, file: await FileAppender.create(this.#disk, sideFilePath(this.#dataFilePath, number)) };
   }
 }

@@ -13,7 +13,14 @@ export interface FileStat {
   readonly modifiedNs: bigint;
   /** Nanoseconds since the epoch of the last change of the inode (content, name or link count). */
   readonly changedNs: bigint;
-  /** Inode, size and modification time in one string: equal strings, same bytes. */
+  /** Nanoseconds since the epoch when it was made; 0 where the file system keeps no such time. */
+  readonly birthNs: bigint;
+  /** Device and inode in one string: what two names of one file have in common. */
+  readonly inode: string;
+  /**
+   * Inode, size, and the times of the last change of the content and of the inode, which nobody can set, in one
+   * string: equal strings, same bytes.
+   */
   readonly identity: string;
 }
 
@@ -91,8 +98,9 @@ export interface Disk {
   /**
    * Makes a directory and its parents; true when the directory itself was not there before. On return the
    * directories it made survive a power cut (not with durability "none").
+   * @param within a directory on the way that is not made; fails with ENOENT where it is not there
    */
-  makeDirectory(path: string): Promise<boolean>;
+  makeDirectory(path: string, within?: string): Promise<boolean>;
   /** Entries of a directory in no order, or null where there is none. */
   list(path: string): Promise<DirectoryEntry[] | null>;
   /** Null where there is nothing under that path. */

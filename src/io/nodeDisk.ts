@@ -170,8 +170,8 @@ export class NodeDisk implements Disk {
     }
   }
 
-  async makeDirectory(directory: string): Promise<boolean> {
-    const made = await makeDirectories(directory);
+  async makeDirectory(directory: string, within?: string): Promise<boolean> {
+    const made = await makeDirectories(directory, within);
     if (this.#durable) await this.#makeNamesDurable(path.resolve(directory));
     return made;
   }
@@ -205,6 +205,8 @@ export class NodeDisk implements Disk {
       size: Number(stats.size),
       modifiedNs: stats.mtimeNs,
       changedNs: stats.ctimeNs,
+      birthNs: stats.birthtimeNs,
+      inode: `${stats.dev}:${stats.ino}`,
       identity: identityOf(stats),
     }));
   }
@@ -656,10 +658,10 @@ const removeDirectory = (directory: string): Promise<void> =>
   );
 
 /** What was in the way may be gone again by the time it is looked at; then another attempt is made. */
-async function makeDirectories(directory: string): Promise<boolean> {
+async function makeDirectories(directory: string, within: string | undefined): Promise<boolean> {
   for (let attempt = 1; ; attempt++) {
     try {
-      return await tryMakeDirectories(directory);
+      return await tryMakeDirectories(directory, within);
     } catch (error) {
       const isRace = codeOf(error) === "EEXIST" && (await statOrNull(directory)) === null;
       if (!isRace || attempt === MAX_MAKE_ATTEMPTS) throw error;
@@ -667,15 +669,16 @@ async function makeDirectories(directory: string): Promise<boolean> {
   }
 }
 
-async function tryMakeDirectories(directory: string): Promise<boolean> {
+async function tryMakeDirectories(directory: string, within: string | undefined): Promise<boolean> {
   // Most are there: a look costs less than the error for making one.
   if ((await statOrNull(directory))?.isDirectory() === true) return false;
   try {
     try {
       await makeOneDirectory(directory);
     } catch (error) {
-      if (codeOf(error) !== "ENOENT" || path.dirname(directory) === directory) throw error;
-      await makeDirectories(path.dirname(directory));
+      const parent = path.dirname(directory);
+      if (codeOf(error) !== "ENOENT" || parent === directory || parent === within) throw error;
+      await makeDirectories(parent, within);
       await makeOneDirectory(directory);
     }
     return true;
@@ -732,7 +735,7 @@ async function whileHeldByOthers(call: () => Promise<void>): Promise<void> {
 }
 
 function identityOf(stats: fs.BigIntStats): string {
-  return `${stats.dev}:${stats.ino}:${stats.size}:${stats.mtimeNs}`;
+  return `${stats.dev}:${stats.ino}:${stats.size}:${stats.mtimeNs}:${stats.ctimeNs}`;
 }
 
 function kindOf(entry: { isFile(): boolean; isDirectory(): boolean }): FileStat["kind"] {

@@ -1,33 +1,56 @@
 /**
- * The two ways bytes become visible under a name.
+ * The ways bytes become visible under a name, and a name goes away.
  *
  * `createExclusive` decides: of any number of callers, in any processes on any machines, one gets the name.
  * It is the only way to commit. The order is what makes it safe:
  *
  *     create temporary file ─ write ─ sync ─ close     complete and durable, under a name nobody looks at
+ *     verify                                           the caller's last look at what must hold
  *     link(temporary, final)                           the decision; fails where the name is taken
  *     remove temporary
  *     sync directory                                   the name is durable; only now may it be acknowledged
  *
+ * The temporary file also proves that nothing has changed hands since the caller's last look, however long the process
+ * was suspended in between: it lies in the directory that is published into, so it is gone where that directory was
+ * removed or replaced, and whoever takes a lock over removes those of the holder before (`fenceOff`). Then the link
+ * fails. `replaceFile` and `takeOut` decide by a rename that fails the same way.
+ *
  * `replaceFile` overwrites whole: readers see the old bytes or the new, but the last writer wins silently, so
- * it serves only what may be lost or overwritten (hints, side files).
+ * it serves only what may be lost or overwritten (hints, side files), or is changed under a lock (tags).
  *
  * Temporary files are named `.tmp-<uuid>`. One that a crash leaves behind is garbage and blocks nothing.
  */
 
 import { randomUUID } from "node:crypto";
 import path from "node:path";
-import { InternalError, UnsupportedError } from "../errors.js";
+import { ConcurrentModificationError, InternalError, UnsupportedError } from "../errors.js";
 import type { Disk, FileStat } from "./disk.js";
 import { codeOf } from "./errno.js";
+import type { LockLease } from "./lease.js";
 
 export interface PublishOptions {
   /**
-   * The caller holds the lock that all writers of this directory take. Only then may a file system without
-   * hard links be used: there the name is checked and the file renamed onto it, two steps that nothing but
-   * the lock makes one. A writer that ignores the lock (another engine) can be overwritten there.
+   * The lock that all writers of this directory take, held by the caller; looked at right before the decision. Only
+   * with it may a file system without hard links be used: there the name is checked and the file renamed onto it, two
+   * steps that nothing but the lock makes one. A writer that ignores the lock (another engine) can be overwritten
+   * there.
    */
-  readonly lockedRename?: boolean;
+  readonly lease?: LockLease;
+  /**
+   * Called right before the decision, with the temporary file in place; what it throws ends the call. False where the
+   * name is not to be had after all.
+   */
+  readonly verify?: () => Promise<boolean>;
+}
+
+/**
+ * What was about to be published is gone: somebody took the lock over, or the directory away, at the last moment.
+ * Nothing has changed.
+ */
+export class OverruledError extends ConcurrentModificationError {
+  constructor(filePath: string, options: { cause: unknown }) {
+    super(`${filePath} was about to be published when another writer took over; please retry`, options);
+  }
 }
 
 /**
@@ -65,25 +88,32 @@ export function temporaryName(): string {
 /**
  * Publishes a complete, synced file under a name that must not exist. False where the name is taken; then, and
  * whenever anything but `PublishUncertainError` is thrown, nothing has changed.
+ * @throws LeaseLostError, OverruledError where the lease was lost
  */
 export async function createExclusive(
   disk: Disk,
   directory: string,
   name: string,
   chunks: readonly Uint8Array[],
-  options: PublishOptions = {},
+  { lease, verify }: PublishOptions = {},
 ): Promise<boolean> {
   const finalPath = path.join(directory, name);
   const temporaryPath = path.join(directory, temporaryName());
   let published = false;
   try {
     await writeComplete(disk, temporaryPath, chunks, true);
-    published = await claimByLink(disk, temporaryPath, finalPath, () => {
-      if (!options.lockedRename) throw noHardLinks(finalPath);
-      return claimByRename(disk, temporaryPath, finalPath);
-    });
+    const isFree = (await verify?.()) ?? true;
+    await lease?.confirm();
+    const claim = () =>
+      claimByLink(disk, temporaryPath, finalPath, () => {
+        if (lease === undefined) throw noHardLinks(finalPath);
+        return claimByRename(disk, temporaryPath, finalPath);
+      });
+    published = isFree && (await claim());
   } catch (error) {
+    const isOverruled = lease !== undefined && (await isGone(disk, temporaryPath, error));
     await dropTemporary(disk, temporaryPath);
+    if (isOverruled) throw new OverruledError(finalPath, { cause: error });
     throw error;
   }
   await dropTemporary(disk, temporaryPath);
@@ -94,23 +124,113 @@ export async function createExclusive(
 /**
  * Puts `bytes` under a path, over what is there. When it fails the old bytes or the new are there, whole.
  * Without `sync` the same holds until a power cut, after which the file may also be empty or cut short.
+ * @param options `lease`: looked at right before the decision
+ * @throws LeaseLostError, OverruledError where the lease was lost
  */
 export async function replaceFile(
   disk: Disk,
   filePath: string,
   bytes: Uint8Array,
-  options: { readonly sync: boolean },
+  { sync, lease }: { readonly sync: boolean; readonly lease?: LockLease },
 ): Promise<void> {
   const directory = path.dirname(filePath);
   const temporaryPath = path.join(directory, temporaryName());
   try {
-    await writeComplete(disk, temporaryPath, [bytes], options.sync);
+    await writeComplete(disk, temporaryPath, [bytes], sync);
+    await lease?.confirm();
     await disk.rename(temporaryPath, filePath);
   } catch (error) {
+    const isOverruled = lease !== undefined && (await isGone(disk, temporaryPath, error));
     await dropTemporary(disk, temporaryPath);
+    if (isOverruled) throw new OverruledError(filePath, { cause: error });
     throw error;
   }
-  if (options.sync) await disk.syncDirectory(directory);
+  if (sync) await disk.syncDirectory(directory);
+}
+
+/**
+ * Files and directories that go together, moved out of sight one after the other and then removed. Each move fails once
+ * the lease is lost, as what they are moved into is a temporary directory.
+ */
+export class Removal {
+  readonly #disk: Disk;
+  readonly #lease: LockLease;
+  readonly #within: string;
+  readonly #directory: string;
+  #isMade = false;
+  #count = 0;
+
+  /**
+   * @param parent a directory that `fenceOff` is called with when the lock is taken over; it is made
+   * @param within a directory above it that is there
+   */
+  constructor(disk: Disk, parent: string, within: string, lease: LockLease) {
+    this.#disk = disk;
+    this.#lease = lease;
+    this.#within = within;
+    this.#directory = path.join(parent, temporaryName());
+  }
+
+  /**
+   * Moves a file or directory out of sight; false where there is none.
+   * @throws LeaseLostError, OverruledError where the lease was lost: it is still there
+   */
+  async takeOut(entryPath: string): Promise<boolean> {
+    if (!this.#isMade) await this.#disk.makeDirectory(this.#directory, this.#within);
+    this.#isMade = true;
+    await this.#lease.confirm();
+    try {
+      await this.#disk.rename(entryPath, path.join(this.#directory, String(this.#count++)));
+      return true;
+    } catch (error) {
+      if (isUnmovable(error)) return this.#removeInPlace(entryPath, error);
+      if (codeOf(error) !== "ENOENT") throw error;
+      if ((await this.#disk.stat(this.#directory)) !== null) return false;
+      throw new OverruledError(entryPath, { cause: error });
+    }
+  }
+
+  /** The one way left for a directory that can't be moved; of a file the failure to move it stands. */
+  async #removeInPlace(entryPath: string, error: unknown): Promise<boolean> {
+    if ((await this.#disk.stat(entryPath))?.kind !== "directory") throw error;
+    await this.#lease.confirm();
+    await this.#disk.removeTree(entryPath);
+    return true;
+  }
+
+  /** Removes what was moved out of sight. That is decided by then: what can't be removed is garbage. */
+  async finish(): Promise<void> {
+    if (!this.#isMade) return;
+    await this.#disk.removeTree(this.#directory).catch(() => undefined);
+    await this.#disk.removeEmptyDirectory(path.dirname(this.#directory)).catch(() => false);
+  }
+}
+
+/**
+ * Removes what a holder that lost its lock has prepared in a directory, so that its next step fails. Called by whoever
+ * takes the lock over, before anything else.
+ */
+export async function fenceOff(disk: Disk, directory: string): Promise<void> {
+  for (const { name, kind } of (await disk.list(directory)) ?? []) {
+    if (!name.startsWith(TEMPORARY_PREFIX)) continue;
+    const entryPath = path.join(directory, name);
+    await (kind === "directory" ? disk.removeTree(entryPath) : disk.remove(entryPath));
+  }
+}
+
+/**
+ * Whether a directory can't be renamed for what it is: it belongs to a lower layer of an overlay file system, or, on
+ * Windows, a file in it is open. Elsewhere the latter's codes mean that the caller may not.
+ */
+export const isUnmovable = (error: unknown): boolean =>
+  codeOf(error) === "EXDEV" || (process.platform === "win32" && OPEN_FILE_CODES.has(codeOf(error)));
+
+/** What Windows answers to the renaming of a directory in which a file is open. */
+const OPEN_FILE_CODES: ReadonlySet<string | undefined> = new Set(["EPERM", "EACCES", "EBUSY"]);
+
+/** Whether a call failed because its source was not there any more. */
+async function isGone(disk: Disk, temporaryPath: string, error: unknown): Promise<boolean> {
+  return codeOf(error) === "ENOENT" && (await disk.stat(temporaryPath).catch(() => undefined)) === null;
 }
 
 async function writeComplete(
@@ -158,7 +278,7 @@ async function claimByLink(
       // The link's own failure tells more than that of the stat.
       throw new PublishUncertainError(finalPath, "unknown", { cause: error });
     }
-    if (source !== null && final !== null && source.identity === final.identity) return true;
+    if (source !== null && final !== null && source.inode === final.inode) return true;
     if (taken) return false;
     throw error;
   }
@@ -178,7 +298,7 @@ async function claimByRename(disk: Disk, temporaryPath: string, finalPath: strin
     } catch {
       throw new PublishUncertainError(finalPath, "unknown", { cause: error });
     }
-    if (source !== null && final !== null && source.identity === final.identity) return true;
+    if (source !== null && final !== null && source.inode === final.inode) return true;
     throw error;
   }
 }

@@ -19,6 +19,7 @@ import { SettledDirectories } from "../io/settledDirectories.js";
 import type { DirectoryNamespaceOptions } from "../namespace.js";
 import { SharedReadAhead } from "../query/readAhead.js";
 import { cleanUpAfterCommit } from "../table/autoCleanup.js";
+import { fenceOffTable } from "../table/environment.js";
 import type { NamingScheme } from "../table/paths.js";
 import { LatestVersions, ManifestCache } from "../table/versions.js";
 import { RecentTransactions } from "./transaction/recentTransactions.js";
@@ -94,7 +95,7 @@ export function openContext(options: ContextOptions): OperationContext {
     scratch,
     streams: new SharedReadAhead(),
     recentTransactions: new RecentTransactions(),
-    lock: { staleMs: options.lock?.staleMs, retries: options.lock?.retries },
+    lock: { staleMs: options.lock?.staleMs, retries: options.lock?.retries, fence: fenceOffTable(disk) },
     manifests: new ManifestCache(MANIFEST_CACHE_BYTES),
     catalogs: new CatalogCache(CATALOG_CACHE_BYTES),
     latestVersions: new LatestVersions(disk),

@@ -12,10 +12,17 @@ import {
 import { formatIdentifier } from "../ident.js";
 import type { FragmentSource } from "../query/fragmentColumns.js";
 import { versionSource } from "../query/versionSource.js";
-import { isSameManifest, type ManifestFile } from "../table/manifest.js";
+import { declaredAnchor, type TableAnchor } from "../table/identity.js";
+import type { ManifestFile } from "../table/manifest.js";
 import { branchExists, branchRoot, checkBranchName, isMainBranch } from "../table/refs.js";
 import { readTag } from "../table/tags.js";
-import { findVersion, type VersionEntry } from "../table/versions.js";
+import {
+  anchorOf,
+  findVersion,
+  type LatestVersion,
+  readManifestAt,
+  type VersionEntry,
+} from "../table/versions.js";
 import type { OperationContext } from "./context.js";
 import { optionalString, optionalVersion, requireTableId } from "./request.js";
 
@@ -25,7 +32,22 @@ export interface OpenTable {
   /** Directory of the table or branch: where its versions and files are. */
   readonly tableRoot: string;
   /** Null while the table is only declared. */
-  readonly latest: VersionEntry | null;
+  readonly latest: LatestVersion | null;
+}
+
+/** A table, or a branch of it, that has versions. */
+export interface WritableTable extends OpenTable {
+  readonly latest: LatestVersion;
+}
+
+/** What changes of an opened table are planned on. */
+export async function anchorOfOpen(
+  context: OperationContext,
+  { tableRoot, latest }: OpenTable,
+): Promise<TableAnchor> {
+  const file = latest && (await readManifestAt(context, latest));
+  if (latest !== null && file !== null) return anchorOf({ entry: latest, file });
+  return declaredAnchor(context.disk, tableRoot);
 }
 
 /** One version of a table. */
@@ -71,9 +93,10 @@ export async function openTable(context: OperationContext, request: Selection): 
  * The table a request names, on its branch, to be changed.
  * @throws what {@link openTable} throws, InvalidTableStateError while the table is only declared
  */
-export async function openWritable(context: OperationContext, request: Selection): Promise<OpenTable> {
+export async function openWritable(context: OperationContext, request: Selection): Promise<WritableTable> {
   const open = await openTable(context, request);
-  if (open.latest !== null) return open;
+  const { latest } = open;
+  if (latest !== null) return { ...open, latest };
   throw new InvalidTableStateError(
     `table ${formatIdentifier(open.table.id)} is only declared: it has no data yet`,
   );
@@ -145,5 +168,5 @@ export const fragmentSource = (context: OperationContext, { tableRoot, file }: S
  */
 export async function isInPlace(context: OperationContext, snapshot: Snapshot): Promise<boolean> {
   const current = await context.manifests.read(context.disk, snapshot.entry.path);
-  return current !== null && isSameManifest(current, snapshot.file);
+  return current?.isCopyOf(snapshot.file) === true;
 }

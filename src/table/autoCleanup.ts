@@ -10,9 +10,10 @@
 
 import { InvalidInputError } from "../errors.js";
 import { cleanUpVersions } from "./cleanup.js";
-import type { CommittedVersion, TableEnvironment } from "./commit.js";
+import type { TableEnvironment } from "./environment.js";
 import { mainRootOf } from "./refs.js";
 import type { RetentionPolicy } from "./retention.js";
+import type { CommittedVersion } from "./versions.js";
 
 const PREFIX = "lance.auto_cleanup.";
 const INTERVAL = `${PREFIX}interval`;

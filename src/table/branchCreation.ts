@@ -20,7 +20,7 @@ import {
 import { Clone, Transaction } from "../format/table.js";
 import type { Disk } from "../io/disk.js";
 import type { LockLease } from "../io/lease.js";
-import { createExclusive, PublishUncertainError } from "../io/publish.js";
+import { createExclusive, PublishUncertainError, Removal } from "../io/publish.js";
 import { applyTransaction, WRITER } from "./apply.js";
 import {
   checkNewBranchName,
@@ -30,9 +30,10 @@ import {
   ownParts,
   readBranch,
 } from "./branches.js";
-import type { TableEnvironment } from "./commit.js";
+import type { TableEnvironment } from "./environment.js";
 import { checkReaderFlags, checkWriterFlags } from "./flags.js";
-import { encodeManifestFile, type ManifestFile, readManifestFile } from "./manifest.js";
+import { ABSENT } from "./identity.js";
+import { encodeManifestFile, ManifestFile, readManifestFile } from "./manifest.js";
 import {
   branchDirectory,
   branchesDirectory,
@@ -41,14 +42,15 @@ import {
   HINT_NAME,
   hintPath,
   MANIFEST_SUFFIX,
-  manifestName,
   manifestPath,
+  sideDirectory,
   transactionsDirectory,
   versionsDirectory,
 } from "./paths.js";
+import { publishManifest } from "./publication.js";
 import { branchExists, branchRoot, encodeRefFile, formatBranch, lockRefs, type RefTarget } from "./refs.js";
 import { fileNameOf, newTransaction } from "./transaction.js";
-import { findLatestVersion, findVersion, readManifestAt, type VersionEntry, writeHint } from "./versions.js";
+import { findLatestVersion, findVersion, readManifestAt, type VersionEntry } from "./versions.js";
 
 /** Longer than another engine takes between the first manifest of a branch and its ref. */
 const FOREIGN_CREATION_MS = 5_000n;
@@ -93,7 +95,7 @@ export function createBranch(
     checkNewBranchName(branch, others);
     const opened = await openSource(environment, mainRoot, source);
     const root = branchDirectory(mainRoot, branch);
-    await clearLeftovers(environment, root, ownParts(branch, others));
+    await clearLeftovers(environment, mainRoot, root, ownParts(branch, others), lease);
     const clone = Clone.create({
       isShallow: true,
       refName: opened.branch ?? undefined,
@@ -103,20 +105,22 @@ export function createBranch(
     });
     const transaction = newTransaction(opened.version, "clone", clone);
     try {
-      await writeFirstVersion(disk, root, opened, transaction, lease);
+      await writeFirstVersion(environment, mainRoot, root, opened, transaction, lease);
       await register(disk, mainRoot, branch, opened, lease);
     } catch (error) {
       // A branch that may be there needs its files.
       const refPath = branchRefPath(mainRoot, branch);
       if (!(error instanceof PublishUncertainError && error.path === refPath)) {
-        await removeFirstVersion(disk, mainRoot, root, opened, transaction).catch(() => undefined);
+        await removeFirstVersion(disk, mainRoot, root, opened, transaction, lease).catch(() => undefined);
       }
       throw error;
     }
     // Another engine's cleanup, and whoever drops the table, don't take the lock.
-    if ((await disk.stat(opened.entry.path)) !== null) return transaction.uuid;
-    await disk.remove(branchRefPath(mainRoot, branch));
-    await removeFirstVersion(disk, mainRoot, root, opened, transaction);
+    const current = await environment.manifests.read(disk, opened.entry.path);
+    if (current?.isCopyOf(opened.file) === true) return transaction.uuid;
+    const removal = new Removal(disk, sideDirectory(mainRoot), mainRoot, lease);
+    await removal.takeOut(branchRefPath(mainRoot, branch)).finally(() => removal.finish());
+    await removeFirstVersion(disk, mainRoot, root, opened, transaction, lease);
     throw new TableVersionNotFoundError(
       `version ${opened.version} was removed while a branch was made from it`,
     );
@@ -133,8 +137,10 @@ const taken = (branch: string): TableBranchAlreadyExistsError =>
  */
 async function clearLeftovers(
   environment: TableEnvironment,
+  mainRoot: string,
   root: string,
   parts: readonly string[],
+  lease: LockLease,
 ): Promise<void> {
   const { disk } = environment;
   if ((await disk.stat(root)) === null) return;
@@ -149,7 +155,15 @@ async function clearLeftovers(
       "another engine seems to be making this branch, or has given it up just now; please retry in a few seconds",
     );
   }
-  for (const part of parts) await disk.removeTree(join(root, part));
+  const removal = new Removal(disk, sideDirectory(mainRoot), mainRoot, lease);
+  try {
+    for (const part of parts) {
+      const directory = join(root, part);
+      if ((await disk.stat(directory)) !== null) await removal.takeOut(directory);
+    }
+  } finally {
+    await removal.finish();
+  }
 }
 
 async function isOurs(disk: Disk, path: string): Promise<boolean> {
@@ -190,21 +204,23 @@ async function openSource(
 }
 
 async function writeFirstVersion(
-  disk: Disk,
+  environment: TableEnvironment,
+  mainRoot: string,
   root: string,
   source: OpenSource,
   transaction: Transaction,
   lease: LockLease,
 ): Promise<void> {
+  const { disk } = environment;
   const content = applyTransaction(source.file, transaction, {
     version: source.version,
     nowNs: BigInt(Date.now()) * 1_000_000n,
   });
   const transactionBytes = Transaction.encode(transaction);
-  const { chunks } = encodeManifestFile({ ...content, transactionBytes });
-  const directory = versionsDirectory(root);
-  await disk.makeDirectory(directory);
-  await disk.makeDirectory(transactionsDirectory(root));
+  const { chunks, manifest } = encodeManifestFile({ ...content, transactionBytes });
+  await lease.confirm();
+  await disk.makeDirectory(versionsDirectory(root), mainRoot);
+  await disk.makeDirectory(transactionsDirectory(root), mainRoot);
   const handle = await disk.create(join(transactionsDirectory(root), fileNameOf(transaction)));
   try {
     // Not synced: the manifest holds the same bytes.
@@ -212,11 +228,14 @@ async function writeFirstVersion(
   } finally {
     await handle.close();
   }
-  const name = manifestName(source.version, source.entry.scheme);
-  if (!(await createExclusive(disk, directory, name, chunks, { lockedRename: !lease.compromised }))) {
+  const { indexSectionBytes } = content;
+  const fileAt = (path: string) =>
+    new ManifestFile(path, manifest, manifest, indexSectionBytes, transactionBytes, chunks);
+  const publication = { version: source.version, scheme: source.entry.scheme, chunks, fileAt };
+  const terms = { lease, anchor: ABSENT, latest: null };
+  if ((await publishManifest(environment, root, publication, terms)) === null) {
     throw new ConcurrentModificationError("the branch is being made by another writer");
   }
-  await writeHint(disk, root, source.version, { isFirst: true });
 }
 
 async function register(
@@ -227,10 +246,9 @@ async function register(
   lease: LockLease,
 ): Promise<void> {
   const directory = branchesDirectory(mainRoot);
-  await disk.makeDirectory(directory);
+  await disk.makeDirectory(directory, mainRoot);
   const ref = newBranchRef({ ...source, manifestSize: source.file.byteLength });
-  const options = { lockedRename: !lease.compromised };
-  if (!(await createExclusive(disk, directory, branchRefName(branch), [encodeRefFile(ref)], options))) {
+  if (!(await createExclusive(disk, directory, branchRefName(branch), [encodeRefFile(ref)], { lease }))) {
     throw taken(branch);
   }
 }
@@ -245,8 +263,11 @@ async function removeFirstVersion(
   root: string,
   source: OpenSource,
   transaction: Transaction,
+  lease: LockLease,
 ): Promise<void> {
   const versions = versionsDirectory(root);
+  // What lies there may be a successor's once the lock is lost.
+  await lease.confirm();
   await disk.remove(manifestPath(root, source.version, source.entry.scheme));
   await disk.remove(join(transactionsDirectory(root), fileNameOf(transaction)));
   const left = (await disk.list(versions)) ?? [];
@@ -256,7 +277,7 @@ async function removeFirstVersion(
   for (let directory = root; directory.length > mainRoot.length; directory = dirname(directory)) {
     emptied.push(directory);
   }
-  for (const directory of [...emptied, refs, dirname(refs), mainRoot]) {
+  for (const directory of [...emptied, refs, dirname(refs)]) {
     await disk.removeEmptyDirectory(directory);
   }
 }

@@ -12,9 +12,10 @@ import { join } from "node:path";
 import { InvalidInputError, TableBranchNotFoundError } from "../errors.js";
 import type { Disk } from "../io/disk.js";
 import { withLock } from "../io/lock.js";
+import { Removal } from "../io/publish.js";
 import { type Branch, descendsFrom, listBranches, nestsCleanly, ownParts, readBranch } from "./branches.js";
-import type { TableEnvironment } from "./commit.js";
-import { branchDirectory, branchesDirectory, branchRefPath } from "./paths.js";
+import type { TableEnvironment } from "./environment.js";
+import { branchDirectory, branchesDirectory, branchRefPath, sideDirectory } from "./paths.js";
 import { lockRefs } from "./refs.js";
 import { listTags, readTag } from "./tags.js";
 
@@ -23,7 +24,7 @@ const MAX_NAMED = 10;
 
 /**
  * @param mainRoot directory of the table
- * @param vanish makes a directory vanish, quietly where there is none
+ * @param release lets go of what is open below a directory
  * @throws TableBranchNotFoundError; InvalidInputError for an illegal name, and where other branches or tags refer
  *   to the branch; CorruptFileError where that can't be told
  */
@@ -31,21 +32,27 @@ export function deleteBranch(
   environment: TableEnvironment,
   mainRoot: string,
   branch: string,
-  vanish: (directory: string) => Promise<unknown>,
+  release: (directory: string) => void,
   signal?: AbortSignal,
 ): Promise<void> {
   const { disk } = environment;
-  return lockRefs(environment, mainRoot, signal, async () => {
+  return lockRefs(environment, mainRoot, signal, async (lease) => {
     const doomed = await readBranch(disk, mainRoot, branch);
-    if (doomed === null) throw new TableBranchNotFoundError(`there is no branch ${branch}`);
+    if (doomed === null) throw noBranch(branch);
     const others = (await listBranches(disk, mainRoot)).filter((other) => other !== branch);
     await refuseReferenced(disk, mainRoot, branch, doomed, others);
     const remove = async () => {
-      await disk.remove(branchRefPath(mainRoot, branch));
-      await disk.syncDirectory(branchesDirectory(mainRoot));
-      // Decided by then: what is left of the directories is in nobody's way.
-      for (const directory of directoriesOf(mainRoot, branch, others)) {
-        await vanish(directory).catch(() => undefined);
+      const removal = new Removal(disk, sideDirectory(mainRoot), mainRoot, lease);
+      try {
+        if (!(await removal.takeOut(branchRefPath(mainRoot, branch)))) throw noBranch(branch);
+        await disk.syncDirectory(branchesDirectory(mainRoot));
+        // Decided by then: what is left of the directories is in nobody's way, and may be a successor's.
+        for (const directory of directoriesOf(mainRoot, branch, others)) {
+          release(directory);
+          await removal.takeOut(directory).catch(() => false);
+        }
+      } finally {
+        await removal.finish();
       }
     };
     const root = branchDirectory(mainRoot, branch);
@@ -55,6 +62,9 @@ export function deleteBranch(
     return withLock(root, lock, remove);
   });
 }
+
+const noBranch = (branch: string): TableBranchNotFoundError =>
+  new TableBranchNotFoundError(`there is no branch ${branch}`);
 
 async function refuseReferenced(
   disk: Disk,

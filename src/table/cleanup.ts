@@ -24,7 +24,7 @@ import type { LockLease } from "../io/lease.js";
 import { withLock } from "../io/lock.js";
 import { timestampMillis } from "./apply.js";
 import { branchRoots } from "./branchRoots.js";
-import { type TableEnvironment, withTableLock } from "./commit.js";
+import { type TableEnvironment, withTableLock } from "./environment.js";
 import { checkReaderFlags, checkWriterFlags } from "./flags.js";
 import { type ManifestFile, readManifestFile } from "./manifest.js";
 import { dataDirectory, deletionsDirectory, indicesDirectory, transactionsDirectory } from "./paths.js";

@@ -18,7 +18,7 @@ import {
 import type { Disk } from "../io/disk.js";
 import { codeOf } from "../io/errno.js";
 import type { LockLease } from "../io/lease.js";
-import { type TableEnvironment, withTableLock } from "./commit.js";
+import { type TableEnvironment, withTableLock } from "./environment.js";
 import { branchDirectory, branchRefPath, REF_SUFFIX } from "./paths.js";
 import { findVersion, type VersionEntry } from "./versions.js";
 

@@ -12,15 +12,24 @@ import {
   InvalidTableStateError,
 } from "../errors.js";
 import type { Disk } from "../io/disk.js";
+import { codeOf } from "../io/errno.js";
 import type { LockLease } from "../io/lease.js";
-import { createExclusive } from "../io/publish.js";
-import { type CommittedVersion, type TableEnvironment, withTableLock } from "./commit.js";
+import { type TableEnvironment, withTableLock } from "./environment.js";
 import { checkReaderFlags } from "./flags.js";
+import { requireAnchor, type TableAnchor, TableReplacedError } from "./identity.js";
 import { decodeManifestFile, type ManifestFile, readManifestBytes } from "./manifest.js";
-import { manifestName, type NamingScheme, parseManifestName, versionsDirectory } from "./paths.js";
+import { type NamingScheme, parseManifestName, versionsDirectory } from "./paths.js";
+import { publishManifest } from "./publication.js";
 import { decodeSchema } from "./schema.js";
 import { type VersionRecord, writeVersionRecord } from "./versionRecord.js";
-import { findLatestVersion, findVersion, type VersionEntry, writeGap, writeHint } from "./versions.js";
+import {
+  type CommittedVersion,
+  findLatestVersion,
+  findVersion,
+  readManifestAnew,
+  type VersionEntry,
+  writeGap,
+} from "./versions.js";
 
 export interface StagedVersion extends VersionRecord {
   readonly version: number;
@@ -45,6 +54,8 @@ export interface StagedManifest {
  * Publishes a staged manifest and then removes the staged file. Any number above the latest may be claimed, any
  * at all for the first version.
  * @param tableRoot directory of the table or branch; the staged file must lie inside it
+ * @param anchor the table as it was opened
+ * @throws TableReplacedError where another table lies there by now
  * @throws ConcurrentModificationError where the number is not above the latest
  * @throws InvalidInputError where the staged file is not a whole manifest of that version inside the table
  * @throws PublishUncertainError where the version may or may not be there
@@ -52,15 +63,18 @@ export interface StagedManifest {
 export async function publishStagedVersion(
   environment: TableEnvironment,
   tableRoot: string,
+  anchor: TableAnchor,
   staged: StagedVersion,
 ): Promise<CommittedVersion> {
   const { disk } = environment;
   const source = await readStagedVersion(disk, tableRoot, staged);
-  await disk.makeDirectory(versionsDirectory(tableRoot));
   const lock = { ...environment.lock, signal: staged.signal ?? environment.lock.signal };
   const published = await withTableLock(environment, tableRoot, lock, (lease) =>
-    publishUnderLock(environment, tableRoot, staged, source, lease),
-  );
+    publishUnderLock(environment, tableRoot, anchor, staged, source, lease),
+  ).catch((error: unknown) => {
+    if (codeOf(error) !== "ENOENT") throw error;
+    throw new TableReplacedError(tableRoot);
+  });
   // The version is published; a staged file that stays is only in the way of nobody.
   await disk.remove(source.path).catch(() => undefined);
   return published;
@@ -106,33 +120,39 @@ export async function planPublication(
 }
 
 /**
- * Publishes a manifest; the caller holds the table's lock, and its directory of versions exists.
- * @throws what {@link planPublication} throws, and PublishUncertainError
+ * Publishes a manifest; the caller holds the table's lock.
+ * @param anchor the table that it is meant for
+ * @throws what {@link planPublication} and {@link publishManifest} throw
  */
 export async function publishUnderLock(
-  { disk, manifests }: TableEnvironment,
+  environment: TableEnvironment,
   tableRoot: string,
+  anchor: TableAnchor,
   staged: StagedVersion,
   source: Pick<StagedManifest, "bytes" | "file">,
   lease: LockLease,
 ): Promise<CommittedVersion> {
   const { version } = staged;
+  const { disk, manifests } = environment;
   const { latest, scheme } = await planPublication(disk, tableRoot, staged);
+  await requireAnchor(disk, tableRoot, anchor, (path) => manifests.read(disk, path));
+  const latestFile = latest && (await readManifestAnew(environment, latest));
+  await disk.makeDirectory(versionsDirectory(tableRoot), tableRoot);
   // Before the version itself: once it is there, no reader may miss it, or see it without its record.
   if (latest !== null && version > latest.version + 1) {
-    await writeGap(disk, tableRoot, { from: latest.version, to: version });
+    await writeGap(disk, tableRoot, { from: latest.version, to: version }, lease);
   }
-  await writeVersionRecord(disk, tableRoot, version, source.bytes, staged);
-  const directory = versionsDirectory(tableRoot);
-  const name = manifestName(version, scheme);
-  const options = { lockedRename: !lease.compromised };
-  if (!(await createExclusive(disk, directory, name, [source.bytes], options))) {
-    throw taken(tableRoot, version, version);
-  }
-  await writeHint(disk, tableRoot, version);
-  const path = join(directory, name);
-  await manifests.remember(disk, path, source.file);
-  return { version, scheme, path, manifest: source.file.manifest, file: source.file };
+  await writeVersionRecord(disk, tableRoot, version, source.bytes, staged, lease);
+  const publication = {
+    version,
+    scheme,
+    chunks: [source.bytes],
+    fileAt: (path: string) => decodeManifestFile(source.bytes, path),
+  };
+  const terms = { lease, anchor, latest: latestFile };
+  const published = await publishManifest(environment, tableRoot, publication, terms);
+  if (published === null) throw taken(tableRoot, version, version);
+  return published;
 }
 
 async function refuseTaken(disk: Disk, tableRoot: string, version: number): Promise<void> {

@@ -21,9 +21,10 @@ import {
   TableVersionNotFoundError,
 } from "../errors.js";
 import type { Disk } from "../io/disk.js";
-import { createExclusive, replaceFile } from "../io/publish.js";
-import type { TableEnvironment } from "./commit.js";
-import { tagName, tagPath, tagsDirectory } from "./paths.js";
+import type { LockLease } from "../io/lease.js";
+import { createExclusive, Removal, replaceFile } from "../io/publish.js";
+import type { TableEnvironment } from "./environment.js";
+import { sideDirectory, tagName, tagPath, tagsDirectory } from "./paths.js";
 import {
   checkBranchName,
   checkTagName,
@@ -94,18 +95,17 @@ export function createTag(
   return lockRefs(environment, mainRoot, signal, async (lease) => {
     const { entry, manifestSize } = await requireTarget(disk, mainRoot, target);
     const directory = tagsDirectory(mainRoot);
-    await disk.makeDirectory(directory);
+    await disk.makeDirectory(directory, mainRoot);
     const createdAt = timeText();
     const { branch, version } = target;
     const content = { branch, version, createdAt, updatedAt: createdAt, manifestSize, metadata: {} };
-    const options = { lockedRename: !lease.compromised };
-    if (!(await createExclusive(disk, directory, tagName(tag), [encodeRefFile(content)], options))) {
+    if (!(await createExclusive(disk, directory, tagName(tag), [encodeRefFile(content)], { lease }))) {
       throw new TableTagAlreadyExistsError(`tag ${tag} already exists`);
     }
     // Another engine's cleanup, and whoever drops the table, don't take the lock.
     if ((await disk.stat(entry.path)) !== null) return;
-    await disk.remove(tagPath(mainRoot, tag));
-    for (const emptied of [directory, dirname(directory), mainRoot]) await disk.removeEmptyDirectory(emptied);
+    await removeTag(disk, mainRoot, tag, lease);
+    for (const emptied of [directory, dirname(directory)]) await disk.removeEmptyDirectory(emptied);
     throw new TableVersionNotFoundError(`version ${version} was removed while it was tagged`);
   });
 }
@@ -132,14 +132,14 @@ export function updateTag(
 ): Promise<void> {
   checkTagName(tag);
   const { disk } = environment;
-  return lockRefs(environment, mainRoot, signal, async () => {
+  return lockRefs(environment, mainRoot, signal, async (lease) => {
     const path = tagPath(mainRoot, tag);
     const before = await readRefFile(disk, path);
     if (before === null) throw noTag(tag);
     const { manifestSize } = await requireTarget(disk, mainRoot, target);
     const { branch, version } = target;
     const content = { ...before, branch, version, updatedAt: timeText(), manifestSize };
-    await replaceFile(disk, path, encodeRefFile(content), { sync: true });
+    await replaceFile(disk, path, encodeRefFile(content), { sync: true, lease });
   });
 }
 
@@ -152,12 +152,22 @@ export function deleteTag(
 ): Promise<void> {
   checkTagName(tag);
   const { disk } = environment;
-  return lockRefs(environment, mainRoot, signal, async () => {
-    const path = tagPath(mainRoot, tag);
-    if ((await disk.stat(path)) === null) throw noTag(tag);
-    await disk.remove(path);
-    await disk.syncDirectory(tagsDirectory(mainRoot));
+  return lockRefs(environment, mainRoot, signal, async (lease) => {
+    if (!(await removeTag(disk, mainRoot, tag, lease))) throw noTag(tag);
   });
+}
+
+/** False where there is no such tag. Durable on return. */
+async function removeTag(disk: Disk, mainRoot: string, tag: string, lease: LockLease): Promise<boolean> {
+  if ((await disk.stat(tagPath(mainRoot, tag))) === null) return false;
+  const removal = new Removal(disk, sideDirectory(mainRoot), mainRoot, lease);
+  try {
+    if (!(await removal.takeOut(tagPath(mainRoot, tag)))) return false;
+    await disk.syncDirectory(tagsDirectory(mainRoot));
+    return true;
+  } finally {
+    await removal.finish();
+  }
 }
 
 const noTag = (tag: string): TableTagNotFoundError =>

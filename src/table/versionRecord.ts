@@ -8,6 +8,7 @@ import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { InvalidInputError } from "../errors.js";
 import type { Disk } from "../io/disk.js";
+import type { LockLease } from "../io/lease.js";
 import { replaceFile } from "../io/publish.js";
 import { versionRecordName, versionRecordsDirectory } from "./paths.js";
 import type { VersionEntry } from "./versions.js";
@@ -41,9 +42,12 @@ export async function writeVersionRecord(
   version: number,
   manifest: Uint8Array,
   record: VersionRecord,
+  lease: LockLease,
 ): Promise<void> {
   const path = recordPath(tableRoot, version);
   if (record.eTag === undefined && record.metadata === undefined) {
+    if ((await disk.stat(path)) === null) return;
+    await lease.confirm();
     await disk.remove(path);
     return;
   }
@@ -57,8 +61,8 @@ export async function writeVersionRecord(
   if (bytes.length > MAX_RECORD_BYTES) {
     throw new InvalidInputError(`metadata of a version is limited to ${MAX_RECORD_BYTES} bytes as JSON`);
   }
-  await disk.makeDirectory(versionRecordsDirectory(tableRoot));
-  await replaceFile(disk, path, bytes, { sync: true });
+  await disk.makeDirectory(versionRecordsDirectory(tableRoot), tableRoot);
+  await replaceFile(disk, path, bytes, { sync: true, lease });
 }
 
 /** The record of a version; empty where none was attached. */

@@ -19,12 +19,15 @@
 
 import { dirname } from "node:path";
 import { CorruptFileError, InvalidTableStateError } from "../errors.js";
+import type { Manifest } from "../format/table.js";
 import { LruCache } from "../io/cache.js";
 import type { Disk, FileStat, WriteHandle } from "../io/disk.js";
 import { codeOf } from "../io/errno.js";
+import type { LockLease } from "../io/lease.js";
 import { replaceFile } from "../io/publish.js";
 import { isSettled, isUnchanged } from "../io/settledDirectories.js";
 import { checkReaderFlags } from "./flags.js";
+import type { DirectoryIdentity, TableAnchor } from "./identity.js";
 import { decodeManifestFile, type ManifestFamily, type ManifestFile, readManifestBytes } from "./manifest.js";
 import {
   gapsPath,
@@ -44,13 +47,30 @@ export interface VersionEntry {
   readonly path: string;
 }
 
-export type LatestVersion = VersionEntry;
+/** The highest version of a table. */
+export interface LatestVersion extends VersionEntry {
+  /** The directory that it was found in. */
+  readonly directory: DirectoryIdentity;
+}
 
 /** A version and what its manifest holds. */
 export interface TableVersion {
-  readonly entry: VersionEntry;
+  readonly entry: LatestVersion;
   readonly file: ManifestFile;
 }
+
+/** A version that this process made, and that is there for good. */
+export interface CommittedVersion extends VersionEntry {
+  readonly manifest: Manifest;
+  readonly file: ManifestFile;
+}
+
+/** What a change is planned on that is planned on a version. */
+export const anchorOf = ({ entry, file }: TableVersion): TableAnchor => ({
+  kind: "version",
+  file,
+  directory: entry.directory,
+});
 
 /** Hint and gaps files are a line each; anything longer is not ours to read. */
 const MAX_SIDE_FILE_BYTES = 1024;
@@ -75,8 +95,9 @@ async function findLatestIn(
   tableRoot: string,
   directoryStat: FileStat,
 ): Promise<LatestVersion | null> {
-  const found = await findByHint(disk, tableRoot, directoryStat);
-  return found ?? (await listVersions(disk, tableRoot)).at(-1) ?? null;
+  const found =
+    (await findByHint(disk, tableRoot, directoryStat)) ?? (await listVersions(disk, tableRoot)).at(-1);
+  return found === undefined ? null : { ...found, directory: directoryStat };
 }
 
 /** Tables whose latest version is known. */
@@ -132,9 +153,10 @@ export class LatestVersions {
   async #findAgain(tableRoot: string, known: KnownLatest): Promise<LatestVersion | null> {
     const { entry, directoryStat, nextPath } = known;
     if (known.isSettled) return (await this.#disk.stat(nextPath)) === null ? entry : null;
-    return isSettled(directoryStat, Date.now())
-      ? null
-      : proveLatest(this.#disk, tableRoot, entry.version, await readGapFile(this.#disk, tableRoot));
+    if (isSettled(directoryStat, Date.now())) return null;
+    const gap = await readGapFile(this.#disk, tableRoot);
+    const found = await proveLatest(this.#disk, tableRoot, entry.version, gap);
+    return found && { ...found, directory: directoryStat };
   }
 }
 
@@ -199,7 +221,7 @@ async function findByHint(
   disk: Disk,
   tableRoot: string,
   directoryStat: FileStat,
-): Promise<LatestVersion | null> {
+): Promise<VersionEntry | null> {
   const hintStat = await disk.stat(hintPath(tableRoot));
   if (hintStat === null || hintStat.changedNs + HINT_GRAIN_NS < directoryStat.modifiedNs) return null;
   const [hint, gap] = await Promise.all([
@@ -215,7 +237,7 @@ async function proveLatest(
   tableRoot: string,
   hint: number,
   gap: VersionGap | null | "garbage",
-): Promise<LatestVersion | null> {
+): Promise<VersionEntry | null> {
   if (gap === "garbage") return null;
   let version = hint;
   if (gap !== null && version < gap.to) {
@@ -332,10 +354,15 @@ const readGapFile = async (disk: Disk, tableRoot: string): Promise<VersionGap | 
   (await disk.stat(gapsPath(tableRoot))) === null ? null : readSideFile(disk, gapsPath(tableRoot), parseGap);
 
 /** Records a jump; durable on return. Must be called under the table's lock before `to` is published. */
-export async function writeGap(disk: Disk, tableRoot: string, gap: VersionGap): Promise<void> {
-  await disk.makeDirectory(sideDirectory(tableRoot));
+export async function writeGap(
+  disk: Disk,
+  tableRoot: string,
+  gap: VersionGap,
+  lease?: LockLease,
+): Promise<void> {
+  await disk.makeDirectory(sideDirectory(tableRoot), tableRoot);
   const bytes = new TextEncoder().encode(JSON.stringify(gap));
-  await replaceFile(disk, gapsPath(tableRoot), bytes, { sync: true });
+  await replaceFile(disk, gapsPath(tableRoot), bytes, { sync: true, lease });
 }
 
 /**
@@ -392,9 +419,17 @@ export class ManifestCache {
       if (stat === null) return null;
       if (stat.identity === cached.identity) return cached.file;
     }
+    return this.readAnew(disk, path);
+  }
+
+  /** As {@link read}, from the disk in any case: for what must not rest on what the file system tells of a file. */
+  async readAnew(disk: Disk, path: string): Promise<ManifestFile | null> {
     const read = await readManifestBytes(disk, path);
     if (read === null) return null;
-    const file = decodeManifestFile(read.bytes, path, this.#familyOf(path));
+    const known = this.#files.peek(path)?.file;
+    const file = known?.hasContent(read.bytes)
+      ? known
+      : decodeManifestFile(read.bytes, path, this.#familyOf(path));
     checkReaderFlags(file.head, path);
     this.#set(path, read.identity, file);
     return file;
@@ -434,11 +469,23 @@ export class ManifestCache {
  * The manifest of a version found before; it may have been cleaned up meanwhile, then null.
  * @throws CorruptFileError where the file holds another version than its name says
  */
-export async function readManifestAt(
-  environment: { readonly disk: Disk; readonly manifests: ManifestCache },
+export const readManifestAt = async (
+  { disk, manifests }: ManifestReader,
   entry: VersionEntry,
-): Promise<ManifestFile | null> {
-  const file = await environment.manifests.read(environment.disk, entry.path);
+): Promise<ManifestFile | null> => checkedVersion(await manifests.read(disk, entry.path), entry);
+
+/** As {@link readManifestAt}, from the disk in any case: what a commit is based on. */
+export const readManifestAnew = async (
+  { disk, manifests }: ManifestReader,
+  entry: VersionEntry,
+): Promise<ManifestFile | null> => checkedVersion(await manifests.readAnew(disk, entry.path), entry);
+
+interface ManifestReader {
+  readonly disk: Disk;
+  readonly manifests: ManifestCache;
+}
+
+function checkedVersion(file: ManifestFile | null, entry: VersionEntry): ManifestFile | null {
   if (file !== null && file.head.version !== entry.version) {
     const found = file.head.version;
     throw new CorruptFileError(entry.path, 0, `it holds version ${found}, not ${entry.version}`);

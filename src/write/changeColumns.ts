@@ -12,20 +12,22 @@ import { nullColumn } from "../arrow/nullColumn.js";
 import { InternalError, InvalidInputError, TableSchemaValidationError } from "../errors.js";
 import type { Field } from "../format/file.js";
 import { type DataFragment, Merge, Project, type Transaction } from "../format/table.js";
-import { PublishUncertainError } from "../io/publish.js";
 import type { FragmentSource } from "../query/fragmentColumns.js";
 import { resolveProjection } from "../query/projection.js";
 import { STREAMED } from "../query/readAhead.js";
 import { type BatchRows, scanColumns } from "../query/scan.js";
 import { type FileReaders, versionSource } from "../query/versionSource.js";
-import { type CommittedVersion, commitPlanned, type TableEnvironment } from "../table/commit.js";
+import { commitPlanned } from "../table/commit.js";
 import { TransactionConflictError } from "../table/conflict.js";
+import type { TableEnvironment } from "../table/environment.js";
 import { allFields, type FieldAtPath } from "../table/fieldPaths.js";
+import type { DirectoryIdentity } from "../table/identity.js";
 import type { ManifestFile } from "../table/manifest.js";
+import { withFiles } from "../table/publication.js";
 import { decodeSchema, type TableField } from "../table/schema.js";
 import { newTransaction } from "../table/transaction.js";
 import { indicesOf } from "../table/versionContent.js";
-import { findLatestVersion } from "../table/versions.js";
+import { type CommittedVersion, findLatestVersion } from "../table/versions.js";
 import { type AddedColumn, planAddedColumns, repeatValues } from "./addColumns.js";
 import { type ColumnAlteration, planAlteredColumns, type RewrittenColumn } from "./alterColumns.js";
 import { ColumnFiles } from "./columnFiles.js";
@@ -43,6 +45,8 @@ export interface ChangeTarget {
   readonly environment: ColumnEnvironment;
   /** Directory of the table or branch. */
   readonly tableRoot: string;
+  /** That of its versions, when the table was opened. */
+  readonly directory: DirectoryIdentity;
   readonly signal?: AbortSignal;
 }
 
@@ -123,7 +127,7 @@ interface ColumnsPlan {
 }
 
 async function commitColumns(
-  { environment, tableRoot, signal }: ChangeTarget,
+  { environment, tableRoot, directory, signal }: ChangeTarget,
   plan: (base: ManifestFile, files: ColumnFiles) => Promise<ColumnsPlan>,
 ): Promise<ChangedColumns> {
   const files = new ColumnFiles(environment.disk, tableRoot, signal);
@@ -135,25 +139,25 @@ async function commitColumns(
     if (latest?.version === base) return;
     throw new TransactionConflictError("retryable", `${tableRoot}: version ${base} is no longer the latest`);
   };
-  try {
-    const { committed, plan: done } = await commitPlanned(
-      environment,
-      tableRoot,
-      async ({ file }) => {
-        const planned = await plan(file, files);
-        base = planned.exclusive ? file.manifest.version : null;
-        return planned;
-      },
-      { signal, verify },
-    );
-    // What can't be removed is an orphan that nothing refers to.
-    await files.discard(committed.manifest.fragments).catch(() => undefined);
-    return { committed, transactionId: done.transaction.uuid };
-  } catch (error) {
-    // A version that may be there needs its files.
-    if (!(error instanceof PublishUncertainError)) await files.discard().catch(() => undefined);
-    throw error;
-  }
+  return withFiles(
+    async () => files.discard(),
+    async () => {
+      const { committed, plan: done } = await commitPlanned(
+        environment,
+        tableRoot,
+        directory,
+        async ({ file }) => {
+          const planned = await plan(file, files);
+          base = planned.exclusive ? file.manifest.version : null;
+          return planned;
+        },
+        { signal, verify },
+      );
+      // What can't be removed is an orphan that nothing refers to.
+      await files.discard(committed.manifest.fragments).catch(() => undefined);
+      return { committed, transactionId: done.transaction.uuid };
+    },
+  );
 }
 
 function merge(base: ManifestFile, schema: Field[], fragments: readonly DataFragment[]): Transaction {

@@ -88,6 +88,7 @@ export class ColumnFiles {
     const rows = await writeRows(this.#disk, this.#tableRoot, plan, inputOf(columns, fragment), {
       version,
       descriptor: { fields: encodeFileSchema(columns.fields), metadata: new Map() },
+      within: this.#tableRoot,
       signal: this.#signal,
     });
     if (rows.fragments.length !== 1 || rows.rowCount !== fragment.physicalRows) {

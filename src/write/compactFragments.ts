@@ -22,16 +22,18 @@ import { Breather } from "../io/eventLoop.js";
 import { PublishUncertainError } from "../io/publish.js";
 import type { FragmentSource } from "../query/fragmentColumns.js";
 import { type FileReaders, versionSource } from "../query/versionSource.js";
-import { commitPlanned, commitTransaction, type TableEnvironment } from "../table/commit.js";
+import { commitPlanned, commitTransaction } from "../table/commit.js";
 import { TransactionConflictError } from "../table/conflict.js";
+import type { TableEnvironment } from "../table/environment.js";
 import { hasStableRowIds } from "../table/flags.js";
+import type { DirectoryIdentity } from "../table/identity.js";
 import { coverageOf } from "../table/indexCoverage.js";
 import { DEFERRED_REMAP_INDEX } from "../table/indexEntries.js";
-import { isSameManifest, type ManifestFile } from "../table/manifest.js";
+import type { ManifestFile } from "../table/manifest.js";
 import { decodeSchema } from "../table/schema.js";
 import { newTransaction } from "../table/transaction.js";
 import { indicesOf } from "../table/versionContent.js";
-import type { TableVersion } from "../table/versions.js";
+import { anchorOf, type TableVersion } from "../table/versions.js";
 import { absentColumns } from "./absentColumns.js";
 import {
   type CompactionGroup,
@@ -40,12 +42,13 @@ import {
   planCompaction,
 } from "./compactionPlan.js";
 import { FragmentCopies } from "./fragmentCopies.js";
-import { removeEmptyRoot } from "./insert.js";
 
 export interface CompactionTarget {
   readonly environment: TableEnvironment & FileReaders;
   /** Directory of the table or branch. */
   readonly tableRoot: string;
+  /** That of its versions, when the table was opened. */
+  readonly directory: DirectoryIdentity;
   readonly signal?: AbortSignal;
 }
 
@@ -79,7 +82,7 @@ export async function compactFragments(
   target: CompactionTarget,
   settings: CompactionSettings,
 ): Promise<CompactionResult> {
-  const { environment, tableRoot, signal } = target;
+  const { environment, tableRoot, directory, signal } = target;
   const copies = new FragmentCopies(environment, tableRoot, signal);
   const plans: Plan[] = [];
   let isProposed = false;
@@ -101,7 +104,7 @@ export async function compactFragments(
   };
   try {
     const verify = () => copies.requireInPlace();
-    const done = await commitPlanned(environment, tableRoot, propose, { signal, verify });
+    const done = await commitPlanned(environment, tableRoot, directory, propose, { signal, verify });
     // What can't be removed is an orphan that nothing refers to.
     await copies.discard(done?.committed.manifest.fragments).catch(() => undefined);
     const plan = plans[plans.length - 1];
@@ -116,8 +119,6 @@ export async function compactFragments(
     const isNeeded = isProposed && error instanceof PublishUncertainError;
     if (!isNeeded) {
       await copies.discard().catch(() => undefined);
-      // Of a table that was dropped, copies made the directory anew.
-      for (const plan of plans.slice(-1)) await removeEmptyRoot(environment.disk, tableRoot, plan);
     }
     throw error;
   }
@@ -196,7 +197,7 @@ async function whileThere<T>(
   } catch (error) {
     if (!(error instanceof CorruptFileError)) throw error;
     const current = await environment.manifests.read(environment.disk, entry.path);
-    if (current !== null && isSameManifest(current, file)) throw error;
+    if (current?.isCopyOf(file) === true) throw error;
     throw new TransactionConflictError("retryable", `version ${entry.version} was removed while it was read`);
   }
 }
@@ -217,7 +218,10 @@ async function withIds(
   );
   // Of another table under the same name no ids are taken.
   const verify = () => copies.requireInPlace();
-  const { manifest } = await commitTransaction(environment, tableRoot, reservation, { signal, verify });
+  const { manifest } = await commitTransaction(environment, tableRoot, anchorOf(base), reservation, {
+    signal,
+    verify,
+  });
   let nextId = (manifest.maxFragmentId ?? 0) + 1 - count;
   return groups.map(({ oldFragments, newFragments }) => ({
     oldFragments,

@@ -21,6 +21,7 @@ import {
   ConcurrentModificationError,
   InternalError,
   NamespaceError,
+  TableNotFoundError,
   TableSchemaValidationError,
 } from "../errors.js";
 import { sideDirectory } from "../file/blobDescriptors.js";
@@ -52,6 +53,8 @@ export interface WriteRowsOptions {
   readonly version: FileVersion;
   /** The schema descriptor every file carries. */
   readonly descriptor: FileSchema;
+  /** A directory that is not made where it is missing: that of a table which is there. Default: none. */
+  readonly within?: string;
   readonly signal?: AbortSignal;
 }
 
@@ -59,7 +62,7 @@ export interface WriteRowsOptions {
  * Consumes `input` to its end.
  * @param tableRoot directory of the table or branch
  * @throws TableSchemaValidationError where a batch holds nulls in a column that is not nullable
- * @throws ConcurrentModificationError where the directory is taken away meanwhile
+ * @throws ConcurrentModificationError, TableNotFoundError where the directory is taken away meanwhile
  */
 export async function writeRows(
   disk: Disk,
@@ -83,7 +86,7 @@ export async function writeRows(
   const createFile = async (path: string): Promise<DataFileWriter> => {
     for (let attempt = 1; ; attempt++) {
       try {
-        if (written.length === 1 || attempt > 1) await disk.makeDirectory(directory);
+        if (written.length === 1 || attempt > 1) await disk.makeDirectory(directory, options.within);
         return await DataFileWriter.create(disk, path, fileColumns, options.descriptor, options.version);
       } catch (error) {
         // Another writer, failing, has just removed the directory because it was empty, or is doing so.
@@ -140,6 +143,10 @@ export async function writeRows(
     await (writer as DataFileWriter | null)?.abort().catch(() => undefined);
     await discard().catch(() => undefined);
     if (codeOf(error) !== "ENOENT" || error instanceof NamespaceError) throw error;
+    const { within } = options;
+    if (within !== undefined && (await disk.stat(within)) === null) {
+      throw new TableNotFoundError(`there is no table at ${tableRoot}`, { cause: error });
+    }
     throw new ConcurrentModificationError(`${tableRoot} was dropped while rows were written to it`, {
       cause: error,
     });

@@ -106,6 +106,7 @@ export class FragmentCopies {
         const written = await writeRows(this.#readers.disk, this.#tableRoot, plan, input, {
           version,
           descriptor: { fields: encodeFileSchema(schema), metadata: manifest.schemaMetadata },
+          within: this.#tableRoot,
           signal: this.#signal,
         });
         files.push(written);

@@ -11,24 +11,21 @@ import { isFileVersion, unsupportedFileVersion } from "../file/container.js";
 import type { FileVersion } from "../file/page.js";
 import { Append, type DataFragment, Overwrite } from "../format/table.js";
 import type { Disk } from "../io/disk.js";
-import { PublishUncertainError } from "../io/publish.js";
 import type { RowsInput } from "../namespace.js";
-import {
-  type CommittedVersion,
-  commitCreation,
-  commitTransaction,
-  type TableEnvironment,
-} from "../table/commit.js";
-import { isSameManifest, type ManifestFile } from "../table/manifest.js";
+import { commitCreation, commitTransaction } from "../table/commit.js";
+import type { TableEnvironment } from "../table/environment.js";
+import { type TableAnchor, TableReplacedError } from "../table/identity.js";
+import type { ManifestFile } from "../table/manifest.js";
 import {
   dataDirectory,
   type NamingScheme,
   transactionsDirectory,
   versionsDirectory,
 } from "../table/paths.js";
+import { withFiles } from "../table/publication.js";
 import { decodeSchema, encodeFileSchema, encodeSchema } from "../table/schema.js";
 import { newTransaction } from "../table/transaction.js";
-import { findLatestVersion, readManifestAt } from "../table/versions.js";
+import { type CommittedVersion, findLatestVersion, readManifestAt } from "../table/versions.js";
 import { type ColumnPlan, checkVersion, planAppend, planNewSchema } from "./columnPlan.js";
 import { type WrittenRows, writeRows } from "./dataFiles.js";
 
@@ -56,28 +53,26 @@ export interface InsertedRows {
   readonly rowCount: number;
 }
 
-/** A version the rows are planned on; null where the insert creates the table. */
-interface Base {
-  readonly version: number;
-  readonly file: ManifestFile;
-}
+/** The version that rows are planned on. */
+type Base = Extract<TableAnchor, { kind: "version" }>;
 
 /**
  * @param tableRoot directory of the table or branch
- * @param base the version the rows are planned on; null for a table without versions
+ * @param anchor what the rows are planned on
  * @returns null where the table was created meanwhile and `onCreated` is `fail`
  */
 export async function insertRows(
   environment: TableEnvironment,
   tableRoot: string,
-  base: Base | null,
+  anchor: TableAnchor,
   data: RowsInput,
   options: InsertOptions,
 ): Promise<InsertedRows | null> {
+  const base = anchor.kind === "version" ? anchor : null;
   const version = base === null ? options.newTable.version : fileVersionOf(base.file);
   const input = await openInput(data, options.signal, options.maxBatchBytes);
-  const rootBefore =
-    base === null && options.unshared !== true ? await environment.disk.list(tableRoot) : null;
+  const isNew = anchor.kind === "absent";
+  const rootBefore = isNew && options.unshared !== true ? await environment.disk.list(tableRoot) : null;
   let inserted: InsertedRows | null = null;
   try {
     const plan =
@@ -88,59 +83,51 @@ export async function insertRows(
     const rows = await writeRows(environment.disk, tableRoot, plan, input, {
       version,
       descriptor: { fields: encodeFileSchema(plan.fields), metadata: metadataBytes(input.schema) },
+      within: isNew ? undefined : tableRoot,
       signal: options.signal,
     });
-    inserted = await commitRows(environment, tableRoot, base, plan, rows, input, options);
+    inserted = await commitRows(environment, tableRoot, anchor, plan, rows, input, options);
     return inserted;
   } finally {
     await input.close();
-    // A directory that was there and empty is the caller's; one that held a table and is empty is a dropped table's.
-    if (inserted === null && rootBefore?.length !== 0)
-      await removeEmptyRoot(environment.disk, tableRoot, base);
+    // A directory that was there and empty is the caller's.
+    if (inserted === null && isNew && rootBefore?.length !== 0)
+      await removeEmptyRoot(environment.disk, tableRoot);
   }
 }
 
 /**
- * Takes away the directories of a table that came to nothing, or was dropped while its rows were written. Others
- * may be creating it at this moment: what they have put there stays, and what stays empty for a failure here is
- * no table either.
+ * Takes away the directories of a table that came to nothing. Others may be creating it at this moment: what they have
+ * put there stays, and what stays empty for a failure here is no table either.
  */
-export async function removeEmptyRoot(
-  disk: Disk,
-  tableRoot: string,
-  base: { readonly file: Pick<ManifestFile, "path"> } | null,
-): Promise<void> {
-  if (base !== null && (await disk.stat(base.file.path).catch(() => null)) !== null) return;
+async function removeEmptyRoot(disk: Disk, tableRoot: string): Promise<void> {
   const inside = [dataDirectory(tableRoot), transactionsDirectory(tableRoot), versionsDirectory(tableRoot)];
   for (const directory of [...inside, tableRoot]) {
     await disk.removeEmptyDirectory(directory).catch(() => undefined);
   }
 }
 
-async function commitRows(
+function commitRows(
   environment: TableEnvironment,
   tableRoot: string,
-  base: Base | null,
+  anchor: TableAnchor,
   plan: ColumnPlan,
   rows: WrittenRows,
   input: ArrowInput,
   options: InsertOptions,
 ): Promise<InsertedRows | null> {
-  try {
-    options.signal?.throwIfAborted();
-    const inserted =
-      base === null
-        ? await createWith(environment, tableRoot, plan, rows, input, options)
-        : options.mode === "Overwrite"
-          ? await overwrite(environment, tableRoot, base, plan, rows, input, options)
-          : await append(environment, tableRoot, base, rows, options);
-    if (inserted === null) await rows.discard();
-    return inserted;
-  } catch (error) {
-    // A version that may be there needs its files.
-    if (!(error instanceof PublishUncertainError)) await rows.discard().catch(() => undefined);
-    throw error;
-  }
+  return withFiles(
+    () => rows.discard(),
+    async () => {
+      options.signal?.throwIfAborted();
+      if (anchor.kind !== "version") {
+        return createWith(environment, tableRoot, anchor, plan, rows, input, options);
+      }
+      return options.mode === "Overwrite"
+        ? overwrite(environment, tableRoot, anchor, plan, rows, input, options)
+        : append(environment, tableRoot, anchor, rows, options);
+    },
+  );
 }
 
 async function append(
@@ -150,10 +137,11 @@ async function append(
   rows: WrittenRows,
   options: InsertOptions,
 ): Promise<InsertedRows> {
-  const transaction = newTransaction(base.version, "append", Append.create({ fragments: rows.fragments }));
-  const committed = await commitTransaction(environment, tableRoot, transaction, {
+  const { version } = base.file.manifest;
+  const transaction = newTransaction(version, "append", Append.create({ fragments: rows.fragments }));
+  const committed = await commitTransaction(environment, tableRoot, base, transaction, {
     signal: options.signal,
-    verify: () => refuseReplaced(environment, tableRoot, base, rows),
+    verify: () => requireInPlace(tableRoot, rows),
   });
   return { committed, transactionId: transaction.uuid, rowCount: rows.rowCount };
 }
@@ -167,11 +155,12 @@ async function overwrite(
   input: ArrowInput,
   options: InsertOptions,
 ): Promise<InsertedRows> {
-  const transaction = newTransaction(base.version, "overwrite", overwriteWith(plan, rows.fragments));
-  const committed = await commitTransaction(environment, tableRoot, transaction, {
+  const { version } = base.file.manifest;
+  const transaction = newTransaction(version, "overwrite", overwriteWith(plan, rows.fragments));
+  const committed = await commitTransaction(environment, tableRoot, base, transaction, {
     schemaMetadata: metadataBytes(input.schema),
     signal: options.signal,
-    verify: () => refuseReplaced(environment, tableRoot, base, rows),
+    verify: () => requireInPlace(tableRoot, rows),
   });
   return { committed, transactionId: transaction.uuid, rowCount: rows.rowCount };
 }
@@ -179,20 +168,21 @@ async function overwrite(
 async function createWith(
   environment: TableEnvironment,
   tableRoot: string,
+  anchor: TableAnchor,
   plan: ColumnPlan,
   rows: WrittenRows,
   input: ArrowInput,
   options: InsertOptions,
 ): Promise<InsertedRows | null> {
   const transaction = newTransaction(0, "overwrite", overwriteWith(plan, rows.fragments));
-  const committed = await commitCreation(environment, tableRoot, transaction, {
+  const committed = await commitCreation(environment, tableRoot, anchor, transaction, {
     schemaMetadata: metadataBytes(input.schema),
     signal: options.signal,
     dataFormatVersion: options.newTable.version,
     scheme: options.newTable.naming,
     unshared: options.unshared,
     verify: async () => {
-      await refuseReplaced(environment, tableRoot, null, rows);
+      await requireInPlace(tableRoot, rows);
       await options.beforeCreation?.();
     },
   });
@@ -218,7 +208,7 @@ async function insertIntoCreated(
   if (latest === null || file === null) {
     throw new ConcurrentModificationError("the table was created by another writer and dropped again");
   }
-  const created = { version: latest.version, file };
+  const created: Base = { kind: "version", file, directory: latest.directory };
   if (options.onCreated === "overwrite") {
     if (fileVersionOf(file) !== options.newTable.version) {
       throw new ConcurrentModificationError(
@@ -246,23 +236,11 @@ async function insertIntoCreated(
 }
 
 /**
- * A table that was dropped while our rows were written took their files along, and one that was made anew under
- * its name counts its versions from 1 again: neither may be taken for the table the rows are meant for.
- * @throws ConcurrentModificationError
+ * A table that was dropped while our rows were written took their files along.
+ * @throws TableReplacedError
  */
-async function refuseReplaced(
-  environment: TableEnvironment,
-  tableRoot: string,
-  base: Base | null,
-  rows: WrittenRows,
-): Promise<void> {
-  // A version that is gone while newer ones follow was cleaned up; the commit sees to those.
-  const current = base && (await environment.manifests.read(environment.disk, base.file.path));
-  const replaced = base !== null && current !== null && !isSameManifest(current, base.file);
-  if (!replaced && (await rows.areInPlace())) return;
-  throw new ConcurrentModificationError(
-    `${tableRoot}: the table was dropped by another writer while the rows were written`,
-  );
+async function requireInPlace(tableRoot: string, rows: WrittenRows): Promise<void> {
+  if (!(await rows.areInPlace())) throw new TableReplacedError(tableRoot);
 }
 
 function overwriteWith(plan: ColumnPlan, fragments: DataFragment[]): Overwrite {

@@ -9,11 +9,12 @@ import type { ArrowInput } from "../arrow/input.js";
 import { arrowSchemaOf } from "../arrow/logicalTypes.js";
 import { Overwrite } from "../format/table.js";
 import type { LockLease } from "../io/lease.js";
-import { PublishUncertainError } from "../io/publish.js";
-import { type CommittedVersion, commitSuccessor, type TableEnvironment } from "../table/commit.js";
+import { commitSuccessor } from "../table/commit.js";
+import type { TableEnvironment } from "../table/environment.js";
+import { withFiles } from "../table/publication.js";
 import { decodeSchema } from "../table/schema.js";
 import { newTransaction } from "../table/transaction.js";
-import type { TableVersion } from "../table/versions.js";
+import type { CommittedVersion, TableVersion } from "../table/versions.js";
 import { type ColumnPlan, checkVersion, planAppend } from "./columnPlan.js";
 import { writeRows } from "./dataFiles.js";
 import { fileVersionOf } from "./insert.js";
@@ -47,21 +48,16 @@ export async function rewriteTable(
   const rows = await writeRows(environment.disk, tableRoot, columnPlan, inputOf(schema, columns, rowCount), {
     version,
     descriptor: { fields: manifest.fields, metadata: manifest.schemaMetadata },
+    within: tableRoot,
   });
-  let committed: CommittedVersion | null = null;
-  let uncertain = false;
-  try {
-    const replacement = Overwrite.create({ fragments: rows.fragments, schema: manifest.fields });
-    const transaction = newTransaction(base.entry.version, "overwrite", replacement);
-    committed = await commitSuccessor(environment, tableRoot, base.entry, transaction, lease);
-    return committed;
-  } catch (error) {
-    uncertain = error instanceof PublishUncertainError;
-    throw error;
-  } finally {
-    // What can't be removed is an orphan that nothing refers to.
-    if (committed === null && !uncertain) await rows.discard().catch(() => undefined);
-  }
+  return withFiles(
+    () => rows.discard(),
+    () => {
+      const replacement = Overwrite.create({ fragments: rows.fragments, schema: manifest.fields });
+      const transaction = newTransaction(base.entry.version, "overwrite", replacement);
+      return commitSuccessor(environment, tableRoot, base, transaction, lease);
+    },
+  );
 }
 
 /** The same columns, written as they are; says nothing in the schema. */

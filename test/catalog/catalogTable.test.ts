@@ -10,6 +10,7 @@ import { NodeDisk } from "../../src/io/nodeDisk.js";
 import { replaceFile } from "../../src/io/publish.js";
 import { type OperationContext, openContext } from "../../src/operations/context.js";
 import { cleanUpVersions } from "../../src/table/cleanup.js";
+import { ABSENT } from "../../src/table/identity.js";
 import { encodeManifestFile, type ManifestFile } from "../../src/table/manifest.js";
 import { findLatestVersion, readManifestAt } from "../../src/table/versions.js";
 import { insertRows, requireInserted } from "../../src/write/insert.js";
@@ -56,7 +57,7 @@ async function writeCatalog(rows: readonly Row[], version: "2.1" | "2.2" = "2.2"
   const schema = new Schema(columns.map(([name, type, nullable]) => new Field(name, type, nullable)));
   const vectors = columns.map(([name, type, , values]) => [name, vectorFromArray(values, type)]);
   const table = new Table(schema, Object.fromEntries(vectors));
-  const inserted = await insertRows(context, join(root, "__manifest"), null, table, {
+  const inserted = await insertRows(context, join(root, "__manifest"), ABSENT, table, {
     mode: "Append",
     newTable: { version, naming: "V2" },
     onCreated: "fail",

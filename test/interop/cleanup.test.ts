@@ -6,11 +6,10 @@ import { Int32, Table, tableFromIPC, tableToIPC, vectorFromArray } from "apache-
 import { DirectoryNamespace, InvalidInputError, InvalidTableStateError } from "tiltyard";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { UpdateConfig } from "../../src/format/table.js";
-import { commitTransaction } from "../../src/table/commit.js";
 import { newTransaction } from "../../src/table/transaction.js";
 import { reference } from "../support/reference.js";
 import { makeTempDir } from "../support/tempDir.js";
-import { openEnvironment } from "../table/support.js";
+import { commitPlannedOn, openEnvironment } from "../table/support.js";
 
 const rowsOf = (...values: number[]): Table => new Table({ v: vectorFromArray(values, new Int32()) });
 const ipcOf = (...values: number[]): Uint8Array => tableToIPC(rowsOf(...values));
@@ -217,7 +216,7 @@ describe.each(["us", "them"] as const)("a table made by %s", (maker) => {
           value,
         }));
         const config = UpdateConfig.create({ configUpdates: { updateEntries, replace: false } });
-        await commitTransaction(
+        await commitPlannedOn(
           openEnvironment(),
           directoryOf(name),
           newTransaction(1, "updateConfig", config),

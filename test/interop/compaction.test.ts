@@ -24,7 +24,6 @@ import { type DirectoryNamespace, UnsupportedError } from "tiltyard";
 import { connect, Index, type Table as ReferenceTable } from "tiltyard-reference/session.js";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { Append, CreateIndex, type DataFragment, Uuid } from "../../src/format/table.js";
-import { commitTransaction } from "../../src/table/commit.js";
 import { coverageOf } from "../../src/table/indexCoverage.js";
 import { decodeRowIds, decodeRowVersions, type RowRuns } from "../../src/table/rowSequences.js";
 import { newTransaction, operationOf, readTransaction } from "../../src/table/transaction.js";
@@ -41,7 +40,7 @@ import {
 } from "../support/nestedGenerators.js";
 import { compareTables, reference } from "../support/reference.js";
 import { makeTempDir } from "../support/tempDir.js";
-import { disk, latestFile, openEnvironment } from "../table/support.js";
+import { commitPlannedOn, disk, latestFile, openEnvironment } from "../table/support.js";
 
 const GOLDEN = fileURLToPath(new URL("../golden", import.meta.url));
 /** Golden tables that may be refused. */
@@ -381,7 +380,7 @@ describe("a golden table", () => {
     const append = Append.create({
       fragments: manifest.fragments.map((fragment) => ({ ...fragment, id: 0, deletionFile: undefined })),
     });
-    await commitTransaction(
+    await commitPlannedOn(
       openEnvironment(),
       directoryOf(name),
       newTransaction(manifest.version, "append", append),
@@ -493,7 +492,7 @@ describe("indexes of the reference", () => {
       uuid: Uuid.create({ uuid: new Uint8Array(16) }),
     };
     const change = CreateIndex.create({ newIndices: [added] });
-    await commitTransaction(openEnvironment(), directoryOf(name), newTransaction(1, "createIndex", change));
+    await commitPlannedOn(openEnvironment(), directoryOf(name), newTransaction(1, "createIndex", change));
     expect(await namespace.optimizeTable({ id: [name] })).toMatchObject({
       fragmentsRemoved: 0,
       indexedFragmentsLeft: 5,

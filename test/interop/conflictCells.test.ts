@@ -22,13 +22,12 @@ import {
   UpdateConfig,
   UpdateMap,
 } from "../../src/format/table.js";
-import { commitTransaction } from "../../src/table/commit.js";
 import { type ConflictVerdict, TransactionConflictError } from "../../src/table/conflict.js";
 import type { ManifestFile } from "../../src/table/manifest.js";
 import { newTransaction } from "../../src/table/transaction.js";
 import { indicesOf } from "../../src/table/versionContent.js";
 import { makeTempDir } from "../support/tempDir.js";
-import { latestFile, openEnvironment } from "../table/support.js";
+import { commitPlannedOn, latestFile, openEnvironment } from "../table/support.js";
 
 interface Fixture {
   readonly uri: string;
@@ -245,7 +244,7 @@ async function makeFixture(): Promise<Fixture> {
 }
 
 const commitOurs = (fixture: Fixture, change: Change) =>
-  commitTransaction(openEnvironment(), fixture.root, change.ours(fixture));
+  commitPlannedOn(openEnvironment(), fixture.root, change.ours(fixture));
 
 /** Runs `work` with a handle that stays at the version it was opened at until it writes itself. */
 async function withHandle<T>(fixture: Fixture, work: (table: Table) => Promise<T>): Promise<T> {

@@ -3,6 +3,7 @@ import path from "node:path";
 import { describe, expect, test } from "vitest";
 import { UnsupportedError } from "../../src/errors.js";
 import type { Disk } from "../../src/io/disk.js";
+import { UNSHARED_LEASE } from "../../src/io/lease.js";
 import { NodeDisk } from "../../src/io/nodeDisk.js";
 import { createExclusive, PublishUncertainError, replaceFile, temporaryName } from "../../src/io/publish.js";
 import { exitOf, nextMessage, startProcess } from "../support/childProcess.js";
@@ -71,8 +72,10 @@ describe("createExclusive", () => {
       UnsupportedError,
     );
     expect(await readdir(directory)).toEqual([]);
-    expect(await createExclusive(disk, directory, "n", [bytesOf("a")], { lockedRename: true })).toBe(true);
-    expect(await createExclusive(disk, directory, "n", [bytesOf("b")], { lockedRename: true })).toBe(false);
+    expect(await createExclusive(disk, directory, "n", [bytesOf("a")], { lease: UNSHARED_LEASE })).toBe(true);
+    expect(await createExclusive(disk, directory, "n", [bytesOf("b")], { lease: UNSHARED_LEASE })).toBe(
+      false,
+    );
     expect(await readdir(directory)).toEqual(["n"]);
     expect(await readFile(path.join(directory, "n"), "utf8")).toBe("a");
   });
@@ -89,7 +92,7 @@ describe("createExclusive", () => {
 
   describe.each(["hard links", "locked rename"])("with any one call failing, by %s", (way) => {
     const inner = way === "hard links" ? nodeDisk : withLink(nodeDisk, failingWith("ENOTSUP"));
-    const options = { lockedRename: way === "locked rename" };
+    const options = way === "locked rename" ? { lease: UNSHARED_LEASE } : {};
     const variants = (["before", "after", "short"] as FaultMode[]).flatMap((mode) => [
       [mode, false] as const,
       [mode, true] as const,

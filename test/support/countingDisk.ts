@@ -120,9 +120,9 @@ export class CountingDisk implements Disk {
     return this.#inner.removeEmptyDirectory(path);
   }
 
-  makeDirectory(path: string): Promise<boolean> {
+  makeDirectory(path: string, within?: string): Promise<boolean> {
     this.#note("makeDirectory");
-    return this.#inner.makeDirectory(path);
+    return this.#inner.makeDirectory(path, within);
   }
 
   list(path: string): Promise<DirectoryEntry[] | null> {

@@ -192,11 +192,11 @@ export class FaultyDisk implements Disk {
     });
   }
 
-  makeDirectory(path: string): Promise<boolean> {
+  makeDirectory(path: string, within?: string): Promise<boolean> {
     // Reported as failed, the directories are there, and nothing says that they will stay.
     const durable = this.#durableDirectories && !(this.calls === this.#failAt && this.#mode === "after");
     return this.#call("makeDirectory", path, async () => {
-      const made = await this.#inner.makeDirectory(path);
+      const made = await this.#inner.makeDirectory(path, within);
       this.#image?.directoryMade(path, durable);
       return made;
     });

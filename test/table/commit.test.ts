@@ -20,7 +20,8 @@ import {
 } from "../../src/format/table.js";
 import type { Disk } from "../../src/io/disk.js";
 import { PublishUncertainError } from "../../src/io/publish.js";
-import { type CommittedVersion, commitCreation, commitTransaction } from "../../src/table/commit.js";
+import { commitCreation } from "../../src/table/commit.js";
+import { ABSENT } from "../../src/table/identity.js";
 import { encodeManifestFile } from "../../src/table/manifest.js";
 import {
   dataDirectory,
@@ -31,12 +32,13 @@ import {
 } from "../../src/table/paths.js";
 import { encodeSchema } from "../../src/table/schema.js";
 import { newTransaction, readTransaction } from "../../src/table/transaction.js";
-import { findLatestVersion } from "../../src/table/versions.js";
+import { type CommittedVersion, findLatestVersion } from "../../src/table/versions.js";
 import { CountingDisk } from "../support/countingDisk.js";
 import { FaultyDisk } from "../support/faultyDisk.js";
 import { reference } from "../support/reference.js";
 import { makeTempDir } from "../support/tempDir.js";
 import {
+  commitPlannedOn,
   disk,
   ipcOf,
   joinChunks,
@@ -86,12 +88,12 @@ describe("an append", () => {
     ["format 2.1", { dataStorageVersion: "2.1" }],
   ])("is read by the reference, which appends in turn: %s", async (_name, options) => {
     const table = await makeReferenceTable([1, 2], options);
-    const committed = await commitTransaction(openEnvironment(), table.root, await appendAgain(table));
+    const committed = await commitPlannedOn(openEnvironment(), table.root, await appendAgain(table));
     expect(committed.version).toBe(2);
     expect(committed.scheme).toBe("v1Paths" in options ? "V1" : "V2");
     expect(await valuesOf(table)).toEqual([1, 2, 1, 2]);
     await reference.appendTable(table.uri, "t", ipcOf(3));
-    await commitTransaction(openEnvironment(), table.root, await appendAgain(table));
+    await commitPlannedOn(openEnvironment(), table.root, await appendAgain(table));
     expect(await valuesOf(table)).toEqual([1, 2, 1, 2, 3, 1, 2]);
     const { manifest } = await latestFile(table.root);
     expect(manifest.fragments.map((fragment) => fragment.id)).toEqual([0, 1, 2, 3]);
@@ -104,7 +106,7 @@ describe("an append", () => {
       makeReferenceTable([1, 2], { stableRowIds: true }),
       makeReferenceTable([1, 2], { stableRowIds: true }),
     ]);
-    await commitTransaction(openEnvironment(), ours.root, await appendAgain(ours));
+    await commitPlannedOn(openEnvironment(), ours.root, await appendAgain(ours));
     await reference.appendTable(theirs.uri, "t", ipcOf(1, 2));
     const [a, b] = [(await latestFile(ours.root)).manifest, (await latestFile(theirs.root)).manifest];
     expect(a.nextRowId).toBe(b.nextRowId);
@@ -122,7 +124,7 @@ describe("an append", () => {
   it("writes transaction, transaction file and hint", async () => {
     const table = await makeReferenceTable([1]);
     const transaction = await appendAgain(table);
-    const { file, version } = await commitTransaction(openEnvironment(), table.root, transaction);
+    const { file, version } = await commitPlannedOn(openEnvironment(), table.root, transaction);
     expect(file.transaction).toEqual(transaction);
     expect(await transactionFiles(table)).toContain(`1-${transaction.uuid}.txn`);
     expect(JSON.parse(await readFile(hintPath(table.root), "utf8"))).toEqual({ version: 2 });
@@ -161,10 +163,10 @@ describe("an append", () => {
       manifest,
     });
     await writeFile(manifestPath(table.root, 2, "V2"), joinChunks(chunks));
-    const appended = await commitTransaction(openEnvironment(), table.root, await appendAgain(table));
+    const appended = await commitPlannedOn(openEnvironment(), table.root, await appendAgain(table));
     expect(appended.manifest.unknown).toEqual(unknown);
     expect(appended.manifest.timestamp).toEqual({ seconds: future + 1, nanos: 0 });
-    const restored = await commitTransaction(openEnvironment(), table.root, restoreOf(3, 2));
+    const restored = await commitPlannedOn(openEnvironment(), table.root, restoreOf(3, 2));
     expect(restored.manifest.unknown).toEqual(unknown);
     const file = await latestFile(table.root);
     expect(file.manifest).toEqual(restored.manifest);
@@ -178,7 +180,7 @@ describe("an append", () => {
     for (let commit = 0; commit < 40; commit++) {
       const transaction = await appendAgain(table);
       counting.reset();
-      await commitTransaction(environment, table.root, transaction);
+      await commitPlannedOn(environment, table.root, transaction);
       expect(counting.count("list")).toBe(0);
       costs.push(counting.total);
     }
@@ -193,7 +195,7 @@ describe("a stale transaction", () => {
     const stale = await appendAgain(table);
     await reference.appendTable(table.uri, "t", ipcOf(2));
     await reference.appendTable(table.uri, "t", ipcOf(3));
-    const { version, manifest } = await commitTransaction(openEnvironment(), table.root, stale);
+    const { version, manifest } = await commitPlannedOn(openEnvironment(), table.root, stale);
     expect(version).toBe(4);
     expect(manifest.transactionFile).toBe(`1-${stale.uuid}.txn`);
     expect(await valuesOf(table)).toEqual([1, 2, 3, 1]);
@@ -204,7 +206,7 @@ describe("a stale transaction", () => {
     const stale = await appendAgain(table);
     await reference.overwriteTable(table.uri, "t", ipcOf(2));
     const before = await transactionFiles(table);
-    await expect(commitTransaction(openEnvironment(), table.root, stale)).rejects.toThrow(
+    await expect(commitPlannedOn(openEnvironment(), table.root, stale)).rejects.toThrow(
       ConcurrentModificationError,
     );
     expect(await transactionFiles(table)).toEqual(before);
@@ -213,7 +215,7 @@ describe("a stale transaction", () => {
 
   it("of the reference is rebased over ours by the reference", async () => {
     const table = await makeReferenceTable([1]);
-    await commitTransaction(openEnvironment(), table.root, await appendAgain(table));
+    await commitPlannedOn(openEnvironment(), table.root, await appendAgain(table));
     await reference.appendTable(table.uri, "t", ipcOf(5));
     expect(await valuesOf(table)).toEqual([1, 1, 5]);
   });
@@ -225,10 +227,10 @@ describe("a stale transaction", () => {
     const manifest = { ...before.manifest, version: 2, transactionFile: "" };
     const { chunks } = encodeManifestFile({ manifest, indexSectionBytes: null, transactionBytes: null });
     await writeFile(manifestPath(table.root, 2, "V2"), joinChunks(chunks));
-    await expect(commitTransaction(openEnvironment(), table.root, stale)).rejects.toThrow(
+    await expect(commitPlannedOn(openEnvironment(), table.root, stale)).rejects.toThrow(
       ConcurrentModificationError,
     );
-    expect((await commitTransaction(openEnvironment(), table.root, restoreOf(1, 1))).version).toBe(3);
+    expect((await commitPlannedOn(openEnvironment(), table.root, restoreOf(1, 1))).version).toBe(3);
   });
 
   it("is refused where versions in between are gone", async () => {
@@ -236,7 +238,7 @@ describe("a stale transaction", () => {
     const stale = await appendAgain(table);
     for (const value of [2, 3, 4]) await reference.appendTable(table.uri, "t", ipcOf(value));
     await rm(manifestPath(table.root, 2, "V2"));
-    await expect(commitTransaction(openEnvironment(), table.root, stale)).rejects.toThrow(
+    await expect(commitPlannedOn(openEnvironment(), table.root, stale)).rejects.toThrow(
       ConcurrentModificationError,
     );
   });
@@ -246,7 +248,7 @@ describe("a lost race", () => {
   it("against a writer that does not take the lock starts over on the newer version", async () => {
     const table = await makeReferenceTable([1]);
     const racing = beforeLink(async () => void (await reference.appendTable(table.uri, "t", ipcOf(2))));
-    const committed = await commitTransaction(
+    const committed = await commitPlannedOn(
       { ...openEnvironment(), disk: racing },
       table.root,
       await appendAgain(table),
@@ -258,7 +260,7 @@ describe("a lost race", () => {
   it("against a change that conflicts is refused", async () => {
     const table = await makeReferenceTable([1]);
     const racing = beforeLink(async () => void (await reference.overwriteTable(table.uri, "t", ipcOf(2))));
-    const commit = commitTransaction(
+    const commit = commitPlannedOn(
       { ...openEnvironment(), disk: racing },
       table.root,
       await appendAgain(table),
@@ -272,7 +274,7 @@ describe("a lost race", () => {
     const table = await makeReferenceTable([1]);
     const stale = await Promise.all(Array.from({ length: 12 }, () => appendAgain(table)));
     const commits = await Promise.all(
-      stale.map((transaction) => commitTransaction(openEnvironment(), table.root, transaction)),
+      stale.map((transaction) => commitPlannedOn(openEnvironment(), table.root, transaction)),
     );
     expect(commits.map((each) => each.version).sort((a, b) => a - b)).toEqual(
       stale.map((_, index) => index + 2),
@@ -286,7 +288,7 @@ describe("a restore", () => {
     const table = await makeReferenceTable([1, 2]);
     await reference.appendTable(table.uri, "t", ipcOf(3));
     await reference.overwriteTable(table.uri, "t", ipcOf(9));
-    const { version, manifest } = await commitTransaction(openEnvironment(), table.root, restoreOf(3, 1));
+    const { version, manifest } = await commitPlannedOn(openEnvironment(), table.root, restoreOf(3, 1));
     expect(version).toBe(4);
     expect(manifest.maxFragmentId).toBe(2);
     expect(manifest.fragments.map((fragment) => fragment.id)).toEqual([0]);
@@ -303,15 +305,15 @@ describe("a restore", () => {
     await reference.deleteRows(table.uri, "t", "v = 2");
     await reference.overwriteTable(table.uri, "t", ipcOf(7));
     expect((await latestFile(table.root)).manifest.readerFeatureFlags).toBe(0n);
-    const { manifest } = await commitTransaction(openEnvironment(), table.root, restoreOf(3, 2));
+    const { manifest } = await commitPlannedOn(openEnvironment(), table.root, restoreOf(3, 2));
     expect([manifest.readerFeatureFlags, manifest.writerFeatureFlags]).toEqual([1n, 1n]);
     expect(await valuesOf(table)).toEqual([1, 3]);
   });
 
   it("of the latest version makes a new one; of a missing version is refused", async () => {
     const table = await makeReferenceTable([1]);
-    expect((await commitTransaction(openEnvironment(), table.root, restoreOf(1, 1))).version).toBe(2);
-    await expect(commitTransaction(openEnvironment(), table.root, restoreOf(2, 9))).rejects.toThrow(
+    expect((await commitPlannedOn(openEnvironment(), table.root, restoreOf(1, 1))).version).toBe(2);
+    await expect(commitPlannedOn(openEnvironment(), table.root, restoreOf(2, 9))).rejects.toThrow(
       TableVersionNotFoundError,
     );
   });
@@ -331,7 +333,7 @@ describe("a creation", () => {
     const uri = await makeTempDir();
     const root = join(uri, "t.lance");
     const schemaMetadata = new Map([["owner", new TextEncoder().encode("me")]]);
-    const created = await commitCreation(openEnvironment(), root, creation(), {
+    const created = await commitCreation(openEnvironment(), root, ABSENT, creation(), {
       dataFormatVersion: "2.2",
       scheme,
       schemaMetadata,
@@ -350,7 +352,7 @@ describe("a creation", () => {
   it("has one winner", async () => {
     const root = join(await makeTempDir(), "t.lance");
     const results = await Promise.all(
-      Array.from({ length: 6 }, () => commitCreation(openEnvironment(), root, creation(), options)),
+      Array.from({ length: 6 }, () => commitCreation(openEnvironment(), root, ABSENT, creation(), options)),
     );
     expect(results.filter((result) => result !== null).length).toBe(1);
     expect(await readdir(transactionsDirectory(root))).toHaveLength(1);
@@ -358,7 +360,7 @@ describe("a creation", () => {
 
   it("over a table that exists is null and changes nothing", async () => {
     const table = await makeReferenceTable([1]);
-    expect(await commitCreation(openEnvironment(), table.root, creation(), options)).toBeNull();
+    expect(await commitCreation(openEnvironment(), table.root, ABSENT, creation(), options)).toBeNull();
     expect(await transactionFiles(table)).toHaveLength(1);
   });
 });
@@ -382,7 +384,7 @@ describe("an overwrite", () => {
     const schema = before.manifest.fields;
     const fragments = [{ ...before.manifest.fragments[0], id: 0 }];
     const overwrite = newTransaction(2, "overwrite", Overwrite.create({ fragments, schema }));
-    const { manifest } = await commitTransaction(openEnvironment(), table.root, overwrite);
+    const { manifest } = await commitPlannedOn(openEnvironment(), table.root, overwrite);
     expect(manifest.fragments.map((fragment) => fragment.id)).toEqual([1]);
     expect(manifest.config).toEqual(new Map([["a", "b"]]));
     expect([manifest.readerFeatureFlags, manifest.writerFeatureFlags]).toEqual([0n, 8n]);
@@ -394,7 +396,7 @@ describe("an overwrite", () => {
 describe("a commit that cannot be", () => {
   it("to a table that does not exist makes nothing", async () => {
     const root = join(await makeTempDir(), "t.lance");
-    await expect(commitTransaction(openEnvironment(), root, restoreOf(1, 1))).rejects.toThrow(
+    await expect(commitPlannedOn(openEnvironment(), root, restoreOf(1, 1))).rejects.toThrow(
       TableNotFoundError,
     );
     await expect(access(root)).rejects.toThrow();
@@ -411,7 +413,7 @@ describe("a commit that cannot be", () => {
     });
     await writeFile(manifestPath(table.root, 2, "V2"), joinChunks(chunks));
     const transaction = await appendAgain(table, 2);
-    await expect(commitTransaction(openEnvironment(), table.root, transaction)).rejects.toThrow(
+    await expect(commitPlannedOn(openEnvironment(), table.root, transaction)).rejects.toThrow(
       UnsupportedError,
     );
   });
@@ -419,11 +421,11 @@ describe("a commit that cannot be", () => {
   it("of a kind that is not implemented is refused", async () => {
     const table = await makeReferenceTable([1]);
     const transaction = newTransaction(1, "updateBases", UpdateBases.create());
-    await expect(commitTransaction(openEnvironment(), table.root, transaction)).rejects.toThrow(
+    await expect(commitPlannedOn(openEnvironment(), table.root, transaction)).rejects.toThrow(
       UnsupportedError,
     );
     await expect(
-      commitTransaction(openEnvironment(), table.root, newTransaction(1, "restore", { version: 0 })),
+      commitPlannedOn(openEnvironment(), table.root, newTransaction(1, "restore", { version: 0 })),
     ).rejects.toThrow(TableVersionNotFoundError);
   });
 });
@@ -438,7 +440,7 @@ it("fails at any disk call with the table at the old version or the new, and the
       let committed: CommittedVersion | null = null;
       let uncertain = false;
       try {
-        committed = await commitTransaction({ ...openEnvironment(), disk: faulty }, table.root, transaction);
+        committed = await commitPlannedOn({ ...openEnvironment(), disk: faulty }, table.root, transaction);
       } catch (error) {
         uncertain = error instanceof PublishUncertainError;
       }
@@ -454,7 +456,7 @@ it("fails at any disk call with the table at the old version or the new, and the
           (await readdir(versionsDirectory(table.root))).filter((name) => name.startsWith(".tmp")),
         ).toEqual([]);
       }
-      const next = await commitTransaction(openEnvironment(), table.root, await appendAgain(table));
+      const next = await commitPlannedOn(openEnvironment(), table.root, await appendAgain(table));
       expect(next.version).toBe(version + 1);
       if (done) break;
     }
@@ -463,7 +465,7 @@ it("fails at any disk call with the table at the old version or the new, and the
 
 it("does not need the table to stay where it is", async () => {
   const table = await makeReferenceTable([1]);
-  await commitTransaction(openEnvironment(), table.root, await appendAgain(table));
+  await commitPlannedOn(openEnvironment(), table.root, await appendAgain(table));
   const moved = join(table.uri, "moved.lance");
   await rename(table.root, moved);
   expect(await valuesOf({ ...table, name: "moved" })).toEqual([1, 1]);
@@ -496,7 +498,7 @@ it("refuses to restore from before stable row ids", async () => {
     });
     await writeFile(manifestPath(table.root, manifest.version, "V2"), joinChunks(chunks));
   }
-  await expect(commitTransaction(openEnvironment(), table.root, restoreOf(3, 2))).rejects.toThrow(
+  await expect(commitPlannedOn(openEnvironment(), table.root, restoreOf(3, 2))).rejects.toThrow(
     InvalidInputError,
   );
 });

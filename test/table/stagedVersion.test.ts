@@ -19,6 +19,7 @@ import { FaultyDisk } from "../support/faultyDisk.js";
 import { reference } from "../support/reference.js";
 import { makeTempDir } from "../support/tempDir.js";
 import {
+  anchorAt,
   disk,
   ipcOf,
   joinChunks,
@@ -44,8 +45,8 @@ async function stage(table: ReferenceTable, version: number, name?: string): Pro
   return path;
 }
 
-const publish = (table: ReferenceTable, staged: StagedVersion) =>
-  publishStagedVersion(openEnvironment(), table.root, staged);
+const publish = async (table: ReferenceTable, staged: StagedVersion) =>
+  publishStagedVersion(openEnvironment(), table.root, await anchorAt(table.root), staged);
 
 const versionsOf = async (table: ReferenceTable) =>
   (await listVersions(disk, table.root)).map((entry) => entry.version);
@@ -103,7 +104,7 @@ describe("a staged manifest", () => {
       const root = join(await makeTempDir(), "t.lance");
       await mkdir(root);
       await writeFile(join(root, "staged"), await manifestBytes(source, version));
-      const published = await publishStagedVersion(openEnvironment(), root, {
+      const published = await publishStagedVersion(openEnvironment(), root, await anchorAt(root), {
         version,
         scheme,
         stagedPath: "staged",
@@ -244,11 +245,16 @@ describe("metadata and eTag", () => {
         return typeof value === "function" ? value.bind(target) : value;
       },
     });
-    const died = publishStagedVersion({ ...openEnvironment(), disk: linkless }, table.root, {
-      version: 2,
-      stagedPath: path,
-      ...record,
-    });
+    const died = publishStagedVersion(
+      { ...openEnvironment(), disk: linkless },
+      table.root,
+      await anchorAt(table.root),
+      {
+        version: 2,
+        stagedPath: path,
+        ...record,
+      },
+    );
     await expect(died).rejects.toThrow("died here");
     await access(join(versionRecordsDirectory(table.root), "2.json"));
     await reference.appendTable(table.uri, "t", ipcOf(5));
@@ -304,6 +310,7 @@ it("fails at any disk call with the version there or not, and the next attempt t
     const succeeded = await publishStagedVersion(
       { ...openEnvironment(), disk: faulty },
       table.root,
+      await anchorAt(table.root),
       staged,
     ).then(
       () => true,

@@ -3,10 +3,20 @@
 import { join } from "node:path";
 import { Int32, makeData, RecordBatch, Table, tableFromIPC, tableToIPC } from "apache-arrow";
 import type { CreateOptions } from "tiltyard-reference";
+import { Manifest, ManifestHead, type Transaction } from "../../src/format/table.js";
 import { NodeDisk } from "../../src/io/nodeDisk.js";
-import type { TableEnvironment } from "../../src/table/commit.js";
-import type { ManifestFile } from "../../src/table/manifest.js";
-import { findLatestVersion, ManifestCache } from "../../src/table/versions.js";
+import { commitTransaction } from "../../src/table/commit.js";
+import type { CommitOptions } from "../../src/table/commitAttempts.js";
+import type { TableEnvironment } from "../../src/table/environment.js";
+import { ABSENT, declaredAnchor, type TableAnchor } from "../../src/table/identity.js";
+import { ManifestFile } from "../../src/table/manifest.js";
+import {
+  anchorOf,
+  type CommittedVersion,
+  entryOf,
+  findLatestVersion,
+  ManifestCache,
+} from "../../src/table/versions.js";
 import { reference } from "../support/reference.js";
 import { makeTempDir } from "../support/tempDir.js";
 
@@ -17,6 +27,32 @@ export const openEnvironment = (): TableEnvironment => ({
   lock: {},
   manifests: new ManifestCache(2 ** 24),
 });
+
+/** What a change is planned on that was planned on the latest version, or on none. */
+export async function anchorAt(root: string): Promise<TableAnchor> {
+  const entry = await findLatestVersion(disk, root);
+  const file = entry && (await new ManifestCache(2 ** 20).read(disk, entry.path));
+  if (entry !== null && file !== null) return anchorOf({ entry, file });
+  const stat = await disk.stat(root);
+  return stat === null ? ABSENT : declaredAnchor(disk, root);
+}
+
+/** Commits a transaction that was planned on the version it names; that may have been cleaned up since. */
+export async function commitPlannedOn(
+  environment: TableEnvironment,
+  root: string,
+  transaction: Transaction,
+  options?: CommitOptions,
+): Promise<CommittedVersion> {
+  const latest = await findLatestVersion(disk, root);
+  if (latest === null) return commitTransaction(environment, root, ABSENT, transaction, options);
+  const entry = { ...latest, ...entryOf(root, transaction.readVersion, latest.scheme) };
+  const gone = ManifestHead.create({ version: transaction.readVersion });
+  const file =
+    (await new ManifestCache(2 ** 20).read(disk, entry.path)) ??
+    new ManifestFile(entry.path, gone, Manifest.create({}), null, null, []);
+  return commitTransaction(environment, root, anchorOf({ entry, file }), transaction, options);
+}
 
 /** An IPC stream of one int32 column `v`. */
 export const ipcOf = (...values: number[]): Uint8Array =>

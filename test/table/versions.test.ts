@@ -58,7 +58,7 @@ describe("the latest version", () => {
 
   it.each(["V1", "V2"] as const)("is found without a hint, scheme %s", async (scheme) => {
     await addVersions(range(1, 12), scheme);
-    expect(await findLatestVersion(disk, root)).toEqual({
+    expect(await findLatestVersion(disk, root)).toMatchObject({
       version: 12,
       scheme,
       path: manifestPath(root, 12, scheme),

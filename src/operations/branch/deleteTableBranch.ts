@@ -1,6 +1,5 @@
 /** DeleteTableBranch: removes a branch that nothing refers to, with all its versions. */
 
-import { sweepDropped, takeAway } from "../../catalog/removal.js";
 import type { DeleteTableBranchRequest, DeleteTableBranchResponse } from "../../namespace.js";
 import { deleteBranch } from "../../table/branchRemoval.js";
 import { checkBranchName } from "../../table/refs.js";
@@ -12,16 +11,12 @@ export async function deleteTableBranch(
   context: OperationContext,
   request: DeleteTableBranchRequest,
 ): Promise<DeleteTableBranchResponse> {
-  const { disk, root, handles } = context;
+  const { handles } = context;
   const name = requireString(request.name, "name");
   checkBranchName(name);
   const { table } = await openTable(context, { id: request.id });
-  const vanish = (directory: string) => {
-    // Windows does not rename a directory in which a file is open.
-    handles.evict(directory);
-    return takeAway(disk, root, directory);
-  };
-  await deleteBranch(context, table.directory, name, vanish, request.signal);
-  await sweepDropped(disk, root);
+  // Windows does not rename a directory in which a file is open.
+  const release = (directory: string) => handles.evict(directory);
+  await deleteBranch(context, table.directory, name, release, request.signal);
   return {};
 }

@@ -1,11 +1,11 @@
 /** InsertIntoTable: adds rows or replaces all; makes a table of one that was only declared. */
 
+import { requireKnown } from "../../catalog/tables.js";
 import type { InsertIntoTableRequest, InsertIntoTableResponse, RowsInput } from "../../namespace.js";
-import { readManifestAt } from "../../table/versions.js";
 import { insertRows, requireInserted } from "../../write/insert.js";
 import type { OperationContext } from "../context.js";
 import { optionalCount, parseChoice } from "../request.js";
-import { openTable } from "../snapshot.js";
+import { anchorOfOpen, openTable } from "../snapshot.js";
 
 export async function insertIntoTable(
   context: OperationContext,
@@ -14,13 +14,13 @@ export async function insertIntoTable(
 ): Promise<InsertIntoTableResponse> {
   const mode = parseChoice(request.mode, "mode", ["Append", "Overwrite"], "Append");
   const maxBatchBytes = optionalCount(request.maxBatchBytes, "maxBatchBytes", 1);
-  const { tableRoot, latest } = await openTable(context, request);
-  const file = latest && (await readManifestAt(context, latest));
-  const base = latest !== null && file !== null ? { version: latest.version, file } : null;
-  const inserted = await insertRows(context, tableRoot, base, data, {
+  const open = await openTable(context, request);
+  const anchor = await anchorOfOpen(context, open);
+  const inserted = await insertRows(context, open.tableRoot, anchor, data, {
     mode,
     newTable: { version: context.newTableVersion, naming: context.newTableNaming },
     onCreated: mode === "Overwrite" ? "overwrite" : "append",
+    beforeCreation: () => requireKnown(context, open.table),
     maxBatchBytes,
     signal: request.signal,
   });

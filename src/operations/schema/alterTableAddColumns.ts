@@ -14,8 +14,8 @@ export async function alterTableAddColumns(
   request: AlterTableAddColumnsRequest,
 ): Promise<AlterTableAddColumnsResponse> {
   const added = requireObjects(request.newColumns, "newColumns").map(checkedColumn);
-  const { tableRoot } = await openWritable(context, request);
-  const target = { environment: context, tableRoot, signal: request.signal };
+  const { tableRoot, latest } = await openWritable(context, request);
+  const target = { environment: context, tableRoot, directory: latest.directory, signal: request.signal };
   const { committed, transactionId } = await addColumns(target, added);
   return { transactionId, version: committed.version };
 }

@@ -14,8 +14,8 @@ export async function alterTableAlterColumns(
   request: AlterTableAlterColumnsRequest,
 ): Promise<AlterTableAlterColumnsResponse> {
   const alterations = requireObjects(request.alterations, "alterations").map(checkedAlteration);
-  const { tableRoot } = await openWritable(context, request);
-  const target = { environment: context, tableRoot, signal: request.signal };
+  const { tableRoot, latest } = await openWritable(context, request);
+  const target = { environment: context, tableRoot, directory: latest.directory, signal: request.signal };
   const { committed, transactionId } = await alterColumns(target, alterations);
   return { transactionId, version: committed.version };
 }

@@ -11,8 +11,8 @@ export async function alterTableDropColumns(
   request: AlterTableDropColumnsRequest,
 ): Promise<AlterTableDropColumnsResponse> {
   const columns = requireStrings(request.columns, "columns");
-  const { tableRoot } = await openWritable(context, request);
-  const target = { environment: context, tableRoot, signal: request.signal };
+  const { tableRoot, latest } = await openWritable(context, request);
+  const target = { environment: context, tableRoot, directory: latest.directory, signal: request.signal };
   const { committed, transactionId } = await dropColumns(target, columns);
   return { transactionId, version: committed.version };
 }

@@ -12,10 +12,11 @@ export async function updateFieldMetadata(
   request: UpdateFieldMetadataRequest,
 ): Promise<UpdateFieldMetadataResponse> {
   const changes = requireObjects(request.updates, "updates").map(checkedUpdate);
-  const { tableRoot } = await openWritable(context, request);
+  const { tableRoot, latest } = await openWritable(context, request);
   const { committed, plan } = await commitPlanned(
     context,
     tableRoot,
+    latest.directory,
     ({ file }) => planFieldMetadata(file, changes),
     { signal: request.signal },
   );

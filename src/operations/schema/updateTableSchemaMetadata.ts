@@ -12,10 +12,11 @@ export async function updateTableSchemaMetadata(
   request: UpdateTableSchemaMetadataRequest,
 ): Promise<UpdateTableSchemaMetadataResponse> {
   const metadata = new Map(Object.entries(requireMap(request.metadata, "metadata")));
-  const { tableRoot } = await openWritable(context, request);
+  const { tableRoot, latest } = await openWritable(context, request);
   const { committed, plan } = await commitPlanned(
     context,
     tableRoot,
+    latest.directory,
     ({ file }) => ({ transaction: planSchemaMetadata(file, metadata) }),
     { signal: request.signal },
   );

@@ -4,11 +4,18 @@
  */
 
 import { publishNewTable, publishTable } from "../../catalog/tableRows.js";
-import { type FoundTable, findTable, planPlace, readTableProperties } from "../../catalog/tables.js";
+import {
+  type FoundTable,
+  findTable,
+  planPlace,
+  readTableProperties,
+  requireKnown,
+} from "../../catalog/tables.js";
 import { ConcurrentModificationError, InvalidInputError, TableAlreadyExistsError } from "../../errors.js";
 import { formatIdentifier } from "../../ident.js";
 import type { CreateTableRequest, CreateTableResponse, RowsInput } from "../../namespace.js";
-import { readManifestAt } from "../../table/versions.js";
+import { ABSENT, declaredAnchor } from "../../table/identity.js";
+import { anchorOf, readManifestAt } from "../../table/versions.js";
 import { insertRows } from "../../write/insert.js";
 import type { OperationContext } from "../context.js";
 import { optionalCount, optionalStringMap, parseChoice, requireTableId } from "../request.js";
@@ -47,13 +54,22 @@ export async function createTable(
   }
   // A row that a table of that name left behind, which is gone, must not lend it its properties.
   const rowProperties = found === null ? (properties ?? {}) : properties;
-  const base = latest !== null && file !== null ? { version: latest.version, file } : null;
-  const inserted = await insertRows(context, place.directory, base, data, {
+  const anchor =
+    latest !== null && file !== null
+      ? anchorOf({ entry: latest, file })
+      : found !== null
+        ? await declaredAnchor(context.disk, place.directory)
+        : ABSENT;
+  const beforeCreation = async () => {
+    if (found !== null) await requireKnown(context, found);
+    if (isRoot) await publishTable(context, place, rowProperties, signal);
+  };
+  const inserted = await insertRows(context, place.directory, anchor, data, {
     mode: "Overwrite",
     newTable: { version: context.newTableVersion, naming: context.newTableNaming },
     onCreated: mode === "Overwrite" ? "overwrite" : "fail",
     unshared: place.unshared,
-    beforeCreation: isRoot ? () => publishTable(context, place, rowProperties, signal) : undefined,
+    beforeCreation,
     maxBatchBytes: optionalCount(request.maxBatchBytes, "maxBatchBytes", 1),
     signal,
   });
@@ -66,7 +82,7 @@ export async function createTable(
   try {
     if (found === null && !isRoot) await publishNewTable(context, place, properties ?? {}, signal);
     // The rows are in: the properties of a table that was replaced follow.
-    else if (base !== null && properties !== undefined)
+    else if (anchor.kind === "version" && properties !== undefined)
       await publishTable(context, place, properties, signal);
   } catch (error) {
     if (!(error instanceof TableAlreadyExistsError)) throw error;

@@ -17,8 +17,8 @@ export async function optimizeTable(
   request: OptimizeTableRequest,
 ): Promise<OptimizeTableResponse> {
   const settings = settingsOf(request);
-  const { tableRoot } = await openWritable(context, request);
-  const target = { environment: context, tableRoot, signal: request.signal };
+  const { tableRoot, latest } = await openWritable(context, request);
+  const target = { environment: context, tableRoot, directory: latest.directory, signal: request.signal };
   const { version, transactionId, groups, indexedFragments } = await compactFragments(target, settings);
   const removed = groups.flatMap(({ oldFragments }) => oldFragments);
   const added = groups.flatMap(({ newFragments }) => newFragments);

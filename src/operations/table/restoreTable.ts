@@ -6,7 +6,7 @@ import { formatIdentifier } from "../../ident.js";
 import type { RestoreTableRequest, RestoreTableResponse } from "../../namespace.js";
 import { commitTransaction } from "../../table/commit.js";
 import { newTransaction } from "../../table/transaction.js";
-import { findVersion } from "../../table/versions.js";
+import { anchorOf, findVersion, readManifestAt } from "../../table/versions.js";
 import type { OperationContext } from "../context.js";
 import { requireTableId, requireVersion } from "../request.js";
 import { openTable } from "../snapshot.js";
@@ -17,12 +17,16 @@ export async function restoreTable(
 ): Promise<RestoreTableResponse> {
   const wanted = requireVersion(request.version);
   const { tableRoot, latest } = await openTable(context, request);
-  if (latest === null || (await findVersion(context.disk, tableRoot, wanted)) === null) {
+  const file = latest && (await readManifestAt(context, latest));
+  if (latest === null || file === null || (await findVersion(context.disk, tableRoot, wanted)) === null) {
     throw new TableVersionNotFoundError(
       `table ${formatIdentifier(requireTableId(request.id))} has no version ${wanted}`,
     );
   }
   const transaction = newTransaction(latest.version, "restore", Restore.create({ version: wanted }));
-  const { version } = await commitTransaction(context, tableRoot, transaction, { signal: request.signal });
+  const anchor = anchorOf({ entry: latest, file });
+  const { version } = await commitTransaction(context, tableRoot, anchor, transaction, {
+    signal: request.signal,
+  });
   return { transactionId: transaction.uuid, version };
 }

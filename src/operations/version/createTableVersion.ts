@@ -4,7 +4,7 @@ import { InternalError } from "../../errors.js";
 import type { CreateTableVersionRequest, CreateTableVersionResponse } from "../../namespace.js";
 import { publishStagedVersion } from "../../table/stagedVersion.js";
 import type { OperationContext } from "../context.js";
-import { openTable } from "../snapshot.js";
+import { anchorOfOpen, openTable } from "../snapshot.js";
 import { stagedOf } from "./stagedOf.js";
 import { versionOf } from "./versionOf.js";
 
@@ -13,8 +13,9 @@ export async function createTableVersion(
   request: CreateTableVersionRequest,
 ): Promise<CreateTableVersionResponse> {
   const staged = stagedOf(request);
-  const { tableRoot } = await openTable(context, request);
-  const published = await publishStagedVersion(context, tableRoot, staged);
+  const open = await openTable(context, request);
+  const { tableRoot } = open;
+  const published = await publishStagedVersion(context, tableRoot, await anchorOfOpen(context, open), staged);
   const record = await versionOf(context, tableRoot, published);
   if (record === null) {
     throw new InternalError(`version ${staged.version} was removed right after it was created`);
