@@ -4,7 +4,7 @@ import { NamespaceAlreadyExistsError, NamespaceNotEmptyError, NamespaceNotFoundE
 import { checkNamespaceName, formatIdentifier, isRootTableName } from "../ident.js";
 import type { Properties } from "../namespace.js";
 import type { Catalog, CatalogRow } from "./catalogRows.js";
-import { type CatalogEnvironment, changeCatalog } from "./catalogTable.js";
+import { type CatalogEnvironment, changeCatalog, readCatalog } from "./catalogTable.js";
 import { directoryOf } from "./locations.js";
 import {
   decodeProperties,
@@ -110,7 +110,7 @@ export async function dropNamespace(
   signal?: AbortSignal,
 ): Promise<Properties | null> {
   let properties: Properties | null = null;
-  let doomed: string[] = [];
+  let doomed: DoomedDirectory[] = [];
   await changeCatalog(
     environment,
     async (catalog) => {
@@ -134,9 +134,18 @@ export async function dropNamespace(
   );
   // Decided by then: what is left of the directories is in nobody's way.
   const { disk, root } = environment;
-  for (const directory of doomed) await takeAway(disk, root, directory).catch(() => false);
+  for (const { location, directory } of doomed) {
+    const isDoomed = async () => !isInUse(location, (await readCatalog(environment)).rows);
+    await takeAway(disk, root, directory, isDoomed).catch(() => false);
+  }
   if (doomed.length > 0) await sweepDropped(disk, root);
   return properties;
+}
+
+/** A directory that goes with its row. */
+interface DoomedDirectory {
+  readonly location: string;
+  readonly directory: string;
 }
 
 /** Directories that belong to the removed rows alone. */
@@ -144,13 +153,14 @@ function directoriesOf(
   environment: CatalogEnvironment,
   catalog: Catalog,
   removed: ReadonlySet<string>,
-): string[] {
+): DoomedDirectory[] {
   const others = catalog.rows.filter((row) => !removed.has(row.objectId));
-  const directories: string[] = [];
+  const directories: DoomedDirectory[] = [];
   for (const row of catalog.rows) {
     if (row.objectType !== "table" || !removed.has(row.objectId)) continue;
     const directory = directoryOf(environment.root, row.location, row.objectId);
-    if (row.location !== null && !isInUse(row.location, others)) directories.push(directory);
+    const { location } = row;
+    if (location !== null && !isInUse(location, others)) directories.push({ location, directory });
   }
   return directories;
 }

@@ -8,16 +8,15 @@
  * then on, wherever the process ends.
  */
 
-import { join } from "node:path";
 import { TableAlreadyExistsError, TableNotFoundError, UnsupportedError } from "../errors.js";
 import { formatIdentifier } from "../ident.js";
 import { codeOf } from "../io/errno.js";
-import { LOCK_NAME } from "../io/heldLock.js";
 import { withLock } from "../io/lock.js";
 import { branchesDirectory } from "../table/paths.js";
 import { type CatalogEnvironment, changeCatalog, readCatalog } from "./catalogTable.js";
 import { clearPlace } from "./leftovers.js";
 import { objectIdOf, parentOf, requireNamespace } from "./objects.js";
+import { isDirectory } from "./removal.js";
 import { rowOf } from "./tableRows.js";
 import {
   type FoundTable,
@@ -47,9 +46,10 @@ export async function renameTable(
     await changeId(environment, table, newId, signal);
     return { id: newId, location: table.location, directory: table.directory };
   }
+  const isTable = isDirectory(environment.disk, await environment.disk.stat(table.directory));
   await refuseBranches(environment, table);
   if (newId.length === 1) await clearPlace(environment, place, signal);
-  await move(environment, table, place, signal);
+  await move(environment, table, place, isTable, signal);
   return place;
 }
 
@@ -101,6 +101,7 @@ async function move(
   environment: CatalogEnvironment,
   table: TableLocation,
   place: TableLocation,
+  isTable: (movedTo: string) => Promise<boolean>,
   signal: AbortSignal | undefined,
 ): Promise<void> {
   const { disk, root } = environment;
@@ -109,7 +110,7 @@ async function move(
   const lock = { ...environment.lock, signal };
   try {
     // No writer of ours is in the middle of a commit while its directory moves.
-    await withLock(table.directory, lock, async () => {
+    await withLock(table.directory, lock, async (lease) => {
       await changeCatalog(
         environment,
         async (catalog) => {
@@ -126,6 +127,7 @@ async function move(
       );
       environment.handles.evict(table.directory);
       try {
+        await lease.confirm();
         await disk.rename(table.directory, place.directory);
       } catch (error) {
         const code = codeOf(error);
@@ -138,9 +140,15 @@ async function move(
         if (isRefused) throw taken(place.id);
         throw error;
       }
+      lease.movedTo(place.directory);
+      if (!(await isTable(place.directory))) {
+        // Another table has come to lie there since it was opened.
+        await disk.rename(place.directory, table.directory);
+        lease.movedTo(table.directory);
+        await forgetRow(environment, place, before?.location ?? null);
+        throw gone(table.id);
+      }
       await disk.syncDirectory(root);
-      // The lock has come along; it is still ours.
-      await disk.removeEmptyDirectory(join(place.directory, LOCK_NAME)).catch(() => false);
     });
   } catch (error) {
     if (codeOf(error) === "ENOENT") throw gone(table.id, error);

@@ -1,7 +1,8 @@
 /** DropTable: removes a table with all its versions. */
 
-import { sweepDropped, takeAway } from "../../catalog/removal.js";
-import { removeRootTable, removeTableRow } from "../../catalog/tableRows.js";
+import { readCatalog } from "../../catalog/catalogTable.js";
+import { isDirectory, sweepDropped, takeAway } from "../../catalog/removal.js";
+import { isInUse, removeRootTable, removeTableRow } from "../../catalog/tableRows.js";
 import { requireTable } from "../../catalog/tables.js";
 import type { DropTableRequest, DropTableResponse } from "../../namespace.js";
 import type { OperationContext } from "../context.js";
@@ -13,20 +14,23 @@ export async function dropTable(
 ): Promise<DropTableResponse> {
   const { disk, root } = context;
   const table = await requireTable(context, requireTableId(request.id));
-  const { id, directory } = table;
-  const vanish = () => {
+  const { id, location, directory } = table;
+  const isTable = isDirectory(disk, await disk.stat(directory));
+  const vanish = (isDoomed: (movedTo: string) => Promise<boolean>) => {
     // Windows does not rename a directory in which a file is open.
     context.handles.evict(directory);
-    return takeAway(disk, root, directory);
+    return takeAway(disk, root, directory, isDoomed);
   };
   if (id.length === 1) {
-    const { properties } = await removeRootTable(context, table, vanish, request.signal);
+    const { properties } = await removeRootTable(context, table, () => vanish(isTable), request.signal);
     await sweepDropped(disk, root);
     return { id, location: directory, properties };
   }
   const { properties, ownsDirectory } = await removeTableRow(context, table, request.signal);
   // Decided by then: what is left of the directory is in nobody's way.
-  if (ownsDirectory) await vanish().catch(() => false);
+  const isDoomed = async (movedTo: string) =>
+    (await isTable(movedTo)) && !isInUse(location, (await readCatalog(context)).rows);
+  if (ownsDirectory) await vanish(isDoomed).catch(() => false);
   await sweepDropped(disk, root);
   return { id, location: directory, properties };
 }

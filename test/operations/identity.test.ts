@@ -1,0 +1,220 @@
+/** A successor never passes for its predecessor: tables, branches and directories that are replaced under a slow caller. */
+
+import { cp, readdir, rename, rm, utimes } from "node:fs/promises";
+import { join } from "node:path";
+import { makeVector, type RecordBatch, Table, tableFromIPC, tableToIPC, vectorFromArray } from "apache-arrow";
+import {
+  ConcurrentModificationError,
+  DirectoryNamespace,
+  NamespaceError,
+  TableNotFoundError,
+} from "tiltyard";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { NodeDisk } from "../../src/io/nodeDisk.js";
+import { openContext } from "../../src/operations/context.js";
+import { dropTable } from "../../src/operations/table/dropTable.js";
+import { renameTable } from "../../src/operations/table/renameTable.js";
+import { createTableVersion } from "../../src/operations/version/createTableVersion.js";
+import { interruptedDisk } from "../support/interruptedDisk.js";
+import { reference } from "../support/reference.js";
+import { stageDoubled } from "../support/stageVersion.js";
+import { makeTempDir } from "../support/tempDir.js";
+
+const rowsOf = (...values: number[]): Table => new Table({ v: makeVector(Int32Array.from(values)) });
+const wordsOf = (...values: string[]): Table => new Table({ w: vectorFromArray(values) });
+
+let root: string;
+let ours: DirectoryNamespace;
+let others: DirectoryNamespace;
+
+beforeEach(async () => {
+  root = await makeTempDir();
+  ours = new DirectoryNamespace({ root, durability: "none" });
+  others = new DirectoryNamespace({ root, durability: "none" });
+});
+afterEach(async () => {
+  await ours.close();
+  await others.close();
+});
+
+/** One batch, which comes once something else has happened: the body of a slow upload. */
+async function* slowRows(happens: () => Promise<unknown>, rows = rowsOf(1)): AsyncGenerator<RecordBatch> {
+  await happens();
+  yield* rows.batches;
+}
+
+/** Directories of tables in the root that hold anything. */
+const tableDirectories = async (): Promise<string[]> =>
+  (await readdir(root)).filter((name) => name !== "__manifest" && !name.startsWith("."));
+
+const valuesOf = async (id: readonly string[], column = "v"): Promise<unknown[]> =>
+  Array.from((await others.table(id).scan().toArrow()).getChild(column) ?? []);
+
+describe("a declared table of a child namespace that goes away before the first rows come", () => {
+  const id = ["a", "t"];
+  const goings: [string, () => Promise<unknown>][] = [
+    ["dropped", () => others.dropTable({ id })],
+    ["deregistered", () => others.deregisterTable({ id })],
+    ["moved into the root", () => others.renameTable({ id, newTableName: "t", newNamespaceId: [] })],
+    ["cascaded away", () => others.dropNamespace({ id: ["a"], behavior: "Cascade" })],
+  ];
+
+  it.each(goings)("%s: no insert makes a version of it", async (_how, go) => {
+    await ours.createNamespace({ id: ["a"] });
+    await ours.declareTable({ id });
+    let before: string[] = [];
+    const happens = async () => {
+      await go();
+      before = await tableDirectories();
+    };
+    await expect(ours.insertIntoTable({ id }, slowRows(happens))).rejects.toBeInstanceOf(NamespaceError);
+    await expect(others.tableExists({ id })).rejects.toBeInstanceOf(NamespaceError);
+    expect(await tableDirectories()).toEqual(before);
+  });
+
+  it("renamed inside child namespaces: it is the same table, and gets the rows", async () => {
+    await ours.createNamespace({ id: ["a"] });
+    await ours.declareTable({ id });
+    const happens = () => others.renameTable({ id, newTableName: "u" });
+    await ours.insertIntoTable({ id }, slowRows(happens));
+    expect(await valuesOf(["a", "u"])).toEqual([1]);
+  });
+
+  it.each(["declared", "new"])("createTable of a %s table leaves nothing of it either", async (state) => {
+    await ours.createNamespace({ id: ["a"] });
+    if (state === "declared") await ours.declareTable({ id });
+    const happens = () => others.dropNamespace({ id: ["a"], behavior: "Cascade" });
+    await expect(ours.createTable({ id }, slowRows(happens))).rejects.toBeInstanceOf(NamespaceError);
+    expect(await tableDirectories()).toEqual([]);
+  });
+});
+
+describe("a table that is dropped and made anew while an upload is on its way", () => {
+  it.each([
+    ["a", "t"],
+    ["t"],
+  ])("does not get its rows, though it was cleaned up since: %j", async (...id: string[]) => {
+    if (id.length > 1) await ours.createNamespace({ id: ["a"] });
+    await ours.createTable({ id }, rowsOf(0));
+    const happens = async () => {
+      await others.dropTable({ id });
+      await others.createTable({ id }, wordsOf("x"));
+      await others.insertIntoTable({ id }, wordsOf("y"));
+      await others.insertIntoTable({ id }, wordsOf("z"));
+      await others.cleanupTable({ id, olderThanMs: 0, deleteUnverified: true });
+    };
+    await expect(ours.insertIntoTable({ id }, slowRows(happens))).rejects.toBeInstanceOf(NamespaceError);
+    expect(await valuesOf(id, "w")).toEqual(["x", "y", "z"]);
+  });
+
+  it("is told from its predecessor where both are the reference's", async () => {
+    await reference.createTable(root, "t", tableToIPC(rowsOf(0)));
+    const happens = async () => {
+      await reference.dropTable(root, "t");
+      await reference.createTable(root, "t", tableToIPC(rowsOf(5)));
+    };
+    await expect(ours.insertIntoTable({ id: ["t"] }, slowRows(happens))).rejects.toBeInstanceOf(
+      NamespaceError,
+    );
+    expect(await valuesOf(["t"])).toEqual([5]);
+  });
+});
+
+describe("a branch that is deleted and made again while an upload is on its way", () => {
+  it.each([1, 2])("does not get its rows, made again from version %i", async (version) => {
+    const id = ["t"];
+    await ours.createTable({ id }, rowsOf(0));
+    await ours.insertIntoTable({ id }, rowsOf(1));
+    await ours.createTableBranch({ id, name: "b", fromVersion: 1 });
+    const happens = async () => {
+      await others.deleteTableBranch({ id, name: "b" });
+      await others.createTableBranch({ id, name: "b", fromVersion: version });
+    };
+    await expect(
+      ours.insertIntoTable({ id, branch: "b" }, slowRows(happens, rowsOf(7))),
+    ).rejects.toBeInstanceOf(ConcurrentModificationError);
+  });
+});
+
+it("a directory put back from a copy is what the next commit is based on, whatever is cached", async () => {
+  const id = ["t"];
+  const directory = join(root, "t.lance");
+  await ours.createTable({ id }, rowsOf(0));
+  const saved = join(await makeTempDir(), "saved");
+  await cp(directory, saved, { recursive: true, preserveTimestamps: true });
+  await ours.insertIntoTable({ id }, rowsOf(1));
+  await ours.insertIntoTable({ id }, rowsOf(2));
+  expect(await ours.table(id).countRows()).toBe(3);
+  // In place, file by file, and with the times of the copy, as an archive is unpacked.
+  for (const name of await readdir(join(directory, "_versions")))
+    await rm(join(directory, "_versions", name));
+  await cp(saved, directory, { recursive: true, preserveTimestamps: true, force: true });
+  const second = new DirectoryNamespace({ root, durability: "none" });
+  await second.insertIntoTable({ id }, rowsOf(5));
+  await second.close();
+  for (const name of await readdir(join(directory, "_versions"))) {
+    await utimes(join(directory, "_versions", name), 1_700_000_000, 1_700_000_000);
+  }
+  await ours.insertIntoTable({ id }, rowsOf(6));
+  expect(await valuesOf(id)).toEqual([0, 5, 6]);
+  const seen = tableFromIPC(await reference.readTable(root, "t"));
+  expect(Array.from(seen.getChild("v") ?? [])).toEqual([0, 5, 6]);
+});
+
+describe("with a pause in the disk, behind which the table is another", () => {
+  const id = ["t"];
+  /** Another table of that name, by an engine that takes no lock. */
+  const remake = async () => {
+    await reference.dropTable(root, "t");
+    await reference.createTable(root, "t", tableToIPC(wordsOf("x")));
+  };
+
+  it("a drop leaves the successor alone", async () => {
+    await ours.createTable({ id }, rowsOf(0));
+    const disk = interruptedDisk(
+      new NodeDisk({ durability: "none" }),
+      (verb, path) => verb === "rename" && path.endsWith("t.lance"),
+      remake,
+    );
+    const context = openContext({ root, disk, durability: "none" });
+    await expect(dropTable(context, { id })).rejects.toBeInstanceOf(TableNotFoundError);
+    await context.close();
+    expect(await valuesOf(id, "w")).toEqual(["x"]);
+  });
+
+  it("a rename leaves the successor alone", async () => {
+    await ours.createTable({ id }, rowsOf(0));
+    const disk = interruptedDisk(
+      new NodeDisk({ durability: "none" }),
+      (verb, path) => verb === "rename" && path.endsWith("t.lance"),
+      async () => {
+        await rename(join(root, "t.lance"), join(root, "aside"));
+        await reference.createTable(root, "t", tableToIPC(wordsOf("x")));
+      },
+    );
+    const context = openContext({ root, disk, durability: "none" });
+    await expect(renameTable(context, { id, newTableName: "u" })).rejects.toBeInstanceOf(TableNotFoundError);
+    await context.close();
+    expect(await valuesOf(id, "w")).toEqual(["x"]);
+    await expect(others.tableExists({ id: ["u"] })).rejects.toBeInstanceOf(TableNotFoundError);
+  });
+
+  describe.each(["makeDirectory", "create", "link"] as const)("createTableVersion, before %s", (verb) => {
+    it.each(["dropped", "made anew"])("publishes nothing where the table was %s", async (how) => {
+      await ours.createTable({ id }, rowsOf(0));
+      const manifestPath = await stageDoubled(join(root, "t.lance"), 2);
+      const disk = interruptedDisk(
+        new NodeDisk({ durability: "none" }),
+        (called, path) => called === verb && path.includes("_versions"),
+        () => (how === "dropped" ? reference.dropTable(root, "t") : remake()),
+      );
+      const context = openContext({ root, disk, durability: "none" });
+      const published = createTableVersion(context, { id, version: 2, manifestPath });
+      await expect(published).rejects.toBeInstanceOf(NamespaceError);
+      expect(disk.interrupted).toBe(true);
+      await context.close();
+      if (how === "made anew") expect(await valuesOf(id, "w")).toEqual(["x"]);
+      else expect(await tableDirectories()).toEqual([]);
+    });
+  });
+});
