@@ -1,6 +1,6 @@
 /** A successor never passes for its predecessor: tables, branches and directories that are replaced under a slow caller. */
 
-import { cp, readdir, rename, rm, utimes } from "node:fs/promises";
+import { cp, readdir, rename, stat, utimes } from "node:fs/promises";
 import { join } from "node:path";
 import { makeVector, type RecordBatch, Table, tableFromIPC, tableToIPC, vectorFromArray } from "apache-arrow";
 import {
@@ -15,6 +15,7 @@ import { openContext } from "../../src/operations/context.js";
 import { dropTable } from "../../src/operations/table/dropTable.js";
 import { renameTable } from "../../src/operations/table/renameTable.js";
 import { createTableVersion } from "../../src/operations/version/createTableVersion.js";
+import { manifestPath } from "../../src/table/paths.js";
 import { interruptedDisk } from "../support/interruptedDisk.js";
 import { reference } from "../support/reference.js";
 import { stageDoubled } from "../support/stageVersion.js";
@@ -100,11 +101,10 @@ describe("a table that is dropped and made anew while an upload is on its way", 
       await others.dropTable({ id });
       await others.createTable({ id }, wordsOf("x"));
       await others.insertIntoTable({ id }, wordsOf("y"));
-      await others.insertIntoTable({ id }, wordsOf("z"));
       await others.cleanupTable({ id, olderThanMs: 0, deleteUnverified: true });
     };
     await expect(ours.insertIntoTable({ id }, slowRows(happens))).rejects.toBeInstanceOf(NamespaceError);
-    expect(await valuesOf(id, "w")).toEqual(["x", "y", "z"]);
+    expect(await valuesOf(id, "w")).toEqual(["x", "y"]);
   });
 
   it("is told from its predecessor where both are the reference's", async () => {
@@ -136,29 +136,30 @@ describe("a branch that is deleted and made again while an upload is on its way"
   });
 });
 
-it("a directory put back from a copy is what the next commit is based on, whatever is cached", async () => {
+it("a directory put back from an archive is what the next commit is based on, whatever is cached", async () => {
   const id = ["t"];
   const directory = join(root, "t.lance");
+  const second = manifestPath(directory, 2, "V2");
   await ours.createTable({ id }, rowsOf(0));
-  const saved = join(await makeTempDir(), "saved");
-  await cp(directory, saved, { recursive: true, preserveTimestamps: true });
+  // What the archive holds: another second version, of the same size.
+  const archive = await makeTempDir();
+  await cp(directory, join(archive, "t.lance"), { recursive: true, preserveTimestamps: true });
+  const archived = new DirectoryNamespace({ root: archive, durability: "none" });
+  await archived.insertIntoTable({ id }, rowsOf(9));
+  await archived.close();
   await ours.insertIntoTable({ id }, rowsOf(1));
-  await ours.insertIntoTable({ id }, rowsOf(2));
-  expect(await ours.table(id).countRows()).toBe(3);
-  // In place, file by file, and with the times of the copy, as an archive is unpacked.
-  for (const name of await readdir(join(directory, "_versions")))
-    await rm(join(directory, "_versions", name));
-  await cp(saved, directory, { recursive: true, preserveTimestamps: true, force: true });
-  const second = new DirectoryNamespace({ root, durability: "none" });
-  await second.insertIntoTable({ id }, rowsOf(5));
-  await second.close();
-  for (const name of await readdir(join(directory, "_versions"))) {
-    await utimes(join(directory, "_versions", name), 1_700_000_000, 1_700_000_000);
-  }
+  await utimes(second, 1_700_000_000, 1_700_000_000);
+  expect(await ours.table(id).countRows()).toBe(2);
+  const before = await stat(second);
+  // Unpacked file over file, with whole seconds for times.
+  await cp(join(archive, "t.lance"), directory, { recursive: true, force: true });
+  await utimes(second, 1_700_000_000, 1_700_000_000);
+  const after = await stat(second);
+  expect([after.ino, after.size, after.mtimeMs]).toEqual([before.ino, before.size, before.mtimeMs]);
   await ours.insertIntoTable({ id }, rowsOf(6));
-  expect(await valuesOf(id)).toEqual([0, 5, 6]);
+  expect(await valuesOf(id)).toEqual([0, 9, 6]);
   const seen = tableFromIPC(await reference.readTable(root, "t"));
-  expect(Array.from(seen.getChild("v") ?? [])).toEqual([0, 5, 6]);
+  expect(Array.from(seen.getChild("v") ?? [])).toEqual([0, 9, 6]);
 });
 
 describe("with a pause in the disk, behind which the table is another", () => {
@@ -202,14 +203,14 @@ describe("with a pause in the disk, behind which the table is another", () => {
   describe.each(["makeDirectory", "create", "link"] as const)("createTableVersion, before %s", (verb) => {
     it.each(["dropped", "made anew"])("publishes nothing where the table was %s", async (how) => {
       await ours.createTable({ id }, rowsOf(0));
-      const manifestPath = await stageDoubled(join(root, "t.lance"), 2);
+      const staged = await stageDoubled(join(root, "t.lance"), 2);
       const disk = interruptedDisk(
         new NodeDisk({ durability: "none" }),
         (called, path) => called === verb && path.includes("_versions"),
         () => (how === "dropped" ? reference.dropTable(root, "t") : remake()),
       );
       const context = openContext({ root, disk, durability: "none" });
-      const published = createTableVersion(context, { id, version: 2, manifestPath });
+      const published = createTableVersion(context, { id, version: 2, manifestPath: staged });
       await expect(published).rejects.toBeInstanceOf(NamespaceError);
       expect(disk.interrupted).toBe(true);
       await context.close();
