@@ -39,11 +39,12 @@ export async function clearPlace(
   if (stat === null) return;
   if (stat.kind !== "directory") throw occupied(place);
   if (!(await isLeftover(disk, place.directory, lock.staleMs ?? DEFAULT_STALE_MS))) throw occupied(place);
+  const isDoomed = (movedTo: string) => isLeftover(disk, movedTo, 0);
   await withLock(place.directory, { ...lock, signal }, async () => {
     const found = await findTable(environment, place.id);
     if (found !== null || (await isDeregistered(disk, place.directory))) throw occupied(place);
     environment.handles.evict(place.directory);
-    await takeAway(disk, root, place.directory);
+    await takeAway(disk, root, place.directory, isDoomed);
   });
   await sweepDropped(disk, root);
 }
@@ -58,7 +59,7 @@ export async function sweepCreations(environment: CatalogEnvironment, signal?: A
   const takeAllAway = async (catalog: Catalog): Promise<null> => {
     for (const directory of await abandonedCreations(environment, catalog)) {
       handles.evict(directory);
-      await takeAway(disk, root, directory);
+      await takeAway(disk, root, directory, (movedTo) => isLeftover(disk, movedTo, 0));
     }
     return null;
   };
