@@ -87,6 +87,19 @@ export class ThrottlingError extends errorClass("Throttling") {}
 export class TableBranchNotFoundError extends errorClass("TableBranchNotFound") {}
 export class TableBranchAlreadyExistsError extends errorClass("TableBranchAlreadyExists") {}
 
+/** The text of what was thrown: an error's own, whichever realm the error comes from. */
+export function messageOf(thrown: unknown): string {
+  if (typeof thrown !== "object" || thrown === null) return String(thrown);
+  const { message } = thrown as { readonly message?: unknown };
+  if (typeof message === "string") return message;
+  try {
+    return String(thrown);
+  } catch {
+    // Not every object can be made text of.
+    return "an object that is no error";
+  }
+}
+
 /** Bytes on disk that cannot be what the format says they are. */
 export class CorruptFileError extends InternalError {
   /** The file, as the engine opened it. */

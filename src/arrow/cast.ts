@@ -22,6 +22,7 @@ import { InternalError, InvalidInputError, TableSchemaValidationError } from "..
 import type { Column, FixedColumn, FixedSizeListColumn, ListColumn, Validity } from "./column.js";
 import { decodeDictionary, encodeDictionary } from "./dictionaries.js";
 import type { LogicalField } from "./logicalTypes.js";
+import { areNarrow } from "./offsets.js";
 import { sliceColumn } from "./sliceColumn.js";
 import { takeColumn } from "./takeColumn.js";
 
@@ -253,9 +254,10 @@ function offsetsOf(
     throw new TableSchemaValidationError(`column ${path}: a batch has more than 2^31 - 1 bytes or items`);
   }
   const result = bits === 32 ? new Int32Array(offsets.length) : new BigInt64Array(offsets.length);
+  const narrow = areNarrow(result);
   for (let index = 0; index < offsets.length; index++) {
     const offset = Number(offsets[index]) - first;
-    if (result instanceof Int32Array) result[index] = offset;
+    if (narrow) result[index] = offset;
     else result[index] = BigInt(offset);
   }
   return result;

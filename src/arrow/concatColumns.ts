@@ -16,7 +16,7 @@ import type {
   VariableColumn,
 } from "./column.js";
 import { entryKey, indexView, readIndices } from "./dictionaries.js";
-import { checkOffsetRange, wordsOf } from "./offsets.js";
+import { areNarrow, checkOffsetRange, wordsOf } from "./offsets.js";
 import { sliceColumn } from "./sliceColumn.js";
 import { takeColumn } from "./takeColumn.js";
 import { setBits } from "./validity.js";
@@ -137,7 +137,7 @@ function concatOffsets(
 ): Int32Array | BigInt64Array {
   let position = 0;
   let base = 0;
-  if (columns[0].offsets instanceof Int32Array) {
+  if (areNarrow(columns[0].offsets)) {
     checkOffsetRange(spans.reduce((sum, span) => sum + span, 0));
     const offsets = new Int32Array(length + 1);
     for (let index = 0; index < columns.length; index++) {

@@ -4,6 +4,7 @@ import { alignedBytes } from "../bytes/aligned.js";
 import { InvalidInputError } from "../errors.js";
 import type { Column, DictionaryColumn, FixedColumn, Layout, VariableColumn } from "./column.js";
 import { nullColumn } from "./nullColumn.js";
+import { areNarrow } from "./offsets.js";
 import { takeColumn, takeFixed, takeVariable } from "./takeColumn.js";
 import { bothValid, isSet, takeValidity } from "./validity.js";
 
@@ -130,7 +131,7 @@ export function decodeDictionary(column: DictionaryColumn): VariableColumn | Fix
     const layout: Layout =
       dictionary.kind === "fixed"
         ? { kind: "fixed", byteWidth: dictionary.byteWidth }
-        : { kind: "variable", offsetBits: dictionary.offsets instanceof Int32Array ? 32 : 64, text: false };
+        : { kind: "variable", offsetBits: areNarrow(dictionary.offsets) ? 32 : 64, text: false };
     return nullColumn(layout, length) as VariableColumn | FixedColumn;
   }
   const indices = readIndices(column);

@@ -9,7 +9,8 @@
 
 import type { Field, Schema } from "apache-arrow";
 import { untilAborted } from "../abort.js";
-import { InvalidInputError, NamespaceError } from "../errors.js";
+import { tagOf } from "../bytes/tag.js";
+import { InvalidInputError, messageOf, NamespaceError } from "../errors.js";
 import type { Column, Layout } from "./column.js";
 import { columnFromData, type DictionaryCache, type ForeignData } from "./data.js";
 import { adoptSchema, type ForeignSchema } from "./foreignTypes.js";
@@ -24,6 +25,9 @@ export interface InputBatch {
   /** > 0. */
   readonly rowCount: number;
 }
+
+/** What blocks of memory are called. */
+const MEMORY_TAGS: ReadonlySet<string> = new Set(["ArrayBuffer", "SharedArrayBuffer"]);
 
 /** Rows ready to be read, once. */
 export interface ArrowInput {
@@ -296,13 +300,13 @@ function isBatch(value: unknown): value is ForeignBatch {
 
 function asBytes(value: unknown): Uint8Array | null {
   if (ArrayBuffer.isView(value)) return new Uint8Array(value.buffer, value.byteOffset, value.byteLength);
-  const isShared = typeof SharedArrayBuffer !== "undefined" && value instanceof SharedArrayBuffer;
-  return value instanceof ArrayBuffer || isShared ? new Uint8Array(value as ArrayBuffer) : null;
+  return isMemory(value) ? new Uint8Array(value) : null;
 }
 
+const isMemory = (value: unknown): value is ArrayBuffer => isObject(value) && MEMORY_TAGS.has(tagOf(value));
+
 function sourceFailed(error: unknown): InvalidInputError {
-  const reason = error instanceof Error ? error.message : String(error);
-  return new InvalidInputError(`the rows' source failed: ${reason}`, { cause: error });
+  return new InvalidInputError(`the rows' source failed: ${messageOf(error)}`, { cause: error });
 }
 
 /** A stream that somebody else reads refuses to be iterated. */

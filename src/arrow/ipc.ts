@@ -21,7 +21,7 @@ import {
 import { concatBytes } from "../bytes/concat.js";
 import { decodeLz4Frame } from "../bytes/lz4Frame.js";
 import { decodeZstdFrame, zstdFrameBound } from "../bytes/zstd.js";
-import { InvalidInputError, NamespaceError } from "../errors.js";
+import { InvalidInputError, messageOf, NamespaceError } from "../errors.js";
 import { checkFooter, checkMessageMetadata } from "./messageGuard.js";
 
 /** Largest metadata of one message; thousands of columns take a few megabytes. */
@@ -270,7 +270,7 @@ function decoding<Result>(decode: () => Result, maxBytes = Number.POSITIVE_INFIN
     return decode();
   } catch (error) {
     if (error instanceof NamespaceError) throw error;
-    throw malformed(error instanceof Error ? error.message : String(error), error);
+    throw malformed(messageOf(error), error);
   }
 }
 

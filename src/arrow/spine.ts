@@ -22,6 +22,7 @@ import type {
   Validity,
 } from "./column.js";
 import { nullColumn } from "./nullColumn.js";
+import { areNarrow } from "./offsets.js";
 import { sliceColumn } from "./sliceColumn.js";
 import { bothValid } from "./validity.js";
 
@@ -230,7 +231,7 @@ function leafCount(layout: Layout): number {
 
 /** Whether the lists of two columns are equally long, one by one. */
 function sameRuns(a: ListColumn, b: ListColumn): boolean {
-  if (a.offsets instanceof Int32Array && b.offsets instanceof Int32Array) {
+  if (areNarrow(a.offsets) && areNarrow(b.offsets)) {
     const delta = a.offsets[0] - b.offsets[0];
     for (let row = 1; row <= a.length; row++) if (a.offsets[row] - b.offsets[row] !== delta) return false;
     return true;
@@ -247,7 +248,7 @@ function offsetsFromZero({ offsets, length }: ListColumn): {
   itemCount: number;
 } {
   const itemCount = Number(offsets[length]) - Number(offsets[0]);
-  if (offsets instanceof Int32Array) {
+  if (areNarrow(offsets)) {
     const [first] = offsets;
     return { offsets: first === 0 ? offsets : offsets.map((offset) => offset - first), itemCount };
   }

@@ -1,5 +1,5 @@
 import type { Column, FixedSizeListColumn, ListColumn, Validity, VariableColumn } from "./column.js";
-import { checkOffsetRange, wordsOf } from "./offsets.js";
+import { areNarrow, checkOffsetRange, wordsOf } from "./offsets.js";
 import { isSet, takeBits, takeValidity } from "./validity.js";
 
 /** The rows at `indices`, in that order, in memory of their own. Every index must be inside the column. */
@@ -59,7 +59,7 @@ function takeLists(
 ): { offsets: Int32Array | BigInt64Array; positions: Uint32Array } {
   const { length } = indices;
   // Items of a column are counted in 32 bits; so are the low words of wide offsets.
-  const wide = !(source instanceof Int32Array);
+  const wide = !areNarrow(source);
   const from = wide ? wordsOf(source) : source;
   const step = wide ? 2 : 1;
   const taken = wide ? new BigInt64Array(length + 1) : new Int32Array(length + 1);
@@ -156,7 +156,7 @@ export function takeVariable(
   skipped: Validity | null,
 ): { offsets: Int32Array | BigInt64Array; bytes: Uint8Array } {
   const { offsets, bytes } = column;
-  return offsets instanceof Int32Array
+  return areNarrow(offsets)
     ? takeVariable32(offsets, bytes, indices, skipped)
     : takeVariable64(wordsOf(offsets), bytes, indices, skipped);
 }

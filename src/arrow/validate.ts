@@ -6,6 +6,7 @@
 import { isAscii, isUtf8 } from "node:buffer";
 import { InvalidInputError } from "../errors.js";
 import type { Column, DictionaryColumn, Layout, ListColumn, VariableColumn } from "./column.js";
+import { areNarrow } from "./offsets.js";
 
 /** Dictionaries that were found right before; batches share them. */
 export type CheckedDictionaries = WeakSet<object>;
@@ -61,7 +62,7 @@ export function validateColumn(
 /** @param available what the offsets are positions in: bytes, or items */
 function checkOffsets(column: VariableColumn | ListColumn, available: number, path: string): void {
   const { offsets, length } = column;
-  if (offsets instanceof Int32Array) {
+  if (areNarrow(offsets)) {
     // A negative offset or a step back sets the sign bit of one of the two.
     let last = offsets[0];
     let sign = last;
@@ -111,7 +112,7 @@ function checkText(column: VariableColumn, path: string): void {
 /** Whether a value begins inside a character of the text that all values make up together. */
 function splitsCharacters({ offsets, bytes, length }: VariableColumn): boolean {
   let split = 0;
-  if (offsets instanceof Int32Array) {
+  if (areNarrow(offsets)) {
     // The byte behind the text reads as undefined, which counts as 0.
     for (let value = 0; value < length; value++) split |= +((bytes[offsets[value]] & 0xc0) === 0x80);
   } else {

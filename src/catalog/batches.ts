@@ -13,7 +13,7 @@
  */
 
 import { join } from "node:path";
-import { ConcurrentModificationError, TableNotFoundError } from "../errors.js";
+import { ConcurrentModificationError, NamespaceError, TableNotFoundError } from "../errors.js";
 import { codeOf } from "../io/errno.js";
 import type { LockLease } from "../io/lease.js";
 import { withLock } from "../io/lock.js";
@@ -316,8 +316,7 @@ async function declare(
 }
 
 /** Whether the catalog said no, rather than the disk. */
-const isRefusal = (error: unknown): boolean =>
-  error instanceof Error && "status" in error && typeof error.status === "number" && error.status < 500;
+const isRefusal = (error: unknown): boolean => error instanceof NamespaceError && error.status < 500;
 
 async function createVersion(
   environment: CatalogEnvironment,

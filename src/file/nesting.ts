@@ -25,6 +25,7 @@ import type {
   Validity,
 } from "../arrow/column.js";
 import { decodeDictionary } from "../arrow/dictionaries.js";
+import { areNarrow } from "../arrow/offsets.js";
 import { sliceColumn } from "../arrow/sliceColumn.js";
 import { eventsPerValue, isNested } from "../arrow/spine.js";
 import { takeColumn } from "../arrow/takeColumn.js";
@@ -190,7 +191,7 @@ function markAll(events: Events, mark: number, seen: Uint8Array): void {
 
 /** Positions as numbers; beyond 32 bits no column's items can be counted. */
 function numbersOf(offsets: Int32Array | BigInt64Array): Int32Array {
-  if (offsets instanceof Int32Array) return offsets;
+  if (areNarrow(offsets)) return offsets;
   const words = new Int32Array(offsets.buffer, offsets.byteOffset, 2 * offsets.length);
   const numbers = new Int32Array(offsets.length);
   for (let index = 0; index < numbers.length; index++) {

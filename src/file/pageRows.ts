@@ -9,6 +9,7 @@
 
 import type { LruCache } from "../io/cache.js";
 import type { HandlePool } from "../io/handles.js";
+import { isPending } from "../io/pending.js";
 import { countBytes, gatheredBytes, gatherRanges, type RangeList, readRanges } from "../io/ranges.js";
 import type { ScratchMemory } from "../io/scratch.js";
 import type { ByteRange, PageOrigin } from "./page.js";
@@ -140,7 +141,7 @@ async function read<T>(
       const fetching =
         slice === null ? fetchPage(source, plan, fetch) : fetchSlice(source, plan, slice, fetch);
       // What is there is not awaited: other pages would be read before this one's memory is given back.
-      const { buffers, lent } = fetching instanceof Promise ? await fetching : fetching;
+      const { buffers, lent } = isPending(fetching) ? await fetching : fetching;
       const rows = slice === null ? wholePage(file, plan, buffers) : slicedPage(plan, slice, buffers);
       const used = use(rows, index);
       if (lent !== null) source.scratch.giveBack(lent);
@@ -185,7 +186,7 @@ function fetchSlice(
     buffers: assemble(bytes),
     lent: borrows ? bytes : null,
   });
-  return bytes instanceof Promise ? bytes.then(finish) : finish(bytes);
+  return isPending(bytes) ? bytes.then(finish) : finish(bytes);
 }
 
 function fetchPage(
@@ -213,7 +214,7 @@ function fetchPage(
     const dictionary = map.dictionary === null ? [] : [map.dictionary.slice()];
     return { buffers: [map.words, ...buffers, ...dictionary], lent };
   };
-  return bytes instanceof Promise ? bytes.then(finish) : finish(bytes);
+  return isPending(bytes) ? bytes.then(finish) : finish(bytes);
 }
 
 /** What to read to have some buffers, which lie close together as writers put them, in one piece; else null. */

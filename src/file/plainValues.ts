@@ -1,6 +1,7 @@
 /** Values of variable width as pages store them: one behind the other, none of them a null's. */
 
 import type { VariableColumn } from "../arrow/column.js";
+import { areNarrow } from "../arrow/offsets.js";
 import { UnsupportedError } from "../errors.js";
 import { MAXIMUM_POSITION } from "./compression/variable.js";
 
@@ -23,7 +24,7 @@ export function plainValues(column: VariableColumn, marks: Uint8Array | Uint16Ar
   if (last - first > MAXIMUM_POSITION) throw new UnsupportedError("more than 2 GiB of values in one page");
   const bytes = column.bytes.subarray(first, last);
   const offsets = new Int32Array(length + 1);
-  if (column.offsets instanceof Int32Array) {
+  if (areNarrow(column.offsets)) {
     const source = column.offsets;
     for (let index = 0; index <= length; index++) offsets[index] = source[index] - first;
   } else {

@@ -7,6 +7,7 @@
  */
 
 import type { Column, FixedColumn, ListColumn, VariableColumn } from "../arrow/column.js";
+import { areNarrow } from "../arrow/offsets.js";
 import { sliceColumn } from "../arrow/sliceColumn.js";
 import { leafColumn, mapLeaf, withLeaf } from "../arrow/spine.js";
 import { crc32 } from "../bytes/crc32.js";
@@ -432,8 +433,7 @@ function holdVariable(
 function offsetsFrom(column: VariableColumn | ListColumn, first: number): Int32Array | BigInt64Array {
   const offsets = column.offsets.slice(0, column.length + 1);
   if (first === 0) return offsets;
-  if (offsets instanceof Int32Array)
-    for (let index = 0; index < offsets.length; index++) offsets[index] -= first;
+  if (areNarrow(offsets)) for (let index = 0; index < offsets.length; index++) offsets[index] -= first;
   else for (let index = 0; index < offsets.length; index++) offsets[index] -= BigInt(first);
   return offsets;
 }

@@ -10,7 +10,7 @@
 
 import { BinaryReader, BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 import { concatBytes } from "../bytes/concat.js";
-import { CorruptFileError } from "../errors.js";
+import { CorruptFileError, messageOf } from "../errors.js";
 
 /** Where the bytes of a message came from, for error messages. */
 export interface Origin {
@@ -148,9 +148,8 @@ export function message<F extends AnyFields>(
       if (reader.pos !== end) throw new RangeError("message runs past its end");
     } catch (error) {
       if (error instanceof CorruptFileError) throw error;
-      const reason = error instanceof Error ? error.message : String(error);
       const at = origin.byteOffset + Math.min(reader.pos, end);
-      throw new CorruptFileError(origin.path, at, `${typeName}: ${reason}`, { cause: error });
+      throw new CorruptFileError(origin.path, at, `${typeName}: ${messageOf(error)}`, { cause: error });
     }
     if (unknown !== undefined) value["unknown"] = concatBytes(unknown);
     return value as MessageValue<F>;

@@ -1,8 +1,13 @@
 /** The platform's names of failures. */
 
-/** E.g. "ENOENT"; undefined for what is no failed system call. */
+/**
+ * E.g. "ENOENT"; undefined for what is no failed system call. The error's class is not asked for: where the engine runs
+ * in a realm of its own (a test runner, `node:vm`), errors of the file system are of another one.
+ */
 export function codeOf(error: unknown): string | undefined {
-  return error instanceof Error ? (error as NodeJS.ErrnoException).code : undefined;
+  if (typeof error !== "object" || error === null) return undefined;
+  const { code } = error as { readonly code?: unknown };
+  return typeof code === "string" ? code : undefined;
 }
 
 /** A name that is too long, and symbolic links that lead back to themselves, lead nowhere either. */

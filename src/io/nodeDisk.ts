@@ -17,6 +17,7 @@ import { CorruptFileError, InternalError } from "../errors.js";
 import { onPool, pageWrites, shortCalls } from "./callRoute.js";
 import type { DirectoryEntry, Disk, FileStat, ReadHandle, ReadPieces, WriteHandle } from "./disk.js";
 import { codeOf, isMissing } from "./errno.js";
+import { isPending } from "./pending.js";
 
 export interface NodeDiskOptions {
   /** "fsync": `sync`, `syncFile`, `syncDirectory` and `makeDirectory` reach the device. "none": they don't. */
@@ -291,7 +292,7 @@ class OpenFile {
     };
     try {
       const result = call(this.#fd);
-      if (!(result instanceof Promise)) return result;
+      if (!isPending(result)) return result;
       isUnderWay = true;
       return result.finally(end) as Result;
     } finally {

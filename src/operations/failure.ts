@@ -1,6 +1,6 @@
 /** Makes one kind of error of all: whatever went wrong leaves an operation as a `NamespaceError`. */
 
-import { InternalError, NamespaceError, ServiceUnavailableError } from "../errors.js";
+import { InternalError, messageOf, NamespaceError, ServiceUnavailableError } from "../errors.js";
 
 /**
  * The error to report for what was thrown inside an operation. Errors of the platform become `InternalError` with
@@ -14,7 +14,7 @@ export function operationError(
   let typed: NamespaceError;
   if (error instanceof NamespaceError) typed = error;
   else if (signal?.aborted) typed = new ServiceUnavailableError(`${operation} was aborted`, { cause: error });
-  else typed = new InternalError(error instanceof Error ? error.message : String(error), { cause: error });
+  else typed = new InternalError(messageOf(error), { cause: error });
   typed.operation ??= operation;
   return typed;
 }

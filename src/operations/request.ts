@@ -3,6 +3,7 @@
  * Each function returns the checked value or throws `InvalidInputError` naming the member.
  */
 
+import { tagOf } from "../bytes/tag.js";
 import { InvalidInputError } from "../errors.js";
 import { isWellFormed } from "../ident.js";
 
@@ -55,7 +56,7 @@ export function optionalFraction(value: unknown, member: string): number | undef
 
 /** Row offsets; a copy, so that the caller may go on using the array. */
 export function requireRowOffsets(value: unknown): Float64Array {
-  const isNumbers = Array.isArray(value) || (ArrayBuffer.isView(value) && !(value instanceof DataView));
+  const isNumbers = Array.isArray(value) || (ArrayBuffer.isView(value) && tagOf(value) !== "DataView");
   if (!isNumbers) throw new InvalidInputError("rowOffsets: must be an array of numbers");
   const numbers = value as ArrayLike<unknown>;
   const offsets = new Float64Array(numbers.length);

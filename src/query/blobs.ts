@@ -4,6 +4,7 @@
  */
 
 import type { Column, Validity, VariableColumn } from "../arrow/column.js";
+import { areNarrow } from "../arrow/offsets.js";
 import { sliceColumn } from "../arrow/sliceColumn.js";
 import { concatBytes } from "../bytes/concat.js";
 import { CorruptFileError, InvalidInputError, UnsupportedError } from "../errors.js";
@@ -100,7 +101,7 @@ function narrowed({ offsets, items, length }: Extract<Column, { kind: "list" }>)
 } {
   const first = Number(offsets[0]);
   const kept = sliceColumn(items, first, Number(offsets[length]) - first);
-  if (offsets instanceof Int32Array) return { offsets: offsets.map((offset) => offset - first), items: kept };
+  if (areNarrow(offsets)) return { offsets: offsets.map((offset) => offset - first), items: kept };
   const shift = BigInt(first);
   return { offsets: offsets.map((offset) => offset - shift), items: kept };
 }

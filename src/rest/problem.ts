@@ -91,7 +91,7 @@ export function problemOf(thrown: unknown, context: ProblemContext): Problem {
 /** The refusal that an error is, or that caused it: a body is refused while the engine reads it. */
 export function refusalIn(error: unknown): Refusal | null {
   if (error instanceof Refusal) return error;
-  return error instanceof Error && error.cause instanceof Refusal ? error.cause : null;
+  return error instanceof NamespaceError && error.cause instanceof Refusal ? error.cause : null;
 }
 
 function kindOf(error: unknown): { readonly status: number; readonly type: ErrorType } {

@@ -8,6 +8,7 @@
 
 import { readIpc } from "../arrow/ipc.js";
 import { decodeRoaring } from "../bytes/roaring.js";
+import { tagOf } from "../bytes/tag.js";
 import { CorruptFileError, InvalidInputError } from "../errors.js";
 import { type DataFragment, DELETION_FILE_TYPE, type Manifest } from "../format/table.js";
 import type { Disk } from "../io/disk.js";
@@ -71,10 +72,10 @@ function decodeArrowOffsets(bytes: Uint8Array, path: string): Uint32Array {
     for (const batch of readIpc(bytes).batches) {
       const data = batch.data.children[0];
       const values: unknown = data?.values;
-      if (batch.data.children.length !== 1 || data.nullCount !== 0 || !(values instanceof Uint32Array)) {
+      if (batch.data.children.length !== 1 || data.nullCount !== 0 || tagOf(values) !== "Uint32Array") {
         throw new CorruptFileError(path, 0, "not one column of non-null UInt32");
       }
-      parts.push(values.subarray(0, data.length));
+      parts.push((values as Uint32Array).subarray(0, data.length));
     }
   } catch (cause) {
     if (!(cause instanceof InvalidInputError)) throw cause;

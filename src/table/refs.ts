@@ -137,16 +137,26 @@ export async function listRefNames(
   for (const entry of (await disk.list(directory)) ?? []) {
     // What is still being written has another ending.
     if (entry.kind !== "file" || !entry.name.endsWith(REF_SUFFIX)) continue;
+    const name = decodedName(entry.name.slice(0, -REF_SUFFIX.length));
     try {
-      const name = decodeURIComponent(entry.name.slice(0, -REF_SUFFIX.length));
+      if (name === null) throw new InvalidInputError("the name is not percent-encoded");
       check(name);
       names.push(name);
     } catch (cause) {
-      if (!(cause instanceof URIError || cause instanceof InvalidInputError)) throw cause;
+      if (!(cause instanceof InvalidInputError)) throw cause;
       throw new CorruptFileError(`${directory}/${entry.name}`, 0, "no ref is named so", { cause });
     }
   }
   return names;
+}
+
+/** Null for what is not percent-encoded. */
+function decodedName(encoded: string): string | null {
+  try {
+    return decodeURIComponent(encoded);
+  } catch {
+    return null;
+  }
 }
 
 // ----------------------------------------------------------------------------------------------- changes

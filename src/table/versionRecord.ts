@@ -88,9 +88,9 @@ function parseRecord(bytes: Uint8Array): StoredRecord | null {
   let value: unknown;
   try {
     value = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
-  } catch (error) {
-    if (error instanceof SyntaxError || error instanceof TypeError) return null;
-    throw error;
+  } catch {
+    // No UTF-8, or no JSON.
+    return null;
   }
   if (typeof value !== "object" || value === null) return null;
   const { manifestSize, manifestSha256, eTag, metadata } = value as Record<string, unknown>;

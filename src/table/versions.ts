@@ -266,17 +266,18 @@ async function readSideFile<T>(
     bytes = await disk.readFile(path, MAX_SIDE_FILE_BYTES);
   } catch (error) {
     // Too long, or cut short under our hands: not a file that proves anything.
-    if (error instanceof CorruptFileError || (error as NodeJS.ErrnoException).code === "EISDIR")
-      return "garbage";
+    if (error instanceof CorruptFileError || codeOf(error) === "EISDIR") return "garbage";
     throw error;
   }
   if (bytes === null) return null;
+  let value: unknown;
   try {
-    return parse(JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes))) ?? "garbage";
-  } catch (error) {
-    if (error instanceof SyntaxError || error instanceof TypeError) return "garbage";
-    throw error;
+    value = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
+  } catch {
+    // No UTF-8, or no JSON.
+    return "garbage";
   }
+  return parse(value) ?? "garbage";
 }
 
 const isVersion = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0;

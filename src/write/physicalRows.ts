@@ -10,6 +10,7 @@ import type { InputBatch } from "../arrow/input.js";
 import { layoutOf } from "../arrow/layouts.js";
 import { arrowFieldFromLogical, type LogicalField } from "../arrow/logicalTypes.js";
 import { nullColumn } from "../arrow/nullColumn.js";
+import { areNarrow } from "../arrow/offsets.js";
 import { sliceColumn } from "../arrow/sliceColumn.js";
 import { takeColumn } from "../arrow/takeColumn.js";
 
@@ -94,7 +95,7 @@ function standIn(
     case "bits":
       return { kind: "bits", length: 1, validity, bits: new Uint8Array(1), bitOffset: 0 };
     case "variable": {
-      const offsets = column.offsets instanceof Int32Array ? new Int32Array(2) : new BigInt64Array(2);
+      const offsets = areNarrow(column.offsets) ? new Int32Array(2) : new BigInt64Array(2);
       return { kind: "variable", length: 1, validity, offsets, bytes: new Uint8Array(0) };
     }
     case "fixedSizeList": {
@@ -110,7 +111,7 @@ function standIn(
       return { kind: "dictionary", length: 1, validity, indices, dictionary };
     }
     case "list": {
-      const offsets = column.offsets instanceof Int32Array ? new Int32Array(2) : new BigInt64Array(2);
+      const offsets = areNarrow(column.offsets) ? new Int32Array(2) : new BigInt64Array(2);
       return { kind: "list", length: 1, validity, offsets, items: sliceColumn(column.items, 0, 0) };
     }
     case "sizedList": {

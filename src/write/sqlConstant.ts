@@ -86,7 +86,7 @@ class Parser {
       return { kind: "bits", length: 1, validity: null, bits: Uint8Array.of(Number(value)), bitOffset: 0 };
     }
     if (typeof value === "string") return variable(new TextEncoder().encode(value));
-    if (value instanceof Uint8Array) return variable(value);
+    if (typeof value === "object") return variable(value);
     if (type === "float" || type === "double") {
       return fixed(new Uint8Array((type === "float" ? Float32Array : Float64Array).of(Number(value)).buffer));
     }
@@ -259,7 +259,7 @@ class Parser {
 }
 
 const shown = (value: Value): string => {
-  const text = value instanceof Uint8Array ? `of ${value.length} bytes` : String(value);
+  const text = typeof value === "object" ? `of ${value.length} bytes` : String(value);
   return text.length > SHOWN ? `${text.slice(0, SHOWN)}…` : text;
 };
 

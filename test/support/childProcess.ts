@@ -3,9 +3,14 @@ import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 
-/** Starts a script; what it prints goes to the test's own output. */
-export function startProcess(script: string, args: readonly string[]): ChildProcess {
-  return fork(fileURLToPath(new URL(`./processes/${script}`, import.meta.url)), [...args], { execArgv: [] });
+/** Starts a script, with options of Node; what it prints goes to the test's own output. */
+export function startProcess(
+  script: string,
+  args: readonly string[],
+  execArgv: readonly string[] = [],
+): ChildProcess {
+  const path = fileURLToPath(new URL(`./processes/${script}`, import.meta.url));
+  return fork(path, [...args], { execArgv: [...execArgv] });
 }
 
 /** Resolves with the exit code, or with the signal that ended it. */

@@ -10,6 +10,7 @@ import type {
   LeafLayout,
   VariableColumn,
 } from "../../arrow/column.js";
+import { areNarrow } from "../../arrow/offsets.js";
 import { alignedBytes } from "../../bytes/aligned.js";
 import type { CompressiveEncoding } from "../../format/encodings.js";
 import { DEFAULT_COMPRESSION } from "../compression/compressionOptions.js";
@@ -156,8 +157,9 @@ export function gatherVariable(
   origin: PageOrigin,
 ): VariableColumn {
   const size = dictionary.length;
-  const wide = dictionary.offsets instanceof BigInt64Array;
-  const starts = wide ? Int32Array.from(dictionary.offsets, Number) : (dictionary.offsets as Int32Array);
+  const starts = areNarrow(dictionary.offsets)
+    ? dictionary.offsets
+    : Int32Array.from(dictionary.offsets, Number);
   const length = numbers.length;
   const offsets = new Int32Array(length + 1);
   let total = 0;
@@ -195,7 +197,7 @@ export function gatherVariable(
     kind: "variable",
     length,
     validity: null,
-    offsets: wide ? widenOffsets(offsets) : offsets,
+    offsets: areNarrow(dictionary.offsets) ? offsets : widenOffsets(offsets),
     bytes: bytes.subarray(0, total),
   };
 }

@@ -28,6 +28,7 @@ import type {
   VariableLayout,
 } from "../../arrow/column.js";
 import { concatColumns } from "../../arrow/concatColumns.js";
+import { areNarrow } from "../../arrow/offsets.js";
 import { alignedBytes } from "../../bytes/aligned.js";
 import { copyBits } from "../../bytes/bits.js";
 import { InternalError, InvalidInputError, UnsupportedError } from "../../errors.js";
@@ -332,7 +333,7 @@ function withNullItem(dictionary: VariableColumn | FixedColumn): VariableColumn 
     const nullItem = { ...dictionary, length: 1, validity, values: new Uint8Array(byteWidth) };
     return concatColumns<FixedColumn>([dictionary, nullItem]);
   }
-  const offsets = dictionary.offsets instanceof Int32Array ? new Int32Array(2) : new BigInt64Array(2);
+  const offsets = areNarrow(dictionary.offsets) ? new Int32Array(2) : new BigInt64Array(2);
   const nullItem = { ...dictionary, length: 1, validity, offsets, bytes: new Uint8Array(0) };
   return concatColumns<VariableColumn>([dictionary, nullItem]);
 }

@@ -7,6 +7,7 @@
  */
 
 import type { Validity } from "../../arrow/column.js";
+import { areNarrow } from "../../arrow/offsets.js";
 import { alignedBytes } from "../../bytes/aligned.js";
 import { corruptPage, type PageOrigin } from "../page.js";
 
@@ -61,7 +62,7 @@ export function encodeEnds(
   adjustment: number,
 ): Uint8Array {
   const words = new Uint32Array(count * 2);
-  const narrow = offsets instanceof Int32Array;
+  const narrow = areNarrow(offsets);
   const first = Number(offsets[0]);
   for (let index = 0; index < count; index++) {
     let end = (narrow ? offsets[index + 1] : Number(offsets[index + 1])) - first;
