@@ -20,7 +20,7 @@ import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import { CorruptFileError } from "../errors.js";
 import type { Disk } from "../io/disk.js";
-import { createExclusive } from "../io/publish.js";
+import { createExclusive, type PublishOptions } from "../io/publish.js";
 import type { Properties } from "../namespace.js";
 import type { NamingScheme } from "../table/paths.js";
 import { checkBranchName } from "../table/refs.js";
@@ -107,9 +107,13 @@ export async function prepareBatch(
  * Decides a batch: from here on it happens. The caller holds the lock of its directory.
  * @throws PublishUncertainError where it may or may not be decided
  */
-export async function decideBatch(disk: Disk, { directory, steps }: Batch): Promise<void> {
+export async function decideBatch(
+  disk: Disk,
+  { directory, steps }: Batch,
+  options?: PublishOptions,
+): Promise<void> {
   const journal = new TextEncoder().encode(JSON.stringify({ format: FORMAT, steps }));
-  await createExclusive(disk, directory, JOURNAL_NAME, [journal]);
+  await createExclusive(disk, directory, JOURNAL_NAME, [journal], options);
 }
 
 /** Ends a batch whose parts are all done, or all undone. What can't be removed after the journal is garbage. */

@@ -4,7 +4,7 @@
  */
 
 import { join } from "node:path";
-import { ConcurrentModificationError } from "../errors.js";
+import { ConcurrentModificationError, UnsupportedError } from "../errors.js";
 import type { Disk } from "../io/disk.js";
 import { codeOf } from "../io/errno.js";
 import { createExclusive } from "../io/publish.js";
@@ -44,8 +44,8 @@ export async function reserve(disk: Disk, directory: string): Promise<boolean> {
     throw error;
   }
   try {
-    if (!(await createExclusive(disk, directory, RESERVED_MARKER, [RESERVED_CONTENT]))) return false;
-    return await createExclusive(disk, directory, REFERENCE_RESERVED_MARKER, [RESERVED_CONTENT]);
+    if (!(await mark(disk, directory, RESERVED_MARKER, RESERVED_CONTENT))) return false;
+    return await mark(disk, directory, REFERENCE_RESERVED_MARKER, RESERVED_CONTENT);
   } catch (error) {
     if (codeOf(error) !== "ENOENT") throw error;
     throw new ConcurrentModificationError(`${directory} was dropped while a table was declared there`, {
@@ -56,7 +56,25 @@ export async function reserve(disk: Disk, directory: string): Promise<boolean> {
 
 /** Hides a root table; false where somebody else has hidden it. */
 export function hide(disk: Disk, directory: string): Promise<boolean> {
-  return createExclusive(disk, directory, DEREGISTERED_MARKER, [DEREGISTERED_CONTENT]);
+  return mark(disk, directory, DEREGISTERED_MARKER, DEREGISTERED_CONTENT);
+}
+
+/** Makes a marker that must not be there; false where it is. */
+async function mark(disk: Disk, directory: string, name: string, content: Uint8Array): Promise<boolean> {
+  try {
+    return await createExclusive(disk, directory, name, [content]);
+  } catch (error) {
+    if (!(error instanceof UnsupportedError)) throw error;
+  }
+  // Without hard links. As its content does not matter, a marker is complete as soon as it is there.
+  try {
+    await (await disk.create(join(directory, name))).close();
+  } catch (error) {
+    if (codeOf(error) === "EEXIST") return false;
+    throw error;
+  }
+  await disk.syncDirectory(directory);
+  return true;
 }
 
 /** Shows a hidden root table again. */

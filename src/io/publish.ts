@@ -325,7 +325,10 @@ function noHardLinks(finalPath: string): UnsupportedError {
   );
 }
 
-/** Answers of a file system that has no hard links, or not for this file. */
+/**
+ * Answers of a file system that has no hard links, or not for this file: EISDIR of exFAT on Windows, EACCES on Android.
+ * Where EACCES or EPERM means that the caller may not, the renaming fails with it as well.
+ */
 const CANNOT_LINK: ReadonlySet<string> = new Set([
   "EPERM",
   "ENOTSUP",
@@ -333,4 +336,7 @@ const CANNOT_LINK: ReadonlySet<string> = new Set([
   "ENOSYS",
   "EMLINK",
   "EXDEV",
+  "EISDIR",
+  "EACCES",
+  "EINVAL",
 ]);

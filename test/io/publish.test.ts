@@ -65,6 +65,10 @@ describe("createExclusive", () => {
     "EOPNOTSUPP",
     "ENOSYS",
     "EMLINK",
+    "EXDEV",
+    "EISDIR",
+    "EACCES",
+    "EINVAL",
   ])("without hard links (%s) renames under the caller's lock, and only then", async (code) => {
     const directory = await makeTempDir();
     const disk = withLink(nodeDisk, failingWith(code));
@@ -78,6 +82,20 @@ describe("createExclusive", () => {
     );
     expect(await readdir(directory)).toEqual(["n"]);
     expect(await readFile(path.join(directory, "n"), "utf8")).toBe("a");
+  });
+
+  test.each([
+    "EACCES",
+    "EPERM",
+  ])("where nothing may be changed (%s) the renaming tells, and nothing stays", async (code) => {
+    const directory = await makeTempDir();
+    const forbidden = withLink(nodeDisk, failingWith(code));
+    const disk = new Proxy(forbidden, {
+      get: (target, key) => (key === "rename" ? failingWith(code) : Reflect.get(target, key)),
+    });
+    const attempt = createExclusive(disk, directory, "n", [bytesOf("a")], { lockedRename: true });
+    await expect(attempt).rejects.toMatchObject({ code, name: "Error" });
+    expect(await readdir(directory)).toEqual([]);
   });
 
   test("a link that was made though EEXIST was answered is a success", async () => {
