@@ -3,7 +3,7 @@
  *
  * apache-arrow's `Data` keeps two frames at once: `values` and `valueOffsets` begin at the slice, bitmaps begin
  * `offset` bits earlier, children of fixed-size lists are sliced along. Buffers may be longer than needed, and
- * shorter where all the values they lack are null.
+ * shorter where all the values they lack are null. A `Data` of length 0 has any buffers and children, or none.
  */
 
 import {
@@ -63,6 +63,7 @@ export function columnFromData(data: ForeignData, layout: Layout, dictionaries?:
   const { length } = data;
   if (!Number.isSafeInteger(length) || length < 0)
     throw new InvalidInputError(`a column of length ${length}`);
+  if (length === 0) return nullColumn(layout, 0);
   switch (layout.kind) {
     case "null":
       return { kind: "null", length, validity: null };
@@ -106,15 +107,8 @@ export function columnFromData(data: ForeignData, layout: Layout, dictionaries?:
     case "list": {
       const validity = validityOf(data);
       const offsets = offsetsOf(data, layout.offsetBits, validity);
-      const child = data.children?.[0];
-      if (child === undefined) throw new InvalidInputError("a list without items");
-      return {
-        kind: "list",
-        length,
-        validity,
-        offsets,
-        items: columnFromData(child, layout.item, dictionaries),
-      };
+      const items = childColumn(data, 0, layout.item, dictionaries);
+      return { kind: "list", length, validity, offsets, items };
     }
     case "sizedList": {
       const validity = validityOf(data);
@@ -127,13 +121,25 @@ export function columnFromData(data: ForeignData, layout: Layout, dictionaries?:
     case "struct": {
       const validity = validityOf(data);
       const children = layout.children.map((child, index) => {
-        const source = data.children?.[index];
-        if (source === undefined) throw new InvalidInputError(`a struct without its child ${child.name}`);
-        return structChild(columnFromData(source, child.layout, dictionaries), data, validity, child);
+        const values = childColumn(data, index, child.layout, dictionaries);
+        return structChild(values, data, validity, child);
       });
       return { kind: "struct", length, validity, children };
     }
   }
+}
+
+/** A child's values: none where there is no child, as apache-arrow makes nested columns that hold nothing. */
+function childColumn(
+  data: ForeignData,
+  index: number,
+  layout: Layout,
+  dictionaries: DictionaryCache | undefined,
+): Column {
+  const child = data.children?.[index];
+  return child === undefined || child === null
+    ? nullColumn(layout, 0)
+    : columnFromData(child, layout, dictionaries);
 }
 
 /** A struct's child, as long as the struct: longer ones are cut, shorter ones filled up where the struct is null. */
@@ -217,9 +223,7 @@ function listItems(
   validity: Validity | null,
   dictionaries: DictionaryCache | undefined,
 ): Column {
-  const child = data.children?.[0];
-  if (child === undefined) throw new InvalidInputError("a list without items");
-  const items = columnFromData(child, layout.item, dictionaries);
+  const items = childColumn(data, 0, layout.item, dictionaries);
   const needed = data.length * layout.dimension;
   if (items.length === needed) return items;
   if (items.length > needed) return sliceColumn(items, 0, needed);

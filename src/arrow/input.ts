@@ -17,6 +17,7 @@ import { adoptSchema, type ForeignSchema } from "./foreignTypes.js";
 import { openIpcBytes, openIpcStream } from "./ipc.js";
 import { layoutOf } from "./layouts.js";
 import { type LogicalField, logicalFieldOf } from "./logicalTypes.js";
+import { nullColumn } from "./nullColumn.js";
 import { type CheckedDictionaries, validateColumn } from "./validate.js";
 
 export interface InputBatch {
@@ -179,6 +180,7 @@ class Rows implements ArrowInput {
     const columns = this.#layouts.map((layout, index) => {
       const { name } = this.schema.fields[index];
       const data = children[index];
+      if (data === undefined && rowCount === 0) return nullColumn(layout, 0);
       if (data === undefined) throw new InvalidInputError(`column ${name} is missing from a batch`);
       if (data.length !== rowCount) {
         throw new InvalidInputError(

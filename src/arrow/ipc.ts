@@ -16,6 +16,7 @@ import {
   compressionRegistry,
   Message,
   MessageHeader,
+  type RecordBatchFileReader,
   RecordBatchReader,
 } from "apache-arrow";
 import { concatBytes } from "../bytes/concat.js";
@@ -105,6 +106,8 @@ interface Frame {
   readonly body: Uint8Array;
   /** Of a dictionary: which one it is of, and whether it continues it or takes its place. */
   readonly dictionary: { readonly id: number; readonly isDelta: boolean } | null;
+  /** A batch without rows. apache-arrow writes ones that it can't read again: children of nested columns are missing. */
+  readonly isEmpty: boolean;
 }
 
 /** Asks for bytes by their number and is given as many or, at the end of the input, fewer. */
@@ -134,11 +137,12 @@ function* readFrame(maxBytes: number): Requests<Frame | null> {
   const { bodyLength } = message;
   if (!Number.isSafeInteger(bodyLength) || bodyLength < 0) throw malformed(`a body of ${bodyLength} bytes`);
   if (bodyLength > maxBytes) throw tooLarge(bodyLength, maxBytes);
-  checkBatchHeader(message, bodyLength);
+  const batch = checkedBatchHeader(message, bodyLength);
+  const isEmpty = message.isRecordBatch() && batch !== null && isEmptyBatch(batch);
   const dictionary = message.isDictionaryBatch() ? message.header() : null;
   const body = bodyLength === 0 ? new Uint8Array(0) : yield bodyLength;
   if (body.length < bodyLength) throw truncated();
-  return { kind: message.headerType, head: concatBytes([head, metadata]), body, dictionary };
+  return { kind: message.headerType, head: concatBytes([head, metadata]), body, dictionary, isEmpty };
 }
 
 function decodeMessage(metadata: Uint8Array): Message {
@@ -149,9 +153,15 @@ function decodeMessage(metadata: Uint8Array): Message {
   }
 }
 
-function checkBatchHeader(message: Message, bodyLength: number): void {
-  if (!message.isRecordBatch() && !message.isDictionaryBatch()) return;
-  let batch: ReturnType<Message<MessageHeader.RecordBatch>["header"]>;
+type BatchHeader = ReturnType<Message<MessageHeader.RecordBatch>["header"]>;
+
+const isEmptyBatch = ({ length, nodes }: BatchHeader): boolean =>
+  length === 0 && nodes.every((node) => node.length === 0);
+
+/** Null for a message that is no batch. */
+function checkedBatchHeader(message: Message, bodyLength: number): BatchHeader | null {
+  if (!message.isRecordBatch() && !message.isDictionaryBatch()) return null;
+  let batch: BatchHeader;
   try {
     batch = message.isRecordBatch()
       ? message.header()
@@ -176,6 +186,7 @@ function checkBatchHeader(message: Message, bodyLength: number): void {
         throw malformed("a compressed buffer without its length");
     }
   }
+  return batch;
 }
 
 /** Turns messages into record batches. */
@@ -222,10 +233,11 @@ class FrameDecoder {
     return { done: false, value: new Uint8Array(0) };
   }
 
-  /** The batch that the message completes; null where more messages have to come first. */
+  /** The batch that the message completes; null where it has no rows, and where more messages have to come first. */
   push(frame: Frame): RecordBatch | null {
-    const { kind, head, body, dictionary } = frame;
+    const { kind, head, body, dictionary, isEmpty } = frame;
     if (kind === MessageHeader.Schema) throw malformed("a second schema");
+    if (isEmpty) return null;
     this.#queue.push(head);
     if (body.length > 0) this.#queue.push(body);
     if (dictionary !== null) {
@@ -287,33 +299,34 @@ function decodeFile(file: Uint8Array, maxBytes: number): DecodedIpc {
   const footerStart = trailer - 4 - readUint32(file, trailer - 4);
   if (footerStart < FILE_HEADER_BYTES) throw malformed("a footer that is longer than the file");
   const { dictionaries, batches } = checkFooter(file.subarray(footerStart, trailer - 4));
+  const filled: number[] = [];
   let pointedTo = 0;
   for (const [blocks, kind] of [
     [dictionaries, MessageHeader.DictionaryBatch],
     [batches, MessageHeader.RecordBatch],
   ] as const) {
-    for (const { offset, byteLength } of blocks) {
+    for (const [index, { offset, byteLength }] of blocks.entries()) {
       pointedTo += byteLength;
       if (offset < 0 || byteLength < 0 || offset + byteLength > footerStart || pointedTo > footerStart) {
         throw malformed("a footer that points outside the file");
       }
-      if (new ByteCursor(file.subarray(offset, offset + byteLength)).frame(maxBytes)?.kind !== kind) {
-        throw malformed("a footer that points to something else than a batch");
-      }
+      const frame = new ByteCursor(file.subarray(offset, offset + byteLength)).frame(maxBytes);
+      if (frame?.kind !== kind) throw malformed("a footer that points to something else than a batch");
+      if (kind === MessageHeader.RecordBatch && !frame.isEmpty) filled.push(index);
     }
   }
   ensureCodecs();
-  const reader = decoding(() => RecordBatchReader.from(file).open());
+  const reader = decoding(() => RecordBatchReader.from(file).open()) as RecordBatchFileReader;
   const { schema } = reader;
   if (schema === undefined || schema === null) throw malformed("a schema that cannot be decoded");
   return {
     schema,
     batches: {
       *[Symbol.iterator]() {
-        for (let index = 0; index < batches.length; index++) {
-          const { done, value } = decoding(() => reader.next() as IteratorResult<RecordBatch>, maxBytes);
-          if (done === true) throw malformed("a batch that cannot be decoded");
-          yield value;
+        for (const index of filled) {
+          const batch = decoding(() => reader.readRecordBatch(index), maxBytes);
+          if (batch === null) throw malformed("a batch that cannot be decoded");
+          yield batch;
         }
       },
     },
