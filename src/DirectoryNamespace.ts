@@ -25,6 +25,7 @@ import { dropNamespace } from "./operations/namespace/dropNamespace.js";
 import { listNamespaces } from "./operations/namespace/listNamespaces.js";
 import { namespaceExists } from "./operations/namespace/namespaceExists.js";
 import { operationOfPart, pinOperations, pinParts } from "./operations/pinParts.js";
+import { namingRefusedRoot } from "./operations/refusedRoot.js";
 import { optionalId } from "./operations/request.js";
 import { countTableRows } from "./operations/rows/countTableRows.js";
 import { insertIntoTable } from "./operations/rows/insertIntoTable.js";
@@ -433,7 +434,9 @@ export class DirectoryNamespace implements AsyncDisposable {
       this.#context.recentTransactions.note(id, response);
       return response;
     } catch (error) {
-      throw operationError(error, operation, request?.signal);
+      const { disk, root } = this.#context;
+      const told = await namingRefusedRoot(disk, root, error);
+      throw operationError(told, operation, request?.signal);
     }
   }
 

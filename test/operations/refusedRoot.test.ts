@@ -1,0 +1,160 @@
+/** A namespace's directory that can't be made: every operation that would make it says so, and why. */
+
+import { mkdir, readdir, rm, symlink, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { makeVector, Table } from "apache-arrow";
+import { DirectoryNamespace, InternalError, InvalidInputError, type NamespaceError } from "tiltyard";
+import { createRestHandler } from "tiltyard/rest";
+import { describe, expect, it } from "vitest";
+import { NodeDisk } from "../../src/io/nodeDisk.js";
+import { directorySnapshot } from "../support/directorySnapshot.js";
+import { makeTempDir } from "../support/tempDir.js";
+
+const rows = new Table({ v: makeVector(Int32Array.of(1)) });
+const id = ["t"];
+
+const WAYS: [name: string, run: (ns: DirectoryNamespace) => Promise<unknown>][] = [
+  ["createTable", (ns) => ns.createTable({ id }, rows)],
+  ["createTable without rows", (ns) => ns.createTable({ id }, rows.slice(0, 0))],
+  ["declareTable", (ns) => ns.declareTable({ id })],
+  ["createNamespace", (ns) => ns.createNamespace({ id: ["n"] })],
+  ["batchCommitTables", (ns) => ns.batchCommitTables({ operations: [{ declareTable: { id } }] })],
+];
+
+/** Refuses to make directories at and above a path. */
+class RefusingDisk extends NodeDisk {
+  readonly #refused: string;
+  readonly #code: string;
+
+  constructor(refused: string, code: string) {
+    super({ durability: "none" });
+    this.#refused = refused;
+    this.#code = code;
+  }
+
+  override async makeDirectory(directory: string): Promise<boolean> {
+    if ((await this.stat(this.#refused)) !== null) return super.makeDirectory(directory);
+    const told = { code: this.#code, syscall: "mkdir", path: this.#refused };
+    throw Object.assign(new Error(`${this.#code}: refused, mkdir '${this.#refused}'`), told);
+  }
+}
+
+const failureOf = (run: Promise<unknown>): Promise<unknown> =>
+  run.then(
+    () => null,
+    (error: unknown) => error,
+  );
+
+describe.each(WAYS)("%s", (_name, run) => {
+  const impossible: [what: string, make: (base: string) => Promise<string>, reason: string][] = [
+    [
+      "a root that is a file",
+      async (base) => {
+        await writeFile(join(base, "file"), "");
+        return join(base, "file");
+      },
+      "something on it is no directory",
+    ],
+    [
+      "a root below a file",
+      async (base) => {
+        await writeFile(join(base, "file"), "");
+        return join(base, "file", "deep", "ns");
+      },
+      "something on it is no directory",
+    ],
+    ["a root with too long a name", async (base) => join(base, "n".repeat(300), "ns"), "it is too long"],
+  ];
+  it.each(impossible)("%s can't be one", async (_what, make, reason) => {
+    const base = await makeTempDir();
+    const root = await make(base);
+    const before = await directorySnapshot(base);
+    await using ns = new DirectoryNamespace({ root, durability: "none" });
+    const error = await failureOf(run(ns));
+    expect(error).toBeInstanceOf(InvalidInputError);
+    expect((error as Error).message).toBe(`root: ${root} is not the path of a directory: ${reason}`);
+    expect(await directorySnapshot(base)).toEqual(before);
+  });
+
+  it.skipIf(process.platform === "win32")(
+    "a root that is a link to nowhere, or to itself, can't be one",
+    async () => {
+      const base = await makeTempDir();
+      await symlink(join(base, "nowhere"), join(base, "dangling"));
+      await symlink(join(base, "loop"), join(base, "loop"));
+      for (const root of ["dangling", "loop", "loop/ns"]) {
+        await using ns = new DirectoryNamespace({ root: join(base, root), durability: "none" });
+        expect(await failureOf(run(ns)), root).toBeInstanceOf(InvalidInputError);
+      }
+      expect((await readdir(base)).sort()).toEqual(["dangling", "loop"]);
+    },
+  );
+
+  // ENOENT is what a drive that does not exist answers on Windows, and /proc on Linux.
+  it.each([
+    "EROFS",
+    "EACCES",
+    "EPERM",
+    "ENOENT",
+    "ENOSPC",
+  ])("a root that the disk refuses (%s)", async (code) => {
+    const base = await makeTempDir();
+    for (const refused of [join(base, "a"), join(base, "a", "ns")]) {
+      const root = join(base, "a", "ns");
+      await using ns = new DirectoryNamespace({ root, disk: new RefusingDisk(refused, code) });
+      const error = await failureOf(run(ns));
+      expect(error).toBeInstanceOf(InternalError);
+      expect(error).toMatchObject({ cause: { code } });
+      expect((error as Error).message).toBe(
+        `the namespace's directory ${root} cannot be made: ${code}: refused, mkdir '${refused}'`,
+      );
+    }
+    expect(await readdir(base)).toEqual([]);
+
+    // It is made by somebody else.
+    await mkdir(join(base, "a", "ns"), { recursive: true });
+    await using ns = new DirectoryNamespace({ root: join(base, "a", "ns"), durability: "none" });
+    await run(ns);
+  });
+});
+
+it("a table that is dropped while it is made is still told so", async () => {
+  const root = await makeTempDir();
+  await using ns = new DirectoryNamespace({ root, durability: "none" });
+  async function* source() {
+    yield rows.batches[0];
+    await rm(join(root, "t.lance"), { recursive: true });
+    yield rows.batches[0];
+  }
+  await expect(ns.createTable({ id }, source())).rejects.toMatchObject({ type: "ConcurrentModification" });
+});
+
+it("rows whose source is not there are still told so", async () => {
+  const base = await makeTempDir();
+  await using ns = new DirectoryNamespace({ root: join(base, "ns"), durability: "none" });
+  const missing = Object.assign(new Error("ENOENT: no rows"), {
+    code: "ENOENT",
+    syscall: "open",
+    path: "rows",
+  });
+  const source: AsyncIterable<Uint8Array> = {
+    [Symbol.asyncIterator]: () => ({ next: () => Promise.reject(missing) }),
+  };
+  const error = await failureOf(ns.createTable({ id }, source));
+  expect((error as NamespaceError).message).toBe("the rows' source failed: ENOENT: no rows");
+});
+
+it("an answer over HTTP names no path of the server", async () => {
+  const base = await makeTempDir();
+  await writeFile(join(base, "file"), "");
+  await using ns = new DirectoryNamespace({ root: join(base, "file", "ns"), durability: "none" });
+  const handler = createRestHandler(ns, { auth: { anonymous: true } });
+  const request = new Request("http://localhost/v1/namespace/n/create", {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: "{}",
+  });
+  const response = await handler(request);
+  expect(response.status).toBe(400);
+  expect(await response.text()).not.toContain(base);
+});
