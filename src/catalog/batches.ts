@@ -96,7 +96,7 @@ async function decideAndDo(
   try {
     await withLock(batch.directory, { ...lock, signal }, async (lease) => {
       isLocked = true;
-      await decideBatch(disk, batch, { lockedRename: !lease.compromised });
+      await decideBatch(disk, batch, { lease });
       await doBatch(environment, batch, leases, lease);
     });
   } catch (error) {

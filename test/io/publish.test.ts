@@ -93,7 +93,7 @@ describe("createExclusive", () => {
     const disk = new Proxy(forbidden, {
       get: (target, key) => (key === "rename" ? failingWith(code) : Reflect.get(target, key)),
     });
-    const attempt = createExclusive(disk, directory, "n", [bytesOf("a")], { lockedRename: true });
+    const attempt = createExclusive(disk, directory, "n", [bytesOf("a")], { lease: UNSHARED_LEASE });
     await expect(attempt).rejects.toMatchObject({ code, name: "Error" });
     expect(await readdir(directory)).toEqual([]);
   });
