@@ -15,9 +15,13 @@
  * holds take some 0.1 ms each and gain from being several at once. There a call of more than 0.06 ms sends those
  * next in line to the pool together, ever more of them while the first of what follows is as slow.
  *
+ * A call that finds the process out of file descriptors waits for some, on either route.
+ *
  * Calls that move more bytes than half a millisecond is enough for, or wait for the device (fsync), must not come
  * here; they always use the pool.
  */
+
+import { isShortage, outlastShortage } from "./shortage.js";
 
 /** The last argument of a Node file-system call. */
 export type Done<T> = (error: NodeJS.ErrnoException | null, value: T) => void;
@@ -65,20 +69,20 @@ export class CallRoute {
   runTogether<T>(inline: () => T, pooled: () => Promise<T>): Promise<T> {
     if (performance.now() < this.#pooledUntilMs) {
       this.#inlineRun = 0;
-      return pooled();
+      return outlastShortage(pooled);
     }
-    if (this.#inlineRun++ < MAX_INLINE_RUN) return this.#runInline(inline);
+    if (this.#inlineRun++ < MAX_INLINE_RUN) return this.#runInline(inline, pooled);
     this.#inlineRun = 0;
-    return new Promise<void>((resolve) => setImmediate(resolve)).then(() => this.#runInline(inline));
+    return new Promise<void>((resolve) => setImmediate(resolve)).then(() => this.#runInline(inline, pooled));
   }
 
-  #runInline<T>(inline: () => T): Promise<T> {
+  #runInline<T>(inline: () => T, pooled: () => Promise<T>): Promise<T> {
     const startMs = performance.now();
     const before = this.#readUsage();
     try {
       return Promise.resolve(inline());
     } catch (error) {
-      return Promise.reject(error);
+      return isShortage(error) ? outlastShortage(pooled) : Promise.reject(error);
     } finally {
       const endMs = performance.now();
       if (endMs - startMs >= SLOW_CALL_MS && !onlyLostProcessor(before, this.#readUsage())) {

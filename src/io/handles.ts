@@ -12,6 +12,7 @@
 
 import { CorruptFileError } from "../errors.js";
 import type { Disk, ReadHandle } from "./disk.js";
+import { type IdleFiles, releaseInShortage } from "./shortage.js";
 
 interface PooledFile {
   readonly opening: Promise<ReadHandle>;
@@ -22,7 +23,7 @@ interface PooledFile {
 
 const DEFAULT_MAX_OPEN = 64;
 
-export class HandlePool {
+export class HandlePool implements IdleFiles {
   readonly #disk: Disk;
   readonly #maxOpen: number;
   /** In order of use, longest ago first. */
@@ -32,6 +33,7 @@ export class HandlePool {
   constructor(disk: Disk, maxOpen = DEFAULT_MAX_OPEN) {
     this.#disk = disk;
     this.#maxOpen = maxOpen;
+    releaseInShortage(this);
   }
 
   /** Files held open by the pool, those in use included. */
@@ -71,6 +73,11 @@ export class HandlePool {
     for (const [path, file] of this.#files) {
       if (path.startsWith(pathPrefix)) this.#drop(path, file);
     }
+  }
+
+  /** Lets go of every file that nobody reads. */
+  release(): void {
+    for (const [path, file] of this.#files) if (file.users === 0) this.#drop(path, file);
   }
 
   /**

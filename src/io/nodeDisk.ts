@@ -1,16 +1,18 @@
 /**
- * The disk of Node.js: `Disk` over fs-extra (whose calls wait and retry when the process is out of file
- * descriptors). What always holds:
+ * The disk of Node.js. What always holds:
  *
  * - A read returns exactly the bytes asked for, in an ArrayBuffer of its own, never a slice of Node's shared
  *   pool: callers lay typed arrays over it and keep it.
  * - A descriptor is closed only when no call on it is under way. Closing earlier would let another file take
  *   the number, and the call would read or write that file.
  * - With durability "none" nothing is ever synced; all else is the same.
+ * - Calls that open something wait where the process is out of descriptors, see shortage.ts. For that they have to fail:
+ *   those of fs-extra would wait on their own, and nobody would learn that idle files are in the way.
  *
  * Short calls may run in line, see callRoute.ts.
  */
 
+import { open, readdir } from "node:fs";
 import path from "node:path";
 import fs from "fs-extra";
 import { CorruptFileError, InternalError } from "../errors.js";
@@ -18,6 +20,7 @@ import { onPool, pageWrites, shortCalls } from "./callRoute.js";
 import type { DirectoryEntry, Disk, FileStat, ReadHandle, ReadPieces, WriteHandle } from "./disk.js";
 import { codeOf, isMissing } from "./errno.js";
 import { isPending } from "./pending.js";
+import { outlastShortage } from "./shortage.js";
 
 export interface NodeDiskOptions {
   /** "fsync": `sync`, `syncFile`, `syncDirectory` and `makeDirectory` reach the device. "none": they don't. */
@@ -94,7 +97,7 @@ export class NodeDisk implements Disk {
   async create(filePath: string): Promise<WriteHandle> {
     const fd = await shortCalls.run(
       () => fs.openSync(filePath, "wx"),
-      (done) => fs.open(filePath, "wx", done),
+      (done) => open(filePath, "wx", done),
     );
     return new NodeWriteHandle(fd, filePath, this.#durable);
   }
@@ -104,7 +107,7 @@ export class NodeDisk implements Disk {
     try {
       fd = await shortCalls.run(
         () => fs.openSync(filePath, "r+"),
-        (done) => fs.open(filePath, "r+", done),
+        (done) => open(filePath, "r+", done),
       );
     } catch (error) {
       if (isMissing(error)) return false;
@@ -182,7 +185,7 @@ export class NodeDisk implements Disk {
     try {
       found = await shortCalls.run(
         () => fs.readdirSync(directory, { withFileTypes: true }),
-        (done) => fs.readdir(directory, { withFileTypes: true }, done),
+        (done) => readdir(directory, { withFileTypes: true }, done),
       );
     } catch (error) {
       if (isMissing(error)) return null;
@@ -332,7 +335,7 @@ function openInLine(filePath: string, tailBytes: number): NodeReadHandle {
 }
 
 async function openOnPool(filePath: string, tailBytes: number): Promise<NodeReadHandle> {
-  const fd = await onPool<number>((done) => fs.open(filePath, "r", done));
+  const fd = await onPool<number>((done) => open(filePath, "r", done));
   try {
     const stats = await onPool<fs.BigIntStats>((done) => fs.fstat(fd, { bigint: true }, done));
     const tail = tailMemory(stats, tailBytes);
@@ -599,7 +602,7 @@ async function withDescriptor(
 ): Promise<void> {
   const fd = await shortCalls.run(
     () => fs.openSync(filePath, flags),
-    (done) => fs.open(filePath, flags, done),
+    (done) => open(filePath, flags, done),
   );
   try {
     await call(fd);
@@ -612,7 +615,7 @@ async function withDescriptor(
 async function removeTreeInShortCalls(directory: string): Promise<void> {
   const entries = await shortCalls.run(
     () => fs.readdirSync(directory, { withFileTypes: true }),
-    (done) => fs.readdir(directory, { withFileTypes: true }, done),
+    (done) => readdir(directory, { withFileTypes: true }, done),
   );
   for (let start = 0; start < entries.length; start += REMOVED_AT_ONCE) {
     const removals = entries.slice(start, start + REMOVED_AT_ONCE).map((entry) => {
@@ -628,11 +631,13 @@ async function removeTreeInShortCalls(directory: string): Promise<void> {
 
 async function removeStubbornTree(directory: string): Promise<void> {
   try {
-    await onPool<void>((done) =>
-      fs.rm(
-        directory,
-        { recursive: true, force: true, maxRetries: WINDOWS_ATTEMPTS, retryDelay: 20 },
-        (error) => done(error, undefined),
+    await outlastShortage(() =>
+      onPool<void>((done) =>
+        fs.rm(
+          directory,
+          { recursive: true, force: true, maxRetries: WINDOWS_ATTEMPTS, retryDelay: 20 },
+          (error) => done(error, undefined),
+        ),
       ),
     );
   } catch (error) {
