@@ -37,6 +37,7 @@ import { alterTableAlterColumns } from "./operations/schema/alterTableAlterColum
 import { alterTableDropColumns } from "./operations/schema/alterTableDropColumns.js";
 import { updateFieldMetadata } from "./operations/schema/updateFieldMetadata.js";
 import { updateTableSchemaMetadata } from "./operations/schema/updateTableSchemaMetadata.js";
+import { settleBefore } from "./operations/settleBefore.js";
 import { batchCommitTables } from "./operations/table/batchCommitTables.js";
 import { cleanupTable } from "./operations/table/cleanupTable.js";
 import { createTable } from "./operations/table/createTable.js";
@@ -429,7 +430,7 @@ export class DirectoryNamespace implements AsyncDisposable {
       request.signal?.throwIfAborted();
       await this.#checkAllowed(operation, id, request);
       // What a process that died left half done is brought to an end before anybody looks.
-      await this.#context.batches?.settle(request.signal);
+      await settleBefore(this.#context, operation, id, request);
       const response = await body(this.#context, pinned);
       this.#context.recentTransactions.note(id, response);
       return response;

@@ -3,66 +3,28 @@
  * all of its parts are done. Below the namespace's directory:
  *
  *   .tiltyard-batches/<uuid>/<n>.manifest    manifests to publish; written and synced first
- *   .tiltyard-batches/<uuid>/journal.json    the steps; published exclusively, which decides
- *
- *   {"format":1,"steps":[
- *     {"kind":"createVersion","location":"t.lance","branch":null,"version":7,"scheme":"V2","manifest":"0.manifest",
- *      "eTag":"…","metadata":{…}},
- *     {"kind":"declareTable","id":["a","t"],"location":"1f2e3d4c_a$t","properties":{…}},
- *     {"kind":"deregisterTable","id":["a","t"]},
- *     {"kind":"deleteVersions","location":"t.lance","branch":null,"versions":[3,4]}]}
+ *   .tiltyard-batches/<uuid>/journal.json    the steps; published exclusively, which decides. See journalFormat.ts
  *
  * A directory without a journal was never decided. One with a journal is to be brought to an end by whoever finds it,
  * under the lock of the batch's directory: two at it at once would take each other's parts for a third writer's.
+ *
+ * Who ends a batch that another process decided moves the journal, in one step, to where that process looks for the
+ * outcome when it goes on:
+ *
+ *   .tiltyard-ended-batches/<uuid>.done      all parts are done
+ *   .tiltyard-ended-batches/<uuid>.undone    no part is
+ *   .tiltyard-ended-batches/<uuid>.damaged/  a journal of which nothing is known, set aside with its manifests
+ *
+ * An outcome goes after a week: nobody waits for it any more. What was set aside stays.
  */
 
 import { randomUUID } from "node:crypto";
-import { join } from "node:path";
-import { CorruptFileError } from "../errors.js";
+import { basename, join } from "node:path";
+import { CorruptFileError, InvalidInputError } from "../errors.js";
 import type { Disk } from "../io/disk.js";
+import { codeOf } from "../io/errno.js";
 import { createExclusive, type PublishOptions } from "../io/publish.js";
-import type { Properties } from "../namespace.js";
-import type { NamingScheme } from "../table/paths.js";
-import { checkBranchName } from "../table/refs.js";
-import { checkLocation } from "./locations.js";
-
-/** A version of a table or branch, whose manifest lies beside the journal. */
-export interface CreateVersionStep {
-  readonly kind: "createVersion";
-  /** Relative to the namespace's directory. */
-  readonly location: string;
-  /** Null is the main branch. */
-  readonly branch: string | null;
-  readonly version: number;
-  readonly scheme: NamingScheme;
-  /** Name of the manifest's file in the batch's directory. */
-  readonly manifest: string;
-  readonly eTag?: string;
-  readonly metadata?: Readonly<Record<string, string>>;
-}
-
-export interface DeclareTableStep {
-  readonly kind: "declareTable";
-  readonly id: readonly string[];
-  /** The place chosen for it. */
-  readonly location: string;
-  readonly properties?: Properties;
-}
-
-export interface DeregisterTableStep {
-  readonly kind: "deregisterTable";
-  readonly id: readonly string[];
-}
-
-export interface DeleteVersionsStep {
-  readonly kind: "deleteVersions";
-  readonly location: string;
-  readonly branch: string | null;
-  /** Ascending. */
-  readonly versions: readonly number[];
-}
-
-export type BatchStep = CreateVersionStep | DeclareTableStep | DeregisterTableStep | DeleteVersionsStep;
+import { type BatchStep, type DecodedJournal, decodeJournal, encodeJournal } from "./journalFormat.js";
 
 /** A batch, decided or about to be. */
 export interface Batch {
@@ -71,16 +33,28 @@ export interface Batch {
   readonly steps: readonly BatchStep[];
 }
 
+/** How a batch ended: with all parts done, or with none. */
+export type Outcome = "done" | "undone";
+
 const BATCHES_DIRECTORY = ".tiltyard-batches";
+const ENDED_DIRECTORY = ".tiltyard-ended-batches";
 const JOURNAL_NAME = "journal.json";
-const FORMAT = 1;
 const MAX_JOURNAL_BYTES = 64 * 1024 * 1024;
-const MANIFEST_NAME = /^\d{1,9}\.manifest$/;
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+const UNDECIDED_SUFFIX = ".undecided";
+const OUTCOMES: readonly Outcome[] = ["done", "undone"];
+/** Age from which nobody waits for an outcome, however long its machine slept. */
+const FORGOTTEN_MS = 7 * 24 * 60 * 60 * 1000;
 
 const batchesDirectory = (root: string): string => join(root, BATCHES_DIRECTORY);
+const endedDirectory = (root: string): string => join(root, ENDED_DIRECTORY);
+const outcomePath = (root: string, directory: string, outcome: Outcome): string =>
+  join(endedDirectory(root), `${basename(directory)}.${outcome}`);
+
+// ------------------------------------------------------------------------------------------------ deciding
 
 /**
- * Gets a batch ready in a directory of its own; nothing is decided.
+ * Gets a batch ready in a directory of its own; nothing is decided. Where it fails nothing stays.
  * @param manifests what the steps call `<index>.manifest`
  */
 export async function prepareBatch(
@@ -90,44 +64,46 @@ export async function prepareBatch(
   manifests: readonly Uint8Array[],
 ): Promise<Batch> {
   const directory = join(batchesDirectory(root), randomUUID());
-  await disk.makeDirectory(directory);
-  for (const [index, bytes] of manifests.entries()) {
-    const handle = await disk.create(join(directory, `${index}.manifest`));
-    try {
-      await handle.write([bytes]);
-      await handle.sync();
-    } finally {
-      await handle.close();
+  try {
+    await disk.makeDirectory(directory);
+    for (const [index, bytes] of manifests.entries()) {
+      const handle = await disk.create(join(directory, `${index}.manifest`));
+      try {
+        await handle.write([bytes]);
+        await handle.sync();
+      } finally {
+        await handle.close();
+      }
     }
+  } catch (error) {
+    await dropBatch(disk, root, directory);
+    throw error;
   }
   return { directory, steps };
 }
 
 /**
  * Decides a batch: from here on it happens. The caller holds the lock of its directory.
- * @throws PublishUncertainError where it may or may not be decided
+ * @throws InvalidInputError for one whose journal nobody could read
+ * @throws PublishUncertainError where it may or may not be decided; for any other error it is not
  */
 export async function decideBatch(
   disk: Disk,
   { directory, steps }: Batch,
-  options?: PublishOptions,
+  options: PublishOptions = {},
 ): Promise<void> {
-  const journal = new TextEncoder().encode(JSON.stringify({ format: FORMAT, steps }));
+  const journal = encodeJournal(steps);
+  if (journal.length > MAX_JOURNAL_BYTES) {
+    throw new InvalidInputError(`a batch is limited to ${MAX_JOURNAL_BYTES} bytes of JSON`);
+  }
+  const decoded = decodeJournal(journal);
+  if (decoded.kind === "damaged") {
+    throw new InvalidInputError("the batch holds what its journal can't", { cause: decoded.cause });
+  }
   await createExclusive(disk, directory, JOURNAL_NAME, [journal], options);
 }
 
-/** Ends a batch whose parts are all done, or all undone. What can't be removed after the journal is garbage. */
-export async function endBatch(disk: Disk, root: string, directory: string): Promise<void> {
-  await disk.remove(join(directory, JOURNAL_NAME));
-  await disk.syncDirectory(directory);
-  await dropBatch(disk, root, directory);
-}
-
-/** Removes what there is of a batch that was not decided, or has ended. */
-export async function dropBatch(disk: Disk, root: string, directory: string): Promise<void> {
-  await disk.removeTree(directory).catch(() => undefined);
-  await disk.removeEmptyDirectory(batchesDirectory(root)).catch(() => false);
-}
+// ------------------------------------------------------------------------------------------------- finding
 
 /** Directories of batches, decided or not, in the order in which they are to be looked at. */
 export async function listBatches(disk: Disk, root: string): Promise<string[]> {
@@ -136,59 +112,121 @@ export async function listBatches(disk: Disk, root: string): Promise<string[]> {
   const entries = await disk.list(batchesDirectory(root));
   if (entries === null) return [];
   return entries
-    .filter((entry) => entry.kind === "directory")
+    .filter((entry) => entry.kind === "directory" && UUID.test(entry.name))
     .map((entry) => join(batchesDirectory(root), entry.name))
     .sort();
 }
 
 /** Whether a batch is decided and not at its end. */
 export const isDecided = async (disk: Disk, directory: string): Promise<boolean> =>
-  (await disk.stat(join(directory, JOURNAL_NAME))) !== null;
+  (await disk.stat(journalPath(directory))) !== null;
+
+export const journalPath = (directory: string): string => join(directory, JOURNAL_NAME);
+
+/** The journal in a batch's directory; null where there is none (yet, or any more). */
+export async function readJournal(disk: Disk, directory: string): Promise<DecodedJournal | null> {
+  let bytes: Uint8Array | null;
+  try {
+    bytes = await disk.readFile(journalPath(directory), MAX_JOURNAL_BYTES);
+  } catch (cause) {
+    // Too long, or no file.
+    if (!(cause instanceof CorruptFileError) && codeOf(cause) !== "EISDIR") throw cause;
+    return { kind: "damaged", names: { ids: [], locations: [] }, cause };
+  }
+  return bytes === null ? null : decodeJournal(bytes);
+}
+
+// -------------------------------------------------------------------------------------------------- ending
 
 /**
- * A batch that was decided; null where its directory has no journal (yet, or any more).
- * @throws CorruptFileError
+ * Ends a batch whose parts are all done, or all undone. What can't be removed after the journal is garbage. The caller
+ * holds the lock of its directory.
+ * @param outcome what to leave for the process that decided it; null where that is the caller
  */
-export async function readBatch(disk: Disk, directory: string): Promise<Batch | null> {
-  const path = join(directory, JOURNAL_NAME);
-  const bytes = await disk.readFile(path, MAX_JOURNAL_BYTES);
-  if (bytes === null) return null;
-  try {
-    return { directory, steps: decodeJournal(bytes) };
-  } catch (cause) {
-    throw new CorruptFileError(path, 0, "it is no journal of a batch", { cause });
-  }
-}
-
-function decodeJournal(bytes: Uint8Array): BatchStep[] {
-  const journal = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
-  if (journal?.format !== FORMAT || !Array.isArray(journal.steps)) throw new TypeError("unknown format");
-  return journal.steps.map((step: unknown) => checkStep(step as BatchStep));
-}
-
-/** What is named in a journal must lie where a batch may reach. */
-function checkStep(step: BatchStep): BatchStep {
-  const require = (isRight: boolean, member: string): void => {
-    if (!isRight) throw new TypeError(`${member} of ${step.kind}`);
-  };
-  if (step.kind === "deregisterTable" || step.kind === "declareTable") {
-    require(Array.isArray(step.id) && step.id.length > 0 && step.id.every(isString), "id");
-    if (step.kind === "declareTable") checkLocation(step.location);
-    return step;
-  }
-  checkLocation(step.location);
-  if (step.branch !== null) checkBranchName(step.branch);
-  if (step.kind === "createVersion") {
-    require(Number.isSafeInteger(step.version) && step.version >= 0, "version");
-    require(step.scheme === "V1" || step.scheme === "V2", "scheme");
-    require(MANIFEST_NAME.test(step.manifest), "manifest");
-  } else if (step.kind === "deleteVersions") {
-    const areVersions = Array.isArray(step.versions) && step.versions.every(Number.isSafeInteger);
-    require(areVersions && step.versions.every((version) => version >= 0), "versions");
+export async function endBatch(
+  disk: Disk,
+  root: string,
+  directory: string,
+  outcome: Outcome | null,
+): Promise<void> {
+  if (outcome === null) {
+    await disk.remove(journalPath(directory));
   } else {
-    throw new TypeError("unknown kind");
+    await disk.makeDirectory(endedDirectory(root));
+    await disk.rename(journalPath(directory), outcomePath(root, directory, outcome));
+    await disk.syncDirectory(endedDirectory(root));
+    await forgetOutcomes(disk, root);
   }
-  return step;
+  await disk.syncDirectory(directory);
+  await dropBatch(disk, root, directory);
 }
 
-const isString = (value: unknown): value is string => typeof value === "string";
+/** Removes what there is of a batch that was not decided, or has ended; what can't be removed is garbage. */
+export async function dropBatch(disk: Disk, root: string, directory: string): Promise<void> {
+  await disk.removeTree(directory).catch(() => undefined);
+  await disk.removeEmptyDirectory(batchesDirectory(root)).catch(() => false);
+}
+
+/**
+ * Removes a batch that was never decided and seems to be nobody's. The caller holds the lock of its directory; a process
+ * that stood still since it held it may decide at this very moment, so the directory gets another name first.
+ */
+export async function dropUndecided(disk: Disk, root: string, directory: string): Promise<void> {
+  const aside = join(endedDirectory(root), basename(directory) + UNDECIDED_SUFFIX);
+  await disk.makeDirectory(endedDirectory(root));
+  await disk.rename(directory, aside);
+  if (await isDecided(disk, aside)) await disk.rename(aside, directory);
+  else await disk.removeTree(aside);
+  await disk.removeEmptyDirectory(endedDirectory(root)).catch(() => false);
+  await disk.removeEmptyDirectory(batchesDirectory(root)).catch(() => false);
+}
+
+/** Puts a damaged journal where nobody looks for batches, with its manifests. The caller holds the lock. */
+export async function setAside(disk: Disk, root: string, directory: string): Promise<void> {
+  const aside = join(endedDirectory(root), `${basename(directory)}.damaged`);
+  await disk.makeDirectory(aside);
+  const names = ((await disk.list(directory)) ?? []).map(({ name }) => name);
+  // The journal last: with it the others are looked for no more.
+  for (const name of names.filter((name) => name.endsWith(".manifest"))) {
+    await disk.rename(join(directory, name), join(aside, name));
+  }
+  await disk.rename(journalPath(directory), join(aside, JOURNAL_NAME));
+  await disk.syncDirectory(aside);
+  await disk.syncDirectory(directory);
+  await dropBatch(disk, root, directory);
+}
+
+// ------------------------------------------------------------------------------------------------ outcomes
+
+/** How another process ended a batch; null where none did. */
+export async function readOutcome(disk: Disk, root: string, directory: string): Promise<Outcome | null> {
+  for (const outcome of OUTCOMES) {
+    if ((await disk.stat(outcomePath(root, directory, outcome))) !== null) return outcome;
+  }
+  return null;
+}
+
+/** Removes an outcome that was read by whom it was left for; one that stays goes with its age. */
+export async function clearOutcome(disk: Disk, root: string, directory: string): Promise<void> {
+  for (const outcome of OUTCOMES) {
+    await disk.remove(outcomePath(root, directory, outcome)).catch(() => undefined);
+  }
+  await disk.removeEmptyDirectory(endedDirectory(root)).catch(() => false);
+}
+
+/** Removes outcomes that nobody waits for any more, and undecided batches whose remover died. A failure is nobody's: the next one tries again. */
+export async function forgetOutcomes(disk: Disk, root: string): Promise<void> {
+  const directory = endedDirectory(root);
+  if ((await disk.stat(directory).catch(() => null)) === null) return;
+  const entries = (await disk.list(directory).catch(() => null)) ?? [];
+  for (const { name, kind } of entries) {
+    const isOutcome = kind === "file" && OUTCOMES.some((outcome) => name.endsWith(`.${outcome}`));
+    if (!isOutcome && !name.endsWith(UNDECIDED_SUFFIX)) continue;
+    const path = join(directory, name);
+    const stat = await disk.stat(path).catch(() => null);
+    // It was moved there when the batch ended, which is a change of the inode.
+    if (stat === null || Date.now() - Number(stat.changedNs / 1_000_000n) < FORGOTTEN_MS) continue;
+    await (isOutcome ? disk.remove(path) : disk.removeTree(path)).catch(() => undefined);
+  }
+  await disk.removeEmptyDirectory(directory).catch(() => false);
+}

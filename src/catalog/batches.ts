@@ -3,48 +3,46 @@
  *
  *   lock the tables ─ check every part ─ lock the batch ─ write the journal ─ do the parts ─ remove the journal ─ unlock
  *
- * The journal decides. A process that dies behind it leaves the rest to whoever comes next: every operation first
- * brings decided batches to an end, and so does every writer that gets a table's lock, which is why nobody sees or
- * takes what is half done. Only an engine that knows of no journals can get in between; where it takes a number that
- * a part needs, what was done so far is undone.
+ * The journal decides. A process that dies behind it leaves the rest to whoever comes next to one of its tables (see
+ * batchSettlement.ts), which is why nobody sees or takes what is half done. Only an engine that knows of no journals can
+ * get in between; where it takes a number that a part needs, what was done so far is undone.
  *
- * Parts are done in an order in which the ones that can't be undone come last: declarations, versions, then
- * deregistrations, then deletions.
+ * Parts are done in an order in which those come last that are seen most when they are undone: declarations, versions,
+ * then deregistrations, then deletions.
+ *
+ * Whoever stood still while its locks were taken over does nothing more: each part looks at them right before it acts.
+ * The outcome that another process brought about lies where that one left it.
  */
 
-import { join } from "node:path";
-import { ConcurrentModificationError, NamespaceError, TableNotFoundError } from "../errors.js";
+import { randomUUID } from "node:crypto";
+import { ConcurrentModificationError, InternalError, NamespaceError, TableNotFoundError } from "../errors.js";
 import { codeOf } from "../io/errno.js";
-import type { LockLease } from "../io/lease.js";
 import { withLock } from "../io/lock.js";
 import { PublishUncertainError } from "../io/publish.js";
-import type { TableEnvironment, UnfinishedBatches } from "../table/environment.js";
-import { ABSENT } from "../table/identity.js";
-import { decodeManifestFile, readManifestBytes } from "../table/manifest.js";
-import { versionsDirectory } from "../table/paths.js";
-import { branchRoot } from "../table/refs.js";
-import { publishUnderLock } from "../table/stagedVersion.js";
-import { deleteVersionsUnderLock } from "../table/versionRemoval.js";
-import { findLatestVersion, findVersion } from "../table/versions.js";
+import {
+  type Ending,
+  finishBatch,
+  LocksLostError,
+  requireLocks,
+  type TableLocks,
+  withTableLocks,
+} from "./batchExecution.js";
 import {
   type Batch,
-  type BatchStep,
-  type CreateVersionStep,
-  type DeclareTableStep,
+  clearOutcome,
   decideBatch,
   dropBatch,
-  endBatch,
   isDecided,
-  listBatches,
+  type Outcome,
   prepareBatch,
-  readBatch,
+  readOutcome,
 } from "./batchJournal.js";
+import { BatchConflict, type BatchWork, messageOf, removeResurrected, tableRootOf } from "./batchParts.js";
+import type { BatchScope } from "./batchScope.js";
+import { hasUnfinished, settleBatch, settleBatches } from "./batchSettlement.js";
 import type { CatalogEnvironment } from "./catalogTable.js";
-import { isReserved, reserve } from "./markers.js";
-import { deregisterTable } from "./registration.js";
-import { sweepDropped, takeAway } from "./removal.js";
-import { publishTable, removeRootTable, removeTableRow } from "./tableRows.js";
-import type { TableLocation } from "./tables.js";
+import { type BatchStep, formatStep } from "./journalFormat.js";
+import { readTableIdentity, type TableIdentity } from "./tableIdentity.js";
 
 /** What a batch is to do, found to be possible. */
 export interface BatchPlan {
@@ -53,335 +51,176 @@ export interface BatchPlan {
   readonly manifests: readonly Uint8Array[];
 }
 
-/** A directory without a journal that is so old belongs to nobody who still writes it. */
-const ABANDONED_MS = 60 * 60 * 1000;
+/** What a batch is about. */
+export interface BatchTargets {
+  /** Of all tables that it changes, declares or deregisters. */
+  readonly ids: readonly (readonly string[])[];
+  /**
+   * Directories of the tables and branches whose versions it changes; that of the table itself as well where versions of
+   * a branch go.
+   */
+  readonly tableRoots: readonly string[];
+}
 
-type Leases = ReadonlyMap<string, LockLease>;
+/** Times that a process may stand still before it has decided. */
+const MAX_ATTEMPTS = 5;
 
 /**
- * @param tableRoots directories of the tables and branches whose versions it changes; that of the table itself as well
- *   where versions of a branch go
- * @param plan checks every part, under the locks of the tables; what it throws ends the batch with nothing written
- * @throws ConcurrentModificationError where another engine got in between
+ * @param plan checks every part, under the locks of the tables; what it throws ends the batch with nothing written. It
+ *   may be called again
+ * @throws ConcurrentModificationError where another engine got in between; what a part was refused with, naming it.
+ *   Nothing has changed then
+ * @throws InternalError where the batch is decided and not done: whoever comes next to one of its tables does the rest
  */
 export async function commitBatch(
   environment: CatalogEnvironment,
-  tableRoots: readonly string[],
+  { ids, tableRoots }: BatchTargets,
   plan: () => Promise<BatchPlan>,
   signal?: AbortSignal,
 ): Promise<void> {
-  const { disk, root } = environment;
-  for (;;) {
-    await settleBatches(environment, signal);
-    const isDone = await withLocks(environment, tableRoots, signal, async (leases) => {
-      if (await hasDecidedBatch(environment)) return false;
+  const scope: BatchScope = { kind: "tables", ids, directories: tableRoots };
+  const lock = { ...environment.lock, signal };
+  for (let stops = 0; stops < MAX_ATTEMPTS; ) {
+    await settleBatches(environment, scope, { signal });
+    const attempt = await withTableLocks(tableRoots, lock, async (locks): Promise<Attempt | null> => {
+      requireAll(tableRoots, locks);
+      if (await hasUnfinished(environment, scope)) return null;
+      // Before the plan: what it is made on must not be another table than the one that is changed.
+      const identities = await readIdentities(environment, tableRoots);
       const { steps, manifests } = await plan();
-      if (steps.length === 0) return true;
-      const batch = await prepareBatch(disk, root, steps, manifests);
-      await decideAndDo(environment, batch, leases, signal);
-      return true;
+      if (steps.length === 0) return { kind: "ended", ending: { outcome: "done" } };
+      const completed = steps.map((step) => complete(environment, step, identities));
+      const batch = await prepareBatch(environment.disk, environment.root, completed, manifests);
+      return decideAndDo(environment, batch, locks, signal);
     });
-    if (isDone) return;
+    if (attempt === null) continue;
+    if (attempt.kind === "undecided") stops++;
+    else return attempt.kind === "ended" ? requireDone(attempt.ending) : requireLearned(attempt.work);
+  }
+  throw new ConcurrentModificationError("the locks of the batch were taken over again and again");
+}
+
+/** @throws TableNotFoundError where a table was dropped; why a lock can't be had */
+function requireAll(tableRoots: readonly string[], { tables, refusals }: TableLocks): void {
+  for (const tableRoot of tableRoots) {
+    if (tables.has(tableRoot)) continue;
+    throw refusals.get(tableRoot) ?? new TableNotFoundError(`there is no table at ${tableRoot}`);
   }
 }
+
+type Identities = ReadonlyMap<string, TableIdentity>;
+
+async function readIdentities(
+  { disk }: CatalogEnvironment,
+  tableRoots: readonly string[],
+): Promise<Identities> {
+  const identities = new Map<string, TableIdentity>();
+  for (const tableRoot of tableRoots) {
+    const identity = identities.has(tableRoot) ? null : await readTableIdentity(disk, tableRoot);
+    if (identity !== null) identities.set(tableRoot, identity);
+  }
+  return identities;
+}
+
+/** A step with what tells its table from another. */
+function complete(environment: CatalogEnvironment, step: BatchStep, identities: Identities): BatchStep {
+  switch (step.kind) {
+    case "createVersion":
+    case "deleteVersions":
+      return { ...step, identity: identities.get(tableRootOf(environment, step)) };
+    case "declareTable":
+      return { ...step, mark: randomUUID() };
+    case "deregisterTable":
+      return step;
+  }
+}
+
+/** What came of an attempt: an end, nothing, or what another process makes of it. */
+type Attempt =
+  | { readonly kind: "ended"; readonly ending: Ending }
+  | { readonly kind: "undecided" }
+  | { readonly kind: "taken over"; readonly work: BatchWork };
 
 async function decideAndDo(
   environment: CatalogEnvironment,
   batch: Batch,
-  leases: Leases,
+  tableLocks: TableLocks,
   signal: AbortSignal | undefined,
-): Promise<void> {
+): Promise<Attempt> {
   const { disk, root, lock } = environment;
-  let isLocked = false;
+  let work: BatchWork | null = null;
   try {
-    await withLock(batch.directory, { ...lock, signal }, async (lease) => {
-      isLocked = true;
+    return await withLock(batch.directory, { ...lock, signal }, async (lease): Promise<Attempt> => {
+      const locks = { ...tableLocks, batch: lease };
+      await requireLocks(locks);
+      // Nobody else writes to the directory.
       await decideBatch(disk, batch, { lease });
-      await doBatch(environment, batch, leases, lease);
+      // Its own parts must not wait for it.
+      const inside = { ...environment, batches: undefined };
+      work = { environment: inside, batch, locks, isOwn: true, published: [] };
+      return { kind: "ended", ending: await finishBatch(work) };
     });
   } catch (error) {
-    if (!isLocked) await dropBatch(disk, root, batch.directory);
+    if (work !== null) {
+      if (error instanceof LocksLostError) return { kind: "taken over", work };
+      throw unfinished(error);
+    }
+    if (error instanceof PublishUncertainError) throw error;
+    await dropBatch(disk, root, batch.directory);
+    // Its directory was taken for nobody's.
+    if (error instanceof LocksLostError || codeOf(error) === "ENOENT") return { kind: "undecided" };
     throw error;
   }
 }
 
-/** What the table layer asks about batches. */
-export const unfinishedBatches = (environment: CatalogEnvironment): UnfinishedBatches => ({
-  present: () => hasDecidedBatch(environment),
-  settle: (signal) => settleBatches(environment, signal),
-});
+const unfinished = (cause: unknown): InternalError =>
+  new InternalError(
+    `the batch is decided, and the next operation on one of its tables finishes it: ${messageOf(cause)}`,
+    { cause },
+  );
 
-async function hasDecidedBatch({ disk, root }: CatalogEnvironment): Promise<boolean> {
-  for (const directory of await listBatches(disk, root)) if (await isDecided(disk, directory)) return true;
-  return false;
+/** @throws why it was undone, naming the part */
+function requireDone(ending: Ending): void {
+  if (ending.outcome === "done") return;
+  const { refusal, step } = ending;
+  const message = `${formatStep(step)}: ${messageOf(refusal)}`;
+  if (refusal instanceof BatchConflict) {
+    throw new ConcurrentModificationError(message, { cause: refusal.cause });
+  }
+  if (!(refusal instanceof NamespaceError)) throw new InternalError(message, { cause: refusal });
+  // Of its own kind, with all that it tells.
+  refusal.message = message;
+  throw refusal;
 }
 
 /**
- * Brings all batches that were decided to an end: waits for those under way, does the rest of those whose process
- * died. Costs one look at a directory that is not there in all other cases.
- * @throws CorruptFileError for a damaged journal
+ * @throws ConcurrentModificationError where another process undid the batch; InternalError where it is not known what
+ *   came of it, or it can't be brought to an end now
  */
-export async function settleBatches(environment: CatalogEnvironment, signal?: AbortSignal): Promise<void> {
-  const { disk, root } = environment;
-  for (const directory of await listBatches(disk, root)) {
-    const batch = await readBatch(disk, directory);
-    if (batch === null) {
-      await dropAbandoned(environment, directory);
-      continue;
-    }
-    await withLocks(environment, await lockedRoots(environment, batch.steps), signal, (leases) =>
-      finishBatch(environment, batch, leases, signal),
-    );
-  }
-}
-
-/** Does what is left of a batch that another began, once nobody else is at it. */
-async function finishBatch(
-  environment: CatalogEnvironment,
-  batch: Batch,
-  leases: Leases,
-  signal: AbortSignal | undefined,
-): Promise<void> {
-  const { disk, root, lock } = environment;
-  let isLocked = false;
-  try {
-    await withLock(batch.directory, { ...lock, signal }, async () => {
-      isLocked = true;
-      if (await isDecided(disk, batch.directory)) await doBatch(environment, batch, leases, null);
-      // It ended meanwhile; this lock may have kept its directory from going.
-      else await dropBatch(disk, root, batch.directory);
-    });
-  } catch (error) {
-    if (isLocked || codeOf(error) !== "ENOENT") throw error;
-  }
-}
-
-async function dropAbandoned({ disk, root }: CatalogEnvironment, directory: string): Promise<void> {
-  const stat = await disk.stat(directory);
-  if (stat === null || Date.now() - Number(stat.modifiedNs / 1_000_000n) < ABANDONED_MS) return;
-  await dropBatch(disk, root, directory);
-}
-
-const mainRootOf = (
-  { root }: CatalogEnvironment,
-  { location }: Pick<CreateVersionStep, "location">,
-): string => join(root, ...location.split("/"));
-
-const tableRootOf = (
-  environment: CatalogEnvironment,
-  step: Pick<CreateVersionStep, "location" | "branch">,
-): string => branchRoot(mainRootOf(environment, step), step.branch ?? undefined);
-
-/** Tables that were dropped since have no lock, and nothing to do. */
-async function lockedRoots(environment: CatalogEnvironment, steps: readonly BatchStep[]): Promise<string[]> {
-  const roots: string[] = [];
-  for (const step of steps) {
-    if (step.kind !== "createVersion" && step.kind !== "deleteVersions") continue;
-    const changed = [tableRootOf(environment, step)];
-    // Refs may point at what goes.
-    if (step.kind === "deleteVersions") changed.push(mainRootOf(environment, step));
-    for (const tableRoot of changed) {
-      if ((await environment.disk.stat(tableRoot)) !== null) roots.push(tableRoot);
-    }
-  }
-  return roots;
-}
-
-/**
- * Takes the locks in one order for all callers, so that no two wait for each other.
- * @throws TableNotFoundError where a table was dropped
- */
-async function withLocks<T>(
-  environment: TableEnvironment,
-  tableRoots: readonly string[],
-  signal: AbortSignal | undefined,
-  work: (leases: Leases) => Promise<T>,
-): Promise<T> {
-  const leases = new Map<string, LockLease>();
-  const takeFrom = async (rest: readonly string[]): Promise<T> => {
-    const [next, ...others] = rest;
-    if (next === undefined) return work(leases);
-    return withLock(next, { ...environment.lock, signal }, (lease) => {
-      leases.set(next, lease);
-      return takeFrom(others);
-    }).catch((cause: unknown) => {
-      if (leases.has(next) || codeOf(cause) !== "ENOENT") throw cause;
-      throw new TableNotFoundError(`there is no table at ${next}`, { cause });
-    });
-  };
-  return takeFrom([...new Set(tableRoots)].sort());
-}
-
-/**
- * Does the parts of a batch; the caller holds its lock.
- * @param own the lock of one that was decided under it; null for one that another began: what that has done already is
- *   not a conflict, nor is it where our lock was taken over meanwhile
- * @throws ConcurrentModificationError where it had to be undone
- */
-async function doBatch(
-  environment: CatalogEnvironment,
-  batch: Batch,
-  leases: Leases,
-  own: LockLease | null,
-): Promise<void> {
-  // Its own parts must not wait for it.
-  const inside: CatalogEnvironment = { ...environment, batches: undefined };
-  const { disk, root } = environment;
-  const done: BatchStep[] = [];
-  try {
-    for (const step of inOrder(batch.steps)) {
-      await doStep(inside, batch, step, leases, () => own !== null && !own.compromised);
-      done.push(step);
-    }
-  } catch (error) {
-    if (!(error instanceof BatchConflict)) throw error;
-    // In an order in which the last one done is the first one undone.
-    for (const step of done.reverse()) await undoStep(inside, batch, step);
-    await endBatch(disk, root, batch.directory);
-    if (own !== null) throw new ConcurrentModificationError(error.message, { cause: error.cause });
-    return;
-  }
-  await endBatch(disk, root, batch.directory);
-}
-
-const ORDER: readonly BatchStep["kind"][] = [
-  "declareTable",
-  "createVersion",
-  "deregisterTable",
-  "deleteVersions",
-];
-const inOrder = (steps: readonly BatchStep[]): BatchStep[] =>
-  ORDER.flatMap((kind) => steps.filter((step) => step.kind === kind));
-
-/** A part can't be done: another engine was there in between. */
-class BatchConflict extends Error {}
-
-/**
- * Does a part, or finds it done.
- * @param isAlone whether nobody else can have done it
- */
-async function doStep(
-  environment: CatalogEnvironment,
-  batch: Batch,
-  step: BatchStep,
-  leases: Leases,
-  isAlone: () => boolean,
-): Promise<void> {
-  switch (step.kind) {
-    case "declareTable":
-      return declare(environment, step, isAlone);
-    case "createVersion":
-      return createVersion(environment, batch, step, leases);
-    case "deregisterTable":
-      // Whoever took the id away meanwhile left what this part is to leave.
-      await deregisterTable(environment, step.id).catch((error: unknown) => {
-        if (!(error instanceof TableNotFoundError)) throw error;
-      });
-      return;
-    case "deleteVersions": {
-      const { branch, versions } = step;
-      // Dropped since it was decided.
-      if (!leases.has(tableRootOf(environment, step))) return;
-      return deleteVersionsUnderLock(environment.disk, mainRootOf(environment, step), branch, versions);
-    }
-  }
-}
-
-const placeOf = ({ root }: CatalogEnvironment, { id, location }: DeclareTableStep): TableLocation => ({
-  id,
-  location,
-  directory: join(root, ...location.split("/")),
-});
-
-async function declare(
-  environment: CatalogEnvironment,
-  step: DeclareTableStep,
-  isAlone: () => boolean,
-): Promise<void> {
-  const { disk } = environment;
-  const place = placeOf(environment, step);
-  const reserveOnce = async () => {
-    if (await reserve(disk, place.directory)) return;
-    if (isAlone() || !(await isReserved(disk, place.directory))) {
-      throw new BatchConflict(`table ${step.id.join("$")} was made by another writer meanwhile`);
-    }
-  };
-  // As when one table is declared: of a root table the directory decides, of others the row.
-  if (step.id.length > 1) await reserveOnce();
-  await publishTable(environment, place, step.properties ?? {}).catch((cause: unknown) => {
-    if (cause instanceof PublishUncertainError || !isRefusal(cause)) throw cause;
-    throw new BatchConflict(`table ${step.id.join("$")} can no longer be declared`, { cause });
-  });
-  if (step.id.length === 1) await reserveOnce();
-}
-
-/** Whether the catalog said no, rather than the disk. */
-const isRefusal = (error: unknown): boolean => error instanceof NamespaceError && error.status < 500;
-
-async function createVersion(
-  environment: CatalogEnvironment,
-  batch: Batch,
-  step: CreateVersionStep,
-  leases: Leases,
-): Promise<void> {
-  const { disk } = environment;
-  const tableRoot = tableRootOf(environment, step);
-  const lease = leases.get(tableRoot);
-  // Dropped since it was decided.
-  if (lease === undefined) return;
-  const bytes = await readStoredManifest(environment, batch, step);
-  const present = await findVersion(disk, tableRoot, step.version);
-  const latest = present === null ? await findLatestVersion(disk, tableRoot) : null;
-  if (present !== null ? !(await holds(environment, present.path, bytes)) : isAbove(latest, step.version)) {
-    throw new BatchConflict(`${tableRoot}: version ${step.version} was taken by another writer meanwhile`);
-  }
-  if (present !== null) return;
-  await disk.makeDirectory(versionsDirectory(tableRoot));
-  const file = decodeManifestFile(bytes, join(batch.directory, step.manifest));
-  const staged = { ...step, stagedPath: step.manifest };
-  await publishUnderLock(environment, tableRoot, ABSENT, staged, { bytes, file }, lease).catch(
-    (cause: unknown) => {
-      if (!(cause instanceof ConcurrentModificationError)) throw cause;
-      throw new BatchConflict(cause.message, { cause });
-    },
+async function requireLearned(work: BatchWork): Promise<void> {
+  if ((await learnOutcome(work)) === "done") return;
+  await removeResurrected(work);
+  throw new ConcurrentModificationError(
+    "the batch was undone by another process, which took it over while this one stood still and found that a part can't be done",
   );
 }
 
-const isAbove = (latest: { readonly version: number } | null, version: number): boolean =>
-  latest !== null && latest.version > version;
-
-async function readStoredManifest(
-  { disk }: CatalogEnvironment,
-  batch: Batch,
-  step: CreateVersionStep,
-): Promise<Uint8Array> {
-  const path = join(batch.directory, step.manifest);
-  const read = await readManifestBytes(disk, path);
-  if (read === null) throw new BatchConflict(`${path} is gone`);
-  return read.bytes;
-}
-
-async function holds({ disk }: CatalogEnvironment, path: string, bytes: Uint8Array): Promise<boolean> {
-  const read = await readManifestBytes(disk, path);
-  return read !== null && Buffer.compare(read.bytes, bytes) === 0;
-}
-
-/** Takes a part back, unless somebody has built on it: that is then there to stay. */
-async function undoStep(environment: CatalogEnvironment, batch: Batch, step: BatchStep): Promise<void> {
-  const { disk, root } = environment;
-  if (step.kind === "createVersion") {
-    const tableRoot = tableRootOf(environment, step);
-    const latest = await findLatestVersion(disk, tableRoot);
-    if (latest?.version !== step.version) return;
-    if (!(await holds(environment, latest.path, await readStoredManifest(environment, batch, step)))) return;
-    await disk.remove(latest.path);
-    await disk.syncDirectory(versionsDirectory(tableRoot));
-  } else if (step.kind === "declareTable") {
-    const place = placeOf(environment, step);
-    if ((await findLatestVersion(disk, place.directory)) !== null) return;
-    const vanish = () => takeAway(disk, root, place.directory);
-    if (step.id.length === 1) await removeRootTable(environment, place, vanish);
-    else if ((await removeTableRow(environment, place)).ownsDirectory) await vanish();
-    await sweepDropped(disk, root);
+async function learnOutcome({ environment, batch }: BatchWork): Promise<Outcome> {
+  const { disk, root, lock } = environment;
+  for (let attempt = 1; ; attempt++) {
+    const outcome = await readOutcome(disk, root, batch.directory);
+    if (outcome !== null) {
+      await clearOutcome(disk, root, batch.directory);
+      return outcome;
+    }
+    if (await isDecided(disk, batch.directory)) {
+      await settleBatch(environment, batch, lock).catch((error: unknown) => {
+        throw unfinished(error);
+      });
+    } else if (attempt > 1) {
+      throw new InternalError(
+        "it is not known whether the batch was done or undone: the process that took it over has left no word",
+      );
+    }
   }
 }

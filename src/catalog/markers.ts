@@ -1,6 +1,7 @@
 /**
  * Files in a table's directory that say what it is while it has no data, or that it is hidden. Markers stay when
- * data arrives, so their presence never means that a table is empty. Their content is not looked at.
+ * data arrives, so their presence never means that a table is empty. Their content says nothing to other engines; here it
+ * tells which declaration of a batch made them.
  */
 
 import { join } from "node:path";
@@ -13,6 +14,7 @@ import { createExclusive } from "../io/publish.js";
 const RESERVED_MARKER = ".ns-reserved";
 /** The marker the reference implementation looks for. */
 const REFERENCE_RESERVED_MARKER = ".lance-reserved";
+const RESERVED_MARKERS: readonly string[] = [RESERVED_MARKER, REFERENCE_RESERVED_MARKER];
 const DEREGISTERED_MARKER = ".lance-deregistered";
 /** What the reference writes into its marker; nobody reads it. */
 const RESERVED_CONTENT = new TextEncoder().encode("reserved");
@@ -52,6 +54,56 @@ export async function reserve(disk: Disk, directory: string): Promise<boolean> {
       cause: error,
     });
   }
+}
+
+/** "new": made just now; "same": made by the same declaration before; "other": another one was first. */
+export type Reservation = "new" | "same" | "other";
+
+/**
+ * As {@link reserve}, in a way that can be told from all other reservations, and begun again where it was interrupted.
+ * @param mark a text that no other declaration has
+ */
+export async function reserveAs(disk: Disk, directory: string, mark: string): Promise<Reservation> {
+  try {
+    await disk.makeDirectory(directory);
+  } catch (error) {
+    if (TAKEN_CODES.has(codeOf(error))) return "other";
+    throw error;
+  }
+  let reservation: Reservation = "same";
+  for (const name of RESERVED_MARKERS) {
+    if (await createExclusive(disk, directory, name, [contentOf(mark)])) reservation = "new";
+    else if (!(await isMarkedAs(disk, join(directory, name), mark))) return "other";
+  }
+  return reservation;
+}
+
+/** The reservations of a directory, as one declaration sees them. */
+export interface Reservations {
+  /** Paths of its own markers. */
+  readonly own: readonly string[];
+  /** Whether there are markers of others. */
+  readonly hasOthers: boolean;
+}
+
+export async function readReservations(disk: Disk, directory: string, mark: string): Promise<Reservations> {
+  const own: string[] = [];
+  let hasOthers = false;
+  for (const path of RESERVED_MARKERS.map((name) => join(directory, name))) {
+    if (await isMarkedAs(disk, path, mark)) own.push(path);
+    else if ((await disk.stat(path)) !== null) hasOthers = true;
+  }
+  return { own, hasOthers };
+}
+
+const contentOf = (mark: string): Uint8Array => new TextEncoder().encode(`reserved ${mark}`);
+
+async function isMarkedAs(disk: Disk, path: string, mark: string): Promise<boolean> {
+  const content = contentOf(mark);
+  const stat = await disk.stat(path);
+  if (stat?.kind !== "file" || stat.size !== content.length) return false;
+  const bytes = await disk.readFile(path);
+  return bytes !== null && Buffer.compare(bytes, content) === 0;
 }
 
 /** Hides a root table; false where somebody else has hidden it. */

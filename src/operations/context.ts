@@ -4,7 +4,7 @@
  * commits at the next call.
  */
 
-import { unfinishedBatches } from "../catalog/batches.js";
+import { unfinishedBatches } from "../catalog/batchSettlement.js";
 import { CatalogCache, type CatalogEnvironment } from "../catalog/catalogTable.js";
 import { hasVersionsIn, namesIn } from "../catalog/listing.js";
 import type { FileVersion } from "../file/page.js";

@@ -20,10 +20,10 @@ export interface TableEnvironment {
 
 /** What keeps a version from being committed in between the parts of a batch. */
 export interface UnfinishedBatches {
-  /** Whether there is any; called under a table's lock. */
-  present(): Promise<boolean>;
-  /** Brings them to an end; called without a lock, as it takes those of the tables concerned. */
-  settle(signal?: AbortSignal): Promise<void>;
+  /** Whether there is any that changes this table or branch; called under its lock. */
+  present(tableRoot: string): Promise<boolean>;
+  /** Brings those to an end; called without a lock, as it takes those of all their tables. */
+  settle(tableRoot: string, signal?: AbortSignal): Promise<void>;
 }
 
 /** Times that work is begun anew after its lock was lost. */
@@ -32,8 +32,8 @@ const FIRST_BACKOFF_MS = 1;
 const MAX_BACKOFF_MS = 50;
 
 /**
- * Holds a table's lock while no batch is unfinished: one that its process left half done has versions yet to publish,
- * whose numbers nobody else may take.
+ * Holds a table's lock while no batch that changes the table is unfinished: one that its process left half done may have
+ * versions yet to publish, whose numbers nobody else may take.
  * @param work begun anew where it fails because the lock was lost: nothing has changed then
  */
 export async function withTableLock<T>(
@@ -46,7 +46,7 @@ export async function withTableLock<T>(
   for (let take = 1; ; ) {
     try {
       const outcome = await withLock(tableRoot, lock, async (lease) =>
-        (await batches?.present()) ? null : { value: await work(lease) },
+        (await batches?.present(tableRoot)) ? null : { value: await work(lease) },
       );
       if (outcome !== null) return outcome.value;
     } catch (error) {
@@ -55,7 +55,7 @@ export async function withTableLock<T>(
       await backOff(take++);
       continue;
     }
-    await batches?.settle(lock.signal);
+    await batches?.settle(tableRoot, lock.signal);
   }
 }
 

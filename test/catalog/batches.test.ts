@@ -13,12 +13,8 @@ import {
   TableVersionNotFoundError,
 } from "tiltyard";
 import { describe, expect, it } from "vitest";
-import {
-  type BatchStep,
-  type CreateVersionStep,
-  decideBatch,
-  prepareBatch,
-} from "../../src/catalog/batchJournal.js";
+import { decideBatch, prepareBatch } from "../../src/catalog/batchJournal.js";
+import type { BatchStep, CreateVersionStep } from "../../src/catalog/journalFormat.js";
 import type { Disk } from "../../src/io/disk.js";
 import { NodeDisk } from "../../src/io/nodeDisk.js";
 import { directorySnapshot } from "../support/directorySnapshot.js";
@@ -296,7 +292,7 @@ describe("versions deleted in a batch", () => {
   ];
 
   it.each<[string, (ns: DirectoryNamespace) => Promise<unknown>]>([
-    ["a reader", (ns) => ns.describeTable({ id: ["n", "c"] })],
+    ["a reader", (ns) => ns.describeTable({ id: ["b"], branch: "dev" })],
     ["whoever would tag one", (ns) => ns.createTableTag({ id: ["a"], tag: "v", version: 1 })],
     ["whoever would start from one", (ns) => ns.createTableBranch({ id: ["a"], name: "x", fromVersion: 1 })],
     ["whoever would restore one", (ns) => ns.restoreTable({ id: ["b"], branch: "dev", version: 4 })],
@@ -410,9 +406,9 @@ describe("a batch", () => {
   }
 
   it.each<[string, (ns: DirectoryNamespace) => Promise<unknown>]>([
-    ["a reader", (ns) => ns.describeTable({ id: ["n", "c"] })],
+    ["a reader", (ns) => ns.describeTable({ id: ["b"] })],
     ["a listing", (ns) => ns.listTables()],
-    ["a writer", (ns) => ns.insertIntoTable({ id: ["n", "c"] }, rowsOf())],
+    ["a writer", (ns) => ns.createTableTag({ id: ["b"], tag: "t", version: 2 })],
   ])("that was decided is done by the next caller: %s", async (_name, call) => {
     const { root, places } = await prepare();
     await leaveDecided(root, places);

@@ -6,7 +6,8 @@ import type {
   DeclareTableStep,
   DeleteVersionsStep,
   DeregisterTableStep,
-} from "../../catalog/batchJournal.js";
+} from "../../catalog/journalFormat.js";
+import { readTableIdentity } from "../../catalog/tableIdentity.js";
 import { findTable, planPlace, readTableProperties, requireTable } from "../../catalog/tables.js";
 import { InvalidInputError, TableAlreadyExistsError } from "../../errors.js";
 import { formatIdentifier } from "../../ident.js";
@@ -19,6 +20,7 @@ import type {
 import type { OperationContext } from "../context.js";
 import { optionalString, optionalStringMap, requireTableId } from "../request.js";
 import {
+  NO_VERSIONS,
   openVersionPart,
   type PlannedVersions,
   planVersions,
@@ -58,12 +60,15 @@ export async function batchCommitTables(
   }
   const versionParts = [...parts.values()];
   const removalParts = [...removals.values()];
-  let planned: PlannedVersions = { steps: [], sources: [] };
+  let planned: PlannedVersions = NO_VERSIONS;
   let removalSteps: (DeleteVersionsStep | null)[] = [];
   const outcomes = new Map<BatchCommitOperation, Outcome>();
   await commitBatch(
     context,
-    [...versionParts.map((part) => part.tableRoot), ...removalParts.flatMap(lockedRootsOf)],
+    {
+      ids: operations.map(idOf),
+      tableRoots: [...versionParts.map((part) => part.tableRoot), ...removalParts.flatMap(lockedRootsOf)],
+    },
     async () => {
       planned = await planVersions(context, versionParts);
       removalSteps = await planRemovals(context, removalParts);
@@ -96,14 +101,18 @@ export async function batchCommitTables(
   };
 }
 
+function idOf(operation: BatchCommitOperation): readonly string[] {
+  const { declareTable, createTableVersion, deleteTableVersions, deregisterTable } = operation;
+  return requireTableId((declareTable ?? createTableVersion ?? deleteTableVersions ?? deregisterTable)?.id);
+}
+
 /** An id that comes or goes is no other part's: which of the two came first would be anybody's guess. */
 function refuseRepeated(operations: readonly BatchCommitOperation[]): void {
   const changed = new Set<string>();
   const used: string[] = [];
   for (const operation of operations) {
-    const { declareTable, createTableVersion, deleteTableVersions, deregisterTable } = operation;
-    const part = declareTable ?? createTableVersion ?? deleteTableVersions ?? deregisterTable;
-    const key = JSON.stringify(part?.id);
+    const { declareTable, deregisterTable } = operation;
+    const key = JSON.stringify(idOf(operation));
     used.push(key);
     if (declareTable !== undefined || deregisterTable !== undefined) changed.add(key);
   }
@@ -137,7 +146,8 @@ async function planIdChange(
     const table = await requireTable(context, id);
     const properties = await readTableProperties(context, table);
     outcomes.set(operation, { location: table.directory, properties });
-    return { kind: "deregisterTable", id };
+    const identity = (await readTableIdentity(context.disk, table.directory)) ?? undefined;
+    return { kind: "deregisterTable", id, location: table.location, properties, identity };
   }
   return null;
 }

@@ -1,5 +1,6 @@
 /** CleanupTable: removes old versions and unneeded files; beyond the spec. */
 
+import { forgetOutcomes } from "../../catalog/batchJournal.js";
 import { sweepCreations } from "../../catalog/leftovers.js";
 import { InvalidTableStateError } from "../../errors.js";
 import { formatIdentifier } from "../../ident.js";
@@ -39,6 +40,7 @@ export async function cleanupTable(
   const { dataFilesRemoved, deletionFilesRemoved, transactionFilesRemoved, indexFilesRemoved } = removed;
   // What died elsewhere is not what this call is about: a failure is the next one's.
   await sweepCreations(context, signal).catch(() => undefined);
+  await forgetOutcomes(context.disk, context.root);
   const filesRemoved = dataFilesRemoved + deletionFilesRemoved + transactionFilesRemoved + indexFilesRemoved;
   return { ...removed, filesRemoved };
 }

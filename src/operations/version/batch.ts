@@ -1,8 +1,10 @@
 /** From requests for parts of a batch to its steps: what both batch operations share. */
 
-import type { CreateVersionStep } from "../../catalog/batchJournal.js";
-import { InternalError, InvalidInputError } from "../../errors.js";
+import type { CreateVersionStep } from "../../catalog/journalFormat.js";
+import { InvalidInputError } from "../../errors.js";
 import type { CreateTableVersionRequest, TableVersion } from "../../namespace.js";
+import { timestampMillis } from "../../table/apply.js";
+import { manifestPath } from "../../table/paths.js";
 import { isMainBranch } from "../../table/refs.js";
 import {
   planPublication,
@@ -10,11 +12,9 @@ import {
   type StagedManifest,
   type StagedVersion,
 } from "../../table/stagedVersion.js";
-import { findVersion } from "../../table/versions.js";
 import type { OperationContext } from "../context.js";
 import { openTable } from "../snapshot.js";
 import { stagedOf } from "./stagedOf.js";
-import { versionOf } from "./versionOf.js";
 
 /** A version to create, and the table or branch it is for. */
 export interface VersionPart {
@@ -39,8 +39,13 @@ export async function openVersionPart(
 /** The steps of version parts; the caller holds the locks of their tables. */
 export interface PlannedVersions {
   readonly steps: readonly CreateVersionStep[];
+  /** In the order of the steps. */
   readonly sources: readonly StagedManifest[];
+  /** The versions as they are going to be. */
+  readonly records: ReadonlyMap<VersionPart, TableVersion>;
 }
+
+export const NO_VERSIONS: PlannedVersions = { steps: [], sources: [], records: new Map() };
 
 /**
  * @throws ConcurrentModificationError, InvalidInputError where any of them can't be published
@@ -51,45 +56,42 @@ export async function planVersions(
 ): Promise<PlannedVersions> {
   const steps: CreateVersionStep[] = [];
   const sources: StagedManifest[] = [];
+  const records = new Map<VersionPart, TableVersion>();
   // Numbers of one table have to be published in their order.
   const ascending = [...parts].sort((a, b) => a.staged.version - b.staged.version);
   const claimed = new Set<string>();
-  for (const { location, branch, tableRoot, staged } of ascending) {
+  for (const part of ascending) {
+    const { location, branch, tableRoot, staged } = part;
     const { version, eTag, metadata } = staged;
     const claim = `${tableRoot}\0${version}`;
     if (claimed.has(claim)) throw new InvalidInputError(`version ${version} of one table is named twice`);
     claimed.add(claim);
     const source = await readStagedVersion(context.disk, tableRoot, staged);
     const { scheme } = await planPublication(context.disk, tableRoot, staged);
-    steps.push({
-      kind: "createVersion",
-      location,
-      branch,
+    const manifest = `${sources.length}.manifest`;
+    steps.push({ kind: "createVersion", location, branch, version, scheme, manifest, eTag, metadata });
+    sources.push(source);
+    records.set(part, {
       version,
-      scheme,
-      manifest: `${sources.length}.manifest`,
+      manifestPath: manifestPath(tableRoot, version, scheme),
+      manifestSize: source.bytes.length,
+      timestampMillis: timestampMillis(source.file.manifest),
       eTag,
       metadata,
     });
-    sources.push(source);
   }
-  return { steps, sources };
+  return { steps, sources, records };
 }
 
-/** The versions as they were asked for; staged files, which nobody needs any more, are removed. */
+/**
+ * The versions as they were published; staged files, which nobody needs any more, are removed. Nothing is looked up:
+ * others may have removed a version since.
+ */
 export async function publishedVersions(
-  context: OperationContext,
+  { disk }: OperationContext,
   parts: readonly VersionPart[],
-  { sources }: PlannedVersions,
+  { sources, records }: PlannedVersions,
 ): Promise<TableVersion[]> {
-  for (const source of sources) await context.disk.remove(source.path).catch(() => undefined);
-  return Promise.all(
-    parts.map(async ({ tableRoot, staged }) => {
-      const entry = await findVersion(context.disk, tableRoot, staged.version);
-      const record = entry && (await versionOf(context, tableRoot, entry));
-      if (!record)
-        throw new InternalError(`version ${staged.version} was removed right after it was created`);
-      return record;
-    }),
-  );
+  for (const source of sources) await disk.remove(source.path).catch(() => undefined);
+  return parts.map((part) => records.get(part) as TableVersion);
 }

@@ -4,6 +4,7 @@ import { commitBatch } from "../../catalog/batches.js";
 import type { BatchCreateTableVersionsRequest, BatchCreateTableVersionsResponse } from "../../namespace.js";
 import type { OperationContext } from "../context.js";
 import {
+  NO_VERSIONS,
   openVersionPart,
   type PlannedVersions,
   planVersions,
@@ -17,10 +18,10 @@ export async function batchCreateTableVersions(
 ): Promise<BatchCreateTableVersionsResponse> {
   const parts: VersionPart[] = [];
   for (const entry of request.entries) parts.push(await openVersionPart(context, entry));
-  let planned: PlannedVersions = { steps: [], sources: [] };
+  let planned: PlannedVersions = NO_VERSIONS;
   await commitBatch(
     context,
-    parts.map((part) => part.tableRoot),
+    { ids: request.entries.map(({ id }) => id), tableRoots: parts.map((part) => part.tableRoot) },
     async () => {
       planned = await planVersions(context, parts);
       return { steps: planned.steps, manifests: planned.sources.map((source) => source.bytes) };

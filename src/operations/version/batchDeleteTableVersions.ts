@@ -1,9 +1,10 @@
 /** BatchDeleteTableVersions: takes versions out of a table's history, all that are asked for or none. */
 
 import { commitBatch } from "../../catalog/batches.js";
-import type { DeleteVersionsStep } from "../../catalog/batchJournal.js";
+import type { DeleteVersionsStep } from "../../catalog/journalFormat.js";
 import type { BatchDeleteTableVersionsRequest, BatchDeleteTableVersionsResponse } from "../../namespace.js";
 import type { OperationContext } from "../context.js";
+import { requireTableId } from "../request.js";
 import { finishRemovals, lockedRootsOf, openRemovalPart, planRemovals } from "./removal.js";
 
 export async function batchDeleteTableVersions(
@@ -14,7 +15,7 @@ export async function batchDeleteTableVersions(
   let steps: (DeleteVersionsStep | null)[] = [];
   await commitBatch(
     context,
-    lockedRootsOf(part),
+    { ids: [requireTableId(request.id)], tableRoots: lockedRootsOf(part) },
     async () => {
       steps = await planRemovals(context, [part]);
       return { steps: steps.filter((step) => step !== null), manifests: [] };

@@ -1,6 +1,6 @@
 /** From requests to delete versions to the steps of a batch: what all operations that delete some share. */
 
-import type { DeleteVersionsStep } from "../../catalog/batchJournal.js";
+import type { DeleteVersionsStep } from "../../catalog/journalFormat.js";
 import { InvalidInputError } from "../../errors.js";
 import type { BatchDeleteTableVersionsRequest } from "../../namespace.js";
 import { clearRetired } from "../../table/cleanup.js";

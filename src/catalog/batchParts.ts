@@ -1,0 +1,448 @@
+/**
+ * Doing the parts of a batch, and taking them back. Each part may have been done before, by a process that died; and
+ * each proves, right before it changes anything, that the locks are still held and that the table is the one it was
+ * planned on.
+ *
+ * A table that is gone, or that another was put in the place of, has no version that could be created: that is a
+ * conflict. Versions to delete went with it, and an id that another table has by now was taken from the one that is
+ * meant: these parts are done.
+ */
+
+import { join } from "node:path";
+import {
+  NamespaceError,
+  NamespaceNotFoundError,
+  ServiceUnavailableError,
+  TableNotFoundError,
+  ThrottlingError,
+} from "../errors.js";
+import type { Disk } from "../io/disk.js";
+import { codeOf } from "../io/errno.js";
+import { type LockLease, UNSHARED_LEASE } from "../io/lease.js";
+import { PublishUncertainError } from "../io/publish.js";
+import { ABSENT } from "../table/identity.js";
+import { decodeManifestFile, readManifestBytes } from "../table/manifest.js";
+import { manifestName, type NamingScheme, retiredDirectory, versionsDirectory } from "../table/paths.js";
+import { branchRoot } from "../table/refs.js";
+import { publishUnderLock } from "../table/stagedVersion.js";
+import { deleteVersionsUnderLock } from "../table/versionRemoval.js";
+import { findLatestVersion, findVersion } from "../table/versions.js";
+import type { Batch } from "./batchJournal.js";
+import { type CatalogEnvironment, changeCatalog } from "./catalogTable.js";
+import type {
+  BatchStep,
+  CreateVersionStep,
+  DeclareTableStep,
+  DeleteVersionsStep,
+  DeregisterTableStep,
+} from "./journalFormat.js";
+import { isNewLocation } from "./locations.js";
+import { hide, isDeregistered, isReserved, readReservations, reserve, reserveAs, unhide } from "./markers.js";
+import { sweepDropped, takeAway } from "./removal.js";
+import { isSameTable } from "./tableIdentity.js";
+import { isInUse, publishTable, removeRootTable } from "./tableRows.js";
+import { findTable, type TableLocation, tableRow } from "./tables.js";
+
+/** The locks that a batch is done under. */
+export interface BatchLocks {
+  /** That of its directory. */
+  readonly batch: LockLease;
+  /** By directory of a table or branch; one that is gone has none. */
+  readonly tables: ReadonlyMap<string, LockLease>;
+  /** Why the locks of others can't be had, now or later. */
+  readonly refusals: ReadonlyMap<string, unknown>;
+}
+
+/** A batch while it is done, or undone. */
+export interface BatchWork {
+  /** Does without batches: the parts of one must not wait for it. */
+  readonly environment: CatalogEnvironment;
+  readonly batch: Batch;
+  readonly locks: BatchLocks;
+  /** Whether it was decided under these locks, so that nobody else can have done any of it. */
+  readonly isOwn: boolean;
+  /** What was published; grows. */
+  readonly published: PublishedVersion[];
+}
+
+/** A manifest that this process has put in place. */
+export interface PublishedVersion {
+  readonly tableRoot: string;
+  readonly path: string;
+  /** Of the file. */
+  readonly identity: string;
+}
+
+/** A part can't be done: the table is another, or another writer was there in between. */
+export class BatchConflict extends Error {}
+
+/** What a platform answers to a call that will fail again. */
+const LASTING_CODES: ReadonlySet<string | undefined> = new Set([
+  ...["EACCES", "EPERM", "EROFS"],
+  ...["ENOENT", "EEXIST", "ENOTDIR", "EISDIR", "ENOTEMPTY", "ELOOP", "ENAMETOOLONG", "EXDEV", "EMLINK"],
+  ...["ENOTSUP", "EOPNOTSUPP", "ENOSYS", "EINVAL"],
+]);
+
+/** Whether what stands against a part will still do so when it is tried again. */
+export function isLasting(error: unknown): boolean {
+  if (error instanceof BatchConflict) return true;
+  if (error instanceof PublishUncertainError) return false;
+  if (error instanceof NamespaceError) {
+    return !(error instanceof ServiceUnavailableError || error instanceof ThrottlingError);
+  }
+  return LASTING_CODES.has(codeOf(error));
+}
+
+/** Directory of the table, whichever branch is meant. */
+export const mainRootOf = ({ root }: Pick<CatalogEnvironment, "root">, location: string): string =>
+  join(root, ...location.split("/"));
+
+/** Directory of the table or branch. */
+export const tableRootOf = (
+  environment: Pick<CatalogEnvironment, "root">,
+  { location, branch }: Pick<CreateVersionStep, "location" | "branch">,
+): string => branchRoot(mainRootOf(environment, location), branch ?? undefined);
+
+/** Directories whose locks a part is done under. */
+export function lockedRootsOf(environment: Pick<CatalogEnvironment, "root">, step: BatchStep): string[] {
+  if (step.kind === "createVersion") return [tableRootOf(environment, step)];
+  // Refs may point at what goes.
+  if (step.kind === "deleteVersions") {
+    return [mainRootOf(environment, step.location), tableRootOf(environment, step)];
+  }
+  return [];
+}
+
+/** @throws ConcurrentModificationError where a lock that the part needs was lost */
+async function confirm({ environment, locks }: BatchWork, step: BatchStep): Promise<void> {
+  await locks.batch.confirm();
+  for (const root of lockedRootsOf(environment, step)) await locks.tables.get(root)?.confirm();
+}
+
+// --------------------------------------------------------------------------------------------------- doing
+
+/**
+ * Does a part, or finds it done.
+ * @returns false where another did it, so that it is not to be undone
+ * @throws BatchConflict, and what else may stand against it, see {@link isLasting}
+ */
+export async function doStep(work: BatchWork, step: BatchStep): Promise<boolean> {
+  switch (step.kind) {
+    case "declareTable":
+      await declare(work, step);
+      return true;
+    case "createVersion":
+      await createVersion(work, step);
+      return true;
+    case "deregisterTable":
+      return deregister(work, step);
+    case "deleteVersions":
+      await deleteVersions(work, step);
+      return true;
+  }
+}
+
+const placeOf = (
+  environment: CatalogEnvironment,
+  id: readonly string[],
+  location: string,
+): TableLocation => ({ id, location, directory: mainRootOf(environment, location) });
+
+async function declare(work: BatchWork, step: DeclareTableStep): Promise<void> {
+  const { environment } = work;
+  const { id, location, properties = {} } = step;
+  const publish = async () => {
+    await confirm(work, step);
+    await publishTable(environment, placeOf(environment, id, location), properties);
+  };
+  // As when one table is declared: of a root table the directory decides, of others the row.
+  if (id.length === 1) await publish();
+  await reserveFor(work, step);
+  if (id.length > 1) await publish();
+}
+
+async function reserveFor(work: BatchWork, step: DeclareTableStep): Promise<void> {
+  const { disk } = work.environment;
+  const { directory } = placeOf(work.environment, step.id, step.location);
+  const taken = () => new BatchConflict(`table ${step.id.join("$")} was made by another writer meanwhile`);
+  await confirm(work, step);
+  if (step.mark === undefined) {
+    if (!(await reserve(disk, directory)) && !(await isReserved(disk, directory))) throw taken();
+    return;
+  }
+  const reservation = await reserveAs(disk, directory, step.mark);
+  if (reservation === "other") throw taken();
+  // An engine that makes tables without declaring them was first.
+  if (reservation === "new" && (await findLatestVersion(disk, directory)) !== null) throw taken();
+}
+
+async function createVersion(work: BatchWork, step: CreateVersionStep): Promise<void> {
+  const { environment, locks } = work;
+  const { disk } = environment;
+  const tableRoot = tableRootOf(environment, step);
+  await requireSame(work, step);
+  const bytes = await readStoredManifest(work, step);
+  const present = await findVersion(disk, tableRoot, step.version);
+  if (present !== null) {
+    if (!work.isOwn && (await holds(disk, present.path, bytes))) return;
+    throw new BatchConflict("the number was taken by another writer meanwhile");
+  }
+  const lease = requireLease(locks, tableRoot);
+  const file = decodeManifestFile(bytes, join(work.batch.directory, step.manifest));
+  if (file.head.version !== step.version) {
+    throw new BatchConflict(`${step.manifest} holds version ${file.head.version}`);
+  }
+  await confirm(work, step);
+  const staged = { ...step, stagedPath: step.manifest };
+  const { path } = await publishUnderLock(environment, tableRoot, ABSENT, staged, { bytes, file }, lease);
+  const stat = await disk.stat(path);
+  if (stat !== null) work.published.push({ tableRoot, path, identity: stat.identity });
+  await confirm(work, step);
+  // Whoever drops tables takes no lock of theirs.
+  await requireSame(work, step).catch(async (error: unknown) => {
+    if (await holds(disk, path, bytes)) await disk.remove(path);
+    throw error;
+  });
+}
+
+/** @throws BatchConflict where the table or branch is not the one the step was planned on */
+async function requireSame({ environment }: BatchWork, step: CreateVersionStep): Promise<void> {
+  if (await isPlannedOn(environment, step)) return;
+  throw new BatchConflict("the table or branch was dropped, or another put in its place, meanwhile");
+}
+
+async function isPlannedOn(
+  environment: CatalogEnvironment,
+  step: CreateVersionStep | DeleteVersionsStep,
+): Promise<boolean> {
+  const tableRoot = tableRootOf(environment, step);
+  if (step.identity !== undefined) return isSameTable(environment.disk, tableRoot, step.identity);
+  return (await environment.disk.stat(tableRoot))?.kind === "directory";
+}
+
+/** @throws BatchConflict where the lock of a directory can't be had */
+function requireLease({ tables, refusals }: BatchLocks, tableRoot: string): LockLease {
+  const lease = tables.get(tableRoot);
+  if (lease !== undefined) return lease;
+  const cause = refusals.get(tableRoot);
+  if (cause === undefined) throw new BatchConflict("the table or branch was dropped meanwhile");
+  throw new BatchConflict(`the lock can't be taken: ${messageOf(cause)}`, { cause });
+}
+
+export const messageOf = (error: unknown): string =>
+  typeof error === "object" && error !== null && "message" in error ? String(error.message) : String(error);
+
+/** @throws BatchConflict where it is gone */
+async function readStoredManifest(
+  { environment, batch }: BatchWork,
+  { manifest }: CreateVersionStep,
+): Promise<Uint8Array> {
+  const path = join(batch.directory, manifest);
+  const read = await readManifestBytes(environment.disk, path);
+  if (read === null) throw new BatchConflict(`${path} is gone`);
+  return read.bytes;
+}
+
+async function holds(disk: Disk, path: string, bytes: Uint8Array): Promise<boolean> {
+  const read = await readManifestBytes(disk, path);
+  return read !== null && Buffer.compare(read.bytes, bytes) === 0;
+}
+
+async function deregister(work: BatchWork, step: DeregisterTableStep): Promise<boolean> {
+  const { environment, isOwn } = work;
+  const { disk } = environment;
+  try {
+    const found = await findTable(environment, step.id);
+    if (found === null) return !isOwn;
+    if (!(await isMeant(work, step, found))) return false;
+    await confirm(work, step);
+    const vanish = async () => {
+      await confirm(work, step);
+      return hide(disk, found.directory);
+    };
+    if (step.id.length === 1) await removeRootTable(environment, found, vanish);
+    else await removeRow(work, step, found);
+    return true;
+  } catch (error) {
+    // Whoever took the id away meanwhile left what this part is to leave.
+    if (error instanceof TableNotFoundError || error instanceof NamespaceNotFoundError) return false;
+    throw error;
+  }
+}
+
+/** Whether the table that has the id of a step is the one it was planned on. */
+async function isMeant(
+  { environment }: BatchWork,
+  { location, identity }: DeregisterTableStep,
+  found: TableLocation,
+): Promise<boolean> {
+  if (location === undefined || identity === undefined) return true;
+  if (found.location !== location) return false;
+  // No other table gets a place that was made up for one.
+  return isNewLocation(location) || isSameTable(environment.disk, found.directory, identity);
+}
+
+/**
+ * Removes the row of a table, if it has it.
+ * @returns whether its directory is that of no other table
+ */
+async function removeRow(
+  work: BatchWork,
+  step: DeclareTableStep | DeregisterTableStep,
+  { id, location }: TableLocation,
+): Promise<boolean> {
+  let isOnly = false;
+  await changeCatalog(work.environment, async (catalog) => {
+    const row = tableRow(catalog, id);
+    const own = row?.location === location ? row : null;
+    isOnly = !isInUse(
+      location,
+      catalog.rows.filter((each) => each !== own),
+    );
+    if (own === null) return null;
+    // The catalog's lock may have been waited for.
+    await confirm(work, step);
+    return { remove: new Set([own.objectId]) };
+  });
+  return isOnly;
+}
+
+async function deleteVersions(work: BatchWork, step: DeleteVersionsStep): Promise<void> {
+  const { environment, locks } = work;
+  const { disk } = environment;
+  const { location, branch, versions } = step;
+  if (!(await isPlannedOn(environment, step))) return;
+  try {
+    for (const root of lockedRootsOf(environment, step)) requireLease(locks, root);
+  } catch (error) {
+    const left = await Promise.all(
+      versions.map((version) => findVersion(disk, tableRootOf(environment, step), version)),
+    );
+    if (left.every((version) => version === null)) return;
+    throw error;
+  }
+  await confirm(work, step);
+  await deleteVersionsUnderLock(disk, mainRootOf(environment, location), branch, versions);
+}
+
+// ------------------------------------------------------------------------------------------------- undoing
+
+/**
+ * Takes a part back, as far as it was done, unless somebody has built on it: that is then there to stay. Nothing is
+ * taken back of a table whose lock can't be had.
+ * @param wasDone whether all of it was
+ */
+export async function undoStep(work: BatchWork, step: BatchStep, wasDone: boolean): Promise<void> {
+  switch (step.kind) {
+    case "declareTable":
+      // Without a mark, what an attempt left can't be told from another writer's table.
+      return step.mark === undefined && !wasDone ? undefined : undeclare(work, step);
+    case "createVersion":
+      return removeVersion(work, step);
+    case "deregisterTable":
+      return registerAgain(work, step);
+    case "deleteVersions":
+      return returnVersions(work, step);
+  }
+}
+
+async function removeVersion(work: BatchWork, step: CreateVersionStep): Promise<void> {
+  const { environment, locks } = work;
+  const { disk } = environment;
+  const tableRoot = tableRootOf(environment, step);
+  if (!locks.tables.has(tableRoot)) return;
+  const latest = await findLatestVersion(disk, tableRoot);
+  if (latest?.version !== step.version) return;
+  // No version of another table has these bytes.
+  if (!(await holds(disk, latest.path, await readStoredManifest(work, step)))) return;
+  await confirm(work, step);
+  await disk.remove(latest.path);
+  await disk.syncDirectory(versionsDirectory(tableRoot));
+}
+
+async function undeclare(work: BatchWork, step: DeclareTableStep): Promise<void> {
+  const { environment } = work;
+  const { disk, root, handles } = environment;
+  const place = placeOf(environment, step.id, step.location);
+  const { own, hasOthers } =
+    step.mark === undefined
+      ? { own: [place.directory], hasOthers: false }
+      : await readReservations(disk, place.directory, step.mark);
+  if (own.length === 0 && (await disk.stat(place.directory)) === null) {
+    await removeRow(work, step, place);
+    return;
+  }
+  const isOwnOnly = own.length > 0 && !hasOthers;
+  if (!isOwnOnly || (await findLatestVersion(disk, place.directory)) !== null) {
+    // The table is another writer's, who does not know of our markers.
+    if (step.mark !== undefined) for (const path of own) await disk.remove(path);
+    return;
+  }
+  const vanish = async () => {
+    await confirm(work, step);
+    handles.evict(place.directory);
+    return takeAway(disk, root, place.directory);
+  };
+  if (step.id.length === 1) await removeRootTable(environment, place, vanish);
+  else if (await removeRow(work, step, place)) await vanish();
+  await sweepDropped(disk, root);
+}
+
+/** Gives a table its id back, unless another has it by now. */
+async function registerAgain(work: BatchWork, step: DeregisterTableStep): Promise<void> {
+  const { environment } = work;
+  const { disk } = environment;
+  const { id, location, identity, properties = {} } = step;
+  // Journals of earlier releases don't tell which table it was.
+  if (location === undefined || identity === undefined) return;
+  const place = placeOf(environment, id, location);
+  const isRoot = id.length === 1;
+  if (isRoot && !(await isDeregistered(disk, place.directory))) return;
+  if ((await findTable(environment, id)) !== null || !(await isMeant(work, step, place))) return;
+  await confirm(work, step);
+  await publishTable(environment, place, properties);
+  if (isRoot) await unhide(disk, place.directory);
+}
+
+/**
+ * Puts versions back that were taken away. All of their files are there: who cleans up waits until the batch has ended.
+ */
+async function returnVersions(work: BatchWork, step: DeleteVersionsStep): Promise<void> {
+  const { environment, locks } = work;
+  const { disk } = environment;
+  if (!lockedRootsOf(environment, step).every((root) => locks.tables.has(root))) return;
+  // A journal without it does not tell whether they are of this table.
+  if (step.identity === undefined || !(await isPlannedOn(environment, step))) return;
+  const tableRoot = tableRootOf(environment, step);
+  for (const version of step.versions) {
+    if ((await findVersion(disk, tableRoot, version)) !== null) continue;
+    for (const scheme of ["V2", "V1"] satisfies NamingScheme[]) {
+      const name = manifestName(version, scheme);
+      const retiredPath = join(retiredDirectory(tableRoot), name);
+      if ((await disk.stat(retiredPath)) === null) continue;
+      await confirm(work, step);
+      await disk.rename(retiredPath, join(versionsDirectory(tableRoot), name));
+    }
+  }
+  await disk.syncDirectory(versionsDirectory(tableRoot));
+  await disk.syncDirectory(retiredDirectory(tableRoot));
+}
+
+// ---------------------------------------------------------------------------------------------- resurrected
+
+/**
+ * Takes away what this process has made of a batch after another had undone it: it stood still between the last look at
+ * its locks and the step. It is told by the file, or the mark, that nobody else has; so no lock is needed.
+ */
+export async function removeResurrected(work: BatchWork): Promise<void> {
+  const { disk } = work.environment;
+  for (const { tableRoot, path, identity } of work.published) {
+    if ((await disk.stat(path))?.identity !== identity) continue;
+    await disk.remove(path);
+    await disk.syncDirectory(versionsDirectory(tableRoot));
+  }
+  const unlocked = { ...work, locks: { ...work.locks, batch: UNSHARED_LEASE } };
+  for (const step of work.batch.steps) {
+    if (step.kind === "declareTable" && step.mark !== undefined) await undeclare(unlocked, step);
+  }
+}

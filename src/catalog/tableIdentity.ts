@@ -1,0 +1,66 @@
+/**
+ * What tells a table or branch from one that was put in its place: a journal names directories and version numbers,
+ * and a table that is dropped and made anew has the same ones.
+ *
+ * The bytes of the version that was the latest decide where it is still there, as no other table has them: they hold a
+ * time in nanoseconds and the random id of a transaction. A copy that a directory was restored from has them, and is the
+ * same table. Where there is no such version, because there never was one or another engine has cleaned it up, the
+ * directory has to be the same: its inode, which may be given anew, with the time it was made.
+ */
+
+import { createHash } from "node:crypto";
+import type { Disk, FileStat } from "../io/disk.js";
+import { readManifestBytes } from "../table/manifest.js";
+import { findLatestVersion, findVersion } from "../table/versions.js";
+
+export interface TableIdentity {
+  /** `<device>:<inode>` of the directory. */
+  readonly inode: string;
+  /** When the directory was made, in nanoseconds as decimal digits; "0" where that is not known. */
+  readonly birthNs: string;
+  /** The latest version; null where there was none. */
+  readonly base: BaseVersion | null;
+}
+
+interface BaseVersion {
+  readonly version: number;
+  /** Of the manifest's bytes, hexadecimal. */
+  readonly sha256: string;
+}
+
+/** Null where there is no such directory. */
+export async function readTableIdentity(disk: Disk, tableRoot: string): Promise<TableIdentity | null> {
+  const stat = await disk.stat(tableRoot);
+  if (stat?.kind !== "directory") return null;
+  const latest = await findLatestVersion(disk, tableRoot);
+  const read = latest && (await readManifestBytes(disk, latest.path));
+  const base =
+    latest === null || read === null ? null : { version: latest.version, sha256: sha256(read.bytes) };
+  return { inode: stat.inode, birthNs: String(birthOf(stat)), base };
+}
+
+/** Whether the table or branch in a directory is the one whose identity was taken. */
+export async function isSameTable(
+  disk: Disk,
+  tableRoot: string,
+  { inode, birthNs, base }: TableIdentity,
+): Promise<boolean> {
+  const stat = await disk.stat(tableRoot);
+  if (stat?.kind !== "directory") return false;
+  if (base !== null) {
+    const entry = await findVersion(disk, tableRoot, base.version);
+    const read = entry && (await readManifestBytes(disk, entry.path));
+    if (read !== null) return sha256(read.bytes) === base.sha256;
+    const latest = await findLatestVersion(disk, tableRoot);
+    // A cleanup leaves the latest version: one that is older was put there, into the same directory.
+    if (latest === null || latest.version < base.version) return false;
+  }
+  const birth = birthOf(stat);
+  const isBirthKnown = birth !== 0n && birthNs !== "0";
+  return stat.inode === inode && (!isBirthKnown || String(birth) === birthNs);
+}
+
+/** Where the platform gives the time of the last change in its stead, it is not known. */
+const birthOf = ({ birthNs, changedNs }: FileStat): bigint => (birthNs === changedNs ? 0n : birthNs);
+
+const sha256 = (bytes: Uint8Array): string => createHash("sha256").update(bytes).digest("hex");

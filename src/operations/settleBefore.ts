@@ -1,0 +1,100 @@
+/**
+ * Which unfinished batches an operation waits for, or brings to an end, before it looks at anything: those that change
+ * what it reads or changes, so that it sees all of a batch or nothing.
+ *
+ * | operations                       | batches that change            | one that can't be brought to an end          |
+ * | -------------------------------- | ------------------------------ | -------------------------------------------- |
+ * | that change a table              | the table, or one of its ids   | is reported                                  |
+ * | that read a table                | the table                      | is reported, unless the caller may only read |
+ * | that make or drop a namespace    | tables in it, at any depth     | is reported                                  |
+ * | that list tables, or look in all | tables in the namespace, or any | does not matter: what is there is shown      |
+ * | that read namespaces, jobs       | none: no batch changes them    |                                              |
+ */
+
+import { join } from "node:path";
+import type { BatchScope } from "../catalog/batchScope.js";
+import { type SettleOptions, settleBatches } from "../catalog/batchSettlement.js";
+import type * as ns from "../namespace.js";
+import type { OperationContext } from "./context.js";
+
+type Tolerance = SettleOptions["tolerate"];
+
+/** Operations that change nothing of the table they name. */
+const READS: ReadonlySet<string> = new Set([
+  ...["tableExists", "describeTable", "getTableStats"],
+  ...["queryTable", "countTableRows", "explainTableQueryPlan", "analyzeTableQueryPlan"],
+  ...["describeTableVersion", "listTableVersions"],
+  ...["listTableBranches", "listTableTags", "getTableTagVersion"],
+  ...["listTableIndices", "describeTableIndexStats", "describeTransaction"],
+]);
+
+/**
+ * @param request unchecked
+ * @throws what {@link settleBatches} throws, as the operation says
+ */
+export async function settleBefore(
+  context: OperationContext,
+  operation: string,
+  id: readonly string[],
+  request: ns.RequestBase,
+): Promise<void> {
+  const { signal } = request;
+  const scope = scopeOf(context, operation, id, request);
+  if (scope === null) return;
+  await settleBatches(context, scope, { signal, tolerate: toleranceOf(operation, scope) });
+}
+
+function toleranceOf(operation: string, scope: BatchScope): Tolerance {
+  const isChange = operation === "createNamespace" || operation === "dropNamespace";
+  if (scope.kind !== "tables" && !isChange) return "everything";
+  return READS.has(operation) ? "unwritable" : undefined;
+}
+
+function scopeOf(
+  { root }: OperationContext,
+  operation: string,
+  id: readonly string[],
+  request: ns.RequestBase,
+): BatchScope | null {
+  switch (operation) {
+    case "describeNamespace":
+    case "namespaceExists":
+    case "listNamespaces":
+      return null;
+    case "createNamespace":
+    case "dropNamespace":
+      return { kind: "namespace", path: id, isDeep: true };
+    case "listTables":
+      return { kind: "namespace", path: id, isDeep: false };
+    case "listAllTables":
+      return { kind: "everything" };
+    case "describeTransaction":
+      return id.length > 1 ? { kind: "tables", ids: [id.slice(0, -1)] } : { kind: "everything" };
+    case "renameTable": {
+      const { newTableName, newNamespaceId } = request as Partial<ns.RenameTableRequest>;
+      const target: unknown = [...asPath(newNamespaceId ?? id.slice(0, -1)), newTableName];
+      return { kind: "tables", ids: [id, asPath(target)] };
+    }
+    case "registerTable": {
+      const { location } = request as Partial<ns.RegisterTableRequest>;
+      const directories = typeof location === "string" ? [join(root, ...location.split("/"))] : [];
+      return { kind: "tables", ids: [id], directories };
+    }
+    case "batchCreateTableVersions":
+      return { kind: "tables", ids: partIds((request as { entries?: unknown }).entries) };
+    case "batchCommitTables": {
+      const { operations } = request as { operations?: unknown };
+      const parts = Array.isArray(operations) ? operations.flatMap((each) => Object.values(each ?? {})) : [];
+      return { kind: "tables", ids: partIds(parts) };
+    }
+    default:
+      return id.length === 0 ? null : { kind: "tables", ids: [id] };
+  }
+}
+
+const partIds = (parts: unknown): (readonly string[])[] =>
+  Array.isArray(parts) ? parts.map((part) => asPath(part?.id)) : [];
+
+/** What is no path names nothing that a batch could change; whoever uses it says what is wrong. */
+const asPath = (value: unknown): readonly string[] =>
+  Array.isArray(value) && value.every((part) => typeof part === "string") ? value : [];

@@ -1,0 +1,324 @@
+/**
+ * Batches whose tables are dropped and made anew between the decision and the doing: what is meant for one is not done to
+ * the other. Whoever drops and makes knows of no journals: the reference, or a hand at the files.
+ */
+
+import { existsSync, readdirSync } from "node:fs";
+import { cp, mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { Int32, Table, tableToIPC, vectorFromArray } from "apache-arrow";
+import { ConcurrentModificationError, DirectoryNamespace } from "tiltyard";
+import { beforeEach, describe, expect, it } from "vitest";
+import type { Disk } from "../../src/io/disk.js";
+import { NodeDisk } from "../../src/io/nodeDisk.js";
+import { manifestName } from "../../src/table/paths.js";
+import { directorySnapshot } from "../support/directorySnapshot.js";
+import { interruptedDisk } from "../support/interruptedDisk.js";
+import { dieBehindDecision, refusingDisk } from "../support/leftBatches.js";
+import { reference } from "../support/reference.js";
+import { stageDoubled } from "../support/stageVersion.js";
+import { makeTempDir } from "../support/tempDir.js";
+
+const disk = new NodeDisk({ durability: "none" });
+const rowsOf = (...values: number[]) => new Table({ v: vectorFromArray(values, new Int32()) });
+const ipcOf = (...values: number[]) => tableToIPC(rowsOf(...values), "stream");
+const open = (other?: Disk) =>
+  new DirectoryNamespace({ root, durability: "none", ...(other && { disk: other }) });
+
+/** Tables `a`, of versions 1 to 4, and `b` of the root, `n.c` and the declared `n.d`. */
+let root: string;
+let a: string;
+let b: string;
+
+beforeEach(async () => {
+  root = await makeTempDir();
+  a = join(root, "a.lance");
+  b = join(root, "b.lance");
+  const ns = open();
+  await ns.createNamespace({ id: ["n"] });
+  await ns.createTable({ id: ["a"] }, rowsOf(1));
+  for (const value of [2, 3, 4]) await ns.insertIntoTable({ id: ["a"] }, rowsOf(value));
+  await ns.createTable({ id: ["b"] }, rowsOf(1));
+  await ns.createTable({ id: ["n", "c"] }, rowsOf(1));
+  await ns.close();
+});
+
+const isUnfinished = () => existsSync(join(root, ".tiltyard-batches"));
+const versionsOf = async (ns: DirectoryNamespace, id: string[], branch?: string): Promise<number[]> =>
+  (await ns.listTableVersions({ id, branch })).versions.map(({ version }) => version);
+
+const valuesOf = async (ns: DirectoryNamespace, id: string[]): Promise<number[]> =>
+  Array.from((await ns.table(id).scan().toArrow()).getChild("v") ?? [], Number);
+
+/** The table is dropped and made anew, with as many versions. */
+async function remakeA(): Promise<void> {
+  await reference.dropTable(root, "a");
+  await reference.createTable(root, "a", ipcOf(10));
+  for (const value of [20, 30, 40]) await reference.appendTable(root, "a", ipcOf(value));
+}
+
+/** Version 5 of `a` and 2 of `b`, with the rows of before twice. */
+const entries = async () => [
+  { id: ["a"], version: 5, manifestPath: await stageDoubled(a, 5) },
+  { id: ["b"], version: 2, manifestPath: await stageDoubled(b, 2) },
+];
+
+describe("a version that was decided", () => {
+  it("is not published into a table made anew, nor are those that go with it", async () => {
+    const parts = await entries();
+    await dieBehindDecision({ root }, (ns) => ns.batchCreateTableVersions({ entries: parts }));
+    await remakeA();
+    const ns = open();
+    expect(await versionsOf(ns, ["a"])).toEqual([1, 2, 3, 4]);
+    expect(await versionsOf(ns, ["b"])).toEqual([1]);
+    expect(isUnfinished()).toBe(false);
+    expect(await valuesOf(ns, ["a"])).toEqual([10, 20, 30, 40]);
+    expect(await ns.insertIntoTable({ id: ["a"] }, rowsOf(50))).toMatchObject({ version: 5 });
+    expect(await reference.countRows(root, "a")).toBe(5);
+    await ns.close();
+  });
+
+  it("is not published into a table made anew while it is on its way", async () => {
+    const parts = await entries();
+    const raced = interruptedDisk(
+      disk,
+      (verb, path) => verb === "link" && path.startsWith(b),
+      async () => {
+        await rm(a, { recursive: true });
+        await reference.createTable(root, "a", ipcOf(10));
+      },
+    );
+    // Of `b` first: what was published is taken back.
+    const ns = open(raced);
+    const outcome = ns.batchCreateTableVersions({ entries: [parts[1], parts[0]] });
+    await expect(outcome).rejects.toBeInstanceOf(ConcurrentModificationError);
+    await expect(outcome).rejects.toThrow(/^version 5 of a\.lance: /);
+    expect(raced.interrupted).toBe(true);
+    expect(await versionsOf(ns, ["a"])).toEqual([1]);
+    expect(await versionsOf(ns, ["b"])).toEqual([1]);
+    expect(await ns.countTableRows({ id: ["a"] })).toBe(1);
+    await ns.close();
+  });
+
+  it("is taken out again where the table is made anew at that very moment", async () => {
+    const parts = await entries();
+    const raced = interruptedDisk(
+      disk,
+      (verb, path) => verb === "link" && path.startsWith(join(a, "_versions")),
+      async () => {
+        // The file to be linked comes along, as it would where the link itself was under way.
+        const [temporary] = readdirSync(join(a, "_versions")).filter((name) => name.startsWith(".tmp-"));
+        const bytes = await readFile(join(a, "_versions", temporary));
+        await rm(a, { recursive: true });
+        await reference.createTable(root, "a", ipcOf(10));
+        await writeFile(join(a, "_versions", temporary), bytes);
+      },
+    );
+    const ns = open(raced);
+    const outcome = ns.batchCreateTableVersions({ entries: parts });
+    await expect(outcome).rejects.toBeInstanceOf(ConcurrentModificationError);
+    expect(raced.interrupted).toBe(true);
+    expect(await versionsOf(ns, ["a"])).toEqual([1]);
+    expect(await versionsOf(ns, ["b"])).toEqual([1]);
+    expect(await valuesOf(ns, ["a"])).toEqual([10]);
+    await ns.close();
+  });
+
+  it("is not published into a branch made anew", async () => {
+    const setUp = open();
+    await setUp.createTableBranch({ id: ["a"], name: "dev" });
+    await setUp.insertIntoTable({ id: ["a"], branch: "dev" }, rowsOf(5));
+    await setUp.close();
+    const branch = join(a, "tree", "dev");
+    const parts = [
+      { id: ["a"], branch: "dev", version: 6, manifestPath: await stageDoubled(branch, 6) },
+      (await entries())[1],
+    ];
+    await dieBehindDecision({ root }, (ns) => ns.batchCreateTableVersions({ entries: parts }));
+    await reference.deleteBranch(root, "a", "dev");
+    await reference.createBranch(root, "a", "dev");
+    await reference.appendTable(root, "a", ipcOf(50), { branch: "dev" });
+    const ns = open();
+    expect(await versionsOf(ns, ["a"], "dev")).toEqual([4, 5]);
+    expect(await versionsOf(ns, ["b"])).toEqual([1]);
+    expect(isUnfinished()).toBe(false);
+    expect(await reference.countRows(root, "a", undefined, { branch: "dev" })).toBe(5);
+    await ns.close();
+  });
+
+  it("is not published over an older state that a directory was set back to", async () => {
+    const kept = join(await makeTempDir(), "a");
+    await cp(a, kept, { recursive: true });
+    const setUp = open();
+    await setUp.insertIntoTable({ id: ["a"] }, rowsOf(5));
+    await setUp.close();
+    const parts = [{ id: ["a"], version: 6, manifestPath: await stageDoubled(a, 6) }, (await entries())[1]];
+    await dieBehindDecision({ root }, (ns) => ns.batchCreateTableVersions({ entries: parts }));
+    // The directory itself stays.
+    for (const name of readdirSync(a)) await rm(join(a, name), { recursive: true });
+    for (const name of readdirSync(kept)) await rename(join(kept, name), join(a, name));
+    const ns = open();
+    expect(await versionsOf(ns, ["a"])).toEqual([1, 2, 3, 4]);
+    expect(await versionsOf(ns, ["b"])).toEqual([1]);
+    expect(await reference.countRows(root, "a")).toBe(4);
+    await ns.close();
+  });
+
+  it("is published in a copy of all there is", async () => {
+    const parts = await entries();
+    await dieBehindDecision({ root }, (ns) => ns.batchCreateTableVersions({ entries: parts }));
+    const copy = join(await makeTempDir(), "copy");
+    await cp(root, copy, { recursive: true });
+    const ns = new DirectoryNamespace({ root: copy, durability: "none" });
+    expect(await versionsOf(ns, ["a"])).toEqual([1, 2, 3, 4, 5]);
+    expect(await versionsOf(ns, ["b"])).toEqual([1, 2]);
+    expect(await reference.countRows(copy, "a")).toBe(8);
+    await ns.close();
+  });
+
+  it("is published where the version it was planned on is cleaned up by now", async () => {
+    const parts = await entries();
+    await dieBehindDecision({ root }, (ns) => ns.batchCreateTableVersions({ entries: parts }));
+    // Done, and the process died before the journal went.
+    const [directory] = readdirSync(join(root, ".tiltyard-batches"));
+    const kept = join(root, ".tiltyard-batches", directory, "journal.json");
+    const journal = await readFile(kept);
+    const manifests = await readFile(join(kept, "..", "0.manifest"));
+    const others = await readFile(join(kept, "..", "1.manifest"));
+    const first = open();
+    expect(await versionsOf(first, ["a"])).toEqual([1, 2, 3, 4, 5]);
+    await first.close();
+    await rm(join(root, ".tiltyard-ended-batches"), { recursive: true });
+    await mkdir(join(kept, ".."), { recursive: true });
+    await writeFile(join(kept, "..", "0.manifest"), manifests);
+    await writeFile(join(kept, "..", "1.manifest"), others);
+    await writeFile(kept, journal);
+    // As another engine's cleanup leaves it, which takes no lock.
+    await rm(join(a, "_versions", manifestName(4, "V2")));
+    const ns = open();
+    expect(await versionsOf(ns, ["a"])).toEqual([1, 2, 3, 5]);
+    expect(await versionsOf(ns, ["b"])).toEqual([1, 2]);
+    expect(isUnfinished()).toBe(false);
+    expect(await ns.countTableRows({ id: ["a"] })).toBe(8);
+    await ns.close();
+  });
+});
+
+describe("what was decided to go", () => {
+  it("stays of a table made anew: its versions", async () => {
+    const ranges = [{ startVersion: 1, endVersion: 4 }];
+    await dieBehindDecision({ root }, (ns) => ns.batchDeleteTableVersions({ id: ["a"], ranges }));
+    await remakeA();
+    const ns = open();
+    expect(await versionsOf(ns, ["a"])).toEqual([1, 2, 3, 4]);
+    expect(isUnfinished()).toBe(false);
+    await ns.close();
+  });
+
+  it("stays of a branch made anew: its versions", async () => {
+    const setUp = open();
+    await setUp.createTableBranch({ id: ["a"], name: "dev" });
+    for (const value of [5, 6]) await setUp.insertIntoTable({ id: ["a"], branch: "dev" }, rowsOf(value));
+    await setUp.close();
+    const ranges = [{ startVersion: 1, endVersion: 6 }];
+    await dieBehindDecision({ root }, (ns) =>
+      ns.batchDeleteTableVersions({ id: ["a"], branch: "dev", ranges }),
+    );
+    await reference.deleteBranch(root, "a", "dev");
+    await reference.createBranch(root, "a", "dev");
+    for (const value of [50, 60]) await reference.appendTable(root, "a", ipcOf(value), { branch: "dev" });
+    const ns = open();
+    expect(await versionsOf(ns, ["a"], "dev")).toEqual([4, 5, 6]);
+    expect(isUnfinished()).toBe(false);
+    await ns.close();
+  });
+
+  it("stays of a table made anew: its id", async () => {
+    await dieBehindDecision({ root }, (ns) =>
+      ns.batchCommitTables({
+        operations: [{ deregisterTable: { id: ["a"] } }, { deregisterTable: { id: ["n", "c"] } }],
+      }),
+    );
+    await remakeA();
+    await reference.catalogStep(root, "dropTable", ["n", "c"]);
+    await reference.catalogStep(root, "createTable", ["n", "c"], [{ v: 7 }]);
+    const ns = open();
+    expect(await ns.countTableRows({ id: ["a"] })).toBe(4);
+    expect(await ns.countTableRows({ id: ["n", "c"] })).toBe(1);
+    expect(isUnfinished()).toBe(false);
+    await ns.close();
+  });
+});
+
+describe("a table that was decided to be declared", () => {
+  const operations = [{ declareTable: { id: ["x"] } }, { declareTable: { id: ["n", "y"] } }];
+
+  it("is another's where one was made by that name since, and nothing is declared", async () => {
+    await dieBehindDecision({ root }, (ns) => ns.batchCommitTables({ operations }));
+    await reference.createTable(root, "x", ipcOf(1, 2));
+    const before = await directorySnapshot(join(root, "x.lance"));
+    const ns = open();
+    expect(await ns.countTableRows({ id: ["x"] })).toBe(2);
+    expect((await ns.listTables({ id: ["n"] })).tables).toEqual(["c"]);
+    expect(isUnfinished()).toBe(false);
+    expect(await directorySnapshot(join(root, "x.lance"))).toEqual(before);
+    await ns.close();
+  });
+
+  it("is another's where the reference declared it since", async () => {
+    await dieBehindDecision({ root }, (ns) => ns.batchCommitTables({ operations }));
+    await mkdir(join(root, "x.lance"));
+    await writeFile(join(root, "x.lance", ".lance-reserved"), "reserved");
+    const ns = open();
+    expect((await ns.describeTable({ id: ["x"] })).isOnlyDeclared).toBe(true);
+    expect((await ns.listTables({ id: ["n"] })).tables).toEqual(["c"]);
+    expect(readdirSync(join(root, "x.lance"))).toEqual([".lance-reserved"]);
+    await ns.close();
+  });
+
+  it("does not go with what is undone where it was dropped and made anew", async () => {
+    // Both are declared, then the process dies, in the middle of what it does to `b`.
+    const parts = [...operations, { createTableVersion: (await entries())[1] }];
+    let isDead = false;
+    const dying = refusingDisk(disk, (verb, [, path = ""]) => {
+      isDead ||= verb === "link" && path.startsWith(join(b, "_versions"));
+      return isDead ? "EIO" : undefined;
+    });
+    const dead = open(dying);
+    await expect(dead.batchCommitTables({ operations: parts })).rejects.toThrow(/is decided/);
+    await dead.close();
+    expect(readdirSync(join(root, "x.lance")).sort()).toEqual([".lance-reserved", ".ns-reserved"]);
+    await rm(join(root, "x.lance"), { recursive: true });
+    await mkdir(join(root, "x.lance"));
+    await writeFile(join(root, "x.lance", ".ns-reserved"), "reserved");
+    const ns = open();
+    // Of `y`, which is the batch's own, nothing stays.
+    await expect(ns.tableExists({ id: ["n", "y"] })).rejects.toThrow(/does not exist/);
+    expect((await ns.describeTable({ id: ["x"] })).isOnlyDeclared).toBe(true);
+    expect(await versionsOf(ns, ["b"])).toEqual([1]);
+    expect(readdirSync(root).filter((name) => name.endsWith("_n$y"))).toEqual([]);
+    await ns.close();
+  });
+
+  it("is declared for the reference as well, wherever a process died in between", async () => {
+    for (const failing of [".ns-reserved", ".lance-reserved"]) {
+      const name = failing.slice(1, 3);
+      let isDead = false;
+      const dying = refusingDisk(disk, (verb, [, path = ""]) => {
+        isDead ||= verb === "link" && path.endsWith(failing);
+        return isDead ? "EIO" : undefined;
+      });
+      const dead = open(dying);
+      const declared = [{ declareTable: { id: [name] } }];
+      await expect(dead.batchCommitTables({ operations: declared })).rejects.toThrow(/is decided/);
+      await dead.close();
+      const ns = open();
+      expect((await ns.describeTable({ id: [name] })).isOnlyDeclared).toBe(true);
+      const markers = readdirSync(join(root, `${name}.lance`)).filter((each) => !each.startsWith(".tmp-"));
+      expect(markers.sort()).toEqual([".lance-reserved", ".ns-reserved"]);
+      await ns.insertIntoTable({ id: [name] }, rowsOf(1));
+      expect(await reference.countRows(root, name)).toBe(1);
+      await ns.close();
+    }
+  });
+});

@@ -1,0 +1,583 @@
+/** Batches that can't be brought to an end, now or ever: whom they stop, and what becomes of them. */
+
+import { existsSync, readdirSync } from "node:fs";
+import {
+  copyFile,
+  mkdir,
+  readFile,
+  rename,
+  rm,
+  symlink,
+  truncate,
+  utimes,
+  writeFile,
+} from "node:fs/promises";
+import { join } from "node:path";
+import { Int32, Table, vectorFromArray } from "apache-arrow";
+import {
+  CorruptFileError,
+  DirectoryNamespace,
+  InternalError,
+  InvalidInputError,
+  ServiceUnavailableError,
+  UnsupportedError,
+} from "tiltyard";
+import { beforeEach, describe, expect, it, vi } from "vitest";
+import type { Disk } from "../../src/io/disk.js";
+import { NodeDisk } from "../../src/io/nodeDisk.js";
+import { directorySnapshot } from "../support/directorySnapshot.js";
+import { dieBehindDecision, MUTATING, refusingDisk } from "../support/leftBatches.js";
+import { reference } from "../support/reference.js";
+import { stageDoubled } from "../support/stageVersion.js";
+import { makeTempDir } from "../support/tempDir.js";
+
+const disk = new NodeDisk({ durability: "none" });
+const rowsOf = (...values: number[]) => new Table({ v: vectorFromArray(values, new Int32()) });
+const open = (root: string, other?: Disk) =>
+  new DirectoryNamespace({ root, durability: "none", ...(other && { disk: other }) });
+
+const batchesIn = (root: string) => join(root, ".tiltyard-batches");
+const endedIn = (root: string) => join(root, ".tiltyard-ended-batches");
+const journalsIn = (root: string): string[] =>
+  existsSync(batchesIn(root))
+    ? readdirSync(batchesIn(root)).map((name) => join(batchesIn(root), name, "journal.json"))
+    : [];
+
+/** Tables `a`, `b` and `other` of the root, `n.c` and `n.d`, all of version 1. */
+let root: string;
+let places: Record<"a" | "b" | "other" | "c", string>;
+
+beforeEach(async () => {
+  root = await makeTempDir();
+  const ns = open(root);
+  await ns.createNamespace({ id: ["n"] });
+  await ns.createNamespace({ id: ["m"] });
+  for (const name of ["a", "b", "other"]) await ns.createTable({ id: [name] }, rowsOf(1));
+  await ns.createTable({ id: ["n", "c"], properties: { p: "1" } }, rowsOf(4));
+  await ns.createTable({ id: ["n", "d"] }, rowsOf(5));
+  const { location } = await ns.describeTable({ id: ["n", "c"] });
+  places = {
+    a: join(root, "a.lance"),
+    b: join(root, "b.lance"),
+    other: join(root, "other.lance"),
+    c: location as string,
+  };
+  await ns.close();
+});
+
+const entryOf = async (id: string[], tableRoot: string) => ({
+  id,
+  version: 2,
+  manifestPath: await stageDoubled(tableRoot, 2),
+});
+
+/** Leaves a batch of version 2 of `a`, `b` and `n.c`, decided and not begun. */
+async function leaveVersions(more: object = {}): Promise<void> {
+  const entries = [
+    await entryOf(["a"], places.a),
+    { ...(await entryOf(["b"], places.b)), ...more },
+    await entryOf(["n", "c"], places.c),
+  ];
+  await dieBehindDecision({ root }, (ns) => ns.batchCreateTableVersions({ entries }));
+  expect(journalsIn(root)).toHaveLength(1);
+}
+
+const versionsOf = async (ns: DirectoryNamespace, id: string[]): Promise<number[]> =>
+  (await ns.listTableVersions({ id })).versions.map(({ version }) => version);
+
+/** All operations that have nothing to do with `a`, `b` and `n.c`. */
+async function goOnElsewhere(ns: DirectoryNamespace): Promise<void> {
+  const id = ["other"];
+  expect(await ns.countTableRows({ id })).toBe(1);
+  expect((await ns.table(id).scan().toArrow()).numRows).toBe(1);
+  await ns.insertIntoTable({ id }, rowsOf(2));
+  await ns.createTableTag({ id, tag: "t", version: 1 });
+  await ns.createTableBranch({ id, name: "dev" });
+  await ns.insertIntoTable({ id, branch: "dev" }, rowsOf(3));
+  await ns.deleteTableBranch({ id, name: "dev" });
+  await ns.updateTableSchemaMetadata({ id, metadata: { k: "v" } });
+  await ns.optimizeTable({ id });
+  await ns.cleanupTable({ id });
+  await ns.createTable({ id: ["made"] }, rowsOf(1));
+  await ns.renameTable({ id: ["made"], newTableName: "renamed" });
+  await ns.dropTable({ id: ["renamed"] });
+  await ns.declareTable({ id: ["m", "x"] });
+  await ns.deregisterTable({ id: ["m", "x"] });
+  await ns.createNamespace({ id: ["q"] });
+  await ns.dropNamespace({ id: ["q"], behavior: "Cascade" });
+  expect((await ns.listNamespaces()).namespaces).toEqual(["m", "n"]);
+  expect((await ns.listTables()).tables).toEqual(["a", "b", "other"]);
+  expect((await ns.listTables({ id: ["n"] })).tables).toEqual(["c", "d"]);
+  expect((await ns.listAllTables()).tables).toEqual(["a", "b", "n$c", "n$d", "other"]);
+  const { transactionId } = await ns.insertIntoTable({ id: ["n", "d"] }, rowsOf(6));
+  expect((await ns.describeTransaction({ id: [transactionId as string] })).status).toBe("Succeeded");
+  const version = Math.max(...(await versionsOf(ns, id))) + 1;
+  const manifestPath = await stageDoubled(places.other, version);
+  await ns.batchCreateTableVersions({ entries: [{ id, version, manifestPath }] });
+}
+
+describe("a batch that can't be finished now", () => {
+  it.each(["ENOSPC", "EIO", "EMFILE", "ETIMEDOUT"])("stops only its own tables: %s", async (code) => {
+    await leaveVersions();
+    let isFailing = true;
+    const failing = refusingDisk(disk, (verb, paths) =>
+      isFailing && MUTATING.has(verb) && paths.some((path) => path.startsWith(join(places.b, "_versions")))
+        ? code
+        : undefined,
+    );
+    const ns = open(root, failing);
+    await goOnElsewhere(ns);
+    for (const call of [
+      () => ns.describeTable({ id: ["a"] }),
+      () => ns.countTableRows({ id: ["n", "c"] }),
+      () => ns.insertIntoTable({ id: ["a"] }, rowsOf(9)),
+      () => ns.createTableTag({ id: ["b"], tag: "t", version: 1 }),
+      () => ns.dropTable({ id: ["n", "c"] }),
+      () => ns.renameTable({ id: ["a"], newTableName: "z" }),
+      () => ns.renameTable({ id: ["other"], newTableName: "a" }),
+      () => ns.registerTable({ id: ["m", "c"], location: places.c.slice(root.length + 1) }),
+      () => ns.dropNamespace({ id: ["n"], behavior: "Cascade" }),
+      () => ns.batchDeleteTableVersions({ id: ["b"], ranges: [{ startVersion: 0, endVersion: 1 }] }),
+      () => ns.batchCommitTables({ operations: [{ deregisterTable: { id: ["a"] } }] }),
+    ]) {
+      const error = await call().catch((reason: unknown) => reason);
+      expect(error, String(call)).toBeInstanceOf(ServiceUnavailableError);
+      expect((error as Error).message).toContain(code);
+    }
+    expect(journalsIn(root)).toHaveLength(1);
+    isFailing = false;
+    expect(await versionsOf(ns, ["b"])).toEqual([1, 2]);
+    expect(await versionsOf(ns, ["a"])).toEqual([1, 2]);
+    expect(await versionsOf(ns, ["n", "c"])).toEqual([1, 2]);
+    expect(existsSync(batchesIn(root))).toBe(false);
+    await ns.close();
+  });
+
+  it("stops the names that it declares and takes", async () => {
+    await dieBehindDecision({ root }, (ns) =>
+      ns.batchCommitTables({
+        operations: [{ declareTable: { id: ["m", "new"] } }, { deregisterTable: { id: ["n", "c"] } }],
+      }),
+    );
+    const failing = refusingDisk(disk, (verb) => (verb === "link" ? "EIO" : undefined));
+    const ns = open(root, failing);
+    for (const call of [
+      () => ns.tableExists({ id: ["m", "new"] }),
+      () => ns.tableExists({ id: ["n", "c"] }),
+      () => ns.createNamespace({ id: ["m", "new"] }),
+      () => ns.dropNamespace({ id: ["m"] }),
+    ]) {
+      await expect(call(), String(call)).rejects.toBeInstanceOf(ServiceUnavailableError);
+    }
+    await ns.tableExists({ id: ["n", "d"] });
+    // What is there is what is listed.
+    expect((await ns.listTables({ id: ["m"] })).tables).toEqual([]);
+    expect((await ns.listTables({ id: ["n"] })).tables).toEqual(["c", "d"]);
+    await ns.close();
+    const later = open(root);
+    expect((await later.listTables({ id: ["m"] })).tables).toEqual(["new"]);
+    expect((await later.listTables({ id: ["n"] })).tables).toEqual(["d"]);
+    expect((await later.describeTable({ id: ["m", "new"] })).isOnlyDeclared).toBe(true);
+    await later.close();
+  });
+
+  it("is met under another name of its tables' directories", async () => {
+    await symlink(places.b, join(root, "alias"), "dir");
+    const setUp = open(root);
+    await setUp.registerTable({ id: ["m", "alias"], location: "alias" });
+    await setUp.close();
+    await leaveVersions();
+    const ns = open(root);
+    expect((await ns.describeTable({ id: ["m", "alias"] })).version).toBe(2);
+    expect(existsSync(batchesIn(root))).toBe(false);
+    await ns.close();
+  });
+
+  it("is reported to its caller, and done by the next", async () => {
+    const entries = [await entryOf(["a"], places.a), await entryOf(["b"], places.b)];
+    const error = await dieBehindDecision({ root }, (ns) => ns.batchCreateTableVersions({ entries }));
+    expect(error).toBeInstanceOf(InternalError);
+    const later = open(root);
+    const full = refusingDisk(disk, (verb, [, path = ""]) =>
+      verb === "link" && path.startsWith(join(places.c, "_versions")) ? "ENOSPC" : undefined,
+    );
+    const ns = open(root, full);
+    const more = [
+      { id: ["n", "c"], version: 2, manifestPath: await stageDoubled(places.c, 2) },
+      { id: ["other"], version: 2, manifestPath: await stageDoubled(places.other, 2) },
+    ];
+    const outcome = ns.batchCreateTableVersions({ entries: more });
+    await expect(outcome).rejects.toBeInstanceOf(InternalError);
+    await expect(outcome).rejects.toThrow(/is decided, and the next operation .*ENOSPC/);
+    expect(await versionsOf(later, ["n", "c"])).toEqual([1, 2]);
+    expect(await versionsOf(later, ["other"])).toEqual([1, 2]);
+    await Promise.all([ns.close(), later.close()]);
+  });
+});
+
+describe("a batch that will never be possible", () => {
+  /** Makes the part of `b` impossible. */
+  const spoilers: [name: string, spoil: () => Promise<Disk | undefined>][] = [
+    [
+      "manifests of both naming schemes lie in a table",
+      async () => {
+        const [name] = readdirSync(join(places.b, "_versions")).filter((each) => each.endsWith(".manifest"));
+        await copyFile(join(places.b, "_versions", name), join(places.b, "_versions", "1.manifest"));
+        return undefined;
+      },
+    ],
+    [
+      "a file is where versions lie",
+      async () => {
+        await rename(join(places.b, "_versions"), join(places.b, "moved"));
+        await writeFile(join(places.b, "_versions"), "");
+        return undefined;
+      },
+    ],
+    [
+      "a directory is a link to itself",
+      async () => {
+        await rename(places.b, `${places.b}.moved`);
+        await symlink(places.b, places.b);
+        return undefined;
+      },
+    ],
+    [
+      "the manifest beside the journal is damaged",
+      async () => {
+        await truncate(join(batchesIn(root), readdirSync(batchesIn(root))[0], "1.manifest"), 10);
+        return undefined;
+      },
+    ],
+    [
+      "the manifest beside the journal is gone",
+      async () => {
+        await rm(join(batchesIn(root), readdirSync(batchesIn(root))[0], "1.manifest"));
+        return undefined;
+      },
+    ],
+    ...["EACCES", "EPERM", "EROFS", "ENOTDIR", "ELOOP", "ENAMETOOLONG"].map(
+      (code): [string, () => Promise<Disk>] => [
+        `the platform answers ${code}`,
+        async () =>
+          refusingDisk(disk, (verb, paths) =>
+            MUTATING.has(verb) && paths.some((path) => path.startsWith(join(places.b, "_versions")))
+              ? code
+              : undefined,
+          ),
+      ],
+    ),
+  ];
+
+  it.each(spoilers)("is undone by whoever comes next: %s", async (_name, spoil) => {
+    await leaveVersions();
+    const ns = open(root, await spoil());
+    expect(await versionsOf(ns, ["a"])).toEqual([1]);
+    expect(existsSync(batchesIn(root))).toBe(false);
+    expect(await versionsOf(ns, ["n", "c"])).toEqual([1]);
+    expect(await ns.insertIntoTable({ id: ["a"] }, rowsOf(2))).toMatchObject({ version: 2 });
+    expect(await reference.countRows(root, "a")).toBe(2);
+    await ns.close();
+  });
+
+  it("leaves a version where it is when that can't be removed", async () => {
+    await leaveVersions();
+    await truncate(join(batchesIn(root), readdirSync(batchesIn(root))[0], "1.manifest"), 10);
+    const ns = open(
+      root,
+      refusingDisk(disk, (verb, [path]) =>
+        verb === "remove" && path.startsWith(join(places.a, "_versions")) && path.endsWith(".manifest")
+          ? "EACCES"
+          : undefined,
+      ),
+    );
+    expect(await versionsOf(ns, ["a"])).toEqual([1, 2]);
+    expect(existsSync(batchesIn(root))).toBe(false);
+    expect(await versionsOf(ns, ["b"])).toEqual([1]);
+    await ns.close();
+  });
+
+  it("goes on where a table is gone that was to lose its id, or versions", async () => {
+    const setUp = open(root);
+    await setUp.insertIntoTable({ id: ["b"] }, rowsOf(2));
+    await setUp.close();
+    const entry = await entryOf(["a"], places.a);
+    await dieBehindDecision({ root }, (ns) =>
+      ns.batchCommitTables({
+        operations: [
+          { createTableVersion: entry },
+          { deregisterTable: { id: ["n", "c"] } },
+          { deleteTableVersions: { id: ["b"], ranges: [{ startVersion: 1, endVersion: 2 }] } },
+        ],
+      }),
+    );
+    await reference.catalogStep(root, "dropTable", ["n", "c"]);
+    await reference.catalogStep(root, "dropTable", ["n", "d"]);
+    await reference.catalogStep(root, "dropNamespace", ["n"]);
+    await reference.dropTable(root, "b");
+    const ns = open(root);
+    expect(await versionsOf(ns, ["a"])).toEqual([1, 2]);
+    expect(existsSync(batchesIn(root))).toBe(false);
+    await ns.close();
+  });
+
+  it("tells its caller which part is why, as what, and has changed nothing", async () => {
+    const ns = open(root);
+    const before = await directorySnapshot(places.a);
+    const metadata = { k: "v".repeat(2 ** 20) };
+    const entries = [await entryOf(["a"], places.a), { ...(await entryOf(["b"], places.b)), metadata }];
+    const outcome = ns.batchCreateTableVersions({ entries });
+    await expect(outcome).rejects.toBeInstanceOf(InvalidInputError);
+    await expect(outcome).rejects.toThrow(/^version 2 of b\.lance: metadata/);
+    expect(existsSync(batchesIn(root))).toBe(false);
+    expect(await versionsOf(ns, ["a"])).toEqual([1]);
+    await rm(entries[0].manifestPath);
+    const after = await directorySnapshot(places.a);
+    for (const path of [join("_versions", "latest_version_hint.json")]) {
+      delete before[path];
+      delete after[path];
+    }
+    expect(after).toEqual(before);
+    await ns.close();
+  });
+
+  it("names the part that the platform refuses", async () => {
+    const refusing = refusingDisk(disk, (verb, [, path = ""]) =>
+      verb === "link" && path.startsWith(join(places.b, "_versions")) ? "EROFS" : undefined,
+    );
+    const ns = open(root, refusing);
+    const entries = [await entryOf(["a"], places.a), await entryOf(["b"], places.b)];
+    const outcome = ns.batchCreateTableVersions({ entries });
+    await expect(outcome).rejects.toBeInstanceOf(InternalError);
+    await expect(outcome).rejects.toThrow(/^version 2 of b\.lance: EROFS/);
+    expect(await versionsOf(ns, ["a"])).toEqual([1]);
+    expect(existsSync(batchesIn(root))).toBe(false);
+    await ns.close();
+  });
+
+  it("gives ids and versions back that went already", async () => {
+    const ns0 = open(root);
+    await ns0.insertIntoTable({ id: ["a"] }, rowsOf(2));
+    await ns0.insertIntoTable({ id: ["b"] }, rowsOf(2));
+    await ns0.createTable({ id: ["r"], properties: { q: "2" } }, rowsOf(7));
+    await ns0.close();
+    const refusing = refusingDisk(disk, (verb, [, path = ""]) =>
+      verb === "rename" && path.startsWith(join(places.b, "_tiltyard", "retired")) ? "EACCES" : undefined,
+    );
+    const ns = open(root, refusing);
+    const ranges = [{ startVersion: 1, endVersion: 2 }];
+    const outcome = ns.batchCommitTables({
+      operations: [
+        { declareTable: { id: ["top"] } },
+        { declareTable: { id: ["m", "new"] } },
+        { deregisterTable: { id: ["n", "c"] } },
+        { deregisterTable: { id: ["r"] } },
+        { deleteTableVersions: { id: ["a"], ranges } },
+        { deleteTableVersions: { id: ["b"], ranges } },
+      ],
+    });
+    await expect(outcome).rejects.toThrow(/^the deletion of versions of b\.lance: EACCES/);
+    expect(existsSync(batchesIn(root))).toBe(false);
+    expect((await ns.listAllTables()).tables).toEqual(["a", "b", "n$c", "n$d", "other", "r"]);
+    expect((await ns.describeTable({ id: ["n", "c"] })).properties).toEqual({ p: "1" });
+    expect((await ns.describeTable({ id: ["r"] })).properties).toEqual({ q: "2" });
+    expect(await versionsOf(ns, ["a"])).toEqual([1, 2]);
+    expect(await versionsOf(ns, ["b"])).toEqual([1, 2]);
+    expect(await ns.countTableRows({ id: ["a"], version: 1 })).toBe(1);
+    expect(await reference.countRows(root, "a")).toBe(2);
+    expect(readdirSync(root).filter((name) => name.includes("new") || name.startsWith("top"))).toEqual([]);
+    await ns.close();
+  });
+
+  it("is refused before it is decided where its journal could not be read", async () => {
+    const ns = open(root);
+    const huge = "x".repeat(900_000);
+    const entries = await Promise.all(
+      Array.from({ length: 80 }, async (_, index) => ({
+        id: ["a"],
+        version: 2 + index,
+        manifestPath: await stageDoubled(places.a, 2 + index),
+        metadata: { huge },
+      })),
+    );
+    await expect(ns.batchCreateTableVersions({ entries })).rejects.toBeInstanceOf(InvalidInputError);
+    expect(existsSync(batchesIn(root))).toBe(false);
+    expect(await versionsOf(ns, ["a"])).toEqual([1]);
+    await ns.close();
+  });
+});
+
+describe("a journal that is not understood", () => {
+  const journal = () => journalsIn(root)[0];
+
+  it.each<[string, () => Promise<unknown>]>([
+    ["is empty", () => truncate(journal(), 0)],
+    ["is cut short", () => truncate(journal(), 100)],
+    ["is longer than any", () => truncate(journal(), 64 * 1024 * 1024 + 1)],
+    ["has no steps", () => writeFile(journal(), '{"format":1}')],
+    ["is a list", () => writeFile(journal(), "[]")],
+    [
+      "is a directory",
+      async () => {
+        await rm(journal());
+        await mkdir(journal());
+      },
+    ],
+  ])("and %s is set aside, and stops nobody", async (_name, damage) => {
+    await leaveVersions();
+    const name = readdirSync(batchesIn(root))[0];
+    await damage();
+    const ns = open(root);
+    await goOnElsewhere(ns);
+    expect(await versionsOf(ns, ["a"])).toEqual([1]);
+    await ns.insertIntoTable({ id: ["a"] }, rowsOf(2));
+    expect(existsSync(batchesIn(root))).toBe(false);
+    const kept = readdirSync(join(endedIn(root), `${name}.damaged`)).sort();
+    expect(kept).toEqual(["0.manifest", "1.manifest", "2.manifest", "journal.json"]);
+    await ns.close();
+  });
+
+  it.each<[string, (content: { format: number; steps: Record<string, unknown>[] }) => void, unknown]>([
+    ["a step of no known kind", ({ steps }) => Object.assign(steps[0], { kind: "other" }), CorruptFileError],
+    ["a number that is none", ({ steps }) => Object.assign(steps[1], { version: -1 }), CorruptFileError],
+    ["a place outside", ({ steps }) => Object.assign(steps[2], { branch: "../x" }), CorruptFileError],
+    ["an identity that is none", ({ steps }) => Object.assign(steps[2], { identity: {} }), CorruptFileError],
+    ["the format of a later release", (content) => Object.assign(content, { format: 2 }), UnsupportedError],
+  ])("but names tables stops those: %s", async (_name, change, type) => {
+    await leaveVersions();
+    const content = JSON.parse(await readFile(journal(), "utf8"));
+    change(content);
+    await writeFile(journal(), JSON.stringify(content));
+    const ns = open(root);
+    await goOnElsewhere(ns);
+    for (const id of [["a"], ["b"], ["n", "c"]]) {
+      await expect(ns.describeTable({ id })).rejects.toBeInstanceOf(type);
+      await expect(ns.insertIntoTable({ id }, rowsOf(1))).rejects.toBeInstanceOf(type);
+    }
+    await expect(ns.describeTable({ id: ["a"] })).rejects.toThrow(journal());
+    expect(await readFile(journal(), "utf8")).toBe(JSON.stringify(content));
+    // As the message says.
+    await rm(join(journal(), ".."), { recursive: true });
+    expect(await versionsOf(ns, ["a"])).toEqual([1]);
+    await ns.close();
+  });
+
+  it("never makes a table of a directory that is another's", async () => {
+    const step = { kind: "declareTable", id: ["x"], location: "other.lance" };
+    const directory = join(batchesIn(root), "11111111-2222-4333-8444-555555555555");
+    await mkdir(directory, { recursive: true });
+    await writeFile(join(directory, "journal.json"), JSON.stringify({ format: 1, steps: [step] }));
+    const ns = open(root);
+    await expect(ns.tableExists({ id: ["x"] })).rejects.toBeInstanceOf(CorruptFileError);
+    await rm(directory, { recursive: true });
+    expect(await ns.countTableRows({ id: ["other"] })).toBe(1);
+    await ns.close();
+  });
+
+  it.each(["EACCES", "EIO"])("as it can't be read stops nobody: %s", async (code) => {
+    await leaveVersions();
+    const blind = refusingDisk(disk, (verb, paths) =>
+      verb === "readFile" && paths[0].endsWith("journal.json") ? code : undefined,
+    );
+    const ns = open(root, blind);
+    await goOnElsewhere(ns);
+    expect(await versionsOf(ns, ["a"])).toEqual([1]);
+    await ns.close();
+    expect(journalsIn(root)).toHaveLength(1);
+  });
+});
+
+describe("what is left of batches", () => {
+  it("goes after an hour where none was decided, and not before", async () => {
+    const directory = join(batchesIn(root), "11111111-2222-4333-8444-555555555555");
+    await mkdir(directory, { recursive: true });
+    await writeFile(join(directory, "0.manifest"), "");
+    const ns = open(root);
+    await ns.listTables();
+    expect(existsSync(directory)).toBe(true);
+    const old = Date.now() / 1000 - 3601;
+    await utimes(directory, old, old);
+    await ns.listTables();
+    expect(existsSync(batchesIn(root))).toBe(false);
+    expect(existsSync(endedIn(root))).toBe(false);
+    await ns.close();
+  });
+
+  it("stays where it is decided at the moment at which it is to go", async () => {
+    const entries = [await entryOf(["a"], places.a), await entryOf(["b"], places.b)];
+    let directory = "";
+    let isOld = false;
+    // The directory is found to be old; its process goes on right before it is renamed.
+    const late = new Proxy<Disk>(disk, {
+      get(target, verb) {
+        const value = Reflect.get(target, verb);
+        if (typeof value !== "function") return value;
+        return async (...operands: unknown[]) => {
+          if (verb === "rename" && operands[0] === directory) {
+            await writeFile(join(directory, "journal.json"), await readFile(join(root, "kept.json")));
+          }
+          return Reflect.apply(value, target, operands);
+        };
+      },
+    });
+    await dieBehindDecision({ root }, (ns) => ns.batchCreateTableVersions({ entries }));
+    directory = join(journalsIn(root)[0], "..");
+    await rename(journalsIn(root)[0], join(root, "kept.json"));
+    const old = Date.now() / 1000 - 3601;
+    await utimes(directory, old, old);
+    isOld = true;
+    const ns = open(root, late);
+    await ns.describeTable({ id: ["other"] });
+    expect(isOld && journalsIn(root)).toEqual([join(directory, "journal.json")]);
+    expect(await versionsOf(ns, ["a"])).toEqual([1, 2]);
+    await ns.close();
+  });
+
+  it("says how it ended, for a week", async () => {
+    await leaveVersions();
+    const [name] = readdirSync(batchesIn(root));
+    const ns = open(root);
+    await ns.describeTable({ id: ["a"] });
+    expect(readdirSync(endedIn(root))).toEqual([`${name}.done`]);
+    await ns.cleanupTable({ id: ["other"] });
+    expect(readdirSync(endedIn(root))).toEqual([`${name}.done`]);
+    const now = Date.now();
+    const clock = vi.spyOn(Date, "now").mockImplementation(() => now + 7 * 24 * 60 * 60 * 1000 + 1000);
+    try {
+      await ns.cleanupTable({ id: ["other"] });
+    } finally {
+      clock.mockRestore();
+    }
+    expect(existsSync(endedIn(root))).toBe(false);
+    await ns.close();
+  });
+});
+
+describe("without any batch", () => {
+  /** Looks at the directory of batches, by verb. */
+  async function looksOf(call: (ns: DirectoryNamespace) => Promise<unknown>): Promise<string[]> {
+    const looks: string[] = [];
+    const watching = refusingDisk(disk, (verb, paths) => {
+      if (paths.some((path) => path.includes(".tiltyard-"))) looks.push(verb);
+      return undefined;
+    });
+    const ns = open(root, watching);
+    await call(ns);
+    await ns.close();
+    return looks;
+  }
+
+  it.each<[string, (ns: DirectoryNamespace) => Promise<unknown>, number]>([
+    ["describeTable", (ns) => ns.describeTable({ id: ["n", "c"] }), 1],
+    ["tableExists", (ns) => ns.tableExists({ id: ["a"] }), 1],
+    ["countTableRows", (ns) => ns.countTableRows({ id: ["a"] }), 1],
+    ["listTables", (ns) => ns.listTables(), 1],
+    ["listAllTables", (ns) => ns.listAllTables(), 1],
+    ["describeNamespace", (ns) => ns.describeNamespace({ id: ["n"] }), 0],
+    ["listNamespaces", (ns) => ns.listNamespaces(), 0],
+    ["insertIntoTable", (ns) => ns.insertIntoTable({ id: ["a"] }, rowsOf(1)), 2],
+    ["createTable", (ns) => ns.createTable({ id: ["n", "x"] }, rowsOf(1)), 1],
+  ])("%s looks no more often than it has to", async (_name, call, looks) => {
+    expect(await looksOf(call)).toEqual(Array(looks).fill("stat"));
+  });
+});
