@@ -92,7 +92,8 @@ describe("a version that was decided", () => {
     const ns = open(raced);
     const outcome = ns.batchCreateTableVersions({ entries: [parts[1], parts[0]] });
     await expect(outcome).rejects.toBeInstanceOf(ConcurrentModificationError);
-    await expect(outcome).rejects.toThrow(/^version 5 of a\.lance: /);
+    // The lock of the table went with its directory, as if it had been taken over.
+    await expect(outcome).rejects.toThrow(/undone by another process/);
     expect(raced.interrupted).toBe(true);
     expect(await versionsOf(ns, ["a"])).toEqual([1]);
     expect(await versionsOf(ns, ["b"])).toEqual([1]);
