@@ -3,11 +3,12 @@
  * that were begun are undone.
  */
 
-import { codeOf } from "../io/errno.js";
-import type { LockLease } from "../io/lease.js";
-import { type LockOptions, withLock } from "../io/lock.js";
-import { endBatch, type Outcome } from "./batchJournal.js";
-import { type BatchLocks, type BatchWork, doStep, isLasting, undoStep } from "./batchParts.js";
+import { type Batch, endBatch, endOwnBatch, type Outcome } from "./batchJournal.js";
+import { type BatchLocks, LocksLostError, requireLock, requireLocks } from "./batchLocks.js";
+import { type BatchWork, doStep, undoStep } from "./batchParts.js";
+import { isLasting } from "./batchRefusals.js";
+import type { CatalogEnvironment } from "./catalogTable.js";
+import { guardedDisk } from "./guardedDisk.js";
 import type { BatchStep } from "./journalFormat.js";
 
 /** How a batch ended, and why it had to be undone. */
@@ -15,17 +16,16 @@ export type Ending =
   | { readonly outcome: "done" }
   | { readonly outcome: "undone"; readonly step: BatchStep; readonly refusal: unknown };
 
-/** A lock was lost while this process stood still: another one may be at the batch, or have ended it. */
-export class LocksLostError extends Error {}
-
-/** @throws LocksLostError unless all locks are held */
-export async function requireLocks({ batch, tables }: BatchLocks): Promise<void> {
-  try {
-    await batch.confirm();
-    for (const lease of tables.values()) await lease.confirm();
-  } catch (cause) {
-    throw new LocksLostError("a lock of the batch was lost", { cause });
-  }
+/** What a batch is done with, under its locks. */
+export function workOn(
+  environment: CatalogEnvironment,
+  batch: Batch,
+  locks: BatchLocks,
+  isOwn: boolean,
+): BatchWork {
+  const unguarded = { ...environment, batches: undefined };
+  const disk = guardedDisk(environment.disk, () => requireLock(locks.batch));
+  return { environment: { ...unguarded, disk }, unguarded, batch, locks, isOwn, published: [] };
 }
 
 /**
@@ -75,47 +75,11 @@ async function undoUnlessRefused(work: BatchWork, step: BatchStep, wasDone: bool
   }
 }
 
-async function end({ environment, batch, locks, isOwn }: BatchWork, outcome: Outcome): Promise<void> {
-  const { disk, root } = environment;
+async function end(work: BatchWork, outcome: Outcome): Promise<void> {
+  const { environment, unguarded, batch, locks, isOwn } = work;
+  const { root } = environment;
   await requireLocks(locks);
-  if (isOwn) return endBatch(disk, root, batch.directory, null);
-  try {
-    await endBatch(disk, root, batch.directory, outcome);
-  } catch (error) {
-    // Nobody may write where outcomes lie: better one process that does not learn it than tables nobody can use.
-    if (!isLasting(error)) throw error;
-    await endBatch(disk, root, batch.directory, null);
-  }
-}
-
-/** Locks of tables that were taken; and of those that can't be, why. */
-export type TableLocks = Pick<BatchLocks, "tables" | "refusals">;
-
-/**
- * Takes the locks of directories, in one order for all callers, so that no two wait for each other. One that is gone has
- * none, nor has one whose lock can't be had, now or later.
- * @throws ServiceUnavailableError where a lock is not free in time
- */
-export async function withTableLocks<T>(
-  tableRoots: readonly string[],
-  options: LockOptions,
-  work: (locks: TableLocks) => Promise<T>,
-): Promise<T> {
-  const tables = new Map<string, LockLease>();
-  const refusals = new Map<string, unknown>();
-  const takeFrom = async (rest: readonly string[]): Promise<T> => {
-    const [next, ...others] = rest;
-    if (next === undefined) return work({ tables, refusals });
-    try {
-      return await withLock(next, options, (lease) => {
-        tables.set(next, lease);
-        return takeFrom(others);
-      });
-    } catch (error) {
-      if (tables.has(next) || !isLasting(error)) throw error;
-      if (codeOf(error) !== "ENOENT") refusals.set(next, error);
-      return takeFrom(others);
-    }
-  };
-  return takeFrom([...new Set(tableRoots)].sort());
+  if (!isOwn) return endBatch(environment.disk, root, batch.directory, outcome);
+  if (await endOwnBatch(unguarded.disk, root, batch.directory, () => requireLocks(locks))) return;
+  throw new LocksLostError("another process has ended the batch");
 }

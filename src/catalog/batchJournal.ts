@@ -39,6 +39,7 @@ export type Outcome = "done" | "undone";
 const BATCHES_DIRECTORY = ".tiltyard-batches";
 const ENDED_DIRECTORY = ".tiltyard-ended-batches";
 const JOURNAL_NAME = "journal.json";
+const OWN_ENDED_NAME = "journal.ended";
 const MAX_JOURNAL_BYTES = 64 * 1024 * 1024;
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const UNDECIDED_SUFFIX = ".undecided";
@@ -139,26 +140,59 @@ export async function readJournal(disk: Disk, directory: string): Promise<Decode
 // -------------------------------------------------------------------------------------------------- ending
 
 /**
- * Ends a batch whose parts are all done, or all undone. What can't be removed after the journal is garbage. The caller
- * holds the lock of its directory.
- * @param outcome what to leave for the process that decided it; null where that is the caller
+ * Ends a batch that the caller decided, and whose parts are all done, or all undone. What can't be removed after the
+ * journal is garbage. The caller holds the lock of its directory.
+ * @param confirm rejects where that was lost: a process that stood still right before it moved the journal has moved it
+ *   under the hands of another one, for which it is put back
+ * @returns false where another process has ended it
  */
-export async function endBatch(
+export async function endOwnBatch(
   disk: Disk,
   root: string,
   directory: string,
-  outcome: Outcome | null,
-): Promise<void> {
-  if (outcome === null) {
-    await disk.remove(journalPath(directory));
-  } else {
-    await disk.makeDirectory(endedDirectory(root));
-    await disk.rename(journalPath(directory), outcomePath(root, directory, outcome));
-    await disk.syncDirectory(endedDirectory(root));
-    await forgetOutcomes(disk, root);
+  confirm: () => Promise<void>,
+): Promise<boolean> {
+  const ended = join(directory, OWN_ENDED_NAME);
+  try {
+    await disk.rename(journalPath(directory), ended);
+  } catch (error) {
+    if (codeOf(error) === "ENOENT") return false;
+    throw error;
+  }
+  try {
+    await confirm();
+  } catch (error) {
+    // Where the other one has ended the batch by now, there is nothing to put back.
+    await disk.rename(ended, journalPath(directory)).catch((cause: unknown) => {
+      if (codeOf(cause) !== "ENOENT") throw cause;
+    });
+    throw error;
   }
   await disk.syncDirectory(directory);
   await dropBatch(disk, root, directory);
+  return true;
+}
+
+/**
+ * Ends a batch that another process decided, and leaves the outcome for it. The caller holds the lock of its directory.
+ */
+export async function endBatch(disk: Disk, root: string, directory: string, outcome: Outcome): Promise<void> {
+  const path = outcomePath(root, directory, outcome);
+  try {
+    await disk.makeDirectory(endedDirectory(root));
+    await disk.rename(journalPath(directory), path);
+    await disk.syncDirectory(endedDirectory(root));
+  } catch (error) {
+    const code = codeOf(error);
+    // Who decided it woke, has taken the journal for a moment, and puts it back: the outcome stands.
+    if (code === "ENOENT") await disk.create(path).then((handle) => handle.close());
+    // This user may not write there. Better one process that does not learn it than tables that nobody can use.
+    else if (code === "EACCES" || code === "EPERM") await disk.remove(journalPath(directory));
+    else throw error;
+  }
+  await disk.syncDirectory(directory);
+  await dropBatch(disk, root, directory);
+  await forgetOutcomes(disk, root);
 }
 
 /** Removes what there is of a batch that was not decided, or has ended; what can't be removed is garbage. */

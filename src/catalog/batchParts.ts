@@ -1,7 +1,7 @@
 /**
  * Doing the parts of a batch, and taking them back. Each part may have been done before, by a process that died; and
- * each proves, right before it changes anything, that the locks are still held and that the table is the one it was
- * planned on.
+ * each proves first that the table is the one it was planned on. The disk is guarded: nothing is changed once the lock of
+ * the batch is lost, without which nobody else touches what an unfinished batch names.
  *
  * A table that is gone, or that another was put in the place of, has no version that could be created: that is a
  * conflict. Versions to delete went with it, and an id that another table has by now was taken from the one that is
@@ -9,17 +9,9 @@
  */
 
 import { join } from "node:path";
-import {
-  NamespaceError,
-  NamespaceNotFoundError,
-  ServiceUnavailableError,
-  TableNotFoundError,
-  ThrottlingError,
-} from "../errors.js";
+import { NamespaceNotFoundError, TableNotFoundError } from "../errors.js";
 import type { Disk } from "../io/disk.js";
-import { codeOf } from "../io/errno.js";
-import { type LockLease, UNSHARED_LEASE } from "../io/lease.js";
-import { PublishUncertainError } from "../io/publish.js";
+import type { LockLease } from "../io/lease.js";
 import { ABSENT } from "../table/identity.js";
 import { decodeManifestFile, readManifestBytes } from "../table/manifest.js";
 import { manifestName, type NamingScheme, retiredDirectory, versionsDirectory } from "../table/paths.js";
@@ -28,6 +20,8 @@ import { publishUnderLock } from "../table/stagedVersion.js";
 import { deleteVersionsUnderLock } from "../table/versionRemoval.js";
 import { findLatestVersion, findVersion } from "../table/versions.js";
 import type { Batch } from "./batchJournal.js";
+import { type BatchLocks, requireLock } from "./batchLocks.js";
+import { BatchConflict, messageOf } from "./batchRefusals.js";
 import { type CatalogEnvironment, changeCatalog } from "./catalogTable.js";
 import type {
   BatchStep,
@@ -43,20 +37,12 @@ import { isSameTable } from "./tableIdentity.js";
 import { isInUse, publishTable, removeRootTable } from "./tableRows.js";
 import { findTable, type TableLocation, tableRow } from "./tables.js";
 
-/** The locks that a batch is done under. */
-export interface BatchLocks {
-  /** That of its directory. */
-  readonly batch: LockLease;
-  /** By directory of a table or branch; one that is gone has none. */
-  readonly tables: ReadonlyMap<string, LockLease>;
-  /** Why the locks of others can't be had, now or later. */
-  readonly refusals: ReadonlyMap<string, unknown>;
-}
-
 /** A batch while it is done, or undone. */
 export interface BatchWork {
-  /** Does without batches: the parts of one must not wait for it. */
+  /** Of which the disk is guarded by the batch's lock. Knows of no batches: the parts of one must not wait for it. */
   readonly environment: CatalogEnvironment;
+  /** The same without the guard. */
+  readonly unguarded: CatalogEnvironment;
   readonly batch: Batch;
   readonly locks: BatchLocks;
   /** Whether it was decided under these locks, so that nobody else can have done any of it. */
@@ -71,26 +57,6 @@ export interface PublishedVersion {
   readonly path: string;
   /** Of the file. */
   readonly identity: string;
-}
-
-/** A part can't be done: the table is another, or another writer was there in between. */
-export class BatchConflict extends Error {}
-
-/** What a platform answers to a call that will fail again. */
-const LASTING_CODES: ReadonlySet<string | undefined> = new Set([
-  ...["EACCES", "EPERM", "EROFS"],
-  ...["ENOENT", "EEXIST", "ENOTDIR", "EISDIR", "ENOTEMPTY", "ELOOP", "ENAMETOOLONG", "EXDEV", "EMLINK"],
-  ...["ENOTSUP", "EOPNOTSUPP", "ENOSYS", "EINVAL"],
-]);
-
-/** Whether what stands against a part will still do so when it is tried again. */
-export function isLasting(error: unknown): boolean {
-  if (error instanceof BatchConflict) return true;
-  if (error instanceof PublishUncertainError) return false;
-  if (error instanceof NamespaceError) {
-    return !(error instanceof ServiceUnavailableError || error instanceof ThrottlingError);
-  }
-  return LASTING_CODES.has(codeOf(error));
 }
 
 /** Directory of the table, whichever branch is meant. */
@@ -111,12 +77,6 @@ export function lockedRootsOf(environment: Pick<CatalogEnvironment, "root">, ste
     return [mainRootOf(environment, step.location), tableRootOf(environment, step)];
   }
   return [];
-}
-
-/** @throws ConcurrentModificationError where a lock that the part needs was lost */
-async function confirm({ environment, locks }: BatchWork, step: BatchStep): Promise<void> {
-  await locks.batch.confirm();
-  for (const root of lockedRootsOf(environment, step)) await locks.tables.get(root)?.confirm();
 }
 
 // --------------------------------------------------------------------------------------------------- doing
@@ -151,10 +111,7 @@ const placeOf = (
 async function declare(work: BatchWork, step: DeclareTableStep): Promise<void> {
   const { environment } = work;
   const { id, location, properties = {} } = step;
-  const publish = async () => {
-    await confirm(work, step);
-    await publishTable(environment, placeOf(environment, id, location), properties);
-  };
+  const publish = () => publishTable(environment, placeOf(environment, id, location), properties);
   // As when one table is declared: of a root table the directory decides, of others the row.
   if (id.length === 1) await publish();
   await reserveFor(work, step);
@@ -165,7 +122,6 @@ async function reserveFor(work: BatchWork, step: DeclareTableStep): Promise<void
   const { disk } = work.environment;
   const { directory } = placeOf(work.environment, step.id, step.location);
   const taken = () => new BatchConflict(`table ${step.id.join("$")} was made by another writer meanwhile`);
-  await confirm(work, step);
   if (step.mark === undefined) {
     if (!(await reserve(disk, directory)) && !(await isReserved(disk, directory))) throw taken();
     return;
@@ -192,12 +148,11 @@ async function createVersion(work: BatchWork, step: CreateVersionStep): Promise<
   if (file.head.version !== step.version) {
     throw new BatchConflict(`${step.manifest} holds version ${file.head.version}`);
   }
-  await confirm(work, step);
   const staged = { ...step, stagedPath: step.manifest };
   const { path } = await publishUnderLock(environment, tableRoot, ABSENT, staged, { bytes, file }, lease);
   const stat = await disk.stat(path);
   if (stat !== null) work.published.push({ tableRoot, path, identity: stat.identity });
-  await confirm(work, step);
+  await requireLock(locks.batch);
   // Whoever drops tables takes no lock of theirs.
   await requireSame(work, step).catch(async (error: unknown) => {
     if (await holds(disk, path, bytes)) await disk.remove(path);
@@ -229,9 +184,6 @@ function requireLease({ tables, refusals }: BatchLocks, tableRoot: string): Lock
   throw new BatchConflict(`the lock can't be taken: ${messageOf(cause)}`, { cause });
 }
 
-export const messageOf = (error: unknown): string =>
-  typeof error === "object" && error !== null && "message" in error ? String(error.message) : String(error);
-
 /** @throws BatchConflict where it is gone */
 async function readStoredManifest(
   { environment, batch }: BatchWork,
@@ -255,13 +207,9 @@ async function deregister(work: BatchWork, step: DeregisterTableStep): Promise<b
     const found = await findTable(environment, step.id);
     if (found === null) return !isOwn;
     if (!(await isMeant(work, step, found))) return false;
-    await confirm(work, step);
-    const vanish = async () => {
-      await confirm(work, step);
-      return hide(disk, found.directory);
-    };
+    const vanish = () => hide(disk, found.directory);
     if (step.id.length === 1) await removeRootTable(environment, found, vanish);
-    else await removeRow(work, step, found);
+    else await removeRow(environment, found);
     return true;
   } catch (error) {
     // Whoever took the id away meanwhile left what this part is to leave.
@@ -286,23 +234,14 @@ async function isMeant(
  * Removes the row of a table, if it has it.
  * @returns whether its directory is that of no other table
  */
-async function removeRow(
-  work: BatchWork,
-  step: DeclareTableStep | DeregisterTableStep,
-  { id, location }: TableLocation,
-): Promise<boolean> {
+async function removeRow(environment: CatalogEnvironment, { id, location }: TableLocation): Promise<boolean> {
   let isOnly = false;
-  await changeCatalog(work.environment, async (catalog) => {
+  await changeCatalog(environment, (catalog) => {
     const row = tableRow(catalog, id);
     const own = row?.location === location ? row : null;
-    isOnly = !isInUse(
-      location,
-      catalog.rows.filter((each) => each !== own),
-    );
-    if (own === null) return null;
-    // The catalog's lock may have been waited for.
-    await confirm(work, step);
-    return { remove: new Set([own.objectId]) };
+    const others = catalog.rows.filter((each) => each !== own);
+    isOnly = !isInUse(location, others);
+    return own === null ? null : { remove: new Set([own.objectId]) };
   });
   return isOnly;
 }
@@ -321,7 +260,6 @@ async function deleteVersions(work: BatchWork, step: DeleteVersionsStep): Promis
     if (left.every((version) => version === null)) return;
     throw error;
   }
-  await confirm(work, step);
   await deleteVersionsUnderLock(disk, mainRootOf(environment, location), branch, versions);
 }
 
@@ -355,7 +293,6 @@ async function removeVersion(work: BatchWork, step: CreateVersionStep): Promise<
   if (latest?.version !== step.version) return;
   // No version of another table has these bytes.
   if (!(await holds(disk, latest.path, await readStoredManifest(work, step)))) return;
-  await confirm(work, step);
   await disk.remove(latest.path);
   await disk.syncDirectory(versionsDirectory(tableRoot));
 }
@@ -369,7 +306,7 @@ async function undeclare(work: BatchWork, step: DeclareTableStep): Promise<void>
       ? { own: [place.directory], hasOthers: false }
       : await readReservations(disk, place.directory, step.mark);
   if (own.length === 0 && (await disk.stat(place.directory)) === null) {
-    await removeRow(work, step, place);
+    await removeRow(environment, place);
     return;
   }
   const isOwnOnly = own.length > 0 && !hasOthers;
@@ -378,13 +315,12 @@ async function undeclare(work: BatchWork, step: DeclareTableStep): Promise<void>
     if (step.mark !== undefined) for (const path of own) await disk.remove(path);
     return;
   }
-  const vanish = async () => {
-    await confirm(work, step);
+  const vanish = () => {
     handles.evict(place.directory);
     return takeAway(disk, root, place.directory);
   };
   if (step.id.length === 1) await removeRootTable(environment, place, vanish);
-  else if (await removeRow(work, step, place)) await vanish();
+  else if (await removeRow(environment, place)) await vanish();
   await sweepDropped(disk, root);
 }
 
@@ -399,7 +335,6 @@ async function registerAgain(work: BatchWork, step: DeregisterTableStep): Promis
   const isRoot = id.length === 1;
   if (isRoot && !(await isDeregistered(disk, place.directory))) return;
   if ((await findTable(environment, id)) !== null || !(await isMeant(work, step, place))) return;
-  await confirm(work, step);
   await publishTable(environment, place, properties);
   if (isRoot) await unhide(disk, place.directory);
 }
@@ -420,7 +355,6 @@ async function returnVersions(work: BatchWork, step: DeleteVersionsStep): Promis
       const name = manifestName(version, scheme);
       const retiredPath = join(retiredDirectory(tableRoot), name);
       if ((await disk.stat(retiredPath)) === null) continue;
-      await confirm(work, step);
       await disk.rename(retiredPath, join(versionsDirectory(tableRoot), name));
     }
   }
@@ -435,14 +369,14 @@ async function returnVersions(work: BatchWork, step: DeleteVersionsStep): Promis
  * its locks and the step. It is told by the file, or the mark, that nobody else has; so no lock is needed.
  */
 export async function removeResurrected(work: BatchWork): Promise<void> {
-  const { disk } = work.environment;
+  const { disk } = work.unguarded;
   for (const { tableRoot, path, identity } of work.published) {
     if ((await disk.stat(path))?.identity !== identity) continue;
     await disk.remove(path);
     await disk.syncDirectory(versionsDirectory(tableRoot));
   }
-  const unlocked = { ...work, locks: { ...work.locks, batch: UNSHARED_LEASE } };
+  const unguarded = { ...work, environment: work.unguarded };
   for (const step of work.batch.steps) {
-    if (step.kind === "declareTable" && step.mark !== undefined) await undeclare(unlocked, step);
+    if (step.kind === "declareTable" && step.mark !== undefined) await undeclare(unguarded, step);
   }
 }

@@ -20,7 +20,7 @@ import type { Disk } from "../io/disk.js";
 import { codeOf } from "../io/errno.js";
 import { DEFAULT_STALE_MS, type LockOptions, withLock } from "../io/lock.js";
 import type { UnfinishedBatches } from "../table/environment.js";
-import { finishBatch, LocksLostError, withTableLocks } from "./batchExecution.js";
+import { finishBatch, workOn } from "./batchExecution.js";
 import {
   type Batch,
   dropBatch,
@@ -33,14 +33,9 @@ import {
   readOutcome,
   setAside,
 } from "./batchJournal.js";
-import {
-  type BatchWork,
-  isLasting,
-  lockedRootsOf,
-  messageOf,
-  type PublishedVersion,
-  removeResurrected,
-} from "./batchParts.js";
+import { LocksLostError, withTableLocks } from "./batchLocks.js";
+import { type BatchWork, lockedRootsOf, removeResurrected } from "./batchParts.js";
+import { isLasting, messageOf } from "./batchRefusals.js";
 import { type BatchScope, isConcerned } from "./batchScope.js";
 import type { CatalogEnvironment } from "./catalogTable.js";
 import { type DecodedJournal, namesOf } from "./journalFormat.js";
@@ -220,7 +215,6 @@ export async function settleBatch(
 ): Promise<void> {
   const roots = batch.steps.flatMap((step) => lockedRootsOf(environment, step));
   for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
-    const published: PublishedVersion[] = [];
     let work: BatchWork | null = null;
     try {
       await withTableLocks(roots, lock, async (tableLocks) => {
@@ -228,10 +222,7 @@ export async function settleBatch(
         try {
           await withLock(batch.directory, lock, async (lease) => {
             isLocked = true;
-            const locks = { ...tableLocks, batch: lease };
-            // Its own parts must not wait for it.
-            const inside = { ...environment, batches: undefined };
-            work = { environment: inside, batch, locks, isOwn: false, published };
+            work = workOn(environment, batch, { ...tableLocks, batch: lease }, false);
             await settleUnderLocks(work);
           });
         } catch (error) {
@@ -263,7 +254,7 @@ async function settleUnderLocks(work: BatchWork): Promise<void> {
 }
 
 /** What was done without the locks is taken back where another process has undone all else. */
-export async function retractIfUndone(work: BatchWork): Promise<void> {
+async function retractIfUndone(work: BatchWork): Promise<void> {
   const { disk, root } = work.environment;
   if ((await readOutcome(disk, root, work.batch.directory)) === "undone") await removeResurrected(work);
 }

@@ -19,14 +19,7 @@ import { ConcurrentModificationError, InternalError, NamespaceError, TableNotFou
 import { codeOf } from "../io/errno.js";
 import { withLock } from "../io/lock.js";
 import { PublishUncertainError } from "../io/publish.js";
-import {
-  type Ending,
-  finishBatch,
-  LocksLostError,
-  requireLocks,
-  type TableLocks,
-  withTableLocks,
-} from "./batchExecution.js";
+import { type Ending, finishBatch, workOn } from "./batchExecution.js";
 import {
   type Batch,
   clearOutcome,
@@ -37,7 +30,9 @@ import {
   prepareBatch,
   readOutcome,
 } from "./batchJournal.js";
-import { BatchConflict, type BatchWork, messageOf, removeResurrected, tableRootOf } from "./batchParts.js";
+import { LocksLostError, requireLocks, type TableLocks, withTableLocks } from "./batchLocks.js";
+import { type BatchWork, removeResurrected, tableRootOf } from "./batchParts.js";
+import { BatchConflict, messageOf } from "./batchRefusals.js";
 import type { BatchScope } from "./batchScope.js";
 import { hasUnfinished, settleBatch, settleBatches } from "./batchSettlement.js";
 import type { CatalogEnvironment } from "./catalogTable.js";
@@ -155,9 +150,7 @@ async function decideAndDo(
       await requireLocks(locks);
       // Nobody else writes to the directory.
       await decideBatch(disk, batch, { lease });
-      // Its own parts must not wait for it.
-      const inside = { ...environment, batches: undefined };
-      work = { environment: inside, batch, locks, isOwn: true, published: [] };
+      work = workOn(environment, batch, locks, true);
       return { kind: "ended", ending: await finishBatch(work) };
     });
   } catch (error) {
@@ -205,19 +198,21 @@ async function requireLearned(work: BatchWork): Promise<void> {
   );
 }
 
-async function learnOutcome({ environment, batch }: BatchWork): Promise<Outcome> {
+async function learnOutcome({ unguarded: environment, batch }: BatchWork): Promise<Outcome> {
   const { disk, root, lock } = environment;
   for (let attempt = 1; ; attempt++) {
+    // First: a journal that is there is not to be acted on without the outcome.
+    if (await isDecided(disk, batch.directory)) {
+      await settleBatch(environment, batch, lock).catch((error: unknown) => {
+        throw unfinished(error);
+      });
+    }
     const outcome = await readOutcome(disk, root, batch.directory);
     if (outcome !== null) {
       await clearOutcome(disk, root, batch.directory);
       return outcome;
     }
-    if (await isDecided(disk, batch.directory)) {
-      await settleBatch(environment, batch, lock).catch((error: unknown) => {
-        throw unfinished(error);
-      });
-    } else if (attempt > 1) {
+    if (attempt > 1) {
       throw new InternalError(
         "it is not known whether the batch was done or undone: the process that took it over has left no word",
       );

@@ -1,0 +1,188 @@
+/**
+ * A process stands still in the middle of a batch, as on a closed laptop; its locks go stale, and another one brings the
+ * batch to an end and goes on. When the first one wakes it does nothing more, and tells what came of the batch.
+ */
+
+import { existsSync, readdirSync } from "node:fs";
+import { rename, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { Int32, Table, tableToIPC, vectorFromArray } from "apache-arrow";
+import { DirectoryNamespace } from "tiltyard";
+import { describe, expect, it } from "vitest";
+import { type Pause, runPaused } from "../support/pausedEngine.js";
+import { reference } from "../support/reference.js";
+import { stageDoubled } from "../support/stageVersion.js";
+import { makeTempDir } from "../support/tempDir.js";
+
+const rowsOf = (...values: number[]) => new Table({ v: vectorFromArray(values, new Int32()) });
+const open = (root: string) => new DirectoryNamespace({ root, durability: "none" });
+const versionsOf = async (ns: DirectoryNamespace, name: string): Promise<number[]> =>
+  (await ns.listTableVersions({ id: [name] })).versions.map(({ version }) => version);
+
+/** Tables `a`, `b` and `c` of the root, of version 1, `d` of versions 1 to 3, and `n.e`. */
+async function prepare() {
+  const root = await makeTempDir();
+  const ns = open(root);
+  await ns.createNamespace({ id: ["n"] });
+  for (const name of ["a", "b", "c", "d"]) await ns.createTable({ id: [name] }, rowsOf(1));
+  for (const value of [2, 3]) await ns.insertIntoTable({ id: ["d"] }, rowsOf(value));
+  await ns.createTable({ id: ["n", "e"] }, rowsOf(1));
+  await ns.close();
+  const entryOf = async (name: string) => ({
+    id: [name],
+    version: 2,
+    manifestPath: await stageDoubled(join(root, `${name}.lance`), 2),
+  });
+  const operations = [
+    { declareTable: { id: ["x"] } },
+    { declareTable: { id: ["n", "y"] } },
+    { createTableVersion: await entryOf("a") },
+    { createTableVersion: await entryOf("b") },
+    { deregisterTable: { id: ["c"] } },
+    { deregisterTable: { id: ["n", "e"] } },
+    { deleteTableVersions: { id: ["d"], ranges: [{ startVersion: 1, endVersion: 3 }] } },
+  ];
+  return { root, operations };
+}
+
+const at = (when: Pause["when"], verb: Pause["verb"], path: RegExp): Pause => ({ when, verb, path });
+const JOURNAL = /journal\.json$/;
+
+const pauses: [name: string, pause: Pause][] = [
+  ["right behind the decision", at("after", "link", JOURNAL)],
+  ["before a directory is reserved", at("before", "link", /x\.lance.*\.ns-reserved$/)],
+  ["between its markers", at("after", "link", /x\.lance.*\.ns-reserved$/)],
+  ["before a version is published", at("before", "link", /a\.lance.*\.manifest$/)],
+  ["behind a version", at("after", "link", /a\.lance.*\.manifest$/)],
+  ["before the second version", at("before", "link", /b\.lance.*\.manifest$/)],
+  ["before a table is hidden", at("before", "create", /c\.lance/)],
+  ["before versions are set aside", at("before", "makeDirectory", /d\.lance.*retired$/)],
+  ["before the journal goes", at("before", "rename", /journal\.ended$/)],
+];
+
+describe.concurrent.each(pauses)("a process that stands still %s", (_name, pause) => {
+  it("learns that another one has done its batch, and does nothing more", async () => {
+    const { root, operations } = await prepare();
+    const ns = open(root);
+    const outcome = await runPaused({ root }, ["batchCommitTables", { operations }], pause, async () => {
+      await ns.describeTable({ id: ["a"] });
+      expect(existsSync(join(root, ".tiltyard-batches"))).toBe(false);
+      expect(await ns.insertIntoTable({ id: ["a"] }, rowsOf(9))).toMatchObject({ version: 3 });
+      // What the batch took may have been made again.
+      await ns.registerTable({ id: ["c"], location: "c.lance" });
+      await ns.dropTable({ id: ["x"] });
+    });
+    expect(outcome).toMatchObject({
+      ok: {
+        results: [
+          { declareTable: { location: join(root, "x.lance") } },
+          { declareTable: {} },
+          { createTableVersion: { version: { version: 2 } } },
+          { createTableVersion: { version: { version: 2 } } },
+          { deregisterTable: { id: ["c"] } },
+          { deregisterTable: { id: ["n", "e"] } },
+          { deleteTableVersions: { deletedCount: 2 } },
+        ],
+      },
+    });
+    expect(await versionsOf(ns, "a")).toEqual([1, 2, 3]);
+    expect(await versionsOf(ns, "b")).toEqual([1, 2]);
+    expect(await versionsOf(ns, "d")).toEqual([3]);
+    expect((await ns.listTables()).tables).toEqual(["a", "b", "c", "d"]);
+    expect((await ns.listTables({ id: ["n"] })).tables).toEqual(["y"]);
+    expect(await ns.countTableRows({ id: ["a"] })).toBe(3);
+    expect(await reference.countRows(root, "a")).toBe(3);
+    expect(readdirSync(root).filter((name) => name.startsWith(".tiltyard"))).toEqual([]);
+    await ns.close();
+  });
+
+  it("learns that another one has undone its batch, and leaves nothing of it", async () => {
+    const { root, operations } = await prepare();
+    const ns = open(root);
+    const outcome = await runPaused({ root }, ["batchCommitTables", { operations }], pause, async () => {
+      // From here on the part of `b` is impossible.
+      await rename(join(root, "b.lance"), join(root, "moved"));
+      await reference.createTable(root, "b", tableToIPC(rowsOf(7, 8), "stream"));
+      expect(await versionsOf(ns, "b")).toEqual([1]);
+      expect(existsSync(join(root, ".tiltyard-batches"))).toBe(false);
+      expect(await versionsOf(ns, "a")).toEqual([1]);
+    });
+    expect(outcome).toMatchObject({ type: "ConcurrentModification" });
+    expect(await versionsOf(ns, "a")).toEqual([1]);
+    expect(await versionsOf(ns, "b")).toEqual([1]);
+    expect(await versionsOf(ns, "d")).toEqual([1, 2, 3]);
+    expect((await ns.listTables()).tables).toEqual(["a", "b", "c", "d"]);
+    expect((await ns.listTables({ id: ["n"] })).tables).toEqual(["e"]);
+    for (const version of [1, 2, 3]) expect(await ns.countTableRows({ id: ["d"], version })).toBe(version);
+    expect(await ns.insertIntoTable({ id: ["a"] }, rowsOf(9))).toMatchObject({ version: 2 });
+    expect(await reference.countRows(root, "a")).toBe(2);
+    await rm(join(root, "moved"), { recursive: true });
+    const left = readdirSync(root).filter((name) => name.startsWith(".tiltyard") || name.endsWith("y"));
+    expect(left).toEqual([]);
+    await ns.close();
+  });
+});
+
+describe.concurrent("a process that stands still", () => {
+  it("right before it decides, while others go on, changes nothing", async () => {
+    const { root, operations } = await prepare();
+    const ns = open(root);
+    const pause = at("before", "link", JOURNAL);
+    const outcome = await runPaused({ root }, ["batchCommitTables", { operations }], pause, async () => {
+      expect(await ns.insertIntoTable({ id: ["b"] }, rowsOf(9))).toMatchObject({ version: 2 });
+    });
+    expect(outcome).toMatchObject({ type: "ConcurrentModification" });
+    expect(await versionsOf(ns, "a")).toEqual([1]);
+    expect(await ns.countTableRows({ id: ["b"] })).toBe(2);
+    expect((await ns.listAllTables()).tables).toEqual(["a", "b", "c", "d", "n$e"]);
+    expect(readdirSync(root).filter((name) => name.startsWith(".tiltyard"))).toEqual([]);
+    await ns.close();
+  });
+
+  it("in the middle, while nobody comes, goes on with fresh locks", async () => {
+    const { root, operations } = await prepare();
+    const ns = open(root);
+    const pause = at("before", "link", /b\.lance.*\.manifest$/);
+    const outcome = await runPaused({ root }, ["batchCommitTables", { operations }], pause, async () => {});
+    expect(outcome).toHaveProperty("ok");
+    expect(await versionsOf(ns, "b")).toEqual([1, 2]);
+    expect((await ns.listAllTables()).tables).toEqual(["a", "b", "d", "n$y", "x"]);
+    await ns.close();
+  });
+
+  it("while its table gets another version of that number does not take that for its own", async () => {
+    const { root, operations } = await prepare();
+    const ns = open(root);
+    const pause = at("before", "link", /a\.lance.*\.manifest$/);
+    const outcome = await runPaused({ root }, ["batchCommitTables", { operations }], pause, async () => {
+      await rm(join(root, "b.lance"), { recursive: true });
+      expect(await ns.insertIntoTable({ id: ["a"] }, rowsOf(9))).toMatchObject({ version: 2 });
+    });
+    expect(outcome).toMatchObject({ type: "ConcurrentModification" });
+    expect(await versionsOf(ns, "a")).toEqual([1, 2]);
+    expect(await ns.countTableRows({ id: ["a"] })).toBe(2);
+    const values = (await ns.table("a").scan().toArrow()).getChild("v");
+    expect(Array.from(values ?? [], Number)).toEqual([1, 9]);
+    await ns.close();
+  });
+
+  it("while it settles another's batch does nothing more either", async () => {
+    const { root, operations } = await prepare();
+    const ns = open(root);
+    const dying = at("after", "link", JOURNAL);
+    // The first never wakes before the second, which is paused itself, has been overtaken by the third.
+    const first = runPaused({ root }, ["batchCommitTables", { operations }], dying, async () => {
+      const pause = at("before", "link", /a\.lance.*\.manifest$/);
+      const second = await runPaused({ root }, ["describeTable", { id: ["a"] }], pause, async () => {
+        await rename(join(root, "b.lance"), join(root, "moved"));
+        await reference.createTable(root, "b", tableToIPC(rowsOf(7, 8), "stream"));
+        expect(await versionsOf(ns, "a")).toEqual([1]);
+      });
+      expect(second).toMatchObject({ ok: { version: 1 } });
+    });
+    expect(await first).toMatchObject({ type: "ConcurrentModification" });
+    expect(await versionsOf(ns, "a")).toEqual([1]);
+    expect((await ns.listAllTables()).tables).toEqual(["a", "b", "c", "d", "n$e"]);
+    await ns.close();
+  });
+});

@@ -1,0 +1,77 @@
+/** The engine in a process that stands still at one of its disk calls until it is woken. */
+
+import { type ChildProcess, execFileSync, fork } from "node:child_process";
+import { readdir, utimes } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import type { DirectoryNamespaceOptions } from "tiltyard";
+import type { Disk } from "../../src/io/disk.js";
+import { LOCK_NAME } from "../../src/io/heldLock.js";
+import { nextMessage } from "./childProcess.js";
+import type { EngineStep } from "./engineWorker.js";
+
+/** The disk call at which a process stands still: the first of a verb whose last path matches. */
+export interface Pause {
+  readonly verb: keyof Disk;
+  readonly path: RegExp;
+  readonly when: "before" | "after";
+}
+
+export type PausedOutcome = { readonly ok: unknown } | { readonly type: string; readonly message: string };
+
+const ENTRY = fileURLToPath(new URL("./processes/pausedEngine.mjs", import.meta.url));
+/** The least a lock can be told to go stale after. */
+const STALE_MS = 2000;
+
+/**
+ * Runs a call in a process of its own, and `meanwhile` while it stands still; long enough for its locks to go stale, and
+ * they look it at once.
+ * @throws Error where the call never comes to the pause
+ */
+export async function runPaused(
+  options: DirectoryNamespaceOptions,
+  step: EngineStep,
+  pause: Pause,
+  meanwhile: () => Promise<unknown>,
+): Promise<PausedOutcome> {
+  const child = fork(ENTRY, { serialization: "advanced", execArgv: [] });
+  try {
+    const first = nextMessage(child);
+    const { verb, path, when } = pause;
+    child.send({
+      options: { ...options, lock: { staleMs: STALE_MS } },
+      step,
+      pause: { verb, path: path.source, when },
+    });
+    const message = (await first) as { stopping?: true };
+    if (message.stopping !== true) throw new Error(`never came to ${verb} ${path.source}`);
+    const stoppedAt = performance.now();
+    await untilStopped(child);
+    await ageLocks(options.root);
+    await meanwhile();
+    await sleep(Math.max(0, STALE_MS + 100 - (performance.now() - stoppedAt)));
+    const last = nextMessage(child);
+    child.kill("SIGCONT");
+    return ((await last) as { outcome: PausedOutcome }).outcome;
+  } finally {
+    child.kill("SIGKILL");
+  }
+}
+
+async function untilStopped({ pid }: ChildProcess): Promise<void> {
+  while (
+    !execFileSync("ps", ["-o", "stat=", "-p", String(pid)])
+      .toString()
+      .includes("T")
+  )
+    await sleep(5);
+}
+
+/** Makes all locks look as if nobody had renewed them for a minute. */
+async function ageLocks(root: string): Promise<void> {
+  const then = Date.now() / 1000 - 60;
+  for (const entry of await readdir(root, { recursive: true, withFileTypes: true })) {
+    if (entry.name === LOCK_NAME) await utimes(join(entry.parentPath, entry.name), then, then);
+  }
+}
