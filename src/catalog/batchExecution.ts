@@ -79,7 +79,8 @@ async function end(work: BatchWork, outcome: Outcome): Promise<void> {
   const { environment, unguarded, batch, locks, isOwn } = work;
   const { root } = environment;
   await requireLocks(locks);
-  if (!isOwn) return endBatch(environment.disk, root, batch.directory, outcome);
+  // With the batch's directory its lock goes: what is left to remove by then is garbage, and needs none.
+  if (!isOwn) return endBatch(unguarded.disk, root, batch.directory, outcome);
   if (await endOwnBatch(unguarded.disk, root, batch.directory, () => requireLocks(locks))) return;
   throw new LocksLostError("another process has ended the batch");
 }

@@ -1,7 +1,7 @@
 /** The engine in a process that stands still at one of its disk calls until it is woken. */
 
-import { type ChildProcess, execFileSync, fork } from "node:child_process";
-import { readdir, utimes } from "node:fs/promises";
+import { type ChildProcess, fork } from "node:child_process";
+import { readdir, readFile, utimes } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
@@ -60,18 +60,15 @@ export async function runPaused(
 }
 
 async function untilStopped({ pid }: ChildProcess): Promise<void> {
-  while (
-    !execFileSync("ps", ["-o", "stat=", "-p", String(pid)])
-      .toString()
-      .includes("T")
-  )
-    await sleep(5);
+  const isStopped = async () => / T /.test(await readFile(`/proc/${pid}/stat`, "utf8"));
+  while (!(await isStopped())) await sleep(5);
 }
 
-/** Makes all locks look as if nobody had renewed them for a minute. */
+/** Makes all locks look as if nobody had renewed them for a long time. */
 async function ageLocks(root: string): Promise<void> {
-  const then = Date.now() / 1000 - 60;
+  const then = Date.now() / 1000 - 600;
   for (const entry of await readdir(root, { recursive: true, withFileTypes: true })) {
-    if (entry.name === LOCK_NAME) await utimes(join(entry.parentPath, entry.name), then, then);
+    const path = join(entry.parentPath, entry.name);
+    if (path.includes(LOCK_NAME)) await utimes(path, then, then);
   }
 }
