@@ -22,6 +22,8 @@ export interface FileStat {
    * string: equal strings, same bytes.
    */
   readonly identity: string;
+  /** Names of a file. Of a directory, where the file system counts it: grows by one with each directory made in it. */
+  readonly links: number;
 }
 
 export interface DirectoryEntry {

@@ -212,6 +212,7 @@ export class NodeDisk implements Disk {
       birthNs: stats.birthtimeNs,
       inode: `${stats.dev}:${stats.ino}`,
       identity: identityOf(stats),
+      links: Number(stats.nlink),
     }));
   }
 
