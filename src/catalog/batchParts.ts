@@ -33,8 +33,9 @@ import type {
 import { isNewLocation } from "./locations.js";
 import { hide, isDeregistered, isReserved, readReservations, reserve, reserveAs, unhide } from "./markers.js";
 import { sweepDropped, takeAway } from "./removal.js";
+import { isUnshared } from "./sharedPlaces.js";
 import { isSameTable } from "./tableIdentity.js";
-import { isInUse, publishTable, removeRootTable } from "./tableRows.js";
+import { publishTable, removeRootTable } from "./tableRows.js";
 import { findTable, type TableLocation, tableRow } from "./tables.js";
 
 /** A batch while it is done, or undone. */
@@ -240,7 +241,7 @@ async function removeRow(environment: CatalogEnvironment, { id, location }: Tabl
     const row = tableRow(catalog, id);
     const own = row?.location === location ? row : null;
     const others = catalog.rows.filter((each) => each !== own);
-    isOnly = !isInUse(location, others);
+    isOnly = await isUnshared(work.environment, location, others);
     return own === null ? null : { remove: new Set([own.objectId]) };
   });
   return isOnly;

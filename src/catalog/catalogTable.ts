@@ -23,6 +23,7 @@ import { LruCache } from "../io/cache.js";
 import type { LockLease } from "../io/lease.js";
 import { withLock } from "../io/lock.js";
 import type { SettledDirectories } from "../io/settledDirectories.js";
+import type { Spelling } from "../io/spelling.js";
 import { resolveProjection } from "../query/projection.js";
 import { KEPT } from "../query/readAhead.js";
 import { scanColumns } from "../query/scan.js";
@@ -37,6 +38,7 @@ import { newTransaction } from "../table/transaction.js";
 import { type LatestVersion, type LatestVersions, readManifestAt } from "../table/versions.js";
 import { rewriteTable } from "../write/rewriteTable.js";
 import { Catalog, type CatalogChange } from "./catalogRows.js";
+import type { RootNames } from "./rootNames.js";
 
 /** What the catalog works with. */
 export interface CatalogEnvironment extends TableEnvironment, FileReaders {
@@ -44,8 +46,10 @@ export interface CatalogEnvironment extends TableEnvironment, FileReaders {
   readonly root: string;
   readonly catalogs: CatalogCache;
   readonly latestVersions: LatestVersions;
-  /** Names of all that is directly in a directory. */
-  readonly entryNames: SettledDirectories<ReadonlySet<string>>;
+  /** What lies directly in the namespace's directory. */
+  readonly rootNames: RootNames;
+  /** Tells what was found by its own name from what a disk that folds names found by another. */
+  readonly spelling: Spelling;
   /** Whether there are versions in a directory of versions. */
   readonly versionsIn: SettledDirectories<boolean>;
 }
@@ -245,6 +249,7 @@ async function changeUnderLock(
     );
     if (committed !== null) {
       environment.catalogs.set(keyOf(committed.file), catalog, catalog.byteLength);
+      environment.rootNames.followed(open.catalog, catalog);
       return catalog;
     }
     if (attempt === MAX_ATTEMPTS) {

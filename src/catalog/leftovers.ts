@@ -10,6 +10,7 @@ import { join } from "node:path";
 import { TableAlreadyExistsError } from "../errors.js";
 import { formatIdentifier } from "../ident.js";
 import type { Disk } from "../io/disk.js";
+import { foldName } from "../io/foldName.js";
 import { LOCK_NAME } from "../io/heldLock.js";
 import { DEFAULT_STALE_MS, withLock } from "../io/lock.js";
 import { TEMPORARY_PREFIX } from "../io/publish.js";
@@ -68,10 +69,10 @@ export async function sweepCreations(environment: CatalogEnvironment, signal?: A
 }
 
 async function abandonedCreations({ disk, root }: CatalogEnvironment, catalog: Catalog): Promise<string[]> {
-  const named = new Set(catalog.rows.map(({ location }) => location?.split("/", 1)[0]));
+  const named = new Set(catalog.rows.map(({ location }) => foldName(location?.split("/", 1)[0] ?? "")));
   const abandoned: string[] = [];
   for (const { name, kind } of (await disk.list(root)) ?? []) {
-    if (kind !== "directory" || named.has(name) || !isNewLocation(name)) continue;
+    if (kind !== "directory" || named.has(foldName(name)) || !isNewLocation(name)) continue;
     const directory = join(root, name);
     if (await isLeftover(disk, directory, ABANDONED_MS)) abandoned.push(directory);
   }

@@ -136,9 +136,9 @@ async function childProbe(
   page: PageRequest,
   includeDeclared: boolean,
 ): Promise<Probe> {
-  const { disk, root, entryNames } = environment;
+  const { disk, root, rootNames } = environment;
   const listsRoot = includeDeclared && Math.min(candidates, page.limit) >= MANY;
-  const inRoot = listsRoot ? await entryNames.find(root) : null;
+  const inRoot = listsRoot ? await rootNames.all() : null;
   return (objectId) => {
     let directory: string;
     try {
@@ -189,9 +189,4 @@ async function hasVersions({ versionsIn }: CatalogEnvironment, directory: string
 export async function hasVersionsIn(disk: Disk, path: string): Promise<boolean> {
   const entries = (await disk.list(path)) ?? [];
   return entries.some((entry) => entry.kind === "file" && parseManifestName(entry.name) !== null);
-}
-
-/** Names of all files and directories directly below a directory. */
-export async function namesIn(disk: Disk, path: string): Promise<ReadonlySet<string>> {
-  return new Set((await disk.list(path))?.map((entry) => entry.name));
 }

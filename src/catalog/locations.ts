@@ -12,12 +12,16 @@
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { CorruptFileError, InvalidInputError } from "../errors.js";
-import { isRootTableName } from "../ident.js";
+import { checkRootTableName, isRootTableName } from "../ident.js";
+import { foldName, foldPath, isDeviceName } from "../io/foldName.js";
+import { TEMPORARY_PREFIX } from "../io/publish.js";
 import { CATALOG_DIRECTORY } from "./catalogTable.js";
 
 const TABLE_SUFFIX = ".lance";
 /** Start of the names of directories that this engine keeps for itself. */
 const OWN_PREFIX = ".tiltyard";
+/** Starts of names of entries that this engine or the reference makes, folded. */
+const ENGINE_PREFIXES: readonly string[] = [OWN_PREFIX, ".lance-", ".ns-", TEMPORARY_PREFIX].map(foldName);
 const MAX_SHOWN_ID = 120;
 
 /** The place of a root table. */
@@ -28,6 +32,53 @@ export function rootTableAt(location: string): string | null {
   if (!location.endsWith(TABLE_SUFFIX)) return null;
   const name = location.slice(0, -TABLE_SUFFIX.length);
   return isRootTableName(name) ? name : null;
+}
+
+/**
+ * The name of a table of the root that is to be made. Names that other tables have are not looked at here.
+ * @throws InvalidInputError for one whose directory could not be made, or be moved, everywhere
+ */
+export function checkNewRootTableName(name: string): void {
+  checkRootTableName(name);
+  const refuse = (reason: string): never => {
+    throw new InvalidInputError(`invalid table name ${JSON.stringify(name)}: ${reason}`);
+  };
+  if (isDeviceName(rootLocation(name))) refuse("Windows takes a directory of that name for a device");
+  const folded = foldName(rootLocation(name));
+  const prefix = ENGINE_PREFIXES.find((each) => folded.startsWith(each));
+  if (prefix !== undefined) refuse(`names that begin with ${prefix.toLowerCase()} are the engine's own`);
+}
+
+/** Whether a place is, or lies in, one that some file system takes for that of a root table. */
+export function isInRootTable(location: string): boolean {
+  const folded = foldName(location.split("/", 1)[0]);
+  const suffix = foldName(TABLE_SUFFIX);
+  return folded.endsWith(suffix) && isRootTableName(folded.slice(0, -suffix.length));
+}
+
+/** Whether some file system takes one place for the other, or finds one in the other. */
+export function mayOverlap(location: string, other: string): boolean {
+  if (differEarly(location, other)) return false;
+  const [a, b] = [foldPath(location), foldPath(other)];
+  return a === b || a.startsWith(`${b}/`) || b.startsWith(`${a}/`);
+}
+
+/** Whether the letters and digits that two texts begin with tell that they don't fold together: most are told so. */
+function differEarly(a: string, b: string): boolean {
+  for (let index = 0; index < a.length && index < b.length; index++) {
+    const [left, right] = [plainUnit(a, index), plainUnit(b, index)];
+    if (left === null || right === null) return false;
+    if (left !== right) return true;
+  }
+  return false;
+}
+
+/** A letter or digit of ASCII, whose fold nothing that follows can change; null for anything else. */
+function plainUnit(text: string, index: number): number | null {
+  const unit = text.charCodeAt(index);
+  if (unit >= 0x30 && unit <= 0x39) return unit;
+  const lower = unit | 0x20;
+  return lower >= 0x61 && lower <= 0x7a ? lower : null;
 }
 
 /** A new place for a table of a child namespace; never one that would be taken for a root table's. */
@@ -59,8 +110,18 @@ export function directoryOf(root: string, location: string | null, objectId: str
 
 /**
  * A place a caller hands in.
- * @throws InvalidInputError unless it is relative and stays below the root
+ * @throws InvalidInputError unless it is relative and stays below the root, and can do so on every platform
  */
+export function checkNewLocation(location: string): void {
+  checkLocation(location);
+  const device = location.split("/").find(isDeviceName);
+  if (device === undefined) return;
+  throw new InvalidInputError(
+    `location: ${JSON.stringify(location.slice(0, 200))}: Windows takes ${device.slice(0, 200)} for a device`,
+  );
+}
+
+/** @throws InvalidInputError unless a place is relative and stays below the root */
 export function checkLocation(location: string): void {
   const reason = whyNotALocation(location);
   if (reason !== null) {
@@ -77,6 +138,14 @@ function whyNotALocation(location: string): string | null {
   if (segments.some((segment) => segment === "" || segment === "." || segment === "..")) {
     return "it holds an empty part, '.' or '..'";
   }
-  if (segments[0] === CATALOG_DIRECTORY || segments[0].startsWith(OWN_PREFIX)) return "it is no table's";
+  if (isOwnName(segments[0])) return "it is no table's";
   return null;
+}
+
+/** Whether some file system would find what the engine keeps for itself by that name. */
+function isOwnName(name: string): boolean {
+  // Most begin with a letter or digit, which no fold takes away.
+  if (/^[A-Za-z0-9]/.test(name)) return false;
+  const folded = foldName(name);
+  return folded === foldName(CATALOG_DIRECTORY) || folded.startsWith(foldName(OWN_PREFIX));
 }

@@ -16,7 +16,7 @@ import {
   requireNamespace,
 } from "./objects.js";
 import { sweepDropped, takeAway } from "./removal.js";
-import { isInUse } from "./tableRows.js";
+import { isUnshared } from "./sharedPlaces.js";
 import { findTable, hasDirectory } from "./tables.js";
 
 /** `existOk` leaves a namespace that exists as it is; `overwrite` makes an empty one anew. */
@@ -127,7 +127,7 @@ export async function dropNamespace(
         if (left !== null) throw notEmpty(path, left);
       }
       const remove = new Set([row, ...below].map(({ objectId }) => objectId));
-      doomed = directoriesOf(environment, catalog, remove);
+      doomed = await directoriesOf(environment, catalog, remove);
       return { remove };
     },
     signal,
@@ -135,7 +135,7 @@ export async function dropNamespace(
   // Decided by then: what is left of the directories is in nobody's way.
   const { disk, root } = environment;
   for (const { location, directory } of doomed) {
-    const isDoomed = async () => !isInUse(location, (await readCatalog(environment)).rows);
+    const isDoomed = async () => isUnshared(environment, location, (await readCatalog(environment)).rows);
     await takeAway(disk, root, directory, isDoomed).catch(() => false);
   }
   if (doomed.length > 0) await sweepDropped(disk, root);
@@ -149,18 +149,20 @@ interface DoomedDirectory {
 }
 
 /** Directories that belong to the removed rows alone. */
-function directoriesOf(
+async function directoriesOf(
   environment: CatalogEnvironment,
   catalog: Catalog,
   removed: ReadonlySet<string>,
-): DoomedDirectory[] {
+): Promise<DoomedDirectory[]> {
   const others = catalog.rows.filter((row) => !removed.has(row.objectId));
   const directories: DoomedDirectory[] = [];
   for (const row of catalog.rows) {
     if (row.objectType !== "table" || !removed.has(row.objectId)) continue;
     const directory = directoryOf(environment.root, row.location, row.objectId);
     const { location } = row;
-    if (location !== null && !isInUse(location, others)) directories.push({ location, directory });
+    if (location !== null && (await isUnshared(environment, location, others))) {
+      directories.push({ location, directory });
+    }
   }
   return directories;
 }

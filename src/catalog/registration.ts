@@ -6,10 +6,12 @@ import { formatIdentifier } from "../ident.js";
 import type { Properties } from "../namespace.js";
 import { findLatestVersion } from "../table/versions.js";
 import { type CatalogEnvironment, changeCatalog } from "./catalogTable.js";
-import { checkLocation, rootLocation } from "./locations.js";
+import { checkLocation, checkNewLocation, checkNewRootTableName, rootLocation } from "./locations.js";
 import { hide, isReserved, unhide } from "./markers.js";
 import { encodeProperties, objectIdOf, parentOf, requireNamespace } from "./objects.js";
-import { isInUse, type RemovedTable, removeRootTable, removeTableRow, rowOf } from "./tableRows.js";
+import { refuseNeighbours } from "./placement.js";
+import { isInUse } from "./sharedPlaces.js";
+import { type RemovedTable, removeRootTable, removeTableRow, rowOf } from "./tableRows.js";
 import {
   findTable,
   hasDirectory,
@@ -21,7 +23,8 @@ import {
 
 /**
  * @param overwrite a table that has the id loses it; its data stays, too
- * @throws InvalidInputError where there is no table at the location, or it is another table's
+ * @throws InvalidInputError where there is no table at the location, or it is another table's, be it only on file systems
+ *   that fold names
  * @throws TableAlreadyExistsError, NamespaceNotFoundError
  */
 export async function registerTable(
@@ -41,8 +44,11 @@ export async function registerTable(
   if (isRoot && location !== rootLocation(id[0])) {
     throw new InvalidInputError(`location: a table ${id[0]} of the root lies at ${rootLocation(id[0])}`);
   }
+  const isNewName = isRoot && found === null;
+  if (isNewName) checkNewRootTableName(id[0]);
+  else if (!isRoot) checkNewLocation(location);
   const place = { id, location, directory: join(environment.root, ...location.split("/")) };
-  await requireData(environment, place);
+  const realLocation = await requireData(environment, place);
   const row = rowOf(id, location, encodeProperties(properties));
   await changeCatalog(
     environment,
@@ -51,9 +57,11 @@ export async function registerTable(
       refuseOtherObject(catalog, id);
       const present = tableRow(catalog, id);
       const others = catalog.rows.filter((each) => each !== present);
-      if (!isRoot && isInUse(location, others)) {
+      // A link, or a short name of Windows, may lead to the place of another.
+      if (!isRoot && (isInUse(location, others) || isInUse(realLocation, others))) {
         throw new InvalidInputError(`location: ${location} is the place of another table`);
       }
+      if (isNewName) await refuseNeighbours(environment, catalog, place);
       if (present === null) return { add: [row] };
       if (!overwrite && !isRoot && (await hasDirectory(environment, id, present))) {
         throw new TableAlreadyExistsError(`table ${formatIdentifier(id)} already exists`);
@@ -66,15 +74,35 @@ export async function registerTable(
   return place;
 }
 
-/** @throws InvalidInputError unless a table lies there, inside the root */
-async function requireData({ disk, root }: CatalogEnvironment, place: TableLocation): Promise<void> {
+/**
+ * @returns the place of the directory without symbolic links
+ * @throws InvalidInputError unless a table lies there, inside the root
+ */
+async function requireData(environment: CatalogEnvironment, place: TableLocation): Promise<string> {
+  const { disk, root } = environment;
   const [realRoot, real] = [await disk.realPath(root), await disk.realPath(place.directory)];
-  if (realRoot === null || real === null || !real.startsWith(realRoot + sep)) {
+  const isInside = realRoot !== null && real?.startsWith(realRoot + sep) === true;
+  if (!isInside || !(await isSpelledSo(environment, place))) {
     throw new InvalidInputError(`location: there is no directory ${place.location} inside the root`);
   }
-  if ((await findLatestVersion(disk, place.directory)) !== null) return;
-  if (await isReserved(disk, place.directory)) return;
+  const realLocation = real
+    .slice(realRoot.length + 1)
+    .split(sep)
+    .join("/");
+  checkLocation(realLocation);
+  if ((await findLatestVersion(disk, place.directory)) !== null) return realLocation;
+  if (await isReserved(disk, place.directory)) return realLocation;
   throw new InvalidInputError(`location: there is no table at ${place.location}`);
+}
+
+/** Whether a place that was found has just that name, and would be found on a disk that tells upper from lower case. */
+async function isSpelledSo({ root, spelling }: CatalogEnvironment, { location }: TableLocation) {
+  let parent = root;
+  for (const name of location.split("/")) {
+    if (!(await spelling.isExact(parent, name))) return false;
+    parent = join(parent, name);
+  }
+  return true;
 }
 
 /**

@@ -13,16 +13,18 @@ import { formatIdentifier } from "../ident.js";
 import { codeOf } from "../io/errno.js";
 import { withLock } from "../io/lock.js";
 import { branchesDirectory } from "../table/paths.js";
+import type { Catalog, CatalogChange } from "./catalogRows.js";
 import { type CatalogEnvironment, changeCatalog, readCatalog } from "./catalogTable.js";
 import { clearPlace } from "./leftovers.js";
+import { mayOverlap } from "./locations.js";
 import { objectIdOf, parentOf, requireNamespace } from "./objects.js";
+import { planPlace, refuseHolders } from "./placement.js";
 import { isDirectory } from "./removal.js";
 import { rowOf } from "./tableRows.js";
 import {
   type FoundTable,
   findTable,
   hasDirectory,
-  planPlace,
   refuseOtherObject,
   type TableLocation,
   tableRow,
@@ -31,8 +33,9 @@ import {
 /**
  * @param table that exists
  * @param newId where nothing may exist
- * @throws InvalidInputError for an illegal name, NamespaceNotFoundError where the new parent does not exist,
- *   TableAlreadyExistsError where the id is taken, UnsupportedError for a table with branches that would move
+ * @throws InvalidInputError for an illegal name and one that folds together with another's, NamespaceNotFoundError
+ *   where the new parent does not exist, TableAlreadyExistsError where the id is taken, UnsupportedError for a table
+ *   with branches that would move
  */
 export async function renameTable(
   environment: CatalogEnvironment,
@@ -41,14 +44,16 @@ export async function renameTable(
   signal?: AbortSignal,
 ): Promise<TableLocation> {
   if ((await findTable(environment, newId)) !== null) throw taken(newId);
-  const place = await planPlace(environment, newId);
+  const place = await planPlace(environment, newId, table);
   if (table.id.length > 1 && newId.length > 1) {
     await changeId(environment, table, newId, signal);
     return { id: newId, location: table.location, directory: table.directory };
   }
   const isTable = isDirectory(environment.disk, await environment.disk.stat(table.directory));
   await refuseBranches(environment, table);
-  if (newId.length === 1) await clearPlace(environment, place, signal);
+  // Where only case changes, a disk that ignores it finds the table itself there.
+  const isTaken = newId.length === 1 && (await environment.rootNames.all()).has(place.location);
+  if (isTaken) await clearPlace(environment, place, signal);
   await move(environment, table, place, isTable, signal);
   return place;
 }
@@ -104,10 +109,10 @@ async function move(
   isTable: (movedTo: string) => Promise<boolean>,
   signal: AbortSignal | undefined,
 ): Promise<void> {
-  const { disk, root } = environment;
   const newObjectId = objectIdOf(place.id);
   const before = tableRow(await readCatalog(environment), place.id);
   const lock = { ...environment.lock, signal };
+  const moving: Moving = { outcome: "no" };
   try {
     // No writer of ours is in the middle of a commit while its directory moves.
     await withLock(table.directory, lock, async (lease) => {
@@ -127,35 +132,80 @@ async function move(
       );
       environment.handles.evict(table.directory);
       try {
-        await lease.confirm();
-        await disk.rename(table.directory, place.directory);
+        await changeCatalog(environment, async (catalog) => {
+          if (moving.outcome === "no") {
+            await lease.confirm();
+            await moveDirectory(environment, catalog, table, place, isTable, moving);
+          }
+          return withoutOldRow(catalog, table, place);
+        });
       } catch (error) {
-        const code = codeOf(error);
-        const isRefused = code === "ENOENT" || code === "ENOTEMPTY" || code === "EEXIST";
-        // Of any other failure it is not known whether the directory moved: if so, the row is its row.
-        const source = isRefused ? null : await disk.stat(table.directory).catch(() => null);
-        if (isRefused || source !== null) await forgetRow(environment, place, before?.location ?? null);
-        if (code === "ENOENT") throw gone(table.id, error);
-        // Somebody has begun to make a table there since the place was found free.
-        if (isRefused) throw taken(place.id);
-        throw error;
+        if (moving.outcome === "no") await forgetRow(environment, place, before?.location ?? null);
+        // The table has moved: a row of its old id that can't be removed means nothing.
+        if (moving.outcome !== "yes") throw error;
       }
       lease.movedTo(place.directory);
-      if (!(await isTable(place.directory))) {
-        // Another table has come to lie there since it was opened.
-        await disk.rename(place.directory, table.directory);
-        lease.movedTo(table.directory);
-        await forgetRow(environment, place, before?.location ?? null);
-        throw gone(table.id);
-      }
-      await disk.syncDirectory(root);
     });
   } catch (error) {
     if (codeOf(error) === "ENOENT") throw gone(table.id, error);
     throw error;
   }
-  // The table has moved: a row of its old id that can't be removed means nothing.
-  await forgetRow(environment, table, null);
+}
+
+interface Moving {
+  /** Whether the directory has moved for good. */
+  outcome: "no" | "unknown" | "yes";
+}
+
+/** Under the catalog's lock: meanwhile no other table gets a name that folds together with the new one. */
+async function moveDirectory(
+  environment: CatalogEnvironment,
+  catalog: Catalog,
+  table: TableLocation,
+  place: TableLocation,
+  isTable: (movedTo: string) => Promise<boolean>,
+  moving: Moving,
+): Promise<void> {
+  const { disk, root, rootNames } = environment;
+  if (place.id.length === 1) await refuseHolders(environment, catalog, place, table);
+  try {
+    await disk.rename(table.directory, place.directory);
+  } catch (error) {
+    const code = codeOf(error);
+    if (code === "ENOENT") throw gone(table.id, error);
+    // Somebody has begun to make a table there since the place was found free.
+    if (code === "ENOTEMPTY" || code === "EEXIST") throw taken(place.id);
+    // Of any other failure it is not known whether the directory moved: if so, the row is its row.
+    if ((await disk.stat(table.directory).catch(() => null)) === null) moving.outcome = "unknown";
+    throw error;
+  }
+  rootNames.forget();
+  if (!(await isTable(place.directory))) {
+    // Another table has come to lie there since it was opened.
+    await disk.rename(place.directory, table.directory);
+    rootNames.forget();
+    throw gone(table.id);
+  }
+  // Some file systems take a change of case alone for none.
+  if (mayOverlap(table.location, place.location) && !(await rootNames.all()).has(place.location)) {
+    throw new UnsupportedError(
+      `the file system does not change ${table.location} to ${place.location}; please rename by a third name`,
+    );
+  }
+  moving.outcome = "unknown";
+  await disk.syncDirectory(root);
+  moving.outcome = "yes";
+}
+
+/**
+ * What becomes of the rows when a table has moved. There always is another version of the catalog: it tells other
+ * processes to look what there is in the root.
+ */
+function withoutOldRow(catalog: Catalog, table: TableLocation, place: TableLocation): CatalogChange | null {
+  const row = tableRow(catalog, table.id);
+  if (row?.location === table.location) return { remove: new Set([row.objectId]) };
+  const moved = tableRow(catalog, place.id);
+  return moved && { replace: new Map([[moved.objectId, moved]]) };
 }
 
 /** Takes the row of a place without a directory away, unless it was there before with that location. */

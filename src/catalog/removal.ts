@@ -20,6 +20,8 @@ import { type DirectoryIdentity, isSameDirectory } from "../table/identity.js";
 const DROPPED_PREFIX = ".tiltyard-dropped-";
 /** Start of the names that they carry before that is decided. */
 const DROPPING_PREFIX = ".tiltyard-dropping-";
+/** All of such a name: what merely begins so may be a table that another engine made. */
+const DROPPED_NAME = /^\.tiltyard-(dropp(?:ed|ing))-[0-9a-f-]{36}$/;
 /** A directory whose dropping was begun so long ago goes: who began it is dead. */
 const ABANDONED_MS = 60 * 60 * 1000;
 
@@ -77,9 +79,9 @@ export async function sweepDropped(disk: Disk, root: string): Promise<void> {
   const entries = (await disk.list(root).catch(() => null)) ?? [];
   const doomed: string[] = [];
   for (const { name } of entries) {
+    const state = DROPPED_NAME.exec(name)?.[1];
     const path = join(root, name);
-    if (name.startsWith(DROPPED_PREFIX)) doomed.push(path);
-    else if (name.startsWith(DROPPING_PREFIX) && (await isAbandoned(disk, path))) doomed.push(path);
+    if (state === "dropped" || (state === "dropping" && (await isAbandoned(disk, path)))) doomed.push(path);
   }
   await Promise.allSettled(doomed.map((path) => disk.removeTree(path)));
 }

@@ -6,17 +6,57 @@ import { PublishUncertainError } from "../io/publish.js";
 import type { Properties } from "../namespace.js";
 import type { Catalog, CatalogChange, CatalogRow } from "./catalogRows.js";
 import { type CatalogEnvironment, type CatalogPlan, changeCatalog } from "./catalogTable.js";
-import { rootTableAt } from "./locations.js";
 import { decodeProperties, encodeProperties, objectIdOf, parentOf, requireNamespace } from "./objects.js";
+import { claimPlace, refuseNeighbours } from "./placement.js";
 import { sweepDropped, takeAway } from "./removal.js";
+import { isUnshared } from "./sharedPlaces.js";
 import { hasDirectory, refuseOtherObject, type TableLocation, tableRow } from "./tables.js";
 
 /**
- * Gives a place its row. Nothing is written where it has it already.
- * @param properties undefined leaves those that the row has
- * @throws NamespaceNotFoundError where the parent is gone, TableAlreadyExistsError where the id is taken
+ * Gives the place of a table that is being made its row. Nothing is written where it has it already. A root table's
+ * directory is made as well, and goes if it was, where the row is refused.
+ * @throws NamespaceNotFoundError where the parent is gone, TableAlreadyExistsError where the id is taken,
+ *   InvalidInputError where the name of a root table folds together with another's
  */
 export async function publishTable(
+  environment: CatalogEnvironment,
+  place: TableLocation,
+  properties: Properties,
+  signal?: AbortSignal,
+): Promise<void> {
+  if (place.id.length > 1) return republishTable(environment, place, properties, signal);
+  const isMade = await claimPlace(environment, place);
+  try {
+    await publishClaimed(environment, place, properties, signal);
+  } catch (error) {
+    // A row that may be there is the claim of whoever made its directory.
+    if (isMade && !(error instanceof PublishUncertainError)) {
+      await environment.disk.removeEmptyDirectory(place.directory).catch(() => false);
+    }
+    throw error;
+  }
+}
+
+/** As {@link publishTable}, for a root table whose directory was claimed and is there. */
+export async function publishClaimed(
+  environment: CatalogEnvironment,
+  place: TableLocation,
+  properties: Properties,
+  signal?: AbortSignal,
+): Promise<void> {
+  const publication = publicationOf(environment, place, properties);
+  const plan: CatalogPlan = async (catalog) => {
+    await refuseNeighbours(environment, catalog, place);
+    return publication(catalog);
+  };
+  await changeCatalog(environment, plan, signal);
+}
+
+/**
+ * Sees to it that the place of a table which is there has its row.
+ * @param properties undefined leaves those that the row has
+ */
+export async function republishTable(
   environment: CatalogEnvironment,
   place: TableLocation,
   properties: Properties | undefined,
@@ -52,7 +92,7 @@ export const rowOf = (id: readonly string[], location: string, metadata: string 
 });
 
 /**
- * As {@link publishTable}, for a directory that was made for the table: where it is not published, it goes.
+ * As {@link publishTable}, for a table of a child namespace and a directory that was made for it: where it is not published, it goes.
  * @throws ConcurrentModificationError where it was taken away as nobody's
  */
 export async function publishNewTable(
@@ -132,27 +172,15 @@ export async function removeTableRow(
   let removed: RemovedTable & { ownsDirectory: boolean } = { properties: {}, ownsDirectory: false };
   await changeCatalog(
     environment,
-    (catalog) => {
+    async (catalog) => {
       const row = tableRow(catalog, id);
       if (row === null || row.location !== location) throw notFound(id);
       const others = catalog.rows.filter((each) => each !== row);
-      removed = { properties: decodeProperties(row), ownsDirectory: !isInUse(location, others) };
+      const ownsDirectory = await isUnshared(environment, location, others);
+      removed = { properties: decodeProperties(row), ownsDirectory };
       return { remove: new Set([row.objectId]) };
     },
     signal,
   );
   return removed;
-}
-
-/** Whether a directory is, holds, or lies in that of a root table or of one of the rows. */
-export function isInUse(location: string, rows: readonly CatalogRow[]): boolean {
-  if (rootTableAt(location.split("/")[0]) !== null) return true;
-  return rows.some(
-    (row) =>
-      row.objectType === "table" &&
-      row.location !== null &&
-      (row.location === location ||
-        row.location.startsWith(`${location}/`) ||
-        location.startsWith(`${row.location}/`)),
-  );
 }

@@ -13,7 +13,7 @@ import { checkObjectName, checkRootTableName, formatIdentifier } from "../ident.
 import type { LatestVersion } from "../table/versions.js";
 import type { Catalog, CatalogRow } from "./catalogRows.js";
 import { type CatalogEnvironment, readCatalog } from "./catalogTable.js";
-import { directoryOf, newLocation, rootLocation } from "./locations.js";
+import { directoryOf, rootLocation } from "./locations.js";
 import { isDeregistered, isReserved } from "./markers.js";
 import { decodeProperties, objectIdOf, parentOf, requireNamespace } from "./objects.js";
 
@@ -88,8 +88,14 @@ async function findRootTable(
   ]);
   if (hidden) return null;
   if (latest === null && !(await isReserved(disk, place.directory))) return null;
+  // Another table, on a disk that ignores case.
+  if (!(await isSpelledSo(environment, place.location))) return null;
   return { ...place, latest, row: null };
 }
+
+/** Whether an entry of the namespace's directory that was found has just that name. */
+const isSpelledSo = ({ root, spelling, rootNames }: CatalogEnvironment, name: string): Promise<boolean> =>
+  spelling.isExact(root, name, () => rootNames.all());
 
 /** A table of a child namespace, if its directory is there. */
 async function findAt(
@@ -118,44 +124,11 @@ export function locationOf(
   return { id, location: row.location ?? "", directory };
 }
 
-function rootPlace(environment: CatalogEnvironment, id: readonly string[]): TableLocation {
+export function rootPlace(environment: CatalogEnvironment, id: readonly string[]): TableLocation {
   const [name] = id;
   checkRootTableName(name);
   const location = rootLocation(name);
   return { id, location, directory: join(environment.root, location) };
-}
-
-/** A place for a new table. */
-export interface PlannedPlace extends TableLocation {
-  /** Made up just now: nobody else can know of it. */
-  readonly unshared: boolean;
-}
-
-/**
- * Where a table that does not exist would be put. Touches nothing.
- * @throws InvalidInputError for an illegal name, NamespaceNotFoundError where a parent does not exist,
- *   TableAlreadyExistsError where the id is another object's, or the place a deregistered table's or a file's
- */
-export async function planPlace(
-  environment: CatalogEnvironment,
-  id: readonly string[],
-): Promise<PlannedPlace> {
-  const isRoot = id.length === 1;
-  if (isRoot) checkRootTableName(id[0]);
-  else checkObjectName(id[id.length - 1]);
-  const catalog = await readCatalog(environment);
-  requireNamespace(catalog, parentOf(id));
-  refuseOtherObject(catalog, id);
-  if (isRoot) {
-    const place = rootPlace(environment, id);
-    await refuseKeptPlace(environment, place);
-    return { ...place, unshared: false };
-  }
-  // What a crash, or a creation that is under way, left in the catalog keeps its place.
-  const row = tableRow(catalog, id);
-  if (row !== null) return { ...locationOf(environment, id, row), unshared: false };
-  const location = newLocation(objectIdOf(id));
-  return { id, location, directory: join(environment.root, location), unshared: true };
 }
 
 /** @throws TableAlreadyExistsError where the id is that of a namespace, or of what other engines keep */
@@ -163,29 +136,6 @@ export function refuseOtherObject(catalog: Catalog, id: readonly string[]): void
   const row = catalog.find(objectIdOf(id));
   if (row === null || row.objectType === "table") return;
   throw new TableAlreadyExistsError(`${formatIdentifier(id)} is the id of a ${row.objectType.slice(0, 40)}`);
-}
-
-/**
- * A directory that a deregistered table keeps is not free: what is put there would stay hidden. Neither is a name that
- * something else has than a directory.
- * @throws TableAlreadyExistsError
- */
-async function refuseKeptPlace(
-  { disk }: CatalogEnvironment,
-  { id, location, directory }: TableLocation,
-): Promise<void> {
-  // Mostly there is nothing, which takes one look.
-  const stat = await disk.stat(directory);
-  if (stat === null) return;
-  if (stat.kind !== "directory") {
-    throw new TableAlreadyExistsError(
-      `the place of table ${formatIdentifier(id)}, ${location}, is taken by something that is no directory`,
-    );
-  }
-  if (!(await isDeregistered(disk, directory))) return;
-  throw new TableAlreadyExistsError(
-    `the place of table ${formatIdentifier(id)} is kept by a deregistered table of that name`,
-  );
 }
 
 /** Whether there is a directory where a table's row says. */

@@ -6,7 +6,8 @@
 
 import { unfinishedBatches } from "../catalog/batchSettlement.js";
 import { CatalogCache, type CatalogEnvironment } from "../catalog/catalogTable.js";
-import { hasVersionsIn, namesIn } from "../catalog/listing.js";
+import { hasVersionsIn } from "../catalog/listing.js";
+import { RootNames } from "../catalog/rootNames.js";
 import type { FileVersion } from "../file/page.js";
 import type { ChunkMap } from "../file/pageSlice.js";
 import { type DataFile, openDataFile, SCANNED_TAIL_BYTES, shareable, TAIL_BYTES } from "../file/reader.js";
@@ -16,6 +17,7 @@ import { HandlePool } from "../io/handles.js";
 import { NodeDisk } from "../io/nodeDisk.js";
 import { ScratchMemory } from "../io/scratch.js";
 import { SettledDirectories } from "../io/settledDirectories.js";
+import { Spelling } from "../io/spelling.js";
 import type { DirectoryNamespaceOptions } from "../namespace.js";
 import { SharedReadAhead } from "../query/readAhead.js";
 import { cleanUpAfterCommit } from "../table/autoCleanup.js";
@@ -99,7 +101,8 @@ export function openContext(options: ContextOptions): OperationContext {
     manifests: new ManifestCache(MANIFEST_CACHE_BYTES),
     catalogs: new CatalogCache(CATALOG_CACHE_BYTES),
     latestVersions: new LatestVersions(disk),
-    entryNames: new SettledDirectories(disk, (path) => namesIn(disk, path)),
+    rootNames: new RootNames(disk, options.root),
+    spelling: new Spelling(disk),
     versionsIn: new SettledDirectories(disk, (path) => hasVersionsIn(disk, path)),
     newTableVersion: options.dataStorageVersion ?? "2.2",
     newTableNaming: options.manifestNaming ?? "V2",

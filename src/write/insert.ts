@@ -35,6 +35,8 @@ export interface InsertOptions {
   readonly newTable: { readonly version: FileVersion; readonly naming: NamingScheme };
   /** What to do where another writer creates the table first: fail by returning null, append, or replace its rows. */
   readonly onCreated: "fail" | "append" | "overwrite";
+  /** Called before anything is written, when the columns are known to fit; what it throws ends the insert. */
+  readonly beforeRows?: () => Promise<unknown>;
   /**
    * Called before a first version is committed, when all rows are written; what it throws ends the insert. Holds
    * the table's lock.
@@ -74,12 +76,17 @@ export async function insertRows(
   const isNew = anchor.kind === "absent";
   const rootBefore = isNew && options.unshared !== true ? await environment.disk.list(tableRoot) : null;
   let inserted: InsertedRows | null = null;
+  let isRefused = false;
   try {
     const plan =
       base === null || options.mode === "Overwrite"
         ? planNewSchema(input.schema)
         : planAppend(decodeSchema(base.file.manifest.fields, base.file.path), input.schema);
     checkVersion(plan, version);
+    await options.beforeRows?.().catch((error: unknown) => {
+      isRefused = true;
+      throw error;
+    });
     const rows = await writeRows(environment.disk, tableRoot, plan, input, {
       version,
       descriptor: { fields: encodeFileSchema(plan.fields), metadata: metadataBytes(input.schema) },
@@ -91,7 +98,7 @@ export async function insertRows(
   } finally {
     await input.close();
     // A directory that was there and empty is the caller's.
-    if (inserted === null && isNew && rootBefore?.length !== 0)
+    if (inserted === null && !isRefused && isNew && rootBefore?.length !== 0)
       await removeEmptyRoot(environment.disk, tableRoot);
   }
 }

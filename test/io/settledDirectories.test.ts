@@ -3,9 +3,9 @@
 import { mkdir, rm, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { namesIn } from "../../src/catalog/listing.js";
 import { NodeDisk } from "../../src/io/nodeDisk.js";
 import { SettledDirectories } from "../../src/io/settledDirectories.js";
+import { namesIn } from "../../src/io/spelling.js";
 import { CountingDisk } from "../support/countingDisk.js";
 import { makeTempDir } from "../support/tempDir.js";
 

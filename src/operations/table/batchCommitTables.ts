@@ -7,10 +7,12 @@ import type {
   DeleteVersionsStep,
   DeregisterTableStep,
 } from "../../catalog/journalFormat.js";
+import { planPlace } from "../../catalog/placement.js";
 import { readTableIdentity } from "../../catalog/tableIdentity.js";
-import { findTable, planPlace, readTableProperties, requireTable } from "../../catalog/tables.js";
+import { findTable, readTableProperties, requireTable } from "../../catalog/tables.js";
 import { InvalidInputError, TableAlreadyExistsError } from "../../errors.js";
 import { formatIdentifier } from "../../ident.js";
+import { foldName } from "../../io/foldName.js";
 import type {
   BatchCommitOperation,
   BatchCommitResult,
@@ -48,6 +50,7 @@ export async function batchCommitTables(
 ): Promise<BatchCommitTablesResponse> {
   const { operations } = request;
   refuseRepeated(operations);
+  refuseFoldingTogether(operations);
   const parts = new Map<BatchCommitOperation, VersionPart>();
   const removals = new Map<BatchCommitOperation, RemovalPart>();
   for (const operation of operations) {
@@ -121,6 +124,22 @@ function refuseRepeated(operations: readonly BatchCommitOperation[]): void {
     throw new InvalidInputError(
       `operations: ${formatIdentifier(JSON.parse(key))} is in more than one of them`,
     );
+  }
+}
+
+/** Tables of the root that a batch makes are not there yet when each is held against those that are. */
+function refuseFoldingTogether(operations: readonly BatchCommitOperation[]): void {
+  const names = new Map<string, string>();
+  for (const { declareTable } of operations) {
+    if (declareTable?.id?.length !== 1) continue;
+    const [name] = requireTableId(declareTable.id);
+    const other = names.get(foldName(name));
+    if (other !== undefined) {
+      throw new InvalidInputError(
+        `operations: some file systems would take the directory of table ${name} for that of table ${other}`,
+      );
+    }
+    names.set(foldName(name), name);
   }
 }
 

@@ -3,14 +3,9 @@
  * decides; in a child namespace it comes last and decides, so that nothing is seen of a table that came to nothing.
  */
 
-import { publishNewTable, publishTable } from "../../catalog/tableRows.js";
-import {
-  type FoundTable,
-  findTable,
-  planPlace,
-  readTableProperties,
-  requireKnown,
-} from "../../catalog/tables.js";
+import { claimPlace, planPlace } from "../../catalog/placement.js";
+import { publishClaimed, publishNewTable, republishTable } from "../../catalog/tableRows.js";
+import { type FoundTable, findTable, readTableProperties, requireKnown } from "../../catalog/tables.js";
 import { ConcurrentModificationError, InvalidInputError, TableAlreadyExistsError } from "../../errors.js";
 import { formatIdentifier } from "../../ident.js";
 import type { CreateTableRequest, CreateTableResponse, RowsInput } from "../../namespace.js";
@@ -53,7 +48,10 @@ export async function createTable(
     );
   }
   // A row that a table of that name left behind, which is gone, must not lend it its properties.
-  const rowProperties = found === null ? (properties ?? {}) : properties;
+  const publish = () =>
+    found === null
+      ? publishClaimed(context, place, properties ?? {}, signal)
+      : republishTable(context, place, properties, signal);
   const anchor =
     latest !== null && file !== null
       ? anchorOf({ entry: latest, file })
@@ -62,13 +60,14 @@ export async function createTable(
         : ABSENT;
   const beforeCreation = async () => {
     if (found !== null) await requireKnown(context, found);
-    if (isRoot) await publishTable(context, place, rowProperties, signal);
+    if (isRoot) await publish();
   };
   const inserted = await insertRows(context, place.directory, anchor, data, {
     mode: "Overwrite",
     newTable: { version: context.newTableVersion, naming: context.newTableNaming },
     onCreated: mode === "Overwrite" ? "overwrite" : "fail",
     unshared: place.unshared,
+    beforeRows: isRoot && found === null ? () => claimPlace(context, place) : undefined,
     beforeCreation,
     maxBatchBytes: optionalCount(request.maxBatchBytes, "maxBatchBytes", 1),
     signal,
@@ -83,7 +82,7 @@ export async function createTable(
     if (found === null && !isRoot) await publishNewTable(context, place, properties ?? {}, signal);
     // The rows are in: the properties of a table that was replaced follow.
     else if (anchor.kind === "version" && properties !== undefined)
-      await publishTable(context, place, properties, signal);
+      await republishTable(context, place, properties, signal);
   } catch (error) {
     if (!(error instanceof TableAlreadyExistsError)) throw error;
     const other = await winner();

@@ -2,7 +2,8 @@
 
 import { readCatalog } from "../../catalog/catalogTable.js";
 import { isDirectory, sweepDropped, takeAway } from "../../catalog/removal.js";
-import { isInUse, removeRootTable, removeTableRow } from "../../catalog/tableRows.js";
+import { isUnshared } from "../../catalog/sharedPlaces.js";
+import { removeRootTable, removeTableRow } from "../../catalog/tableRows.js";
 import { requireTable } from "../../catalog/tables.js";
 import type { DropTableRequest, DropTableResponse } from "../../namespace.js";
 import type { OperationContext } from "../context.js";
@@ -29,7 +30,7 @@ export async function dropTable(
   const { properties, ownsDirectory } = await removeTableRow(context, table, request.signal);
   // Decided by then: what is left of the directory is in nobody's way.
   const isDoomed = async (movedTo: string) =>
-    (await isTable(movedTo)) && !isInUse(location, (await readCatalog(context)).rows);
+    (await isTable(movedTo)) && (await isUnshared(context, location, (await readCatalog(context)).rows));
   if (ownsDirectory) await vanish(isDoomed).catch(() => false);
   await sweepDropped(disk, root);
   return { id, location: directory, properties };

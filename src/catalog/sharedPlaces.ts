@@ -1,0 +1,31 @@
+/**
+ * Places that several tables have, or that some file system takes for one. A new table never gets such a place. Where
+ * rows of another engine share one, or a disk makes one of two, dropping a table leaves the other's files alone.
+ */
+
+import { areApart } from "../io/spelling.js";
+import type { CatalogRow } from "./catalogRows.js";
+import type { CatalogEnvironment } from "./catalogTable.js";
+import { isInRootTable, mayOverlap } from "./locations.js";
+
+/** Whether a place may be, hold, or lie in that of a root table or of one of the rows, on any file system. */
+export const isInUse = (location: string, rows: readonly CatalogRow[]): boolean =>
+  isInRootTable(location) || overlapping(location, rows).length > 0;
+
+/** Whether a place is that of none of the rows on this disk, nor of a root table on any. */
+export async function isUnshared(
+  { disk, root }: CatalogEnvironment,
+  location: string,
+  rows: readonly CatalogRow[],
+): Promise<boolean> {
+  if (isInRootTable(location)) return false;
+  for (const other of overlapping(location, rows)) {
+    if (!(await areApart(disk, root, location, other))) return false;
+  }
+  return true;
+}
+
+const overlapping = (location: string, rows: readonly CatalogRow[]): string[] =>
+  rows.flatMap(({ objectType, location: other }) =>
+    objectType === "table" && other !== null && mayOverlap(location, other) ? [other] : [],
+  );

@@ -1,0 +1,161 @@
+/**
+ * Two engines that make tables of names which fold together, at the same time: one of them gets its name, whenever the
+ * other comes in between, and a table whose making was acknowledged is there.
+ */
+
+import { tableToIPC } from "apache-arrow";
+import { DirectoryNamespace, NamespaceError } from "tiltyard";
+import { describe, expect, it } from "vitest";
+import type { Disk } from "../../src/io/disk.js";
+import { foldName } from "../../src/io/foldName.js";
+import { type EngineStep, raceEngines } from "../support/engineWorker.js";
+import { diskOf, openOn, rowsOf, valuesOf } from "../support/foldedNamespaces.js";
+import { interruptedDisk } from "../support/interruptedDisk.js";
+import { makeTempDir } from "../support/tempDir.js";
+
+type Making = (ns: DirectoryNamespace, name: string, signal?: AbortSignal) => Promise<unknown>;
+
+/** A table to be renamed to the name; of no name that folds together with another's. */
+const spareOf = (name: string): string => `spare-${Buffer.from(name).toString("hex")}`;
+
+const makings: Readonly<Record<string, Making>> = {
+  create: (ns, name, signal) => ns.createTable({ id: [name], signal }, rowsOf(1)),
+  overwrite: (ns, name, signal) => ns.createTable({ id: [name], mode: "Overwrite", signal }, rowsOf(1)),
+  declare: (ns, name, signal) => ns.declareTable({ id: [name], signal }),
+  rename: (ns, name, signal) => ns.renameTable({ id: [spareOf(name)], newTableName: name, signal }),
+  batch: (ns, name, signal) =>
+    ns.batchCommitTables({ operations: [{ declareTable: { id: [name] } }], signal }),
+};
+
+/** Refusals that leave nothing behind. */
+const REFUSALS = ["InvalidInput", "TableAlreadyExists", "ConcurrentModification", "ServiceUnavailable"];
+
+const outcomeOf = (work: Promise<unknown>): Promise<boolean> =>
+  work.then(
+    () => true,
+    (error: unknown) => {
+      const isGivenUp = error instanceof Error && error.name === "TimeoutError";
+      if (!isGivenUp) {
+        expect(error).toBeInstanceOf(NamespaceError);
+        expect(REFUSALS, String((error as NamespaceError).cause ?? error)).toContain(
+          (error as NamespaceError).type,
+        );
+      }
+      return false;
+    },
+  );
+
+async function expectOne(root: string, disk: string, made: Readonly<Record<string, boolean>>): Promise<void> {
+  const ns = openOn(root, disk);
+  const { tables } = await ns.listTables({ id: [], includeDeclared: true });
+  const present = tables.filter((name) => !name.startsWith("spare-"));
+  expect(present.filter((name) => made[name]).sort()).toEqual(
+    Object.keys(made)
+      .filter((name) => made[name])
+      .sort(),
+  );
+  expect(new Set(present.map(foldName)).size, present.join()).toBe(present.length);
+  for (const name of tables) await ns.describeTable({ id: [name] });
+  await ns.close();
+}
+
+const meetings = [
+  ...["create", "declare", "rename", "batch"].flatMap((ours) =>
+    ["create", "rename"].map((theirs) => ["a plain disk", ours, theirs] as const),
+  ),
+  ...["create", "overwrite", "rename"].map((ours) => ["NTFS", ours, "create"] as const),
+];
+
+it.each(meetings)("on %s, while %s is at it, %s comes in between", async (disk, ours, theirs) => {
+  for (let callIndex = 0, interrupted = true; interrupted; callIndex++) {
+    const root = await makeTempDir();
+    const other = openOn(root, disk);
+    if (ours === "rename") await other.createTable({ id: [spareOf("trees")] }, rowsOf(2));
+    if (theirs === "rename") await other.createTable({ id: [spareOf("Trees")] }, rowsOf(2));
+    let calls = 0;
+    let made = false;
+    const inner: Disk = interruptedDisk(
+      diskOf(disk),
+      () => calls++ === callIndex,
+      // Where a lock is held that the other needs, it gives up.
+      async () => {
+        made = await outcomeOf(makings[theirs](other, "Trees", AbortSignal.timeout(30)));
+      },
+    );
+    const ns = new DirectoryNamespace({ root, disk: inner, durability: "none" });
+    const isOurs = await outcomeOf(makings[ours](ns, "trees"));
+    interrupted = calls > callIndex;
+    expect(isOurs || made, `call ${callIndex}: nobody got the name`).toBe(true);
+    await expectOne(root, disk, { trees: isOurs, Trees: made });
+    await ns.close();
+    await other.close();
+  }
+});
+
+describe.each(["a plain disk", "NTFS"])("on %s", (disk) => {
+  it("many at once, in one process", async () => {
+    const ways = Object.values(makings);
+    for (let round = 0; round < 10; round++) {
+      const root = await makeTempDir();
+      const engines = [0, 1].map(() => openOn(root, disk));
+      const names = ["trees", "Trees", "TREES", "trees."];
+      for (const name of names) await engines[0].createTable({ id: [spareOf(name)] }, rowsOf(2));
+      const won = await Promise.all(
+        names.map((name, index) => outcomeOf(ways[(round + index) % ways.length](engines[index % 2], name))),
+      );
+      expect(won.filter(Boolean).length, `round ${round}`).toBe(1);
+      await expectOne(root, disk, Object.fromEntries(names.map((name, index) => [name, won[index]])));
+      for (const engine of engines) await engine.close();
+    }
+  });
+});
+
+it("many at once, in processes of their own, with tables coming and going beside them", async () => {
+  const root = await makeTempDir();
+  const ROUNDS = 12;
+  const spellings = ["trees", "Trees", "TREES", "trEEs"];
+  const rows = tableToIPC(rowsOf(1));
+  const steps = spellings.map((spelling, process): EngineStep[] =>
+    Array.from({ length: ROUNDS }, (_, round): EngineStep[] => {
+      const id = [`${spelling}${round}`];
+      const making: EngineStep =
+        (process + round) % 2 ? ["createTable", { id }, rows] : ["declareTable", { id }];
+      const own = [`own-${process}-${round}`];
+      return [["declareTable", { id: own }], making, ["dropTable", { id: own }]];
+    }).flat(),
+  );
+  const outcomes = await raceEngines(
+    steps.map((each) => ({ root, options: { durability: "none" }, steps: each })),
+  );
+  const ns = openOn(root, "a plain disk");
+  const { tables } = await ns.listTables({ id: [], includeDeclared: true });
+  for (let round = 0; round < ROUNDS; round++) {
+    const won = spellings.filter((_, process) => "ok" in outcomes[process][3 * round + 1]);
+    expect(won.length, `round ${round}: ${won}`).toBe(1);
+    expect(tables.filter((name) => foldName(name) === `TREES${round}`)).toEqual([`${won[0]}${round}`]);
+  }
+  for (const answers of outcomes) {
+    for (const [step, answer] of answers.entries()) {
+      if (step % 3 !== 1) expect(answer).toHaveProperty("ok");
+    }
+  }
+  await ns.close();
+});
+
+it("the rows of the one that got the name are its own", async () => {
+  for (const disk of ["a plain disk", "NTFS", "APFS"]) {
+    const root = await makeTempDir();
+    const [one, other] = [openOn(root, disk), openOn(root, disk)];
+    const held = (async function* () {
+      await one.createTable({ id: ["Trees"] }, rowsOf(1, 2));
+      yield* rowsOf(9).batches;
+    })();
+    await expect(other.createTable({ id: ["trees"], mode: "Overwrite" }, held)).rejects.toMatchObject({
+      code: 13,
+      status: 400,
+    });
+    expect(await valuesOf(one, ["Trees"])).toEqual([1, 2]);
+    await one.close();
+    await other.close();
+  }
+});

@@ -1,0 +1,255 @@
+/**
+ * Names of root tables that some file system takes for one: no two tables get them, on any disk, and on a disk that
+ * folds names nobody reaches a table by another's.
+ */
+
+import { access, mkdir, readdir, rename, rm, utimes, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { tableToIPC } from "apache-arrow";
+import type { DirectoryNamespace } from "tiltyard";
+import { beforeEach, describe, expect, it } from "vitest";
+import { directorySnapshot } from "../support/directorySnapshot.js";
+import {
+  DISKS,
+  expectFolding,
+  expectRefusal,
+  openOn,
+  rowsOf,
+  valuesOf,
+} from "../support/foldedNamespaces.js";
+import { reference } from "../support/reference.js";
+import { makeTempDir } from "../support/tempDir.js";
+
+let root: string;
+
+beforeEach(async () => {
+  root = await makeTempDir();
+});
+
+const exists = (path: string): Promise<boolean> =>
+  access(path).then(
+    () => true,
+    () => false,
+  );
+
+const PAIRS: readonly (readonly [one: string, other: string])[] = [
+  ["Trees", "trees"],
+  ["v1", "v1."],
+  ["a.B", "A.b.."],
+];
+
+/** Everything that gives a root table a name. */
+const makings: readonly (readonly [string, (ns: DirectoryNamespace, name: string) => Promise<unknown>])[] = [
+  ["createTable", (ns, name) => ns.createTable({ id: [name] }, rowsOf(1))],
+  ["createTable, ExistOk", (ns, name) => ns.createTable({ id: [name], mode: "ExistOk" }, rowsOf(1))],
+  ["createTable, Overwrite", (ns, name) => ns.createTable({ id: [name], mode: "Overwrite" }, rowsOf(1))],
+  ["declareTable", (ns, name) => ns.declareTable({ id: [name] })],
+  [
+    "batchCommitTables",
+    (ns, name) => ns.batchCommitTables({ operations: [{ declareTable: { id: [name] } }] }),
+  ],
+  ["renameTable", (ns, name) => ns.renameTable({ id: ["spare"], newTableName: name })],
+  [
+    "renameTable out of a namespace",
+    (ns, name) => ns.renameTable({ id: ["n", "spare"], newTableName: name, newNamespaceId: [] }),
+  ],
+];
+
+async function openWithSpares(disk: string): Promise<DirectoryNamespace> {
+  const ns = openOn(root, disk);
+  await ns.createNamespace({ id: ["n"] });
+  await ns.createTable({ id: ["spare"] }, rowsOf(7));
+  await ns.createTable({ id: ["n", "spare"] }, rowsOf(8));
+  return ns;
+}
+
+describe.each(DISKS)("on %s", (disk) => {
+  describe.each(disk === "NTFS" ? PAIRS : PAIRS.slice(0, 1))("beside %s", (one, other) => {
+    it.each(makings)(`${other} is refused by %s`, async (_, make) => {
+      const ns = await openWithSpares(disk);
+      await ns.createTable({ id: [one] }, rowsOf(1, 2));
+      const stranger = openOn(root, disk);
+      for (const engine of [ns, stranger]) await expectFolding(root, () => make(engine, other), one);
+      expect(await valuesOf(ns, [one])).toEqual([1, 2]);
+
+      await ns.dropTable({ id: [one] });
+      await make(stranger, other);
+      await ns.tableExists({ id: [other] });
+      await expectFolding(root, () => ns.createTable({ id: [one] }, rowsOf(1)), other);
+      await ns.close();
+      await stranger.close();
+    });
+
+    it.each(["declared", "deregistered"])(`${other} is refused while that is %s`, async (state) => {
+      const ns = await openWithSpares(disk);
+      if (state === "declared") await ns.declareTable({ id: [one] });
+      else {
+        await ns.createTable({ id: [one] }, rowsOf(1));
+        await ns.deregisterTable({ id: [one] });
+      }
+      for (const [, make] of makings) await expectFolding(root, () => make(ns, other), one);
+      await ns.close();
+    });
+
+    it(`nothing is found, changed or dropped as ${other}`, async () => {
+      const ns = await openWithSpares(disk);
+      await ns.createTable({ id: [one] }, rowsOf(1, 2));
+      const id = [other];
+      const before = await directorySnapshot(root);
+      for (const call of [
+        () => ns.tableExists({ id }),
+        () => ns.describeTable({ id }),
+        () => ns.queryTable({ id }),
+        () => ns.insertIntoTable({ id }, rowsOf(3)),
+        () => ns.insertIntoTable({ id, mode: "overwrite" }, rowsOf(3)),
+        () => ns.dropTable({ id }),
+        () => ns.deregisterTable({ id }),
+        () => ns.renameTable({ id, newTableName: "elsewhere" }),
+        () => ns.createTableBranch({ id, name: "b" }),
+        () => ns.createTableTag({ id, tag: "t", version: 1 }),
+        () => ns.restoreTable({ id, version: 1 }),
+      ]) {
+        await expect(call()).rejects.toMatchObject({ type: "TableNotFound" });
+      }
+      expect(await directorySnapshot(root)).toEqual(before);
+      expect((await ns.listTables({ id: [] })).tables).toEqual([one, "spare"].sort());
+      await ns.close();
+    });
+  });
+
+  it("a table may change the case of its own name", async () => {
+    const ns = await openWithSpares(disk);
+    await ns.createTable({ id: ["trees"], properties: { k: "v" } }, rowsOf(1, 2));
+    await ns.renameTable({ id: ["trees"], newTableName: "Trees" });
+    expect(await valuesOf(ns, ["Trees"])).toEqual([1, 2]);
+    expect((await ns.describeTable({ id: ["Trees"] })).properties).toEqual({ k: "v" });
+    await expect(ns.tableExists({ id: ["trees"] })).rejects.toMatchObject({ type: "TableNotFound" });
+    expect(await readdir(root)).toContain("Trees.lance");
+    expect(await readdir(root)).not.toContain("trees.lance");
+    await ns.close();
+  });
+
+  it("a table that was deregistered is registered again, but not beside another", async () => {
+    const ns = await openWithSpares(disk);
+    await ns.createTable({ id: ["Trees"] }, rowsOf(1));
+    await ns.deregisterTable({ id: ["Trees"] });
+    await expectFolding(root, () => ns.createTable({ id: ["trees"] }, rowsOf(2)), "Trees");
+    const asOther = () => ns.registerTable({ id: ["trees"], location: "trees.lance" });
+    await expectRefusal(root, asOther, "InvalidInput");
+    await ns.registerTable({ id: ["Trees"], location: "Trees.lance" });
+    expect(await valuesOf(ns, ["Trees"])).toEqual([1]);
+    await ns.close();
+  });
+
+  it("a batch does not make two of them", async () => {
+    const ns = await openWithSpares(disk);
+    const declare = (...names: string[]) =>
+      ns.batchCommitTables({ operations: names.map((name) => ({ declareTable: { id: [name] } })) });
+    await expectFolding(root, () => declare("a", "Trees", "trees"), "Trees");
+    await expectFolding(root, () => declare("v1", "v1."), "v1");
+    await declare("Trees", "trees2");
+    await ns.close();
+  });
+
+  it.each([
+    ...["con", "CON", "prn", "aux.x", "nul.tar.gz", "com0", "Com9", "lpt1", "lpt0.a"],
+    ...[".tiltyard", ".TILTYARD", ".Tiltyard-batches", ".tiltyard-dropped-x", ".lance-reserved", ".tmp-x"],
+    ...["__manifest", "__MANIFEST"],
+  ])("no table is made with the name %s", async (name) => {
+    const ns = await openWithSpares(disk);
+    for (const [, make] of makings) await expectRefusal(root, () => make(ns, name), "InvalidInput");
+    await ns.close();
+  });
+
+  it("what lies where another name would is named, be it no table", async () => {
+    const ns = await openWithSpares(disk);
+    await mkdir(join(root, "Trees.LANCE"));
+    await expectFolding(root, () => ns.createTable({ id: ["trees"] }, rowsOf(1)), "Trees.LANCE");
+    await writeFile(join(root, "Leaves.lance"), "a file");
+    await expectFolding(root, () => ns.declareTable({ id: ["leaves"] }), "Leaves.lance");
+    await ns.close();
+  });
+
+  it("what a creation left long ago is not in the way", async () => {
+    const ns = await openWithSpares(disk);
+    const left = join(root, "Trees.lance");
+    await mkdir(join(left, "data"), { recursive: true });
+    await writeFile(join(left, "data", "0.lance"), "rows");
+    for (const path of [join(left, "data", "0.lance"), join(left, "data"), left]) await utimes(path, 1, 1);
+    await ns.createTable({ id: ["trees"] }, rowsOf(1));
+    expect(await valuesOf(ns, ["trees"])).toEqual([1]);
+    expect(await readdir(root)).toContain("trees.lance");
+    await ns.close();
+  });
+
+  it("a table with a row whose creation died is no obstacle for long", async () => {
+    const ns = await openWithSpares(disk);
+    await ns.declareTable({ id: ["Trees"] });
+    const left = join(root, "Trees.lance");
+    for (const name of await readdir(left)) await rm(join(left, name));
+    await expectFolding(root, () => ns.createTable({ id: ["trees"] }, rowsOf(1)), "Trees");
+    await utimes(left, 1, 1);
+    await ns.createTable({ id: ["trees"] }, rowsOf(1));
+    expect(await valuesOf(ns, ["trees"])).toEqual([1]);
+    expect(await exists(left)).toBe(disk !== "a plain disk" && (await readdir(root)).includes("Trees.lance"));
+    await ns.close();
+  });
+});
+
+describe("what is on disk already", () => {
+  it.each(["con", "nul.x", ".tiltyard-dropped-x", ".lance-x", "COM1"])("stays usable: %s", async (name) => {
+    const ns = await openWithSpares("a plain disk");
+    await ns.createTable({ id: ["t"] }, rowsOf(1));
+    await rename(join(root, "t.lance"), join(root, `${name}.lance`));
+    expect((await ns.listTables({ id: [] })).tables).toContain(name);
+    await ns.insertIntoTable({ id: [name] }, rowsOf(2));
+    await ns.createTable({ id: [name], mode: "Overwrite" }, rowsOf(3));
+    await ns.dropTable({ id: ["spare"] });
+    expect(await valuesOf(ns, [name])).toEqual([3]);
+    await ns.renameTable({ id: [name], newTableName: "legal" });
+    expect(await valuesOf(ns, ["legal"])).toEqual([3]);
+    await ns.dropTable({ id: ["legal"] });
+    expect((await ns.listTables({ id: [] })).tables).toEqual([]);
+    await ns.close();
+  });
+
+  it("as two tables of the reference, stays two", async () => {
+    for (const [name, value] of [
+      ["Trees", 1],
+      ["trees", 2],
+    ] as const) {
+      await reference.createTable(root, name, tableToIPC(rowsOf(value)));
+    }
+    const ns = openOn(root, "a plain disk");
+    expect((await ns.listTables({ id: [] })).tables).toEqual(["Trees", "trees"]);
+    await ns.insertIntoTable({ id: ["trees"] }, rowsOf(3));
+    await ns.createTable({ id: ["Trees"], mode: "Overwrite" }, rowsOf(4));
+    expect(await valuesOf(ns, ["Trees"])).toEqual([4]);
+    expect(await valuesOf(ns, ["trees"])).toEqual([2, 3]);
+    await expectFolding(root, () => ns.createTable({ id: ["TREES"] }, rowsOf(5)), "[Tt]rees");
+    await ns.dropTable({ id: ["Trees"] });
+    expect(await valuesOf(ns, ["trees"])).toEqual([2, 3]);
+    await expectFolding(root, () => ns.declareTable({ id: ["Trees"] }), "trees");
+    await ns.close();
+  });
+
+  it("as a declared table of a name beside which none is made, takes its first rows", async () => {
+    const ns = openOn(root, "a plain disk");
+    await ns.declareTable({ id: ["t"] });
+    await ns.createTable({ id: ["Trees"] }, rowsOf(1));
+    await rename(join(root, "t.lance"), join(root, "trees.lance"));
+    await ns.createTable({ id: ["trees"] }, rowsOf(2));
+    expect(await valuesOf(ns, ["trees"])).toEqual([2]);
+    await ns.close();
+  });
+});
+
+it("a table that the reference made a moment ago is seen", async () => {
+  const ns = openOn(root, "a plain disk");
+  for (let round = 0; round < 20; round++) {
+    await ns.declareTable({ id: [`before${round}`] });
+    await reference.createTable(root, `Trees${round}`, tableToIPC(rowsOf(1)));
+    await expectFolding(root, () => ns.declareTable({ id: [`trees${round}`] }), `Trees${round}`);
+  }
+  await ns.close();
+});
