@@ -237,11 +237,11 @@ async function isMeant(
  */
 async function removeRow(environment: CatalogEnvironment, { id, location }: TableLocation): Promise<boolean> {
   let isOnly = false;
-  await changeCatalog(environment, (catalog) => {
+  await changeCatalog(environment, async (catalog) => {
     const row = tableRow(catalog, id);
     const own = row?.location === location ? row : null;
     const others = catalog.rows.filter((each) => each !== own);
-    isOnly = await isUnshared(work.environment, location, others);
+    isOnly = await isUnshared(environment, location, others);
     return own === null ? null : { remove: new Set([own.objectId]) };
   });
   return isOnly;

@@ -14,8 +14,7 @@ import type { FragmentSource } from "../query/fragmentColumns.js";
 import { versionSource } from "../query/versionSource.js";
 import { declaredAnchor, type TableAnchor } from "../table/identity.js";
 import type { ManifestFile } from "../table/manifest.js";
-import { branchExists, branchRoot, checkBranchName, isMainBranch } from "../table/refs.js";
-import { readTag } from "../table/tags.js";
+import { branchRoot, checkBranchName, isMainBranch } from "../table/refs.js";
 import {
   anchorOf,
   findVersion,
@@ -24,6 +23,7 @@ import {
   type VersionEntry,
 } from "../table/versions.js";
 import type { OperationContext } from "./context.js";
+import { findTag, isRegistered } from "./findRefs.js";
 import { optionalString, optionalVersion, requireTableId } from "./request.js";
 
 /** A table, or a branch of it, that exists. */
@@ -80,7 +80,7 @@ export async function openTable(context: OperationContext, request: Selection): 
   const tableRoot = branchRoot(table.directory, branch);
   const early = request.unregisteredBranch === true;
   const latest =
-    early || (await branchExists(context.disk, table.directory, branch))
+    early || (await isRegistered(context, table.directory, branch))
       ? await context.latestVersions.find(tableRoot)
       : null;
   if (latest === null && !early) {
@@ -123,7 +123,7 @@ export async function openDescribed(
   let { table, tableRoot, latest } = await openTable(context, request);
   let version = asked;
   if (tag !== undefined) {
-    const target = await readTag(context.disk, table.directory, tag);
+    const target = await findTag(context, table.directory, tag);
     if (target === null)
       throw new TableTagNotFoundError(`table ${formatIdentifier(table.id)} has no tag ${tag}`);
     if (target.branch !== null) tableRoot = branchRoot(table.directory, target.branch);

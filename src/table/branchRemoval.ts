@@ -11,12 +11,22 @@
 import { join } from "node:path";
 import { InvalidInputError, TableBranchNotFoundError } from "../errors.js";
 import type { Disk } from "../io/disk.js";
+import { foldName } from "../io/foldName.js";
 import { withLock } from "../io/lock.js";
 import { Removal } from "../io/publish.js";
-import { type Branch, descendsFrom, listBranches, nestsCleanly, ownParts, readBranch } from "./branches.js";
+import { areApart } from "../io/spelling.js";
+import {
+  type Branch,
+  descendsFrom,
+  foldTogether,
+  listBranches,
+  nestsCleanly,
+  ownParts,
+  readBranch,
+} from "./branches.js";
 import type { TableEnvironment } from "./environment.js";
-import { branchDirectory, branchesDirectory, branchRefPath, sideDirectory } from "./paths.js";
-import { lockRefs } from "./refs.js";
+import { branchDirectory, branchesDirectory, branchRefPath, branchTree, sideDirectory } from "./paths.js";
+import { checkBranchName, lockRefs } from "./refs.js";
 import { listTags, readTag } from "./tags.js";
 
 /** Names in a message at most. */
@@ -37,17 +47,21 @@ export function deleteBranch(
 ): Promise<void> {
   const { disk } = environment;
   return lockRefs(environment, mainRoot, signal, async (lease) => {
-    const doomed = await readBranch(disk, mainRoot, branch);
+    checkBranchName(branch);
+    const branches = await listBranches(disk, mainRoot);
+    // A disk that ignores case may find the ref of another.
+    const doomed = branches.includes(branch) ? await readBranch(disk, mainRoot, branch) : null;
     if (doomed === null) throw noBranch(branch);
-    const others = (await listBranches(disk, mainRoot)).filter((other) => other !== branch);
+    const others = branches.filter((other) => other !== branch);
     await refuseReferenced(disk, mainRoot, branch, doomed, others);
+    const staying = await asSpelledBy(disk, mainRoot, branch, others);
     const remove = async () => {
       const removal = new Removal(disk, sideDirectory(mainRoot), mainRoot, lease);
       try {
         if (!(await removal.takeOut(branchRefPath(mainRoot, branch)))) throw noBranch(branch);
         await disk.syncDirectory(branchesDirectory(mainRoot));
         // Decided by then: what is left of the directories is in nobody's way, and may be a successor's.
-        for (const directory of directoriesOf(mainRoot, branch, others)) {
+        for (const directory of directoriesOf(mainRoot, branch, staying)) {
           release(directory);
           await removal.takeOut(directory).catch(() => false);
         }
@@ -97,10 +111,41 @@ function formatNames(names: string[]): string {
 }
 
 /**
+ * The names of other branches, spelled as this one where the disk takes a directory of theirs for one of its own. Such
+ * branches can't be made here, but by another engine, or on another file system.
+ */
+async function asSpelledBy(
+  disk: Disk,
+  mainRoot: string,
+  branch: string,
+  others: readonly string[],
+): Promise<string[]> {
+  const spelled: string[] = [];
+  for (const other of others) {
+    const isApart =
+      !foldTogether(branch, other) || (await areApart(disk, branchTree(mainRoot), branch, other));
+    spelled.push(isApart ? other : spelledBy(branch, other));
+  }
+  return spelled;
+}
+
+/** A name, with the parts that another's fold together with spelled as they are there. */
+function spelledBy(branch: string, other: string): string {
+  const parts = branch.split("/");
+  const otherParts = other.split("/");
+  const common = otherParts.findIndex(
+    (part, index) => index >= parts.length || foldName(part) !== foldName(parts[index]),
+  );
+  const count = common < 0 ? otherParts.length : common;
+  return [...parts.slice(0, count), ...otherParts.slice(count)].join("/");
+}
+
+/**
  * The directories that go with a branch.
- * @param others the branches that stay
+ * @param others the branches that stay; one of the same name has the same directory
  */
 export function directoriesOf(mainRoot: string, branch: string, others: readonly string[]): string[] {
+  if (others.includes(branch)) return [];
   const isShared = (path: string) => others.some((other) => other === path || other.startsWith(`${path}/`));
   if (!isShared(branch) && nestsCleanly(branch)) {
     const parts = branch.split("/");

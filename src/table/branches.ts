@@ -14,9 +14,12 @@
  */
 
 import { randomUUID } from "node:crypto";
+import { join } from "node:path";
 import { CorruptFileError, InvalidInputError } from "../errors.js";
 import type { Disk } from "../io/disk.js";
-import { branchesDirectory, branchRefPath, TABLE_PARTS } from "./paths.js";
+import { foldName, isDeviceName } from "../io/foldName.js";
+import { namesIn } from "../io/spelling.js";
+import { branchesDirectory, branchRefPath, branchTree, TABLE_PARTS } from "./paths.js";
 import { checkBranchName, isMainBranch, listRefNames, type RefContent, readRefFile } from "./refs.js";
 
 /** The way from the main branch to a branch: of each fork its version and a random id. */
@@ -130,39 +133,82 @@ export function descendsFrom(branch: Branch, ancestor: Branch, ancestorName: str
 
 // ------------------------------------------------------------------------------------------------ nesting
 
-/** Whether a part of a branch's name, but the first, is that of something a table keeps in its directory. */
-const isTakenPart = (part: string): boolean => {
-  const lower = part.toLowerCase();
-  return lower.startsWith("_") || lower === "data" || lower === "tree" || lower.startsWith(".tiltyard");
-};
+/** How the names of what a table keeps in its directory begin, and some of them whole; folded. */
+const TAKEN_STARTS: readonly string[] = ["_", ".tiltyard", ".lance-", ".ns-", ".tmp-"].map(foldName);
+const TAKEN: readonly string[] = ["data", "tree"].map(foldName);
+
+/** Whether some file system takes a part of a branch's name, but the first, for what a table keeps in its directory. */
+function isTakenPart(part: string): boolean {
+  const folded = foldName(part);
+  return TAKEN.includes(folded) || TAKEN_STARTS.some((start) => folded.startsWith(start));
+}
 
 /** Whether the directory of a branch may lie in that of another one without getting into its way. */
 export const nestsCleanly = (branch: string): boolean => !branch.split("/").slice(1).some(isTakenPart);
 
 /**
  * @param others the branches there are
- * @throws InvalidInputError where the directory of a new branch would get into the way of another one's
+ * @throws InvalidInputError where the directory of a new branch would get into the way of another one's, here or on
+ *   another file system
  */
 export function checkNewBranchName(branch: string, others: readonly string[]): void {
   checkBranchName(branch);
+  const refuse = (reason: string): never => {
+    throw new InvalidInputError(`branch ${JSON.stringify(branch)}: ${reason}`);
+  };
   if (!nestsCleanly(branch)) {
-    throw new InvalidInputError(
-      `branch ${JSON.stringify(branch)}: behind a slash, names that begin with '_' or '.tiltyard', 'data' and 'tree' are taken`,
+    refuse(
+      `behind a slash, 'data', 'tree' and names that begin with '_', '.tiltyard', '.lance-' … are taken`,
     );
   }
+  for (const part of branch.split("/")) {
+    if (isDeviceName(part)) refuse(`Windows takes ${part} for a device`);
+    if (foldName(part) === "") refuse(`some file systems take ${JSON.stringify(part)} for no name at all`);
+  }
   const inTheWay = others.find((other) => other.startsWith(`${branch}/`) && !nestsCleanly(other));
-  if (inTheWay === undefined) return;
-  throw new InvalidInputError(
-    `branch ${JSON.stringify(branch)}: branch ${inTheWay} lies where its files would`,
-  );
+  if (inTheWay !== undefined) refuse(`branch ${inTheWay} lies where its files would`);
+  const twin = others.find((other) => foldTogether(branch, other));
+  if (twin !== undefined) refuse(`some file systems would take directories of branch ${twin} for its own`);
+}
+
+/**
+ * What creations and deletions that did not come to their end leave in the directories of no branch must not become
+ * part of one either.
+ * @param branch that has no twin among the branches there are
+ * @throws InvalidInputError where some file system would take a directory that is there for one of the branch's
+ */
+export async function refuseTwinDirectories(disk: Disk, mainRoot: string, branch: string): Promise<void> {
+  let parent = branchTree(mainRoot);
+  for (const part of branch.split("/")) {
+    for (const name of await namesIn(disk, parent)) {
+      if (name === part || foldName(name) !== foldName(part)) continue;
+      // Some file systems list another form of the name that was given.
+      const isRewritten =
+        name.normalize() === part.normalize() && (await disk.stat(join(parent, part))) !== null;
+      if (isRewritten) continue;
+      throw new InvalidInputError(
+        `branch ${JSON.stringify(branch)}: some file systems would take ${join(parent, name)} for its directory`,
+      );
+    }
+    parent = join(parent, part);
+  }
+}
+
+/** Whether some file system takes the directory of one branch, or one that it lies in, for one of the other's. */
+export function foldTogether(branch: string, other: string): boolean {
+  const parts = branch.split("/");
+  const otherParts = other.split("/");
+  const first = parts.findIndex((part, index) => part !== otherParts[index]);
+  return first >= 0 && first < otherParts.length && foldName(parts[first]) === foldName(otherParts[first]);
 }
 
 /**
  * What in a branch's directory is its own, by name: branches below may lie where a part of it would.
  * @param others the branches there are, without this one
  */
-export const ownParts = (branch: string, others: readonly string[]): string[] =>
-  TABLE_PARTS.filter((part) => {
-    const inside = `${branch}/${part}`;
-    return !others.some((other) => other === inside || other.startsWith(`${inside}/`));
-  });
+export function ownParts(branch: string, others: readonly string[]): string[] {
+  const below = others
+    .filter((other) => other.startsWith(`${branch}/`))
+    .map((other) => foldName(other.slice(branch.length + 1).split("/", 1)[0]));
+  return TABLE_PARTS.filter((part) => !below.includes(foldName(part)));
+}

@@ -21,10 +21,12 @@ import {
   TableVersionNotFoundError,
 } from "../errors.js";
 import type { Disk } from "../io/disk.js";
+import { foldName, isDeviceName } from "../io/foldName.js";
 import type { LockLease } from "../io/lease.js";
 import { createExclusive, Removal, replaceFile } from "../io/publish.js";
+import { namesIn } from "../io/spelling.js";
 import type { TableEnvironment } from "./environment.js";
-import { sideDirectory, tagName, tagPath, tagsDirectory } from "./paths.js";
+import { REF_SUFFIX, sideDirectory, tagName, tagPath, tagsDirectory } from "./paths.js";
 import {
   checkBranchName,
   checkTagName,
@@ -79,8 +81,9 @@ export const listTags = (disk: Disk, mainRoot: string): Promise<string[]> =>
 
 /**
  * @param mainRoot directory of the table
- * @throws InvalidInputError for an illegal name, TableTagAlreadyExistsError, and where there is no such version
- *   TableBranchNotFoundError or TableVersionNotFoundError
+ * @throws InvalidInputError for an illegal name and one that folds together with another tag's,
+ *   TableTagAlreadyExistsError, and where there is no such version TableBranchNotFoundError or
+ *   TableVersionNotFoundError
  * @throws PublishUncertainError where the tag may or may not be there
  */
 export function createTag(
@@ -95,6 +98,7 @@ export function createTag(
   return lockRefs(environment, mainRoot, signal, async (lease) => {
     const { entry, manifestSize } = await requireTarget(disk, mainRoot, target);
     const directory = tagsDirectory(mainRoot);
+    await refuseTwin(disk, mainRoot, tag);
     await disk.makeDirectory(directory, mainRoot);
     const createdAt = timeText();
     const { branch, version } = target;
@@ -113,10 +117,28 @@ export function createTag(
 /** @throws InvalidInputError for a name we do not give a tag */
 function checkNewTagName(tag: string): void {
   checkTagName(tag);
+  const refuse = (reason: string): never => {
+    throw new InvalidInputError(`tag ${JSON.stringify(tag.slice(0, 100))}: ${reason}`);
+  };
   // The format allows other alphabets, but the reference can't list a table's tags once it has such a one.
-  if (/^[\0-\x7f]*$/.test(tag)) return;
-  throw new InvalidInputError(`tag ${JSON.stringify(tag.slice(0, 100))}: only ASCII letters are allowed`);
+  if (!/^[\0-\x7f]*$/.test(tag)) refuse("only ASCII letters are allowed");
+  if (isDeviceName(tagName(tag))) refuse("Windows takes a file of that name for a device");
 }
+
+/** @throws InvalidInputError where some file system takes the file of a new tag for that of another */
+async function refuseTwin(disk: Disk, mainRoot: string, tag: string): Promise<void> {
+  const names = await namesIn(disk, tagsDirectory(mainRoot));
+  const folded = foldName(tagName(tag));
+  const twin = [...names].find((name) => name !== tagName(tag) && foldName(name) === folded);
+  if (twin === undefined) return;
+  throw new InvalidInputError(
+    `tag ${tag}: some file systems would take its file for that of tag ${twin.slice(0, -REF_SUFFIX.length)}`,
+  );
+}
+
+/** Whether there is a tag of just that name; a disk that ignores case finds the file of another. */
+const isTag = async (disk: Disk, mainRoot: string, tag: string): Promise<boolean> =>
+  (await namesIn(disk, tagsDirectory(mainRoot))).has(tagName(tag));
 
 /**
  * Lets a tag point at another version.
@@ -134,7 +156,7 @@ export function updateTag(
   const { disk } = environment;
   return lockRefs(environment, mainRoot, signal, async (lease) => {
     const path = tagPath(mainRoot, tag);
-    const before = await readRefFile(disk, path);
+    const before = (await isTag(disk, mainRoot, tag)) ? await readRefFile(disk, path) : null;
     if (before === null) throw noTag(tag);
     const { manifestSize } = await requireTarget(disk, mainRoot, target);
     const { branch, version } = target;
@@ -153,6 +175,7 @@ export function deleteTag(
   checkTagName(tag);
   const { disk } = environment;
   return lockRefs(environment, mainRoot, signal, async (lease) => {
+    if (!(await isTag(disk, mainRoot, tag))) throw noTag(tag);
     if (!(await removeTag(disk, mainRoot, tag, lease))) throw noTag(tag);
   });
 }

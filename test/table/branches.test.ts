@@ -184,7 +184,7 @@ describe("branches made here", () => {
       [createBranch(environment, root, "new", { branch: "none" }), TableBranchNotFoundError],
       [createBranch(environment, root, "dev/_x", main), InvalidInputError],
     ];
-    for (const [refused, kind] of refusals) await expect(refused).rejects.toBeInstanceOf(kind);
+    await Promise.all(refusals.map(([refused, kind]) => expect(refused).rejects.toBeInstanceOf(kind)));
     expect((await readdir(root, { recursive: true })).sort()).toEqual(before);
   });
 

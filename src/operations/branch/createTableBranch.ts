@@ -6,8 +6,8 @@ import type { CreateTableBranchRequest, CreateTableBranchResponse } from "../../
 import { type BranchSource, createBranch } from "../../table/branchCreation.js";
 import { checkNewBranchName } from "../../table/branches.js";
 import { checkTagName, isMainBranch } from "../../table/refs.js";
-import { readTag } from "../../table/tags.js";
 import type { OperationContext } from "../context.js";
+import { checkUnregistered, findTag } from "../findRefs.js";
 import { optionalString, optionalVersion, requireString } from "../request.js";
 import { openTable } from "../snapshot.js";
 
@@ -27,7 +27,7 @@ export async function createTableBranch(
   const { table, latest } = await openTable(context, { id: request.id, branch: fromBranch });
   let source: BranchSource = { branch: isMainBranch(fromBranch) ? null : fromBranch, version };
   if (fromTag !== undefined) {
-    const tag = await readTag(context.disk, table.directory, fromTag);
+    const tag = await findTag(context, table.directory, fromTag);
     if (tag === null) {
       throw new TableTagNotFoundError(`table ${formatIdentifier(table.id)} has no tag ${fromTag}`);
     }
@@ -37,6 +37,7 @@ export async function createTableBranch(
       `table ${formatIdentifier(table.id)} is only declared: it has no version to make a branch from`,
     );
   }
+  await checkUnregistered(context, table.directory, name);
   const transactionId = await createBranch(context, table.directory, name, source, request.signal);
   return { transactionId };
 }

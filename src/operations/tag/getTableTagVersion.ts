@@ -4,8 +4,8 @@ import { TableTagNotFoundError } from "../../errors.js";
 import { formatIdentifier } from "../../ident.js";
 import type { GetTableTagVersionRequest, GetTableTagVersionResponse } from "../../namespace.js";
 import { checkTagName } from "../../table/refs.js";
-import { readTag } from "../../table/tags.js";
 import type { OperationContext } from "../context.js";
+import { findTag } from "../findRefs.js";
 import { requireString } from "../request.js";
 import { openTable } from "../snapshot.js";
 
@@ -16,7 +16,7 @@ export async function getTableTagVersion(
   const tag = requireString(request.tag, "tag");
   checkTagName(tag);
   const { table } = await openTable(context, { id: request.id });
-  const found = await readTag(context.disk, table.directory, tag);
+  const found = await findTag(context, table.directory, tag);
   if (found === null) {
     throw new TableTagNotFoundError(`table ${formatIdentifier(table.id)} has no tag ${tag}`);
   }

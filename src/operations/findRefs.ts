@@ -1,0 +1,41 @@
+/** Branches and tags by their names, letter by letter: a disk that ignores case would find others as well. */
+
+import { checkNewBranchName, listBranches, refuseTwinDirectories } from "../table/branches.js";
+import { branchesDirectory, branchRefName, tagName, tagsDirectory } from "../table/paths.js";
+import { branchExists } from "../table/refs.js";
+import { readTag, type Tag } from "../table/tags.js";
+import type { OperationContext } from "./context.js";
+
+/** @throws InvalidInputError for an illegal name, CorruptFileError */
+export async function findTag(
+  { disk, spelling }: OperationContext,
+  mainRoot: string,
+  name: string,
+): Promise<Tag | null> {
+  const tag = await readTag(disk, mainRoot, name);
+  return tag !== null && (await spelling.isExact(tagsDirectory(mainRoot), tagName(name))) ? tag : null;
+}
+
+/** Whether a branch is registered. */
+export const isRegistered = async (
+  { disk, spelling }: OperationContext,
+  mainRoot: string,
+  branch: string,
+): Promise<boolean> =>
+  (await branchExists(disk, mainRoot, branch)) &&
+  spelling.isExact(branchesDirectory(mainRoot), branchRefName(branch));
+
+/**
+ * Makes sure that a branch which is not registered can be made, or exists already.
+ * @throws InvalidInputError where its directory, or one that this lies in, is that of another to some file system
+ */
+export async function checkUnregistered(
+  { disk }: OperationContext,
+  mainRoot: string,
+  branch: string,
+): Promise<void> {
+  const branches = await listBranches(disk, mainRoot);
+  if (branches.includes(branch)) return;
+  checkNewBranchName(branch, branches);
+  await refuseTwinDirectories(disk, mainRoot, branch);
+}

@@ -1,0 +1,267 @@
+/**
+ * Names of branches and tags that some file system takes for one, or one of whose directories it takes for one of the
+ * other's: no two branches of a table get them, and where another engine made such, deleting one leaves the other.
+ */
+
+import { access, cp, mkdir, readdir, rename, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { tableToIPC } from "apache-arrow";
+import type { DirectoryNamespace } from "tiltyard";
+import { beforeEach, describe, expect, it, vi } from "vitest";
+import type * as LockModule from "../../src/io/lock.js";
+import {
+  DISKS,
+  expectFolding,
+  expectRefusal,
+  openOn,
+  rowsOf,
+  valuesOf,
+} from "../support/foldedNamespaces.js";
+import { type FileSystem, fileSystems, resolveOn } from "../support/foldingDisk.js";
+import { reference } from "../support/reference.js";
+import { makeTempDir } from "../support/tempDir.js";
+
+/** Locks don't go through the disk: theirs folds names while a test says so. */
+const locks = vi.hoisted(() => ({ fileSystem: null as FileSystem | null }));
+vi.mock("../../src/io/lock.js", async (importOriginal) => {
+  const original = await importOriginal<typeof LockModule>();
+  const withLock: typeof original.withLock = (directory, ...rest) =>
+    original.withLock(
+      locks.fileSystem === null ? directory : resolveOn(locks.fileSystem, directory),
+      ...rest,
+    );
+  return { ...original, withLock };
+});
+
+const id = ["t"];
+let root: string;
+let table: string;
+
+beforeEach(async () => {
+  root = await makeTempDir();
+  table = join(root, "t.lance");
+  return () => {
+    locks.fileSystem = null;
+  };
+});
+
+async function openTable(disk: string): Promise<DirectoryNamespace> {
+  locks.fileSystem = fileSystems.find(({ name }) => name === disk) ?? null;
+  const ns = openOn(root, disk);
+  await ns.createTable({ id }, rowsOf(1));
+  return ns;
+}
+
+const PAIRS: readonly (readonly [one: string, other: string])[] = [
+  ["dev", "Dev"],
+  ["été", "Été"],
+  // Decomposed, other letters have marks, which no branch has.
+  ["가", "가".normalize("NFD")],
+  ["v1", "v1."],
+  ["A/x", "a/y"],
+  ["A/x", "a"],
+  ["a", "A/y"],
+  ["a/b/c", "a/B."],
+  ["straße", "STRASSE"],
+];
+
+describe.each(DISKS)("on %s", (disk) => {
+  it.each(PAIRS)("beside branch %s, %s is not made", async (one, other) => {
+    const ns = await openTable(disk);
+    const stranger = openOn(root, disk);
+    await ns.createTableBranch({ id, name: one });
+    await ns.insertIntoTable({ id, branch: one }, rowsOf(2));
+    for (const engine of [ns, stranger]) {
+      await expectFolding(root, () => engine.createTableBranch({ id, name: other }), one);
+    }
+    expect(await valuesOf(ns, id, one)).toEqual([1, 2]);
+    await ns.deleteTableBranch({ id, name: one });
+    await stranger.createTableBranch({ id, name: other });
+    expect(await valuesOf(stranger, id, other)).toEqual([1]);
+    expect(await readdir(join(table, "tree"))).toHaveLength(1);
+    await ns.close();
+    await stranger.close();
+  });
+
+  it("one of two at once is made", async () => {
+    const ns = await openTable(disk);
+    const stranger = openOn(root, disk);
+    for (const [one, other] of PAIRS) {
+      const made = await Promise.allSettled([
+        ns.createTableBranch({ id, name: one }),
+        stranger.createTableBranch({ id, name: other }),
+      ]);
+      expect(made.map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected"]);
+      const { branches } = await ns.listTableBranches({ id });
+      const winner = made[0].status === "fulfilled" ? one : other;
+      expect(Object.keys(branches)).toEqual([winner]);
+      expect(await valuesOf(ns, id, winner)).toEqual([1]);
+      await ns.deleteTableBranch({ id, name: winner });
+    }
+    await ns.close();
+    await stranger.close();
+  });
+
+  it("nothing is found, changed or deleted by the name of another branch", async () => {
+    const ns = await openTable(disk);
+    await ns.createTableBranch({ id, name: "dev" });
+    await ns.insertIntoTable({ id, branch: "dev" }, rowsOf(2));
+    for (const branch of ["Dev", "DEV", "dev."]) {
+      for (const call of [
+        () => ns.deleteTableBranch({ id, name: branch }),
+        () => ns.insertIntoTable({ id, branch }, rowsOf(3)),
+        () => ns.queryTable({ id, branch }),
+        () => ns.createTableBranch({ id, name: "sub", fromBranch: branch }),
+        () => ns.createTableTag({ id, tag: "t", branch, version: 1 }),
+        () => ns.restoreTable({ id, branch, version: 1 }),
+      ]) {
+        await expectRefusal(root, call, "TableBranchNotFound");
+      }
+    }
+    expect(await valuesOf(ns, id, "dev")).toEqual([1, 2]);
+    await ns.close();
+  });
+
+  it.each([
+    ...["con", "x/NUL", "aux.x/y", "COM1", "lpt¹", "ㅤ", "a/ㅤ"],
+    ...[
+      "a/DATA",
+      "a/data.",
+      "a/Tree",
+      "a/_REFS",
+      "a/_versions",
+      "a/.TILTYARD.lock",
+      "a/ＤＡＴＡ",
+      "a/.lance-x",
+    ],
+  ])("no branch is made with the name %s", async (name) => {
+    const ns = await openTable(disk);
+    await ns.createTableBranch({ id, name: "a" });
+    await expectRefusal(root, () => ns.createTableBranch({ id, name }), "InvalidInput");
+    await ns.close();
+  });
+
+  it("tags have files of their own", async () => {
+    const ns = await openTable(disk);
+    await ns.insertIntoTable({ id }, rowsOf(2));
+    await ns.createTableTag({ id, tag: "v1", version: 1 });
+    await expectFolding(root, () => ns.createTableTag({ id, tag: "V1", version: 2 }), "v1");
+    for (const call of [
+      () => ns.getTableTagVersion({ id, tag: "V1" }),
+      () => ns.updateTableTag({ id, tag: "V1", version: 2 }),
+      () => ns.deleteTableTag({ id, tag: "V1" }),
+      () => ns.queryTable({ id, tag: "V1" }),
+      () => ns.createTableBranch({ id, name: "b", fromTag: "V1" }),
+    ]) {
+      await expectRefusal(root, call, "TableTagNotFound");
+    }
+    expect(await ns.getTableTagVersion({ id, tag: "v1" })).toEqual({ version: 1 });
+    for (const tag of ["con", "NUL", "com1.x"]) {
+      await expectRefusal(root, () => ns.createTableTag({ id, tag, version: 1 }), "InvalidInput");
+    }
+    await ns.deleteTableTag({ id, tag: "v1" });
+    await ns.createTableTag({ id, tag: "V1", version: 2 });
+    expect(await ns.getTableTagVersion({ id, tag: "V1" })).toEqual({ version: 2 });
+    await ns.close();
+  });
+
+  it("a directory of no branch is not shared", async () => {
+    const ns = await openTable(disk);
+    await mkdir(join(table, "tree", "Dev", "_versions"), { recursive: true });
+    await expectFolding(root, () => ns.createTableBranch({ id, name: "dev" }), "Dev");
+    await expectFolding(root, () => ns.createTableBranch({ id, name: "dev/x" }), "Dev");
+    await ns.createTableBranch({ id, name: "Dev" });
+    await ns.deleteTableBranch({ id, name: "Dev" });
+    await ns.createTableBranch({ id, name: "dev/x" });
+    expect(await readdir(join(table, "tree"))).toEqual(["dev"]);
+    await ns.close();
+  });
+
+  it("a version does not begin a branch whose directory is another's", async () => {
+    const ns = await openTable(disk);
+    await ns.createTableBranch({ id, name: "dev" });
+    const begin = () =>
+      ns.createTableVersion({
+        id,
+        branch: "DEV/x",
+        unregisteredBranch: true,
+        version: 1,
+        manifestPath: "_versions/staged",
+      });
+    await expectFolding(root, begin, "dev");
+    await ns.close();
+  });
+});
+
+describe("branches of the reference whose names fold together", () => {
+  /** The table, with both branches, and a row of its own on each. */
+  async function makeBoth(one: string, other: string): Promise<void> {
+    await reference.createTable(root, "t", tableToIPC(rowsOf(1)));
+    for (const [index, name] of [one, other].entries()) {
+      await reference.createBranch(root, "t", name);
+      await reference.appendTable(root, "t", tableToIPC(rowsOf(10 + index)), { branch: name });
+    }
+  }
+
+  const MADE: readonly (readonly [one: string, other: string])[] = [
+    ["été", "Été"],
+    // Decomposed, other letters have marks, which no branch has.
+    ["가", "가".normalize("NFD")],
+    ["v1", "v1."],
+    ["A/x", "a/y"],
+    ["A", "a/y"],
+    ["A/x", "a"],
+    ["A/x/y", "a/X/z"],
+  ];
+
+  it.each(MADE)("are two on a disk that does not fold: %s and %s", async (one, other) => {
+    await makeBoth(one, other);
+    const ns = openOn(root, "a plain disk");
+    await ns.insertIntoTable({ id, branch: one }, rowsOf(20));
+    await ns.deleteTableBranch({ id, name: one });
+    expect(await valuesOf(ns, id, other)).toEqual([1, 11]);
+    await ns.insertIntoTable({ id, branch: other }, rowsOf(21));
+    expect(await valuesOf(ns, id, other)).toEqual([1, 11, 21]);
+    // All of the first is gone.
+    expect(await readdir(join(table, "tree"))).toEqual([other.split("/")[0]]);
+    await ns.deleteTableBranch({ id, name: other });
+    expect(await readdir(join(table, "tree"))).toEqual([]);
+    await ns.close();
+  });
+
+  /** Lets the directories of the second branch be those of the first, as if copied to a disk that folds names. */
+  async function merge(fileSystem: FileSystem, one: string, other: string): Promise<void> {
+    const tree = join(table, "tree");
+    const aside = join(table, "aside");
+    const [first] = other.split("/");
+    await rename(join(tree, first), aside);
+    await cp(aside, resolveOn(fileSystem, join(tree, first)), { recursive: true });
+    await rm(aside, { recursive: true });
+    expect(resolveOn(fileSystem, join(tree, ...one.split("/")))).toContain(tree);
+  }
+
+  it.each(
+    fileSystems.flatMap((fileSystem) =>
+      MADE.filter(
+        ([one, other]) =>
+          fileSystem.key(fileSystem.given(one.split("/")[0])) ===
+          fileSystem.key(fileSystem.given(other.split("/")[0])),
+      ).map(([one, other]) => [fileSystem.name, one, other] as const),
+    ),
+  )("share directories on %s, and deleting %s leaves the files of %s", async (name, one, other) => {
+    const fileSystem = fileSystems.find((each) => each.name === name) as FileSystem;
+    await makeBoth(one, other);
+    await merge(fileSystem, one, other);
+    locks.fileSystem = fileSystem;
+    const ns = openOn(root, name);
+    const rows = await valuesOf(ns, id, other);
+    expect(rows.at(-1)).toBeGreaterThan(9);
+    await ns.deleteTableBranch({ id, name: one });
+    expect(await valuesOf(ns, id, other)).toEqual(rows);
+    await expect(ns.queryTable({ id, branch: one })).rejects.toMatchObject({ type: "TableBranchNotFound" });
+    await ns.deleteTableBranch({ id, name: other });
+    expect(await valuesOf(ns, id)).toEqual([1]);
+    await access(table);
+    await ns.close();
+  });
+});
