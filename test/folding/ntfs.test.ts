@@ -1,0 +1,18 @@
+/** Suites of the engine, on a disk that folds names as NTFS does. */
+
+import { vi } from "vitest";
+import { foldedLock, foldedNodeDisk } from "../support/foldedModules.js";
+
+vi.mock("../../src/io/nodeDisk.js", async (original) => foldedNodeDisk(await original(), "NTFS"));
+vi.mock("../../src/io/lock.js", async (original) => foldedLock(await original(), "NTFS"));
+vi.stubEnv("MODEL_RUNS", "5");
+
+await import("../model/namespace.test.js");
+await import("../operations/namespaces.test.js");
+await import("../operations/occupiedPlace.test.js");
+await import("../operations/races.test.js");
+await import("../operations/deregistered.test.js");
+await import("../operations/transactions.test.js");
+await import("../catalog/batches.test.js");
+await import("../table/branches.test.js");
+await import("../table/tags.test.js");

@@ -1,0 +1,31 @@
+/**
+ * The engine on a disk that folds names, for suites that know nothing of it: replacements for modules, to be handed to
+ * `vi.mock`, so that every disk and every lock of a test file is of one such file system.
+ */
+
+import type * as LockModule from "../../src/io/lock.js";
+import type * as NodeDiskModule from "../../src/io/nodeDisk.js";
+import { type FileSystem, fileSystems, foldingDisk, resolveOn } from "./foldingDisk.js";
+
+function fileSystemOf(name: string): FileSystem {
+  const found = fileSystems.find((each) => each.name === name);
+  if (found === undefined) throw new Error(`no file system ${name}`);
+  return found;
+}
+
+export function foldedNodeDisk<Module extends typeof NodeDiskModule>(original: Module, name: string): Module {
+  const fileSystem = fileSystemOf(name);
+  const NodeDisk = new Proxy(original.NodeDisk, {
+    construct: (target, operands, newTarget) =>
+      foldingDisk(Reflect.construct(target, operands, newTarget), fileSystem),
+  });
+  return { ...original, NodeDisk };
+}
+
+/** Locks don't go through the disk. */
+export function foldedLock<Module extends typeof LockModule>(original: Module, name: string): Module {
+  const fileSystem = fileSystemOf(name);
+  const withLock: Module["withLock"] = async (directory, options, fn) =>
+    original.withLock(resolveOn(fileSystem, directory), options, fn);
+  return { ...original, withLock };
+}
