@@ -81,6 +81,6 @@ async function end(work: BatchWork, outcome: Outcome): Promise<void> {
   await requireLocks(locks);
   // With the batch's directory its lock goes: what is left to remove by then is garbage, and needs none.
   if (!isOwn) return endBatch(unguarded.disk, root, batch.directory, outcome);
-  if (await endOwnBatch(unguarded.disk, root, batch.directory, () => requireLocks(locks))) return;
+  if (await endOwnBatch(unguarded.disk, root, batch.directory, outcome, () => requireLocks(locks))) return;
   throw new LocksLostError("another process has ended the batch");
 }

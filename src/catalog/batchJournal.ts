@@ -39,7 +39,6 @@ export type Outcome = "done" | "undone";
 const BATCHES_DIRECTORY = ".tiltyard-batches";
 const ENDED_DIRECTORY = ".tiltyard-ended-batches";
 const JOURNAL_NAME = "journal.json";
-const OWN_ENDED_NAME = "journal.ended";
 const MAX_JOURNAL_BYTES = 64 * 1024 * 1024;
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const UNDECIDED_SUFFIX = ".undecided";
@@ -49,6 +48,8 @@ const FORGOTTEN_MS = 7 * 24 * 60 * 60 * 1000;
 
 const batchesDirectory = (root: string): string => join(root, BATCHES_DIRECTORY);
 const endedDirectory = (root: string): string => join(root, ENDED_DIRECTORY);
+/** Where the process that decided a batch puts the journal when it ends it. */
+const ownEndPath = (directory: string, outcome: Outcome): string => join(directory, `journal.${outcome}`);
 const outcomePath = (root: string, directory: string, outcome: Outcome): string =>
   join(endedDirectory(root), `${basename(directory)}.${outcome}`);
 
@@ -150,9 +151,10 @@ export async function endOwnBatch(
   disk: Disk,
   root: string,
   directory: string,
+  outcome: Outcome,
   confirm: () => Promise<void>,
 ): Promise<boolean> {
-  const ended = join(directory, OWN_ENDED_NAME);
+  const ended = ownEndPath(directory, outcome);
   try {
     await disk.rename(journalPath(directory), ended);
   } catch (error) {
@@ -202,15 +204,23 @@ export async function dropBatch(disk: Disk, root: string, directory: string): Pr
 }
 
 /**
- * Removes a batch that was never decided and seems to be nobody's. The caller holds the lock of its directory; a process
+ * Removes what is nobody's: a batch that was never decided, or what is left of one that has ended. The caller holds the lock of its directory; a process
  * that stood still since it held it may decide at this very moment, so the directory gets another name first.
  */
 export async function dropUndecided(disk: Disk, root: string, directory: string): Promise<void> {
   const aside = join(endedDirectory(root), basename(directory) + UNDECIDED_SUFFIX);
   await disk.makeDirectory(endedDirectory(root));
   await disk.rename(directory, aside);
-  if (await isDecided(disk, aside)) await disk.rename(aside, directory);
-  else await disk.removeTree(aside);
+  if (await isDecided(disk, aside)) {
+    await disk.rename(aside, directory);
+  } else {
+    // The process that ended it may stand still between that and the last look at its lock.
+    for (const outcome of OUTCOMES) {
+      if ((await disk.stat(ownEndPath(aside, outcome))) === null) continue;
+      await disk.rename(ownEndPath(aside, outcome), outcomePath(root, directory, outcome));
+    }
+    await disk.removeTree(aside);
+  }
   await disk.removeEmptyDirectory(endedDirectory(root)).catch(() => false);
   await disk.removeEmptyDirectory(batchesDirectory(root)).catch(() => false);
 }

@@ -180,8 +180,10 @@ async function dropAbandoned(environment: CatalogEnvironment, directory: string)
   const { disk, root, lock } = environment;
   try {
     const stat = await disk.stat(directory);
-    if (stat === null || Date.now() - Number(stat.modifiedNs / 1_000_000n) < ABANDONED_MS) return;
-    if (await isDecided(disk, directory)) return;
+    if (stat === null || (await isDecided(disk, directory))) return;
+    const isYoung = Date.now() - Number(stat.modifiedNs / 1_000_000n) < ABANDONED_MS;
+    // What has ended, and could not be removed, is nobody's at any age.
+    if (isYoung && (await readOutcome(disk, root, directory)) === null) return;
     await withLock(directory, { ...lock, retries: 0 }, async () => {
       if (!(await isDecided(disk, directory))) await dropUndecided(disk, root, directory);
     });

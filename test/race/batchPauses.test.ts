@@ -57,7 +57,7 @@ const pauses: [name: string, pause: Pause][] = [
   ["before the second version", at("before", "link", /b\.lance.*\.manifest$/)],
   ["before a table is hidden", at("before", "create", /c\.lance/)],
   ["before versions are set aside", at("before", "makeDirectory", /d\.lance.*retired$/)],
-  ["before the journal goes", at("before", "rename", /journal\.ended$/)],
+  ["before the journal goes", at("before", "rename", /journal\.(done|undone)$/)],
 ];
 
 describe.concurrent.each(pauses)("a process that stands still %s", (_name, pause) => {

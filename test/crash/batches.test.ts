@@ -1,0 +1,156 @@
+/**
+ * The crash loop over bringing somebody else's batch to its end: whatever disk call fails, and however, the next one finds
+ * all of the batch done, or all of it undone, as it had to be from the beginning; and nothing of it is left.
+ *
+ * `npm run soak` goes through all calls, `npm test` through some for each way to fail.
+ */
+
+import { copyFile, cp, mkdir, readdir, rm } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { makeVector, Table } from "apache-arrow";
+import { DirectoryNamespace, NamespaceError } from "tiltyard";
+import { describe, expect, it } from "vitest";
+import { NodeDisk } from "../../src/io/nodeDisk.js";
+import { type FaultMode, FaultyDisk } from "../support/faultyDisk.js";
+import { refusingDisk } from "../support/leftBatches.js";
+import { reference } from "../support/reference.js";
+import { stageDoubled } from "../support/stageVersion.js";
+import { makeTempDir } from "../support/tempDir.js";
+
+const STRIDE = Number(process.env.CRASH_STRIDE ?? 61);
+
+const rowsOf = (...values: number[]) => new Table({ v: makeVector(Int32Array.from(values)) });
+
+/** Rows of every version of every table. */
+async function stateOf(root: string): Promise<Record<string, unknown>> {
+  const ns = new DirectoryNamespace({ root, durability: "none" });
+  // Whoever looks at a table of the batch, here one that is in its way, sees its end.
+  await ns.describeTable({ id: ["a"] });
+  const state: Record<string, unknown> = {};
+  for (const name of (await ns.listAllTables()).tables) {
+    const id = name.split("$");
+    const { isOnlyDeclared, properties } = await ns.describeTable({ id });
+    const counts: Record<number, number> = {};
+    const versions =
+      name === "spoiled" || isOnlyDeclared ? [] : (await ns.listTableVersions({ id })).versions;
+    for (const { version } of versions) counts[version] = await ns.countTableRows({ id, version });
+    state[name] = { counts, properties };
+  }
+  await ns.close();
+  return state;
+}
+
+/**
+ * Tables `a` and `b` with a batch of all there is, whose process died behind `parts` of its versions.
+ * @param isPossible whether all of the batch can be done
+ */
+async function prepare(root: string, parts: number, isPossible: boolean): Promise<void> {
+  const ns = new DirectoryNamespace({ root, durability: "none" });
+  await ns.createNamespace({ id: ["n"] });
+  for (const name of ["a", "b", "c", "gone"]) await ns.createTable({ id: [name] }, rowsOf(1));
+  for (const value of [2, 3]) await ns.insertIntoTable({ id: ["c"] }, rowsOf(value));
+  await ns.createTable({ id: ["n", "gone"], properties: { p: "1" } }, rowsOf(1));
+  await ns.close();
+  const entryOf = async (name: string) => ({
+    createTableVersion: {
+      id: [name],
+      version: 2,
+      manifestPath: await stageDoubled(join(root, `${name}.lance`), 2),
+    },
+  });
+  const operations = [
+    { declareTable: { id: ["x"] } },
+    { declareTable: { id: ["n", "y"] } },
+    await entryOf("a"),
+    await entryOf("b"),
+    { deregisterTable: { id: ["gone"] } },
+    { deregisterTable: { id: ["n", "gone"] } },
+    { deleteTableVersions: { id: ["c"], ranges: [{ startVersion: 1, endVersion: 3 }] } },
+  ];
+  let published = 0;
+  let isDead = false;
+  const dying = refusingDisk(new NodeDisk({ durability: "none" }), (verb, [, path = ""]) => {
+    if (verb === "link" && /[ab]\.lance.*\.manifest$/.test(path)) isDead ||= published++ === parts;
+    if (verb === "rename" && /retired/.test(path)) isDead = true;
+    return isDead ? "EIO" : undefined;
+  });
+  const dead = new DirectoryNamespace({ root, durability: "none", disk: dying } as never);
+  await expect(dead.batchCommitTables({ operations })).rejects.toThrow(/is decided/);
+  await dead.close();
+  if (isPossible) return;
+  // Manifests of both naming schemes: a table without a latest version.
+  const versions = join(root, "b.lance", "_versions");
+  const [name] = (await readdir(versions)).filter((each) => /^\d{20}\.manifest$/.test(each));
+  await copyFile(join(versions, name), join(versions, "1.manifest"));
+}
+
+const ways: { title: string; mode: FaultMode; dead: boolean; powerCut: boolean }[] = [
+  { title: "a call fails", mode: "before", dead: false, powerCut: false },
+  { title: "a call reports failure after its effect", mode: "after", dead: false, powerCut: false },
+  { title: "the process dies", mode: "short", dead: true, powerCut: false },
+  { title: "the power goes before a call", mode: "before", dead: true, powerCut: true },
+  { title: "the power goes after a call", mode: "after", dead: true, powerCut: true },
+];
+
+const scenarios: [name: string, parts: number, isPossible: boolean][] = [
+  ["not begun is done", 0, true],
+  ["half done is done", 1, true],
+  ["almost done is done", 2, true],
+  ["half done, and impossible by now, is undone", 1, false],
+];
+
+describe.each(scenarios)("a batch that is %s", (_name, parts, isPossible) => {
+  it("wherever those end who come upon it", async () => {
+    const base = await makeTempDir();
+    const root = join(base, "inner", "root");
+    const template = join(base, "template");
+    await mkdir(dirname(root));
+    await prepare(root, parts, isPossible);
+    await cp(root, template, { recursive: true });
+    const mend = async () => {
+      if (!isPossible) await rm(join(root, "b.lance", "_versions", "1.manifest"));
+    };
+    const settle = async (disk?: FaultyDisk): Promise<boolean> => {
+      const ns = new DirectoryNamespace({ root, ...(disk ? { disk } : { durability: "none" }) } as never);
+      try {
+        await ns.describeTable({ id: ["a"] });
+        return true;
+      } catch (error) {
+        expect(error, String(error)).toBeInstanceOf(NamespaceError);
+        return false;
+      } finally {
+        await ns.close();
+      }
+    };
+    expect(await settle()).toBe(true);
+    await mend();
+    const after = await stateOf(root);
+    expect(Object.keys(after)).toEqual(
+      isPossible ? ["a", "b", "c", "n$y", "x"] : ["a", "b", "c", "gone", "n$gone"],
+    );
+    expect(after.a).toMatchObject({ counts: isPossible ? { 1: 1, 2: 2 } : { 1: 1 } });
+    expect(after.b).toMatchObject({ counts: isPossible ? { 1: 1, 2: 2 } : { 1: 1 } });
+
+    for (const [index, { title, mode, dead, powerCut }] of ways.entries()) {
+      for (let failing = (2 * index) % STRIDE; ; failing += STRIDE) {
+        await rm(root, { recursive: true });
+        await cp(template, root, { recursive: true });
+        const disk = new FaultyDisk(new NodeDisk({ durability: "none" }), { root: dirname(root) });
+        disk.failAt(failing, mode, { dead });
+        await settle(disk);
+        const { tripped } = disk;
+        const where = `${title} ${failing}: ${disk.log[failing]}`;
+        await disk.restart();
+        if (powerCut) await disk.loseUnsynced();
+        expect(await settle(), where).toBe(true);
+        await mend();
+        expect(await stateOf(root), where).toEqual(after);
+        const left = await readdir(join(root, ".tiltyard-batches"), { recursive: true }).catch(() => []);
+        expect(left, where).toEqual([]);
+        await disk.dispose();
+        if (!tripped) break;
+      }
+    }
+    expect(await reference.countRows(root, "a")).toBe(isPossible ? 2 : 1);
+  });
+});
