@@ -239,7 +239,10 @@ export class DirectoryNamespace implements AsyncDisposable {
   describeTableVersion(request: ns.DescribeTableVersionRequest): Promise<ns.DescribeTableVersionResponse> {
     return this.#run("describeTableVersion", request, describeTableVersion);
   }
-  /** Publishes staged manifests of several tables, all of them or none. */
+  /**
+   * Publishes staged manifests of several tables, all of them or none.
+   * @throws InternalError where it is decided and can't be finished now: the next operation on one of the tables does
+   */
   batchCreateTableVersions(
     request: ns.BatchCreateTableVersionsRequest,
   ): Promise<ns.BatchCreateTableVersionsResponse> {
@@ -259,7 +262,10 @@ export class DirectoryNamespace implements AsyncDisposable {
   ): Promise<ns.BatchDeleteTableVersionsResponse> {
     return this.#run("batchDeleteTableVersions", request, batchDeleteTableVersions);
   }
-  /** Declares tables, publishes and deletes versions and deregisters tables, all of it or nothing. */
+  /**
+   * Declares tables, publishes and deletes versions and deregisters tables, all of it or nothing.
+   * @throws InternalError where it is decided and can't be finished now: the next operation on one of the tables does
+   */
   batchCommitTables(request: ns.BatchCommitTablesRequest): Promise<ns.BatchCommitTablesResponse> {
     return this.#run("batchCommitTables", request, async (context, checked) => {
       const operations = pinOperations(checked.operations);
