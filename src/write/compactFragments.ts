@@ -6,6 +6,9 @@
  * Appends may come in between. A change of fragments that are being copied lets the compaction be planned again, with
  * the copies of all others. Until the last commit nothing refers to the copies.
  *
+ * Reserving ids makes a version. From there on a compaction goes through, whoever has lost interest in it: one that was
+ * called off leaves the table as it was.
+ *
  * An index holds addresses of rows, which change with the fragments they are in; where row ids are stable it holds
  * these, and stays right. In a table without, fragments that an index covers are therefore left as they are.
  */
@@ -49,6 +52,7 @@ export interface CompactionTarget {
   readonly tableRoot: string;
   /** That of its versions, when the table was opened. */
   readonly directory: DirectoryIdentity;
+  /** Looked at until the first version is committed. */
   readonly signal?: AbortSignal;
 }
 
@@ -82,8 +86,10 @@ export async function compactFragments(
   target: CompactionTarget,
   settings: CompactionSettings,
 ): Promise<CompactionResult> {
-  const { environment, tableRoot, directory, signal } = target;
-  const copies = new FragmentCopies(environment, tableRoot, signal);
+  const { environment, tableRoot, directory } = target;
+  let isBegun = false;
+  const signalNow = () => (isBegun ? undefined : target.signal);
+  const copies = new FragmentCopies(environment, tableRoot, signalNow);
   const plans: Plan[] = [];
   let isProposed = false;
   const propose = async (
@@ -91,20 +97,28 @@ export async function compactFragments(
   ): Promise<{ transaction: Transaction; groups: readonly ReplacedGroup[] } | null> => {
     isProposed = false;
     const copied = await whileThere(target, base, async () => {
-      const plan = await planOn(target, base.file, settings);
+      const plan = await planOn(target, base.file, settings, signalNow);
       plans.push(plan);
       await copies.retain(plan.groups);
       return copyGroups(base.file, plan.groups, copies);
     });
     if (copied.length === 0) return null;
-    const groups = await withIds(target, base, copied, copies);
+    const groups = await withIds(target, base, copied, copies, signalNow);
+    isBegun ||= groups.some(({ newFragments }) => newFragments.length > 0);
     const rewrite = Rewrite.create({ groups: groups.map((group) => RewriteGroup.create(group)) });
     isProposed = true;
     return { transaction: newTransaction(base.entry.version, "rewrite", rewrite), groups };
   };
   try {
     const verify = () => copies.requireInPlace();
-    const done = await commitPlanned(environment, tableRoot, directory, propose, { signal, verify });
+    const options = {
+      verify,
+      // Asked for at each step.
+      get signal() {
+        return signalNow();
+      },
+    };
+    const done = await commitPlanned(environment, tableRoot, directory, propose, options);
     // What can't be removed is an orphan that nothing refers to.
     await copies.discard(done?.committed.manifest.fragments).catch(() => undefined);
     const plan = plans[plans.length - 1];
@@ -125,9 +139,10 @@ export async function compactFragments(
 }
 
 async function planOn(
-  { environment, tableRoot, signal }: CompactionTarget,
+  { environment, tableRoot }: CompactionTarget,
   base: ManifestFile,
   settings: CompactionSettings,
+  signalNow: () => AbortSignal | undefined,
 ): Promise<Plan> {
   const { manifest } = base;
   const source = versionSource(environment, tableRoot, base);
@@ -141,7 +156,7 @@ async function planOn(
   const facts: FragmentFacts[] = [];
   const breather = new Breather();
   for (const fragment of manifest.fragments) {
-    signal?.throwIfAborted();
+    signalNow()?.throwIfAborted();
     await breather.breathe();
     facts.push({
       fragment,
@@ -204,10 +219,11 @@ async function whileThere<T>(
 
 /** The groups with ids for their new fragments, which nobody else can get any more. */
 async function withIds(
-  { environment, tableRoot, signal }: CompactionTarget,
+  { environment, tableRoot }: CompactionTarget,
   base: TableVersion,
   groups: readonly ReplacedGroup[],
   copies: FragmentCopies,
+  signalNow: () => AbortSignal | undefined,
 ): Promise<ReplacedGroup[]> {
   const count = groups.reduce((sum, { newFragments }) => sum + newFragments.length, 0);
   if (count === 0) return [...groups];
@@ -218,10 +234,8 @@ async function withIds(
   );
   // Of another table under the same name no ids are taken.
   const verify = () => copies.requireInPlace();
-  const { manifest } = await commitTransaction(environment, tableRoot, anchorOf(base), reservation, {
-    signal,
-    verify,
-  });
+  const options = { signal: signalNow(), verify };
+  const { manifest } = await commitTransaction(environment, tableRoot, anchorOf(base), reservation, options);
   let nextId = (manifest.maxFragmentId ?? 0) + 1 - count;
   return groups.map(({ oldFragments, newFragments }) => ({
     oldFragments,

@@ -49,14 +49,17 @@ interface Copy {
 export class FragmentCopies {
   readonly #readers: FileReaders;
   readonly #tableRoot: string;
-  readonly #signal: AbortSignal | undefined;
+  readonly #signalNow: () => AbortSignal | undefined;
   #copies: Copy[] = [];
 
-  /** @param tableRoot directory of the table or branch */
-  constructor(readers: FileReaders, tableRoot: string, signal: AbortSignal | undefined) {
+  /**
+   * @param tableRoot directory of the table or branch
+   * @param signalNow what ends the work; asked for at each group
+   */
+  constructor(readers: FileReaders, tableRoot: string, signalNow: () => AbortSignal | undefined) {
     this.#readers = readers;
     this.#tableRoot = tableRoot;
-    this.#signal = signal;
+    this.#signalNow = signalNow;
   }
 
   /**
@@ -64,7 +67,7 @@ export class FragmentCopies {
    * @throws UnsupportedError for columns that this build does not read or write, CorruptFileError
    */
   async copy(base: ManifestFile, group: CompactionGroup): Promise<readonly DataFragment[]> {
-    this.#signal?.throwIfAborted();
+    this.#signalNow()?.throwIfAborted();
     let copy = this.#copies.find((each) => hasSameRows(each.group, group));
     if (copy === undefined) {
       copy = await this.#write(base, group);
@@ -75,6 +78,7 @@ export class FragmentCopies {
 
   async #write(base: ManifestFile, group: CompactionGroup): Promise<Copy> {
     const { manifest, path } = base;
+    const signal = this.#signalNow();
     const schema = decodeSchema(manifest.fields, path);
     const version = fileVersionOf(base);
     const absent = new Set(absentColumns(schema, group.fragments, version));
@@ -91,7 +95,7 @@ export class FragmentCopies {
         limit: Number.POSITIVE_INFINITY,
         batchRows: BATCH_ROWS,
         readAhead: STREAMED,
-        signal: this.#signal,
+        signal,
       }),
     );
     const files: WrittenRows[] = [];
@@ -107,7 +111,7 @@ export class FragmentCopies {
           version,
           descriptor: { fields: encodeFileSchema(schema), metadata: manifest.schemaMetadata },
           within: this.#tableRoot,
-          signal: this.#signal,
+          signal,
         });
         files.push(written);
         if (written.fragments.length !== 1 || written.rowCount !== rowCount) {
