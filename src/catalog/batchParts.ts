@@ -14,10 +14,10 @@ import type { Disk } from "../io/disk.js";
 import type { LockLease } from "../io/lease.js";
 import { ABSENT } from "../table/identity.js";
 import { decodeManifestFile, readManifestBytes } from "../table/manifest.js";
-import { manifestName, type NamingScheme, retiredDirectory, versionsDirectory } from "../table/paths.js";
+import { versionsDirectory } from "../table/paths.js";
 import { branchRoot } from "../table/refs.js";
 import { publishUnderLock } from "../table/stagedVersion.js";
-import { deleteVersionsUnderLock } from "../table/versionRemoval.js";
+import { deleteVersionsUnderLock, returnVersionsUnderLock } from "../table/versionRemoval.js";
 import { findLatestVersion, findVersion } from "../table/versions.js";
 import type { Batch } from "./batchJournal.js";
 import { type BatchLocks, requireLock } from "./batchLocks.js";
@@ -261,7 +261,8 @@ async function deleteVersions(work: BatchWork, step: DeleteVersionsStep): Promis
     if (left.every((version) => version === null)) return;
     throw error;
   }
-  await deleteVersionsUnderLock(disk, mainRootOf(environment, location), branch, versions);
+  const confirm = () => confirmTables(work, step);
+  await deleteVersionsUnderLock(disk, mainRootOf(environment, location), branch, versions, confirm);
 }
 
 // ------------------------------------------------------------------------------------------------- undoing
@@ -349,18 +350,13 @@ async function returnVersions(work: BatchWork, step: DeleteVersionsStep): Promis
   if (!lockedRootsOf(environment, step).every((root) => locks.tables.has(root))) return;
   // A journal without it does not tell whether they are of this table.
   if (step.identity === undefined || !(await isPlannedOn(environment, step))) return;
-  const tableRoot = tableRootOf(environment, step);
-  for (const version of step.versions) {
-    if ((await findVersion(disk, tableRoot, version)) !== null) continue;
-    for (const scheme of ["V2", "V1"] satisfies NamingScheme[]) {
-      const name = manifestName(version, scheme);
-      const retiredPath = join(retiredDirectory(tableRoot), name);
-      if ((await disk.stat(retiredPath)) === null) continue;
-      await disk.rename(retiredPath, join(versionsDirectory(tableRoot), name));
-    }
-  }
-  await disk.syncDirectory(versionsDirectory(tableRoot));
-  await disk.syncDirectory(retiredDirectory(tableRoot));
+  const confirm = () => confirmTables(work, step);
+  await returnVersionsUnderLock(disk, tableRootOf(environment, step), step.versions, confirm);
+}
+
+/** @throws LeaseLostError where the lock of a directory that the part is done under is lost */
+async function confirmTables({ environment, locks }: BatchWork, step: BatchStep): Promise<void> {
+  for (const root of lockedRootsOf(environment, step)) await locks.tables.get(root)?.confirm();
 }
 
 // ---------------------------------------------------------------------------------------------- resurrected

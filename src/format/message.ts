@@ -97,6 +97,29 @@ class MessageReader extends BinaryReader {
     }
     return toSafeNumber(this.uint64());
   }
+
+  /**
+   * Passes over fields of bytes, strings or sub-messages, up to the first other one. They are most of a large message,
+   * and making objects for each tag would cost more than all the rest.
+   * @param isKnown by tags of one byte: 1 for fields that are not passed over
+   */
+  passOver(isKnown: Uint8Array, end: number): void {
+    const bytes = this.bytesRead;
+    let position = this.pos;
+    while (position < end) {
+      const tag = bytes[position];
+      if ((tag & 0x87) !== WireType.LengthDelimited || tag < 8 || isKnown[tag] === 1) break;
+      const first = bytes[position + 1];
+      const second = bytes[position + 2];
+      let next = end + 1;
+      if (first < 0x80) next = position + 2 + first;
+      else if (second < 0x80) next = position + 3 + (first & 0x7f) + second * 128;
+      // A longer one, or one that is damaged.
+      if (next > end) break;
+      position = next;
+    }
+    this.pos = position;
+  }
 }
 
 const EMPTY = new Uint8Array(0);
@@ -117,6 +140,9 @@ export function message<F extends AnyFields>(
   const defaults = Object.fromEntries(entries.map(([name, codec]) => [name, codec.initial()]));
   // Lists and maps are filled in place: each message needs its own.
   const filled = entries.filter(([name]) => typeof defaults[name] === "object" && defaults[name] !== EMPTY);
+  const isKnown = new Uint8Array(128);
+  for (const number of byNumber.keys())
+    if (number < 16) isKnown[(number << 3) | WireType.LengthDelimited] = 1;
   const blank = (): Record<string, unknown> => {
     const value: Record<string, unknown> = { ...defaults };
     for (const [name, codec] of filled) value[name] = codec.initial();
@@ -133,6 +159,10 @@ export function message<F extends AnyFields>(
     let unknown: Uint8Array[] | undefined;
     try {
       while (reader.pos < end) {
+        if (options.partial) {
+          reader.passOver(isKnown, end);
+          if (reader.pos === end) break;
+        }
         const start = reader.pos;
         const [fieldNumber, wireType] = reader.tag();
         const known = byNumber.get(fieldNumber);

@@ -128,10 +128,13 @@ export type BasePath = MessageOf<typeof BasePath>;
 /** A commit carries almost all fragments over from the version before; each is encoded once in its life. */
 const encodedFragments = new WeakMap<object, Uint8Array>();
 
+/** Number of a {@link Manifest}'s fragments, for who looks for them without decoding it. */
+export const FRAGMENTS_FIELD = 2;
+
 export const Manifest = message("Manifest", {
   /** Flat, depth-first, parents before children. */
   fields: repeatedMessage(1, Field),
-  fragments: repeatedMessage(2, DataFragment, encodedFragments),
+  fragments: repeatedMessage(FRAGMENTS_FIELD, DataFragment, encodedFragments),
   version: uint64(3),
   versionAuxData: uint64(4),
   schemaMetadata: bytesMap(5),
@@ -159,12 +162,13 @@ export const Manifest = message("Manifest", {
 });
 export type Manifest = MessageOf<typeof Manifest>;
 
-/** The members of a {@link Manifest} that tell who may read it and what else its file holds. */
+/** The members of a {@link Manifest} that tell who may read it, when it was made and what else its file holds. */
 export const ManifestHead = message(
   "Manifest",
   {
     version: uint64(3),
     indexSection: optionalUint64(6),
+    timestamp: submessage(7, Timestamp),
     readerFeatureFlags: uint64Big(9),
     writerFeatureFlags: uint64Big(10),
     transactionFile: string(12),

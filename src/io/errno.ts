@@ -20,3 +20,6 @@ const MISSING_CODES: ReadonlySet<string | undefined> = new Set([
 
 /** There is nothing under the path: it, or a directory on the way to it, does not exist. */
 export const isMissing = (error: unknown): boolean => MISSING_CODES.has(codeOf(error));
+
+/** There is no room for what was to be written; removing and renaming may still work. */
+export const isDiskFull = (error: unknown): boolean => ["ENOSPC", "EDQUOT"].includes(codeOf(error) ?? "");

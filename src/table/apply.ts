@@ -164,7 +164,6 @@ function timestampAfter(previous: Timestamp | undefined, nowNs: bigint): Timesta
 }
 
 /** The time of a version, in milliseconds since the epoch; 0 where its manifest has none. */
-export function timestampMillis(manifest: Manifest): number {
-  const { timestamp } = manifest;
+export function timestampMillis({ timestamp }: Pick<Manifest, "timestamp">): number {
   return timestamp === undefined ? 0 : timestamp.seconds * 1000 + Math.floor(timestamp.nanos / 1_000_000);
 }

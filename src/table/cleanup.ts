@@ -5,35 +5,49 @@
  * file that any of them refers to, or any version of any branch: a branch reads what it inherited in its source's
  * directory. Tables cloned elsewhere are not known here, and lose what they share with a version that goes.
  *
- * Garbage is of two kinds. Files that a removed version referred to, and none that stays, are nobody's. Files that no
+ * Garbage is of three kinds. Files that a removed version referred to, and none that stays, are nobody's. Files that no
  * version refers to may belong to a commit that is being written; they stay until they are a week old, or the caller
  * vouches for there being no writer, and are removed under the lock only: under it, our own writers make sure that
- * their files are still there before they commit.
+ * their files are still there before they commit. What writers leave behind that died has names of its own
+ * (leftovers.ts).
  *
- * Most of the work is reading manifests. It is done ahead, without the lock; under it only what is new since then is
- * read. Engines that don't take the lock cannot make a version refer to the files of one that is gone, and versions
- * are only ever taken from below the latest.
+ *   read manifests ─ lock ─ read what is new ─ remove unreferenced files ─ take versions away ─ unlock ─ remove their files
+ *
+ * Most of the work is reading manifests, which is done ahead. Unreferenced files come first under the lock, so that a
+ * full disk has room for what must be written before versions go. Engines that don't take the lock cannot make a version
+ * refer to the files of one that is gone, and versions are only ever taken from below the latest.
+ *
+ * A lock may be lost while its holder is suspended: it is looked at before each step that can't be undone, and what can
+ * be undone is looked at again afterwards (retiredVersions.ts).
  */
 
-import { join } from "node:path";
 import { ConcurrentModificationError, InvalidTableStateError, TableNotFoundError } from "../errors.js";
 import type { Disk, FileStat } from "../io/disk.js";
-import { codeOf } from "../io/errno.js";
+import { codeOf, isDiskFull } from "../io/errno.js";
 import { Breather } from "../io/eventLoop.js";
 import type { LockLease } from "../io/lease.js";
-import { withLock } from "../io/lock.js";
+import { type LockOptions, withLock } from "../io/lock.js";
 import { timestampMillis } from "./apply.js";
 import { branchRoots } from "./branchRoots.js";
 import { type TableEnvironment, withTableLock } from "./environment.js";
 import { checkReaderFlags, checkWriterFlags } from "./flags.js";
-import { type ManifestFile, readManifestFile } from "./manifest.js";
-import { dataDirectory, deletionsDirectory, indicesDirectory, transactionsDirectory } from "./paths.js";
+import { findFiles, RemovedFiles, removeFound, syncRemovals } from "./garbage.js";
+import { sweepLeftovers } from "./leftovers.js";
+import { keyOf, type ManifestImage, ManifestReader } from "./manifestImages.js";
 import { isPinned, type PinnedVersions, readPinnedVersions } from "./pinnedVersions.js";
-import { ReferencedFiles } from "./referencedFiles.js";
+import { VersionFiles } from "./referencedFiles.js";
 import { branchRoot } from "./refs.js";
 import { isOutdated, type RetentionPolicy } from "./retention.js";
-import { forgetRetired, listRetired, type RetiredVersion, retireVersions } from "./retiredVersions.js";
-import { listVersions, type VersionEntry } from "./versions.js";
+import {
+  forgetReleased,
+  listSetAside,
+  putBack,
+  releaseVersions,
+  retiredOf,
+  retireVersions,
+  type SetAsideVersion,
+} from "./retiredVersions.js";
+import { listVersions, noteRemovedVersions, type VersionEntry } from "./versions.js";
 
 export interface CleanupOptions extends RetentionPolicy {
   /** A version that stays whatever the policy says. */
@@ -46,6 +60,7 @@ export interface CleanupOptions extends RetentionPolicy {
   readonly retiredOnly?: boolean;
   /** Milliseconds to wait for the table's lock. */
   readonly waitMs?: number;
+  /** Looked at until the first version is taken away; then the cleanup goes through. */
   readonly signal?: AbortSignal;
 }
 
@@ -58,12 +73,12 @@ export interface CleanupResult {
   readonly deletionFilesRemoved: number;
   readonly transactionFilesRemoved: number;
   readonly indexFilesRemoved: number;
+  /** Temporary files, staged manifests and the like, left by writers that died. */
+  readonly leftoversRemoved: number;
 }
 
 /** Age from which a file that no version refers to is nobody's. */
 const UNVERIFIED_MS = 7 * 24 * 60 * 60 * 1000;
-/** Manifests read at once. */
-const PARALLELISM = 16;
 
 /**
  * @param mainRoot directory of the table
@@ -71,6 +86,7 @@ const PARALLELISM = 16;
  * @throws TableNotFoundError where there are no versions; InvalidTableStateError where tags are in the way and
  *   `errorIfTagged` is set
  * @throws UnsupportedError, CorruptFileError where a version can't be read, so that it is unknown what it needs
+ * @throws LeaseLostError where another took the lock over
  */
 export async function cleanUpVersions(
   environment: TableEnvironment,
@@ -78,25 +94,61 @@ export async function cleanUpVersions(
   branch: string | null,
   options: CleanupOptions,
 ): Promise<CleanupResult> {
+  const removed = new RemovedFiles();
+  let postponed = await cleanUpOnce(environment, mainRoot, branch, options, removed);
+  for (let before = 0; postponed > 0 && removed.bytes > before; ) {
+    before = removed.bytes;
+    // Versions are gone, and the disk has room for more to go. What does not go now goes next time.
+    const rest = { ...options, signal: undefined };
+    postponed = await cleanUpOnce(environment, mainRoot, branch, rest, removed).catch(() => 0);
+  }
+  return {
+    bytesRemoved: removed.bytes,
+    versionsRemoved: removed.versions,
+    dataFilesRemoved: removed.data,
+    deletionFilesRemoved: removed.deletions,
+    transactionFilesRemoved: removed.transactions,
+    indexFilesRemoved: removed.indices,
+    leftoversRemoved: removed.leftovers,
+  };
+}
+
+/** @returns how many versions stay only because the disk was full */
+async function cleanUpOnce(
+  environment: TableEnvironment,
+  mainRoot: string,
+  branch: string | null,
+  options: CleanupOptions,
+  removed: RemovedFiles,
+): Promise<number> {
   const { waitMs, signal } = options;
-  const cleanup = new Cleanup(environment.disk, mainRoot, branch, options);
-  await cleanup.survey();
-  const lock = {
+  const lock: LockOptions = {
     ...environment.lock,
     signal: signal ?? environment.lock.signal,
     ...(waitMs !== undefined && { waitMs }),
   };
+  const cleanup = new Cleanup({ disk: environment.disk, mainRoot, branch, options, lock, removed });
+  await cleanup.survey();
+  let postponed: number;
   try {
     // The main branch's first, as for all changes of what refs point at.
-    await withTableLock(environment, mainRoot, lock, (lease) => {
+    postponed = await withTableLock(environment, mainRoot, lock, (lease) => {
       if (branch === null) return cleanup.removeVersions([lease]);
       return withLock(cleanup.tableRoot, lock, (own) => cleanup.removeVersions([lease, own]));
     });
   } catch (error) {
     if (codeOf(error) !== "ENOENT") throw error;
-    throw new TableNotFoundError(`${cleanup.tableRoot} was dropped during a cleanup`, { cause: error });
+    if ((await environment.disk.stat(cleanup.tableRoot)) === null) {
+      throw new TableNotFoundError(`${cleanup.tableRoot} was dropped during a cleanup`, { cause: error });
+    }
+    // What was being written is gone: whoever takes a lock over removes it.
+    throw new ConcurrentModificationError(
+      `${cleanup.tableRoot}: another writer took over during a cleanup; please retry`,
+      { cause: error },
+    );
   }
-  return cleanup.removeReleased();
+  await cleanup.removeReleased();
+  return postponed;
 }
 
 /**
@@ -111,73 +163,47 @@ export const clearRetired = (
 ): Promise<CleanupResult> =>
   cleanUpVersions(environment, mainRoot, branch, { ...options, retiredOnly: true });
 
-/** The parts of a table's directory that garbage is looked for in. */
-interface Area {
-  readonly directoryOf: (tableRoot: string) => string;
-  readonly names: keyof ReferencedFiles & ("data" | "deletions" | "transactions" | "indices");
-  readonly files: RegExp | null;
-  /** Directories that belong to a file, or are named like one; null where there are none. */
-  readonly directories: { readonly name: RegExp; readonly content: RegExp; readonly suffix: string } | null;
-}
-
-const AREAS: readonly Area[] = [
-  {
-    directoryOf: dataDirectory,
-    names: "data",
-    files: /\.lance$/,
-    // Blobs that lie beside a data file, in a directory of its name.
-    directories: { name: /^/, content: /\.blob$/, suffix: ".lance" },
-  },
-  { directoryOf: deletionsDirectory, names: "deletions", files: /\.(arrow|bin)$/, directories: null },
-  { directoryOf: transactionsDirectory, names: "transactions", files: /\.txn$/, directories: null },
-  {
-    directoryOf: indicesDirectory,
-    names: "indices",
-    files: null,
-    directories: { name: /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/, content: /^/, suffix: "" },
-  },
-];
-
-/** A file, or a directory of files that go together. */
-interface FoundFile {
-  readonly area: Area;
-  readonly path: string;
-  /** What versions know it by. */
-  readonly name: string;
-  readonly isDirectory: boolean;
+/** What a cleanup is of, and how it is to be done. */
+interface CleanupTask {
+  readonly disk: Disk;
+  readonly mainRoot: string;
+  readonly branch: string | null;
+  readonly options: CleanupOptions;
+  readonly lock: LockOptions;
+  /** Where what is removed is counted. */
+  readonly removed: RemovedFiles;
 }
 
 /** One cleanup; its steps are called in their order. */
 class Cleanup {
   readonly tableRoot: string;
   readonly #disk: Disk;
-  readonly #mainRoot: string;
-  readonly #branch: string | null;
+  readonly #task: CleanupTask;
   readonly #options: CleanupOptions;
   readonly #nowMs = Date.now();
   readonly #breather = new Breather();
-  /** What versions that stay refer to. */
-  readonly #needed = new ReferencedFiles();
-  /** What versions that go, or went before, refer to. */
-  readonly #released = new ReferencedFiles();
+  readonly #manifests: ManifestReader;
+  readonly #files: VersionFiles;
   /** Manifests that count among what is needed, by path and identity. */
   readonly #noted = new Set<string>();
-  /** Versions taken away, by this cleanup or one that did not end. */
-  readonly #retired: RetiredVersion[] = [];
-  /** Versions that may go. */
-  readonly #outdated = new Set<number>();
+  /** The same by path. */
+  readonly #notedPaths = new Set<string>();
+  /** Versions that may go, by path and identity of their manifests. */
+  readonly #outdated = new Map<string, VersionEntry>();
+  /** Versions that a cleanup has retired that did not live to release them, and nobody needs. */
+  readonly #retired: SetAsideVersion[] = [];
+  /** Versions whose files are to be removed. */
+  readonly #released: SetAsideVersion[] = [];
   /** When the oldest version was committed that stays for its age or number. */
   #earliestKeptMs = Number.POSITIVE_INFINITY;
-  /** The latest version when the table was first looked at, by path and identity. */
-  #firstLatest = "";
-  readonly #removed = { data: 0, deletions: 0, transactions: 0, indices: 0, versions: 0, bytes: 0 };
 
-  constructor(disk: Disk, mainRoot: string, branch: string | null, options: CleanupOptions) {
-    this.#disk = disk;
-    this.#mainRoot = mainRoot;
-    this.#branch = branch;
-    this.#options = options;
-    this.tableRoot = branchRoot(mainRoot, branch ?? undefined);
+  constructor(task: CleanupTask) {
+    this.#task = task;
+    this.#disk = task.disk;
+    this.#options = task.options;
+    this.tableRoot = branchRoot(task.mainRoot, task.branch ?? undefined);
+    this.#manifests = new ManifestReader(task.disk, this.#breather);
+    this.#files = new VersionFiles(this.#breather);
   }
 
   /** Reads all versions and decides which may go. */
@@ -186,26 +212,30 @@ class Cleanup {
     const pinned = await this.#pinned();
     const tagged: number[] = [];
     const latest = entries[entries.length - 1];
-    this.#firstLatest = (await this.#identityOf(latest)) ?? "";
-    const indexes = new Map(entries.map(({ version }, index) => [version, index]));
     // The latest has no successor yet.
     let followedMs = Number.POSITIVE_INFINITY;
-    await this.#forEachVersion(entries.toReversed(), (file, { version, path }, key) => {
-      if (version === latest.version) checkWriterFlags(file.manifest, path);
-      const committedMs = timestampMillis(file.manifest);
-      const newerCount = entries.length - 1 - (indexes.get(version) ?? 0);
+    let newerCount = entries.length;
+    const newerCounts = new Map(entries.map(({ version }) => [version, --newerCount]));
+    await this.#manifests.forEach(entries.toReversed(), async (image, entry) => {
+      this.#options.signal?.throwIfAborted();
+      const { version, path } = entry;
+      const { head } = image.file;
+      checkReaderFlags(head, path);
+      if (version === latest.version) checkWriterFlags(head, path);
+      const committedMs = timestampMillis(head);
+      const age = { followedMs, newerCount: newerCounts.get(version) ?? 0 };
       const outdated =
         this.#options.retiredOnly !== true &&
         version !== this.#options.keptVersion &&
-        isOutdated({ followedMs, newerCount }, this.#options, this.#nowMs);
+        isOutdated(age, this.#options, this.#nowMs);
       followedMs = committedMs;
       if (!outdated) this.#earliestKeptMs = Math.min(this.#earliestKeptMs, committedMs);
       if (outdated && pinned.tags.has(version)) tagged.unshift(version);
       if (outdated && !isPinned(pinned, version)) {
-        this.#outdated.add(version);
-        this.#released.add(file);
+        this.#outdated.set(image.key, entry);
+        await this.#files.addReleased(image);
       } else {
-        this.#note(file, key);
+        await this.#note(image, entry);
       }
     });
     if (this.#options.errorIfTagged === true && tagged.length > 0) {
@@ -214,188 +244,241 @@ class Cleanup {
     await this.#noteOthers();
   }
 
-  /** Takes the versions away, and the files that are nobody's. The locks are held. */
-  async removeVersions(leases: readonly LockLease[]): Promise<void> {
+  /**
+   * Takes the versions away, and the files that are nobody's. The locks are held.
+   * @returns how many versions stay only because the disk is full
+   */
+  async removeVersions(leases: readonly LockLease[]): Promise<number> {
+    const confirm = async (): Promise<void> => {
+      for (const lease of leases) await lease.confirm();
+    };
     const entries = await this.#listOwn();
-    await this.#refuseReplaced(entries);
     const pinned = await this.#pinned();
-    const latest = entries[entries.length - 1];
-    const isGoing = ({ version }: VersionEntry): boolean =>
-      this.#outdated.has(version) && version !== latest.version && !isPinned(pinned, version);
-    const going = entries.filter(isGoing);
-    await this.#noteUnseen(entries.filter((entry) => !isGoing(entry)));
+    const going = await this.#pickGoing(entries, pinned);
     await this.#noteOthers();
-    await this.#releaseRetired(entries);
+    await this.#takeUpSetAside(entries, pinned, confirm);
+    if (this.#options.retiredOnly !== true) await this.#removeUnreferenced(entries, confirm);
     this.#options.signal?.throwIfAborted();
-    if (leases.some((lease) => lease.compromised)) {
-      throw new ConcurrentModificationError(
-        `${this.tableRoot}: the lock was lost before anything was removed`,
-      );
-    }
-    this.#retired.push(...(await retireVersions(this.#disk, this.tableRoot, going, latest)));
-    if (this.#options.retiredOnly === true) return;
-    for await (const found of this.#found()) {
-      if (this.#needed[found.area.names].has(found.name)) continue;
-      if (this.#released[found.area.names].has(found.name)) continue;
-      await this.#remove(found, (stats) => stats.every((stat) => this.#isAbandoned(stat)));
-    }
+    const guard = {
+      confirm,
+      readPinned: async () => {
+        const needed = await this.#pinned();
+        // What others have committed meanwhile, who don't take the lock.
+        await this.#noteNewcomers(going);
+        return needed;
+      },
+    };
+    await confirm();
+    const { retired, postponed } = await retireVersions(this.#disk, this.tableRoot, entries, going, guard, {
+      partially: true,
+    });
+    this.#released.push(
+      ...(await releaseVersions(this.#disk, this.tableRoot, [...this.#retired, ...retired])),
+    );
+    await this.#noteUnreleased();
+    return postponed;
   }
 
   /** Removes what the versions that went leave behind. No version can come to refer to it any more. */
-  async removeReleased(): Promise<CleanupResult> {
-    const { signal } = this.#options;
-    const released = ({ area, name }: FoundFile): boolean =>
-      this.#released[area.names].has(name) && !this.#needed[area.names].has(name);
-    for await (const found of this.#found()) {
-      signal?.throwIfAborted();
-      if (released(found)) await this.#remove(found, () => true);
+  async removeReleased(): Promise<void> {
+    const { removed } = this.#task;
+    const { needed, released } = this.#files;
+    if (this.#released.length === 0) return;
+    for await (const found of findFiles(this.#disk, this.tableRoot, this.#breather)) {
+      const { area, name } = found;
+      if (!released[area.names].has(name) || needed[area.names].has(name)) continue;
+      await removeFound(this.#disk, found, removed, () => true);
     }
-    for (const { path, version } of this.#retired) {
-      const stat = await this.#disk.stat(path);
-      if (stat === null) continue;
-      await forgetRetired(this.#disk, this.tableRoot, { path, version });
-      this.#removed.bytes += stat.size;
-      this.#removed.versions++;
-    }
-    const { bytes, versions, data, deletions, transactions, indices } = this.#removed;
-    return {
-      bytesRemoved: bytes,
-      versionsRemoved: versions,
-      dataFilesRemoved: data,
-      deletionFilesRemoved: deletions,
-      transactionFilesRemoved: transactions,
-      indexFilesRemoved: indices,
-    };
+    // With their manifests gone nobody would know of files that come back.
+    await syncRemovals(this.#disk, this.tableRoot);
+    await forgetReleased(this.#disk, this.tableRoot, this.#released, removed);
   }
 
   // ---------------------------------------------------------------------------------------------- versions
 
   async #listOwn(): Promise<VersionEntry[]> {
     const entries = await listVersions(this.#disk, this.tableRoot);
+    await this.#breather.breathe();
     if (entries.length > 0) return entries;
     throw new TableNotFoundError(`there is no table at ${this.tableRoot}`);
   }
 
-  /** A table that was dropped and made anew since has other versions under the same numbers. */
-  async #refuseReplaced(entries: readonly VersionEntry[]): Promise<void> {
-    const [path] = this.#firstLatest.split("\0");
-    const first = entries.find((entry) => entry.path === path);
-    // One that is gone was cleaned up by another, as newer ones followed.
-    if (first === undefined || (await this.#identityOf(first)) === this.#firstLatest) return;
-    throw new ConcurrentModificationError(`${this.tableRoot}: the table was replaced during a cleanup`);
+  #pinned(): Promise<PinnedVersions> {
+    return readPinnedVersions(this.#disk, this.#task.mainRoot, this.#task.branch);
   }
 
-  #pinned(): Promise<PinnedVersions> {
-    return readPinnedVersions(this.#disk, this.#mainRoot, this.#branch);
+  async #note(image: ManifestImage, { path }: VersionEntry): Promise<void> {
+    await this.#files.addNeeded(image);
+    this.#noted.add(image.key);
+    this.#notedPaths.add(path);
+  }
+
+  /** Counts what versions refer to among what is needed. */
+  async #noteAll(entries: readonly VersionEntry[]): Promise<void> {
+    await this.#manifests.forEach(entries, async (image, entry) => {
+      checkReaderFlags(image.file.head, entry.path);
+      await this.#note(image, entry);
+    });
+  }
+
+  /** The same of those whose manifests were not seen before. */
+  async #noteUnseen(entries: readonly VersionEntry[]): Promise<void> {
+    const unseen: VersionEntry[] = [];
+    for (const entry of entries) {
+      const key = await this.#keyOf(entry);
+      if (key !== null && !this.#noted.has(key)) unseen.push(entry);
+    }
+    await this.#noteAll(unseen);
   }
 
   /** Counts what the versions of all other branches refer to among what is needed. */
   async #noteOthers(): Promise<void> {
-    const roots = await branchRoots(this.#disk, this.#mainRoot, UNVERIFIED_MS);
-    for (const root of [this.#mainRoot, ...roots]) {
-      if (root !== this.tableRoot) await this.#noteUnseen(await listVersions(this.#disk, root));
+    for (const root of await this.#otherRoots()) {
+      await this.#noteUnseen(await listVersions(this.#disk, root));
     }
   }
 
-  async #noteUnseen(entries: readonly VersionEntry[]): Promise<void> {
-    await this.#forEachVersion(entries, (file, _, key) => this.#note(file, key), this.#noted);
+  async #otherRoots(): Promise<string[]> {
+    const { mainRoot } = this.#task;
+    const roots = [mainRoot, ...(await branchRoots(this.#disk, mainRoot, UNVERIFIED_MS))];
+    return roots.filter((root) => root !== this.tableRoot);
   }
 
-  #note(file: ManifestFile, key: string): void {
-    this.#needed.add(file);
-    this.#noted.add(key);
+  /**
+   * The versions that go, of those that were found to be outdated: whatever was put in their place since, stays. Counts
+   * what all others refer to among what is needed.
+   */
+  async #pickGoing(entries: readonly VersionEntry[], pinned: PinnedVersions): Promise<Set<VersionEntry>> {
+    const latest = entries[entries.length - 1];
+    const going = new Set<VersionEntry>();
+    const staying: VersionEntry[] = [];
+    for (const entry of entries) {
+      const key = await this.#keyOf(entry);
+      if (key === null || this.#noted.has(key)) continue;
+      const mayGo = this.#outdated.has(key) && entry !== latest && !isPinned(pinned, entry.version);
+      if (mayGo) going.add(entry);
+      else staying.push(entry);
+    }
+    await this.#noteAll(staying);
+    return going;
   }
 
-  /** Versions that a cleanup took away and did not live to clear up after. */
-  async #releaseRetired(entries: readonly VersionEntry[]): Promise<void> {
-    const live = new Set(entries.map(({ version }) => version));
-    for (const path of await listRetired(this.#disk, this.tableRoot)) {
-      const file = await readManifestFile(this.#disk, path);
-      if (file === null) continue;
-      const { version } = file.head;
-      if (live.has(version)) {
-        // Its way here was undone by a power cut. A second name of one file: to rename it again would do nothing.
-        await this.#disk.remove(path);
-      } else {
-        this.#released.add(file);
-        this.#retired.push({ path, version });
-      }
+  /** Counts versions among what is needed that are there since the others were listed. */
+  async #noteNewcomers(going: ReadonlySet<VersionEntry>): Promise<void> {
+    const known = new Set(Array.from(going, ({ path }) => path));
+    for (const root of [this.tableRoot, ...(await this.#otherRoots())]) {
+      const entries = await listVersions(this.#disk, root);
+      await this.#noteAll(entries.filter(({ path }) => !this.#notedPaths.has(path) && !known.has(path)));
     }
   }
 
-  /** Calls `visit` with each version that is still there, in their order. */
-  async #forEachVersion(
+  /**
+   * Versions that a cleanup took away and did not live to clear up after. One that is needed after all is put back, as
+   * long as it was not released.
+   */
+  async #takeUpSetAside(
     entries: readonly VersionEntry[],
-    visit: (file: ManifestFile, entry: VersionEntry, key: string) => void,
-    except?: ReadonlySet<string>,
+    pinned: PinnedVersions,
+    confirm: () => Promise<void>,
   ): Promise<void> {
-    for (let start = 0; start < entries.length; start += PARALLELISM) {
-      this.#options.signal?.throwIfAborted();
-      await this.#breather.breathe();
-      const read = await Promise.all(
-        entries.slice(start, start + PARALLELISM).map(async (entry) => {
-          const key = await this.#identityOf(entry);
-          if (key === null || except?.has(key)) return null;
-          const file = await readManifestFile(this.#disk, entry.path);
-          return file && { file, entry, key };
-        }),
-      );
-      for (const each of read) {
-        if (each === null) continue;
-        checkReaderFlags(each.file.head, each.entry.path);
-        visit(each.file, each.entry, each.key);
+    const present = new Set(entries.map(({ version }) => version));
+    const latest = entries[entries.length - 1];
+    const found = await listSetAside(this.#disk, this.tableRoot);
+    await this.#manifests.forEach(found, async (image, aside) => {
+      if (aside.state === "released") {
+        await this.#files.addReleased(image);
+        this.#released.push(aside);
+      } else if (isPinned(pinned, aside.version) && !present.has(aside.version)) {
+        await this.#note(image, aside);
+        await confirm();
+        await this.#putBack(aside, latest);
+      } else {
+        await this.#files.addReleased(image);
+        this.#retired.push(aside);
+      }
+    });
+  }
+
+  async #putBack(aside: SetAsideVersion, latest: VersionEntry): Promise<void> {
+    try {
+      await noteRemovedVersions(this.#disk, this.tableRoot, latest.version);
+    } catch (error) {
+      // It keeps its files, and waits for there to be room.
+      if (isDiskFull(error)) return;
+      throw error;
+    }
+    await putBack(this.#disk, this.tableRoot, aside);
+  }
+
+  /**
+   * What was found to be outdated and was not released here may be there all the same: put back, or retired by another
+   * who may put it back. Then its files are needed.
+   */
+  async #noteUnreleased(): Promise<void> {
+    const released = new Set(this.#released.map(({ version }) => version));
+    const missing = Array.from(this.#outdated.values()).filter(({ version }) => !released.has(version));
+    for (const entry of missing) {
+      const aside = retiredOf(this.tableRoot, entry);
+      // It may be put back between two looks, but not retired again.
+      let found = false;
+      for (const place of [aside, entry, aside, entry]) {
+        await this.#manifests.forEach([place], async (image) => {
+          found = true;
+          await this.#note(image, place);
+        });
+        if (found) break;
       }
     }
   }
 
-  async #identityOf({ path }: VersionEntry): Promise<string | null> {
+  async #keyOf({ path }: VersionEntry): Promise<string | null> {
     const stat = await this.#disk.stat(path);
-    return stat && `${path}\0${stat.identity}`;
+    return stat && keyOf(path, stat.identity);
   }
 
   // ------------------------------------------------------------------------------------------------- files
 
-  /** A file no version refers to, that nobody will commit any more. */
-  #isAbandoned({ modifiedNs }: FileStat): boolean {
-    const modifiedMs = Number(modifiedNs / 1_000_000n);
-    if (modifiedMs >= this.#earliestKeptMs) return false;
-    return this.#options.deleteUnverified === true || modifiedMs < this.#nowMs - UNVERIFIED_MS;
-  }
-
-  async *#found(): AsyncGenerator<FoundFile, void, undefined> {
-    for (const area of AREAS) {
-      const directory = area.directoryOf(this.tableRoot);
-      for (const { name, kind } of (await this.#disk.list(directory)) ?? []) {
-        await this.#breather.breathe();
-        const path = join(directory, name);
-        if (kind === "file" && area.files?.test(name)) yield { area, path, name, isDirectory: false };
-        if (kind === "directory" && area.directories?.name.test(name)) {
-          yield { area, path, name: name + area.directories.suffix, isDirectory: true };
-        }
-      }
+  /** Removes files that no version refers to, and what dead writers have left. */
+  async #removeUnreferenced(entries: readonly VersionEntry[], confirm: () => Promise<void>): Promise<void> {
+    const { mainRoot, lock, removed } = this.#task;
+    const versions = new Set(entries.map(({ version }) => version));
+    for (const { version } of [...this.#retired, ...this.#released]) versions.add(version);
+    await sweepLeftovers({
+      disk: this.#disk,
+      lock,
+      mainRoot,
+      tableRoot: this.tableRoot,
+      versions,
+      removed,
+      isOld: (stat) => this.#isOld(stat),
+      isForgotten: (stat) => this.#isForgotten(stat),
+      confirm,
+    });
+    const { needed, released } = this.#files;
+    for await (const found of findFiles(this.#disk, this.tableRoot, this.#breather)) {
+      const { area, name } = found;
+      if (needed[area.names].has(name) || released[area.names].has(name)) continue;
+      this.#options.signal?.throwIfAborted();
+      await removeFound(this.#disk, found, removed, async (stats) => {
+        if (!stats.every((stat) => this.#isOld(stat) && this.#isBeforeAllKept(stat))) return false;
+        await confirm();
+        return true;
+      });
     }
   }
 
-  /** Removes a file, or a directory that holds nothing but files of the expected kind. */
-  async #remove(found: FoundFile, mayGo: (stats: readonly FileStat[]) => boolean): Promise<void> {
-    const { area, path, isDirectory } = found;
-    const files = [path];
-    if (isDirectory) {
-      const inside = (await this.#disk.list(path)) ?? [];
-      const expected = inside.every(
-        ({ name, kind }) => kind === "file" && area.directories?.content.test(name),
-      );
-      if (!expected) return;
-      files.splice(0, 1, ...inside.map(({ name }) => join(path, name)));
-    }
-    const statsOf = async (paths: readonly string[]): Promise<FileStat[]> =>
-      (await Promise.all(paths.map((each) => this.#disk.stat(each)))).filter((stat) => stat !== null);
-    const stats = await statsOf(files);
-    // An empty directory may be one that a writer has just made: its own age tells.
-    if (!mayGo(stats.length === 0 ? await statsOf([path]) : stats)) return;
-    if (isDirectory) await this.#disk.removeTree(path);
-    else await this.#disk.remove(path);
-    this.#removed[area.names] += stats.length;
-    for (const { size } of stats) this.#removed.bytes += size;
+  /** Nobody will commit it any more. */
+  #isOld(stat: FileStat): boolean {
+    return this.#options.deleteUnverified === true || this.#isForgotten(stat);
+  }
+
+  #isForgotten({ modifiedNs }: FileStat): boolean {
+    return toMillis(modifiedNs) < this.#nowMs - UNVERIFIED_MS;
+  }
+
+  #isBeforeAllKept({ modifiedNs }: FileStat): boolean {
+    return toMillis(modifiedNs) < this.#earliestKeptMs;
   }
 }
+
+const toMillis = (ns: bigint): number => Number(ns / 1_000_000n);

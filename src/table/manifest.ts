@@ -92,6 +92,11 @@ export class ManifestFile {
     return isSameContent(this.#content, [bytes]);
   }
 
+  /** The manifest as it was read, where it is not decoded yet, else null. */
+  get encoded(): EncodedManifest | null {
+    return "bytes" in this.#manifest ? this.#manifest : null;
+  }
+
   /** @throws CorruptFileError */
   get manifest(): Manifest {
     if ("bytes" in this.#manifest) {
@@ -121,7 +126,7 @@ export class ManifestFile {
 }
 
 /** The message, and where in the file it begins. */
-interface EncodedManifest {
+export interface EncodedManifest {
   readonly bytes: Uint8Array;
   readonly byteOffset: number;
 }
@@ -267,13 +272,17 @@ export async function readManifestBytes(
   const handle = await disk.open(path);
   if (handle === null) return null;
   try {
-    if (handle.size > MAX_MANIFEST_BYTES) {
-      throw new UnsupportedError(`manifest ${path} of ${handle.size} bytes is beyond ${MAX_MANIFEST_BYTES}`);
-    }
+    refuseOversized(path, handle.size);
     return { bytes: await handle.read(0, handle.size), identity: handle.identity };
   } finally {
     await handle.close();
   }
+}
+
+/** @throws UnsupportedError for a manifest too large to be read into memory */
+export function refuseOversized(path: string, size: number): void {
+  if (size <= MAX_MANIFEST_BYTES) return;
+  throw new UnsupportedError(`manifest ${path} of ${size} bytes is beyond ${MAX_MANIFEST_BYTES}`);
 }
 
 /** The metadata of a version's Arrow schema; bytes that are no text are shown with replacement characters. */

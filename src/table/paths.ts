@@ -8,14 +8,16 @@
  *                                                      V2  2^64 - 1 - version as 20 digits, so that the latest
  *                                                          version sorts first
  *   _versions/latest_version_hint.json               where to look first
+ *   _versions/<name>.retired  .released              manifests of versions that are being removed
  *   _transactions/<read version>-<uuid>.txn          what each version changed
  *   _deletions/<fragment>-<read version>-<id>.arrow|.bin
  *   _indices/<uuid>/                                 one directory per index segment
  *   _refs/tags/<tag>.json  _refs/branches/<branch>.json   names percent-encoded
  *   tree/<branch>/                                   the branch's own directory
+ *   _staging/                                        manifests that a caller of createTableVersion has yet to publish
  *   _tiltyard/versions/<version>.json                what a caller of createTableVersion attached to a version
  *   _tiltyard/version_gaps.json                      which version numbers were skipped
- *   _tiltyard/retired/<name>.manifest                versions that are being cleaned up
+ *   _tiltyard/retired/<name>.manifest                what older releases made of `<name>.retired`
  *
  * The reference never looks into `_tiltyard`.
  */
@@ -43,6 +45,8 @@ export const branchesDirectory = (tableRoot: string): string => join(tableRoot, 
 export const branchDirectory = (tableRoot: string, branch: string): string =>
   join(tableRoot, "tree", ...branch.split("/"));
 export const sideDirectory = (tableRoot: string): string => join(tableRoot, "_tiltyard");
+/** Where clients may put manifests before they are published. */
+export const stagingDirectory = (tableRoot: string): string => join(tableRoot, "_staging");
 export const versionRecordsDirectory = (tableRoot: string): string =>
   join(sideDirectory(tableRoot), "versions");
 
@@ -133,6 +137,23 @@ export function parseManifestName(name: string): { version: number; scheme: Nami
   }
   if (digits.length > V2_DIGITS || !/^(0|[1-9]\d*)$/.test(digits)) return null;
   return { version: safeVersion(BigInt(digits), name), scheme: "V1" };
+}
+
+/** How the manifest of a version is named that is being removed; see retiredVersions.ts. */
+export type RemovalState = "retired" | "released";
+const REMOVAL_STATES: readonly RemovalState[] = ["retired", "released"];
+
+export const setAsideName = (version: number, scheme: NamingScheme, state: RemovalState): string =>
+  `${manifestName(version, scheme).slice(0, -MANIFEST_SUFFIX.length)}.${state}`;
+
+/** Null for a file of `_versions` that is no manifest of a version being removed. */
+export function parseSetAsideName(
+  name: string,
+): { version: number; scheme: NamingScheme; state: RemovalState } | null {
+  const state = REMOVAL_STATES.find((each) => name.endsWith(`.${each}`));
+  if (state === undefined) return null;
+  const parsed = parseManifestName(name.slice(0, -state.length - 1) + MANIFEST_SUFFIX);
+  return parsed && { ...parsed, state };
 }
 
 function safeVersion(version: bigint, name: string): number {

@@ -3,7 +3,10 @@
  * its branches from all others, wherever the directory has been moved since a manifest noted its place.
  */
 
+import type { DataFragment } from "../format/table.js";
+import type { Breather } from "../io/eventLoop.js";
 import type { ManifestFile } from "./manifest.js";
+import type { ManifestImage } from "./manifestImages.js";
 import { deletionFileName, indexDirectoryName } from "./paths.js";
 
 export class ReferencedFiles {
@@ -14,17 +17,74 @@ export class ReferencedFiles {
   /** Directories of index segments. */
   readonly indices = new Set<string>();
 
-  /** @throws CorruptFileError for a damaged manifest */
-  add(file: ManifestFile): void {
-    for (const fragment of file.manifest.fragments) {
-      for (const { path } of fragment.files) this.data.add(path);
-      if (fragment.deletionFile !== undefined) {
-        this.deletions.add(deletionFileName(fragment.id, fragment.deletionFile));
-      }
-    }
-    if (file.manifest.transactionFile !== "") this.transactions.add(file.manifest.transactionFile);
-    for (const { uuid } of file.indexSection?.indices ?? []) {
+  addFragment({ id, files, deletionFile }: DataFragment): void {
+    for (const { path } of files) this.data.add(path);
+    if (deletionFile !== undefined) this.deletions.add(deletionFileName(id, deletionFile));
+  }
+
+  addTransaction({ head }: ManifestFile): void {
+    if (head.transactionFile !== "") this.transactions.add(head.transactionFile);
+  }
+
+  /** @throws CorruptFileError */
+  addIndices({ indexSection }: ManifestFile): void {
+    for (const { uuid } of indexSection?.indices ?? []) {
       if (uuid !== undefined) this.indices.add(indexDirectoryName(uuid.uuid));
     }
   }
+}
+
+/**
+ * What versions refer to that stay, and what versions refer to that go. Versions are best added in their order: of each
+ * only what the one before has not is decoded.
+ */
+export class VersionFiles {
+  /** What versions that stay refer to. */
+  readonly needed = new ReferencedFiles();
+  /** What versions that go refer to, but for what was found to be needed before. */
+  readonly released = new ReferencedFiles();
+  readonly #breather: Breather;
+  /** Of the version that was added last among those that stay. */
+  #lastNeeded: ManifestImage | null = null;
+  /** Of the version that was added last. */
+  #lastAdded: ManifestImage | null = null;
+
+  constructor(breather: Breather) {
+    this.#breather = breather;
+  }
+
+  /** @throws CorruptFileError */
+  async addNeeded(image: ManifestImage): Promise<void> {
+    await this.#add(image, this.needed, this.#lastNeeded);
+    image.keep();
+    this.#lastNeeded?.letGo();
+    this.#lastNeeded = image;
+    this.#noteAdded(image);
+  }
+
+  /** @throws CorruptFileError */
+  async addReleased(image: ManifestImage): Promise<void> {
+    await this.#add(image, this.released, this.#lastAdded);
+    this.#noteAdded(image);
+  }
+
+  #noteAdded(image: ManifestImage): void {
+    image.keep();
+    this.#lastAdded?.letGo();
+    this.#lastAdded = image;
+  }
+
+  async #add(image: ManifestImage, files: ReferencedFiles, known: ManifestImage | null): Promise<void> {
+    files.addTransaction(image.file);
+    if (!hasSameIndices(image.file, known?.file)) files.addIndices(image.file);
+    for (const index of image.unsharedWith(known)) {
+      files.addFragment(image.fragmentAt(index));
+      await this.#breather.breathe();
+    }
+  }
+}
+
+function hasSameIndices({ indexSectionBytes }: ManifestFile, other: ManifestFile | undefined): boolean {
+  const others = other?.indexSectionBytes ?? null;
+  return indexSectionBytes !== null && others !== null && Buffer.compare(indexSectionBytes, others) === 0;
 }

@@ -5,9 +5,10 @@
 
 import { CorruptFileError, InvalidInputError } from "../errors.js";
 import type { Disk } from "../io/disk.js";
+import { versionsDirectory } from "./paths.js";
 import { isPinned, readPinnedVersions } from "./pinnedVersions.js";
 import { branchRoot, formatBranch } from "./refs.js";
-import { retireVersions } from "./retiredVersions.js";
+import { listSetAside, putBack, type RetirementGuard, retireVersions } from "./retiredVersions.js";
 import { listVersions } from "./versions.js";
 
 /** Versions that follow each other. */
@@ -70,25 +71,52 @@ function within(versions: readonly number[], ranges: readonly VersionRange[]): n
  * another engine has come to need meanwhile stays. The caller holds the locks of the table's refs and of the branch.
  * @param mainRoot directory of the table
  * @param branch null is the main branch
+ * @param confirm throws where one of the locks is not held any more; then none is taken away
  */
 export async function deleteVersionsUnderLock(
   disk: Disk,
   mainRoot: string,
   branch: string | null,
   versions: readonly number[],
+  confirm: () => Promise<void>,
 ): Promise<void> {
   const tableRoot = branchRoot(mainRoot, branch ?? undefined);
   const entries = await listVersions(disk, tableRoot);
   const latest = entries.at(-1);
   if (latest === undefined) return;
-  const pinned = await readPinnedVersions(disk, mainRoot, branch).catch((error: unknown) => {
-    if (error instanceof CorruptFileError) return null;
-    throw error;
-  });
+  const guard: RetirementGuard = {
+    confirm,
+    // With a ref that can't be read any version may be needed, and one that stays does no harm.
+    readPinned: () =>
+      readPinnedVersions(disk, mainRoot, branch).catch((error: unknown) => {
+        if (error instanceof CorruptFileError) return null;
+        throw error;
+      }),
+  };
+  const pinned = await guard.readPinned();
   const wanted = new Set(versions);
-  // With a ref that can't be read any version may be needed, and one that stays does no harm.
   const mayGo = (version: number): boolean =>
     pinned !== null && wanted.has(version) && version !== latest.version && !isPinned(pinned, version);
-  const going = entries.filter(({ version }) => mayGo(version));
-  await retireVersions(disk, tableRoot, going, latest);
+  const going = new Set(entries.filter(({ version }) => mayGo(version)));
+  await retireVersions(disk, tableRoot, entries, going, guard, { partially: false });
+}
+
+/**
+ * Puts versions back that {@link deleteVersionsUnderLock} took away, as long as no cleanup has released them; durable on
+ * return. The caller holds the locks of the table's refs and of the branch.
+ * @param confirm throws where one of the locks is not held any more
+ */
+export async function returnVersionsUnderLock(
+  disk: Disk,
+  tableRoot: string,
+  versions: readonly number[],
+  confirm: () => Promise<void>,
+): Promise<void> {
+  const wanted = new Set(versions);
+  for (const aside of await listSetAside(disk, tableRoot)) {
+    if (aside.state !== "retired" || !wanted.has(aside.version)) continue;
+    await confirm();
+    await putBack(disk, tableRoot, aside);
+  }
+  await disk.syncDirectory(versionsDirectory(tableRoot));
 }

@@ -37,10 +37,11 @@ export async function cleanupTable(
     isMainBranch(branch) ? null : branch,
     options,
   );
-  const { dataFilesRemoved, deletionFilesRemoved, transactionFilesRemoved, indexFilesRemoved } = removed;
+  const { leftoversRemoved, ...counts } = removed;
+  const { dataFilesRemoved, deletionFilesRemoved, transactionFilesRemoved, indexFilesRemoved } = counts;
   // What died elsewhere is not what this call is about: a failure is the next one's.
   await sweepCreations(context, signal).catch(() => undefined);
   await forgetOutcomes(context.disk, context.root);
-  const filesRemoved = dataFilesRemoved + deletionFilesRemoved + transactionFilesRemoved + indexFilesRemoved;
-  return { ...removed, filesRemoved };
+  const named = dataFilesRemoved + deletionFilesRemoved + transactionFilesRemoved + indexFilesRemoved;
+  return { ...counts, filesRemoved: named + leftoversRemoved };
 }

@@ -1,0 +1,36 @@
+/** How much two byte strings have in common at their ends; with the library's comparison, many times as fast as a loop. */
+
+/** Bytes compared at once where most are the same. */
+const CHUNK_BYTES = 1 << 16;
+/** Below this a loop is as fast. */
+const LOOP_BYTES = 32;
+
+/** Number of bytes at the beginning that are the same. */
+export function sharedPrefix(a: Uint8Array, b: Uint8Array): number {
+  const length = Math.min(a.length, b.length);
+  let shared = 0;
+  for (let step = CHUNK_BYTES; step >= LOOP_BYTES; step >>>= 1) {
+    while (shared + step <= length && isSame(a, shared, b, shared, step)) shared += step;
+  }
+  while (shared < length && a[shared] === b[shared]) shared++;
+  return shared;
+}
+
+/** Number of bytes at the end that are the same. */
+export function sharedSuffix(a: Uint8Array, b: Uint8Array): number {
+  const length = Math.min(a.length, b.length);
+  let shared = 0;
+  for (let step = CHUNK_BYTES; step >= LOOP_BYTES; step >>>= 1) {
+    while (
+      shared + step <= length &&
+      isSame(a, a.length - shared - step, b, b.length - shared - step, step)
+    ) {
+      shared += step;
+    }
+  }
+  while (shared < length && a[a.length - 1 - shared] === b[b.length - 1 - shared]) shared++;
+  return shared;
+}
+
+const isSame = (a: Uint8Array, startA: number, b: Uint8Array, startB: number, length: number): boolean =>
+  Buffer.compare(a.subarray(startA, startA + length), b.subarray(startB, startB + length)) === 0;
