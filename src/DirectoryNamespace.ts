@@ -215,6 +215,10 @@ export class DirectoryNamespace implements AsyncDisposable {
    *
    * Fragments that an index covers are left as they are, but for tables with stable row ids: the engine does not
    * rewrite indexes.
+   *
+   * The signal is looked at until the first version is committed: an aborted call that rejects has changed nothing. Two
+   * versions are made, the first of which only reserves ids; where the call fails for another reason between the two,
+   * that one stays, with the same rows.
    * @throws UnsupportedError for tables with columns that this release does not write
    * @throws ConcurrentModificationError where others keep changing the same fragments
    */
@@ -225,6 +229,11 @@ export class DirectoryNamespace implements AsyncDisposable {
   /**
    * Removes old versions, and files that no version needs. What tags and branches need stays. Removes as well what
    * is left in the namespace of creations of tables that died a week ago or earlier.
+   *
+   * The signal is looked at until the first version is taken away: an aborted call that rejects has removed nothing but
+   * files that no version refers to. Where the disk fails while files of removed versions are being removed, the call
+   * rejects although these are gone; the next cleanup removes the rest. On a full disk versions may stay whose removal
+   * must be noted first.
    */
   cleanupTable(request: ns.CleanupTableRequest): Promise<ns.CleanupTableResponse> {
     return this.#run("cleanupTable", request, cleanupTable);

@@ -396,7 +396,7 @@ export interface CleanupTableResponse {
   /** Of all files removed, manifests included. */
   readonly bytesRemoved: number;
   readonly versionsRemoved: number;
-  /** All files but manifests. */
+  /** All files but manifests of versions; also temporary files and the like, which the counts below leave out. */
   readonly filesRemoved: number;
   readonly dataFilesRemoved: number;
   readonly deletionFilesRemoved: number;
