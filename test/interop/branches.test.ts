@@ -171,7 +171,7 @@ describe("branches", () => {
     const ns = new DirectoryNamespace({ root, durability: "none" });
     await ns.createTable({ id }, rowsOf(1));
     expect(await ns.listTableBranches({ id })).toEqual({ branches: {} });
-    const names = ["A", "__proto__", "a", "a-b", "a/b", "ab", "é", "𝒳"];
+    const names = ["B", "__proto__", "a", "a-b", "a/b", "ab", "é", "𝒳"];
     for (const name of names) await ns.createTableBranch({ id, name });
     const seen: string[] = [];
     for (let pageToken: string | undefined; ; ) {

@@ -69,7 +69,7 @@ it("are listed page by page while others come and go", async () => {
   const id = ["t"];
   await ns.createTable({ id }, rowsOf(1));
   expect(await ns.listTableTags({ id })).toEqual({ tags: {} });
-  const names = ["__proto__", "A", "a", "a.b", "a_b", "constructor", "v1", "v10", "v2"];
+  const names = ["__proto__", "B", "a", "a.b", "a_b", "constructor", "v1", "v10", "v2"];
   for (const tag of names) await ns.createTableTag({ id, tag, version: 1 });
   const seen: string[] = [];
   for (let pageToken: string | undefined; ; ) {
