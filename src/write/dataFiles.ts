@@ -43,7 +43,7 @@ export interface WrittenRows {
   /** One fragment per file, ids not assigned yet. */
   readonly fragments: DataFragment[];
   readonly rowCount: number;
-  /** Whether all the files are still where they were written. */
+  /** Whether all the files are still where they were written, and whole. */
   areInPlace(): Promise<boolean>;
   /** Takes the files away again, for when the commit failed. */
   discard(): Promise<void>;
@@ -77,6 +77,8 @@ export async function writeRows(
   const hasSideFiles = fileColumns.some((column) => column.blobs?.kind === "bySize");
   const breather = new Breather();
   const written: string[] = [];
+  /** Of files that are complete, by name. */
+  const byteLengths = new Map<string, number>();
   const fragments: DataFragment[] = [];
   let writer: DataFileWriter | null = null;
   let fileName = "";
@@ -97,6 +99,7 @@ export async function writeRows(
   };
   const finishFile = async (open: DataFileWriter): Promise<void> => {
     const { byteLength } = await open.finish();
+    byteLengths.set(fileName, byteLength);
     fragments.push(fragmentOf(fileName, plan, options.version, rowsInFile, byteLength));
     writer = null;
     rowsInFile = 0;
@@ -153,7 +156,8 @@ export async function writeRows(
   }
   const areInPlace = async (): Promise<boolean> => {
     const stats = await Promise.all(written.map((name) => disk.stat(join(directory, name))));
-    return !stats.includes(null);
+    // A copy of the directory that was taken while a file was written has less of it.
+    return stats.every((stat, index) => stat?.size === byteLengths.get(written[index]));
   };
   return { fragments, rowCount, areInPlace, discard };
 }

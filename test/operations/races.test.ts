@@ -1,5 +1,6 @@
 /** What other callers do to a table while an insert consumes its stream: drop it, make it anew, create it first. */
 
+import { rename, rm } from "node:fs/promises";
 import { makeVector, type RecordBatch, Table } from "apache-arrow";
 import {
   ConcurrentModificationError,
@@ -9,6 +10,7 @@ import {
   TableVersionNotFoundError,
 } from "tiltyard";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { copyTree } from "../support/copyTree.js";
 import { directorySnapshot, tablesSnapshot } from "../support/directorySnapshot.js";
 import { makeTempDir } from "../support/tempDir.js";
 
@@ -71,6 +73,31 @@ it("a declared table that is dropped while its first rows are written stays drop
   const rows = rowsAround(() => others.dropTable({ id }), 3);
   await expect(ours.insertIntoTable({ id }, rows)).rejects.toBeInstanceOf(ConcurrentModificationError);
   expect(await tablesSnapshot(root)).toEqual({});
+});
+
+describe.each([1, 3])("a table that is copied, and put back from the copy, before batch %i", (before) => {
+  it.each(["append", "overwrite"])("holds all rows of an acknowledged %s, or none", async (mode) => {
+    const { location } = await ours.createTable({ id }, rowsOf(0));
+    const putBack = async () => {
+      // What is written by then is in the copy, the end of the file is not.
+      await copyTree(location, `${location}.copy`);
+      await rm(location, { recursive: true });
+      await rename(`${location}.copy`, location);
+    };
+    const insertion = ours.insertIntoTable({ id, mode }, rowsAround(putBack, before));
+    const outcome = await insertion.then(
+      () => "done",
+      (error) => {
+        expect(error).toBeInstanceOf(ConcurrentModificationError);
+        return "refused";
+      },
+    );
+    const added = mode === "append" ? [0, 1, 2, 3] : [1, 2, 3];
+    expect(await read()).toEqual(outcome === "done" ? added : [0]);
+    expect(outcome).toBe(before === 1 ? "done" : "refused");
+    await others.insertIntoTable({ id }, rowsOf(4));
+    expect(await read()).toEqual([...(outcome === "done" ? added : [0]), 4]);
+  });
 });
 
 describe("a table that another caller creates first", () => {
