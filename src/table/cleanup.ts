@@ -25,8 +25,9 @@ import { ConcurrentModificationError, InvalidTableStateError, TableNotFoundError
 import type { Disk, FileStat } from "../io/disk.js";
 import { codeOf, isDiskFull } from "../io/errno.js";
 import { Breather } from "../io/eventLoop.js";
-import type { LockLease } from "../io/lease.js";
+import { LeaseLostError, type LockLease } from "../io/lease.js";
 import { type LockOptions, withLock } from "../io/lock.js";
+import { OverruledError } from "../io/publish.js";
 import { timestampMillis } from "./apply.js";
 import { branchRoots } from "./branchRoots.js";
 import { type TableEnvironment, withTableLock } from "./environment.js";
@@ -132,10 +133,11 @@ async function cleanUpOnce(
   let postponed: number;
   try {
     // The main branch's first, as for all changes of what refs point at.
-    postponed = await withTableLock(environment, mainRoot, lock, (lease) => {
-      if (branch === null) return cleanup.removeVersions([lease]);
-      return withLock(cleanup.tableRoot, lock, (own) => cleanup.removeVersions([lease, own]));
-    });
+    postponed = await withTableLock(environment, mainRoot, lock, (lease) =>
+      branch === null
+        ? removeOnce(cleanup, [lease])
+        : withLock(cleanup.tableRoot, lock, (own) => removeOnce(cleanup, [lease, own])),
+    );
   } catch (error) {
     if (codeOf(error) !== "ENOENT") throw error;
     if ((await environment.disk.stat(cleanup.tableRoot)) === null) {
@@ -172,6 +174,19 @@ interface CleanupTask {
   readonly lock: LockOptions;
   /** Where what is removed is counted. */
   readonly removed: RemovedFiles;
+}
+
+/**
+ * What was surveyed means nothing once the lock was lost: the work is not begun anew, as other work under a lock is.
+ * @throws ConcurrentModificationError where a lock was lost
+ */
+async function removeOnce(cleanup: Cleanup, leases: readonly LockLease[]): Promise<number> {
+  try {
+    return await cleanup.removeVersions(leases);
+  } catch (error) {
+    if (!(error instanceof LeaseLostError || error instanceof OverruledError)) throw error;
+    throw new ConcurrentModificationError(error.message, { cause: error });
+  }
 }
 
 /** One cleanup; its steps are called in their order. */
