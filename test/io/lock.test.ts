@@ -4,6 +4,7 @@ import { expect, test } from "vitest";
 import { ServiceUnavailableError } from "../../src/errors.js";
 import { LOCK_NAME } from "../../src/io/heldLock.js";
 import { LeaseLostError } from "../../src/io/lease.js";
+import type * as lockModule from "../../src/io/lock.js";
 import { withLock } from "../../src/io/lock.js";
 import { newOwnerName } from "../../src/io/lockOwner.js";
 import { exitOf, nextMessage, startProcess } from "../support/childProcess.js";
@@ -194,7 +195,8 @@ test.skipIf(process.platform === "win32")(
       expect(await exitOf(holder)).toBe(0);
       await lease.confirm();
       await expect(
-        import("../../dist/io/lock.js").then(({ withLock: ofAnotherCopy }) =>
+        // `as string`, as the type check runs where nothing has been built yet.
+        import("../../dist/io/lock.js" as string).then(({ withLock: ofAnotherCopy }: typeof lockModule) =>
           ofAnotherCopy(directory, { waitMs: 200 }, async () => {}),
         ),
       ).rejects.toMatchObject({ name: "ServiceUnavailableError" });
