@@ -4,7 +4,8 @@
  *
  *   .tiltyard.lock/                 mkdir takes it
  *     owner-…/                      made right after; the lock is held as long as this very entry is there
- *     fenced-owner-…/               a holder that was overruled, while its leftovers are removed (staleLocks.ts)
+ *     fencing-…/                    the entry of a holder that was overruled, while another process fences it off
+ *                                   (staleLocks.ts)
  *
  * Everything is decided by single steps on the owner's entry. Releasing removes it, so that nobody releases a lock
  * that is another's by then. Taking over renames it, so that of several waiters one does it, and the holder that
@@ -156,7 +157,7 @@ export class HeldLock implements LockLease {
 
   /** Removes the owner's entry, which decides, then the directory unless somebody is in it. */
   async #unmake(): Promise<void> {
-    await removeDirectory(this.#ownerPath);
+    await removeEntry(this.#ownerPath);
     await removeDirectory(this.#lockPath).catch(() => undefined);
   }
 
@@ -235,6 +236,19 @@ export function removeDirectory(directory: string): Promise<void> {
   );
 }
 
+/**
+ * Removes an entry of a lock: an empty directory, unless somebody has put files into it or another thing in its place.
+ * Fails with ENOENT where there is none.
+ */
+export async function removeEntry(entry: string): Promise<void> {
+  try {
+    await removeDirectory(entry);
+  } catch (error) {
+    if (codeOf(error) === "ENOENT") throw error;
+    await fs.remove(entry);
+  }
+}
+
 export function renameEntry(from: string, to: string): Promise<void> {
   return lockCalls.run<void>(
     () => fs.renameSync(from, to),
@@ -255,9 +269,10 @@ const statEntry = (entry: string): Promise<fs.Stats> =>
     (done) => fs.stat(entry, done),
   );
 
+/** What lies at a path, which may be a link; undefined where there is nothing. */
 export function statOrUndefined(entry: string): Promise<fs.Stats | undefined> {
   return lockCalls.run<fs.Stats | undefined>(
-    () => fs.statSync(entry, { throwIfNoEntry: false }),
-    (done) => fs.stat(entry, (error, found) => done(error && !isMissing(error) ? error : null, found)),
+    () => fs.lstatSync(entry, { throwIfNoEntry: false }),
+    (done) => fs.lstat(entry, (error, found) => done(error && !isMissing(error) ? error : null, found)),
   );
 }

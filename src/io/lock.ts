@@ -11,6 +11,7 @@
 
 import path from "node:path";
 import { ServiceUnavailableError } from "../errors.js";
+import { codeOf } from "./errno.js";
 import { HeldLock } from "./heldLock.js";
 import type { LockLease } from "./lease.js";
 import { type Fence, isHeldByLiving } from "./staleLocks.js";
@@ -41,6 +42,9 @@ const PATIENT_AFTER_MS = 1000;
 
 /** So long this thread may pass the lock among its own callers before others get a chance of it. */
 const MAX_RUN_MS = 200;
+
+/** So long calls on the lock may fail for what other processes do there; then it is something else. */
+const MAX_OBSTRUCTED_MS = 2000;
 
 /** The callers of this thread that want one lock; the first one holds it or is taking it. */
 interface Queue {
@@ -122,11 +126,18 @@ async function acquire(resolved: string, deadlineMs: number, options: LockOption
   const staleMs = Math.max(options.staleMs ?? DEFAULT_STALE_MS, MIN_STALE_MS);
   const fence = options.fence ?? (async () => undefined);
   const startMs = performance.now();
+  let obstructedMs: number | null = null;
   for (let attempt = 1; ; attempt++) {
-    // Most looks at a lock that many want find it held; an attempt costs some twenty times as much as a look.
-    if (!(await isHeldByLiving(resolved, staleMs, fence))) {
-      const lock = new HeldLock(resolved, staleMs);
-      if (await lock.tryAcquire()) return lock;
+    try {
+      // Most looks at a lock that many want find it held; an attempt costs some twenty times as much as a look.
+      if (!(await isHeldByLiving(resolved, staleMs, fence))) {
+        const lock = new HeldLock(resolved, staleMs);
+        if (await lock.tryAcquire()) return lock;
+      }
+      obstructedMs = null;
+    } catch (error) {
+      obstructedMs ??= performance.now();
+      if (!mayPass(error) || performance.now() - obstructedMs >= MAX_OBSTRUCTED_MS) throw error;
     }
     const nowMs = performance.now();
     if (attempt >= maxAttempts || nowMs >= deadlineMs) throw notFree(resolved);
@@ -134,6 +145,14 @@ async function acquire(resolved: string, deadlineMs: number, options: LockOption
     await pause(lookMs * (0.5 + Math.random()), options.signal);
   }
 }
+
+/**
+ * Whether a call failed because another process was at the same directory at that moment: on Windows that keeps a
+ * directory from being renamed, and one that is being removed from being looked at.
+ */
+const mayPass = (error: unknown): boolean =>
+  codeOf(error) === "EBUSY" ||
+  (process.platform === "win32" && (codeOf(error) === "EPERM" || codeOf(error) === "EACCES"));
 
 function notFree(directory: string): ServiceUnavailableError {
   return new ServiceUnavailableError(

@@ -11,7 +11,8 @@
  *   random          16 hex digits, so that no two holdings have one name
  *
  * With these a waiter on the same machine can tell that the owner is dead, instead of waiting for its lock to go
- * stale. Where anything is unknown the owner counts as alive.
+ * stale. Where anything is unknown the owner counts as alive. `fencing-…` names in the same way who fences off a holder
+ * that was overruled (staleLocks.ts).
  */
 
 import { createHash, randomBytes } from "node:crypto";
@@ -19,11 +20,15 @@ import os from "node:os";
 import fs from "fs-extra";
 import { codeOf } from "./errno.js";
 
-const OWNER_PREFIX = "owner-";
-const UNKNOWN = "0";
+/** What the process that an entry names does. */
+export type EntryKind = "owner" | "fencing";
 
-/** The parts of an owner's name. */
-interface Owner {
+const UNKNOWN = "0";
+const HAS_PID_NAMESPACES = process.platform === "linux" || process.platform === "android";
+
+/** The parts of a name. */
+interface NamedProcess {
+  readonly kind: EntryKind;
   readonly host: string;
   readonly boot: string;
   readonly pidNamespace: string;
@@ -32,46 +37,54 @@ interface Owner {
 }
 
 /** The process this code runs in; found out once. */
-let own: Owner | undefined;
+let own: Omit<NamedProcess, "kind"> | undefined;
 
 /** A name for the lock that this process is about to take; no other holding of any lock has it. */
-export function newOwnerName(): string {
+export const newOwnerName = (): string => newName("owner");
+
+/** A name for the entry of a holder that this process is about to fence off. */
+export const newFencingName = (): string => newName("fencing");
+
+function newName(kind: EntryKind): string {
   own ??= ownRecord();
   const { host, boot, pidNamespace, pid, start } = own;
   const random = randomBytes(8).toString("hex");
-  return `${OWNER_PREFIX}${host}-${boot}-${pidNamespace}-${pid}-${start}-${random}`;
+  return `${kind}-${host}-${boot}-${pidNamespace}-${pid}-${start}-${random}`;
 }
 
-/** Whether an entry of a lock's directory names an owner. */
-export const isOwnerName = (name: string): boolean => parseOwner(name) !== null;
+/** What the process does that an entry of a lock's directory names; null where it names none. */
+export const entryKindOf = (name: string): EntryKind | null => parseName(name)?.kind ?? null;
 
 /**
- * Whether the owner of a lock can no longer be running. False where that can't be told.
- * @param renewedMs when the lock was last renewed, by the owner's clock
+ * Whether the process that an entry names can no longer be running. False where that can't be told.
+ * @param renewedMs when it last showed that it runs, by its own clock
  */
-export function isDeadOwner(name: string, renewedMs: number): boolean {
-  const owner = parseOwner(name);
+export function isDeadProcess(name: string, renewedMs: number): boolean {
+  const named = parseName(name);
   own ??= ownRecord();
-  if (owner === null || owner.host !== own.host) return false;
-  if (owner.boot !== own.boot) {
+  if (named === null || named.host !== own.host) return false;
+  if (named.boot !== own.boot) {
     // Another machine may have the same id and name. Its lock is younger than this machine's boot if it runs.
-    const isKnown = owner.boot !== UNKNOWN && own.boot !== UNKNOWN;
+    const isKnown = named.boot !== UNKNOWN && own.boot !== UNKNOWN;
     return isKnown && renewedMs < Date.now() - os.uptime() * 1000;
   }
-  if (owner.pidNamespace !== own.pidNamespace) return false;
-  return !isRunning(owner.pid, owner.start);
+  if (named.pidNamespace !== own.pidNamespace) return false;
+  // Two containers whose namespaces are hidden from them: the same number is another process in each.
+  if (own.pidNamespace === UNKNOWN && HAS_PID_NAMESPACES) return false;
+  return !isRunning(named.pid, named.start);
 }
 
-function parseOwner(name: string): Owner | null {
-  const parts = /^owner-([0-9a-f]{12})-([0-9a-f]{12}|0)-(\d{1,20})-(\d{1,10})-(\d{1,20})-[0-9a-f]{16}$/.exec(
-    name,
-  );
+function parseName(name: string): NamedProcess | null {
+  const parts =
+    /^(owner|fencing)-([0-9a-f]{12})-([0-9a-f]{12}|0)-(\d{1,20})-(\d{1,10})-(\d{1,20})-[0-9a-f]{16}$/.exec(
+      name,
+    );
   if (parts === null) return null;
-  const [, host, boot, pidNamespace, pid, start] = parts;
-  return { host, boot, pidNamespace, pid: Number(pid), start };
+  const [, kind, host, boot, pidNamespace, pid, start] = parts;
+  return { kind: kind as EntryKind, host, boot, pidNamespace, pid: Number(pid), start };
 }
 
-function ownRecord(): Owner {
+function ownRecord(): Omit<NamedProcess, "kind"> {
   const machineId = readText("/etc/machine-id") ?? readText("/var/lib/dbus/machine-id") ?? networkAddress();
   const bootId = readText("/proc/sys/kernel/random/boot_id");
   return {

@@ -1,4 +1,4 @@
-import { mkdir, readdir, readFile, rm, rmdir, stat, utimes, writeFile } from "node:fs/promises";
+import { readFile, rm, stat, utimes, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { expect, test } from "vitest";
 import { ServiceUnavailableError } from "../../src/errors.js";
@@ -6,14 +6,9 @@ import { LOCK_NAME } from "../../src/io/heldLock.js";
 import { LeaseLostError } from "../../src/io/lease.js";
 import type * as lockModule from "../../src/io/lock.js";
 import { withLock } from "../../src/io/lock.js";
-import { newOwnerName } from "../../src/io/lockOwner.js";
 import { exitOf, nextMessage, startProcess } from "../support/childProcess.js";
+import { deadOwner, entriesOfLock, fencingNamed, foreignOwner, putInLock } from "../support/lockEntries.js";
 import { makeTempDir } from "../support/tempDir.js";
-
-/** An owner on another machine, of which nothing can be known here. */
-const FOREIGN_OWNER = "owner-0123456789ab-0-0-1234-0-0123456789abcdef";
-/** An owner on this machine with a process number that none can have. */
-const DEAD_OWNER = newOwnerName().replace(/-\d+-\d+-([0-9a-f]{16})$/, "-4194305-1-$1");
 
 const turn = () => new Promise((resolve) => setTimeout(resolve, 2));
 
@@ -75,13 +70,13 @@ test("what the work returns or throws comes through, and the lock is free after 
 
 test("a lock that stays taken is ServiceUnavailable, by retries or by time", async () => {
   const directory = await makeTempDir();
-  await mkdir(path.join(directory, LOCK_NAME));
+  await putInLock(directory, foreignOwner());
   for (const options of [{ retries: 3 }, { waitMs: 30 }]) {
     await expect(withLock(directory, options, async () => {})).rejects.toBeInstanceOf(
       ServiceUnavailableError,
     );
   }
-  await rmdir(path.join(directory, LOCK_NAME));
+  await rm(path.join(directory, LOCK_NAME), { recursive: true });
   await withLock(directory, {}, async () => {
     await expect(withLock(directory, { waitMs: 20 }, async () => {})).rejects.toBeInstanceOf(
       ServiceUnavailableError,
@@ -109,34 +104,35 @@ test("an abort ends the wait, in the queue and at the lock, and leaves the queue
     await expect(waiting).rejects.toBe(reason);
   });
 
-  await mkdir(path.join(directory, LOCK_NAME));
+  await putInLock(directory, foreignOwner());
   const atLock = new AbortController();
   const waiting = withLock(directory, { signal: atLock.signal }, async () => {});
   await turn();
   atLock.abort(reason);
   await expect(waiting).rejects.toBe(reason);
-  await rmdir(path.join(directory, LOCK_NAME));
+  await rm(path.join(directory, LOCK_NAME), { recursive: true });
   expect(await withLock(directory, { retries: 0 }, async () => "free")).toBe("free");
 });
 
 test("a stale lock is taken over, a fresh one is not", async () => {
   const directory = await makeTempDir();
-  const lockPath = path.join(directory, LOCK_NAME);
-  await mkdir(lockPath);
+  const owner = foreignOwner();
+  await putInLock(directory, owner);
   await expect(withLock(directory, { staleMs: 2000, retries: 2 }, async () => {})).rejects.toBeInstanceOf(
     ServiceUnavailableError,
   );
   const past = new Date(Date.now() - 120_000);
-  await utimes(lockPath, past, past);
+  await utimes(path.join(directory, LOCK_NAME, owner), past, past);
   expect(await withLock(directory, { staleMs: 2000 }, async () => "mine")).toBe("mine");
 });
 
 test("a lock dated in the future, as after a clock was set back, goes stale like any other", async () => {
   const directory = await makeTempDir();
   const lockPath = path.join(directory, LOCK_NAME);
-  await mkdir(path.join(lockPath, FOREIGN_OWNER), { recursive: true });
+  const owner = foreignOwner();
+  await putInLock(directory, owner);
   const future = new Date(Date.now() + 3_600_000);
-  for (const entry of [lockPath, path.join(lockPath, FOREIGN_OWNER)]) await utimes(entry, future, future);
+  for (const entry of [lockPath, path.join(lockPath, owner)]) await utimes(entry, future, future);
   await expect(withLock(directory, { staleMs: 2000, waitMs: 500 }, async () => {})).rejects.toBeInstanceOf(
     ServiceUnavailableError,
   );
@@ -147,22 +143,23 @@ test("a lock dated in the future, as after a clock was set back, goes stale like
 test("files that lie in a stale lock don't keep it from being taken over", async () => {
   const directory = await makeTempDir();
   const lockPath = path.join(directory, LOCK_NAME);
-  await mkdir(path.join(lockPath, FOREIGN_OWNER), { recursive: true });
+  const owner = foreignOwner();
+  await putInLock(directory, owner);
   await writeFile(path.join(lockPath, ".DS_Store"), "");
   const past = new Date(Date.now() - 120_000);
-  await utimes(path.join(lockPath, FOREIGN_OWNER), past, past);
+  await utimes(path.join(lockPath, owner), past, past);
   expect(await withLock(directory, { staleMs: 2000 }, async () => "mine")).toBe("mine");
   expect(await exists(lockPath)).toBe(false);
 });
 
 test("who takes a lock over fences its holder off first, also where another died at it", async () => {
-  for (const name of [DEAD_OWNER, `fenced-${DEAD_OWNER}`]) {
+  for (const name of [deadOwner(), fencingNamed(deadOwner())]) {
     const directory = await makeTempDir();
-    await mkdir(path.join(directory, LOCK_NAME, name), { recursive: true });
+    await putInLock(directory, name);
     const events: string[] = [];
     const fence = async (fenced: string) => {
       expect(fenced).toBe(directory);
-      expect(await readdir(path.join(directory, LOCK_NAME))).toEqual([`fenced-${DEAD_OWNER}`]);
+      expect(await entriesOfLock(directory)).toEqual([expect.stringMatching(`^fencing-.*-${process.pid}-`)]);
       events.push("fenced");
     };
     await withLock(directory, { staleMs: 600_000, fence }, async () => void events.push("held"));

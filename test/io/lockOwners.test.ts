@@ -1,0 +1,421 @@
+/**
+ * Locks in the hands of the dead, of strangers and of nobody. Where `staleMs` is ten minutes, whoever waited for the
+ * lock to go stale would run into the test's time limit.
+ */
+
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { chmod, readFile, rm, symlink, utimes, writeFile } from "node:fs/promises";
+import os from "node:os";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+import { Worker } from "node:worker_threads";
+import fs from "fs-extra";
+import { afterEach, describe, expect, test, vi } from "vitest";
+import { ServiceUnavailableError } from "../../src/errors.js";
+import { LOCK_NAME } from "../../src/io/heldLock.js";
+import { withLock } from "../../src/io/lock.js";
+import { newOwnerName } from "../../src/io/lockOwner.js";
+import { exitOf, nextMessage, startProcess } from "../support/childProcess.js";
+import {
+  deadOwner,
+  entriesOfLock,
+  fencingNamed,
+  foreignOwner,
+  NO_PID,
+  ownerNamed,
+  putInLock,
+} from "../support/lockEntries.js";
+import { makeTempDir } from "../support/tempDir.js";
+
+const TAKER = fileURLToPath(new URL("../support/processes/lockTaker.mjs", import.meta.url));
+const NEVER_STALE = { staleMs: 600_000 };
+const HOLD = JSON.stringify({ holdMs: 600_000 });
+
+const onLinux = describe.runIf(process.platform === "linux");
+const isRoot = process.getuid?.() === 0;
+
+const take = (directory: string, options: object = NEVER_STALE) =>
+  withLock(directory, { waitMs: 30_000, ...options }, async () => "mine");
+/** The lock is held for all that is known; asked for so long that an empty one would be removed. */
+const expectHeld = (directory: string, options: object = NEVER_STALE) =>
+  expect(take(directory, { ...options, waitMs: 150 })).rejects.toBeInstanceOf(ServiceUnavailableError);
+
+/** The package once more, which shares nothing with the one under test. */
+const ofAnotherCopy = async (): Promise<typeof withLock> => (await import("../../dist/io/lock.js")).withLock;
+
+afterEach(() => vi.restoreAllMocks());
+
+describe.concurrent("an owner of this machine", () => {
+  onLinux("by its process", () => {
+    test("that is another one with the same number is dead", async () => {
+      const directory = await makeTempDir();
+      await putInLock(directory, ownerNamed({ start: "1" }));
+      expect(await take(directory)).toBe("mine");
+    });
+
+    test("that ended and was not waited for by its parent is dead", async () => {
+      const directory = await makeTempDir();
+      // What the shell becomes knows nothing of the process that the shell has started.
+      const parent = spawn(
+        "sh",
+        ["-c", '"$0" "$@" & exec sleep 600', process.execPath, TAKER, directory, HOLD],
+        { stdio: ["ignore", "inherit", "inherit", "ipc"] },
+      );
+      try {
+        expect(await nextMessage(parent)).toBe("holding");
+        const [owner] = (await entriesOfLock(directory)) ?? [];
+        const pid = Number(owner.split("-")[4]);
+        await expectHeld(directory);
+        process.kill(pid, "SIGKILL");
+        expect(await take(directory)).toBe("mine");
+        expect(await readFile(`/proc/${pid}/stat`, "utf8")).toMatch(/\) Z /);
+      } finally {
+        parent.kill("SIGKILL");
+      }
+    });
+
+    test("is alive where the numbers of processes are another container's", async () => {
+      const directory = await makeTempDir();
+      await putInLock(directory, ownerNamed({ pidNamespace: "4026530000", pid: NO_PID }));
+      await expectHeld(directory);
+      expect(await take(directory, { staleMs: 2000 })).toBe("mine");
+    });
+
+    test.runIf(isRoot)("in a container is left its lock until it goes stale", async () => {
+      const directory = await makeTempDir();
+      const holder = spawn(
+        "unshare",
+        ["--pid", "--fork", "--kill-child", process.execPath, TAKER, directory, HOLD],
+        { stdio: ["ignore", "inherit", "inherit", "ipc"] },
+      );
+      expect(await nextMessage(holder)).toBe("holding");
+      await expectHeld(directory, { staleMs: 2000 });
+      holder.kill("SIGKILL");
+      expect(await exitOf(holder)).toBe("SIGKILL");
+      await expectHeld(directory, NEVER_STALE);
+      expect(await take(directory, { staleMs: 2000 })).toBe("mine");
+    });
+
+    test.runIf(isRoot)("is alive where a container can't tell which one it is", async () => {
+      const directory = await makeTempDir();
+      await putInLock(directory, ownerNamed({ boot: "0", pidNamespace: "0", pid: NO_PID, start: "0" }));
+      const options = JSON.stringify({ staleMs: 600_000, waitMs: 300 });
+      const taker = spawn(
+        "unshare",
+        [
+          "--mount",
+          "sh",
+          "-c",
+          'mount -t tmpfs none /proc && exec "$0" "$@"',
+          process.execPath,
+          TAKER,
+          directory,
+          options,
+        ],
+        { stdio: ["ignore", "inherit", "inherit", "ipc"] },
+      );
+      expect(await nextMessage(taker)).toBe("ServiceUnavailableError");
+    });
+  });
+
+  test("from before the last boot is dead, from since then it is of another machine", async () => {
+    const directory = await makeTempDir();
+    const owner = ownerNamed({ boot: "0123456789ab" });
+    await putInLock(directory, owner);
+    const aliveMs = os.uptime() * 1000;
+    // Old by any clock it would be after more than the time since the boot.
+    const options = { staleMs: Math.max(600_000, aliveMs) };
+    const at = (ageMs: number) => new Date(Date.now() - ageMs);
+    const entry = path.join(directory, LOCK_NAME, owner);
+    await utimes(entry, at(aliveMs / 2), at(aliveMs / 2));
+    await expectHeld(directory, options);
+    await utimes(entry, at(aliveMs + 5000), at(aliveMs + 5000));
+    expect(await take(directory, options)).toBe("mine");
+  });
+
+  test("in a thread that was ended is left its lock until it goes stale", async () => {
+    const directory = await makeTempDir();
+    const script = `
+      const { parentPort, workerData } = require("node:worker_threads");
+      import(workerData.module).then(({ withLock }) =>
+        withLock(workerData.directory, { staleMs: 2000 }, () => {
+          parentPort.postMessage("holding");
+          return new Promise((resolve) => setTimeout(resolve, 600_000));
+        }),
+      );`;
+    const module = new URL("../../dist/io/lock.js", import.meta.url).href;
+    const worker = new Worker(script, { eval: true, workerData: { directory, module } });
+    await once(worker, "message");
+    await expect(take(directory, { staleMs: 2000, waitMs: 3000 })).rejects.toBeInstanceOf(
+      ServiceUnavailableError,
+    );
+    await worker.terminate();
+    await expectHeld(directory);
+    expect(await take(directory, { staleMs: 2000 })).toBe("mine");
+  });
+});
+
+describe("a lock without an owner", () => {
+  test("whose maker died is removed", async () => {
+    const directory = await makeTempDir();
+    await putInLock(directory);
+    expect(await take(directory)).toBe("mine");
+    expect(await entriesOfLock(directory)).toBeNull();
+  });
+
+  test("that is removed from under its maker is made again", async () => {
+    const directory = await makeTempDir();
+    const [inline, pooled] = [fs.mkdirSync, fs.mkdir as (...operands: unknown[]) => void];
+    let removed = 0;
+    // Somebody else took it for one whose maker died.
+    const removeFromUnder = (made: string) => {
+      if (path.basename(made).startsWith("owner-") && removed++ < 3) fs.rmdirSync(path.dirname(made));
+    };
+    vi.spyOn(fs, "mkdirSync").mockImplementation((made, options) => {
+      removeFromUnder(String(made));
+      return inline(made, options as { recursive: true });
+    });
+    vi.spyOn(fs, "mkdir").mockImplementation((...operands: unknown[]) => {
+      removeFromUnder(String(operands[0]));
+      return Reflect.apply(pooled, fs, operands) as never;
+    });
+    expect(await take(directory)).toBe("mine");
+    expect(removed).toBeGreaterThan(3);
+  });
+});
+
+describe("an owner that died beside another", () => {
+  test("does not cost the other its lock", async () => {
+    const directory = await makeTempDir();
+    const fenced: string[] = [];
+    const fence = async () => void fenced.push("fenced");
+    const others = await ofAnotherCopy();
+    await withLock(directory, NEVER_STALE, async (lease) => {
+      // It found the directory that it had made removed and made anew, and was killed before it gave way.
+      await putInLock(directory, deadOwner());
+      await expect(
+        others(directory, { ...NEVER_STALE, fence, waitMs: 300 }, async () => {}),
+      ).rejects.toMatchObject({
+        name: "ServiceUnavailableError",
+      });
+      await lease.confirm();
+    });
+    expect(fenced).toEqual([]);
+    await others(directory, { ...NEVER_STALE, fence, waitMs: 30_000 }, async () => void fenced.push("held"));
+    expect(fenced).toEqual(["fenced", "held"]);
+  });
+});
+
+describe("a holder that was overruled", () => {
+  test("is fenced off by one process at a time, and nobody holds the lock meanwhile", async () => {
+    const directory = await makeTempDir();
+    await putInLock(directory, deadOwner());
+    const events: string[] = [];
+    let open = () => {};
+    const opened = new Promise<void>((resolve) => (open = resolve));
+    let begun = () => {};
+    const beginning = new Promise<void>((resolve) => (begun = resolve));
+    const fence = async () => {
+      events.push("first fences");
+      begun();
+      await opened;
+      events.push("first has fenced");
+    };
+    const first = withLock(directory, { ...NEVER_STALE, fence }, async () => void events.push("first holds"));
+    await beginning;
+    const others = await ofAnotherCopy();
+    const options = { ...NEVER_STALE, waitMs: 300, fence: async () => void events.push("second fences") };
+    await expect(
+      others(directory, options, async () => void events.push("second holds")),
+    ).rejects.toMatchObject({
+      name: "ServiceUnavailableError",
+    });
+    open();
+    await first;
+    expect(events).toEqual(["first fences", "first has fenced", "first holds"]);
+  });
+
+  test("is fenced off by another where who was at it is dead, or does nothing any more", async () => {
+    const nobody = fencingNamed(deadOwner());
+    const foreign = fencingNamed(foreignOwner());
+    for (const [name, options] of [
+      [nobody, NEVER_STALE],
+      [foreign, { staleMs: 2000 }],
+    ] as const) {
+      const directory = await makeTempDir();
+      await putInLock(directory, name);
+      // The time of its entry is the overruled holder's, which had not renewed it for long.
+      const past = new Date(Date.now() - 3_600_000);
+      await utimes(path.join(directory, LOCK_NAME, name), past, past);
+      let fenced = 0;
+      const fence = async () => void fenced++;
+      if (name === foreign) await expectHeld(directory, { ...options, fence });
+      expect(await take(directory, { ...options, fence })).toBe("mine");
+      expect(fenced).toBe(1);
+    }
+  });
+
+  test("is fenced off at the next call where that failed", async () => {
+    const directory = await makeTempDir();
+    const owner = deadOwner();
+    await putInLock(directory, owner);
+    const failure = new Error("the disk is full of holes");
+    const fence = async () => {
+      throw failure;
+    };
+    await expect(take(directory, { ...NEVER_STALE, fence })).rejects.toBe(failure);
+    expect(await entriesOfLock(directory)).toEqual([owner]);
+    expect(await take(directory)).toBe("mine");
+  });
+});
+
+describe("what does not belong there", () => {
+  const past = new Date(Date.now() - 120_000);
+  const hostile = [
+    "x".repeat(255),
+    `owner-${"0".repeat(249)}`,
+    "owner-",
+    "fencing-",
+    "owner-..-0-0-0-0-0123456789abcdef",
+    "owner-\n'\"$(reboot)",
+    `owner-0123456789ab-0-0-9999999999-0-${"0".repeat(16)}`,
+    `owner-0123456789ab-0-99999999999999999999-0-99999999999999999999-${"f".repeat(16)}`,
+    ownerNamed({ pid: "0" }),
+    ownerNamed({ pid: "9999999999" }),
+    ownerNamed({ host: "0123456789ABCDEF" }),
+    "début-\u{1f512}",
+  ];
+
+  test.each(hostile)("a name goes stale like any other: %j", async (name) => {
+    const directory = await makeTempDir();
+    await putInLock(directory, name);
+    await writeFile(path.join(directory, LOCK_NAME, name, "inside"), "");
+    await expectHeld(directory);
+    for (const entry of [LOCK_NAME, path.join(LOCK_NAME, name)])
+      await utimes(path.join(directory, entry), past, past);
+    expect(await take(directory, { staleMs: 2000 })).toBe("mine");
+    expect(await entriesOfLock(directory)).toBeNull();
+  });
+
+  test("files in an owner's entry, and a file in its stead, go with it", async () => {
+    const directory = await makeTempDir();
+    const [owner, other] = [deadOwner(), deadOwner()];
+    await putInLock(directory, owner);
+    await writeFile(path.join(directory, LOCK_NAME, owner, ".DS_Store"), "");
+    await writeFile(path.join(directory, LOCK_NAME, other), "");
+    expect(await take(directory)).toBe("mine");
+    expect(await entriesOfLock(directory)).toBeNull();
+    await withLock(directory, NEVER_STALE, async () => {
+      const [own] = (await entriesOfLock(directory)) ?? [];
+      await writeFile(path.join(directory, LOCK_NAME, own, ".DS_Store"), "");
+    });
+    expect(await entriesOfLock(directory)).toBeNull();
+  });
+
+  test.skipIf(process.platform === "win32")("links go without what they lead to", async () => {
+    const [directory, elsewhere] = [await makeTempDir(), await makeTempDir()];
+    await writeFile(path.join(elsewhere, "precious"), "");
+    await putInLock(directory);
+    await symlink(elsewhere, path.join(directory, LOCK_NAME, deadOwner()));
+    expect(await take(directory)).toBe("mine");
+    await symlink(elsewhere, path.join(directory, LOCK_NAME));
+    await expectHeld(directory, { staleMs: 2000 });
+    expect(await take(directory, { staleMs: 2000 })).toBe("mine");
+    expect(await entriesOfLock(directory)).toBeNull();
+    expect(await readFile(path.join(elsewhere, "precious"), "utf8")).toBe("");
+  });
+
+  test("a file in the lock's place goes stale like a lock", async () => {
+    const directory = await makeTempDir();
+    const lockPath = path.join(directory, LOCK_NAME);
+    await writeFile(lockPath, "");
+    await expectHeld(directory);
+    await utimes(lockPath, past, past);
+    expect(await take(directory, { staleMs: 2000 })).toBe("mine");
+  });
+});
+
+describe("what can't be done", () => {
+  /** Somebody who owns nothing. */
+  const NOBODY = "65534";
+
+  test.runIf(isRoot)("a lock that may not be looked into, or taken over, says so and stays", async () => {
+    const directory = await makeTempDir();
+    await chmod(directory, 0o777);
+    const owner = deadOwner();
+    await putInLock(directory, owner);
+    for (const mode of [0o700, 0o755]) {
+      await chmod(path.join(directory, LOCK_NAME), mode);
+      const taker = startProcess("lockTaker.mjs", [directory, JSON.stringify(NEVER_STALE), NOBODY]);
+      expect(await nextMessage(taker)).toBe("EACCES");
+      expect(await entriesOfLock(directory)).toEqual([owner]);
+    }
+  });
+
+  test.runIf(isRoot)("a lock of another user in a directory of both is taken over", async () => {
+    const directory = await makeTempDir();
+    await chmod(directory, 0o777);
+    await putInLock(directory, deadOwner());
+    await chmod(path.join(directory, LOCK_NAME), 0o777);
+    const taker = startProcess("lockTaker.mjs", [directory, JSON.stringify(NEVER_STALE), NOBODY]);
+    expect(await nextMessage(taker)).toBe("held");
+  });
+
+  /** Lets a call on directories fail for some times, whichever way it is made. */
+  function obstruct(call: "rename" | "mkdir" | "readdir", code: string, times: number): () => number {
+    let failures = 0;
+    const failure = () => Object.assign(new Error(`${code}: injected, ${call}`), { code });
+    const inline = fs[`${call}Sync`] as (...operands: unknown[]) => unknown;
+    const pooled = fs[call] as (...operands: unknown[]) => unknown;
+    vi.spyOn(fs, `${call}Sync`).mockImplementation((...operands: unknown[]) => {
+      if (failures++ < times) throw failure();
+      return Reflect.apply(inline, fs, operands) as never;
+    });
+    vi.spyOn(fs, call).mockImplementation((...operands: unknown[]) => {
+      if (failures++ < times) return (operands[operands.length - 1] as (error: Error) => void)(failure());
+      return Reflect.apply(pooled, fs, operands) as never;
+    });
+    return () => failures;
+  }
+
+  const onPlatform = (platform: NodeJS.Platform) =>
+    vi.spyOn(process, "platform", "get").mockReturnValue(platform);
+
+  test.each([
+    ["win32", "rename", "EPERM"],
+    ["win32", "rename", "EACCES"],
+    ["win32", "mkdir", "EPERM"],
+    ["win32", "readdir", "EPERM"],
+    ["linux", "rename", "EBUSY"],
+  ] as const)("on %s a %s that fails with %s for a moment is tried again", async (platform, call, code) => {
+    const directory = await makeTempDir();
+    await putInLock(directory, deadOwner());
+    onPlatform(platform);
+    const failures = obstruct(call, code, 3);
+    expect(await take(directory)).toBe("mine");
+    expect(failures()).toBeGreaterThan(3);
+  });
+
+  test.each([
+    ["win32", "rename", "EPERM"],
+    ["linux", "rename", "EACCES"],
+    ["linux", "mkdir", "EROFS"],
+  ] as const)("on %s a %s that keeps failing with %s is told", async (platform, call, code) => {
+    const directory = await makeTempDir();
+    await putInLock(directory, deadOwner());
+    onPlatform(platform);
+    obstruct(call, code, Number.POSITIVE_INFINITY);
+    await expect(take(directory)).rejects.toMatchObject({ code });
+  });
+});
+
+test("a lock that was taken over in the middle of its release is left to its new holder", async () => {
+  const directory = await makeTempDir();
+  const mine = newOwnerName();
+  await withLock(directory, NEVER_STALE, async () => {
+    await rm(path.join(directory, LOCK_NAME), { recursive: true });
+    await putInLock(directory, mine);
+  });
+  expect(await entriesOfLock(directory)).toEqual([mine]);
+});
