@@ -1,0 +1,96 @@
+/**
+ * Eight processes change one file under a lock; again and again the one that holds it is suspended until it was
+ * overruled, and then woken up, or it is killed. No change that was acknowledged is lost, whoever was asleep right
+ * before the step that can't be undone.
+ */
+
+import type { ChildProcess } from "node:child_process";
+import { readdir, readFile, writeFile } from "node:fs/promises";
+import path from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { expect, test } from "vitest";
+import { startProcess } from "../support/childProcess.js";
+import { entriesOfLock } from "../support/lockEntries.js";
+import { makeTempDir } from "../support/tempDir.js";
+
+const PROCESSES = 8;
+const ROUNDS = Number(process.env.TAKEOVER_ROUNDS ?? 4);
+const KILLS_PER_ROUND = 6;
+const STALE_MS = 2000;
+
+test.skipIf(process.platform === "win32")(
+  "no change is lost, whoever is suspended or killed while it holds the lock",
+  async () => {
+    const directory = await makeTempDir();
+    const counter = path.join(directory, "counter");
+    await writeFile(counter, "0");
+    const counted: number[] = [];
+    let overruled = 0;
+    let killed = 0;
+    const processes = new Map<number, ChildProcess>();
+    const start = () => {
+      const started = startProcess("fencedCounter.mjs", [directory, String(STALE_MS)]);
+      processes.set(started.pid as number, started);
+      started.on("message", (message: { counted?: number; overruled?: number }) => {
+        if (message.counted !== undefined) counted.push(message.counted);
+        if (message.overruled !== undefined) overruled++;
+      });
+      started.on("exit", (_, signal) => {
+        processes.delete(started.pid as number);
+        if (signal !== "SIGKILL") unexpected.push(`a process ended (${signal})`);
+      });
+    };
+    const unexpected: string[] = [];
+    for (let index = 0; index < PROCESSES; index++) start();
+
+    /** The process that holds the lock right now, and its entry. */
+    const findHolder = async () => {
+      for (;;) {
+        expect(unexpected).toEqual([]);
+        const [entry] = (await entriesOfLock(directory)) ?? [];
+        const holder = processes.get(Number(entry?.split("-")[4]));
+        if (holder !== undefined && entry?.startsWith("owner-")) return { holder, entry };
+        await sleep(1);
+      }
+    };
+    const counts = async (more: number) => {
+      for (const before = counted.length; counted.length < before + more; ) {
+        expect(unexpected).toEqual([]);
+        await sleep(2);
+      }
+    };
+    try {
+      for (let round = 0; round < ROUNDS; round++) {
+        const { holder, entry } = await findHolder();
+        holder.kill("SIGSTOP");
+        // It may have released the lock while it was told to stop.
+        while ((await entriesOfLock(directory))?.includes(entry)) await sleep(20);
+        await counts(3);
+        holder.kill("SIGCONT");
+        for (let kill = 0; kill < KILLS_PER_ROUND; kill++) {
+          await counts(1);
+          (await findHolder()).holder.kill("SIGKILL");
+          killed++;
+          start();
+        }
+      }
+      await counts(PROCESSES);
+    } finally {
+      for (const each of processes.values()) each.kill("SIGKILL");
+    }
+    for (const each of processes.values()) {
+      if (each.exitCode === null && each.signalCode === null)
+        await new Promise((resolve) => each.once("exit", resolve));
+    }
+    expect(new Set(counted).size).toBe(counted.length);
+    const last = Number(await readFile(counter, "utf8"));
+    expect(last).toBeGreaterThanOrEqual(Math.max(...counted));
+    // Only one whose process was killed before it told is not acknowledged.
+    expect(last - counted.length).toBeLessThanOrEqual(killed + PROCESSES);
+    expect(overruled).toBeGreaterThan(0);
+    console.log(`takeover: ${counted.length} changes, ${killed} killed, ${overruled} overruled`);
+    expect((await readdir(directory)).filter((name) => name.startsWith(".tmp-")).length).toBeLessThanOrEqual(
+      PROCESSES,
+    );
+  },
+);
