@@ -24,6 +24,10 @@ export class KillableEngine {
     this.#process.send(options);
   }
 
+  get pid(): number {
+    return this.#process.pid ?? 0;
+  }
+
   /** The outcome of the call; null where the process was killed before it told. */
   async call(step: EngineStep): Promise<EngineOutcome | null> {
     const answer = nextMessage(this.#process);

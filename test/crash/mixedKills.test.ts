@@ -1,0 +1,302 @@
+/**
+ * Several processes write to one namespace at once, all kinds of changes, with the reference beside them. Again and
+ * again one of them is killed in the middle of a write, and at once another process makes a write of the same kind to
+ * the same table: it gets through without waiting for a lock to go stale, nothing acknowledged is lost, and of what
+ * was under way all is there or nothing.
+ *
+ * How long it takes from the kill to the next acknowledged write is printed. `npm run soak` kills far more often. The
+ * moments are not in the seed; the writes are.
+ */
+
+import { type Dirent, readdirSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { tableFromIPC } from "apache-arrow";
+import { DirectoryNamespace } from "tiltyard";
+import { expect, it } from "vitest";
+import { LOCK_NAME } from "../../src/io/heldLock.js";
+import { Drawing } from "../support/drawing.js";
+import type { EngineOutcome } from "../support/engineWorker.js";
+import { KillableEngine } from "../support/killableEngine.js";
+import { reference } from "../support/reference.js";
+import { makeTempDir } from "../support/tempDir.js";
+import { MixedWrites, rowsOf, type Write } from "./mixedWrites.js";
+
+const KILLS = Number(process.env.KILLS ?? 24);
+const WRITERS = 3;
+const MAX_DELAY_MS = 60;
+/** Between two writes of one who is not about to be killed. */
+const MAX_PAUSE_MS = 30;
+/** Kills between two looks at everything. */
+const LOOK_STRIDE = 12;
+const REFERENCE_PAUSE_MS = 100;
+/** A write that waited for a lock to go stale would give up before, and be refused. */
+const STALE_MS = 600_000;
+
+/** Where one who writes all the time is held between two writes. */
+class Gate {
+  #closed: Promise<void> | null = null;
+  #onArrival: (() => void) | undefined;
+
+  /** Called between two writes. */
+  async pass(): Promise<void> {
+    this.#onArrival?.();
+    await this.#closed;
+  }
+
+  /** Resolves when who passes here is held; what opens the gate again. */
+  async close(): Promise<() => void> {
+    let open = () => {};
+    this.#closed = new Promise((resolve) => {
+      open = resolve;
+    });
+    await new Promise<void>((resolve) => {
+      this.#onArrival = resolve;
+    });
+    return open;
+  }
+}
+
+/** One of the processes that write all the time, and who comes after it. */
+class Writer {
+  readonly #number: number;
+  readonly #writes: MixedWrites;
+  readonly #drawing: Drawing;
+  #engine: KillableEngine;
+  /** Processes that go on when this one is killed. */
+  readonly #successors: KillableEngine[] = [];
+  #onSuccessor: (() => void) | undefined;
+  #kind: number | undefined;
+  #isStopping = false;
+  readonly gate = new Gate();
+  /** What it has asked for and was not answered yet. */
+  inFlight: Write | undefined;
+  acknowledged = 0;
+  refused = 0;
+  readonly ended: Promise<void>;
+
+  constructor(number: number, engine: KillableEngine, writes: MixedWrites, drawing: Drawing) {
+    this.#number = number;
+    this.#engine = engine;
+    this.#writes = writes;
+    this.#drawing = drawing;
+    this.ended = this.#run();
+    // A failure is found out by whoever awaits.
+    this.ended.catch(() => undefined);
+  }
+
+  get engine(): KillableEngine {
+    return this.#engine;
+  }
+
+  /** From now on it makes writes of this kind only, until it is killed. */
+  insistOn(kind: number): void {
+    this.#kind = kind;
+  }
+
+  /** The process was killed; another one goes on. */
+  succeedBy(engine: KillableEngine): void {
+    this.#kind = undefined;
+    this.#successors.push(engine);
+    this.#onSuccessor?.();
+  }
+
+  stop(): void {
+    this.#isStopping = true;
+  }
+
+  async #successor(): Promise<KillableEngine> {
+    while (this.#successors.length === 0) {
+      await new Promise<void>((resolve) => {
+        this.#onSuccessor = resolve;
+      });
+    }
+    return this.#successors.shift() as KillableEngine;
+  }
+
+  async #run(): Promise<void> {
+    await this.#engine.ready;
+    while (!this.#isStopping) {
+      await this.gate.pass();
+      const write = await this.#writes.write(this.#number, this.#kind ?? this.#drawing.number(1000));
+      this.inFlight = write;
+      const outcome = await this.#engine.call(write.step);
+      this.inFlight = undefined;
+      if (outcome === null) this.#engine = await this.#successor();
+      else if (settleWrite(write, outcome)) this.acknowledged++;
+      else this.refused++;
+      if (this.#kind === undefined) await sleep(this.#drawing.number(MAX_PAUSE_MS));
+    }
+  }
+}
+
+/** @returns false where it was refused because others write as well */
+function settleWrite(write: Write, outcome: EngineOutcome): boolean {
+  if ("ok" in outcome) {
+    write.entry.acknowledge((outcome.ok as { version?: number } | undefined)?.version ?? 0);
+    return true;
+  }
+  if (!write.refusals.includes(outcome.type)) {
+    throw new Error(`${write.name}: ${outcome.type}: ${outcome.message}`);
+  }
+  return false;
+}
+
+/** How many locks a process holds, of tables, the catalog and batches. */
+function locksHeldBy(pid: number, directory: string, depth = 0): number {
+  let held = 0;
+  let entries: Dirent[];
+  try {
+    entries = readdirSync(directory, { withFileTypes: true });
+  } catch {
+    // It went while it was looked for.
+    return 0;
+  }
+  for (const { name } of entries) {
+    const isDeep = depth < 3 && !["data", "_versions", "_transactions", "_refs"].includes(name);
+    if (name === LOCK_NAME) {
+      held += entriesOf(join(directory, name)).filter((owner) => owner.includes(`-${pid}-`)).length;
+    } else if (isDeep) {
+      held += locksHeldBy(pid, join(directory, name), depth + 1);
+    }
+  }
+  return held;
+}
+
+function entriesOf(directory: string): string[] {
+  try {
+    return readdirSync(directory);
+  } catch {
+    // The lock was released meanwhile.
+    return [];
+  }
+}
+
+/** The reference, which knows nothing of our locks: it appends all the time. */
+class Bystander {
+  readonly gate = new Gate();
+  readonly #root: string;
+  readonly #writes: MixedWrites;
+  #isStopping = false;
+  acknowledged = 0;
+  readonly ended: Promise<void>;
+
+  constructor(root: string, writes: MixedWrites) {
+    this.#root = root;
+    this.#writes = writes;
+    this.ended = this.#run();
+    this.ended.catch(() => undefined);
+  }
+
+  stop(): void {
+    this.#isStopping = true;
+  }
+
+  async #run(): Promise<void> {
+    for (let turn = 0; !this.#isStopping; turn++) {
+      await this.gate.pass();
+      const value = this.#writes.value();
+      const table = turn % 2 === 0 ? "t" : "n$t";
+      const append =
+        table === "t"
+          ? reference.appendTable(this.#root, "t", rowsOf(value))
+          : reference.catalogStep(this.#root, "addRows", ["n", "t"], [{ v: value }]);
+      const isAcknowledged = await append.then(
+        () => true,
+        // It gives up where others commit faster than it can follow, and where its version is cleaned up meanwhile.
+        () => false,
+      );
+      this.#writes.note(table, value, isAcknowledged);
+      if (isAcknowledged) this.acknowledged++;
+      await sleep(REFERENCE_PAUSE_MS);
+    }
+  }
+}
+
+it("many kinds of writers, one of which is killed and at once followed by another", async () => {
+  const seed = Number(process.env.FC_SEED ?? Math.trunc(Math.random() * 2 ** 31));
+  const drawing = new Drawing(seed);
+  const root = await makeTempDir();
+  const options = { root, durability: "none", lock: { staleMs: STALE_MS } } as const;
+  const writes = new MixedWrites(WRITERS, drawing);
+  const beginning = new DirectoryNamespace(options);
+  await writes.begin(beginning);
+  await beginning.close();
+
+  const start = () => new KillableEngine(options);
+  const survivor = start();
+  await survivor.ready;
+  const writers = Array.from(
+    { length: WRITERS },
+    (_, number) => new Writer(number, start(), writes, drawing),
+  );
+  const bystander = new Bystander(root, writes);
+  const all = [...writers, bystander];
+  const failure = Promise.all(all.map(({ ended }) => ended));
+  failure.catch(() => undefined);
+  const orFailure = <T>(work: Promise<T>): Promise<T> =>
+    Promise.race([work, failure.then(() => Promise.reject(new Error("a writer has stopped")))]);
+
+  const look = async (where: string) => {
+    const gates = await orFailure(Promise.all(all.map(({ gate }) => gate.close())));
+    const ns = new DirectoryNamespace(options);
+    await writes.settle(ns, `seed ${seed}, ${where}`);
+    await ns.close();
+    for (const open of gates) open();
+  };
+
+  const takeovers: { readonly ms: number; readonly name: string }[] = [];
+  let locked = 0;
+  let successor = start();
+  for (let kill = 1; kill <= KILLS; kill++) {
+    const writer = writers[drawing.number(WRITERS - 1)];
+    await orFailure(successor.ready);
+    writer.insistOn(kill);
+    await sleep(drawing.number(MAX_DELAY_MS));
+    while (writer.inFlight === undefined) await orFailure(sleep(0));
+    const { engine, inFlight: lost } = writer;
+    const killedMs = performance.now();
+    engine.kill();
+    lost.entry.lose();
+    if (locksHeldBy(engine.pid, root) > 0) locked++;
+    for (let isDone = false; !isDone; ) {
+      const next = await lost.next();
+      const outcome = await survivor.call(next.step);
+      if (outcome === null) throw new Error("the process that nobody kills was killed");
+      isDone = settleWrite(next, outcome);
+    }
+    takeovers.push({ ms: performance.now() - killedMs, name: `${lost.name}, kill ${kill}` });
+    writer.succeedBy(successor);
+    successor = start();
+    if (kill % LOOK_STRIDE === 0) await look(`after kill ${kill}`);
+  }
+
+  for (const each of all) each.stop();
+  await failure;
+  for (const engine of [...writers.map((writer) => writer.engine), successor, survivor]) {
+    engine.kill();
+    await engine.gone();
+  }
+  const ns = new DirectoryNamespace(options);
+  await writes.settle(ns, `seed ${seed}, at the end`);
+  const times = takeovers.map(({ ms }) => ms).sort((a, b) => a - b);
+  const at = (share: number) => `${times[Math.ceil(share * times.length) - 1].toFixed(0)} ms`;
+  const slowest = takeovers.reduce((a, b) => (b.ms > a.ms ? b : a));
+  console.log(
+    `kills (mixed): seed ${seed}, ${KILLS} kills, ${locked} while locks were held; from the kill to the next acknowledged ` +
+      `write: median ${at(0.5)}, 95 % ${at(0.95)}, at most ${at(1)} (${slowest.name})`,
+    {
+      acknowledged: writers.reduce((sum, { acknowledged }) => sum + acknowledged, KILLS),
+      refused: writers.reduce((sum, { refused }) => sum + refused, 0),
+      byReference: bystander.acknowledged,
+    },
+  );
+  expect(bystander.acknowledged).toBeGreaterThan(0);
+  // The reference sees what we see.
+  const rows = await reference.catalogStep(root, "readRows", ["n", "t"]);
+  expect(rows).toHaveLength((await ns.table(["n", "t"]).scan().toArrow()).numRows);
+  expect(tableFromIPC(await reference.readTable(root, "t")).numRows).toBe(
+    (await ns.table("t").scan().toArrow()).numRows,
+  );
+  await ns.close();
+});

@@ -1,0 +1,414 @@
+/**
+ * Writes of all kinds that several processes make at once in one namespace, and what must be there of them, whichever
+ * of the processes is killed.
+ *
+ *   t, n$t      all append; they are compacted and cleaned up; the reference appends as well
+ *   h           all append and restore; every version stays; tags and a branch of each writer's own
+ *   own<w>      made, replaced, declared and dropped by one writer at a time; n$own<w> the same in a child namespace
+ *   b, n$b      only batches make versions, of both at once; with them tables n$x<w>-… come and go
+ */
+
+import { Int32, Table, tableToIPC, vectorFromArray } from "apache-arrow";
+import type { DirectoryNamespace } from "tiltyard";
+import { expect } from "vitest";
+import type { Drawing } from "../support/drawing.js";
+import type { EngineStep } from "../support/engineWorker.js";
+import { stageDoubled } from "../support/stageVersion.js";
+import { Additions, type Entry, History, Possible } from "./ledgers.js";
+
+export interface Write {
+  readonly name: string;
+  readonly step: EngineStep;
+  readonly entry: Entry;
+  /** Types of errors with which it may be refused, as others write as well. */
+  readonly refusals: readonly string[];
+  /** A write of the same kind to the same table that may follow whatever has become of this one. */
+  readonly next: () => Write | Promise<Write>;
+}
+
+export const rowsOf = (...values: number[]): Uint8Array =>
+  tableToIPC(new Table({ v: vectorFromArray(values, new Int32()) }));
+const valuesOf = (table: Table): number[] => Array.from(table.getChild("v") ?? [], Number);
+
+const NOTHING: Entry = { acknowledge: () => undefined, lose: () => undefined };
+const BATCHED = [["b"], ["n", "b"]] as const;
+
+/** Rows, or what there is instead. */
+type OwnState = readonly number[] | "declared" | "absent";
+
+interface BranchState {
+  /** The version of h that it was made from. */
+  readonly from: number;
+  readonly added: readonly number[];
+}
+
+/** What one writer at a time changes. */
+interface Own {
+  readonly tables: readonly Possible<OwnState>[];
+  /** Tags of h, to version. */
+  readonly tags: Possible<Readonly<Record<string, number>>>;
+  /** Branches of h. */
+  readonly branches: Possible<Readonly<Record<string, BranchState>>>;
+  /** Names of tables in n. */
+  readonly declared: Possible<readonly string[]>;
+}
+
+/** A batch whose process was killed. */
+interface LostBatch {
+  readonly version: number;
+  readonly declared: string;
+}
+
+export class MixedWrites {
+  readonly #drawing: Drawing;
+  readonly #appended: Readonly<Record<string, Additions>> = { t: new Additions(), n$t: new Additions() };
+  readonly #history = new History([0]);
+  readonly #own: readonly Own[];
+  readonly #batched = new Set<number>();
+  #lostBatches: LostBatch[] = [];
+  #lastBatch = 1;
+  /** Directories of the tables of batches. */
+  readonly #batchedRoots: string[] = [];
+  #lastValue = 0;
+  #lastName = 0;
+
+  constructor(writers: number, drawing: Drawing) {
+    this.#drawing = drawing;
+    this.#own = Array.from({ length: writers }, () => ({
+      tables: [new Possible<OwnState>("absent"), new Possible<OwnState>("absent")],
+      tags: new Possible({}),
+      branches: new Possible<Readonly<Record<string, BranchState>>>({}),
+      declared: new Possible<readonly string[]>([]),
+    }));
+  }
+
+  async begin(ns: DirectoryNamespace): Promise<void> {
+    await ns.createNamespace({ id: ["n"] });
+    for (const id of [["t"], ["n", "t"]]) await ns.createTable({ id }, rowsOf(0));
+    for (const ledger of Object.values(this.#appended)) ledger.note(0, true);
+    await ns.createTable({ id: ["h"] }, rowsOf(0));
+    for (const id of BATCHED) {
+      const { location } = await ns.createTable({ id }, rowsOf());
+      this.#batchedRoots.push(location);
+    }
+    this.#batched.add(1);
+  }
+
+  /** A value that was never written. */
+  value(): number {
+    return ++this.#lastValue;
+  }
+
+  /** Somebody else's append to t or n$t. */
+  note(table: string, value: number, isAcknowledged: boolean): void {
+    this.#appended[table].note(value, isAcknowledged);
+  }
+
+  /** Number of kinds of writes. */
+  static readonly kinds = 12;
+
+  write(writer: number, kind: number): Write | Promise<Write> {
+    switch (kind % MixedWrites.kinds) {
+      case 0:
+        return this.#append("t");
+      case 1:
+        return this.#append("n$t");
+      case 2:
+        return this.#change({ added: this.value() });
+      case 3:
+        return this.#change({ restored: this.#drawing.of(this.#history.versions) });
+      case 4:
+        return this.#optimize(this.#drawing.of(["t", "n$t"]));
+      case 5:
+        return this.#cleanUp(this.#drawing.of(["t", "n$t"]));
+      case 6:
+        return this.#changeTags(writer);
+      case 7:
+      case 8:
+        return this.#changeBranches(writer);
+      case 9:
+      case 10:
+        return this.#changeOwn(writer, kind % 2 === 0);
+      default:
+        return this.#batch(writer);
+    }
+  }
+
+  // ------------------------------------------------------------------------------------------ shared tables
+
+  #append(table: string): Write {
+    const value = this.value();
+    return {
+      name: `append to ${table}`,
+      step: ["insertIntoTable", { id: table.split("$") }, rowsOf(value)],
+      entry: this.#appended[table].begin(value),
+      refusals: [],
+      next: () => this.#append(table),
+    };
+  }
+
+  #optimize(table: string): Write {
+    return {
+      name: `optimize ${table}`,
+      step: ["optimizeTable", { id: table.split("$") }],
+      entry: NOTHING,
+      refusals: ["ConcurrentModification"],
+      next: () => this.#optimize(table),
+    };
+  }
+
+  #cleanUp(table: string): Write {
+    return {
+      name: `clean up ${table}`,
+      step: ["cleanupTable", { id: table.split("$"), olderThanMs: 1000, retainVersions: 3 }],
+      entry: NOTHING,
+      refusals: ["ConcurrentModification"],
+      next: () => this.#cleanUp(table),
+    };
+  }
+
+  #change(effect: { readonly added: number } | { readonly restored: number }): Write {
+    const entry = this.#history.begin(effect);
+    if ("added" in effect) {
+      return {
+        name: "append to h",
+        step: ["insertIntoTable", { id: ["h"] }, rowsOf(effect.added)],
+        entry,
+        // A restore stands against appends.
+        refusals: ["ConcurrentModification"],
+        next: () => this.#change({ added: this.value() }),
+      };
+    }
+    return {
+      name: "restore h",
+      step: ["restoreTable", { id: ["h"], version: effect.restored }],
+      entry,
+      refusals: ["ConcurrentModification"],
+      next: () => this.#change({ restored: this.#drawing.of(this.#history.versions) }),
+    };
+  }
+
+  // --------------------------------------------------------------------------------------- a writer's own
+
+  #changeTags(writer: number): Write {
+    const { tags } = this.#own[writer];
+    const present = tags.surely(Object.keys);
+    const verb = this.#drawing.of(
+      present.length === 0 ? ["create"] : present.length > 3 ? ["delete"] : ["create", "update", "delete"],
+    );
+    return verb === "create"
+      ? this.#createTag(writer)
+      : this.#changeTag(writer, this.#drawing.of(present), verb);
+  }
+
+  #createTag(writer: number): Write {
+    return this.#changeTag(writer, this.#name(writer), "create");
+  }
+
+  #changeTag(writer: number, tag: string, verb: string): Write {
+    const version = this.#drawing.of(this.#history.versions);
+    return {
+      name: `${verb} tag`,
+      step: [`${verb}TableTag`, verb === "delete" ? { id: ["h"], tag } : { id: ["h"], tag, version }],
+      entry: this.#own[writer].tags.begin((before) => {
+        const { [tag]: _, ...others } = before;
+        return verb === "delete" ? others : { ...others, [tag]: version };
+      }),
+      refusals: [],
+      next: () => (verb === "update" ? this.#changeTag(writer, tag, verb) : this.#createTag(writer)),
+    };
+  }
+
+  #changeBranches(writer: number): Write {
+    const present = this.#own[writer].branches.surely(Object.keys);
+    const isFew = present.length < 2;
+    const verb = this.#drawing.of(
+      present.length === 0 ? ["create"] : isFew ? ["create", "append", "append"] : ["append", "delete"],
+    );
+    if (verb === "create") return this.#createBranch(writer);
+    const name = this.#drawing.of(present);
+    return verb === "append" ? this.#appendToBranch(writer, name) : this.#deleteBranch(writer, name);
+  }
+
+  #createBranch(writer: number): Write {
+    const name = this.#name(writer);
+    const from = this.#drawing.of(this.#history.versions);
+    return {
+      name: "create branch",
+      step: ["createTableBranch", { id: ["h"], name, fromVersion: from }],
+      entry: this.#own[writer].branches.begin((before) => ({ ...before, [name]: { from, added: [] } })),
+      refusals: [],
+      next: () => this.#createBranch(writer),
+    };
+  }
+
+  #appendToBranch(writer: number, name: string): Write {
+    const value = this.value();
+    return {
+      name: "append to branch",
+      step: ["insertIntoTable", { id: ["h"], branch: name }, rowsOf(value)],
+      entry: this.#own[writer].branches.begin((before) => {
+        const { from, added } = before[name];
+        return { ...before, [name]: { from, added: [...added, value] } };
+      }),
+      refusals: [],
+      next: () => this.#appendToBranch(writer, name),
+    };
+  }
+
+  #deleteBranch(writer: number, name: string): Write {
+    return {
+      name: "delete branch",
+      step: ["deleteTableBranch", { id: ["h"], name }],
+      entry: this.#own[writer].branches.begin(({ [name]: _, ...others }) => others),
+      refusals: [],
+      next: () => this.#createBranch(writer),
+    };
+  }
+
+  #changeOwn(writer: number, isChild: boolean): Write {
+    const table = this.#own[writer].tables[Number(isChild)];
+    const states = table.surely((state) => [typeof state === "string" ? state : "there"]);
+    const verb = this.#drawing.of(
+      states[0] === "absent"
+        ? ["declare", "create"]
+        : states[0] === undefined
+          ? ["create"]
+          : ["create", "drop"],
+    );
+    if (verb === "create") return this.#createOwn(writer, isChild);
+    return {
+      name: `${verb} ${isChild ? "child" : "root"} table`,
+      step: [`${verb}Table`, { id: ownId(writer, isChild) }],
+      entry: table.begin(() => (verb === "drop" ? "absent" : "declared")),
+      refusals: [],
+      next: () => this.#createOwn(writer, isChild),
+    };
+  }
+
+  #createOwn(writer: number, isChild: boolean): Write {
+    const value = this.value();
+    return {
+      name: `create ${isChild ? "child" : "root"} table`,
+      step: ["createTable", { id: ownId(writer, isChild), mode: "Overwrite" }, rowsOf(value)],
+      entry: this.#own[writer].tables[Number(isChild)].begin(() => [value]),
+      refusals: [],
+      next: () => this.#createOwn(writer, isChild),
+    };
+  }
+
+  /** A version of each of two tables, a table that comes and, with luck, one that goes. */
+  async #batch(writer: number): Promise<Write> {
+    const version = ++this.#lastBatch;
+    const declared = this.#name(writer);
+    const [gone] = this.#own[writer].declared.surely((names) => names);
+    const operations: object[] = [{ declareTable: { id: ["n", declared] } }];
+    for (const [index, id] of BATCHED.entries()) {
+      const manifestPath = await stageDoubled(this.#batchedRoots[index], version);
+      operations.push({ createTableVersion: { id, version, manifestPath } });
+    }
+    if (gone !== undefined) operations.push({ deregisterTable: { id: ["n", gone] } });
+    const names = this.#own[writer].declared.begin((before) => [
+      ...before.filter((name) => name !== gone),
+      declared,
+    ]);
+    return {
+      name: "batch",
+      step: ["batchCommitTables", { operations }],
+      entry: {
+        acknowledge: (told) => {
+          names.acknowledge(told);
+          this.#lostBatches = this.#lostBatches.filter((lost) => lost.version !== version);
+          this.#batched.add(version);
+        },
+        lose: () => {
+          names.lose();
+          this.#lostBatches.push({ version, declared });
+        },
+      },
+      // One with a higher number was first.
+      refusals: ["ConcurrentModification"],
+      next: () => this.#batch(writer),
+    };
+  }
+
+  #name(writer: number): string {
+    return `w${writer}-${++this.#lastName}`;
+  }
+
+  // ------------------------------------------------------------------------------------------------ looking
+
+  /** Compares what an engine sees with what was acknowledged; nobody writes meanwhile. */
+  async settle(ns: DirectoryNamespace, where: string): Promise<void> {
+    const rowsAt = async (id: readonly string[], at: { version?: number; branch?: string } = {}) =>
+      valuesOf(await ns.table(id, at).scan().toArrow());
+    const versionsOf = async (id: string[]) =>
+      (await ns.listTableVersions({ id })).versions.map(({ version }) => version).sort((a, b) => a - b);
+
+    for (const [table, ledger] of Object.entries(this.#appended)) {
+      const id = table.split("$");
+      ledger.settle(await rowsAt(id), `${where}: ${table}`);
+      const versions = await versionsOf(id);
+      for (const version of versions) await rowsAt(id, { version });
+      expect(await ns.table(id).version(), where).toBe(versions[versions.length - 1]);
+    }
+
+    await this.#history.settle(
+      await ns.table(["h"]).version(),
+      (version) => rowsAt(["h"], { version }),
+      `${where}: h`,
+    );
+    const { tags } = await ns.listTableTags({ id: ["h"] });
+    const branches: Record<string, number[]> = {};
+    for (const branch of Object.keys((await ns.listTableBranches({ id: ["h"] })).branches)) {
+      branches[branch] = await rowsAt(["h"], { branch });
+    }
+    const declared = (await ns.listTables({ id: ["n"] })).tables;
+    const ofWriter = <T>(all: Readonly<Record<string, T>>, writer: number): Record<string, T> =>
+      Object.fromEntries(Object.entries(all).filter(([name]) => name.startsWith(`w${writer}-`)));
+    await this.#settleBatches(new Set(declared), versionsOf, where);
+    for (const [writer, own] of this.#own.entries()) {
+      const versions = Object.fromEntries(Object.entries(tags).map(([tag, { version }]) => [tag, version]));
+      own.tags.settle(ofWriter(versions, writer), (state) => state, `${where}: tags`);
+      const shown = (state: Readonly<Record<string, BranchState>>) =>
+        Object.fromEntries(
+          Object.entries(state).map(([name, { from, added }]) => [
+            name,
+            [...this.#history.rowsOf(from), ...added],
+          ]),
+        );
+      own.branches.settle(ofWriter(branches, writer), shown, `${where}: branches`);
+      const names = declared.filter((name) => name.startsWith(`w${writer}-`)).sort();
+      own.declared.settle(names, (state) => [...state].sort(), `${where}: tables of batches`);
+      for (const isChild of [false, true]) {
+        const id = ownId(writer, isChild);
+        const seen = await this.#ownState(ns, id);
+        own.tables[Number(isChild)].settle(seen, (state) => state, `${where}: ${id.join("$")}`);
+      }
+    }
+  }
+
+  async #ownState(ns: DirectoryNamespace, id: string[]): Promise<OwnState> {
+    const present = (await ns.listTables({ id: id.slice(0, -1) })).tables.includes(id[id.length - 1]);
+    if (!present) return "absent";
+    if ((await ns.describeTable({ id })).isOnlyDeclared === true) return "declared";
+    return valuesOf(await ns.table(id).scan().toArrow());
+  }
+
+  async #settleBatches(
+    declared: ReadonlySet<string>,
+    versionsOf: (id: string[]) => Promise<number[]>,
+    where: string,
+  ): Promise<void> {
+    for (const { version, declared: name } of this.#lostBatches) {
+      if (declared.has(name)) this.#batched.add(version);
+    }
+    this.#lostBatches = [];
+    const expected = [...this.#batched].sort((a, b) => a - b);
+    for (const id of BATCHED)
+      expect(await versionsOf([...id]), `${where}: ${id.join("$")}`).toEqual(expected);
+  }
+}
+
+const ownId = (writer: number, isChild: boolean): string[] =>
+  isChild ? ["n", `own${writer}`] : [`own${writer}`];
