@@ -10,12 +10,12 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { isDeepStrictEqual } from "node:util";
 import { Int32, Table, tableToIPC, vectorFromArray } from "apache-arrow";
-import fc from "fast-check";
 import { DirectoryNamespace } from "tiltyard";
 import { expect, it } from "vitest";
 import { beginning, type Change, changes, perform, stepOf } from "../model/changes.js";
 import { Model, outcomeOf } from "../model/model.js";
 import { stateOf } from "../model/observed.js";
+import { Drawing } from "../support/drawing.js";
 import type { EngineOutcome, EngineStep } from "../support/engineWorker.js";
 import { KillableEngine, letTimePass } from "../support/killableEngine.js";
 import { reference } from "../support/reference.js";
@@ -30,33 +30,17 @@ const WAITING_STRIDE = 10;
 /** A directory's changes, one at a time. */
 interface Workload {
   /**
-   * The next change, as a call.
+   * The next change, as calls one after the other.
    * @param kind what it is best a change of: any number, which stands for one of the kinds
    */
-  next(ns: DirectoryNamespace, kind: number): Promise<{ readonly name: string; readonly step: EngineStep }>;
+  next(
+    ns: DirectoryNamespace,
+    kind: number,
+  ): Promise<{ readonly name: string; readonly steps: readonly EngineStep[] }>;
   /** The change was acknowledged so. */
   settle(outcome: EngineOutcome): void;
   /** Compares what an engine sees with what was acknowledged; true where the change in flight is there as well. */
   compare(ns: DirectoryNamespace, where: string): Promise<boolean>;
-}
-
-/** What a seed draws. */
-class Drawing {
-  readonly #seed: number;
-  #drawn = 0;
-
-  constructor(seed: number) {
-    this.#seed = seed;
-  }
-
-  next<T>(arbitrary: fc.Arbitrary<T>): T {
-    return fc.sample(arbitrary, { seed: this.#seed + this.#drawn++, numRuns: 1 })[0];
-  }
-
-  /** From 0 to `max`. */
-  number(max: number): number {
-    return this.next(fc.nat(max));
-  }
 }
 
 async function killRepeatedly(
@@ -82,9 +66,9 @@ async function killRepeatedly(
     for (let number = 0; inFlight === ""; number++) {
       // Quick changes would else be hit seldom: from the first that may be, all are of one kind, each in its turn.
       const kind = number < first ? drawing.number(1000) : seed + kill;
-      const { name, step } = await workload.next(reader, kind);
+      const { name, steps } = await workload.next(reader, kind);
       if (number === first) setTimeout(() => engine.kill(), drawing.number(MAX_DELAY_MS));
-      const outcome = await engine.call(step);
+      const outcome = await callInTurn(engine, steps);
       if (outcome === null) {
         inFlight = name;
       } else {
@@ -109,6 +93,19 @@ async function killRepeatedly(
   return root;
 }
 
+/** The outcome of the last call; null where the process was killed before it told. */
+async function callInTurn(
+  engine: KillableEngine,
+  steps: readonly EngineStep[],
+): Promise<EngineOutcome | null> {
+  let outcome: EngineOutcome | null = null;
+  for (const step of steps) {
+    outcome = await engine.call(step);
+    if (outcome === null || !("ok" in outcome)) break;
+  }
+  return outcome;
+}
+
 // ------------------------------------------------------------------------------------- the whole namespace
 
 /** Changes of all kinds, mostly such as the model takes. */
@@ -129,7 +126,7 @@ class NamespaceChanges implements Workload {
     const ns = new DirectoryNamespace({ root, durability: "none" });
     for (const change of beginning) {
       change.model(this.#model);
-      await perform(ns, change.call);
+      await perform(ns, change);
     }
     await ns.close();
   }
@@ -138,7 +135,9 @@ class NamespaceChanges implements Workload {
     // Where the model takes none of that kind, it may after one of its neighbours: what makes is beside what removes.
     const neighbour = () => kind + changes.length + (this.#drawing.number(1) === 0 ? 1 : -1);
     if (!this.#draw(kind) && !this.#draw(neighbour())) this.#draw(this.#drawing.number(1000));
-    return { name: this.#change.name, step: await stepOf(ns, this.#change.call) };
+    const steps: EngineStep[] = [];
+    for (const call of this.#change.calls) steps.push(await stepOf(ns, call));
+    return { name: this.#change.name, steps };
   }
 
   /** Draws a change that the model takes; false where it is one that it refuses. */
@@ -232,15 +231,15 @@ class Upkeep implements Workload {
     // A cleanup finds files to remove after a compaction only, and that one fragments to merge after insertions.
     const cycle = CYCLES[kind % CYCLES.length];
     const method = cycle[this.#changes++ % cycle.length];
-    if (method === "optimizeTable") return { name: method, step: [method, { id }] as const };
+    if (method === "optimizeTable") return { name: method, steps: [[method, { id }] as const] };
     if (method === "cleanupTable") {
       const request = { id, olderThanMs: 0, retainVersions: 1 + this.#drawing.number(2) };
-      return { name: `${method}(${request.retainVersions})`, step: [method, request] as const };
+      return { name: `${method}(${request.retainVersions})`, steps: [[method, request] as const] };
     }
     const count = 1 + this.#drawing.number(4);
     this.#inserting = Array.from({ length: count }, () => ++this.#lastRow);
     const step: EngineStep = [method, { id }, rowsOf(this.#inserting)];
-    return { name: `${method}(${this.#inserting})`, step };
+    return { name: `${method}(${this.#inserting})`, steps: [step] };
   }
 
   settle(outcome: EngineOutcome): void {

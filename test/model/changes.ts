@@ -20,7 +20,8 @@ export interface Call {
 
 export interface Change {
   readonly name: string;
-  readonly call: Call;
+  /** One after the other; what follows one that is refused is not made. */
+  readonly calls: readonly Call[];
   readonly model: (model: Model) => void;
   /** What others may see of it before its end; absent: nothing. */
   readonly halfway?: (model: Model) => void;
@@ -36,10 +37,12 @@ export async function stepOf(ns: DirectoryNamespace, call: Call): Promise<Engine
   return [call.method, request, call.rows && bytesOf(call.rows)];
 }
 
-export async function perform(ns: DirectoryNamespace, call: Call): Promise<unknown> {
-  const [, request, payload] = await stepOf(ns, call);
-  const method = ns[call.method] as (request: object, data?: Uint8Array) => Promise<unknown>;
-  return method.call(ns, request, payload);
+export async function perform(ns: DirectoryNamespace, { calls }: Pick<Change, "calls">): Promise<void> {
+  for (const call of calls) {
+    const [, request, payload] = await stepOf(ns, call);
+    const method = ns[call.method] as (request: object, data?: Uint8Array) => Promise<unknown>;
+    await method.call(ns, request, payload);
+  }
 }
 
 interface VersionPart {
@@ -79,66 +82,76 @@ async function stage(ns: DirectoryNamespace, { id, version }: VersionPart): Prom
 
 /** Few names, so that changes meet. */
 const namespacePath = fc.constantFrom(["n"], ["n", "m"], ["o"]);
-const tableId = fc.constantFrom(["t"], ["t"], ["u"], ["n", "t"], ["n", "t"], ["n", "m", "t"], ["o", "t"]);
+export const tableId = fc.constantFrom(
+  ["t"],
+  ["t"],
+  ["u"],
+  ["n", "t"],
+  ["n", "t"],
+  ["n", "m", "t"],
+  ["o", "t"],
+);
 /** Mostly of no table yet. */
-const newId = fc.constantFrom(["u"], ["d"], ["n", "d"], ["n", "d"], ["n", "m", "d"], ["n", "t"]);
+export const newId = fc.constantFrom(["u"], ["d"], ["n", "d"], ["n", "d"], ["n", "m", "d"], ["n", "t"]);
 const rows = fc.array(fc.integer({ min: -9, max: 9 }), { maxLength: 3 });
 /** Tables have few versions, mostly. */
 const version = fc.constantFrom(1, 1, 2, 2, 3, 4, 5);
 const newVersion = fc.integer({ min: 2, max: 9 });
-const branch = fc.constantFrom("main", "main", "main", "dev", "dev/x");
+export const branch = fc.constantFrom("main", "main", "main", "dev", "dev/x");
 const otherBranch = fc.constantFrom("dev", "dev/x", "late");
 const tag = fc.constantFrom("v1", "v2");
-const onMain = (name: string) => (name === "main" ? undefined : name);
+export const onMain = (name: string) => (name === "main" ? undefined : name);
 
 const createNamespace = (id: readonly string[], existOk: boolean): Change => ({
   name: `createNamespace(${id}, ${existOk})`,
-  call: { method: "createNamespace", request: { id, mode: existOk ? "ExistOk" : "Create" } },
+  calls: [{ method: "createNamespace", request: { id, mode: existOk ? "ExistOk" : "Create" } }],
   model: (model) => model.createNamespace(id, existOk),
 });
 
 const dropNamespace = (id: readonly string[], cascade: boolean): Change => ({
   name: `dropNamespace(${id}, ${cascade})`,
-  call: { method: "dropNamespace", request: { id, behavior: cascade ? "Cascade" : "Restrict" } },
+  calls: [{ method: "dropNamespace", request: { id, behavior: cascade ? "Cascade" : "Restrict" } }],
   model: (model) => model.dropNamespace(id, cascade),
 });
 
 const declareTable = (id: readonly string[]): Change => ({
   name: `declareTable(${id})`,
-  call: { method: "declareTable", request: { id } },
+  calls: [{ method: "declareTable", request: { id } }],
   model: (model) => model.declareTable(id),
 });
 
 const createTable = (id: readonly string[], mode: string, values: number[]): Change => ({
   name: `createTable(${id}, ${mode}, [${values}])`,
-  call: { method: "createTable", request: { id, mode }, rows: values },
+  calls: [{ method: "createTable", request: { id, mode }, rows: values }],
   model: (model) => model.createTable(id, mode, values),
 });
 
 const deregisterTable = (id: readonly string[]): Change => ({
   name: `deregisterTable(${id})`,
-  call: { method: "deregisterTable", request: { id } },
+  calls: [{ method: "deregisterTable", request: { id } }],
   model: (model) => model.deregisterTable(id),
 });
 
 const registerTable = (name: string): Change => ({
   name: `registerTable(${name})`,
-  call: { method: "registerTable", request: { id: [name], location: `${name}.lance` } },
+  calls: [{ method: "registerTable", request: { id: [name], location: `${name}.lance` } }],
   model: (model) => model.registerTable(name),
 });
 
 const dropTable = (id: readonly string[]): Change => ({
   name: `dropTable(${id})`,
-  call: { method: "dropTable", request: { id } },
+  calls: [{ method: "dropTable", request: { id } }],
   model: (model) => model.dropTable(id),
 });
 
 const renameTable = (id: readonly string[], newId: readonly string[]): Change => ({
   name: `renameTable(${id}, ${newId})`,
-  call: {
-    method: "renameTable",
-    request: { id, newTableName: newId[newId.length - 1], newNamespaceId: newId.slice(0, -1) },
-  },
+  calls: [
+    {
+      method: "renameTable",
+      request: { id, newTableName: newId[newId.length - 1], newNamespaceId: newId.slice(0, -1) },
+    },
+  ],
   model: (model) => model.renameTable(id, newId),
 });
 
@@ -149,43 +162,43 @@ const insert = (
   values: number[],
 ): Change => ({
   name: `insertIntoTable(${id}, ${on}, ${mode}, [${values}])`,
-  call: { method: "insertIntoTable", request: { id, branch: onMain(on), mode }, rows: values },
+  calls: [{ method: "insertIntoTable", request: { id, branch: onMain(on), mode }, rows: values }],
   model: (model) => model.insert(id, on, mode === "Overwrite", values),
 });
 
 const restore = (id: readonly string[], on: string, to: number): Change => ({
   name: `restoreTable(${id}, ${on}, ${to})`,
-  call: { method: "restoreTable", request: { id, branch: onMain(on), version: to } },
+  calls: [{ method: "restoreTable", request: { id, branch: onMain(on), version: to } }],
   model: (model) => model.restore(id, on, to),
 });
 
 const createBranch = (id: readonly string[], name: string, from: string, at: number | undefined): Change => ({
   name: `createTableBranch(${id}, ${name}, ${from}, ${at})`,
-  call: { method: "createTableBranch", request: { id, name, fromBranch: onMain(from), fromVersion: at } },
+  calls: [{ method: "createTableBranch", request: { id, name, fromBranch: onMain(from), fromVersion: at } }],
   model: (model) => model.createBranch(id, name, from, at),
 });
 
 const deleteBranch = (id: readonly string[], name: string): Change => ({
   name: `deleteTableBranch(${id}, ${name})`,
-  call: { method: "deleteTableBranch", request: { id, name } },
+  calls: [{ method: "deleteTableBranch", request: { id, name } }],
   model: (model) => model.deleteBranch(id, name),
 });
 
 const createTag = (id: readonly string[], name: string, on: string, at: number): Change => ({
   name: `createTableTag(${id}, ${name}, ${on}, ${at})`,
-  call: { method: "createTableTag", request: { id, tag: name, branch: onMain(on), version: at } },
+  calls: [{ method: "createTableTag", request: { id, tag: name, branch: onMain(on), version: at } }],
   model: (model) => model.createTag(id, name, on, at),
 });
 
 const updateTag = (id: readonly string[], name: string, on: string, at: number): Change => ({
   name: `updateTableTag(${id}, ${name}, ${on}, ${at})`,
-  call: { method: "updateTableTag", request: { id, tag: name, branch: onMain(on), version: at } },
+  calls: [{ method: "updateTableTag", request: { id, tag: name, branch: onMain(on), version: at } }],
   model: (model) => model.updateTag(id, name, on, at),
 });
 
 const deleteTag = (id: readonly string[], name: string): Change => ({
   name: `deleteTableTag(${id}, ${name})`,
-  call: { method: "deleteTableTag", request: { id, tag: name } },
+  calls: [{ method: "deleteTableTag", request: { id, tag: name } }],
   model: (model) => model.deleteTag(id, name),
 });
 
@@ -199,41 +212,68 @@ const updateMetadata = (
   const metadata = { [key]: value };
   return {
     name: `updateFieldMetadata(${id}, ${on}, ${JSON.stringify(metadata)}, ${replace})`,
-    call: {
-      method: "updateFieldMetadata",
-      request: { id, branch: onMain(on), updates: [{ path: "v", metadata, replace }] },
-    },
+    calls: [
+      {
+        method: "updateFieldMetadata",
+        request: { id, branch: onMain(on), updates: [{ path: "v", metadata, replace }] },
+      },
+    ],
     model: (model) => model.updateMetadata(id, on, metadata, replace),
   };
 };
 
+/** Two calls, of which others may see the first one alone. */
+const inTurn = (name: string, first: Change, second: Change): Change => ({
+  name,
+  calls: [...first.calls, ...second.calls],
+  model: (model) => {
+    first.model(model);
+    second.model(model);
+  },
+  halfway: first.model,
+});
+
+const recreateTable = (id: readonly string[], values: number[]): Change =>
+  inTurn(`recreateTable(${id}, [${values}])`, dropTable(id), createTable(id, "Create", values));
+
+const recreateBranch = (id: readonly string[], name: string, from: string, at: number | undefined): Change =>
+  inTurn(
+    `recreateBranch(${id}, ${name}, ${from}, ${at})`,
+    deleteBranch(id, name),
+    createBranch(id, name, from, at),
+  );
+
 const createVersion = (id: readonly string[], version: number): Change => ({
   name: `createTableVersion(${id}, ${version})`,
-  call: { method: "createTableVersion", request: { id, version, manifestPath: "" } },
+  calls: [{ method: "createTableVersion", request: { id, version, manifestPath: "" } }],
   model: (model) => model.batch({ created: [{ id, version }], deleted: [], declared: [], deregistered: [] }),
 });
 
 const deleteVersions = (id: readonly string[], on: string, from: number, to: number): Change => ({
   name: `batchDeleteTableVersions(${id}, ${on}, ${from} to ${to})`,
-  call: {
-    method: "batchDeleteTableVersions",
-    request: { id, branch: onMain(on), ranges: [{ startVersion: from, endVersion: to }] },
-  },
+  calls: [
+    {
+      method: "batchDeleteTableVersions",
+      request: { id, branch: onMain(on), ranges: [{ startVersion: from, endVersion: to }] },
+    },
+  ],
   model: (model) => model.deleteVersions(id, on, from, to),
 });
 
 const cleanUp = (id: readonly string[], on: string, retained: number, errorIfTagged: boolean): Change => ({
   name: `cleanupTable(${id}, ${on}, ${retained}, ${errorIfTagged})`,
-  call: {
-    method: "cleanupTable",
-    request: { id, branch: onMain(on), olderThanMs: 0, retainVersions: retained, errorIfTagged },
-  },
+  calls: [
+    {
+      method: "cleanupTable",
+      request: { id, branch: onMain(on), olderThanMs: 0, retainVersions: retained, errorIfTagged },
+    },
+  ],
   model: (model) => model.cleanUp(id, on, retained, errorIfTagged),
 });
 
 const optimize = (id: readonly string[], on: string): Change => ({
   name: `optimizeTable(${id}, ${on})`,
-  call: { method: "optimizeTable", request: { id, branch: onMain(on) } },
+  calls: [{ method: "optimizeTable", request: { id, branch: onMain(on) } }],
   model: (model) => model.optimize(id, on, true),
   halfway: (model) => model.optimize(id, on, false),
 });
@@ -266,7 +306,7 @@ const batch = (
   ];
   return {
     name: `batchCommitTables(${JSON.stringify(operations)})`,
-    call: { method: "batchCommitTables", request: { operations } },
+    calls: [{ method: "batchCommitTables", request: { operations } }],
     model: (model) => model.batch({ created, deleted, declared: [declared], deregistered: gone }),
   };
 };
@@ -285,6 +325,7 @@ export const changes: readonly (readonly [weight: number, fc.Arbitrary<Change>])
       .map((args) => createTable(...args)),
   ],
   [1, tableId.map(dropTable)],
+  [2, fc.tuple(tableId, rows).map((args) => recreateTable(...args))],
   [1, tableId.map(deregisterTable)],
   [1, fc.constantFrom("t", "d", "d").map(registerTable)],
   [2, fc.tuple(tableId, fc.oneof(tableId, newId)).map((args) => renameTable(...args))],
@@ -332,6 +373,12 @@ export const changes: readonly (readonly [weight: number, fc.Arbitrary<Change>])
       .map((args) => createBranch(...args)),
   ],
   [2, fc.tuple(tableId, otherBranch).map((args) => deleteBranch(...args))],
+  [
+    2,
+    fc
+      .tuple(tableId, otherBranch, branch, fc.option(version, { nil: undefined }))
+      .map((args) => recreateBranch(...args)),
+  ],
   [3, fc.tuple(tableId, tag, branch, version).map((args) => createTag(...args))],
   [2, fc.tuple(tableId, tag, branch, version).map((args) => updateTag(...args))],
   [1, fc.tuple(tableId, tag).map((args) => deleteTag(...args))],

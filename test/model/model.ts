@@ -38,12 +38,14 @@ export interface Content {
 interface ModelVersion extends Content {
   /** Number of fragments; each has rows. */
   readonly fragments: number;
+  /** Whether what was planned on the version before may follow it for sure: rows were appended or moved, no more. */
+  readonly isAddition?: boolean;
 }
 
 /** Versions by number. */
 type History = Map<number, ModelVersion>;
 
-interface ModelBranch {
+export interface ModelBranch {
   readonly history: History;
   /** It and the branches it comes from; main has none. A branch made anew under a name is another one. */
   readonly lineage: readonly symbol[];
@@ -51,7 +53,7 @@ interface ModelBranch {
   readonly fork?: { readonly from: string; readonly version: number };
 }
 
-interface ModelTable {
+export interface ModelTable {
   /** By name; the main branch is "main". Its history is empty while the table is only declared. */
   readonly branches: Map<string, ModelBranch>;
   readonly tags: Map<string, { readonly branch: string; readonly version: number }>;
@@ -73,6 +75,21 @@ export interface ModelBatch {
   readonly deregistered: readonly (readonly string[])[];
 }
 
+/** What an insert finds when it begins. */
+export interface ModelTarget {
+  readonly id: readonly string[];
+  readonly branch: string;
+  readonly table: ModelTable;
+  /** The last of the branch's lineage; absent: the main branch. */
+  readonly identity?: symbol;
+  readonly latest: ModelVersion | undefined;
+}
+
+/** A table as it was at some time. */
+export interface SavedTable {
+  readonly table: ModelTable;
+}
+
 /** The whole state as comparable JSON. */
 export interface State {
   readonly namespaces: readonly string[];
@@ -90,6 +107,8 @@ export class Model {
   readonly #tables = new Map<string, ModelTable>();
   /** Tables of the root that were deregistered: nothing may take their places. */
   readonly #hidden = new Map<string, ModelTable>();
+  /** Tables of child namespaces that were deregistered: nobody finds them, but their directories stay. */
+  readonly #detached = new Set<ModelTable>();
 
   state(): State {
     const sorted = <T>(entries: Iterable<readonly [string | number, T]>) =>
@@ -187,6 +206,7 @@ export class Model {
     const table = this.#table(id);
     this.#tables.delete(keyOf(id));
     if (id.length === 1) this.#hidden.set(keyOf(id), table);
+    else this.#detached.add(table);
   }
 
   /** Of the root, at the place that its name gives it. */
@@ -218,16 +238,58 @@ export class Model {
   insert(id: readonly string[], branch: string, overwrite: boolean, rows: readonly number[]): void {
     const history = this.#history(id, branch);
     const before = overwrite ? undefined : history.get(latestOf(history));
-    add(history, {
-      rows: [...(before?.rows ?? []), ...rows],
-      metadata: before?.metadata ?? {},
-      fragments: (before?.fragments ?? 0) + fragmentsOf(rows),
-    });
+    append(history, before, rows);
+  }
+
+  /** What an insert that begins now is to add its rows to, when they come. */
+  target(id: readonly string[], branch: string): ModelTarget {
+    const table = this.#table(id);
+    const { history, lineage } = this.#branch(id, branch);
+    return { id, branch, table, identity: lineage.at(-1), latest: history.get(latestOf(history)) };
+  }
+
+  /** Whether an append to a target that began so is sure to succeed: nothing but additions came in between. */
+  isCalm({ id, branch, table, identity, latest }: ModelTarget): boolean {
+    if (this.#tables.get(keyOf(id)) !== table) return false;
+    const found = table.branches.get(branch);
+    if (found === undefined || found.lineage.at(-1) !== identity) return false;
+    const { history } = found;
+    if (latest === undefined) return history.size === 0;
+    const versions = [...history].sort(([a], [b]) => a - b).map(([, version]) => version);
+    const since = versions.slice(versions.indexOf(latest));
+    return since[0] === latest && since.slice(1).every(({ isAddition }) => isAddition);
+  }
+
+  /** Adds rows to the very table and branch that the insert found, whatever its name is by now. */
+  insertInto({ branch, table, identity }: ModelTarget, rows: readonly number[]): void {
+    const present = [...this.#tables.values(), ...this.#hidden.values(), ...this.#detached];
+    const isThere = present.includes(table);
+    const found = table.branches.get(branch);
+    const isSame = isThere && found !== undefined && found.lineage.at(-1) === identity;
+    const { history } = isSame ? found : refuse("TableNotFound");
+    append(history, history.get(latestOf(history)), rows);
+  }
+
+  /** A copy of a table; null where there is none. */
+  save(id: readonly string[]): SavedTable | null {
+    const table = this.#tables.get(keyOf(id));
+    return table === undefined ? null : { table: copyOf(table) };
+  }
+
+  /** Puts a copy in the place of what a table is by now. */
+  putBack(id: readonly string[], { table: saved }: SavedTable): void {
+    const { branches, tags } = this.#table(id);
+    const copy = copyOf(saved);
+    branches.clear();
+    for (const [name, branch] of copy.branches) branches.set(name, branch);
+    tags.clear();
+    for (const [name, tag] of copy.tags) tags.set(name, tag);
   }
 
   restore(id: readonly string[], branch: string, version: number): void {
     const history = this.#history(id, branch);
-    add(history, history.get(version) ?? refuse("TableVersionNotFound"));
+    const restored = history.get(version) ?? refuse("TableVersionNotFound");
+    add(history, { ...restored, isAddition: false });
   }
 
   /** @param entries null removes a key */
@@ -243,7 +305,7 @@ export class Model {
     const metadata = Object.fromEntries(
       changed.filter((entry): entry is [string, string] => entry[1] !== null),
     );
-    add(history, { ...latest, metadata });
+    add(history, { ...latest, metadata, isAddition: false });
   }
 
   /** Versions that hold all rows twice, versions that go, and tables that come: all or none. */
@@ -264,7 +326,8 @@ export class Model {
     for (const { history, version } of histories) {
       const latest = history.get(latestOf(history)) as ModelVersion;
       const { rows, fragments } = latest;
-      history.set(version, { ...latest, rows: [...rows, ...rows], fragments: 2 * fragments });
+      const doubled = { rows: [...rows, ...rows], fragments: 2 * fragments, isAddition: false };
+      history.set(version, { ...latest, ...doubled });
     }
     for (const { history, versions } of going) for (const version of versions) history.delete(version);
     for (const id of declared) this.#tables.set(keyOf(id), newTable());
@@ -307,8 +370,8 @@ export class Model {
     const history = this.#history(id, branch);
     const latest = history.get(latestOf(history)) ?? refuse("InvalidTableState");
     if (latest.fragments < 2) return;
-    add(history, latest);
-    if (isWhole) add(history, { ...latest, fragments: 1 });
+    add(history, { ...latest, isAddition: true });
+    if (isWhole) add(history, { ...latest, fragments: 1, isAddition: true });
   }
 
   /** Versions of a branch that have a tag, or that another branch was made from. */
@@ -386,6 +449,16 @@ const copyOf = ({ branches, tags }: ModelTable): ModelTable => ({
 const mainOf = (table: ModelTable): History => (table.branches.get("main") as ModelBranch).history;
 
 const fragmentsOf = (rows: readonly number[]): number => (rows.length === 0 ? 0 : 1);
+
+/** @param before the version that rows are added to; undefined where they are all there is */
+function append(history: History, before: ModelVersion | undefined, rows: readonly number[]): void {
+  add(history, {
+    rows: [...(before?.rows ?? []), ...rows],
+    metadata: before?.metadata ?? {},
+    fragments: (before?.fragments ?? 0) + fragmentsOf(rows),
+    isAddition: before !== undefined,
+  });
+}
 
 function add(history: History, content: ModelVersion): void {
   history.set(history.size === 0 ? 1 : latestOf(history) + 1, content);

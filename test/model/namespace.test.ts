@@ -1,49 +1,21 @@
 /**
  * The engine against a model of plain maps: after every change, made by one of two engines on one directory, the other
- * one sees what the model says, or the change was refused with the error the model says and changed nothing. Now and
- * then both engines are opened anew.
+ * one sees what the model says, or the change was refused with the error the model says and changed nothing. Rows may be
+ * long in coming, and tables are put back from copies. Now and then both engines are opened anew.
  */
 
 import fc from "fast-check";
-import { DirectoryNamespace, NamespaceError } from "tiltyard";
 import { expect, it } from "vitest";
 import { makeTempDir } from "../support/tempDir.js";
-import { beginning, type Change, changes, perform } from "./changes.js";
+import { beginning, branch, type Change, changes, newId, perform, tableId } from "./changes.js";
+import { PutBack, TakeCopy } from "./copies.js";
+import { Engines, outcomeOfCall } from "./engines.js";
 import { Model, outcomeOf } from "./model.js";
 import { stateOf } from "./observed.js";
+import { BeginCreation, BeginInsert, Finish, finishAll } from "./slowWrites.js";
 
 const RUNS = Number(process.env.MODEL_RUNS ?? 50);
 const MAX_COMMANDS = 30;
-
-/** Two engines on one directory. */
-class Engines {
-  readonly #root: string;
-  readonly #engines: DirectoryNamespace[] = [];
-
-  constructor(root: string) {
-    this.#root = root;
-    this.#open();
-  }
-
-  #open(): void {
-    for (const index of [0, 1]) {
-      this.#engines[index] = new DirectoryNamespace({ root: this.#root, durability: "none" });
-    }
-  }
-
-  at(index: number): DirectoryNamespace {
-    return this.#engines[index];
-  }
-
-  async reopen(): Promise<void> {
-    await this.close();
-    this.#open();
-  }
-
-  async close(): Promise<void> {
-    for (const engine of this.#engines) await engine.close();
-  }
-}
 
 class Step implements fc.AsyncCommand<Model, Engines> {
   readonly #change: Change;
@@ -60,13 +32,7 @@ class Step implements fc.AsyncCommand<Model, Engines> {
 
   async run(model: Model, engines: Engines): Promise<void> {
     const wanted = outcomeOf(() => this.#change.model(model));
-    const got = await perform(engines.at(this.#by), this.#change.call).then(
-      () => "done",
-      (error: unknown) => {
-        if (!(error instanceof NamespaceError)) throw error;
-        return error.type;
-      },
-    );
+    const got = await outcomeOfCall(perform(engines.at(this.#by), this.#change));
     expect(got, this.toString()).toBe(wanted);
     expect(await stateOf(engines.at(1 - this.#by)), this.toString()).toEqual(model.state());
   }
@@ -81,6 +47,7 @@ class Reopen implements fc.AsyncCommand<Model, Engines> {
     return true;
   }
   async run(model: Model, engines: Engines): Promise<void> {
+    await finishAll(model, engines);
     await engines.reopen();
     for (const index of [0, 1]) expect(await stateOf(engines.at(index))).toEqual(model.state());
   }
@@ -91,11 +58,42 @@ class Reopen implements fc.AsyncCommand<Model, Engines> {
 
 // -------------------------------------------------------------------------------------------- arbitraries
 
-const commands = [
+/** For two batches. */
+const slowRows = fc.array(fc.integer({ min: -9, max: 9 }), { minLength: 2, maxLength: 4 });
+
+const times = <T>(weight: number, arbitrary: fc.Arbitrary<T>): fc.Arbitrary<T>[] =>
+  new Array(weight).fill(arbitrary);
+
+const commands: fc.Arbitrary<fc.AsyncCommand<Model, Engines>>[] = [
   ...changes.flatMap(([weight, change]) =>
-    new Array(weight).fill(fc.tuple(change, fc.nat(1)).map(([each, by]) => new Step(each, by))),
+    times(
+      weight,
+      fc.tuple(change, fc.nat(1)).map(([each, by]) => new Step(each, by)),
+    ),
   ),
   fc.constant(new Reopen()),
+  ...times(
+    5,
+    fc
+      .tuple(fc.oneof(tableId, newId), branch, slowRows, fc.nat(1), fc.nat(1))
+      .map((args) => new BeginInsert(...args)),
+  ),
+  ...times(
+    2,
+    fc.tuple(fc.oneof(tableId, newId), slowRows, fc.nat(1)).map((args) => new BeginCreation(...args)),
+  ),
+  ...times(
+    4,
+    fc.tuple(fc.boolean(), fc.nat(1)).map((args) => new Finish(...args)),
+  ),
+  ...times(
+    2,
+    tableId.map((id) => new TakeCopy(id)),
+  ),
+  ...times(
+    2,
+    fc.tuple(tableId, fc.nat(1)).map((args) => new PutBack(...args)),
+  ),
 ];
 
 it("does what the model does, whichever engine is asked", { timeout: 3_600_000 }, async () => {
@@ -103,15 +101,18 @@ it("does what the model does, whichever engine is asked", { timeout: 3_600_000 }
   console.log(`model: seed ${seed}, ${RUNS} runs`);
   await fc.assert(
     fc.asyncProperty(fc.commands(commands, { maxCommands: MAX_COMMANDS, size: "max" }), async (steps) => {
-      const engines = new Engines(await makeTempDir());
+      const engines = new Engines(await makeTempDir(), await makeTempDir());
       try {
         const model = new Model();
         for (const change of beginning) {
           change.model(model);
-          await perform(engines.at(0), change.call);
+          await perform(engines.at(0), change);
         }
         await fc.asyncModelRun(() => ({ model, real: engines }), steps);
+        await finishAll(model, engines);
+        expect(await stateOf(engines.at(0))).toEqual(model.state());
       } finally {
+        for (const { rows: slow } of engines.slow) slow.release();
         await engines.close();
       }
     }),

@@ -1,0 +1,69 @@
+/** Two engines on one directory, and what is under way there between two commands of a run. */
+
+import { DirectoryNamespace, NamespaceError } from "tiltyard";
+import type { ModelTarget, SavedTable } from "./model.js";
+import type { SlowRows } from "./slowRows.js";
+
+/** Rows on their way into a table. */
+export interface SlowWrite {
+  readonly name: string;
+  readonly rows: SlowRows;
+  /** "done", or the type of the error; pending until the rows have come. */
+  readonly outcome: Promise<string>;
+  readonly what:
+    | { readonly kind: "insert"; readonly values: readonly number[]; readonly target: ModelTarget }
+    | { readonly kind: "create"; readonly values: readonly number[]; readonly id: readonly string[] };
+}
+
+/** A copy of a table's directory. */
+export interface TableCopy {
+  readonly id: readonly string[];
+  readonly location: string;
+  readonly directory: string;
+  readonly saved: SavedTable;
+}
+
+export class Engines {
+  readonly root: string;
+  /** Where copies of tables lie. */
+  readonly copiesRoot: string;
+  readonly slow: SlowWrite[] = [];
+  readonly copies: TableCopy[] = [];
+  readonly #engines: DirectoryNamespace[] = [];
+
+  constructor(root: string, copiesRoot: string) {
+    this.root = root;
+    this.copiesRoot = copiesRoot;
+    this.#open();
+  }
+
+  #open(): void {
+    for (const index of [0, 1]) {
+      this.#engines[index] = new DirectoryNamespace({ root: this.root, durability: "none" });
+    }
+  }
+
+  at(index: number): DirectoryNamespace {
+    return this.#engines[index];
+  }
+
+  async reopen(): Promise<void> {
+    await this.close();
+    this.#open();
+  }
+
+  async close(): Promise<void> {
+    for (const engine of this.#engines) await engine.close();
+  }
+}
+
+/** "done", or the type of the error. */
+export async function outcomeOfCall(call: Promise<unknown>): Promise<string> {
+  try {
+    await call;
+    return "done";
+  } catch (error) {
+    if (!(error instanceof NamespaceError)) throw error;
+    return error.type;
+  }
+}

@@ -1,0 +1,46 @@
+/** Rows that come in two batches, of which the first or the second is long in coming. */
+
+import { type RecordBatch, tableFromIPC } from "apache-arrow";
+import { bytesOf } from "./changes.js";
+
+export class SlowRows implements AsyncIterable<RecordBatch> {
+  readonly #batches: readonly RecordBatch[];
+  readonly #slowIndex: number;
+  #letGo = () => {};
+  readonly #gone: Promise<void>;
+  #onAsked = () => {};
+  /** Resolves when the slow batch is waited for. */
+  readonly asked: Promise<void>;
+
+  /**
+   * @param values at least two
+   * @param slowIndex the batch that comes after `release`: 0 or 1
+   */
+  constructor(values: readonly number[], slowIndex: number) {
+    const half = values.length >>> 1;
+    this.#batches = [values.slice(0, half), values.slice(half)].flatMap(
+      (part) => tableFromIPC(bytesOf(part)).batches,
+    );
+    this.#slowIndex = slowIndex;
+    this.#gone = new Promise((resolve) => {
+      this.#letGo = resolve;
+    });
+    this.asked = new Promise((resolve) => {
+      this.#onAsked = resolve;
+    });
+  }
+
+  release(): void {
+    this.#letGo();
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<RecordBatch> {
+    for (const [index, batch] of this.#batches.entries()) {
+      if (index === this.#slowIndex) {
+        this.#onAsked();
+        await this.#gone;
+      }
+      yield batch;
+    }
+  }
+}
