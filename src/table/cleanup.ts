@@ -398,7 +398,7 @@ class Cleanup {
   ): Promise<void> {
     const present = new Set(entries.map(({ version }) => version));
     const latest = entries[entries.length - 1];
-    const found = await listSetAside(this.#disk, this.tableRoot);
+    const found = await listSetAside(this.#disk, this.tableRoot, this.#breather);
     await this.#manifests.forEach(found, async (image, aside) => {
       if (aside.state === "released") {
         await this.#files.addReleased(image);
@@ -465,6 +465,7 @@ class Cleanup {
       tableRoot: this.tableRoot,
       versions,
       removed,
+      breather: this.#breather,
       isOld: (stat) => this.#isOld(stat),
       isForgotten: (stat) => this.#isForgotten(stat),
       confirm,

@@ -15,6 +15,7 @@ import { join } from "node:path";
 import { ServiceUnavailableError } from "../errors.js";
 import type { Disk, FileStat } from "../io/disk.js";
 import { isDiskFull, isMissing } from "../io/errno.js";
+import type { Breather } from "../io/eventLoop.js";
 import { type LockOptions, withLock } from "../io/lock.js";
 import { TEMPORARY_PREFIX } from "../io/publish.js";
 import { listBranches, ownParts } from "./branches.js";
@@ -41,6 +42,7 @@ export interface LeftoverSweep {
   /** Numbers of the versions that are there. */
   readonly versions: ReadonlySet<number>;
   readonly removed: RemovedFiles;
+  readonly breather: Breather;
   /** Whether nobody can be about to use what was changed last when `stat` says. */
   isOld(stat: FileStat): boolean;
   /** The same, of what may be of a commit under way by an engine that does not take the lock. */
@@ -106,8 +108,9 @@ async function sweepDirectory(
   directory: string,
   conditionOf: (name: string) => Condition,
 ): Promise<void> {
-  const { disk, removed } = sweep;
+  const { disk, removed, breather } = sweep;
   for (const { name, kind } of (await disk.list(directory)) ?? []) {
+    await breather.breathe();
     const condition = conditionOf(name);
     if (condition === null || !(kind === "file" || (kind === "directory" && TEMPORARY.test(name)))) continue;
     const path = join(directory, name);

@@ -20,6 +20,7 @@
 import { join } from "node:path";
 import type { Disk } from "../io/disk.js";
 import { isDiskFull, isMissing } from "../io/errno.js";
+import { Breather } from "../io/eventLoop.js";
 import type { RemovedFiles } from "./garbage.js";
 import {
   hintPath,
@@ -225,10 +226,15 @@ export async function releaseVersions(
 }
 
 /** The versions that were set aside and are not removed yet; some of them may be versions all the same. */
-export async function listSetAside(disk: Disk, tableRoot: string): Promise<SetAsideVersion[]> {
+export async function listSetAside(
+  disk: Disk,
+  tableRoot: string,
+  breather = new Breather(),
+): Promise<SetAsideVersion[]> {
   const found: SetAsideVersion[] = [];
   const directory = versionsDirectory(tableRoot);
   for (const { name, kind } of (await disk.list(directory)) ?? []) {
+    await breather.breathe();
     const parsed = kind === "file" ? parseSetAsideName(name) : null;
     if (parsed !== null) found.push({ ...parsed, path: join(directory, name) });
   }
