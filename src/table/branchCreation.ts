@@ -48,7 +48,7 @@ import {
   versionsDirectory,
 } from "./paths.js";
 import { publishManifest } from "./publication.js";
-import { branchExists, branchRoot, encodeRefFile, formatBranch, lockRefs, type RefTarget } from "./refs.js";
+import { branchRoot, encodeRefFile, formatBranch, lockRefs, type RefTarget } from "./refs.js";
 import { fileNameOf, newTransaction } from "./transaction.js";
 import { findLatestVersion, findVersion, readManifestAt, type VersionEntry } from "./versions.js";
 
@@ -90,8 +90,8 @@ export function createBranch(
 ): Promise<string> {
   const { disk } = environment;
   return lockRefs(environment, mainRoot, signal, async (lease) => {
-    if (await branchExists(disk, mainRoot, branch)) throw taken(branch);
     const others = await listBranches(disk, mainRoot);
+    if (others.includes(branch)) throw taken(branch);
     checkNewBranchName(branch, others);
     const opened = await openSource(environment, mainRoot, source);
     const root = branchDirectory(mainRoot, branch);

@@ -92,6 +92,7 @@ describe.each(DISKS)("on %s", (disk) => {
         stranger.createTableBranch({ id, name: other }),
       ]);
       expect(made.map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected"]);
+      expect(made.find(({ status }) => status === "rejected")).toMatchObject({ reason: { code: 13 } });
       const { branches } = await ns.listTableBranches({ id });
       const winner = made[0].status === "fulfilled" ? one : other;
       expect(Object.keys(branches)).toEqual([winner]);
