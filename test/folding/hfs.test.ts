@@ -5,14 +5,9 @@ import { foldedLock, foldedNodeDisk } from "../support/foldedModules.js";
 
 vi.mock("../../src/io/nodeDisk.js", async (original) => foldedNodeDisk(await original(), "HFS+"));
 vi.mock("../../src/io/lock.js", async (original) => foldedLock(await original(), "HFS+"));
-vi.stubEnv("MODEL_RUNS", "5");
+vi.stubEnv("MODEL_RUNS", "3");
 
 await import("../model/namespace.test.js");
 await import("../operations/namespaces.test.js");
-await import("../operations/occupiedPlace.test.js");
-await import("../operations/races.test.js");
-await import("../operations/deregistered.test.js");
-await import("../operations/transactions.test.js");
-await import("../catalog/batches.test.js");
 await import("../table/branches.test.js");
 await import("../table/tags.test.js");

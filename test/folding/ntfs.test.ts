@@ -10,7 +10,6 @@ vi.stubEnv("MODEL_RUNS", "5");
 await import("../model/namespace.test.js");
 await import("../operations/namespaces.test.js");
 await import("../operations/occupiedPlace.test.js");
-await import("../operations/races.test.js");
 await import("../operations/deregistered.test.js");
 await import("../operations/transactions.test.js");
 await import("../catalog/batches.test.js");

@@ -5,7 +5,7 @@
  * nothing with the engine's own idea of them.
  */
 
-import { existsSync, readdirSync, statSync } from "node:fs";
+import { existsSync, readdirSync } from "node:fs";
 import { basename, dirname, join, sep } from "node:path";
 import type { Disk } from "../../src/io/disk.js";
 
@@ -111,9 +111,19 @@ export function resolveOn(fileSystem: FileSystem, path: string): string {
 }
 
 function alikeIn(fileSystem: FileSystem, directory: string, name: string): string | undefined {
-  if (!existsSync(directory) || !statSync(directory).isDirectory()) return undefined;
   const key = fileSystem.key(name);
-  return readdirSync(directory).find((other) => fileSystem.key(other) === key);
+  return namesIn(directory).find((other) => fileSystem.key(other) === key);
+}
+
+function namesIn(directory: string): string[] {
+  try {
+    return readdirSync(directory);
+  } catch (error) {
+    // Nothing lies in what is not there, or is a file.
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === "ENOENT" || code === "ENOTDIR") return [];
+    throw error;
+  }
 }
 
 function refuseDevice(fileSystem: FileSystem, path: string): void {
