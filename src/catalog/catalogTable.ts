@@ -5,9 +5,7 @@
  * - A change is one version: all rows in one file, committed right on top of the version they were computed from.
  *   Who loses the number to another writer reads again and computes again.
  * - Reading costs a look at what the latest version is; its rows are decoded once and kept.
- * - Old versions stay, though nobody asks for them. An open connection of the reference finds a newer version by asking
- *   for the number after the one it knows, for as long as it lives: were that one cleaned up, it would go on with what
- *   it knows, fail to read its rows, or commit below the latest version and lose what it acknowledged.
+ * - Old versions are emptied, but keep their numbers: see oldVersions.ts.
  * - Settings, metadata and columns that are not understood here stay as they are. Feature flags in the table's
  *   metadata that are not known keep us from reading, or from writing.
  */
@@ -35,9 +33,15 @@ import type { ManifestFile } from "../table/manifest.js";
 import { versionsDirectory } from "../table/paths.js";
 import { assignFieldIds, decodeSchema, encodeSchema, type NewField } from "../table/schema.js";
 import { newTransaction } from "../table/transaction.js";
-import { type LatestVersion, type LatestVersions, readManifestAt } from "../table/versions.js";
+import {
+  type CommittedVersion,
+  type LatestVersion,
+  type LatestVersions,
+  readManifestAt,
+} from "../table/versions.js";
 import { rewriteTable } from "../write/rewriteTable.js";
 import { Catalog, type CatalogChange } from "./catalogRows.js";
+import type { OldVersions } from "./oldVersions.js";
 import type { RootNames } from "./rootNames.js";
 
 /** What the catalog works with. */
@@ -45,6 +49,7 @@ export interface CatalogEnvironment extends TableEnvironment, FileReaders {
   /** Absolute path of the namespace's directory. */
   readonly root: string;
   readonly catalogs: CatalogCache;
+  readonly oldCatalogs: OldVersions;
   readonly latestVersions: LatestVersions;
   /** What lies directly in the namespace's directory. */
   readonly rootNames: RootNames;
@@ -117,28 +122,47 @@ async function openCatalog(environment: CatalogEnvironment): Promise<OpenCatalog
   for (let attempt = 1; ; attempt++) {
     const entry = await environment.latestVersions.find(directoryOf(environment));
     if (entry === null) return null;
-    const file = await readManifestAt(environment, entry);
-    if (file !== null) {
-      checkFlags(file.manifest, READER_FLAGS, entry.path);
-      const catalog = await loadUnlessGone(environment, file);
-      if (catalog !== null) return { entry, file, catalog };
-    }
+    const open = await openAt(environment, entry);
+    if (open !== null) return open;
     if (attempt === MAX_OPEN_ATTEMPTS) {
       throw new ConcurrentModificationError(`${entry.path} was cleaned away while it was opened`);
     }
   }
 }
 
-/** Null where the version was cleaned away while its rows were read. */
-async function loadUnlessGone(environment: CatalogEnvironment, file: ManifestFile): Promise<Catalog | null> {
+/** Null where the version was emptied or cleaned away while it was read. */
+async function openAt(environment: CatalogEnvironment, entry: LatestVersion): Promise<OpenCatalog | null> {
+  let file: ManifestFile | null = null;
   try {
-    return await environment.catalogs.get(keyOf(file), () => loadCatalog(environment, file));
+    file = await readManifestAt(environment, entry);
+    if (file === null) return null;
+    const read = file;
+    checkFlags(read.manifest, READER_FLAGS, entry.path);
+    const catalog = await environment.catalogs.get(keyOf(read), () => loadCatalog(environment, read));
+    return { entry, file, catalog };
   } catch (error) {
-    if (!(error instanceof CorruptFileError)) throw error;
-    const current = await environment.manifests.read(environment.disk, file.path);
-    if (current?.isCopyOf(file) === true) throw error;
-    return null;
+    if (await isLeftBehind(environment, entry, file, error)) return null;
+    throw error;
   }
+}
+
+/**
+ * Whether a failure shows no damage but that the version was not the latest any more: newer ones have followed, and it
+ * was emptied, or another catalog was made in its place.
+ * @param file the version's manifest, as far as it was read
+ */
+async function isLeftBehind(
+  environment: CatalogEnvironment,
+  entry: LatestVersion,
+  file: ManifestFile | null,
+  error: unknown,
+): Promise<boolean> {
+  if (!(error instanceof CorruptFileError)) return false;
+  const latest = await environment.latestVersions.find(directoryOf(environment));
+  if (latest?.version !== entry.version) return true;
+  if (file === null) return false;
+  const current = await environment.manifests.read(environment.disk, entry.path);
+  return current?.isCopyOf(file) !== true;
 }
 
 /** Tells apart the manifests of one path: of a catalog, and of one made anew in its place. */
@@ -239,23 +263,34 @@ async function changeUnderLock(
     const change = await plan(open.catalog);
     if (change === null) return open.catalog;
     const catalog = open.catalog.after(change);
-    const committed = await rewriteTable(
-      environment,
-      directoryOf(environment),
-      open,
-      catalog.columns,
-      catalog.rows.length,
-      lease,
-    );
+    const committed = await commitOver(environment, open, catalog, lease);
     if (committed !== null) {
       environment.catalogs.set(keyOf(committed.file), catalog, catalog.byteLength);
       environment.rootNames.followed(open.catalog, catalog);
+      await environment.oldCatalogs.emptySome(environment, directoryOf(environment), committed, lease);
       return catalog;
     }
     if (attempt === MAX_ATTEMPTS) {
       throw new ConcurrentModificationError(`the catalog: another writer won ${attempt} races in a row`);
     }
     await sleep(Math.min(2 ** attempt, MAX_BACKOFF_MS) * (0.5 + Math.random() / 2));
+  }
+}
+
+/** Null where another writer was first. */
+async function commitOver(
+  environment: CatalogEnvironment,
+  open: OpenCatalog,
+  catalog: Catalog,
+  lease: LockLease,
+): Promise<CommittedVersion | null> {
+  const directory = directoryOf(environment);
+  try {
+    return await rewriteTable(environment, directory, open, catalog.columns, catalog.rows.length, lease);
+  } catch (error) {
+    // So many were first that the version which the change was computed from is emptied.
+    if (await isLeftBehind(environment, open.entry, open.file, error)) return null;
+    throw error;
   }
 }
 

@@ -7,6 +7,7 @@
 import { unfinishedBatches } from "../catalog/batchSettlement.js";
 import { CatalogCache, type CatalogEnvironment } from "../catalog/catalogTable.js";
 import { hasVersionsIn } from "../catalog/listing.js";
+import { OldVersions } from "../catalog/oldVersions.js";
 import { RootNames } from "../catalog/rootNames.js";
 import type { FileVersion } from "../file/page.js";
 import type { ChunkMap } from "../file/pageSlice.js";
@@ -100,6 +101,7 @@ export function openContext(options: ContextOptions): OperationContext {
     lock: { staleMs: options.lock?.staleMs, retries: options.lock?.retries, fence: fenceOffTable(disk) },
     manifests: new ManifestCache(MANIFEST_CACHE_BYTES),
     catalogs: new CatalogCache(CATALOG_CACHE_BYTES),
+    oldCatalogs: new OldVersions(),
     latestVersions: new LatestVersions(disk),
     rootNames: new RootNames(disk, options.root),
     spelling: new Spelling(disk),

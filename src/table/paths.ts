@@ -40,8 +40,9 @@ export const versionsDirectory = (tableRoot: string): string => join(tableRoot, 
 export const transactionsDirectory = (tableRoot: string): string => join(tableRoot, "_transactions");
 export const deletionsDirectory = (tableRoot: string): string => join(tableRoot, "_deletions");
 export const indicesDirectory = (tableRoot: string): string => join(tableRoot, "_indices");
-export const tagsDirectory = (tableRoot: string): string => join(tableRoot, "_refs", "tags");
-export const branchesDirectory = (tableRoot: string): string => join(tableRoot, "_refs", "branches");
+export const refsDirectory = (tableRoot: string): string => join(tableRoot, "_refs");
+export const tagsDirectory = (tableRoot: string): string => join(refsDirectory(tableRoot), "tags");
+export const branchesDirectory = (tableRoot: string): string => join(refsDirectory(tableRoot), "branches");
 export const branchDirectory = (tableRoot: string, branch: string): string =>
   join(tableRoot, "tree", ...branch.split("/"));
 export const sideDirectory = (tableRoot: string): string => join(tableRoot, "_tiltyard");

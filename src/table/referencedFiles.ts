@@ -17,6 +17,13 @@ export class ReferencedFiles {
   /** Directories of index segments. */
   readonly indices = new Set<string>();
 
+  /** @throws CorruptFileError for a damaged manifest */
+  add(file: ManifestFile): void {
+    for (const fragment of file.manifest.fragments) this.addFragment(fragment);
+    this.addTransaction(file);
+    this.addIndices(file);
+  }
+
   addFragment({ id, files, deletionFile }: DataFragment): void {
     for (const { path } of files) this.data.add(path);
     if (deletionFile !== undefined) this.deletions.add(deletionFileName(id, deletionFile));

@@ -1,0 +1,59 @@
+/** The versions of a namespace's catalog as they lie on disk. */
+
+import { randomBytes } from "node:crypto";
+import { readdir, stat } from "node:fs/promises";
+import { join } from "node:path";
+import type { DirectoryNamespace } from "tiltyard";
+import { MAX_KEPT, MIN_KEPT } from "../../src/catalog/oldVersions.js";
+import { parseManifestName } from "../../src/table/paths.js";
+
+/** Versions that stay whole of a catalog that {@link makeHeavy} was called on, and of one of a few rows. */
+export { MAX_KEPT, MIN_KEPT };
+/** So many more may not be emptied yet. */
+export const BACKLOG = 16;
+
+/** Makes a catalog large enough for the least number of its versions to stay whole. */
+export async function makeHeavy(ns: DirectoryNamespace): Promise<void> {
+  await ns.createNamespace({ id: ["heavy"], properties: { text: randomBytes(140_000).toString("hex") } });
+}
+
+export interface CatalogVersions {
+  /** Ascending. */
+  readonly emptied: readonly number[];
+  /** Ascending. */
+  readonly whole: readonly number[];
+  /** Of the files in the catalog's directory, each counted once. */
+  readonly bytes: number;
+  /** Files in the catalog's directory that have bytes. */
+  readonly files: number;
+  /** Files that have none, each counted once however many names it has. */
+  readonly emptyFiles: number;
+  readonly dataFiles: number;
+}
+
+export async function catalogVersions(root: string): Promise<CatalogVersions> {
+  const directory = join(root, "__manifest");
+  const emptied: number[] = [];
+  const whole: number[] = [];
+  const inodes = new Map<number, number>();
+  for (const entry of await readdir(directory, { recursive: true, withFileTypes: true })) {
+    if (!entry.isFile()) continue;
+    const { ino, size } = await stat(join(entry.parentPath, entry.name));
+    inodes.set(ino, size);
+    const parsed = entry.parentPath.endsWith("_versions") ? parseManifestName(entry.name) : null;
+    if (parsed !== null) (size === 0 ? emptied : whole).push(parsed.version);
+  }
+  const sizes = [...inodes.values()];
+  return {
+    emptied: emptied.sort((a, b) => a - b),
+    whole: whole.sort((a, b) => a - b),
+    bytes: sizes.reduce((sum, size) => sum + size, 0),
+    files: sizes.filter((size) => size > 0).length,
+    emptyFiles: sizes.filter((size) => size === 0).length,
+    dataFiles: (await readdir(join(directory, "data"))).length,
+  };
+}
+
+/** The numbers from one on. */
+export const upTo = (last: number, first = 1): number[] =>
+  Array.from({ length: last - first + 1 }, (_, index) => first + index);
