@@ -89,4 +89,13 @@ export class ReferenceWorker<Job extends ReferenceJob | AppendAndReadJob | Catal
   go(): void {
     this.#process.send({ go: true });
   }
+
+  /** Suspends the process wherever it is; nothing happens to one that has ended. */
+  suspend(): void {
+    this.#process.kill("SIGSTOP");
+  }
+
+  resume(): void {
+    this.#process.kill("SIGCONT");
+  }
 }

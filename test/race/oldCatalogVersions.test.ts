@@ -1,0 +1,119 @@
+/**
+ * The catalog is changed by several processes, or by one that is suspended again and again, while its old versions are
+ * emptied: no change is lost, and nobody is stuck.
+ */
+
+import { setTimeout as sleep } from "node:timers/promises";
+import { DirectoryNamespace } from "tiltyard";
+import { beforeEach, expect, it } from "vitest";
+import { BACKLOG, catalogVersions, MIN_KEPT, makeHeavy, upTo } from "../support/catalogVersions.js";
+import { type EngineStep, raceEngines } from "../support/engineWorker.js";
+import { type CatalogJob, ReferenceWorker, reference, type StepOutcome } from "../support/reference.js";
+import { makeTempDir } from "../support/tempDir.js";
+
+/** So many of each process that old versions of a small catalog are emptied. */
+const STEPS = 80;
+const SUSPENSIONS = Number(process.env.SUSPENSIONS ?? 8);
+/** What the reference says where it gives up, or is so slow that the version it reads is emptied. It may try again. */
+const MAY_TRY_AGAIN = /concurrent|conflict|Not ?Found/i;
+
+let root: string;
+let ns: DirectoryNamespace;
+
+beforeEach(async () => {
+  root = await makeTempDir();
+  ns = new DirectoryNamespace({ root, durability: "none" });
+  return () => ns.close();
+});
+
+/** What one process makes and drops again: every third namespace goes. */
+function plan(process: number): ["createNamespace" | "dropNamespace", string[]][] {
+  const steps: ReturnType<typeof plan> = [];
+  for (let step = 0; step < STEPS; step++) {
+    steps.push(["createNamespace", [`p${process}-${step}`]]);
+    if (step % 3 === 2) steps.push(["dropNamespace", [`p${process}-${step - 1}`]]);
+  }
+  return steps;
+}
+
+const workerOf = (steps: ReturnType<typeof plan>) =>
+  new ReferenceWorker<CatalogJob>({ kind: "catalogSteps", root, steps });
+
+/** What is there after a process's steps; fails for an outcome that is none of a race. */
+function namesAfter(steps: ReturnType<typeof plan>, outcomes: readonly StepOutcome[]): Set<string> {
+  const names = new Set<string>();
+  for (const [index, outcome] of outcomes.entries()) {
+    const [operation, [name]] = steps[index];
+    if ("error" in outcome) {
+      expect(outcome.error, `${operation} ${name}`).toMatch(MAY_TRY_AGAIN);
+      continue;
+    }
+    if (operation === "createNamespace") names.add(name);
+    else names.delete(name);
+  }
+  return names;
+}
+
+it("two engines of ours and two references change it at once", async () => {
+  const references = [2, 3].map((process) => workerOf(plan(process)));
+  await Promise.all(references.map((worker) => worker.ready));
+  for (const worker of references) worker.go();
+  const ours = await raceEngines(
+    [0, 1].map((process) => ({
+      root,
+      steps: plan(process).map(([operation, id]): EngineStep => [operation, { id }]),
+    })),
+  );
+  const theirs = await Promise.all(references.map((worker) => worker.outcomes));
+  for (const outcome of ours.flat()) expect(outcome, JSON.stringify(outcome)).toHaveProperty("ok");
+  const expected = [
+    ...[...ours, ...theirs].flatMap((outcomes, process) => [
+      ...namesAfter(plan(process), outcomes as StepOutcome[]),
+    ]),
+  ].sort();
+  expect((await ns.listNamespaces()).namespaces).toEqual(expected);
+  expect(await reference.catalogStep(root, "listNamespaces", [])).toEqual(expected);
+
+  const { emptied, whole, dataFiles } = await catalogVersions(root);
+  expect([...emptied, ...whole]).toEqual(upTo(emptied.length + whole.length));
+  expect(emptied.length).toBeGreaterThan(BACKLOG);
+  // The reference removes what it wrote for an attempt that lost; one that gave up may have left it.
+  expect(dataFiles).toBeLessThan(whole.length + BACKLOG);
+});
+
+it.skipIf(process.platform === "win32")(
+  "a reference that is suspended in the middle of changes loses none that it acknowledges",
+  async () => {
+    await makeHeavy(ns);
+    const steps = Array.from({ length: 10 * SUSPENSIONS }, (_, step): ["createNamespace", string[]] => [
+      "createNamespace",
+      [`theirs-${step}`],
+    ]);
+    const worker = workerOf(steps);
+    await worker.ready;
+    worker.go();
+    const made: string[] = [];
+    for (let suspension = 0; suspension < SUSPENSIONS; suspension++) {
+      await sleep(1 + Math.random() * 20);
+      worker.suspend();
+      // So many that the version after the one it knows is emptied.
+      for (let change = 0; change < MIN_KEPT + BACKLOG + 2; change += 2) {
+        await ns.createNamespace({ id: ["passing"] });
+        await ns.dropNamespace({ id: ["passing"] });
+      }
+      made.push(`ours-${suspension}`);
+      await ns.createNamespace({ id: [`ours-${suspension}`] });
+      worker.resume();
+    }
+    const outcomes = await worker.outcomes;
+    const acknowledged = namesAfter(steps, outcomes);
+    const { namespaces } = await ns.listNamespaces();
+    expect(namespaces).toEqual(expect.arrayContaining([...acknowledged, ...made]));
+    expect(await reference.catalogStep(root, "listNamespaces", [])).toEqual(namespaces);
+    // Most changes are made while nobody disturbs.
+    expect(acknowledged.size).toBeGreaterThan(steps.length / 2);
+    expect(outcomes[outcomes.length - 1]).toHaveProperty("ok");
+    const { emptied, whole } = await catalogVersions(root);
+    expect([...emptied, ...whole]).toEqual(upTo(emptied.length + whole.length));
+  },
+);
