@@ -25,7 +25,7 @@ export interface PreparedCase {
   /** Bytes of Arrow data one run moves, where that says something. */
   readonly bytes?: number;
   readonly sides: readonly Side[];
-  /** Bytes of the data files that each side has written; asked after the last run. */
+  /** Bytes of the data files that each side has written, or what its catalog takes up; asked after the last run. */
   fileBytes?(): Promise<Partial<Record<SideName, number>>>;
   close(): Promise<void>;
 }

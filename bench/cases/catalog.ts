@@ -3,7 +3,7 @@
  * making 10,000 tables one by one would take longer than all there is to measure.
  */
 
-import { cp, mkdir, rename, rm } from "node:fs/promises";
+import { cp, lstat, mkdir, readdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { Field, List, Schema, Table, Utf8, vectorFromArray } from "apache-arrow";
 import type { BenchCase, PreparedCase, Side, Size } from "../case.js";
@@ -197,6 +197,72 @@ function create(tables: number): BenchCase {
   };
 }
 
+/**
+ * What many changes leave behind: a pair of changes after none or many others, and what the catalog takes up on the
+ * disk then. The reference can't declare a table from JavaScript; a namespace made and dropped changes its catalog alike.
+ */
+function changeAgain(pairs: number): BenchCase {
+  return {
+    area: "catalog",
+    name: `declare and drop one${pairs === 0 ? "" : `, after ${pairs.toLocaleString("en")} others`}`,
+    rounds: { small: 2, large: 100 },
+    async prepare(directory, size) {
+      const history = size === "large" ? pairs : Math.min(pairs, 20);
+      const rootOf = (name: string) => join(directory, name);
+      const tiltyard = async (name: Side["name"], durability: "none" | "fsync") => {
+        const root = rootOf(name);
+        const changeWith = async (ns: ReturnType<typeof openTiltyard>) => {
+          await ns.declareTable({ id: [NAMESPACE, "t"] });
+          await ns.dropTable({ id: [NAMESPACE, "t"] });
+        };
+        const before = openTiltyard(root);
+        await before.createNamespace({ id: [NAMESPACE] });
+        for (let pair = 0; pair < history; pair++) await changeWith(before);
+        await before.close();
+        const ns = openTiltyard(root, durability);
+        return { side: { name, run: () => changeWith(ns) }, close: () => ns.close() };
+      };
+      const plain = await tiltyard("tiltyard", "none");
+      const synced = await tiltyard("tiltyard, fsync", "fsync");
+      await mkdir(rootOf("reference"));
+      const reference = await openReferenceCatalog(rootOf("reference"));
+      const run = async () => {
+        await reference.createNamespace([NAMESPACE, "t"]);
+        await reference.dropNamespace([NAMESPACE, "t"]);
+      };
+      await reference.createNamespace([NAMESPACE]);
+      for (let pair = 0; pair < history; pair++) await run();
+      return {
+        work: { amount: 2, unit: "calls" },
+        sides: [plain.side, synced.side, { name: "reference", run }],
+        async fileBytes() {
+          const sizes: Partial<Record<Side["name"], number>> = {};
+          for (const side of ["tiltyard", "reference"] as const) {
+            sizes[side] = await bytesOnDisk(join(rootOf(side), "__manifest"));
+          }
+          return sizes;
+        },
+        async close() {
+          await plain.close();
+          await synced.close();
+          reference.close();
+        },
+      };
+    },
+  };
+}
+
+/** What a directory and all below it take up; a file of several names once. */
+async function bytesOnDisk(directory: string): Promise<number> {
+  const bytes = new Map<number, number>();
+  const paths = (await readdir(directory, { recursive: true })).map((name) => join(directory, name));
+  for (const path of [directory, ...paths]) {
+    const { ino, blocks } = await lstat(path);
+    bytes.set(ino, blocks * 512);
+  }
+  return [...bytes.values()].reduce((sum, each) => sum + each, 0);
+}
+
 /** Tables of the root, which are found by their directories. */
 function listRoot(tables: number): BenchCase {
   return {
@@ -246,4 +312,5 @@ export const catalogCases: readonly BenchCase[] = [
   ...SIZES.map(exists),
   ...SIZES.map(list),
   ...[1_000, 10_000].map(listRoot),
+  ...[0, 10_000].map(changeAgain),
 ];
