@@ -1,0 +1,363 @@
+/**
+ * The pause loop: an operation (the victim) stands still before or after one of its disk calls, and then the next one,
+ * while another process (the rival) acts on the same table; then it goes on. Whatever comes of it must be what a serial
+ * order of the acknowledged operations comes to (oracle.ts), readable by our engine and by the reference, and nothing may
+ * be left that is in anybody's way.
+ *
+ * With the locks that the victim holds gone stale the rival does all it wants meanwhile; with fresh ones it may have to
+ * wait for the victim.
+ *
+ * `npm test` runs every so manieth case; `npm run soak` more of them. Of a failed case the numbers are in the message:
+ * `PAUSE_CASE="<victim>; <rival>; <call>; <moment>; <locks>"` runs it alone.
+ */
+
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { tableFromIPC } from "apache-arrow";
+import { DirectoryNamespace } from "tiltyard";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { NodeDisk } from "../../src/io/nodeDisk.js";
+import { DirectoryImage } from "../support/directoryImage.js";
+import { type PauseMoment, PausingDisk } from "../support/pausingDisk.js";
+import { reference } from "../support/reference.js";
+import { RivalEngine } from "../support/rivalEngine.js";
+import { makeTempDir } from "../support/tempDir.js";
+import { KNOWN } from "./known.js";
+import { answerOf, type Ending, latestOf, type Outcome, SerialOrders } from "./oracle.js";
+import { type Rival, rivalsOf, type Scene } from "./rivals.js";
+import {
+  ageLocks,
+  type Beginning,
+  contentOf,
+  isRoot,
+  leftoversIn,
+  locksIn,
+  otherRowsOf,
+  prepare,
+  rowsOf,
+  type State,
+  stateOf,
+  type TableId,
+  textOf,
+} from "./world.js";
+
+const STRIDE = Number(process.env.PAUSE_STRIDE ?? 211);
+/** Which of the cases of one stride are run. */
+const OFFSET = Number(process.env.PAUSE_OFFSET ?? 0);
+const ONLY = process.env.PAUSE_CASE?.split(";").map((part) => part.trim());
+/** So long a rival that waits for a lock is let wait. */
+const WAIT_MS = 25;
+/** And so long one that has none to wait for may take before it is taken for one that waits. */
+const PATIENCE_MS = 5000;
+
+export interface Victim {
+  readonly name: string;
+  /** What lies where when it begins; rivals act on the first, unless they are named. */
+  readonly world: readonly (readonly [id: TableId, beginning: Beginning])[];
+  /** Which of them rivals act on: the first, unless said. */
+  readonly contested?: readonly TableId[];
+  /** Done before it begins; to what it is handed. */
+  prepare?(root: string): Promise<string>;
+  run(ns: DirectoryNamespace, prepared: string): Promise<unknown>;
+  /** What the engine has done before, so that it knows the table. */
+  warmUp?(ns: DirectoryNamespace): Promise<unknown>;
+  /** It makes several versions, among which those of others may come. */
+  readonly isLoose?: boolean;
+}
+
+type Locks = "fresh" | "stale";
+
+interface Case {
+  readonly victim: Victim;
+  readonly rival: Rival;
+  readonly callIndex: number;
+  readonly moment: PauseMoment;
+  readonly locks: Locks;
+}
+
+const titleOf = ({ victim, rival, callIndex, moment, locks }: Case): string =>
+  [victim.name, rival.name, callIndex, moment, locks].join("; ");
+
+/** Where the cases of one file take place, one after the other. */
+class Stage {
+  readonly root: string;
+  readonly engine: RivalEngine;
+  readonly #templates = new Map<string, DirectoryImage>();
+  readonly #serial = new Map<string, SerialOrders>();
+  readonly refusals = new Map<string, number>();
+
+  constructor(base: string) {
+    this.root = join(base, "root");
+    this.engine = new RivalEngine();
+  }
+
+  /** Lays out what the victim finds. */
+  async set(victim: Victim): Promise<void> {
+    const key = JSON.stringify(victim.world);
+    let template = this.#templates.get(key);
+    if (template === undefined) this.#templates.set(key, (template = await this.#makeTemplate(victim)));
+    template.layOut(this.root);
+  }
+
+  /** Prepared at the very place where it is used: branches know their source by an absolute path. */
+  async #makeTemplate({ world }: Victim): Promise<DirectoryImage> {
+    await rm(this.root, { recursive: true, force: true });
+    const ns = new DirectoryNamespace({ root: this.root, durability: "none" });
+    await ns.createNamespace({ id: ["far"] });
+    for (const [id, beginning] of world) await prepare(ns, id, beginning);
+    if (world.some(([, beginning]) => beginning === "absent" || beginning === "hidden"))
+      await ns.createTable({ id: ["other"] }, rowsOf(9));
+    await ns.close();
+    return new DirectoryImage(this.root);
+  }
+
+  /** How many calls the victim makes when nobody comes in between. */
+  async countCalls(victim: Victim): Promise<number> {
+    await this.set(victim);
+    const prepared = (await victim.prepare?.(this.root)) ?? "";
+    const pausing = new PausingDisk(new NodeDisk({ durability: "none" }));
+    const ns = new DirectoryNamespace({ root: this.root, disk: pausing.disk });
+    await victim.warmUp?.(ns);
+    pausing.stopAt(-1, "before");
+    await victim.run(ns, prepared);
+    const { calls } = pausing;
+    await ns.close();
+    return calls;
+  }
+
+  /** What is wrong, or null. */
+  async play(each: Case): Promise<string | null> {
+    const { victim, rival, callIndex, moment, locks } = each;
+    await this.set(victim);
+    const prepared = (await victim.prepare?.(this.root)) ?? "";
+    const scene: Scene = {
+      root: this.root,
+      engine: this.engine,
+      prepared: (await rival.prepare?.(this.root)) ?? "",
+    };
+    if (rival.by === "ours") await this.engine.open(this.root);
+    const pausing = new PausingDisk(new NodeDisk({ durability: "none" }));
+    const ns = new DirectoryNamespace({ root: this.root, disk: pausing.disk });
+    await victim.warmUp?.(ns);
+    pausing.stopAt(callIndex, moment);
+    const running = outcomeOf(victim.run(ns, prepared));
+    await Promise.race([pausing.stopped, running]);
+    const call = `${pausing.log[callIndex] ?? "after its last call"}`.replaceAll(this.root, "");
+
+    if (locks === "stale") await ageLocks(this.root);
+    else if ((await locksIn(this.root)).length === 0) {
+      // Nothing can go stale: the other case is the same.
+      pausing.release();
+      await running;
+      await ns.close();
+      return null;
+    }
+    const rivalry = takeSteps(rival, scene);
+    const waits = locks === "fresh" && rival.by === "ours";
+    await Promise.race([rivalry, sleep(waits ? WAIT_MS : PATIENCE_MS)]);
+    pausing.release();
+    const [victimOutcome, rivalOutcomes] = [await running, await rivalry];
+    await ns.close();
+
+    this.#note(victim.name, victimOutcome);
+    for (const outcome of rivalOutcomes) this.#note(rival.name, outcome);
+    const outcomes = `${tell(victimOutcome)} | ${rivalOutcomes.map(tell).join(", ")}`;
+    const wrong = await this.#judge(each, victimOutcome, rivalOutcomes);
+    return wrong === null ? null : `${titleOf(each)} [${call}] (${outcomes}): ${wrong}`;
+  }
+
+  #note(name: string, outcome: Outcome): void {
+    if (!("error" in outcome)) return;
+    const message = String((outcome.error as Error).message)
+      .replaceAll(this.root, "")
+      .replace(/[0-9a-f-]{20,}/g, "…");
+    const key = `${name}: ${(outcome.error as { type?: string }).type ?? outcome.error}: ${message}`;
+    this.refusals.set(key, (this.refusals.get(key) ?? 0) + 1);
+  }
+
+  async #judge(each: Case, victim: Outcome, rival: readonly Outcome[]): Promise<string | null> {
+    const ns = new DirectoryNamespace({ root: this.root, durability: "none", lock: { retries: 0 } });
+    let state: State;
+    try {
+      state = await stateOf(ns);
+      const leftovers = await leftoversIn(this.root);
+      if (leftovers.length > 0) return `left behind: ${leftovers}`;
+      await checkReference(this.root, state);
+      await goOn(ns, state);
+    } catch (error) {
+      return String(error);
+    } finally {
+      await ns.close();
+    }
+    const ending = { victim: answerOf(victim), rival: rival.map(answerOf), state };
+    const isLoose = each.victim.isLoose === true || each.rival.name === "optimize";
+    const right = await this.#ordersOf(each).mismatch(ending, isLoose);
+    if (right === null) return refusalIn([victim, ...rival]);
+    return `no serial order leads to\n${[ending, ...right].map((one) => JSON.stringify(one)).join("\nbut to\n")}`;
+  }
+
+  #ordersOf({ victim, rival }: Case): SerialOrders {
+    const key = `${victim.name}; ${rival.name}`;
+    let orders = this.#serial.get(key);
+    if (orders === undefined) {
+      orders = new SerialOrders((acknowledged, victimAt) =>
+        this.#playSerially(victim, rival, acknowledged, victimAt),
+      );
+      this.#serial.set(key, orders);
+    }
+    return orders;
+  }
+
+  async #playSerially(
+    victim: Victim,
+    rival: Rival,
+    acknowledged: readonly boolean[],
+    victimAt: number | null,
+  ): Promise<Ending | null> {
+    await this.set(victim);
+    const prepared = (await victim.prepare?.(this.root)) ?? "";
+    const scene: Scene = {
+      root: this.root,
+      engine: this.engine,
+      prepared: (await rival.prepare?.(this.root)) ?? "",
+    };
+    await this.engine.open(this.root);
+    const ns = new DirectoryNamespace({ root: this.root, durability: "none" });
+    await victim.warmUp?.(ns);
+    const steps = rival.steps.filter((_, index) => acknowledged[index]);
+    const outcomes: Outcome[] = [];
+    let victimOutcome: Outcome | null = null;
+    for (let index = 0; index <= steps.length; index++) {
+      if (index === victimAt) victimOutcome = await outcomeOf(victim.run(ns, prepared));
+      if (index < steps.length) outcomes.push(await outcomeOf(steps[index].take(scene)));
+    }
+    await ns.close();
+    if ([victimOutcome, ...outcomes].some((outcome) => outcome !== null && "error" in outcome)) return null;
+    const reader = new DirectoryNamespace({ root: this.root, durability: "none" });
+    const state = await stateOf(reader);
+    await reader.close();
+    const answers = outcomes.map(answerOf);
+    return {
+      victim: victimOutcome === null ? undefined : answerOf(victimOutcome),
+      rival: acknowledged.map((each) => (each ? answers.shift() : undefined)),
+      state,
+    };
+  }
+
+  async end(): Promise<void> {
+    await this.engine.end();
+  }
+}
+
+/** A refusal that says that the engine did not foresee what came. */
+function refusalIn(outcomes: readonly Outcome[]): string | null {
+  for (const outcome of outcomes) {
+    if (!("error" in outcome)) continue;
+    const { type } = outcome.error as { readonly type?: string };
+    if (type === "Internal") return `unforeseen: ${outcome.error}`;
+  }
+  return null;
+}
+
+async function takeSteps(rival: Rival, scene: Scene): Promise<Outcome[]> {
+  const outcomes: Outcome[] = [];
+  for (const step of rival.steps) outcomes.push(await outcomeOf(step.take(scene)));
+  return outcomes;
+}
+
+const outcomeOf = (running: Promise<unknown>): Promise<Outcome> =>
+  running.then(
+    (ok) => ({ ok }),
+    (error: unknown) => ({ error }),
+  );
+
+const tell = (outcome: Outcome): string =>
+  "ok" in outcome ? "done" : `refused: ${String((outcome.error as Error).message).slice(0, 200)}`;
+
+/** The reference sees the same of every table that is listed. */
+async function checkReference(root: string, state: State): Promise<void> {
+  for (const [key, { branches }] of Object.entries(state.tables)) {
+    const id = key.split("$");
+    for (const [branch, history] of Object.entries(branches)) {
+      const latest = latestOf(history);
+      if (latest === null || (!isRoot(id) && branch !== "main")) continue;
+      const on = branch === "main" ? undefined : branch;
+      const rows = isRoot(id)
+        ? contentOf(tableFromIPC(await reference.readTable(root, id[0], { branch: on }))).rows
+        : ((await reference.catalogStep(root, "readRows", id)) as object[]).map(textOf).sort();
+      expect(rows, `${key} ${branch}, by the reference`).toEqual(latest.rows);
+    }
+  }
+}
+
+/** Rows for tables of these columns. */
+const APPENDABLE: ReadonlyMap<string, Uint8Array> = new Map([
+  ["v Int32 []", rowsOf(999)],
+  ["w Utf8 []", otherRowsOf("z")],
+]);
+
+/** Whoever comes next finds no lock in the way, and no number taken. */
+async function goOn(ns: DirectoryNamespace, state: State): Promise<void> {
+  await ns.createNamespace({ id: ["later"] });
+  for (const [key, { branches }] of Object.entries(state.tables)) {
+    const id = key.split("$");
+    const latest = latestOf(branches.main);
+    if (latest === null) continue;
+    const rows = APPENDABLE.get(latest.columns);
+    if (rows === undefined) continue;
+    await ns.insertIntoTable({ id }, rows);
+    expect(await ns.countTableRows({ id }), `${key} after another insertion`).toBe(latest.rows.length + 1);
+  }
+}
+
+/** One test for each victim. */
+export function pauseLoop(victims: readonly Victim[]): void {
+  let stage: Stage;
+  beforeAll(async () => {
+    stage = new Stage(await makeTempDir());
+  });
+  afterAll(async () => {
+    await stage.end();
+    if (process.env.PAUSE_REFUSALS === undefined) return;
+    for (const [refusal, count] of [...stage.refusals].sort()) console.log(count, refusal);
+  });
+
+  describe.each(victims.map((victim, index) => ({ ...victim, index })))("$name", ({ index, ...victim }) => {
+    it("stands still at any of its disk calls while others act", async () => {
+      const cases = casesOf(victim, await stage.countCalls(victim));
+      if (process.env.PAUSE_COUNT !== undefined) console.log(`${victim.name}: ${cases.length} cases`);
+      const wrong: string[] = [];
+      let known = 0;
+      for (let number = (OFFSET + index * 17) % STRIDE; number < cases.length; number += STRIDE) {
+        const each = cases[number];
+        if (ONLY !== undefined && titleOf(each) !== ONLY.join("; ")) continue;
+        const failure = await stage.play(each);
+        if (failure === null) continue;
+        if (KNOWN.some(({ cases: pattern }) => pattern.test(failure))) known++;
+        else wrong.push(failure);
+        if (process.env.PAUSE_VERBOSE !== undefined) console.log(failure);
+      }
+      if (known > 0) console.log(`${victim.name}: ${known} cases of known failures`);
+      expect(wrong, `${wrong.length} of ${Math.ceil(cases.length / STRIDE)} cases`).toEqual([]);
+    });
+  });
+}
+
+/** All cases, in an order in which any stride goes through rivals, calls and moments alike. */
+function casesOf(victim: Victim, calls: number): Case[] {
+  const contested = victim.contested ?? [victim.world[0][0]];
+  const rivals = victim.world
+    .filter(([id]) => contested.includes(id))
+    .flatMap(([id, beginning]) => rivalsOf(id, beginning));
+  const cases: Case[] = [];
+  for (let callIndex = 0; callIndex < calls; callIndex++) {
+    for (const rival of rivals) {
+      for (const moment of ["before", "after"] as const) {
+        for (const locks of ["stale", "fresh"] as const)
+          cases.push({ victim, rival, callIndex, moment, locks });
+      }
+    }
+  }
+  return cases;
+}

@@ -1,0 +1,33 @@
+/** Rows that go in while others act. */
+
+import type { DirectoryNamespace } from "tiltyard";
+import { pauseLoop } from "./loop.js";
+import { CHILD_TABLE, ROOT_TABLE, rowsOf, type TableId } from "./world.js";
+
+const insert =
+  (id: TableId, request: object = {}) =>
+  (ns: DirectoryNamespace) =>
+    ns.insertIntoTable({ id, ...request }, rowsOf(10));
+const overwrite = { mode: "Overwrite" };
+const onBranch = { branch: "dev" };
+
+pauseLoop([
+  { name: "append, root", world: [[ROOT_TABLE, "table"]], run: insert(ROOT_TABLE) },
+  { name: "append, child", world: [[CHILD_TABLE, "table"]], run: insert(CHILD_TABLE) },
+  {
+    name: "append to a known table",
+    world: [[ROOT_TABLE, "table"]],
+    warmUp: insert(ROOT_TABLE),
+    run: insert(ROOT_TABLE),
+  },
+  { name: "overwrite, root", world: [[ROOT_TABLE, "table"]], run: insert(ROOT_TABLE, overwrite) },
+  { name: "append to a declared table, root", world: [[ROOT_TABLE, "declared"]], run: insert(ROOT_TABLE) },
+  { name: "append to a declared table, child", world: [[CHILD_TABLE, "declared"]], run: insert(CHILD_TABLE) },
+  {
+    name: "overwrite a declared table, child",
+    world: [[CHILD_TABLE, "declared"]],
+    run: insert(CHILD_TABLE, overwrite),
+  },
+  { name: "append to a branch, root", world: [[ROOT_TABLE, "refs"]], run: insert(ROOT_TABLE, onBranch) },
+  { name: "append to a branch, child", world: [[CHILD_TABLE, "refs"]], run: insert(CHILD_TABLE, onBranch) },
+]);

@@ -1,0 +1,205 @@
+/** The directories that the pause loop works on, and what an engine sees of them. */
+
+import { readdir, utimes } from "node:fs/promises";
+import { join } from "node:path";
+import { makeVector, Table, tableToIPC, Utf8, vectorFromArray } from "apache-arrow";
+import type { DirectoryNamespace } from "tiltyard";
+import { LOCK_NAME } from "../../src/io/heldLock.js";
+
+export type TableId = readonly string[];
+
+export const ROOT_TABLE: TableId = ["t"];
+export const CHILD_TABLE: TableId = ["a", "t"];
+/** An id that nothing has, beside a table. */
+export const besides = (id: TableId, name: string): TableId => [...id.slice(0, -1), name];
+export const isRoot = (id: TableId): boolean => id.length === 1;
+
+// -------------------------------------------------------------------------------------------- rows and worlds
+
+/** Rows of the tables that the worlds begin with. */
+export const rowsOf = (...values: number[]): Uint8Array =>
+  tableToIPC(new Table({ v: makeVector(Int32Array.from(values)) }));
+/** Rows of no such table. */
+export const otherRowsOf = (...values: string[]): Uint8Array =>
+  tableToIPC(new Table({ w: vectorFromArray(values, new Utf8()) }));
+
+/** What may be at an id when an operation begins. */
+export type Beginning = "table" | "refs" | "declared" | "hidden" | "absent";
+
+/**
+ * - "table": versions 1 to 3, of a fragment each more, under no ref
+ * - "refs": besides a tag `v` of version 1, a branch `dev` of version 2 with a version of its own, a branch `old`
+ * - "declared": no version
+ * - "hidden": a version, of a table that was deregistered
+ * - "absent": nothing, and nothing that was there
+ */
+export async function prepare(ns: DirectoryNamespace, id: TableId, beginning: Beginning): Promise<void> {
+  if (!isRoot(id)) await ns.createNamespace({ id: id.slice(0, -1), mode: "ExistOk" });
+  if (beginning === "absent") return;
+  if (beginning === "declared") {
+    await ns.declareTable({ id });
+    return;
+  }
+  await ns.createTable({ id }, rowsOf(1));
+  if (beginning === "hidden") {
+    await ns.deregisterTable({ id });
+    return;
+  }
+  await ns.insertIntoTable({ id }, rowsOf(2));
+  await ns.insertIntoTable({ id }, rowsOf(3));
+  if (beginning === "table") return;
+  await ns.createTableTag({ id, tag: "v", version: 1 });
+  await ns.createTableBranch({ id, name: "dev", fromVersion: 2 });
+  await ns.insertIntoTable({ id, branch: "dev" }, rowsOf(50));
+  await ns.createTableBranch({ id, name: "old", fromVersion: 1 });
+}
+
+// ------------------------------------------------------------------------------------------------ observation
+
+/** Columns, and rows in no order. */
+export interface Content {
+  readonly columns: string;
+  readonly rows: readonly string[];
+}
+
+export interface TableState {
+  /** Branch to version to content; the main branch is "main". One without versions is of a declared table. */
+  readonly branches: Readonly<Record<string, Readonly<Record<string, Content>>>>;
+  readonly tags: Readonly<Record<string, string>>;
+}
+
+/** All that the catalog shows. */
+export interface State {
+  readonly namespaces: readonly string[];
+  readonly tables: Readonly<Record<string, TableState>>;
+  /** Latest content of what lies in the root with versions although the catalog shows no table there. */
+  readonly unlisted: number;
+}
+
+/** @throws what the engine throws at what can't be read, with where that is */
+export async function stateOf(ns: DirectoryNamespace): Promise<State> {
+  const namespaces: string[] = [];
+  const visit = async (path: string[]): Promise<void> => {
+    for (const name of (await ns.listNamespaces({ id: path })).namespaces) {
+      namespaces.push([...path, name].join("$"));
+      await visit([...path, name]);
+    }
+  };
+  await visit([]);
+  const tables: Record<string, TableState> = {};
+  const locations = new Set<string>();
+  for (const key of [...(await ns.listAllTables()).tables].sort()) {
+    const id = key.split("$");
+    locations.add((await ns.describeTable({ id })).location);
+    tables[key] = await tableStateOf(ns, id);
+  }
+  return { namespaces: namespaces.sort(), tables, unlisted: await countUnlisted(ns.root, locations) };
+}
+
+async function tableStateOf(ns: DirectoryNamespace, id: string[]): Promise<TableState> {
+  if ((await ns.describeTable({ id })).isOnlyDeclared) return { branches: { main: {} }, tags: {} };
+  const branches: Record<string, Record<string, Content>> = { main: await historyOf(ns, id) };
+  for (const branch of Object.keys((await ns.listTableBranches({ id })).branches).sort()) {
+    branches[branch] = await historyOf(ns, id, branch);
+  }
+  const tags: Record<string, string> = {};
+  for (const [tag, { branch = "main", version }] of Object.entries((await ns.listTableTags({ id })).tags)) {
+    tags[tag] = `${branch} ${version}`;
+    const { numRows } = (await ns.table(id, { tag }).scan().toArrow()) ?? {};
+    const tagged = branches[branch]?.[version];
+    if (tagged?.rows.length !== numRows) throw new Error(`tag ${tag} of ${id} names ${tags[tag]}: not there`);
+  }
+  return { branches, tags };
+}
+
+async function historyOf(
+  ns: DirectoryNamespace,
+  id: string[],
+  branch?: string,
+): Promise<Record<string, Content>> {
+  const history: Record<string, Content> = {};
+  let last = 0;
+  const listed = (await ns.listTableVersions({ id, branch })).versions;
+  for (const { version } of listed) {
+    if (version <= last) throw new Error(`${id} lists version ${version} behind ${last}`);
+    last = version;
+    try {
+      history[version] = contentOf(await ns.table(id, { branch, version }).scan().toArrow());
+    } catch (error) {
+      throw new Error(`version ${version} of ${id} ${branch ?? ""} is unreadable: ${error}`, {
+        cause: error,
+      });
+    }
+  }
+  const opened = await ns.table(id, { branch }).version();
+  if (opened !== last) throw new Error(`${id} ${branch ?? ""} opens version ${opened}, and lists ${last}`);
+  return history;
+}
+
+export const contentOf = (table: Table): Content => ({
+  columns: table.schema.fields
+    .map(({ name, type, metadata }) => `${name} ${type} ${JSON.stringify([...metadata])}`)
+    .join(),
+  rows: table
+    .toArray()
+    .map((row) => textOf(row as object))
+    .sort(),
+});
+
+/** A row, so that rows can be compared. */
+export const textOf = (row: object): string =>
+  JSON.stringify(row, (_, value) => (typeof value === "bigint" ? Number(value) : value));
+
+async function countUnlisted(root: string, listed: ReadonlySet<string>): Promise<number> {
+  let count = 0;
+  for (const name of await readdir(root)) {
+    const directory = join(root, name);
+    if (name === "__manifest" || listed.has(directory)) continue;
+    const versions = await readdir(join(directory, "_versions")).catch(() => []);
+    if (versions.some((version) => version.endsWith(".manifest"))) count++;
+  }
+  return count;
+}
+
+// ------------------------------------------------------------------------------------------ what is left behind
+
+/** Paths, relative to the root, of locks and temporary files, and of directories that were taken away. */
+export async function leftoversIn(root: string): Promise<string[]> {
+  const names = await readdir(root, { recursive: true });
+  return names.filter((name) =>
+    /(^|[/\\])(\.tiltyard\.lock|\.tmp-[^/\\]*|\.tiltyard-dropped-[^/\\]*)$/.test(name),
+  );
+}
+
+const STALE_SECONDS = 120;
+
+/**
+ * Makes all locks below a directory as old as they are when their holder has been suspended for long.
+ * @returns how many there are
+ */
+export async function ageLocks(root: string): Promise<number> {
+  const then = Date.now() / 1000 - STALE_SECONDS;
+  const locks = await locksIn(root);
+  for (const lock of locks) {
+    for (const owner of await readdir(lock)) await utimes(join(lock, owner), then, then);
+    await utimes(lock, then, then);
+  }
+  return locks.length;
+}
+
+export async function locksIn(root: string): Promise<string[]> {
+  const locks: string[] = [];
+  const look = async (directory: string): Promise<void> => {
+    for (const entry of await readdir(directory, { withFileTypes: true }).catch(() => [])) {
+      if (!entry.isDirectory()) continue;
+      const path = join(directory, entry.name);
+      if (entry.name === LOCK_NAME) locks.push(path);
+      else if (!NEVER_LOCKED.has(entry.name)) await look(path);
+    }
+  };
+  await look(root);
+  return locks;
+}
+
+/** Directories of files, below which no lock lies. */
+const NEVER_LOCKED = new Set(["data", "_versions", "_transactions", "_deletions", "_indices"]);
