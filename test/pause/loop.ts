@@ -97,7 +97,7 @@ class Stage {
     const key = JSON.stringify(victim.world);
     let template = this.#templates.get(key);
     if (template === undefined) this.#templates.set(key, (template = await this.#makeTemplate(victim)));
-    template.layOut(this.root);
+    template.layOut();
   }
 
   /** Prepared at the very place where it is used: branches know their source by an absolute path. */

@@ -1,29 +1,67 @@
-/** A small directory held in memory, to be laid out again and again: far cheaper than copying it. */
+/** A small directory held in memory, to be laid out again and again at one place: far cheaper than copying it. */
 
-import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { lstatSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
+interface ImageDirectory {
+  readonly directories: ReadonlyMap<string, ImageDirectory>;
+  readonly files: ReadonlyMap<string, ImageFile>;
+}
+
+interface ImageFile {
+  readonly bytes: Uint8Array;
+  /** What the file was when it was laid out last: one that is still the same is not written again. */
+  laidOut: string;
+}
+
 export class DirectoryImage {
-  /** Relative paths, each behind its parent's. */
-  readonly #directories: string[] = [];
-  readonly #files: [path: string, bytes: Uint8Array][] = [];
+  readonly #path: string;
+  readonly #content: ImageDirectory;
 
-  constructor(directory: string) {
-    const take = (below: string): void => {
-      this.#directories.push(below);
-      for (const entry of readdirSync(join(directory, below), { withFileTypes: true })) {
-        const path = join(below, entry.name);
-        if (entry.isDirectory()) take(path);
-        else this.#files.push([path, readFileSync(join(directory, path))]);
-      }
-    };
-    take("");
+  /** @param path of the directory as it is now; also where it is laid out */
+  constructor(path: string) {
+    this.#path = path;
+    this.#content = take(path);
   }
 
-  /** Puts it in place of whatever lies there. */
-  layOut(directory: string): void {
-    rmSync(directory, { recursive: true, force: true });
-    for (const path of this.#directories) mkdirSync(join(directory, path));
-    for (const [path, bytes] of this.#files) writeFileSync(join(directory, path), bytes);
+  /** Brings the directory back to what it was. */
+  layOut(): void {
+    mkdirSync(this.#path, { recursive: true });
+    put(this.#path, this.#content);
   }
+}
+
+function take(path: string): ImageDirectory {
+  const directories = new Map<string, ImageDirectory>();
+  const files = new Map<string, ImageFile>();
+  for (const entry of readdirSync(path, { withFileTypes: true })) {
+    const below = join(path, entry.name);
+    if (entry.isDirectory()) directories.set(entry.name, take(below));
+    else files.set(entry.name, { bytes: readFileSync(below), laidOut: "" });
+  }
+  return { directories, files };
+}
+
+function put(path: string, { directories, files }: ImageDirectory): void {
+  const present = new Set<string>();
+  for (const entry of readdirSync(path, { withFileTypes: true })) {
+    const isWanted = entry.isDirectory() ? directories.has(entry.name) : files.has(entry.name);
+    if (isWanted) present.add(entry.name);
+    else rmSync(join(path, entry.name), { recursive: true });
+  }
+  for (const [name, file] of files) {
+    const below = join(path, name);
+    if (present.has(name) && signatureOf(below) === file.laidOut) continue;
+    writeFileSync(below, file.bytes);
+    file.laidOut = signatureOf(below);
+  }
+  for (const [name, directory] of directories) {
+    if (!present.has(name)) mkdirSync(join(path, name));
+    put(join(path, name), directory);
+  }
+}
+
+function signatureOf(path: string): string {
+  const { ino, size, mtimeNs, ctimeNs } = lstatSync(path, { bigint: true });
+  return [ino, size, mtimeNs, ctimeNs].join();
 }
