@@ -4,7 +4,7 @@
  */
 
 import { isDeepStrictEqual } from "node:util";
-import type { Content, State } from "./world.js";
+import type { Content, History, State } from "./world.js";
 
 /** One operation of a case, or one step of a rival. */
 export type Outcome = { readonly ok: unknown } | { readonly error: unknown };
@@ -52,10 +52,9 @@ export class SerialOrders {
 
   /**
    * Null where an order leads to the same.
-   * @param isLoose only the latest versions are compared: one of the operations makes several, among which others come
    * @returns the endings that would have been right
    */
-  async mismatch(ending: Ending, isLoose: boolean): Promise<Ending[] | null> {
+  async mismatch(ending: Ending, looseness: Looseness): Promise<Ending[] | null> {
     const acknowledged = ending.rival.map((answer) => answer !== undefined);
     const count = acknowledged.filter((each) => each).length;
     const positions =
@@ -67,16 +66,45 @@ export class SerialOrders {
       if (known === undefined) this.#known.set(key, (known = this.#run(acknowledged, position)));
       const serial = await known;
       if (serial === null) continue;
-      if (isDeepStrictEqual(comparable(ending, isLoose), comparable(serial, isLoose))) return null;
+      if (isSame(ending, serial, looseness)) return null;
       endings.push(serial);
     }
     return endings;
   }
 }
 
-/** What has to be equal. */
-function comparable({ victim, rival, state }: Ending, isLoose: boolean): unknown {
-  if (!isLoose) return { victim, rival, state };
+/**
+ * How an ending may differ from a serial one:
+ *
+ * - "more": old versions may be there that are gone in the other; a cleanup takes what it has found when it began
+ * - "latest": only the latest versions are compared; an operation makes several, among which others come
+ */
+export type Looseness = "none" | "more" | "latest";
+
+function isSame(ending: Ending, serial: Ending, looseness: Looseness): boolean {
+  const tables = Object.fromEntries(
+    Object.entries(ending.state.tables).map(([id, table]) => {
+      const branches = Object.entries(table.branches).map(([branch, history]) => [
+        branch,
+        looseness === "more" ? within(history, serial.state.tables[id]?.branches[branch]) : history,
+      ]);
+      return [id, { ...table, branches: Object.fromEntries(branches) }];
+    }),
+  );
+  const loosened = { ...ending, state: { ...ending.state, tables } };
+  if (looseness !== "latest") return isDeepStrictEqual(loosened, serial);
+  return isDeepStrictEqual(ofLatest(loosened.state), ofLatest(serial.state));
+}
+
+/** Of the versions those that the other has as well, and the latest. */
+function within(history: History, other: History = {}): History {
+  const latest = latestOf(history);
+  return Object.fromEntries(
+    Object.entries(history).filter(([version, content]) => version in other || content === latest),
+  );
+}
+
+function ofLatest(state: State): unknown {
   const tables = Object.entries(state.tables).map(([id, { branches, tags }]) => [
     id,
     tags,
@@ -85,7 +113,7 @@ function comparable({ victim, rival, state }: Ending, isLoose: boolean): unknown
   return { ...state, tables };
 }
 
-export function latestOf(history: Readonly<Record<string, Content>>): Content | null {
+export function latestOf(history: History): Content | null {
   const versions = Object.keys(history).map(Number);
   return versions.length === 0 ? null : history[Math.max(...versions)];
 }

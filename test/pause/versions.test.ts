@@ -69,28 +69,36 @@ pauseLoop([
     world: [[id, "table"]],
     run: (ns) => ns.alterTableAlterColumns({ id, alterations: [{ path: "v", rename: "u" }] }),
     // Rows that were planned before go in under the new name.
-    isLoose: true,
+    looseness: "latest",
   },
   {
     name: "change a field's metadata",
     world: [[id, "table"]],
     run: (ns) => ns.updateFieldMetadata({ id, updates: [{ path: "v", metadata: { k: "1" } }] }),
   },
-  { name: "optimize", world: [[id, "table"]], run: (ns) => ns.optimizeTable({ id }), isLoose: true },
-  { name: "clean up", world: [[id, "table"]], run: (ns) => ns.cleanupTable({ id, olderThanMs: 0 }) },
+  { name: "optimize", world: [[id, "table"]], run: (ns) => ns.optimizeTable({ id }), looseness: "latest" },
+  {
+    name: "clean up",
+    world: [[id, "table"]],
+    run: (ns) => ns.cleanupTable({ id, olderThanMs: 0 }),
+    looseness: "more",
+  },
   {
     name: "clean up beside refs",
     world: [[id, "refs"]],
     run: (ns) => ns.cleanupTable({ id, olderThanMs: 0 }),
+    looseness: "more",
   },
   {
     name: "clean up a branch",
     world: [[id, "refs"]],
     run: (ns) => ns.cleanupTable({ id, branch: "dev", olderThanMs: 0 }),
+    looseness: "more",
   },
   {
     name: "clean up, child",
     world: [[CHILD_TABLE, "table"]],
     run: (ns) => ns.cleanupTable({ id: CHILD_TABLE, olderThanMs: 0 }),
+    looseness: "more",
   },
 ]);

@@ -62,9 +62,12 @@ export interface Content {
   readonly rows: readonly string[];
 }
 
+/** Content by version. */
+export type History = Readonly<Record<string, Content>>;
+
 export interface TableState {
-  /** Branch to version to content; the main branch is "main". One without versions is of a declared table. */
-  readonly branches: Readonly<Record<string, Readonly<Record<string, Content>>>>;
+  /** By branch; the main branch is "main". One without versions is of a declared table. */
+  readonly branches: Readonly<Record<string, History>>;
   readonly tags: Readonly<Record<string, string>>;
 }
 
@@ -98,7 +101,7 @@ export async function stateOf(ns: DirectoryNamespace): Promise<State> {
 
 async function tableStateOf(ns: DirectoryNamespace, id: string[]): Promise<TableState> {
   if ((await ns.describeTable({ id })).isOnlyDeclared) return { branches: { main: {} }, tags: {} };
-  const branches: Record<string, Record<string, Content>> = { main: await historyOf(ns, id) };
+  const branches: Record<string, History> = { main: await historyOf(ns, id) };
   for (const branch of Object.keys((await ns.listTableBranches({ id })).branches).sort()) {
     branches[branch] = await historyOf(ns, id, branch);
   }
@@ -112,11 +115,7 @@ async function tableStateOf(ns: DirectoryNamespace, id: string[]): Promise<Table
   return { branches, tags };
 }
 
-async function historyOf(
-  ns: DirectoryNamespace,
-  id: string[],
-  branch?: string,
-): Promise<Record<string, Content>> {
+async function historyOf(ns: DirectoryNamespace, id: string[], branch?: string): Promise<History> {
   const history: Record<string, Content> = {};
   let last = 0;
   const listed = (await ns.listTableVersions({ id, branch })).versions;
@@ -181,8 +180,11 @@ export async function ageLocks(root: string): Promise<number> {
   const then = Date.now() / 1000 - STALE_SECONDS;
   const locks = await locksIn(root);
   for (const lock of locks) {
-    for (const owner of await readdir(lock)) await utimes(join(lock, owner), then, then);
-    await utimes(lock, then, then);
+    // What another call of the same operation releases right now is gone, and needs no age.
+    for (const owner of await readdir(lock).catch(() => [])) {
+      await utimes(join(lock, owner), then, then).catch(() => undefined);
+    }
+    await utimes(lock, then, then).catch(() => undefined);
   }
   return locks.length;
 }
