@@ -171,7 +171,7 @@ function requireFragments(manifest: Manifest, ids: readonly number[]): void {
 /**
  * Fragments in place of others that hold the same rows. All are sorted by id afterwards, which readers that look
  * fragments up by id rely on.
- * @throws TransactionConflictError where a fragment is gone, or was changed since
+ * @throws TransactionConflictError where a fragment is gone, or was changed since, or has the id of a new one
  * @throws InvalidInputError where an index covers a part of what is merged, or is not brought along
  */
 export function rewriteFragments(base: VersionContent, rewrite: Rewrite): VersionContent {
@@ -198,7 +198,9 @@ export function rewriteFragments(base: VersionContent, rewrite: Rewrite): Versio
   }));
   const removed = new Set(groups.flatMap((group) => group.oldIds));
   const added = groups.flatMap((group) => group.newFragments);
-  const fragments = [...manifest.fragments.filter((fragment) => !removed.has(fragment.id)), ...added];
+  const kept = manifest.fragments.filter((fragment) => !removed.has(fragment.id));
+  requireFreeIds(manifest, kept, added);
+  const fragments = [...kept, ...added];
   fragments.sort((a, b) => a.id - b.id);
   const replaced = groups.map(({ oldIds, newFragments }) => ({
     oldIds,
@@ -208,6 +210,24 @@ export function rewriteFragments(base: VersionContent, rewrite: Rewrite): Versio
     { ...base, manifest: { ...manifest, fragments, maxFragmentId: checkedFragmentId(highestId) } },
     replaced,
     rewrite.rewrittenIndices,
+  );
+}
+
+/**
+ * Reserved ids are taken all the same where a version comes in between that its writer had made before the reservation:
+ * versions that are published ready-made may be numbered above it.
+ */
+function requireFreeIds(
+  manifest: Manifest,
+  kept: readonly DataFragment[],
+  added: readonly DataFragment[],
+): void {
+  const taken = new Set(kept.map((fragment) => fragment.id));
+  const twice = added.find((fragment) => taken.has(fragment.id));
+  if (twice === undefined) return;
+  throw new TransactionConflictError(
+    "retryable",
+    `version ${manifest.version} has given the id ${twice.id}, which was reserved, to another fragment`,
   );
 }
 

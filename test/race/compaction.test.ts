@@ -14,6 +14,7 @@ import { NodeDisk } from "../../src/io/nodeDisk.js";
 import { directorySnapshot } from "../support/directorySnapshot.js";
 import { interruptedDisk } from "../support/interruptedDisk.js";
 import { reference } from "../support/reference.js";
+import { stageDoubled } from "../support/stageVersion.js";
 import { makeTempDir } from "../support/tempDir.js";
 import { latestFile } from "../table/support.js";
 
@@ -215,6 +216,28 @@ describe.each(UNLOCKED)("%s, another engine", (moment) => {
     expect(remade.rows).toEqual(count(1, 14));
     if (typeof remade.outcome === "string") expect(remade.outcome).toBe("ConcurrentModification");
   });
+});
+
+it("ids that were reserved are another version's, which was made before and published after", async () => {
+  const root = await makeTempDir();
+  const other = new DirectoryNamespace({ root, durability: "none" });
+  await prepare(root, other);
+  const manifestPath = await stageDoubled(join(root, "t.lance"), 20);
+  let calls = 0;
+  const disk = interruptedDisk(
+    new NodeDisk({ durability: "none" }),
+    (verb, path) => verb === "create" && path.includes("_transactions") && ++calls === 2,
+    () => other.createTableVersion({ id, version: 20, manifestPath }),
+  );
+  const ours = new DirectoryNamespace({ root, durability: "none", disk } as { root: string });
+  await ours.optimizeTable({ id, targetRowsPerFragment: TARGET });
+  expect(disk.interrupted).toBe(true);
+  await ours.close();
+  const ids = (await latestFile(join(root, "t.lance"))).manifest.fragments.map((fragment) => fragment.id);
+  expect(new Set(ids).size).toBe(ids.length);
+  const rows = valuesOf(tableFromIPC(await reference.readTable(root, "t"))).sort((a, b) => a - b);
+  expect(rows).toEqual([...ROWS, ...ROWS].sort((a, b) => a - b));
+  await other.close();
 });
 
 it("files that a cleanup took for nobody's are missed before the commit", async () => {
