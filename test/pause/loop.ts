@@ -42,10 +42,12 @@ import {
   textOf,
 } from "./world.js";
 
-const STRIDE = Number(process.env.PAUSE_STRIDE ?? 211);
+const STRIDE = Number(process.env.PAUSE_STRIDE ?? 997);
 /** Which of the cases of one stride are run. */
 const OFFSET = Number(process.env.PAUSE_OFFSET ?? 0);
 const ONLY = process.env.PAUSE_CASE?.split(";").map((part) => part.trim());
+/** Of all cases of one victim. */
+const TIMEOUT_MS = 4 * 60 * 60 * 1000;
 /** So long a rival that waits for a lock is let wait. */
 const WAIT_MS = 25;
 /** And so long one that has none to wait for may take before it is taken for one that waits. */
@@ -334,23 +336,27 @@ export function pauseLoop(victims: readonly Victim[]): void {
   });
 
   describe.each(victims.map((victim, index) => ({ ...victim, index })))("$name", ({ index, ...victim }) => {
-    it("stands still at any of its disk calls while others act", async () => {
-      const cases = casesOf(victim, await stage.countCalls(victim));
-      if (process.env.PAUSE_COUNT !== undefined) console.log(`${victim.name}: ${cases.length} cases`);
-      const wrong: string[] = [];
-      let known = 0;
-      for (let number = (OFFSET + index * 17) % STRIDE; number < cases.length; number += STRIDE) {
-        const each = cases[number];
-        if (ONLY !== undefined && titleOf(each) !== ONLY.join("; ")) continue;
-        for (const failure of await stage.play(each)) {
-          if (KNOWN.some(({ failures }) => failures.test(failure))) known++;
-          else wrong.push(failure);
-          if (process.env.PAUSE_VERBOSE !== undefined) console.log(failure);
+    it(
+      "stands still at any of its disk calls while others act",
+      async () => {
+        const cases = casesOf(victim, await stage.countCalls(victim));
+        if (process.env.PAUSE_COUNT !== undefined) console.log(`${victim.name}: ${cases.length} cases`);
+        const wrong: string[] = [];
+        let known = 0;
+        for (let number = (OFFSET + index * 17) % STRIDE; number < cases.length; number += STRIDE) {
+          const each = cases[number];
+          if (ONLY !== undefined && titleOf(each) !== ONLY.join("; ")) continue;
+          for (const failure of await stage.play(each)) {
+            if (KNOWN.some(({ failures }) => failures.test(failure))) known++;
+            else wrong.push(failure);
+            if (process.env.PAUSE_VERBOSE !== undefined) console.log(failure);
+          }
         }
-      }
-      if (known > 0) console.log(`${victim.name}: ${known} known failures`);
-      expect(wrong, `${wrong.length} of ${Math.ceil(cases.length / STRIDE)} cases`).toEqual([]);
-    });
+        if (known > 0) console.log(`${victim.name}: ${known} known failures`);
+        expect(wrong, `${wrong.length} of ${Math.ceil(cases.length / STRIDE)} cases`).toEqual([]);
+      },
+      TIMEOUT_MS,
+    );
   });
 }
 
