@@ -32,11 +32,6 @@ export const KNOWN: readonly KnownFailure[] = [
     failures: /^(drop, root|deregister, root|drop a declared table);/,
   },
   {
-    why: "A version that was published and dropped right after is told as an internal error, or as its successor's.",
-    failures:
-      /^publish a version.* unforeseen: InternalError: version \d+ was removed right after it was created$/,
-  },
-  {
     why: "Two registrations of one root table are both acknowledged, also where it was dropped in between.",
     failures: /^register, root;/,
   },

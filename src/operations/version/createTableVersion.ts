@@ -1,6 +1,5 @@
 /** CreateTableVersion: puts a staged manifest in place as a version, if that number is free. */
 
-import { InternalError } from "../../errors.js";
 import type { CreateTableVersionRequest, CreateTableVersionResponse } from "../../namespace.js";
 import { isMainBranch } from "../../table/refs.js";
 import { publishStagedVersion } from "../../table/stagedVersion.js";
@@ -8,7 +7,7 @@ import type { OperationContext } from "../context.js";
 import { checkUnregistered } from "../findRefs.js";
 import { anchorOfOpen, openTable } from "../snapshot.js";
 import { stagedOf } from "./stagedOf.js";
-import { versionOf } from "./versionOf.js";
+import { versionOfFile } from "./versionOf.js";
 
 export async function createTableVersion(
   context: OperationContext,
@@ -16,15 +15,12 @@ export async function createTableVersion(
 ): Promise<CreateTableVersionResponse> {
   const staged = stagedOf(request);
   const open = await openTable(context, request);
-  const { table, tableRoot } = open;
   const { branch } = request;
   if (request.unregisteredBranch === true && !isMainBranch(branch)) {
-    await checkUnregistered(context, table.directory, branch);
+    await checkUnregistered(context, open.table.directory, branch);
   }
-  const published = await publishStagedVersion(context, tableRoot, await anchorOfOpen(context, open), staged);
-  const record = await versionOf(context, tableRoot, published);
-  if (record === null) {
-    throw new InternalError(`version ${staged.version} was removed right after it was created`);
-  }
-  return { transactionId: published.file.transaction?.uuid, version: record };
+  const anchor = await anchorOfOpen(context, open);
+  const { file } = await publishStagedVersion(context, open.tableRoot, anchor, staged);
+  // Not read again: by now it may be gone, or the version of a table that came after this one.
+  return { transactionId: file.transaction?.uuid, version: versionOfFile(file, staged) };
 }

@@ -2,7 +2,8 @@
 
 import type { TableVersion } from "../../namespace.js";
 import { timestampMillis } from "../../table/apply.js";
-import { readVersionRecord } from "../../table/versionRecord.js";
+import type { ManifestFile } from "../../table/manifest.js";
+import { readVersionRecord, type VersionRecord } from "../../table/versionRecord.js";
 import { readManifestAt, type VersionEntry } from "../../table/versions.js";
 import type { OperationContext } from "../context.js";
 
@@ -16,12 +17,17 @@ export async function versionOf(
     readManifestAt(context, entry),
     readVersionRecord(context.disk, tableRoot, entry),
   ]);
-  if (file === null) return null;
+  return file && versionOfFile(file, record);
+}
+
+/** The same of a manifest that is known, and may be gone by now. */
+export function versionOfFile(file: ManifestFile, { eTag, metadata }: VersionRecord): TableVersion {
   return {
-    version: entry.version,
-    manifestPath: entry.path,
+    version: file.manifest.version,
+    manifestPath: file.path,
     manifestSize: file.byteLength,
     timestampMillis: timestampMillis(file.manifest),
-    ...record,
+    eTag,
+    metadata,
   };
 }
