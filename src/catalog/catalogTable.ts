@@ -19,7 +19,6 @@ import { ConcurrentModificationError, CorruptFileError, UnsupportedError } from 
 import { type Manifest, Overwrite } from "../format/table.js";
 import { LruCache } from "../io/cache.js";
 import type { LockLease } from "../io/lease.js";
-import { withLock } from "../io/lock.js";
 import type { SettledDirectories } from "../io/settledDirectories.js";
 import type { Spelling } from "../io/spelling.js";
 import { resolveProjection } from "../query/projection.js";
@@ -27,7 +26,7 @@ import { KEPT } from "../query/readAhead.js";
 import { scanColumns } from "../query/scan.js";
 import { type FileReaders, versionSource } from "../query/versionSource.js";
 import { commitCreation } from "../table/commit.js";
-import type { TableEnvironment } from "../table/environment.js";
+import { type TableEnvironment, withSteadyLock } from "../table/environment.js";
 import { ABSENT } from "../table/identity.js";
 import type { ManifestFile } from "../table/manifest.js";
 import { versionsDirectory } from "../table/paths.js";
@@ -235,7 +234,7 @@ export async function changeCatalog(
   const directory = directoryOf(environment);
   for (let attempt = 1; ; attempt++) {
     if ((await environment.disk.stat(versionsDirectory(directory))) !== null) {
-      const changed = await withLock(directory, { ...environment.lock, signal }, (lease) =>
+      const changed = await withSteadyLock(directory, { ...environment.lock, signal }, (lease) =>
         changeUnderLock(environment, plan, lease),
       );
       if (changed !== null) return changed;

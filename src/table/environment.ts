@@ -43,19 +43,32 @@ export async function withTableLock<T>(
   work: (lease: LockLease) => Promise<T>,
 ): Promise<T> {
   const { batches } = environment;
-  for (let take = 1; ; ) {
+  for (;;) {
+    const outcome = await withSteadyLock(tableRoot, lock, async (lease) =>
+      (await batches?.present(tableRoot)) ? null : { value: await work(lease) },
+    );
+    if (outcome !== null) return outcome.value;
+    await batches?.settle(tableRoot, lock.signal);
+  }
+}
+
+/**
+ * Holds the lock of a directory.
+ * @param work begun anew where it fails because the lock was lost: nothing has changed then
+ */
+export async function withSteadyLock<T>(
+  directory: string,
+  lock: LockOptions,
+  work: (lease: LockLease) => Promise<T>,
+): Promise<T> {
+  for (let take = 1; ; take++) {
     try {
-      const outcome = await withLock(tableRoot, lock, async (lease) =>
-        (await batches?.present(tableRoot)) ? null : { value: await work(lease) },
-      );
-      if (outcome !== null) return outcome.value;
+      return await withLock(directory, lock, work);
     } catch (error) {
       const isLost = error instanceof LeaseLostError || error instanceof OverruledError;
       if (!isLost || take === MAX_TAKES) throw error;
-      await backOff(take++);
-      continue;
+      await backOff(take);
     }
-    await batches?.settle(tableRoot, lock.signal);
   }
 }
 
