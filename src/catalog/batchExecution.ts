@@ -25,7 +25,7 @@ export function workOn(
 ): BatchWork {
   const unguarded = { ...environment, batches: undefined };
   const disk = guardedDisk(environment.disk, () => requireLock(locks.batch));
-  return { environment: { ...unguarded, disk }, unguarded, batch, locks, isOwn, published: [] };
+  return { environment: { ...unguarded, disk }, unguarded, batch, locks, isOwn, published: [], retired: [] };
 }
 
 /**

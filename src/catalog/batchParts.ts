@@ -16,6 +16,7 @@ import { ABSENT } from "../table/identity.js";
 import { decodeManifestFile, readManifestBytes } from "../table/manifest.js";
 import { versionsDirectory } from "../table/paths.js";
 import { branchRoot } from "../table/refs.js";
+import { putBack, type SetAsideVersion } from "../table/retiredVersions.js";
 import { publishUnderLock } from "../table/stagedVersion.js";
 import { deleteVersionsUnderLock, returnVersionsUnderLock } from "../table/versionRemoval.js";
 import { findLatestVersion, findVersion } from "../table/versions.js";
@@ -50,6 +51,14 @@ export interface BatchWork {
   readonly isOwn: boolean;
   /** What was published; grows. */
   readonly published: PublishedVersion[];
+  /** What was set aside, or was about to be; grows. */
+  readonly retired: RetiredVersion[];
+}
+
+/** A version that this process has set aside. */
+export interface RetiredVersion {
+  readonly tableRoot: string;
+  readonly version: SetAsideVersion;
 }
 
 /** A manifest that this process has put in place. */
@@ -208,7 +217,7 @@ async function deregister(work: BatchWork, step: DeregisterTableStep): Promise<b
     const found = await findTable(environment, step.id);
     if (found === null) return !isOwn;
     if (!(await isMeant(work, step, found))) return false;
-    const vanish = () => hide(disk, found.directory);
+    const vanish = () => hide(disk, found.directory, () => isMeant(work, step, found));
     if (step.id.length === 1) await removeRootTable(environment, found, vanish);
     else await removeRow(environment, found);
     return true;
@@ -261,8 +270,11 @@ async function deleteVersions(work: BatchWork, step: DeleteVersionsStep): Promis
     if (left.every((version) => version === null)) return;
     throw error;
   }
-  const confirm = () => confirmTables(work, step);
-  await deleteVersionsUnderLock(disk, mainRootOf(environment, location), branch, versions, confirm);
+  const tableRoot = tableRootOf(environment, step);
+  await deleteVersionsUnderLock(disk, mainRootOf(environment, location), branch, versions, {
+    confirm: () => confirmTables(work, step),
+    onRetiring: (version) => work.retired.push({ tableRoot, version }),
+  });
 }
 
 // ------------------------------------------------------------------------------------------------- undoing
@@ -338,7 +350,7 @@ async function registerAgain(work: BatchWork, step: DeregisterTableStep): Promis
   if (isRoot && !(await isDeregistered(disk, place.directory))) return;
   if ((await findTable(environment, id)) !== null || !(await isMeant(work, step, place))) return;
   await publishTable(environment, place, properties);
-  if (isRoot) await unhide(disk, place.directory);
+  if (isRoot) await unhide(disk, place.directory, () => isMeant(work, step, place));
 }
 
 /**
@@ -362,14 +374,19 @@ async function confirmTables({ environment, locks }: BatchWork, step: BatchStep)
 // ---------------------------------------------------------------------------------------------- resurrected
 
 /**
- * Takes away what this process has made of a batch after another had undone it: it stood still between the last look at
- * its locks and the step. It is told by the file, or the mark, that nobody else has; so no lock is needed.
+ * Takes back what this process has done of a batch after another had undone it: it stood still between the last look at
+ * its locks and the step. It is told by the file, or the mark, that nobody else has, and a version that it has set aside
+ * can be put back by anybody; so no lock is needed.
  */
 export async function removeResurrected(work: BatchWork): Promise<void> {
   const { disk } = work.unguarded;
   for (const { tableRoot, path, identity } of work.published) {
     if ((await disk.stat(path))?.identity !== identity) continue;
     await disk.remove(path);
+    await disk.syncDirectory(versionsDirectory(tableRoot));
+  }
+  for (const { tableRoot, version } of work.retired) {
+    await putBack(disk, tableRoot, version);
     await disk.syncDirectory(versionsDirectory(tableRoot));
   }
   const unguarded = { ...work, environment: work.unguarded };

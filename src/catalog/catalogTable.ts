@@ -18,7 +18,7 @@ import { nullColumn } from "../arrow/nullColumn.js";
 import { ConcurrentModificationError, CorruptFileError, UnsupportedError } from "../errors.js";
 import { type Manifest, Overwrite } from "../format/table.js";
 import { LruCache } from "../io/cache.js";
-import type { LockLease } from "../io/lease.js";
+import { type LockLease, UNSHARED_LEASE } from "../io/lease.js";
 import type { SettledDirectories } from "../io/settledDirectories.js";
 import type { Spelling } from "../io/spelling.js";
 import { resolveProjection } from "../query/projection.js";
@@ -215,9 +215,13 @@ function checkFlags(manifest: Manifest, key: string, path: string): void {
 
 /**
  * What to change, given the catalog as it is; null for nothing. Called again when another writer was first. What it
- * throws ends the change, with nothing written. It runs under the catalog's lock and must not take a table's.
+ * throws ends the change, with nothing written. It runs under the catalog's lock and must not take a table's; what it
+ * does besides that can't be undone, it does right behind a look at the lease.
  */
-export type CatalogPlan = (catalog: Catalog) => CatalogChange | null | Promise<CatalogChange | null>;
+export type CatalogPlan = (
+  catalog: Catalog,
+  lease: LockLease,
+) => CatalogChange | null | Promise<CatalogChange | null>;
 
 /**
  * Changes the catalog in one step.
@@ -243,7 +247,7 @@ export async function changeCatalog(
       throw new ConcurrentModificationError("the catalog was removed while it was changed");
     }
     // A refused change must not leave an empty catalog behind.
-    if ((await plan(Catalog.empty)) === null) return Catalog.empty;
+    if ((await plan(Catalog.empty, UNSHARED_LEASE)) === null) return Catalog.empty;
     await createCatalog(environment, signal);
   }
 }
@@ -259,7 +263,7 @@ async function changeUnderLock(
     if (open === null) return null;
     checkFlags(open.file.manifest, WRITER_FLAGS, open.file.path);
     open.catalog.checkUnique();
-    const change = await plan(open.catalog);
+    const change = await plan(open.catalog, lease);
     if (change === null) return open.catalog;
     const catalog = open.catalog.after(change);
     const committed = await commitOver(environment, open, catalog, lease);

@@ -19,13 +19,18 @@ export async function declareAt(
   signal?: AbortSignal,
 ): Promise<void> {
   const { id, directory } = place;
+  const { disk, latestVersions } = environment;
   const exists = () => new TableAlreadyExistsError(`table ${formatIdentifier(id)} already exists`);
+  // Another table may have been moved there since the place was found free.
+  const refuse = async () => {
+    if ((await latestVersions.find(directory)) !== null) throw exists();
+  };
   if (id.length === 1) {
     // The row first: one without its directory means nothing.
-    await publishTable(environment, place, properties, signal);
-    if (!(await reserve(environment.disk, directory))) throw exists();
+    await publishTable(environment, place, properties, signal, refuse);
+    if (!(await reserve(disk, directory))) throw exists();
   } else {
-    if (!(await reserve(environment.disk, directory))) throw exists();
-    await publishNewTable(environment, place, properties, signal);
+    if (!(await reserve(disk, directory))) throw exists();
+    await publishNewTable(environment, place, properties, signal, refuse);
   }
 }

@@ -6,9 +6,9 @@
 
 import { join } from "node:path";
 import { ConcurrentModificationError, UnsupportedError } from "../errors.js";
-import type { Disk } from "../io/disk.js";
+import type { Disk, WriteHandle } from "../io/disk.js";
 import { codeOf } from "../io/errno.js";
-import { createExclusive } from "../io/publish.js";
+import { createExclusive, temporaryName } from "../io/publish.js";
 
 /** The interface document's marker of a declared table. */
 const RESERVED_MARKER = ".ns-reserved";
@@ -46,8 +46,8 @@ export async function reserve(disk: Disk, directory: string): Promise<boolean> {
     throw error;
   }
   try {
-    if (!(await mark(disk, directory, RESERVED_MARKER, RESERVED_CONTENT))) return false;
-    return await mark(disk, directory, REFERENCE_RESERVED_MARKER, RESERVED_CONTENT);
+    if (!(await create(disk, directory, RESERVED_MARKER, RESERVED_CONTENT))) return false;
+    return await create(disk, directory, REFERENCE_RESERVED_MARKER, RESERVED_CONTENT);
   } catch (error) {
     if (codeOf(error) !== "ENOENT") throw error;
     throw new ConcurrentModificationError(`${directory} was dropped while a table was declared there`, {
@@ -72,7 +72,7 @@ export async function reserveAs(disk: Disk, directory: string, mark: string): Pr
   }
   let reservation: Reservation = "same";
   for (const name of RESERVED_MARKERS) {
-    if (await createExclusive(disk, directory, name, [contentOf(mark)])) reservation = "new";
+    if (await create(disk, directory, name, contentOf(mark))) reservation = "new";
     else if (!(await isMarkedAs(disk, join(directory, name), mark))) return "other";
   }
   return reservation;
@@ -106,31 +106,94 @@ async function isMarkedAs(disk: Disk, path: string, mark: string): Promise<boole
   return bytes !== null && Buffer.compare(bytes, content) === 0;
 }
 
-/** Hides a root table; false where somebody else has hidden it. */
-export function hide(disk: Disk, directory: string): Promise<boolean> {
-  return mark(disk, directory, DEREGISTERED_MARKER, DEREGISTERED_CONTENT);
+/**
+ * Hides a root table; false where somebody else has hidden it, or another table has come to lie there.
+ * @param isTable whether the table that is meant lies under a path; looked at as late as can be
+ */
+export function hide(
+  disk: Disk,
+  directory: string,
+  isTable: (directory: string) => Promise<boolean>,
+): Promise<boolean> {
+  return create(disk, directory, DEREGISTERED_MARKER, DEREGISTERED_CONTENT, () => isTable(directory));
 }
 
-/** Makes a marker that must not be there; false where it is. */
-async function mark(disk: Disk, directory: string, name: string, content: Uint8Array): Promise<boolean> {
+/**
+ * Shows a hidden root table again; false where it is not hidden, because somebody else was first, or because another
+ * table has come to lie there.
+ * @param isTable whether the table that is meant lies under a path
+ */
+export async function unhide(
+  disk: Disk,
+  directory: string,
+  isTable: (directory: string) => Promise<boolean>,
+): Promise<boolean> {
+  const marker = join(directory, DEREGISTERED_MARKER);
+  // Of those who would remove the marker one moves it.
+  const moved = join(directory, temporaryName());
   try {
-    return await createExclusive(disk, directory, name, [content]);
+    await disk.rename(marker, moved);
   } catch (error) {
-    if (!(error instanceof UnsupportedError)) throw error;
-  }
-  // Without hard links. As its content does not matter, a marker is complete as soon as it is there.
-  try {
-    await (await disk.create(join(directory, name))).close();
-  } catch (error) {
-    if (codeOf(error) === "EEXIST") return false;
+    if (codeOf(error) === "ENOENT") return false;
     throw error;
   }
+  if (!(await isTable(directory))) {
+    await disk.rename(moved, marker);
+    return false;
+  }
+  await disk.remove(moved);
   await disk.syncDirectory(directory);
   return true;
 }
 
-/** Shows a hidden root table again. */
-export async function unhide(disk: Disk, directory: string): Promise<void> {
-  await disk.remove(join(directory, DEREGISTERED_MARKER));
+/**
+ * Makes a marker that must not be there; false where it is.
+ * @param verify the last look at what must hold
+ */
+async function create(
+  disk: Disk,
+  directory: string,
+  name: string,
+  content: Uint8Array,
+  verify?: () => Promise<boolean>,
+): Promise<boolean> {
+  try {
+    return await createExclusive(disk, directory, name, [content], { verify });
+  } catch (error) {
+    if (!(error instanceof UnsupportedError)) throw error;
+  }
+  return createInPlace(disk, directory, name, content, verify);
+}
+
+/**
+ * The same without hard links. A marker means what its name says as soon as it is there; after a crash its content may
+ * be missing, and with it whose it is.
+ */
+async function createInPlace(
+  disk: Disk,
+  directory: string,
+  name: string,
+  content: Uint8Array,
+  verify: (() => Promise<boolean>) | undefined,
+): Promise<boolean> {
+  if ((await verify?.()) === false) return false;
+  let handle: WriteHandle;
+  try {
+    handle = await disk.create(join(directory, name));
+  } catch (error) {
+    if (codeOf(error) === "EEXIST") return false;
+    throw error;
+  }
+  try {
+    await handle.write([content]);
+    await handle.sync();
+  } catch (error) {
+    // The failure to write tells more than what the clearing up may come to.
+    await handle.close().catch(() => undefined);
+    await disk.remove(join(directory, name)).catch(() => undefined);
+    throw error;
+  }
+  await handle.close();
   await disk.syncDirectory(directory);
+  return true;
 }

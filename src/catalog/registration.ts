@@ -5,11 +5,13 @@ import { InvalidInputError, TableAlreadyExistsError, TableNotFoundError } from "
 import { formatIdentifier } from "../ident.js";
 import type { Properties } from "../namespace.js";
 import { findLatestVersion } from "../table/versions.js";
+import type { CatalogRow } from "./catalogRows.js";
 import { type CatalogEnvironment, changeCatalog } from "./catalogTable.js";
 import { checkLocation, checkNewLocation, checkNewRootTableName, rootLocation } from "./locations.js";
-import { hide, isReserved, unhide } from "./markers.js";
+import { hide, isDeregistered, isReserved, unhide } from "./markers.js";
 import { encodeProperties, objectIdOf, parentOf, requireNamespace } from "./objects.js";
 import { refuseNeighbours } from "./placement.js";
+import { isDirectory } from "./removal.js";
 import { isInUse } from "./sharedPlaces.js";
 import { type RemovedTable, removeRootTable, removeTableRow, rowOf } from "./tableRows.js";
 import {
@@ -48,7 +50,7 @@ export async function registerTable(
   if (isNewName) checkNewRootTableName(id[0]);
   else if (!isRoot) checkNewLocation(location);
   const place = { id, location, directory: join(environment.root, ...location.split("/")) };
-  const realLocation = await requireData(environment, place);
+  const { realLocation, isTable } = await requireData(environment, place);
   const row = rowOf(id, location, encodeProperties(properties));
   await changeCatalog(
     environment,
@@ -61,7 +63,11 @@ export async function registerTable(
       if (!isRoot && (isInUse(location, others) || isInUse(realLocation, others))) {
         throw new InvalidInputError(`location: ${location} is the place of another table`);
       }
-      if (isNewName) await refuseNeighbours(environment, catalog, place);
+      if (isNewName) {
+        await refuseNeighbours(environment, catalog, place);
+        if (!(await isDeregistered(environment.disk, place.directory)))
+          throw await notHidden(environment, place);
+      }
       if (present === null) return { add: [row] };
       if (!overwrite && !isRoot && (await hasDirectory(environment, id, present))) {
         throw new TableAlreadyExistsError(`table ${formatIdentifier(id)} already exists`);
@@ -70,15 +76,55 @@ export async function registerTable(
     },
     signal,
   );
-  if (isRoot) await unhide(environment.disk, place.directory);
+  if (isNewName) await show(environment, place, row, isTable, signal);
   return place;
 }
 
 /**
- * @returns the place of the directory without symbolic links
+ * Shows a hidden root table, which decides who of several has registered it. Whoever has sees to it that the row is his.
+ * @throws TableAlreadyExistsError where another was first, InvalidInputError where the table is gone
+ */
+async function show(
+  environment: CatalogEnvironment,
+  place: TableLocation,
+  row: CatalogRow,
+  isTable: (directory: string) => Promise<boolean>,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  let isShown = false;
+  await changeCatalog(
+    environment,
+    async (catalog) => {
+      isShown ||= await unhide(environment.disk, place.directory, isTable);
+      if (!isShown) throw await notHidden(environment, place);
+      const present = tableRow(catalog, place.id);
+      if (present === null) return { add: [row] };
+      if (present.location === row.location && present.metadata === row.metadata) return null;
+      return { replace: new Map([[present.objectId, row]]) };
+    },
+    signal,
+  );
+}
+
+/** Why a root table that was found to be hidden can't be registered after all. */
+async function notHidden(environment: CatalogEnvironment, { id, location }: TableLocation): Promise<Error> {
+  const found = await findTable(environment, id);
+  if (found !== null) return new TableAlreadyExistsError(`table ${formatIdentifier(id)} already exists`);
+  return new InvalidInputError(`location: there is no table at ${location}`);
+}
+
+/** Data to register. */
+interface FoundData {
+  /** The place of its directory without symbolic links. */
+  readonly realLocation: string;
+  /** Whether the directory lies under a path. */
+  readonly isTable: (directory: string) => Promise<boolean>;
+}
+
+/**
  * @throws InvalidInputError unless a table lies there, inside the root
  */
-async function requireData(environment: CatalogEnvironment, place: TableLocation): Promise<string> {
+async function requireData(environment: CatalogEnvironment, place: TableLocation): Promise<FoundData> {
   const { disk, root } = environment;
   const [realRoot, real] = [await disk.realPath(root), await disk.realPath(place.directory)];
   const isInside = realRoot !== null && real?.startsWith(realRoot + sep) === true;
@@ -90,8 +136,9 @@ async function requireData(environment: CatalogEnvironment, place: TableLocation
     .split(sep)
     .join("/");
   checkLocation(realLocation);
-  if ((await findLatestVersion(disk, place.directory)) !== null) return realLocation;
-  if (await isReserved(disk, place.directory)) return realLocation;
+  const data = { realLocation, isTable: isDirectory(disk, await disk.stat(place.directory)) };
+  if ((await findLatestVersion(disk, place.directory)) !== null) return data;
+  if (await isReserved(disk, place.directory)) return data;
   throw new InvalidInputError(`location: there is no table at ${place.location}`);
 }
 
@@ -114,17 +161,19 @@ export async function deregisterTable(
   id: readonly string[],
   signal?: AbortSignal,
 ): Promise<TableLocation & RemovedTable> {
+  const { disk } = environment;
   const { location, directory } = await requireTable(environment, id);
   const place = { id, location, directory };
   if (id.length > 1) {
     const { properties } = await removeTableRow(environment, place, signal);
     return { ...place, properties };
   }
+  const isTable = isDirectory(disk, await disk.stat(directory));
   const vanish = async () => {
     try {
-      return await hide(environment.disk, directory);
+      return await hide(disk, directory, isTable);
     } catch (error) {
-      if ((await environment.disk.stat(directory)) === null) {
+      if ((await disk.stat(directory)) === null) {
         throw new TableNotFoundError(`table ${formatIdentifier(id)} does not exist`, { cause: error });
       }
       throw error;

@@ -8,16 +8,23 @@
  * then on, wherever the process ends.
  */
 
-import { TableAlreadyExistsError, TableNotFoundError, UnsupportedError } from "../errors.js";
+import {
+  ConcurrentModificationError,
+  TableAlreadyExistsError,
+  TableNotFoundError,
+  UnsupportedError,
+} from "../errors.js";
 import { formatIdentifier } from "../ident.js";
 import { codeOf } from "../io/errno.js";
+import type { LockLease } from "../io/lease.js";
 import { withLock } from "../io/lock.js";
 import { branchesDirectory } from "../table/paths.js";
 import type { Catalog, CatalogChange } from "./catalogRows.js";
 import { type CatalogEnvironment, changeCatalog, readCatalog } from "./catalogTable.js";
 import { clearPlace } from "./leftovers.js";
 import { mayOverlap } from "./locations.js";
-import { objectIdOf, parentOf, requireNamespace } from "./objects.js";
+import { isDeregistered } from "./markers.js";
+import { parentOf, requireNamespace } from "./objects.js";
 import { planPlace, refuseHolders } from "./placement.js";
 import { isDirectory } from "./removal.js";
 import { rowOf } from "./tableRows.js";
@@ -109,42 +116,21 @@ async function move(
   isTable: (movedTo: string) => Promise<boolean>,
   signal: AbortSignal | undefined,
 ): Promise<void> {
-  const newObjectId = objectIdOf(place.id);
   const before = tableRow(await readCatalog(environment), place.id);
   const lock = { ...environment.lock, signal };
-  const moving: Moving = { outcome: "no" };
   try {
     // No writer of ours is in the middle of a commit while its directory moves.
     await withLock(table.directory, lock, async (lease) => {
-      await changeCatalog(
-        environment,
-        async (catalog) => {
-          requireNamespace(catalog, parentOf(place.id));
-          refuseOtherObject(catalog, place.id);
-          const source = tableRow(catalog, table.id);
-          if (table.id.length > 1 && source?.location !== table.location) throw gone(table.id);
-          const present = tableRow(catalog, place.id);
-          if (present !== null && (await hasDirectory(environment, place.id, present))) throw taken(place.id);
-          const row = rowOf(place.id, place.location, source?.metadata ?? null);
-          return present === null ? { add: [row] } : { replace: new Map([[newObjectId, row]]) };
-        },
-        signal,
-      );
+      await reservePlace(environment, table, place, signal);
       environment.handles.evict(table.directory);
+      const move = new Move(environment, table, place, isTable, lease);
       try {
-        await changeCatalog(environment, async (catalog) => {
-          if (moving.outcome === "no") {
-            await lease.confirm();
-            await moveDirectory(environment, catalog, table, place, isTable, moving);
-          }
-          return withoutOldRow(catalog, table, place);
-        });
+        await changeCatalog(environment, (catalog, catalogLease) => move.plan(catalog, catalogLease));
       } catch (error) {
-        if (moving.outcome === "no") await forgetRow(environment, place, before?.location ?? null);
+        if (move.outcome === "no") await forgetRow(environment, place, before?.location ?? null);
         // The table has moved: a row of its old id that can't be removed means nothing.
-        if (moving.outcome !== "yes") throw error;
+        if (move.outcome !== "yes") throw error;
       }
-      lease.movedTo(place.directory);
     });
   } catch (error) {
     if (codeOf(error) === "ENOENT") throw gone(table.id, error);
@@ -152,71 +138,186 @@ async function move(
   }
 }
 
-interface Moving {
-  /** Whether the directory has moved for good. */
-  outcome: "no" | "unknown" | "yes";
-}
-
-/** Under the catalog's lock: meanwhile no other table gets a name that folds together with the new one. */
-async function moveDirectory(
+/** Gives the new place its row, which means nothing as long as there is no directory. */
+async function reservePlace(
   environment: CatalogEnvironment,
-  catalog: Catalog,
   table: TableLocation,
   place: TableLocation,
-  isTable: (movedTo: string) => Promise<boolean>,
-  moving: Moving,
+  signal: AbortSignal | undefined,
 ): Promise<void> {
-  const { disk, root, rootNames } = environment;
-  if (place.id.length === 1) await refuseHolders(environment, catalog, place, table);
-  try {
-    await disk.rename(table.directory, place.directory);
-  } catch (error) {
-    const code = codeOf(error);
-    if (code === "ENOENT") throw gone(table.id, error);
-    // Somebody has begun to make a table there since the place was found free.
-    if (code === "ENOTEMPTY" || code === "EEXIST") throw taken(place.id);
-    // Of any other failure it is not known whether the directory moved: if so, the row is its row.
-    if ((await disk.stat(table.directory).catch(() => null)) === null) moving.outcome = "unknown";
-    throw error;
-  }
-  rootNames.forget();
-  if (!(await isTable(place.directory))) {
-    // Another table has come to lie there since it was opened.
-    await disk.rename(place.directory, table.directory);
-    rootNames.forget();
-    throw gone(table.id);
-  }
-  // Some file systems take a change of case alone for none.
-  if (mayOverlap(table.location, place.location) && !(await rootNames.all()).has(place.location)) {
-    throw new UnsupportedError(
-      `the file system does not change ${table.location} to ${place.location}; please rename by a third name`,
-    );
-  }
-  moving.outcome = "unknown";
-  await disk.syncDirectory(root);
-  moving.outcome = "yes";
+  await changeCatalog(
+    environment,
+    async (catalog) => {
+      refuseMove(catalog, table, place);
+      const present = tableRow(catalog, place.id);
+      if (present !== null && (await hasDirectory(environment, place.id, present))) throw taken(place.id);
+      const row = rowOf(place.id, place.location, tableRow(catalog, table.id)?.metadata ?? null);
+      return present === null ? { add: [row] } : { replace: new Map([[present.objectId, row]]) };
+    },
+    signal,
+  );
+}
+
+/** @throws NamespaceNotFoundError, TableAlreadyExistsError, TableNotFoundError where the catalog forbids the move */
+function refuseMove(catalog: Catalog, table: TableLocation, place: TableLocation): void {
+  requireNamespace(catalog, parentOf(place.id));
+  refuseOtherObject(catalog, place.id);
+  if (table.id.length > 1 && tableRow(catalog, table.id)?.location !== table.location) throw gone(table.id);
 }
 
 /**
- * What becomes of the rows when a table has moved. There always is another version of the catalog: it tells other
- * processes to look what there is in the root.
+ * The moving of a directory, under the catalog's lock: meanwhile no other table gets a name that folds together with the
+ * new one, and nobody takes the row of the old place or the new one away. What was suspended in between looks again once
+ * the directory has moved, and moves it back where that must not be.
  */
-function withoutOldRow(catalog: Catalog, table: TableLocation, place: TableLocation): CatalogChange | null {
-  const row = tableRow(catalog, table.id);
-  if (row?.location === table.location) return { remove: new Set([row.objectId]) };
-  const moved = tableRow(catalog, place.id);
-  return moved && { replace: new Map([[moved.objectId, moved]]) };
+class Move {
+  /** Whether the directory has moved for good. */
+  outcome: "no" | "unknown" | "yes" = "no";
+  readonly #environment: CatalogEnvironment;
+  readonly #table: TableLocation;
+  readonly #place: TableLocation;
+  readonly #isTable: (movedTo: string) => Promise<boolean>;
+  readonly #lease: LockLease;
+
+  /**
+   * @param isTable whether the table that is meant lies under a path
+   * @param lease of the table's lock
+   */
+  constructor(
+    environment: CatalogEnvironment,
+    table: TableLocation,
+    place: TableLocation,
+    isTable: (movedTo: string) => Promise<boolean>,
+    lease: LockLease,
+  ) {
+    this.#environment = environment;
+    this.#table = table;
+    this.#place = place;
+    this.#isTable = isTable;
+    this.#lease = lease;
+  }
+
+  /** Moves the directory, unless it has moved, and tells what becomes of the rows. */
+  async plan(catalog: Catalog, catalogLease: LockLease): Promise<CatalogChange | null> {
+    if (this.outcome === "no") await this.#move(catalog, catalogLease);
+    return this.#rowsAfter(catalog);
+  }
+
+  async #move(catalog: Catalog, catalogLease: LockLease): Promise<void> {
+    const { disk, root, rootNames } = this.#environment;
+    const table = this.#table;
+    const place = this.#place;
+    refuseMove(catalog, table, place);
+    await this.#requireReserved(catalog);
+    await refuseBranches(this.#environment, table);
+    await this.#confirm(catalogLease);
+    try {
+      await disk.rename(table.directory, place.directory);
+    } catch (error) {
+      const code = codeOf(error);
+      if (code === "ENOENT") throw gone(table.id, error);
+      // Somebody has begun to make a table there since the place was found free.
+      if (code === "ENOTEMPTY" || code === "EEXIST") throw taken(place.id);
+      // Of any other failure it is not known whether the directory moved: if so, the row is its row.
+      if ((await disk.stat(table.directory).catch(() => null)) === null) this.outcome = "unknown";
+      throw error;
+    }
+    // With it the table's lock.
+    this.#lease.movedTo(place.directory);
+    rootNames.forget();
+    // What is not there any more has moved, and was taken away from there.
+    if ((await disk.stat(place.directory)) !== null) await this.#lookAgain(catalogLease);
+    this.outcome = "unknown";
+    await disk.syncDirectory(root);
+    this.outcome = "yes";
+  }
+
+  /** Makes sure that the place has its row still, and nothing else. */
+  async #requireReserved(catalog: Catalog): Promise<void> {
+    const { id, location, directory } = this.#place;
+    const { disk } = this.#environment;
+    const isRoot = id.length === 1;
+    if (isRoot) await refuseHolders(this.#environment, catalog, this.#place, this.#table);
+    else if (tableRow(catalog, id)?.location !== location) {
+      throw new ConcurrentModificationError(
+        `the place of table ${formatIdentifier(id)} was taken away by another writer; please retry`,
+      );
+    }
+    // Whoever is about to make a table there has made its directory: as long as that is empty, it would give way. Where
+    // only case changes, a disk that ignores it finds the table itself there.
+    if (mayOverlap(this.#table.location, location)) return;
+    if ((await disk.stat(directory)) !== null) throw taken(id);
+  }
+
+  /** @throws LeaseLostError where the catalog's lock is lost, ConcurrentModificationError where the table's is */
+  async #confirm(catalogLease: LockLease): Promise<void> {
+    await this.#lease.confirm().catch((cause: unknown) => {
+      // The change of the catalog can't be begun anew with it.
+      throw new ConcurrentModificationError(
+        `table ${formatIdentifier(this.#table.id)}: its lock was lost, and it was not moved; please retry`,
+        { cause },
+      );
+    });
+    await catalogLease.confirm();
+  }
+
+  /** The last look from which the move can still be taken back. */
+  async #lookAgain(catalogLease: LockLease): Promise<void> {
+    const { disk, rootNames } = this.#environment;
+    const { id, directory, location } = this.#table;
+    const place = this.#place;
+    try {
+      const isHidden = id.length === 1 && (await isDeregistered(disk, place.directory));
+      // Another table may have come to lie there since it was opened.
+      if (isHidden || !(await this.#isTable(place.directory))) throw gone(id);
+      await refuseBranches(this.#environment, { ...place, id });
+      // Some file systems take a change of case alone for none.
+      if (mayOverlap(location, place.location) && !(await rootNames.all()).has(place.location)) {
+        throw new UnsupportedError(
+          `the file system does not change ${location} to ${place.location}; please rename by a third name`,
+        );
+      }
+      await this.#confirm(catalogLease);
+    } catch (error) {
+      // Where it can't go back, it stays, and so does its row.
+      this.outcome = "unknown";
+      await disk.rename(place.directory, directory);
+      this.#lease.movedTo(directory);
+      rootNames.forget();
+      this.outcome = "no";
+      throw error;
+    }
+  }
+
+  /**
+   * What becomes of the rows when the table has moved. There always is another version of the catalog: it tells other
+   * processes to look what there is in the root.
+   */
+  async #rowsAfter(catalog: Catalog): Promise<CatalogChange | null> {
+    const environment = this.#environment;
+    const { id, location } = this.#table;
+    const old = tableRow(catalog, id);
+    // With a directory it is the row of a table that was made there since.
+    const isLeft = old?.location === location && !(await hasDirectory(environment, id, old));
+    const moved = tableRow(catalog, this.#place.id);
+    if (isLeft) return { remove: new Set([old.objectId]) };
+    return moved && { replace: new Map([[moved.objectId, moved]]) };
+  }
 }
 
-/** Takes the row of a place without a directory away, unless it was there before with that location. */
+/**
+ * Takes the row of a place to which nothing was moved away, unless it was there before with that location, or another
+ * has made his table there: one that is about to has its row written when the directory is there.
+ */
 async function forgetRow(
   environment: CatalogEnvironment,
   { id, location }: TableLocation,
   locationBefore: string | null,
 ): Promise<void> {
   if (locationBefore === location) return;
-  await changeCatalog(environment, (catalog) => {
+  await changeCatalog(environment, async (catalog) => {
     const row = tableRow(catalog, id);
-    return row?.location === location ? { remove: new Set([row.objectId]) } : null;
+    if (row?.location !== location || (await hasDirectory(environment, id, row))) return null;
+    return { remove: new Set([row.objectId]) };
   }).catch(() => undefined);
 }

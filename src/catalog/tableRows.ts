@@ -5,7 +5,7 @@ import { formatIdentifier } from "../ident.js";
 import { PublishUncertainError } from "../io/publish.js";
 import type { Properties } from "../namespace.js";
 import type { Catalog, CatalogChange, CatalogRow } from "./catalogRows.js";
-import { type CatalogEnvironment, type CatalogPlan, changeCatalog } from "./catalogTable.js";
+import { type CatalogEnvironment, type CatalogPlan, changeCatalog, readCatalog } from "./catalogTable.js";
 import { decodeProperties, encodeProperties, objectIdOf, parentOf, requireNamespace } from "./objects.js";
 import { claimPlace, refuseNeighbours } from "./placement.js";
 import { sweepDropped, takeAway } from "./removal.js";
@@ -15,6 +15,7 @@ import { hasDirectory, refuseOtherObject, type TableLocation, tableRow } from ".
 /**
  * Gives the place of a table that is being made its row. Nothing is written where it has it already. A root table's
  * directory is made as well, and goes if it was, where the row is refused.
+ * @param refuse a look, under the catalog's lock, at whether there is a table by now
  * @throws NamespaceNotFoundError where the parent is gone, TableAlreadyExistsError where the id is taken,
  *   InvalidInputError where the name of a root table folds together with another's
  */
@@ -23,11 +24,12 @@ export async function publishTable(
   place: TableLocation,
   properties: Properties,
   signal?: AbortSignal,
+  refuse?: () => Promise<void>,
 ): Promise<void> {
   if (place.id.length > 1) return republishTable(environment, place, properties, signal);
   const isMade = await claimPlace(environment, place);
   try {
-    await publishClaimed(environment, place, properties, signal);
+    await publishClaimed(environment, place, properties, signal, refuse);
   } catch (error) {
     // A row that may be there is the claim of whoever made its directory.
     if (isMade && !(error instanceof PublishUncertainError)) {
@@ -43,10 +45,12 @@ export async function publishClaimed(
   place: TableLocation,
   properties: Properties,
   signal?: AbortSignal,
+  refuse?: () => Promise<void>,
 ): Promise<void> {
   const publication = publicationOf(environment, place, properties);
   const plan: CatalogPlan = async (catalog) => {
     await refuseNeighbours(environment, catalog, place);
+    await refuse?.();
     return publication(catalog);
   };
   await changeCatalog(environment, plan, signal);
@@ -69,7 +73,7 @@ function publicationOf(
   environment: CatalogEnvironment,
   { id, location }: TableLocation,
   properties: Properties | undefined,
-): CatalogPlan {
+): (catalog: Catalog) => Promise<CatalogChange | null> {
   return async (catalog) => {
     requireNamespace(catalog, parentOf(id));
     refuseOtherObject(catalog, id);
@@ -92,7 +96,9 @@ export const rowOf = (id: readonly string[], location: string, metadata: string 
 });
 
 /**
- * As {@link publishTable}, for a table of a child namespace and a directory that was made for it: where it is not published, it goes.
+ * As {@link publishTable}, for a table of a child namespace and a directory that was made for it: where it is not
+ * published, it goes, unless it is another's by now.
+ * @param refuse a look, under the catalog's lock, at whether there is another table by now
  * @throws ConcurrentModificationError where it was taken away as nobody's
  */
 export async function publishNewTable(
@@ -100,11 +106,14 @@ export async function publishNewTable(
   place: TableLocation,
   properties: Properties | undefined,
   signal?: AbortSignal,
+  refuse?: () => Promise<void>,
 ): Promise<void> {
+  const { disk, root } = environment;
   const publication = publicationOf(environment, place, properties);
   const plan: CatalogPlan = async (catalog) => {
+    await refuse?.();
     // Under the lock that leftovers are removed under.
-    if ((await environment.disk.stat(place.directory)) !== null) return publication(catalog);
+    if ((await disk.stat(place.directory)) !== null) return publication(catalog);
     throw new ConcurrentModificationError(`${place.directory} was removed before the table was published`);
   };
   try {
@@ -112,8 +121,10 @@ export async function publishNewTable(
   } catch (error) {
     // A row that may be there needs its directory. What can't be removed is an orphan that nothing refers to.
     if (!(error instanceof PublishUncertainError)) {
-      await takeAway(environment.disk, environment.root, place.directory).catch(() => false);
-      await sweepDropped(environment.disk, environment.root);
+      const isNobodys = async () =>
+        isUnshared(environment, place.location, (await readCatalog(environment)).rows);
+      await takeAway(disk, root, place.directory, isNobodys).catch(() => false);
+      await sweepDropped(disk, root);
     }
     throw error;
   }

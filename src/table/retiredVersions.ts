@@ -48,6 +48,8 @@ export interface RetirementGuard {
   confirm(): Promise<void>;
   /** What refs need now; null where that is unknown, so that it may be any version. */
   readPinned(): Promise<PinnedVersions | null>;
+  /** Called with each version right before it is set aside; it may not come to it. */
+  onRetiring?(version: SetAsideVersion): void;
 }
 
 export interface Retirement {
@@ -88,6 +90,7 @@ export async function retireVersions(
       const aside = retiredOf(tableRoot, entry);
       // Before it is done: a failure may be reported for what has happened.
       moved.push(aside);
+      guard.onRetiring?.(aside);
       try {
         if (!(await tryRename(disk, entry.path, aside.path))) moved.pop();
       } catch (error) {

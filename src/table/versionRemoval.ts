@@ -71,21 +71,21 @@ function within(versions: readonly number[], ranges: readonly VersionRange[]): n
  * another engine has come to need meanwhile stays. The caller holds the locks of the table's refs and of the branch.
  * @param mainRoot directory of the table
  * @param branch null is the main branch
- * @param confirm throws where one of the locks is not held any more; then none is taken away
+ * @param watch its `confirm` throws where one of the locks is not held any more; then none is taken away
  */
 export async function deleteVersionsUnderLock(
   disk: Disk,
   mainRoot: string,
   branch: string | null,
   versions: readonly number[],
-  confirm: () => Promise<void>,
+  watch: Omit<RetirementGuard, "readPinned">,
 ): Promise<void> {
   const tableRoot = branchRoot(mainRoot, branch ?? undefined);
   const entries = await listVersions(disk, tableRoot);
   const latest = entries.at(-1);
   if (latest === undefined) return;
   const guard: RetirementGuard = {
-    confirm,
+    ...watch,
     // With a ref that can't be read any version may be needed, and one that stays does no harm.
     readPinned: () =>
       readPinnedVersions(disk, mainRoot, branch).catch((error: unknown) => {

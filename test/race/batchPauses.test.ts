@@ -56,7 +56,7 @@ const pauses: [name: string, pause: Pause][] = [
   ["behind a version", at("after", "link", /a\.lance.*\.manifest$/)],
   ["before the second version", at("before", "link", /b\.lance.*\.manifest$/)],
   ["before a table is hidden", at("before", "create", /c\.lance/)],
-  ["before versions are set aside", at("before", "makeDirectory", /d\.lance.*retired$/)],
+  ["before versions are set aside", at("before", "rename", /d\.lance.*\.retired$/)],
   ["before the journal goes", at("before", "rename", /journal\.(done|undone)$/)],
 ];
 

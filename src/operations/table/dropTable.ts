@@ -1,6 +1,7 @@
 /** DropTable: removes a table with all its versions. */
 
 import { readCatalog } from "../../catalog/catalogTable.js";
+import { isDeregistered } from "../../catalog/markers.js";
 import { isDirectory, sweepDropped, takeAway } from "../../catalog/removal.js";
 import { isUnshared } from "../../catalog/sharedPlaces.js";
 import { removeRootTable, removeTableRow } from "../../catalog/tableRows.js";
@@ -23,7 +24,10 @@ export async function dropTable(
     return takeAway(disk, root, directory, isDoomed);
   };
   if (id.length === 1) {
-    const { properties } = await removeRootTable(context, table, () => vanish(isTable), request.signal);
+    // The data of a table that was deregistered since it was found stays.
+    const isListed = async (movedTo: string) =>
+      (await isTable(movedTo)) && !(await isDeregistered(disk, movedTo));
+    const { properties } = await removeRootTable(context, table, () => vanish(isListed), request.signal);
     await sweepDropped(disk, root);
     return { id, location: directory, properties };
   }
