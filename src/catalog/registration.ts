@@ -3,6 +3,7 @@
 import { join, sep } from "node:path";
 import { InvalidInputError, TableAlreadyExistsError, TableNotFoundError } from "../errors.js";
 import { formatIdentifier } from "../ident.js";
+import { codeOf } from "../io/errno.js";
 import type { Properties } from "../namespace.js";
 import { findLatestVersion } from "../table/versions.js";
 import type { CatalogRow } from "./catalogRows.js";
@@ -173,7 +174,7 @@ export async function deregisterTable(
     try {
       return await hide(disk, directory, isTable);
     } catch (error) {
-      if ((await disk.stat(directory)) === null) {
+      if (codeOf(error) === "ENOENT") {
         throw new TableNotFoundError(`table ${formatIdentifier(id)} does not exist`, { cause: error });
       }
       throw error;

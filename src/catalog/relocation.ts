@@ -165,6 +165,9 @@ function refuseMove(catalog: Catalog, table: TableLocation, place: TableLocation
   if (table.id.length > 1 && tableRow(catalog, table.id)?.location !== table.location) throw gone(table.id);
 }
 
+/** What a move back fails with where the new place is empty by now, or something else lies in the old one. */
+const LEFT_CODES: ReadonlySet<string | undefined> = new Set(["ENOENT", "ENOTEMPTY", "EEXIST"]);
+
 /**
  * The moving of a directory, under the catalog's lock: meanwhile no other table gets a name that folds together with the
  * new one, and nobody takes the row of the old place or the new one away. What was suspended in between looks again once
@@ -264,7 +267,7 @@ class Move {
   /** The last look from which the move can still be taken back. */
   async #lookAgain(catalogLease: LockLease): Promise<void> {
     const { disk, rootNames } = this.#environment;
-    const { id, directory, location } = this.#table;
+    const { id, location } = this.#table;
     const place = this.#place;
     try {
       const isHidden = id.length === 1 && (await isDeregistered(disk, place.directory));
@@ -279,14 +282,25 @@ class Move {
       }
       await this.#confirm(catalogLease);
     } catch (error) {
-      // Where it can't go back, it stays, and so does its row.
-      this.outcome = "unknown";
-      await disk.rename(place.directory, directory);
-      this.#lease.movedTo(directory);
-      rootNames.forget();
-      this.outcome = "no";
+      if (await this.#moveBack()) throw error;
+    }
+  }
+
+  /** False where others have gone on from what they found after the move: it stands. */
+  async #moveBack(): Promise<boolean> {
+    const { disk, rootNames } = this.#environment;
+    // Where it can't go back, it stays, and so does its row.
+    this.outcome = "unknown";
+    try {
+      await disk.rename(this.#place.directory, this.#table.directory);
+    } catch (error) {
+      if (LEFT_CODES.has(codeOf(error))) return false;
       throw error;
     }
+    this.#lease.movedTo(this.#table.directory);
+    rootNames.forget();
+    this.outcome = "no";
+    return true;
   }
 
   /**
@@ -299,9 +313,13 @@ class Move {
     const old = tableRow(catalog, id);
     // With a directory it is the row of a table that was made there since.
     const isLeft = old?.location === location && !(await hasDirectory(environment, id, old));
+    const remove = new Set(isLeft ? [old.objectId] : []);
     const moved = tableRow(catalog, this.#place.id);
-    if (isLeft) return { remove: new Set([old.objectId]) };
-    return moved && { replace: new Map([[moved.objectId, moved]]) };
+    if (moved !== null) return isLeft ? { remove } : { replace: new Map([[moved.objectId, moved]]) };
+    // Taken away while it was moved to, by one who found no directory.
+    const { id: newId, location: newLocation } = this.#place;
+    const row = rowOf(newId, newLocation, old?.metadata ?? null);
+    return (await hasDirectory(environment, newId, row)) ? { add: [row], remove } : null;
   }
 }
 

@@ -1,5 +1,6 @@
 /** Tables and namespaces that come, go and move while others act. */
 
+import { readdir } from "node:fs/promises";
 import type { DirectoryNamespace } from "tiltyard";
 import { pauseLoop } from "./loop.js";
 import { CHILD_TABLE, ROOT_TABLE, rowsOf, type TableId } from "./world.js";
@@ -102,9 +103,10 @@ pauseLoop([
     name: "register, child",
     world: [
       [NEW_CHILD, "absent"],
-      [["kept"], "hidden"],
+      [["c", "kept"], "hidden"],
     ],
-    run: (ns) => ns.registerTable({ id: NEW_CHILD, location: "kept.lance" }),
+    prepare: async (root) => (await readdir(root)).find((name) => name.endsWith("c$kept")) ?? "",
+    run: (ns, location) => ns.registerTable({ id: NEW_CHILD, location }),
   },
   {
     name: "create a namespace",
