@@ -257,10 +257,14 @@ async function removeRow(environment: CatalogEnvironment, { id, location }: Tabl
 }
 
 async function deleteVersions(work: BatchWork, step: DeleteVersionsStep): Promise<void> {
-  const { environment, locks } = work;
+  const { environment, locks, isOwn } = work;
   const { disk } = environment;
   const { location, branch, versions } = step;
-  if (!(await isPlannedOn(environment, step))) return;
+  if (!(await isPlannedOn(environment, step))) {
+    // Where the process died that began it, they are gone along with their table.
+    if (isOwn) throw new BatchConflict("the table or branch was dropped or replaced meanwhile");
+    return;
+  }
   try {
     for (const root of lockedRootsOf(environment, step)) requireLease(locks, root);
   } catch (error) {
@@ -271,10 +275,16 @@ async function deleteVersions(work: BatchWork, step: DeleteVersionsStep): Promis
     throw error;
   }
   const tableRoot = tableRootOf(environment, step);
-  await deleteVersionsUnderLock(disk, mainRootOf(environment, location), branch, versions, {
+  const stayed = await deleteVersionsUnderLock(disk, mainRootOf(environment, location), branch, versions, {
     confirm: () => confirmTables(work, step),
     onRetiring: (version) => work.retired.push({ tableRoot, version }),
   });
+  // All go or none.
+  if (stayed.length > 0) {
+    throw new BatchConflict(
+      `version ${stayed[0]} has got a tag, or a branch that is made from it, meanwhile`,
+    );
+  }
 }
 
 // ------------------------------------------------------------------------------------------------- undoing

@@ -68,10 +68,11 @@ function within(versions: readonly number[], ranges: readonly VersionRange[]): n
 
 /**
  * Takes versions away that were found to be needed by nobody; durable on return. Those that are gone are done, and what
- * another engine has come to need meanwhile stays. The caller holds the locks of the table's refs and of the branch.
+ * has come to be needed meanwhile stays. The caller holds the locks of the table's refs and of the branch.
  * @param mainRoot directory of the table
  * @param branch null is the main branch
  * @param watch its `confirm` throws where one of the locks is not held any more; then none is taken away
+ * @returns those that stay
  */
 export async function deleteVersionsUnderLock(
   disk: Disk,
@@ -79,11 +80,11 @@ export async function deleteVersionsUnderLock(
   branch: string | null,
   versions: readonly number[],
   watch: Omit<RetirementGuard, "readPinned">,
-): Promise<void> {
+): Promise<number[]> {
   const tableRoot = branchRoot(mainRoot, branch ?? undefined);
   const entries = await listVersions(disk, tableRoot);
   const latest = entries.at(-1);
-  if (latest === undefined) return;
+  if (latest === undefined) return [];
   const guard: RetirementGuard = {
     ...watch,
     // With a ref that can't be read any version may be needed, and one that stays does no harm.
@@ -98,7 +99,9 @@ export async function deleteVersionsUnderLock(
   const mayGo = (version: number): boolean =>
     pinned !== null && wanted.has(version) && version !== latest.version && !isPinned(pinned, version);
   const going = new Set(entries.filter(({ version }) => mayGo(version)));
-  await retireVersions(disk, tableRoot, entries, going, guard, { partially: false });
+  const { retired } = await retireVersions(disk, tableRoot, entries, going, guard, { partially: false });
+  const gone = new Set(retired.map(({ version }) => version));
+  return entries.map(({ version }) => version).filter((version) => wanted.has(version) && !gone.has(version));
 }
 
 /**

@@ -1,4 +1,4 @@
-/** Cases that fail, and why; each goes with what mends it. */
+/** Cases that fail, and why; what remains possible is told in the README. */
 
 export interface KnownFailure {
   readonly why: string;
@@ -6,4 +6,9 @@ export interface KnownFailure {
   readonly failures: RegExp;
 }
 
-export const KNOWN: readonly KnownFailure[] = [];
+export const KNOWN: readonly KnownFailure[] = [
+  {
+    why: "A cleanup that is suspended, and overruled, while it renames a version of a table that is renamed meanwhile can't put it back: the next cleanup does, or removes it.",
+    failures: /^clean up[^;]*; rename .*; stale .*no serial order/,
+  },
+];

@@ -86,8 +86,10 @@ export async function batchCommitTables(
   );
   const versions = await publishedVersions(context, versionParts, planned);
   const versionOfPart = new Map(versionParts.map((part, index) => [part, versions[index]]));
-  const counts = await finishRemovals(context, removalParts, removalSteps, request.signal);
-  const countOfPart = new Map(removalParts.map((part, index) => [part, counts[index]]));
+  await finishRemovals(context, removalParts, removalSteps, request.signal);
+  const countOfPart = new Map(
+    removalParts.map((part, index) => [part, removalSteps[index]?.versions.length ?? 0]),
+  );
   return {
     results: operations.map((operation): BatchCommitResult => {
       const part = parts.get(operation);

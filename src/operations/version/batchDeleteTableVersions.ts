@@ -22,6 +22,6 @@ export async function batchDeleteTableVersions(
     },
     request.signal,
   );
-  const [deletedCount] = await finishRemovals(context, [part], steps, request.signal);
-  return { deletedCount };
+  await finishRemovals(context, [part], steps, request.signal);
+  return { deletedCount: steps[0]?.versions.length ?? 0 };
 }

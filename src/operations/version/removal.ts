@@ -4,12 +4,12 @@ import type { DeleteVersionsStep } from "../../catalog/journalFormat.js";
 import { InvalidInputError } from "../../errors.js";
 import type { BatchDeleteTableVersionsRequest } from "../../namespace.js";
 import { clearRetired } from "../../table/cleanup.js";
+import { requireAnchor, type TableAnchor } from "../../table/identity.js";
 import { isMainBranch } from "../../table/refs.js";
 import { planVersionRemoval, type VersionRange } from "../../table/versionRemoval.js";
-import { listVersions } from "../../table/versions.js";
 import type { OperationContext } from "../context.js";
 import { requireObjects, requireVersion } from "../request.js";
-import { openTable } from "../snapshot.js";
+import { anchorOfOpen, openTable } from "../snapshot.js";
 
 /** Milliseconds to wait for a lock once the versions are gone: removing their files can wait. */
 const LOCK_WAIT_MS = 1000;
@@ -23,6 +23,8 @@ export interface RemovalPart {
   /** Directory of the table or branch. */
   readonly tableRoot: string;
   readonly ranges: readonly VersionRange[];
+  /** The table or branch as it was opened. */
+  readonly anchor: TableAnchor;
 }
 
 /** @throws InvalidInputError, TableNotFoundError, TableBranchNotFoundError */
@@ -31,9 +33,11 @@ export async function openRemovalPart(
   request: BatchDeleteTableVersionsRequest,
 ): Promise<RemovalPart> {
   const ranges = requireObjects(request.ranges, "ranges").map(checkedRange);
-  const { table, tableRoot } = await openTable(context, request);
+  const open = await openTable(context, request);
+  const { table, tableRoot } = open;
   const branch = isMainBranch(request.branch) ? null : request.branch;
-  return { location: table.location, branch, mainRoot: table.directory, tableRoot, ranges };
+  const anchor = await anchorOfOpen(context, open);
+  return { location: table.location, branch, mainRoot: table.directory, tableRoot, ranges, anchor };
 }
 
 function checkedRange(given: Readonly<Record<string, unknown>>, index: number): VersionRange {
@@ -46,7 +50,7 @@ function checkedRange(given: Readonly<Record<string, unknown>>, index: number): 
 
 /**
  * The step of each part, or null where there is nothing to delete; the caller holds the locks of their tables.
- * @throws InvalidInputError where any version is needed
+ * @throws InvalidInputError where any version is needed, TableReplacedError where the table was replaced
  */
 export async function planRemovals(
   context: OperationContext,
@@ -54,8 +58,12 @@ export async function planRemovals(
 ): Promise<(DeleteVersionsStep | null)[]> {
   const planned = new Set<string>();
   const steps: (DeleteVersionsStep | null)[] = [];
-  for (const { location, branch, mainRoot, tableRoot, ranges } of parts) {
+  for (const { location, branch, mainRoot, tableRoot, ranges, anchor } of parts) {
     const wanted = await planVersionRemoval(context.disk, mainRoot, branch, ranges);
+    // None may be found because the table is another's by now.
+    await requireAnchor(context.disk, tableRoot, anchor, (path) =>
+      context.manifests.read(context.disk, path),
+    );
     // A version that two parts name goes with the first.
     const versions = wanted.filter((version) => !planned.has(`${tableRoot}\0${version}`));
     for (const version of versions) planned.add(`${tableRoot}\0${version}`);
@@ -67,30 +75,17 @@ export async function planRemovals(
 /** What has to be locked for a part: its branch, and the table's refs. */
 export const lockedRootsOf = ({ mainRoot, tableRoot }: RemovalPart): string[] => [mainRoot, tableRoot];
 
-/**
- * Removes the files that only the deleted versions referred to.
- * @returns how many versions went with each part
- */
+/** Removes the files that only the deleted versions referred to. */
 export async function finishRemovals(
   context: OperationContext,
   parts: readonly RemovalPart[],
   steps: readonly (DeleteVersionsStep | null)[],
   signal: AbortSignal | undefined,
-): Promise<number[]> {
-  const counts: number[] = [];
-  for (const [index, { tableRoot }] of parts.entries()) {
-    const versions = steps[index]?.versions ?? [];
-    const left = new Set<number>();
-    if (versions.length > 0) {
-      for (const { version } of await listVersions(context.disk, tableRoot)) left.add(version);
-    }
-    counts.push(versions.filter((version) => !left.has(version)).length);
-  }
+): Promise<void> {
   for (const [index, { mainRoot, branch }] of parts.entries()) {
-    if (counts[index] === 0) continue;
+    if (steps[index] === null) continue;
     const options = { waitMs: LOCK_WAIT_MS, signal };
     // The versions are deleted; files that stay are the next cleanup's.
     await clearRetired(context, mainRoot, branch, options).catch(() => undefined);
   }
-  return counts;
 }
