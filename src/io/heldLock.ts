@@ -3,7 +3,8 @@
  * entry in it that names the owner (see lockOwner.ts):
  *
  *   .tiltyard.lock/                 mkdir takes it
- *     owner-…/                      made right after; the lock is held as long as this very entry is there
+ *     owner-…/                      made right after; the lock is held as long as this very entry is there. A file on
+ *                                   a full disk
  *     fencing-…/                    the entry of a holder that was overruled, while another process fences it off
  *                                   (staleLocks.ts)
  *
@@ -23,7 +24,7 @@ import path from "node:path";
 import fs from "fs-extra";
 import lockfile from "proper-lockfile";
 import { lockCalls } from "./callRoute.js";
-import { codeOf, isMissing } from "./errno.js";
+import { codeOf, isDiskFull, isMissing } from "./errno.js";
 import { LeaseLostError, type LockLease } from "./lease.js";
 import { newOwnerName } from "./lockOwner.js";
 
@@ -140,10 +141,11 @@ export class HeldLock implements LockLease {
     const madeAt = new Date();
     await makeDirectory(this.#lockPath);
     try {
-      await makeDirectory(this.#ownerPath);
+      await makeEntry(this.#ownerPath);
     } catch (error) {
       // Somebody took the directory for one that its maker has left behind.
       if (isMissing(error)) throw heldByAnother();
+      await removeDirectory(this.#lockPath).catch(() => undefined);
       throw error;
     }
     // In a directory that was removed and made again meanwhile, there are two: each of them gives way.
@@ -162,7 +164,7 @@ export class HeldLock implements LockLease {
   }
 
   #unmakeNow(): void {
-    fs.rmdirSync(this.#ownerPath);
+    fs.rmSync(this.#ownerPath, { recursive: true });
     fs.rmdirSync(this.#lockPath);
   }
 
@@ -229,6 +231,16 @@ function makeDirectory(directory: string): Promise<void> {
   );
 }
 
+/** Makes the entry of an owner. On a full disk it is an empty file, which needs no room of its own. */
+async function makeEntry(entry: string): Promise<void> {
+  try {
+    await makeDirectory(entry);
+  } catch (error) {
+    if (!isDiskFull(error)) throw error;
+    await fs.writeFile(entry, "", { flag: "wx" });
+  }
+}
+
 export function removeDirectory(directory: string): Promise<void> {
   return lockCalls.run<void>(
     () => fs.rmdirSync(directory),
@@ -237,7 +249,7 @@ export function removeDirectory(directory: string): Promise<void> {
 }
 
 /**
- * Removes an entry of a lock: an empty directory, unless somebody has put files into it or another thing in its place.
+ * Removes an entry of a lock: an empty directory, unless somebody has put files into it or it is another thing.
  * Fails with ENOENT where there is none.
  */
 export async function removeEntry(entry: string): Promise<void> {

@@ -40,6 +40,7 @@ import { VersionFiles } from "./referencedFiles.js";
 import { branchRoot } from "./refs.js";
 import { isOutdated, type RetentionPolicy } from "./retention.js";
 import {
+  forgetHint,
   forgetReleased,
   listSetAside,
   putBack,
@@ -131,13 +132,25 @@ async function cleanUpOnce(
   const cleanup = new Cleanup({ disk: environment.disk, mainRoot, branch, options, lock, removed });
   await cleanup.survey();
   let postponed: number;
-  try {
-    // The main branch's first, as for all changes of what refs point at.
-    postponed = await withTableLock(environment, mainRoot, lock, (lease) =>
+  let isLocked = false;
+  const removeUnder = (...leases: LockLease[]) => {
+    isLocked = true;
+    return removeOnce(cleanup, leases);
+  };
+  // The main branch's lock first, as for all changes of what refs point at.
+  const remove = () =>
+    withTableLock(environment, mainRoot, lock, (lease) =>
       branch === null
-        ? removeOnce(cleanup, [lease])
-        : withLock(cleanup.tableRoot, lock, (own) => removeOnce(cleanup, [lease, own])),
+        ? removeUnder(lease)
+        : withLock(cleanup.tableRoot, lock, (own) => removeUnder(lease, own)),
     );
+  try {
+    postponed = await remove().catch(async (error: unknown) => {
+      if (isLocked || !isDiskFull(error)) throw error;
+      // On a disk that is full to the last block not even a lock can be made.
+      for (const root of [mainRoot, cleanup.tableRoot]) await forgetHint(environment.disk, root);
+      return remove();
+    });
   } catch (error) {
     if (codeOf(error) !== "ENOENT") throw error;
     if ((await environment.disk.stat(cleanup.tableRoot)) === null) {

@@ -134,8 +134,8 @@ async function noteRemoval(
   }
 }
 
-/** Without a hint nothing is counted on from. */
-async function forgetHint(disk: Disk, tableRoot: string): Promise<void> {
+/** Removes a hint; without one nothing is counted on from. The room that it took up is free on return. */
+export async function forgetHint(disk: Disk, tableRoot: string): Promise<void> {
   await disk.remove(hintPath(tableRoot));
   await disk.syncDirectory(versionsDirectory(tableRoot));
 }

@@ -1,6 +1,7 @@
 import { readFile, rm, stat, utimes, writeFile } from "node:fs/promises";
 import path from "node:path";
-import { expect, test } from "vitest";
+import fsExtra from "fs-extra";
+import { expect, test, vi } from "vitest";
 import { ServiceUnavailableError } from "../../src/errors.js";
 import { LOCK_NAME } from "../../src/io/heldLock.js";
 import { LeaseLostError } from "../../src/io/lease.js";
@@ -254,4 +255,34 @@ test("8 processes lose no increment, though one dies holding the lock", async ()
   expect(await exitOf(victim)).toBe("SIGKILL");
   expect(await Promise.all(counting.map(exitOf))).toEqual(Array(8).fill(0));
   expect(await readFile(counter, "utf8")).toBe("320");
+});
+
+test("on a disk that is full to the last block a holder is told by an empty file", async () => {
+  const directory = await makeTempDir();
+  const full = () => Object.assign(new Error("ENOSPC: no space left on device"), { code: "ENOSPC" });
+  const isOwner = (entry: unknown) => path.basename(String(entry)).startsWith("owner-");
+  const { mkdir: make, mkdirSync: makeSync } = fsExtra;
+  const spies = [
+    vi
+      .spyOn(fsExtra, "mkdir")
+      .mockImplementation(((entry: string, done: (error: Error | null) => void) =>
+        isOwner(entry) ? done(full()) : make(entry, done)) as never),
+    vi.spyOn(fsExtra, "mkdirSync").mockImplementation(((entry: string) => {
+      if (isOwner(entry)) throw full();
+      return makeSync(entry);
+    }) as never),
+  ];
+  try {
+    await withLock(directory, {}, async (lease) => {
+      const [owner] = await fsExtra.readdir(path.join(directory, LOCK_NAME));
+      expect((await stat(path.join(directory, LOCK_NAME, owner))).isFile()).toBe(true);
+      await lease.confirm();
+      await expect(withLock(directory, { waitMs: 50 }, async () => {})).rejects.toThrow(
+        ServiceUnavailableError,
+      );
+    });
+  } finally {
+    for (const spy of spies) spy.mockRestore();
+  }
+  expect(await exists(path.join(directory, LOCK_NAME))).toBe(false);
 });
