@@ -70,7 +70,7 @@ import { TableHandle, type TableHandleOptions } from "./TableHandle.js";
 /**
  * A hierarchy of namespaces with versioned Lance tables, in one directory of the local file system. Any number
  * of instances, in any number of processes, may share a directory. Every method rejects with a
- * {@link NamespaceError}; a rejected call has changed nothing.
+ * {@link NamespaceError}; a rejected call has changed nothing, but for what its own documentation names.
  */
 export class DirectoryNamespace implements AsyncDisposable {
   readonly #context: OperationContext;
@@ -122,6 +122,10 @@ export class DirectoryNamespace implements AsyncDisposable {
   namespaceExists(request: ns.NamespaceExistsRequest): Promise<void> {
     return this.#run("namespaceExists", request, namespaceExists);
   }
+  /**
+   * Removes a namespace, with `Cascade` also all that is in it.
+   * @throws InternalError also where it was dropped and files of its tables can't be removed; it names their directory
+   */
   dropNamespace(request: ns.DropNamespaceRequest): Promise<ns.DropNamespaceResponse> {
     return this.#run("dropNamespace", request, dropNamespace);
   }
@@ -143,7 +147,11 @@ export class DirectoryNamespace implements AsyncDisposable {
   describeTable(request: ns.DescribeTableRequest): Promise<ns.DescribeTableResponse> {
     return this.#run("describeTable", request, describeTable);
   }
-  /** Removes a table with all its versions. */
+  /**
+   * Removes a table with all its versions.
+   * @throws InternalError also where a table of a child namespace was dropped and its files can't be removed; it names
+   *   their directory
+   */
   dropTable(request: ns.DropTableRequest): Promise<ns.DropTableResponse> {
     return this.#run("dropTable", request, dropTable);
   }
@@ -299,7 +307,11 @@ export class DirectoryNamespace implements AsyncDisposable {
   listTableBranches(request: ns.ListTableBranchesRequest): Promise<ns.ListTableBranchesResponse> {
     return this.#run("listTableBranches", request, listTableBranches);
   }
-  /** Removes a branch that no other branch and no tag refers to, with all its versions. */
+  /**
+   * Removes a branch that no other branch and no tag refers to, with all its versions.
+   * @throws InternalError also where the branch was deleted and files of it can't be removed; they are in nobody's way,
+   *   and a later `cleanupTable` removes them
+   */
   deleteTableBranch(request: ns.DeleteTableBranchRequest): Promise<ns.DeleteTableBranchResponse> {
     return this.#run("deleteTableBranch", request, deleteTableBranch);
   }

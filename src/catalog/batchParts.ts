@@ -32,8 +32,17 @@ import type {
   DeregisterTableStep,
 } from "./journalFormat.js";
 import { isNewLocation } from "./locations.js";
-import { hide, isDeregistered, isReserved, readReservations, reserve, reserveAs, unhide } from "./markers.js";
-import { sweepDropped, takeAway } from "./removal.js";
+import {
+  hide,
+  isDeregistered,
+  isDropped,
+  isReserved,
+  readReservations,
+  reserve,
+  reserveAs,
+  unhide,
+} from "./markers.js";
+import { discardDirectory, sweepDropped, takeAway } from "./removal.js";
 import { isUnshared } from "./sharedPlaces.js";
 import { isSameTable } from "./tableIdentity.js";
 import { publishTable, removeRootTable } from "./tableRows.js";
@@ -323,13 +332,16 @@ async function removeVersion(work: BatchWork, step: CreateVersionStep): Promise<
 
 async function undeclare(work: BatchWork, step: DeclareTableStep): Promise<void> {
   const { environment } = work;
-  const { disk, root, handles } = environment;
+  const { disk } = environment;
   const place = placeOf(environment, step.id, step.location);
   const { own, hasOthers } =
     step.mark === undefined
       ? { own: [place.directory], hasOthers: false }
       : await readReservations(disk, place.directory, step.mark);
-  if (own.length === 0 && (await disk.stat(place.directory)) === null) {
+  const isGone =
+    (own.length === 0 && (await disk.stat(place.directory)) === null) ||
+    (await isDropped(disk, place.directory));
+  if (isGone) {
     await removeRow(environment, place);
     return;
   }
@@ -339,13 +351,12 @@ async function undeclare(work: BatchWork, step: DeclareTableStep): Promise<void>
     if (step.mark !== undefined) for (const path of own) await disk.remove(path);
     return;
   }
-  const vanish = () => {
-    handles.evict(place.directory);
-    return takeAway(disk, root, place.directory);
-  };
-  if (step.id.length === 1) await removeRootTable(environment, place, vanish);
-  else if (await removeRow(environment, place)) await vanish();
-  await sweepDropped(disk, root);
+  if (step.id.length === 1) {
+    await removeRootTable(environment, place, () => takeAway(environment, place.directory));
+  } else if (await removeRow(environment, place)) {
+    await discardDirectory(environment, place.directory);
+  }
+  await sweepDropped(environment);
 }
 
 /** Gives a table its id back, unless another has it by now. */
@@ -358,6 +369,7 @@ async function registerAgain(work: BatchWork, step: DeregisterTableStep): Promis
   const place = placeOf(environment, id, location);
   const isRoot = id.length === 1;
   if (isRoot && !(await isDeregistered(disk, place.directory))) return;
+  if (await isDropped(disk, place.directory)) return;
   if ((await findTable(environment, id)) !== null || !(await isMeant(work, step, place))) return;
   await publishTable(environment, place, properties);
   if (isRoot) await unhide(disk, place.directory, () => isMeant(work, step, place));

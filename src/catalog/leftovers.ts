@@ -18,7 +18,7 @@ import { CREATED_PARTS, MANIFEST_SUFFIX } from "../table/paths.js";
 import type { Catalog } from "./catalogRows.js";
 import { type CatalogEnvironment, changeCatalog, readCatalog } from "./catalogTable.js";
 import { isNewLocation } from "./locations.js";
-import { isDeregistered } from "./markers.js";
+import { isDeregistered, isDropped } from "./markers.js";
 import { sweepDropped, takeAway } from "./removal.js";
 import { findTable, type TableLocation } from "./tables.js";
 
@@ -35,7 +35,7 @@ export async function clearPlace(
   place: TableLocation,
   signal?: AbortSignal,
 ): Promise<void> {
-  const { disk, root, lock } = environment;
+  const { disk, lock } = environment;
   const stat = await disk.stat(place.directory);
   if (stat === null) return;
   if (stat.kind !== "directory") throw occupied(place);
@@ -44,28 +44,28 @@ export async function clearPlace(
   await withLock(place.directory, { ...lock, signal }, async () => {
     const found = await findTable(environment, place.id);
     if (found !== null || (await isDeregistered(disk, place.directory))) throw occupied(place);
-    environment.handles.evict(place.directory);
-    await takeAway(disk, root, place.directory, isDoomed);
+    await takeAway(environment, place.directory, isDoomed);
   });
-  await sweepDropped(disk, root);
+  await sweepDropped(environment);
+  if (await isDropped(disk, place.directory)) throw occupied(place);
 }
 
 /**
- * Removes what creations of tables of child namespaces left behind that died a week ago or earlier. It is decided under
- * the catalog's lock, under which tables are published: a creation that goes on after all finds its directory gone.
+ * Removes what is left of dropped tables, and what creations of tables of child namespaces left behind that died a week
+ * ago or earlier. The latter is decided under the catalog's lock, under which tables are published: a creation that goes
+ * on after all finds its directory gone.
  */
 export async function sweepCreations(environment: CatalogEnvironment, signal?: AbortSignal): Promise<void> {
-  const { disk, root, handles } = environment;
+  await sweepDropped(environment);
   if ((await abandonedCreations(environment, await readCatalog(environment))).length === 0) return;
   const takeAllAway = async (catalog: Catalog): Promise<null> => {
     for (const directory of await abandonedCreations(environment, catalog)) {
-      handles.evict(directory);
-      await takeAway(disk, root, directory, (movedTo) => isLeftover(disk, movedTo, 0));
+      await takeAway(environment, directory, (movedTo) => isLeftover(environment.disk, movedTo, 0));
     }
     return null;
   };
   await changeCatalog(environment, takeAllAway, signal);
-  await sweepDropped(disk, root);
+  await sweepDropped(environment);
 }
 
 async function abandonedCreations({ disk, root }: CatalogEnvironment, catalog: Catalog): Promise<string[]> {

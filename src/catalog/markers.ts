@@ -1,14 +1,15 @@
 /**
  * Files in a table's directory that say what it is while it has no data, or that it is hidden. Markers stay when
  * data arrives, so their presence never means that a table is empty. Their content says nothing to other engines; here it
- * tells which declaration of a batch made them.
+ * tells which declaration of a batch made them, and tells a dropped table, which is to be removed, from a deregistered one,
+ * which is kept.
  */
 
 import { join } from "node:path";
 import { ConcurrentModificationError, UnsupportedError } from "../errors.js";
 import type { Disk, WriteHandle } from "../io/disk.js";
 import { codeOf } from "../io/errno.js";
-import { createExclusive, temporaryName } from "../io/publish.js";
+import { createExclusive, replaceFile, temporaryName } from "../io/publish.js";
 
 /** The interface document's marker of a declared table. */
 const RESERVED_MARKER = ".ns-reserved";
@@ -19,6 +20,7 @@ const DEREGISTERED_MARKER = ".lance-deregistered";
 /** What the reference writes into its marker; nobody reads it. */
 const RESERVED_CONTENT = new TextEncoder().encode("reserved");
 const DEREGISTERED_CONTENT = new TextEncoder().encode("deregistered");
+const DROPPED_CONTENT = new TextEncoder().encode("dropped by tiltyard");
 
 export async function isReserved(disk: Disk, directory: string): Promise<boolean> {
   const markers = await Promise.all([
@@ -30,6 +32,18 @@ export async function isReserved(disk: Disk, directory: string): Promise<boolean
 
 export const isDeregistered = async (disk: Disk, directory: string): Promise<boolean> =>
   (await disk.stat(join(directory, DEREGISTERED_MARKER))) !== null;
+
+/** The marker of a declared table that every engine makes. */
+export const reservationPath = (directory: string): string => join(directory, REFERENCE_RESERVED_MARKER);
+
+/** Whether a directory is hidden because its table was dropped, so that anybody may remove it. */
+export const isDropped = (disk: Disk, directory: string): Promise<boolean> =>
+  hasContent(disk, hidingMarkerPath(directory), DROPPED_CONTENT);
+
+/** Whether a file of a table's directory is what hides it. */
+export const isHidingMarker = (name: string): boolean => name === DEREGISTERED_MARKER;
+
+export const hidingMarkerPath = (directory: string): string => join(directory, DEREGISTERED_MARKER);
 
 /** Failures to make a directory where something else has the name. */
 const TAKEN_CODES: ReadonlySet<string | undefined> = new Set(["EEXIST", "ENOTDIR"]);
@@ -98,8 +112,10 @@ export async function readReservations(disk: Disk, directory: string, mark: stri
 
 const contentOf = (mark: string): Uint8Array => new TextEncoder().encode(`reserved ${mark}`);
 
-async function isMarkedAs(disk: Disk, path: string, mark: string): Promise<boolean> {
-  const content = contentOf(mark);
+const isMarkedAs = (disk: Disk, path: string, mark: string): Promise<boolean> =>
+  hasContent(disk, path, contentOf(mark));
+
+async function hasContent(disk: Disk, path: string, content: Uint8Array): Promise<boolean> {
   const stat = await disk.stat(path);
   if (stat?.kind !== "file" || stat.size !== content.length) return false;
   const bytes = await disk.readFile(path);
@@ -119,8 +135,28 @@ export function hide(
 }
 
 /**
- * Shows a hidden root table again; false where it is not hidden, because somebody else was first, or because another
- * table has come to lie there.
+ * Hides the directory of a table that is dropped; false where somebody else has hidden it, or it is not the one.
+ * @param verify whether it is; looked at right before, with a file in the directory that is gone with it
+ */
+export async function hideAsDropped(
+  disk: Disk,
+  directory: string,
+  verify: () => Promise<boolean>,
+): Promise<boolean> {
+  try {
+    return await createExclusive(disk, directory, DEREGISTERED_MARKER, [DROPPED_CONTENT], { verify });
+  } catch (error) {
+    if (!(error instanceof UnsupportedError)) throw error;
+  }
+  // Without hard links. Root tables are hidden under the catalog's lock, and others by nobody else.
+  if (!(await verify()) || (await isDeregistered(disk, directory))) return false;
+  await replaceFile(disk, hidingMarkerPath(directory), DROPPED_CONTENT, { sync: true });
+  return true;
+}
+
+/**
+ * Shows a hidden root table again; false where it is not hidden, because somebody else was first, where it was dropped,
+ * and where another table has come to lie there.
  * @param isTable whether the table that is meant lies under a path
  */
 export async function unhide(
@@ -128,7 +164,7 @@ export async function unhide(
   directory: string,
   isTable: (directory: string) => Promise<boolean>,
 ): Promise<boolean> {
-  const marker = join(directory, DEREGISTERED_MARKER);
+  const marker = hidingMarkerPath(directory);
   // Of those who would remove the marker one moves it.
   const moved = join(directory, temporaryName());
   try {
@@ -137,7 +173,8 @@ export async function unhide(
     if (codeOf(error) === "ENOENT") return false;
     throw error;
   }
-  if (!(await isTable(directory))) {
+  const isDropping = await hasContent(disk, moved, DROPPED_CONTENT);
+  if (isDropping || !(await isTable(directory))) {
     await disk.rename(moved, marker);
     return false;
   }

@@ -1,6 +1,12 @@
 /** Making and dropping namespaces: rows of the catalog, nothing else lies on disk for them. */
 
-import { NamespaceAlreadyExistsError, NamespaceNotEmptyError, NamespaceNotFoundError } from "../errors.js";
+import {
+  InternalError,
+  messageOf,
+  NamespaceAlreadyExistsError,
+  NamespaceNotEmptyError,
+  NamespaceNotFoundError,
+} from "../errors.js";
 import { checkNamespaceName, formatIdentifier, isRootTableName } from "../ident.js";
 import type { Properties } from "../namespace.js";
 import type { Catalog, CatalogRow } from "./catalogRows.js";
@@ -15,7 +21,7 @@ import {
   parentOf,
   requireNamespace,
 } from "./objects.js";
-import { sweepDropped, takeAway } from "./removal.js";
+import { discardDirectory, sweepDropped } from "./removal.js";
 import { isUnshared } from "./sharedPlaces.js";
 import { findTable, hasDirectory } from "./tables.js";
 
@@ -101,7 +107,7 @@ export interface DropOptions {
 /**
  * Removes a namespace in one step.
  * @returns its properties, or null where it did not exist
- * @throws NamespaceNotFoundError, NamespaceNotEmptyError
+ * @throws NamespaceNotFoundError, NamespaceNotEmptyError; InternalError where it was dropped and files of tables stay
  */
 export async function dropNamespace(
   environment: CatalogEnvironment,
@@ -132,14 +138,27 @@ export async function dropNamespace(
     },
     signal,
   );
-  // Decided by then: what is left of the directories is in nobody's way.
-  const { disk, root } = environment;
+  if (doomed.length > 0) await discardAll(environment, path, doomed);
+  return properties;
+}
+
+/** @throws InternalError where directories stay: that the namespace is dropped is decided by then */
+async function discardAll(
+  environment: CatalogEnvironment,
+  path: readonly string[],
+  doomed: readonly DoomedDirectory[],
+): Promise<void> {
+  const failures: unknown[] = [];
   for (const { location, directory } of doomed) {
     const isDoomed = async () => isUnshared(environment, location, (await readCatalog(environment)).rows);
-    await takeAway(disk, root, directory, isDoomed).catch(() => false);
+    await discardDirectory(environment, directory, isDoomed).catch((error: unknown) => failures.push(error));
   }
-  if (doomed.length > 0) await sweepDropped(disk, root);
-  return properties;
+  await sweepDropped(environment);
+  if (failures.length === 0) return;
+  throw new InternalError(
+    `namespace ${formatIdentifier(path)} was dropped, but the files of ${failures.length} of its tables stay: ${messageOf(failures[0])}`,
+    { cause: failures[0] },
+  );
 }
 
 /** A directory that goes with its row. */

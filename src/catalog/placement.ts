@@ -9,16 +9,18 @@
  */
 
 import { join } from "node:path";
-import { InvalidInputError, TableAlreadyExistsError } from "../errors.js";
+import { InvalidInputError, ServiceUnavailableError, TableAlreadyExistsError } from "../errors.js";
 import { checkObjectName, formatIdentifier } from "../ident.js";
 import type { DirectoryEntry } from "../io/disk.js";
 import { codeOf } from "../io/errno.js";
 import type { Catalog } from "./catalogRows.js";
 import { type CatalogEnvironment, readCatalog } from "./catalogTable.js";
+import { removeDropped } from "./droppedRecords.js";
 import { clearPlace } from "./leftovers.js";
 import { checkNewRootTableName, newLocation, rootTableAt } from "./locations.js";
-import { isDeregistered, isReserved } from "./markers.js";
+import { isDeregistered, isDropped, isReserved } from "./markers.js";
 import { objectIdOf, parentOf, requireNamespace } from "./objects.js";
+import { sweepDropped } from "./removal.js";
 import { isInUse } from "./sharedPlaces.js";
 import { locationOf, refuseOtherObject, rootPlace, type TableLocation, tableRow } from "./tables.js";
 
@@ -64,17 +66,38 @@ export async function planPlace(
 
 /**
  * A directory that a deregistered table keeps is not free: what is put there would stay hidden. Neither is a name that
- * something else has than a directory.
- * @throws TableAlreadyExistsError
+ * something else has than a directory. What is left of a dropped table is removed.
+ * @throws TableAlreadyExistsError; ServiceUnavailableError where a dropped table can't be removed yet
  */
-async function refuseKeptPlace({ disk }: CatalogEnvironment, place: TableLocation): Promise<void> {
+async function refuseKeptPlace(environment: CatalogEnvironment, place: TableLocation): Promise<void> {
+  const { disk } = environment;
   const stat = await disk.stat(place.directory);
   if (stat === null) return;
   if (stat.kind !== "directory") throw noDirectory(place);
   if (!(await isDeregistered(disk, place.directory))) return;
+  if (await isDropped(disk, place.directory)) {
+    await freeDropped(environment, place);
+    return;
+  }
   throw new TableAlreadyExistsError(
     `the place of table ${formatIdentifier(place.id)} is kept by a deregistered table of that name`,
   );
+}
+
+/**
+ * Removes what is left at a place of a table that was dropped, and could not be moved.
+ * @throws ServiceUnavailableError where that can't be done yet
+ */
+async function freeDropped(environment: CatalogEnvironment, { id, directory }: TableLocation): Promise<void> {
+  // Whoever was sweeping it at the same time may have removed it.
+  const cause = await removeDropped(environment, directory).catch((error: unknown) => error);
+  if (await isDropped(environment.disk, directory)) {
+    throw new ServiceUnavailableError(
+      `table ${formatIdentifier(id)} was dropped, and its files are still to be removed; try again later`,
+      { cause },
+    );
+  }
+  await sweepDropped(environment);
 }
 
 const noDirectory = ({ id, location }: TableLocation, cause?: unknown): TableAlreadyExistsError =>
@@ -98,6 +121,8 @@ export async function claimPlace(environment: CatalogEnvironment, place: TableLo
     if (codeOf(error) === "EEXIST" || codeOf(error) === "ENOTDIR") throw noDirectory(place, error);
     throw error;
   }
+  // What is put there would stay hidden.
+  if (await isDropped(environment.disk, place.directory)) await freeDropped(environment, place);
   await refuseNeighbours(environment, await readCatalog(environment), place);
   return false;
 }
@@ -165,7 +190,9 @@ async function clearDead(environment: CatalogEnvironment, { name }: DirectoryEnt
   const tableName = rootTableAt(name);
   if (tableName === null) return false;
   try {
-    await clearPlace(environment, rootPlace(environment, [tableName]));
+    const place = rootPlace(environment, [tableName]);
+    if (await isDropped(environment.disk, place.directory)) await freeDropped(environment, place);
+    await clearPlace(environment, place);
     return true;
   } catch (error) {
     if (error instanceof TableAlreadyExistsError) return false;

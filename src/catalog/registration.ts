@@ -3,17 +3,18 @@
 import { join, sep } from "node:path";
 import { InvalidInputError, TableAlreadyExistsError, TableNotFoundError } from "../errors.js";
 import { formatIdentifier } from "../ident.js";
+import type { Disk } from "../io/disk.js";
 import { codeOf } from "../io/errno.js";
 import type { Properties } from "../namespace.js";
 import { findLatestVersion } from "../table/versions.js";
 import type { CatalogRow } from "./catalogRows.js";
 import { type CatalogEnvironment, changeCatalog } from "./catalogTable.js";
 import { checkLocation, checkNewLocation, checkNewRootTableName, rootLocation } from "./locations.js";
-import { hide, isDeregistered, isReserved, unhide } from "./markers.js";
+import { hide, isDeregistered, isDropped, isReserved, unhide } from "./markers.js";
 import { encodeProperties, objectIdOf, parentOf, requireNamespace } from "./objects.js";
 import { refuseNeighbours } from "./placement.js";
-import { isDirectory } from "./removal.js";
 import { isInUse } from "./sharedPlaces.js";
+import { watchTable } from "./tableIdentity.js";
 import { type RemovedTable, removeRootTable, removeTableRow, rowOf } from "./tableRows.js";
 import {
   findTable,
@@ -58,6 +59,8 @@ export async function registerTable(
     async (catalog) => {
       requireNamespace(catalog, parentOf(id));
       refuseOtherObject(catalog, id);
+      // Root tables are dropped under the lock that is held.
+      await refuseDropped(environment.disk, place);
       const present = tableRow(catalog, id);
       const others = catalog.rows.filter((each) => each !== present);
       // A link, or a short name of Windows, may lead to the place of another.
@@ -108,10 +111,10 @@ async function show(
 }
 
 /** Why a root table that was found to be hidden can't be registered after all. */
-async function notHidden(environment: CatalogEnvironment, { id, location }: TableLocation): Promise<Error> {
-  const found = await findTable(environment, id);
-  if (found !== null) return new TableAlreadyExistsError(`table ${formatIdentifier(id)} already exists`);
-  return new InvalidInputError(`location: there is no table at ${location}`);
+async function notHidden(environment: CatalogEnvironment, place: TableLocation): Promise<Error> {
+  const found = await findTable(environment, place.id);
+  if (found === null) return noTable(place);
+  return new TableAlreadyExistsError(`table ${formatIdentifier(place.id)} already exists`);
 }
 
 /** Data to register. */
@@ -137,10 +140,18 @@ async function requireData(environment: CatalogEnvironment, place: TableLocation
     .split(sep)
     .join("/");
   checkLocation(realLocation);
-  const data = { realLocation, isTable: isDirectory(disk, await disk.stat(place.directory)) };
-  if ((await findLatestVersion(disk, place.directory)) !== null) return data;
-  if (await isReserved(disk, place.directory)) return data;
-  throw new InvalidInputError(`location: there is no table at ${place.location}`);
+  await refuseDropped(disk, place);
+  const latest = await findLatestVersion(disk, place.directory);
+  if (latest === null && !(await isReserved(disk, place.directory))) throw noTable(place);
+  return { realLocation, isTable: await watchTable(disk, { ...place, latest }) };
+}
+
+const noTable = ({ location }: TableLocation): InvalidInputError =>
+  new InvalidInputError(`location: there is no table at ${location}`);
+
+/** @throws InvalidInputError where what lies there is left of a dropped table */
+async function refuseDropped(disk: Disk, place: TableLocation): Promise<void> {
+  if (await isDropped(disk, place.directory)) throw noTable(place);
 }
 
 /** Whether a place that was found has just that name, and would be found on a disk that tells upper from lower case. */
@@ -163,13 +174,14 @@ export async function deregisterTable(
   signal?: AbortSignal,
 ): Promise<TableLocation & RemovedTable> {
   const { disk } = environment;
-  const { location, directory } = await requireTable(environment, id);
+  const table = await requireTable(environment, id);
+  const { location, directory } = table;
   const place = { id, location, directory };
   if (id.length > 1) {
     const { properties } = await removeTableRow(environment, place, signal);
     return { ...place, properties };
   }
-  const isTable = isDirectory(disk, await disk.stat(directory));
+  const isTable = await watchTable(disk, table);
   const vanish = async () => {
     try {
       return await hide(disk, directory, isTable);

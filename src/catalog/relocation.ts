@@ -26,7 +26,7 @@ import { mayOverlap } from "./locations.js";
 import { isDeregistered } from "./markers.js";
 import { parentOf, requireNamespace } from "./objects.js";
 import { planPlace, refuseHolders } from "./placement.js";
-import { isDirectory } from "./removal.js";
+import { watchTable } from "./tableIdentity.js";
 import { rowOf } from "./tableRows.js";
 import {
   type FoundTable,
@@ -42,7 +42,7 @@ import {
  * @param newId where nothing may exist
  * @throws InvalidInputError for an illegal name and one that folds together with another's, NamespaceNotFoundError
  *   where the new parent does not exist, TableAlreadyExistsError where the id is taken, UnsupportedError for a table
- *   with branches that would move
+ *   with branches that would move, and for one that the file system does not move
  */
 export async function renameTable(
   environment: CatalogEnvironment,
@@ -56,7 +56,7 @@ export async function renameTable(
     await changeId(environment, table, newId, signal);
     return { id: newId, location: table.location, directory: table.directory };
   }
-  const isTable = isDirectory(environment.disk, await environment.disk.stat(table.directory));
+  const isTable = await watchTable(environment.disk, table);
   await refuseBranches(environment, table);
   // Where only case changes, a disk that ignores it finds the table itself there.
   const isTaken = newId.length === 1 && (await environment.rootNames.all()).has(place.location);
@@ -70,6 +70,12 @@ const taken = (id: readonly string[]): TableAlreadyExistsError =>
 
 const gone = (id: readonly string[], cause?: unknown): TableNotFoundError =>
   new TableNotFoundError(`table ${formatIdentifier(id)} does not exist`, { cause });
+
+const immovable = (id: readonly string[], cause: unknown): UnsupportedError =>
+  new UnsupportedError(
+    `table ${formatIdentifier(id)} cannot be renamed: its directory would have to move, which the file system refuses (EXDEV), as overlayfs does for directories of an image`,
+    { cause },
+  );
 
 async function changeId(
   environment: CatalogEnvironment,
@@ -219,6 +225,7 @@ class Move {
     } catch (error) {
       const code = codeOf(error);
       if (code === "ENOENT") throw gone(table.id, error);
+      if (code === "EXDEV") throw immovable(table.id, error);
       // Somebody has begun to make a table there since the place was found free.
       if (code === "ENOTEMPTY" || code === "EEXIST") throw taken(place.id);
       // Of any other failure it is not known whether the directory moved: if so, the row is its row.

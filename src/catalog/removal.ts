@@ -6,84 +6,128 @@
  *   rename to .tiltyard-dropped-…      decided
  *   remove
  *
+ * A directory that can't be renamed (of a lower layer of overlayfs; on Windows, one in which a file is open) is hidden
+ * instead, and emptied where it is (droppedRecords.ts).
+ *
  * What a crash leaves of it goes with the next one; what was not decided only after an hour.
  */
 
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
+import { InternalError, messageOf } from "../errors.js";
 import type { Disk } from "../io/disk.js";
 import { codeOf } from "../io/errno.js";
 import { isUnmovable } from "../io/publish.js";
-import { type DirectoryIdentity, isSameDirectory } from "../table/identity.js";
+import { hideInPlace, isEmptied, isLink, type RemovalEnvironment, removeRecorded } from "./droppedRecords.js";
+import { isDropped } from "./markers.js";
 
-/** Start of the names that dropped tables' directories carry until they are gone. */
+/** Start of the names that dropped tables' directories, and records of them, carry until they are gone. */
 const DROPPED_PREFIX = ".tiltyard-dropped-";
-/** Start of the names that they carry before that is decided. */
+/** Start of the names that directories carry before that is decided. */
 const DROPPING_PREFIX = ".tiltyard-dropping-";
 /** All of such a name: what merely begins so may be a table that another engine made. */
 const DROPPED_NAME = /^\.tiltyard-(dropp(?:ed|ing))-[0-9a-f-]{36}$/;
 /** A directory whose dropping was begun so long ago goes: who began it is dead. */
 const ABANDONED_MS = 60 * 60 * 1000;
 
+/** Whether what lies in a directory is what the caller means; asked where it can still be put back. */
+export type IsDoomed = (directory: string) => Promise<boolean>;
+
+const always: IsDoomed = async () => true;
+
 /**
- * Makes a directory vanish, durably; false where there is none that is doomed. Where it can't be renamed, it is removed
- * in place. {@link sweepDropped} frees the space.
- * @param isDoomed whether what lay under the path is what the caller means; looked at where it can still be put back
+ * Makes a directory vanish, durably; false where there is none that is doomed, or it is hidden already.
+ * {@link sweepDropped} frees the space.
  */
 export async function takeAway(
-  disk: Disk,
-  root: string,
+  environment: RemovalEnvironment,
   directory: string,
-  isDoomed: (movedTo: string) => Promise<boolean> = async () => true,
+  isDoomed: IsDoomed = always,
 ): Promise<boolean> {
+  const { disk, root, handles } = environment;
+  // Windows does not rename a directory in which a file is open.
+  handles.evict(directory);
   const id = randomUUID();
   const moved = join(root, DROPPING_PREFIX + id);
   try {
     await disk.rename(directory, moved);
   } catch (error) {
     if (codeOf(error) === "ENOENT") return false;
-    if (!isUnmovable(error)) throw error;
-    if (!(await isDoomed(directory))) return false;
-    await disk.removeTree(directory);
-    await disk.syncDirectory(root);
-    return true;
+    // The renaming of a link would have moved the link; what it leads to is somebody else's.
+    if (!isUnmovable(error) || (await isLink(disk, root, directory))) throw error;
+    return hideInPlace(environment, directory, join(root, DROPPED_PREFIX + id), isDoomed);
   }
-  if (!(await isDoomed(moved))) {
-    await putBack(disk, moved, directory);
-    return false;
+  try {
+    if (await isDoomed(moved)) {
+      await disk.rename(moved, join(root, DROPPED_PREFIX + id));
+      await disk.syncDirectory(root);
+      return true;
+    }
+  } catch (error) {
+    // Where it can't be put back either, it is gone, and goes for good when it is swept.
+    await putBack(disk, moved, directory).catch(() => undefined);
+    throw error;
   }
-  await disk.rename(moved, join(root, DROPPED_PREFIX + id));
-  await disk.syncDirectory(root);
-  return true;
+  await putBack(disk, moved, directory);
+  return false;
 }
 
 /** A directory that somebody made in its place is empty, or a table of its own by now: that one stays. */
 async function putBack(disk: Disk, moved: string, directory: string): Promise<void> {
+  if ((await disk.stat(moved)) === null) return;
   await disk.removeEmptyDirectory(directory);
   if ((await disk.stat(directory)) === null) await disk.rename(moved, directory);
 }
 
-/** Looks whether a directory that was moved is the one that was seen before. */
-export const isDirectory =
-  (disk: Disk, seen: DirectoryIdentity | null) =>
-  async (movedTo: string): Promise<boolean> => {
-    const stat = await disk.stat(movedTo);
-    return seen !== null && stat !== null && isSameDirectory(seen, stat);
-  };
+/**
+ * Takes a directory away that is no table's any more, in whichever way can be made sure of. {@link sweepDropped} frees
+ * the space.
+ * @throws InternalError where none can: the directory stays, and the caller has to say so
+ */
+export async function discardDirectory(
+  environment: RemovalEnvironment,
+  directory: string,
+  isDoomed: IsDoomed = always,
+): Promise<void> {
+  const { disk, root } = environment;
+  let cause: unknown = null;
+  try {
+    if (await takeAway(environment, directory, isDoomed)) return;
+  } catch (error) {
+    cause = error;
+    const record = join(root, DROPPED_PREFIX + randomUUID());
+    try {
+      const isHidden =
+        !(await isLink(disk, root, directory)) &&
+        (await hideInPlace(environment, directory, record, isDoomed));
+      if (isHidden) return;
+    } catch {
+      // That the directory can't be moved tells more.
+    }
+  }
+  if ((await disk.stat(directory)) === null || (await isDropped(disk, directory))) return;
+  if (!(await isDoomed(directory))) return;
+  if ((await disk.removeEmptyDirectory(directory)) || (await isEmptied(disk, directory))) return;
+  const reason = cause === null ? "it is hidden as that of a deregistered table" : messageOf(cause);
+  throw new InternalError(`${directory} cannot be removed: ${reason}`, { cause });
+}
 
 /**
  * Removes what was taken away. That is decided by then, so a failure here is not the caller's: the next one tries
  * again.
  */
-export async function sweepDropped(disk: Disk, root: string): Promise<void> {
+export async function sweepDropped(environment: RemovalEnvironment): Promise<void> {
+  const { disk, root } = environment;
   const entries = (await disk.list(root).catch(() => null)) ?? [];
-  const doomed: string[] = [];
-  for (const { name } of entries) {
+  const removals: Promise<void>[] = [];
+  for (const { name, kind } of entries) {
     const state = DROPPED_NAME.exec(name)?.[1];
     const path = join(root, name);
-    if (state === "dropped" || (state === "dropping" && (await isAbandoned(disk, path)))) doomed.push(path);
+    if (state === "dropped" && kind === "file") removals.push(removeRecorded(environment, path));
+    else if (state === "dropped" || (state === "dropping" && (await isAbandoned(disk, path))))
+      removals.push(disk.removeTree(path));
   }
-  await Promise.allSettled(doomed.map((path) => disk.removeTree(path)));
+  await Promise.allSettled(removals);
 }
 
 /** A renaming changes the time of the directory's inode. */

@@ -9,9 +9,13 @@
  */
 
 import { createHash } from "node:crypto";
+import { relative } from "node:path";
 import type { Disk, FileStat } from "../io/disk.js";
+import { isSeenDirectory, seeDirectory } from "../table/identity.js";
 import { readManifestBytes } from "../table/manifest.js";
 import { findLatestVersion, findVersion } from "../table/versions.js";
+import { reservationPath } from "./markers.js";
+import type { FoundTable } from "./tables.js";
 
 export interface TableIdentity {
   /** `<device>:<inode>` of the directory. */
@@ -58,6 +62,19 @@ export async function isSameTable(
   const birth = birthOf(stat);
   const isBirthKnown = birth !== 0n && birthNs !== "0";
   return stat.inode === inode && (!isBirthKnown || String(birth) === birthNs);
+}
+
+/**
+ * Looks at the directory of a table that is about to be moved or hidden.
+ * @returns tells whether the directory under a path, the same or another, is that one
+ */
+export async function watchTable(
+  disk: Disk,
+  { directory, latest }: Pick<FoundTable, "directory" | "latest">,
+): Promise<(movedTo: string) => Promise<boolean>> {
+  const file = relative(directory, latest?.path ?? reservationPath(directory));
+  const seen = await seeDirectory(disk, directory, file);
+  return async (movedTo) => seen !== null && (await isSeenDirectory(disk, movedTo, seen));
 }
 
 /** Where the platform gives the time of the last change in its stead, it is not known. */

@@ -8,7 +8,7 @@ import type { Catalog, CatalogChange, CatalogRow } from "./catalogRows.js";
 import { type CatalogEnvironment, type CatalogPlan, changeCatalog, readCatalog } from "./catalogTable.js";
 import { decodeProperties, encodeProperties, objectIdOf, parentOf, requireNamespace } from "./objects.js";
 import { claimPlace, refuseNeighbours } from "./placement.js";
-import { sweepDropped, takeAway } from "./removal.js";
+import { discardDirectory, sweepDropped } from "./removal.js";
 import { isUnshared } from "./sharedPlaces.js";
 import { hasDirectory, refuseOtherObject, type TableLocation, tableRow } from "./tables.js";
 
@@ -108,7 +108,7 @@ export async function publishNewTable(
   signal?: AbortSignal,
   refuse?: () => Promise<void>,
 ): Promise<void> {
-  const { disk, root } = environment;
+  const { disk } = environment;
   const publication = publicationOf(environment, place, properties);
   const plan: CatalogPlan = async (catalog) => {
     await refuse?.();
@@ -123,8 +123,8 @@ export async function publishNewTable(
     if (!(error instanceof PublishUncertainError)) {
       const isNobodys = async () =>
         isUnshared(environment, place.location, (await readCatalog(environment)).rows);
-      await takeAway(disk, root, place.directory, isNobodys).catch(() => false);
-      await sweepDropped(disk, root);
+      await discardDirectory(environment, place.directory, isNobodys).catch(() => undefined);
+      await sweepDropped(environment);
     }
     throw error;
   }

@@ -149,26 +149,45 @@ export async function replaceFile(
 }
 
 /**
+ * Whether the files in a directory of that name, and below it, have names that no other file will ever have; undefined
+ * where that is as for the directory around it.
+ */
+export type UniqueNames = (directoryName: string) => boolean | undefined;
+
+/**
  * Files and directories that go together, moved out of sight one after the other and then removed. Each move fails once
  * the lease is lost, as what they are moved into is a temporary directory.
+ *
+ * A directory that can't be moved is emptied where it is. Its files are moved out one by one, except for those whose names
+ * are unique: whoever removes such a file late, after the lease was lost, removes none of a successor's. These are the
+ * large ones, which an overlay file system would copy in order to move them.
  */
 export class Removal {
   readonly #disk: Disk;
   readonly #lease: LockLease;
   readonly #within: string;
   readonly #directory: string;
+  readonly #isUnique: UniqueNames;
   #isMade = false;
   #count = 0;
 
   /**
    * @param parent a directory that `fenceOff` is called with when the lock is taken over; it is made
    * @param within a directory above it that is there
+   * @param isUnique default: no names are
    */
-  constructor(disk: Disk, parent: string, within: string, lease: LockLease) {
+  constructor(
+    disk: Disk,
+    parent: string,
+    within: string,
+    lease: LockLease,
+    isUnique: UniqueNames = () => undefined,
+  ) {
     this.#disk = disk;
     this.#lease = lease;
     this.#within = within;
     this.#directory = path.join(parent, temporaryName());
+    this.#isUnique = isUnique;
   }
 
   /**
@@ -183,19 +202,39 @@ export class Removal {
       await this.#disk.rename(entryPath, path.join(this.#directory, String(this.#count++)));
       return true;
     } catch (error) {
-      if (isUnmovable(error)) return this.#removeInPlace(entryPath, error);
+      // Of a file the failure to move it stands.
+      if (isUnmovable(error) && (await this.#disk.stat(entryPath))?.kind === "directory") {
+        await this.empty(entryPath);
+        return true;
+      }
       if (codeOf(error) !== "ENOENT") throw error;
       if ((await this.#disk.stat(this.#directory)) !== null) return false;
       throw new OverruledError(entryPath, { cause: error });
     }
   }
 
-  /** The one way left for a directory that can't be moved; of a file the failure to move it stands. */
-  async #removeInPlace(entryPath: string, error: unknown): Promise<boolean> {
-    if ((await this.#disk.stat(entryPath))?.kind !== "directory") throw error;
+  /**
+   * Removes a directory without moving it; quiet where there is none. What somebody puts into it meanwhile stays.
+   * @throws LeaseLostError, OverruledError where the lease was lost
+   */
+  empty(directory: string): Promise<void> {
+    return this.#empty(directory, this.#isUnique(path.basename(directory)) ?? false);
+  }
+
+  async #empty(directory: string, hasUniqueNames: boolean): Promise<void> {
+    for (const { name, kind } of (await this.#disk.list(directory)) ?? []) {
+      const entryPath = path.join(directory, name);
+      if (kind === "directory") {
+        await this.#empty(entryPath, this.#isUnique(name) ?? hasUniqueNames);
+      } else if (hasUniqueNames) {
+        await this.#lease.confirm();
+        await this.#disk.remove(entryPath);
+      } else {
+        await this.takeOut(entryPath);
+      }
+    }
     await this.#lease.confirm();
-    await this.#disk.removeTree(entryPath);
-    return true;
+    await this.#disk.removeEmptyDirectory(directory);
   }
 
   /** Removes what was moved out of sight. That is decided by then: what can't be removed is garbage. */

@@ -40,6 +40,7 @@ import {
   branchRefName,
   branchRefPath,
   HINT_NAME,
+  hasUniqueNames,
   hintPath,
   MANIFEST_SUFFIX,
   manifestPath,
@@ -155,7 +156,7 @@ async function clearLeftovers(
       "another engine seems to be making this branch, or has given it up just now; please retry in a few seconds",
     );
   }
-  const removal = new Removal(disk, sideDirectory(mainRoot), mainRoot, lease);
+  const removal = new Removal(disk, sideDirectory(mainRoot), mainRoot, lease, hasUniqueNames);
   try {
     for (const part of parts) {
       const directory = join(root, part);

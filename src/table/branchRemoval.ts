@@ -9,11 +9,12 @@
  */
 
 import { join } from "node:path";
-import { InvalidInputError, TableBranchNotFoundError } from "../errors.js";
+import { InternalError, InvalidInputError, messageOf, TableBranchNotFoundError } from "../errors.js";
 import type { Disk } from "../io/disk.js";
 import { foldName } from "../io/foldName.js";
+import { LeaseLostError } from "../io/lease.js";
 import { withLock } from "../io/lock.js";
-import { Removal } from "../io/publish.js";
+import { OverruledError, Removal } from "../io/publish.js";
 import { areApart } from "../io/spelling.js";
 import {
   type Branch,
@@ -25,7 +26,14 @@ import {
   readBranch,
 } from "./branches.js";
 import type { TableEnvironment } from "./environment.js";
-import { branchDirectory, branchesDirectory, branchRefPath, branchTree, sideDirectory } from "./paths.js";
+import {
+  branchDirectory,
+  branchesDirectory,
+  branchRefPath,
+  branchTree,
+  hasUniqueNames,
+  sideDirectory,
+} from "./paths.js";
 import { checkBranchName, lockRefs } from "./refs.js";
 import { listTags, readTag } from "./tags.js";
 
@@ -36,7 +44,7 @@ const MAX_NAMED = 10;
  * @param mainRoot directory of the table
  * @param release lets go of what is open below a directory
  * @throws TableBranchNotFoundError; InvalidInputError for an illegal name, and where other branches or tags refer
- *   to the branch; CorruptFileError where that can't be told
+ *   to the branch; CorruptFileError where that can't be told; InternalError where it was deleted and files of it stay
  */
 export function deleteBranch(
   environment: TableEnvironment,
@@ -56,15 +64,22 @@ export function deleteBranch(
     await refuseReferenced(disk, mainRoot, branch, doomed, others);
     const staying = await asSpelledBy(disk, mainRoot, branch, others);
     const remove = async () => {
-      const removal = new Removal(disk, sideDirectory(mainRoot), mainRoot, lease);
+      const removal = new Removal(disk, sideDirectory(mainRoot), mainRoot, lease, hasUniqueNames);
       try {
         if (!(await removal.takeOut(branchRefPath(mainRoot, branch)))) throw noBranch(branch);
         await disk.syncDirectory(branchesDirectory(mainRoot));
-        // Decided by then: what is left of the directories is in nobody's way, and may be a successor's.
+        // Decided by then. What is left of the directories is in nobody's way, but somebody has to know of it.
+        const failures: unknown[] = [];
         for (const directory of directoriesOf(mainRoot, branch, staying)) {
           release(directory);
-          await removal.takeOut(directory).catch(() => false);
+          await removal.takeOut(directory).catch((error: unknown) => failures.push(error));
         }
+        // Without the lock the directories may be a successor's by now: cleaning up the table tells them apart.
+        const [cause] = failures.filter((error) => !isOverruled(error));
+        if (cause === undefined) return;
+        throw new InternalError(`branch ${branch} was deleted, but its files stay: ${messageOf(cause)}`, {
+          cause,
+        });
       } finally {
         await removal.finish();
       }
@@ -76,6 +91,9 @@ export function deleteBranch(
     return withLock(root, lock, remove);
   });
 }
+
+const isOverruled = (error: unknown): boolean =>
+  error instanceof LeaseLostError || error instanceof OverruledError;
 
 const noBranch = (branch: string): TableBranchNotFoundError =>
   new TableBranchNotFoundError(`there is no branch ${branch}`);
@@ -111,10 +129,10 @@ function formatNames(names: string[]): string {
 }
 
 /**
- * The names of other branches, spelled as this one where the disk takes a directory of theirs for one of its own. Such
+ * The names of other branches, spelled as one where the disk takes a directory of theirs for one of its own. Such
  * branches can't be made here, but by another engine, or on another file system.
  */
-async function asSpelledBy(
+export async function asSpelledBy(
   disk: Disk,
   mainRoot: string,
   branch: string,

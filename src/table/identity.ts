@@ -6,12 +6,14 @@
  * - A manifest holds the random id of its transaction and the time of its commit, so that its bytes are one version's of
  *   one table. While the version that a change was planned on is there, its bytes decide.
  * - Where that version was cleaned up, the directory of the versions has to be the one that it lay in: inode and time of
- *   birth are taken by the file system, and an inode is given away again only with another time of birth.
+ *   birth are taken by the file system, and an inode is given away again only with another time of birth. overlayfs dates
+ *   the birth of a directory anew when it is changed for the first time, but not that of a file in it.
  *
  * The proof holds for the moment of a commit because the manifest to be published lies in that directory, as a
  * temporary file, before it is begun (io/publish.ts).
  */
 
+import { join } from "node:path";
 import { ConcurrentModificationError } from "../errors.js";
 import type { Disk, FileStat } from "../io/disk.js";
 import type { ManifestFile } from "./manifest.js";
@@ -32,10 +34,17 @@ export type TableAnchor =
       /** A table without versions. */
       readonly kind: "declared";
       /** The table's directory. */
-      readonly directory: DirectoryIdentity;
+      readonly seen: SeenDirectory;
     }
   /** No table: the change makes it, and its directory. */
   | { readonly kind: "absent" };
+
+/** A directory that may be changed before it is looked at again, or moved. */
+export interface SeenDirectory {
+  readonly directory: DirectoryIdentity;
+  /** A file below it, and its path from there. */
+  readonly file: { readonly path: string; readonly identity: DirectoryIdentity } | null;
+}
 
 /** What a change is planned on that makes a table. */
 export const ABSENT: TableAnchor = { kind: "absent" };
@@ -55,11 +64,39 @@ export function isSameDirectory(a: DirectoryIdentity, b: DirectoryIdentity): boo
   return a.birthNs === a.changedNs && b.birthNs === b.changedNs;
 }
 
+/**
+ * Null where there is no such directory.
+ * @param filePath path from there of a file that is likely to stay
+ */
+export async function seeDirectory(
+  disk: Disk,
+  directory: string,
+  filePath: string | undefined,
+): Promise<SeenDirectory | null> {
+  const stat = await disk.stat(directory);
+  if (stat === null) return null;
+  const file = filePath === undefined ? null : await disk.stat(join(directory, filePath));
+  return {
+    directory: stat,
+    file: filePath === undefined || file === null ? null : { path: filePath, identity: file },
+  };
+}
+
+/** Whether what lies under a path is a directory that was seen under it or another. */
+export async function isSeenDirectory(disk: Disk, path: string, seen: SeenDirectory): Promise<boolean> {
+  const stat = await disk.stat(path);
+  if (stat === null || stat.inode !== seen.directory.inode) return false;
+  if (isSameDirectory(stat, seen.directory)) return true;
+  const file = seen.file && (await disk.stat(join(path, seen.file.path)));
+  return seen.file !== null && file !== null && isSameDirectory(file, seen.file.identity);
+}
+
 /** The directory of a table that has no versions. */
 export async function declaredAnchor(disk: Disk, tableRoot: string): Promise<TableAnchor> {
-  const stat = await disk.stat(tableRoot);
-  if (stat === null) throw new TableReplacedError(tableRoot);
-  return { kind: "declared", directory: stat };
+  const entries = (await disk.list(tableRoot)) ?? [];
+  const seen = await seeDirectory(disk, tableRoot, entries.find(({ kind }) => kind === "file")?.name);
+  if (seen === null) throw new TableReplacedError(tableRoot);
+  return { kind: "declared", seen };
 }
 
 /**
@@ -79,6 +116,10 @@ export async function requireAnchor(
     if (current?.isCopyOf(anchor.file) === true) return;
     if (current !== null) throw new TableReplacedError(tableRoot);
   }
-  const stat = await disk.stat(anchor.kind === "version" ? versionsDirectory(tableRoot) : tableRoot);
+  if (anchor.kind === "declared") {
+    if (await isSeenDirectory(disk, tableRoot, anchor.seen)) return;
+    throw new TableReplacedError(tableRoot);
+  }
+  const stat = await disk.stat(versionsDirectory(tableRoot));
   if (stat === null || !isSameDirectory(stat, anchor.directory)) throw new TableReplacedError(tableRoot);
 }

@@ -19,6 +19,7 @@ import type { Breather } from "../io/eventLoop.js";
 import { type LockOptions, withLock } from "../io/lock.js";
 import { TEMPORARY_PREFIX } from "../io/publish.js";
 import { listBranches, ownParts } from "./branches.js";
+import { asSpelledBy } from "./branchRemoval.js";
 import type { RemovedFiles } from "./garbage.js";
 import {
   branchesDirectory,
@@ -162,8 +163,10 @@ async function sweepBelow(
     const root = join(directory, name);
     const stat = await sweep.disk.stat(root);
     await sweepBelow(sweep, registered, `${branch}/`, depth + 1);
-    if (registered.includes(branch)) continue;
-    await sweepBranch(sweep, root, ownParts(branch, registered));
+    // The disk may list a directory under another spelling of the name that the branch has.
+    const staying = await asSpelledBy(sweep.disk, sweep.mainRoot, branch, registered);
+    if (staying.includes(branch)) continue;
+    await sweepBranch(sweep, root, ownParts(branch, staying));
     await removeIfEmpty(sweep, root, stat);
   }
 }

@@ -65,6 +65,17 @@ export const TABLE_PARTS: readonly string[] = [
 export const CREATED_PARTS: readonly string[] = ["_versions", "_transactions", "data"];
 export const retiredDirectory = (tableRoot: string): string => join(sideDirectory(tableRoot), "retired");
 
+/** Directories whose files have names that no other file ever has: they hold a random id, or the directory's own does. */
+const UNIQUE_NAMES: readonly string[] = ["data", "_transactions", "_deletions", "_indices"];
+/** Directories whose files have names that those of another table or branch in the same place have, too. */
+const REPEATED_NAMES: readonly string[] = ["_versions", "_refs", "_tiltyard", "_staging", "tree"];
+
+/** Whether files below a part of a table have such names; undefined for a directory that is no part. */
+export function hasUniqueNames(directoryName: string): boolean | undefined {
+  if (UNIQUE_NAMES.includes(directoryName)) return true;
+  return REPEATED_NAMES.includes(directoryName) ? false : undefined;
+}
+
 export const HINT_NAME = "latest_version_hint.json";
 export const GAPS_NAME = "version_gaps.json";
 

@@ -110,9 +110,12 @@ export function createTag(
     if ((await disk.stat(entry.path)) !== null) return;
     await removeTag(disk, mainRoot, tag, lease);
     for (const emptied of [directory, dirname(directory)]) await disk.removeEmptyDirectory(emptied);
-    throw new TableVersionNotFoundError(`version ${version} was removed while it was tagged`);
+    throw removedWhileTagged(version);
   });
 }
+
+const removedWhileTagged = (version: number): TableVersionNotFoundError =>
+  new TableVersionNotFoundError(`version ${version} was removed while it was tagged`);
 
 /** @throws InvalidInputError for a name we do not give a tag */
 function checkNewTagName(tag: string): void {
@@ -142,8 +145,8 @@ const isTag = async (disk: Disk, mainRoot: string, tag: string): Promise<boolean
 
 /**
  * Lets a tag point at another version.
- * @throws TableTagNotFoundError, CorruptFileError, and where there is no such version TableBranchNotFoundError or
- *   TableVersionNotFoundError
+ * @throws TableTagNotFoundError, CorruptFileError, and where there is no such version, or it was removed meanwhile,
+ *   TableBranchNotFoundError or TableVersionNotFoundError: the tag is as before
  */
 export function updateTag(
   environment: TableEnvironment,
@@ -158,10 +161,14 @@ export function updateTag(
     const path = tagPath(mainRoot, tag);
     const before = (await isTag(disk, mainRoot, tag)) ? await readRefFile(disk, path) : null;
     if (before === null) throw noTag(tag);
-    const { manifestSize } = await requireTarget(disk, mainRoot, target);
+    const { entry, manifestSize } = await requireTarget(disk, mainRoot, target);
     const { branch, version } = target;
     const content = { ...before, branch, version, updatedAt: timeText(), manifestSize };
     await replaceFile(disk, path, encodeRefFile(content), { sync: true, lease });
+    // Another engine's cleanup doesn't take the lock.
+    if ((await disk.stat(entry.path)) !== null) return;
+    await replaceFile(disk, path, encodeRefFile(before), { sync: true, lease });
+    throw removedWhileTagged(version);
   });
 }
 

@@ -3,7 +3,7 @@
  * other's: no two branches of a table get them, and where another engine made such, deleting one leaves the other.
  */
 
-import { access, cp, mkdir, readdir, rename, rm } from "node:fs/promises";
+import { access, cp, mkdir, readdir, rename, rm, utimes } from "node:fs/promises";
 import { join } from "node:path";
 import { tableToIPC } from "apache-arrow";
 import type { DirectoryNamespace } from "tiltyard";
@@ -81,6 +81,20 @@ describe.each(DISKS)("on %s", (disk) => {
     expect(await readdir(join(table, "tree"))).toHaveLength(1);
     await ns.close();
     await stranger.close();
+  });
+
+  it("a branch whose directories the disk spells otherwise is not swept", async () => {
+    const ns = await openTable(disk);
+    for (const name of ["été", "Dev", "Dev/sub"]) {
+      await ns.createTableBranch({ id, name });
+      await ns.insertIntoTable({ id, branch: name }, rowsOf(2));
+    }
+    // As when they were made, or unpacked, on another file system.
+    if (locks.fileSystem !== null) await rename(join(table, "tree", "Dev"), join(table, "tree", "dEV"));
+    await makeOld(join(table, "tree"));
+    await ns.cleanupTable({ id });
+    for (const branch of ["été", "Dev", "Dev/sub"]) expect(await valuesOf(ns, id, branch)).toEqual([1, 2]);
+    await ns.close();
   });
 
   it("one of two at once is made", async () => {
@@ -193,6 +207,23 @@ describe.each(DISKS)("on %s", (disk) => {
     await ns.close();
   });
 });
+
+it("the directory of a dead branch is swept beside one whose name folds together with its", async () => {
+  const ns = await openTable("a plain disk");
+  await ns.createTableBranch({ id, name: "Dev" });
+  await ns.insertIntoTable({ id, branch: "Dev" }, rowsOf(2));
+  await cp(join(table, "tree", "Dev"), join(table, "tree", "dev"), { recursive: true });
+  await makeOld(join(table, "tree"));
+  await ns.cleanupTable({ id });
+  expect(await readdir(join(table, "tree"))).toEqual(["Dev"]);
+  expect(await valuesOf(ns, id, "Dev")).toEqual([1, 2]);
+  await ns.close();
+});
+
+/** As if nobody had touched what is below a directory for long. */
+async function makeOld(directory: string): Promise<void> {
+  for (const name of await readdir(directory, { recursive: true })) await utimes(join(directory, name), 1, 1);
+}
 
 describe("branches of the reference whose names fold together", () => {
   /** The table, with both branches, and a row of its own on each. */

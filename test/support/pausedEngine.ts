@@ -11,7 +11,7 @@ import { LOCK_NAME } from "../../src/io/heldLock.js";
 import { nextMessage } from "./childProcess.js";
 import type { EngineStep } from "./engineWorker.js";
 
-/** The disk call at which a process stands still: the first of a verb whose last path matches. */
+/** The disk call at which a process stands still: the first of a verb whose paths, with a space in between, match. */
 export interface Pause {
   readonly verb: keyof Disk;
   readonly path: RegExp;
@@ -27,6 +27,7 @@ const STALE_MS = 2000;
 /**
  * Runs a call in a process of its own, and `meanwhile` while it stands still; long enough for its locks to go stale, and
  * they look it at once.
+ * @param disk `immovable`: whether it refuses to rename directories
  * @throws Error where the call never comes to the pause
  */
 export async function runPaused(
@@ -34,6 +35,7 @@ export async function runPaused(
   step: EngineStep,
   pause: Pause,
   meanwhile: () => Promise<unknown>,
+  disk: { readonly immovable?: boolean } = {},
 ): Promise<PausedOutcome> {
   const child = fork(ENTRY, { serialization: "advanced", execArgv: [] });
   try {
@@ -43,6 +45,7 @@ export async function runPaused(
       options: { ...options, lock: { staleMs: STALE_MS } },
       step,
       pause: { verb, path: path.source, when },
+      immovable: disk.immovable === true,
     });
     const message = (await first) as { stopping?: true };
     if (message.stopping !== true) throw new Error(`never came to ${verb} ${path.source}`);

@@ -119,6 +119,23 @@ describe("changes", () => {
     expect(await listTags(disk, root)).toEqual([]);
     expect(await disk.stat(join(root, "_refs"))).toBeNull();
   });
+
+  it("to a version that vanishes meanwhile leave the tag as it was", async () => {
+    const { root } = await makeTable();
+    await createTag(openEnvironment(), root, "v", main(2));
+    const before = await readFile(tagPath(root, "v"), "utf8");
+    const version1 = join(root, "_versions", "18446744073709551614.manifest");
+    class VanishingDisk extends NodeDisk {
+      override async rename(from: string, to: string): Promise<void> {
+        await this.remove(version1);
+        return super.rename(from, to);
+      }
+    }
+    const vanishing = { ...openEnvironment(), disk: new VanishingDisk({ durability: "none" }) };
+    await expect(updateTag(vanishing, root, "v", main(1))).rejects.toBeInstanceOf(TableVersionNotFoundError);
+    expect(await readFile(tagPath(root, "v"), "utf8")).toBe(before);
+    expect(await readdir(dirname(tagPath(root, "v")))).toEqual(["v.json"]);
+  });
 });
 
 describe("damage", () => {
