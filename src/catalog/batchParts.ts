@@ -66,7 +66,7 @@ export interface BatchWork {
 
 /** A version that this process has set aside. */
 export interface RetiredVersion {
-  readonly tableRoot: string;
+  readonly step: DeleteVersionsStep;
   readonly version: SetAsideVersion;
 }
 
@@ -283,10 +283,9 @@ async function deleteVersions(work: BatchWork, step: DeleteVersionsStep): Promis
     if (left.every((version) => version === null)) return;
     throw error;
   }
-  const tableRoot = tableRootOf(environment, step);
   const stayed = await deleteVersionsUnderLock(disk, mainRootOf(environment, location), branch, versions, {
     confirm: () => confirmTables(work, step),
-    onRetiring: (version) => work.retired.push({ tableRoot, version }),
+    onRetiring: (version) => work.retired.push({ step, version }),
   });
   // All go or none.
   if (stayed.length > 0) {
@@ -397,8 +396,7 @@ async function confirmTables({ environment, locks }: BatchWork, step: BatchStep)
 
 /**
  * Takes back what this process has done of a batch after another had undone it: it stood still between the last look at
- * its locks and the step. It is told by the file, or the mark, that nobody else has, and a version that it has set aside
- * can be put back by anybody; so no lock is needed.
+ * its locks and the step. It is told by the file, or the mark, that nobody else has; so no lock is needed.
  */
 export async function removeResurrected(work: BatchWork): Promise<void> {
   const { disk } = work.unguarded;
@@ -407,12 +405,26 @@ export async function removeResurrected(work: BatchWork): Promise<void> {
     await disk.remove(path);
     await disk.syncDirectory(versionsDirectory(tableRoot));
   }
-  for (const { tableRoot, version } of work.retired) {
-    await putBack(disk, tableRoot, version);
-    await disk.syncDirectory(versionsDirectory(tableRoot));
-  }
+  await returnRetired(work, async () => true);
   const unguarded = { ...work, environment: work.unguarded };
   for (const step of work.batch.steps) {
     if (step.kind === "declareTable" && step.mark !== undefined) await undeclare(unguarded, step);
+  }
+}
+
+/** The same after another has done the batch: what was set aside may have been of another table in the same place. */
+export const returnForeign = (work: BatchWork): Promise<void> =>
+  returnRetired(work, async (step) => !(await isPlannedOn(work.unguarded, step)));
+
+async function returnRetired(
+  { unguarded, retired }: BatchWork,
+  isToReturn: (step: DeleteVersionsStep) => Promise<boolean>,
+): Promise<void> {
+  const { disk } = unguarded;
+  for (const { step, version } of retired) {
+    const tableRoot = tableRootOf(unguarded, step);
+    if ((await disk.stat(version.path)) === null || !(await isToReturn(step))) continue;
+    await putBack(disk, tableRoot, version);
+    await disk.syncDirectory(versionsDirectory(tableRoot));
   }
 }

@@ -31,7 +31,7 @@ import {
   readOutcome,
 } from "./batchJournal.js";
 import { LocksLostError, requireLocks, type TableLocks, withTableLocks } from "./batchLocks.js";
-import { type BatchWork, removeResurrected, tableRootOf } from "./batchParts.js";
+import { type BatchWork, removeResurrected, returnForeign, tableRootOf } from "./batchParts.js";
 import { BatchConflict, messageOf } from "./batchRefusals.js";
 import type { BatchScope } from "./batchScope.js";
 import { hasUnfinished, settleBatch, settleBatches } from "./batchSettlement.js";
@@ -147,9 +147,12 @@ async function decideAndDo(
   try {
     return await withLock(batch.directory, { ...lock, signal }, async (lease): Promise<Attempt> => {
       const locks = { ...tableLocks, batch: lease };
-      await requireLocks(locks);
+      const verify = async () => {
+        await requireLocks(locks);
+        return true;
+      };
       // Nobody else writes to the directory.
-      await decideBatch(disk, batch, { lease });
+      await decideBatch(disk, batch, { lease, verify });
       work = workOn(environment, batch, locks, true);
       return { kind: "ended", ending: await finishBatch(work) };
     });
@@ -191,7 +194,7 @@ function requireDone(ending: Ending): void {
  *   came of it, or it can't be brought to an end now
  */
 async function requireLearned(work: BatchWork): Promise<void> {
-  if ((await learnOutcome(work)) === "done") return;
+  if ((await learnOutcome(work)) === "done") return returnForeign(work);
   await removeResurrected(work);
   throw new ConcurrentModificationError(
     "the batch was undone by another process, which took it over while this one stood still and found that a part can't be done",
