@@ -42,7 +42,8 @@ const expectHeld = (directory: string, options: object = NEVER_STALE) =>
   expect(take(directory, { ...options, waitMs: 150 })).rejects.toBeInstanceOf(ServiceUnavailableError);
 
 /** The package once more, which shares nothing with the one under test. */
-const ofAnotherCopy = async (): Promise<typeof withLock> => (await import("../../dist/io/lock.js")).withLock;
+const ofAnotherCopy = async (): Promise<typeof withLock> =>
+  (await import("../../dist/io/lock.js" as string)).withLock;
 
 afterEach(() => vi.restoreAllMocks());
 
