@@ -81,6 +81,8 @@ async function end(work: BatchWork, outcome: Outcome): Promise<void> {
   await requireLocks(locks);
   // With the batch's directory its lock goes: what is left to remove by then is garbage, and needs none.
   if (!isOwn) return endBatch(unguarded.disk, root, batch.directory, outcome);
-  if (await endOwnBatch(unguarded.disk, root, batch.directory, outcome, () => requireLocks(locks))) return;
+  // The tables may have gone on from what the batch has made of them. Who settles it in its stead holds its lock.
+  const confirm = () => requireLock(locks.batch);
+  if (await endOwnBatch(unguarded.disk, root, batch.directory, outcome, confirm)) return;
   throw new LocksLostError("another process has ended the batch");
 }
