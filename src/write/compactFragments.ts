@@ -22,7 +22,6 @@ import {
   type Transaction,
 } from "../format/table.js";
 import { Breather } from "../io/eventLoop.js";
-import { PublishUncertainError } from "../io/publish.js";
 import type { FragmentSource } from "../query/fragmentColumns.js";
 import { type FileReaders, versionSource } from "../query/versionSource.js";
 import { commitPlanned, commitTransaction } from "../table/commit.js";
@@ -33,6 +32,7 @@ import type { DirectoryIdentity } from "../table/identity.js";
 import { coverageOf } from "../table/indexCoverage.js";
 import { DEFERRED_REMAP_INDEX } from "../table/indexEntries.js";
 import type { ManifestFile } from "../table/manifest.js";
+import { withFiles } from "../table/publication.js";
 import { decodeSchema } from "../table/schema.js";
 import { newTransaction } from "../table/transaction.js";
 import { indicesOf } from "../table/versionContent.js";
@@ -91,11 +91,9 @@ export async function compactFragments(
   const signalNow = () => (isBegun ? undefined : target.signal);
   const copies = new FragmentCopies(environment, tableRoot, signalNow);
   const plans: Plan[] = [];
-  let isProposed = false;
   const propose = async (
     base: TableVersion,
   ): Promise<{ transaction: Transaction; groups: readonly ReplacedGroup[] } | null> => {
-    isProposed = false;
     const copied = await whileThere(target, base, async () => {
       const plan = await planOn(target, base.file, settings, signalNow);
       plans.push(plan);
@@ -106,36 +104,29 @@ export async function compactFragments(
     const groups = await withIds(target, base, copied, copies, signalNow);
     isBegun ||= groups.some(({ newFragments }) => newFragments.length > 0);
     const rewrite = Rewrite.create({ groups: groups.map((group) => RewriteGroup.create(group)) });
-    isProposed = true;
     return { transaction: newTransaction(base.entry.version, "rewrite", rewrite), groups };
   };
-  try {
-    const verify = () => copies.requireInPlace();
-    const options = {
-      verify,
-      // Asked for at each step.
-      get signal() {
-        return signalNow();
-      },
-    };
-    const done = await commitPlanned(environment, tableRoot, directory, propose, options);
-    // What can't be removed is an orphan that nothing refers to.
-    await copies.discard(done?.committed.manifest.fragments).catch(() => undefined);
-    const plan = plans[plans.length - 1];
-    return {
-      version: done?.committed.version ?? plan.file.manifest.version,
-      transactionId: done?.plan.transaction.uuid ?? null,
-      groups: done?.plan.groups ?? [],
-      indexedFragments: plan.indexedFragments,
-    };
-  } catch (error) {
-    // A version that may be there needs its files; one that reserves ids needs none.
-    const isNeeded = isProposed && error instanceof PublishUncertainError;
-    if (!isNeeded) {
-      await copies.discard().catch(() => undefined);
-    }
-    throw error;
-  }
+  const verify = () => copies.requireInPlace();
+  const options = {
+    verify,
+    // Asked for at each step.
+    get signal() {
+      return signalNow();
+    },
+  };
+  const done = await withFiles(
+    () => copies.discard(),
+    () => commitPlanned(environment, tableRoot, directory, propose, options),
+  );
+  // Of attempts before. What can't be removed is an orphan that nothing refers to.
+  if (done !== null) await copies.discard(done.committed.manifest.fragments).catch(() => undefined);
+  const plan = plans[plans.length - 1];
+  return {
+    version: done?.committed.version ?? plan.file.manifest.version,
+    transactionId: done?.plan.transaction.uuid ?? null,
+    groups: done?.plan.groups ?? [],
+    indexedFragments: plan.indexedFragments,
+  };
 }
 
 async function planOn(
