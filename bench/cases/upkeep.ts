@@ -1,11 +1,11 @@
 /** Compaction of many small fragments, and the removal of old versions that the reference's goes along with. */
 
-import { cp, rm } from "node:fs/promises";
+import { cp, link, mkdir, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { BenchCase, Side } from "../case.js";
-import type { ColumnName } from "../data.js";
+import { type ColumnName, makeRows } from "../data.js";
 import { makeFragments } from "../fragments.js";
-import { openReference, openTiltyard } from "../sides.js";
+import { openReference, openTiltyard, tiltyardTable } from "../sides.js";
 
 function compaction(fragmentRows: number, label: string, columns: readonly ColumnName[]): BenchCase {
   return {
@@ -77,7 +77,72 @@ function expectCompacted(fragmentsAdded: number, actual: number, expected: numbe
   if (actual !== expected) throw new Error(`${actual} rows after the compaction instead of ${expected}`);
 }
 
+/**
+ * Removal of many versions that each append made, behind a compaction, so that the reference has none to do. Each side is
+ * handed names of the same files: none of them is written to, and that takes less than to make them again.
+ */
+const cleanup: BenchCase = {
+  area: "write",
+  name: "cleanup of 10,000 versions of a row each",
+  rounds: { small: 1, large: 1 },
+  collectFirst: true,
+  async prepare(directory, size) {
+    const versions = size === "large" ? 10_000 : 20;
+    const template = join(directory, "template");
+    const ns = openTiltyard(template);
+    const rows = tiltyardTable(makeRows(1, 0, ["id", "score"]));
+    await ns.createTable({ id: ["t"] }, rows);
+    for (let version = 1; version < versions; version++) await ns.insertIntoTable({ id: ["t"] }, rows);
+    await ns.optimizeTable({ id: ["t"] });
+    await ns.close();
+    const ours = (name: Side["name"], durability: "fsync" | "none"): Side => {
+      const root = join(directory, durability);
+      return {
+        name,
+        reset: () => linkTree(template, root),
+        async run() {
+          const side = openTiltyard(root, durability);
+          const { versionsRemoved } = await side.cleanupTable({ id: ["t"], olderThanMs: 0 });
+          await side.close();
+          // A compaction reserves ids by a version of its own.
+          if (versionsRemoved < versions) throw new Error(`only ${versionsRemoved} versions were removed`);
+        },
+      };
+    };
+    const root = join(directory, "reference");
+    const reference: Side = {
+      name: "reference",
+      reset: () => linkTree(template, root),
+      async run() {
+        const connection = await openReference(root);
+        const table = await connection.openTable("t");
+        const { prune } = await table.optimize({ cleanupOlderThan: new Date(), deleteUnverified: true });
+        connection.close();
+        if (prune.oldVersionsRemoved < versions) {
+          throw new Error(`only ${prune.oldVersionsRemoved} versions were removed`);
+        }
+      },
+    };
+    return {
+      work: { amount: versions, unit: "commits" },
+      sides: [ours("tiltyard", "none"), ours("tiltyard, fsync", "fsync"), reference],
+      async close() {},
+    };
+  },
+};
+
+/** Lays a directory out once more, of the same files. */
+async function linkTree(from: string, to: string): Promise<void> {
+  await rm(to, { recursive: true, force: true });
+  await mkdir(to);
+  for (const entry of await readdir(from, { withFileTypes: true })) {
+    const [source, target] = [join(from, entry.name), join(to, entry.name)];
+    await (entry.isDirectory() ? linkTree(source, target) : link(source, target));
+  }
+}
+
 export const upkeepCases: readonly BenchCase[] = [
   compaction(1000, "id, score, label", ["id", "score", "label"]),
   compaction(200, "four columns", ["id", "score", "label", "embedding"]),
+  cleanup,
 ];

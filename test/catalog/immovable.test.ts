@@ -19,13 +19,14 @@ import type { Disk, WriteHandle } from "../../src/io/disk.js";
 import { withLock } from "../../src/io/lock.js";
 import { NodeDisk } from "../../src/io/nodeDisk.js";
 import { directorySnapshot, tablesSnapshot } from "../support/directorySnapshot.js";
+import { strideOf } from "../support/effort.js";
 import { type FaultMode, FaultyDisk } from "../support/faultyDisk.js";
 import { ImmovableDisk } from "../support/immovableDisk.js";
 import { reference } from "../support/reference.js";
 import { makeTempDir } from "../support/tempDir.js";
 
-/** Each way to fail has some of the calls to itself; `npm run soak` goes through all. */
-const STRIDE = Number(process.env.CRASH_STRIDE ?? 7);
+/** Each way to fail has some of the calls to itself; `npm run soak` goes through more. */
+const STRIDE = strideOf("CRASH_STRIDE", 7);
 
 const rows = new Table({ v: makeVector(Int32Array.of(1, 2)) });
 

@@ -10,6 +10,7 @@ import { type Table, tableToIPC } from "apache-arrow";
 import fc from "fast-check";
 import { DirectoryNamespace, NamespaceError } from "tiltyard";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { runsOf } from "../support/effort.js";
 import { allTypesSpec, makeTable } from "../support/generators.js";
 import { compareTables, reference } from "../support/reference.js";
 import { makeTempDir } from "../support/tempDir.js";
@@ -122,7 +123,7 @@ describe.each([
         }
         expect(process.memoryUsage().rss - heapBefore).toBeLessThan(MAX_HEAP_GROWTH);
       }),
-      { numRuns: Number(process.env.CORRUPTION_RUNS ?? 500), seed },
+      { numRuns: runsOf("CORRUPTION_RUNS", 500), seed },
     );
     expect(refused).toBeGreaterThan(0);
     expect(survived).toBeGreaterThan(0);

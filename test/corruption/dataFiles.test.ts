@@ -22,6 +22,7 @@ import { columnFromData } from "../../src/arrow/data.js";
 import { layoutOf } from "../../src/arrow/layouts.js";
 import { checkColumn } from "../support/checkColumn.js";
 import { nextMessage } from "../support/childProcess.js";
+import { runsOf } from "../support/effort.js";
 import { type Damage, damage, openSpecimen, type Specimen } from "../support/fileDamage.js";
 import { allTypesSpec, makeTable, Random } from "../support/generators.js";
 import {
@@ -41,7 +42,7 @@ import { makeTempDir } from "../support/tempDir.js";
 const GOLDEN = fileURLToPath(new URL("../golden", import.meta.url));
 const READER = fileURLToPath(new URL("../support/processes/damagedReader.mjs", import.meta.url));
 const VERSIONS = ["2.0", "2.1", "2.2"] as const;
-const FILES = Number(process.env.FUZZ_FILES ?? 2500);
+const FILES = runsOf("FUZZ_FILES", 2500);
 
 /** Bytes that one byte of a file may stand for. */
 const EXPANSION = 1024;

@@ -2,7 +2,7 @@
  * Cleanups and compactions that are called off, at every call that they make to the disk: one that rejects has changed
  * nothing but files that no version refers to, one that resolves has done all of its work.
  *
- * `npm run soak` goes through all calls, `npm test` through some.
+ * `npm run soak` goes through more of the calls than `npm test`.
  */
 
 import { cp, mkdir, rm, utimes, writeFile } from "node:fs/promises";
@@ -13,11 +13,12 @@ import { describe, expect, it } from "vitest";
 import { NodeDisk } from "../../src/io/nodeDisk.js";
 import { temporaryName } from "../../src/io/publish.js";
 import { directorySnapshot } from "../support/directorySnapshot.js";
+import { strideOf } from "../support/effort.js";
 import { reference } from "../support/reference.js";
 import { makeTempDir } from "../support/tempDir.js";
 import { watchedDisk } from "../support/watchedDisk.js";
 
-const STRIDE = Math.ceil(Number(process.env.CRASH_STRIDE ?? 11) / 2);
+const STRIDE = Math.ceil(strideOf("CRASH_STRIDE", 11) / 2);
 const id = ["t"];
 const rowsOf = (...values: number[]) => new Table({ v: vectorFromArray(values, new Int32()) });
 const valuesOf = (table: Table) => Array.from(table.getChild("v") ?? [], Number);

@@ -2,7 +2,7 @@
  * The crash loop over bringing somebody else's batch to its end: whatever disk call fails, and however, the next one finds
  * all of the batch done, or all of it undone, as it had to be from the beginning; and nothing of it is left.
  *
- * `npm run soak` goes through all calls, `npm test` through some for each way to fail.
+ * `npm run soak` goes through more of the calls than `npm test`, each way to fail through some.
  */
 
 import { copyFile, cp, mkdir, readdir, rm } from "node:fs/promises";
@@ -11,13 +11,14 @@ import { makeVector, Table } from "apache-arrow";
 import { DirectoryNamespace, NamespaceError } from "tiltyard";
 import { describe, expect, it } from "vitest";
 import { NodeDisk } from "../../src/io/nodeDisk.js";
+import { strideOf } from "../support/effort.js";
 import { type FaultMode, FaultyDisk } from "../support/faultyDisk.js";
 import { refusingDisk } from "../support/leftBatches.js";
 import { reference } from "../support/reference.js";
 import { stageDoubled } from "../support/stageVersion.js";
 import { makeTempDir } from "../support/tempDir.js";
 
-const STRIDE = Number(process.env.CRASH_STRIDE ?? 61);
+const STRIDE = strideOf("CRASH_STRIDE", 61);
 
 const rowsOf = (...values: number[]) => new Table({ v: makeVector(Int32Array.from(values)) });
 

@@ -3,7 +3,7 @@
  * call fails, and however, a version that is found afterwards has all its values, and what a write has left lying
  * around goes with the next cleanup that may take it.
  *
- * `npm run soak` goes through all calls, `npm test` through some for each way to fail.
+ * `npm run soak` goes through more of the calls than `npm test`, each way to fail through some.
  */
 
 import { cp, mkdir, readdir, rm } from "node:fs/promises";
@@ -12,11 +12,12 @@ import { Field, LargeBinary, Schema, Struct, Table, Utf8, vectorFromArray } from
 import { DirectoryNamespace, NamespaceError, TableNotFoundError } from "tiltyard";
 import { describe, expect, it } from "vitest";
 import { NodeDisk } from "../../src/io/nodeDisk.js";
+import { strideOf } from "../support/effort.js";
 import { type FaultMode, FaultyDisk } from "../support/faultyDisk.js";
 import { reference } from "../support/reference.js";
 import { makeTempDir } from "../support/tempDir.js";
 
-const STRIDE = Number(process.env.CRASH_STRIDE ?? 13);
+const STRIDE = strideOf("CRASH_STRIDE", 13);
 const id = ["t"];
 const BLOB = new Struct([new Field("data", new LargeBinary(), true), new Field("uri", new Utf8(), true)]);
 /** Up to 4 bytes in the data file, up to 8 in a side file with others, of which one has 16 at most. */

@@ -3,7 +3,7 @@
  * afterwards sees it as it was before the change or as it is after it; what was acknowledged is there; and the
  * change can be made, or made again.
  *
- * Each way to fail has some of the calls to itself; `npm run soak` goes through all.
+ * Each way to fail has some of the calls to itself; `npm run soak` goes through more.
  */
 
 import { cp, mkdir, rm } from "node:fs/promises";
@@ -12,12 +12,13 @@ import { Int32, Table, vectorFromArray } from "apache-arrow";
 import { DirectoryNamespace, NamespaceError } from "tiltyard";
 import { describe, expect, it } from "vitest";
 import { NodeDisk } from "../../src/io/nodeDisk.js";
+import { strideOf } from "../support/effort.js";
 import { type FaultMode, FaultyDisk } from "../support/faultyDisk.js";
 import { reference } from "../support/reference.js";
 import { stageDoubled } from "../support/stageVersion.js";
 import { makeTempDir } from "../support/tempDir.js";
 
-const STRIDE = Number(process.env.CRASH_STRIDE ?? 23);
+const STRIDE = strideOf("CRASH_STRIDE", 23);
 
 const rowsOf = (...values: number[]) => new Table({ v: vectorFromArray(values, new Int32()) });
 

@@ -14,6 +14,7 @@ import type { Disk } from "../../src/io/disk.js";
 import { NodeDisk } from "../../src/io/nodeDisk.js";
 import { createExclusive } from "../../src/io/publish.js";
 import { encodeManifestFile, readManifestFile } from "../../src/table/manifest.js";
+import { strideOf } from "../support/effort.js";
 import { type FaultMode, FaultyDisk } from "../support/faultyDisk.js";
 import { reference } from "../support/reference.js";
 import { makeTempDir } from "../support/tempDir.js";
@@ -51,7 +52,7 @@ interface Scenario {
   readonly stride?: number;
 }
 
-const STRIDE = Number(process.env.CRASH_STRIDE ?? 11);
+const STRIDE = strideOf("CRASH_STRIDE", 11);
 
 /** Rows that come in two batches, and what happens before the second one. */
 async function* slowRows(values: readonly [number, number], happens: () => Promise<unknown>) {

@@ -2,7 +2,7 @@
  * Cleaning up a full disk: nothing can be written until something was removed. What can go without a note goes first,
  * then the rest; and wherever the process dies, every version there is has its rows, and the next cleanup finishes.
  *
- * `npm run soak` goes through all calls, `npm test` through some.
+ * `npm run soak` goes through more of the calls than `npm test`.
  */
 
 import { cp, mkdir, readdir, rm, utimes, writeFile } from "node:fs/promises";
@@ -12,12 +12,13 @@ import { DirectoryNamespace, NamespaceError } from "tiltyard";
 import { describe, expect, it } from "vitest";
 import { NodeDisk } from "../../src/io/nodeDisk.js";
 import { directorySnapshot } from "../support/directorySnapshot.js";
+import { strideOf } from "../support/effort.js";
 import { FaultyDisk } from "../support/faultyDisk.js";
 import { fullDisk } from "../support/fullDisk.js";
 import { reference } from "../support/reference.js";
 import { makeTempDir } from "../support/tempDir.js";
 
-const STRIDE = Number(process.env.CRASH_STRIDE ?? 11);
+const STRIDE = strideOf("CRASH_STRIDE", 11);
 const id = ["t"];
 const LATEST = 8;
 const rowsOf = (...values: number[]) => new Table({ v: vectorFromArray(values, new Int32()) });

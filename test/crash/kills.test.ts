@@ -16,12 +16,13 @@ import { beginning, type Change, changes, perform, stepOf } from "../model/chang
 import { Model, outcomeOf } from "../model/model.js";
 import { stateOf } from "../model/observed.js";
 import { Drawing } from "../support/drawing.js";
+import { runsOf } from "../support/effort.js";
 import type { EngineOutcome, EngineStep } from "../support/engineWorker.js";
 import { KillableEngine, letTimePass } from "../support/killableEngine.js";
 import { reference } from "../support/reference.js";
 import { makeTempDir } from "../support/tempDir.js";
 
-const KILLS = Number(process.env.KILLS ?? 15);
+const KILLS = runsOf("KILLS", 15);
 const MAX_DELAY_MS = 150;
 const STALE_MS = 2000;
 /** After every so manieth kill, what the dead left gets old by itself; otherwise it is made old. */

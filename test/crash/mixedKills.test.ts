@@ -16,13 +16,14 @@ import { DirectoryNamespace } from "tiltyard";
 import { expect, it } from "vitest";
 import { LOCK_NAME } from "../../src/io/heldLock.js";
 import { Drawing } from "../support/drawing.js";
+import { runsOf } from "../support/effort.js";
 import type { EngineOutcome } from "../support/engineWorker.js";
 import { KillableEngine } from "../support/killableEngine.js";
 import { reference } from "../support/reference.js";
 import { makeTempDir } from "../support/tempDir.js";
 import { MixedWrites, rowsOf, type Write } from "./mixedWrites.js";
 
-const KILLS = Number(process.env.KILLS ?? 24);
+const KILLS = runsOf("MIXED_KILLS", 24);
 const WRITERS = 3;
 const MAX_DELAY_MS = 60;
 /** Between two writes of one who is not about to be killed. */

@@ -3,7 +3,7 @@
  * number that was given away stays taken, the newest versions stay whole, a connection of the reference that was open all
  * the while sees what there is and loses nothing, and later changes empty what this one left.
  *
- * `npm run soak` goes through all calls, `npm test` through some for each way to fail.
+ * `npm run soak` goes through more of the calls than `npm test`, each way to fail through some.
  */
 
 import { cp, mkdir, rm } from "node:fs/promises";
@@ -13,10 +13,11 @@ import { connectNamespace } from "tiltyard-reference/session.js";
 import { describe, expect, it } from "vitest";
 import { NodeDisk } from "../../src/io/nodeDisk.js";
 import { BACKLOG, catalogVersions, MIN_KEPT, makeHeavy, upTo } from "../support/catalogVersions.js";
+import { strideOf } from "../support/effort.js";
 import { type FaultMode, FaultyDisk } from "../support/faultyDisk.js";
 import { makeTempDir } from "../support/tempDir.js";
 
-const STRIDE = Number(process.env.CRASH_STRIDE ?? 17);
+const STRIDE = strideOf("CRASH_STRIDE", 17);
 
 /** Versions before the change that empties the oldest {@link BACKLOG}. */
 const LATEST = MIN_KEPT + BACKLOG - 1;

@@ -3,7 +3,7 @@
  * that opens the table afterwards sees schema, metadata and rows as they were before the change or as they are after
  * it, on the branch too; what was acknowledged is there; and the change can be made, or made again.
  *
- * `npm run soak` goes through all calls, `npm test` through some for each way to fail.
+ * `npm run soak` goes through more of the calls than `npm test`, each way to fail through some.
  */
 
 import { cp, mkdir, readdir, rm } from "node:fs/promises";
@@ -12,11 +12,12 @@ import { Field, Int32, Schema, Table, tableFromIPC, tableToIPC, Utf8, vectorFrom
 import { DirectoryNamespace, NamespaceError } from "tiltyard";
 import { describe, expect, it } from "vitest";
 import { NodeDisk } from "../../src/io/nodeDisk.js";
+import { strideOf } from "../support/effort.js";
 import { type FaultMode, FaultyDisk } from "../support/faultyDisk.js";
 import { reference } from "../support/reference.js";
 import { makeTempDir } from "../support/tempDir.js";
 
-const STRIDE = Number(process.env.CRASH_STRIDE ?? 31);
+const STRIDE = strideOf("CRASH_STRIDE", 31);
 const id = ["t"];
 const BRANCH = "dev";
 

@@ -3,7 +3,7 @@
  * afterwards has all its rows, as have tags and branches; and the next one leaves what one that went through would have
  * left.
  *
- * `npm run soak` goes through all calls, `npm test` through some for each way to fail.
+ * `npm run soak` goes through more of the calls than `npm test`, each way to fail through some.
  */
 
 import { cp, mkdir, readdir, rm } from "node:fs/promises";
@@ -12,11 +12,12 @@ import { Int32, Table, tableFromIPC, tableToIPC, vectorFromArray } from "apache-
 import { DirectoryNamespace, NamespaceError } from "tiltyard";
 import { describe, expect, it } from "vitest";
 import { NodeDisk } from "../../src/io/nodeDisk.js";
+import { strideOf } from "../support/effort.js";
 import { type FaultMode, FaultyDisk } from "../support/faultyDisk.js";
 import { reference } from "../support/reference.js";
 import { makeTempDir } from "../support/tempDir.js";
 
-const STRIDE = Number(process.env.CRASH_STRIDE ?? 11);
+const STRIDE = strideOf("CRASH_STRIDE", 11);
 const id = ["t"];
 
 const rowsOf = (...values: number[]) => new Table({ v: vectorFromArray(values, new Int32()) });

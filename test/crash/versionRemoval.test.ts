@@ -3,7 +3,7 @@
  * opens the tables afterwards finds all of the versions or none of them, and all there is has its rows; the deletion can
  * be made, or made again; and the next cleanup leaves no file that only they had.
  *
- * `npm run soak` goes through all calls, `npm test` through some for each way to fail.
+ * `npm run soak` goes through more of the calls than `npm test`, each way to fail through some.
  */
 
 import { cp, mkdir, readdir, rm } from "node:fs/promises";
@@ -12,12 +12,13 @@ import { makeVector, Table } from "apache-arrow";
 import { DirectoryNamespace, NamespaceError } from "tiltyard";
 import { describe, expect, it } from "vitest";
 import { NodeDisk } from "../../src/io/nodeDisk.js";
+import { strideOf } from "../support/effort.js";
 import { type FaultMode, FaultyDisk } from "../support/faultyDisk.js";
 import { reference } from "../support/reference.js";
 import { stageDoubled } from "../support/stageVersion.js";
 import { makeTempDir } from "../support/tempDir.js";
 
-const STRIDE = Number(process.env.CRASH_STRIDE ?? 37);
+const STRIDE = strideOf("CRASH_STRIDE", 37);
 
 const rowsOf = (...values: number[]) => new Table({ v: makeVector(Int32Array.from(values)) });
 const valuesOf = (table: Table) => Array.from(table.getChild("v") ?? [], Number);

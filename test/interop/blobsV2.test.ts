@@ -35,6 +35,7 @@ import {
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { NodeDisk } from "../../src/io/nodeDisk.js";
 import { CountingDisk } from "../support/countingDisk.js";
+import { runsOf } from "../support/effort.js";
 import { compareTables, reference } from "../support/reference.js";
 import { makeTempDir } from "../support/tempDir.js";
 
@@ -239,7 +240,7 @@ describe("what is written here", () => {
         }
         expect(await placement(ours)).toEqual(await placement(theirs));
       }),
-      { numRuns: Number(process.env.TILTYARD_SOAK_RUNS ?? 25) },
+      { numRuns: runsOf("BLOB_RUNS", 25) },
     );
   });
 });

@@ -24,6 +24,7 @@ import { DirectoryNamespace } from "tiltyard";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { arrowTypeFromLogical } from "../../src/arrow/logicalTypes.js";
 import { type Change, expectAlike, latestManifest, rowsOf, Side } from "../support/columnChanges.js";
+import { runsOf } from "../support/effort.js";
 import { FILE_VERSIONS } from "../support/interop.js";
 import { compareTables, reference } from "../support/reference.js";
 import { makeTempDir } from "../support/tempDir.js";
@@ -241,7 +242,7 @@ describe("each goes on with what the other made", () => {
           for (let old = 1; old < latest; old += 2) await expectAlike(mixed, theirs, `version ${old}`, old);
         },
       ),
-      { numRuns: Number(process.env.COLUMN_RUNS ?? 3), seed },
+      { numRuns: runsOf("COLUMN_RUNS", 3), seed },
     );
   });
 });

@@ -29,6 +29,7 @@ import { decodeRowIds, decodeRowVersions, type RowRuns } from "../../src/table/r
 import { newTransaction, operationOf, readTransaction } from "../../src/table/transaction.js";
 import { indicesOf } from "../../src/table/versionContent.js";
 import { directorySnapshot } from "../support/directorySnapshot.js";
+import { runsOf } from "../support/effort.js";
 import { allTypesSpec, makeTable } from "../support/generators.js";
 import { closeAll, FILE_VERSIONS, type FileVersion, namespacesOf } from "../support/interop.js";
 import {
@@ -631,7 +632,7 @@ it("arbitrary histories have the rows they had without compaction", async () => 
         expect([...seen].sort((a, b) => a - b)).toEqual(rows);
       }
     }),
-    { numRuns: Number(process.env.INTEROP_RUNS ?? 15) },
+    { numRuns: runsOf("INTEROP_RUNS", 15) },
   );
 });
 

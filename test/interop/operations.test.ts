@@ -4,6 +4,7 @@ import { Int32, makeData, RecordBatch, Table, tableFromIPC, tableToIPC } from "a
 import fc from "fast-check";
 import { DirectoryNamespace } from "tiltyard";
 import { describe, expect, it } from "vitest";
+import { runsOf } from "../support/effort.js";
 import { reference } from "../support/reference.js";
 import { makeTempDir } from "../support/tempDir.js";
 
@@ -98,7 +99,7 @@ describe.each([
         const ours = (await namespace.listTableVersions({ id })).versions.map((each) => each.version);
         expect(ours).toEqual((await reference.listVersions(root, name)).map((each) => each.version));
       }),
-      { numRuns: Number(process.env.OPERATION_RUNS ?? 6), seed },
+      { numRuns: runsOf("OPERATION_RUNS", 6), seed },
     );
     await namespace.close();
   });

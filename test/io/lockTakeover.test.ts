@@ -10,11 +10,12 @@ import path from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { startProcess } from "../support/childProcess.js";
+import { runsOf } from "../support/effort.js";
 import { entriesOfLock } from "../support/lockEntries.js";
 import { makeTempDir } from "../support/tempDir.js";
 
 const PROCESSES = 8;
-const ROUNDS = Number(process.env.TAKEOVER_ROUNDS ?? 4);
+const ROUNDS = runsOf("TAKEOVER_ROUNDS", 4);
 const KILLS_PER_ROUND = 6;
 const STALE_MS = 2000;
 

@@ -6,6 +6,7 @@
 
 import fc from "fast-check";
 import { expect, it } from "vitest";
+import { runsOf } from "../support/effort.js";
 import { makeTempDir } from "../support/tempDir.js";
 import { beginning, branch, type Change, changes, newId, perform, tableId } from "./changes.js";
 import { PutBack, TakeCopy } from "./copies.js";
@@ -14,7 +15,7 @@ import { Model, outcomeOf } from "./model.js";
 import { stateOf } from "./observed.js";
 import { BeginCreation, BeginInsert, Finish, finishAll } from "./slowWrites.js";
 
-const RUNS = Number(process.env.MODEL_RUNS ?? 50);
+const RUNS = runsOf("MODEL_RUNS", 50);
 const MAX_COMMANDS = 30;
 
 class Step implements fc.AsyncCommand<Model, Engines> {

@@ -15,6 +15,7 @@ import {
 } from "tiltyard";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { directorySnapshot } from "../support/directorySnapshot.js";
+import { runsOf } from "../support/effort.js";
 import { reference } from "../support/reference.js";
 import { makeTempDir } from "../support/tempDir.js";
 
@@ -380,7 +381,7 @@ it("is what the model says, whoever makes the changes", async () => {
       expect(seen).toEqual(model);
     }),
     // One table is changed all along, so that no shorter run would show the same.
-    { numRuns: Number(process.env.METADATA_RUNS ?? 40), seed, endOnFailure: true },
+    { numRuns: runsOf("METADATA_RUNS", 40), seed, endOnFailure: true },
   );
   await another.close();
 });

@@ -19,6 +19,7 @@ import { DirectoryNamespace } from "tiltyard";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { NodeDisk } from "../../src/io/nodeDisk.js";
 import { DirectoryImage } from "../support/directoryImage.js";
+import { strideOf } from "../support/effort.js";
 import { type PauseMoment, PausingDisk } from "../support/pausingDisk.js";
 import { reference } from "../support/reference.js";
 import { RivalEngine } from "../support/rivalEngine.js";
@@ -42,7 +43,7 @@ import {
   textOf,
 } from "./world.js";
 
-const STRIDE = Number(process.env.PAUSE_STRIDE ?? 997);
+const STRIDE = strideOf("PAUSE_STRIDE", 997);
 /** Which of the cases of one stride are run. */
 const OFFSET = Number(process.env.PAUSE_OFFSET ?? 0);
 const ONLY = process.env.PAUSE_CASE?.split(";").map((part) => part.trim());

@@ -8,6 +8,7 @@ import fc from "fast-check";
 import { DirectoryNamespace } from "tiltyard";
 import { describe, it } from "vitest";
 import { compareTables } from "../support/compareTables.js";
+import { runsOf } from "../support/effort.js";
 import { makeTable, tableSpecs } from "../support/generators.js";
 import { makeNestedTable, nestedTableSpecs, withValidStructs } from "../support/nestedGenerators.js";
 import { makeTempDir } from "../support/tempDir.js";
@@ -15,7 +16,7 @@ import { makeTempDir } from "../support/tempDir.js";
 const VERSIONS = ["2.0", "2.1", "2.2"] as const;
 type Version = (typeof VERSIONS)[number];
 /** Nested tables of each version; of flat ones a third. */
-const RUNS = Number(process.env.ROUND_TRIP_RUNS ?? 180);
+const RUNS = runsOf("ROUND_TRIP_RUNS", 180);
 
 /** Tables by the description that a failure prints. */
 const KINDS: Record<string, (version: Version) => fc.Arbitrary<{ spec: object; table: () => Table }>> = {

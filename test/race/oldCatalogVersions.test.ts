@@ -7,13 +7,14 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { DirectoryNamespace } from "tiltyard";
 import { beforeEach, expect, it } from "vitest";
 import { BACKLOG, catalogVersions, MIN_KEPT, makeHeavy, upTo } from "../support/catalogVersions.js";
+import { runsOf } from "../support/effort.js";
 import { type EngineStep, raceEngines } from "../support/engineWorker.js";
 import { type CatalogJob, ReferenceWorker, reference, type StepOutcome } from "../support/reference.js";
 import { makeTempDir } from "../support/tempDir.js";
 
 /** So many of each process that old versions of a small catalog are emptied. */
 const STEPS = 80;
-const SUSPENSIONS = Number(process.env.SUSPENSIONS ?? 8);
+const SUSPENSIONS = runsOf("SUSPENSIONS", 8);
 /** What the reference says where it gives up, or is so slow that the version it reads is emptied. It may try again. */
 const MAY_TRY_AGAIN = /concurrent|conflict|Not ?Found/i;
 

@@ -10,13 +10,14 @@ import { Field, Int32, Schema, Table, tableFromIPC, tableToIPC, Utf8, vectorFrom
 import { DirectoryNamespace, NamespaceError } from "tiltyard";
 import { beforeAll, describe, expect, it } from "vitest";
 import { NodeDisk } from "../../src/io/nodeDisk.js";
+import { strideOf } from "../support/effort.js";
 import { interruptedDisk } from "../support/interruptedDisk.js";
 import { reference } from "../support/reference.js";
 import { makeTempDir } from "../support/tempDir.js";
 
 const id = ["t"];
-/** Of the other changes, one in so many gets in between of each. `npm run soak` takes all. */
-const STRIDE = Number(process.env.RACE_STRIDE ?? 5);
+/** Of the other changes, one in so many gets in between of each. `npm run soak` takes more. */
+const STRIDE = strideOf("RACE_STRIDE", 5);
 /** Pairs that went wrong once. */
 const ALWAYS = [
   "v cast, v and x swapped",

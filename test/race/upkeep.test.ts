@@ -10,11 +10,12 @@ import { Int32, Table, tableFromIPC, tableToIPC, vectorFromArray } from "apache-
 import { DirectoryNamespace } from "tiltyard";
 import { describe, expect, it } from "vitest";
 import { nextMessage } from "../support/childProcess.js";
+import { runsOf } from "../support/effort.js";
 import { type AppendAndReadJob, type ReadOutcome, ReferenceWorker, reference } from "../support/reference.js";
 import { makeTempDir } from "../support/tempDir.js";
 
 const CLIENT = fileURLToPath(new URL("../support/processes/upkeepClient.mjs", import.meta.url));
-const ROUNDS = Number(process.env.UPKEEP_ROUNDS ?? 12);
+const ROUNDS = runsOf("UPKEEP_ROUNDS", 12);
 const RETENTION_MS = 1500;
 
 const id = ["t"];

@@ -18,12 +18,13 @@ import { Refusal } from "../../src/rest/problem.js";
 import { innerPath, RouteFinder } from "../../src/rest/routeFinder.js";
 import { ROUTES, type Route } from "../../src/rest/routes.js";
 import { directorySnapshot } from "../support/directorySnapshot.js";
+import { runsOf } from "../support/effort.js";
 import { get, post, type RestServer, startRestServer } from "../support/restServer.js";
 import { makeTempDir } from "../support/tempDir.js";
 
 const { compress } = createRequire(import.meta.url)("lz4js") as { compress(bytes: Uint8Array): Uint8Array };
 
-const REQUESTS = Number(process.env.HOSTILE_REQUESTS ?? 5000);
+const REQUESTS = runsOf("HOSTILE_REQUESTS", 5000);
 const PARALLEL = 16;
 /** Bytes that the heap and its buffers may differ by before and after. */
 const MEMORY_SLACK = 24 * 2 ** 20;

@@ -8,6 +8,7 @@ import { readdir } from "node:fs/promises";
 import { DataType, type Table, tableFromIPC, tableToIPC } from "apache-arrow";
 import fc from "fast-check";
 import { CorruptFileError, DirectoryNamespace, UnsupportedError } from "tiltyard";
+import { runsOf } from "./effort.js";
 import { compareTables, reference } from "./reference.js";
 
 /** What the reference itself gets wrong on these rows, in its words; undefined if nothing. */
@@ -162,7 +163,7 @@ export async function exchangeTables<Spec>(exchange: Exchange<Spec>): Promise<vo
       count(await writeThere(namespace, root, rows.select(sent), dataStorageVersion));
       there++;
     }),
-    { numRuns: Number(process.env.INTEROP_RUNS ?? exchange.runs), seed, endOnFailure: true },
+    { numRuns: runsOf("INTEROP_RUNS", exchange.runs), seed, endOnFailure: true },
   );
   const failed = [...faults.values()].reduce((sum, times) => sum + times, 0);
   console.info(
