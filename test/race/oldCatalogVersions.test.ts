@@ -14,7 +14,7 @@ import { makeTempDir } from "../support/tempDir.js";
 
 /** So many of each process that old versions of a small catalog are emptied. */
 const STEPS = 80;
-const SUSPENSIONS = runsOf("SUSPENSIONS", 8);
+const SUSPENSIONS = runsOf("SUSPENSIONS", 4);
 /** What the reference says where it gives up, or is so slow that the version it reads is emptied. It may try again. */
 const MAY_TRY_AGAIN = /concurrent|conflict|Not ?Found/i;
 
