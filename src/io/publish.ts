@@ -107,7 +107,7 @@ export async function createExclusive(
     const claim = () =>
       claimByLink(disk, temporaryPath, finalPath, () => {
         if (lease === undefined) throw noHardLinks(finalPath);
-        return claimByRename(disk, temporaryPath, finalPath);
+        return claimByRename(disk, temporaryPath, finalPath, chunks);
       });
     published = isFree && (await claim());
   } catch (error) {
@@ -324,22 +324,36 @@ async function claimByLink(
 }
 
 /** Only under the lock of all writers, see `PublishOptions`. */
-async function claimByRename(disk: Disk, temporaryPath: string, finalPath: string): Promise<boolean> {
+async function claimByRename(
+  disk: Disk,
+  temporaryPath: string,
+  finalPath: string,
+  chunks: readonly Uint8Array[],
+): Promise<boolean> {
   if ((await disk.stat(finalPath)) !== null) return false;
-  const source = await disk.stat(temporaryPath);
   try {
     await disk.rename(temporaryPath, finalPath);
     return true;
   } catch (error) {
-    let final: FileStat | null;
+    let isOurs: boolean;
     try {
-      final = await disk.stat(finalPath);
+      isOurs = await hasContent(disk, finalPath, Buffer.concat(chunks));
     } catch {
       throw new PublishUncertainError(finalPath, "unknown", { cause: error });
     }
-    if (source !== null && final !== null && source.inode === final.inode) return true;
+    if (isOurs) return true;
     throw error;
   }
+}
+
+/**
+ * Whether there is a file of these bytes. An inode would not tell: whoever took the lock over removed the temporary file,
+ * and may have been given its inode for his own.
+ */
+async function hasContent(disk: Disk, filePath: string, bytes: Uint8Array): Promise<boolean> {
+  if ((await disk.stat(filePath))?.size !== bytes.length) return false;
+  const found = await disk.readFile(filePath);
+  return found !== null && Buffer.compare(found, bytes) === 0;
 }
 
 async function makeNameDurable(disk: Disk, directory: string, finalPath: string): Promise<void> {

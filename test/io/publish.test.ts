@@ -5,7 +5,13 @@ import { UnsupportedError } from "../../src/errors.js";
 import type { Disk } from "../../src/io/disk.js";
 import { UNSHARED_LEASE } from "../../src/io/lease.js";
 import { NodeDisk } from "../../src/io/nodeDisk.js";
-import { createExclusive, PublishUncertainError, replaceFile, temporaryName } from "../../src/io/publish.js";
+import {
+  createExclusive,
+  OverruledError,
+  PublishUncertainError,
+  replaceFile,
+  temporaryName,
+} from "../../src/io/publish.js";
 import { exitOf, nextMessage, startProcess } from "../support/childProcess.js";
 import { CountingDisk } from "../support/countingDisk.js";
 import { type FaultMode, FaultyDisk, InjectedFault } from "../support/faultyDisk.js";
@@ -96,6 +102,25 @@ describe("createExclusive", () => {
     const attempt = createExclusive(disk, directory, "n", [bytesOf("a")], { lease: UNSHARED_LEASE });
     await expect(attempt).rejects.toMatchObject({ code, name: "Error" });
     expect(await readdir(directory)).toEqual([]);
+  });
+
+  test("what a successor put under the name by the same inode is not this call's", async () => {
+    const directory = await makeTempDir();
+    const fenced = withLink(nodeDisk, failingWith("ENOTSUP"));
+    const disk = new Proxy(fenced, {
+      get: (target, key) =>
+        key !== "rename"
+          ? Reflect.get(target, key)
+          : async (from: string, to: string) => {
+              // The temporary file was removed, and its inode given to another of the same size.
+              await nodeDisk.rename(from, to);
+              await writeFile(to, "b");
+              throw Object.assign(new Error("gone"), { code: "ENOENT" });
+            },
+    });
+    const attempt = createExclusive(disk, directory, "n", [bytesOf("a")], { lease: UNSHARED_LEASE });
+    await expect(attempt).rejects.toBeInstanceOf(OverruledError);
+    expect(await readFile(path.join(directory, "n"), "utf8")).toBe("b");
   });
 
   test("a link that was made though EEXIST was answered is a success", async () => {
