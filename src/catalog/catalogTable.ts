@@ -64,7 +64,7 @@ export class CatalogCache extends LruCache<Catalog> {}
 /** Name of the catalog's directory. */
 export const CATALOG_DIRECTORY = "__manifest";
 /** Lost races after which a change gives up. */
-const MAX_ATTEMPTS = 20;
+const MAX_ATTEMPTS = 50;
 const MAX_BACKOFF_MS = 50;
 /** Times the latest version may be cleaned away while it is opened. */
 const MAX_OPEN_ATTEMPTS = 5;
