@@ -11,10 +11,13 @@
 import { join } from "node:path";
 import { NamespaceNotFoundError, TableNotFoundError } from "../errors.js";
 import type { Disk } from "../io/disk.js";
+import { codeOf } from "../io/errno.js";
 import type { LockLease } from "../io/lease.js";
+import { Removal } from "../io/publish.js";
+import { withSteadyLock } from "../table/environment.js";
 import { ABSENT } from "../table/identity.js";
 import { decodeManifestFile, readManifestBytes } from "../table/manifest.js";
-import { versionsDirectory } from "../table/paths.js";
+import { sideDirectory, versionsDirectory } from "../table/paths.js";
 import { branchRoot } from "../table/refs.js";
 import { putBack, type SetAsideVersion } from "../table/retiredVersions.js";
 import { publishUnderLock } from "../table/stagedVersion.js";
@@ -174,7 +177,7 @@ async function createVersion(work: BatchWork, step: CreateVersionStep): Promise<
   await requireLock(locks.batch);
   // Whoever drops tables takes no lock of theirs.
   await requireSame(work, step).catch(async (error: unknown) => {
-    if (await holds(disk, path, bytes)) await disk.remove(path);
+    if (await holds(disk, path, bytes)) await takeVersionBack(disk, tableRoot, path, lease);
     throw error;
   });
 }
@@ -320,12 +323,26 @@ async function removeVersion(work: BatchWork, step: CreateVersionStep): Promise<
   const { environment, locks } = work;
   const { disk } = environment;
   const tableRoot = tableRootOf(environment, step);
-  if (!locks.tables.has(tableRoot)) return;
+  const lease = locks.tables.get(tableRoot);
+  if (lease === undefined) return;
   const latest = await findLatestVersion(disk, tableRoot);
   if (latest?.version !== step.version) return;
   // No version of another table has these bytes.
   if (!(await holds(disk, latest.path, await readStoredManifest(work, step)))) return;
-  await disk.remove(latest.path);
+  await takeVersionBack(disk, tableRoot, latest.path, lease);
+}
+
+/**
+ * Removes a version that a batch has published.
+ * @throws LeaseLostError, OverruledError where the table's lock was lost: another may have published one of that number
+ */
+async function takeVersionBack(disk: Disk, tableRoot: string, path: string, lease: LockLease): Promise<void> {
+  const removal = new Removal(disk, sideDirectory(tableRoot), tableRoot, lease);
+  try {
+    await removal.takeOut(path);
+  } finally {
+    await removal.finish();
+  }
   await disk.syncDirectory(versionsDirectory(tableRoot));
 }
 
@@ -350,10 +367,17 @@ async function undeclare(work: BatchWork, step: DeclareTableStep): Promise<void>
     if (step.mark !== undefined) for (const path of own) await disk.remove(path);
     return;
   }
+  // Looked at once it is out of everybody's way: an engine that knows of no batches may have made its table there.
+  const isUntouched = async (directory: string): Promise<boolean> => {
+    if ((await findLatestVersion(disk, directory)) !== null) return false;
+    return step.mark === undefined || !(await readReservations(disk, directory, step.mark)).hasOthers;
+  };
   if (step.id.length === 1) {
-    await removeRootTable(environment, place, () => takeAway(environment, place.directory));
+    await removeRootTable(environment, place, () => takeAway(environment, place.directory, isUntouched));
   } else if (await removeRow(environment, place)) {
-    await discardDirectory(environment, place.directory);
+    await discardDirectory(environment, place.directory, isUntouched);
+    const isLeft = (await disk.stat(place.directory)) !== null && !(await isUntouched(place.directory));
+    if (isLeft) await publishTable(environment, place, step.properties ?? {});
   }
   await sweepDropped(environment);
 }
@@ -396,14 +420,19 @@ async function confirmTables({ environment, locks }: BatchWork, step: BatchStep)
 
 /**
  * Takes back what this process has done of a batch after another had undone it: it stood still between the last look at
- * its locks and the step. It is told by the file, or the mark, that nobody else has; so no lock is needed.
+ * its locks and the step. It is told by the file, or the mark, that nobody else has. The caller holds no locks.
  */
 export async function removeResurrected(work: BatchWork): Promise<void> {
-  const { disk } = work.unguarded;
+  const { disk, lock } = work.unguarded;
   for (const { tableRoot, path, identity } of work.published) {
-    if ((await disk.stat(path))?.identity !== identity) continue;
-    await disk.remove(path);
-    await disk.syncDirectory(versionsDirectory(tableRoot));
+    const isThere = async () => (await disk.stat(path))?.identity === identity;
+    if (!(await isThere())) continue;
+    await withSteadyLock(tableRoot, lock, async (lease) => {
+      if (await isThere()) await takeVersionBack(disk, tableRoot, path, lease);
+    }).catch((error: unknown) => {
+      // The table was dropped, and the version with it.
+      if (codeOf(error) !== "ENOENT") throw error;
+    });
   }
   await returnRetired(work, async () => true);
   const unguarded = { ...work, environment: work.unguarded };

@@ -164,7 +164,7 @@ export type UniqueNames = (directoryName: string) => boolean | undefined;
  */
 export class Removal {
   readonly #disk: Disk;
-  readonly #lease: LockLease;
+  readonly #lease: Pick<LockLease, "confirm">;
   readonly #within: string;
   readonly #directory: string;
   readonly #isUnique: UniqueNames;
@@ -180,7 +180,7 @@ export class Removal {
     disk: Disk,
     parent: string,
     within: string,
-    lease: LockLease,
+    lease: Pick<LockLease, "confirm">,
     isUnique: UniqueNames = () => undefined,
   ) {
     this.#disk = disk;

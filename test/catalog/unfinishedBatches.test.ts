@@ -291,7 +291,7 @@ describe("a batch that will never be possible", () => {
     const ns = open(
       root,
       refusingDisk(disk, (verb, [path]) =>
-        verb === "remove" && path.startsWith(join(places.a, "_versions")) && path.endsWith(".manifest")
+        verb === "rename" && path.startsWith(join(places.a, "_versions")) && path.endsWith(".manifest")
           ? "EACCES"
           : undefined,
       ),

@@ -1,0 +1,104 @@
+/**
+ * Undoing a batch while others get in between: what they have made in the place of its parts stays.
+ */
+
+import { join } from "node:path";
+import { Int32, Table, tableToIPC, vectorFromArray } from "apache-arrow";
+import { ConcurrentModificationError, DirectoryNamespace } from "tiltyard";
+import { afterAll, beforeEach, describe, expect, it } from "vitest";
+import type { Disk } from "../../src/io/disk.js";
+import { NodeDisk } from "../../src/io/nodeDisk.js";
+import { manifestName } from "../../src/table/paths.js";
+import { ageLocks } from "../pause/world.js";
+import type { EngineStep } from "../support/engineWorker.js";
+import { interruptedDisk } from "../support/interruptedDisk.js";
+import { reference } from "../support/reference.js";
+import { RivalEngine } from "../support/rivalEngine.js";
+import { stageDoubled } from "../support/stageVersion.js";
+import { makeTempDir } from "../support/tempDir.js";
+
+const rowsOf = (...values: number[]) => new Table({ v: vectorFromArray(values, new Int32()) });
+const ipcOf = (...values: number[]) => tableToIPC(rowsOf(...values), "stream");
+const disk = new NodeDisk({ durability: "none" });
+const rival = new RivalEngine();
+let root: string;
+
+beforeEach(async () => {
+  root = await makeTempDir();
+});
+afterAll(() => rival.end());
+
+const open = (other?: Disk) =>
+  new DirectoryNamespace({ root, durability: "none", ...(other && { disk: other }) });
+
+/** What another process does while this one stands still and all locks look dead. */
+async function meanwhile(...steps: EngineStep[]): Promise<void> {
+  await ageLocks(root);
+  await rival.open(root);
+  for (const step of steps) expect(await rival.call(step)).toHaveProperty("ok");
+}
+
+describe("a batch that is undone", () => {
+  it("leaves the version that somebody else has published since under the number of its own", async () => {
+    const a = join(root, "a.lance");
+    const b = join(root, "b.lance");
+    const ns = open();
+    await ns.createTable({ id: ["a"] }, rowsOf(1));
+    await ns.createTable({ id: ["b"] }, rowsOf(1));
+    await ns.close();
+    const entries = [
+      { id: ["a"], version: 2, manifestPath: await stageDoubled(a, 2) },
+      { id: ["b"], version: 2, manifestPath: await stageDoubled(b, 2) },
+    ];
+    // The reference takes the number that the second part needs.
+    const raced = interruptedDisk(
+      disk,
+      (verb, path) => verb === "link" && path.startsWith(join(a, "_versions")),
+      () => reference.appendTable(root, "b", ipcOf(7)),
+    );
+    const paused = interruptedDisk(
+      raced,
+      (verb, path) =>
+        (verb === "remove" || verb === "rename") && path === join(a, "_versions", manifestName(2, "V2")),
+      () => meanwhile(["insertIntoTable", { id: ["a"] }, ipcOf(42)]),
+    );
+    const victim = open(paused);
+    await expect(victim.batchCreateTableVersions({ entries })).rejects.toThrow(/undone by another process/);
+    expect(raced.interrupted).toBe(true);
+    expect(paused.interrupted).toBe(true);
+    await victim.close();
+    const after = open();
+    expect((await after.listTableVersions({ id: ["a"] })).versions.map(({ version }) => version)).toEqual([
+      1, 2,
+    ]);
+    expect(await after.countTableRows({ id: ["a"] })).toBe(2);
+    await after.close();
+  });
+});
+
+describe("a declaration that is undone", () => {
+  it("leaves a table that another engine has made there by then", async () => {
+    const ns = open();
+    await ns.createTable({ id: ["b"] }, rowsOf(1));
+    await ns.close();
+    const entry = { id: ["b"], version: 2, manifestPath: await stageDoubled(join(root, "b.lance"), 2) };
+    const raced = interruptedDisk(
+      disk,
+      (verb, path) => verb === "link" && path.startsWith(join(root, "b.lance", "_versions")),
+      () => reference.appendTable(root, "b", ipcOf(7)),
+    );
+    const paused = interruptedDisk(
+      raced,
+      (verb, path) => verb === "rename" && path === join(root, "n.lance"),
+      () => reference.createTable(root, "n", ipcOf(5)),
+    );
+    const victim = open(paused);
+    const outcome = victim.batchCommitTables({
+      operations: [{ declareTable: { id: ["n"] } }, { createTableVersion: entry }],
+    });
+    await expect(outcome).rejects.toBeInstanceOf(ConcurrentModificationError);
+    expect([raced.interrupted, paused.interrupted]).toEqual([true, true]);
+    await victim.close();
+    expect(await reference.countRows(root, "n")).toBe(1);
+  });
+});
