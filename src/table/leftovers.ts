@@ -17,13 +17,14 @@ import type { Disk, FileStat } from "../io/disk.js";
 import { isDiskFull, isMissing } from "../io/errno.js";
 import type { Breather } from "../io/eventLoop.js";
 import { type LockOptions, withLock } from "../io/lock.js";
-import { TEMPORARY_PREFIX } from "../io/publish.js";
+import { Removal, TEMPORARY_PREFIX } from "../io/publish.js";
 import { listBranches, ownParts } from "./branches.js";
 import { asSpelledBy } from "./branchRemoval.js";
 import type { RemovedFiles } from "./garbage.js";
 import {
   branchesDirectory,
   branchTree,
+  hasUniqueNames,
   retiredDirectory,
   sideDirectory,
   stagingDirectory,
@@ -117,10 +118,31 @@ async function sweepDirectory(
     const path = join(directory, name);
     const stat = await disk.stat(path);
     if (stat === null || !condition(stat)) continue;
-    await sweep.confirm();
-    await (kind === "file" ? disk.remove(path) : disk.removeTree(path));
+    if (directory === versionRecordsDirectory(sweep.tableRoot) && RECORD.test(name)) {
+      if (!(await removeRecord(sweep, path))) return;
+    } else {
+      await sweep.confirm();
+      await (kind === "file" ? disk.remove(path) : disk.removeTree(path));
+    }
     removed.leftovers++;
     if (kind === "file") removed.bytes += stat.size;
+  }
+}
+
+/**
+ * Removes the record of a version that is not there. The version may be published, with a record of that name, as soon as
+ * the lock is lost. False where the disk is too full to make sure that it was not.
+ */
+async function removeRecord({ disk, tableRoot, confirm }: LeftoverSweep, path: string): Promise<boolean> {
+  const removal = new Removal(disk, sideDirectory(tableRoot), tableRoot, { confirm });
+  try {
+    await removal.takeOut(path);
+    return true;
+  } catch (error) {
+    if (isDiskFull(error)) return false;
+    throw error;
+  } finally {
+    await removal.finish();
   }
 }
 
@@ -181,12 +203,21 @@ async function sweepBranch(sweep: LeftoverSweep, root: string, parts: readonly s
   try {
     // Somebody may still hold on to it who had opened the branch before it was deleted.
     await withLock(root, { ...sweep.lock, waitMs: 0 }, async (lease) => {
-      for (const { name } of own) {
-        const part = join(root, name);
-        await countTree(sweep, part);
+      const confirm = async () => {
         await sweep.confirm();
         await lease.confirm();
-        await disk.removeTree(part);
+      };
+      // A branch of that name, made anew, would lie in the same directories.
+      const { mainRoot } = sweep;
+      const removal = new Removal(disk, sideDirectory(mainRoot), mainRoot, { confirm }, hasUniqueNames);
+      try {
+        for (const { name } of own) {
+          const part = join(root, name);
+          await countTree(sweep, part);
+          await removal.takeOut(part);
+        }
+      } finally {
+        await removal.finish();
       }
     });
   } catch (error) {

@@ -1,0 +1,100 @@
+/**
+ * A cleanup that stands still right in front of removing what a dead writer left, and whose lock is taken over: what others
+ * have put in the same place since, under the same name, stays.
+ */
+
+import { mkdir, rename, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { Int32, Table, tableToIPC, vectorFromArray } from "apache-arrow";
+import { ConcurrentModificationError, DirectoryNamespace } from "tiltyard";
+import { afterAll, beforeEach, describe, expect, it } from "vitest";
+import type { Disk } from "../../src/io/disk.js";
+import { NodeDisk } from "../../src/io/nodeDisk.js";
+import { ageLocks } from "../pause/world.js";
+import type { EngineStep } from "../support/engineWorker.js";
+import { interruptedDisk } from "../support/interruptedDisk.js";
+import { RivalEngine } from "../support/rivalEngine.js";
+import { stageDoubled } from "../support/stageVersion.js";
+import { makeTempDir } from "../support/tempDir.js";
+
+const rowsOf = (...values: number[]) => new Table({ v: vectorFromArray(values, new Int32()) });
+const ipcOf = (...values: number[]) => tableToIPC(rowsOf(...values), "stream");
+const disk = new NodeDisk({ durability: "none" });
+const rival = new RivalEngine();
+let root: string;
+
+beforeEach(async () => {
+  root = await makeTempDir();
+});
+afterAll(() => rival.end());
+
+const open = (other?: Disk) =>
+  new DirectoryNamespace({ root, durability: "none", ...(other && { disk: other }) });
+
+/** What another process does while this one stands still and all locks look dead. */
+async function meanwhile(...steps: EngineStep[]): Promise<void> {
+  await ageLocks(root);
+  await rival.open(root);
+  for (const step of steps) expect(await rival.call(step)).toHaveProperty("ok");
+}
+
+describe("a cleanup", () => {
+  it("leaves a branch that was made since where one lay that nobody had registered", async () => {
+    const t = join(root, "t.lance");
+    const ns = open();
+    await ns.createTable({ id: ["t"] }, rowsOf(1));
+    await ns.createTableBranch({ id: ["t"], name: "dev" });
+    await ns.insertIntoTable({ id: ["t"], branch: "dev" }, rowsOf(2));
+    await ns.close();
+    // As a crash in the middle of its making leaves it.
+    await rename(join(t, "_refs/branches/dev.json"), join(await makeTempDir(), "dev.json"));
+    const paused = interruptedDisk(
+      disk,
+      (verb, path) => (verb === "removeTree" || verb === "rename") && path === join(t, "tree/dev/_versions"),
+      () =>
+        meanwhile(
+          ["createTableBranch", { id: ["t"], name: "dev" }],
+          ["insertIntoTable", { id: ["t"], branch: "dev" }, ipcOf(42)],
+        ),
+    );
+    const victim = open(paused);
+    await expect(victim.cleanupTable({ id: ["t"], deleteUnverified: true })).rejects.toBeInstanceOf(
+      ConcurrentModificationError,
+    );
+    expect(paused.interrupted).toBe(true);
+    await victim.close();
+    const after = open();
+    expect(await after.countTableRows({ id: ["t"], branch: "dev" })).toBe(2);
+    await after.close();
+  });
+
+  it("leaves the record of a version that was published since", async () => {
+    const t = join(root, "t.lance");
+    const ns = open();
+    await ns.createTable({ id: ["t"] }, rowsOf(1));
+    await ns.close();
+    const record = join(t, "_tiltyard/versions/2.json");
+    await mkdir(join(t, "_tiltyard/versions"), { recursive: true });
+    await writeFile(record, "{}");
+    const manifestPath = await stageDoubled(t, 2);
+    const paused = interruptedDisk(
+      disk,
+      (verb, path) => (verb === "remove" || verb === "rename") && path === record,
+      () =>
+        meanwhile([
+          "createTableVersion",
+          { id: ["t"], version: 2, manifestPath, metadata: { kept: "yes" }, eTag: "mine" },
+        ]),
+    );
+    const victim = open(paused);
+    await expect(victim.cleanupTable({ id: ["t"], olderThanMs: 0 })).rejects.toBeInstanceOf(
+      ConcurrentModificationError,
+    );
+    expect(paused.interrupted).toBe(true);
+    await victim.close();
+    const after = open();
+    const { version } = await after.describeTableVersion({ id: ["t"], version: 2 });
+    expect(version).toMatchObject({ metadata: { kept: "yes" }, eTag: "mine" });
+    await after.close();
+  });
+});
