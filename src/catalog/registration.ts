@@ -54,6 +54,7 @@ export async function registerTable(
   const place = { id, location, directory: join(environment.root, ...location.split("/")) };
   const { realLocation, isTable } = await requireData(environment, place);
   const row = rowOf(id, location, encodeProperties(properties));
+  let before: CatalogRow | null = null;
   await changeCatalog(
     environment,
     async (catalog) => {
@@ -67,6 +68,8 @@ export async function registerTable(
       if (!isRoot && (isInUse(location, others) || isInUse(realLocation, others))) {
         throw new InvalidInputError(`location: ${location} is the place of another table`);
       }
+      if (!isRoot && !(await isTable(place.directory))) throw noTable(place);
+      before = present;
       if (isNewName) {
         await refuseNeighbours(environment, catalog, place);
         if (!(await isDeregistered(environment.disk, place.directory)))
@@ -81,7 +84,25 @@ export async function registerTable(
     signal,
   );
   if (isNewName) await show(environment, place, row, isTable, signal);
+  // Whoever dropped a table there before may have taken the directory away until the row could be seen.
+  else if (!isRoot && !(await isTable(place.directory))) {
+    await withdraw(environment, row, before);
+    throw noTable(place);
+  }
   return place;
+}
+
+/** Gives a row the content back that it had before, as long as it is as it was written. */
+async function withdraw(
+  environment: CatalogEnvironment,
+  { objectId, location, metadata }: CatalogRow,
+  before: CatalogRow | null,
+): Promise<void> {
+  await changeCatalog(environment, (catalog) => {
+    const present = catalog.find(objectId);
+    if (present?.location !== location || present.metadata !== metadata) return null;
+    return before === null ? { remove: new Set([objectId]) } : { replace: new Map([[objectId, before]]) };
+  });
 }
 
 /**

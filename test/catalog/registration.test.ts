@@ -1,0 +1,97 @@
+/**
+ * Data that is registered while another process takes it away.
+ */
+
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
+import { Int32, Table, vectorFromArray } from "apache-arrow";
+import { DirectoryNamespace } from "tiltyard";
+import { afterAll, beforeEach, describe, expect, it } from "vitest";
+import type { Disk } from "../../src/io/disk.js";
+import { NodeDisk } from "../../src/io/nodeDisk.js";
+import { ageLocks } from "../pause/world.js";
+import type { EngineStep } from "../support/engineWorker.js";
+import { interruptedDisk } from "../support/interruptedDisk.js";
+import { RivalEngine } from "../support/rivalEngine.js";
+import { makeTempDir } from "../support/tempDir.js";
+
+const rowsOf = (...values: number[]) => new Table({ v: vectorFromArray(values, new Int32()) });
+const disk = new NodeDisk({ durability: "none" });
+const rival = new RivalEngine();
+let root: string;
+
+beforeEach(async () => {
+  root = await makeTempDir();
+});
+afterAll(() => rival.end());
+
+const open = (other?: Disk) =>
+  new DirectoryNamespace({ root, durability: "none", ...(other && { disk: other }) });
+
+/** What another process does while this one stands still and all locks look dead. */
+async function meanwhile(...steps: EngineStep[]): Promise<void> {
+  await ageLocks(root);
+  await rival.open(root);
+  for (const step of steps) expect(await rival.call(step)).toHaveProperty("ok");
+}
+
+/** A table's directory of which nothing knows that has an id, below the root. */
+async function deregistered(): Promise<string> {
+  const ns = open();
+  await ns.createNamespace({ id: ["n"] });
+  await ns.createTable({ id: ["n", "t"] }, rowsOf(1));
+  await ns.createTable({ id: ["n", "other"] }, rowsOf(2));
+  const { location } = await ns.describeTable({ id: ["n", "t"] });
+  await ns.deregisterTable({ id: ["n", "t"] });
+  await ns.close();
+  return location?.slice(root.length + 1) ?? "";
+}
+
+async function expectOnlyOther(): Promise<void> {
+  const ns = open();
+  expect((await ns.listTables({ id: ["n"] })).tables).toEqual(["other"]);
+  expect(await ns.countTableRows({ id: ["n", "other"] })).toBe(1);
+  await ns.close();
+}
+
+describe("a registration", () => {
+  it("fails where somebody else has registered the data since, and dropped the table", async () => {
+    const place = await deregistered();
+    let isSeen = false;
+    const paused = interruptedDisk(
+      disk,
+      (verb, path) => {
+        isSeen ||= path.startsWith(join(root, place));
+        return isSeen && verb === "stat" && path.endsWith(join("__manifest", "_versions"));
+      },
+      () =>
+        meanwhile(["registerTable", { id: ["n", "u"], location: place }], ["dropTable", { id: ["n", "u"] }]),
+    );
+    const victim = open(paused);
+    await expect(victim.registerTable({ id: ["n", "v"], location: place })).rejects.toThrow(
+      /there is no table at/,
+    );
+    await victim.close();
+    expect(paused.interrupted).toBe(true);
+    await expectOnlyOther();
+  });
+
+  it.each([
+    { name: "v" },
+    { name: "other" },
+  ])("leaves $name as it was where the data goes while its row is written", async ({ name }) => {
+    const place = await deregistered();
+    const paused = interruptedDisk(
+      disk,
+      (verb, path) => verb === "link" && path.startsWith(join(root, "__manifest", "_versions")),
+      // Whoever dropped the table has taken its row away, and does the same with its directory now.
+      () => rm(join(root, place), { recursive: true }),
+    );
+    const victim = open(paused);
+    const request = { id: ["n", name], location: place, mode: "Overwrite" };
+    await expect(victim.registerTable(request)).rejects.toThrow(/there is no table at/);
+    await victim.close();
+    expect(paused.interrupted).toBe(true);
+    await expectOnlyOther();
+  });
+});
