@@ -126,7 +126,7 @@ async function move(
   const lock = { ...environment.lock, signal };
   try {
     // No writer of ours is in the middle of a commit while its directory moves.
-    await withLock(table.directory, lock, async (lease) => {
+    const moveUnder = async (lease: LockLease): Promise<void> => {
       await reservePlace(environment, table, place, signal);
       environment.handles.evict(table.directory);
       const move = new Move(environment, table, place, isTable, lease);
@@ -137,7 +137,16 @@ async function move(
         // The table has moved: a row of its old id that can't be removed means nothing.
         if (move.outcome !== "yes") throw error;
       }
-    });
+    };
+    for (let isMoved = false; !isMoved; ) {
+      isMoved = await withLock(table.directory, lock, async (lease) => {
+        // What a batch has begun here would be neither done nor undone: it knows the table by its directory.
+        if (await environment.batches?.present(table.directory)) return false;
+        await moveUnder(lease);
+        return true;
+      });
+      if (!isMoved) await environment.batches?.settle(table.directory, signal);
+    }
   } catch (error) {
     if (codeOf(error) === "ENOENT") throw gone(table.id, error);
     throw error;

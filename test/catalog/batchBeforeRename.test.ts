@@ -1,0 +1,49 @@
+/** Batches that are left half done while a rename of one of their tables is about to begin. */
+
+import { join } from "node:path";
+import { Int32, Table, vectorFromArray } from "apache-arrow";
+import { DirectoryNamespace } from "tiltyard";
+import { expect, it } from "vitest";
+import type { Disk } from "../../src/io/disk.js";
+import { NodeDisk } from "../../src/io/nodeDisk.js";
+import { interruptedDisk } from "../support/interruptedDisk.js";
+import { refusingDisk } from "../support/leftBatches.js";
+import { makeTempDir } from "../support/tempDir.js";
+
+const rowsOf = (...values: number[]) => new Table({ v: vectorFromArray(values, new Int32()) });
+
+it("a table is renamed with all that a batch was to delete of it gone", async () => {
+  const root = await makeTempDir();
+  const open = (other?: Disk) =>
+    new DirectoryNamespace({ root, durability: "none", ...(other && { disk: other }) });
+  const disk = new NodeDisk({ durability: "none" });
+  const setUp = open();
+  await setUp.createTable({ id: ["t"] }, rowsOf(1));
+  for (const value of [2, 3]) await setUp.insertIntoTable({ id: ["t"] }, rowsOf(value));
+  await setUp.createTable({ id: ["far"] }, rowsOf(9));
+  await setUp.close();
+  let isDead = false;
+  const dying = refusingDisk(disk, (verb, paths) => {
+    if (isDead) return "EIO";
+    isDead = verb === "rename" && paths[1].endsWith(".retired");
+    return undefined;
+  });
+  const paused = interruptedDisk(
+    disk,
+    (verb, path) => verb === "list" && path === join(root, "t.lance", "_refs", "branches"),
+    async () => {
+      const left = open(dying);
+      const ranges = [{ startVersion: 1, endVersion: 3 }];
+      await expect(left.batchDeleteTableVersions({ id: ["t"], ranges })).rejects.toThrow(
+        /the next operation on one of its tables finishes it/,
+      );
+      await left.close();
+    },
+  );
+  const ns = open(paused);
+  await ns.renameTable({ id: ["t"], newTableName: "u" });
+  expect([paused.interrupted, isDead]).toEqual([true, true]);
+  expect((await ns.listTableVersions({ id: ["u"] })).versions.map(({ version }) => version)).toEqual([3]);
+  expect(await ns.countTableRows({ id: ["u"] })).toBe(3);
+  await ns.close();
+});
