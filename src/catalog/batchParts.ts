@@ -13,7 +13,7 @@ import { NamespaceNotFoundError, TableNotFoundError } from "../errors.js";
 import type { Disk } from "../io/disk.js";
 import { codeOf } from "../io/errno.js";
 import type { LockLease } from "../io/lease.js";
-import { Removal } from "../io/publish.js";
+import { removeLeased } from "../io/publish.js";
 import { withSteadyLock } from "../table/environment.js";
 import { ABSENT } from "../table/identity.js";
 import { decodeManifestFile, readManifestBytes } from "../table/manifest.js";
@@ -337,12 +337,7 @@ async function removeVersion(work: BatchWork, step: CreateVersionStep): Promise<
  * @throws LeaseLostError, OverruledError where the table's lock was lost: another may have published one of that number
  */
 async function takeVersionBack(disk: Disk, tableRoot: string, path: string, lease: LockLease): Promise<void> {
-  const removal = new Removal(disk, sideDirectory(tableRoot), tableRoot, lease);
-  try {
-    await removal.takeOut(path);
-  } finally {
-    await removal.finish();
-  }
+  await removeLeased(disk, path, sideDirectory(tableRoot), tableRoot, lease);
   await disk.syncDirectory(versionsDirectory(tableRoot));
 }
 

@@ -25,7 +25,7 @@ import { randomUUID } from "node:crypto";
 import path from "node:path";
 import { ConcurrentModificationError, InternalError, UnsupportedError } from "../errors.js";
 import type { Disk, FileStat } from "./disk.js";
-import { codeOf } from "./errno.js";
+import { codeOf, isDiskFull } from "./errno.js";
 import type { LockLease } from "./lease.js";
 
 export interface PublishOptions {
@@ -242,6 +242,32 @@ export class Removal {
     if (!this.#isMade) return;
     await this.#disk.removeTree(this.#directory).catch(() => undefined);
     await this.#disk.removeEmptyDirectory(path.dirname(this.#directory)).catch(() => false);
+  }
+}
+
+/**
+ * Removes a file whose name a successor's file can have; quiet where there is none. It fails once the lease is lost,
+ * unless the disk is too full for that to be made sure of: then the lease is looked at right before.
+ * @param parent a directory that `fenceOff` is called with when the lock is taken over; it is made
+ * @param within a directory above it that is there
+ * @throws LeaseLostError, OverruledError where the lease was lost: the file is still there
+ */
+export async function removeLeased(
+  disk: Disk,
+  filePath: string,
+  parent: string,
+  within: string,
+  lease: Pick<LockLease, "confirm">,
+): Promise<void> {
+  const removal = new Removal(disk, parent, within, lease);
+  try {
+    await removal.takeOut(filePath);
+  } catch (error) {
+    if (!isDiskFull(error)) throw error;
+    await lease.confirm();
+    await disk.remove(filePath);
+  } finally {
+    await removal.finish();
   }
 }
 

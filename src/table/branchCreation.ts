@@ -20,7 +20,7 @@ import {
 import { Clone, Transaction } from "../format/table.js";
 import type { Disk } from "../io/disk.js";
 import type { LockLease } from "../io/lease.js";
-import { createExclusive, PublishUncertainError, Removal } from "../io/publish.js";
+import { createExclusive, PublishUncertainError, Removal, removeLeased } from "../io/publish.js";
 import { applyTransaction, WRITER } from "./apply.js";
 import {
   checkNewBranchName,
@@ -268,8 +268,9 @@ async function removeFirstVersion(
 ): Promise<void> {
   const versions = versionsDirectory(root);
   // What lies there may be a successor's once the lock is lost.
+  const first = manifestPath(root, source.version, source.entry.scheme);
+  await removeLeased(disk, first, sideDirectory(mainRoot), mainRoot, lease);
   await lease.confirm();
-  await disk.remove(manifestPath(root, source.version, source.entry.scheme));
   await disk.remove(join(transactionsDirectory(root), fileNameOf(transaction)));
   const left = (await disk.list(versions)) ?? [];
   if (left.every((entry) => entry.name === HINT_NAME)) await disk.remove(hintPath(root));

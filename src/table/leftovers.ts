@@ -17,7 +17,7 @@ import type { Disk, FileStat } from "../io/disk.js";
 import { isDiskFull, isMissing } from "../io/errno.js";
 import type { Breather } from "../io/eventLoop.js";
 import { type LockOptions, withLock } from "../io/lock.js";
-import { Removal, TEMPORARY_PREFIX } from "../io/publish.js";
+import { Removal, removeLeased, TEMPORARY_PREFIX } from "../io/publish.js";
 import { listBranches, ownParts } from "./branches.js";
 import { asSpelledBy } from "./branchRemoval.js";
 import type { RemovedFiles } from "./garbage.js";
@@ -119,30 +119,14 @@ async function sweepDirectory(
     const stat = await disk.stat(path);
     if (stat === null || !condition(stat)) continue;
     if (directory === versionRecordsDirectory(sweep.tableRoot) && RECORD.test(name)) {
-      if (!(await removeRecord(sweep, path))) return;
+      // The version may be published, with a record of that name, as soon as the lock is lost.
+      await removeLeased(disk, path, sideDirectory(sweep.tableRoot), sweep.tableRoot, sweep);
     } else {
       await sweep.confirm();
       await (kind === "file" ? disk.remove(path) : disk.removeTree(path));
     }
     removed.leftovers++;
     if (kind === "file") removed.bytes += stat.size;
-  }
-}
-
-/**
- * Removes the record of a version that is not there. The version may be published, with a record of that name, as soon as
- * the lock is lost. False where the disk is too full to make sure that it was not.
- */
-async function removeRecord({ disk, tableRoot, confirm }: LeftoverSweep, path: string): Promise<boolean> {
-  const removal = new Removal(disk, sideDirectory(tableRoot), tableRoot, { confirm });
-  try {
-    await removal.takeOut(path);
-    return true;
-  } catch (error) {
-    if (isDiskFull(error)) return false;
-    throw error;
-  } finally {
-    await removal.finish();
   }
 }
 

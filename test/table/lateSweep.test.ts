@@ -1,6 +1,6 @@
 /**
- * A cleanup that stands still right in front of removing what a dead writer left, and whose lock is taken over: what others
- * have put in the same place since, under the same name, stays.
+ * Removing what writers left that died or gave up, by a process that stands still right in front of it and whose lock is
+ * taken over: what others have put in the same place since, under the same name, stays.
  */
 
 import { mkdir, rename, writeFile } from "node:fs/promises";
@@ -10,9 +10,11 @@ import { ConcurrentModificationError, DirectoryNamespace } from "tiltyard";
 import { afterAll, beforeEach, describe, expect, it } from "vitest";
 import type { Disk } from "../../src/io/disk.js";
 import { NodeDisk } from "../../src/io/nodeDisk.js";
+import { manifestName } from "../../src/table/paths.js";
 import { ageLocks } from "../pause/world.js";
 import type { EngineStep } from "../support/engineWorker.js";
 import { interruptedDisk } from "../support/interruptedDisk.js";
+import { refusingDisk } from "../support/leftBatches.js";
 import { RivalEngine } from "../support/rivalEngine.js";
 import { stageDoubled } from "../support/stageVersion.js";
 import { makeTempDir } from "../support/tempDir.js";
@@ -95,6 +97,40 @@ describe("a cleanup", () => {
     const after = open();
     const { version } = await after.describeTableVersion({ id: ["t"], version: 2 });
     expect(version).toMatchObject({ metadata: { kept: "yes" }, eTag: "mine" });
+    await after.close();
+  });
+});
+
+describe("the making of a branch that came to nothing", () => {
+  it("leaves the branch that was made of that name since", async () => {
+    const t = join(root, "t.lance");
+    const ns = open();
+    await ns.createTable({ id: ["t"] }, rowsOf(1));
+    await ns.close();
+    let isRefused = false;
+    const faulty = refusingDisk(disk, (verb, paths) => {
+      if (isRefused || verb !== "link" || !paths[1].endsWith("dev.json")) return undefined;
+      isRefused = true;
+      return "EIO";
+    });
+    const first = join(t, "tree/dev/_versions", manifestName(1, "V2"));
+    const paused = interruptedDisk(
+      faulty,
+      (verb, path) => (verb === "remove" || verb === "rename") && path === first,
+      () =>
+        meanwhile(
+          ["createTableBranch", { id: ["t"], name: "dev" }],
+          ["insertIntoTable", { id: ["t"], branch: "dev" }, ipcOf(42)],
+        ),
+    );
+    const victim = open(paused);
+    await expect(victim.createTableBranch({ id: ["t"], name: "dev" })).rejects.toThrow(/EIO/);
+    expect([isRefused, paused.interrupted]).toEqual([true, true]);
+    await victim.close();
+    const after = open();
+    expect(await after.countTableRows({ id: ["t"], branch: "dev" })).toBe(2);
+    const { versions } = await after.listTableVersions({ id: ["t"], branch: "dev" });
+    expect(versions.map(({ version }) => version)).toEqual([1, 2]);
     await after.close();
   });
 });
