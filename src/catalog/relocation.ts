@@ -296,7 +296,14 @@ class Move {
           `the file system does not change ${location} to ${place.location}; please rename by a third name`,
         );
       }
-      await this.#confirm(catalogLease);
+      // Where the table's own lock was lost, the move stands: others may have changed the table in its new place by now.
+      // What a batch has begun in the old one must stay there.
+      if (await this.#environment.batches?.present(this.#table.directory)) {
+        throw new ConcurrentModificationError(
+          `table ${formatIdentifier(id)}: a batch of changes came in between, and it was not moved; please retry`,
+        );
+      }
+      await catalogLease.confirm();
     } catch (error) {
       if (await this.#moveBack()) throw error;
     }
