@@ -24,8 +24,9 @@ import { type CatalogEnvironment, changeCatalog, readCatalog } from "./catalogTa
 import { clearPlace } from "./leftovers.js";
 import { mayOverlap } from "./locations.js";
 import { isDeregistered } from "./markers.js";
-import { parentOf, requireNamespace } from "./objects.js";
+import { objectIdOf, parentOf, requireNamespace } from "./objects.js";
 import { planPlace, refuseHolders } from "./placement.js";
+import { isNamed } from "./sharedPlaces.js";
 import { watchTable } from "./tableIdentity.js";
 import { rowOf } from "./tableRows.js";
 import {
@@ -227,6 +228,7 @@ class Move {
     const place = this.#place;
     refuseMove(catalog, table, place);
     await this.#requireReserved(catalog);
+    await this.#refuseShared(catalog);
     await refuseBranches(this.#environment, table);
     await this.#confirm(catalogLease);
     try {
@@ -266,6 +268,20 @@ class Move {
     // only case changes, a disk that ignores it finds the table itself there.
     if (mayOverlap(this.#table.location, location)) return;
     if ((await disk.stat(directory)) !== null) throw taken(id);
+  }
+
+  /**
+   * Rows of another engine may name the directory as well.
+   * @throws UnsupportedError
+   */
+  async #refuseShared(catalog: Catalog): Promise<void> {
+    const { id, location } = this.#table;
+    const own = [objectIdOf(id), objectIdOf(this.#place.id)];
+    const others = catalog.rows.filter(({ objectId }) => !own.includes(objectId));
+    if (!(await isNamed(this.#environment, location, others))) return;
+    throw new UnsupportedError(
+      `table ${formatIdentifier(id)} shares its directory with another, which would lose it`,
+    );
   }
 
   /** @throws LeaseLostError where the catalog's lock is lost, ConcurrentModificationError where the table's is */

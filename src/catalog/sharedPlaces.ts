@@ -13,16 +13,22 @@ export const isInUse = (location: string, rows: readonly CatalogRow[]): boolean 
   isInRootTable(location) || overlapping(location, rows).length > 0;
 
 /** Whether a place is that of none of the rows on this disk, nor of a root table on any. */
-export async function isUnshared(
+export const isUnshared = async (
+  environment: CatalogEnvironment,
+  location: string,
+  rows: readonly CatalogRow[],
+): Promise<boolean> => !isInRootTable(location) && !(await isNamed(environment, location, rows));
+
+/** Whether one of the rows names a place, on this disk. */
+export async function isNamed(
   { disk, root }: CatalogEnvironment,
   location: string,
   rows: readonly CatalogRow[],
 ): Promise<boolean> {
-  if (isInRootTable(location)) return false;
   for (const other of overlapping(location, rows)) {
-    if (!(await areApart(disk, root, location, other))) return false;
+    if (!(await areApart(disk, root, location, other))) return true;
   }
-  return true;
+  return false;
 }
 
 const overlapping = (location: string, rows: readonly CatalogRow[]): string[] =>

@@ -147,7 +147,7 @@ const notFound = (id: readonly string[], cause?: unknown): TableNotFoundError =>
 export async function removeRootTable(
   environment: CatalogEnvironment,
   { id, location }: TableLocation,
-  vanish: () => Promise<boolean>,
+  vanish: (catalog: Catalog) => Promise<boolean>,
   signal?: AbortSignal,
 ): Promise<RemovedTable> {
   let vanished = false;
@@ -157,7 +157,7 @@ export async function removeRootTable(
     const isOurs = row !== null && row.location === location;
     if (!vanished) {
       if (isOurs) properties = decodeProperties(row);
-      if (!(await vanish())) throw notFound(id);
+      if (!(await vanish(catalog))) throw notFound(id);
       vanished = true;
     }
     return isOurs ? { remove: new Set([row.objectId]) } : null;

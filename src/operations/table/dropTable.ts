@@ -1,14 +1,17 @@
 /** DropTable: removes a table with all its versions. */
 
+import type { Catalog } from "../../catalog/catalogRows.js";
 import { readCatalog } from "../../catalog/catalogTable.js";
-import { isDeregistered } from "../../catalog/markers.js";
+import { hide, isDeregistered } from "../../catalog/markers.js";
+import { objectIdOf } from "../../catalog/objects.js";
 import { discardDirectory, sweepDropped, takeAway } from "../../catalog/removal.js";
-import { isUnshared } from "../../catalog/sharedPlaces.js";
+import { isNamed, isUnshared } from "../../catalog/sharedPlaces.js";
 import { watchTable } from "../../catalog/tableIdentity.js";
 import { removeRootTable, removeTableRow } from "../../catalog/tableRows.js";
 import { requireTable } from "../../catalog/tables.js";
 import { InternalError, messageOf } from "../../errors.js";
 import { formatIdentifier } from "../../ident.js";
+import { codeOf } from "../../io/errno.js";
 import type { DropTableRequest, DropTableResponse } from "../../namespace.js";
 import type { OperationContext } from "../context.js";
 import { requireTableId } from "../request.js";
@@ -24,7 +27,17 @@ export async function dropTable(
     // The data of a table that was deregistered since it was found stays.
     const isListed = async (movedTo: string) =>
       (await isTable(movedTo)) && !(await isDeregistered(context.disk, movedTo));
-    const vanish = () => takeAway(context, directory, isListed);
+    const vanish = async (catalog: Catalog) => {
+      const others = catalog.rows.filter(({ objectId }) => objectId !== objectIdOf(id));
+      // Rows of another engine may name the directory: their tables keep the data.
+      if (await isNamed(context, location, others)) {
+        return hide(context.disk, directory, isTable).catch((error: unknown) => {
+          if (codeOf(error) === "ENOENT") return false;
+          throw error;
+        });
+      }
+      return takeAway(context, directory, isListed);
+    };
     const { properties } = await removeRootTable(context, table, vanish, request.signal);
     await sweepDropped(context);
     return { id, location: directory, properties };
