@@ -150,7 +150,7 @@ export class HeldLock implements LockLease {
     }
     // In a directory that was removed and made again meanwhile, there are two: each of them gives way.
     if ((await namesIn(this.#lockPath)).length !== 1) {
-      await removeDirectory(this.#ownerPath).catch(ignoreMissing);
+      await removeEntry(this.#ownerPath).catch(ignoreMissing);
       throw heldByAnother();
     }
     this.#noteRenewal(madeAt);

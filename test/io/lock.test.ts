@@ -257,32 +257,56 @@ test("8 processes lose no increment, though one dies holding the lock", async ()
   expect(await readFile(counter, "utf8")).toBe("320");
 });
 
-test("on a disk that is full to the last block a holder is told by an empty file", async () => {
-  const directory = await makeTempDir();
+/**
+ * Lets no directory of an owner be made, as on a disk that is full to the last block.
+ * @param before called with the path of each that is asked for
+ */
+async function onFullDisk(work: () => Promise<void>, before: (entry: string) => void = () => {}) {
   const full = () => Object.assign(new Error("ENOSPC: no space left on device"), { code: "ENOSPC" });
-  const isOwner = (entry: unknown) => path.basename(String(entry)).startsWith("owner-");
+  const isOwner = (entry: string) => path.basename(entry).startsWith("owner-");
   const { mkdir: make, mkdirSync: makeSync } = fsExtra;
   const spies = [
-    vi
-      .spyOn(fsExtra, "mkdir")
-      .mockImplementation(((entry: string, done: (error: Error | null) => void) =>
-        isOwner(entry) ? done(full()) : make(entry, done)) as never),
+    vi.spyOn(fsExtra, "mkdir").mockImplementation(((entry: string, done: (error: Error | null) => void) => {
+      if (!isOwner(entry)) return make(entry, done);
+      before(entry);
+      done(full());
+    }) as never),
     vi.spyOn(fsExtra, "mkdirSync").mockImplementation(((entry: string) => {
-      if (isOwner(entry)) throw full();
-      return makeSync(entry);
+      if (!isOwner(entry)) return makeSync(entry);
+      before(entry);
+      throw full();
     }) as never),
   ];
   try {
-    await withLock(directory, {}, async (lease) => {
+    await work();
+  } finally {
+    for (const spy of spies) spy.mockRestore();
+  }
+}
+
+test("on a disk that is full to the last block a holder is told by an empty file", async () => {
+  const directory = await makeTempDir();
+  await onFullDisk(() =>
+    withLock(directory, {}, async (lease) => {
       const [owner] = await fsExtra.readdir(path.join(directory, LOCK_NAME));
       expect((await stat(path.join(directory, LOCK_NAME, owner))).isFile()).toBe(true);
       await lease.confirm();
       await expect(withLock(directory, { waitMs: 50 }, async () => {})).rejects.toThrow(
         ServiceUnavailableError,
       );
-    });
-  } finally {
-    for (const spy of spies) spy.mockRestore();
-  }
+    }),
+  );
   expect(await exists(path.join(directory, LOCK_NAME))).toBe(false);
+});
+
+test("on a full disk, too, two who find one another in a lock's directory both give way", async () => {
+  const directory = await makeTempDir();
+  const other = foreignOwner();
+  const join = (entry: string) => fsExtra.writeFileSync(path.join(path.dirname(entry), other), "");
+  await onFullDisk(async () => {
+    await expect(withLock(directory, { retries: 0 }, async () => {})).rejects.toThrow(
+      ServiceUnavailableError,
+    );
+  }, join);
+  expect(await fsExtra.readdir(path.join(directory, LOCK_NAME))).toEqual([other]);
 });
