@@ -4,6 +4,7 @@
  */
 
 import { resolve } from "node:path";
+import { fileURLToPath } from "node:url";
 import type { Table } from "apache-arrow";
 import { untilAborted } from "./abort.js";
 import {
@@ -84,7 +85,7 @@ export class DirectoryNamespace implements AsyncDisposable {
   constructor(options: ns.DirectoryNamespaceOptions & { readonly disk?: Disk }) {
     checkOptions(options);
     this.#authorize = options.authorize;
-    this.#context = openContext({ ...options, root: resolve(options.root) });
+    this.#context = openContext({ ...options, root: directoryOf(options.root) });
   }
 
   /** Absolute path of the namespace's directory. */
@@ -162,14 +163,25 @@ export class DirectoryNamespace implements AsyncDisposable {
   listAllTables(request: ns.ListAllTablesRequest = {}): Promise<ns.ListTablesResponse> {
     return this.#run("listAllTables", request, listAllTables);
   }
-  /** Puts a table that lies below the root under an id. */
+  /**
+   * Puts a table that lies below the root under an id.
+   * @throws InvalidInputError where no table lies there, or another one lies there, in it, or around it
+   */
   registerTable(request: ns.RegisterTableRequest): Promise<ns.RegisterTableResponse> {
     return this.#run("registerTable", request, registerTable);
   }
-  /** Takes the id from a table, whose data stays where it is. */
+  /**
+   * Takes the id from a table, whose data stays where it is, for `registerTable`. Nothing
+   * else gets the name of a table of the root meanwhile.
+   */
   deregisterTable(request: ns.DeregisterTableRequest): Promise<ns.DeregisterTableResponse> {
     return this.#run("deregisterTable", request, deregisterTable);
   }
+  /**
+   * Gives a table another id. The directory of a table that is in the root, or comes to be there, moves with it.
+   * @throws UnsupportedError where the directory would have to move and can't: the table has branches, which would lose
+   *   it, or the file system doesn't move it
+   */
   renameTable(request: ns.RenameTableRequest): Promise<ns.RenameTableResponse> {
     return this.#run("renameTable", request, renameTable);
   }
@@ -509,4 +521,20 @@ function checkOptions(options: ns.DirectoryNamespaceOptions): void {
   if (workers !== undefined && !(Number.isSafeInteger(workers) && workers >= 0)) {
     throw new InvalidInputError("workers: must be an integer of at least 0");
   }
+}
+
+/**
+ * @param root a path, or a `file:` URL
+ * @throws InvalidInputError for a URL that names no directory of this machine
+ */
+function directoryOf(root: string): string {
+  if (!/^file:/i.test(root)) return resolve(root);
+  let path: string;
+  try {
+    path = fileURLToPath(root);
+  } catch (cause) {
+    throw new InvalidInputError(`root: ${root} is not the URL of a directory on this machine`, { cause });
+  }
+  if (path.includes("\0")) throw new InvalidInputError("root: must be the path of a directory");
+  return path;
 }

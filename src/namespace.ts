@@ -29,7 +29,10 @@ export interface RequestBase {
   readonly context?: Readonly<Record<string, string>>;
   /** Path of the object: namespaces, then the name. */
   readonly id?: readonly string[];
-  /** Aborting it ends the operation; what was not committed by then is not. */
+  /**
+   * Aborting it ends the operation; what was not committed by then is not. The call rejects with a
+   * ServiceUnavailableError, whose cause is the signal's reason.
+   */
   readonly signal?: AbortSignal;
 }
 
@@ -1071,7 +1074,7 @@ export interface AuthorizeCall {
 }
 
 export interface DirectoryNamespaceOptions {
-  /** Directory of the namespace; made on the first write. */
+  /** Directory of the namespace, as a path or a `file:` URL; made on the first write. */
   readonly root: string;
   /** `fsync` (default): an acknowledged change survives a power cut. `none`: it survives the process only. */
   readonly durability?: "fsync" | "none";
