@@ -12,7 +12,7 @@ import { InvalidInputError } from "./errors.js";
 export const DEFAULT_DELIMITER = "$";
 
 /** Most bytes of UTF-8 that the name of a namespace, or of a table inside one, may take. */
-export const MAX_OBJECT_NAME_BYTES = 200;
+const MAX_OBJECT_NAME_BYTES = 200;
 
 /**
  * Segments of a field path, quotes removed. Nothing is trimmed; spaces are ordinary characters.

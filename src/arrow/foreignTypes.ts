@@ -140,7 +140,7 @@ function adoptChild(foreign: ForeignType): Field {
 }
 
 /** @throws as {@link adoptType} */
-export function adoptField(foreign: ForeignField): Field {
+function adoptField(foreign: ForeignField): Field {
   // An empty name, which members of structs may have, comes out of IPC bytes as null.
   const name: unknown = foreign?.name ?? "";
   if (typeof name !== "string" || typeof foreign?.type !== "object" || foreign.type === null) {

@@ -203,7 +203,7 @@ function setUint64(view: DataView, at: number, value: number): void {
 }
 
 /** Where a value lies; null for a null. @throws CorruptFileError for a number that no file is as long as */
-export function descriptorAt(
+function descriptorAt(
   { values, validity }: FixedColumn,
   index: number,
   path: string,

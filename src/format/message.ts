@@ -348,15 +348,12 @@ export const bytes = singular(BYTES);
 export const optionalUint32 = present(UINT32);
 export const optionalInt32 = present(INT32);
 export const optionalUint64 = present(UINT64);
-export const optionalBool = present(BOOL);
 export const optionalString = present(STRING);
 export const optionalBytes = present(BYTES);
 
 export const repeatedUint32 = packed(UINT32);
 export const repeatedInt32 = packed(INT32);
 export const repeatedUint64 = packed(UINT64);
-export const repeatedString = packed(STRING);
-export const repeatedBytes = packed(BYTES);
 
 // ---------------------------------------------------------------------------------------------- messages
 

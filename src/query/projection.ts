@@ -22,7 +22,7 @@ import {
 import { storedLayoutOf } from "../table/storedLayout.js";
 
 /** Name of the pseudo-column that holds row ids. */
-export const ROW_ID_COLUMN = "_rowid";
+const ROW_ID_COLUMN = "_rowid";
 
 /** One physical column to read: a leaf, and what is around it. */
 export interface ProjectedColumn {

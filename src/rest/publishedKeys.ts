@@ -23,7 +23,7 @@ const MAX_AGE_WITHOUT_SERVER_MS = 12 * 3_600_000;
 const MAX_BYTES = 2 ** 20;
 
 /** The key of a token was not found, and it is not known to be wrong. */
-export class KeysUnavailable extends Error {}
+class KeysUnavailable extends Error {}
 
 class TooSoon extends Error {}
 

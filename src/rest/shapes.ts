@@ -165,7 +165,7 @@ export const removedTable = z.object({
 });
 
 /** Columns by name or path, or under aliases. */
-export const columnSelection = z.union([
+const columnSelection = z.union([
   z.array(text),
   z.object({
     column_names: z.array(text).nullish(),

@@ -7,7 +7,7 @@ import { CorruptFileError, UnsupportedError } from "../errors.js";
 import type { Manifest } from "../format/table.js";
 
 /** The bits; never to be renumbered. */
-export const FEATURE_FLAG = {
+const FEATURE_FLAG = {
   deletionFiles: 1n << 0n,
   stableRowIds: 1n << 1n,
   /** An old marker that means nothing any more. */

@@ -77,7 +77,7 @@ export function hasUniqueNames(directoryName: string): boolean | undefined {
 }
 
 export const HINT_NAME = "latest_version_hint.json";
-export const GAPS_NAME = "version_gaps.json";
+const GAPS_NAME = "version_gaps.json";
 
 export const hintPath = (tableRoot: string): string => join(versionsDirectory(tableRoot), HINT_NAME);
 export const gapsPath = (tableRoot: string): string => join(sideDirectory(tableRoot), GAPS_NAME);

@@ -12,7 +12,7 @@
  */
 
 /** Codes for symbols; the one after them is the escape. */
-export const MAXIMUM_SYMBOLS = 255;
+const MAXIMUM_SYMBOLS = 255;
 const MAXIMUM_SYMBOL_BYTES = 8;
 const HASH_BITS = 11;
 export const HASH_SHIFT = 32 - HASH_BITS;
