@@ -3,9 +3,10 @@
  * each proves first that the table is the one it was planned on. The disk is guarded: nothing is changed once the lock of
  * the batch is lost, without which nobody else touches what an unfinished batch names.
  *
- * A table that is gone, or that another was put in the place of, has no version that could be created: that is a
- * conflict. Versions to delete went with it, and an id that another table has by now was taken from the one that is
- * meant: these parts are done.
+ * Where a table is gone, or another was put in its place, no version of it can be created: that is a conflict. An id that
+ * another table has by now was taken from the one that is meant: that part is done. Versions to delete went with their
+ * table: where the batch is settled for a process that died, that part is done as well, as that process may have deleted
+ * them first; in a batch that was decided just now it is a conflict.
  */
 
 import { join } from "node:path";
@@ -67,7 +68,7 @@ export interface BatchWork {
   readonly retired: RetiredVersion[];
 }
 
-/** A version that this process has set aside. */
+/** A version that this process has set aside, or was about to. */
 export interface RetiredVersion {
   readonly step: DeleteVersionsStep;
   readonly version: SetAsideVersion;

@@ -5,7 +5,7 @@
  * it is behind, and a change that it acknowledges would lie below the latest version, where nobody finds it.
  *
  * So an old version is emptied: its files are removed, and its manifest gives way to an empty file of the same name.
- * The empty files are names of very few, so that a version costs a directory entry. What always holds:
+ * Most of the empty files are further names of a few, so that a version costs a directory entry. What always holds:
  *
  * - The newest versions stay whole, for those who are reading them: at least `MIN_KEPT`, and more of a small catalog.
  * - The name of a version is taken at every moment: the empty file is renamed onto the manifest.
@@ -60,7 +60,7 @@ export class OldVersions {
   #latest = 0;
 
   /**
-   * Empties some versions, if enough of them have become old. Rejects never: the change that was made is not to fail
+   * Empties some versions, if enough of them have become old. Never rejects: the change that was made is not to fail
    * for what a later one can do as well.
    * @param latest the version that was just committed
    * @param lease of the catalog's lock
@@ -85,7 +85,7 @@ export class OldVersions {
       this.#firstWhole = next;
       if (next > first) await removeStrayFiles(environment.disk, tableRoot, latest, next, lease);
     } catch {
-      // See above. What is known may be wrong now.
+      // A later change tries again; what is known of the versions may be wrong after a failure.
       this.#firstWhole = null;
     }
   }
@@ -178,7 +178,7 @@ class Emptying {
     const { path } = this.#entry(version);
     const staged = await this.#stageEmptyFile();
     try {
-      // From here on it can't be undone: whoever was overruled meanwhile may have another catalog before him.
+      // From here on it can't be undone: after the lock was lost, another catalog may lie there.
       await this.#lease.confirm();
       for (const remove of files) await remove();
       await this.#disk.rename(staged, path);

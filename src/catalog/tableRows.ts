@@ -172,7 +172,7 @@ export async function removeRootTable(
 
 /**
  * Takes the row of a table of a child namespace away, which decides.
- * @returns null for `unshared` where another row names the same directory
+ * @returns among others whether the directory is that of no other table
  * @throws TableNotFoundError where another caller was first
  */
 export async function removeTableRow(

@@ -1,7 +1,8 @@
 /**
  * One writer at a time per table: `withLock` serialises the callers of this thread in the order they came, then
- * takes a lock that other threads, processes and machines see. Every writer of a table takes it, but it decides
- * nothing (exclusive creation does, see publish.ts): it saves writers from preparing commits that would lose.
+ * takes a lock that other threads, processes and machines see. Every writer of a table takes it. Which of two commits gets
+ * a version is not decided by it but by exclusive creation (publish.ts): it saves writers from preparing commits that would
+ * lose. What exclusive creation can't decide is done under it: changes of refs, removals of versions, moves of tables.
  *
  * The lock is the directory `.tiltyard.lock` in the table's directory (heldLock.ts), made and kept fresh by
  * proper-lockfile. Importing this module adds that package's signal-exit handler, which releases the locks still held

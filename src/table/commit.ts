@@ -113,8 +113,8 @@ async function commitOverLatest(
  * @param plan what to commit over the version given, or null where there is nothing to do; a TransactionConflictError
  *   says that the version was overtaken while it was planned on, and is followed by another round
  * @returns null where there was nothing to do
- * @throws what `plan` throws and {@link commitTransaction} throws, TableReplacedError where other versions lie there; ConcurrentModificationError where others keep
- *   getting in between
+ * @throws what `plan` throws and {@link commitTransaction} throws; TableReplacedError where the versions lie in another
+ *   directory; ConcurrentModificationError where others keep getting in between
  */
 export async function commitPlanned<Plan extends PlannedChange>(
   environment: TableEnvironment,

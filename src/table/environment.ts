@@ -12,7 +12,7 @@ export interface TableEnvironment {
   readonly disk: Disk;
   readonly lock: LockOptions;
   readonly manifests: ManifestCache;
-  /** Called after each commit to a table that was there, without the table's lock; rejects never. */
+  /** Called after each commit to a table that was there, without the table's lock; never rejects. */
   readonly afterCommit?: (tableRoot: string, committed: CommittedVersion) => Promise<void>;
   /** Changes of several tables at once that a process may have died in the middle of; absent where there are none. */
   readonly batches?: UnfinishedBatches;
