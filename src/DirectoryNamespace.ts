@@ -19,7 +19,7 @@ import { createTableBranch } from "./operations/branch/createTableBranch.js";
 import { deleteTableBranch } from "./operations/branch/deleteTableBranch.js";
 import { listTableBranches } from "./operations/branch/listTableBranches.js";
 import { type OperationContext, openContext } from "./operations/context.js";
-import { operationError } from "./operations/failure.js";
+import { inTermsOfRequest, operationError } from "./operations/failure.js";
 import { createNamespace } from "./operations/namespace/createNamespace.js";
 import { describeNamespace } from "./operations/namespace/describeNamespace.js";
 import { dropNamespace } from "./operations/namespace/dropNamespace.js";
@@ -475,7 +475,7 @@ export class DirectoryNamespace implements AsyncDisposable {
       return response;
     } catch (error) {
       const { disk, root } = this.#context;
-      const told = await namingRefusedRoot(disk, root, error);
+      const told = inTermsOfRequest(await namingRefusedRoot(disk, root, error), request ?? {});
       throw operationError(told, operation, request?.signal);
     }
   }

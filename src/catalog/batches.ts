@@ -15,10 +15,11 @@
  */
 
 import { randomUUID } from "node:crypto";
-import { ConcurrentModificationError, InternalError, NamespaceError, TableNotFoundError } from "../errors.js";
+import { ConcurrentModificationError, InternalError, NamespaceError } from "../errors.js";
 import { codeOf } from "../io/errno.js";
 import { withLock } from "../io/lock.js";
 import { PublishUncertainError } from "../io/publish.js";
+import { TableGoneError } from "../table/identity.js";
 import { type Ending, finishBatch, workOn } from "./batchExecution.js";
 import {
   type Batch,
@@ -95,11 +96,11 @@ export async function commitBatch(
   throw new ConcurrentModificationError("the locks of the batch were taken over again and again");
 }
 
-/** @throws TableNotFoundError where a table was dropped; why a lock can't be had */
+/** @throws TableGoneError where a table was dropped; why a lock can't be had */
 function requireAll(tableRoots: readonly string[], { tables, refusals }: TableLocks): void {
   for (const tableRoot of tableRoots) {
     if (tables.has(tableRoot)) continue;
-    throw refusals.get(tableRoot) ?? new TableNotFoundError(`there is no table at ${tableRoot}`);
+    throw refusals.get(tableRoot) ?? new TableGoneError(tableRoot);
   }
 }
 

@@ -1,6 +1,16 @@
 /** Makes one kind of error of all: whatever went wrong leaves an operation as a `NamespaceError`. */
 
-import { InternalError, messageOf, NamespaceError, ServiceUnavailableError } from "../errors.js";
+import {
+  InternalError,
+  messageOf,
+  NamespaceError,
+  ServiceUnavailableError,
+  TableBranchNotFoundError,
+  TableNotFoundError,
+} from "../errors.js";
+import { formatIdentifier } from "../ident.js";
+import { TableGoneError } from "../table/identity.js";
+import { isMainBranch } from "../table/refs.js";
 
 /**
  * The error to report for what was thrown inside an operation. Errors of the platform become `InternalError` with
@@ -17,4 +27,19 @@ export function operationError(
   else typed = new InternalError(messageOf(error), { cause: error });
   typed.operation ??= operation;
   return typed;
+}
+
+/**
+ * The error to report for a table that went away while an operation was under way: one that names it, or the branch, as
+ * the request does. Any other error stays as it is.
+ */
+export function inTermsOfRequest(
+  error: unknown,
+  { id, branch }: { readonly id?: readonly string[]; readonly branch?: unknown },
+): unknown {
+  if (!(error instanceof TableGoneError) || id === undefined || id.length === 0) return error;
+  const table = `table ${formatIdentifier(id)}`;
+  return typeof branch === "string" && !isMainBranch(branch)
+    ? new TableBranchNotFoundError(`${table} has no branch ${branch} any more`, { cause: error })
+    : new TableNotFoundError(`${table} does not exist any more`, { cause: error });
 }

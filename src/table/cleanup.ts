@@ -21,7 +21,7 @@
  * be undone is looked at again afterwards (retiredVersions.ts).
  */
 
-import { ConcurrentModificationError, InvalidTableStateError, TableNotFoundError } from "../errors.js";
+import { ConcurrentModificationError, InvalidTableStateError } from "../errors.js";
 import type { Disk, FileStat } from "../io/disk.js";
 import { codeOf, isDiskFull } from "../io/errno.js";
 import { Breather } from "../io/eventLoop.js";
@@ -33,6 +33,7 @@ import { branchRoots } from "./branchRoots.js";
 import { type TableEnvironment, withTableLock } from "./environment.js";
 import { checkReaderFlags, checkWriterFlags } from "./flags.js";
 import { findFiles, RemovedFiles, removeFound, syncRemovals } from "./garbage.js";
+import { TableGoneError } from "./identity.js";
 import { sweepLeftovers } from "./leftovers.js";
 import { keyOf, type ManifestImage, ManifestReader } from "./manifestImages.js";
 import { isPinned, type PinnedVersions, readPinnedVersions } from "./pinnedVersions.js";
@@ -85,7 +86,7 @@ const UNVERIFIED_MS = 7 * 24 * 60 * 60 * 1000;
 /**
  * @param mainRoot directory of the table
  * @param branch the branch to clean up; null is the main branch
- * @throws TableNotFoundError where there are no versions; InvalidTableStateError where tags are in the way and
+ * @throws TableGoneError where there are no versions; InvalidTableStateError where tags are in the way and
  *   `errorIfTagged` is set
  * @throws UnsupportedError, CorruptFileError where a version can't be read, so that it is unknown what it needs
  * @throws LeaseLostError where another took the lock over
@@ -154,7 +155,7 @@ async function cleanUpOnce(
   } catch (error) {
     if (codeOf(error) !== "ENOENT") throw error;
     if ((await environment.disk.stat(cleanup.tableRoot)) === null) {
-      throw new TableNotFoundError(`${cleanup.tableRoot} was dropped during a cleanup`, { cause: error });
+      throw new TableGoneError(cleanup.tableRoot, { cause: error });
     }
     // What was being written is gone: whoever takes a lock over removes it.
     throw new ConcurrentModificationError(
@@ -328,7 +329,7 @@ class Cleanup {
     const entries = await listVersions(this.#disk, this.tableRoot);
     await this.#breather.breathe();
     if (entries.length > 0) return entries;
-    throw new TableNotFoundError(`there is no table at ${this.tableRoot}`);
+    throw new TableGoneError(this.tableRoot);
   }
 
   #pinned(): Promise<PinnedVersions> {

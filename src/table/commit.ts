@@ -10,7 +10,7 @@
  * nothing refers to what was written, after it the version is complete, and only the hint may be old.
  */
 
-import { ConcurrentModificationError, TableNotFoundError } from "../errors.js";
+import { ConcurrentModificationError } from "../errors.js";
 import type { Transaction } from "../format/table.js";
 import { codeOf } from "../io/errno.js";
 import { type LockLease, UNSHARED_LEASE } from "../io/lease.js";
@@ -23,6 +23,7 @@ import {
   isSameDirectory,
   requireAnchor,
   type TableAnchor,
+  TableGoneError,
   TableReplacedError,
 } from "./identity.js";
 import { versionsDirectory } from "./paths.js";
@@ -60,7 +61,7 @@ const MAX_PLANS = 20;
  * @param anchor the version that the transaction was planned on
  * @throws TableReplacedError where another table lies there by now
  * @throws ConcurrentModificationError where the change conflicts, or lost too many races
- * @throws TableNotFoundError where the table has no versions; TableVersionNotFoundError for a restore of none
+ * @throws TableGoneError where the table has no versions; TableVersionNotFoundError for a restore of none
  * @throws PublishUncertainError where the version may or may not be there: its files must stay
  */
 export async function commitTransaction(
@@ -96,7 +97,7 @@ async function commitOverLatest(
   const { tableRoot } = attempts;
   for (let attempt = 1; ; attempt++) {
     const latest = await findLatestVersion(environment.disk, tableRoot);
-    if (latest === null) throw new TableNotFoundError(`there is no table at ${tableRoot}`);
+    if (latest === null) throw new TableGoneError(tableRoot);
     const committed = await attempts.tryOver(latest, lease, options);
     if (committed !== null) return committed;
     if (attempt === MAX_ATTEMPTS) {
@@ -173,7 +174,7 @@ async function readLatest(
 ): Promise<TableVersion> {
   for (let attempt = 1; ; attempt++) {
     const entry = await findLatestVersion(environment.disk, tableRoot);
-    if (entry === null) throw new TableNotFoundError(`there is no table at ${tableRoot}`);
+    if (entry === null) throw new TableGoneError(tableRoot);
     if (!isSameDirectory(entry.directory, directory)) throw new TableReplacedError(tableRoot);
     const file = await readManifestAt(environment, entry);
     if (file !== null) {
@@ -256,6 +257,6 @@ async function withMissingAsNotFound<T>(tableRoot: string, commit: () => Promise
     return await commit();
   } catch (error) {
     if (codeOf(error) !== "ENOENT") throw error;
-    throw new TableNotFoundError(`there is no table at ${tableRoot}`, { cause: error });
+    throw new TableGoneError(tableRoot, { cause: error });
   }
 }

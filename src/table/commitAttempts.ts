@@ -4,7 +4,7 @@
  */
 
 import { join } from "node:path";
-import { ConcurrentModificationError, TableNotFoundError, TableVersionNotFoundError } from "../errors.js";
+import { ConcurrentModificationError, TableVersionNotFoundError } from "../errors.js";
 import type { Transaction } from "../format/table.js";
 import { Transaction as TransactionMessage } from "../format/table.js";
 import { codeOf } from "../io/errno.js";
@@ -13,7 +13,7 @@ import { applyTransaction } from "./apply.js";
 import { checkConflict, keepsFields, namedFields, TransactionConflictError } from "./conflict.js";
 import type { TableEnvironment } from "./environment.js";
 import { checkReaderFlags, checkWriterFlags } from "./flags.js";
-import { requireAnchor, type TableAnchor, TableReplacedError } from "./identity.js";
+import { requireAnchor, type TableAnchor, TableGoneError, TableReplacedError } from "./identity.js";
 import { encodeManifestFile, ManifestFile } from "./manifest.js";
 import { type NamingScheme, transactionsDirectory } from "./paths.js";
 import { type PublicationTerms, publishManifest } from "./publication.js";
@@ -89,7 +89,7 @@ export class CommitAttempts {
   ): Promise<CommittedVersion | null> {
     const base = await readManifestAnew(this.#environment, latest);
     // Dropped, or dropped and made anew, since it was found.
-    if (base === null) throw new TableNotFoundError(`there is no table at ${this.tableRoot}`);
+    if (base === null) throw new TableGoneError(this.tableRoot);
     await this.#requirePlannedOn(base);
     checkWriterFlags(base.manifest, latest.path);
     await this.#checkConflicts(latest);

@@ -14,7 +14,7 @@
  */
 
 import { join } from "node:path";
-import { ConcurrentModificationError } from "../errors.js";
+import { ConcurrentModificationError, TableNotFoundError } from "../errors.js";
 import type { Disk, FileStat } from "../io/disk.js";
 import type { ManifestFile } from "./manifest.js";
 import { versionsDirectory } from "./paths.js";
@@ -53,6 +53,13 @@ export const ABSENT: TableAnchor = { kind: "absent" };
 export class TableReplacedError extends ConcurrentModificationError {
   constructor(tableRoot: string) {
     super(`${tableRoot}: the table was dropped or replaced by another writer meanwhile`);
+  }
+}
+
+/** A table or branch that was there when it was opened has no versions, or no directory, any more. */
+export class TableGoneError extends TableNotFoundError {
+  constructor(tableRoot: string, options?: { cause: unknown }) {
+    super(`there is no table at ${tableRoot}`, options);
   }
 }
 

@@ -21,7 +21,6 @@ import {
   ConcurrentModificationError,
   InternalError,
   NamespaceError,
-  TableNotFoundError,
   TableSchemaValidationError,
 } from "../errors.js";
 import { sideDirectory } from "../file/blobDescriptors.js";
@@ -32,6 +31,7 @@ import { DataFragment } from "../format/table.js";
 import type { Disk } from "../io/disk.js";
 import { codeOf } from "../io/errno.js";
 import { Breather } from "../io/eventLoop.js";
+import { TableGoneError } from "../table/identity.js";
 import { dataDirectory, dataFileName } from "../table/paths.js";
 import type { ColumnPlan, Conversion, PlannedColumn } from "./columnPlan.js";
 import { headerColumn, withHeaderColumns } from "./headerColumns.js";
@@ -62,7 +62,7 @@ export interface WriteRowsOptions {
  * Consumes `input` to its end.
  * @param tableRoot directory of the table or branch
  * @throws TableSchemaValidationError where a batch holds nulls in a column that is not nullable
- * @throws ConcurrentModificationError, TableNotFoundError where the directory is taken away meanwhile
+ * @throws ConcurrentModificationError, TableGoneError where the directory is taken away meanwhile
  */
 export async function writeRows(
   disk: Disk,
@@ -148,7 +148,7 @@ export async function writeRows(
     if (codeOf(error) !== "ENOENT" || error instanceof NamespaceError) throw error;
     const { within } = options;
     if (within !== undefined && (await disk.stat(within)) === null) {
-      throw new TableNotFoundError(`there is no table at ${tableRoot}`, { cause: error });
+      throw new TableGoneError(tableRoot, { cause: error });
     }
     throw new ConcurrentModificationError(`${tableRoot} was dropped while rows were written to it`, {
       cause: error,

@@ -44,6 +44,54 @@ async function* slowRows(happens: () => Promise<unknown>, rows = rowsOf(1)): Asy
   yield* rows.batches;
 }
 
+/** What a call fails with. */
+const failureOf = (call: Promise<unknown>): Promise<NamespaceError> =>
+  call.then(
+    () => expect.unreachable("it did not fail"),
+    (error) => error,
+  );
+
+describe("what goes away under a call is named as the request names it", () => {
+  const gone: [string, { id: string[]; branch?: string }, () => Promise<unknown>, string, string][] = [
+    [
+      "a table",
+      { id: ["t"] },
+      () => others.dropTable({ id: ["t"] }),
+      "TableNotFound",
+      "table t does not exist any more",
+    ],
+    [
+      "a table that is renamed",
+      { id: ["t"] },
+      () => others.renameTable({ id: ["t"], newTableName: "u" }),
+      "TableNotFound",
+      "table t does not exist any more",
+    ],
+    [
+      "a table of a child namespace",
+      { id: ["a", "t"] },
+      () => others.dropTable({ id: ["a", "t"] }),
+      "TableNotFound",
+      "table a$t does not exist any more",
+    ],
+    [
+      "a branch",
+      { id: ["t"], branch: "b" },
+      () => others.deleteTableBranch({ id: ["t"], name: "b" }),
+      "TableBranchNotFound",
+      "table t has no branch b any more",
+    ],
+  ];
+  it.each(gone)("%s", async (_, request, goes, type, message) => {
+    const { id, branch } = request;
+    if (id.length > 1) await ours.createNamespace({ id: [id[0]] });
+    await ours.createTable({ id }, rowsOf(1));
+    if (branch !== undefined) await ours.createTableBranch({ id, name: branch });
+    const failure = await failureOf(ours.insertIntoTable(request, slowRows(goes)));
+    expect(failure).toMatchObject({ type, message, operation: "insertIntoTable" });
+  });
+});
+
 /** Directories of tables in the root that hold anything. */
 const tableDirectories = async (): Promise<string[]> =>
   (await readdir(root)).filter((name) => name !== "__manifest" && !name.startsWith("."));
