@@ -343,7 +343,7 @@ async function takeVersionBack(disk: Disk, tableRoot: string, path: string, leas
 }
 
 async function undeclare(work: BatchWork, step: DeclareTableStep): Promise<void> {
-  const { environment } = work;
+  const { environment, unguarded, locks } = work;
   const { disk } = environment;
   const place = placeOf(environment, step.id, step.location);
   const { own, hasOthers } =
@@ -364,14 +364,18 @@ async function undeclare(work: BatchWork, step: DeclareTableStep): Promise<void>
     return;
   }
   // Looked at once it is out of everybody's way: an engine that knows of no batches may have made its table there.
+  // It has to go back also where the lock of the batch is lost by then.
   const isUntouched = async (directory: string): Promise<boolean> => {
-    if ((await findLatestVersion(disk, directory)) !== null) return false;
-    return step.mark === undefined || !(await readReservations(disk, directory, step.mark)).hasOthers;
+    if (environment !== unguarded) await requireLock(locks.batch);
+    if ((await findLatestVersion(unguarded.disk, directory)) !== null) return false;
+    if (step.mark === undefined) return true;
+    const found = await readReservations(unguarded.disk, directory, step.mark);
+    return found.own.length > 0 && !found.hasOthers;
   };
   if (step.id.length === 1) {
-    await removeRootTable(environment, place, () => takeAway(environment, place.directory, isUntouched));
+    await removeRootTable(environment, place, () => takeAway(unguarded, place.directory, isUntouched));
   } else if (await removeRow(environment, place)) {
-    await discardDirectory(environment, place.directory, isUntouched);
+    await discardDirectory(unguarded, place.directory, isUntouched);
     const isLeft = (await disk.stat(place.directory)) !== null && !(await isUntouched(place.directory));
     if (isLeft) await publishTable(environment, place, step.properties ?? {});
   }

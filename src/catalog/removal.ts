@@ -1,7 +1,7 @@
 /**
  * Taking tables' directories away. A directory first gets a name that no listing shows, in one step:
  *
- *   rename to .tiltyard-dropping-…     out of everybody's way, and still whole
+ *   rename to .tiltyard-dropping-…     out of everybody's way, and still whole; the name tells which one was meant
  *   look at what was moved             another table may have come to lie there since the caller looked: it goes back
  *   rename to .tiltyard-dropped-…      decided
  *   remove
@@ -9,10 +9,10 @@
  * A directory that can't be renamed (of a lower layer of overlayfs; on Windows, one in which a file is open) is hidden
  * instead, and emptied where it is (droppedRecords.ts).
  *
- * What a crash leaves of it goes with the next one; what was not decided only after an hour.
+ * What a crash leaves of it goes with the next one; what was not decided only after an hour, if it is what was meant.
  */
 
-import { randomUUID } from "node:crypto";
+import { createHash, randomUUID } from "node:crypto";
 import { join } from "node:path";
 import { InternalError, messageOf } from "../errors.js";
 import type { Disk } from "../io/disk.js";
@@ -26,7 +26,7 @@ const DROPPED_PREFIX = ".tiltyard-dropped-";
 /** Start of the names that directories carry before that is decided. */
 const DROPPING_PREFIX = ".tiltyard-dropping-";
 /** All of such a name: what merely begins so may be a table that another engine made. */
-const DROPPED_NAME = /^\.tiltyard-(dropp(?:ed|ing))-[0-9a-f-]{36}$/;
+const DROPPED_NAME = /^\.tiltyard-(dropp(?:ed|ing))-[0-9a-f-]{36}(?:-([0-9a-f]{16}))?$/;
 /** A directory whose dropping was begun so long ago goes: who began it is dead. */
 const ABANDONED_MS = 60 * 60 * 1000;
 
@@ -47,8 +47,12 @@ export async function takeAway(
   const { disk, root, handles } = environment;
   // Windows does not rename a directory in which a file is open.
   handles.evict(directory);
+  // Before it is asked whether it is the one that is meant: no other can have been it then, and be it no more.
+  const seen = await disk.stat(directory);
+  if (seen === null || !(await isDoomed(directory))) return false;
   const id = randomUUID();
-  const moved = join(root, DROPPING_PREFIX + id);
+  const birthNs = seen.birthNs === seen.changedNs ? UNKNOWN : seen.birthNs;
+  const moved = join(root, `${DROPPING_PREFIX}${id}-${signatureOf(seen.inode, birthNs)}`);
   try {
     await disk.rename(directory, moved);
   } catch (error) {
@@ -121,17 +125,31 @@ export async function sweepDropped(environment: RemovalEnvironment): Promise<voi
   const entries = (await disk.list(root).catch(() => null)) ?? [];
   const removals: Promise<void>[] = [];
   for (const { name, kind } of entries) {
-    const state = DROPPED_NAME.exec(name)?.[1];
+    const [, state, signature] = DROPPED_NAME.exec(name) ?? [];
     const path = join(root, name);
     if (state === "dropped" && kind === "file") removals.push(removeRecorded(environment, path));
-    else if (state === "dropped" || (state === "dropping" && (await isAbandoned(disk, path))))
+    else if (state === "dropped" || (state === "dropping" && (await isAbandoned(disk, path, signature))))
       removals.push(disk.removeTree(path));
   }
   await Promise.allSettled(removals);
 }
 
-/** A renaming changes the time of the directory's inode. */
-async function isAbandoned(disk: Disk, directory: string): Promise<boolean> {
+/**
+ * Whether a directory was moved long ago by one who died before it was decided, and is the one that was meant. Another,
+ * which had come to lie there, stays: it is somebody's table, and can be given its name back by hand.
+ */
+async function isAbandoned(disk: Disk, directory: string, signature: string | undefined): Promise<boolean> {
   const stat = await disk.stat(directory).catch(() => null);
-  return stat !== null && Date.now() - Number(stat.changedNs / 1_000_000n) > ABANDONED_MS;
+  if (stat === null) return false;
+  const own = [signatureOf(stat.inode, stat.birthNs), signatureOf(stat.inode, UNKNOWN)];
+  if (signature !== undefined && !own.includes(signature)) return false;
+  // A renaming changes the time of the directory's inode.
+  return Date.now() - Number(stat.changedNs / 1_000_000n) > ABANDONED_MS;
 }
+
+/** In place of a time of birth: some platforms give that of the last change then. */
+const UNKNOWN = 0n;
+
+/** What tells a directory from another in the same place, short enough for a name. */
+const signatureOf = (inode: string, birthNs: bigint): string =>
+  createHash("sha256").update(`${inode}-${birthNs}`).digest("hex").slice(0, 16);

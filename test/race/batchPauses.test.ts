@@ -166,6 +166,42 @@ describe.concurrent("a process that stands still", () => {
     await ns.close();
   });
 
+  it("while it undoes another's batch takes no version away that came after it", async () => {
+    const { root, operations } = await prepare();
+    const ns = open(root);
+    const dying = at("after", "link", JOURNAL);
+    await runPaused({ root }, ["batchCommitTables", { operations }], dying, async () => {
+      await rename(join(root, "b.lance"), join(root, "moved"));
+      await reference.createTable(root, "b", tableToIPC(rowsOf(7, 8), "stream"));
+      const pause = at("before", "rename", /a\.lance.*\.manifest .*\.tmp-/);
+      const undoing = await runPaused({ root }, ["describeTable", { id: ["a"] }], pause, async () => {
+        expect(await ns.insertIntoTable({ id: ["a"] }, rowsOf(9))).toMatchObject({ version: 2 });
+      });
+      expect(undoing).toMatchObject({ ok: { version: 2 } });
+    });
+    expect(await versionsOf(ns, "a")).toEqual([1, 2]);
+    expect(await reference.countRows(root, "a")).toBe(2);
+    await ns.close();
+  });
+
+  it("while it undoes another's batch leaves a table that was made in the place of a declared one", async () => {
+    const { root, operations } = await prepare();
+    const ns = open(root);
+    const dying = at("after", "link", JOURNAL);
+    await runPaused({ root }, ["batchCommitTables", { operations }], dying, async () => {
+      await rename(join(root, "b.lance"), join(root, "moved"));
+      await reference.createTable(root, "b", tableToIPC(rowsOf(7, 8), "stream"));
+      const pause = at("before", "rename", /x\.lance .*dropping/);
+      await runPaused({ root }, ["describeTable", { id: ["a"] }], pause, async () => {
+        await ns.describeTable({ id: ["a"] });
+        await ns.createTable({ id: ["x"] }, rowsOf(9));
+      });
+    });
+    expect(await ns.countTableRows({ id: ["x"] })).toBe(1);
+    expect((await ns.listTables()).tables).toEqual(["a", "b", "c", "d", "x"]);
+    await ns.close();
+  });
+
   it("while it settles another's batch does nothing more either", async () => {
     const { root, operations } = await prepare();
     const ns = open(root);
