@@ -43,7 +43,7 @@ import {
   textOf,
 } from "./world.js";
 
-const STRIDE = strideOf("PAUSE_STRIDE", 997);
+const STRIDE = strideOf("PAUSE_STRIDE", 1499);
 /** Which of the cases of one stride are run. */
 const OFFSET = Number(process.env.PAUSE_OFFSET ?? 0);
 const ONLY = process.env.PAUSE_CASE?.split(";").map((part) => part.trim());
