@@ -4,39 +4,23 @@
 
 import { join } from "node:path";
 import { Int32, Table, tableToIPC, vectorFromArray } from "apache-arrow";
-import { ConcurrentModificationError, DirectoryNamespace } from "tiltyard";
-import { afterAll, beforeEach, describe, expect, it } from "vitest";
-import type { Disk } from "../../src/io/disk.js";
-import { NodeDisk } from "../../src/io/nodeDisk.js";
+import { ConcurrentModificationError } from "tiltyard";
+import { beforeEach, describe, expect, it } from "vitest";
 import { manifestName } from "../../src/table/paths.js";
-import { ageLocks } from "../pause/world.js";
-import type { EngineStep } from "../support/engineWorker.js";
 import { interruptedDisk } from "../support/interruptedDisk.js";
+import { overruledStage } from "../support/overruled.js";
 import { reference } from "../support/reference.js";
-import { RivalEngine } from "../support/rivalEngine.js";
 import { stageDoubled } from "../support/stageVersion.js";
-import { makeTempDir } from "../support/tempDir.js";
 
+const stage = overruledStage();
 const rowsOf = (...values: number[]) => new Table({ v: vectorFromArray(values, new Int32()) });
 const ipcOf = (...values: number[]) => tableToIPC(rowsOf(...values), "stream");
-const disk = new NodeDisk({ durability: "none" });
-const rival = new RivalEngine();
+const { disk, open, meanwhile } = stage;
 let root: string;
 
-beforeEach(async () => {
-  root = await makeTempDir();
+beforeEach(() => {
+  root = stage.root;
 });
-afterAll(() => rival.end());
-
-const open = (other?: Disk) =>
-  new DirectoryNamespace({ root, durability: "none", ...(other && { disk: other }) });
-
-/** What another process does while this one stands still and all locks look dead. */
-async function meanwhile(...steps: EngineStep[]): Promise<void> {
-  await ageLocks(root);
-  await rival.open(root);
-  for (const step of steps) expect(await rival.call(step)).toHaveProperty("ok");
-}
 
 describe("a batch that is undone", () => {
   it("leaves the version that somebody else has published since under the number of its own", async () => {

@@ -5,35 +5,18 @@
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { Int32, Table, vectorFromArray } from "apache-arrow";
-import { DirectoryNamespace } from "tiltyard";
-import { afterAll, beforeEach, describe, expect, it } from "vitest";
-import type { Disk } from "../../src/io/disk.js";
-import { NodeDisk } from "../../src/io/nodeDisk.js";
-import { ageLocks } from "../pause/world.js";
-import type { EngineStep } from "../support/engineWorker.js";
+import { beforeEach, describe, expect, it } from "vitest";
 import { interruptedDisk } from "../support/interruptedDisk.js";
-import { RivalEngine } from "../support/rivalEngine.js";
-import { makeTempDir } from "../support/tempDir.js";
+import { overruledStage } from "../support/overruled.js";
 
+const stage = overruledStage();
 const rowsOf = (...values: number[]) => new Table({ v: vectorFromArray(values, new Int32()) });
-const disk = new NodeDisk({ durability: "none" });
-const rival = new RivalEngine();
+const { disk, open, meanwhile } = stage;
 let root: string;
 
-beforeEach(async () => {
-  root = await makeTempDir();
+beforeEach(() => {
+  root = stage.root;
 });
-afterAll(() => rival.end());
-
-const open = (other?: Disk) =>
-  new DirectoryNamespace({ root, durability: "none", ...(other && { disk: other }) });
-
-/** What another process does while this one stands still and all locks look dead. */
-async function meanwhile(...steps: EngineStep[]): Promise<void> {
-  await ageLocks(root);
-  await rival.open(root);
-  for (const step of steps) expect(await rival.call(step)).toHaveProperty("ok");
-}
 
 /** A table's directory of which nothing knows that has an id, below the root. */
 async function deregistered(): Promise<string> {

@@ -1,13 +1,12 @@
 /** The engine in a process that stands still at one of its disk calls until it is woken. */
 
 import { type ChildProcess, fork } from "node:child_process";
-import { readdir, readFile, utimes } from "node:fs/promises";
-import { join } from "node:path";
+import { readFile } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import type { DirectoryNamespaceOptions } from "tiltyard";
 import type { Disk } from "../../src/io/disk.js";
-import { LOCK_NAME } from "../../src/io/heldLock.js";
+import { ageLocks } from "../pause/world.js";
 import { nextMessage } from "./childProcess.js";
 import type { EngineStep } from "./engineWorker.js";
 
@@ -65,13 +64,4 @@ export async function runPaused(
 async function untilStopped({ pid }: ChildProcess): Promise<void> {
   const isStopped = async () => / T /.test(await readFile(`/proc/${pid}/stat`, "utf8"));
   while (!(await isStopped())) await sleep(5);
-}
-
-/** Makes all locks look as if nobody had renewed them for a long time. */
-async function ageLocks(root: string): Promise<void> {
-  const then = Date.now() / 1000 - 600;
-  for (const entry of await readdir(root, { recursive: true, withFileTypes: true })) {
-    const path = join(entry.parentPath, entry.name);
-    if (path.includes(LOCK_NAME)) await utimes(path, then, then);
-  }
 }

@@ -1,0 +1,42 @@
+/** A namespace on which one process stands still, its locks looking dead, while another one acts. */
+
+import { DirectoryNamespace } from "tiltyard";
+import { afterAll, beforeEach, expect } from "vitest";
+import type { Disk } from "../../src/io/disk.js";
+import { NodeDisk } from "../../src/io/nodeDisk.js";
+import { ageLocks } from "../pause/world.js";
+import type { EngineStep } from "./engineWorker.js";
+import { RivalEngine } from "./rivalEngine.js";
+import { makeTempDir } from "./tempDir.js";
+
+export interface OverruledStage {
+  /** Of the running test. */
+  readonly root: string;
+  /** A disk to be interrupted. */
+  readonly disk: Disk;
+  open(disk?: Disk): DirectoryNamespace;
+  /** What another process does while this one stands still and all locks look dead. */
+  meanwhile(...steps: EngineStep[]): Promise<void>;
+}
+
+/** A stage for the tests of one file, with a directory of its own for each of them. */
+export function overruledStage(): OverruledStage {
+  const rival = new RivalEngine();
+  let root = "";
+  beforeEach(async () => {
+    root = await makeTempDir();
+  });
+  afterAll(() => rival.end());
+  return {
+    get root() {
+      return root;
+    },
+    disk: new NodeDisk({ durability: "none" }),
+    open: (disk) => new DirectoryNamespace({ root, durability: "none", ...(disk && { disk }) }),
+    async meanwhile(...steps) {
+      await ageLocks(root);
+      await rival.open(root);
+      for (const step of steps) expect(await rival.call(step)).toHaveProperty("ok");
+    },
+  };
+}
