@@ -10,7 +10,7 @@
  */
 
 import { join } from "node:path";
-import { NamespaceNotFoundError, TableNotFoundError } from "../errors.js";
+import { messageOf, NamespaceNotFoundError, TableNotFoundError } from "../errors.js";
 import type { Disk } from "../io/disk.js";
 import { codeOf } from "../io/errno.js";
 import type { LockLease } from "../io/lease.js";
@@ -26,7 +26,7 @@ import { deleteVersionsUnderLock, returnVersionsUnderLock } from "../table/versi
 import { findLatestVersion, findVersion } from "../table/versions.js";
 import type { Batch } from "./batchJournal.js";
 import { type BatchLocks, requireLock } from "./batchLocks.js";
-import { BatchConflict, messageOf } from "./batchRefusals.js";
+import { BatchConflict } from "./batchRefusals.js";
 import { type CatalogEnvironment, changeCatalog } from "./catalogTable.js";
 import type {
   BatchStep,

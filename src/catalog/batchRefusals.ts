@@ -23,6 +23,3 @@ export function isLasting(error: unknown): boolean {
   }
   return LASTING_CODES.has(codeOf(error));
 }
-
-export const messageOf = (error: unknown): string =>
-  typeof error === "object" && error !== null && "message" in error ? String(error.message) : String(error);

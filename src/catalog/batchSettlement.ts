@@ -15,7 +15,13 @@
  *   can't be read, as its permissions or the disk don't let it, stops nobody, as no one can tell whom it should.
  */
 
-import { CorruptFileError, NamespaceError, ServiceUnavailableError, UnsupportedError } from "../errors.js";
+import {
+  CorruptFileError,
+  messageOf,
+  NamespaceError,
+  ServiceUnavailableError,
+  UnsupportedError,
+} from "../errors.js";
 import type { Disk } from "../io/disk.js";
 import { codeOf } from "../io/errno.js";
 import { DEFAULT_STALE_MS, type LockOptions, withLock } from "../io/lock.js";
@@ -35,7 +41,7 @@ import {
 } from "./batchJournal.js";
 import { LocksLostError, withTableLocks } from "./batchLocks.js";
 import { type BatchWork, lockedRootsOf, removeResurrected } from "./batchParts.js";
-import { isLasting, messageOf } from "./batchRefusals.js";
+import { isLasting } from "./batchRefusals.js";
 import { type BatchScope, isConcerned } from "./batchScope.js";
 import type { CatalogEnvironment } from "./catalogTable.js";
 import { type DecodedJournal, namesOf } from "./journalFormat.js";

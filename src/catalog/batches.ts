@@ -15,7 +15,7 @@
  */
 
 import { randomUUID } from "node:crypto";
-import { ConcurrentModificationError, InternalError, NamespaceError } from "../errors.js";
+import { ConcurrentModificationError, InternalError, messageOf, NamespaceError } from "../errors.js";
 import { codeOf } from "../io/errno.js";
 import { withLock } from "../io/lock.js";
 import { PublishUncertainError } from "../io/publish.js";
@@ -33,7 +33,7 @@ import {
 } from "./batchJournal.js";
 import { LocksLostError, requireLocks, type TableLocks, withTableLocks } from "./batchLocks.js";
 import { type BatchWork, removeResurrected, returnForeign, tableRootOf } from "./batchParts.js";
-import { BatchConflict, messageOf } from "./batchRefusals.js";
+import { BatchConflict } from "./batchRefusals.js";
 import type { BatchScope } from "./batchScope.js";
 import { hasUnfinished, settleBatch, settleBatches } from "./batchSettlement.js";
 import type { CatalogEnvironment } from "./catalogTable.js";

@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { ConcurrentModificationError, UnsupportedError } from "../errors.js";
 import type { Disk, WriteHandle } from "../io/disk.js";
 import { codeOf } from "../io/errno.js";
-import { createExclusive, replaceFile, temporaryName } from "../io/publish.js";
+import { createExclusive, hasContent, replaceFile, temporaryName } from "../io/publish.js";
 
 /** The interface document's marker of a declared table. */
 const RESERVED_MARKER = ".ns-reserved";
@@ -114,13 +114,6 @@ const contentOf = (mark: string): Uint8Array => new TextEncoder().encode(`reserv
 
 const isMarkedAs = (disk: Disk, path: string, mark: string): Promise<boolean> =>
   hasContent(disk, path, contentOf(mark));
-
-async function hasContent(disk: Disk, path: string, content: Uint8Array): Promise<boolean> {
-  const stat = await disk.stat(path);
-  if (stat?.kind !== "file" || stat.size !== content.length) return false;
-  const bytes = await disk.readFile(path);
-  return bytes !== null && Buffer.compare(bytes, content) === 0;
-}
 
 /**
  * Hides a root table; false where somebody else has hidden it, or another table has come to lie there.

@@ -17,7 +17,7 @@ import {
 import { formatIdentifier } from "../ident.js";
 import { codeOf } from "../io/errno.js";
 import type { LockLease } from "../io/lease.js";
-import { withLock } from "../io/lock.js";
+import { withTableLock } from "../table/environment.js";
 import { branchesDirectory } from "../table/paths.js";
 import type { Catalog, CatalogChange } from "./catalogRows.js";
 import { type CatalogEnvironment, changeCatalog, readCatalog } from "./catalogTable.js";
@@ -126,8 +126,9 @@ async function move(
   const before = tableRow(await readCatalog(environment), place.id);
   const lock = { ...environment.lock, signal };
   try {
-    // No writer of ours is in the middle of a commit while its directory moves.
-    const moveUnder = async (lease: LockLease): Promise<void> => {
+    // No writer of ours is in the middle of a commit while its directory moves; nor is a batch, which knows the table by
+    // its directory, and would be neither done nor undone.
+    await withTableLock(environment, table.directory, lock, async (lease) => {
       await reservePlace(environment, table, place, signal);
       environment.handles.evict(table.directory);
       const move = new Move(environment, table, place, isTable, lease);
@@ -138,16 +139,7 @@ async function move(
         // The table has moved: a row of its old id that can't be removed means nothing.
         if (move.outcome !== "yes") throw error;
       }
-    };
-    for (let isMoved = false; !isMoved; ) {
-      isMoved = await withLock(table.directory, lock, async (lease) => {
-        // What a batch has begun here would be neither done nor undone: it knows the table by its directory.
-        if (await environment.batches?.present(table.directory)) return false;
-        await moveUnder(lease);
-        return true;
-      });
-      if (!isMoved) await environment.batches?.settle(table.directory, signal);
-    }
+    });
   } catch (error) {
     if (codeOf(error) === "ENOENT") throw gone(table.id, error);
     throw error;

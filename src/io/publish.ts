@@ -361,6 +361,7 @@ async function claimByRename(
     await disk.rename(temporaryPath, finalPath);
     return true;
   } catch (error) {
+    // An inode would not tell: whoever took the lock over removed the temporary file, and may have been given its inode.
     let isOurs: boolean;
     try {
       isOurs = await hasContent(disk, finalPath, Buffer.concat(chunks));
@@ -372,12 +373,10 @@ async function claimByRename(
   }
 }
 
-/**
- * Whether there is a file of these bytes. An inode would not tell: whoever took the lock over removed the temporary file,
- * and may have been given its inode for his own.
- */
-async function hasContent(disk: Disk, filePath: string, bytes: Uint8Array): Promise<boolean> {
-  if ((await disk.stat(filePath))?.size !== bytes.length) return false;
+/** Whether a path is that of a file of just these bytes. */
+export async function hasContent(disk: Disk, filePath: string, bytes: Uint8Array): Promise<boolean> {
+  const stat = await disk.stat(filePath);
+  if (stat?.kind !== "file" || stat.size !== bytes.length) return false;
   const found = await disk.readFile(filePath);
   return found !== null && Buffer.compare(found, bytes) === 0;
 }
