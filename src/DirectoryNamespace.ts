@@ -6,15 +6,10 @@
 import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Table } from "apache-arrow";
-import { untilAborted } from "./abort.js";
-import {
-  InvalidInputError,
-  NamespaceError,
-  PermissionDeniedError,
-  ServiceUnavailableError,
-} from "./errors.js";
+import { InvalidInputError, ServiceUnavailableError } from "./errors.js";
 import type { Disk } from "./io/disk.js";
 import type * as ns from "./namespace.js";
+import { type Access, accessOf, pinRequest } from "./operations/access.js";
 import { createTableBranch } from "./operations/branch/createTableBranch.js";
 import { deleteTableBranch } from "./operations/branch/deleteTableBranch.js";
 import { listTableBranches } from "./operations/branch/listTableBranches.js";
@@ -275,9 +270,9 @@ export class DirectoryNamespace implements AsyncDisposable {
   batchCreateTableVersions(
     request: ns.BatchCreateTableVersionsRequest,
   ): Promise<ns.BatchCreateTableVersionsResponse> {
-    return this.#run("batchCreateTableVersions", request, async (context, checked) => {
+    return this.#run("batchCreateTableVersions", request, async (context, checked, access) => {
       const entries = pinParts(checked.entries, "entries", (entry) => entry.id);
-      for (const { id } of entries) await this.#checkAllowed("createTableVersion", id, request);
+      for (const { id, branch } of entries) await access.require("createTableVersion", id, { branch });
       return batchCreateTableVersions(context, { entries, signal: request.signal });
     });
   }
@@ -296,11 +291,11 @@ export class DirectoryNamespace implements AsyncDisposable {
    * @throws InternalError where it is decided and can't be finished now: the next operation on one of the tables does
    */
   batchCommitTables(request: ns.BatchCommitTablesRequest): Promise<ns.BatchCommitTablesResponse> {
-    return this.#run("batchCommitTables", request, async (context, checked) => {
+    return this.#run("batchCommitTables", request, async (context, checked, access) => {
       const operations = pinOperations(checked.operations);
       for (const operation of operations) {
         for (const [name, part] of Object.entries(operation)) {
-          await this.#checkAllowed(operationOfPart(name), part.id, request);
+          await access.require(operationOfPart(name), part.id, part);
         }
       }
       return batchCommitTables(context, { operations, signal: request.signal });
@@ -383,9 +378,7 @@ export class DirectoryNamespace implements AsyncDisposable {
    * @throws TransactionNotFoundError where no version of it is there, or none any more
    */
   describeTransaction(request: ns.DescribeTransactionRequest): Promise<ns.DescribeTransactionResponse> {
-    return this.#run("describeTransaction", request, (context, checked) =>
-      describeTransaction(context, checked, (id) => this.#checkAllowed("describeTransaction", id, request)),
-    );
+    return this.#run("describeTransaction", request, describeTransaction);
   }
 
   // ---------------------------------------------------------------------------------------------- to come
@@ -457,7 +450,7 @@ export class DirectoryNamespace implements AsyncDisposable {
   async #run<Request extends ns.RequestBase, Response>(
     operation: string,
     request: Request,
-    body: (context: OperationContext, request: Request) => Promise<Response> | Response,
+    body: (context: OperationContext, request: Request, access: Access) => Promise<Response> | Response,
   ): Promise<Response> {
     try {
       if (this.#closed) throw new ServiceUnavailableError("the namespace is closed");
@@ -465,30 +458,19 @@ export class DirectoryNamespace implements AsyncDisposable {
         throw new InvalidInputError("a request object is needed");
       // What is authorised is what is done: the caller, or who authorises, may change the id in between.
       const id = Object.freeze([...optionalId(request.id)]);
-      const pinned: Request = Object.create(request, { id: { value: id, enumerable: true } });
+      const { pinned, details } = pinRequest(operation, request, id);
       request.signal?.throwIfAborted();
-      await this.#checkAllowed(operation, id, request);
+      const access = accessOf(this.#authorize, request);
+      await access.require(operation, id, details);
       // What a process that died left half done is brought to an end before anybody looks.
-      await settleBefore(this.#context, operation, id, request);
-      const response = await body(this.#context, pinned);
+      await settleBefore(this.#context, operation, id, pinned);
+      const response = await body(this.#context, pinned, access);
       this.#context.recentTransactions.note(id, response);
       return response;
     } catch (error) {
       const { disk, root } = this.#context;
       const told = inTermsOfRequest(await namingRefusedRoot(disk, root, error), request ?? {});
       throw operationError(told, operation, request?.signal);
-    }
-  }
-
-  async #checkAllowed(operation: string, id: readonly string[], request: ns.RequestBase): Promise<void> {
-    if (this.#authorize === undefined) return;
-    try {
-      const { identity, principal, context } = request;
-      const decision = this.#authorize({ operation, id, identity, principal, context });
-      await untilAborted(decision, request.signal);
-    } catch (error) {
-      if (error instanceof NamespaceError || request.signal?.aborted) throw error;
-      throw new PermissionDeniedError(`${operation} was denied`, { cause: error });
     }
   }
 }

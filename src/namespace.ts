@@ -1062,11 +1062,18 @@ export interface ListJobsResponse {
 /** A function that computes values of a column; not supported by this release. */
 export type UserFunction = unknown;
 
-/** Asked before every operation; throwing denies the call. */
+/**
+ * Asked before every operation, of every object that it reads, makes, moves or removes; throwing denies the call. Listings
+ * leave out what it denies. `operations/access.ts` has the table of what is asked.
+ */
 export type Authorize = (call: AuthorizeCall) => void | Promise<void>;
 export interface AuthorizeCall {
   readonly operation: string;
   readonly id: readonly string[];
+  /** The branch that the call names, where it is not the main one. */
+  readonly branch?: string;
+  /** Of `registerTable`: the directory below the root that the table is to have. */
+  readonly location?: string;
   /** As the caller gave it, unverified. */
   readonly identity?: Identity;
   readonly principal?: Principal;

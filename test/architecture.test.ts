@@ -31,9 +31,9 @@ const ARROWS: Record<string, readonly string[]> = {
   write: ["errors", "ident", "namespace", "bytes", "io", "arrow", "format", "file", "table", "query"],
   catalog: ["errors", "ident", "namespace", "bytes", "io", "arrow", "format", "table", "query", "write"],
   // biome-ignore format: one row, one line
-  operations: ["errors", "ident", "namespace", "bytes", "io", "arrow", "format", "file", "table", "query", "write", "catalog"],
+  operations: ["errors", "abort", "ident", "namespace", "bytes", "io", "arrow", "format", "file", "table", "query", "write", "catalog"],
   TableHandle: ["errors", "ident", "namespace", "arrow", "DirectoryNamespace"],
-  DirectoryNamespace: ["errors", "abort", "namespace", "io", "operations", "TableHandle"],
+  DirectoryNamespace: ["errors", "namespace", "io", "operations", "TableHandle"],
   rest: ["errors", "abort", "ident", "namespace", "DirectoryNamespace"],
   index: ["errors", "ident", "namespace", "io", "TableHandle", "DirectoryNamespace"],
 };
@@ -42,7 +42,12 @@ const ARROWS: Record<string, readonly string[]> = {
 const ENTRY_POINTS = ["index.ts", "rest.ts"];
 
 /** Files under operations/ that are no operations, although the class uses them too. */
-const SHARED_BY_OPERATIONS = ["operations/context.ts", "operations/failure.ts", "operations/request.ts"];
+const SHARED_BY_OPERATIONS = [
+  "operations/access.ts",
+  "operations/context.ts",
+  "operations/failure.ts",
+  "operations/request.ts",
+];
 
 /** Modules that touch the disk, and the packages each part alone may use. */
 const DISK_MODULES = /^(node:)?fs(\/promises)?$|^(fs-extra|proper-lockfile|graceful-fs)$/;

@@ -10,6 +10,7 @@ import type { Catalog } from "./catalogRows.js";
 import { type CatalogEnvironment, readCatalog } from "./catalogTable.js";
 import type { BatchNames } from "./journalFormat.js";
 import { rootLocation, rootTableAt } from "./locations.js";
+import { pathOf } from "./objects.js";
 import { tableRow } from "./tables.js";
 
 export type BatchScope =
@@ -67,7 +68,7 @@ async function isWithin(
       throw error;
     }
     const rows = catalog.rows.filter((row) => row.objectType === "table" && row.location === location);
-    if (rows.some(({ objectId }) => isBelow(objectId.split("$")))) return true;
+    if (rows.some(({ objectId }) => isBelow(pathOf(objectId)))) return true;
   }
   return false;
 }

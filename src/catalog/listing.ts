@@ -12,7 +12,7 @@ import { compareNames } from "./catalogRows.js";
 import { type CatalogEnvironment, readCatalog } from "./catalogTable.js";
 import { directoryOf, rootLocation, rootTableAt } from "./locations.js";
 import { isDeregistered, isReserved } from "./markers.js";
-import { objectIdOf, requireNamespace } from "./objects.js";
+import { objectIdOf, pathOf, requireNamespace } from "./objects.js";
 
 /** What part of a listing is wanted. */
 export interface PageRequest {
@@ -54,11 +54,14 @@ function firstAfter(names: readonly string[], after: string): number {
   return low;
 }
 
-/** Whether a name is to be listed; a promise where the disk must tell. */
-type Probe = (name: string) => boolean | Promise<boolean>;
+/** Whether a name is to be listed; a promise where the disk must tell, or somebody else. */
+export type Probe = (name: string) => boolean | Promise<boolean>;
+
+/** Whether whoever asks may know of an object; null where everybody may. */
+export type Visibility = ((id: readonly string[]) => Promise<boolean>) | null;
 
 /** A page of those names that exist; they are in order. */
-async function pageOfExisting(
+export async function pageOfExisting(
   names: readonly string[],
   { after, limit }: PageRequest,
   exists: Probe,
@@ -86,6 +89,12 @@ async function pageOfExisting(
   return { names: kept.slice(0, limit), pageToken: kept[limit - 1] };
 }
 
+/** The same, of names that exist and may be seen. */
+function visible(exists: Probe, isVisible: Visibility, idOf: (name: string) => readonly string[]): Probe {
+  if (isVisible === null) return exists;
+  return async (name) => (await exists(name)) && (await isVisible(idOf(name)));
+}
+
 /**
  * Names of the tables in a namespace.
  * @param includeDeclared whether tables without data are listed
@@ -96,17 +105,24 @@ export async function listTableNames(
   namespace: readonly string[],
   page: PageRequest,
   includeDeclared: boolean,
+  isVisible: Visibility,
 ): Promise<NamePage> {
+  const idOf = (name: string) => [...namespace, name];
   if (namespace.length === 0) {
     const names = await rootTableNames(environment);
-    return pageOfExisting(names, page, (name) => isRootTable(environment, name, includeDeclared));
+    const isTable: Probe = (name) => isRootTable(environment, name, includeDeclared);
+    return pageOfExisting(names, page, visible(isTable, isVisible, idOf));
   }
   const catalog = await readCatalog(environment);
   requireNamespace(catalog, namespace);
   const names = catalog.childrenOf(objectIdOf(namespace)).tables;
   const exists = await childProbe(environment, catalog, names.length, page, includeDeclared);
   const prefix = objectIdOf([...namespace, "x"]).slice(0, -1);
-  return pageOfExisting(names, page, (name) => exists(prefix + name));
+  return pageOfExisting(
+    names,
+    page,
+    visible((name) => exists(prefix + name), isVisible, idOf),
+  );
 }
 
 /** Identifiers of all tables in all namespaces, joined by `$`. */
@@ -114,6 +130,7 @@ export async function listAllTableNames(
   environment: CatalogEnvironment,
   page: PageRequest,
   includeDeclared: boolean,
+  isVisible: Visibility,
 ): Promise<NamePage> {
   const catalog = await readCatalog(environment);
   const roots = await rootTableNames(environment);
@@ -123,9 +140,9 @@ export async function listAllTableNames(
   }
   const names = [...roots, ...children].sort(compareNames);
   const exists = await childProbe(environment, catalog, children.size, page, includeDeclared);
-  return pageOfExisting(names, page, (name) =>
-    children.has(name) ? exists(name) : isRootTable(environment, name, includeDeclared),
-  );
+  const isTable: Probe = (name) =>
+    children.has(name) ? exists(name) : isRootTable(environment, name, includeDeclared);
+  return pageOfExisting(names, page, visible(isTable, isVisible, pathOf));
 }
 
 /** Tells by its id whether a table of the catalog is to be listed; made for so many candidates. */

@@ -19,6 +19,7 @@ import {
   namespaceNotFound,
   objectIdOf,
   parentOf,
+  pathOf,
   requireNamespace,
 } from "./objects.js";
 import { discardDirectory, sweepDropped } from "./removal.js";
@@ -102,6 +103,8 @@ export interface DropOptions {
   readonly cascade: boolean;
   /** A namespace that does not exist is no error. */
   readonly skipMissing: boolean;
+  /** Throws unless what is in it may go as well; asked once of each. */
+  readonly allow: (objectType: string, id: readonly string[]) => Promise<void>;
 }
 
 /**
@@ -112,11 +115,22 @@ export interface DropOptions {
 export async function dropNamespace(
   environment: CatalogEnvironment,
   path: readonly string[],
-  { cascade, skipMissing }: DropOptions,
+  { cascade, skipMissing, allow }: DropOptions,
   signal?: AbortSignal,
 ): Promise<Properties | null> {
   let properties: Properties | null = null;
   let doomed: DoomedDirectory[] = [];
+  const allowed = new Set<string>();
+  const allowAll = async (rows: readonly CatalogRow[]): Promise<void> => {
+    for (const { objectType, objectId } of rows) {
+      const question = `${objectType} ${objectId}`;
+      if (allowed.has(question)) continue;
+      await allow(objectType, pathOf(objectId));
+      allowed.add(question);
+    }
+  };
+  // Without the lock, as it may take its time; what has come since is asked about under it.
+  if (cascade) await allowAll((await readCatalog(environment)).rowsBelow(objectIdOf(path)));
   await changeCatalog(
     environment,
     async (catalog) => {
@@ -131,6 +145,8 @@ export async function dropNamespace(
       if (!cascade) {
         const left = await leftBelow(environment, catalog, path);
         if (left !== null) throw notEmpty(path, left);
+      } else {
+        await allowAll(below);
       }
       const remove = new Set([row, ...below].map(({ objectId }) => objectId));
       doomed = await directoriesOf(environment, catalog, remove);
@@ -194,7 +210,7 @@ async function leftBelow(
 ): Promise<string | null> {
   for (const row of catalog.rowsBelow(objectIdOf(path))) {
     if (row.objectType !== "table") return row.objectId;
-    if (await hasDirectory(environment, row.objectId.split("$"), row)) return row.objectId;
+    if (await hasDirectory(environment, pathOf(row.objectId), row)) return row.objectId;
   }
   return null;
 }

@@ -24,6 +24,9 @@ export function objectIdOf(path: readonly string[]): string {
   return path.join(DEFAULT_DELIMITER);
 }
 
+/** The path of an object by its id. */
+export const pathOf = (objectId: string): readonly string[] => objectId.split(DEFAULT_DELIMITER);
+
 /** Path of the namespace an object is in. */
 export const parentOf = (path: readonly string[]): readonly string[] => path.slice(0, -1);
 

@@ -9,6 +9,7 @@ import type { Properties } from "../namespace.js";
 import { findLatestVersion } from "../table/versions.js";
 import type { CatalogRow } from "./catalogRows.js";
 import { type CatalogEnvironment, changeCatalog } from "./catalogTable.js";
+import { formerIdsOf, noteFormerId } from "./formerIds.js";
 import { checkLocation, checkNewLocation, checkNewRootTableName, rootLocation } from "./locations.js";
 import { hide, isDeregistered, isDropped, isReserved, unhide } from "./markers.js";
 import { encodeProperties, objectIdOf, parentOf, requireNamespace } from "./objects.js";
@@ -25,8 +26,16 @@ import {
   tableRow,
 } from "./tables.js";
 
+export interface RegistrationOptions {
+  readonly properties: Properties | undefined;
+  /** A table that has the id loses it; its data stays, too. */
+  readonly overwrite: boolean;
+  /** Throws unless the caller may take what had another id last. */
+  readonly allow: (formerId: readonly string[]) => Promise<void>;
+  readonly signal?: AbortSignal;
+}
+
 /**
- * @param overwrite a table that has the id loses it; its data stays, too
  * @throws InvalidInputError where there is no table at the location, or it is another table's, be it only on file systems
  *   that fold names
  * @throws TableAlreadyExistsError, NamespaceNotFoundError
@@ -35,9 +44,7 @@ export async function registerTable(
   environment: CatalogEnvironment,
   id: readonly string[],
   location: string,
-  properties: Properties | undefined,
-  overwrite: boolean,
-  signal?: AbortSignal,
+  { properties, overwrite, allow, signal }: RegistrationOptions,
 ): Promise<TableLocation> {
   checkLocation(location);
   const isRoot = id.length === 1;
@@ -53,6 +60,9 @@ export async function registerTable(
   else if (!isRoot) checkNewLocation(location);
   const place = { id, location, directory: join(environment.root, ...location.split("/")) };
   const { realLocation, isTable } = await requireData(environment, place);
+  for (const former of isRoot ? [] : await formerIdsOf(environment, realLocation)) {
+    if (objectIdOf(former) !== objectIdOf(id)) await allow(former);
+  }
   const row = rowOf(id, location, encodeProperties(properties));
   let before: CatalogRow | null = null;
   await changeCatalog(
@@ -199,6 +209,7 @@ export async function deregisterTable(
   const { location, directory } = table;
   const place = { id, location, directory };
   if (id.length > 1) {
+    await noteFormerId(environment, place);
     const { properties } = await removeTableRow(environment, place, signal);
     return { ...place, properties };
   }

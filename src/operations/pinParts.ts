@@ -7,7 +7,7 @@ import { InvalidInputError } from "../errors.js";
 import type { BatchCommitOperation } from "../namespace.js";
 import { requireList, requireTableId } from "./request.js";
 
-type Pinned<Part> = Part & { readonly id: readonly string[] };
+type Pinned<Part> = Part & { readonly id: readonly string[]; readonly branch?: string };
 
 /** @throws InvalidInputError where it is no list of objects with the ids of tables */
 export function pinParts<Part extends object>(

@@ -1,8 +1,15 @@
 /** What `authorize` was asked about is what is done. */
 
+import { cp, rm } from "node:fs/promises";
+import { join } from "node:path";
 import { makeVector, Table } from "apache-arrow";
-import { type AuthorizeCall, DirectoryNamespace, PermissionDeniedError } from "tiltyard";
-import { afterEach, beforeEach, expect, it } from "vitest";
+import {
+  type AuthorizeCall,
+  DirectoryNamespace,
+  PermissionDeniedError,
+  ServiceUnavailableError,
+} from "tiltyard";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { makeTempDir } from "../support/tempDir.js";
 
 const rows = new Table({ v: makeVector(Int32Array.of(42)) });
@@ -64,4 +71,183 @@ it("members of a request may be inherited", async () => {
   }
   await owner.insertIntoTable(new Request(), rows);
   expect(await owner.countTableRows(new Request())).toBe(1);
+});
+
+describe("everything that a call touches is asked about", () => {
+  let asked: string[];
+  let denied: ReadonlySet<string>;
+  let guarded: DirectoryNamespace;
+
+  /** A question as text: operation, id, and what else it is about. */
+  const shown = ({ operation, id, branch, location }: AuthorizeCall): string =>
+    [operation, id.join("/"), branch, location].filter((part) => part !== undefined).join(" ");
+
+  beforeEach(async () => {
+    asked = [];
+    denied = new Set();
+    guarded = new DirectoryNamespace({
+      root,
+      durability: "none",
+      authorize(call) {
+        asked.push(shown(call));
+        if (denied.has(shown(call))) throw new Error("not for you");
+      },
+    });
+    await owner.createNamespace({ id: ["a"] });
+    await owner.createNamespace({ id: ["a", "inner"] });
+    await owner.createNamespace({ id: ["b"] });
+    await owner.createTable({ id: ["a", "t"] }, rows);
+    await owner.createTable({ id: ["a", "inner", "u"] }, rows);
+  });
+  afterEach(() => guarded.close());
+
+  const refused = (call: Promise<unknown>) => expect(call).rejects.toBeInstanceOf(PermissionDeniedError);
+
+  it("a rename, about both ids", async () => {
+    const rename = () =>
+      guarded.renameTable({ id: ["a", "t"], newNamespaceId: ["b"], newTableName: "taken" });
+    denied = new Set(["renameTable b/taken"]);
+    await refused(rename());
+    await owner.tableExists({ id: ["a", "t"] });
+    denied = new Set();
+    asked = [];
+    await rename();
+    expect(asked).toEqual(["renameTable a/t", "renameTable b/taken"]);
+  });
+
+  it("a cascade, about each namespace and table", async () => {
+    const drop = () => guarded.dropNamespace({ id: ["a"], behavior: "Cascade" });
+    for (const question of ["dropTable a/inner/u", "dropNamespace a/inner"]) {
+      denied = new Set([question]);
+      await refused(drop());
+      expect(await owner.countTableRows({ id: ["a", "t"] })).toBe(1);
+      expect(await owner.countTableRows({ id: ["a", "inner", "u"] })).toBe(1);
+    }
+    denied = new Set();
+    asked = [];
+    await drop();
+    expect(asked.sort()).toEqual([
+      "dropNamespace a",
+      "dropNamespace a/inner",
+      "dropTable a/inner/u",
+      "dropTable a/t",
+    ]);
+  });
+
+  it("a cascade, about a table that comes to be there meanwhile", async () => {
+    denied = new Set(["dropTable a/late"]);
+    let isMade = false;
+    const slow = new DirectoryNamespace({
+      root,
+      durability: "none",
+      async authorize(call) {
+        if (shown(call) === "dropTable a/t" && !isMade) {
+          isMade = true;
+          await owner.createTable({ id: ["a", "late"] }, rows);
+        }
+        if (denied.has(shown(call))) throw new Error("not for you");
+      },
+    });
+    await refused(slow.dropNamespace({ id: ["a"], behavior: "Cascade" }));
+    expect(await owner.countTableRows({ id: ["a", "late"] })).toBe(1);
+    expect(await owner.countTableRows({ id: ["a", "t"] })).toBe(1);
+    await slow.close();
+  });
+
+  it("a registration, about the place and whose it was", async () => {
+    const { location } = await owner.deregisterTable({ id: ["a", "t"] });
+    const place = location!.slice(root.length + 1);
+    const register = () => guarded.registerTable({ id: ["b", "mine"], location: place });
+    denied = new Set([`registerTable a/t ${place}`]);
+    await refused(register());
+    await expect(owner.tableExists({ id: ["b", "mine"] })).rejects.toMatchObject({ type: "TableNotFound" });
+    denied = new Set([`registerTable b/mine ${place}`]);
+    await refused(register());
+    denied = new Set();
+    asked = [];
+    await register();
+    expect(asked).toEqual([`registerTable b/mine ${place}`, `registerTable a/t ${place}`]);
+    expect(await owner.countTableRows({ id: ["b", "mine"] })).toBe(1);
+  });
+
+  it.each([
+    ["that another engine took the id from", false],
+    ["that was registered at a place of another name", true],
+  ])("a registration of a table %s, about whose it was", async (_name, isForeign) => {
+    let id = ["a", "t"];
+    if (isForeign) {
+      const { location } = await owner.describeTable({ id });
+      await cp(location!, join(root, "imports", "x"), { recursive: true });
+      id = ["a", "imported"];
+      await owner.registerTable({ id, location: "imports/x" });
+    }
+    const { location } = await owner.deregisterTable({ id });
+    if (!isForeign) await rm(join(location!, ".tiltyard-deregistered.json"));
+    const place = location!.slice(root.length + 1);
+    denied = new Set([`registerTable ${id.join("/")} ${place}`]);
+    await refused(guarded.registerTable({ id: ["b", "mine"], location: place }));
+  });
+
+  it("a new branch, about it and what it is made from", async () => {
+    await owner.createTableBranch({ id: ["a", "t"], name: "dev" });
+    await owner.createTableTag({ id: ["a", "t"], tag: "of-dev", version: 1, branch: "dev" });
+    for (const source of [{ fromBranch: "dev" }, { fromTag: "of-dev" }]) {
+      denied = new Set(["createTableBranch a/t dev"]);
+      await refused(guarded.createTableBranch({ id: ["a", "t"], name: "copy", ...source }));
+    }
+    denied = new Set(["createTableBranch a/t copy"]);
+    await refused(guarded.createTableBranch({ id: ["a", "t"], name: "copy" }));
+    denied = new Set(["deleteTableBranch a/t dev"]);
+    await refused(guarded.deleteTableBranch({ id: ["a", "t"], name: "dev" }));
+    denied = new Set(["queryTable a/t dev"]);
+    await refused(guarded.queryTable({ id: ["a", "t"], branch: "dev" }));
+  });
+
+  it("a branch that changes after the call was made is not looked at again", async () => {
+    await owner.createTableBranch({ id: ["a", "t"], name: "dev" });
+    denied = new Set(["insertIntoTable a/t dev"]);
+    let reads = 0;
+    const request = {
+      id: ["a", "t"],
+      get branch() {
+        return reads++ === 0 ? undefined : "dev";
+      },
+    };
+    await guarded.insertIntoTable(request, rows);
+    expect(await owner.countTableRows({ id: ["a", "t"] })).toBe(2);
+    expect(await owner.countTableRows({ id: ["a", "t"], branch: "dev" })).toBe(1);
+  });
+
+  it("a batch, about each part", async () => {
+    denied = new Set(["deregisterTable a/t"]);
+    const operations = [{ declareTable: { id: ["b", "new"] } }, { deregisterTable: { id: ["a", "t"] } }];
+    await refused(guarded.batchCommitTables({ operations }));
+    await expect(owner.tableExists({ id: ["b", "new"] })).rejects.toMatchObject({ type: "TableNotFound" });
+  });
+
+  it("listings, about each name: what is denied is left out, and pages stay full", async () => {
+    for (const name of ["p", "q", "r"]) await owner.createTable({ id: ["a", name] }, rows);
+    denied = new Set([
+      ...["tableExists a/p", "tableExists a/t", "tableExists secret"],
+      ...["namespaceExists b", "namespaceExists a/inner"],
+    ]);
+    expect(await guarded.listTables({ id: ["a"] })).toEqual({ tables: ["q", "r"] });
+    expect(await guarded.listTables({ id: ["a"], limit: 1 })).toEqual({ tables: ["q"], pageToken: "q" });
+    expect(await guarded.listTables({ id: ["a"], limit: 1, pageToken: "q" })).toEqual({ tables: ["r"] });
+    expect(await guarded.listTables()).toEqual({ tables: [] });
+    expect(await guarded.listAllTables()).toEqual({ tables: ["a$inner$u", "a$q", "a$r"] });
+    expect(await guarded.listNamespaces()).toEqual({ namespaces: ["a"] });
+    expect(await guarded.listNamespaces({ id: ["a"] })).toEqual({ namespaces: [] });
+  });
+
+  it("listings fail where who authorises does, rather than show less", async () => {
+    const failing = new DirectoryNamespace({
+      root,
+      authorize({ operation }) {
+        if (operation === "tableExists") throw new ServiceUnavailableError("the directory of users is down");
+      },
+    });
+    await expect(failing.listTables({ id: ["a"] })).rejects.toBeInstanceOf(ServiceUnavailableError);
+    await failing.close();
+  });
 });

@@ -11,6 +11,7 @@ import {
 } from "tiltyard";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { NodeDisk } from "../../src/io/nodeDisk.js";
+import { accessOf } from "../../src/operations/access.js";
 import { openContext } from "../../src/operations/context.js";
 import { dropTable } from "../../src/operations/table/dropTable.js";
 import { renameTable } from "../../src/operations/table/renameTable.js";
@@ -246,7 +247,9 @@ describe("with a pause in the disk, behind which the table is another", () => {
       },
     );
     const context = openContext({ root, disk, durability: "none" });
-    await expect(renameTable(context, { id, newTableName: "u" })).rejects.toBeInstanceOf(TableNotFoundError);
+    await expect(
+      renameTable(context, { id, newTableName: "u" }, accessOf(undefined, {})),
+    ).rejects.toBeInstanceOf(TableNotFoundError);
     await context.close();
     expect(await valuesOf(id, "w")).toEqual(["x"]);
     await expect(others.tableExists({ id: ["u"] })).rejects.toBeInstanceOf(TableNotFoundError);

@@ -10,6 +10,7 @@ import { beforeEach, describe, expect, it } from "vitest";
 import type { Disk } from "../../src/io/disk.js";
 import { LOCK_NAME } from "../../src/io/heldLock.js";
 import { NodeDisk } from "../../src/io/nodeDisk.js";
+import { accessOf } from "../../src/operations/access.js";
 import { createTableBranch } from "../../src/operations/branch/createTableBranch.js";
 import { deleteTableBranch } from "../../src/operations/branch/deleteTableBranch.js";
 import { openContext } from "../../src/operations/context.js";
@@ -175,7 +176,9 @@ describe("a branch", () => {
         await rival.insertIntoTable({ id, branch: "b" }, rowsOf(9));
       },
     );
-    await expect(createTableBranch(context, { id, name: "b" })).rejects.toMatchObject({ status: 409 });
+    await expect(
+      createTableBranch(context, { id, name: "b" }, accessOf(undefined, {})),
+    ).rejects.toMatchObject({ status: 409 });
     expect(disk.interrupted).toBe(true);
     expect(await values("b")).toEqual([0, 9]);
     expect(await leftovers()).toEqual([]);

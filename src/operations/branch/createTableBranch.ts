@@ -6,14 +6,16 @@ import type { CreateTableBranchRequest, CreateTableBranchResponse } from "../../
 import { type BranchSource, createBranch } from "../../table/branchCreation.js";
 import { checkNewBranchName } from "../../table/branches.js";
 import { checkTagName, isMainBranch } from "../../table/refs.js";
+import type { Access } from "../access.js";
 import type { OperationContext } from "../context.js";
 import { checkUnregistered, findTag } from "../findRefs.js";
-import { optionalString, optionalVersion, requireString } from "../request.js";
+import { optionalString, optionalVersion, requireString, requireTableId } from "../request.js";
 import { openTable } from "../snapshot.js";
 
 export async function createTableBranch(
   context: OperationContext,
   request: CreateTableBranchRequest,
+  access: Access,
 ): Promise<CreateTableBranchResponse> {
   const name = requireString(request.name, "name");
   checkNewBranchName(name, []);
@@ -24,13 +26,17 @@ export async function createTableBranch(
     throw new InvalidInputError("fromTag: excludes fromBranch and fromVersion");
   }
   if (fromTag !== undefined) checkTagName(fromTag);
-  const { table, latest } = await openTable(context, { id: request.id, branch: fromBranch });
+  const id = requireTableId(request.id);
+  const requireSource = (branch: string | undefined) => access.require("createTableBranch", id, { branch });
+  if (fromTag === undefined) await requireSource(fromBranch);
+  const { table, latest } = await openTable(context, { id, branch: fromBranch });
   let source: BranchSource = { branch: isMainBranch(fromBranch) ? null : fromBranch, version };
   if (fromTag !== undefined) {
     const tag = await findTag(context, table.directory, fromTag);
     if (tag === null) {
       throw new TableTagNotFoundError(`table ${formatIdentifier(table.id)} has no tag ${fromTag}`);
     }
+    await requireSource(tag.branch ?? undefined);
     source = tag;
   } else if (latest === null && version === undefined) {
     throw new InvalidTableStateError(

@@ -3,18 +3,25 @@
 import { dropNamespace as drop } from "../../catalog/namespaces.js";
 import { InvalidInputError } from "../../errors.js";
 import type { DropNamespaceRequest, DropNamespaceResponse } from "../../namespace.js";
+import type { Access } from "../access.js";
 import type { OperationContext } from "../context.js";
 import { optionalId, parseChoice } from "../request.js";
 
 export async function dropNamespace(
   context: OperationContext,
   request: DropNamespaceRequest,
+  access: Access,
 ): Promise<DropNamespaceResponse> {
   const path = optionalId(request.id);
   const mode = parseChoice(request.mode, "mode", ["Fail", "Skip"], "Fail");
   const behavior = parseChoice(request.behavior, "behavior", ["Restrict", "Cascade"], "Restrict");
   if (path.length === 0) throw new InvalidInputError("id: the root namespace cannot be dropped");
-  const options = { cascade: behavior === "Cascade", skipMissing: mode === "Skip" };
+  const options = {
+    cascade: behavior === "Cascade",
+    skipMissing: mode === "Skip",
+    allow: (objectType: string, id: readonly string[]) =>
+      access.require(objectType === "namespace" ? "dropNamespace" : "dropTable", id),
+  };
   const properties = await drop(context, path, options, request.signal);
   return properties === null ? {} : { properties };
 }

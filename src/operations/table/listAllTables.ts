@@ -2,15 +2,22 @@
 
 import { listAllTableNames } from "../../catalog/listing.js";
 import type { ListAllTablesRequest, ListTablesResponse } from "../../namespace.js";
+import { type Access, visibleBy } from "../access.js";
 import type { OperationContext } from "../context.js";
 import { optionalBoolean, optionalPage } from "../request.js";
 
 export async function listAllTables(
   context: OperationContext,
   request: ListAllTablesRequest,
+  access: Access,
 ): Promise<ListTablesResponse> {
   const page = optionalPage(request);
   const includeDeclared = optionalBoolean(request.includeDeclared, "includeDeclared") ?? true;
-  const { names, pageToken } = await listAllTableNames(context, page, includeDeclared);
+  const { names, pageToken } = await listAllTableNames(
+    context,
+    page,
+    includeDeclared,
+    visibleBy(access, "tableExists"),
+  );
   return { tables: names, ...(pageToken !== undefined && { pageToken }) };
 }

@@ -3,18 +3,25 @@
 import { registerTable as register } from "../../catalog/registration.js";
 import { InvalidInputError } from "../../errors.js";
 import type { RegisterTableRequest, RegisterTableResponse } from "../../namespace.js";
+import type { Access } from "../access.js";
 import type { OperationContext } from "../context.js";
 import { optionalString, optionalStringMap, parseChoice, requireTableId } from "../request.js";
 
 export async function registerTable(
   context: OperationContext,
   request: RegisterTableRequest,
+  access: Access,
 ): Promise<RegisterTableResponse> {
   const id = requireTableId(request.id);
   const location = optionalString(request.location, "location");
   const mode = parseChoice(request.mode, "mode", ["Create", "Overwrite"], "Create");
   const properties = optionalStringMap(request.properties, "properties");
   if (location === undefined) throw new InvalidInputError("location: a directory below the root is needed");
-  const place = await register(context, id, location, properties, mode === "Overwrite", request.signal);
+  const place = await register(context, id, location, {
+    properties,
+    overwrite: mode === "Overwrite",
+    allow: (formerId) => access.require("registerTable", formerId, { location }),
+    signal: request.signal,
+  });
   return { location: place.directory, properties: properties ?? {} };
 }

@@ -4,18 +4,22 @@ import { renameTable as rename } from "../../catalog/relocation.js";
 import { requireTable } from "../../catalog/tables.js";
 import { InvalidInputError } from "../../errors.js";
 import type { RenameTableRequest, RenameTableResponse } from "../../namespace.js";
+import type { Access } from "../access.js";
 import type { OperationContext } from "../context.js";
 import { optionalId, optionalString, requireTableId } from "../request.js";
 
 export async function renameTable(
   context: OperationContext,
   request: RenameTableRequest,
+  access: Access,
 ): Promise<RenameTableResponse> {
   const id = requireTableId(request.id);
   const name = optionalString(request.newTableName, "newTableName");
   if (name === undefined || name === "") throw new InvalidInputError("newTableName: a name is needed");
   const wanted: unknown = request.newNamespaceId;
   const namespace = wanted === undefined || wanted === null ? id.slice(0, -1) : optionalId(wanted);
-  await rename(context, await requireTable(context, id), [...namespace, name], request.signal);
+  const newId = [...namespace, name];
+  await access.require("renameTable", newId);
+  await rename(context, await requireTable(context, id), newId, request.signal);
   return {};
 }

@@ -14,6 +14,7 @@ import { mapAhead } from "../../query/mapAhead.js";
 import { timestampMillis } from "../../table/apply.js";
 import { operationOf } from "../../table/transaction.js";
 import { type CommittedTransaction, findTransaction } from "../../table/transactionLookup.js";
+import type { Access } from "../access.js";
 import type { OperationContext } from "../context.js";
 import { optionalId } from "../request.js";
 
@@ -21,13 +22,13 @@ import { optionalId } from "../request.js";
 const PARALLELISM = 16;
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-/** @param allow throws unless the caller may know of the table's transactions */
 export async function describeTransaction(
   context: OperationContext,
   request: DescribeTransactionRequest,
-  allow: (tableId: readonly string[]) => Promise<void>,
+  access: Access,
 ): Promise<DescribeTransactionResponse> {
   const path = optionalId(request.id);
+  const allow = (tableId: readonly string[]) => access.require("describeTransaction", tableId);
   const tableId = path.slice(0, -1);
   const id = path[path.length - 1]?.toLowerCase();
   if (id === undefined || !UUID.test(id)) {
@@ -78,7 +79,7 @@ async function findAnywhere(
   const hit = hinted === undefined ? null : await lookInto(hinted);
   if (hit !== null) return hit;
   const all = { after: "", limit: Number.POSITIVE_INFINITY };
-  const { names } = await listAllTableNames(context, all, true);
+  const { names } = await listAllTableNames(context, all, true, null);
   const limit = { weigh: () => 1, maxWeight: PARALLELISM };
   for await (const outcome of mapAhead(names, (name) => lookInto(parseIdentifier(name)), limit)) {
     signal?.throwIfAborted();

@@ -1,0 +1,115 @@
+/**
+ * What a call is authorised for: every object that it reads, makes, moves or removes. Each question has the operation that
+ * it is about and the id of one object; `authorize` denies it by throwing.
+ *
+ * | operation                          | asked                                                                      |
+ * | ---------------------------------- | -------------------------------------------------------------------------- |
+ * | any                                | itself, of the request's id, before anything is looked at                  |
+ * | `renameTable`                      | also itself, of the new id                                                 |
+ * | `registerTable`                    | with `location`; also itself, of the id that what lies there had last      |
+ * | `dropNamespace` with `Cascade`     | also itself, of each namespace in it; `dropTable`, of each table           |
+ * | `createTableBranch`                | with `branch`, the new one; also itself, with the branch it is made from   |
+ * | any other with a `branch`          | with `branch`, unless it is the main one                                   |
+ * | `batchCreateTableVersions`         | also `createTableVersion`, of each entry                                   |
+ * | `batchCommitTables`                | also each part's own operation, of its table                               |
+ * | `describeTransaction`              | also itself, of the table that the transaction is of                       |
+ * | `takeRows`, `takeBlobs`            | `queryTable`                                                               |
+ * | `listTables`, `listAllTables`      | also `tableExists`, of each name: those that are denied are left out       |
+ * | `listNamespaces`                   | also `namespaceExists`, of each name: those that are denied are left out   |
+ *
+ * Branches and tags belong to their table: listings of these are not filtered.
+ */
+
+import { untilAborted } from "../abort.js";
+import { NamespaceError, PermissionDeniedError } from "../errors.js";
+import type { Authorize, AuthorizeCall, RequestBase } from "../namespace.js";
+import { isMainBranch } from "../table/refs.js";
+
+/** What a question is about besides operation and id. */
+export type Details = Pick<AuthorizeCall, "branch" | "location">;
+
+/** Members that a question is about, which are read once: what is authorised is what is done. */
+const ASKED_MEMBERS = ["branch", "name", "location"] as const;
+/** Operations whose `name` is that of a branch. */
+const OF_NAMED_BRANCH: ReadonlySet<string> = new Set(["createTableBranch", "deleteTableBranch"]);
+
+/**
+ * A request as it was when it came in, as far as it is authorised; what is read of it otherwise is read later.
+ * @param request unchecked
+ * @param id of the request, checked
+ */
+export function pinRequest<Request extends RequestBase>(
+  operation: string,
+  request: Request,
+  id: readonly string[],
+): { readonly pinned: Request; readonly details: Details } {
+  const members: Record<string, unknown> = { id };
+  for (const member of ASKED_MEMBERS) {
+    if (member in request) members[member] = (request as Readonly<Record<string, unknown>>)[member];
+  }
+  const pins = Object.entries(members).map(([member, value]) => [member, { value, enumerable: true }]);
+  const { branch, name, location } = members as Readonly<Record<string, string | undefined>>;
+  return {
+    pinned: Object.create(request, Object.fromEntries(pins)),
+    details: {
+      branch: OF_NAMED_BRANCH.has(operation) ? name : branch,
+      ...(operation === "registerTable" && { location }),
+    },
+  };
+}
+
+/** Asks whether a caller may. */
+export interface Access {
+  /**
+   * @throws PermissionDeniedError, or what `authorize` throws of the engine's classes
+   */
+  require(operation: string, id: readonly string[], details?: Details): Promise<void>;
+  /**
+   * Whether the caller may know of an object; null where nobody is asked.
+   * @throws what `authorize` throws of the engine's classes, other than a denial
+   */
+  readonly sees: ((operation: string, id: readonly string[]) => Promise<boolean>) | null;
+}
+
+/** Which objects a listing shows: those whose existence the caller may ask for. */
+export const visibleBy = (
+  { sees }: Access,
+  operation: "tableExists" | "namespaceExists",
+): ((id: readonly string[]) => Promise<boolean>) | null => sees && ((id) => sees(operation, id));
+
+/**
+ * @param request who calls; unchecked
+ */
+export function accessOf(authorize: Authorize | undefined, request: RequestBase): Access {
+  if (authorize === undefined) return { require: async () => {}, sees: null };
+  const { identity, principal, context, signal } = request;
+  const require: Access["require"] = async (operation, id, details = {}) => {
+    const { branch, location } = details;
+    try {
+      const decision = authorize({
+        operation,
+        // Who authorises cannot send the call elsewhere.
+        id: Object.freeze([...id]),
+        identity,
+        principal,
+        context,
+        ...(typeof branch !== "string" || isMainBranch(branch) ? {} : { branch }),
+        ...(typeof location !== "string" ? {} : { location }),
+      });
+      await untilAborted(decision, signal);
+    } catch (error) {
+      if (error instanceof NamespaceError || signal?.aborted) throw error;
+      throw new PermissionDeniedError(`${operation} was denied`, { cause: error });
+    }
+  };
+  const sees: Access["sees"] = async (operation, id) => {
+    try {
+      await require(operation, id);
+      return true;
+    } catch (error) {
+      if (error instanceof PermissionDeniedError) return false;
+      throw error;
+    }
+  };
+  return { require, sees };
+}
