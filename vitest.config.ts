@@ -1,7 +1,23 @@
 import { fileURLToPath } from "node:url";
-import { defineConfig } from "vitest/config";
+import { configDefaults, defineConfig, type TestProjectInlineConfiguration } from "vitest/config";
 
-export default defineConfig({
+const TESTS = ["test/**/*.test.ts"];
+
+/**
+ * Files that leave nothing behind in the process that runs them, so that the next of them may use it as it is, with all
+ * modules loaded: none mocks a module, measures memory, or listens to the process.
+ */
+const SHARING = [
+  "test/bytes/**/*.test.ts",
+  "test/file/**/*.test.ts",
+  "test/format/**/*.test.ts",
+  "test/interop/**/*.test.ts",
+  "test/operations/**/*.test.ts",
+  "test/table/**/*.test.ts",
+];
+
+/** What all runs have in common. */
+export const settings = defineConfig({
   resolve: {
     alias: [
       { find: /^tiltyard$/, replacement: fileURLToPath(new URL("./src/index.ts", import.meta.url)) },
@@ -9,13 +25,27 @@ export default defineConfig({
     ],
   },
   test: {
-    include: ["test/**/*.test.ts"],
-    exclude: ["test/soak/**", "**/node_modules/**"],
     pool: "forks",
     maxWorkers: 2,
     testTimeout: 120_000,
     hookTimeout: 120_000,
     setupFiles: ["test/support/poisonScratch.ts"],
     reporters: ["default", "./test/support/summaryReporter.ts"],
+  },
+});
+
+const project = (name: string, test: object): TestProjectInlineConfiguration => ({
+  extends: true,
+  test: { name, ...test },
+});
+
+export default defineConfig({
+  ...settings,
+  test: {
+    ...settings.test,
+    projects: [
+      project("sharing", { include: SHARING, isolate: false }),
+      project("alone", { include: TESTS, exclude: [...configDefaults.exclude, ...SHARING] }),
+    ],
   },
 });

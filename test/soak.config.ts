@@ -3,10 +3,10 @@
  * `SOAK_SCALE=100 npm run soak` goes through nearly all that there is, and takes a night.
  */
 import { defineConfig, mergeConfig } from "vitest/config";
-import base from "../vitest.config.ts";
+import { settings } from "../vitest.config.ts";
 
 export default mergeConfig(
-  base,
+  settings,
   defineConfig({
     test: {
       include: [
@@ -20,7 +20,10 @@ export default mergeConfig(
         "test/operations/fieldMetadata.test.ts",
         "test/pause/**/*.test.ts",
         "test/rest/hostile.test.ts",
+        "test/folding/races.test.ts",
+        "test/race/managedVersions.test.ts",
         "test/race/oldCatalogVersions.test.ts",
+        "test/race/race.test.ts",
         "test/race/schema.test.ts",
         "test/race/upkeep.test.ts",
       ],

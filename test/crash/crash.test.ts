@@ -52,7 +52,7 @@ interface Scenario {
   readonly stride?: number;
 }
 
-const STRIDE = strideOf("CRASH_STRIDE", 89);
+const STRIDE = strideOf("CRASH_STRIDE", 181);
 
 /** Rows that come in two batches, and what happens before the second one. */
 async function* slowRows(values: readonly [number, number], happens: () => Promise<unknown>) {

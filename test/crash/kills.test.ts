@@ -22,7 +22,7 @@ import { KillableEngine, letTimePass } from "../support/killableEngine.js";
 import { reference } from "../support/reference.js";
 import { makeTempDir } from "../support/tempDir.js";
 
-const KILLS = runsOf("KILLS", 15);
+const KILLS = runsOf("KILLS", 8);
 const MAX_DELAY_MS = 150;
 const STALE_MS = 2000;
 /** After every so manieth kill, what the dead left gets old by itself; otherwise it is made old. */

@@ -23,7 +23,7 @@ import { reference } from "../support/reference.js";
 import { makeTempDir } from "../support/tempDir.js";
 import { MixedWrites, rowsOf, type Write } from "./mixedWrites.js";
 
-const KILLS = runsOf("MIXED_KILLS", 12);
+const KILLS = runsOf("MIXED_KILLS", 8);
 const WRITERS = 3;
 const MAX_DELAY_MS = 60;
 /** Between two writes of one who is not about to be killed. */

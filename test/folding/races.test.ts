@@ -8,10 +8,14 @@ import { DirectoryNamespace, NamespaceError } from "tiltyard";
 import { describe, expect, it } from "vitest";
 import type { Disk } from "../../src/io/disk.js";
 import { foldName } from "../../src/io/foldName.js";
+import { strideOf } from "../support/effort.js";
 import { type EngineStep, raceEngines } from "../support/engineWorker.js";
 import { diskOf, openOn, rowsOf, valuesOf } from "../support/foldedNamespaces.js";
 import { interruptedDisk } from "../support/interruptedDisk.js";
 import { makeTempDir } from "../support/tempDir.js";
+
+/** Every so manieth disk call is interrupted. */
+const STRIDE = strideOf("FOLD_STRIDE", 3);
 
 type Making = (ns: DirectoryNamespace, name: string, signal?: AbortSignal) => Promise<unknown>;
 
@@ -67,7 +71,8 @@ const meetings = [
 ];
 
 it.each(meetings)("on %s, while %s is at it, %s comes in between", async (disk, ours, theirs) => {
-  for (let callIndex = 0, interrupted = true; interrupted; callIndex++) {
+  const first = Math.floor(Math.random() * STRIDE);
+  for (let callIndex = first, interrupted = true; interrupted; callIndex += STRIDE) {
     const root = await makeTempDir();
     const other = openOn(root, disk);
     if (ours === "rename") await other.createTable({ id: [spareOf("trees")] }, rowsOf(2));

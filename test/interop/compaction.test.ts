@@ -632,7 +632,7 @@ it("arbitrary histories have the rows they had without compaction", async () => 
         expect([...seen].sort((a, b) => a - b)).toEqual(rows);
       }
     }),
-    { numRuns: runsOf("INTEROP_RUNS", 15) },
+    { numRuns: runsOf("INTEROP_RUNS", 8) },
   );
 });
 

@@ -74,7 +74,7 @@ describe.each(VERSIONS)("file version %s", (version) => {
       dataStorageVersion: version,
       specs: nestedTableSpecs({ maps: version === "2.2", emptyStructs: "placed" }),
       tableOf: makeNestedTable,
-      runs: 250,
+      runs: 120,
     });
   });
 });

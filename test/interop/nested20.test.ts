@@ -102,7 +102,7 @@ describe("nested columns of 2.0", () => {
         columns: arbitrary.columns.map(withValidStructs),
       })),
       tableOf: makeNestedTable,
-      runs: 200,
+      runs: 100,
     });
   });
 

@@ -54,7 +54,7 @@ describe.each(VERSIONS)("file version %s", (version) => {
       dataStorageVersion: version,
       specs: tableSpecs({ maxRows: 2_000 }),
       tableOf: makeTable,
-      runs: 100,
+      runs: 60,
     });
   });
 });

@@ -196,7 +196,7 @@ describe("tables of 2.0", () => {
       dataStorageVersion: "2.0",
       specs: tableSpecs({ maxRows: 2_000 }),
       tableOf: makeTable,
-      runs: 100,
+      runs: 60,
     });
   });
 });

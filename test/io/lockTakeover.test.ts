@@ -15,7 +15,7 @@ import { entriesOfLock } from "../support/lockEntries.js";
 import { makeTempDir } from "../support/tempDir.js";
 
 const PROCESSES = 8;
-const ROUNDS = runsOf("TAKEOVER_ROUNDS", 4);
+const ROUNDS = runsOf("TAKEOVER_ROUNDS", 3);
 const KILLS_PER_ROUND = 6;
 const STALE_MS = 2000;
 

@@ -15,7 +15,7 @@ import { Model, outcomeOf } from "./model.js";
 import { stateOf } from "./observed.js";
 import { BeginCreation, BeginInsert, Finish, finishAll } from "./slowWrites.js";
 
-const RUNS = runsOf("MODEL_RUNS", 50);
+const RUNS = runsOf("MODEL_RUNS", 25);
 const MAX_COMMANDS = 30;
 
 class Step implements fc.AsyncCommand<Model, Engines> {

@@ -16,7 +16,7 @@ import { makeTempDir } from "../support/tempDir.js";
 const VERSIONS = ["2.0", "2.1", "2.2"] as const;
 type Version = (typeof VERSIONS)[number];
 /** Nested tables of each version; of flat ones a third. */
-const RUNS = runsOf("ROUND_TRIP_RUNS", 120);
+const RUNS = runsOf("ROUND_TRIP_RUNS", 60);
 
 /** Tables by the description that a failure prints. */
 const KINDS: Record<string, (version: Version) => fc.Arbitrary<{ spec: object; table: () => Table }>> = {

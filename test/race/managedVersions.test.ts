@@ -5,11 +5,12 @@ import { DirectoryNamespace } from "tiltyard";
 import { connectNamespace } from "tiltyard-reference/session.js";
 import { afterEach, expect, it } from "vitest";
 import { exitOf, nextMessage, startProcess } from "../support/childProcess.js";
+import { runsOf } from "../support/effort.js";
 import { startRestServer } from "../support/restServer.js";
 import { makeTempDir } from "../support/tempDir.js";
 
 const PROCESSES = 8;
-const APPENDS = 50;
+const APPENDS = runsOf("MANAGED_APPENDS", 20);
 
 let clients: ChildProcess[] = [];
 afterEach(() => {

@@ -8,11 +8,15 @@ import { describe, expect, it } from "vitest";
 import { NodeDisk } from "../../src/io/nodeDisk.js";
 import { encodeManifestFile, readManifestFile } from "../../src/table/manifest.js";
 import { manifestName } from "../../src/table/paths.js";
+import { runsOf } from "../support/effort.js";
 import { type EngineOutcome, type EngineStep, raceEngines } from "../support/engineWorker.js";
 import { ReferenceWorker, reference } from "../support/reference.js";
 import { makeTempDir } from "../support/tempDir.js";
 
 const PROCESSES = 8;
+/** Of each process. */
+const APPENDS = runsOf("RACE_APPENDS", 40);
+const VERSIONS = runsOf("RACE_VERSIONS", 100);
 
 /** One row per value, so that every acknowledged append can be found again. */
 const rowsOf = (...values: number[]): Table =>
@@ -34,7 +38,7 @@ describe("eight processes", () => {
     const namespace = new DirectoryNamespace({ root, durability: "none" });
     await namespace.createTable({ id: ["t"] }, rowsOf(1));
     const table = join(root, "t.lance");
-    const numbers = Array.from({ length: 200 }, (_, index) => index + 2);
+    const numbers = Array.from({ length: VERSIONS }, (_, index) => index + 2);
     await mkdir(join(table, "staging"));
     const { version: first } = await namespace.describeTableVersion({ id: ["t"], version: 1 });
     const source = (await readManifestFile(new NodeDisk({ durability: "none" }), first.manifestPath))!;
@@ -55,8 +59,8 @@ describe("eight processes", () => {
     const outcomes = await raceEngines(steps.map((each) => ({ root, steps: each })));
     const won = outcomes.map((each) => each.filter(isOk));
     const conflicts = outcomes.flat().filter((outcome) => isA(outcome, "ConcurrentModification"));
-    expect(won.flat().length).toBe(200);
-    expect(conflicts.length).toBe(PROCESSES * 200 - 200);
+    expect(won.flat().length).toBe(VERSIONS);
+    expect(conflicts.length).toBe((PROCESSES - 1) * VERSIONS);
     const { versions } = await namespace.listTableVersions({ id: ["t"] });
     expect(versions.map((each) => each.version)).toEqual([1, ...numbers]);
     // What the winner gave is what later readers get.
@@ -66,33 +70,33 @@ describe("eight processes", () => {
         expect(versions[step + 1].metadata).toEqual({ winner: String(process) });
       }
     }
-    expect(await reference.tableVersion(root, "t")).toBe(201);
+    expect(await reference.tableVersion(root, "t")).toBe(VERSIONS + 1);
     expect(await reference.countRows(root, "t")).toBe(1);
     expect(manifestName(201, "V2").length).toBe(29);
     await namespace.close();
   });
 
-  it("append a hundred times each and lose no row", async () => {
+  it("append at once and lose no row", async () => {
     const root = await makeTempDir();
     const namespace = new DirectoryNamespace({ root, durability: "none" });
     await namespace.createTable({ id: ["t"] }, rowsOf(-1));
     const steps = Array.from({ length: PROCESSES }, (_, process) =>
       Array.from(
-        { length: 100 },
+        { length: APPENDS },
         (_, step): EngineStep => ["insertIntoTable", { id: ["t"] }, ipcOf(process * 1000 + step)],
       ),
     );
     const outcomes = await raceEngines(steps.map((each) => ({ root, steps: each })));
     expect(outcomes.flat().filter((outcome) => !isOk(outcome))).toEqual([]);
     const versions = outcomes.flat().map((outcome) => (outcome as { ok: { version: number } }).ok.version);
-    expect(new Set(versions).size).toBe(800);
+    expect(new Set(versions).size).toBe(PROCESSES * APPENDS);
     const expected = [
       -1,
-      ...steps.flatMap((_, process) => Array.from({ length: 100 }, (_, step) => process * 1000 + step)),
+      ...steps.flatMap((_, process) => Array.from({ length: APPENDS }, (_, step) => process * 1000 + step)),
     ];
     expect(valuesOf(await namespace.table(["t"]).scan().toArrow())).toEqual(expected.sort((a, b) => a - b));
     expect(valuesOf(tableFromIPC(await reference.readTable(root, "t")))).toEqual(expected);
-    expect(await namespace.table(["t"]).version()).toBe(801);
+    expect(await namespace.table(["t"]).version()).toBe(PROCESSES * APPENDS + 1);
     await namespace.close();
   });
 

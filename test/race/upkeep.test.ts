@@ -15,7 +15,7 @@ import { type AppendAndReadJob, type ReadOutcome, ReferenceWorker, reference } f
 import { makeTempDir } from "../support/tempDir.js";
 
 const CLIENT = fileURLToPath(new URL("../support/processes/upkeepClient.mjs", import.meta.url));
-const ROUNDS = runsOf("UPKEEP_ROUNDS", 12);
+const ROUNDS = runsOf("UPKEEP_ROUNDS", 6);
 const RETENTION_MS = 1500;
 
 const id = ["t"];

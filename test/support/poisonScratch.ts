@@ -5,9 +5,15 @@
 
 import { ScratchMemory } from "../../src/io/scratch.js";
 
-const { giveBack } = ScratchMemory.prototype;
+const PATCHED = Symbol.for("tiltyard.test.poisonScratch");
+const prototype = ScratchMemory.prototype as ScratchMemory & { [PATCHED]?: true };
 
-ScratchMemory.prototype.giveBack = function (lent) {
-  new Uint8Array(lent.buffer).fill(0xa5);
-  giveBack.call(this, lent);
-};
+// A process may run several files, each of which comes by here.
+if (prototype[PATCHED] !== true) {
+  const { giveBack } = prototype;
+  prototype[PATCHED] = true;
+  prototype.giveBack = function (lent) {
+    new Uint8Array(lent.buffer).fill(0xa5);
+    giveBack.call(this, lent);
+  };
+}
