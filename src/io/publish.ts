@@ -126,6 +126,7 @@ export async function createExclusive(
  * Without `sync` the same holds until a power cut, after which the file may also be empty or cut short.
  * @param options `lease`: looked at right before the decision
  * @throws LeaseLostError, OverruledError where the lease was lost
+ * @throws PublishUncertainError where the new bytes are there, and may be gone after a power cut
  */
 export async function replaceFile(
   disk: Disk,
@@ -145,7 +146,7 @@ export async function replaceFile(
     if (isOverruled) throw new OverruledError(filePath, { cause: error });
     throw error;
   }
-  if (sync) await disk.syncDirectory(directory);
+  if (sync) await makeNameDurable(disk, directory, filePath);
 }
 
 /**

@@ -15,6 +15,7 @@
 import { dirname } from "node:path";
 import {
   CorruptFileError,
+  InternalError,
   InvalidInputError,
   TableTagAlreadyExistsError,
   TableTagNotFoundError,
@@ -147,6 +148,7 @@ const isTag = async (disk: Disk, mainRoot: string, tag: string): Promise<boolean
  * Lets a tag point at another version.
  * @throws TableTagNotFoundError, CorruptFileError, and where there is no such version, or it was removed meanwhile,
  *   TableBranchNotFoundError or TableVersionNotFoundError: the tag is as before
+ * @throws PublishUncertainError where the tag was moved, and may be back after a power cut
  */
 export function updateTag(
   environment: TableEnvironment,
@@ -193,7 +195,9 @@ async function removeTag(disk: Disk, mainRoot: string, tag: string, lease: LockL
   const removal = new Removal(disk, sideDirectory(mainRoot), mainRoot, lease);
   try {
     if (!(await removal.takeOut(tagPath(mainRoot, tag)))) return false;
-    await disk.syncDirectory(tagsDirectory(mainRoot));
+    await disk.syncDirectory(tagsDirectory(mainRoot)).catch((cause: unknown) => {
+      throw new InternalError(`tag ${tag} was deleted, but may be back after a power cut`, { cause });
+    });
     return true;
   } finally {
     await removal.finish();

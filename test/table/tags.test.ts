@@ -10,8 +10,10 @@ import {
   TableVersionNotFoundError,
 } from "../../src/errors.js";
 import { NodeDisk } from "../../src/io/nodeDisk.js";
+import type { TableEnvironment } from "../../src/table/environment.js";
 import { tagPath } from "../../src/table/paths.js";
 import { createTag, deleteTag, listTags, readTag, updateTag } from "../../src/table/tags.js";
+import { interruptedDisk } from "../support/interruptedDisk.js";
 import { reference } from "../support/reference.js";
 import { makeTempDir } from "../support/tempDir.js";
 import { disk, ipcOf, makeReferenceTable, openEnvironment } from "./support.js";
@@ -165,5 +167,34 @@ describe("damage", () => {
     await writeFile(join(root, "_refs", "tags", name), "{}");
     await writeFile(join(root, "_refs", "tags", "v.json#1"), "left behind by a writer");
     await expect(listTags(disk, root)).rejects.toBeInstanceOf(CorruptFileError);
+  });
+});
+
+describe("a change of a tag that may not survive a power cut", () => {
+  const isSync = (verb: string, path: string) => verb === "syncDirectory" && path.endsWith("tags");
+  const failure = Object.assign(new Error("EIO: i/o error, fsync"), { code: "EIO" });
+
+  it.each([
+    [
+      "created",
+      "w",
+      (environment: TableEnvironment, root: string) => createTag(environment, root, "w", main(1)),
+    ],
+    [
+      "moved",
+      "v",
+      (environment: TableEnvironment, root: string) => updateTag(environment, root, "v", main(2)),
+    ],
+    ["deleted", "v", (environment: TableEnvironment, root: string) => deleteTag(environment, root, "v")],
+  ])("says that it was %s", async (_what, tag, change) => {
+    const { root } = await makeTable();
+    await createTag(openEnvironment(), root, "v", main(1));
+    const before = await readTag(disk, root, tag);
+    const failing = interruptedDisk(disk, isSync, () => Promise.reject(failure));
+    await expect(change({ ...openEnvironment(), disk: failing }, root)).rejects.toThrow(
+      /may (not survive|be back after) a power cut/,
+    );
+    expect(failing.interrupted).toBe(true);
+    expect(await readTag(disk, root, tag)).not.toEqual(before);
   });
 });
