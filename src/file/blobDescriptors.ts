@@ -104,6 +104,9 @@ function packedDescriptorAt(
     case KIND.DEDICATED: {
       const sideFile = view.getUint32(17, true);
       if (sideFile === 0) throw corruptPage(origin, "a blob in a side file without a number");
+      // The directory of side files is called as the data file is without its suffix.
+      if (!path.endsWith(DATA_FILE_SUFFIX))
+        throw corruptPage(origin, "a blob in a side file of no data file");
       return { path: sideFilePath(path, sideFile), sideFile, byteOffset, length, uri };
     }
     case KIND.EXTERNAL:

@@ -128,6 +128,10 @@ export type BasePath = MessageOf<typeof BasePath>;
 /** A commit carries almost all fragments over from the version before; each is encoded once in its life. */
 const encodedFragments = new WeakMap<object, Uint8Array>();
 
+/** A fragment as its manifest holds it; of one that was neither decoded from a manifest nor written to one, as it would be. */
+export const encodedFragment = (fragment: DataFragment): Uint8Array =>
+  encodedFragments.get(fragment) ?? DataFragment.encode(fragment);
+
 /** Number of a {@link Manifest}'s fragments, for who looks for them without decoding it. */
 export const FRAGMENTS_FIELD = 2;
 

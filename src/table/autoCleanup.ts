@@ -11,7 +11,7 @@
 import { InvalidInputError } from "../errors.js";
 import { cleanUpVersions } from "./cleanup.js";
 import type { TableEnvironment } from "./environment.js";
-import { mainRootOf } from "./refs.js";
+import { findLine } from "./refs.js";
 import type { RetentionPolicy } from "./retention.js";
 import type { CommittedVersion } from "./versions.js";
 
@@ -36,7 +36,9 @@ export async function cleanUpAfterCommit(
   try {
     const policy = autoCleanupPolicy(manifest.config, version);
     if (policy === null) return;
-    await cleanUpVersions(environment, mainRootOf(tableRoot, manifest.branch), manifest.branch ?? null, {
+    // What the manifest says of its branch decides nothing: whoever wrote it could choose whose versions go.
+    const { mainRoot, branch } = await findLine(environment.disk, tableRoot);
+    await cleanUpVersions(environment, mainRoot, branch, {
       ...policy,
       keptVersion: version - 1,
       waitMs: LOCK_WAIT_MS,
@@ -66,6 +68,20 @@ export function autoCleanupPolicy(
     olderThanMs: olderThan === undefined ? undefined : parseDurationMs(olderThan, OLDER_THAN),
     retainVersions,
   };
+}
+
+/**
+ * @param before settings that a table has already: none of its own are refused
+ * @throws InvalidInputError for settings that say nothing that can be followed
+ */
+export function checkAutoCleanup(
+  config: ReadonlyMap<string, string>,
+  before?: ReadonlyMap<string, string>,
+): void {
+  const keys = [INTERVAL, OLDER_THAN, RETAIN_VERSIONS];
+  if (keys.every((key) => config.get(key) === before?.get(key))) return;
+  // Version 0 is one of those that are cleaned up after, whatever the interval.
+  autoCleanupPolicy(config, 0);
 }
 
 function parseCount(text: string, key: string): number {

@@ -14,6 +14,8 @@ export interface TableEnvironment {
   readonly manifests: ManifestCache;
   /** Called after each commit to a table that was there, without the table's lock; never rejects. */
   readonly afterCommit?: (tableRoot: string, committed: CommittedVersion) => Promise<void>;
+  /** Whether the host lets tables refer to a directory outside the namespace's; absent where it lets them to none. */
+  readonly mayUseBase?: (path: string) => Promise<boolean>;
   /** Changes of several tables at once that a process may have died in the middle of; absent where there are none. */
   readonly batches?: UnfinishedBatches;
 }

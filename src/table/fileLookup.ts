@@ -19,6 +19,7 @@ import {
   deletionsDirectory,
   indexDirectoryName,
   indicesDirectory,
+  isDataFileName,
 } from "./paths.js";
 import { branchRoot, isBranchName, isMainBranch } from "./refs.js";
 
@@ -90,9 +91,7 @@ function resolveFile(
     throw new CorruptFileError(tableRoot, 0, `version ${manifest.version}: ${reason}`);
   };
   // A manifest may come from anybody; what it names must not lead out of its directory.
-  if (name === "" || isAbsolute(name) || name.split(/[/\\]/).includes("..")) {
-    refuse(`file name ${JSON.stringify(name)} leads out of the table`);
-  }
+  if (!isDataFileName(name)) refuse(`${JSON.stringify(name.slice(0, 200))} is no name of a file`);
   if (baseId === undefined) return join(directoryOf(tableRoot), name);
   const base = manifest.basePaths.find((each) => each.id === baseId);
   if (base === undefined) return refuse(`there is no base path ${baseId}`);

@@ -26,6 +26,7 @@ import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { UnsupportedError } from "../errors.js";
 import { DELETION_FILE_TYPE, type DeletionFile } from "../format/table.js";
+import { foldName, isDeviceName } from "../io/foldName.js";
 
 /** How manifests are named; one table uses one scheme. */
 export type NamingScheme = "V1" | "V2";
@@ -70,11 +71,43 @@ const UNIQUE_NAMES: readonly string[] = ["data", "_transactions", "_deletions", 
 /** Directories whose files have names that those of another table or branch in the same place have, too. */
 const REPEATED_NAMES: readonly string[] = ["_versions", "_refs", "_tiltyard", "_staging", "tree"];
 
+const PARTS: ReadonlySet<string> = new Set([...TABLE_PARTS, "_refs", "tree"].map(foldName));
+const SIDE_START = foldName("_tiltyard");
+
+/** Whether some file system takes a name for that of a directory which holds what is published. */
+export function isTablePart(name: string): boolean {
+  const folded = foldName(name);
+  return PARTS.has(folded) || folded.startsWith(SIDE_START);
+}
+
 /** Whether files below a part of a table have such names; undefined for a directory that is no part. */
 export function hasUniqueNames(directoryName: string): boolean | undefined {
   if (UNIQUE_NAMES.includes(directoryName)) return true;
   return REPEATED_NAMES.includes(directoryName) ? false : undefined;
 }
+
+// ------------------------------------------------------------------------------------- names from content
+
+/** What this engine and the reference name their files, and most other writers too. */
+const USUAL_NAME = /^[0-9A-Za-z_-]+\.[a-z]{1,8}$/;
+const MAX_NAME_BYTES = 255;
+/** Separators, streams and drives of Windows, and what no name holds. */
+const UNFIT = /[/\\:\p{Cc}]/u;
+/** No name of a device is as long. */
+const MIN_USUAL_LENGTH = 24;
+
+/**
+ * Whether a text from a manifest is the name of one file, which leads nowhere but to the directory that it is looked for
+ * in. Every name that a path is made of goes through this.
+ */
+export function isFileName(name: string): boolean {
+  if (name.length >= MIN_USUAL_LENGTH && name.length <= MAX_NAME_BYTES && USUAL_NAME.test(name)) return true;
+  if (name === "" || name === "." || name === ".." || UNFIT.test(name) || isDeviceName(name)) return false;
+  return new TextEncoder().encode(name).length <= MAX_NAME_BYTES;
+}
+
+/** The same of the name of a data file, which other writers may put into directories below `data/`. */
+export const isDataFileName = (name: string): boolean => name.split("/").every(isFileName);
 
 export const HINT_NAME = "latest_version_hint.json";
 const GAPS_NAME = "version_gaps.json";

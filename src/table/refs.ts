@@ -7,7 +7,7 @@
  * at, holds it; whoever needs that of a branch besides takes it second.
  */
 
-import { relative, resolve } from "node:path";
+import { relative, resolve, sep } from "node:path";
 import {
   CorruptFileError,
   InvalidInputError,
@@ -19,7 +19,7 @@ import type { Disk } from "../io/disk.js";
 import { codeOf } from "../io/errno.js";
 import type { LockLease } from "../io/lease.js";
 import { type TableEnvironment, withTableLock } from "./environment.js";
-import { branchDirectory, branchRefPath, REF_SUFFIX } from "./paths.js";
+import { branchDirectory, branchRefPath, branchTree, REF_SUFFIX } from "./paths.js";
 import { findVersion, type VersionEntry } from "./versions.js";
 
 const MAIN = "main";
@@ -86,9 +86,33 @@ const isTooLong = (name: string): boolean => encodeURIComponent(name).length > M
 export const branchRoot = (mainRoot: string, branch: string | undefined): string =>
   isMainBranch(branch) ? mainRoot : branchDirectory(mainRoot, branch);
 
-/** Directory of the table of which the branch, by its own manifest, lies in `tableRoot`. */
+/**
+ * Directory of the table of which a branch lies in `tableRoot`.
+ * @param branch as a request names it, or the table's own refs do; never as a manifest does
+ */
 export const mainRootOf = (tableRoot: string, branch: string | undefined): string =>
   isMainBranch(branch) ? tableRoot : resolve(tableRoot, relative(branchDirectory("/t", branch), "/t"));
+
+/** Which table, and which of its branches, lies in a directory, by the refs of the table; null is the main branch. */
+export async function findLine(
+  disk: Disk,
+  tableRoot: string,
+): Promise<{ readonly mainRoot: string; readonly branch: string | null }> {
+  const tree = branchTree(sep);
+  for (
+    let at = tableRoot.indexOf(`${tree}${sep}`);
+    at >= 0;
+    at = tableRoot.indexOf(`${tree}${sep}`, at + 1)
+  ) {
+    const mainRoot = tableRoot.slice(0, at);
+    const branch = tableRoot
+      .slice(at + tree.length + 1)
+      .split(sep)
+      .join("/");
+    if (isBranchName(branch) && (await branchExists(disk, mainRoot, branch))) return { mainRoot, branch };
+  }
+  return { mainRoot: tableRoot, branch: null };
+}
 
 /** Whether the branch is registered; leftovers of a deleted one don't count. */
 export async function branchExists(disk: Disk, mainRoot: string, branch: string): Promise<boolean> {

@@ -4,13 +4,7 @@
  * may still write to it.
  */
 
-import { basename, dirname, isAbsolute, join, sep } from "node:path";
-import {
-  ConcurrentModificationError,
-  CorruptFileError,
-  InvalidInputError,
-  InvalidTableStateError,
-} from "../errors.js";
+import { ConcurrentModificationError, CorruptFileError, InvalidInputError } from "../errors.js";
 import type { Disk } from "../io/disk.js";
 import { codeOf } from "../io/errno.js";
 import type { LockLease } from "../io/lease.js";
@@ -18,9 +12,12 @@ import { type TableEnvironment, withTableLock } from "./environment.js";
 import { checkReaderFlags } from "./flags.js";
 import { requireAnchor, type TableAnchor, TableReplacedError } from "./identity.js";
 import { decodeManifestFile, type ManifestFile, readManifestBytes } from "./manifest.js";
-import { type NamingScheme, parseManifestName, versionsDirectory } from "./paths.js";
+import { type NamingScheme, versionsDirectory } from "./paths.js";
 import { publishManifest } from "./publication.js";
+import { mainRootOf } from "./refs.js";
 import { decodeSchema } from "./schema.js";
+import { checkStagedContent } from "./stagedContent.js";
+import { findStaged, removeStaged } from "./stagedPlace.js";
 import { type VersionRecord, writeVersionRecord } from "./versionRecord.js";
 import {
   type CommittedVersion,
@@ -31,8 +28,13 @@ import {
   writeGap,
 } from "./versions.js";
 
+/** So many numbers may be skipped at once: none takes all those that are left. */
+export const MAX_VERSION_STEP = 2 ** 32;
+
 export interface StagedVersion extends VersionRecord {
   readonly version: number;
+  /** That it is published on. Absent, null: the main branch. */
+  readonly branch?: string | null;
   /** Absolute, relative to the table, or absolute without its leading slash. */
   readonly stagedPath: string;
   /** Bytes; checked where given. */
@@ -46,18 +48,21 @@ export interface StagedVersion extends VersionRecord {
 export interface StagedManifest {
   /** Without symbolic links. */
   readonly path: string;
+  /** Of the file that was read. */
+  readonly identity: string;
   readonly bytes: Uint8Array;
   readonly file: ManifestFile;
 }
 
 /**
- * Publishes a staged manifest and then removes the staged file. Any number above the latest may be claimed, any
- * at all for the first version.
- * @param tableRoot directory of the table or branch; the staged file must lie inside it
+ * Publishes a staged manifest and then removes the staged file. A number may be claimed that is above the latest by at
+ * most {@link MAX_VERSION_STEP}, for a table's first version any below that.
+ * @param tableRoot directory of the table or branch; the staged file lies where stagedPlace.ts says
  * @param anchor the table as it was opened
  * @throws TableReplacedError where another table lies there by now
  * @throws ConcurrentModificationError where the number is not above the latest
- * @throws InvalidInputError where the staged file is not a whole manifest of that version inside the table
+ * @throws InvalidInputError where the staged file is not a whole manifest of that version in its place, its content does
+ *   not belong to the table, or the number is too high
  * @throws PublishUncertainError where the version may or may not be there
  */
 export async function publishStagedVersion(
@@ -75,8 +80,7 @@ export async function publishStagedVersion(
     if (codeOf(error) !== "ENOENT") throw error;
     throw new TableReplacedError(tableRoot);
   });
-  // The version is published; a staged file that stays is only in the way of nobody.
-  await disk.remove(source.path).catch(() => undefined);
+  await removeStaged(disk, tableRoot, source);
   return published;
 }
 
@@ -100,16 +104,17 @@ export async function readStagedVersion(
 /**
  * The names under which a version may be published now.
  * @throws ConcurrentModificationError where its number is not above the latest
- * @throws InvalidInputError where the table's manifests are named by another scheme
+ * @throws InvalidInputError where the table's manifests are named by another scheme, or the number is too high
  */
 export async function planPublication(
   disk: Disk,
   tableRoot: string,
-  staged: Pick<StagedVersion, "version" | "scheme">,
+  staged: Pick<StagedVersion, "version" | "scheme" | "branch">,
 ): Promise<{ readonly latest: VersionEntry | null; readonly scheme: NamingScheme }> {
   const { version } = staged;
   const latest = await findLatestVersion(disk, tableRoot);
   if (latest !== null && version <= latest.version) throw taken(tableRoot, version, latest.version);
+  await refuseTooHigh(disk, tableRoot, staged, latest);
   const scheme = staged.scheme ?? latest?.scheme ?? "V2";
   if (latest !== null && scheme !== latest.scheme) {
     throw new InvalidInputError(
@@ -122,7 +127,7 @@ export async function planPublication(
 /**
  * Publishes a manifest; the caller holds the table's lock.
  * @param anchor the table that it is meant for
- * @throws what {@link planPublication} and {@link publishManifest} throw
+ * @throws what {@link planPublication}, {@link checkStagedContent} and {@link publishManifest} throw
  */
 export async function publishUnderLock(
   environment: TableEnvironment,
@@ -137,6 +142,13 @@ export async function publishUnderLock(
   const { latest, scheme } = await planPublication(disk, tableRoot, staged);
   await requireAnchor(disk, tableRoot, anchor, (path) => manifests.read(disk, path));
   const latestFile = latest && (await readManifestAnew(environment, latest));
+  if (latest !== null && latestFile === null) throw taken(tableRoot, version, latest.version);
+  // Whatever was found before: the version that it follows may be another one, and a journal's content comes from a disk.
+  await checkStagedContent(
+    environment,
+    { tableRoot, branch: staged.branch ?? null, latest: latestFile },
+    source.file,
+  );
   await disk.makeDirectory(versionsDirectory(tableRoot), tableRoot);
   // Before the version itself: once it is there, no reader may miss it, or see it without its record.
   if (latest !== null && version > latest.version + 1) {
@@ -155,6 +167,24 @@ export async function publishUnderLock(
   return published;
 }
 
+/** The first version of a branch has the number of the one that it is made from. */
+async function refuseTooHigh(
+  disk: Disk,
+  tableRoot: string,
+  { version, branch }: Pick<StagedVersion, "version" | "branch">,
+  latest: VersionEntry | null,
+): Promise<void> {
+  const isFirstOfBranch = latest === null && branch !== undefined && branch !== null;
+  const before = isFirstOfBranch ? await findLatestVersion(disk, mainRootOf(tableRoot, branch)) : latest;
+  const highest = before === null ? MAX_VERSION_STEP - 1 : before.version + MAX_VERSION_STEP;
+  if (version <= highest) return;
+  throw new InvalidInputError(
+    before === null
+      ? `version: the first version of a table is below ${MAX_VERSION_STEP}, not ${version}`
+      : `version: ${version} is more than ${MAX_VERSION_STEP} above ${before.version}, the latest`,
+  );
+}
+
 async function refuseTaken(disk: Disk, tableRoot: string, version: number): Promise<void> {
   if ((await findVersion(disk, tableRoot, version)) !== null) throw taken(tableRoot, version, version);
   const latest = await findLatestVersion(disk, tableRoot);
@@ -170,29 +200,26 @@ function taken(tableRoot: string, version: number, latest: number): ConcurrentMo
 }
 
 async function readStaged(disk: Disk, tableRoot: string, staged: StagedVersion): Promise<StagedManifest> {
-  const path = await resolveStaged(disk, tableRoot, staged.stagedPath);
   const refuse = (reason: string, cause?: unknown): never => {
     throw new InvalidInputError(`manifestPath: ${staged.stagedPath} ${reason}`, { cause });
   };
-  if (path === null) return refuse("is no file inside the table");
-  if ((await disk.stat(path))?.kind !== "file") return refuse("is no regular file");
-  const realVersions = await disk.realPath(versionsDirectory(tableRoot));
-  if (dirname(path) === realVersions && parseManifestName(basename(path)) !== null) {
-    return refuse("is a published manifest, not a staged one");
-  }
+  const found = await findStaged(disk, tableRoot, staged.stagedPath);
+  if (typeof found === "string") return refuse(found);
+  const { path } = found;
   const read = await readManifestBytes(disk, path);
   if (read === null) return refuse("is no file inside the table");
-  const size = read.bytes.length;
+  const { bytes, identity } = read;
+  const size = bytes.length;
   if (staged.manifestSize !== undefined && staged.manifestSize !== size) {
     throw new InvalidInputError(
       `manifestSize: ${staged.stagedPath} has ${size} bytes, not ${staged.manifestSize}`,
     );
   }
-  const file = decodeStaged(read.bytes, path, refuse);
-  const found = file.manifest.version;
-  if (found !== staged.version) return refuse(`holds version ${found}, not ${staged.version}`);
+  const file = decodeStaged(bytes, path, refuse);
+  const { version } = file.manifest;
+  if (version !== staged.version) return refuse(`holds version ${version}, not ${staged.version}`);
   checkReaderFlags(file.manifest, path);
-  return { path, bytes: read.bytes, file };
+  return { path, identity, bytes, file };
 }
 
 /** Decodes all of it: later readers decode some parts only when they need them. */
@@ -212,17 +239,4 @@ function decodeStaged(
     if (error instanceof CorruptFileError) return refuse(`is no manifest: ${error.message}`, error);
     throw error;
   }
-}
-
-/** The real path of a staged file, or null where it does not exist or lies outside the table. */
-async function resolveStaged(disk: Disk, tableRoot: string, stagedPath: string): Promise<string | null> {
-  if (stagedPath === "" || stagedPath.includes("\0")) return null;
-  const realRoot = await disk.realPath(tableRoot);
-  if (realRoot === null) throw new InvalidTableStateError(`there is no directory ${tableRoot}`);
-  const candidates = isAbsolute(stagedPath) ? [stagedPath] : [join(tableRoot, stagedPath), sep + stagedPath];
-  for (const candidate of candidates) {
-    const real = await disk.realPath(candidate);
-    if (real?.startsWith(realRoot + sep)) return real;
-  }
-  return null;
 }

@@ -5,10 +5,11 @@
 
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
+import { CorruptFileError } from "../errors.js";
 import { Transaction } from "../format/table.js";
 import type { Disk } from "../io/disk.js";
 import type { ManifestFile } from "./manifest.js";
-import { transactionFileName, transactionsDirectory } from "./paths.js";
+import { isFileName, transactionFileName, transactionsDirectory } from "./paths.js";
 
 /** The operations, by the names of their arms in {@link Transaction}. */
 const OPERATION_KINDS = [
@@ -78,8 +79,11 @@ export async function readTransaction(
 ): Promise<Transaction | null> {
   if (file.transaction !== null) return file.transaction;
   const name = file.head.transactionFile;
-  // A name with a separator in it comes from nobody's writer and must not lead out of the directory.
-  if (name === "" || /[/\\]/.test(name)) return null;
+  if (name === "") return null;
+  if (!isFileName(name)) {
+    const shown = JSON.stringify(name.slice(0, 200));
+    throw new CorruptFileError(file.path, 0, `${shown} is no name of a transaction's file`);
+  }
   const path = join(transactionsDirectory(tableRoot), name);
   const bytes = await disk.readFile(path, MAX_TRANSACTION_BYTES);
   return bytes === null ? null : Transaction.decode(bytes, { path, byteOffset: 0 });

@@ -1,4 +1,4 @@
-import { access, link, mkdir, readFile, symlink, truncate, writeFile } from "node:fs/promises";
+import { access, cp, link, mkdir, readFile, symlink, truncate, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
@@ -78,6 +78,9 @@ describe("a staged manifest", () => {
     await reference.appendTable(other.uri, "t", ipcOf(2));
     const source = await readFile(manifestPath(other.root, 2, "V2"));
     await writeFile(join(table.root, "staged"), source);
+    // Of another table: its files have to be here.
+    await expect(publish(table, { version: 2, stagedPath: "staged" })).rejects.toThrow(InvalidInputError);
+    await cp(join(other.root, "data"), join(table.root, "data"), { recursive: true });
     const { path } = await publish(table, { version: 2, stagedPath: "staged" });
     expect(await readFile(path)).toEqual(source);
   });
@@ -94,15 +97,15 @@ describe("a staged manifest", () => {
     expect(await versionsOf(table)).toEqual([1, 40, 90, 91]);
   });
 
-  it("may have any number and scheme where it is the first", async () => {
+  it("may have any number below 2^32, and any scheme, where it is the first", async () => {
     const source = await makeReferenceTable([1]);
     for (const [version, scheme] of [
       [0, "V2"],
       [7, "V1"],
-      [Number.MAX_SAFE_INTEGER, "V2"],
+      [2 ** 32 - 1, "V2"],
     ] as const) {
       const root = join(await makeTempDir(), "t.lance");
-      await mkdir(root);
+      await cp(join(source.root, "data"), join(root, "data"), { recursive: true });
       await writeFile(join(root, "staged"), await manifestBytes(source, version));
       const published = await publishStagedVersion(openEnvironment(), root, await anchorAt(root), {
         version,
@@ -112,6 +115,26 @@ describe("a staged manifest", () => {
       expect(published.path).toBe(manifestPath(root, version, scheme));
       expect((await findLatestVersion(disk, root))?.version).toBe(version);
     }
+  });
+
+  it("does not take all numbers that are left", async () => {
+    const table = await makeReferenceTable([1]);
+    const empty = join(await makeTempDir(), "t.lance");
+    await cp(join(table.root, "data"), join(empty, "data"), { recursive: true });
+    await writeFile(join(empty, "staged"), await manifestBytes(table, 2 ** 32));
+    const first = publishStagedVersion(openEnvironment(), empty, await anchorAt(empty), {
+      version: 2 ** 32,
+      stagedPath: "staged",
+    });
+    await expect(first).rejects.toThrow(/^version: the first version of a table is below 4294967296/);
+    for (const version of [Number.MAX_SAFE_INTEGER, 2 ** 32 + 2]) {
+      const stagedPath = await stage(table, version);
+      await expect(publish(table, { version, stagedPath })).rejects.toThrow(InvalidInputError);
+    }
+    expect(await versionsOf(table)).toEqual([1]);
+    const highest = 2 ** 32 + 1;
+    await publish(table, { version: highest, stagedPath: await stage(table, highest) });
+    expect(await versionsOf(table)).toEqual([1, highest]);
   });
 
   it("takes the table's naming scheme", async () => {

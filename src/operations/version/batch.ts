@@ -4,14 +4,18 @@ import type { CreateVersionStep } from "../../catalog/journalFormat.js";
 import { InvalidInputError } from "../../errors.js";
 import type { CreateTableVersionRequest, TableVersion } from "../../namespace.js";
 import { timestampMillis } from "../../table/apply.js";
+import type { ManifestFile } from "../../table/manifest.js";
 import { manifestPath } from "../../table/paths.js";
 import { isMainBranch } from "../../table/refs.js";
+import { checkStagedContent } from "../../table/stagedContent.js";
+import { removeStaged } from "../../table/stagedPlace.js";
 import {
   planPublication,
   readStagedVersion,
   type StagedManifest,
   type StagedVersion,
 } from "../../table/stagedVersion.js";
+import { readManifestAt } from "../../table/versions.js";
 import type { OperationContext } from "../context.js";
 import { openTable } from "../snapshot.js";
 import { stagedOf } from "./stagedOf.js";
@@ -60,6 +64,8 @@ export async function planVersions(
   // Numbers of one table have to be published in their order.
   const ascending = [...parts].sort((a, b) => a.staged.version - b.staged.version);
   const claimed = new Set<string>();
+  /** What the tables are going to be, so far. */
+  const planned = new Map<string, ManifestFile>();
   for (const part of ascending) {
     const { location, branch, tableRoot, staged } = part;
     const { version, eTag, metadata } = staged;
@@ -67,7 +73,10 @@ export async function planVersions(
     if (claimed.has(claim)) throw new InvalidInputError(`version ${version} of one table is named twice`);
     claimed.add(claim);
     const source = await readStagedVersion(context.disk, tableRoot, staged);
-    const { scheme } = await planPublication(context.disk, tableRoot, staged);
+    const { latest: entry, scheme } = await planPublication(context.disk, tableRoot, staged);
+    const latest = planned.get(tableRoot) ?? (entry && (await readManifestAt(context, entry)));
+    await checkStagedContent(context, { tableRoot, branch, latest }, source.file);
+    planned.set(tableRoot, source.file);
     const manifest = `${sources.length}.manifest`;
     steps.push({ kind: "createVersion", location, branch, version, scheme, manifest, eTag, metadata });
     sources.push(source);
@@ -92,6 +101,9 @@ export async function publishedVersions(
   parts: readonly VersionPart[],
   { sources, records }: PlannedVersions,
 ): Promise<TableVersion[]> {
-  for (const source of sources) await disk.remove(source.path).catch(() => undefined);
+  // Each source belongs to the part whose version it holds, in the order of the steps.
+  for (const [index, { tableRoot }] of Array.from(records.keys()).entries()) {
+    await removeStaged(disk, tableRoot, sources[index]);
+  }
   return parts.map((part) => records.get(part) as TableVersion);
 }

@@ -2,6 +2,7 @@
 
 import { InvalidInputError } from "../../errors.js";
 import type { CreateTableVersionRequest } from "../../namespace.js";
+import { isMainBranch } from "../../table/refs.js";
 import type { StagedVersion } from "../../table/stagedVersion.js";
 import { optionalCount, optionalString, optionalStringMap, parseChoice, requireVersion } from "../request.js";
 
@@ -14,8 +15,10 @@ export function stagedOf(request: Omit<CreateTableVersionRequest, "id">): Staged
     request.namingScheme === undefined || request.namingScheme === null
       ? undefined
       : parseChoice(request.namingScheme, "namingScheme", ["V1", "V2"], "V2");
+  const branch = optionalString(request.branch, "branch");
   return {
     version,
+    branch: isMainBranch(branch) ? null : branch,
     stagedPath,
     scheme,
     manifestSize: optionalCount(request.manifestSize, "manifestSize"),
