@@ -80,7 +80,9 @@ export class DirectoryNamespace implements AsyncDisposable {
   constructor(options: ns.DirectoryNamespaceOptions & { readonly disk?: Disk }) {
     checkOptions(options);
     this.#authorize = options.authorize;
-    this.#context = openContext({ ...options, root: directoryOf(options.root) });
+    const root = directoryOf(options.root, "root");
+    const allowedBases = options.allowedBases?.map((base) => directoryOf(base, "allowedBases"));
+    this.#context = openContext({ ...options, root, allowedBases });
   }
 
   /** Absolute path of the namespace's directory. */
@@ -478,9 +480,12 @@ export class DirectoryNamespace implements AsyncDisposable {
 function checkOptions(options: ns.DirectoryNamespaceOptions): void {
   if (typeof options !== "object" || options === null)
     throw new InvalidInputError("options: an object is needed");
-  const { root, durability, dataStorageVersion, manifestNaming, lock, authorize, workers } = options;
-  if (typeof root !== "string" || root === "" || root.includes("\0")) {
-    throw new InvalidInputError("root: must be the path of a directory");
+  const { root, durability, dataStorageVersion, manifestNaming, lock, authorize, workers, allowedBases } =
+    options;
+  const isPath = (value: unknown) => typeof value === "string" && value !== "" && !value.includes("\0");
+  if (!isPath(root)) throw new InvalidInputError("root: must be the path of a directory");
+  if (allowedBases !== undefined && !(Array.isArray(allowedBases) && allowedBases.every(isPath))) {
+    throw new InvalidInputError("allowedBases: must be a list of paths of directories");
   }
   if (durability !== undefined && durability !== "fsync" && durability !== "none") {
     throw new InvalidInputError('durability: must be "fsync" or "none"');
@@ -506,17 +511,19 @@ function checkOptions(options: ns.DirectoryNamespaceOptions): void {
 }
 
 /**
- * @param root a path, or a `file:` URL
- * @throws InvalidInputError for a URL that names no directory of this machine
+ * @param given a path, or a `file:` URL
+ * @throws InvalidInputError naming the option, for a URL that names no directory of this machine
  */
-function directoryOf(root: string): string {
-  if (!/^file:/i.test(root)) return resolve(root);
+function directoryOf(given: string, option: string): string {
+  if (!/^file:/i.test(given)) return resolve(given);
   let path: string;
   try {
-    path = fileURLToPath(root);
+    path = fileURLToPath(given);
   } catch (cause) {
-    throw new InvalidInputError(`root: ${root} is not the URL of a directory on this machine`, { cause });
+    throw new InvalidInputError(`${option}: ${given} is not the URL of a directory on this machine`, {
+      cause,
+    });
   }
-  if (path.includes("\0")) throw new InvalidInputError("root: must be the path of a directory");
+  if (path.includes("\0")) throw new InvalidInputError(`${option}: must be the path of a directory`);
   return path;
 }

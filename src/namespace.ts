@@ -1097,6 +1097,12 @@ export interface DirectoryNamespaceOptions {
   /** Threads for long work; 0 = in line. */
   readonly workers?: number;
   /**
+   * Directories outside the root, as paths or `file:` URLs, below which files of tables may lie: those that a base path of
+   * a manifest, or a symbolic link in the root, leads to. Anything else out there is refused by a PermissionDeniedError.
+   * Default: none.
+   */
+  readonly allowedBases?: readonly string[];
+  /**
    * File version of new tables; default 2.2, which alone has maps, fixed-size lists of structs and blobs of version 2.
    * Blobs of the key `lance-encoding:blob` need 2.0 or 2.1.
    */

@@ -72,10 +72,11 @@ export interface WriteHandle {
 }
 
 export interface Disk {
-  /** The whole file, or null where there is none. Fails above `maxBytes`. */
+  /** The whole file, or null where there is none. Fails above `maxBytes`, and as `open` does. */
   readFile(path: string, maxBytes?: number): Promise<Uint8Array | null>;
   /**
-   * Opens for reading; null where there is no such file.
+   * Opens for reading; null where there is no such file. What is there and is no regular file fails at once, by a
+   * `CorruptFileError`, or where it is a symbolic link by a `LinkedFileError`.
    * @param tailBytes so many bytes at the end of the file are wanted first, all of a shorter file; a disk may read them
    *   along, which is one call instead of two
    */
@@ -109,6 +110,11 @@ export interface Disk {
   stat(path: string): Promise<FileStat | null>;
   /** The path without symbolic links, or null where there is nothing under it. */
   realPath(path: string): Promise<string | null>;
+  /**
+   * Whether a path is itself a symbolic link, of whichever kind the platform has; false where there is nothing. A disk may
+   * do without.
+   */
+  isLink?(path: string): Promise<boolean>;
   /** Makes the bytes of an existing file survive a power cut, whoever wrote them; a no-op where needless. */
   syncFile(path: string): Promise<void>;
   /** Makes the names in a directory survive a power cut; a no-op where the platform can't, or needn't. */

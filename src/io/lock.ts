@@ -26,6 +26,8 @@ export interface LockOptions {
   readonly waitMs?: number;
   /** Ends the wait (not the work); the call rejects with the signal's reason. */
   readonly signal?: AbortSignal;
+  /** Called with the directory before anything is made in it; rejects where nothing may be. Default: nothing. */
+  readonly admit?: (directory: string) => Promise<void> | undefined;
   /** Called with the directory before its lock is taken over from a holder that counts as dead. Default: nothing. */
   readonly fence?: Fence;
 }
@@ -72,6 +74,8 @@ export async function withLock<T>(
 ): Promise<T> {
   const resolved = path.resolve(directory);
   const deadlineMs = performance.now() + (options.waitMs ?? DEFAULT_WAIT_MS);
+  const admission = options.admit?.(resolved);
+  if (admission !== undefined) await admission;
   options.signal?.throwIfAborted();
   const queue = await enter(resolved, deadlineMs, options.signal);
   try {

@@ -5,6 +5,8 @@
  *   pool: callers lay typed arrays over it and keep it.
  * - A descriptor is closed only when no call on it is under way. Closing earlier would let another file take
  *   the number, and the call would read or write that file.
+ * - Only regular files are opened: what waits for another process (a FIFO, a device) would hold a thread for good.
+ *   Opening such a thing does not wait, and what was opened is looked at before it is read. Links are not followed.
  * - With durability "none" nothing is ever synced; all else is the same.
  * - Calls that open something wait where the process is out of descriptors, see shortage.ts. For that they have to fail:
  *   those of fs-extra would wait on their own, and nobody would learn that idle files are in the way.
@@ -19,6 +21,7 @@ import { CorruptFileError, InternalError } from "../errors.js";
 import { onPool, pageWrites, shortCalls } from "./callRoute.js";
 import type { DirectoryEntry, Disk, FileStat, ReadHandle, ReadPieces, WriteHandle } from "./disk.js";
 import { codeOf, isMissing } from "./errno.js";
+import { LinkedFileError } from "./linkedFile.js";
 import { isPending } from "./pending.js";
 import { outlastShortage } from "./shortage.js";
 
@@ -57,6 +60,16 @@ const MAX_MAKE_ATTEMPTS = 10;
 /** Entries of a directory that is removed, all at the same time where calls are slow. */
 const REMOVED_AT_ONCE = 64;
 
+/** Platforms that lack one of these have no such constant. */
+const { O_RDONLY, O_RDWR, O_NONBLOCK = 0, O_NOFOLLOW = 0 } = fs.constants;
+const READ_FLAGS = O_RDONLY | O_NONBLOCK | O_NOFOLLOW;
+const OVERWRITE_FLAGS = O_RDWR | O_NONBLOCK | O_NOFOLLOW;
+const SYNC_FLAGS = O_RDONLY | O_NONBLOCK;
+/** What platforms say of a link that is not to be followed. */
+const LINK_CODES: ReadonlySet<string | undefined> = new Set(["ELOOP", "EMLINK", "EFTYPE"]);
+/** What they say of a socket, or a device that is not there. */
+const SPECIAL_CODES: ReadonlySet<string | undefined> = new Set(["ENXIO", "ENODEV", "EOPNOTSUPP"]);
+
 const WINDOWS = process.platform === "win32";
 const WINDOWS_ATTEMPTS = 6;
 
@@ -89,7 +102,13 @@ export class NodeDisk implements Disk {
         () => openOnPool(filePath, wanted),
       );
     } catch (error) {
+      const code = codeOf(error);
+      if (LINK_CODES.has(code) && (await isLink(filePath).catch(() => false))) {
+        if ((await this.realPath(filePath)) === null) return null;
+        throw new LinkedFileError(filePath, { cause: error });
+      }
       if (isMissing(error)) return null;
+      if (SPECIAL_CODES.has(code)) throw notRegular(filePath, error);
       throw error;
     }
   }
@@ -106,11 +125,11 @@ export class NodeDisk implements Disk {
     let fd: number;
     try {
       fd = await shortCalls.run(
-        () => fs.openSync(filePath, "r+"),
-        (done) => open(filePath, "r+", done),
+        () => fs.openSync(filePath, OVERWRITE_FLAGS),
+        (done) => open(filePath, OVERWRITE_FLAGS, done),
       );
     } catch (error) {
-      if (isMissing(error)) return false;
+      if (isMissing(error) || LINK_CODES.has(codeOf(error))) return false;
       throw error;
     }
     const handle = new NodeWriteHandle(fd, filePath, this.#durable);
@@ -225,16 +244,25 @@ export class NodeDisk implements Disk {
     }
   }
 
+  async isLink(filePath: string): Promise<boolean> {
+    try {
+      return await isLink(filePath);
+    } catch (error) {
+      if (isMissing(error)) return false;
+      throw error;
+    }
+  }
+
   async syncFile(filePath: string): Promise<void> {
     if (!this.#durable) return;
     // Windows flushes only through a descriptor that may write.
-    await withDescriptor(filePath, WINDOWS ? "r+" : "r", syncDescriptor);
+    await withDescriptor(filePath, WINDOWS ? O_RDWR : SYNC_FLAGS, syncDescriptor);
   }
 
   async syncDirectory(directory: string): Promise<void> {
     if (!this.#durable || WINDOWS) return;
     try {
-      await withDescriptor(directory, "r", (fd) =>
+      await withDescriptor(directory, SYNC_FLAGS, (fd) =>
         onPool<void>((done) => fs.fsync(fd, (error) => done(error, undefined))),
       );
     } catch (error) {
@@ -318,9 +346,11 @@ class OpenFile {
 
 /** The calls of an opening, one behind the other on this thread: together they are as short as each of them. */
 function openInLine(filePath: string, tailBytes: number): NodeReadHandle {
-  const fd = fs.openSync(filePath, "r");
+  if (O_NOFOLLOW === 0 && fs.lstatSync(filePath).isSymbolicLink()) throw new LinkedFileError(filePath);
+  const fd = fs.openSync(filePath, READ_FLAGS);
   try {
     const stats = fs.fstatSync(fd, { bigint: true });
+    if (!stats.isFile()) throw notRegular(filePath);
     const tail = tailMemory(stats, tailBytes);
     const start = Number(stats.size) - tail.length;
     for (let done = 0; done < tail.length; ) {
@@ -336,9 +366,11 @@ function openInLine(filePath: string, tailBytes: number): NodeReadHandle {
 }
 
 async function openOnPool(filePath: string, tailBytes: number): Promise<NodeReadHandle> {
-  const fd = await onPool<number>((done) => open(filePath, "r", done));
+  if (O_NOFOLLOW === 0 && (await isLink(filePath))) throw new LinkedFileError(filePath);
+  const fd = await onPool<number>((done) => open(filePath, READ_FLAGS, done));
   try {
     const stats = await onPool<fs.BigIntStats>((done) => fs.fstat(fd, { bigint: true }, done));
+    if (!stats.isFile()) throw notRegular(filePath);
     const tail = tailMemory(stats, tailBytes);
     const start = Number(stats.size) - tail.length;
     for (let done = 0; done < tail.length; ) {
@@ -358,7 +390,7 @@ async function openOnPool(filePath: string, tailBytes: number): Promise<NodeRead
 
 /** Not zero-filled: every byte is read, or the memory is dropped. */
 const tailMemory = (stats: fs.BigIntStats, tailBytes: number): Buffer =>
-  Buffer.allocUnsafeSlow(stats.isFile() ? Math.min(Number(stats.size), tailBytes) : 0);
+  Buffer.allocUnsafeSlow(Math.min(Number(stats.size), tailBytes));
 
 class NodeReadHandle extends OpenFile implements ReadHandle {
   readonly size: number;
@@ -475,6 +507,9 @@ class NodeReadHandle extends OpenFile implements ReadHandle {
     }
   }
 }
+
+const notRegular = (filePath: string, cause?: unknown): CorruptFileError =>
+  new CorruptFileError(filePath, 0, "it is no regular file", cause === undefined ? undefined : { cause });
 
 const endsEarly = (filePath: string, byteOffset: number, length: number, fileEnd: number): CorruptFileError =>
   new CorruptFileError(
@@ -598,7 +633,7 @@ function closeDescriptor(fd: number): Promise<void> {
 
 async function withDescriptor(
   filePath: string,
-  flags: string,
+  flags: number,
   call: (fd: number) => Promise<void>,
 ): Promise<void> {
   const fd = await shortCalls.run(

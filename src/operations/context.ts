@@ -13,9 +13,11 @@ import type { FileVersion } from "../file/page.js";
 import type { ChunkMap } from "../file/pageSlice.js";
 import { type DataFile, openDataFile, SCANNED_TAIL_BYTES, shareable, TAIL_BYTES } from "../file/reader.js";
 import { LruCache } from "../io/cache.js";
+import { ConfinedDisk } from "../io/confinedDisk.js";
 import type { Disk } from "../io/disk.js";
 import { HandlePool } from "../io/handles.js";
 import { NodeDisk } from "../io/nodeDisk.js";
+import { Places } from "../io/places.js";
 import { ScratchMemory } from "../io/scratch.js";
 import { SettledDirectories } from "../io/settledDirectories.js";
 import { Spelling } from "../io/spelling.js";
@@ -39,6 +41,8 @@ const CHUNK_MAP_CACHE_BYTES = 64 * 1024 * 1024;
 const SCRATCH_BYTES = 4 * 1024 * 1024;
 
 export interface OperationContext extends CatalogEnvironment {
+  /** Where files may be. */
+  readonly places: Places;
   readonly handles: HandlePool;
   /** Where the chunks of pages lie that were read in part. */
   readonly chunkMaps: LruCache<ChunkMap>;
@@ -61,13 +65,15 @@ export interface OperationContext extends CatalogEnvironment {
   close(): Promise<void>;
 }
 
-/** Options of the namespace, its root made absolute, and another door to the disk for tests. */
+/** Options of the namespace, its directories made absolute, and another door to the disk for tests. */
 export interface ContextOptions extends DirectoryNamespaceOptions {
   readonly disk?: Disk;
 }
 
 export function openContext(options: ContextOptions): OperationContext {
-  const disk = options.disk ?? new NodeDisk({ durability: options.durability ?? "fsync" });
+  const anywhere = options.disk ?? new NodeDisk({ durability: options.durability ?? "fsync" });
+  const places = new Places(anywhere, options.root, options.allowedBases);
+  const disk = new ConfinedDisk(anywhere, places);
   const handles = new HandlePool(disk);
   const dataFiles = new LruCache<DataFile>(FOOTER_CACHE_BYTES);
   const chunkMaps = new LruCache<ChunkMap>(CHUNK_MAP_CACHE_BYTES);
@@ -93,12 +99,19 @@ export function openContext(options: ContextOptions): OperationContext {
   const context: OperationContext = {
     root: options.root,
     disk,
+    places,
     handles,
     chunkMaps,
     scratch,
     streams: new SharedReadAhead(),
     recentTransactions: new RecentTransactions(),
-    lock: { staleMs: options.lock?.staleMs, retries: options.lock?.retries, fence: fenceOffTable(disk) },
+    lock: {
+      staleMs: options.lock?.staleMs,
+      retries: options.lock?.retries,
+      admit: (directory) => places.confirm(directory),
+      fence: fenceOffTable(disk),
+    },
+    mayUseBase: (path) => places.isAllowedBase(path),
     manifests: new ManifestCache(MANIFEST_CACHE_BYTES),
     catalogs: new CatalogCache(CATALOG_CACHE_BYTES),
     oldCatalogs: new OldVersions(),

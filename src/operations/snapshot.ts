@@ -14,6 +14,7 @@ import type { FragmentSource } from "../query/fragmentColumns.js";
 import { versionSource } from "../query/versionSource.js";
 import { declaredAnchor, type TableAnchor } from "../table/identity.js";
 import type { ManifestFile } from "../table/manifest.js";
+import { versionsDirectory } from "../table/paths.js";
 import { branchRoot, checkBranchName, isMainBranch } from "../table/refs.js";
 import {
   anchorOf,
@@ -76,6 +77,7 @@ export async function openTable(context: OperationContext, request: Selection): 
   const onMain = isMainBranch(branch);
   if (!onMain) checkBranchName(branch);
   const table = await requireTable(context, id);
+  await confirmPlace(context, table.directory, table.latest);
   if (onMain) return { table, tableRoot: table.directory, latest: table.latest };
   const tableRoot = branchRoot(table.directory, branch);
   const early = request.unregisteredBranch === true;
@@ -86,8 +88,23 @@ export async function openTable(context: OperationContext, request: Selection): 
   if (latest === null && !early) {
     throw new TableBranchNotFoundError(`table ${formatIdentifier(id)} has no branch ${branch}`);
   }
+  await confirmPlace(context, tableRoot, latest);
   return { table, tableRoot, latest };
 }
+
+/**
+ * Makes sure that a table or branch lies where the engine may work.
+ * @returns undefined where there is nothing to wait for
+ * @throws PermissionDeniedError where a link leads elsewhere
+ */
+const confirmPlace = (
+  { places }: OperationContext,
+  tableRoot: string,
+  latest: LatestVersion | null,
+): Promise<void> | undefined =>
+  latest === null
+    ? places.confirm(tableRoot)
+    : places.confirmSeen(versionsDirectory(tableRoot), latest.directory);
 
 /**
  * The table a request names, on its branch, to be changed.

@@ -52,8 +52,8 @@ async function prepared(): Promise<string> {
   return root;
 }
 
-const open = (root: string, disk: Disk = new ImmovableDisk()) =>
-  new DirectoryNamespace({ root, disk, lock: { staleMs: 2000 } });
+const open = (root: string, disk: Disk = new ImmovableDisk(), allowedBases: readonly string[] = []) =>
+  new DirectoryNamespace({ root, disk, lock: { staleMs: 2000 }, allowedBases });
 
 /** What lies in a namespace's directory besides its catalog. */
 const left = async (root: string): Promise<string[]> =>
@@ -414,7 +414,7 @@ describe("what is no record of a dropped table", () => {
     await cp(join(root, "kept.lance"), outside, { recursive: true });
     await symlink(outside, join(root, "linked.lance"));
     const before = await directorySnapshot(outside);
-    await using ns = open(root);
+    await using ns = open(root, undefined, [outside]);
     await expect(ns.dropTable({ id: ["linked"] })).rejects.toBeInstanceOf(InternalError);
     expect(await directorySnapshot(outside)).toEqual(before);
     expect(await ns.countTableRows({ id: ["linked"] })).toBe(2);

@@ -1,7 +1,11 @@
+import { execFileSync } from "node:child_process";
+import { once } from "node:events";
 import { mkdir, readFile, stat, symlink, truncate, writeFile } from "node:fs/promises";
+import { createServer } from "node:net";
 import path from "node:path";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { CorruptFileError, InternalError } from "../../src/errors.js";
+import { LinkedFileError } from "../../src/io/linkedFile.js";
 import { NodeDisk } from "../../src/io/nodeDisk.js";
 import { makeTempDir } from "../support/tempDir.js";
 
@@ -258,9 +262,66 @@ test("an opening reads the end of the file along, in line and on the pool", asyn
   expect([empty?.size, empty?.takeTail?.()]).toEqual([0, null]);
   await empty?.close();
   expect(await disk.open(`${file}-missing`, 10)).toBeNull();
-  const directory = await disk.open(path.dirname(file), 10);
-  expect(directory?.takeTail?.()).toBeNull();
-  await directory?.close();
+});
+
+describe.skipIf(process.platform === "win32")("what is no regular file", () => {
+  const fifo = async () => {
+    const file = path.join(await makeTempDir(), "fifo");
+    execFileSync("mkfifo", [file]);
+    return file;
+  };
+
+  test.each([
+    ["a FIFO", fifo],
+    ["a directory", makeTempDir],
+    ["a device", async () => "/dev/zero"],
+    [
+      "a socket",
+      async () => {
+        const file = path.join(await makeTempDir(), "socket");
+        const server = createServer().listen(file);
+        await once(server, "listening");
+        onTestFinished(() => void server.close());
+        return file;
+      },
+    ],
+  ])("%s is refused at once, in line and on the pool", async (_name, make) => {
+    const file = await make();
+    const disk = new NodeDisk({ durability: "fsync" });
+    for (let round = 0; round < 150; round++) {
+      await expect(disk.open(file, 10)).rejects.toBeInstanceOf(CorruptFileError);
+    }
+    await expect(disk.readFile(file)).rejects.toThrow("it is no regular file");
+  });
+
+  test("nothing waits for who writes into a FIFO", async () => {
+    const file = await fifo();
+    const disk = new NodeDisk({ durability: "fsync" });
+    expect(await disk.overwrite(file, bytes("x"))).toBe(false);
+    // There is nothing to sync: the platform says so, or has nothing to say.
+    await disk.syncFile(file).catch((error) => expect(error).toMatchObject({ syscall: "fdatasync" }));
+    await disk.syncDirectory(file).catch((error) => expect(error).toMatchObject({ syscall: "fsync" }));
+  });
+
+  test("a link is not followed, and leads nowhere where it dangles", async () => {
+    const directory = await makeTempDir();
+    const disk = new NodeDisk({ durability: "none" });
+    const [file, link, dangling] = ["file", "link", "dangling"].map((name) => path.join(directory, name));
+    await writeFile(file, "content");
+    await symlink(file, link);
+    await symlink(path.join(directory, "nowhere"), dangling);
+    await expect(disk.open(link)).rejects.toBeInstanceOf(LinkedFileError);
+    await expect(disk.readFile(link)).rejects.toBeInstanceOf(LinkedFileError);
+    expect(await disk.overwrite(link, bytes("another"))).toBe(false);
+    expect(await disk.open(dangling)).toBeNull();
+    expect(await Promise.all([file, link, dangling, `${file}x`].map((each) => disk.isLink(each)))).toEqual([
+      false,
+      true,
+      true,
+      false,
+    ]);
+    expect(await readFile(file, "utf8")).toBe("content");
+  });
 });
 
 test("a caller who awaits nothing but short calls does not starve the event loop", async () => {

@@ -1,0 +1,114 @@
+/**
+ * A disk that works nowhere but where the engine may (places.ts), whatever path it is handed. Looking for something by
+ * `stat` and `realPath` is free below the namespace's directory.
+ */
+
+import { dirname } from "node:path";
+import type { DirectoryEntry, Disk, FileStat, ReadHandle, WriteHandle } from "./disk.js";
+import { LinkedFileError } from "./linkedFile.js";
+import type { Places } from "./places.js";
+
+export class ConfinedDisk implements Disk {
+  readonly #inner: Disk;
+  readonly #places: Places;
+  readonly overwrite?: (path: string, bytes: Uint8Array) => Promise<boolean>;
+  readonly isLink?: (path: string) => Promise<boolean>;
+
+  constructor(inner: Disk, places: Places) {
+    this.#inner = inner;
+    this.#places = places;
+    if (inner.overwrite !== undefined) {
+      this.overwrite = async (path, bytes) => {
+        await places.confirm(dirname(path));
+        return (await inner.overwrite?.(path, bytes)) ?? false;
+      };
+    }
+    if (inner.isLink !== undefined) this.isLink = (path) => inner.isLink?.(path) ?? Promise.resolve(false);
+  }
+
+  readFile(path: string, maxBytes?: number): Promise<Uint8Array | null> {
+    return this.#follow(path, (target) => this.#inner.readFile(target, maxBytes));
+  }
+
+  open(path: string, tailBytes?: number): Promise<ReadHandle | null> {
+    return this.#follow(path, (target) => this.#inner.open(target, tailBytes));
+  }
+
+  async create(path: string): Promise<WriteHandle> {
+    await this.#places.confirm(dirname(path));
+    return this.#inner.create(path);
+  }
+
+  async link(existingPath: string, newPath: string): Promise<void> {
+    await this.#places.confirm(dirname(existingPath));
+    await this.#places.confirm(dirname(newPath));
+    return this.#inner.link(existingPath, newPath);
+  }
+
+  async rename(fromPath: string, toPath: string): Promise<void> {
+    await this.#places.confirm(dirname(fromPath));
+    await this.#places.confirm(dirname(toPath));
+    return this.#inner.rename(fromPath, toPath);
+  }
+
+  async remove(path: string): Promise<void> {
+    await this.#places.confirm(dirname(path));
+    return this.#inner.remove(path);
+  }
+
+  async removeTree(path: string): Promise<void> {
+    await this.#places.confirm(dirname(path));
+    return this.#inner.removeTree(path);
+  }
+
+  async removeEmptyDirectory(path: string): Promise<boolean> {
+    await this.#places.confirm(dirname(path));
+    return this.#inner.removeEmptyDirectory(path);
+  }
+
+  async makeDirectory(path: string, within?: string): Promise<boolean> {
+    if (!this.#places.isOnTheWay(path)) await this.#places.confirm(path);
+    return this.#inner.makeDirectory(path, within);
+  }
+
+  async list(path: string): Promise<DirectoryEntry[] | null> {
+    if (!this.#places.isOnTheWay(path)) await this.#places.confirm(path);
+    return this.#inner.list(path);
+  }
+
+  stat(path: string): Promise<FileStat | null> {
+    if (this.#places.isOwn(path)) return this.#inner.stat(path);
+    return this.#statElsewhere(path);
+  }
+
+  realPath(path: string): Promise<string | null> {
+    return this.#inner.realPath(path);
+  }
+
+  async syncFile(path: string): Promise<void> {
+    await this.#places.confirm(dirname(path));
+    return this.#inner.syncFile(path);
+  }
+
+  async syncDirectory(path: string): Promise<void> {
+    if (!this.#places.isOnTheWay(path)) await this.#places.confirm(path);
+    return this.#inner.syncDirectory(path);
+  }
+
+  async #statElsewhere(path: string): Promise<FileStat | null> {
+    await this.#places.confirm(dirname(path));
+    return this.#inner.stat(path);
+  }
+
+  /** A file that is a link is read where it leads to, if that is a place to work in. */
+  async #follow<T>(path: string, read: (path: string) => Promise<T | null>): Promise<T | null> {
+    await this.#places.confirm(dirname(path));
+    try {
+      return await read(path);
+    } catch (error) {
+      if (!(error instanceof LinkedFileError)) throw error;
+      const target = await this.#places.resolve(path);
+      return target === null ? null : read(target);
+    }
+  }
+}
