@@ -47,13 +47,14 @@ export async function* readPieces(request: Request, bounds: BodyBounds): AsyncGe
 }
 
 /**
- * The body as JSON; undefined where there is none.
+ * The body as JSON; undefined where there is none. The media type counts without a body too: a page of any site can have
+ * a form sent, but nothing that says it is JSON.
  * @throws Refusal where it is none, or breaks a bound
  */
 export async function readJson(request: Request, bounds: BodyBounds): Promise<unknown> {
+  refuseMediaType(request, ["application/json"]);
   const bytes = await gather(readPieces(request, bounds));
   if (bytes.length === 0) return undefined;
-  refuseMediaType(request, ["application/json"]);
   const value = parseJson(bytes);
   checkMembers(value);
   return value;

@@ -14,6 +14,7 @@ import { Counters, type RestCounters } from "./counters.js";
 import { type Dialect, INTERFACE_DIALECT } from "./dialect.js";
 import { managedVersions } from "./managedVersions.js";
 import { openApiDocument } from "./openapi.js";
+import { type OriginOptions, Origins } from "./origins.js";
 import { problemOf, Refusal, refusalIn } from "./problem.js";
 import { isRemoteClient, REMOTE_DIALECT } from "./remoteClient.js";
 import { engineRequest, identityOf, nameMemberAsWire } from "./request.js";
@@ -57,7 +58,7 @@ export interface RequestLogEntry {
   readonly error?: unknown;
 }
 
-export interface RestHandlerOptions {
+export interface RestHandlerOptions extends OriginOptions {
   /** Stands in front of every path, for example `/lance`. Default: nothing. */
   readonly basePath?: string;
   /** Who may call. Absent: nobody. */
@@ -125,6 +126,7 @@ export function createRestHandler(
   const limits = checkLimits(options.limits);
   const basePath = checkBasePath(options.basePath);
   const authenticator = new Authenticator(options.auth);
+  const origins = new Origins(options, options.auth?.anonymous === true);
   const routes = new RouteFinder(ROUTES);
   let openApi: object | undefined;
   const admission = new Admission(limits);
@@ -133,6 +135,9 @@ export function createRestHandler(
   async function respond(call: Call): Promise<Response> {
     const { request, url, dialect } = call;
     refuseLongHeader(request, limits.maxHeaderBytes);
+    origins.check(request);
+    const preflight = origins.preflight(request);
+    if (preflight !== null) return preflight;
     const { signal } = (call.ticket = admission.enter(request.signal));
     // Nothing of a request is looked at before it is known who calls, unless only its body can tell.
     call.principal = (await authenticator.byHeaders(request.headers, signal)) ?? undefined;
@@ -194,6 +199,7 @@ export function createRestHandler(
       return problemAnswer(call, thrown, namespace.root, authenticator.challenge());
     });
     response.headers.set("x-request-id", requestId);
+    origins.describe(request, response.headers);
     return whenSent(response, call.ticket?.signal, (failure) => {
       call.ticket?.release();
       error ??= failure;

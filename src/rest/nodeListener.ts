@@ -82,7 +82,7 @@ function noRequest({ url = "" }: IncomingMessage): Response {
   return Response.json(problem, { status: problem.status });
 }
 
-/** Null where the target is no path. The host that the client names is of no meaning here. */
+/** Null where the target is no path. The host that the client names is among the headers only. */
 function requestOf(incoming: IncomingMessage, body: IncomingBody, signal: AbortSignal): Request | null {
   const { method = "GET", url = "/", rawHeaders } = incoming;
   const target = url.startsWith("/") ? `http://localhost${url}` : url;
@@ -92,6 +92,9 @@ function requestOf(incoming: IncomingMessage, body: IncomingBody, signal: AbortS
     // Names with a colon in front are HTTP/2's own.
     if (!rawHeaders[index].startsWith(":")) headers.append(rawHeaders[index], rawHeaders[index + 1]);
   }
+  // Where the target has a host of its own, or HTTP/2 names one, that is what counts.
+  const authority = target === url ? new URL(url).host : incoming.headers[":authority"];
+  if (typeof authority === "string") headers.set("host", authority);
   const hasBody = method !== "GET" && method !== "HEAD";
   try {
     return new Request(target, {

@@ -78,7 +78,7 @@ describe("scans whose consumers have stopped", () => {
     const handler = createRestHandler(ns, { auth: { anonymous: true } });
     const bodies: ReadableStreamDefaultReader<Uint8Array>[] = [];
     for (let reader = 0; reader < READERS; reader++) {
-      const response = await handler(new Request("http://x/v1/table/t/query", { method: "POST" }));
+      const response = await handler(new Request("http://localhost/v1/table/t/query", { method: "POST" }));
       expect(response.status).toBe(200);
       const body = response.body?.getReader() as ReadableStreamDefaultReader<Uint8Array>;
       expect((await body.read()).done).toBe(false);

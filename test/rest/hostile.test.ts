@@ -430,7 +430,7 @@ function sendRaw(pieces: readonly (string | Uint8Array)[], pauseMs = 0): Promise
 }
 
 const head = (path: string, ...lines: string[]) =>
-  `POST ${path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n${lines.join("\r\n")}\r\n\r\n`;
+  `POST ${path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n${lines.join("\r\n")}\r\n\r\n`;
 
 it("answers what is no HTTP, and goes on", async () => {
   const raw = [
@@ -442,11 +442,11 @@ it("answers what is no HTTP, and goes on", async () => {
     `${head("/v1/table/t/insert", "transfer-encoding: chunked")}zz\r\n`,
     head("/v1/table/t/exists", `x-long: ${"x".repeat(40_000)}`),
     head("/v1/table/t/exists", "bad header: x"),
-    `POST /v1/table/${"x".repeat(60_000)}/exists HTTP/1.1\r\nhost: x\r\n\r\n`,
-    "CONNECT x:80 HTTP/1.1\r\nhost: x\r\n\r\n",
-    "TRACE /v1/table HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n",
-    "POST * HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n",
-    "POST http://[broken/v1/table HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n",
+    `POST /v1/table/${"x".repeat(60_000)}/exists HTTP/1.1\r\nhost: localhost\r\n\r\n`,
+    "CONNECT x:80 HTTP/1.1\r\nhost: localhost\r\n\r\n",
+    "TRACE /v1/table HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n",
+    "POST * HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n",
+    "POST http://[broken/v1/table HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n",
   ];
   const before = await directorySnapshot(root);
   for (const bytes of raw) {
@@ -514,13 +514,15 @@ it("refuses more requests than it takes at once, and more than it has time for",
       start: (controller) => controller.enqueue(rows.subarray(0, 50)),
     });
     const init = { method: "POST", body, duplex: "half" } as RequestInit;
-    return handler(new Request("http://x/v1/table/t/insert", init));
+    return handler(new Request("http://localhost/v1/table/t/insert", init));
   };
   const waiting = [stuck(), stuck()];
   await expect.poll(() => handler.counters.inFlight).toBe(2);
-  const refused = await handler(new Request("http://x/v1/table/t/exists", { method: "POST" }));
+  const refused = await handler(new Request("http://localhost/v1/table/t/exists", { method: "POST" }));
   expect(refused.status).toBe(503);
   expect(refused.headers.get("retry-after")).toBe("1");
   for (const response of await Promise.all(waiting)) expect(response.status).toBe(503);
-  expect((await handler(new Request("http://x/v1/table/t/exists", { method: "POST" }))).status).toBe(200);
+  expect((await handler(new Request("http://localhost/v1/table/t/exists", { method: "POST" }))).status).toBe(
+    200,
+  );
 });

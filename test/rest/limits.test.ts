@@ -149,7 +149,7 @@ describe("time", () => {
         body: stalling(bytes, sent),
         duplex: "half",
       };
-      const answer = await handler(new Request(`http://x/v1/table/t/${tail}`, init as RequestInit));
+      const answer = await handler(new Request(`http://localhost/v1/table/t/${tail}`, init as RequestInit));
       expect(answer.status, tail).toBe(408);
       expect(await answer.json()).toMatchObject({ code: 13, type: "/errors/request-timeout" });
       await expect.poll(() => sent.cancelled).toBe(true);
@@ -182,7 +182,7 @@ describe("time", () => {
     const headers = { "content-type": STREAM };
     const body = stalling(manyRows().subarray(0, 2 ** 20), sent);
     const init = { method: "POST", headers, body, duplex: "half" } as RequestInit;
-    const answer = await handler(new Request("http://x/v1/table/s/insert", init));
+    const answer = await handler(new Request("http://localhost/v1/table/s/insert", init));
     expect(answer.status).toBe(503);
     expect(await answer.json()).toMatchObject({ code: 17, type: "/errors/service-unavailable" });
     await expect.poll(() => sent.cancelled).toBe(true);
@@ -204,7 +204,7 @@ describe("time", () => {
       log: (entry) => entries.push(entry),
     });
     const answer = await handler(
-      new Request("http://x/v1/table/s/query", {
+      new Request("http://localhost/v1/table/s/query", {
         method: "POST",
         headers: { "content-type": "application/json" },
         body: "{}",

@@ -418,7 +418,7 @@ describe("answers", () => {
     const handler = createRestHandler(wire.namespace, { auth: { anonymous: true } });
     const codingOf = async (path: string, coding?: string) => {
       const headers: Record<string, string> = coding === undefined ? {} : { "accept-encoding": coding };
-      const answer = await handler(new Request(`http://x${path}`, { headers }));
+      const answer = await handler(new Request(`http://localhost${path}`, { headers }));
       expect(answer.headers.get("vary")).toBe("accept-encoding");
       const body = answer.headers.has("content-encoding")
         ? answer.body?.pipeThrough(new DecompressionStream("gzip"))
@@ -495,7 +495,8 @@ describe("the log", () => {
         throw new Error("the log is full");
       },
     });
-    const ask = (path: string, method = "POST") => handler(new Request(`http://x${path}`, { method }));
+    const ask = (path: string, method = "POST") =>
+      handler(new Request(`http://localhost${path}`, { method }));
     const name = await wire.table();
     for (let count = 0; count < 3; count++) expect((await ask(`/v1/table/${name}/exists`)).status).toBe(200);
     expect((await ask("/v1/table/none/exists")).status).toBe(404);
