@@ -3,6 +3,7 @@
  * piece by piece as they come.
  */
 
+import { bodyIsGone } from "./parsedBody.js";
 import { Refusal } from "./problem.js";
 
 export interface BodyBounds {
@@ -26,6 +27,7 @@ export async function* readPieces(request: Request, bounds: BodyBounds): AsyncGe
   refuseEncoded(request);
   refuseLarge(Number(request.headers.get("content-length") ?? 0), bounds);
   if (request.body === null) return;
+  if (request.bodyUsed || request.body.locked) throw bodyIsGone();
   const reader = request.body.getReader();
   let received = 0;
   let ended = false;
@@ -103,7 +105,8 @@ async function nextPiece(
   }
 }
 
-function cutOff(): never {
+function cutOff(reason: unknown): never {
+  if (reason instanceof Refusal) throw reason;
   throw new Refusal(400, "InvalidInput", "the body broke off");
 }
 

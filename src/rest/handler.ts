@@ -76,6 +76,8 @@ export interface RestHandlerOptions extends OriginOptions {
 /** Answers requests; never rejects. */
 export interface RestHandler {
   (request: Request): Promise<Response>;
+  /** As of the options, in the form that URLs have. */
+  readonly basePath: string;
   /** Of all requests since the handler was made; live. */
   readonly counters: RestCounters;
   /**
@@ -225,7 +227,7 @@ export function createRestHandler(
     }
     await admission.stop(Math.min(graceMs, MAX_MS));
   };
-  return Object.assign(handle, { counters, close });
+  return Object.assign(handle, { basePath, counters, close });
 }
 
 function dialectOf(headers: Headers, { managedVersioning = false }: RestHandlerOptions): Dialect {

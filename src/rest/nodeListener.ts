@@ -2,10 +2,15 @@
 
 import { once } from "node:events";
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
+import { parsedBody } from "./parsedBody.js";
 import { problemOf, Refusal } from "./problem.js";
 
 /** What {@link toNodeListener} takes: a handler of this package or any other of the same form. */
-export type FetchHandler = (request: Request) => Response | Promise<Response>;
+export interface FetchHandler {
+  (request: Request): Response | Promise<Response>;
+  /** What the paths that it serves begin with; absent or empty: anything. */
+  readonly basePath?: string;
+}
 
 /** What is left of a body that nobody wants is taken so far, so that the client gets to read the answer. */
 const LINGER_MS = 1000;
@@ -17,6 +22,10 @@ const LINGER_BYTES = 2 ** 23;
  * other. Some bounds are Node's own, and come before the handler's: `server.requestTimeout`, 5 minutes, cuts bodies that
  * take longer unless it is set to 0 (afterwards: among the options of `createServer` it takes the bound on headers with
  * it), and `maxHeaderSize`, 16 KiB, refuses larger headers without a body.
+ *
+ * Behind Express and the like: `app.use("/lance", toNodeListener(handler))`, where the handler's `basePath` may be `/lance`
+ * or nothing, best in front of body parsers. A body that was read before is taken from `request.rawBody` or `request.body`
+ * where these have its bytes, or JSON; else it is refused with 500.
  */
 export function toNodeListener(handler: FetchHandler): RequestListener {
   return (incoming, outgoing) => {
@@ -40,7 +49,7 @@ async function serve(
   signal: AbortSignal,
 ): Promise<void> {
   const body = new IncomingBody(incoming);
-  const request = requestOf(incoming, body, signal);
+  const request = requestOf(incoming, body, handler.basePath, signal);
   const response = request === null ? noRequest(incoming) : await handler(request);
   const answer = response.body?.getReader();
   try {
@@ -83,8 +92,14 @@ function noRequest({ url = "" }: IncomingMessage): Response {
 }
 
 /** Null where the target is no path. The host that the client names is among the headers only. */
-function requestOf(incoming: IncomingMessage, body: IncomingBody, signal: AbortSignal): Request | null {
-  const { method = "GET", url = "/", rawHeaders } = incoming;
+function requestOf(
+  incoming: IncomingMessage,
+  body: IncomingBody,
+  basePath: string | undefined,
+  signal: AbortSignal,
+): Request | null {
+  const { method = "GET", rawHeaders } = incoming;
+  const url = urlOf(incoming, basePath);
   const target = url.startsWith("/") ? `http://localhost${url}` : url;
   if (!URL.canParse(target)) return null;
   const headers = new Headers();
@@ -101,12 +116,24 @@ function requestOf(incoming: IncomingMessage, body: IncomingBody, signal: AbortS
       method,
       headers,
       signal,
-      ...(hasBody ? { body: body.open(), duplex: "half" } : {}),
+      ...(hasBody ? { body: body.open(headers), duplex: "half" } : {}),
     } as RequestInit);
   } catch {
     // Methods that fetch does not know, such as CONNECT and TRACE.
     return null;
   }
+}
+
+/**
+ * The target. Frameworks take the path that a listener is mounted at from the URL, and keep the whole: that counts where
+ * the handler knows the path as its own.
+ */
+function urlOf(incoming: IncomingMessage, basePath = ""): string {
+  const { url = "/", originalUrl } = incoming as IncomingMessage & { readonly originalUrl?: unknown };
+  if (basePath === "" || typeof originalUrl !== "string" || !URL.canParse(originalUrl, "http://localhost"))
+    return url;
+  const { pathname } = new URL(originalUrl, "http://localhost");
+  return pathname.startsWith(`${basePath}/`) ? originalUrl : url;
 }
 
 /**
@@ -120,7 +147,16 @@ class IncomingBody {
     this.#incoming = incoming;
   }
 
-  open(): ReadableStream<Uint8Array> {
+  /** @param headers loses what is not true of a body that was read before */
+  open(headers: Headers): ReadableStream<Uint8Array> | Uint8Array<ArrayBuffer> {
+    const parsed = parsedBody(this.#incoming);
+    if (parsed instanceof Refusal) {
+      return new ReadableStream({ pull: (controller) => controller.error(parsed) }, { highWaterMark: 0 });
+    }
+    if (parsed !== null) {
+      for (const name of ["content-length", "content-encoding", "transfer-encoding"]) headers.delete(name);
+      return parsed as Uint8Array<ArrayBuffer>;
+    }
     const pieces: AsyncIterator<Buffer> = this.#incoming.iterator({ destroyOnReturn: false });
     return new ReadableStream<Uint8Array>(
       {

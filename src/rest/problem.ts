@@ -82,7 +82,8 @@ export function problemOf(thrown: unknown, context: ProblemContext): Problem {
   const { status: own, type } = kindOf(error);
   const status = context.status ?? own;
   const [kind, title] = KINDS[status] ?? SERVER_ERROR;
-  const told = status < 500 || type === "ServiceUnavailable";
+  // Refusals are for the client to read, whatever their status.
+  const told = status < 500 || type === "ServiceUnavailable" || error instanceof Refusal;
   const detail = told
     ? inTheirWords(withoutRoot((error as Error).message, root))
     : "the request failed inside the server";
