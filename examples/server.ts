@@ -8,7 +8,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { resolve } from "node:path";
 import { DirectoryNamespace } from "tiltyard";
-import { createRestHandler, toNodeListener } from "tiltyard/rest";
+import { attachProblemAnswers, createRestHandler, toNodeListener } from "tiltyard/rest";
 
 const { TILTYARD_API_KEY: apiKey, TILTYARD_ROOT: root = "serve-data", PORT: port = "8080" } = process.env;
 if (apiKey === undefined || apiKey === "") {
@@ -25,7 +25,7 @@ const handler = createRestHandler(namespace, {
   },
 });
 // Node's own bounds are wider than the handler's, whose refusals say what is wrong.
-const server = createServer({ maxHeaderSize: 2 ** 16 }, toNodeListener(handler));
+const server = attachProblemAnswers(createServer({ maxHeaderSize: 2 ** 16 }, toNodeListener(handler)));
 server.requestTimeout = 0;
 
 server.listen(Number(port), "127.0.0.1", () => {

@@ -17,4 +17,5 @@ export {
   type RestLimits,
 } from "./rest/handler.js";
 export { type FetchHandler, toNodeListener } from "./rest/nodeListener.js";
+export { attachProblemAnswers } from "./rest/nodeProblems.js";
 export type { Problem } from "./rest/problem.js";

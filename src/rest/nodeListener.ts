@@ -2,6 +2,7 @@
 
 import { once } from "node:events";
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
+import { attachProblemAnswers, serverOf } from "./nodeProblems.js";
 import { parsedBody } from "./parsedBody.js";
 import { problemOf, Refusal } from "./problem.js";
 
@@ -28,7 +29,16 @@ const LINGER_BYTES = 2 ** 23;
  * where these have its bytes, or JSON; else it is refused with 500.
  */
 export function toNodeListener(handler: FetchHandler): RequestListener {
-  return (incoming, outgoing) => {
+  let known: object | undefined;
+  const listener: RequestListener = (incoming, outgoing) => {
+    const server = serverOf(incoming);
+    if (server !== known) {
+      known = server;
+      // Where others listen too, the server's answers are theirs.
+      const listeners = server?.listeners("request");
+      if (server !== undefined && listeners?.length === 1 && listeners[0] === listener)
+        attachProblemAnswers(server);
+    }
     const begin = () => {
       const client = new AbortController();
       outgoing.once("close", () => {
@@ -40,6 +50,7 @@ export function toNodeListener(handler: FetchHandler): RequestListener {
     if (outgoing.socket === null) outgoing.once("socket", begin);
     else begin();
   };
+  return listener;
 }
 
 async function serve(
@@ -88,7 +99,8 @@ function noRequest({ url = "" }: IncomingMessage): Response {
     "the target is no path, or the method is none to be served",
   );
   const problem = problemOf(refusal, { instance: url, root: "", inTheirWords: (text) => text });
-  return Response.json(problem, { status: problem.status });
+  const headers = { "x-content-type-options": "nosniff" };
+  return Response.json(problem, { status: problem.status, headers });
 }
 
 /** Null where the target is no path. The host that the client names is among the headers only. */

@@ -29,6 +29,7 @@ const KINDS: Readonly<Record<number, readonly [type: string, title: string]>> = 
   409: ["/errors/conflict", "The request conflicts with the state of the object"],
   413: ["/errors/content-too-large", "The request's body is too large"],
   415: ["/errors/unsupported-media-type", "The request's body is of an unsupported media type"],
+  417: ["/errors/expectation-failed", "The server cannot do what the request expects"],
   421: ["/errors/misdirected-request", "The server does not answer for this host"],
   429: ["/errors/too-many-requests", "Too many requests"],
   431: ["/errors/header-fields-too-large", "The request's header is too large"],
