@@ -90,6 +90,17 @@ export class DirectoryNamespace implements AsyncDisposable {
     return this.#context.root;
   }
 
+  /**
+   * Paths of the directory: as it was given, and without links. A server tells its clients neither.
+   * @internal
+   */
+  async rootPaths(): Promise<readonly string[]> {
+    const { disk, root } = this.#context;
+    // A disk that can't be looked at has told no path behind links either.
+    const real = await disk.realPath(root).catch(() => null);
+    return real === null ? [root] : [root, real];
+  }
+
   /** A handle on one table: the operations without the id. Touches no disk. */
   table(id: readonly string[] | string, options: TableHandleOptions = {}): TableHandle {
     return new TableHandle(this, typeof id === "string" ? [id] : id, options);

@@ -7,9 +7,7 @@ import {
   RecordBatchStreamWriter,
 } from "apache-arrow";
 import type { QueryResult } from "../namespace.js";
-
-export const ARROW_STREAM = "application/vnd.apache.arrow.stream";
-export const ARROW_FILE = "application/vnd.apache.arrow.file";
+import { ARROW_FILE, ARROW_STREAM, takesGzip, wantsStream } from "./negotiation.js";
 
 /** JSON of fewer bytes is not compressed: it would not get there sooner. */
 const MIN_GZIP_BYTES = 1024;
@@ -27,7 +25,7 @@ export function jsonAnswer(
 ): Response {
   const bytes = utf8.encode(JSON.stringify(value));
   const described = { "content-type": "application/json", vary: "accept-encoding", ...headers };
-  if (bytes.length < MIN_GZIP_BYTES || !takesGzip(request)) {
+  if (bytes.length < MIN_GZIP_BYTES || !takesGzip(request.headers)) {
     return new Response(bytes, {
       status,
       headers: { ...described, "content-length": String(bytes.length) },
@@ -37,25 +35,13 @@ export function jsonAnswer(
   return new Response(packed, { status, headers: { ...described, "content-encoding": "gzip" } });
 }
 
-/** Whether gzip is among the encodings that the client takes, and not by a weight of 0. */
-function takesGzip(request: Request): boolean {
-  for (const part of (request.headers.get("accept-encoding") ?? "").split(",")) {
-    const [coding, ...parameters] = part.split(";").map((text) => text.trim().toLowerCase());
-    if (coding !== "gzip" && coding !== "*") continue;
-    const weight = parameters.find((parameter) => parameter.startsWith("q="));
-    return weight === undefined || Number(weight.slice(2)) > 0;
-  }
-  return false;
-}
-
 /**
  * Rows as an Arrow IPC file, or as a stream where the client asks for one, and where columns have dictionaries: those
  * of later batches take the place of earlier ones, which files have no way to say. The first batch is read before there is
  * an answer: what is wrong with the request, and most of what is wrong with the table, is an error answer then.
  */
 export async function rowsAnswer(request: Request, result: QueryResult): Promise<Response> {
-  const wantsStream = (request.headers.get("accept") ?? "").toLowerCase().includes(ARROW_STREAM);
-  const asStream = wantsStream || result.schema.dictionaries.size > 0;
+  const asStream = wantsStream(request.headers, result.schema.dictionaries.size > 0);
   const batches = result[Symbol.asyncIterator]();
   const first = await batches.next();
   const pieces = ipcPieces(result, first, batches, asStream);
@@ -76,7 +62,7 @@ export async function rowsAnswer(request: Request, result: QueryResult): Promise
   );
   return new Response(body, {
     status: 200,
-    headers: { "content-type": asStream ? ARROW_STREAM : ARROW_FILE },
+    headers: { "content-type": asStream ? ARROW_STREAM : ARROW_FILE, vary: "accept" },
   });
 }
 

@@ -17,7 +17,8 @@ export interface EngineCall {
 }
 
 export interface Dialect {
-  /** Whether paths are encoded as forms are: a plus sign is a space, unless the body says that it is a plus sign. */
+  /** Whether paths are encoded as forms are: a plus sign is a space, unless the body says that it is a plus sign. Else it is
+   * one, unless the body says that it is a space. */
   readonly pathsAreForms: boolean;
   /** The JSON body as the interface has it. */
   readBody(route: Route, json: unknown): unknown;
@@ -37,9 +38,18 @@ export function callEngine({ namespace, route, request, data }: EngineCall): Pro
 
 /** The interface document's own. */
 export const INTERFACE_DIALECT: Dialect = {
-  pathsAreForms: true,
+  pathsAreForms: false,
   readBody: (_route, json) => json,
   perform: callEngine,
   answerOf: ({ answer }) => answer,
   statusOf: () => undefined,
 };
+
+/**
+ * That of the namespace spec's client in Rust, which LanceDB's `connectNamespace("rest")` is made of. It encodes paths as
+ * forms, and names itself nowhere: it is known by what it leaves out, and by its URLs.
+ */
+export const FORM_DIALECT: Dialect = { ...INTERFACE_DIALECT, pathsAreForms: true };
+
+export const isFormClient = (headers: Headers, url: URL): boolean =>
+  headers.get("accept") === "*/*" && !headers.has("user-agent") && url.search.startsWith("?delimiter=");

@@ -7,18 +7,19 @@ import type { DirectoryNamespace } from "../DirectoryNamespace.js";
 import { InvalidInputError } from "../errors.js";
 import type { Principal, QueryResult } from "../namespace.js";
 import { Admission, type Ticket } from "./admission.js";
-import { ARROW_FILE, ARROW_STREAM, jsonAnswer, rowsAnswer, whenSent } from "./answer.js";
+import { jsonAnswer, rowsAnswer, whenSent } from "./answer.js";
 import { Authenticator, type AuthOptions } from "./auth.js";
 import { readJson, readPieces, refuseMediaType } from "./body.js";
 import { Counters, type RestCounters } from "./counters.js";
-import { type Dialect, INTERFACE_DIALECT } from "./dialect.js";
+import { type Dialect, FORM_DIALECT, INTERFACE_DIALECT, isFormClient } from "./dialect.js";
 import { managedVersions } from "./managedVersions.js";
+import { ARROW_FILE, ARROW_STREAM } from "./negotiation.js";
 import { openApiDocument } from "./openapi.js";
 import { type OriginOptions, Origins } from "./origins.js";
-import { problemOf, Refusal, refusalIn } from "./problem.js";
+import { mayNamePath, problemOf, Refusal, refusalIn } from "./problem.js";
 import { isRemoteClient, REMOTE_DIALECT } from "./remoteClient.js";
 import { engineRequest, identityOf, nameMemberAsWire } from "./request.js";
-import { innerPath, RouteFinder, withDot } from "./routeFinder.js";
+import { innerPath, RouteFinder } from "./routeFinder.js";
 import { ROUTES, type Route } from "./routes.js";
 import { toWire } from "./wireNames.js";
 
@@ -144,12 +145,13 @@ export function createRestHandler(
     // Nothing of a request is looked at before it is known who calls, unless only its body can tell.
     call.principal = (await authenticator.byHeaders(request.headers, signal)) ?? undefined;
     const path = innerPath(url.pathname, basePath);
-    if (path === OPENAPI_PATH && request.method === "GET") {
+    const method = request.method === "HEAD" ? "GET" : request.method;
+    if (path === OPENAPI_PATH && method === "GET") {
       call.principal ??= await authenticator.byIdentity(undefined, signal);
       openApi ??= openApiDocument(ROUTES, basePath);
       return jsonAnswer(request, openApi, 200);
     }
-    const found = routes.find(request.method, withDot(path, url.searchParams.get("delimiter")));
+    const found = routes.find(method, path, url.searchParams.get("delimiter"));
     if (found instanceof Refusal) {
       call.principal ??= await authenticator.byIdentity(undefined, signal);
       throw found;
@@ -158,9 +160,15 @@ export function createRestHandler(
     call.route = route;
     const takesRows = route.body === "arrow";
     const idleMs = limits.bodyIdleMs;
-    const readsJson = !takesRows && request.method !== "GET";
+    const readsJson = !takesRows && method !== "GET";
     const json = readsJson
-      ? await readJson(request, { maxBytes: limits.maxJsonBytes, idleMs, signal })
+      ? await readJson(request, { maxBytes: limits.maxJsonBytes, idleMs, signal }).catch(
+          async (refusal: unknown) => {
+            // What is wrong with a body is for those who may call.
+            call.principal ??= await authenticator.byIdentity(undefined, signal);
+            throw refusal;
+          },
+        )
       : undefined;
     const identity = identityOf(request.headers, json);
     call.principal ??= await authenticator.byIdentity(identity, signal);
@@ -168,7 +176,7 @@ export function createRestHandler(
     const asked = engineRequest({
       route,
       parameters,
-      method: request.method,
+      method,
       query: url.searchParams,
       headers: request.headers,
       json: dialect.readBody(route, json),
@@ -194,12 +202,14 @@ export function createRestHandler(
     const ownId = request.headers.get("x-request-id")?.slice(0, 100) ?? "";
     const requestId = REQUEST_ID.test(ownId) ? ownId : crypto.randomUUID();
     const url = new URL(request.url);
-    const call: Call = { request, url, dialect: dialectOf(request.headers, options) };
+    const call: Call = { request, url, dialect: dialectOf(request.headers, url, options) };
     let error: unknown;
-    const response = await respond(call).catch((thrown: unknown) => {
+    const whole = await respond(call).catch(async (thrown: unknown) => {
       error = thrown;
-      return problemAnswer(call, thrown, namespace.root, authenticator.challenge());
+      const roots = mayNamePath(thrown) ? await namespace.rootPaths() : [];
+      return problemAnswer(call, thrown, roots, authenticator.challenge());
     });
+    const response = request.method === "HEAD" ? withoutBody(whole) : whole;
     response.headers.set("x-request-id", requestId);
     origins.describe(request, response.headers);
     return whenSent(response, call.ticket?.signal, (failure) => {
@@ -230,9 +240,16 @@ export function createRestHandler(
   return Object.assign(handle, { basePath, counters, close });
 }
 
-function dialectOf(headers: Headers, { managedVersioning = false }: RestHandlerOptions): Dialect {
+function dialectOf(headers: Headers, url: URL, { managedVersioning = false }: RestHandlerOptions): Dialect {
   if (isRemoteClient(headers)) return REMOTE_DIALECT;
-  return managedVersioning ? managedVersions(INTERFACE_DIALECT) : INTERFACE_DIALECT;
+  const dialect = isFormClient(headers, url) ? FORM_DIALECT : INTERFACE_DIALECT;
+  return managedVersioning ? managedVersions(dialect) : dialect;
+}
+
+/** The answer to `HEAD`: that to `GET`, but for the body. */
+function withoutBody(answer: Response): Response {
+  answer.body?.cancel().catch(() => undefined);
+  return new Response(null, answer);
 }
 
 function answer(request: Request, status: number, form: Route["answer"], result: unknown) {
@@ -249,13 +266,13 @@ function answer(request: Request, status: number, form: Route["answer"], result:
 function problemAnswer(
   { request, url, dialect, route }: Call,
   error: unknown,
-  root: string,
+  roots: readonly string[],
   challenge: string,
 ): Response {
   const inTheirWords = (text: string) => (route === undefined ? text : nameMemberAsWire(route, text));
   const problem = problemOf(error, {
     instance: url.pathname,
-    root,
+    roots,
     status: dialect.statusOf(error),
     inTheirWords,
   });

@@ -98,7 +98,7 @@ function noRequest({ url = "" }: IncomingMessage): Response {
     "InvalidInput",
     "the target is no path, or the method is none to be served",
   );
-  const problem = problemOf(refusal, { instance: url, root: "", inTheirWords: (text) => text });
+  const problem = problemOf(refusal, { instance: url, roots: [], inTheirWords: (text) => text });
   const headers = { "x-content-type-options": "nosniff" };
   return Response.json(problem, { status: problem.status, headers });
 }

@@ -94,7 +94,7 @@ function refuseExpectation(incoming: IncomingMessage, outgoing: ServerResponse):
 }
 
 const problemAt = (instance: string, refusal: Refusal): Problem =>
-  problemOf(refusal, { instance, root: "", inTheirWords: (text) => text });
+  problemOf(refusal, { instance, roots: [], inTheirWords: (text) => text });
 
 const headersOf = (body: string) => ({
   "content-type": "application/json",

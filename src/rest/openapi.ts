@@ -1,7 +1,7 @@
 /** The OpenAPI document, made from the table of routes. */
 
 import { z } from "zod";
-import { ARROW_FILE, ARROW_STREAM } from "./answer.js";
+import { ARROW_FILE, ARROW_STREAM } from "./negotiation.js";
 import type { Route } from "./routes.js";
 
 const JSON_TYPE = "application/json";

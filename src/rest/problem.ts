@@ -65,8 +65,8 @@ export class Refusal extends Error {
 export interface ProblemContext {
   /** Path of the request. */
   readonly instance: string;
-  /** Directory of the namespace, which no answer names. */
-  readonly root: string;
+  /** Paths of the namespace's directory, which no answer names. */
+  readonly roots: readonly string[];
   /** HTTP status instead of the error's own. */
   readonly status?: number;
   /** Gives members of the request the names that the client knows them by. */
@@ -78,7 +78,7 @@ export interface ProblemContext {
  * than that there was one.
  */
 export function problemOf(thrown: unknown, context: ProblemContext): Problem {
-  const { instance, root, inTheirWords } = context;
+  const { instance, roots, inTheirWords } = context;
   const error = refusalIn(thrown) ?? thrown;
   const { status: own, type } = kindOf(error);
   const status = context.status ?? own;
@@ -86,7 +86,7 @@ export function problemOf(thrown: unknown, context: ProblemContext): Problem {
   // Refusals are for the client to read, whatever their status.
   const told = status < 500 || type === "ServiceUnavailable" || error instanceof Refusal;
   const detail = told
-    ? inTheirWords(withoutRoot((error as Error).message, root))
+    ? inTheirWords(withoutRoots((error as Error).message, roots))
     : "the request failed inside the server";
   return { type: kind, title, status, detail, instance, error: detail, code: ERROR_TABLE[type].code };
 }
@@ -103,8 +103,28 @@ function kindOf(error: unknown): { readonly status: number; readonly type: Error
   return { status: 500, type: "Internal" };
 }
 
+/** Whether a text may have a path in it. */
+export const mayNamePath = (error: unknown): boolean =>
+  /[/\\]|%2f|%5c/i.test(String((error as { readonly message?: unknown } | null)?.message ?? ""));
+
 /** Paths below the namespace's directory are told from there on. */
-function withoutRoot(text: string, root: string): string {
-  const relative = root === "" ? text : text.replaceAll(`${root}/`, "").replaceAll(root, ".");
+function withoutRoots(text: string, roots: readonly string[]): string {
+  let relative = text;
+  // A path may be part of another: the temporary directory of macOS lies below one of the same name.
+  const forms = [...new Set(roots.flatMap(formsOf))].sort((a, b) => b.length - a.length);
+  for (const form of forms) {
+    for (const separator of SEPARATORS) relative = relative.replaceAll(form + separator, "");
+    relative = relative.replaceAll(form, ".");
+  }
   return relative.length > MAX_DETAIL ? `${relative.slice(0, MAX_DETAIL)}…` : relative;
+}
+
+const SEPARATORS = ["/", "\\\\", "\\", "%2F", "%5C"];
+
+/** How texts may have a path: as it is, in a URL, or in JSON. */
+function formsOf(root: string): string[] {
+  // Of the root of a file system there is nothing to hide.
+  if (/^(?:[a-z]:)?[/\\]*$/i.test(root)) return [];
+  const slashed = root.replaceAll("\\", "/");
+  return [root, slashed, encodeURI(slashed), encodeURIComponent(root), JSON.stringify(root).slice(1, -1)];
 }

@@ -217,8 +217,11 @@ function contextOf(
   const ofHeaders: [string, string][] = [];
   headers.forEach((value, name) => {
     const prefix = CONTEXT_PREFIXES.find((candidate) => name.startsWith(candidate));
-    if (prefix !== undefined && name.length > prefix.length)
-      ofHeaders.push([name.slice(prefix.length), value]);
+    if (prefix === undefined || name.length === prefix.length) return;
+    const key = name.slice(prefix.length);
+    // As in bodies: whoever copies it would change what stands behind the copy.
+    if (key === "__proto__") throw new Refusal(400, "InvalidInput", `${name}: is no name of a member`);
+    ofHeaders.push([key, value]);
   });
   if (ofHeaders.length === 0) return ofBody;
   return { ...ofBody, ...Object.fromEntries(ofHeaders) };

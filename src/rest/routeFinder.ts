@@ -28,12 +28,22 @@ export class RouteFinder {
     }
   }
 
-  /** @param path of {@link innerPath} */
-  find(method: string, path: string): FoundRoute | Refusal {
+  /**
+   * @param path of {@link innerPath}
+   * @param delimiter of the request
+   */
+  find(method: string, path: string, delimiter: string | null = null): FoundRoute | Refusal {
+    const found = this.#findAt(method, delimiter === "." ? path.replace(NAMESPACE_WITHOUT_ID, DOT) : path);
+    if (delimiter !== "." || !(found instanceof Refusal) || found.status !== 404) return found;
+    return this.#findAt(method, path.replace(TABLE_WITHOUT_ID, DOT));
+  }
+
+  #findAt(method: string, path: string): FoundRoute | Refusal {
     const found = firstOf(this.#router.match(method, path));
     if (found !== null) return found;
     const allowed = [...this.#methods].filter((other) => firstOf(this.#router.match(other, path)) !== null);
     if (allowed.length === 0) return new Refusal(404, "Unsupported", "there is no such operation");
+    if (allowed.includes("GET")) allowed.push("HEAD");
     const detail = `the operation is called by ${allowed.join(" or ")}`;
     return new Refusal(405, "Unsupported", detail, { allow: allowed.join(", ") });
   }
@@ -60,13 +70,11 @@ export function innerPath(pathname: string, basePath: string): string {
   return inner.length > 1 && inner.endsWith("/") ? inner.slice(0, -1) : inner;
 }
 
-/** Of operations on namespaces, where the id is missing. */
-const WITHOUT_ID = /^\/v1\/namespace\/(?=(?:create|describe|drop|exists|list|table\/list)$)/;
-
-/**
- * The path with the root namespace in it where that is a dot, the delimiter: whatever makes URLs takes such a segment
- * for the directory itself, and leaves it out. The tables of the root win over the namespaces in one called `table`.
+/*
+ * Where the delimiter is a dot, a dot is the root namespace as well. Whatever makes URLs takes such a segment for the
+ * directory itself, and leaves it out. The tables of the root win over the namespaces in one called `table`, and tables
+ * called as the first word of an operation over the root, which is no table.
  */
-export function withDot(path: string, delimiter: string | null): string {
-  return delimiter === "." ? path.replace(WITHOUT_ID, "$&./") : path;
-}
+const NAMESPACE_WITHOUT_ID = /^\/v1\/namespace\/(?=(?:create|describe|drop|exists|list|table\/list)$)/;
+const TABLE_WITHOUT_ID = /^\/v1\/(?:table|transaction)\//;
+const DOT = "$&./";

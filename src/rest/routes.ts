@@ -8,7 +8,7 @@ import type { DirectoryNamespace } from "../DirectoryNamespace.js";
 import * as shape from "./shapes.js";
 
 /** Names of the engine's operations. */
-export type Operation = Exclude<keyof DirectoryNamespace, "close" | "root" | "table" | symbol>;
+export type Operation = Exclude<keyof DirectoryNamespace, "close" | "root" | "rootPaths" | "table" | symbol>;
 
 export interface Route {
   readonly operation: Operation;

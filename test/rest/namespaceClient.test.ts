@@ -81,6 +81,22 @@ describe.each([
     await expect(connection.openTable("t", ["n"])).rejects.toThrow(/not found/i);
   });
 
+  it("has names with spaces and plus signs, each for itself", async () => {
+    for (const name of ["b c", "b+c"]) {
+      await connection.createNamespace([name]);
+      await connection.createNamespace([name, `in ${name}`]);
+      const table = await connection.createTable(`t ${name}`, [{ v: 1 }], [name]);
+      await table.add([{ v: 2 }]);
+    }
+    for (const name of ["b c", "b+c"]) {
+      expect((await connection.listNamespaces([name])).namespaces).toEqual([`in ${name}`]);
+      expect(await connection.tableNames([name])).toEqual([`t ${name}`]);
+      const table = await connection.openTable(`t ${name}`, [name]);
+      expect(await table.countRows()).toBe(2);
+      expect(await namespace.countTableRows({ id: [name, `t ${name}`] })).toBe(2);
+    }
+  });
+
   it("opens what was made here, and fills what was only declared", async () => {
     await namespace.declareTable({ id: ["d"] });
     const table = await connection.createTable("d", [{ v: 1 }]);

@@ -1,12 +1,14 @@
 /** The forms that requests come in, beyond what the interface document says of them: ids, queries, bodies, answers. */
 
 import {
+  Dictionary,
   Float64,
   Int32,
   type RecordBatch,
   Table,
   tableFromIPC,
   tableToIPC,
+  Utf8,
   vectorFromArray,
 } from "apache-arrow";
 import { createRestHandler, type RequestLogEntry } from "tiltyard/rest";
@@ -60,12 +62,29 @@ describe("ids in paths", () => {
     }
   });
 
-  it("have a plus sign for a space, unless the body says that it is a plus sign", async () => {
-    expect(await idOf("/v1/table/a$b+c/exists")).toEqual(["a", "b c"]);
+  it("have a plus sign for a plus sign, unless the body says that it is a space", async () => {
+    expect(await idOf("/v1/table/a$b+c/exists")).toEqual(["a", "b+c"]);
     expect(await idOf("/v1/table/a$b+c/exists", { id: ["a", "b c"] })).toEqual(["a", "b c"]);
     expect(await idOf("/v1/table/a$b+c/exists", { id: ["a", "b+c"] })).toEqual(["a", "b+c"]);
     expect(await idOf("/v1/table/a$b%2Bc/exists")).toEqual(["a", "b+c"]);
     expect(await idOf("/v1/table/a$b%20c/exists")).toEqual(["a", "b c"]);
+    const remote = { "x-lancedb-database": "db" };
+    wire.calls.length = 0;
+    await wire.post("/v1/table/a$b+c/exists", { id: ["a", "b c"] }, remote);
+    await wire.post("/v1/table/a$b+c/exists", {}, remote);
+    expect(wire.calls.map(({ id }) => id)).toEqual([
+      ["a", "b c"],
+      ["a", "b+c"],
+    ]);
+  });
+
+  it("decide by plus signs where rows go", async () => {
+    await wire.done("/v1/namespace/plus/create", {});
+    for (const name of ["a b", "a+b"]) await wire.namespace.declareTable({ id: ["plus", name] });
+    expect((await wire.post("/v1/table/plus$a+b/insert?delimiter=$", rowsOf(1, 2))).status).toBe(200);
+    const rows = (name: string) => wire.namespace.countTableRows({ id: ["plus", name] }).catch(() => 0);
+    expect([await rows("a b"), await rows("a+b")]).toEqual([0, 2]);
+    await wire.done("/v1/namespace/plus/drop", { behavior: "Cascade" });
   });
 
   it("are of parts that are not empty", async () => {
@@ -99,6 +118,31 @@ describe("ids in paths", () => {
     expect((await wire.get("/v1/namespace/./list?delimiter=.")).json).toEqual({ namespaces: [] });
     expect((await wire.post("/v1/namespace/%2e/exists?delimiter=.")).status).toBe(200);
     expect((await wire.get("/v1/namespace/list")).status).toBe(404);
+  });
+
+  it("may be the root's where a table belongs, which it is none", async () => {
+    for (const [path, method] of [
+      ["table/./exists", "POST"],
+      ["table/%2e/exists", "POST"],
+      ["table/./describe/", "POST"],
+      ["table/./query", "POST"],
+      ["table/./stats", "GET"],
+      ["table/./tags/list", "POST"],
+      ["table/./version/list", "POST"],
+      ["table/./index/i/stats", "POST"],
+      ["table/./schema_metadata/update", "POST"],
+      ["transaction/./describe", "POST"],
+    ]) {
+      const body = method === "GET" ? null : "{}";
+      const answer = await send(`/v1/${path}?delimiter=.`, body, "application/json", method);
+      expect(answer, path).toMatchObject({ status: 400, json: { code: 13 } });
+    }
+    expect((await send("/v1/table/./exists?delimiter=.", null, undefined, "GET")).status).toBe(405);
+    expect((await wire.post("/v1/table/./exists")).status).toBe(404);
+    expect((await wire.post("/v1/table/./nothing?delimiter=.")).status).toBe(404);
+    // Tables and operations that have such names stay what they are.
+    expect(await idOf("/v1/table/version/describe?delimiter=.")).toEqual(["version"]);
+    expect((await wire.post("/v1/table/batch-commit?delimiter=.", {})).json.detail).toMatch(/^operations/);
   });
 
   it("and names of indexes are taken as they are", async () => {
@@ -407,10 +451,50 @@ describe("answers", () => {
       ["*/*", FILE],
       [FILE, FILE],
       [STREAM, STREAM],
+      ["text/html", FILE],
+      ["application/*", FILE],
+      [`${FILE}, ${STREAM}`, STREAM],
+      [`${STREAM}, */*`, STREAM],
+      [`*/*, ${FILE}`, FILE],
+      [`${STREAM};q=0`, FILE],
+      [`${STREAM};q=0, */*`, FILE],
+      [`${STREAM}; q=0.0 , ${FILE};q=0.1`, FILE],
+      [`${STREAM.toUpperCase()}; Q=0`, FILE],
+      [`${FILE};q=0.2, ${STREAM};q=0.1`, FILE],
+      [`${FILE};q=0.1, ${STREAM};q=0.2`, STREAM],
+      [`*/*;q=0.9, ${STREAM};q=0.1`, FILE],
+      [`${FILE};q=0`, STREAM],
+      [`${FILE};q=0, */*`, STREAM],
+      [`text/html, ${FILE};q=0`, STREAM],
     ]) {
       const { headers, bytes } = await wire.post(`/v1/table/${name}/query`, {}, { accept });
-      expect(headers.get("content-type")).toBe(type);
+      expect(headers.get("content-type"), accept).toBe(type);
+      expect(headers.get("vary")).toBe("accept");
       expect(tableFromIPC(bytes).numRows).toBe(3);
+    }
+    for (const accept of [
+      `${STREAM};q=0, ${FILE};q=0`,
+      "*/*;q=0",
+      "application/*;q=0",
+      "text/html, */*;q=0",
+    ]) {
+      const refused = await wire.post(`/v1/table/${name}/query`, {}, { accept });
+      expect(refused, accept).toMatchObject({
+        status: 406,
+        json: { code: 0, detail: expect.stringMatching(/^accept: /) },
+      });
+    }
+  });
+
+  it("of rows with dictionaries are a stream, which a client may refuse", async () => {
+    const values = vectorFromArray(["a", "b"], new Dictionary(new Utf8(), new Int32()));
+    const name = await wire.table(tableToIPC(new Table({ v: values }), "stream"));
+    for (const accept of ["*/*", FILE, `${FILE}, */*;q=0.1`]) {
+      const { headers } = await wire.post(`/v1/table/${name}/query`, {}, { accept });
+      expect(headers.get("content-type"), accept).toBe(STREAM);
+    }
+    for (const accept of [`${STREAM};q=0`, `${FILE}, */*;q=0`]) {
+      expect((await wire.post(`/v1/table/${name}/query`, {}, { accept })).status, accept).toBe(406);
     }
   });
 
@@ -426,9 +510,12 @@ describe("answers", () => {
       expect(await new Response(body).json()).toBeTypeOf("object");
       return answer.headers.get("content-encoding");
     };
-    for (const coding of ["gzip", "br, GZIP;q=0.5", "*"])
+    for (const coding of ["gzip", "br, GZIP;q=0.5", "*", "*;q=0, gzip", "gzip;q=0.5, identity;q=0.5"])
       expect(await codingOf("/openapi.json", coding)).toBe("gzip");
-    for (const coding of [undefined, "br", "gzip;q=0", "identity"])
+    for (const coding of [
+      ...[undefined, "br", "gzip;q=0", "identity", "*, gzip;q=0", "*;q=0", "gzip; Q=0.000"],
+      ...["gzip;q=0.5, identity", "gzip;q=0.5, identity;q=0.6"],
+    ])
       expect(await codingOf("/openapi.json", coding)).toBeNull();
     expect(await codingOf("/v1/namespace/$/list", "gzip")).toBeNull();
     // Over HTTP, where the client undoes it.
@@ -458,8 +545,37 @@ describe("answers", () => {
       expect([answer.status, answer.headers.get("allow")], method).toEqual([405, "POST"]);
     }
     const list = await send("/v1/namespace/$/list", null);
-    expect([list.status, list.headers.get("allow")]).toEqual([405, "GET"]);
-    expect((await fetch(`${wire.url}/v1/table`, { method: "HEAD" })).status).toBe(405);
+    expect([list.status, list.headers.get("allow")]).toEqual([405, "GET, HEAD"]);
+    expect((await send("/v1/table/t/stats", null, undefined, "PUT")).headers.get("allow")).toBe(
+      "GET, POST, HEAD",
+    );
+  });
+});
+
+describe("HEAD", () => {
+  it("is answered wherever GET is, with the same headers, and without a body", async () => {
+    const table = await wire.table();
+    await wire.namespace.createTableTag({ id: [table], tag: "tag", version: 1 });
+    const paths = [
+      ...["/openapi.json", "/v1/table", "/v1/namespace/$/list", "/v1/namespace/$/table/list", "/v1/nothing"],
+      ...["stats", "count_rows", "version/list", "branches/list", "tags/list", "index/i/stats"].map(
+        (tail) => `/v1/table/${table}/${tail}`,
+      ),
+      ...["/v1/table/none/stats", "/v1/table?limit=x", `/v1/table/${table}/restore`],
+    ];
+    for (const path of paths) {
+      const [whole, head] = await Promise.all(
+        ["GET", "HEAD"].map(async (method) => {
+          const answer = await fetch(wire.url + path, { method, headers: { "x-request-id": "same" } });
+          const headers = new Headers(answer.headers);
+          for (const name of ["date", "connection", "keep-alive", "transfer-encoding"]) headers.delete(name);
+          const { byteLength: bytes } = await answer.arrayBuffer();
+          return { status: answer.status, headers: Object.fromEntries(headers), bytes };
+        }),
+      );
+      expect(whole.bytes).toBeGreaterThan(0);
+      expect(head, path).toEqual({ ...whole, bytes: 0 });
+    }
   });
 });
 
