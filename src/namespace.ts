@@ -669,6 +669,8 @@ export interface QueryTableRequest extends TableRequest {
   readonly withRowId?: boolean;
   /** Rows of a batch at most; absent: as the data lies on disk. */
   readonly batchSize?: number;
+  /** Columns that `columns` may name, unless the table itself has more fields. Default: no bound. */
+  readonly maxColumns?: number;
   readonly filter?: string;
   readonly vector?: unknown;
   readonly fullTextQuery?: FullTextQuery;

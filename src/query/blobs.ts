@@ -63,12 +63,10 @@ export async function readBlobs(
   rows: DescribedRows,
 ): Promise<Column[]> {
   const columns = [...rows.columns];
-  let leaf = 0;
-  for (const [index, { leafCount }] of projection.outputs.entries()) {
-    const leaves = { next: leaf };
-    leaf += leafCount;
+  for (const [index, { leaves }] of projection.outputs.entries()) {
+    let next = 0;
     columns[index] = await fillLeaves(columns[index], async (column) => {
-      const number = leaves.next++;
+      const number = leaves[next++];
       const { storage, blobMembers } = projection.columns[number];
       if (!isBlob(storage)) return column;
       const file = rows.files[number];
@@ -108,21 +106,23 @@ function narrowed({ offsets, items, length }: Extract<Column, { kind: "list" }>)
 
 function blobBytes(projection: Projection, { columns, files }: DescribedRows): number {
   let sum = 0;
-  let leaf = 0;
-  const visit = (column: Column): void => {
-    if (column.kind === "list") {
-      visit(narrowed(column).items);
-      return;
-    }
-    if (column.kind === "struct") {
-      for (const child of column.children) visit(child);
-      return;
-    }
-    const number = leaf++;
-    if (!isBlob(projection.columns[number].storage)) return;
-    for (const location of locationsOf(column, files[number])) sum += location?.length ?? 0;
-  };
-  for (const index of projection.outputs.keys()) visit(columns[index]);
+  for (const [index, { leaves }] of projection.outputs.entries()) {
+    let next = 0;
+    const visit = (column: Column): void => {
+      if (column.kind === "list") {
+        visit(narrowed(column).items);
+        return;
+      }
+      if (column.kind === "struct") {
+        for (const child of column.children) visit(child);
+        return;
+      }
+      const number = leaves[next++];
+      if (!isBlob(projection.columns[number].storage)) return;
+      for (const location of locationsOf(column, files[number])) sum += location?.length ?? 0;
+    };
+    visit(columns[index]);
+  }
   return sum;
 }
 

@@ -44,7 +44,7 @@ export interface ProjectedColumn {
   readonly layout: Layout;
 }
 
-/** One column to return. */
+/** One column to make of what is read. */
 interface OutputColumn {
   /**
    * From the top-level column on; structs on the way to the column have one child, but for packed ones. Blobs are
@@ -53,15 +53,17 @@ interface OutputColumn {
   readonly layout: Layout;
   /** Which member of each struct around it the column is in; the structs are left out. */
   readonly members: readonly number[];
-  /** Physical columns it is made of, in the order of its leaves. */
-  readonly leafCount: number;
+  /** Which physical columns it is made of, in the order of its leaves. Several outputs may share one. */
+  readonly leaves: readonly number[];
 }
 
 export interface Projection {
   /** What is read. */
   readonly columns: readonly ProjectedColumn[];
-  /** What is returned, made of `columns` in their order. */
+  /** What is made of `columns`: each wanted path once. */
   readonly outputs: readonly OutputColumn[];
+  /** For each column to return its output: one path may be wanted under several names. Row ids are not among them. */
+  readonly returned: readonly number[];
   /** Row ids come last, as a column of their own. */
   readonly withRowId: boolean;
   /** Some outputs hold blobs, whose values {@link readBlobs} puts in the place of their descriptors. */
@@ -70,35 +72,78 @@ export interface Projection {
 }
 
 /**
- * @throws TableColumnNotFoundError for a path that is not in the schema, InvalidInputError for a malformed one,
- *   UnsupportedError for a column of a type this build does not read
+ * @param maxColumns columns that a selection may name, unless the table itself has more fields
+ * @throws TableColumnNotFoundError for a path that is not in the schema, InvalidInputError for a malformed one and for
+ *   too many, UnsupportedError for a column of a type this build does not read
  */
 export function resolveProjection(
   fields: readonly TableField[],
   schemaMetadata: ReadonlyMap<string, string>,
   selection: ColumnSelection | undefined,
   withRowId: boolean,
+  maxColumns = Number.POSITIVE_INFINITY,
 ): Projection {
   const find = fieldFinder();
-  const wanted = wantedColumns(fields, selection).map(({ path, name }) =>
-    projectColumn(fields, path, name, find),
-  );
-  const names = new Set<string>();
-  for (const { field } of wanted) {
-    if (names.has(field.name))
-      throw new InvalidInputError(`columns: ${formatFieldPath([field.name])} appears twice`);
-    names.add(field.name);
+  const wanted = wantedColumns(fields, selection);
+  if (wanted.length > maxColumns && wanted.length > countFields(fields)) {
+    throw new InvalidInputError(`columns: ${wanted.length} are named; at most ${maxColumns} are returned`);
   }
-  const arrowFields = wanted.map((column) => column.field);
+  const columns: ProjectedColumn[] = [];
+  /** Place among `columns`. */
+  const known = new Map<TableField, number>();
+  const placeOf = ({ leaf, column }: ProjectedLeaf): number => {
+    const place = known.get(leaf) ?? columns.push(column) - 1;
+    known.set(leaf, place);
+    return place;
+  };
+  const outputs: OutputColumn[] = [];
+  const byPath = new Map<string, { index: number; target: ProjectedTarget }>();
+  const returned: number[] = [];
+  const names = new Set<string>();
+  const arrowFields: ArrowField[] = [];
+  for (const { path: text, name: alias } of wanted) {
+    const segments = parseFieldPath(text);
+    const path = formatFieldPath(segments);
+    let output = byPath.get(path);
+    if (output === undefined) {
+      const target = projectColumn(fields, segments, find);
+      const { layout, members, leaves } = target;
+      output = { index: outputs.push({ layout, members, leaves: leaves.map(placeOf) }) - 1, target };
+      byPath.set(path, output);
+    }
+    returned.push(output.index);
+    const { field } = output.target;
+    const name = alias ?? field.name;
+    if (names.has(name)) throw new InvalidInputError(`columns: ${formatFieldPath([name])} appears twice`);
+    names.add(name);
+    arrowFields.push(
+      alias === null ? field : new ArrowField(alias, field.type, field.nullable, field.metadata),
+    );
+  }
   if (withRowId) arrowFields.push(new ArrowField(ROW_ID_COLUMN, new Uint64(), true));
-  const columns = wanted.flatMap((column) => column.leaves);
   return {
     columns,
     hasBlobs: columns.some(({ storage }) => isBlob(storage)),
-    outputs: wanted.map(({ layout, members, leaves }) => ({ layout, members, leafCount: leaves.length })),
+    outputs,
+    returned,
     withRowId,
     schema: new Schema(arrowFields, new Map(schemaMetadata)),
   };
+}
+
+/** All of them, with those inside others. */
+function countFields(fields: readonly TableField[]): number {
+  return fields.reduce((count, { children }) => count + countFields(children), fields.length);
+}
+
+/** The columns to return, of the assembled outputs, behind which row ids may come. */
+export function returnedColumns(
+  { outputs, returned, withRowId }: Projection,
+  assembled: readonly Column[],
+): readonly Column[] {
+  const columns = returned.map((index) => assembled[index]);
+  if (withRowId) columns.push(assembled[outputs.length]);
+  return columns;
 }
 
 /**
@@ -159,13 +204,23 @@ function fieldFinder(): FindField {
   };
 }
 
+/** A physical column, and the field it is of. */
+interface ProjectedLeaf {
+  readonly leaf: TableField;
+  readonly column: ProjectedColumn;
+}
+
+/** What a path leads to. */
+interface ProjectedTarget extends Omit<OutputColumn, "leaves"> {
+  readonly leaves: readonly ProjectedLeaf[];
+  readonly field: ArrowField;
+}
+
 function projectColumn(
   fields: readonly TableField[],
-  text: string,
-  alias: string | null,
+  segments: readonly string[],
   find: FindField,
-): Omit<OutputColumn, "leafCount"> & { leaves: ProjectedColumn[]; field: ArrowField } {
-  const segments = parseFieldPath(text);
+): ProjectedTarget {
   const path = formatFieldPath(segments);
   const chain: TableField[] = [];
   for (const segment of segments) {
@@ -192,7 +247,7 @@ function projectColumn(
   );
   const layout = describedLayout(storedLayoutOf(branch, path), branch);
   const { type, metadata } = arrowFieldFromLogical(target, path);
-  const name = alias ?? (segments.length === 1 ? target.name : path);
+  const name = segments.length === 1 ? target.name : path;
   return {
     layout,
     members,
@@ -201,7 +256,7 @@ function projectColumn(
       const leaf = fields[fields.length - 1];
       const special = fields.map(specialStorage).find((what) => what !== null);
       const lists = fields.slice(0, -1).filter((field) => field.logicalType !== "struct");
-      return {
+      const column = {
         fieldId: leaf.id,
         listFieldIds: lists.map(({ id }) => id),
         valuesPerRow: eventsPerValue(spine.layout),
@@ -211,6 +266,7 @@ function projectColumn(
         blobMembers: storageOf(leaf) === "blobStructs" ? leaf.children.length : 0,
         layout: storageOf(leaf) === "json" ? withLeaf(spine.layout, JSONB_LAYOUT) : spine.layout,
       };
+      return { leaf, column };
     }),
     field: new ArrowField(
       name,
@@ -257,7 +313,7 @@ function jsonbLayout(layout: Layout, field: TableField): Layout {
 }
 
 /**
- * The columns to return, from those that were read; blobs are descriptors still.
+ * The outputs, from the columns that were read; blobs are descriptors still.
  * @param columns of `rowCount` rows each; null for one that the rows' fragment does not have
  * @param path of the file they are from, for errors
  */
@@ -267,14 +323,13 @@ export function assembleOutputs(
   rowCount: number,
   path: string,
 ): Column[] {
-  let next = 0;
-  return projection.outputs.map(({ layout, members, leafCount }) => {
-    const spines = columns.slice(next, next + leafCount).map((spine, index) => {
-      if (spine === null || projection.columns[next + index].storage !== "json") return spine;
-      return mapLeaf(spine, (leaf) => jsonTextColumn(leaf, path));
-    });
-    const column = mergeSpines(layout, spines, rowCount, path);
-    next += leafCount;
-    return unwrapStructs(column, members);
+  const spines = columns.map((spine, index) =>
+    spine === null || projection.columns[index].storage !== "json"
+      ? spine
+      : mapLeaf(spine, (leaf) => jsonTextColumn(leaf, path)),
+  );
+  return projection.outputs.map(({ layout, members, leaves }) => {
+    const own = leaves.map((leaf) => spines[leaf]);
+    return unwrapStructs(mergeSpines(layout, own, rowCount, path), members);
   });
 }

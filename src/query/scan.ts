@@ -23,7 +23,7 @@ import { readBlobBatches } from "./blobs.js";
 import { type FragmentSource, openColumns } from "./fragmentColumns.js";
 import { liveIndices, selectSpan } from "./fragmentRows.js";
 import { mapAhead } from "./mapAhead.js";
-import { assembleOutputs, type Projection } from "./projection.js";
+import { assembleOutputs, type Projection, returnedColumns } from "./projection.js";
 import type { ReadAhead } from "./readAhead.js";
 
 /** Fragments opened ahead of the one being read. */
@@ -86,12 +86,13 @@ export async function* scanRows(
   source: FragmentSource,
   request: ScanRequest,
 ): AsyncGenerator<RecordBatch, void, undefined> {
+  const { projection } = request;
   for await (const { columns, rowCount } of scanColumns(source, request)) {
-    yield makeBatch(request.projection.schema, columns, rowCount);
+    yield makeBatch(projection.schema, returnedColumns(projection, columns), rowCount);
   }
 }
 
-/** The rows as columns of the engine. */
+/** The rows as columns of the engine: the projection's outputs. */
 export async function* scanColumns(
   source: FragmentSource,
   request: ScanRequest,

@@ -25,7 +25,7 @@ import { liveRowCount } from "../table/statistics.js";
 import { type DescribedRows, lazyBlobs, readBlobs } from "./blobs.js";
 import { type FragmentSource, openColumns } from "./fragmentColumns.js";
 import { lowerBound, physicalOffset } from "./fragmentRows.js";
-import { assembleOutputs, type Projection } from "./projection.js";
+import { assembleOutputs, type Projection, returnedColumns } from "./projection.js";
 
 /** Fragments read from at the same time. */
 const LANES = 4;
@@ -70,7 +70,8 @@ export async function takeRows(source: FragmentSource, request: TakeRequest): Pr
     const column = concatColumns(parts.map((part) => part[output]));
     return positions === null ? column : takeColumn(column, positions);
   });
-  return toTable(projection.schema, [makeBatch(projection.schema, columns, request.rowOffsets.length)]);
+  const returned = returnedColumns(projection, columns);
+  return toTable(projection.schema, [makeBatch(projection.schema, returned, request.rowOffsets.length)]);
 }
 
 /**

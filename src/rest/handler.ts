@@ -31,6 +31,8 @@ export interface RestLimits {
   readonly maxBatchBytes?: number;
   /** Bytes of a JSON body; default 4 MiB. */
   readonly maxJsonBytes?: number;
+  /** Columns that a query may name, unless the table itself has more fields; default 4,096. */
+  readonly maxColumns?: number;
   /** Bytes of the URL and all headers; default 32 KiB. */
   readonly maxHeaderBytes?: number;
   /** Requests under way at once; more are refused with 503. Default 256. */
@@ -95,6 +97,7 @@ const DEFAULT_LIMITS: Required<RestLimits> = {
   maxBodyBytes: 2 ** 34,
   maxBatchBytes: 2 ** 29,
   maxJsonBytes: 2 ** 22,
+  maxColumns: 4096,
   maxHeaderBytes: 2 ** 15,
   maxInFlight: 256,
   requestTimeoutMs: 600_000,
@@ -190,7 +193,7 @@ export function createRestHandler(
         identity,
         principal: call.principal,
         signal,
-        ...(takesRows ? { maxBatchBytes: limits.maxBatchBytes } : {}),
+        ...engineBounds(route, limits),
       },
       data: takesRows ? readPieces(request, { maxBytes: limits.maxBodyBytes, idleMs, signal }) : undefined,
     });
@@ -250,6 +253,12 @@ function dialectOf(headers: Headers, url: URL, { managedVersioning = false }: Re
 function withoutBody(answer: Response): Response {
   answer.body?.cancel().catch(() => undefined);
   return new Response(null, answer);
+}
+
+/** What the engine is told of the limits. */
+function engineBounds(route: Route, { maxBatchBytes, maxColumns }: Required<RestLimits>): object {
+  if (route.body === "arrow") return { maxBatchBytes };
+  return route.answer === "rows" ? { maxColumns } : {};
 }
 
 function answer(request: Request, status: number, form: Route["answer"], result: unknown) {

@@ -41,11 +41,13 @@ export async function queryTable(
   const offset = optionalCount(request.offset, "offset") ?? 0;
   const batchSize = optionalCount(request.batchSize, "batchSize", 1);
   const withRowId = optionalBoolean(request.withRowId, "withRowId") ?? false;
+  const maxColumns = optionalCount(request.maxColumns, "maxColumns", 1);
   const snapshot = await requireSnapshot(context, request);
   refuseNotYet(request);
   const { manifest } = snapshot.file;
   const fields = decodeSchema(manifest.fields, snapshot.entry.path);
-  const projection = resolveProjection(fields, schemaMetadataOf(manifest), request.columns, withRowId);
+  const metadata = schemaMetadataOf(manifest);
+  const projection = resolveProjection(fields, metadata, request.columns, withRowId, maxColumns);
   if (withRowId && manifest.fragments.some((fragment) => fragment.inlineRowIds !== undefined)) {
     throw new UnsupportedError("withRowId: stable row ids are not supported by this release");
   }

@@ -1,0 +1,162 @@
+/** A column that is wanted under many names, or inside others that are wanted, is read and decoded once. */
+
+import { rm } from "node:fs/promises";
+import {
+  type Data,
+  Field,
+  Int32,
+  makeData,
+  RecordBatch,
+  Schema,
+  Struct,
+  Table,
+  Utf8,
+  vectorFromArray,
+} from "apache-arrow";
+import { DirectoryNamespace, InvalidInputError } from "tiltyard";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { NodeDisk } from "../../src/io/nodeDisk.js";
+import { CountingDisk } from "../support/countingDisk.js";
+import { makeTempDir } from "../support/tempDir.js";
+
+const ROWS = 20_000;
+const ALIASES = 1500;
+
+let root: string;
+let disk: CountingDisk;
+let namespace: DirectoryNamespace;
+
+beforeAll(async () => {
+  root = await makeTempDir();
+  disk = new CountingDisk(new NodeDisk({ durability: "none" }));
+  namespace = new DirectoryNamespace({ root, disk } as ConstructorParameters<typeof DirectoryNamespace>[0]);
+  await namespace.createTable({ id: ["t"] }, nestedTable());
+});
+afterAll(async () => {
+  await namespace.close();
+  await rm(root, { recursive: true, force: true });
+});
+
+/** `n`, `s.a` and `s.t.b`, of values that are packed in their pages. */
+function nestedTable(): Table {
+  const numbers = vectorFromArray(
+    Array.from({ length: ROWS }, (_, row) => row % 1000),
+    new Int32(),
+  );
+  const words = vectorFromArray(
+    Array.from({ length: ROWS }, (_, row) => `word ${row % 7}`),
+    new Utf8(),
+  );
+  const inner = new Struct([new Field("b", new Utf8(), true)]);
+  const outer = new Struct<{ a: Int32; t: typeof inner }>([
+    new Field("a", new Int32(), true),
+    new Field("t", inner, true),
+  ] as never);
+  const t = makeData({ type: inner, length: ROWS, nullCount: 0, children: [words.data[0]] });
+  const s = makeData({ type: outer, length: ROWS, nullCount: 0, children: [numbers.data[0], t] });
+  const schema = new Schema([new Field("n", new Int32(), true), new Field("s", outer, true)]);
+  const data = makeData({
+    type: new Struct(schema.fields),
+    length: ROWS,
+    nullCount: 0,
+    children: [numbers.data[0], s],
+  });
+  return new Table([new RecordBatch(schema, data)]);
+}
+
+const aliases = (count: number, path: string) =>
+  Object.fromEntries(Array.from({ length: count }, (_, index) => [`c${index}`, path]));
+
+/** Memory that the batches of a table stand on, and bytes read for it. */
+async function costOf(
+  read: () => Promise<Table>,
+): Promise<{ memory: number; bytesRead: number; table: Table }> {
+  const before = disk.bytesRead;
+  const table = await read();
+  const buffers = new Set<ArrayBufferLike>();
+  for (const { data } of table.batches) {
+    const visit = ({ buffers: own, children }: Data): void => {
+      for (const view of Object.values(own)) if (ArrayBuffer.isView(view)) buffers.add(view.buffer);
+      for (const child of children) visit(child);
+    };
+    visit(data);
+  }
+  const memory = [...buffers].reduce((sum, { byteLength }) => sum + byteLength, 0);
+  return { memory, bytesRead: disk.bytesRead - before, table };
+}
+
+const query = async (columns: object) =>
+  (await namespace.queryTable({ id: ["t"], columns: columns as never })).toArrow();
+const take = (columns: object) =>
+  namespace.takeRows({
+    id: ["t"],
+    rowOffsets: Int32Array.from({ length: 4000 }, (_, index) => (index * 7) % ROWS),
+    columns: columns as never,
+  });
+
+describe.each([
+  ["queries", query],
+  ["takes", take],
+  [
+    "queries of some rows",
+    async (columns: object) =>
+      (
+        await namespace.queryTable({ id: ["t"], columns: columns as never, offset: 100, limit: 5000 })
+      ).toArrow(),
+  ],
+] as const)("%s", (_, read) => {
+  it.each([
+    "n",
+    "s",
+    "s.a",
+    "s.t.b",
+  ])("one path under many names costs what it costs under one: %s", async (path) => {
+    // What is kept in caches is there for both.
+    await read({ columnAliases: aliases(1, path) });
+    const one = await costOf(() => read({ columnAliases: aliases(1, path) }));
+    const many = await costOf(() => read({ columnAliases: aliases(ALIASES, path) }));
+    // Files are opened again now and then.
+    expect(many.bytesRead).toBeLessThanOrEqual(one.bytesRead + 1024);
+    expect(many.memory).toBe(one.memory);
+    expect(many.table.numCols).toBe(ALIASES);
+    const expected = one.table.getChildAt(0)?.slice(0, 100).toArray();
+    for (const column of [0, 1, ALIASES - 1]) {
+      expect(many.table.getChildAt(column)?.slice(0, 100).toArray()).toEqual(expected);
+    }
+  });
+
+  it("a struct and what is in it are read once", async () => {
+    await read({ columnNames: ["s"] });
+    const whole = await costOf(() => read({ columnNames: ["s"] }));
+    const parts = await costOf(() => read({ columnNames: ["s", "s.a", "s.t", "s.t.b"] }));
+    expect(parts.bytesRead).toBeLessThanOrEqual(whole.bytesRead + 1024);
+    // Rows that are picked are copied, for each struct once.
+    expect(parts.memory).toBeLessThanOrEqual(3 * whole.memory);
+    const rows = parts.table.slice(0, 50).toArray();
+    for (const row of rows) expect(row["s.t.b"]).toBe(row.s.t.b);
+  });
+});
+
+describe("the number of columns", () => {
+  it("is bounded where the caller says so", async () => {
+    const count = async (names: number, maxColumns: number) => {
+      const result = await namespace.queryTable({
+        id: ["t"],
+        columns: { columnAliases: aliases(names, "n") },
+        limit: 1,
+        maxColumns,
+      });
+      return result.schema.fields.length;
+    };
+    expect(await count(10, 10)).toBe(10);
+    await expect(count(11, 10)).rejects.toThrow(InvalidInputError);
+    await expect(count(11, 10)).rejects.toThrow("columns: 11 are named; at most 10 are returned");
+  });
+
+  it("may be that of the table's fields all the same", async () => {
+    const named = ["n", "s", "s.a", "s.t", "s.t.b"];
+    const query = (columns: readonly string[]) => namespace.queryTable({ id: ["t"], columns, maxColumns: 1 });
+    expect((await query(named)).schema.fields.map(({ name }) => name)).toEqual(named);
+    expect((await namespace.queryTable({ id: ["t"], maxColumns: 1 })).schema.fields).toHaveLength(2);
+  });
+});
