@@ -1,6 +1,6 @@
 /**
- * Bodies of requests, read within bounds: of size, of depth, and of the time between two pieces. Rows are handed on
- * piece by piece as they come.
+ * Bodies of requests, read within bounds: of size, of depth, of the time between two pieces, and of the time that is
+ * waited for all of them. Rows are handed on piece by piece as they come.
  */
 
 import { bodyIsGone } from "./parsedBody.js";
@@ -11,6 +11,10 @@ export interface BodyBounds {
   readonly maxBytes: number;
   /** Milliseconds until the next piece has to be there. */
   readonly idleMs: number;
+  /** Milliseconds that are waited for the client in all, besides those that its bytes earn. */
+  readonly waitMs: number;
+  /** Bytes that earn a second. */
+  readonly bytesPerSecond: number;
   readonly signal: AbortSignal;
 }
 
@@ -30,10 +34,15 @@ export async function* readPieces(request: Request, bounds: BodyBounds): AsyncGe
   if (request.bodyUsed || request.body.locked) throw bodyIsGone();
   const reader = request.body.getReader();
   let received = 0;
+  /** The time that the rows before a piece took is not the client's. */
+  let waitedMs = 0;
   let ended = false;
   try {
     for (;;) {
-      const { done, value } = await nextPiece(reader, bounds);
+      const earnedMs = (received / bounds.bytesPerSecond) * 1000;
+      const since = performance.now();
+      const { done, value } = await nextPiece(reader, bounds, bounds.waitMs + earnedMs - waitedMs);
+      waitedMs += performance.now() - since;
       if (done) {
         ended = true;
         return;
@@ -87,6 +96,7 @@ function refuseLarge(bytes: number, { maxBytes }: BodyBounds): void {
 async function nextPiece(
   reader: ReadableStreamDefaultReader<Uint8Array>,
   { idleMs, signal }: BodyBounds,
+  leftMs: number,
 ): Promise<ReadableStreamReadResult<Uint8Array>> {
   signal.throwIfAborted();
   let onAbort: (() => void) | undefined;
@@ -94,8 +104,10 @@ async function nextPiece(
   const ended = new Promise<never>((_, reject) => {
     onAbort = () => reject(signal.reason);
     signal.addEventListener("abort", onAbort, { once: true });
-    const late = () => reject(new Refusal(408, "InvalidInput", `nothing of the body came for ${idleMs} ms`));
-    timer = setTimeout(late, idleMs);
+    const reason =
+      leftMs < idleMs ? "the body comes too slowly" : `nothing of the body came for ${idleMs} ms`;
+    const late = () => reject(new Refusal(408, "InvalidInput", reason));
+    timer = setTimeout(late, Math.max(0, Math.min(idleMs, leftMs)));
   });
   try {
     return await Promise.race([reader.read().catch(cutOff), ended]);

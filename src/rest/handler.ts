@@ -9,7 +9,7 @@ import type { Principal, QueryResult } from "../namespace.js";
 import { Admission, type Ticket } from "./admission.js";
 import { jsonAnswer, rowsAnswer, whenSent } from "./answer.js";
 import { Authenticator, type AuthOptions } from "./auth.js";
-import { readJson, readPieces, refuseMediaType } from "./body.js";
+import { type BodyBounds, readJson, readPieces, refuseMediaType } from "./body.js";
 import { Counters, type RestCounters } from "./counters.js";
 import { type Dialect, FORM_DIALECT, INTERFACE_DIALECT, isFormClient } from "./dialect.js";
 import { managedVersions } from "./managedVersions.js";
@@ -31,16 +31,33 @@ export interface RestLimits {
   readonly maxBatchBytes?: number;
   /** Bytes of a JSON body; default 4 MiB. */
   readonly maxJsonBytes?: number;
+  /**
+   * Bytes of a JSON body whose sender is not known before it is read: the headers have no credentials, and the body's
+   * `identity` may. Default 64 KiB.
+   */
+  readonly maxUnauthenticatedJsonBytes?: number;
+  /** Milliseconds that are waited for all of such a body; default 5 seconds. */
+  readonly unauthenticatedBodyMs?: number;
   /** Columns that a query may name, unless the table itself has more fields; default 4,096. */
   readonly maxColumns?: number;
   /** Bytes of the URL and all headers; default 32 KiB. */
   readonly maxHeaderBytes?: number;
   /** Requests under way at once; more are refused with 503. Default 256. */
   readonly maxInFlight?: number;
+  /**
+   * Of these, requests without credentials, where `auth` knows any: while it is not known who calls, and all the way
+   * where `anonymous` lets them in. More are refused with 503. Default: a quarter of `maxInFlight`.
+   */
+  readonly maxUnauthenticated?: number;
   /** Milliseconds a request may take, its answer included; default 10 minutes. */
   readonly requestTimeoutMs?: number;
   /** Milliseconds until the next piece of a body has to be there; default 30 seconds. */
   readonly bodyIdleMs?: number;
+  /**
+   * Bytes that a body has to bring for each second that is waited for it, once that has been for `bodyIdleMs` in all;
+   * default 1,024.
+   */
+  readonly minBodyBytesPerSecond?: number;
 }
 
 /** A request that has ended, for a log. */
@@ -97,11 +114,15 @@ const DEFAULT_LIMITS: Required<RestLimits> = {
   maxBodyBytes: 2 ** 34,
   maxBatchBytes: 2 ** 29,
   maxJsonBytes: 2 ** 22,
+  maxUnauthenticatedJsonBytes: 2 ** 16,
+  unauthenticatedBodyMs: 5000,
   maxColumns: 4096,
   maxHeaderBytes: 2 ** 15,
   maxInFlight: 256,
+  maxUnauthenticated: 64,
   requestTimeoutMs: 600_000,
   bodyIdleMs: 30_000,
+  minBodyBytesPerSecond: 1024,
 };
 const DEFAULT_GRACE_MS = 10_000;
 /** Longest time that a timer takes. */
@@ -144,9 +165,12 @@ export function createRestHandler(
     origins.check(request);
     const preflight = origins.preflight(request);
     if (preflight !== null) return preflight;
-    const { signal } = (call.ticket = admission.enter(request.signal));
+    const ticket = (call.ticket = admission.enter(request.signal));
+    const { signal } = ticket;
     // Nothing of a request is looked at before it is known who calls, unless only its body can tell.
     call.principal = (await authenticator.byHeaders(request.headers, signal)) ?? undefined;
+    const isStranger = call.principal === undefined;
+    if (isStranger) ticket.ofStranger();
     const path = innerPath(url.pathname, basePath);
     const method = request.method === "HEAD" ? "GET" : request.method;
     if (path === OPENAPI_PATH && method === "GET") {
@@ -162,19 +186,17 @@ export function createRestHandler(
     const { route, parameters } = found;
     call.route = route;
     const takesRows = route.body === "arrow";
-    const idleMs = limits.bodyIdleMs;
     const readsJson = !takesRows && method !== "GET";
     const json = readsJson
-      ? await readJson(request, { maxBytes: limits.maxJsonBytes, idleMs, signal }).catch(
-          async (refusal: unknown) => {
-            // What is wrong with a body is for those who may call.
-            call.principal ??= await authenticator.byIdentity(undefined, signal);
-            throw refusal;
-          },
-        )
+      ? await readJson(request, jsonBounds(limits, isStranger, signal)).catch(async (refusal: unknown) => {
+          // What is wrong with a body is for those who may call.
+          call.principal ??= await authenticator.byIdentity(undefined, signal);
+          throw refusal;
+        })
       : undefined;
     const identity = identityOf(request.headers, json);
     call.principal ??= await authenticator.byIdentity(identity, signal);
+    if (call.principal.method !== "anonymous") ticket.ofCaller();
     if (takesRows) refuseMediaType(request, ROW_TYPES);
     const asked = engineRequest({
       route,
@@ -195,7 +217,7 @@ export function createRestHandler(
         signal,
         ...engineBounds(route, limits),
       },
-      data: takesRows ? readPieces(request, { maxBytes: limits.maxBodyBytes, idleMs, signal }) : undefined,
+      data: takesRows ? readPieces(request, rowBounds(limits, signal)) : undefined,
     });
     return answer(request, route.status, dialect.answerOf(route), result);
   }
@@ -253,6 +275,19 @@ function dialectOf(headers: Headers, url: URL, { managedVersioning = false }: Re
 function withoutBody(answer: Response): Response {
   answer.body?.cancel().catch(() => undefined);
   return new Response(null, answer);
+}
+
+function rowBounds(limits: Required<RestLimits>, signal: AbortSignal): BodyBounds {
+  const { maxBodyBytes, bodyIdleMs, minBodyBytesPerSecond } = limits;
+  const bytesPerSecond = minBodyBytesPerSecond;
+  return { maxBytes: maxBodyBytes, idleMs: bodyIdleMs, waitMs: bodyIdleMs, bytesPerSecond, signal };
+}
+
+function jsonBounds(limits: Required<RestLimits>, ofStranger: boolean, signal: AbortSignal): BodyBounds {
+  const bounds = { ...rowBounds(limits, signal), maxBytes: limits.maxJsonBytes };
+  if (!ofStranger) return bounds;
+  const maxBytes = Math.min(limits.maxUnauthenticatedJsonBytes, limits.maxJsonBytes);
+  return { ...bounds, maxBytes, waitMs: limits.unauthenticatedBodyMs, bytesPerSecond: Number.POSITIVE_INFINITY };
 }
 
 /** What the engine is told of the limits. */
@@ -320,6 +355,7 @@ function checkLimits(given: RestLimits = {}): Required<RestLimits> {
     }
     limits[name] = value;
   }
+  if (given.maxUnauthenticated === undefined) limits.maxUnauthenticated = Math.ceil(limits.maxInFlight / 4);
   return limits as unknown as Required<RestLimits>;
 }
 

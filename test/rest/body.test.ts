@@ -10,7 +10,13 @@ import { Refusal } from "../../src/rest/problem.js";
 setFlagsFromString("--expose-gc");
 const collect = runInNewContext("gc") as () => void;
 
-const bounds = { maxBytes: 2 ** 20, idleMs: 10_000, signal: new AbortController().signal };
+const bounds = {
+  maxBytes: 2 ** 20,
+  idleMs: 10_000,
+  waitMs: 10_000,
+  bytesPerSecond: 2 ** 10,
+  signal: new AbortController().signal,
+};
 
 const requestOf = (body: ReadableStream<Uint8Array>) =>
   new Request("http://localhost/", { method: "POST", body, duplex: "half" } as RequestInit);

@@ -1,0 +1,223 @@
+/** Requests before it is known who calls: what they may cost, and that callers who are known don't wait for them. */
+
+import { Int32, Table, tableToIPC, vectorFromArray } from "apache-arrow";
+import { DirectoryNamespace } from "tiltyard";
+import { createRestHandler, type RestHandler, type RestHandlerOptions } from "tiltyard/rest";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { makeTempDir } from "../support/tempDir.js";
+
+const KEY = "the key";
+const STREAM = "application/vnd.apache.arrow.stream";
+const rows = tableToIPC(new Table({ v: vectorFromArray([1, 2, 3], new Int32()) }), "stream");
+const utf8 = new TextEncoder();
+
+let namespace: DirectoryNamespace;
+let letGo: () => void;
+/** Clients that are still sending. */
+const clients: AbortController[] = [];
+
+beforeEach(async () => {
+  const gate = new Promise<void>((resolve) => {
+    letGo = resolve;
+  });
+  namespace = new DirectoryNamespace({
+    root: await makeTempDir(),
+    durability: "none",
+    authorize: ({ context }) => (context?.hold === undefined ? undefined : gate),
+  });
+  await namespace.createTable({ id: ["t"] }, rows);
+});
+afterEach(async () => {
+  letGo();
+  for (const client of clients.splice(0)) client.abort();
+  await namespace.close();
+});
+
+const keyed = (options: RestHandlerOptions = {}): RestHandler =>
+  createRestHandler(namespace, { auth: { apiKeys: [KEY] }, ...options });
+
+interface Sent {
+  readonly path?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body: string | Uint8Array | ReadableStream<Uint8Array>;
+}
+
+function send(handler: RestHandler, { path = "/v1/table/t/exists", headers = {}, body }: Sent) {
+  const client = new AbortController();
+  clients.push(client);
+  const init = {
+    method: "POST",
+    headers: { "content-type": path.endsWith("insert") ? STREAM : "application/json", ...headers },
+    body,
+    duplex: "half",
+    signal: client.signal,
+  };
+  return handler(new Request(`http://localhost${path}`, init as RequestInit));
+}
+
+const ofIdentity = (members: object = {}) => JSON.stringify({ identity: { api_key: KEY }, ...members });
+const byKey = { "x-api-key": KEY };
+
+/** A body that is told when somebody reads it. */
+function watched(text: string | Uint8Array, read: () => void): ReadableStream<Uint8Array> {
+  const bytes = typeof text === "string" ? utf8.encode(text) : text;
+  return new ReadableStream(
+    {
+      pull(controller) {
+        read();
+        controller.enqueue(bytes);
+        controller.close();
+      },
+    },
+    { highWaterMark: 0 },
+  );
+}
+
+/** A body that comes byte by byte, and never to its end. */
+function dribbling(start: string | Uint8Array): ReadableStream<Uint8Array> {
+  const bytes = typeof start === "string" ? utf8.encode(start) : start;
+  let begun = false;
+  return new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        if (begun) await new Promise((resolve) => setTimeout(resolve, 5));
+        controller.enqueue(begun ? Uint8Array.of(0x20) : bytes);
+        begun = true;
+      },
+    },
+    { highWaterMark: 0 },
+  );
+}
+
+/** A body that sends something and then nothing. */
+const stalling = (start: string | Uint8Array) =>
+  new ReadableStream<Uint8Array>({
+    start: (controller) => controller.enqueue(typeof start === "string" ? utf8.encode(start) : start),
+  });
+
+describe("credentials in headers", () => {
+  it("are looked at before a byte of the body is read, on any path", async () => {
+    const handler = keyed();
+    let read = 0;
+    for (const path of [
+      "/v1/table/t/exists",
+      "/v1/table/t/insert",
+      "/v1/table/t/nothing",
+      "/nowhere",
+      "/v1/table/t/exists?delimiter=.",
+    ]) {
+      for (const body of [ofIdentity(), "{", rows]) {
+        const answer = await send(handler, {
+          path,
+          headers: { "x-api-key": "wrong" },
+          body: watched(body, () => read++),
+        });
+        expect(answer.status, path).toBe(401);
+      }
+    }
+    expect(read).toBe(0);
+  });
+
+  it("are the only ones that rows may come with", async () => {
+    let read = 0;
+    const answer = await send(keyed(), { path: "/v1/table/t/insert", body: watched(rows, () => read++) });
+    expect(answer.status).toBe(401);
+    expect(read).toBe(0);
+  });
+});
+
+describe("a body that has to tell who calls", () => {
+  it("may have fewer bytes than others: 413", async () => {
+    const handler = keyed({ limits: { maxUnauthenticatedJsonBytes: 1000 } });
+    const ofLength = (bytes: number) =>
+      ofIdentity({ more: "x".repeat(bytes - ofIdentity({ more: "" }).length) });
+    expect((await send(handler, { body: ofLength(1000) })).status).toBe(200);
+    expect((await send(handler, { body: ofLength(1001) })).status).toBe(413);
+    expect((await send(handler, { body: ofLength(1001), headers: byKey })).status).toBe(200);
+    // By default it has 64 KiB.
+    expect((await send(keyed(), { body: ofLength(2 ** 16) })).status).toBe(200);
+    expect((await send(keyed(), { body: ofLength(2 ** 16 + 1) })).status).toBe(413);
+  });
+
+  it("has to be there soon, however steadily it comes: 408", async () => {
+    const handler = keyed({ limits: { unauthenticatedBodyMs: 60 } });
+    const answer = await send(handler, { body: dribbling("{") });
+    expect(answer.status).toBe(408);
+    expect(await answer.json()).toMatchObject({ type: "/errors/request-timeout" });
+    expect(handler.counters.inFlight).toBe(0);
+  });
+
+  it("has places of its own: 503 beyond them, and callers with a key in a header get in", async () => {
+    const handler = keyed({ limits: { maxInFlight: 8, maxUnauthenticated: 2 } });
+    const held = [0, 1].map(() => send(handler, { body: stalling("{") }));
+    await expect.poll(() => handler.counters.inFlight).toBe(2);
+    for (const body of [stalling("{"), ofIdentity()]) {
+      const refused = await send(handler, { body });
+      expect(refused.status).toBe(503);
+      expect(refused.headers.get("retry-after")).not.toBeNull();
+    }
+    expect((await send(handler, { body: "{}", headers: byKey })).status).toBe(200);
+    expect((await send(handler, { path: "/v1/table/t/insert", body: rows, headers: byKey })).status).toBe(
+      200,
+    );
+    for (const client of clients.splice(0)) client.abort();
+    await Promise.all(held);
+    expect((await send(handler, { body: ofIdentity() })).status).toBe(200);
+  });
+
+  it("makes room when it has told", async () => {
+    const handler = keyed({ limits: { maxInFlight: 8, maxUnauthenticated: 1 } });
+    const held: Promise<Response>[] = [];
+    for (let count = 1; count <= 3; count++) {
+      held.push(send(handler, { body: ofIdentity({ context: { hold: "yes" } }) }));
+      await expect.poll(async () => (await send(handler, { body: ofIdentity() })).status).toBe(200);
+      expect(handler.counters.inFlight).toBe(count);
+    }
+    letGo();
+    for (const answer of await Promise.all(held)) expect(answer.status).toBe(200);
+  });
+});
+
+describe("callers without credentials", () => {
+  it("have a part of the places only where others have some", async () => {
+    const handler = createRestHandler(namespace, {
+      auth: { apiKeys: [KEY], anonymous: true },
+      limits: { maxInFlight: 8 },
+    });
+    const path = "/v1/table/t/insert";
+    const held = [0, 1].map(() => send(handler, { path, body: stalling(rows.subarray(0, 100)) }));
+    await expect.poll(() => handler.counters.inFlight).toBe(2);
+    expect((await send(handler, { path, body: rows })).status).toBe(503);
+    expect((await send(handler, { path, body: rows, headers: byKey })).status).toBe(200);
+    for (const client of clients.splice(0)) client.abort();
+    for (const answer of await Promise.all(held)) expect(answer.status).not.toBe(200);
+    expect((await send(handler, { path, body: rows })).status).toBe(200);
+  });
+
+  it("have them all where nobody has any", async () => {
+    const handler = createRestHandler(namespace, {
+      auth: { anonymous: true },
+      limits: {
+        maxInFlight: 3,
+        maxUnauthenticated: 1,
+        maxUnauthenticatedJsonBytes: 10,
+        unauthenticatedBodyMs: 1,
+      },
+    });
+    const held = [0, 1].map(() => send(handler, { body: stalling("{") }));
+    await expect.poll(() => handler.counters.inFlight).toBe(2);
+    expect((await send(handler, { body: JSON.stringify({ more: "x".repeat(100) }) })).status).toBe(200);
+    for (const client of clients.splice(0)) client.abort();
+    await Promise.all(held);
+  });
+});
+
+it("a body that brings too few bytes for the time it takes is let go of: 408", async () => {
+  const limits = { bodyIdleMs: 60, minBodyBytesPerSecond: 2 ** 20 };
+  for (const path of ["/v1/table/t/exists", "/v1/table/t/insert"]) {
+    const body = path.endsWith("insert") ? rows.subarray(0, 100) : "{";
+    const answer = await send(keyed({ limits }), { path, body: dribbling(body), headers: byKey });
+    expect(answer.status, path).toBe(408);
+  }
+  expect((await namespace.listTableVersions({ id: ["t"] })).versions).toHaveLength(1);
+});
