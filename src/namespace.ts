@@ -149,6 +149,8 @@ export interface CreateTableRequest extends TableRequest {
    * file that comes in pieces: what has more is refused before it is held. Default: no bound.
    */
   readonly maxBatchBytes?: number;
+  /** Rows handed in at most. Default: no bound. */
+  readonly maxRows?: number;
 }
 export interface CreateTableResponse {
   readonly transactionId?: string;
@@ -169,6 +171,8 @@ export interface InsertIntoTableRequest extends TableRequest {
    * file that comes in pieces: what has more is refused before it is held. Default: no bound.
    */
   readonly maxBatchBytes?: number;
+  /** Rows handed in at most. Default: no bound. */
+  readonly maxRows?: number;
 }
 export interface InsertIntoTableResponse {
   readonly transactionId: string;

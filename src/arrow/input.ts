@@ -27,6 +27,8 @@ export interface InputBatch {
   readonly rowCount: number;
 }
 
+/** What an item of a list that has no bytes counts against the bound on a batch. */
+const BARE_ITEM_BYTES = 16;
 /** What blocks of memory are called. */
 const MEMORY_TAGS: ReadonlySet<string> = new Set(["ArrayBuffer", "SharedArrayBuffer"]);
 
@@ -50,23 +52,30 @@ interface ForeignTable {
   readonly batches: readonly ForeignBatch[];
 }
 
+/** Bounds of what is read. */
+export interface InputBounds {
+  /** Of one batch of IPC, uncompressed, and of an IPC file that comes in pieces. */
+  readonly maxBatchBytes?: number;
+  /** Of all batches. */
+  readonly maxRows?: number;
+}
+
 /**
  * Opens what a caller handed in as rows; reads no further than the schema.
  * @param signal ends the reading with its reason
- * @param maxBatchBytes of one batch of IPC, uncompressed, and of an IPC file that comes in pieces
  * @throws InvalidInputError on anything that is no Arrow data, UnsupportedError on types that cannot be stored;
  *   both also while batches are read, with the error of a failing iterator as `cause`
  */
 export async function openInput(
   data: unknown,
   signal?: AbortSignal,
-  maxBatchBytes?: number,
+  bounds: InputBounds = {},
 ): Promise<ArrowInput> {
   signal?.throwIfAborted();
   const source = new Source(signal);
   try {
-    const { schema, batches } = await openRows(data, source, maxBatchBytes);
-    return new Rows(schema, batches, source);
+    const { schema, batches } = await openRows(data, source, bounds);
+    return new Rows(schema, batches, source, bounds);
   } catch (error) {
     await source.close();
     throw error;
@@ -78,11 +87,7 @@ interface OpenedRows {
   readonly batches: Iterable<ForeignBatch> | AsyncIterable<ForeignBatch>;
 }
 
-async function openRows(
-  data: unknown,
-  source: Source,
-  maxBatchBytes: number | undefined,
-): Promise<OpenedRows> {
+async function openRows(data: unknown, source: Source, { maxBatchBytes }: InputBounds): Promise<OpenedRows> {
   if (isTable(data)) return data;
   if (isBatch(data)) return { schema: data.schema, batches: [data] };
   const bytes = asBytes(data);
@@ -139,15 +144,18 @@ class Rows implements ArrowInput {
   readonly #checked: CheckedDictionaries = new WeakSet();
   /** Schemas of batches that were found to agree with ours. */
   readonly #agreeing = new WeakSet<object>();
+  readonly #bounds: InputBounds;
+  #rowCount = 0;
   #taken = false;
 
-  constructor(schema: ForeignSchema, batches: OpenedRows["batches"], source: Source) {
+  constructor(schema: ForeignSchema, batches: OpenedRows["batches"], source: Source, bounds: InputBounds) {
     this.schema = adoptSchema(schema);
     this.#layouts = this.schema.fields.map((field) => layoutOf(field.type, field.name));
     this.#logicalTypes = this.schema.fields.map((field) => typeName(field));
     this.#agreeing.add(schema);
     this.#opened = batches;
     this.#source = source;
+    this.#bounds = bounds;
   }
 
   get batches(): AsyncIterable<InputBatch> {
@@ -177,6 +185,9 @@ class Rows implements ArrowInput {
     const { children, length: rowCount } = batch.data;
     if (!Number.isSafeInteger(rowCount) || rowCount < 0)
       throw new InvalidInputError(`a batch of ${rowCount} rows`);
+    const { maxRows = Number.POSITIVE_INFINITY, maxBatchBytes = Number.POSITIVE_INFINITY } = this.#bounds;
+    this.#rowCount += rowCount;
+    if (this.#rowCount > maxRows) throw new InvalidInputError(`more than ${maxRows} rows`);
     const columns = this.#layouts.map((layout, index) => {
       const { name } = this.schema.fields[index];
       const data = children[index];
@@ -191,6 +202,10 @@ class Rows implements ArrowInput {
       validateColumn(column, layout, name, this.#checked);
       return column;
     });
+    const bareItems = columns.reduce((sum, column) => sum + countBareItems(column), 0);
+    if (bareItems * BARE_ITEM_BYTES > maxBatchBytes) {
+      throw new InvalidInputError(`a batch of ${bareItems} items of lists that have no bytes`);
+    }
     return { columns, rowCount };
   }
 
@@ -224,6 +239,28 @@ class Rows implements ArrowInput {
       }
     }
     this.#agreeing.add(schema);
+  }
+}
+
+/** Items of lists that no bytes stand for: each takes some memory on its way into a page. */
+function countBareItems(column: Column, isItem = false): number {
+  switch (column.kind) {
+    case "null":
+      return isItem ? column.length : 0;
+    case "fixed":
+      return isItem && column.byteWidth === 0 ? column.length : 0;
+    case "list":
+    case "sizedList":
+    case "fixedSizeList":
+      return countBareItems(column.items, true);
+    case "struct":
+    case "packedStruct": {
+      if (column.children.length === 0) return isItem ? column.length : 0;
+      const children: readonly Column[] = column.children;
+      return children.reduce((sum, child) => sum + countBareItems(child, isItem), 0);
+    }
+    default:
+      return 0;
   }
 }
 

@@ -24,8 +24,13 @@ import type { ByteRange, EncodedPage, FileColumn, FileVersion } from "./page.js"
 import { encodePages } from "./structural/encodePage.js";
 import { encodeNestedPage } from "./v20/nestedArrays.js";
 
-/** Rows a data file may hold; the caller starts another file beyond. */
+/** Rows of a data file; the caller starts another file beyond. */
 export const MAX_FILE_ROWS = 1_048_576;
+/**
+ * Rows of a data file that no bytes stand for, such as those of columns of nulls only: a page says how many there are.
+ * Readers of 2.0 refuse pages of more (v20/rowColumns).
+ */
+export const MAX_BARE_FILE_ROWS = 2 ** 26;
 
 /** Size of pages aimed at, in bytes of unencoded values; one may be half as large again. */
 const PAGE_BYTES = 8 * 1024 * 1024;
@@ -107,8 +112,8 @@ export class DataFileWriter {
     if (columns.length !== this.#columns.length) {
       throw new InternalError(`${columns.length} columns for a file of ${this.#columns.length}`);
     }
-    if (this.#rowCount + rowCount > MAX_FILE_ROWS) {
-      throw new InternalError(`more than ${MAX_FILE_ROWS} rows for one data file`);
+    if (this.#rowCount + rowCount > MAX_BARE_FILE_ROWS) {
+      throw new InternalError(`more than ${MAX_BARE_FILE_ROWS} rows for one data file`);
     }
     this.#rowCount += rowCount;
     for (const [index, given] of columns.entries()) {
@@ -305,7 +310,7 @@ function sameRuns(a: Uint8Array, b: Uint8Array): boolean {
 }
 
 /** Bytes of a column's values and offsets, without its dictionary. */
-function columnBytes(column: Column): number {
+export function columnBytes(column: Column): number {
   const validity = column.validity === null ? 0 : column.length >>> 3;
   switch (column.kind) {
     case "fixed":

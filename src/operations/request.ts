@@ -3,6 +3,7 @@
  * Each function returns the checked value or throws `InvalidInputError` naming the member.
  */
 
+import type { InputBounds } from "../arrow/input.js";
 import { tagOf } from "../bytes/tag.js";
 import { InvalidInputError } from "../errors.js";
 import { isWellFormed } from "../ident.js";
@@ -43,6 +44,17 @@ export function optionalCount(value: unknown, member: string, least = 0): number
     throw new InvalidInputError(`${member}: must be an integer of at least ${least}, not ${show(value)}`);
   }
   return value;
+}
+
+/** Bounds of the rows that come with a request. */
+export function inputBounds(request: {
+  readonly maxBatchBytes?: unknown;
+  readonly maxRows?: unknown;
+}): InputBounds {
+  return {
+    maxBatchBytes: optionalCount(request.maxBatchBytes, "maxBatchBytes", 1),
+    maxRows: optionalCount(request.maxRows, "maxRows"),
+  };
 }
 
 /** A number from 0 to 1. */

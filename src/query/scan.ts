@@ -28,6 +28,8 @@ import type { ReadAhead } from "./readAhead.js";
 
 /** Fragments opened ahead of the one being read. */
 const OPEN_FRAGMENTS = 8;
+/** Rows of a batch at most: columns that a fragment lacks, and row ids, take memory for rows that have no bytes. */
+const MAX_BATCH_ROWS = 1_048_576;
 /**
  * Groups of pages read ahead at most, however small: what is decoded soon after it was read is still in the processor's
  * caches, and the garbage collector has less to move.
@@ -288,7 +290,7 @@ class BatchAssembler {
   }
 
   #batchEnd(): number {
-    let end = Math.min(this.owner.end, this.#row + this.#request.batchRows);
+    let end = Math.min(this.owner.end, this.#row + Math.min(this.#request.batchRows, MAX_BATCH_ROWS));
     for (const current of this.#current) if (current !== null) end = Math.min(end, current.rowEnd);
     return end;
   }

@@ -29,6 +29,8 @@ export interface RestLimits {
   readonly maxBodyBytes?: number;
   /** Bytes of one record batch of it, uncompressed, of its dictionaries, and of an IPC file; default 512 MiB. */
   readonly maxBatchBytes?: number;
+  /** Rows of a body; default 2^30. Of columns of nulls alone a few hundred bytes have as many. */
+  readonly maxRows?: number;
   /** Bytes of a JSON body; default 4 MiB. */
   readonly maxJsonBytes?: number;
   /**
@@ -113,6 +115,7 @@ export interface RestHandler {
 const DEFAULT_LIMITS: Required<RestLimits> = {
   maxBodyBytes: 2 ** 34,
   maxBatchBytes: 2 ** 29,
+  maxRows: 2 ** 30,
   maxJsonBytes: 2 ** 22,
   maxUnauthenticatedJsonBytes: 2 ** 16,
   unauthenticatedBodyMs: 5000,
@@ -287,12 +290,17 @@ function jsonBounds(limits: Required<RestLimits>, ofStranger: boolean, signal: A
   const bounds = { ...rowBounds(limits, signal), maxBytes: limits.maxJsonBytes };
   if (!ofStranger) return bounds;
   const maxBytes = Math.min(limits.maxUnauthenticatedJsonBytes, limits.maxJsonBytes);
-  return { ...bounds, maxBytes, waitMs: limits.unauthenticatedBodyMs, bytesPerSecond: Number.POSITIVE_INFINITY };
+  return {
+    ...bounds,
+    maxBytes,
+    waitMs: limits.unauthenticatedBodyMs,
+    bytesPerSecond: Number.POSITIVE_INFINITY,
+  };
 }
 
 /** What the engine is told of the limits. */
-function engineBounds(route: Route, { maxBatchBytes, maxColumns }: Required<RestLimits>): object {
-  if (route.body === "arrow") return { maxBatchBytes };
+function engineBounds(route: Route, { maxBatchBytes, maxRows, maxColumns }: Required<RestLimits>): object {
+  if (route.body === "arrow") return { maxBatchBytes, maxRows };
   return route.answer === "rows" ? { maxColumns } : {};
 }
 

@@ -8,7 +8,7 @@ import type { ArrowInput, InputBatch } from "../arrow/input.js";
 import { arrowSchemaOf } from "../arrow/logicalTypes.js";
 import { ConcurrentModificationError, InternalError, UnsupportedError } from "../errors.js";
 import type { FileVersion } from "../file/page.js";
-import { MAX_FILE_ROWS } from "../file/writer.js";
+import { MAX_BARE_FILE_ROWS } from "../file/writer.js";
 import type { DataFile, DataFragment } from "../format/table.js";
 import type { Disk } from "../io/disk.js";
 import { encodeFileSchema, type TableField } from "../table/schema.js";
@@ -70,9 +70,9 @@ export class ColumnFiles {
     columns: NewColumns,
     version: FileVersion,
   ): Promise<readonly DataFile[]> {
-    if (fragment.physicalRows < 1 || fragment.physicalRows > MAX_FILE_ROWS) {
+    if (fragment.physicalRows < 1 || fragment.physicalRows > MAX_BARE_FILE_ROWS) {
       throw new UnsupportedError(
-        `fragment ${fragment.id}: columns can be written for 1 to ${MAX_FILE_ROWS} rows, not for ${fragment.physicalRows}`,
+        `fragment ${fragment.id}: columns can be written for 1 to ${MAX_BARE_FILE_ROWS} rows, not for ${fragment.physicalRows}`,
       );
     }
     // Rows that are deleted may not have their values in the file.
@@ -89,6 +89,7 @@ export class ColumnFiles {
       version,
       descriptor: { fields: encodeFileSchema(columns.fields), metadata: new Map() },
       within: this.#tableRoot,
+      fileRows: fragment.physicalRows,
       signal: this.#signal,
     });
     if (rows.fragments.length !== 1 || rows.rowCount !== fragment.physicalRows) {

@@ -25,7 +25,7 @@ import {
 } from "../errors.js";
 import { sideDirectory } from "../file/blobDescriptors.js";
 import type { FileColumn, FileVersion } from "../file/page.js";
-import { DataFileWriter, MAX_FILE_ROWS } from "../file/writer.js";
+import { columnBytes, DataFileWriter, MAX_BARE_FILE_ROWS, MAX_FILE_ROWS } from "../file/writer.js";
 import type { Schema as FileSchema } from "../format/file.js";
 import { DataFragment } from "../format/table.js";
 import type { Disk } from "../io/disk.js";
@@ -55,6 +55,8 @@ export interface WriteRowsOptions {
   readonly descriptor: FileSchema;
   /** A directory that is not made where it is missing: that of a table which is there. Default: none. */
   readonly within?: string;
+  /** Rows of a file, at most {@link MAX_BARE_FILE_ROWS}. Default: as many as is usual for what the rows hold. */
+  readonly fileRows?: number;
   readonly signal?: AbortSignal;
 }
 
@@ -120,14 +122,18 @@ export async function writeRows(
       options.signal?.throwIfAborted();
       await breather.breathe();
       const columns = plan.columns.map((column) => incoming(column, batch.columns[column.sourceIndex]));
+      // Rows without bytes are so many so easily that their files would be, too.
+      const isBare = columns.every((column) => columnBytes(column) === 0);
+      const fileRows = options.fileRows ?? (isBare ? MAX_BARE_FILE_ROWS : MAX_FILE_ROWS);
       let start = 0;
       while (start < batch.rowCount) {
+        if (writer !== null && rowsInFile >= fileRows) await finishFile(writer);
         if (writer === null) {
           fileName = dataFileName();
           written.push(fileName);
           writer = await createFile(join(directory, fileName));
         }
-        const count = Math.min(batch.rowCount - start, MAX_FILE_ROWS - rowsInFile);
+        const count = Math.min(batch.rowCount - start, fileRows - rowsInFile);
         const whole = start === 0 && count === batch.rowCount;
         await writer.write(
           whole ? columns : columns.map((column) => sliceColumn(column, start, count)),
@@ -136,7 +142,7 @@ export async function writeRows(
         start += count;
         rowsInFile += count;
         rowCount += count;
-        if (rowsInFile === MAX_FILE_ROWS) await finishFile(writer);
+        if (rowsInFile === fileRows) await finishFile(writer);
       }
     }
     if (writer !== null) await finishFile(writer);

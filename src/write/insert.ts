@@ -5,7 +5,7 @@
  */
 
 import type { Schema } from "apache-arrow";
-import { type ArrowInput, openInput } from "../arrow/input.js";
+import { type ArrowInput, type InputBounds, openInput } from "../arrow/input.js";
 import { ConcurrentModificationError, InternalError, UnsupportedError } from "../errors.js";
 import { isFileVersion, unsupportedFileVersion } from "../file/container.js";
 import type { FileVersion } from "../file/page.js";
@@ -44,8 +44,7 @@ export interface InsertOptions {
   readonly beforeCreation?: () => Promise<void>;
   /** The directory is a new one that nobody else can know of. */
   readonly unshared?: boolean;
-  /** Of one batch of IPC, uncompressed, and of an IPC file that comes in pieces. */
-  readonly maxBatchBytes?: number;
+  readonly bounds?: InputBounds;
   readonly signal?: AbortSignal;
 }
 
@@ -72,7 +71,7 @@ export async function insertRows(
 ): Promise<InsertedRows | null> {
   const base = anchor.kind === "version" ? anchor : null;
   const version = base === null ? options.newTable.version : fileVersionOf(base.file);
-  const input = await openInput(data, options.signal, options.maxBatchBytes);
+  const input = await openInput(data, options.signal, options.bounds);
   const isNew = anchor.kind === "absent";
   const rootBefore = isNew && options.unshared !== true ? await environment.disk.list(tableRoot) : null;
   let inserted: InsertedRows | null = null;

@@ -11,7 +11,7 @@ import { sliceColumn } from "../../src/arrow/sliceColumn.js";
 import { InvalidInputError } from "../../src/errors.js";
 import type { FileColumn, FileVersion } from "../../src/file/page.js";
 import { openDataFile } from "../../src/file/reader.js";
-import { DataFileWriter, MAX_FILE_ROWS } from "../../src/file/writer.js";
+import { DataFileWriter, MAX_BARE_FILE_ROWS } from "../../src/file/writer.js";
 import { Schema } from "../../src/format/file.js";
 import { readColumns } from "./dataFiles.js";
 import { asDisk, MemoryDisk } from "./memoryDisk.js";
@@ -171,7 +171,7 @@ describe("DataFileWriter", () => {
       Schema.create({}),
       "2.2",
     );
-    await writer.write([{ kind: "null", length: MAX_FILE_ROWS, validity: null }], MAX_FILE_ROWS);
+    await writer.write([{ kind: "null", length: MAX_BARE_FILE_ROWS, validity: null }], MAX_BARE_FILE_ROWS);
     await expect(writer.write([{ kind: "null", length: 1, validity: null }], 1)).rejects.toThrow();
     await writer.abort();
   });

@@ -4,7 +4,7 @@ import { requireKnown } from "../../catalog/tables.js";
 import type { InsertIntoTableRequest, InsertIntoTableResponse, RowsInput } from "../../namespace.js";
 import { insertRows, requireInserted } from "../../write/insert.js";
 import type { OperationContext } from "../context.js";
-import { optionalCount, parseChoice } from "../request.js";
+import { inputBounds, parseChoice } from "../request.js";
 import { anchorOfOpen, openTable } from "../snapshot.js";
 
 export async function insertIntoTable(
@@ -13,7 +13,7 @@ export async function insertIntoTable(
   data: RowsInput,
 ): Promise<InsertIntoTableResponse> {
   const mode = parseChoice(request.mode, "mode", ["Append", "Overwrite"], "Append");
-  const maxBatchBytes = optionalCount(request.maxBatchBytes, "maxBatchBytes", 1);
+  const bounds = inputBounds(request);
   const open = await openTable(context, request);
   const anchor = await anchorOfOpen(context, open);
   const inserted = await insertRows(context, open.tableRoot, anchor, data, {
@@ -21,7 +21,7 @@ export async function insertIntoTable(
     newTable: { version: context.newTableVersion, naming: context.newTableNaming },
     onCreated: mode === "Overwrite" ? "overwrite" : "append",
     beforeCreation: () => requireKnown(context, open.table),
-    maxBatchBytes,
+    bounds,
     signal: request.signal,
   });
   const { committed, transactionId, rowCount } = requireInserted(inserted);

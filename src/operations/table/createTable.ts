@@ -13,7 +13,7 @@ import { ABSENT, declaredAnchor } from "../../table/identity.js";
 import { anchorOf, readManifestAt } from "../../table/versions.js";
 import { insertRows } from "../../write/insert.js";
 import type { OperationContext } from "../context.js";
-import { optionalCount, optionalStringMap, parseChoice, requireTableId } from "../request.js";
+import { inputBounds, optionalStringMap, parseChoice, requireTableId } from "../request.js";
 
 export async function createTable(
   context: OperationContext,
@@ -23,6 +23,7 @@ export async function createTable(
   const id = requireTableId(request.id);
   const mode = parseChoice(request.mode, "mode", ["Create", "ExistOk", "Overwrite"], "Create");
   const properties = optionalStringMap(request.properties, "properties");
+  const bounds = inputBounds(request);
   const { signal } = request;
   const isRoot = id.length === 1;
   const exists = (cause?: unknown) =>
@@ -69,7 +70,7 @@ export async function createTable(
     unshared: place.unshared,
     beforeRows: isRoot && found === null ? () => claimPlace(context, place) : undefined,
     beforeCreation,
-    maxBatchBytes: optionalCount(request.maxBatchBytes, "maxBatchBytes", 1),
+    bounds,
     signal,
   });
   const winner = async () => (mode === "ExistOk" ? await findTable(context, id) : null);

@@ -1,0 +1,158 @@
+/** Rows that no bytes stand for: a few hundred bytes bring billions of them, which must not cost what rows do. */
+
+import { readdir } from "node:fs/promises";
+import {
+  type DataType,
+  Field,
+  Int32,
+  List,
+  makeData,
+  Null,
+  RecordBatch,
+  RecordBatchStreamWriter,
+  Schema,
+  Struct,
+  Table,
+} from "apache-arrow";
+import { DirectoryNamespace, InvalidInputError } from "tiltyard";
+import { createRestHandler } from "tiltyard/rest";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { openInput } from "../../src/arrow/input.js";
+import { makeTempDir } from "../support/tempDir.js";
+
+const HUGE = 2 ** 31 - 1;
+const EMPTY = new Struct([]);
+
+let namespace: DirectoryNamespace;
+
+beforeEach(async () => {
+  namespace = new DirectoryNamespace({ root: await makeTempDir(), durability: "none" });
+});
+afterEach(() => namespace.close());
+
+function batchOf(rowCount: number, types: Readonly<Record<string, DataType>>): RecordBatch {
+  const fields = Object.entries(types).map(([name, type]) => new Field(name, type, true));
+  const children = fields.map(({ type }) =>
+    makeData({ type: type as Null, length: rowCount, nullCount: type instanceof Null ? rowCount : 0 }),
+  );
+  const data = makeData({ type: new Struct(fields), length: rowCount, nullCount: 0, children });
+  return new RecordBatch(new Schema(fields), data);
+}
+
+function streamOf(...batches: RecordBatch[]): Uint8Array {
+  const writer = new RecordBatchStreamWriter();
+  for (const batch of batches) writer.write(batch);
+  writer.finish();
+  return writer.toUint8Array(true);
+}
+
+const filesOf = async (table: string) => readdir(`${namespace.root}/${table}.lance/data`);
+
+describe("rows without bytes", () => {
+  it.each([
+    ["2.2", { n: new Null() }],
+    ["2.1", { n: new Null(), m: new Null() }],
+    ["2.0", { n: new Null() }],
+    ["2.2", { e: EMPTY }],
+  ] as const)("are written to few files: %s %j", async (dataStorageVersion, types) => {
+    await using own = new DirectoryNamespace({
+      root: namespace.root,
+      durability: "none",
+      dataStorageVersion,
+    });
+    const bytes = streamOf(batchOf(HUGE, types), batchOf(HUGE, types));
+    expect(bytes.length).toBeLessThan(2000);
+    await own.createTable({ id: ["t"] }, bytes);
+    expect((await filesOf("t")).length).toBe(64);
+    expect(await own.countTableRows({ id: ["t"] })).toBe(2 * HUGE);
+    const [name] = Object.keys(types);
+    const query = { id: ["t"], offset: HUGE + 5, limit: 3, columns: [name], withRowId: true } as const;
+    const found = await (await own.queryTable(query)).toArrow();
+    expect(found.numRows).toBe(3);
+    expect((await own.takeRows({ id: ["t"], rowOffsets: [0, HUGE, 2 * HUGE - 1] })).numRows).toBe(3);
+    for await (const batch of await own.queryTable({ id: ["t"], withRowId: true })) {
+      expect(batch.numRows).toBeLessThanOrEqual(2 ** 20);
+      break;
+    }
+  });
+
+  it("before rows with bytes, and behind them, are in files as long as those", async () => {
+    const types = { e: EMPTY };
+    const withNulls = batchOf(3 * 2 ** 20, types);
+    await namespace.createTable({ id: ["t"] }, streamOf(withNulls));
+    expect(await filesOf("t")).toHaveLength(1);
+    const numbers = makeData({ type: new Int32(), length: 3 * 2 ** 20, data: new Int32Array(3 * 2 ** 20) });
+    const schema = new Schema([new Field("v", new Int32(), true)]);
+    const data = makeData({
+      type: new Struct(schema.fields),
+      length: numbers.length,
+      nullCount: 0,
+      children: [numbers],
+    });
+    await namespace.createTable({ id: ["u"] }, new Table([new RecordBatch(schema, data)]));
+    expect(await filesOf("u")).toHaveLength(3);
+  });
+
+  it("get columns like others", async () => {
+    await namespace.createTable({ id: ["t"] }, streamOf(batchOf(2_500_000, { n: new Null() })));
+    await namespace.alterTableAddColumns({ id: ["t"], newColumns: [{ name: "v", expression: "7" }] });
+    const found = await (await namespace.queryTable({ id: ["t"], offset: 2_499_998 })).toArrow();
+    expect(found.toArray().map((row) => Number(row.v))).toEqual([7, 7]);
+    expect(await namespace.countTableRows({ id: ["t"] })).toBe(2_500_000);
+  });
+});
+
+describe("the number of rows", () => {
+  it("is bounded where the caller says so", async () => {
+    const rows = streamOf(batchOf(60, { n: new Null() }), batchOf(40, { n: new Null() }));
+    await namespace.createTable({ id: ["t"], maxRows: 100 }, rows);
+    await expect(namespace.insertIntoTable({ id: ["t"], maxRows: 99 }, rows)).rejects.toThrow(
+      "more than 99 rows",
+    );
+    await expect(namespace.createTable({ id: ["u"], maxRows: 99 }, rows)).rejects.toThrow(InvalidInputError);
+    expect(await namespace.countTableRows({ id: ["t"] })).toBe(100);
+    expect((await namespace.listTables({ id: [] })).tables).toEqual(["t"]);
+  });
+
+  it("is bounded over HTTP: 400", async () => {
+    const body = streamOf(batchOf(HUGE, { n: new Null() }));
+    const ask = async (limits: object) => {
+      const handler = createRestHandler(namespace, { auth: { anonymous: true }, limits });
+      const headers = { "content-type": "application/vnd.apache.arrow.stream" };
+      return handler(
+        new Request("http://localhost/v1/table/t/create", {
+          method: "POST",
+          headers,
+          body: body as BodyInit,
+        }),
+      );
+    };
+    const refused = await ask({});
+    expect(refused.status).toBe(400);
+    expect(await refused.json()).toMatchObject({ code: 13, detail: `more than ${2 ** 30} rows` });
+    expect((await ask({ maxRows: HUGE })).status).toBe(200);
+  });
+});
+
+it("items of lists that have no bytes count against the bound on a batch", async () => {
+  const type = new List(new Field("item", new Null(), true));
+  const listsOf = (items: number) => {
+    const child = makeData({ type: new Null(), length: items });
+    const lists = makeData({
+      type,
+      length: 1,
+      nullCount: 0,
+      valueOffsets: Int32Array.of(0, items),
+      child,
+    });
+    const schema = new Schema([new Field("l", type, true)]);
+    const data = makeData({ type: new Struct(schema.fields), length: 1, nullCount: 0, children: [lists] });
+    return new Table([new RecordBatch(schema, data)]);
+  };
+  const read = async (items: number) => {
+    const input = await openInput(listsOf(items), undefined, { maxBatchBytes: 2 ** 20 });
+    for await (const { rowCount } of input.batches) expect(rowCount).toBe(1);
+  };
+  await read(2 ** 16);
+  await expect(read(2 ** 16 + 1)).rejects.toThrow("65537 items of lists that have no bytes");
+});
