@@ -142,7 +142,7 @@ const DESCRIPTOR_MEMBERS = [
 
 /**
  * The tree of a flat schema.
- * @throws CorruptFileError where ids repeat, a parent is missing or a type is
+ * @throws CorruptFileError where ids repeat, a parent is missing or a type is, and where a type has no such children
  */
 export function decodeSchema(flat: readonly Field[], path: string): TableField[] {
   type Node = Omit<TableField, "children"> & { children: Node[] };
@@ -175,7 +175,31 @@ export function decodeSchema(flat: readonly Field[], path: string): TableField[]
     siblings.push(node);
     byId.set(field.id, node);
   }
+  for (const { id, logicalType, children } of byId.values()) {
+    if (children.length === 0 ? !WITH_ITEM.test(logicalType) : hasChildren(logicalType, children)) continue;
+    throw new CorruptFileError(
+      path,
+      0,
+      `schema: field ${id}, ${logicalType}, has ${children.length} children`,
+    );
+  }
   return top;
+}
+
+/** Types of values that nothing is inside of; types that are not known here may have anything. */
+const PLAIN =
+  /^(null|bool|u?int(8|16|32|64)|halffloat|float|double|(large_)?(string|binary)|json|fixed_size_binary|date32|date64|time32|time64|timestamp|duration|decimal|dict)(:|$)/;
+/** Types of lists, whose items are one field. */
+const WITH_ITEM = /^((large_)?list(\.struct)?|map|fixed_size_list:struct:\d+)$/;
+const MAP_MEMBERS = 2;
+
+/** Whether a type may have these fields inside. */
+function hasChildren(
+  logicalType: string,
+  children: readonly { readonly children: readonly unknown[] }[],
+): boolean {
+  if (!WITH_ITEM.test(logicalType)) return !PLAIN.test(logicalType);
+  return children.length === 1 && (logicalType !== "map" || children[0].children.length === MAP_MEMBERS);
 }
 
 /**

@@ -218,7 +218,6 @@ async function readStaged(disk: Disk, tableRoot: string, staged: StagedVersion):
   const file = decodeStaged(bytes, path, refuse);
   const { version } = file.manifest;
   if (version !== staged.version) return refuse(`holds version ${version}, not ${staged.version}`);
-  checkReaderFlags(file.manifest, path);
   return { path, identity, bytes, file };
 }
 
@@ -234,6 +233,7 @@ function decodeStaged(
     void file.transaction;
     void file.indexSection;
     decodeSchema(file.manifest.fields, path);
+    checkReaderFlags(file.manifest, path);
     return file;
   } catch (error) {
     if (error instanceof CorruptFileError) return refuse(`is no manifest: ${error.message}`, error);

@@ -314,7 +314,7 @@ it("a clone's branches find its own files and those of the table it was cloned f
   await reference.createTable(source, "t", tableToIPC(rowsOf(1)));
   const before = join(base, "before", "root");
   await reference.cloneTable(before, "t", join(source, "t.lance"));
-  const ns = new DirectoryNamespace({ root: before, durability: "none" });
+  const ns = new DirectoryNamespace({ root: before, durability: "none", allowedBases: [source] });
   await ns.insertIntoTable({ id }, rowsOf(2));
   await ns.createTableBranch({ id, name: "dev" });
   await ns.insertIntoTable({ id, branch: "dev" }, rowsOf(3));
@@ -322,7 +322,11 @@ it("a clone's branches find its own files and those of the table it was cloned f
   expect(valuesOf(await ns.table(id, { branch: "dev" }).scan().toArrow())).toEqual([1, 2, 3]);
   await ns.close();
   await rename(join(base, "before"), join(base, "after"));
-  const moved = new DirectoryNamespace({ root: join(base, "after", "root"), durability: "none" });
+  const moved = new DirectoryNamespace({
+    root: join(base, "after", "root"),
+    durability: "none",
+    allowedBases: [source],
+  });
   expect(valuesOf(await moved.table(id, { branch: "dev" }).scan().toArrow())).toEqual([1, 2, 3]);
   await moved.close();
 });
