@@ -77,18 +77,20 @@ describe("Express", () => {
     ["json, then raw", [express.json(), express.raw({ type: () => true })]],
     ["text for JSON", [express.text({ type: "application/json" })]],
   ])("with parsers: %s", async (_, parsers) => {
-    await expectServed(await serve(behindExpress(handlerOf(), ...parsers)));
+    await expectServed(await serve(await behindExpress(handlerOf(), ...parsers)));
   });
 
   it("with a parser of texts, rows are refused, not damaged", async () => {
-    const server = await serve(behindExpress(handlerOf(), express.text({ type: () => true })));
+    const server = await serve(await behindExpress(handlerOf(), express.text({ type: () => true })));
     expect(await post(server, "/v1/table/t/insert", rowsOf(4))).toMatchObject(refused);
     expect(read(await post(server, "/v1/table/t/query", { k: 1 }))).toEqual([1]);
     expect(await namespace.countTableRows({ id: ["t"] })).toBe(3);
   });
 
   it("with bodies that were inflated on the way", async () => {
-    const server = await serve(behindExpress(handlerOf(), express.json(), express.raw({ type: () => true })));
+    const server = await serve(
+      await behindExpress(handlerOf(), express.json(), express.raw({ type: () => true })),
+    );
     const send = (path: string, type: string, bytes: Uint8Array) =>
       fetch(`${server.url}/v1/table/t/${path}`, {
         method: "POST",
@@ -102,7 +104,7 @@ describe("Express", () => {
   });
 
   it("a form that was parsed is refused as a form", async () => {
-    const server = await serve(behindExpress(handlerOf(), express.urlencoded()));
+    const server = await serve(await behindExpress(handlerOf(), express.urlencoded()));
     const headers = { "content-type": "application/x-www-form-urlencoded" };
     expect((await post(server, "/v1/table/t/drop", { x: 1 }, headers)).status).toBe(415);
   });

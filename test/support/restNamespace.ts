@@ -19,6 +19,7 @@ import * as errors from "../../src/errors.js";
 import type { DirectoryNamespaceOptions, QueryResult, RowsInput } from "../../src/namespace.js";
 import { ROUTES, type Route } from "../../src/rest/routes.js";
 import { TableHandle, type TableHandleOptions } from "../../src/TableHandle.js";
+import type { Framework } from "./frameworks.js";
 import { type RestServer, startRestServer } from "./restServer.js";
 
 type Members = Readonly<Record<string, unknown>>;
@@ -27,6 +28,8 @@ type Members = Readonly<Record<string, unknown>>;
 export class RestNamespace {
   /** For tests of what only callers in the same process can do: to act between two of the engine's steps. */
   static readonly overHttp = true;
+  /** What the handler is behind, of those that are opened from now on. */
+  static framework: Framework = "node:http";
   readonly #engine: DirectoryNamespace;
   #server: Promise<RestServer> | undefined;
 
@@ -56,7 +59,7 @@ export class RestNamespace {
   }
 
   async #call(route: Route, request: Members, data: RowsInput | undefined): Promise<unknown> {
-    this.#server ??= startRestServer(this.#engine);
+    this.#server ??= startRestServer(this.#engine, {}, RestNamespace.framework);
     const { url } = await this.#server;
     const { target, body, type } = onTheWire(route, request, data);
     let answer: Response;

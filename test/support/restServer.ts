@@ -1,9 +1,9 @@
 /** A handler behind a server on the loopback, for tests that speak HTTP. */
 
-import { createServer, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { Server } from "node:http";
 import type { DirectoryNamespace } from "tiltyard";
-import { createRestHandler, type RestHandler, type RestHandlerOptions, toNodeListener } from "tiltyard/rest";
+import { createRestHandler, type RestHandler, type RestHandlerOptions } from "tiltyard/rest";
+import { type Framework, listen, serverBehind } from "./frameworks.js";
 
 export interface RestServer extends AsyncDisposable {
   /** Without a slash at the end. */
@@ -16,13 +16,12 @@ export interface RestServer extends AsyncDisposable {
 export async function startRestServer(
   namespace: DirectoryNamespace,
   options: RestHandlerOptions = {},
+  framework: Framework = "node:http",
 ): Promise<RestServer> {
   const handler = createRestHandler(namespace, { auth: { anonymous: true }, ...options });
-  const server = createServer(toNodeListener(handler));
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo;
+  const server = await serverBehind(framework, handler);
   return {
-    url: `http://127.0.0.1:${port}`,
+    url: await listen(server),
     handler,
     server,
     async [Symbol.asyncDispose]() {
