@@ -5,7 +5,7 @@
 
 import type { DirectoryNamespace } from "../DirectoryNamespace.js";
 import type { RowsInput } from "../namespace.js";
-import type { Route } from "./routes.js";
+import { ROUTES, type Route } from "./routes.js";
 
 /** A request that was checked, on its way to the engine. */
 export interface EngineCall {
@@ -17,6 +17,7 @@ export interface EngineCall {
 }
 
 export interface Dialect {
+  readonly routes: readonly Route[];
   /** Whether paths are encoded as forms are: a plus sign is a space, unless the body says that it is a plus sign. Else it is
    * one, unless the body says that it is a space. */
   readonly pathsAreForms: boolean;
@@ -38,6 +39,7 @@ export function callEngine({ namespace, route, request, data }: EngineCall): Pro
 
 /** The interface document's own. */
 export const INTERFACE_DIALECT: Dialect = {
+  routes: ROUTES,
   pathsAreForms: false,
   readBody: (_route, json) => json,
   perform: callEngine,

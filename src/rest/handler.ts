@@ -157,7 +157,12 @@ export function createRestHandler(
   const basePath = checkBasePath(options.basePath);
   const authenticator = new Authenticator(options.auth);
   const origins = new Origins(options, options.auth?.anonymous === true);
-  const routes = new RouteFinder(ROUTES);
+  const finders = new Map<Dialect["routes"], RouteFinder>();
+  const finderOf = ({ routes }: Dialect): RouteFinder => {
+    const finder = finders.get(routes) ?? new RouteFinder(routes);
+    finders.set(routes, finder);
+    return finder;
+  };
   let openApi: object | undefined;
   const admission = new Admission(limits);
   const counters = new Counters(() => admission.inFlight);
@@ -181,7 +186,7 @@ export function createRestHandler(
       openApi ??= openApiDocument(ROUTES, basePath);
       return jsonAnswer(request, openApi, 200);
     }
-    const found = routes.find(method, path, url.searchParams.get("delimiter"));
+    const found = finderOf(dialect).find(method, path, url.searchParams.get("delimiter"));
     if (found instanceof Refusal) {
       call.principal ??= await authenticator.byIdentity(undefined, signal);
       throw found;

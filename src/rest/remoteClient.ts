@@ -16,12 +16,18 @@
  *     tags/list: the map itself                             not wrapped
  *     a table that exists already                           400: it knows it by status and text
  *     a tag that exists already                             400: after a 409 it would try again
- *     an operation that there is not                        406: it takes a 404 for a table that is not there
+ *     a column or tag that there is not                     400: it takes any 404 for a table that is not there
+ *     an operation that there is not                        406, for the same reason
  */
 
 import { DataType, type Field, type Schema, TimeUnit, Type } from "apache-arrow";
 import { z } from "zod";
-import { TableAlreadyExistsError, TableTagAlreadyExistsError } from "../errors.js";
+import {
+  TableAlreadyExistsError,
+  TableColumnNotFoundError,
+  TableTagAlreadyExistsError,
+  TableTagNotFoundError,
+} from "../errors.js";
 import type {
   DescribeTableResponse,
   DescribeTableVersionResponse,
@@ -30,7 +36,8 @@ import type {
 } from "../namespace.js";
 import { callEngine, type Dialect, type EngineCall } from "./dialect.js";
 import { Refusal } from "./problem.js";
-import type { Route } from "./routes.js";
+import { performOf, REMOTE_ROUTES } from "./remoteRoutes.js";
+import { ROUTES, type Route } from "./routes.js";
 import { tagContents } from "./shapes.js";
 
 type Members = Record<string, unknown>;
@@ -38,17 +45,24 @@ type Members = Record<string, unknown>;
 /** It names its database in every request. */
 export const isRemoteClient = (headers: Headers): boolean => headers.has("x-lancedb-database");
 
+/** Errors that it is told by 400: what it knows them by, or what it would take them for, is in the way of their own. */
+const ARE_400 = [
+  ...[TableAlreadyExistsError, TableTagAlreadyExistsError],
+  ...[TableColumnNotFoundError, TableTagNotFoundError],
+];
+
 export const REMOTE_DIALECT: Dialect = {
+  routes: [...ROUTES, ...REMOTE_ROUTES],
   pathsAreForms: false,
   readBody(route, json) {
     if (typeof json !== "object" || json === null || Array.isArray(json)) return json;
     return BODIES[route.operation]?.({ ...json }) ?? json;
   },
-  perform: (call) => (CALLS[call.route.operation] ?? callEngine)(call),
+  perform: (call) => (performOf(call.route) ?? CALLS[call.route.operation] ?? callEngine)(call),
   answerOf: ({ operation, answer }) =>
     operation === "listTableTags" ? { member: "tags", schema: z.record(z.string(), tagContents) } : answer,
   statusOf(error) {
-    if (error instanceof TableAlreadyExistsError || error instanceof TableTagAlreadyExistsError) return 400;
+    if (ARE_400.some((kind) => error instanceof kind)) return 400;
     return error instanceof Refusal && error.status === 404 ? 406 : undefined;
   },
 };

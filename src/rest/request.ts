@@ -1,7 +1,7 @@
 /** From a request's path, query, headers and body to the request object of an engine's operation. */
 
 import { z } from "zod";
-import { InvalidInputError } from "../errors.js";
+import { InvalidInputError, UnsupportedError } from "../errors.js";
 import { DEFAULT_DELIMITER, parseIdentifier } from "../ident.js";
 import type { Identity } from "../namespace.js";
 import { Refusal } from "./problem.js";
@@ -43,6 +43,7 @@ const CONTEXT_PREFIXES = ["x-lance-ctx-", "x-ns-ctx-"] as const;
 export function engineRequest(wire: WireRequest): Readonly<Record<string, unknown>> {
   const { route, method } = wire;
   const { body } = route;
+  refuseLog(wire);
   const request: Record<string, unknown> = {};
   let bodyId: readonly string[] | undefined;
   if (body instanceof z.ZodObject) {
@@ -79,6 +80,20 @@ export function engineRequest(wire: WireRequest): Readonly<Record<string, unknow
   const context = contextOf(wire.headers, request.context as Readonly<Record<string, string>> | undefined);
   if (context !== undefined) request.context = context;
   return request;
+}
+
+/** LanceDB's clients ask so for rows that lie in a log beside the table's versions: without them, rows would be missing. */
+function refuseLog({ query, json }: WireRequest): void {
+  const asksForLog = (members: unknown) =>
+    typeof members === "object" && members !== null && "use_lsm" in members && members.use_lsm === true;
+  const { query: inner } = (json ?? {}) as { readonly query?: unknown };
+  if (
+    asksForLog(json) ||
+    asksForLog(inner) ||
+    query.getAll("use_lsm").some((given) => /^true$/i.test(given))
+  ) {
+    throw new UnsupportedError("use_lsm: tables written through a log are not supported by this release");
+  }
 }
 
 function jsonObject(json: unknown): Readonly<Record<string, unknown>> {

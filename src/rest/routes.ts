@@ -38,7 +38,7 @@ export interface Route {
   readonly status: 200 | 201 | 202;
 }
 
-interface RouteOptions {
+export interface RouteOptions {
   readonly summary: string;
   readonly query?: z.ZodRawShape;
   readonly body?: z.ZodRawShape | "arrow" | { readonly member: string; readonly schema: z.ZodType };
@@ -46,14 +46,14 @@ interface RouteOptions {
   readonly status?: Route["status"];
 }
 
-const POST = ["POST"] as const;
+export const POST = ["POST"] as const;
 const GET = ["GET"] as const;
 /** Of operations that only read and take no body, which some clients ask for by GET. */
 const POST_OR_GET = ["POST", "GET"] as const;
 const emptyAnswer = z.object({});
 const flag = z.boolean().nullish();
 
-function route(
+export function route(
   operation: Operation,
   methods: Route["methods"],
   path: string,
@@ -81,7 +81,7 @@ function route(
 }
 
 const namespacePath = (tail: string) => `/v1/namespace/{id}/${tail}`;
-const tablePath = (tail: string) => `/v1/table/{id}/${tail}`;
+export const tablePath = (tail: string) => `/v1/table/{id}/${tail}`;
 
 const dropMode = { mode: shape.mode, behavior: shape.mode };
 const listed = { ...shape.page, include_declared: flag };

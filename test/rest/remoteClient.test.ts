@@ -3,7 +3,7 @@
 import { DirectoryNamespace } from "tiltyard";
 import { arrow, type Connection, connect } from "tiltyard-reference/session.js";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { type RestServer, startRestServer } from "../support/restServer.js";
+import { post, type RestServer, startRestServer } from "../support/restServer.js";
 import { makeTempDir } from "../support/tempDir.js";
 
 const KEY = "secret";
@@ -121,9 +121,91 @@ describe("the remote client", () => {
     const { requests } = server.handler.counters;
     await expect(tags.create("good", 1)).rejects.toThrow(/already exists/);
     expect(server.handler.counters.requests).toBe(requests + 1);
-    // Operations of its own server that there are none of here.
-    await expect(table.prewarmData()).rejects.toThrow(/no such operation/);
-    await expect(table.prewarmData()).rejects.not.toThrow(/Table 't' was not found/);
+  });
+
+  it("is not told that a table is missing where it is a column, a tag or a branch", async () => {
+    const table = await connection.createTable("t", [{ v: 1 }]);
+    const missing = /Table 't' was not found/;
+    const wrong: [call: () => Promise<unknown>, told: RegExp][] = [
+      [() => table.query().select(["none"]).toArray(), /none/],
+      [() => table.query().select({ x: "v + 1" }).toArray(), /v \+ 1/],
+      [() => table.query().select({ x: "lower(" }).toArray(), /lower/],
+      [async () => (await table.tags()).getVersion("none"), /tag none/],
+      [async () => (await table.tags()).delete("none"), /tag none/],
+      [async () => (await table.tags()).update("none", 1), /tag none/],
+      [() => table.updateFieldMetadata([{ path: "none", metadata: {} }]), /none/],
+      [() => table.alterColumns([{ path: "none", rename: "x" }]), /none/],
+      [() => table.dropColumns(["none"]), /none/],
+    ];
+    for (const [call, told] of wrong) {
+      const error = await call().catch((thrown: Error) => thrown);
+      expect(String(error)).toMatch(told);
+      expect(String(error)).not.toMatch(missing);
+      expect(String(error)).toMatch(/400/);
+    }
+    // A table that is missing is told so.
+    await connection.dropTable("t");
+    await expect(table.query().select(["none"]).toArray()).rejects.toThrow(missing);
+  });
+
+  it("is told what is missing of its own server's operations", async () => {
+    const table = await connection.createTable("t", [{ v: 1 }]);
+    const branches = await table.branches();
+    await branches.create("dev");
+    const unsupported: [call: () => Promise<unknown>, told: RegExp][] = [
+      [() => table.prewarmData(), /page_cache\/prewarm: .*not supported/],
+      [() => table.prewarmData(["v"]), /page_cache\/prewarm: .*not supported/],
+      [() => branches.diff("dev"), /branches\/diff: .*not supported/],
+      [() => branches.cherryPick("dev"), /branches\/cherry_pick: .*not supported/],
+      [() => connection.cloneTable("c", table.name), /clone: .*not supported/],
+      [() => table.setLsmWriteSpec({ specType: "unsharded" }), /set_lsm_write_spec: .*not supported/],
+      [() => table.unsetLsmWriteSpec(), /unset_lsm_write_spec: .*not supported/],
+      [() => table.flushLsm(), /flush_lsm: .*not supported/],
+      [() => table.query().useLsm(true).toArray(), /use_lsm: .*not supported/],
+      [
+        () =>
+          table
+            .mergeInsert("v")
+            .useLsm(true)
+            .whenMatchedUpdateAll()
+            .execute([{ v: 1 }]),
+        /use_lsm: .*not supported/,
+      ],
+    ];
+    for (const [call, told] of unsupported) {
+      const { requests } = server.handler.counters;
+      const error = await call().catch((thrown: Error) => thrown);
+      expect(String(error)).toMatch(told);
+      expect(String(error)).toMatch(/406/);
+      expect(String(error)).not.toMatch(/was not found/);
+      // Nothing is tried again; some ask for the schema first.
+      expect(server.handler.counters.requests - requests).toBeLessThanOrEqual(2);
+    }
+    await expect(table.prewarmIndex("none")).rejects.toThrow(/index/i);
+    await expect(branches.diff("none")).rejects.toThrow(/branch 'none' does not exist/);
+    expect(await table.query().useLsm(false).toArray()).toHaveLength(1);
+  });
+
+  it("is told that a table has no log, unless it has one, or is not there", async () => {
+    const table = await connection.createTable("t", [{ v: 1 }]);
+    expect(await table.getLsmWriteSpec()).toBeUndefined();
+    expect(await table.getLsmStats()).toBeUndefined();
+    await namespace.declareTable({ id: ["declared"] });
+    const headers = { "x-api-key": KEY, "x-lancedb-database": "tests" };
+    for (const name of ["t", "declared"]) {
+      const { status, json } = await post(
+        server,
+        `/v1/table/${name}/get_lsm_write_spec/`,
+        undefined,
+        headers,
+      );
+      expect([status, json]).toEqual([200, { lsm_write_spec: null }]);
+    }
+    const logged = await (await connect(namespace.root)).openTable("t");
+    await logged.setLsmWriteSpec({ specType: "unsharded" });
+    await expect(table.getLsmWriteSpec()).rejects.toThrow(/406.*get_lsm_write_spec: .*not supported/s);
+    await connection.dropTable("t");
+    await expect(table.getLsmWriteSpec()).rejects.toThrow(/Table 't' was not found/);
   });
 
   it("makes branches and tags, reads statistics, changes metadata and columns, renames", async () => {

@@ -332,6 +332,20 @@ describe("JSON bodies", () => {
     expect(await idOf(`/v1/table/${table}/branches/list`, { id: ["another"] })).toBe(400);
   });
 
+  it("may not ask for rows of a log, which would be missing", async () => {
+    const table = await wire.table();
+    const refused = { status: 406, json: { code: 0, detail: expect.stringMatching(/^use_lsm: /) } };
+    for (const [tail, body] of [
+      ["query", { use_lsm: true }],
+      ["explain_plan", { query: { use_lsm: true } }],
+      ["count_rows?use_lsm=true", {}],
+      ["merge_insert?on=v&use_lsm=True", rowsOf(1)],
+    ] as const) {
+      expect(await wire.post(`/v1/table/${table}/${tail}`, body), tail).toMatchObject(refused);
+    }
+    for (const use_lsm of [false, null]) expect(await wire.read(table, { use_lsm })).toEqual([1, 2, 3]);
+  });
+
   it("name the member that is wrong, as the wire calls it", async () => {
     const table = await wire.table();
     const wrong: [string, object, string][] = [
