@@ -4,6 +4,7 @@ import { once } from "node:events";
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
 import { attachProblemAnswers, serverOf } from "./nodeProblems.js";
 import { parsedBody } from "./parsedBody.js";
+import { inTurn } from "./pipelining.js";
 import { problemOf, Refusal } from "./problem.js";
 
 /** What {@link toNodeListener} takes: a handler of this package or any other of the same form. */
@@ -20,7 +21,7 @@ const LINGER_BYTES = 2 ** 23;
 /**
  * A listener for `http.createServer` and `https.createServer`. The request's signal is aborted when the client goes
  * away before it has its answer. Requests that a client sends without waiting for answers are handled one after the
- * other. Some bounds are Node's own, and come before the handler's: `server.requestTimeout`, 5 minutes, cuts bodies that
+ * other; with more than 16 of them behind the first the connection is cut. Some bounds are Node's own, and come before the handler's: `server.requestTimeout`, 5 minutes, cuts bodies that
  * take longer unless it is set to 0 (afterwards: among the options of `createServer` it takes the bound on headers with
  * it), and `maxHeaderSize`, 16 KiB, refuses larger headers without a body.
  *
@@ -46,9 +47,7 @@ export function toNodeListener(handler: FetchHandler): RequestListener {
       });
       serve(handler, incoming, outgoing, client.signal).catch(() => outgoing.destroy());
     };
-    // An answer gets the connection when those before it are through; where the client leaves, never.
-    if (outgoing.socket === null) outgoing.once("socket", begin);
-    else begin();
+    inTurn(incoming.socket, outgoing, begin);
   };
   return listener;
 }

@@ -404,3 +404,29 @@ it("a target that is no path, and a method that fetch does not know, are answere
     expect(text(), head).toContain('"code":13');
   }
 });
+
+it("requests behind another are held up to a number; with more of them the connection is cut", async () => {
+  const begun: string[] = [];
+  let letGo = (): void => undefined;
+  const held = new Promise<void>((resolve) => {
+    letGo = resolve;
+  });
+  const { client } = await serve(async (request) => {
+    begun.push(new URL(request.url).pathname);
+    await held;
+    return new Response("done");
+  });
+  const patient = client();
+  patient.socket.write(Array.from({ length: 17 }, (_, index) => get(`/${index}`)).join(""));
+  await expect.poll(() => begun).toEqual(["/0"]);
+  const greedy = client();
+  greedy.socket.write(Array.from({ length: 18 }, (_, index) => get(`/greedy-${index}`)).join(""));
+  await greedy.end;
+  expect(greedy.text()).toBe("");
+  letGo();
+  await expect.poll(() => patient.text().split("done").length - 1).toBe(17);
+  expect(begun.filter((path) => path.startsWith("/greedy"))).toEqual(["/greedy-0"]);
+  // Those that were answered make room for others.
+  patient.socket.write(Array.from({ length: 17 }, (_, index) => get(`/more-${index}`)).join(""));
+  await expect.poll(() => patient.text().split("done").length - 1).toBe(34);
+});
