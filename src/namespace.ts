@@ -4,6 +4,7 @@
  */
 
 import type { DataType, RecordBatch, Schema, Table } from "apache-arrow";
+import type { MemoryShare } from "./memory.js";
 
 /** Who calls, as given in the request; the REST handler fills it from headers. */
 export interface Identity {
@@ -151,6 +152,8 @@ export interface CreateTableRequest extends TableRequest {
   readonly maxBatchBytes?: number;
   /** Rows handed in at most. Default: no bound. */
   readonly maxRows?: number;
+  /** What the rows are held in on their way, shared with others. */
+  readonly memory?: MemoryShare;
 }
 export interface CreateTableResponse {
   readonly transactionId?: string;
@@ -173,6 +176,8 @@ export interface InsertIntoTableRequest extends TableRequest {
   readonly maxBatchBytes?: number;
   /** Rows handed in at most. Default: no bound. */
   readonly maxRows?: number;
+  /** What the rows are held in on their way, shared with others. */
+  readonly memory?: MemoryShare;
 }
 export interface InsertIntoTableResponse {
   readonly transactionId: string;
@@ -675,6 +680,10 @@ export interface QueryTableRequest extends TableRequest {
   readonly batchSize?: number;
   /** Columns that `columns` may name, unless the table itself has more fields. Default: no bound. */
   readonly maxColumns?: number;
+  /** Bytes of a batch, roughly; absent: as the data lies on disk. */
+  readonly batchBytes?: number;
+  /** What rows are held in until the next are asked for, shared with others. */
+  readonly memory?: MemoryShare;
   readonly filter?: string;
   readonly vector?: unknown;
   readonly fullTextQuery?: FullTextQuery;

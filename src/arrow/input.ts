@@ -11,6 +11,7 @@ import type { Field, Schema } from "apache-arrow";
 import { untilAborted } from "../abort.js";
 import { tagOf } from "../bytes/tag.js";
 import { InvalidInputError, messageOf, NamespaceError } from "../errors.js";
+import type { MemoryShare } from "../memory.js";
 import type { Column, Layout } from "./column.js";
 import { columnFromData, type DictionaryCache, type ForeignData } from "./data.js";
 import { adoptSchema, type ForeignSchema } from "./foreignTypes.js";
@@ -58,6 +59,8 @@ export interface InputBounds {
   readonly maxBatchBytes?: number;
   /** Of all batches. */
   readonly maxRows?: number;
+  /** What IPC that comes in pieces is held in. */
+  readonly memory?: MemoryShare;
 }
 
 /**
@@ -87,7 +90,11 @@ interface OpenedRows {
   readonly batches: Iterable<ForeignBatch> | AsyncIterable<ForeignBatch>;
 }
 
-async function openRows(data: unknown, source: Source, { maxBatchBytes }: InputBounds): Promise<OpenedRows> {
+async function openRows(
+  data: unknown,
+  source: Source,
+  { maxBatchBytes, memory }: InputBounds,
+): Promise<OpenedRows> {
   if (isTable(data)) return data;
   if (isBatch(data)) return { schema: data.schema, batches: [data] };
   const bytes = asBytes(data);
@@ -102,7 +109,7 @@ async function openRows(data: unknown, source: Source, { maxBatchBytes }: InputB
   const first = await source.next();
   if (first.done === true) throw new InvalidInputError("no Arrow data: the input is empty");
   if (asBytes(first.value) !== null) {
-    return openIpcStream(byteIterator(first.value, source), maxBatchBytes);
+    return openIpcStream(byteIterator(first.value, source), maxBatchBytes, memory);
   }
   if (isBatch(first.value) || isTable(first.value)) {
     return { schema: first.value.schema, batches: batchIterator(first.value, source) };

@@ -20,9 +20,10 @@ import {
   RecordBatchReader,
 } from "apache-arrow";
 import { concatBytes } from "../bytes/concat.js";
-import { decodeLz4Frame } from "../bytes/lz4Frame.js";
+import { decodeLz4Frame, lz4FrameLength } from "../bytes/lz4Frame.js";
 import { decodeZstdFrame, zstdFrameBound } from "../bytes/zstd.js";
 import { InvalidInputError, messageOf, NamespaceError } from "../errors.js";
+import type { MemoryShare } from "../memory.js";
 import { checkFooter, checkMessageMetadata } from "./messageGuard.js";
 
 /** Largest metadata of one message; thousands of columns take a few megabytes. */
@@ -92,6 +93,28 @@ function declaredLength(frame: Uint8Array): number | null {
   return length < 0 ? null : length;
 }
 
+/** Bytes that the buffers of a batch become where they are compressed; what becomes more is refused when it is decoded. */
+function inflatedBytes({ body, compressed }: Frame, maxBytes: number): number {
+  let sum = 0;
+  for (const { offset, length } of compressed?.buffers ?? []) {
+    if (length <= LENGTH_PREFIX_BYTES) continue;
+    const frame = body.subarray(offset + LENGTH_PREFIX_BYTES, offset + length);
+    const declared = declaredLength(frame);
+    // Without a length the bytes are as they are.
+    if (declared === null) continue;
+    sum += declared === frame.length ? contentBytes(frame, compressed?.type, maxBytes) : declared;
+    if (sum > maxBytes) return maxBytes;
+  }
+  return sum;
+}
+
+/** Of a frame whose declared length may be that of the frame. */
+function contentBytes(frame: Uint8Array, type: CompressionType | undefined, maxBytes: number): number {
+  if (type === CompressionType.LZ4_FRAME) return lz4FrameLength(frame, maxBytes) ?? maxBytes;
+  const bound = zstdFrameBound(frame);
+  return bound === null ? maxBytes : (bound.contentSize ?? bound.maximumSize);
+}
+
 function checkDeclaredLength(frame: Uint8Array, length: number): void {
   const declared = declaredLength(frame);
   // apache-arrow 21 writes the compressed length where the uncompressed belongs.
@@ -108,6 +131,11 @@ interface Frame {
   readonly dictionary: { readonly id: number; readonly isDelta: boolean } | null;
   /** A batch without rows. apache-arrow writes ones that it can't read again: children of nested columns are missing. */
   readonly isEmpty: boolean;
+  /** How the buffers of the body are compressed, and where they are; null where they are not. */
+  readonly compressed: {
+    readonly type: CompressionType;
+    readonly buffers: readonly { readonly offset: number; readonly length: number }[];
+  } | null;
 }
 
 /** Asks for bytes by their number and is given as many or, at the end of the input, fewer. */
@@ -142,7 +170,18 @@ function* readFrame(maxBytes: number): Requests<Frame | null> {
   const dictionary = message.isDictionaryBatch() ? message.header() : null;
   const body = bodyLength === 0 ? new Uint8Array(0) : yield bodyLength;
   if (body.length < bodyLength) throw truncated();
-  return { kind: message.headerType, head: concatBytes([head, metadata]), body, dictionary, isEmpty };
+  const compressed =
+    batch === null || batch.compression === null || batch.compression === undefined
+      ? null
+      : { type: batch.compression.type, buffers: batch.buffers };
+  return {
+    kind: message.headerType,
+    head: concatBytes([head, metadata]),
+    body,
+    dictionary,
+    isEmpty,
+    compressed,
+  };
 }
 
 function decodeMessage(metadata: Uint8Array): Message {
@@ -196,6 +235,10 @@ class FrameDecoder {
   /** Dictionaries and their parts in the queue, and their bytes. */
   #queuedParts = 0;
   #queuedBytes = 0;
+  /** What they become. */
+  #queuedInflation = 0;
+  /** Bytes of the dictionaries of batches before. */
+  #dictionaryBytes = 0;
   /** Parts of each dictionary, by its id. */
   readonly #parts = new Map<number, number>();
   readonly #reader: RecordBatchReader;
@@ -233,6 +276,18 @@ class FrameDecoder {
     return { done: false, value: new Uint8Array(0) };
   }
 
+  /** Bytes that are held between batches. */
+  get keptBytes(): number {
+    return this.#dictionaryBytes + this.#queuedBytes;
+  }
+
+  /** Bytes that are held while the message is decoded and its batch is in use. */
+  bytesWith(frame: Frame): number {
+    if (frame.isEmpty) return this.keptBytes;
+    const inflated = this.#queuedInflation + inflatedBytes(frame, this.#maxBytes);
+    return this.keptBytes + frame.body.length + inflated;
+  }
+
   /** The batch that the message completes; null where it has no rows, and where more messages have to come first. */
   push(frame: Frame): RecordBatch | null {
     const { kind, head, body, dictionary, isEmpty } = frame;
@@ -244,17 +299,20 @@ class FrameDecoder {
       // Dictionaries wait for the batch that they are for.
       this.#countPart(dictionary);
       this.#queuedBytes += head.length + body.length;
+      this.#queuedInflation += inflatedBytes(frame, this.#maxBytes);
       if (this.#queuedBytes > this.#maxBytes) throw tooLarge(this.#queuedBytes, this.#maxBytes);
       return null;
     }
+    const inflation = this.#queuedInflation + inflatedBytes(frame, this.#maxBytes);
     const { done, value } = decoding(
       () => this.#reader.next() as IteratorResult<RecordBatch>,
-      this.#maxBytes,
+      Math.min(this.#maxBytes, inflation),
     );
     if (done === true || this.#queue.length > 0) throw malformed("a batch that cannot be decoded");
     if (this.#queuedParts > 0) this.#checkDictionaries(value);
     this.#queuedParts = 0;
     this.#queuedBytes = 0;
+    this.#queuedInflation = 0;
     return value;
   }
 
@@ -272,6 +330,7 @@ class FrameDecoder {
     let bytes = 0;
     for (const dictionary of batch.dictionaries.values()) bytes += dictionary.byteLength;
     if (bytes > this.#maxBytes) throw tooLarge(bytes, this.#maxBytes);
+    this.#dictionaryBytes = bytes;
   }
 }
 
@@ -290,16 +349,23 @@ function isFile(start: Uint8Array): boolean {
   return start.length >= FILE_MAGIC.length && FILE_MAGIC.every((byte, index) => start[index] === byte);
 }
 
-/**
- * Opens a file by way of its footer, once the footer and every message that it points to were looked over.
- */
-function decodeFile(file: Uint8Array, maxBytes: number): DecodedIpc {
+/** What is in a file. */
+interface FileOutline {
+  /** Batches with rows: which ones they are, and the bytes that their buffers become. */
+  readonly filled: readonly { readonly index: number; readonly inflated: number }[];
+  /** Bytes that the buffers of its dictionaries become. */
+  readonly inflatedDictionaries: number;
+}
+
+/** Looks over the footer of a file and every message that it points to. */
+function outlineFile(file: Uint8Array, maxBytes: number): FileOutline {
   const trailer = file.length - FILE_MAGIC.length;
   if (trailer < FILE_HEADER_BYTES + 4 || !isFile(file.subarray(trailer))) throw truncated();
   const footerStart = trailer - 4 - readUint32(file, trailer - 4);
   if (footerStart < FILE_HEADER_BYTES) throw malformed("a footer that is longer than the file");
   const { dictionaries, batches } = checkFooter(file.subarray(footerStart, trailer - 4));
-  const filled: number[] = [];
+  const filled: { index: number; inflated: number }[] = [];
+  let inflatedDictionaries = 0;
   let pointedTo = 0;
   for (const [blocks, kind] of [
     [dictionaries, MessageHeader.DictionaryBatch],
@@ -312,21 +378,34 @@ function decodeFile(file: Uint8Array, maxBytes: number): DecodedIpc {
       }
       const frame = new ByteCursor(file.subarray(offset, offset + byteLength)).frame(maxBytes);
       if (frame?.kind !== kind) throw malformed("a footer that points to something else than a batch");
-      if (kind === MessageHeader.RecordBatch && !frame.isEmpty) filled.push(index);
+      const inflated = inflatedBytes(frame, maxBytes);
+      if (kind === MessageHeader.DictionaryBatch) inflatedDictionaries += inflated;
+      else if (!frame.isEmpty) filled.push({ index, inflated });
+      if (inflatedDictionaries > maxBytes) throw tooLarge(inflatedDictionaries, maxBytes);
     }
   }
+  return { filled, inflatedDictionaries };
+}
+
+/** Opens a file by way of its footer, and decodes its dictionaries. */
+function decodeFile(file: Uint8Array, outline: FileOutline, maxBytes: number): DecodedIpc {
+  const { filled, inflatedDictionaries } = outline;
   ensureCodecs();
-  const reader = decoding(() => RecordBatchReader.from(file).open()) as RecordBatchFileReader;
+  const open = () => RecordBatchReader.from(file).open();
+  const reader = decoding(open, inflatedDictionaries) as RecordBatchFileReader;
   const { schema } = reader;
   if (schema === undefined || schema === null) throw malformed("a schema that cannot be decoded");
   return {
     schema,
     batches: {
       *[Symbol.iterator]() {
-        for (const index of filled) {
-          const batch = decoding(() => reader.readRecordBatch(index), maxBytes);
-          if (batch === null) throw malformed("a batch that cannot be decoded");
-          yield batch;
+        for (const { index, inflated } of filled) {
+          const decode = () => {
+            const batch = decoding(() => reader.readRecordBatch(index), Math.min(maxBytes, inflated));
+            if (batch === null) throw malformed("a batch that cannot be decoded");
+            return batch;
+          };
+          yield { heldBytes: file.length + inflatedDictionaries + inflated, decode };
         }
       },
     },
@@ -359,9 +438,16 @@ class ByteCursor {
   }
 }
 
+/** What pieces that came count: where a message is put together of them, it is there twice. */
+const RECEIVED_FACTOR = 2;
+/** Uses of memory. */
+const RECEIVED = "received";
+const BATCH = "batch";
+
 /** Messages from bytes that come in pieces of any size. */
 class ByteQueue {
   readonly #source: AsyncIterator<Uint8Array>;
+  readonly #memory: MemoryShare | undefined;
   #pieces: Uint8Array[] = [];
   #held = 0;
   #ended = false;
@@ -369,8 +455,14 @@ class ByteQueue {
   #crumbs = new Uint8Array(0);
   #crumbed = 0;
 
-  constructor(source: AsyncIterator<Uint8Array>) {
+  constructor(source: AsyncIterator<Uint8Array>, memory?: MemoryShare) {
     this.#source = source;
+    this.#memory = memory;
+  }
+
+  /** Says what is taken now that the last message was taken. */
+  settle(): void {
+    this.#memory?.note(RECEIVED, RECEIVED_FACTOR * this.#held);
   }
 
   async frame(maxBytes: number): Promise<Frame | null> {
@@ -417,6 +509,8 @@ class ByteQueue {
       } else if (value.length > 0) {
         this.#hold(value);
         this.#held += value.length;
+        const waiting = this.#memory?.hold(RECEIVED, RECEIVED_FACTOR * this.#held);
+        if (waiting !== undefined) await waiting;
       }
     }
     this.#sweep();
@@ -463,7 +557,10 @@ export function openIpcBytes(bytes: Uint8Array, maxBatchBytes = Number.POSITIVE_
     schema,
     batches: {
       async *[Symbol.asyncIterator]() {
-        yield* batches;
+        for (const { decode } of batches) {
+          const batch = decode();
+          if (batch !== null) yield batch;
+        }
       },
     },
   };
@@ -472,17 +569,21 @@ export function openIpcBytes(bytes: Uint8Array, maxBatchBytes = Number.POSITIVE_
 /**
  * Opens a stream, or a file, that comes in pieces. A stream holds one batch in memory at a time, a file all.
  * @param maxBatchBytes of one batch, uncompressed, and of a file
+ * @param memory what the bytes, and what they become, are held in: a batch until the next one is asked for
  * @throws InvalidInputError, also while batches are read
  */
 export async function openIpcStream(
   source: AsyncIterator<Uint8Array>,
   maxBatchBytes = Number.POSITIVE_INFINITY,
+  memory?: MemoryShare,
 ): Promise<IpcStream> {
-  const queue = new ByteQueue(source);
+  const queue = new ByteQueue(source, memory);
   if (isFile(await queue.peek(FILE_MAGIC.length))) {
     const file = await queue.take(maxBatchBytes + 1);
     if (file.length > maxBatchBytes) throw tooLarge(file.length, maxBatchBytes);
-    return openIpcBytes(file, maxBatchBytes);
+    memory?.note(BATCH, file.length);
+    queue.settle();
+    return openIpcFile(file, maxBatchBytes, memory);
   }
   const decoder = new FrameDecoder(await queue.frame(maxBatchBytes), maxBatchBytes);
   return {
@@ -492,11 +593,37 @@ export async function openIpcStream(
         for (;;) {
           const frame = await queue.frame(maxBatchBytes);
           if (frame === null) break;
+          memory?.note(BATCH, decoder.keptBytes + frame.body.length);
+          queue.settle();
+          await memory?.hold(BATCH, decoder.bytesWith(frame));
           const batch = decoder.push(frame);
           if (batch !== null) yield batch;
+          memory?.note(BATCH, decoder.keptBytes);
         }
         for (let rest = await queue.take(REST_BYTES); rest.length > 0; rest = await queue.take(REST_BYTES)) {
           checkPadding(rest);
+        }
+      },
+    },
+  };
+}
+
+async function openIpcFile(
+  file: Uint8Array,
+  maxBytes: number,
+  memory: MemoryShare | undefined,
+): Promise<IpcStream> {
+  const outline = outlineFile(file, maxBytes);
+  await memory?.hold(BATCH, file.length + outline.inflatedDictionaries);
+  const { schema, batches } = decodeFile(file, outline, maxBytes);
+  return {
+    schema,
+    batches: {
+      async *[Symbol.asyncIterator]() {
+        for (const { heldBytes, decode } of batches) {
+          await memory?.hold(BATCH, heldBytes);
+          const batch = decode();
+          if (batch !== null) yield batch;
         }
       },
     },
@@ -509,17 +636,21 @@ export async function openIpcStream(
  */
 export function readIpc(bytes: Uint8Array): { readonly schema: Schema; readonly batches: RecordBatch[] } {
   const { schema, batches } = decodeIpc(bytes, Number.POSITIVE_INFINITY);
-  return { schema, batches: [...batches] };
+  return { schema, batches: Array.from(batches, ({ decode }) => decode()).filter((batch) => batch !== null) };
 }
 
 interface DecodedIpc {
   readonly schema: Schema;
-  /** Decoded as they are taken, once. */
-  readonly batches: Iterable<RecordBatch>;
+  /** To be decoded once, each before the next is taken; null where a message completes none. */
+  readonly batches: Iterable<{
+    /** Bytes that are held while the batch is in use. */
+    readonly heldBytes: number;
+    readonly decode: () => RecordBatch | null;
+  }>;
 }
 
 function decodeIpc(bytes: Uint8Array, maxBytes: number): DecodedIpc {
-  if (isFile(bytes)) return decodeFile(bytes, maxBytes);
+  if (isFile(bytes)) return decodeFile(bytes, outlineFile(bytes, maxBytes), maxBytes);
   const source = new ByteCursor(bytes);
   const decoder = new FrameDecoder(source.frame(maxBytes), maxBytes);
   return {
@@ -527,8 +658,8 @@ function decodeIpc(bytes: Uint8Array, maxBytes: number): DecodedIpc {
     batches: {
       *[Symbol.iterator]() {
         for (let frame = source.frame(maxBytes); frame !== null; frame = source.frame(maxBytes)) {
-          const batch = decoder.push(frame);
-          if (batch !== null) yield batch;
+          const next = frame;
+          yield { heldBytes: bytes.length, decode: () => decoder.push(next) };
         }
         checkPadding(source.rest());
       },

@@ -22,6 +22,34 @@ const MAGIC = 0x184d2204;
  * `maximumSize` bytes. Sizes are known to be true before memory is taken for them.
  */
 export function decodeLz4Frame(frame: Uint8Array, maximumSize: number): Uint8Array | null {
+  const found = readBlocks(frame, maximumSize);
+  if (found === null) return null;
+  const output = new Uint8Array(found.size);
+  let written = 0;
+  for (const { bytes, stored, length } of found.blocks) {
+    if (stored) output.set(bytes, written);
+    else if (!decodeLz4Block(bytes, output.subarray(0, written + length), written)) return null;
+    written += length;
+  }
+  return output;
+}
+
+/** Bytes that a frame holds; null where {@link decodeLz4Frame} takes none of it. */
+export function lz4FrameLength(frame: Uint8Array, maximumSize: number): number | null {
+  return readBlocks(frame, maximumSize)?.size ?? null;
+}
+
+interface Block {
+  readonly bytes: Uint8Array;
+  readonly stored: boolean;
+  /** Of its content. */
+  readonly length: number;
+}
+
+function readBlocks(
+  frame: Uint8Array,
+  maximumSize: number,
+): { readonly blocks: readonly Block[]; readonly size: number } | null {
   const view = new DataView(frame.buffer, frame.byteOffset, frame.byteLength);
   if (frame.length < 11 || view.getUint32(0, true) !== MAGIC) return null;
   const flags = frame[4];
@@ -38,7 +66,7 @@ export function decodeLz4Frame(frame: Uint8Array, maximumSize: number): Uint8Arr
   position += 1;
 
   const checksumBytes = (flags & 0x10) !== 0 ? 4 : 0;
-  const blocks: { bytes: Uint8Array; stored: boolean; length: number }[] = [];
+  const blocks: Block[] = [];
   let size = 0;
   for (;;) {
     if (position + 4 > frame.length) return null;
@@ -59,13 +87,5 @@ export function decodeLz4Frame(frame: Uint8Array, maximumSize: number): Uint8Arr
   if ((flags & 0x04) !== 0) position += 4;
   if (position !== frame.length) return null;
   if (contentSize !== null && contentSize !== BigInt(size)) return null;
-
-  const output = new Uint8Array(size);
-  let written = 0;
-  for (const { bytes, stored, length } of blocks) {
-    if (stored) output.set(bytes, written);
-    else if (!decodeLz4Block(bytes, output.subarray(0, written + length), written)) return null;
-    written += length;
-  }
-  return output;
+  return { blocks, size };
 }

@@ -14,6 +14,7 @@ import { crc32 } from "../bytes/crc32.js";
 import { InternalError } from "../errors.js";
 import type { Schema } from "../format/file.js";
 import type { Disk } from "../io/disk.js";
+import type { MemoryShare } from "../memory.js";
 import { DESCRIPTOR_LAYOUT, DESCRIPTOR_ROW_LAYOUT } from "./blobDescriptors.js";
 import { encodeBlobs } from "./blobPages.js";
 import { BlobWriter } from "./blobWriter.js";
@@ -38,6 +39,10 @@ const PAGE_BYTES = 8 * 1024 * 1024;
 const MIN_PAGE_BYTES = PAGE_BYTES / 2;
 /** Bound on what waits in all columns together. */
 const MAX_WAITING_BYTES = 32 * 1024 * 1024;
+/** Bytes that may wait in all columns together where memory is short. */
+const MIN_WAITING_BYTES = 128 * 1024;
+/** Use of memory. */
+const WAITING = "waiting";
 /** Memory of the objects around a batch's rows; counts where batches have few rows. */
 const PART_OVERHEAD_BYTES = 512;
 
@@ -64,6 +69,7 @@ export class DataFileWriter {
   readonly #waiting: WaitingRows[];
   readonly #pages: PageRecord[][];
   readonly #checksums: number[][];
+  readonly #memory: MemoryShare | undefined;
   #rowCount = 0;
 
   private constructor(
@@ -73,7 +79,9 @@ export class DataFileWriter {
     columns: readonly FileColumn[],
     schema: Schema,
     version: FileVersion,
+    memory: MemoryShare | undefined,
   ) {
+    this.#memory = memory;
     this.#disk = disk;
     this.#path = path;
     this.#file = file;
@@ -90,6 +98,7 @@ export class DataFileWriter {
    * Creates the file, under a name that is free.
    * @param columns the physical columns, in the order they get in the file
    * @param schema what the file's schema descriptor says; only stand-alone readers of the file look at it
+   * @param memory what rows are held in that wait for their page
    * @throws InvalidInputError where a column's metadata asks for an encoding that doesn't exist; no file is made
    */
   static async create(
@@ -98,9 +107,11 @@ export class DataFileWriter {
     columns: readonly FileColumn[],
     schema: Schema,
     version: FileVersion,
+    memory?: MemoryShare,
   ): Promise<DataFileWriter> {
     if (version !== "2.0") for (const column of columns) compressionOptions(column.metadata, column.path);
-    return new DataFileWriter(disk, path, await FileAppender.create(disk, path), columns, schema, version);
+    const file = await FileAppender.create(disk, path);
+    return new DataFileWriter(disk, path, file, columns, schema, version, memory);
   }
 
   /**
@@ -148,6 +159,7 @@ export class DataFileWriter {
    */
   async finish(): Promise<{ byteLength: number; rowCount: number }> {
     for (const index of this.#columns.keys()) await this.#writePages(index);
+    this.#memory?.note(WAITING, 0);
     await this.#blobs.finish();
     const blobChecksums = this.#blobs.writeChecksums();
     const tail = encodeTail(
@@ -167,6 +179,7 @@ export class DataFileWriter {
 
   /** Gives up and removes the file, and those of its blobs. */
   async abort(): Promise<void> {
+    this.#memory?.note(WAITING, 0);
     try {
       await this.#blobs.abort();
     } finally {
@@ -181,15 +194,20 @@ export class DataFileWriter {
   /** Writes the widest columns' waiting rows until little enough waits. */
   async #relieve(): Promise<void> {
     let held = this.#waiting.reduce((sum, waiting) => sum + waiting.heldBytes, 0);
-    if (held <= MAX_WAITING_BYTES) return;
-    const widestFirst = [...this.#waiting.keys()].sort(
-      (a, b) => this.#waiting[b].heldBytes - this.#waiting[a].heldBytes,
-    );
-    for (const index of widestFirst) {
-      if (held <= MAX_WAITING_BYTES / 2) return;
-      held -= this.#waiting[index].heldBytes;
-      await this.#writePages(index);
+    // What others leave is not all for this one.
+    const spare = (this.#memory?.spareBytes(WAITING) ?? Number.POSITIVE_INFINITY) / 2;
+    const most = Math.min(MAX_WAITING_BYTES, Math.max(spare, MIN_WAITING_BYTES));
+    if (held > most) {
+      const widestFirst = [...this.#waiting.keys()].sort(
+        (a, b) => this.#waiting[b].heldBytes - this.#waiting[a].heldBytes,
+      );
+      for (const index of widestFirst) {
+        if (held <= most / 2) break;
+        held -= this.#waiting[index].heldBytes;
+        await this.#writePages(index);
+      }
     }
+    this.#memory?.note(WAITING, held);
   }
 
   /** Encodes and writes all rows that wait in a column, in pages of about equal size. */

@@ -50,10 +50,12 @@ export function optionalCount(value: unknown, member: string, least = 0): number
 export function inputBounds(request: {
   readonly maxBatchBytes?: unknown;
   readonly maxRows?: unknown;
+  readonly memory?: InputBounds["memory"];
 }): InputBounds {
   return {
     maxBatchBytes: optionalCount(request.maxBatchBytes, "maxBatchBytes", 1),
     maxRows: optionalCount(request.maxRows, "maxRows"),
+    memory: request.memory,
   };
 }
 

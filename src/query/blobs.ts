@@ -13,12 +13,16 @@ import { type BlobLocation, blobLocations } from "../file/blobDescriptors.js";
 import type { DataFile } from "../file/reader.js";
 import type { HandlePool } from "../io/handles.js";
 import { readRanges } from "../io/ranges.js";
+import type { MemoryShare } from "../memory.js";
 import type { LazyBlob } from "../namespace.js";
 import type { FragmentSource } from "./fragmentColumns.js";
 import { isBlob, type Projection } from "./projection.js";
 
 /** Bytes of blobs in a batch, unless a row alone has more. */
 const BATCH_BLOB_BYTES = 32 * 1024 * 1024;
+
+/** Use of memory. */
+const BLOBS = "blobs";
 
 const NOTHING = new Uint8Array(0);
 
@@ -35,11 +39,13 @@ export async function* readBlobBatches(
   source: FragmentSource,
   projection: Projection,
   rows: DescribedRows,
+  { batchBytes = BATCH_BLOB_BYTES, memory }: { readonly batchBytes?: number; readonly memory?: MemoryShare },
 ): AsyncGenerator<{ columns: Column[]; rowCount: number }, void, undefined> {
   const waiting = [rows];
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
     const { columns, rowCount, files } = next;
-    if (rowCount > 1 && blobBytes(projection, next) > BATCH_BLOB_BYTES) {
+    const byteLength = blobBytes(projection, next);
+    if (rowCount > 1 && byteLength > Math.min(BATCH_BLOB_BYTES, batchBytes)) {
       const half = rowCount >>> 1;
       const part = (start: number, count: number): DescribedRows => ({
         columns: columns.map((column) => sliceColumn(column, start, count)),
@@ -48,7 +54,10 @@ export async function* readBlobBatches(
       });
       waiting.push(part(half, rowCount - half), part(0, half));
     } else {
+      // Values are put together of what was read.
+      await memory?.hold(BLOBS, (rowCount > 1 ? 2 : 1) * byteLength);
       yield { columns: await readBlobs(source, projection, next), rowCount };
+      memory?.note(BLOBS, 0);
     }
   }
 }

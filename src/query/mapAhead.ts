@@ -3,6 +3,8 @@
  * in order. What is under way is bounded by weight, so memory is.
  */
 
+import type { MemoryShare } from "../memory.js";
+
 export interface AheadLimit<Item> {
   /** What an item counts while it is under way or waits to be taken. */
   weigh(item: Item): number;
@@ -10,7 +12,12 @@ export interface AheadLimit<Item> {
   readonly maxWeight: number;
   /** Told the sum whenever it changes, the result in the consumer's hands included; 0 at the end. */
   hold?(weight: number): void;
+  /** What results are held in, and how many bytes each takes. Nothing is read ahead that has to wait for memory. */
+  readonly memory?: { readonly share: MemoryShare; bytesOf(item: Item): number };
 }
+
+/** Use of memory. */
+const AHEAD = "read ahead";
 
 /** Stopping early leaves started work to end on its own; its results and errors are dropped. */
 export async function* mapAhead<Item, Result>(
@@ -19,33 +26,52 @@ export async function* mapAhead<Item, Result>(
   limit: AheadLimit<Item>,
 ): AsyncGenerator<Result, void, undefined> {
   const iterator = iterate(source);
-  const started: { weight: number; result: Promise<Result> }[] = [];
+  const started: { weight: number; bytes: number; result: Promise<Result> }[] = [];
+  const share = limit.memory?.share;
   let weight = 0;
+  let bytes = 0;
   let exhausted = false;
+  /** Taken from the source, not started. */
+  let waiting: { readonly value: Item } | null = null;
   try {
     for (;;) {
       while (!exhausted && (started.length === 0 || weight < limit.maxWeight)) {
-        const next = await iterator.next();
-        if (next.done) {
-          exhausted = true;
-          break;
+        if (waiting === null) {
+          const next = await iterator.next();
+          if (next.done) {
+            exhausted = true;
+            break;
+          }
+          waiting = next;
         }
-        const itemWeight = limit.weigh(next.value);
-        const result = map(next.value);
+        const item: Item = waiting.value;
+        const itemBytes = limit.memory?.bytesOf(item) ?? 0;
+        if (share !== undefined) {
+          if (started.length > 0 && bytes + itemBytes > share.spareBytes(AHEAD)) break;
+          const room = share.hold(AHEAD, bytes + itemBytes);
+          if (room !== undefined) await room;
+        }
+        waiting = null;
+        const itemWeight = limit.weigh(item);
+        const result = map(item);
         // An error is raised where the result is taken; until then nobody listens.
         result.catch(() => undefined);
-        started.push({ weight: itemWeight, result });
+        started.push({ weight: itemWeight, bytes: itemBytes, result });
         weight += itemWeight;
+        bytes += itemBytes;
         limit.hold?.(weight);
       }
       const first = started.shift();
       if (first === undefined) return;
       yield await first.result;
       weight -= first.weight;
+      bytes -= first.bytes;
       limit.hold?.(weight);
+      share?.note(AHEAD, bytes);
     }
   } finally {
     limit.hold?.(0);
+    share?.note(AHEAD, 0);
     if (!exhausted) await iterator.return?.();
   }
 }

@@ -17,8 +17,11 @@ import { type EncodedRows, readPageRows } from "../file/pageRows.js";
 import type { RowRuns } from "../file/pageSlice.js";
 import type { DataFile, DataPage } from "../file/reader.js";
 import { decodePage } from "../file/structural/decodePage.js";
+import { columnBytes } from "../file/writer.js";
 import type { DataFragment } from "../format/table.js";
 import { Breather } from "../io/eventLoop.js";
+import type { MemoryShare } from "../memory.js";
+import { blockBytes, leastRowBytes, rowsOfBatch } from "./batchSize.js";
 import { readBlobBatches } from "./blobs.js";
 import { type FragmentSource, openColumns } from "./fragmentColumns.js";
 import { liveIndices, selectSpan } from "./fragmentRows.js";
@@ -36,6 +39,9 @@ const MAX_BATCH_ROWS = 1_048_576;
  */
 const MAX_GROUPS_AHEAD = 16;
 
+/** Use of memory. */
+const PAGES = "pages";
+
 export interface ScanRequest {
   readonly fragments: readonly DataFragment[];
   readonly projection: Projection;
@@ -43,7 +49,11 @@ export interface ScanRequest {
   readonly limit: number;
   /** Rows of a batch at most. */
   readonly batchRows: number;
+  /** Bytes of a batch, roughly. Default: as much as pages have. */
+  readonly batchBytes?: number;
   readonly readAhead: ReadAhead;
+  /** What is read is held in, and each batch until the next is asked for. */
+  readonly memory?: MemoryShare;
   readonly signal?: AbortSignal;
 }
 
@@ -99,33 +109,45 @@ export async function* scanColumns(
   source: FragmentSource,
   request: ScanRequest,
 ): AsyncGenerator<BatchRows, void, undefined> {
-  const { readAhead } = request;
+  const { readAhead, memory, projection } = request;
   const groups = mapAhead(pageGroups(source, request), (group) => fetchGroup(source, group), {
     weigh: (group) => Math.max(group.byteLength, readAhead.windowBytes / MAX_GROUPS_AHEAD),
     get maxWeight() {
       return readAhead.windowBytes;
     },
     hold: (weight) => readAhead.hold?.(weight),
+    ...(memory && { memory: { share: memory, bytesOf: (group) => group.byteLength } }),
   });
   const breather = new Breather();
-  const { projection } = request;
   let assembler: BatchAssembler | undefined;
-  for await (const group of groups) {
-    const { owner } = group;
-    if (assembler?.owner !== owner) assembler = new BatchAssembler(owner, request);
-    for (const { columns, rowCount } of assembler.add(group)) {
-      request.signal?.throwIfAborted();
-      if (projection.hasBlobs) {
-        const described = { columns, rowCount, files: owner.files };
-        for await (const part of readBlobBatches(source, projection, described)) {
-          request.signal?.throwIfAborted();
-          yield part;
+  try {
+    for await (const group of groups) {
+      const { owner } = group;
+      if (assembler?.owner !== owner) assembler = new BatchAssembler(owner, request);
+      assembler.add(group);
+      for (;;) {
+        const room = memory?.hold(PAGES, assembler.bytesOfNext());
+        if (room !== undefined) await room;
+        const batch = assembler.next();
+        memory?.note(PAGES, assembler.heldBytes(batch));
+        if (batch === null) break;
+        if (batch.rowCount === 0) continue;
+        request.signal?.throwIfAborted();
+        if (projection.hasBlobs) {
+          const { columns, rowCount } = batch;
+          const described = { columns, rowCount, files: owner.files };
+          for await (const part of readBlobBatches(source, projection, described, request)) {
+            request.signal?.throwIfAborted();
+            yield part;
+          }
+        } else {
+          yield batch;
         }
-      } else {
-        yield { columns, rowCount };
+        await breather.breathe();
       }
-      await breather.breathe();
     }
+  } finally {
+    memory?.note(PAGES, 0);
   }
 }
 
@@ -235,6 +257,7 @@ interface CurrentPage {
   readonly rowEnd: number;
   readonly rowStart: number;
   readonly column: Column;
+  readonly rowBytes: number;
 }
 
 /** Puts the pages of one fragment together to batches. */
@@ -243,6 +266,8 @@ class BatchAssembler {
   readonly #request: ScanRequest;
   readonly #queues: { page: DataPage; rows: EncodedRows }[][];
   readonly #current: (CurrentPage | null)[];
+  /** How often each column is returned. */
+  readonly #copies: readonly number[];
   #row: number;
 
   constructor(owner: OpenFragment, request: ScanRequest) {
@@ -251,19 +276,49 @@ class BatchAssembler {
     this.#queues = owner.pages.map(() => []);
     this.#current = owner.pages.map(() => null);
     this.#row = owner.start;
+    const { outputs, returned, columns } = request.projection;
+    const copies = columns.map(() => 0);
+    for (const output of returned) for (const leaf of outputs[output].leaves) copies[leaf]++;
+    this.#copies = copies;
   }
 
-  /** Takes pages in and gives out the batches they complete. */
-  *add(group: FetchedGroup): Generator<BatchRows, void, undefined> {
+  /** Takes pages in. */
+  add(group: FetchedGroup): void {
     for (const [index, task] of group.tasks.entries()) {
       this.#queues[task.column].push({ page: task.page, rows: group.rows[index] });
     }
-    while (this.#row < this.owner.end && this.#advance()) {
-      const end = this.#batchEnd();
-      const batch = this.#cut(this.#row, end);
-      this.#row = end;
-      if (batch.rowCount > 0) yield batch;
+  }
+
+  /** The next batch, which may have no rows; null where pages for it are missing. */
+  next(): BatchRows | null {
+    if (this.#row >= this.owner.end || !this.#advance()) return null;
+    const end = this.#batchEnd();
+    const batch = this.#cut(this.#row, end);
+    this.#row = end;
+    return batch;
+  }
+
+  /** Bytes that are held once the next batch is there, about: what becomes of a page is known when it was decoded. */
+  bytesOfNext(): number {
+    const stays: Column[] = [];
+    let made = 0;
+    for (const [index, queue] of this.#queues.entries()) {
+      const current = this.#current[index];
+      if (current !== null && current.rowEnd > this.#row) {
+        stays.push(current.column);
+      } else if (queue.length > 0) {
+        const { rowCount, buffers } = queue[0].rows;
+        for (const { byteLength } of buffers) made += byteLength;
+        made += rowCount * leastRowBytes(this.#request.projection.columns[index].layout);
+      }
     }
+    return blockBytes(stays) + made;
+  }
+
+  /** Bytes that are held by pages and by a batch of them. */
+  heldBytes(batch: BatchRows | null): number {
+    const pages = this.#current.map((current) => current?.column ?? null);
+    return blockBytes([...pages, ...(batch?.columns ?? [])]);
   }
 
   /** Makes the page that holds the next row current in every column; false where one has not been read yet. */
@@ -280,11 +335,10 @@ class BatchAssembler {
       }
       const { rows, rowCount, layout, buffers, origin } = next.rows;
       const rowStart = next.page.rowStart + rows.starts[0];
-      this.#current[index] = {
-        rowStart,
-        rowEnd: rowStart + rowCount,
-        column: decodePage(this.#request.projection.columns[index].layout, layout, rowCount, buffers, origin),
-      };
+      const columnLayout = this.#request.projection.columns[index].layout;
+      const column = decodePage(columnLayout, layout, rowCount, buffers, origin);
+      const rowBytes = this.#request.batchBytes === undefined ? 0 : columnBytes(column) / rowCount;
+      this.#current[index] = { rowStart, rowEnd: rowStart + rowCount, column, rowBytes };
     }
     return true;
   }
@@ -292,7 +346,13 @@ class BatchAssembler {
   #batchEnd(): number {
     let end = Math.min(this.owner.end, this.#row + Math.min(this.#request.batchRows, MAX_BATCH_ROWS));
     for (const current of this.#current) if (current !== null) end = Math.min(end, current.rowEnd);
-    return end;
+    const { batchBytes, projection } = this.#request;
+    if (batchBytes === undefined) return end;
+    let rowBytes = 0;
+    for (const [index, { layout }] of projection.columns.entries()) {
+      rowBytes += this.#copies[index] * (this.#current[index]?.rowBytes ?? leastRowBytes(layout));
+    }
+    return Math.min(end, this.#row + rowsOfBatch(batchBytes, projection.returned.length, rowBytes));
   }
 
   #cut(start: number, end: number): BatchRows {

@@ -3,6 +3,7 @@
  * waited for all of them. Rows are handed on piece by piece as they come.
  */
 
+import type { MemoryShare } from "../memory.js";
 import { bodyIsGone } from "./parsedBody.js";
 import { Refusal } from "./problem.js";
 
@@ -16,10 +17,17 @@ export interface BodyBounds {
   /** Bytes that earn a second. */
   readonly bytesPerSecond: number;
   readonly signal: AbortSignal;
+  /** What JSON is held in, while it is read and as long as what it says is in use. */
+  readonly memory?: MemoryShare;
 }
 
 /** Objects and arrays inside each other, at most. No request of the interface comes near. */
 const MAX_JSON_DEPTH = 64;
+
+/** Use of memory. */
+const JSON_USE = "json";
+/** Bytes that a byte of JSON becomes at most, about: `{}` in an array is an object. */
+const PARSED_FACTOR = 32;
 
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 
@@ -64,8 +72,11 @@ export async function* readPieces(request: Request, bounds: BodyBounds): AsyncGe
  */
 export async function readJson(request: Request, bounds: BodyBounds): Promise<unknown> {
   refuseMediaType(request, ["application/json"]);
-  const bytes = await gather(readPieces(request, bounds));
+  const { memory } = bounds;
+  const bytes = await gather(readPieces(request, bounds), memory);
   if (bytes.length === 0) return undefined;
+  const room = memory?.hold(JSON_USE, PARSED_FACTOR * bytes.length);
+  if (room !== undefined) await room;
   const value = parseJson(bytes);
   checkMembers(value);
   return value;
@@ -148,12 +159,15 @@ function checkMembers(value: unknown): void {
 }
 
 /** All of them in one. The pieces themselves are not held: each may be a byte, and a window on a large buffer. */
-async function gather(pieces: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
+async function gather(pieces: AsyncIterable<Uint8Array>, memory?: MemoryShare): Promise<Uint8Array> {
   let bytes = new Uint8Array(0);
   let length = 0;
   for await (const piece of pieces) {
     if (length + piece.length > bytes.length) {
-      const larger = new Uint8Array(Math.max(length + piece.length, 2 * bytes.length));
+      const size = Math.max(length + piece.length, 2 * bytes.length);
+      const room = memory?.hold(JSON_USE, bytes.length + size);
+      if (room !== undefined) await room;
+      const larger = new Uint8Array(size);
       larger.set(bytes);
       bytes = larger;
     }

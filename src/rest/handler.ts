@@ -10,6 +10,7 @@ import { Admission, type Ticket } from "./admission.js";
 import { jsonAnswer, rowsAnswer, whenSent } from "./answer.js";
 import { Authenticator, type AuthOptions } from "./auth.js";
 import { type BodyBounds, readJson, readPieces, refuseMediaType } from "./body.js";
+import { type BudgetShare, MemoryBudget } from "./budget.js";
 import { Counters, type RestCounters } from "./counters.js";
 import { type Dialect, FORM_DIALECT, INTERFACE_DIALECT, isFormClient } from "./dialect.js";
 import { managedVersions } from "./managedVersions.js";
@@ -44,6 +45,15 @@ export interface RestLimits {
   readonly maxColumns?: number;
   /** Bytes of the URL and all headers; default 32 KiB. */
   readonly maxHeaderBytes?: number;
+  /**
+   * Bytes of bodies that are held at once, uncompressed, those of all requests together; default 1 GiB. A batch that
+   * alone needs more is taken when no other is there.
+   */
+  readonly maxBodyMemoryBytes?: number;
+  /** Bytes of answers that are held at once, from the pages of rows to what its client has not taken; default 512 MiB. */
+  readonly maxAnswerMemoryBytes?: number;
+  /** Milliseconds that a request waits for such memory before it is refused with 503; default 10 seconds. */
+  readonly memoryWaitMs?: number;
   /** Requests under way at once; more are refused with 503. Default 256. */
   readonly maxInFlight?: number;
   /**
@@ -55,6 +65,8 @@ export interface RestLimits {
   readonly requestTimeoutMs?: number;
   /** Milliseconds until the next piece of a body has to be there; default 30 seconds. */
   readonly bodyIdleMs?: number;
+  /** Milliseconds until a client has to take the next piece of its answer; default 30 seconds. */
+  readonly answerIdleMs?: number;
   /**
    * Bytes that a body has to bring for each second that is waited for it, once that has been for `bodyIdleMs` in all;
    * default 1,024.
@@ -121,12 +133,18 @@ const DEFAULT_LIMITS: Required<RestLimits> = {
   unauthenticatedBodyMs: 5000,
   maxColumns: 4096,
   maxHeaderBytes: 2 ** 15,
+  maxBodyMemoryBytes: 2 ** 30,
+  maxAnswerMemoryBytes: 2 ** 29,
+  memoryWaitMs: 10_000,
   maxInFlight: 256,
   maxUnauthenticated: 64,
   requestTimeoutMs: 600_000,
   bodyIdleMs: 30_000,
+  answerIdleMs: 30_000,
   minBodyBytesPerSecond: 1024,
 };
+/** Bytes of a batch of rows on the wire, about. */
+const ANSWER_BATCH_BYTES = 2 ** 20;
 const DEFAULT_GRACE_MS = 10_000;
 /** Longest time that a timer takes. */
 const MAX_MS = 2 ** 31 - 1;
@@ -141,6 +159,8 @@ interface Call {
   readonly url: URL;
   readonly dialect: Dialect;
   ticket?: Ticket;
+  /** Let go of when the answer was sent. */
+  readonly memory: BudgetShare[];
   route?: Route;
   principal?: Principal;
 }
@@ -165,6 +185,8 @@ export function createRestHandler(
   };
   let openApi: object | undefined;
   const admission = new Admission(limits);
+  const bodies = budgetOf(limits.maxBodyMemoryBytes, limits);
+  const answers = budgetOf(limits.maxAnswerMemoryBytes, limits);
   const counters = new Counters(() => admission.inFlight);
 
   async function respond(call: Call): Promise<Response> {
@@ -193,10 +215,13 @@ export function createRestHandler(
     }
     const { route, parameters } = found;
     call.route = route;
+    const bodyMemory = bodies.open(signal, isStranger);
+    call.memory.push(bodyMemory);
     const takesRows = route.body === "arrow";
     const readsJson = !takesRows && method !== "GET";
+    const jsonTerms = { ...jsonBounds(limits, isStranger, signal), memory: bodyMemory };
     const json = readsJson
-      ? await readJson(request, jsonBounds(limits, isStranger, signal)).catch(async (refusal: unknown) => {
+      ? await readJson(request, jsonTerms).catch(async (refusal: unknown) => {
           // What is wrong with a body is for those who may call.
           call.principal ??= await authenticator.byIdentity(undefined, signal);
           throw refusal;
@@ -204,7 +229,10 @@ export function createRestHandler(
       : undefined;
     const identity = identityOf(request.headers, json);
     call.principal ??= await authenticator.byIdentity(identity, signal);
-    if (call.principal.method !== "anonymous") ticket.ofCaller();
+    const isAnonymous = call.principal.method === "anonymous";
+    if (!isAnonymous) ticket.ofCaller();
+    const answerMemory = answers.open(signal, isStranger && isAnonymous);
+    call.memory.push(answerMemory);
     if (takesRows) refuseMediaType(request, ROW_TYPES);
     const asked = engineRequest({
       route,
@@ -224,10 +252,11 @@ export function createRestHandler(
         principal: call.principal,
         signal,
         ...engineBounds(route, limits),
+        ...(takesRows ? { memory: bodyMemory } : route.answer === "rows" ? { memory: answerMemory } : {}),
       },
       data: takesRows ? readPieces(request, rowBounds(limits, signal)) : undefined,
     });
-    return answer(request, route.status, dialect.answerOf(route), result);
+    return answer(request, route.status, dialect.answerOf(route), result, answerMemory);
   }
 
   async function handle(request: Request): Promise<Response> {
@@ -235,7 +264,7 @@ export function createRestHandler(
     const ownId = request.headers.get("x-request-id")?.slice(0, 100) ?? "";
     const requestId = REQUEST_ID.test(ownId) ? ownId : crypto.randomUUID();
     const url = new URL(request.url);
-    const call: Call = { request, url, dialect: dialectOf(request.headers, url, options) };
+    const call: Call = { request, url, dialect: dialectOf(request.headers, url, options), memory: [] };
     let error: unknown;
     const whole = await respond(call).catch(async (thrown: unknown) => {
       error = thrown;
@@ -245,7 +274,9 @@ export function createRestHandler(
     const response = request.method === "HEAD" ? withoutBody(whole) : whole;
     response.headers.set("x-request-id", requestId);
     origins.describe(request, response.headers);
-    return whenSent(response, call.ticket?.signal, (failure) => {
+    const sending = { signal: call.ticket?.signal, idleMs: limits.answerIdleMs };
+    return whenSent(response, sending, (failure) => {
+      for (const share of call.memory) share.close();
       call.ticket?.release();
       error ??= failure;
       const { status } = response;
@@ -306,18 +337,28 @@ function jsonBounds(limits: Required<RestLimits>, ofStranger: boolean, signal: A
 /** What the engine is told of the limits. */
 function engineBounds(route: Route, { maxBatchBytes, maxRows, maxColumns }: Required<RestLimits>): object {
   if (route.body === "arrow") return { maxBatchBytes, maxRows };
-  return route.answer === "rows" ? { maxColumns } : {};
+  return route.answer === "rows" ? { maxColumns, batchBytes: ANSWER_BATCH_BYTES } : {};
 }
 
-function answer(request: Request, status: number, form: Route["answer"], result: unknown) {
+/** Strangers get a half, so that something is left for others. */
+const budgetOf = (maxBytes: number, { memoryWaitMs }: Required<RestLimits>): MemoryBudget =>
+  new MemoryBudget({ maxBytes, maxStrangerBytes: maxBytes / 2, waitMs: memoryWaitMs });
+
+function answer(
+  request: Request,
+  status: number,
+  form: Route["answer"],
+  result: unknown,
+  memory: BudgetShare,
+): Response | Promise<Response> {
   if (form === "nothing") return new Response(null, { status, headers: { "content-length": "0" } });
   if (form === "rows") return rowsAnswer(request, result as QueryResult);
-  if ("bare" in form) return jsonAnswer(request, result, status);
+  if ("bare" in form) return jsonAnswer(request, result, status, { memory });
   if ("member" in form) {
     const value = (result as Readonly<Record<string, unknown>>)[form.member];
-    return jsonAnswer(request, toWire(form.schema, value), status);
+    return jsonAnswer(request, toWire(form.schema, value), status, { memory });
   }
-  return jsonAnswer(request, toWire(form, result), status);
+  return jsonAnswer(request, toWire(form, result), status, { memory });
 }
 
 function problemAnswer(
@@ -338,7 +379,7 @@ function problemAnswer(
     ...(problem.status === 401 ? { "www-authenticate": challenge } : {}),
     ...refusalIn(error)?.headers,
   };
-  return jsonAnswer(request, problem, problem.status, headers);
+  return jsonAnswer(request, problem, problem.status, { headers });
 }
 
 function tell(log: RestHandlerOptions["log"], entry: RequestLogEntry): void {

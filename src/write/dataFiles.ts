@@ -31,6 +31,7 @@ import { DataFragment } from "../format/table.js";
 import type { Disk } from "../io/disk.js";
 import { codeOf } from "../io/errno.js";
 import { Breather } from "../io/eventLoop.js";
+import type { MemoryShare } from "../memory.js";
 import { TableGoneError } from "../table/identity.js";
 import { dataDirectory, dataFileName } from "../table/paths.js";
 import type { ColumnPlan, Conversion, PlannedColumn } from "./columnPlan.js";
@@ -57,6 +58,8 @@ export interface WriteRowsOptions {
   readonly within?: string;
   /** Rows of a file, at most {@link MAX_BARE_FILE_ROWS}. Default: as many as is usual for what the rows hold. */
   readonly fileRows?: number;
+  /** What rows are held in that wait to be written. */
+  readonly memory?: MemoryShare;
   readonly signal?: AbortSignal;
 }
 
@@ -91,7 +94,8 @@ export async function writeRows(
     for (let attempt = 1; ; attempt++) {
       try {
         if (written.length === 1 || attempt > 1) await disk.makeDirectory(directory, options.within);
-        return await DataFileWriter.create(disk, path, fileColumns, options.descriptor, options.version);
+        const { descriptor, version, memory } = options;
+        return await DataFileWriter.create(disk, path, fileColumns, descriptor, version, memory);
       } catch (error) {
         // Another writer, failing, has just removed the directory because it was empty, or is doing so.
         const code = codeOf(error);

@@ -49,8 +49,10 @@ describe("an answer of rows", () => {
     const { state, result } = endlessRows();
     const time = new AbortController();
     const ends: unknown[] = [];
-    const response = whenSent(await rowsAnswer(request, result), time.signal, (failure) =>
-      ends.push(failure),
+    const response = whenSent(
+      await rowsAnswer(request, result),
+      { signal: time.signal, idleMs: 10_000 },
+      (failure) => ends.push(failure),
     );
     const reason = new Error("over");
     time.abort(reason);
@@ -67,7 +69,11 @@ describe("an answer of JSON", () => {
     for (const encoding of ["identity", "gzip"]) {
       const asking = new Request("http://localhost/", { headers: { "accept-encoding": encoding } });
       let ended = 0;
-      const response = whenSent(jsonAnswer(asking, { long }, 200), undefined, () => ended++);
+      const response = whenSent(
+        jsonAnswer(asking, { long }, 200),
+        { signal: undefined, idleMs: 10_000 },
+        () => ended++,
+      );
       expect(ended).toBe(0);
       const { length } = new Uint8Array(await response.arrayBuffer());
       expect(ended).toBe(1);
@@ -78,7 +84,7 @@ describe("an answer of JSON", () => {
 
   it("that is short is as good as taken", () => {
     let ended = 0;
-    whenSent(jsonAnswer(request, { short: 1 }, 200), undefined, () => ended++);
+    whenSent(jsonAnswer(request, { short: 1 }, 200), { signal: undefined, idleMs: 10_000 }, () => ended++);
     expect(ended).toBe(1);
   });
 });

@@ -2,7 +2,7 @@
 
 import { inspect } from "node:util";
 import { type AuthorizeCall, DirectoryNamespace, InvalidInputError, type Principal } from "tiltyard";
-import { createRestHandler, type RestHandler, type RestHandlerOptions } from "tiltyard/rest";
+import { createRestHandler, type RestHandler, type RestHandlerOptions, type RestLimits } from "tiltyard/rest";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { ROUTES } from "../../src/rest/routes.js";
 import {
@@ -70,7 +70,8 @@ afterAll(async () => {
 
 const handlerOf = (options: RestHandlerOptions): RestHandler =>
   createRestHandler(namespace, { log: (entry) => told.push(inspect(entry, { depth: 20 })), ...options });
-const bearerHandler = (more: object = {}) => handlerOf({ auth: { bearer: { ...bearer, ...more } } });
+const bearerHandler = (more: object = {}, limits: RestLimits = {}) =>
+  handlerOf({ auth: { bearer: { ...bearer, ...more } }, limits });
 
 interface Credentials {
   readonly token?: string;
@@ -277,7 +278,9 @@ describe("an access token", () => {
   it("of a megabyte is refused: in the body unread, in a header with the header", async () => {
     const handler = bearerHandler();
     const token = tamper(await auth.accessToken(), { claims: { long: "x".repeat(2 ** 20) } });
-    await expectRefused(handler, { identity: { auth_token: token } }, INVALID_TOKEN);
+    const roomy = bearerHandler({}, { maxUnauthenticatedJsonBytes: 2 ** 21 });
+    await expectRefused(roomy, { identity: { auth_token: token } }, INVALID_TOKEN);
+    expect(await ask(handler, { identity: { auth_token: token } })).toMatchObject({ status: 413 });
     expect(await ask(handler, { token })).toMatchObject({ status: 431, json: { code: 13 } });
     expect(calls).toEqual([]);
   });

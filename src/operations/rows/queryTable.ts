@@ -41,6 +41,7 @@ export async function queryTable(
   const offset = optionalCount(request.offset, "offset") ?? 0;
   const batchSize = optionalCount(request.batchSize, "batchSize", 1);
   const withRowId = optionalBoolean(request.withRowId, "withRowId") ?? false;
+  const batchBytes = optionalCount(request.batchBytes, "batchBytes", 1);
   const maxColumns = optionalCount(request.maxColumns, "maxColumns", 1);
   const snapshot = await requireSnapshot(context, request);
   refuseNotYet(request);
@@ -57,6 +58,8 @@ export async function queryTable(
     offset,
     limit: limit ?? Number.POSITIVE_INFINITY,
     batchRows: batchSize ?? Number.POSITIVE_INFINITY,
+    batchBytes,
+    memory: request.memory,
     signal: request.signal,
   };
   const source = fragmentSource(context, snapshot);

@@ -1,0 +1,77 @@
+/** How much memory rows take: of columns that are there, and of columns that are still to be made. */
+
+import type { Column, Layout } from "../arrow/column.js";
+
+/** Bytes that a batch has for each of its columns at least: with fewer its objects would take longer than its rows. */
+const MIN_COLUMN_BYTES = 4096;
+
+/** Bytes that a row takes in memory at least. */
+export function leastRowBytes(layout: Layout): number {
+  switch (layout.kind) {
+    case "null":
+      return 0;
+    case "fixed":
+      return layout.byteWidth;
+    case "bits":
+      return 1 / 8;
+    case "variable":
+    case "list":
+      return layout.offsetBits / 8;
+    case "fixedSizeList":
+    case "sizedList":
+      return layout.dimension * leastRowBytes(layout.item);
+    case "dictionary":
+      return layout.index.byteWidth;
+    case "struct":
+    case "packedStruct":
+      return layout.children.reduce((sum, child) => sum + leastRowBytes(child.layout), 0);
+  }
+}
+
+/** Rows of a batch of about so many bytes, at least one. */
+export function rowsOfBatch(batchBytes: number, columnCount: number, rowBytes: number): number {
+  if (rowBytes === 0) return Number.POSITIVE_INFINITY;
+  return Math.max(1, Math.floor(Math.max(batchBytes, columnCount * MIN_COLUMN_BYTES) / rowBytes));
+}
+
+/** Adds the blocks of memory that a column keeps alive. */
+export function addBlocks(column: Column, blocks: Set<ArrayBufferLike>): void {
+  if (column.validity !== null) blocks.add(column.validity.bytes.buffer);
+  switch (column.kind) {
+    case "null":
+      return;
+    case "fixed":
+      blocks.add(column.values.buffer);
+      return;
+    case "bits":
+      blocks.add(column.bits.buffer);
+      return;
+    case "variable":
+      blocks.add(column.offsets.buffer).add(column.bytes.buffer);
+      return;
+    case "dictionary":
+      addBlocks(column.indices, blocks);
+      addBlocks(column.dictionary, blocks);
+      return;
+    case "list":
+      blocks.add(column.offsets.buffer);
+      addBlocks(column.items, blocks);
+      return;
+    case "fixedSizeList":
+    case "sizedList":
+      addBlocks(column.items, blocks);
+      return;
+    case "struct":
+    case "packedStruct":
+      for (const child of column.children) addBlocks(child, blocks);
+  }
+}
+
+/** Bytes of memory that the columns keep alive. */
+export function blockBytes(columns: Iterable<Column | null>): number {
+  const blocks = new Set<ArrayBufferLike>();
+  for (const column of columns) if (column !== null) addBlocks(column, blocks);
+  let sum = 0;
+  for (const { byteLength } of blocks) sum += byteLength;
+  return sum;
+}
