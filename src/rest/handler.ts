@@ -222,8 +222,9 @@ export function createRestHandler(
     const jsonTerms = { ...jsonBounds(limits, isStranger, signal), memory: bodyMemory };
     const json = readsJson
       ? await readJson(request, jsonTerms).catch(async (refusal: unknown) => {
-          // What is wrong with a body is for those who may call.
-          call.principal ??= await authenticator.byIdentity(undefined, signal);
+          // What is wrong in a body is for those who may call. That it is too large or too slow is told to anybody: it may
+          // have said who calls.
+          if (!isUnread(refusal)) call.principal ??= await authenticator.byIdentity(undefined, signal);
           throw refusal;
         })
       : undefined;
@@ -309,6 +310,12 @@ function dialectOf(headers: Headers, url: URL, { managedVersioning = false }: Re
   const dialect = isFormClient(headers, url) ? FORM_DIALECT : INTERFACE_DIALECT;
   return managedVersioning ? managedVersions(dialect) : dialect;
 }
+
+/** Whether a body was not read to its end, so that nobody knows what it says. */
+const isUnread = (error: unknown): boolean => {
+  const status = refusalIn(error)?.status;
+  return status === 413 || status === 408 || status === 503;
+};
 
 /** The answer to `HEAD`: that to `GET`, but for the body. */
 function withoutBody(answer: Response): Response {

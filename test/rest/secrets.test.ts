@@ -67,7 +67,8 @@ describe("whoever may not call", () => {
   });
   afterAll(() => namespace.close());
 
-  const BAD = ["{", '{"id": 1, "__proto__": 2}', `${"[".repeat(100)}${"]".repeat(100)}`, "x".repeat(2000)];
+  const BAD = ["{", '{"id": 1, "__proto__": 2}', `${"[".repeat(100)}${"]".repeat(100)}`];
+  const LONG = "x".repeat(2000);
   const ask = (
     auth: RestHandlerOptions["auth"],
     headers: Readonly<Record<string, string>>,
@@ -94,9 +95,11 @@ describe("whoever may not call", () => {
       for (const headers of credentials) {
         for (const body of BAD) expect((await ask(auth, headers, body)).status).toBe(401);
         expect((await ask(auth, { ...headers, "content-type": "text/plain" }, "{}")).status).toBe(401);
+        // A body that is too long to be read may have said who calls.
+        expect([401, 413]).toContain((await ask(auth, headers, LONG)).status);
       }
     }
-    for (const body of BAD) {
+    for (const body of [...BAD, LONG]) {
       const { status } = await ask({ apiKeys: ["right"] }, { "x-api-key": "right" }, body);
       expect([400, 413]).toContain(status);
       expect([400, 413]).toContain((await ask({ anonymous: true }, {}, body)).status);
