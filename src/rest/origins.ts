@@ -55,6 +55,8 @@ export class Origins {
   /** Null where every host will do. */
   readonly #isKnownHost: ((authority: Authority) => boolean) | null;
   readonly #allowed: ReadonlySet<string>;
+  /** The host that was answered for last. */
+  #lastKnown: string | undefined;
 
   /**
    * @param anonymous whether everybody is let in
@@ -74,8 +76,7 @@ export class Origins {
   check(request: Request): void {
     const { headers } = request;
     const given = headers.get("host") ?? new URL(request.url).host;
-    const authority = readAuthority(given);
-    if (this.#isKnownHost !== null && (authority === null || !this.#isKnownHost(authority))) {
+    if (!this.#answersFor(given)) {
       throw new Refusal(
         421,
         "PermissionDenied",
@@ -122,6 +123,15 @@ export class Origins {
     if (origin === null || !this.#isAllowed(origin)) return;
     answer.set("access-control-allow-origin", origin);
     answer.set("access-control-expose-headers", EXPOSED);
+  }
+
+  #answersFor(given: string): boolean {
+    // Most requests name the host that the one before them named.
+    if (this.#isKnownHost === null || given === this.#lastKnown) return true;
+    const authority = readAuthority(given);
+    if (authority === null || !this.#isKnownHost(authority)) return false;
+    this.#lastKnown = given;
+    return true;
   }
 
   /** Pages without a name of their own, which is what `null` says, may be anybody's. */

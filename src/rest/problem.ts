@@ -103,9 +103,11 @@ function kindOf(error: unknown): { readonly status: number; readonly type: Error
   return { status: 500, type: "Internal" };
 }
 
-/** Whether a text may have a path in it. */
-export const mayNamePath = (error: unknown): boolean =>
-  /[/\\]|%2f|%5c/i.test(String((error as { readonly message?: unknown } | null)?.message ?? ""));
+/** Whether what is told of an error may have a path in it. */
+export function mayNamePath(thrown: unknown): boolean {
+  const error = refusalIn(thrown) ?? thrown;
+  return /[/\\]|%2f|%5c/i.test(String((error as { readonly message?: unknown } | null)?.message ?? ""));
+}
 
 /** Paths below the namespace's directory are told from there on. */
 function withoutRoots(text: string, roots: readonly string[]): string {
