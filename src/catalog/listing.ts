@@ -4,7 +4,7 @@
  */
 
 import { join } from "node:path";
-import { CorruptFileError } from "../errors.js";
+import { CorruptFileError, PermissionDeniedError } from "../errors.js";
 import type { Disk } from "../io/disk.js";
 import { parseManifestName, versionsDirectory } from "../table/paths.js";
 import type { Catalog } from "./catalogRows.js";
@@ -202,8 +202,12 @@ async function hasVersions({ versionsIn }: CatalogEnvironment, directory: string
   return (await versionsIn.find(versionsDirectory(directory))) === true;
 }
 
-/** Whether a directory of versions holds one. */
+/** Whether a directory of versions holds one; where a link leads out of where the engine may work, there are none for it. */
 export async function hasVersionsIn(disk: Disk, path: string): Promise<boolean> {
-  const entries = (await disk.list(path)) ?? [];
+  const entries =
+    (await disk.list(path).catch((error: unknown) => {
+      if (error instanceof PermissionDeniedError) return null;
+      throw error;
+    })) ?? [];
   return entries.some((entry) => entry.kind === "file" && parseManifestName(entry.name) !== null);
 }

@@ -162,6 +162,22 @@ describe("base paths of a manifest", () => {
 });
 
 describe.skipIf(process.platform === "win32")("links in the root", () => {
+  it("to a table outside keep nobody from what is inside", async () => {
+    await symlink(join(outside, "t.lance"), join(root, "u.lance"));
+    const ns = open();
+    expect((await ns.listTables({ id: [] })).tables).toEqual(["t"]);
+    expect((await ns.listAllTables({})).tables).toEqual(["t"]);
+    await ns.createNamespace({ id: ["n"] });
+    await ns.createTable({ id: ["n", "t"] }, rows);
+    await ns.createTable({ id: ["v"] }, rows);
+    await ns.renameTable({ id: ["v"], newTableName: "w" });
+    await ns.dropTable({ id: ["w"] });
+    await ns.dropNamespace({ id: ["n"], behavior: "Cascade" });
+    await ns.insertIntoTable({ id }, rows);
+    await expectUntouched();
+    expect((await open({ allowedBases: [outside] }).listTables({ id: [] })).tables).toEqual(["t", "u"]);
+  });
+
   it("to a table outside are refused, whatever is asked, unless the host allows it", async () => {
     await symlink(join(outside, "t.lance"), join(root, "u.lance"));
     const ns = open();
@@ -176,6 +192,7 @@ describe.skipIf(process.platform === "win32")("links in the root", () => {
       () => ns.createTableTag({ ...other, tag: "x", version: 1 }),
       () => ns.createTableBranch({ ...other, name: "x" }),
       () => ns.restoreTable({ ...other, version: 1 }),
+      () => ns.dropTable(other),
       () => ns.batchDeleteTableVersions({ ...other, ranges: [{ startVersion: 1, endVersion: 1 }] }),
     ]) {
       await expect(call()).rejects.toMatchObject(denied(join(root, "u.lance")));
