@@ -19,6 +19,7 @@ export default mergeConfig(
         "test/model/**/*.test.ts",
         "test/operations/fieldMetadata.test.ts",
         "test/pause/**/*.test.ts",
+        "test/rest/bounds.test.ts",
         "test/rest/hostile.test.ts",
         "test/folding/races.test.ts",
         "test/race/managedVersions.test.ts",
@@ -31,6 +32,8 @@ export default mergeConfig(
       env: {
         SOAK_SCALE: process.env.SOAK_SCALE ?? "3",
         MIXED_KILLS: process.env.MIXED_KILLS ?? "500",
+        BOUNDS_MS: process.env.BOUNDS_MS ?? "30000",
+        BOUNDS_SLOWEST_MS: process.env.BOUNDS_SLOWEST_MS ?? "5000",
         PAUSE_STRIDE: process.env.PAUSE_STRIDE ?? "61",
       },
     },

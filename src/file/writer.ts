@@ -14,6 +14,7 @@ import { crc32 } from "../bytes/crc32.js";
 import { InternalError } from "../errors.js";
 import type { Schema } from "../format/file.js";
 import type { Disk } from "../io/disk.js";
+import { Breather } from "../io/eventLoop.js";
 import type { MemoryShare } from "../memory.js";
 import { DESCRIPTOR_LAYOUT, DESCRIPTOR_ROW_LAYOUT } from "./blobDescriptors.js";
 import { encodeBlobs } from "./blobPages.js";
@@ -70,6 +71,7 @@ export class DataFileWriter {
   readonly #pages: PageRecord[][];
   readonly #checksums: number[][];
   readonly #memory: MemoryShare | undefined;
+  readonly #breather = new Breather();
   #rowCount = 0;
 
   private constructor(
@@ -261,6 +263,8 @@ export class DataFileWriter {
       }
       this.#pages[index].push({ buffers, rowCount: page.rowCount, layout: page.encoding });
       await this.#file.relieve();
+      // A batch may be many pages.
+      await this.#breather.breathe();
     }
   }
 

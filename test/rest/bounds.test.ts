@@ -1,0 +1,98 @@
+/**
+ * What a server with default limits takes at most, however many clients want it to take more; the README says how much
+ * that is. The server and its clients are processes of their own.
+ */
+
+import type { ChildProcess } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { exitOf, nextMessage, startProcess } from "../support/childProcess.js";
+import { runsOf } from "../support/effort.js";
+
+const KEY = "the key";
+const CLIENTS = 256;
+/** Of each kind. */
+const MILLISECONDS = runsOf("BOUNDS_MS", 1000);
+const IS_LONG = MILLISECONDS >= 4000;
+/** Of a body, uncompressed. */
+const INFLATED_MIB = IS_LONG ? 500 : 64;
+const README = readFileSync(new URL("../../README.md", import.meta.url), "utf8");
+const GIB = Number(/at most (\d+(?:\.\d+)?) GiB/.exec(README)?.[1]);
+
+interface Calls {
+  readonly answered: number;
+  readonly slowestMs: number;
+}
+
+/** Calls of somebody with a key, one after the other, for a while. */
+async function callFor(milliseconds: number, url: string): Promise<Calls> {
+  const end = performance.now() + milliseconds;
+  let answered = 0;
+  let slowestMs = 0;
+  while (performance.now() < end || answered === 0) {
+    for (const [path, body] of [
+      ["t/exists", "{}"],
+      ["large/query", JSON.stringify({ k: 5, offset: 1000 })],
+    ]) {
+      const begun = performance.now();
+      const answer = await fetch(`${url}/v1/table/${path}`, {
+        method: "POST",
+        headers: { "content-type": "application/json", "x-api-key": KEY },
+        body,
+      });
+      await answer.arrayBuffer();
+      slowestMs = Math.max(slowestMs, performance.now() - begun);
+      if (answer.status === 200) answered++;
+    }
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+  return { answered, slowestMs };
+}
+
+const KINDS = [
+  "slow JSON",
+  "slow rows",
+  "readers that read nothing",
+  "aliases",
+  "pipeliners",
+  "inflaters",
+  "nulls",
+  "large JSON",
+];
+
+// With a key they have all the places, without one a part of them.
+describe.each(IS_LONG ? ["strangers", "callers"] : ["strangers"])("hostile %s", (who) => {
+  let server: ChildProcess;
+  let port: number;
+  beforeAll(async () => {
+    server = startProcess("boundedServer.mjs", [KEY]);
+    ({ port } = (await nextMessage(server)) as { port: number });
+  });
+  afterAll(async () => {
+    server.kill("SIGKILL");
+    await exitOf(server);
+  });
+
+  it.each(KINDS)("do not get more memory than there is: %s", async (kind) => {
+    const key = who === "callers" ? KEY : "";
+    const args = [`${port}`, kind, `${CLIENTS}`, key, `${INFLATED_MIB}`];
+    const clients = startProcess("hostileClients.mjs", args);
+    try {
+      await nextMessage(clients);
+      const calls = who === "strangers" ? await callFor(MILLISECONDS, `http://127.0.0.1:${port}`) : null;
+      if (calls === null) await new Promise((resolve) => setTimeout(resolve, MILLISECONDS));
+      server.send("peak");
+      const { peak } = (await nextMessage(server)) as { peak: number };
+      if (IS_LONG) console.log(`${kind} (${who}): ${Math.round(peak / 2 ** 20)} MiB`, calls);
+      expect(peak).toBeLessThan(GIB * 2 ** 30);
+      if (calls === null) return;
+      expect(calls.answered).toBeGreaterThan(0);
+      // Only where nothing else runs on the machine.
+      const slowestMs = Number(process.env.BOUNDS_SLOWEST_MS ?? Number.POSITIVE_INFINITY);
+      expect(calls.slowestMs).toBeLessThan(slowestMs);
+    } finally {
+      clients.kill("SIGKILL");
+      await exitOf(clients);
+    }
+  });
+});

@@ -1,0 +1,152 @@
+/**
+ * Clients that want a server to run out of memory, or of places for others.
+ *
+ *   arguments          port, kind, how many, key or nothing, MiB that a body inflates to
+ *   clients → parent   { ready: true } once all of them have begun
+ */
+
+import { connect } from "node:net";
+import {
+  CompressionType,
+  compressionRegistry,
+  Field,
+  Int32,
+  makeData,
+  makeVector,
+  Null,
+  RecordBatch,
+  RecordBatchStreamWriter,
+  Schema,
+  Struct,
+  Table,
+} from "apache-arrow";
+
+const [port, kind, count, key, inflatedMib] = process.argv.slice(2);
+const JSON_TYPE = "application/json";
+const ROWS_TYPE = "application/vnd.apache.arrow.stream";
+
+const head = (path, type, length) =>
+  `POST /v1/table/${path} HTTP/1.1\r\nhost: localhost\r\ncontent-type: ${type}\r\ncontent-length: ${length}\r\n` +
+  `${key ? `x-api-key: ${key}\r\n` : ""}\r\n`;
+
+const request = (path, type, body) =>
+  Buffer.concat([Buffer.from(head(path, type, body.length)), Buffer.from(body)]);
+
+/** A ZSTD frame that repeats the first byte. */
+function repeat(bytes) {
+  const blocks = Math.ceil(bytes.length / 131072);
+  const frame = Buffer.alloc(9 + 4 * blocks);
+  frame.set([0x28, 0xb5, 0x2f, 0xfd, 0xa0]);
+  frame.writeUInt32LE(bytes.length, 5);
+  for (let block = 0; block < blocks; block++) {
+    const size = Math.min(131072, bytes.length - block * 131072);
+    frame.writeUIntLE((size << 3) | 2 | (block === blocks - 1 ? 1 : 0), 9 + 4 * block, 3);
+    frame[12 + 4 * block] = bytes[0];
+  }
+  return frame;
+}
+
+function inflating() {
+  compressionRegistry.set(CompressionType.ZSTD, { encode: repeat });
+  const length = (Number(inflatedMib) * 2 ** 20) / 4;
+  const values = makeData({ type: new Int32(), length, data: new Int32Array(length) });
+  const writer = new RecordBatchStreamWriter({ compressionType: CompressionType.ZSTD });
+  return writer.writeAll(new Table({ v: makeVector(values) })).toUint8Array(true);
+}
+
+function nulls() {
+  const length = 2 ** 30;
+  const schema = new Schema([new Field("n", new Null(), true)]);
+  const children = [makeData({ type: new Null(), length })];
+  const data = makeData({ type: new Struct(schema.fields), length, nullCount: 0, children });
+  const writer = new RecordBatchStreamWriter();
+  writer.write(new RecordBatch(schema, data));
+  writer.finish();
+  return writer.toUint8Array(true);
+}
+
+/** The start of a batch of 64 MiB. */
+function largeBatch() {
+  const length = 2 ** 24;
+  const values = makeData({ type: new Int32(), length, data: new Int32Array(length) });
+  const bytes = new RecordBatchStreamWriter()
+    .writeAll(new Table({ v: makeVector(values) }))
+    .toUint8Array(true);
+  return bytes.slice(0, 2 ** 21);
+}
+
+const aliases = Object.fromEntries(Array.from({ length: 1500 }, (_, index) => [`c${index}`, "b"]));
+
+/** Sends `start`, and then a byte now and then. */
+function dribble(socket, start) {
+  socket.write(start);
+  const timer = setInterval(() => socket.write(" "), 200);
+  socket.once("close", () => clearInterval(timer));
+  socket.resume();
+}
+
+/** Sends, and reads nothing of the answer. */
+function deaf(socket, bytes) {
+  socket.pause();
+  socket.write(bytes);
+}
+
+/** Sends again when an answer has come. */
+function again(socket, bytes) {
+  socket.write(bytes);
+  socket.on("data", () => setTimeout(() => socket.write(bytes), 1000));
+}
+
+function kinds() {
+  switch (kind) {
+    case "slow JSON": {
+      const start = `${head("t/exists", JSON_TYPE, 60_000)}{"more":"${"x".repeat(50_000)}`;
+      return (socket) => dribble(socket, start);
+    }
+    case "slow rows": {
+      const start = Buffer.concat([Buffer.from(head("t/insert", ROWS_TYPE, 2 ** 30)), largeBatch()]);
+      return (socket) => dribble(socket, start);
+    }
+    case "readers that read nothing": {
+      const bytes = request("large/query", JSON_TYPE, "{}");
+      return (socket) => deaf(socket, bytes);
+    }
+    case "aliases": {
+      const bytes = request(
+        "large/query",
+        JSON_TYPE,
+        JSON.stringify({ columns: { column_aliases: aliases } }),
+      );
+      return (socket) => deaf(socket, bytes);
+    }
+    case "pipeliners": {
+      const bytes = Buffer.concat(Array(200).fill(request("t/describe", JSON_TYPE, "{}")));
+      return (socket) => deaf(socket, bytes);
+    }
+    case "inflaters": {
+      const bytes = request("inflated/create?mode=overwrite", ROWS_TYPE, inflating());
+      return (socket) => again(socket, bytes);
+    }
+    case "nulls": {
+      const bytes = request("nulls/create?mode=overwrite", ROWS_TYPE, nulls());
+      return (socket) => again(socket, bytes);
+    }
+    case "large JSON": {
+      const bytes = request("t/exists", JSON_TYPE, `{"more":[${"{},".repeat(1_000_000)}{}]}`);
+      return (socket) => again(socket, bytes);
+    }
+  }
+  throw new Error(`there are no ${kind}`);
+}
+
+const attack = kinds();
+function begin() {
+  const socket = connect(Number(port), "127.0.0.1");
+  socket.on("error", () => undefined);
+  // Whoever is cut off comes again.
+  socket.once("close", () => setTimeout(begin, 1000));
+  socket.once("connect", () => attack(socket));
+}
+for (let client = 0; client < Number(count); client++) begin();
+process.send({ ready: true });
+process.once("disconnect", () => process.exit());
