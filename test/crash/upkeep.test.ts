@@ -201,8 +201,11 @@ describe("compaction", () => {
       expect([6, 7, 8], where).toContain(latest);
       if (answer !== null) expect(latest, where).toBe(answer.version);
       if (!dead && latest < 8) {
-        // Who failed and lived has taken its files away, but for those it could not.
-        expect((await filesOf(root)).data.length, where).toBeLessThanOrEqual(tripped ? 6 : 5);
+        // Who failed and lived has taken its files away, but for those it could not, and those of a commit that may last.
+        const isUncertain = /syncDirectory .*_versions$/.test(where);
+        expect((await filesOf(root)).data.length, where).toBeLessThanOrEqual(
+          isUncertain ? 7 : tripped ? 6 : 5,
+        );
       }
       const next = new DirectoryNamespace({ root, durability: "none" });
       const again = await next.optimizeTable({ id, targetRowsPerFragment: 5 });
