@@ -29,7 +29,7 @@ import {
 } from "./versions.js";
 
 /** So many numbers may be skipped at once: none takes all those that are left. */
-export const MAX_VERSION_STEP = 2 ** 32;
+const MAX_VERSION_STEP = 2 ** 32;
 
 export interface StagedVersion extends VersionRecord {
   readonly version: number;
@@ -56,7 +56,7 @@ export interface StagedManifest {
 
 /**
  * Publishes a staged manifest and then removes the staged file. A number may be claimed that is above the latest by at
- * most {@link MAX_VERSION_STEP}, for a table's first version any below that.
+ * most 2^32, for a table's first version any below that.
  * @param tableRoot directory of the table or branch; the staged file lies where stagedPlace.ts says
  * @param anchor the table as it was opened
  * @throws TableReplacedError where another table lies there by now
@@ -206,7 +206,10 @@ async function readStaged(disk: Disk, tableRoot: string, staged: StagedVersion):
   const found = await findStaged(disk, tableRoot, staged.stagedPath);
   if (typeof found === "string") return refuse(found);
   const { path } = found;
-  const read = await readManifestBytes(disk, path);
+  const read = await readManifestBytes(disk, path).catch((error: unknown) => {
+    if (error instanceof CorruptFileError) return refuse("is no regular file", error);
+    throw error;
+  });
   if (read === null) return refuse("is no file inside the table");
   const { bytes, identity } = read;
   const size = bytes.length;
@@ -215,7 +218,8 @@ async function readStaged(disk: Disk, tableRoot: string, staged: StagedVersion):
       `manifestSize: ${staged.stagedPath} has ${size} bytes, not ${staged.manifestSize}`,
     );
   }
-  const file = decodeStaged(bytes, path, refuse);
+  // Messages name it as the caller does: where links lead is not the caller's to know.
+  const file = decodeStaged(bytes, staged.stagedPath, refuse);
   const { version } = file.manifest;
   if (version !== staged.version) return refuse(`holds version ${version}, not ${staged.version}`);
   return { path, identity, bytes, file };

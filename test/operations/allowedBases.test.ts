@@ -14,6 +14,7 @@ import { NodeDisk } from "../../src/io/nodeDisk.js";
 import { encodeManifestFile, readManifestFile } from "../../src/table/manifest.js";
 import { manifestPath } from "../../src/table/paths.js";
 import { directorySnapshot } from "../support/directorySnapshot.js";
+import { stageDoubled } from "../support/stageVersion.js";
 import { makeTempDir } from "../support/tempDir.js";
 import { watchedDisk } from "../support/watchedDisk.js";
 
@@ -263,6 +264,13 @@ describe.skipIf(process.platform === "win32")("links in the root", () => {
     await ns.createTableBranch({ id, name: "dev" });
     await ns.insertIntoTable({ id, branch: "dev" }, rows);
     expect(await ns.countTableRows({ id, branch: "dev" })).toBe(12);
+    for (const directory of [table, join(link, "t.lance")]) {
+      const version = ((await ns.describeTable({ id })).version as number) + 1;
+      const manifestPath = await stageDoubled(directory, version);
+      await ns.createTableVersion({ id, version, manifestPath });
+      expect(await readdir(join(table, "_versions"))).not.toContain(basename(manifestPath));
+    }
+    await ns.cleanupTable({ id, olderThanMs: 0 });
     await ns.dropTable({ id });
     await expectUntouched();
   });
