@@ -54,4 +54,4 @@ export const INTERFACE_DIALECT: Dialect = {
 export const FORM_DIALECT: Dialect = { ...INTERFACE_DIALECT, pathsAreForms: true };
 
 export const isFormClient = (headers: Headers, url: URL): boolean =>
-  headers.get("accept") === "*/*" && !headers.has("user-agent") && url.search.startsWith("?delimiter=");
+  url.search.startsWith("?delimiter=") && headers.get("accept") === "*/*" && !headers.has("user-agent");

@@ -114,13 +114,16 @@ function requestOf(
   const target = url.startsWith("/") ? `http://localhost${url}` : url;
   if (!URL.canParse(target)) return null;
   const headers = new Headers();
-  for (let index = 0; index < rawHeaders.length; index += 2) {
-    // Names with a colon in front are HTTP/2's own.
-    if (!rawHeaders[index].startsWith(":")) headers.append(rawHeaders[index], rawHeaders[index + 1]);
-  }
   // Where the target has a host of its own, or HTTP/2 names one, that is what counts.
-  const authority = target === url ? new URL(url).host : incoming.headers[":authority"];
-  if (typeof authority === "string") headers.set("host", authority);
+  let host = target === url ? new URL(url).host : null;
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index];
+    const value = rawHeaders[index + 1];
+    // Names with a colon in front are HTTP/2's own.
+    if (!name.startsWith(":")) headers.append(name, value);
+    else if (name === ":authority") host = value;
+  }
+  if (host !== null) headers.set("host", host);
   const hasBody = method !== "GET" && method !== "HEAD";
   try {
     return new Request(target, {

@@ -98,9 +98,9 @@ export class Origins {
 
   /** The answer to a browser that asks whether a page may send a request; null where it asks no such thing. */
   preflight({ method, headers }: Request): Response | null {
+    if (method !== "OPTIONS" || !headers.has("access-control-request-method")) return null;
     const origin = headers.get("origin");
-    if (method !== "OPTIONS" || origin === null || !headers.has("access-control-request-method")) return null;
-    if (!this.#isAllowed(origin)) return null;
+    if (origin === null || !this.#isAllowed(origin)) return null;
     const wanted = headers.get("access-control-request-headers") ?? "";
     return new Response(null, {
       status: 204,
