@@ -1,0 +1,108 @@
+/**
+ * Whatever a page of another site can have a browser send, to every operation: none is asked for, and nothing changes. What
+ * it sends is drawn from a printed seed: its origin, what the browser says of it, the host, forms, and bodies that would do
+ * harm.
+ */
+
+import fc from "fast-check";
+import { DirectoryNamespace } from "tiltyard";
+import { createRestHandler } from "tiltyard/rest";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { ROUTES } from "../../src/rest/routes.js";
+import { rowsOf } from "../support/contract.js";
+import { directorySnapshot } from "../support/directorySnapshot.js";
+import { runsOf } from "../support/effort.js";
+import { makeTempDir } from "../support/tempDir.js";
+
+const RUNS = runsOf("CROSS_SITE_REQUESTS", 600);
+const PORT = 8080;
+const calls: string[] = [];
+let namespace: DirectoryNamespace;
+
+beforeAll(async () => {
+  namespace = new DirectoryNamespace({
+    root: await makeTempDir(),
+    durability: "none",
+    authorize: ({ operation }) => void calls.push(operation),
+  });
+  await namespace.createNamespace({ id: ["n"] });
+  for (const id of [["t"], ["n", "t"]]) await namespace.createTable({ id }, rowsOf(1, 2, 3));
+});
+afterAll(() => namespace.close());
+
+type Headers = Readonly<Record<string, string>>;
+
+/** Sites that a page may be of: of other names, of other ports of the machine, of none. */
+const origin = fc.oneof(
+  fc.constantFrom("null", "http://localhost", "https://localhost:8443", "http://127.0.0.1", "http://[::1]:1"),
+  fc.webUrl().map((url) => new URL(url).origin),
+);
+/** What browsers say of requests between sites; old ones leave out either. */
+const crossSite: fc.Arbitrary<Headers> = fc.oneof(
+  origin.map((from) => ({ origin: from })),
+  fc.constantFrom("cross-site", "same-site").map((site) => ({ "sec-fetch-site": site })),
+  fc.tuple(origin, fc.constantFrom("cross-site", "same-site")).map(([from, site]) => ({
+    origin: from,
+    "sec-fetch-site": site,
+  })),
+);
+/** A name that an attacker's page was loaded by, and that resolves to this machine now: all is of one site. */
+const rebound: fc.Arbitrary<Headers> = fc.webAuthority({ withPort: false }).map((name) => ({
+  host: `${name}:${PORT}`,
+  origin: `http://${name}:${PORT}`,
+  "sec-fetch-site": "same-origin",
+}));
+/** Types that a page may send without being allowed to, by browsers that say nothing else. */
+const simple: fc.Arbitrary<Headers> = fc
+  .constantFrom(
+    "application/x-www-form-urlencoded",
+    "multipart/form-data; boundary=b",
+    "text/plain",
+    "Text/Plain;x=y",
+  )
+  .map((type) => ({ "content-type": type }));
+
+const body = fc.constantFrom(
+  null,
+  "",
+  "{}",
+  '{"behavior":"Cascade"}',
+  '{"version":1}',
+  '{"id":["t"]}={}',
+  "x=1",
+);
+const target = fc.tuple(fc.constantFrom(...ROUTES), fc.constantFrom("t", "n$t", "n", "$"));
+
+it("no page of another site has anything done, whichever way it asks", async () => {
+  const handler = createRestHandler(namespace, { auth: { anonymous: true } });
+  const before = await directorySnapshot(namespace.root);
+  calls.length = 0;
+  const refused = async (
+    headers: Headers,
+    [{ path, methods }, id]: [(typeof ROUTES)[number], string],
+    sent: string | null,
+  ) => {
+    const at = path.replace("{id}", encodeURIComponent(id)).replace("{index_name}", "i");
+    const [method] = methods;
+    const given = { host: `localhost:${PORT}`, ...headers };
+    const init = { method, headers: given, body: method === "GET" ? null : sent };
+    const answer = await handler(new Request(`http://localhost:${PORT}${at}`, init));
+    await answer.body?.cancel();
+    return answer.status;
+  };
+  await fc.assert(
+    fc.asyncProperty(fc.oneof(crossSite, rebound), target, body, async (headers, at, sent) => {
+      expect(await refused(headers, at, sent)).toBe("host" in headers ? 421 : 403);
+    }),
+    { numRuns: RUNS },
+  );
+  const forms = target.filter(([{ methods }]) => methods[0] === "POST");
+  await fc.assert(
+    fc.asyncProperty(simple, forms, body, async (headers, at, sent) => {
+      expect(await refused(headers, at, sent)).toBe(415);
+    }),
+    { numRuns: RUNS },
+  );
+  expect(calls).toEqual([]);
+  expect(await directorySnapshot(namespace.root)).toEqual(before);
+});
