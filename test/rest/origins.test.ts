@@ -1,9 +1,10 @@
 /** What browsers send: pages of other sites, names that lead elsewhere than they say, forms, and preflights. */
 
-import { request as httpRequest } from "node:http";
+import { request as httpRequest, type RequestListener } from "node:http";
+import { connect, createServer as createHttp2Server } from "node:http2";
 import type { AddressInfo } from "node:net";
 import { DirectoryNamespace, InvalidInputError } from "tiltyard";
-import { createRestHandler, type RestHandlerOptions } from "tiltyard/rest";
+import { createRestHandler, type RestHandlerOptions, toNodeListener } from "tiltyard/rest";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { rowsOf } from "../support/contract.js";
 import { startRestServer } from "../support/restServer.js";
@@ -126,6 +127,27 @@ describe("hosts", () => {
     expect(await at(`http://localhost${path}`, "evil.example")).toBe(200);
     await server[Symbol.asyncDispose]();
   });
+});
+
+it("over HTTP/2 the authority is the host", async () => {
+  const listener: RequestListener = toNodeListener(createRestHandler(namespace, { auth: ANONYMOUS }));
+  const server = createHttp2Server(listener as never);
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const session = connect(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
+  const at = (authority: string, more: Headers = {}) =>
+    new Promise<unknown>((resolve, reject) => {
+      const names = { ":authority": authority, ":method": "POST", ":path": "/v1/table/t/exists", ...more };
+      const asked = session.request(names, { endStream: true });
+      asked.once("response", (answer) => resolve(answer[":status"])).once("error", reject);
+      asked.resume();
+    });
+  expect(await at("localhost:8080")).toBe(200);
+  expect(await at("evil.example")).toBe(421);
+  expect(await at("evil.example", { host: "localhost" })).toBe(421);
+  expect(await at("localhost", { origin: "https://localhost" })).toBe(200);
+  expect(await at("localhost", { origin: "https://evil.example" })).toBe(403);
+  session.close();
+  await new Promise((resolve) => server.close(resolve));
 });
 
 describe("pages", () => {
