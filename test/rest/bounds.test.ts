@@ -15,7 +15,7 @@ const CLIENTS = 256;
 const MILLISECONDS = runsOf("BOUNDS_MS", 1000);
 const IS_LONG = MILLISECONDS >= 4000;
 /** Of a body, uncompressed. */
-const INFLATED_MIB = IS_LONG ? 500 : 64;
+const INFLATED_MIB = IS_LONG ? 500 : 16;
 const README = readFileSync(new URL("../../README.md", import.meta.url), "utf8");
 const GIB = Number(/at most (\d+(?:\.\d+)?) GiB/.exec(README)?.[1]);
 
