@@ -89,7 +89,8 @@ it("most changes look for nothing to empty, and one that empties is soon done", 
   for (let pair = 0; pair < 2 * BACKLOG; pair++) {
     disk.reset();
     await change(counted, 1);
-    calls.push(disk.total);
+    // Where directories lead is looked at by the clock.
+    calls.push(disk.total - disk.count("realPath"));
   }
   await counted.close();
   calls.sort((a, b) => a - b);
