@@ -69,7 +69,8 @@ describe.each(IS_LONG ? ["strangers", "callers"] : ["strangers"])("hostile %s", 
     ({ port } = (await nextMessage(server)) as { port: number });
   });
   afterAll(async () => {
-    server.kill("SIGKILL");
+    // It removes what it has written.
+    server.disconnect();
     await exitOf(server);
   });
 
