@@ -17,7 +17,7 @@ import { type FaultMode, FaultyDisk } from "../support/faultyDisk.js";
 import { reference } from "../support/reference.js";
 import { makeTempDir } from "../support/tempDir.js";
 
-const STRIDE = strideOf("CRASH_STRIDE", 47);
+const STRIDE = strideOf("CRASH_STRIDE", 23);
 const id = ["t"];
 
 const rowsOf = (...values: number[]) => new Table({ v: vectorFromArray(values, new Int32()) });
