@@ -24,6 +24,7 @@ export default mergeConfig(
         "test/rest/hostile.test.ts",
         "test/table/hostileManifests.test.ts",
         "test/folding/races.test.ts",
+        "test/race/cleanupLeases.test.ts",
         "test/race/managedVersions.test.ts",
         "test/race/oldCatalogVersions.test.ts",
         "test/race/race.test.ts",

@@ -59,13 +59,13 @@ it("hundreds of tables declared and dropped leave the catalog as large as dozens
     return catalogVersions(root);
   };
   const early = await declareAndDrop(200);
-  const late = await declareAndDrop(400);
+  const late = await declareAndDrop(200);
   expect(late.bytes).toBeLessThan(1.1 * early.bytes);
   expect(late.files).toBeLessThan(early.files + BACKLOG * 2);
   // A manifest and at most one data file for each of the newest versions.
   expect(late.files).toBeLessThan(2 * (MAX_KEPT + BACKLOG) + 10);
   expect(late.emptyFiles).toBeLessThan(10);
-  expect([...late.emptied, ...late.whole]).toEqual(upTo(1202));
+  expect([...late.emptied, ...late.whole]).toEqual(upTo(802));
   expect(late.whole.length).toBeGreaterThanOrEqual(MAX_KEPT);
 });
 

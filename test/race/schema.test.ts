@@ -17,7 +17,7 @@ import { makeTempDir } from "../support/tempDir.js";
 
 const id = ["t"];
 /** Of the other changes, one in so many gets in between of each. `npm run soak` takes more. */
-const STRIDE = strideOf("RACE_STRIDE", 5);
+const STRIDE = strideOf("RACE_STRIDE", 11);
 /** Pairs that went wrong once. */
 const ALWAYS = [
   "v cast, v and x swapped",
