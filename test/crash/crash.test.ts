@@ -53,6 +53,8 @@ interface Scenario {
 }
 
 const STRIDE = strideOf("CRASH_STRIDE", 181);
+/** The same of what is done in few calls. */
+const CALL_STRIDE = strideOf("CRASH_CALL_STRIDE", 2);
 
 /** Rows that come in two batches, and what happens before the second one. */
 async function* slowRows(values: readonly [number, number], happens: () => Promise<unknown>) {
@@ -224,13 +226,19 @@ async function stateOf(namespace: DirectoryNamespace): Promise<State> {
 }
 
 describe.each(scenarios)("$name", (scenario) => {
-  it.each(ways)("$title", async ({ mode, dead, powerCut }) => {
+  const stride = scenario.stride ?? CALL_STRIDE;
+  it.each(ways.map((way, index) => ({ ...way, index })))("$title", async ({
+    mode,
+    dead,
+    powerCut,
+    index,
+  }) => {
     const base = await makeTempDir();
     let seenOld = 0;
     let seenNew = 0;
     const { before, between = before, after } = scenario;
     const possible = [before, between, after];
-    for (let failing = 0; ; failing += scenario.stride ?? 1) {
+    for (let failing = index % stride; ; failing += stride) {
       const root = join(base, String(failing), "root");
       const disk = await prepare(root, scenario);
       const writer = new DirectoryNamespace({ root, disk });
@@ -269,7 +277,7 @@ describe.each(scenarios)("$name", (scenario) => {
       expect((await next).version, where).toBe((state?.version ?? 0) + 1);
       expect(valuesOf(await reader.table(ID).scan().toArrow()), where).toEqual([...(state?.rows ?? []), 10]);
       await reader.close();
-      if (failing % (16 * (scenario.stride ?? 1)) === 0 || !tripped) {
+      if (failing % (16 * stride) === index % stride || !tripped) {
         const seen = valuesOf(tableFromIPC(await reference.readTable(root, "t")));
         expect(seen, where).toEqual([...(state?.rows ?? []), 10]);
       }
