@@ -1079,7 +1079,7 @@ export type UserFunction = unknown;
 
 /**
  * Asked before every operation, of every object that it reads, makes, moves or removes; throwing denies the call. Listings
- * leave out what it denies. `operations/access.ts` has the table of what is asked.
+ * leave out what it denies. `docs/security.md` has the table of what is asked.
  */
 export type Authorize = (call: AuthorizeCall) => void | Promise<void>;
 export interface AuthorizeCall {

@@ -103,7 +103,7 @@ export interface DropOptions {
   readonly cascade: boolean;
   /** A namespace that does not exist is no error. */
   readonly skipMissing: boolean;
-  /** Throws unless what is in it may go as well; asked once of each. */
+  /** Throws unless what is in it may go as well; asked of each, and again under the lock. */
   readonly allow: (objectType: string, id: readonly string[]) => Promise<void>;
 }
 
@@ -120,14 +120,8 @@ export async function dropNamespace(
 ): Promise<Properties | null> {
   let properties: Properties | null = null;
   let doomed: DoomedDirectory[] = [];
-  const allowed = new Set<string>();
   const allowAll = async (rows: readonly CatalogRow[]): Promise<void> => {
-    for (const { objectType, objectId } of rows) {
-      const question = `${objectType} ${objectId}`;
-      if (allowed.has(question)) continue;
-      await allow(objectType, pathOf(objectId));
-      allowed.add(question);
-    }
+    for (const { objectType, objectId } of rows) await allow(objectType, pathOf(objectId));
   };
   // Without the lock, as it may take its time; what has come since is asked about under it.
   if (cascade) await allowAll((await readCatalog(environment)).rowsBelow(objectIdOf(path)));

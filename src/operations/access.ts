@@ -1,26 +1,11 @@
 /**
  * What a call is authorised for: every object that it reads, makes, moves or removes. Each question has the operation that
  * it is about and the id of one object; `authorize` denies it by throwing.
- *
- * | operation                          | asked                                                                      |
- * | ---------------------------------- | -------------------------------------------------------------------------- |
- * | any                                | itself, of the request's id, before anything is looked at                  |
- * | `renameTable`                      | also itself, of the new id                                                 |
- * | `registerTable`                    | with `location`; also itself, of the id that what lies there had last      |
- * | `dropNamespace` with `Cascade`     | also itself, of each namespace in it; `dropTable`, of each table           |
- * | `createTableBranch`                | with `branch`, the new one; also itself, with the branch it is made from   |
- * | any other with a `branch`          | with `branch`, unless it is the main one                                   |
- * | `batchCreateTableVersions`         | also `createTableVersion`, of each entry                                   |
- * | `batchCommitTables`                | also each part's own operation, of its table                               |
- * | `describeTransaction`              | also itself, of the table that the transaction is of                       |
- * | `takeRows`, `takeBlobs`            | `queryTable`                                                               |
- * | `listTables`, `listAllTables`      | also `tableExists`, of each name: those that are denied are left out       |
- * | `listNamespaces`                   | also `namespaceExists`, of each name: those that are denied are left out   |
- *
- * Branches and tags belong to their table: listings of these are not filtered.
+ * docs/security.md has the table of what is asked.
  */
 
 import { untilAborted } from "../abort.js";
+import type { Visibility } from "../catalog/listing.js";
 import { NamespaceError, PermissionDeniedError } from "../errors.js";
 import type { Authorize, AuthorizeCall, RequestBase } from "../namespace.js";
 import { isMainBranch } from "../table/refs.js";
@@ -61,30 +46,28 @@ export function pinRequest<Request extends RequestBase>(
 /** Asks whether a caller may. */
 export interface Access {
   /**
+   * A question that was granted is not put again: what is asked early may be asked once more under a lock.
    * @throws PermissionDeniedError, or what `authorize` throws of the engine's classes
    */
   require(operation: string, id: readonly string[], details?: Details): Promise<void>;
   /**
-   * Whether the caller may know of an object; null where nobody is asked.
-   * @throws what `authorize` throws of the engine's classes, other than a denial
+   * Which objects a listing shows: those whose existence the caller may ask for; null where nobody is asked.
+   * @throws what `authorize` throws of the engine's classes, other than a denial, while it is asked
    */
-  readonly sees: ((operation: string, id: readonly string[]) => Promise<boolean>) | null;
+  visibility(operation: "tableExists" | "namespaceExists"): Visibility;
 }
-
-/** Which objects a listing shows: those whose existence the caller may ask for. */
-export const visibleBy = (
-  { sees }: Access,
-  operation: "tableExists" | "namespaceExists",
-): ((id: readonly string[]) => Promise<boolean>) | null => sees && ((id) => sees(operation, id));
 
 /**
  * @param request who calls; unchecked
  */
 export function accessOf(authorize: Authorize | undefined, request: RequestBase): Access {
-  if (authorize === undefined) return { require: async () => {}, sees: null };
+  if (authorize === undefined) return { require: async () => {}, visibility: () => null };
   const { identity, principal, context, signal } = request;
+  const granted = new Set<string>();
   const require: Access["require"] = async (operation, id, details = {}) => {
     const { branch, location } = details;
+    const question = JSON.stringify([operation, id, branch, location]);
+    if (granted.has(question)) return;
     try {
       const decision = authorize({
         operation,
@@ -97,12 +80,13 @@ export function accessOf(authorize: Authorize | undefined, request: RequestBase)
         ...(typeof location !== "string" ? {} : { location }),
       });
       await untilAborted(decision, signal);
+      granted.add(question);
     } catch (error) {
       if (error instanceof NamespaceError || signal?.aborted) throw error;
       throw new PermissionDeniedError(`${operation} was denied`, { cause: error });
     }
   };
-  const sees: Access["sees"] = async (operation, id) => {
+  const visibility: Access["visibility"] = (operation) => async (id) => {
     try {
       await require(operation, id);
       return true;
@@ -111,5 +95,5 @@ export function accessOf(authorize: Authorize | undefined, request: RequestBase)
       throw error;
     }
   };
-  return { require, sees };
+  return { require, visibility };
 }

@@ -4,7 +4,7 @@ import { readCatalog } from "../../catalog/catalogTable.js";
 import { pageOf, pageOfExisting } from "../../catalog/listing.js";
 import { objectIdOf, requireNamespace } from "../../catalog/objects.js";
 import type { ListNamespacesRequest, ListNamespacesResponse } from "../../namespace.js";
-import { type Access, visibleBy } from "../access.js";
+import type { Access } from "../access.js";
 import type { OperationContext } from "../context.js";
 import { optionalId, optionalPage } from "../request.js";
 
@@ -18,7 +18,7 @@ export async function listNamespaces(
   const catalog = await readCatalog(context);
   requireNamespace(catalog, path);
   const all = catalog.childrenOf(objectIdOf(path)).namespaces;
-  const isVisible = visibleBy(access, "namespaceExists");
+  const isVisible = access.visibility("namespaceExists");
   const { names, pageToken } =
     isVisible === null
       ? pageOf(all, page)

@@ -2,7 +2,7 @@
 
 import { listAllTableNames } from "../../catalog/listing.js";
 import type { ListAllTablesRequest, ListTablesResponse } from "../../namespace.js";
-import { type Access, visibleBy } from "../access.js";
+import type { Access } from "../access.js";
 import type { OperationContext } from "../context.js";
 import { optionalBoolean, optionalPage } from "../request.js";
 
@@ -17,7 +17,7 @@ export async function listAllTables(
     context,
     page,
     includeDeclared,
-    visibleBy(access, "tableExists"),
+    access.visibility("tableExists"),
   );
   return { tables: names, ...(pageToken !== undefined && { pageToken }) };
 }

@@ -2,7 +2,7 @@
 
 import { listTableNames } from "../../catalog/listing.js";
 import type { ListTablesRequest, ListTablesResponse } from "../../namespace.js";
-import { type Access, visibleBy } from "../access.js";
+import type { Access } from "../access.js";
 import type { OperationContext } from "../context.js";
 import { optionalBoolean, optionalId, optionalPage } from "../request.js";
 
@@ -19,7 +19,7 @@ export async function listTables(
     id,
     page,
     includeDeclared,
-    visibleBy(access, "tableExists"),
+    access.visibility("tableExists"),
   );
   return { tables: names, ...(pageToken !== undefined && { pageToken }) };
 }
