@@ -2,12 +2,12 @@
 
 import { request as httpRequest } from "node:http";
 import { Int32, type RecordBatch, Table, tableToIPC, Utf8, vectorFromArray } from "apache-arrow";
-import { DirectoryNamespace, InvalidInputError } from "tiltyard";
+import { type DirectoryNamespace, InvalidInputError } from "tiltyard";
 import { createRestHandler, type RequestLogEntry, type RestLimits } from "tiltyard/rest";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { directorySnapshot } from "../support/directorySnapshot.js";
+import { makeHeldNamespace } from "../support/heldNamespace.js";
 import { get, post, type RestServer, startRestServer } from "../support/restServer.js";
-import { makeTempDir } from "../support/tempDir.js";
 
 const STREAM = "application/vnd.apache.arrow.stream";
 const rows = tableToIPC(new Table({ v: vectorFromArray([1, 2, 3], new Int32()) }), "stream");
@@ -20,14 +20,7 @@ const servers: RestServer[] = [];
 const entries: RequestLogEntry[] = [];
 
 beforeEach(async () => {
-  const gate = new Promise<void>((resolve) => {
-    letGo = resolve;
-  });
-  namespace = new DirectoryNamespace({
-    root: await makeTempDir(),
-    durability: "none",
-    authorize: ({ context }) => (context?.hold === undefined ? undefined : gate),
-  });
+  ({ namespace, letGo } = await makeHeldNamespace());
   await namespace.createTable({ id: ["t"] }, rows);
   entries.length = 0;
 });

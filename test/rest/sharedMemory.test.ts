@@ -12,13 +12,13 @@ import {
   Utf8,
   vectorFromArray,
 } from "apache-arrow";
-import { DirectoryNamespace } from "tiltyard";
+import type { DirectoryNamespace } from "tiltyard";
 import { createRestHandler, type RestHandler, type RestLimits } from "tiltyard/rest";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { openInput } from "../../src/arrow/input.js";
 import { FREE_BYTES } from "../../src/rest/budget.js";
 import { ENCODERS, writeCompressed } from "../support/compressedIpc.js";
-import { makeTempDir } from "../support/tempDir.js";
+import { makeHeldNamespace } from "../support/heldNamespace.js";
 
 const STREAM = "application/vnd.apache.arrow.stream";
 const MIB = 2 ** 20;
@@ -28,14 +28,7 @@ let letGo: () => void;
 const clients: AbortController[] = [];
 
 beforeEach(async () => {
-  const gate = new Promise<void>((resolve) => {
-    letGo = resolve;
-  });
-  namespace = new DirectoryNamespace({
-    root: await makeTempDir(),
-    durability: "none",
-    authorize: ({ context }) => (context?.hold === undefined ? undefined : gate),
-  });
+  ({ namespace, letGo } = await makeHeldNamespace());
 });
 afterEach(async () => {
   letGo();

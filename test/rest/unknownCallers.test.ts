@@ -1,10 +1,10 @@
 /** Requests before it is known who calls: what they may cost, and that callers who are known don't wait for them. */
 
 import { Int32, Table, tableToIPC, vectorFromArray } from "apache-arrow";
-import { DirectoryNamespace } from "tiltyard";
+import type { DirectoryNamespace } from "tiltyard";
 import { createRestHandler, type RestHandler, type RestHandlerOptions } from "tiltyard/rest";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { makeTempDir } from "../support/tempDir.js";
+import { makeHeldNamespace } from "../support/heldNamespace.js";
 
 const KEY = "the key";
 const STREAM = "application/vnd.apache.arrow.stream";
@@ -17,14 +17,7 @@ let letGo: () => void;
 const clients: AbortController[] = [];
 
 beforeEach(async () => {
-  const gate = new Promise<void>((resolve) => {
-    letGo = resolve;
-  });
-  namespace = new DirectoryNamespace({
-    root: await makeTempDir(),
-    durability: "none",
-    authorize: ({ context }) => (context?.hold === undefined ? undefined : gate),
-  });
+  ({ namespace, letGo } = await makeHeldNamespace());
   await namespace.createTable({ id: ["t"] }, rows);
 });
 afterEach(async () => {
