@@ -60,9 +60,13 @@ export async function registerTable(
   else if (!isRoot) checkNewLocation(location);
   const place = { id, location, directory: join(environment.root, ...location.split("/")) };
   const { realLocation, isTable } = await requireData(environment, place);
-  for (const former of isRoot ? [] : await formerIdsOf(environment, realLocation)) {
-    if (objectIdOf(former) !== objectIdOf(id)) await allow(former);
-  }
+  const allowFormer = async (): Promise<void> => {
+    for (const former of isRoot ? [] : await formerIdsOf(environment, realLocation)) {
+      if (objectIdOf(former) !== objectIdOf(id)) await allow(former);
+    }
+  };
+  // Without the lock, as it may take its time; the table may have had yet another id since, which is asked about under it.
+  await allowFormer();
   const row = rowOf(id, location, encodeProperties(properties));
   let before: CatalogRow | null = null;
   await changeCatalog(
@@ -79,6 +83,7 @@ export async function registerTable(
         throw new InvalidInputError(`location: ${location} is the place of another table`);
       }
       if (!isRoot && !(await isTable(place.directory))) throw noTable(place);
+      await allowFormer();
       before = present;
       if (isNewName) {
         await refuseNeighbours(environment, catalog, place);

@@ -170,6 +170,28 @@ describe("everything that a call touches is asked about", () => {
     expect(await owner.countTableRows({ id: ["b", "mine"] })).toBe(1);
   });
 
+  it("a registration, about whose it has come to be meanwhile", async () => {
+    const { location } = await owner.deregisterTable({ id: ["a", "t"] });
+    const place = location!.slice(root.length + 1);
+    denied = new Set([`registerTable b/theirs ${place}`]);
+    let isTaken = false;
+    const slow = new DirectoryNamespace({
+      root,
+      durability: "none",
+      async authorize(call) {
+        if (shown(call) === `registerTable a/t ${place}` && !isTaken) {
+          isTaken = true;
+          await owner.registerTable({ id: ["b", "theirs"], location: place });
+          await owner.deregisterTable({ id: ["b", "theirs"] });
+        }
+        if (denied.has(shown(call))) throw new Error("not for you");
+      },
+    });
+    await refused(slow.registerTable({ id: ["b", "mine"], location: place }));
+    await expect(owner.tableExists({ id: ["b", "mine"] })).rejects.toMatchObject({ type: "TableNotFound" });
+    await slow.close();
+  });
+
   it.each([
     ["that another engine took the id from", false],
     ["that was registered at a place of another name", true],
