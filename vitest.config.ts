@@ -29,7 +29,7 @@ export const settings = defineConfig({
     maxWorkers: 2,
     testTimeout: 120_000,
     hookTimeout: 120_000,
-    setupFiles: ["test/support/poisonScratch.ts"],
+    setupFiles: ["test/support/poisonScratch.ts", "test/support/removeTempDirs.ts"],
     reporters: ["default", "./test/support/summaryReporter.ts"],
   },
 });

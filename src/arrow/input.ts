@@ -8,7 +8,7 @@
  */
 
 import type { Field, Schema } from "apache-arrow";
-import { untilAborted } from "../abort.js";
+import { untilAborted } from "../async/abort.js";
 import { tagOf } from "../bytes/tag.js";
 import { InvalidInputError, messageOf, NamespaceError } from "../errors.js";
 import type { MemoryShare } from "../memory.js";

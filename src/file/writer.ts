@@ -10,11 +10,11 @@ import type { Column, FixedColumn, ListColumn, VariableColumn } from "../arrow/c
 import { areNarrow } from "../arrow/offsets.js";
 import { sliceColumn } from "../arrow/sliceColumn.js";
 import { leafColumn, mapLeaf, withLeaf } from "../arrow/spine.js";
+import { Breather } from "../async/eventLoop.js";
 import { crc32 } from "../bytes/crc32.js";
 import { InternalError } from "../errors.js";
 import type { Schema } from "../format/file.js";
 import type { Disk } from "../io/disk.js";
-import { Breather } from "../io/eventLoop.js";
 import type { MemoryShare } from "../memory.js";
 import { DESCRIPTOR_LAYOUT, DESCRIPTOR_ROW_LAYOUT } from "./blobDescriptors.js";
 import { encodeBlobs } from "./blobPages.js";

@@ -4,7 +4,7 @@
  * docs/security.md has the table of what is asked.
  */
 
-import { untilAborted } from "../abort.js";
+import { untilAborted } from "../async/abort.js";
 import type { Visibility } from "../catalog/listing.js";
 import { NamespaceError, PermissionDeniedError } from "../errors.js";
 import type { Authorize, AuthorizeCall, RequestBase } from "../namespace.js";

@@ -5,7 +5,7 @@
  * by another.
  */
 
-import { untilAborted } from "../abort.js";
+import { untilAborted } from "../async/abort.js";
 import { InternalError, InvalidInputError, NamespaceError } from "../errors.js";
 import type { Identity, Principal } from "../namespace.js";
 import { type ApiKeyOptions, createApiKeyCheck } from "./apiKeys.js";

@@ -47,7 +47,7 @@ export function toNodeListener(handler: FetchHandler): RequestListener {
       });
       serve(handler, incoming, outgoing, client.signal).catch(() => outgoing.destroy());
     };
-    inTurn(incoming.socket, outgoing, begin);
+    inTurn(incoming, outgoing, begin);
   };
   return listener;
 }

@@ -21,10 +21,10 @@
  * be undone is looked at again afterwards (retiredVersions.ts).
  */
 
+import { Breather } from "../async/eventLoop.js";
 import { ConcurrentModificationError, InvalidTableStateError } from "../errors.js";
 import type { Disk, FileStat } from "../io/disk.js";
 import { codeOf, isDiskFull } from "../io/errno.js";
-import { Breather } from "../io/eventLoop.js";
 import { LeaseLostError, type LockLease } from "../io/lease.js";
 import { type LockOptions, withLock } from "../io/lock.js";
 import { OverruledError } from "../io/publish.js";

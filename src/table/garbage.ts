@@ -4,8 +4,8 @@
  */
 
 import { join } from "node:path";
+import type { Breather } from "../async/eventLoop.js";
 import type { Disk, FileStat } from "../io/disk.js";
-import type { Breather } from "../io/eventLoop.js";
 import { dataDirectory, deletionsDirectory, indicesDirectory, transactionsDirectory } from "./paths.js";
 import type { ReferencedFiles } from "./referencedFiles.js";
 

@@ -12,10 +12,10 @@
  */
 
 import { join } from "node:path";
+import type { Breather } from "../async/eventLoop.js";
 import { ServiceUnavailableError } from "../errors.js";
 import type { Disk, FileStat } from "../io/disk.js";
 import { isDiskFull, isMissing } from "../io/errno.js";
-import type { Breather } from "../io/eventLoop.js";
 import { type LockOptions, withLock } from "../io/lock.js";
 import { Removal, removeLeased, TEMPORARY_PREFIX } from "../io/publish.js";
 import { listBranches, ownParts } from "./branches.js";

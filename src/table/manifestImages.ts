@@ -5,12 +5,12 @@
  * what another has besides.
  */
 
+import type { Breather } from "../async/eventLoop.js";
 import { sharedPrefix, sharedSuffix } from "../bytes/shared.js";
 import { InternalError } from "../errors.js";
 import { FieldRanges } from "../format/fieldRanges.js";
 import { DataFragment, FRAGMENTS_FIELD } from "../format/table.js";
 import type { Disk, ReadHandle } from "../io/disk.js";
-import type { Breather } from "../io/eventLoop.js";
 import { decodeManifestFile, type EncodedManifest, type ManifestFile, refuseOversized } from "./manifest.js";
 import type { VersionEntry } from "./versions.js";
 

@@ -3,8 +3,8 @@
  * its branches from all others, wherever the directory has been moved since a manifest noted its place.
  */
 
+import type { Breather } from "../async/eventLoop.js";
 import type { DataFragment } from "../format/table.js";
-import type { Breather } from "../io/eventLoop.js";
 import type { ManifestFile } from "./manifest.js";
 import type { ManifestImage } from "./manifestImages.js";
 import { deletionFileName, indexDirectoryName } from "./paths.js";

@@ -18,9 +18,9 @@
  */
 
 import { join } from "node:path";
+import { Breather } from "../async/eventLoop.js";
 import type { Disk } from "../io/disk.js";
 import { isDiskFull, isMissing } from "../io/errno.js";
-import { Breather } from "../io/eventLoop.js";
 import type { RemovedFiles } from "./garbage.js";
 import {
   hintPath,

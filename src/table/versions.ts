@@ -18,12 +18,12 @@
  */
 
 import { dirname, join } from "node:path";
+import { Breather } from "../async/eventLoop.js";
 import { CorruptFileError, InvalidTableStateError } from "../errors.js";
 import type { Manifest } from "../format/table.js";
 import { LruCache } from "../io/cache.js";
 import type { Disk, FileStat, WriteHandle } from "../io/disk.js";
 import { codeOf } from "../io/errno.js";
-import { Breather } from "../io/eventLoop.js";
 import type { LockLease } from "../io/lease.js";
 import { replaceFile } from "../io/publish.js";
 import { isSettled, isUnchanged } from "../io/settledDirectories.js";

@@ -13,6 +13,7 @@
  * these, and stays right. In a table without, fragments that an index covers are therefore left as they are.
  */
 
+import { Breather } from "../async/eventLoop.js";
 import { CorruptFileError } from "../errors.js";
 import {
   type DataFragment,
@@ -21,7 +22,6 @@ import {
   RewriteGroup,
   type Transaction,
 } from "../format/table.js";
-import { Breather } from "../io/eventLoop.js";
 import type { FragmentSource } from "../query/fragmentColumns.js";
 import { type FileReaders, versionSource } from "../query/versionSource.js";
 import { commitPlanned, commitTransaction } from "../table/commit.js";

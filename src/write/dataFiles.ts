@@ -17,6 +17,7 @@ import { checkedJsonbColumn, jsonbColumn } from "../arrow/json.js";
 import { nullColumn } from "../arrow/nullColumn.js";
 import { sliceColumn } from "../arrow/sliceColumn.js";
 import { leafOf, mapLeaf, pruneColumn } from "../arrow/spine.js";
+import { Breather } from "../async/eventLoop.js";
 import {
   ConcurrentModificationError,
   InternalError,
@@ -30,7 +31,6 @@ import type { Schema as FileSchema } from "../format/file.js";
 import { DataFragment } from "../format/table.js";
 import type { Disk } from "../io/disk.js";
 import { codeOf } from "../io/errno.js";
-import { Breather } from "../io/eventLoop.js";
 import type { MemoryShare } from "../memory.js";
 import { TableGoneError } from "../table/identity.js";
 import { dataDirectory, dataFileName } from "../table/paths.js";

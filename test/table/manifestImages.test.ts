@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { Breather } from "../../src/async/eventLoop.js";
 import { sharedPrefix, sharedSuffix } from "../../src/bytes/shared.js";
 import { CorruptFileError } from "../../src/errors.js";
 import { FieldRanges } from "../../src/format/fieldRanges.js";
@@ -12,7 +13,6 @@ import {
   Timestamp,
 } from "../../src/format/table.js";
 import type { Disk, ReadHandle } from "../../src/io/disk.js";
-import { Breather } from "../../src/io/eventLoop.js";
 import { encodeManifestFile } from "../../src/table/manifest.js";
 import { type ManifestImage, ManifestReader } from "../../src/table/manifestImages.js";
 import { manifestPath } from "../../src/table/paths.js";

@@ -91,6 +91,12 @@ function deaf(socket, bytes) {
   socket.write(bytes);
 }
 
+/** Sends, reads nothing, and soon does so again on another connection. */
+function hitAndRun(socket, bytes) {
+  deaf(socket, bytes);
+  setTimeout(() => socket.destroy(), 200);
+}
+
 /** Sends again when an answer has come. */
 function again(socket, bytes) {
   socket.write(bytes);
@@ -121,7 +127,7 @@ function kinds() {
     }
     case "pipeliners": {
       const bytes = Buffer.concat(Array(200).fill(request("t/describe", JSON_TYPE, "{}")));
-      return (socket) => deaf(socket, bytes);
+      return (socket) => hitAndRun(socket, bytes);
     }
     case "inflaters": {
       const bytes = request("inflated/create?mode=overwrite", ROWS_TYPE, inflating());

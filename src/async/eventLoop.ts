@@ -6,7 +6,7 @@
  */
 
 /** So long work may hold the thread before it lets the event loop turn. */
-const MAX_HOLD_MS = 8;
+export const MAX_HOLD_MS = 8;
 
 /** Long work that goes on at one of the next turns. */
 const waiting: (() => void)[] = [];
