@@ -22,7 +22,7 @@ const ARROWS: Record<string, readonly string[]> = {
   memory: [],
   ident: ["errors"],
   namespace: ["memory"],
-  bytes: ["errors"],
+  bytes: ["errors", "async"],
   io: ["errors"],
   arrow: ["errors", "async", "memory", "bytes"],
   format: ["errors", "bytes"],

@@ -36,7 +36,7 @@ export default mergeConfig(
         SOAK_SCALE: process.env.SOAK_SCALE ?? "2",
         MIXED_KILLS: process.env.MIXED_KILLS ?? "500",
         BOUNDS_MS: process.env.BOUNDS_MS ?? "30000",
-        BOUNDS_SLOWEST_MS: process.env.BOUNDS_SLOWEST_MS ?? "5000",
+        BOUNDS_SLOWEST_MS: process.env.BOUNDS_SLOWEST_MS ?? "1000",
         PAUSE_STRIDE: process.env.PAUSE_STRIDE ?? "199",
       },
     },

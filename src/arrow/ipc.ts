@@ -11,30 +11,29 @@
  */
 
 import type { RecordBatch, Schema } from "apache-arrow";
-import {
-  CompressionType,
-  compressionRegistry,
-  Message,
-  MessageHeader,
-  type RecordBatchFileReader,
-  RecordBatchReader,
-} from "apache-arrow";
+import { Message, MessageHeader, type RecordBatchFileReader, RecordBatchReader } from "apache-arrow";
+import { atOnce, Breather } from "../async/eventLoop.js";
 import { concatBytes } from "../bytes/concat.js";
-import { decodeLz4Frame, lz4FrameLength } from "../bytes/lz4Frame.js";
-import { decodeZstdFrame, zstdFrameBound } from "../bytes/zstd.js";
 import { InvalidInputError, messageOf, NamespaceError } from "../errors.js";
 import type { MemoryShare } from "../memory.js";
+import {
+  type CompressedBody,
+  ensureCodecs,
+  inflateAhead,
+  inflatedBytes,
+  LENGTH_PREFIX_BYTES,
+  withInflation,
+} from "./inflation.js";
+import { malformedIpc as malformed } from "./malformedIpc.js";
 import { checkFooter, checkMessageMetadata } from "./messageGuard.js";
 
 /** Largest metadata of one message; thousands of columns take a few megabytes. */
 const MAX_METADATA_BYTES = 2 ** 28;
-/** Most rows in one batch, and most bytes that one compressed buffer may become. */
+/** Most rows in one batch. */
 const MAX_BATCH_ROWS = 2 ** 31 - 1;
-const MAX_BUFFER_BYTES = 2 ** 31 - 1;
 const CONTINUATION = 0xffffffff;
 const FILE_MAGIC = [0x41, 0x52, 0x52, 0x4f, 0x57, 0x31];
 const FILE_HEADER_BYTES = 8;
-const LENGTH_PREFIX_BYTES = 8;
 /** Parts that one dictionary may have: with each, apache-arrow goes through those before it. */
 const MAX_DICTIONARY_PARTS = 1024;
 /** Pieces of fewer bytes are copied together: what holds one takes more memory than it does. */
@@ -42,85 +41,6 @@ const CRUMB_BYTES = 2 ** 12;
 const CRUMBS_BYTES = 2 ** 16;
 /** Bytes behind the end of a stream that are looked at together. */
 const REST_BYTES = 2 ** 16;
-
-/** Makes apache-arrow able to read LZ4 and ZSTD bodies. Codecs that are registered already stay in place. */
-export function ensureCodecs(): void {
-  registerDecoder(CompressionType.LZ4_FRAME, decompressLz4);
-  registerDecoder(CompressionType.ZSTD, decompressZstd);
-}
-
-function registerDecoder(type: CompressionType, decode: (frame: Uint8Array) => Uint8Array): void {
-  const codec = compressionRegistry.get(type);
-  if (codec?.decode === undefined) compressionRegistry.set(type, { ...codec, decode });
-}
-
-/**
- * Bytes that the batch which is being decoded may still become: its codecs are called from inside apache-arrow, which
- * hands nothing through. Decoding never waits, so batches of several inputs don't meet here.
- */
-let inflationLeft = Number.POSITIVE_INFINITY;
-
-function decompressLz4(frame: Uint8Array): Uint8Array {
-  const content = decodeLz4Frame(frame, Math.min(MAX_BUFFER_BYTES, inflationLeft));
-  if (content === null) throw malformed("a buffer that is no LZ4 frame, or too long a one");
-  checkDeclaredLength(frame, content.length);
-  inflationLeft -= content.length;
-  return content;
-}
-
-function decompressZstd(frame: Uint8Array): Uint8Array {
-  const bound = zstdFrameBound(frame);
-  if (bound === null) throw malformed("a buffer that is no ZSTD frame");
-  const length = bound.contentSize ?? declaredLength(frame);
-  if (length === null || length > bound.maximumSize || length > Math.min(MAX_BUFFER_BYTES, inflationLeft)) {
-    throw malformed("a ZSTD frame of impossible length");
-  }
-  checkDeclaredLength(frame, length);
-  const content = new Uint8Array(length);
-  if (!decodeZstdFrame(frame, content)) throw malformed("a ZSTD frame that cannot be decompressed");
-  inflationLeft -= length;
-  return content;
-}
-
-/**
- * The uncompressed length that stands in front of a compressed buffer. apache-arrow hands over a view of the
- * bytes behind it.
- */
-function declaredLength(frame: Uint8Array): number | null {
-  if (frame.byteOffset < LENGTH_PREFIX_BYTES) return null;
-  const prefix = new DataView(frame.buffer, frame.byteOffset - LENGTH_PREFIX_BYTES, LENGTH_PREFIX_BYTES);
-  const length = Number(prefix.getBigInt64(0, true));
-  return length < 0 ? null : length;
-}
-
-/** Bytes that the buffers of a batch become where they are compressed; what becomes more is refused when it is decoded. */
-function inflatedBytes({ body, compressed }: Frame, maxBytes: number): number {
-  let sum = 0;
-  for (const { offset, length } of compressed?.buffers ?? []) {
-    if (length <= LENGTH_PREFIX_BYTES) continue;
-    const frame = body.subarray(offset + LENGTH_PREFIX_BYTES, offset + length);
-    const declared = declaredLength(frame);
-    // Without a length the bytes are as they are.
-    if (declared === null) continue;
-    sum += declared === frame.length ? contentBytes(frame, compressed?.type, maxBytes) : declared;
-    if (sum > maxBytes) return maxBytes;
-  }
-  return sum;
-}
-
-/** Of a frame whose declared length may be that of the frame. */
-function contentBytes(frame: Uint8Array, type: CompressionType | undefined, maxBytes: number): number {
-  if (type === CompressionType.LZ4_FRAME) return lz4FrameLength(frame, maxBytes) ?? maxBytes;
-  const bound = zstdFrameBound(frame);
-  return bound === null ? maxBytes : (bound.contentSize ?? bound.maximumSize);
-}
-
-function checkDeclaredLength(frame: Uint8Array, length: number): void {
-  const declared = declaredLength(frame);
-  // apache-arrow 21 writes the compressed length where the uncompressed belongs.
-  if (declared === null || declared === length || declared === frame.length) return;
-  throw malformed(`a buffer that holds ${length} bytes and declares ${declared}`);
-}
 
 /** One message: metadata with what precedes it, as it goes to apache-arrow, and its body. */
 interface Frame {
@@ -131,11 +51,8 @@ interface Frame {
   readonly dictionary: { readonly id: number; readonly isDelta: boolean } | null;
   /** A batch without rows. apache-arrow writes ones that it can't read again: children of nested columns are missing. */
   readonly isEmpty: boolean;
-  /** How the buffers of the body are compressed, and where they are; null where they are not. */
-  readonly compressed: {
-    readonly type: CompressionType;
-    readonly buffers: readonly { readonly offset: number; readonly length: number }[];
-  } | null;
+  /** The body where its buffers are compressed, else null. */
+  readonly compressed: CompressedBody | null;
 }
 
 /** Asks for bytes by their number and is given as many or, at the end of the input, fewer. */
@@ -173,7 +90,7 @@ function* readFrame(maxBytes: number): Requests<Frame | null> {
   const compressed =
     batch === null || batch.compression === null || batch.compression === undefined
       ? null
-      : { type: batch.compression.type, buffers: batch.buffers };
+      : { body, type: batch.compression.type, buffers: batch.buffers };
   return {
     kind: message.headerType,
     head: concatBytes([head, metadata]),
@@ -226,6 +143,23 @@ function checkedBatchHeader(message: Message, bodyLength: number): BatchHeader |
     }
   }
   return batch;
+}
+
+/** A message, and the bytes that its buffers become where they are compressed. */
+interface Measured {
+  readonly frame: Frame;
+  readonly inflation: number;
+}
+
+/** With breaks. */
+function* measured(frame: Frame, maxBytes: number): Generator<void, Measured> {
+  const inflation = frame.compressed === null ? 0 : yield* inflatedBytes(frame.compressed, maxBytes);
+  return { frame, inflation };
+}
+
+/** Inflates the buffers of a message before it is decoded, with breaks. */
+function* inflatedAhead({ frame, inflation }: Measured): Generator<void, void> {
+  if (frame.compressed !== null && !frame.isEmpty) yield* inflateAhead(frame.compressed, inflation);
 }
 
 /** Turns messages into record batches. */
@@ -282,14 +216,13 @@ class FrameDecoder {
   }
 
   /** Bytes that are held while the message is decoded and its batch is in use. */
-  bytesWith(frame: Frame): number {
+  bytesWith({ frame, inflation }: Measured): number {
     if (frame.isEmpty) return this.keptBytes;
-    const inflated = this.#queuedInflation + inflatedBytes(frame, this.#maxBytes);
-    return this.keptBytes + frame.body.length + inflated;
+    return this.keptBytes + frame.body.length + this.#queuedInflation + inflation;
   }
 
   /** The batch that the message completes; null where it has no rows, and where more messages have to come first. */
-  push(frame: Frame): RecordBatch | null {
+  push({ frame, inflation: ownInflation }: Measured): RecordBatch | null {
     const { kind, head, body, dictionary, isEmpty } = frame;
     if (kind === MessageHeader.Schema) throw malformed("a second schema");
     if (isEmpty) return null;
@@ -299,15 +232,12 @@ class FrameDecoder {
       // Dictionaries wait for the batch that they are for.
       this.#countPart(dictionary);
       this.#queuedBytes += head.length + body.length;
-      this.#queuedInflation += inflatedBytes(frame, this.#maxBytes);
+      this.#queuedInflation += ownInflation;
       if (this.#queuedBytes > this.#maxBytes) throw tooLarge(this.#queuedBytes, this.#maxBytes);
       return null;
     }
-    const inflation = this.#queuedInflation + inflatedBytes(frame, this.#maxBytes);
-    const { done, value } = decoding(
-      () => this.#reader.next() as IteratorResult<RecordBatch>,
-      Math.min(this.#maxBytes, inflation),
-    );
+    const maxInflation = Math.min(this.#maxBytes, this.#queuedInflation + ownInflation);
+    const { done, value } = decoding(() => this.#reader.next() as IteratorResult<RecordBatch>, maxInflation);
     if (done === true || this.#queue.length > 0) throw malformed("a batch that cannot be decoded");
     if (this.#queuedParts > 0) this.#checkDictionaries(value);
     this.#queuedParts = 0;
@@ -337,8 +267,7 @@ class FrameDecoder {
 /** @param maxBytes that compressed buffers may become, together */
 function decoding<Result>(decode: () => Result, maxBytes = Number.POSITIVE_INFINITY): Result {
   try {
-    inflationLeft = maxBytes;
-    return decode();
+    return withInflation(maxBytes, decode);
   } catch (error) {
     if (error instanceof NamespaceError) throw error;
     throw malformed(messageOf(error), error);
@@ -351,25 +280,27 @@ function isFile(start: Uint8Array): boolean {
 
 /** What is in a file. */
 interface FileOutline {
-  /** Batches with rows: which ones they are, and the bytes that their buffers become. */
-  readonly filled: readonly { readonly index: number; readonly inflated: number }[];
+  /** Batches with rows. */
+  readonly filled: readonly (Measured & { readonly index: number })[];
+  readonly dictionaries: readonly Measured[];
   /** Bytes that the buffers of its dictionaries become. */
   readonly inflatedDictionaries: number;
 }
 
-/** Looks over the footer of a file and every message that it points to. */
-function outlineFile(file: Uint8Array, maxBytes: number): FileOutline {
+/** Looks over the footer of a file and every message that it points to, with breaks. */
+function* outlineFile(file: Uint8Array, maxBytes: number): Generator<void, FileOutline> {
   const trailer = file.length - FILE_MAGIC.length;
   if (trailer < FILE_HEADER_BYTES + 4 || !isFile(file.subarray(trailer))) throw truncated();
   const footerStart = trailer - 4 - readUint32(file, trailer - 4);
   if (footerStart < FILE_HEADER_BYTES) throw malformed("a footer that is longer than the file");
-  const { dictionaries, batches } = checkFooter(file.subarray(footerStart, trailer - 4));
-  const filled: { index: number; inflated: number }[] = [];
+  const footer = checkFooter(file.subarray(footerStart, trailer - 4));
+  const filled: (Measured & { readonly index: number })[] = [];
+  const dictionaries: Measured[] = [];
   let inflatedDictionaries = 0;
   let pointedTo = 0;
   for (const [blocks, kind] of [
-    [dictionaries, MessageHeader.DictionaryBatch],
-    [batches, MessageHeader.RecordBatch],
+    [footer.dictionaries, MessageHeader.DictionaryBatch],
+    [footer.batches, MessageHeader.RecordBatch],
   ] as const) {
     for (const [index, { offset, byteLength }] of blocks.entries()) {
       pointedTo += byteLength;
@@ -378,19 +309,28 @@ function outlineFile(file: Uint8Array, maxBytes: number): FileOutline {
       }
       const frame = new ByteCursor(file.subarray(offset, offset + byteLength)).frame(maxBytes);
       if (frame?.kind !== kind) throw malformed("a footer that points to something else than a batch");
-      const inflated = inflatedBytes(frame, maxBytes);
-      if (kind === MessageHeader.DictionaryBatch) inflatedDictionaries += inflated;
-      else if (!frame.isEmpty) filled.push({ index, inflated });
+      const message = yield* measured(frame, maxBytes);
+      if (kind === MessageHeader.RecordBatch) {
+        if (!frame.isEmpty) filled.push({ index, ...message });
+      } else {
+        dictionaries.push(message);
+        inflatedDictionaries += message.inflation;
+      }
+      yield;
       if (inflatedDictionaries > maxBytes) throw tooLarge(inflatedDictionaries, maxBytes);
     }
   }
-  return { filled, inflatedDictionaries };
+  return { filled, dictionaries, inflatedDictionaries };
 }
 
-/** Opens a file by way of its footer, and decodes its dictionaries. */
-function decodeFile(file: Uint8Array, outline: FileOutline, maxBytes: number): DecodedIpc {
-  const { filled, inflatedDictionaries } = outline;
+/** Opens a file by way of its footer, and decodes its dictionaries, with breaks. */
+function* decodeFile(
+  file: Uint8Array,
+  { filled, dictionaries, inflatedDictionaries }: FileOutline,
+  maxBytes: number,
+): Generator<void, DecodedIpc> {
   ensureCodecs();
+  for (const dictionary of dictionaries) yield* inflatedAhead(dictionary);
   const open = () => RecordBatchReader.from(file).open();
   const reader = decoding(open, inflatedDictionaries) as RecordBatchFileReader;
   const { schema } = reader;
@@ -399,13 +339,17 @@ function decodeFile(file: Uint8Array, outline: FileOutline, maxBytes: number): D
     schema,
     batches: {
       *[Symbol.iterator]() {
-        for (const { index, inflated } of filled) {
-          const decode = () => {
-            const batch = decoding(() => reader.readRecordBatch(index), Math.min(maxBytes, inflated));
-            if (batch === null) throw malformed("a batch that cannot be decoded");
-            return batch;
+        for (const message of filled) {
+          const { index, inflation } = message;
+          yield {
+            heldBytes: file.length + inflatedDictionaries + inflation,
+            *decode() {
+              yield* inflatedAhead(message);
+              const batch = decoding(() => reader.readRecordBatch(index), Math.min(maxBytes, inflation));
+              if (batch === null) throw malformed("a batch that cannot be decoded");
+              return batch;
+            },
           };
-          yield { heldBytes: file.length + inflatedDictionaries + inflated, decode };
         }
       },
     },
@@ -551,14 +495,23 @@ export interface IpcStream {
  * @param maxBatchBytes of one batch, uncompressed
  * @throws InvalidInputError, also while batches are read
  */
-export function openIpcBytes(bytes: Uint8Array, maxBatchBytes = Number.POSITIVE_INFINITY): IpcStream {
-  const { schema, batches } = decodeIpc(bytes, maxBatchBytes);
+export async function openIpcBytes(
+  bytes: Uint8Array,
+  maxBatchBytes = Number.POSITIVE_INFINITY,
+): Promise<IpcStream> {
+  const breather = new Breather();
+  return streamOf(await breather.goThrough(decodeIpc(bytes, maxBatchBytes)), breather);
+}
+
+/** @param memory what batches are held in, each until the next one is asked for */
+function streamOf({ schema, batches }: DecodedIpc, breather: Breather, memory?: MemoryShare): IpcStream {
   return {
     schema,
     batches: {
       async *[Symbol.asyncIterator]() {
-        for (const { decode } of batches) {
-          const batch = decode();
+        for (const { heldBytes, decode } of batches) {
+          await memory?.hold(BATCH, heldBytes);
+          const batch = await breather.goThrough(decode());
           if (batch !== null) yield batch;
         }
       },
@@ -578,12 +531,16 @@ export async function openIpcStream(
   memory?: MemoryShare,
 ): Promise<IpcStream> {
   const queue = new ByteQueue(source, memory);
+  const breather = new Breather();
   if (isFile(await queue.peek(FILE_MAGIC.length))) {
     const file = await queue.take(maxBatchBytes + 1);
     if (file.length > maxBatchBytes) throw tooLarge(file.length, maxBatchBytes);
     memory?.note(BATCH, file.length);
     queue.settle();
-    return openIpcFile(file, maxBatchBytes, memory);
+    const outline = await breather.goThrough(outlineFile(file, maxBatchBytes));
+    await memory?.hold(BATCH, file.length + outline.inflatedDictionaries);
+    const decoded = await breather.goThrough(decodeFile(file, outline, maxBatchBytes));
+    return streamOf(decoded, breather, memory);
   }
   const decoder = new FrameDecoder(await queue.frame(maxBatchBytes), maxBatchBytes);
   return {
@@ -595,8 +552,10 @@ export async function openIpcStream(
           if (frame === null) break;
           memory?.note(BATCH, decoder.keptBytes + frame.body.length);
           queue.settle();
-          await memory?.hold(BATCH, decoder.bytesWith(frame));
-          const batch = decoder.push(frame);
+          const message = await breather.goThrough(measured(frame, maxBatchBytes));
+          await memory?.hold(BATCH, decoder.bytesWith(message));
+          await breather.goThrough(inflatedAhead(message));
+          const batch = decoder.push(message);
           if (batch !== null) yield batch;
           memory?.note(BATCH, decoder.keptBytes);
         }
@@ -608,49 +567,30 @@ export async function openIpcStream(
   };
 }
 
-async function openIpcFile(
-  file: Uint8Array,
-  maxBytes: number,
-  memory: MemoryShare | undefined,
-): Promise<IpcStream> {
-  const outline = outlineFile(file, maxBytes);
-  await memory?.hold(BATCH, file.length + outline.inflatedDictionaries);
-  const { schema, batches } = decodeFile(file, outline, maxBytes);
-  return {
-    schema,
-    batches: {
-      async *[Symbol.asyncIterator]() {
-        for (const { heldBytes, decode } of batches) {
-          await memory?.hold(BATCH, heldBytes);
-          const batch = decode();
-          if (batch !== null) yield batch;
-        }
-      },
-    },
-  };
-}
-
 /**
  * Reads a whole stream or file.
  * @throws InvalidInputError
  */
 export function readIpc(bytes: Uint8Array): { readonly schema: Schema; readonly batches: RecordBatch[] } {
-  const { schema, batches } = decodeIpc(bytes, Number.POSITIVE_INFINITY);
-  return { schema, batches: Array.from(batches, ({ decode }) => decode()).filter((batch) => batch !== null) };
+  const { schema, batches } = atOnce(decodeIpc(bytes, Number.POSITIVE_INFINITY));
+  const decoded = Array.from(batches, ({ decode }) => atOnce(decode()));
+  return { schema, batches: decoded.filter((batch) => batch !== null) };
 }
 
 interface DecodedIpc {
   readonly schema: Schema;
-  /** To be decoded once, each before the next is taken; null where a message completes none. */
   readonly batches: Iterable<{
     /** Bytes that are held while the batch is in use. */
     readonly heldBytes: number;
-    readonly decode: () => RecordBatch | null;
+    /**
+     * Decodes it, with breaks: once, and before the next one is taken. Null where a message completes no batch.
+     */
+    readonly decode: () => Generator<void, RecordBatch | null>;
   }>;
 }
 
-function decodeIpc(bytes: Uint8Array, maxBytes: number): DecodedIpc {
-  if (isFile(bytes)) return decodeFile(bytes, outlineFile(bytes, maxBytes), maxBytes);
+function* decodeIpc(bytes: Uint8Array, maxBytes: number): Generator<void, DecodedIpc> {
+  if (isFile(bytes)) return yield* decodeFile(bytes, yield* outlineFile(bytes, maxBytes), maxBytes);
   const source = new ByteCursor(bytes);
   const decoder = new FrameDecoder(source.frame(maxBytes), maxBytes);
   return {
@@ -659,7 +599,14 @@ function decodeIpc(bytes: Uint8Array, maxBytes: number): DecodedIpc {
       *[Symbol.iterator]() {
         for (let frame = source.frame(maxBytes); frame !== null; frame = source.frame(maxBytes)) {
           const next = frame;
-          yield { heldBytes: bytes.length, decode: () => decoder.push(next) };
+          yield {
+            heldBytes: bytes.length,
+            *decode() {
+              const message = yield* measured(next, maxBytes);
+              yield* inflatedAhead(message);
+              return decoder.push(message);
+            },
+          };
         }
         checkPadding(source.rest());
       },
@@ -678,13 +625,6 @@ function checkPadding(rest: Uint8Array): void {
 
 function readUint32(bytes: Uint8Array, at: number): number {
   return (bytes[at] | (bytes[at + 1] << 8) | (bytes[at + 2] << 16) | (bytes[at + 3] << 24)) >>> 0;
-}
-
-function malformed(what: string, cause?: unknown): InvalidInputError {
-  return new InvalidInputError(
-    `malformed Arrow IPC data: ${what}`,
-    cause === undefined ? undefined : { cause },
-  );
 }
 
 function tooLarge(bytes: number, maxBytes: number): InvalidInputError {

@@ -13,7 +13,7 @@
  * Field numbers are those of Message.fbs and Schema.fbs of Arrow's columnar format.
  */
 
-import { InvalidInputError } from "../errors.js";
+import { malformedIpc as malformed } from "./malformedIpc.js";
 
 const MAX_NESTING = 64;
 /** Bytes and elements that decoding may visit, as a multiple of the metadata's size; shared strings count anew. */
@@ -225,8 +225,4 @@ class Guard {
     this.#work -= work;
     if (this.#work < 0) throw malformed("metadata that refers to itself over and over");
   }
-}
-
-function malformed(what: string): InvalidInputError {
-  return new InvalidInputError(`malformed Arrow IPC message: ${what}`);
 }

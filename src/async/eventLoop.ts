@@ -34,4 +34,21 @@ export class Breather {
     });
     this.#heldSinceMs = performance.now();
   }
+
+  /** Goes through work that may be broken off at every step. */
+  async goThrough<Result>(steps: Generator<void, Result>): Promise<Result> {
+    for (;;) {
+      const { done, value } = steps.next();
+      if (done === true) return value;
+      await this.breathe();
+    }
+  }
+}
+
+/** Goes through such work at once. */
+export function atOnce<Result>(steps: Generator<void, Result>): Result {
+  for (;;) {
+    const { done, value } = steps.next();
+    if (done === true) return value;
+  }
 }

@@ -13,79 +13,124 @@
  *     content checksum  u32, where the flags say so
  */
 
+import { atOnce } from "../async/eventLoop.js";
 import { decodeLz4Block, lz4BlockLength } from "./lz4.js";
 
 const MAGIC = 0x184d2204;
+const BLOCK_HEADER_BYTES = 4;
+const END_MARK_BYTES = 4;
+
+/** Bytes that go by between two breaks. */
+const STEP_BYTES = 2 ** 16;
 
 /**
  * The content of a frame; null where `frame` is not exactly one frame without dictionary or holds more than
  * `maximumSize` bytes. Sizes are known to be true before memory is taken for them.
  */
 export function decodeLz4Frame(frame: Uint8Array, maximumSize: number): Uint8Array | null {
-  const found = readBlocks(frame, maximumSize);
-  if (found === null) return null;
-  const output = new Uint8Array(found.size);
+  return atOnce(decodingLz4Frame(frame, maximumSize));
+}
+
+/** {@link decodeLz4Frame}, with breaks. */
+export function* decodingLz4Frame(
+  frame: Uint8Array,
+  maximumSize: number,
+): Generator<void, Uint8Array | null> {
+  const size = yield* lz4FrameLength(frame, maximumSize);
+  const header = readHeader(frame);
+  if (size === null || header === null) return null;
+  const output = new Uint8Array(size);
   let written = 0;
-  for (const { bytes, stored, length } of found.blocks) {
+  let passed = 0;
+  for (
+    let block = blockAt(frame, header.end, header);
+    block !== null;
+    block = blockAt(frame, block.end, header)
+  ) {
+    const { bytes, stored } = block;
+    const length = lengthOf(block);
     if (stored) output.set(bytes, written);
     else if (!decodeLz4Block(bytes, output.subarray(0, written + length), written)) return null;
     written += length;
+    passed += bytes.length + length;
+    if (passed < STEP_BYTES) continue;
+    passed = 0;
+    yield;
   }
   return output;
 }
 
-/** Bytes that a frame holds; null where {@link decodeLz4Frame} takes none of it. */
-export function lz4FrameLength(frame: Uint8Array, maximumSize: number): number | null {
-  return readBlocks(frame, maximumSize)?.size ?? null;
+/** Bytes that a frame holds, found with breaks; null where {@link decodeLz4Frame} takes none of it. */
+export function* lz4FrameLength(frame: Uint8Array, maximumSize: number): Generator<void, number | null> {
+  const header = readHeader(frame);
+  if (header === null) return null;
+  let size = 0;
+  let passed = 0;
+  let { end } = header;
+  for (let block = blockAt(frame, end, header); block !== null; block = blockAt(frame, end, header)) {
+    const length = lengthOf(block);
+    if (length < 0 || length > header.maximumBlock) return null;
+    size += length;
+    if (size > maximumSize) return null;
+    end = block.end;
+    passed += block.bytes.length;
+    if (passed < STEP_BYTES) continue;
+    passed = 0;
+    yield;
+  }
+  const tailBytes = END_MARK_BYTES + (header.hasContentChecksum ? 4 : 0);
+  if (end + tailBytes !== frame.length || readUint32(frame, end) !== 0) return null;
+  if (header.contentSize !== null && header.contentSize !== BigInt(size)) return null;
+  return size;
+}
+
+interface Header {
+  /** Where the first block begins. */
+  readonly end: number;
+  readonly maximumBlock: number;
+  /** Behind each block. */
+  readonly checksumBytes: number;
+  readonly hasContentChecksum: boolean;
+  readonly contentSize: bigint | null;
+}
+
+function readHeader(frame: Uint8Array): Header | null {
+  if (frame.length < 11 || readUint32(frame, 0) !== MAGIC) return null;
+  const flags = frame[4];
+  const sizeClass = (frame[5] >>> 4) & 7;
+  if (flags >>> 6 !== 1 || (flags & 0x03) !== 0 || sizeClass < 4) return null;
+  const hasContentSize = (flags & 0x08) !== 0;
+  if (hasContentSize && frame.length < 14) return null;
+  const view = new DataView(frame.buffer, frame.byteOffset, frame.byteLength);
+  return {
+    end: hasContentSize ? 15 : 7,
+    maximumBlock: 1 << (8 + 2 * sizeClass),
+    checksumBytes: (flags & 0x10) !== 0 ? 4 : 0,
+    hasContentChecksum: (flags & 0x04) !== 0,
+    contentSize: hasContentSize ? view.getBigUint64(6, true) : null,
+  };
 }
 
 interface Block {
   readonly bytes: Uint8Array;
   readonly stored: boolean;
-  /** Of its content. */
-  readonly length: number;
+  /** Where the next block begins. */
+  readonly end: number;
 }
 
-function readBlocks(
-  frame: Uint8Array,
-  maximumSize: number,
-): { readonly blocks: readonly Block[]; readonly size: number } | null {
-  const view = new DataView(frame.buffer, frame.byteOffset, frame.byteLength);
-  if (frame.length < 11 || view.getUint32(0, true) !== MAGIC) return null;
-  const flags = frame[4];
-  const sizeClass = (frame[5] >>> 4) & 7;
-  if (flags >>> 6 !== 1 || (flags & 0x03) !== 0 || sizeClass < 4) return null;
-  const maximumBlock = 1 << (8 + 2 * sizeClass);
-  let position = 6;
-  let contentSize: bigint | null = null;
-  if ((flags & 0x08) !== 0) {
-    if (frame.length < position + 8) return null;
-    contentSize = view.getBigUint64(position, true);
-    position += 8;
-  }
-  position += 1;
-
-  const checksumBytes = (flags & 0x10) !== 0 ? 4 : 0;
-  const blocks: Block[] = [];
-  let size = 0;
-  for (;;) {
-    if (position + 4 > frame.length) return null;
-    const header = view.getUint32(position, true);
-    position += 4;
-    if (header === 0) break;
-    const byteLength = header & 0x7fffffff;
-    if (byteLength > frame.length - position) return null;
-    const bytes = frame.subarray(position, position + byteLength);
-    const stored = header >>> 31 === 1;
-    const length = stored ? byteLength : lz4BlockLength(bytes);
-    if (length < 0 || length > maximumBlock) return null;
-    size += length;
-    if (size > maximumSize) return null;
-    blocks.push({ bytes, stored, length });
-    position += byteLength + checksumBytes;
-  }
-  if ((flags & 0x04) !== 0) position += 4;
-  if (position !== frame.length) return null;
-  if (contentSize !== null && contentSize !== BigInt(size)) return null;
-  return { blocks, size };
+/** The block at a position; null at the end mark, and where no block is there whole. */
+function blockAt(frame: Uint8Array, position: number, { checksumBytes }: Header): Block | null {
+  const start = position + BLOCK_HEADER_BYTES;
+  if (start > frame.length) return null;
+  const header = readUint32(frame, position);
+  const byteLength = header & 0x7fffffff;
+  if (header === 0 || byteLength > frame.length - start) return null;
+  const bytes = frame.subarray(start, start + byteLength);
+  return { bytes, stored: header >>> 31 === 1, end: start + byteLength + checksumBytes };
 }
+
+/** Bytes that a block becomes; negative where it is malformed. */
+const lengthOf = ({ bytes, stored }: Block): number => (stored ? bytes.length : lz4BlockLength(bytes));
+
+const readUint32 = (bytes: Uint8Array, at: number): number =>
+  (bytes[at] | (bytes[at + 1] << 8) | (bytes[at + 2] << 16) | (bytes[at + 3] << 24)) >>> 0;

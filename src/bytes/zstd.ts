@@ -17,6 +17,8 @@
  * moves, so time and memory are bounded by the sizes of frame and output.
  */
 
+import { atOnce } from "../async/eventLoop.js";
+
 export const MAXIMUM_BLOCK_BYTES = 128 * 1024;
 
 export interface ZstdFrameBound {
@@ -66,11 +68,13 @@ class Malformed extends Error {}
 
 /** Decodes a frame that {@link zstdFrameBound} accepted; false where it is not exactly `output.length` bytes. */
 export function decodeZstdFrame(frame: Uint8Array, output: Uint8Array): boolean {
-  // Bit readers load whole words: room for the last of them.
-  const input = new Uint8Array(frame.length + 8);
-  input.set(frame);
+  return atOnce(decodingZstdFrame(frame, output));
+}
+
+/** {@link decodeZstdFrame}, with breaks. */
+export function* decodingZstdFrame(frame: Uint8Array, output: Uint8Array): Generator<void, boolean> {
   try {
-    return new FrameDecoder(input, output).decode() === output.length;
+    return (yield* new FrameDecoder(frame, output).decode()) === output.length;
   } catch (error) {
     if (error instanceof Malformed) return false;
     throw error;
@@ -78,8 +82,10 @@ export function decodeZstdFrame(frame: Uint8Array, output: Uint8Array): boolean 
 }
 
 class FrameDecoder {
-  readonly #input: Uint8Array;
+  readonly #frame: Uint8Array;
   readonly #output: Uint8Array;
+  /** The block that is decoded. Bit readers load whole words: there is room behind the last of them. */
+  readonly #input: Uint8Array;
   readonly #literals = new Uint8Array(MAXIMUM_BLOCK_BYTES);
   /** The last three match offsets, most recent first. */
   readonly #offsets = [1, 4, 8];
@@ -89,38 +95,45 @@ class FrameDecoder {
   #offsetTable: FseTable | null = null;
   #matchTable: FseTable | null = null;
 
-  constructor(input: Uint8Array, output: Uint8Array) {
-    this.#input = input;
+  constructor(frame: Uint8Array, output: Uint8Array) {
+    this.#frame = frame;
     this.#output = output;
+    this.#input = new Uint8Array(Math.min(frame.length, MAXIMUM_BLOCK_BYTES) + 8);
   }
 
   /** Returns the number of bytes written. */
-  decode(): number {
-    const input = this.#input;
-    const descriptor = input[4];
+  *decode(): Generator<void, number> {
+    const frame = this.#frame;
+    const descriptor = frame[4];
     const singleSegment = (descriptor & 0x20) !== 0;
     const sizeBytes = descriptor >>> 6 === 0 ? (singleSegment ? 1 : 0) : 1 << (descriptor >>> 6);
     let position = (singleSegment ? 5 : 6) + sizeBytes;
+    let broken = 0;
     for (let last = false; !last; ) {
-      const header = input[position] | (input[position + 1] << 8) | (input[position + 2] << 16);
+      const header = frame[position] | (frame[position + 1] << 8) | (frame[position + 2] << 16);
       position += 3;
       last = (header & 1) !== 0;
       const size = header >>> 3;
       switch ((header >>> 1) & 3) {
         case 0:
           this.#claim(size);
-          this.#output.set(input.subarray(position, position + size), this.#written - size);
+          this.#output.set(frame.subarray(position, position + size), this.#written - size);
           position += size;
           break;
         case 1:
           this.#claim(size);
-          this.#output.fill(input[position], this.#written - size, this.#written);
+          this.#output.fill(frame[position], this.#written - size, this.#written);
           position += 1;
           break;
         default:
-          this.#decodeBlock(position, position + size);
+          this.#input.set(frame.subarray(position, position + size));
+          this.#decodeBlock(0, size);
           position += size;
       }
+      // Between breaks, a whole block's worth of bytes is written or read: blocks may be of no bytes.
+      if (this.#written + position - broken < MAXIMUM_BLOCK_BYTES) continue;
+      broken = this.#written + position;
+      yield;
     }
     return this.#written;
   }

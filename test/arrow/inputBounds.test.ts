@@ -16,7 +16,7 @@ import {
   vectorFromArray,
 } from "apache-arrow";
 import { describe, expect, it } from "vitest";
-import { openIpcStream } from "../../src/arrow/ipc.js";
+import { openIpcBytes, openIpcStream } from "../../src/arrow/ipc.js";
 import { ENCODERS, writeCompressed } from "../support/compressedIpc.js";
 
 setFlagsFromString("--expose-gc");
@@ -148,4 +148,28 @@ it("a message in pieces of one byte takes little more memory than it is long", a
   );
   for await (const batch of batches) expect(batch.getChildAt(0)?.get(0)).toEqual(value);
   expect(held[0] - before).toBeLessThan(4 * 2 ** 20);
+});
+
+describe("compressed buffers", () => {
+  const [[codec, encode]] = ENCODERS;
+  const text = "a line that comes again and again; ".repeat(2 ** 19);
+  const table = inParts(text, `${text}!`);
+  const packed = writeCompressed(table, codec, encode).corrected;
+
+  it.each([
+    ["that come in pieces", (bytes: Uint8Array) => openIpcStream([bytes][Symbol.iterator]() as never)],
+    ["that are all there", (bytes: Uint8Array) => openIpcBytes(bytes)],
+  ])("%s are inflated ahead of their decoder, with breaks", async (_, open) => {
+    let turns = 0;
+    const counting = setInterval(() => turns++, 0);
+    const { batches } = await open(packed);
+    let rows = 0;
+    for await (const batch of batches) {
+      rows += batch.numRows;
+      expect(batch.getChildAt(0)?.get(0)).toBe(text);
+    }
+    clearInterval(counting);
+    expect(rows).toBe(3);
+    expect(turns).toBeGreaterThan(0);
+  });
 });

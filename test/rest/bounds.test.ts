@@ -5,7 +5,7 @@
 
 import type { ChildProcess } from "node:child_process";
 import { readFileSync } from "node:fs";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { exitOf, nextMessage, startProcess } from "../support/childProcess.js";
 import { runsOf } from "../support/effort.js";
 
@@ -60,19 +60,29 @@ const KINDS = [
   "large JSON",
 ];
 
+/** One that has answered before. */
+async function startServer(): Promise<{ readonly server: ChildProcess; readonly port: number }> {
+  const server = startProcess("boundedServer.mjs", [KEY]);
+  const { port } = (await nextMessage(server)) as { port: number };
+  await callFor(200, `http://127.0.0.1:${port}`);
+  return { server, port };
+}
+
 // With a key they have all the places, without one a part of them.
 describe.each(IS_LONG ? ["strangers", "callers"] : ["strangers"])("hostile %s", (who) => {
   let server: ChildProcess;
   let port: number;
-  beforeAll(async () => {
-    server = startProcess("boundedServer.mjs", [KEY]);
-    ({ port } = (await nextMessage(server)) as { port: number });
-  });
-  afterAll(async () => {
+  const begin = async () => {
+    ({ server, port } = await startServer());
+  };
+  const end = async () => {
     // It removes what it has written.
     server.disconnect();
     await exitOf(server);
-  });
+  };
+  // The most that a server took counts for all that came before.
+  (IS_LONG ? beforeEach : beforeAll)(begin);
+  (IS_LONG ? afterEach : afterAll)(end);
 
   it.each(KINDS)("do not get more memory than there is: %s", async (kind) => {
     const key = who === "callers" ? KEY : "";

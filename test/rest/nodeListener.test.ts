@@ -430,3 +430,43 @@ it("requests behind another are held up to a number; with more of them the conne
   patient.socket.write(Array.from({ length: 17 }, (_, index) => get(`/more-${index}`)).join(""));
   await expect.poll(() => patient.text().split("done").length - 1).toBe(34);
 });
+
+it("nothing of a connection that was cut is begun, however quick the answers are", async () => {
+  const begun: string[] = [];
+  const { client } = await serve((request) => {
+    begun.push(pathOf(request));
+    return new Response("done");
+  });
+  const greedy = client();
+  greedy.socket.write(Array.from({ length: 40 }, (_, index) => get(`/${index}`)).join(""));
+  await greedy.end;
+  await soon();
+  // The first was begun before anybody knew of the others.
+  expect(begun).toEqual(["/0"]);
+});
+
+it("requests that wait behind others leave the thread to those who have a connection of their own", async () => {
+  const begun: string[] = [];
+  let sentAfter = 0;
+  const { client } = await serve((request) => {
+    const path = pathOf(request);
+    begun.push(path);
+    if (path === "/greedy-1" && sentAfter === 0) {
+      sentAfter = begun.length;
+      other.socket.write(get("/other"));
+    }
+    const until = performance.now() + 2;
+    while (performance.now() < until);
+    return new Response("done");
+  });
+  const other = client();
+  other.socket.write(get("/first"));
+  await expect.poll(other.text).toContain("done");
+  const greedy = Array.from({ length: 60 }, () => client());
+  for (const { socket } of greedy) {
+    socket.write(Array.from({ length: 3 }, (_, index) => get(`/greedy-${index}`)).join(""));
+  }
+  await expect.poll(() => begun.length).toBe(2 + 60 * 3);
+  // One for each connection would be sixty.
+  expect(begun.indexOf("/other") - sentAfter).toBeLessThan(30);
+});
