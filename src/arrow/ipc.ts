@@ -12,7 +12,7 @@
 
 import type { RecordBatch, Schema } from "apache-arrow";
 import { Message, MessageHeader, type RecordBatchFileReader, RecordBatchReader } from "apache-arrow";
-import { atOnce, Breather } from "../async/eventLoop.js";
+import { atOnce, goThrough } from "../async/eventLoop.js";
 import { concatBytes } from "../bytes/concat.js";
 import { InvalidInputError, messageOf, NamespaceError } from "../errors.js";
 import type { MemoryShare } from "../memory.js";
@@ -499,19 +499,18 @@ export async function openIpcBytes(
   bytes: Uint8Array,
   maxBatchBytes = Number.POSITIVE_INFINITY,
 ): Promise<IpcStream> {
-  const breather = new Breather();
-  return streamOf(await breather.goThrough(decodeIpc(bytes, maxBatchBytes)), breather);
+  return streamOf(await goThrough(decodeIpc(bytes, maxBatchBytes)));
 }
 
 /** @param memory what batches are held in, each until the next one is asked for */
-function streamOf({ schema, batches }: DecodedIpc, breather: Breather, memory?: MemoryShare): IpcStream {
+function streamOf({ schema, batches }: DecodedIpc, memory?: MemoryShare): IpcStream {
   return {
     schema,
     batches: {
       async *[Symbol.asyncIterator]() {
         for (const { heldBytes, decode } of batches) {
           await memory?.hold(BATCH, heldBytes);
-          const batch = await breather.goThrough(decode());
+          const batch = await goThrough(decode());
           if (batch !== null) yield batch;
         }
       },
@@ -531,16 +530,15 @@ export async function openIpcStream(
   memory?: MemoryShare,
 ): Promise<IpcStream> {
   const queue = new ByteQueue(source, memory);
-  const breather = new Breather();
   if (isFile(await queue.peek(FILE_MAGIC.length))) {
     const file = await queue.take(maxBatchBytes + 1);
     if (file.length > maxBatchBytes) throw tooLarge(file.length, maxBatchBytes);
     memory?.note(BATCH, file.length);
     queue.settle();
-    const outline = await breather.goThrough(outlineFile(file, maxBatchBytes));
+    const outline = await goThrough(outlineFile(file, maxBatchBytes));
     await memory?.hold(BATCH, file.length + outline.inflatedDictionaries);
-    const decoded = await breather.goThrough(decodeFile(file, outline, maxBatchBytes));
-    return streamOf(decoded, breather, memory);
+    const decoded = await goThrough(decodeFile(file, outline, maxBatchBytes));
+    return streamOf(decoded, memory);
   }
   const decoder = new FrameDecoder(await queue.frame(maxBatchBytes), maxBatchBytes);
   return {
@@ -552,9 +550,9 @@ export async function openIpcStream(
           if (frame === null) break;
           memory?.note(BATCH, decoder.keptBytes + frame.body.length);
           queue.settle();
-          const message = await breather.goThrough(measured(frame, maxBatchBytes));
+          const message = await goThrough(measured(frame, maxBatchBytes));
           await memory?.hold(BATCH, decoder.bytesWith(message));
-          await breather.goThrough(inflatedAhead(message));
+          await goThrough(inflatedAhead(message));
           const batch = decoder.push(message);
           if (batch !== null) yield batch;
           memory?.note(BATCH, decoder.keptBytes);

@@ -2,7 +2,8 @@
  * Sharing the thread with the host. Work that only awaits promises already resolved runs on in microtasks and
  * starves timers and sockets; long loops therefore let the event loop turn now and then.
  *
- * Pieces of long work go on one per turn: however many there are, whatever else waits for the loop waits for one of them.
+ * All long work together holds a turn of the loop for no longer than a bound, and then goes on one piece per turn: however
+ * much of it there is, whatever else waits for the loop waits for one piece of it.
  */
 
 /** So long work may hold the thread before it lets the event loop turn. */
@@ -10,38 +11,38 @@ export const MAX_HOLD_MS = 8;
 
 /** Long work that goes on at one of the next turns. */
 const waiting: (() => void)[] = [];
-/** When the loop was last seen to turn. */
-let turnedAtMs = 0;
+/** When long work was first met in this turn; null where it was not. */
+let heldSinceMs: number | null = null;
 
 function turn(): void {
-  turnedAtMs = performance.now();
+  heldSinceMs = null;
   const goOn = waiting.shift();
-  if (waiting.length > 0) setImmediate(turn);
-  goOn?.();
+  if (goOn === undefined) return;
+  hold();
+  goOn();
 }
 
-/** One piece of long work; ask it at every step. */
-export class Breather {
-  #heldSinceMs = performance.now();
+function hold(): void {
+  heldSinceMs = performance.now();
+  setImmediate(turn);
+}
 
-  /** Lets the event loop turn once, if the last turn is long enough ago. */
-  async breathe(): Promise<void> {
-    const now = performance.now();
-    if (now - Math.max(this.#heldSinceMs, turnedAtMs) < MAX_HOLD_MS) return;
+/** To be asked at every step of long work: lets the event loop turn if it was held for long enough. */
+export async function breathe(): Promise<void> {
+  if (heldSinceMs === null) hold();
+  else if (performance.now() - heldSinceMs >= MAX_HOLD_MS) {
     await new Promise<void>((resolve) => {
       waiting.push(resolve);
-      if (waiting.length === 1) setImmediate(turn);
     });
-    this.#heldSinceMs = performance.now();
   }
+}
 
-  /** Goes through work that may be broken off at every step. */
-  async goThrough<Result>(steps: Generator<void, Result>): Promise<Result> {
-    for (;;) {
-      const { done, value } = steps.next();
-      if (done === true) return value;
-      await this.breathe();
-    }
+/** Goes through work that may be broken off at every step, and breathes there. */
+export async function goThrough<Result>(steps: Generator<void, Result>): Promise<Result> {
+  for (;;) {
+    const { done, value } = steps.next();
+    if (done === true) return value;
+    await breathe();
   }
 }
 

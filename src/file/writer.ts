@@ -10,7 +10,7 @@ import type { Column, FixedColumn, ListColumn, VariableColumn } from "../arrow/c
 import { areNarrow } from "../arrow/offsets.js";
 import { sliceColumn } from "../arrow/sliceColumn.js";
 import { leafColumn, mapLeaf, withLeaf } from "../arrow/spine.js";
-import { Breather } from "../async/eventLoop.js";
+import { breathe } from "../async/eventLoop.js";
 import { crc32 } from "../bytes/crc32.js";
 import { InternalError } from "../errors.js";
 import type { Schema } from "../format/file.js";
@@ -71,7 +71,6 @@ export class DataFileWriter {
   readonly #pages: PageRecord[][];
   readonly #checksums: number[][];
   readonly #memory: MemoryShare | undefined;
-  readonly #breather = new Breather();
   #rowCount = 0;
 
   private constructor(
@@ -264,7 +263,7 @@ export class DataFileWriter {
       this.#pages[index].push({ buffers, rowCount: page.rowCount, layout: page.encoding });
       await this.#file.relieve();
       // A batch may be many pages.
-      await this.#breather.breathe();
+      await breathe();
     }
   }
 

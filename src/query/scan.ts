@@ -13,7 +13,7 @@ import { makeBatch } from "../arrow/batch.js";
 import type { Column, FixedColumn } from "../arrow/column.js";
 import { sliceColumn } from "../arrow/sliceColumn.js";
 import { takeColumn } from "../arrow/takeColumn.js";
-import { Breather } from "../async/eventLoop.js";
+import { breathe } from "../async/eventLoop.js";
 import { type EncodedRows, readPageRows } from "../file/pageRows.js";
 import type { RowRuns } from "../file/pageSlice.js";
 import type { DataFile, DataPage } from "../file/reader.js";
@@ -118,7 +118,6 @@ export async function* scanColumns(
     hold: (weight) => readAhead.hold?.(weight),
     ...(memory && { memory: { share: memory, bytesOf: (group) => group.byteLength } }),
   });
-  const breather = new Breather();
   let assembler: BatchAssembler | undefined;
   try {
     for await (const group of groups) {
@@ -128,6 +127,7 @@ export async function* scanColumns(
       for (;;) {
         const room = memory?.hold(PAGES, assembler.bytesOfNext());
         if (room !== undefined) await room;
+        await breathe();
         const batch = assembler.next();
         memory?.note(PAGES, assembler.heldBytes(batch));
         if (batch === null) break;
@@ -143,7 +143,6 @@ export async function* scanColumns(
         } else {
           yield batch;
         }
-        await breather.breathe();
       }
     }
   } finally {

@@ -12,7 +12,7 @@ import { makeBatch, toTable } from "../arrow/batch.js";
 import type { Column, Layout } from "../arrow/column.js";
 import { concatColumns } from "../arrow/concatColumns.js";
 import { takeColumn } from "../arrow/takeColumn.js";
-import { Breather } from "../async/eventLoop.js";
+import { breathe } from "../async/eventLoop.js";
 import { InvalidInputError } from "../errors.js";
 import { type EncodedRows, readPageRows } from "../file/pageRows.js";
 import { positionsIn, type RowRuns, runsOf } from "../file/pageSlice.js";
@@ -95,7 +95,6 @@ async function takeParts(
   const fragments = await wantedFragments(source, request.fragments, rows);
   if (rows.length === 0) return { parts: [], positions };
   const parts: DescribedRows[] = new Array(fragments.length);
-  const breather = new Breather();
   let next = 0;
   let failed = false;
   const lane = async () => {
@@ -103,7 +102,7 @@ async function takeParts(
       const index = next++;
       try {
         signal?.throwIfAborted();
-        parts[index] = await takeFragment(source, projection, fragments[index], breather);
+        parts[index] = await takeFragment(source, projection, fragments[index]);
       } catch (error) {
         failed = true;
         throw error;
@@ -120,7 +119,6 @@ async function takeFragment(
   source: FragmentSource,
   projection: Projection,
   wanted: WantedFragment,
-  breather: Breather,
 ): Promise<DescribedRows> {
   const rowCount = wanted.rows.length;
   const files: (DataFile | null)[] = projection.columns.map(() => null);
@@ -137,7 +135,7 @@ async function takeFragment(
       files[column] = file;
       pieces[column].push(decoded[index]);
     }
-    await breather.breathe();
+    await breathe();
   }
   const joined = pieces.map((pages) => (pages.length === 0 ? null : concatColumns(pages)));
   const columns = assembleOutputs(projection, joined, rowCount, tasks[0]?.file.path ?? "");

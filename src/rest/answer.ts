@@ -6,6 +6,7 @@ import {
   RecordBatchFileWriter,
   RecordBatchStreamWriter,
 } from "apache-arrow";
+import { breathe } from "../async/eventLoop.js";
 import { ServiceUnavailableError } from "../errors.js";
 import type { MemoryShare } from "../memory.js";
 import type { QueryResult } from "../namespace.js";
@@ -105,6 +106,7 @@ async function* ipcPieces(
   let ended = false;
   try {
     for (let next = first; next.done !== true; next = await batches.next()) {
+      await breathe();
       writer.write(next.value);
       yield* sink.take();
     }

@@ -3,6 +3,7 @@
  * waited for all of them. Rows are handed on piece by piece as they come.
  */
 
+import { breathe } from "../async/eventLoop.js";
 import type { MemoryShare } from "../memory.js";
 import { bodyIsGone } from "./parsedBody.js";
 import { Refusal } from "./problem.js";
@@ -24,10 +25,18 @@ export interface BodyBounds {
 /** Objects and arrays inside each other, at most. No request of the interface comes near. */
 const MAX_JSON_DEPTH = 64;
 
+const OPENING_BRACE = 0x7b;
+const OPENING_BRACKET = 0x5b;
+
 /** Use of memory. */
 const JSON_USE = "json";
 /** Bytes that a byte of JSON becomes at most, about: `{}` in an array is an object. */
 const PARSED_FACTOR = 32;
+
+/** Objects and arrays in all, at most: of more of them JSON takes long to parse, and much memory. */
+const MAX_JSON_NODES = 2 ** 16;
+/** JSON of so many bytes takes a while to parse and to check. */
+const LONG_JSON_BYTES = 2 ** 12;
 
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 
@@ -75,10 +84,15 @@ export async function readJson(request: Request, bounds: BodyBounds): Promise<un
   const { memory } = bounds;
   const bytes = await gather(readPieces(request, bounds), memory);
   if (bytes.length === 0) return undefined;
+  const isLong = bytes.length >= LONG_JSON_BYTES;
+  if (isLong) refuseManyNodes(bytes);
   const room = memory?.hold(JSON_USE, PARSED_FACTOR * bytes.length);
   if (room !== undefined) await room;
+  if (isLong) await breathe();
   const value = parseJson(bytes);
   checkMembers(value);
+  // What is made of it takes its time too.
+  if (isLong) await breathe();
   return value;
 }
 
@@ -133,6 +147,14 @@ function cutOff(reason: unknown): never {
   throw new Refusal(400, "InvalidInput", "the body broke off");
 }
 
+/** Brackets in strings count as well: nobody needs so many. */
+function refuseManyNodes(bytes: Uint8Array): void {
+  let nodes = 0;
+  for (const byte of bytes) if (byte === OPENING_BRACE || byte === OPENING_BRACKET) nodes++;
+  if (nodes <= MAX_JSON_NODES) return;
+  throw new Refusal(413, "InvalidInput", `the body has more than ${MAX_JSON_NODES} objects and arrays`);
+}
+
 function parseJson(bytes: Uint8Array): unknown {
   try {
     return JSON.parse(utf8.decode(bytes));
@@ -165,6 +187,8 @@ async function gather(pieces: AsyncIterable<Uint8Array>, memory?: MemoryShare): 
   for await (const piece of pieces) {
     if (length + piece.length > bytes.length) {
       const size = Math.max(length + piece.length, 2 * bytes.length);
+      const isLong = bytes.length >= LONG_JSON_BYTES;
+      if (isLong) refuseManyNodes(bytes);
       const room = memory?.hold(JSON_USE, bytes.length + size);
       if (room !== undefined) await room;
       const larger = new Uint8Array(size);

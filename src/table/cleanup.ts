@@ -21,7 +21,7 @@
  * be undone is looked at again afterwards (retiredVersions.ts).
  */
 
-import { Breather } from "../async/eventLoop.js";
+import { breathe } from "../async/eventLoop.js";
 import { ConcurrentModificationError, InvalidTableStateError } from "../errors.js";
 import type { Disk, FileStat } from "../io/disk.js";
 import { codeOf, isDiskFull } from "../io/errno.js";
@@ -210,7 +210,6 @@ class Cleanup {
   readonly #task: CleanupTask;
   readonly #options: CleanupOptions;
   readonly #nowMs = Date.now();
-  readonly #breather = new Breather();
   readonly #manifests: ManifestReader;
   readonly #files: VersionFiles;
   /** Manifests that count among what is needed, by path and identity. */
@@ -231,8 +230,8 @@ class Cleanup {
     this.#disk = task.disk;
     this.#options = task.options;
     this.tableRoot = branchRoot(task.mainRoot, task.branch ?? undefined);
-    this.#manifests = new ManifestReader(task.disk, this.#breather);
-    this.#files = new VersionFiles(this.#breather);
+    this.#manifests = new ManifestReader(task.disk);
+    this.#files = new VersionFiles();
   }
 
   /** Reads all versions and decides which may go. */
@@ -313,7 +312,7 @@ class Cleanup {
     const { removed } = this.#task;
     const { needed, released } = this.#files;
     if (this.#released.length === 0) return;
-    for await (const found of findFiles(this.#disk, this.tableRoot, this.#breather)) {
+    for await (const found of findFiles(this.#disk, this.tableRoot)) {
       const { area, name } = found;
       if (!released[area.names].has(name) || needed[area.names].has(name)) continue;
       await removeFound(this.#disk, found, removed, () => true);
@@ -327,7 +326,7 @@ class Cleanup {
 
   async #listOwn(): Promise<VersionEntry[]> {
     const entries = await listVersions(this.#disk, this.tableRoot);
-    await this.#breather.breathe();
+    await breathe();
     if (entries.length > 0) return entries;
     throw new TableGoneError(this.tableRoot);
   }
@@ -412,7 +411,7 @@ class Cleanup {
   ): Promise<void> {
     const present = new Set(entries.map(({ version }) => version));
     const latest = entries[entries.length - 1];
-    const found = await listSetAside(this.#disk, this.tableRoot, this.#breather);
+    const found = await listSetAside(this.#disk, this.tableRoot);
     await this.#manifests.forEach(found, async (image, aside) => {
       if (aside.state === "released") {
         await this.#files.addReleased(image);
@@ -479,13 +478,12 @@ class Cleanup {
       tableRoot: this.tableRoot,
       versions,
       removed,
-      breather: this.#breather,
       isOld: (stat) => this.#isOld(stat),
       isForgotten: (stat) => this.#isForgotten(stat),
       confirm,
     });
     const { needed, released } = this.#files;
-    for await (const found of findFiles(this.#disk, this.tableRoot, this.#breather)) {
+    for await (const found of findFiles(this.#disk, this.tableRoot)) {
       const { area, name } = found;
       if (needed[area.names].has(name) || released[area.names].has(name)) continue;
       this.#options.signal?.throwIfAborted();

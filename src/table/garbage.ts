@@ -4,7 +4,7 @@
  */
 
 import { join } from "node:path";
-import type { Breather } from "../async/eventLoop.js";
+import { breathe } from "../async/eventLoop.js";
 import type { Disk, FileStat } from "../io/disk.js";
 import { dataDirectory, deletionsDirectory, indicesDirectory, transactionsDirectory } from "./paths.js";
 import type { ReferencedFiles } from "./referencedFiles.js";
@@ -62,15 +62,11 @@ export class RemovedFiles {
   bytes = 0;
 }
 
-export async function* findFiles(
-  disk: Disk,
-  tableRoot: string,
-  breather: Breather,
-): AsyncGenerator<FoundFile, void, undefined> {
+export async function* findFiles(disk: Disk, tableRoot: string): AsyncGenerator<FoundFile, void, undefined> {
   for (const area of AREAS) {
     const directory = area.directoryOf(tableRoot);
     for (const { name, kind } of (await disk.list(directory)) ?? []) {
-      await breather.breathe();
+      await breathe();
       const path = join(directory, name);
       if (kind === "file" && area.files?.test(name)) yield { area, path, name, isDirectory: false };
       if (kind === "directory" && area.directories?.name.test(name)) {

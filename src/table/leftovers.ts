@@ -12,7 +12,7 @@
  */
 
 import { join } from "node:path";
-import type { Breather } from "../async/eventLoop.js";
+import { breathe } from "../async/eventLoop.js";
 import { ServiceUnavailableError } from "../errors.js";
 import type { Disk, FileStat } from "../io/disk.js";
 import { isDiskFull, isMissing } from "../io/errno.js";
@@ -44,7 +44,6 @@ export interface LeftoverSweep {
   /** Numbers of the versions that are there. */
   readonly versions: ReadonlySet<number>;
   readonly removed: RemovedFiles;
-  readonly breather: Breather;
   /** Whether nobody can be about to use what was changed last when `stat` says. */
   isOld(stat: FileStat): boolean;
   /** The same, of what may be of a commit under way by an engine that does not take the lock. */
@@ -110,9 +109,9 @@ async function sweepDirectory(
   directory: string,
   conditionOf: (name: string) => Condition,
 ): Promise<void> {
-  const { disk, removed, breather } = sweep;
+  const { disk, removed } = sweep;
   for (const { name, kind } of (await disk.list(directory)) ?? []) {
-    await breather.breathe();
+    await breathe();
     const condition = conditionOf(name);
     if (condition === null || !(kind === "file" || (kind === "directory" && TEMPORARY.test(name)))) continue;
     const path = join(directory, name);

@@ -5,7 +5,7 @@
  * what another has besides.
  */
 
-import type { Breather } from "../async/eventLoop.js";
+import { breathe } from "../async/eventLoop.js";
 import { sharedPrefix, sharedSuffix } from "../bytes/shared.js";
 import { InternalError } from "../errors.js";
 import { FieldRanges } from "../format/fieldRanges.js";
@@ -184,14 +184,12 @@ async function readAll(handle: ReadHandle, target: Uint8Array): Promise<void> {
 /** Reads manifests; its memory is that of a few of them, however many it reads. */
 export class ManifestReader {
   readonly #disk: Disk;
-  readonly #breather: Breather;
   readonly #free: ManifestImage[] = [];
   /** Bytes of the manifest read last: its neighbours are of a like size. */
   #lastBytes = READ_BYTES;
 
-  constructor(disk: Disk, breather: Breather) {
+  constructor(disk: Disk) {
     this.#disk = disk;
-    this.#breather = breather;
   }
 
   /**
@@ -209,7 +207,7 @@ export class ManifestReader {
       const images = await Promise.all(batch.map((entry) => this.#read(entry)));
       for (const [index, image] of images.entries()) {
         if (image === null) continue;
-        await this.#breather.breathe();
+        await breathe();
         image.decode(batch[index].path);
         this.#lastBytes = Math.max(1, image.file.byteLength);
         image.keep();

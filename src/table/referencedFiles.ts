@@ -3,7 +3,7 @@
  * its branches from all others, wherever the directory has been moved since a manifest noted its place.
  */
 
-import type { Breather } from "../async/eventLoop.js";
+import { breathe } from "../async/eventLoop.js";
 import type { DataFragment } from "../format/table.js";
 import type { ManifestFile } from "./manifest.js";
 import type { ManifestImage } from "./manifestImages.js";
@@ -50,15 +50,10 @@ export class VersionFiles {
   readonly needed = new ReferencedFiles();
   /** What versions that go refer to, but for what was found to be needed before. */
   readonly released = new ReferencedFiles();
-  readonly #breather: Breather;
   /** Of the version that was added last among those that stay. */
   #lastNeeded: ManifestImage | null = null;
   /** Of the version that was added last. */
   #lastAdded: ManifestImage | null = null;
-
-  constructor(breather: Breather) {
-    this.#breather = breather;
-  }
 
   /** @throws CorruptFileError */
   async addNeeded(image: ManifestImage): Promise<void> {
@@ -86,7 +81,7 @@ export class VersionFiles {
     if (!hasSameIndices(image.file, known?.file)) files.addIndices(image.file);
     for (const index of image.unsharedWith(known)) {
       files.addFragment(image.fragmentAt(index));
-      await this.#breather.breathe();
+      await breathe();
     }
   }
 }

@@ -18,7 +18,7 @@
  */
 
 import { join } from "node:path";
-import { Breather } from "../async/eventLoop.js";
+import { breathe } from "../async/eventLoop.js";
 import type { Disk } from "../io/disk.js";
 import { isDiskFull, isMissing } from "../io/errno.js";
 import type { RemovedFiles } from "./garbage.js";
@@ -229,15 +229,11 @@ export async function releaseVersions(
 }
 
 /** The versions that were set aside and are not removed yet; some of them may be versions all the same. */
-export async function listSetAside(
-  disk: Disk,
-  tableRoot: string,
-  breather = new Breather(),
-): Promise<SetAsideVersion[]> {
+export async function listSetAside(disk: Disk, tableRoot: string): Promise<SetAsideVersion[]> {
   const found: SetAsideVersion[] = [];
   const directory = versionsDirectory(tableRoot);
   for (const { name, kind } of (await disk.list(directory)) ?? []) {
-    await breather.breathe();
+    await breathe();
     const parsed = kind === "file" ? parseSetAsideName(name) : null;
     if (parsed !== null) found.push({ ...parsed, path: join(directory, name) });
   }

@@ -18,7 +18,7 @@
  */
 
 import { dirname, join } from "node:path";
-import { Breather } from "../async/eventLoop.js";
+import { breathe } from "../async/eventLoop.js";
 import { CorruptFileError, InvalidTableStateError } from "../errors.js";
 import type { Manifest } from "../format/table.js";
 import { LruCache } from "../io/cache.js";
@@ -186,10 +186,9 @@ export async function findVersion(
 export async function listVersions(disk: Disk, tableRoot: string): Promise<VersionEntry[]> {
   const directory = versionsDirectory(tableRoot);
   const versions: VersionEntry[] = [];
-  const breather = new Breather();
   for (const [index, entry] of ((await disk.list(directory)) ?? []).entries()) {
     // Most tables have few versions, and are done before that.
-    if ((index + 1) % ENTRIES_AT_ONCE === 0) await breather.breathe();
+    if ((index + 1) % ENTRIES_AT_ONCE === 0) await breathe();
     if (entry.kind !== "file") continue;
     const parsed = parseManifestName(entry.name);
     if (parsed === null) continue;

@@ -13,7 +13,7 @@
  * these, and stays right. In a table without, fragments that an index covers are therefore left as they are.
  */
 
-import { Breather } from "../async/eventLoop.js";
+import { breathe } from "../async/eventLoop.js";
 import { CorruptFileError } from "../errors.js";
 import {
   type DataFragment,
@@ -145,10 +145,9 @@ async function planOn(
   const fields = decodeSchema(manifest.fields, base.path);
   const version = manifest.dataFormat?.version ?? "";
   const facts: FragmentFacts[] = [];
-  const breather = new Breather();
   for (const fragment of manifest.fragments) {
     signalNow()?.throwIfAborted();
-    await breather.breathe();
+    await breathe();
     facts.push({
       fragment,
       liveRows: fragment.physicalRows - (await deletedRows(source, fragment)),

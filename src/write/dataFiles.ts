@@ -17,7 +17,7 @@ import { checkedJsonbColumn, jsonbColumn } from "../arrow/json.js";
 import { nullColumn } from "../arrow/nullColumn.js";
 import { sliceColumn } from "../arrow/sliceColumn.js";
 import { leafOf, mapLeaf, pruneColumn } from "../arrow/spine.js";
-import { Breather } from "../async/eventLoop.js";
+import { breathe } from "../async/eventLoop.js";
 import {
   ConcurrentModificationError,
   InternalError,
@@ -80,7 +80,6 @@ export async function writeRows(
   const directory = dataDirectory(tableRoot);
   const fileColumns = plan.columns.map((column) => column.target);
   const hasSideFiles = fileColumns.some((column) => column.blobs?.kind === "bySize");
-  const breather = new Breather();
   const written: string[] = [];
   /** Of files that are complete, by name. */
   const byteLengths = new Map<string, number>();
@@ -124,7 +123,7 @@ export async function writeRows(
   try {
     for await (const batch of input.batches) {
       options.signal?.throwIfAborted();
-      await breather.breathe();
+      await breathe();
       const columns = plan.columns.map((column) => incoming(column, batch.columns[column.sourceIndex]));
       // Rows without bytes are so many so easily that their files would be, too.
       const isBare = columns.every((column) => columnBytes(column) === 0);

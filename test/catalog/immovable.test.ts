@@ -26,7 +26,7 @@ import { reference } from "../support/reference.js";
 import { makeTempDir } from "../support/tempDir.js";
 
 /** Each way to fail has some of the calls to itself; `npm run soak` goes through more. */
-const STRIDE = strideOf("CRASH_STRIDE", 89);
+const STRIDE = strideOf("CRASH_STRIDE", 149);
 
 const rows = new Table({ v: makeVector(Int32Array.of(1, 2)) });
 

@@ -123,7 +123,7 @@ describe.each([
         }
         expect(process.memoryUsage().rss - heapBefore).toBeLessThan(MAX_HEAP_GROWTH);
       }),
-      { numRuns: runsOf("CORRUPTION_RUNS", 250), seed },
+      { numRuns: runsOf("CORRUPTION_RUNS", 150), seed },
     );
     expect(refused).toBeGreaterThan(0);
     expect(survived).toBeGreaterThan(0);

@@ -42,7 +42,7 @@ import { makeTempDir } from "../support/tempDir.js";
 const GOLDEN = fileURLToPath(new URL("../golden", import.meta.url));
 const READER = fileURLToPath(new URL("../support/processes/damagedReader.mjs", import.meta.url));
 const VERSIONS = ["2.0", "2.1", "2.2"] as const;
-const FILES = runsOf("FUZZ_FILES", 2500);
+const FILES = runsOf("FUZZ_FILES", 1200);
 
 /** Bytes that one byte of a file may stand for. */
 const EXPANSION = 1024;

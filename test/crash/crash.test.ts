@@ -52,9 +52,9 @@ interface Scenario {
   readonly stride?: number;
 }
 
-const STRIDE = strideOf("CRASH_STRIDE", 181);
+const STRIDE = strideOf("CRASH_STRIDE", 257);
 /** The same of what is done in few calls. */
-const CALL_STRIDE = strideOf("CRASH_CALL_STRIDE", 2);
+const CALL_STRIDE = strideOf("CRASH_CALL_STRIDE", 3);
 
 /** Rows that come in two batches, and what happens before the second one. */
 async function* slowRows(values: readonly [number, number], happens: () => Promise<unknown>) {

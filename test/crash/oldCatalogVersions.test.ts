@@ -17,7 +17,7 @@ import { strideOf } from "../support/effort.js";
 import { type FaultMode, FaultyDisk } from "../support/faultyDisk.js";
 import { makeTempDir } from "../support/tempDir.js";
 
-const STRIDE = strideOf("CRASH_STRIDE", 37);
+const STRIDE = strideOf("CRASH_STRIDE", 61);
 
 /** Versions before the change that empties the oldest {@link BACKLOG}. */
 const LATEST = MIN_KEPT + BACKLOG - 1;

@@ -15,7 +15,7 @@ import { interruptedDisk } from "../support/interruptedDisk.js";
 import { makeTempDir } from "../support/tempDir.js";
 
 /** Every so manieth disk call is interrupted. */
-const STRIDE = strideOf("FOLD_STRIDE", 3);
+const STRIDE = strideOf("FOLD_STRIDE", 5);
 
 type Making = (ns: DirectoryNamespace, name: string, signal?: AbortSignal) => Promise<unknown>;
 

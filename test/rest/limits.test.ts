@@ -82,6 +82,16 @@ describe("bounds", () => {
     expect(await refused.json()).toMatchObject({ code: 13, type: "/errors/content-too-large" });
   });
 
+  it("of objects and arrays in JSON: 413, before any is made", async () => {
+    const server = await serve();
+    // One more is around them.
+    const send = (count: number) => post(server, "/v1/table/t/exists", { more: Array(count - 2).fill([]) });
+    expect((await send(65_536)).status).toBe(200);
+    const refused = await send(65_537);
+    expect(refused.status).toBe(413);
+    expect(refused.json).toMatchObject({ detail: expect.stringMatching(/65536 objects and arrays/) });
+  });
+
   it("of bodies of rows: 413, and nothing is inserted", async () => {
     const server = await serve({ maxBodyBytes: rows.length });
     expect((await post(server, "/v1/table/t/insert", rows)).status).toBe(200);

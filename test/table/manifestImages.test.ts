@@ -1,6 +1,5 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { Breather } from "../../src/async/eventLoop.js";
 import { sharedPrefix, sharedSuffix } from "../../src/bytes/shared.js";
 import { CorruptFileError } from "../../src/errors.js";
 import { FieldRanges } from "../../src/format/fieldRanges.js";
@@ -70,7 +69,7 @@ async function withImages(
     memory.add(Manifest.create({ version: index + 1, fragments: [...list], timestamp }));
   }
   const images: ManifestImage[] = [];
-  await new ManifestReader(memory.disk, new Breather()).forEach(memory.entries, async (image) => {
+  await new ManifestReader(memory.disk).forEach(memory.entries, async (image) => {
     image.keep();
     images.push(image);
   });
@@ -239,7 +238,7 @@ describe("files of versions", () => {
           list.map(({ id, size }, index) => fragmentOf(id, `${index}/${"x".repeat(size)}`)),
         );
         await withImages(named, async (images) => {
-          const files = new VersionFiles(new Breather());
+          const files = new VersionFiles();
           const needed = new Set<string>();
           const all = new Set<string>();
           for (const [index, image] of images.entries()) {
