@@ -1,7 +1,7 @@
 /** What stands against a part of a batch: for good, or for now. */
 
 import { NamespaceError, ServiceUnavailableError, ThrottlingError } from "../errors.js";
-import { codeOf } from "../io/errno.js";
+import { codeOf, isUnwritable } from "../io/errno.js";
 import { PublishUncertainError } from "../io/publish.js";
 
 /** A part can't be done: the table is another, or another writer was there in between. */
@@ -9,7 +9,6 @@ export class BatchConflict extends Error {}
 
 /** What a platform answers to a call that will fail again. */
 const LASTING_CODES: ReadonlySet<string | undefined> = new Set([
-  ...["EACCES", "EPERM", "EROFS"],
   ...["ENOENT", "EEXIST", "ENOTDIR", "EISDIR", "ENOTEMPTY", "ELOOP", "ENAMETOOLONG", "EXDEV", "EMLINK"],
   ...["ENOTSUP", "EOPNOTSUPP", "ENOSYS", "EINVAL"],
 ]);
@@ -21,5 +20,5 @@ export function isLasting(error: unknown): boolean {
   if (error instanceof NamespaceError) {
     return !(error instanceof ServiceUnavailableError || error instanceof ThrottlingError);
   }
-  return LASTING_CODES.has(codeOf(error));
+  return isUnwritable(error) || LASTING_CODES.has(codeOf(error));
 }

@@ -23,7 +23,7 @@ import {
   UnsupportedError,
 } from "../errors.js";
 import type { Disk } from "../io/disk.js";
-import { codeOf } from "../io/errno.js";
+import { codeOf, isUnwritable } from "../io/errno.js";
 import { DEFAULT_STALE_MS, type LockOptions, withLock } from "../io/lock.js";
 import type { UnfinishedBatches } from "../table/environment.js";
 import { finishBatch, workOn } from "./batchExecution.js";
@@ -58,8 +58,6 @@ export interface SettleOptions {
 const ABANDONED_MS = 60 * 60 * 1000;
 /** Times that another process may take the locks over. */
 const MAX_ATTEMPTS = 3;
-/** Answers to a user who may read only. */
-const UNWRITABLE_CODES: ReadonlySet<string | undefined> = new Set(["EROFS", "EACCES", "EPERM"]);
 
 /** What the table layer asks about batches. */
 export const unfinishedBatches = (environment: CatalogEnvironment): UnfinishedBatches => ({
@@ -99,7 +97,7 @@ export async function settleBatches(
   const excuse = (error: unknown): void => {
     signal?.throwIfAborted();
     if (tolerate === "everything") return;
-    if (tolerate === "unwritable" && UNWRITABLE_CODES.has(codeOf(error))) return;
+    if (tolerate === "unwritable" && isUnwritable(error)) return;
     if (error instanceof NamespaceError || isLasting(error)) throw error;
     throw new ServiceUnavailableError(
       `a batch of changes to several tables, this one among them, can't be finished now: ${messageOf(error)}`,
@@ -138,7 +136,7 @@ async function listReadable(disk: Disk, root: string): Promise<string[]> {
   try {
     return await listBatches(disk, root);
   } catch (error) {
-    if (UNWRITABLE_CODES.has(codeOf(error))) return [];
+    if (isUnwritable(error)) return [];
     throw error;
   }
 }

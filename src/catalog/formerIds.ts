@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { CorruptFileError } from "../errors.js";
 import { DEFAULT_DELIMITER } from "../ident.js";
 import type { Disk } from "../io/disk.js";
+import { isMissing, isUnwritable } from "../io/errno.js";
 import { replaceFile } from "../io/publish.js";
 import type { CatalogEnvironment } from "./catalogTable.js";
 import { isNewLocation } from "./locations.js";
@@ -21,13 +22,15 @@ const MAX_NOTE_BYTES = 65_536;
 /** Characters in front of the id in a place that was made of it. */
 const MARK_LENGTH = "00000000_".length;
 
-/** Notes whose a table is, before its id is taken from it. */
+/**
+ * Notes whose a table is, before its id is taken from it. Where its directory can't be written to, its place has to tell.
+ */
 export async function noteFormerId({ disk }: CatalogEnvironment, place: TableLocation): Promise<void> {
   const bytes = new TextEncoder().encode(JSON.stringify(place.id));
   try {
     await replaceFile(disk, join(place.directory, NOTE_NAME), bytes, { sync: true });
-  } catch {
-    // A directory that can't be written to keeps its table readable: its place has to tell.
+  } catch (error) {
+    if (!isUnwritable(error) && !isMissing(error)) throw error;
   }
 }
 

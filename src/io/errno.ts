@@ -21,5 +21,10 @@ const MISSING_CODES: ReadonlySet<string | undefined> = new Set([
 /** There is nothing under the path: it, or a directory on the way to it, does not exist. */
 export const isMissing = (error: unknown): boolean => MISSING_CODES.has(codeOf(error));
 
+const UNWRITABLE_CODES: ReadonlySet<string | undefined> = new Set(["EROFS", "EACCES", "EPERM"]);
+
+/** The user of the process may not do it: the file system can only be read, or its owner does not let others write. */
+export const isUnwritable = (error: unknown): boolean => UNWRITABLE_CODES.has(codeOf(error));
+
 /** There is no room for what was to be written; removing and renaming may still work. */
 export const isDiskFull = (error: unknown): boolean => ["ENOSPC", "EDQUOT"].includes(codeOf(error) ?? "");

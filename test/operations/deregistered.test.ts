@@ -5,6 +5,8 @@ import { join } from "node:path";
 import { makeVector, Table } from "apache-arrow";
 import { DirectoryNamespace, TableAlreadyExistsError, TableNotFoundError } from "tiltyard";
 import { describe, expect, it } from "vitest";
+import type { Disk } from "../../src/io/disk.js";
+import { NodeDisk } from "../../src/io/nodeDisk.js";
 import { directorySnapshot } from "../support/directorySnapshot.js";
 import { makeTempDir } from "../support/tempDir.js";
 
@@ -39,5 +41,42 @@ describe.each(["declared", "created"])("a %s table that was deregistered", (stat
     await rm(marker);
     await namespace.tableExists({ id });
     await namespace.close();
+  });
+});
+
+describe("a note of whose a child table was", () => {
+  const noteFailsWith = (code: string): Disk => {
+    const disk = new NodeDisk({ durability: "none" });
+    const rename: Disk["rename"] = async (from, to) => {
+      if (to.includes("tiltyard-deregistered")) throw Object.assign(new Error(code), { code });
+      return disk.rename(from, to);
+    };
+    return new Proxy(disk, {
+      get(target, member) {
+        if (member === "rename") return rename;
+        const value: unknown = Reflect.get(target, member);
+        return typeof value === "function" ? value.bind(target) : value;
+      },
+    });
+  };
+  const child = ["a", "t"];
+  const open = async (code: string) => {
+    const root = await makeTempDir();
+    const namespace = new DirectoryNamespace({ root, durability: "none", disk: noteFailsWith(code) });
+    await namespace.createNamespace({ id: ["a"] });
+    await namespace.createTable({ id: child }, rows);
+    return namespace;
+  };
+
+  it("is not left out because of a failure: the table keeps its id", async () => {
+    const namespace = await open("ENOSPC");
+    await expect(namespace.deregisterTable({ id: child })).rejects.toThrow(/ENOSPC/);
+    expect(await namespace.countTableRows({ id: child })).toBe(1);
+  });
+
+  it("is left out where the directory is not for this user to write", async () => {
+    const namespace = await open("EACCES");
+    await namespace.deregisterTable({ id: child });
+    await expect(namespace.tableExists({ id: child })).rejects.toBeInstanceOf(TableNotFoundError);
   });
 });
