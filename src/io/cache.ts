@@ -27,9 +27,15 @@ export class LruCache<V> {
   readonly #loading = new Map<string, Load<V>>();
   #weight = 0;
 
-  /** @param maxWeight Bytes all entries may weigh together; a heavier single value is never kept. */
-  constructor(maxWeight: number) {
+  readonly #leastEntries: number;
+
+  /**
+   * @param maxWeight Bytes all entries may weigh together; a heavier single value is never kept
+   * @param leastEntries that are kept however heavy they are; default none
+   */
+  constructor(maxWeight: number, leastEntries = 0) {
     this.#maxWeight = maxWeight;
+    this.#leastEntries = leastEntries;
   }
 
   /** Bytes all entries weigh together. */
@@ -73,11 +79,11 @@ export class LruCache<V> {
   /** Puts a value in place of what is there or being loaded. */
   set(key: string, value: V, weight: number): void {
     this.delete(key);
-    if (weight > this.#maxWeight) return;
+    if (weight > this.#maxWeight && this.#leastEntries === 0) return;
     this.#entries.set(key, { value, weight });
     this.#weight += weight;
     for (const [oldestKey, oldest] of this.#entries) {
-      if (this.#weight <= this.#maxWeight) break;
+      if (this.#weight <= this.#maxWeight || this.#entries.size <= this.#leastEntries) break;
       this.#entries.delete(oldestKey);
       this.#weight -= oldest.weight;
     }

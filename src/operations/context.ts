@@ -113,7 +113,8 @@ export function openContext(options: ContextOptions): OperationContext {
     },
     mayUseBase: (path) => places.isAllowedBase(path),
     manifests: new ManifestCache(MANIFEST_CACHE_BYTES),
-    catalogs: new CatalogCache(CATALOG_CACHE_BYTES),
+    // Every operation needs the latest, and a catalog that is not kept is read anew by each.
+    catalogs: new CatalogCache(CATALOG_CACHE_BYTES, 1),
     oldCatalogs: new OldVersions(),
     latestVersions: new LatestVersions(disk),
     rootNames: new RootNames(disk, options.root),

@@ -181,6 +181,18 @@ export function optionalStringMap(
   return value as Record<string, string>;
 }
 
+/** Characters of an object's properties: every operation of the whole namespace reads them with the catalog. */
+const MAX_PROPERTIES_LENGTH = 2 ** 16;
+
+/** Properties of a table or namespace. */
+export function optionalProperties(value: unknown): Readonly<Record<string, string>> | undefined {
+  const properties = optionalStringMap(value, "properties");
+  let length = 0;
+  for (const [key, entry] of Object.entries(properties ?? {})) length += key.length + entry.length;
+  if (length <= MAX_PROPERTIES_LENGTH) return properties;
+  throw new InvalidInputError(`properties: at most ${MAX_PROPERTIES_LENGTH} characters in all`);
+}
+
 /**
  * One of `choices`, which are written in PascalCase; accepted in any case, with or without the underscores of
  * snake_case.

@@ -19,6 +19,7 @@
 
 import { dirname, join } from "node:path";
 import { breathe } from "../async/eventLoop.js";
+import { Limit } from "../async/limit.js";
 import { CorruptFileError, InvalidTableStateError } from "../errors.js";
 import type { Manifest } from "../format/table.js";
 import { LruCache } from "../io/cache.js";
@@ -391,6 +392,8 @@ const ENTRY_BYTES = 2048;
 
 /** Directories whose manifests share what they have in common; the map starts over when it is full. */
 const MAX_FAMILIES = 1024;
+/** Manifests that are read and decoded at the same time. */
+const MAX_READS = 16;
 
 interface CachedManifest {
   /** Of the file it was read from. */
@@ -409,6 +412,9 @@ export class ManifestCache {
   readonly #files: LruCache<CachedManifest>;
   /** By directory. */
   readonly #families = new Map<string, ManifestFamily>();
+  /** Reads under way, by path. */
+  readonly #reading = new Map<string, Promise<CachedManifest | null>>();
+  readonly #limit = new Limit(MAX_READS);
 
   /** @param maxBytes memory that the decoded manifests may take, about */
   constructor(maxBytes: number) {
@@ -426,11 +432,32 @@ export class ManifestCache {
       if (stat === null) return null;
       if (stat.identity === cached.identity) return cached.file;
     }
-    return this.readAnew(disk, path);
+    // What others are reading may be of a file that was there before this one.
+    const underWay = this.#reading.get(path);
+    if (underWay !== undefined) {
+      const shared = await underWay.catch(() => null);
+      if (shared !== null && (await disk.stat(path))?.identity === shared.identity) return shared.file;
+    }
+    const reading = this.#read(disk, path);
+    this.#reading.set(path, reading);
+    try {
+      return (await reading)?.file ?? null;
+    } finally {
+      if (this.#reading.get(path) === reading) this.#reading.delete(path);
+    }
   }
 
   /** As {@link read}, from the disk in any case: for what must not rest on what the file system tells of a file. */
   async readAnew(disk: Disk, path: string): Promise<ManifestFile | null> {
+    return (await this.#read(disk, path))?.file ?? null;
+  }
+
+  /** A few at a time: each takes the memory of a file and of what it becomes. */
+  #read(disk: Disk, path: string): Promise<CachedManifest | null> {
+    return this.#limit.run(() => this.#readNow(disk, path));
+  }
+
+  async #readNow(disk: Disk, path: string): Promise<CachedManifest | null> {
     const read = await readManifestBytes(disk, path);
     if (read === null) return null;
     const known = this.#files.peek(path)?.file;
@@ -439,7 +466,7 @@ export class ManifestCache {
       : decodeManifestFile(read.bytes, path, this.#familyOf(path));
     checkReaderFlags(file.head, path);
     this.#set(path, read.identity, file);
-    return file;
+    return { identity: read.identity, file };
   }
 
   /** Keeps what was just published, so that the next reader need not decode it. */

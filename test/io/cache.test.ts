@@ -21,6 +21,15 @@ test("a value heavier than the bound is handed out but not kept", async () => {
   expect([cache.size, cache.peek("a"), cache.peek("big")]).toEqual([1, "A", undefined]);
 });
 
+test("the last so many values are kept, however heavy", async () => {
+  const cache = new LruCache<string>(10, 1);
+  await cache.get("a", weighed("A", 4));
+  await cache.get("big", weighed("BIG", 11));
+  expect([cache.peek("a"), cache.peek("big")]).toEqual([undefined, "BIG"]);
+  await cache.get("bigger", weighed("BIGGER", 20));
+  expect([cache.size, cache.peek("bigger"), cache.weight]).toEqual([1, "BIGGER", 20]);
+});
+
 test("callers at the same time share one load", async () => {
   const cache = new LruCache<string>(10);
   let loads = 0;

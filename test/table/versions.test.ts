@@ -269,6 +269,25 @@ describe("the manifest cache", () => {
     expect((await manifests.read(counting, entry.path))?.manifest.fragments[0].physicalRows).toBe(2);
   });
 
+  it("reads once for all who ask at the same time, though it keeps nothing, and looks whether it is the file", async () => {
+    const table = await makeReferenceTable([1]);
+    const other = await makeReferenceTable([1, 2]);
+    const entry = (await findLatestVersion(disk, table.root))!;
+    const otherEntry = (await findLatestVersion(disk, other.root))!;
+    const counting = new CountingDisk(disk);
+    const manifests = new ManifestCache(0);
+    const rowsAt = async () =>
+      (await manifests.read(counting, entry.path))?.manifest.fragments[0].physicalRows;
+    expect(await Promise.all(Array.from({ length: 20 }, rowsAt))).toEqual(Array(20).fill(1));
+    expect(counting.count("open")).toBe(1);
+    const early = rowsAt();
+    // In place of the file whose reading has begun.
+    await rm(entry.path);
+    await copyFile(otherEntry.path, entry.path);
+    expect([1, 2, undefined]).toContain(await early);
+    expect(await rowsAt()).toBe(2);
+  });
+
   it.each([
     ["ascending", [1, 2, 3, 4, 5]],
     ["descending", [5, 4, 3, 2, 1]],

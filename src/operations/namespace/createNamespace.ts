@@ -3,7 +3,7 @@
 import { type CreationMode, createNamespace as create } from "../../catalog/namespaces.js";
 import type { CreateNamespaceRequest, CreateNamespaceResponse } from "../../namespace.js";
 import type { OperationContext } from "../context.js";
-import { optionalId, optionalStringMap, parseChoice } from "../request.js";
+import { optionalId, optionalProperties, parseChoice } from "../request.js";
 
 const MODES = { Create: "fail", ExistOk: "existOk", Overwrite: "overwrite" } as const satisfies Record<
   string,
@@ -16,6 +16,6 @@ export async function createNamespace(
 ): Promise<CreateNamespaceResponse> {
   const path = optionalId(request.id);
   const mode = parseChoice(request.mode, "mode", ["Create", "ExistOk", "Overwrite"], "Create");
-  const properties = optionalStringMap(request.properties, "properties");
+  const properties = optionalProperties(request.properties);
   return { properties: await create(context, path, properties, MODES[mode], request.signal) };
 }

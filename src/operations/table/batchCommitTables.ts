@@ -20,7 +20,7 @@ import type {
   BatchCommitTablesResponse,
 } from "../../namespace.js";
 import type { OperationContext } from "../context.js";
-import { optionalString, optionalStringMap, requireTableId } from "../request.js";
+import { optionalProperties, optionalString, requireTableId } from "../request.js";
 import {
   NO_VERSIONS,
   openVersionPart,
@@ -153,7 +153,7 @@ async function planIdChange(
   const { declareTable, deregisterTable } = operation;
   if (declareTable !== undefined) {
     const id = requireTableId(declareTable.id);
-    const properties = optionalStringMap(declareTable.properties, "properties");
+    const properties = optionalProperties(declareTable.properties);
     if ((await findTable(context, id)) !== null) {
       throw new TableAlreadyExistsError(`table ${formatIdentifier(id)} already exists`);
     }

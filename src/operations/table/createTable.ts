@@ -13,7 +13,7 @@ import { ABSENT, declaredAnchor } from "../../table/identity.js";
 import { anchorOf, readManifestAt } from "../../table/versions.js";
 import { insertRows } from "../../write/insert.js";
 import type { OperationContext } from "../context.js";
-import { inputBounds, optionalStringMap, parseChoice, requireTableId } from "../request.js";
+import { inputBounds, optionalProperties, parseChoice, requireTableId } from "../request.js";
 
 export async function createTable(
   context: OperationContext,
@@ -22,7 +22,7 @@ export async function createTable(
 ): Promise<CreateTableResponse> {
   const id = requireTableId(request.id);
   const mode = parseChoice(request.mode, "mode", ["Create", "ExistOk", "Overwrite"], "Create");
-  const properties = optionalStringMap(request.properties, "properties");
+  const properties = optionalProperties(request.properties);
   const bounds = inputBounds(request);
   const { signal } = request;
   const isRoot = id.length === 1;

@@ -7,7 +7,7 @@ import { TableAlreadyExistsError } from "../../errors.js";
 import { formatIdentifier } from "../../ident.js";
 import type { DeclareTableRequest, DeclareTableResponse } from "../../namespace.js";
 import type { OperationContext } from "../context.js";
-import { optionalString, optionalStringMap, requireTableId } from "../request.js";
+import { optionalProperties, optionalString, requireTableId } from "../request.js";
 import { checkWantedPlace } from "./wantedPlace.js";
 
 export async function declareTable(
@@ -16,7 +16,7 @@ export async function declareTable(
 ): Promise<DeclareTableResponse> {
   const id = requireTableId(request.id);
   const wanted = optionalString(request.location, "location");
-  const properties = optionalStringMap(request.properties, "properties");
+  const properties = optionalProperties(request.properties);
   const found = await findTable(context, id);
   const place = found ?? (await planPlace(context, id));
   checkWantedPlace(context, id, wanted, place.directory);

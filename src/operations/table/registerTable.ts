@@ -5,7 +5,7 @@ import { InvalidInputError } from "../../errors.js";
 import type { RegisterTableRequest, RegisterTableResponse } from "../../namespace.js";
 import type { Access } from "../access.js";
 import type { OperationContext } from "../context.js";
-import { optionalString, optionalStringMap, parseChoice, requireTableId } from "../request.js";
+import { optionalProperties, optionalString, parseChoice, requireTableId } from "../request.js";
 
 export async function registerTable(
   context: OperationContext,
@@ -15,7 +15,7 @@ export async function registerTable(
   const id = requireTableId(request.id);
   const location = optionalString(request.location, "location");
   const mode = parseChoice(request.mode, "mode", ["Create", "Overwrite"], "Create");
-  const properties = optionalStringMap(request.properties, "properties");
+  const properties = optionalProperties(request.properties);
   if (location === undefined) throw new InvalidInputError("location: a directory below the root is needed");
   const place = await register(context, id, location, {
     properties,

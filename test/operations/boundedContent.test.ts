@@ -1,0 +1,69 @@
+/** What every operation reads can't grow at a caller's wish: metadata of a table, and properties in the catalog. */
+
+import { Field, Int32, makeData, RecordBatch, Schema, Struct, Table } from "apache-arrow";
+import { DirectoryNamespace, InvalidInputError } from "tiltyard";
+import { beforeEach, describe, expect, it } from "vitest";
+import { makeTempDir } from "../support/tempDir.js";
+
+const MIB = 2 ** 20;
+const id = ["t"];
+
+let namespace: DirectoryNamespace;
+beforeEach(async () => {
+  namespace = new DirectoryNamespace({ root: await makeTempDir(), durability: "none" });
+});
+
+const rowsWith = (metadata: Map<string, string>): Table => {
+  const schema = new Schema([new Field("v", new Int32(), true, metadata)]);
+  const child = makeData({ type: new Int32(), length: 1, data: Int32Array.of(1) });
+  const data = makeData({ type: new Struct(schema.fields), length: 1, nullCount: 0, children: [child] });
+  return new Table([new RecordBatch(schema, data)]);
+};
+
+describe("metadata of a table", () => {
+  const note = (mebibytes: number) => "x".repeat(mebibytes * MIB);
+
+  it("is at most 16 MiB in all, however it comes, and what is refused changes nothing", async () => {
+    await namespace.createTable({ id }, rowsWith(new Map([["a", note(9)]])));
+    await namespace.updateTableSchemaMetadata({ id, metadata: { b: note(6) } });
+    const refused = expect.soft(
+      namespace.updateFieldMetadata({ id, updates: [{ path: "v", metadata: { c: note(2) } }] }),
+    );
+    await refused.rejects.toThrow(/at most 16777216 bytes in all/);
+    expect((await namespace.listTableVersions({ id })).versions).toHaveLength(2);
+    await expect(
+      namespace.createTable({ id: ["u"] }, rowsWith(new Map([["a", note(17)]]))),
+    ).rejects.toBeInstanceOf(InvalidInputError);
+    await expect(namespace.tableExists({ id: ["u"] })).rejects.toMatchObject({ type: "TableNotFound" });
+    // Less of it is always welcome, and so are rows.
+    await namespace.updateFieldMetadata({ id, updates: [{ path: "v", metadata: { a: null, c: note(2) } }] });
+    await namespace.insertIntoTable({ id }, rowsWith(new Map()));
+    expect(await namespace.countTableRows({ id })).toBe(2);
+  });
+});
+
+describe("properties", () => {
+  const properties = (length: number) => ({ key: "x".repeat(length - 3) });
+
+  it.each([
+    [
+      "createNamespace",
+      (length: number) => namespace.createNamespace({ id: ["n"], properties: properties(length) }),
+    ],
+    ["declareTable", (length: number) => namespace.declareTable({ id, properties: properties(length) })],
+    [
+      "createTable",
+      (length: number) => namespace.createTable({ id, properties: properties(length) }, rowsWith(new Map())),
+    ],
+    [
+      "batchCommitTables",
+      (length: number) =>
+        namespace.batchCommitTables({
+          operations: [{ declareTable: { id, properties: properties(length) } }],
+        }),
+    ],
+  ])("that %s is given are at most 65,536 characters", async (_, call) => {
+    await expect(call(65_537)).rejects.toThrow(/at most 65536 characters/);
+    await call(65_536);
+  });
+});
