@@ -67,11 +67,22 @@ export function addBlocks(column: Column, blocks: Set<ArrayBufferLike>): void {
   }
 }
 
-/** Bytes of memory that the columns keep alive. */
-export function blockBytes(columns: Iterable<Column | null>): number {
-  const blocks = new Set<ArrayBufferLike>();
-  for (const column of columns) if (column !== null) addBlocks(column, blocks);
-  let sum = 0;
-  for (const { byteLength } of blocks) sum += byteLength;
-  return sum;
+/** Bytes of the memory that columns lie in, whole; what several lie in counts once. */
+export class HeldBlocks {
+  readonly #blocks = new Set<ArrayBufferLike>();
+  bytes = 0;
+
+  constructor(columns: Iterable<Column | null> = []) {
+    for (const column of columns) if (column !== null) this.add(column);
+  }
+
+  add(column: Column): void {
+    const blocks = new Set<ArrayBufferLike>();
+    addBlocks(column, blocks);
+    for (const block of blocks) {
+      if (this.#blocks.has(block)) continue;
+      this.#blocks.add(block);
+      this.bytes += block.byteLength;
+    }
+  }
 }

@@ -21,7 +21,7 @@ import { decodePage } from "../file/structural/decodePage.js";
 import { columnBytes } from "../file/writer.js";
 import type { DataFragment } from "../format/table.js";
 import type { MemoryShare } from "../memory.js";
-import { blockBytes, leastRowBytes, rowsOfBatch } from "./batchSize.js";
+import { HeldBlocks, leastRowBytes, rowsOfBatch } from "./batchSize.js";
 import { readBlobBatches } from "./blobs.js";
 import { type FragmentSource, openColumns } from "./fragmentColumns.js";
 import { liveIndices, selectSpan } from "./fragmentRows.js";
@@ -125,12 +125,9 @@ export async function* scanColumns(
       if (assembler?.owner !== owner) assembler = new BatchAssembler(owner, request);
       assembler.add(group);
       for (;;) {
-        const room = memory?.hold(PAGES, assembler.bytesOfNext());
-        if (room !== undefined) await room;
-        await breathe();
+        if (!(await assembler.advance(memory))) break;
         const batch = assembler.next();
         memory?.note(PAGES, assembler.heldBytes(batch));
-        if (batch === null) break;
         if (batch.rowCount === 0) continue;
         request.signal?.throwIfAborted();
         if (projection.hasBlobs) {
@@ -288,58 +285,68 @@ class BatchAssembler {
     }
   }
 
-  /** The next batch, which may have no rows; null where pages for it are missing. */
-  next(): BatchRows | null {
-    if (this.#row >= this.owner.end || !this.#advance()) return null;
+  /** The next batch, which may have no rows, once its pages are current. */
+  next(): BatchRows {
     const end = this.#batchEnd();
     const batch = this.#cut(this.#row, end);
     this.#row = end;
     return batch;
   }
 
-  /** Bytes that are held once the next batch is there, about: what becomes of a page is known when it was decoded. */
-  bytesOfNext(): number {
-    const stays: Column[] = [];
-    let made = 0;
-    for (const [index, queue] of this.#queues.entries()) {
-      const current = this.#current[index];
-      if (current !== null && current.rowEnd > this.#row) {
-        stays.push(current.column);
-      } else if (queue.length > 0) {
-        const { rowCount, buffers } = queue[0].rows;
-        for (const { byteLength } of buffers) made += byteLength;
-        made += rowCount * leastRowBytes(this.#request.projection.columns[index].layout);
-      }
-    }
-    return blockBytes(stays) + made;
-  }
-
   /** Bytes that are held by pages and by a batch of them. */
-  heldBytes(batch: BatchRows | null): number {
-    const pages = this.#current.map((current) => current?.column ?? null);
-    return blockBytes([...pages, ...(batch?.columns ?? [])]);
+  heldBytes(batch: BatchRows): number {
+    return new HeldBlocks([...this.#currentColumns(), ...batch.columns]).bytes;
   }
 
-  /** Makes the page that holds the next row current in every column; false where one has not been read yet. */
-  #advance(): boolean {
-    const row = this.#row;
+  #currentColumns(): (Column | null)[] {
+    return this.#current.map((current) => current?.column ?? null);
+  }
+
+  /**
+   * Makes the page that holds the next row current in every column, one after the other: what becomes of a page is known
+   * when it was decoded, and the next one has to wait for room then. False where a page has not been read yet, and at the
+   * end of the fragment.
+   */
+  async advance(memory: MemoryShare | undefined): Promise<boolean> {
+    if (this.#row >= this.owner.end) return false;
+    await breathe();
+    const held = new HeldBlocks(memory && this.#currentColumns());
     for (let index = 0; index < this.#queues.length; index++) {
       if (this.owner.pages[index] === null) continue;
       const current = this.#current[index];
-      if (current !== null && current.rowEnd > row) continue;
+      if (current !== null && current.rowEnd > this.#row) continue;
       const next = this.#queues[index].shift();
       if (next === undefined) {
         this.#current[index] = null;
         return false;
       }
-      const { rows, rowCount, layout, buffers, origin } = next.rows;
-      const rowStart = next.page.rowStart + rows.starts[0];
-      const columnLayout = this.#request.projection.columns[index].layout;
-      const column = decodePage(columnLayout, layout, rowCount, buffers, origin);
-      const rowBytes = this.#request.batchBytes === undefined ? 0 : columnBytes(column) / rowCount;
-      this.#current[index] = { rowStart, rowEnd: rowStart + rowCount, column, rowBytes };
+      if (memory !== undefined) {
+        const room = memory.hold(PAGES, held.bytes + this.#leastBytes(index, next.rows));
+        if (room !== undefined) await room;
+      }
+      const column = this.#decode(index, next.page, next.rows);
+      if (memory === undefined) continue;
+      held.add(column);
+      memory.note(PAGES, held.bytes);
+      await breathe();
     }
     return true;
+  }
+
+  /** What a page takes at least, before it is decoded. */
+  #leastBytes(index: number, { rowCount, buffers }: EncodedRows): number {
+    let bytes = rowCount * leastRowBytes(this.#request.projection.columns[index].layout);
+    for (const { byteLength } of buffers) bytes += byteLength;
+    return bytes;
+  }
+
+  #decode(index: number, page: DataPage, { rows, rowCount, layout, buffers, origin }: EncodedRows): Column {
+    const rowStart = page.rowStart + rows.starts[0];
+    const columnLayout = this.#request.projection.columns[index].layout;
+    const column = decodePage(columnLayout, layout, rowCount, buffers, origin);
+    const rowBytes = this.#request.batchBytes === undefined ? 0 : columnBytes(column) / rowCount;
+    this.#current[index] = { rowStart, rowEnd: rowStart + rowCount, column, rowBytes };
+    return column;
   }
 
   #batchEnd(): number {

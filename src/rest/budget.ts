@@ -11,6 +11,8 @@ export interface BudgetLimits {
   readonly maxBytes: number;
   /** Of these, bytes that requests of strangers may hold together. */
   readonly maxStrangerBytes: number;
+  /** Bytes that one request may hold while nobody else holds any. */
+  readonly maxAloneBytes: number;
   /** Milliseconds that a request waits for memory. */
   readonly waitMs: number;
 }
@@ -60,8 +62,7 @@ export class MemoryBudget {
   mostFor(share: Share): number {
     const { maxBytes, maxStrangerBytes } = this.#limits;
     const others = this.#held - share.counted;
-    // Whatever it is that a request needs, it gets there alone.
-    if (others === 0) return Number.POSITIVE_INFINITY;
+    if (others === 0) return this.#limits.maxAloneBytes;
     let room = maxBytes - others;
     if (share.ofStranger) {
       const strangers = this.#heldByStrangers - share.counted;
@@ -79,6 +80,7 @@ export class MemoryBudget {
       this.note(share, use, byteLength);
       return undefined;
     }
+    if (total > this.#limits.maxAloneBytes) return Promise.reject(tooMuch());
     return new Promise((resolve, reject) => {
       const refuse = () => end(refusal());
       const abort = () => end(share.signal.reason);
@@ -203,6 +205,14 @@ class Share implements BudgetShare {
     this.#budget.close(this);
   }
 }
+
+/** Trying again would not help. */
+const tooMuch = (): Refusal =>
+  new Refusal(
+    400,
+    "InvalidInput",
+    "the request needs more memory at once than one gets; ask for fewer columns",
+  );
 
 const refusal = (): Refusal =>
   new Refusal(503, "ServiceUnavailable", "other requests take the memory that this one needs", {

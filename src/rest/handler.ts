@@ -143,6 +143,8 @@ const DEFAULT_LIMITS: Required<RestLimits> = {
   answerIdleMs: 30_000,
   minBodyBytesPerSecond: 1024,
 };
+/** Bytes that one answer may hold at once while there are no others, however little they have together. */
+const MAX_ANSWER_BYTES = 2 ** 30;
 /** Bytes of a batch of rows on the wire, about. */
 const ANSWER_BATCH_BYTES = 2 ** 20;
 const DEFAULT_GRACE_MS = 10_000;
@@ -185,8 +187,13 @@ export function createRestHandler(
   };
   let openApi: object | undefined;
   const admission = new Admission(limits);
-  const bodies = budgetOf(limits.maxBodyMemoryBytes, limits);
-  const answers = budgetOf(limits.maxAnswerMemoryBytes, limits);
+  // What a body needs at once `maxBatchBytes` bounds, however full of others the server is.
+  const bodies = budgetOf(limits.maxBodyMemoryBytes, Number.POSITIVE_INFINITY, limits);
+  const answers = budgetOf(
+    limits.maxAnswerMemoryBytes,
+    Math.max(MAX_ANSWER_BYTES, limits.maxAnswerMemoryBytes),
+    limits,
+  );
   const counters = new Counters(() => admission.inFlight);
 
   async function respond(call: Call): Promise<Response> {
@@ -348,8 +355,12 @@ function engineBounds(route: Route, { maxBatchBytes, maxRows, maxColumns }: Requ
 }
 
 /** Strangers get a half, so that something is left for others. */
-const budgetOf = (maxBytes: number, { memoryWaitMs }: Required<RestLimits>): MemoryBudget =>
-  new MemoryBudget({ maxBytes, maxStrangerBytes: maxBytes / 2, waitMs: memoryWaitMs });
+const budgetOf = (
+  maxBytes: number,
+  maxAloneBytes: number,
+  { memoryWaitMs }: Required<RestLimits>,
+): MemoryBudget =>
+  new MemoryBudget({ maxBytes, maxAloneBytes, maxStrangerBytes: maxBytes / 2, waitMs: memoryWaitMs });
 
 function answer(
   request: Request,

@@ -5,8 +5,12 @@ import { describe, expect, it } from "vitest";
 import { type BudgetShare, FREE_BYTES, MemoryBudget } from "../../src/rest/budget.js";
 
 const never = new AbortController().signal;
-const budget = (maxBytes: number, maxStrangerBytes = maxBytes, waitMs = 60_000) =>
-  new MemoryBudget({ maxBytes, maxStrangerBytes, waitMs });
+const budget = (
+  maxBytes: number,
+  maxStrangerBytes = maxBytes,
+  waitMs = 60_000,
+  maxAloneBytes = Number.POSITIVE_INFINITY,
+) => new MemoryBudget({ maxBytes, maxAloneBytes, maxStrangerBytes, waitMs });
 const open = (from: MemoryBudget, ofStranger = false) => from.open(never, ofStranger);
 
 /** Whether the share has got it by now. */
@@ -47,6 +51,14 @@ describe("a share", () => {
     const alone = open(budget(1000));
     expect(alone.hold("a", 10 ** 9)).toBeUndefined();
     expect(alone.hold("b", 10 ** 9)).toBeUndefined();
+  });
+
+  it("gets no more than one request may have, and does not wait for more", async () => {
+    const shared = budget(1000, 1000, 60_000, FREE_BYTES + 2000);
+    const [alone, other] = [open(shared), open(shared)];
+    expect(alone.hold("a", FREE_BYTES + 2000)).toBeUndefined();
+    await expect(alone.hold("a", FREE_BYTES + 2001)).rejects.toMatchObject({ status: 400 });
+    await expect(other.hold("a", FREE_BYTES + 2001)).rejects.toMatchObject({ status: 400 });
   });
 
   it("comes after those who have waited longer, unless it holds something already", async () => {

@@ -252,3 +252,30 @@ describe("answers", () => {
     expect((await send(handler, "describe", "{}")).status).toBe(200);
   });
 });
+
+it("pages that become much more than they were are held one after the other", async () => {
+  const text = "x".repeat(MIB);
+  const column = vectorFromArray(Array(4).fill(text), new Utf8());
+  const names = Array.from({ length: 16 }, (_, index) => `c${index}`);
+  await namespace.createTable(
+    { id: ["t"] },
+    new Table(Object.fromEntries(names.map((name) => [name, column]))),
+  );
+  const held = new Map<string, number>();
+  let steps = 0;
+  const take = (use: string, byteLength: number) => {
+    // What was decoded is known to be taken before the next page is.
+    expect(byteLength - (held.get(use) ?? 0)).toBeLessThan(20 * MIB);
+    held.set(use, byteLength);
+    steps++;
+    return undefined;
+  };
+  const memory = { spareBytes: () => 2 ** 30, hold: take, note: take };
+  const rows = await namespace.queryTable({ id: ["t"], memory });
+  for await (const batch of rows) {
+    expect(batch.numRows).toBe(4);
+    expect(Math.max(...held.values())).toBeGreaterThan(64 * MIB - 1);
+    break;
+  }
+  expect(steps).toBeGreaterThan(16);
+});
