@@ -106,7 +106,10 @@ export class DirectoryNamespace implements AsyncDisposable {
     return new TableHandle(this, typeof id === "string" ? [id] : id, options);
   }
 
-  /** Lets open files and caches go. Operations under way end normally; later calls are refused. */
+  /**
+   * Lets open files and caches go, and refuses later calls. It does not wait: calls under way go on, and so do results of
+   * queries that were opened before. Await these first where the process ends next.
+   */
   async close(): Promise<void> {
     this.#closed = true;
     await this.#context.close();
@@ -157,7 +160,8 @@ export class DirectoryNamespace implements AsyncDisposable {
     return this.#run("describeTable", request, describeTable);
   }
   /**
-   * Removes a table with all its versions.
+   * Removes a table with all its versions. Of a root table that is a symbolic link only the link goes: what it leads to may
+   * be others' too.
    * @throws InternalError also where a table of a child namespace was dropped and its files can't be removed; it names
    *   their directory
    */

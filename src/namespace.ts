@@ -14,8 +14,13 @@ export interface Identity {
 
 /** Who calls, once that was verified. */
 export interface Principal {
-  /** Names the caller: a token's `sub`, or which of the API keys it is. */
+  /**
+   * Names the caller: a token's `sub`; for a list of API keys `api-key-` and the position of the key in it, from 0, which is
+   * another's when the list changes: give a function instead of a list where rights depend on it; `anonymous` for whoever
+   * has no credentials where these are let in.
+   */
   readonly subject: string;
+  /** How it was verified: `apiKey`, `bearer` or `anonymous`, or what a lookup of the host says. */
   readonly method: string;
   /** What a verified token says. */
   readonly claims?: Readonly<Record<string, unknown>>;
@@ -432,11 +437,15 @@ export interface TableVersion {
 }
 
 export interface CreateTableVersionRequest extends TableRequest {
+  /** Free, and the very number that the staged manifest holds; at most 2^32 above the latest. */
   readonly version: number;
   /** Staged manifest: absolute, relative to the table, or absolute without its leading slash. */
   readonly manifestPath: string;
+  /** Bytes; a file of another size is refused. */
   readonly manifestSize?: number;
+  /** Kept, and told with the version; not compared with anything. */
   readonly eTag?: string;
+  /** Kept, and told with the version. */
   readonly metadata?: Readonly<Record<string, string>>;
   /** `V1` or `V2`; default: the table's own, V2 for a table without versions. */
   readonly namingScheme?: string;

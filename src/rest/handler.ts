@@ -100,7 +100,8 @@ export interface RestHandlerOptions extends OriginOptions {
   readonly limits?: RestLimits;
   /**
    * Whether clients of the namespace spec shall commit through this server (`version/create`) rather than write
-   * versions into the directory themselves. Default false.
+   * versions into the directory themselves. Default false. It changes what such clients are told, and opens or closes no
+   * route: `authorize` does.
    */
   readonly managedVersioning?: boolean;
   /** Told of every request that has ended. What it throws is passed over, and nobody waits for it. */

@@ -3,6 +3,7 @@
  * long, that took too long to arrive, or that expect what there is not. Node sends a status and nothing else.
  */
 
+import type { EventEmitter } from "node:events";
 import { type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from "node:http";
 import type { Duplex } from "node:stream";
 import { type Problem, problemOf, Refusal } from "./problem.js";
@@ -24,10 +25,12 @@ interface ClientError extends Error {
  *
  *     attachProblemAnswers(createServer(toNodeListener(handler))).listen(8080, "127.0.0.1");
  *
+ * Fastify listens to `clientError` itself: `fastify.server.removeAllListeners("clientError")` comes before this there.
+ *
  * A request of HTTP/1.1 without a host is still Node's to answer (`requireHostHeader` of `createServer`).
  */
-export function attachProblemAnswers<S extends Server>(server: S): S {
-  const attached: Server = server;
+export function attachProblemAnswers<S extends EventEmitter>(server: S): S {
+  const attached: EventEmitter = server;
   if (attached.listenerCount("clientError") === 0) {
     attached.on("clientError", (error: ClientError, socket: Duplex) => {
       if (attached.listenerCount("clientError") === 1) answerOnSocket(error, socket);
