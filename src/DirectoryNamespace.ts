@@ -290,7 +290,7 @@ export class DirectoryNamespace implements AsyncDisposable {
     return this.#run("batchCreateTableVersions", request, async (context, checked, access) => {
       const entries = pinParts(checked.entries, "entries", (entry) => entry.id);
       for (const { id, branch } of entries) await access.require("createTableVersion", id, { branch });
-      return batchCreateTableVersions(context, { entries, signal: request.signal });
+      return batchCreateTableVersions(context, { entries, signal: request.signal }, access);
     });
   }
   /**
@@ -315,7 +315,7 @@ export class DirectoryNamespace implements AsyncDisposable {
           await access.require(operationOfPart(name), part.id, part);
         }
       }
-      return batchCommitTables(context, { operations, signal: request.signal });
+      return batchCommitTables(context, { operations, signal: request.signal }, access);
     });
   }
   listTableVersions(request: ns.ListTableVersionsRequest): Promise<ns.ListTableVersionsResponse> {
@@ -458,8 +458,8 @@ export class DirectoryNamespace implements AsyncDisposable {
 
   /** An operation of the spec whose engine part does not exist: authorised like any other, then refused. */
   #refuse(operation: UnsupportedOperation, request: ns.RequestBase): Promise<never> {
-    return this.#run(operation, request, (context, checked) =>
-      refuseUnsupported(context, operation, checked),
+    return this.#run(operation, request, (context, checked, access) =>
+      refuseUnsupported(context, operation, checked, access),
     );
   }
 
@@ -477,7 +477,7 @@ export class DirectoryNamespace implements AsyncDisposable {
       const id = Object.freeze([...optionalId(request.id)]);
       const { pinned, details } = pinRequest(operation, request, id);
       request.signal?.throwIfAborted();
-      const access = accessOf(this.#authorize, request);
+      const access = accessOf(this.#authorize, request, operation, id);
       await access.require(operation, id, details);
       // What a process that died left half done is brought to an end before anybody looks.
       await settleBefore(this.#context, operation, id, pinned);

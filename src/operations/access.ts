@@ -51,28 +51,47 @@ export interface Access {
    */
   require(operation: string, id: readonly string[], details?: Details): Promise<void>;
   /**
+   * Asks the question of the call itself about a branch that the request does not name, but a tag of it.
+   * @param branch null is the main branch
+   * @throws PermissionDeniedError, or what `authorize` throws of the engine's classes
+   */
+  requireBranch(branch: string | null): Promise<void>;
+  /**
    * Which objects a listing shows: those whose existence the caller may ask for; null where nobody is asked.
    * @throws what `authorize` throws of the engine's classes, other than a denial, while it is asked
    */
   visibility(operation: "tableExists" | "namespaceExists"): Visibility;
 }
 
+/** Of a host that asks nobody. */
+export const UNRESTRICTED: Access = {
+  require: async () => {},
+  requireBranch: async () => {},
+  visibility: () => null,
+};
+
 /**
  * @param request who calls; unchecked
+ * @param operation the call itself, and the id that it is about
  */
-export function accessOf(authorize: Authorize | undefined, request: RequestBase): Access {
-  if (authorize === undefined) return { require: async () => {}, visibility: () => null };
+export function accessOf(
+  authorize: Authorize | undefined,
+  request: RequestBase,
+  operation: string,
+  id: readonly string[],
+): Access {
+  if (authorize === undefined) return UNRESTRICTED;
   const { identity, principal, context, signal } = request;
   const granted = new Set<string>();
-  const require: Access["require"] = async (operation, id, details = {}) => {
+  const require: Access["require"] = async (asked, of, details = {}) => {
     const { branch, location } = details;
-    const question = JSON.stringify([operation, id, branch, location]);
+    const question = JSON.stringify([asked, of, branch, location]);
     if (granted.has(question)) return;
     try {
       const decision = authorize({
-        operation,
+        operation: asked,
         // Who authorises cannot send the call elsewhere.
-        id: Object.freeze([...id]),
+        id: Object.freeze([...of]),
         identity,
         principal,
         context,
@@ -83,17 +102,19 @@ export function accessOf(authorize: Authorize | undefined, request: RequestBase)
       granted.add(question);
     } catch (error) {
       if (error instanceof NamespaceError || signal?.aborted) throw error;
-      throw new PermissionDeniedError(`${operation} was denied`, { cause: error });
+      throw new PermissionDeniedError(`${asked} was denied`, { cause: error });
     }
   };
-  const visibility: Access["visibility"] = (operation) => async (id) => {
+  const visibility: Access["visibility"] = (asked) => async (of) => {
     try {
-      await require(operation, id);
+      await require(asked, of);
       return true;
     } catch (error) {
       if (error instanceof PermissionDeniedError) return false;
       throw error;
     }
   };
-  return { require, visibility };
+  const requireBranch: Access["requireBranch"] = (branch) =>
+    require(operation, id, { branch: branch ?? undefined });
+  return { require, requireBranch, visibility };
 }

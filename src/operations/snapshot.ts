@@ -23,6 +23,7 @@ import {
   readManifestAt,
   type VersionEntry,
 } from "../table/versions.js";
+import type { Access } from "./access.js";
 import type { OperationContext } from "./context.js";
 import { findTag, isRegistered } from "./findRefs.js";
 import { optionalString, optionalVersion, requireTableId } from "./request.js";
@@ -120,17 +121,23 @@ export async function openWritable(context: OperationContext, request: Selection
 }
 
 /**
- * The version a request names, the latest where it names none; null while the table is only declared.
- * @throws what {@link openTable} throws, TableVersionNotFoundError, TableTagNotFoundError
+ * The version a request names, the latest where it names none; null while the table is only declared. A tag leads to a
+ * branch that the request does not name: the caller has to be allowed that, too.
+ * @throws what {@link openTable} throws, TableVersionNotFoundError, TableTagNotFoundError, PermissionDeniedError
  */
-export async function openSnapshot(context: OperationContext, request: Selection): Promise<Snapshot | null> {
-  return (await openDescribed(context, request)).snapshot;
+export async function openSnapshot(
+  context: OperationContext,
+  request: Selection,
+  access: Access,
+): Promise<Snapshot | null> {
+  return (await openDescribed(context, request, access)).snapshot;
 }
 
 /** As {@link openSnapshot}, with the table it is of. */
 export async function openDescribed(
   context: OperationContext,
   request: Selection,
+  access: Access,
 ): Promise<{ readonly table: FoundTable; readonly snapshot: Snapshot | null }> {
   const asked = optionalVersion(request.version);
   const tag = optionalString(request.tag, "tag");
@@ -143,6 +150,7 @@ export async function openDescribed(
     const target = await findTag(context, table.directory, tag);
     if (target === null)
       throw new TableTagNotFoundError(`table ${formatIdentifier(table.id)} has no tag ${tag}`);
+    await access.requireBranch(target.branch);
     if (target.branch !== null) tableRoot = branchRoot(table.directory, target.branch);
     version = target.version;
     latest = target.branch !== null ? null : latest;
@@ -164,8 +172,12 @@ export async function openDescribed(
 }
 
 /** @throws InvalidTableStateError while the table is only declared */
-export async function requireSnapshot(context: OperationContext, request: Selection): Promise<Snapshot> {
-  const snapshot = await openSnapshot(context, request);
+export async function requireSnapshot(
+  context: OperationContext,
+  request: Selection,
+  access: Access,
+): Promise<Snapshot> {
+  const snapshot = await openSnapshot(context, request, access);
   if (snapshot !== null) return snapshot;
   throw new InvalidTableStateError(
     `table ${formatIdentifier(requireTableId(request.id))} is only declared: it has no data yet`,

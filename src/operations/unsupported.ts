@@ -8,6 +8,7 @@ import { formatFieldPath, formatIdentifier } from "../ident.js";
 import type { RequestBase } from "../namespace.js";
 import { resolveField } from "../table/fieldPaths.js";
 import { decodeSchema } from "../table/schema.js";
+import type { Access } from "./access.js";
 import type { OperationContext } from "./context.js";
 import { optionalString, optionalVersion, requireString, requireStrings, requireTableId } from "./request.js";
 import { openSnapshot, openTable, requireSnapshot } from "./snapshot.js";
@@ -28,7 +29,7 @@ interface Request extends RequestBase {
   readonly predicate?: unknown;
 }
 
-type Check = (context: OperationContext, request: Request) => Promise<unknown>;
+type Check = (context: OperationContext, request: Request, access: Access) => Promise<unknown>;
 
 /** Names of the kinds of indexes, in upper case: of those that look up values, and of those of vectors. */
 const SCALAR_KINDS: ReadonlySet<string> = new Set([
@@ -67,26 +68,31 @@ export async function refuseUnsupported(
   context: OperationContext,
   operation: UnsupportedOperation,
   request: RequestBase,
+  access: Access,
 ): Promise<never> {
   const [missing, check] = UNSUPPORTED[operation];
-  await check?.(context, request);
+  await check?.(context, request, access);
   throw new UnsupportedError(`${operation}: ${missing} are not supported by this release`);
 }
 
-async function checkNewIndex(context: OperationContext, request: Request): Promise<void> {
+async function checkNewIndex(context: OperationContext, request: Request, access: Access): Promise<void> {
   const kind = kindOf(request);
   if (!SCALAR_KINDS.has(kind) && !VECTOR_KINDS.has(kind)) {
     throw new InvalidInputError(`indexType: there are no indexes of type ${kind}`);
   }
-  await findColumns(context, request, [requireString(request.column, "column")]);
+  await findColumns(context, request, access, [requireString(request.column, "column")]);
 }
 
-async function checkNewScalarIndex(context: OperationContext, request: Request): Promise<void> {
+async function checkNewScalarIndex(
+  context: OperationContext,
+  request: Request,
+  access: Access,
+): Promise<void> {
   const kind = kindOf(request);
   if (!SCALAR_KINDS.has(kind)) {
     throw new InvalidInputError(`indexType: there are no scalar indexes of type ${kind}`);
   }
-  await findColumns(context, request, [requireString(request.column, "column")]);
+  await findColumns(context, request, access, [requireString(request.column, "column")]);
 }
 
 function kindOf(request: Request): string {
@@ -97,25 +103,30 @@ function kindOf(request: Request): string {
   return requireString(request.indexType, "indexType").trim().toUpperCase();
 }
 
-async function checkComputedColumn(context: OperationContext, request: Request): Promise<void> {
+async function checkComputedColumn(
+  context: OperationContext,
+  request: Request,
+  access: Access,
+): Promise<void> {
   const column = requireString(request.column, "column");
   const readVersion = optionalVersion(request.readVersion, "readVersion");
-  const [{ path, field }] = await findColumns(context, request, [column]);
+  const [{ path, field }] = await findColumns(context, request, access, [column]);
   const isComputed = ["virtual_column", "computed_column"].some((key) => field.metadata.get(key) === "true");
   if (!isComputed)
     throw new InvalidInputError(`column: ${path} is not computed: there is nothing to fill it with`);
-  if (readVersion !== undefined) await requireSnapshot(context, { ...request, version: readVersion });
+  if (readVersion !== undefined) await requireSnapshot(context, { ...request, version: readVersion }, access);
 }
 
-async function checkKey(context: OperationContext, request: Request): Promise<void> {
+async function checkKey(context: OperationContext, request: Request, access: Access): Promise<void> {
   const { on } = request;
   const key = typeof on === "string" ? [requireString(on, "on")] : requireStrings(on, "on");
   if (key.length === 0) throw new InvalidInputError("on: must have a column");
   // Rows for a table that is only declared decide on its columns.
-  if ((await openSnapshot(context, request)) !== null) await findColumns(context, request, key);
+  if ((await openSnapshot(context, request, access)) !== null)
+    await findColumns(context, request, access, key);
 }
 
-async function checkUpdates(context: OperationContext, request: Request): Promise<void> {
+async function checkUpdates(context: OperationContext, request: Request, access: Access): Promise<void> {
   const { updates, values = {} } = request;
   if (typeof values !== "object" || values === null) throw new InvalidInputError("values: must be an object");
   const names = Object.keys(values);
@@ -128,7 +139,7 @@ async function checkUpdates(context: OperationContext, request: Request): Promis
     if (expressions.length === 1) return path;
     throw new InvalidInputError(`updates[${index}]: must be the path of a column and an expression`);
   });
-  await findColumns(context, request, [...paths, ...names.map((name) => formatFieldPath([name]))]);
+  await findColumns(context, request, access, [...paths, ...names.map((name) => formatFieldPath([name]))]);
 }
 
 async function checkPredicate(context: OperationContext, request: Request): Promise<void> {
@@ -136,15 +147,20 @@ async function checkPredicate(context: OperationContext, request: Request): Prom
   await openTable(context, request);
 }
 
-async function findColumns(context: OperationContext, request: Request, paths: readonly string[]) {
-  const { file } = await requireSnapshot(context, request);
+async function findColumns(
+  context: OperationContext,
+  request: Request,
+  access: Access,
+  paths: readonly string[],
+) {
+  const { file } = await requireSnapshot(context, request, access);
   const fields = decodeSchema(file.manifest.fields, file.path);
   return paths.map((path) => resolveField(fields, path));
 }
 
-async function checkIndex(context: OperationContext, request: Request): Promise<void> {
+async function checkIndex(context: OperationContext, request: Request, access: Access): Promise<void> {
   const name = requireString(request.indexName, "indexName");
-  const { file } = await requireSnapshot(context, request);
+  const { file } = await requireSnapshot(context, request, access);
   if (file.indexSection?.indices.some((index) => index.name === name)) return;
   throw new TableIndexNotFoundError(
     `table ${formatIdentifier(requireTableId(request.id))} has no index ${name}`,

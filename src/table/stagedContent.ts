@@ -26,12 +26,13 @@ import {
 import { cloneVersion } from "./applyClone.js";
 import { highestFragmentId } from "./applyFragments.js";
 import { checkAutoCleanup } from "./autoCleanup.js";
+import { listBranches } from "./branches.js";
 import type { TableEnvironment } from "./environment.js";
 import { resolveDataFile, resolveDeletionFile } from "./fileLookup.js";
 import { checkReaderFlags, checkWriterFlags, hasStableRowIds } from "./flags.js";
 import type { ManifestFile } from "./manifest.js";
 import { isFileName } from "./paths.js";
-import { branchExists, branchRoot, isBranchName, isMainBranch, mainRootOf } from "./refs.js";
+import { branchRoot, isBranchName, isMainBranch, mainRootOf } from "./refs.js";
 import { nextFieldId } from "./schema.js";
 import { indicesOf, type VersionContent } from "./versionContent.js";
 import { findVersion, readManifestAt } from "./versions.js";
@@ -59,7 +60,11 @@ export interface StagedTarget {
   readonly branch: string | null;
   /** The version that it follows; null where it is the first. */
   readonly latest: ManifestFile | null;
+  readonly allowSource?: AllowSource;
 }
+
+/** Throws unless the caller may make a branch from that one; null is the main one. */
+export type AllowSource = (branch: string | null) => Promise<void>;
 
 /**
  * @param file the staged manifest, with all parts decoded
@@ -89,25 +94,43 @@ export async function checkStagedContent(
   }
 }
 
+/** The base path that the first version of a branch adds for what it was made from, and the branch that it names. */
+function addedBase({
+  basePaths,
+}: Manifest): { readonly added: BasePath; readonly source: string | null } | null {
+  const added = basePaths.reduce<BasePath | null>(
+    (last, base) => (last !== null && last.id > base.id ? last : base),
+    null,
+  );
+  if (added === null || !added.isDatasetRoot) return null;
+  const source = isMainBranch(added.name) ? null : added.name;
+  return source === null || isBranchName(source) ? { added, source } : null;
+}
+
+/** Asks about the branch that the first version of a branch says it was made from. */
+export async function requireSource(manifest: Manifest, allowSource: AllowSource | undefined): Promise<void> {
+  const base = addedBase(manifest);
+  if (base !== null) await allowSource?.(base.source);
+}
+
 /**
  * What the first version of a branch is a copy of: the version of that number of the branch that its last base path
  * stands for. Null where there is none, as in the first version of a table.
  */
 async function contentOfSource(
   environment: TableEnvironment,
-  { tableRoot, branch }: StagedTarget,
+  { tableRoot, branch, allowSource }: StagedTarget,
   manifest: Manifest,
 ): Promise<VersionContent | null> {
   if (branch === null) return null;
-  const added = manifest.basePaths.reduce<BasePath | null>(
-    (last, base) => (last !== null && last.id > base.id ? last : base),
-    null,
-  );
-  if (added === null || !added.isDatasetRoot) return null;
+  const base = addedBase(manifest);
+  if (base === null) return null;
+  const { added, source } = base;
+  await allowSource?.(source);
   const { disk } = environment;
   const mainRoot = mainRootOf(tableRoot, branch);
-  const source = isMainBranch(added.name) ? null : added.name;
-  if (source !== null && !(isBranchName(source) && (await branchExists(disk, mainRoot, source)))) return null;
+  // A disk that ignores case would find the branch by other names as well, which were not asked about.
+  if (source !== null && !(await listBranches(disk, mainRoot)).includes(source)) return null;
   const root = branchRoot(mainRoot, source ?? undefined);
   if (added.path !== root && (await disk.realPath(added.path)) !== (await disk.realPath(root))) return null;
   const entry = await findVersion(disk, root, manifest.version);

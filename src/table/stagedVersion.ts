@@ -16,7 +16,7 @@ import { type NamingScheme, versionsDirectory } from "./paths.js";
 import { publishManifest } from "./publication.js";
 import { mainRootOf } from "./refs.js";
 import { decodeSchema } from "./schema.js";
-import { checkStagedContent } from "./stagedContent.js";
+import { type AllowSource, checkStagedContent, requireSource } from "./stagedContent.js";
 import { findStaged, removeStaged } from "./stagedPlace.js";
 import { type VersionRecord, writeVersionRecord } from "./versionRecord.js";
 import {
@@ -41,6 +41,8 @@ export interface StagedVersion extends VersionRecord {
   readonly manifestSize?: number;
   /** Default: the table's own; V2 for a table without versions. */
   readonly scheme?: NamingScheme;
+  /** Asked where it is the first of its branch. */
+  readonly allowSource?: AllowSource;
   readonly signal?: AbortSignal;
 }
 
@@ -73,6 +75,7 @@ export async function publishStagedVersion(
 ): Promise<CommittedVersion> {
   const { disk } = environment;
   const source = await readStagedVersion(disk, tableRoot, staged);
+  await requireSourceOfFirst(disk, tableRoot, staged, source);
   const lock = { ...environment.lock, signal: staged.signal ?? environment.lock.signal };
   const published = await withTableLock(environment, tableRoot, lock, (lease) =>
     publishUnderLock(environment, tableRoot, anchor, staged, source, lease),
@@ -82,6 +85,20 @@ export async function publishStagedVersion(
   });
   await removeStaged(disk, tableRoot, source);
   return published;
+}
+
+/**
+ * Asks whether a branch may be made of what its first version says, without the lock, as it may take its time. What is
+ * asked again under it has been granted then.
+ */
+async function requireSourceOfFirst(
+  disk: Disk,
+  tableRoot: string,
+  { branch, allowSource }: StagedVersion,
+  { file }: StagedManifest,
+): Promise<void> {
+  if (allowSource === undefined || branch === undefined || branch === null) return;
+  if ((await findLatestVersion(disk, tableRoot)) === null) await requireSource(file.manifest, allowSource);
 }
 
 /**
@@ -146,7 +163,7 @@ export async function publishUnderLock(
   // Whatever was found before: the version that it follows may be another one, and a journal's content comes from a disk.
   await checkStagedContent(
     environment,
-    { tableRoot, branch: staged.branch ?? null, latest: latestFile },
+    { tableRoot, branch: staged.branch ?? null, latest: latestFile, allowSource: staged.allowSource },
     source.file,
   );
   await disk.makeDirectory(versionsDirectory(tableRoot), tableRoot);

@@ -144,8 +144,23 @@ async function refuseTwin(disk: Disk, mainRoot: string, tag: string): Promise<vo
 const isTag = async (disk: Disk, mainRoot: string, tag: string): Promise<boolean> =>
   (await namesIn(disk, tagsDirectory(mainRoot))).has(tagName(tag));
 
+/** Throws unless the caller may move or delete a tag of a branch; null is the main one. */
+export type AllowTag = (branch: string | null) => Promise<void>;
+
+/** The branch that a tag is on. Null is the main one, and that of a tag that is not there, or damaged: it names none. */
+export async function branchOfTag(disk: Disk, mainRoot: string, tag: string): Promise<string | null> {
+  try {
+    return (await readTag(disk, mainRoot, tag))?.branch ?? null;
+  } catch (error) {
+    // Whoever may change tags of the main branch may mend it.
+    if (error instanceof CorruptFileError) return null;
+    throw error;
+  }
+}
+
 /**
  * Lets a tag point at another version.
+ * @param allow asked right before the change, under the lock of the refs: the tag may have been moved meanwhile
  * @throws TableTagNotFoundError, CorruptFileError, and where there is no such version, or it was removed meanwhile,
  *   TableBranchNotFoundError or TableVersionNotFoundError: the tag is as before
  * @throws PublishUncertainError where the tag was moved, and may be back after a power cut
@@ -156,6 +171,7 @@ export function updateTag(
   tag: string,
   target: RefTarget,
   signal?: AbortSignal,
+  allow?: AllowTag,
 ): Promise<void> {
   checkTagName(tag);
   const { disk } = environment;
@@ -163,6 +179,7 @@ export function updateTag(
     const path = tagPath(mainRoot, tag);
     const before = (await isTag(disk, mainRoot, tag)) ? await readRefFile(disk, path) : null;
     if (before === null) throw noTag(tag);
+    await allow?.(await branchOfTag(disk, mainRoot, tag));
     const { entry, manifestSize } = await requireTarget(disk, mainRoot, target);
     const { branch, version } = target;
     const content = { ...before, branch, version, updatedAt: timeText(), manifestSize };
@@ -174,17 +191,22 @@ export function updateTag(
   });
 }
 
-/** @throws TableTagNotFoundError */
+/**
+ * @param allow as of {@link updateTag}
+ * @throws TableTagNotFoundError
+ */
 export function deleteTag(
   environment: TableEnvironment,
   mainRoot: string,
   tag: string,
   signal?: AbortSignal,
+  allow?: AllowTag,
 ): Promise<void> {
   checkTagName(tag);
   const { disk } = environment;
   return lockRefs(environment, mainRoot, signal, async (lease) => {
     if (!(await isTag(disk, mainRoot, tag))) throw noTag(tag);
+    await allow?.(await branchOfTag(disk, mainRoot, tag));
     if (!(await removeTag(disk, mainRoot, tag, lease))) throw noTag(tag);
   });
 }

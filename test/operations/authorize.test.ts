@@ -1,6 +1,6 @@
 /** What `authorize` was asked about is what is done. */
 
-import { cp, rm } from "node:fs/promises";
+import { cp, mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { makeVector, Table } from "apache-arrow";
 import {
@@ -223,6 +223,95 @@ describe("everything that a call touches is asked about", () => {
     await refused(guarded.deleteTableBranch({ id: ["a", "t"], name: "dev" }));
     denied = new Set(["queryTable a/t dev"]);
     await refused(guarded.queryTable({ id: ["a", "t"], branch: "dev" }));
+  });
+
+  it("a version that a tag names, about the branch that the tag is on", async () => {
+    const id = ["a", "t"];
+    await owner.createTableBranch({ id, name: "dev" });
+    await owner.createTableTag({ id, tag: "v", version: 1, branch: "dev" });
+    const rowOffsets = [0];
+    const calls: [operation: string, call: () => Promise<unknown>][] = [
+      ["queryTable", () => guarded.queryTable({ id, tag: "v" })],
+      ["queryTable", () => guarded.takeRows({ id, tag: "v", rowOffsets })],
+      ["queryTable", () => guarded.takeBlobs({ id, tag: "v", rowOffsets, column: "v" })],
+      ["countTableRows", () => guarded.countTableRows({ id, tag: "v" })],
+      ["describeTable", () => guarded.describeTable({ id, tag: "v" })],
+      ["tableExists", () => guarded.tableExists({ id, tag: "v" })],
+      ["getTableStats", () => guarded.getTableStats({ id, tag: "v" })],
+      ["getTableTagVersion", () => guarded.getTableTagVersion({ id, tag: "v" })],
+      ["updateTableTag", () => guarded.updateTableTag({ id, tag: "v", version: 1 })],
+      ["deleteTableTag", () => guarded.deleteTableTag({ id, tag: "v" })],
+    ];
+    for (const [operation, call] of calls) {
+      denied = new Set([`${operation} a/t dev`]);
+      await refused(call());
+    }
+    expect(await owner.getTableTagVersion({ id, tag: "v" })).toEqual({ version: 1, branch: "dev" });
+    denied = new Set();
+    expect(await guarded.countTableRows({ id, tag: "v" })).toBe(1);
+  });
+
+  it.each([
+    "updateTableTag",
+    "deleteTableTag",
+  ] as const)("%s, about where the tag is by then", async (operation) => {
+    const id = ["a", "t"];
+    await owner.createTableBranch({ id, name: "dev" });
+    await owner.createTableBranch({ id, name: "other" });
+    await owner.createTableTag({ id, tag: "v", version: 1, branch: "other" });
+    const slow = new DirectoryNamespace({
+      root,
+      durability: "none",
+      async authorize({ branch }) {
+        // The lock is not taken yet.
+        if (branch === "other") {
+          await owner.updateTableTag({ id, tag: "v", version: 1, branch: "dev" });
+        }
+        if (branch === "dev") throw new Error("not for you");
+      },
+    });
+    await refused(slow[operation]({ id, tag: "v", version: 1 }));
+    expect(await owner.getTableTagVersion({ id, tag: "v" })).toEqual({ version: 1, branch: "dev" });
+    await slow.close();
+  });
+
+  it("a transaction, about the branch that it was made on", async () => {
+    const id = ["a", "t"];
+    await owner.createTableBranch({ id, name: "dev" });
+    const { transactionId } = await owner.insertIntoTable({ id, branch: "dev" }, rows);
+    denied = new Set(["describeTransaction a/t dev"]);
+    await refused(guarded.describeTransaction({ id: [transactionId] }));
+    await refused(guarded.describeTransaction({ id: [...id, transactionId] }));
+    const main = await owner.insertIntoTable({ id }, rows);
+    await guarded.describeTransaction({ id: [main.transactionId] });
+  });
+
+  it("the first version of a branch, about the branch that its manifest was made from", async () => {
+    const id = ["a", "t"];
+    await owner.createTableBranch({ id, name: "dev" });
+    await owner.insertIntoTable({ id, branch: "dev" }, rows);
+    await owner.createTableBranch({ id, name: "mine", fromBranch: "dev" });
+    const { location } = await owner.describeTable({ id, branch: "mine" });
+    const { version } = await owner.describeTableVersion({ id, branch: "mine" });
+    const manifest = await readFile(version.manifestPath);
+    await owner.deleteTableBranch({ id, name: "mine" });
+    await mkdir(join(location!, "_staging"), { recursive: true });
+    await writeFile(join(location!, "_staging", "x.manifest"), manifest);
+    const request = {
+      id,
+      branch: "mine",
+      version: version.version,
+      manifestPath: "_staging/x.manifest",
+      unregisteredBranch: true,
+    };
+    denied = new Set(["createTableBranch a/t dev"]);
+    await refused(guarded.createTableVersion(request));
+    await refused(guarded.batchCreateTableVersions({ entries: [request] }));
+    await refused(guarded.batchCommitTables({ operations: [{ createTableVersion: request }] }));
+    denied = new Set();
+    asked = [];
+    await guarded.createTableVersion(request);
+    expect(asked).toEqual(["createTableVersion a/t mine", "createTableBranch a/t dev"]);
   });
 
   it("a branch that changes after the call was made is not looked at again", async () => {

@@ -11,7 +11,7 @@ import {
 } from "tiltyard";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { NodeDisk } from "../../src/io/nodeDisk.js";
-import { accessOf } from "../../src/operations/access.js";
+import { UNRESTRICTED } from "../../src/operations/access.js";
 import { openContext } from "../../src/operations/context.js";
 import { dropTable } from "../../src/operations/table/dropTable.js";
 import { renameTable } from "../../src/operations/table/renameTable.js";
@@ -247,9 +247,9 @@ describe("with a pause in the disk, behind which the table is another", () => {
       },
     );
     const context = openContext({ root, disk, durability: "none" });
-    await expect(
-      renameTable(context, { id, newTableName: "u" }, accessOf(undefined, {})),
-    ).rejects.toBeInstanceOf(TableNotFoundError);
+    await expect(renameTable(context, { id, newTableName: "u" }, UNRESTRICTED)).rejects.toBeInstanceOf(
+      TableNotFoundError,
+    );
     await context.close();
     expect(await valuesOf(id, "w")).toEqual(["x"]);
     await expect(others.tableExists({ id: ["u"] })).rejects.toBeInstanceOf(TableNotFoundError);
@@ -265,7 +265,7 @@ describe("with a pause in the disk, behind which the table is another", () => {
         () => (how === "dropped" ? reference.dropTable(root, "t") : remake()),
       );
       const context = openContext({ root, disk, durability: "none" });
-      const published = createTableVersion(context, { id, version: 2, manifestPath: staged });
+      const published = createTableVersion(context, { id, version: 2, manifestPath: staged }, UNRESTRICTED);
       await expect(published).rejects.toBeInstanceOf(NamespaceError);
       expect(disk.interrupted).toBe(true);
       await context.close();

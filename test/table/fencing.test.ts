@@ -10,7 +10,7 @@ import { beforeEach, describe, expect, it } from "vitest";
 import type { Disk } from "../../src/io/disk.js";
 import { LOCK_NAME } from "../../src/io/heldLock.js";
 import { NodeDisk } from "../../src/io/nodeDisk.js";
-import { accessOf } from "../../src/operations/access.js";
+import { UNRESTRICTED } from "../../src/operations/access.js";
 import { createTableBranch } from "../../src/operations/branch/createTableBranch.js";
 import { deleteTableBranch } from "../../src/operations/branch/deleteTableBranch.js";
 import { openContext } from "../../src/operations/context.js";
@@ -127,7 +127,9 @@ describe("a tag", () => {
         await rival.createTableTag({ id, tag: "fresh", version: 2 });
       },
     );
-    await expect(deleteTableTag(context, { id, tag: "stable" })).rejects.toMatchObject({ code: 8 });
+    await expect(deleteTableTag(context, { id, tag: "stable" }, UNRESTRICTED)).rejects.toMatchObject({
+      code: 8,
+    });
     expect([disk.interrupted, acted]).toEqual([true, 1]);
     expect(await versionOf("fresh")).toBe(2);
     expect(await leftovers()).toEqual([]);
@@ -139,7 +141,9 @@ describe("a tag", () => {
       (called, path) => called === "rename" && path.includes("_refs"),
       () => rival.deleteTableTag({ id, tag: "stable" }),
     );
-    await expect(updateTableTag(context, { id, tag: "stable", version: 2 })).rejects.toMatchObject({
+    await expect(
+      updateTableTag(context, { id, tag: "stable", version: 2 }, UNRESTRICTED),
+    ).rejects.toMatchObject({
       code: 8,
     });
     await expect(versionOf("stable")).rejects.toMatchObject({ code: 8 });
@@ -176,9 +180,9 @@ describe("a branch", () => {
         await rival.insertIntoTable({ id, branch: "b" }, rowsOf(9));
       },
     );
-    await expect(
-      createTableBranch(context, { id, name: "b" }, accessOf(undefined, {})),
-    ).rejects.toMatchObject({ status: 409 });
+    await expect(createTableBranch(context, { id, name: "b" }, UNRESTRICTED)).rejects.toMatchObject({
+      status: 409,
+    });
     expect(disk.interrupted).toBe(true);
     expect(await values("b")).toEqual([0, 9]);
     expect(await leftovers()).toEqual([]);

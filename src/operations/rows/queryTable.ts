@@ -15,6 +15,7 @@ import { KEPT, type ReadAhead } from "../../query/readAhead.js";
 import { type ScanRequest, scanRows } from "../../query/scan.js";
 import { schemaMetadataOf } from "../../table/manifest.js";
 import { decodeSchema } from "../../table/schema.js";
+import type { Access } from "../access.js";
 import type { OperationContext } from "../context.js";
 import { operationError } from "../failure.js";
 import { optionalBoolean, optionalCount, requireTableId } from "../request.js";
@@ -31,6 +32,7 @@ const NOT_YET = {
 export async function queryTable(
   context: OperationContext,
   request: QueryTableRequest,
+  access: Access,
 ): Promise<QueryResult> {
   const asked = optionalCount(request.limit, "limit", 1);
   const k = optionalCount(request.k, "k");
@@ -43,7 +45,7 @@ export async function queryTable(
   const withRowId = optionalBoolean(request.withRowId, "withRowId") ?? false;
   const batchBytes = optionalCount(request.batchBytes, "batchBytes", 1);
   const maxColumns = optionalCount(request.maxColumns, "maxColumns", 1);
-  const snapshot = await requireSnapshot(context, request);
+  const snapshot = await requireSnapshot(context, request, access);
   refuseNotYet(request);
   const { manifest } = snapshot.file;
   const fields = decodeSchema(manifest.fields, snapshot.entry.path);

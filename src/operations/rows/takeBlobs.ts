@@ -5,6 +5,7 @@ import type { LazyBlob, TakeBlobsRequest } from "../../namespace.js";
 import { resolveProjection } from "../../query/projection.js";
 import { takeBlobs as takeOffsets } from "../../query/take.js";
 import { decodeSchema } from "../../table/schema.js";
+import type { Access } from "../access.js";
 import type { OperationContext } from "../context.js";
 import { optionalString, requireRowOffsets } from "../request.js";
 import { fragmentSource, requireSnapshot } from "../snapshot.js";
@@ -12,11 +13,12 @@ import { fragmentSource, requireSnapshot } from "../snapshot.js";
 export async function takeBlobs(
   context: OperationContext,
   request: TakeBlobsRequest,
+  access: Access,
 ): Promise<(LazyBlob | null)[]> {
   const rowOffsets = requireRowOffsets(request.rowOffsets);
   const column = optionalString(request.column, "column");
   if (column === undefined) throw new InvalidInputError("column: is missing");
-  const snapshot = await requireSnapshot(context, request);
+  const snapshot = await requireSnapshot(context, request, access);
   const { manifest } = snapshot.file;
   const fields = decodeSchema(manifest.fields, snapshot.entry.path);
   const projection = resolveProjection(fields, new Map(), [column], false);

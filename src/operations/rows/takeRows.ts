@@ -6,13 +6,18 @@ import { resolveProjection } from "../../query/projection.js";
 import { takeRows as takeOffsets } from "../../query/take.js";
 import { schemaMetadataOf } from "../../table/manifest.js";
 import { decodeSchema } from "../../table/schema.js";
+import type { Access } from "../access.js";
 import type { OperationContext } from "../context.js";
 import { requireRowOffsets } from "../request.js";
 import { fragmentSource, requireSnapshot } from "../snapshot.js";
 
-export async function takeRows(context: OperationContext, request: TakeRowsRequest): Promise<Table> {
+export async function takeRows(
+  context: OperationContext,
+  request: TakeRowsRequest,
+  access: Access,
+): Promise<Table> {
   const rowOffsets = requireRowOffsets(request.rowOffsets);
-  const snapshot = await requireSnapshot(context, request);
+  const snapshot = await requireSnapshot(context, request, access);
   const { manifest } = snapshot.file;
   const fields = decodeSchema(manifest.fields, snapshot.entry.path);
   const projection = resolveProjection(fields, schemaMetadataOf(manifest), request.columns, false);

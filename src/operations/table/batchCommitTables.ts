@@ -19,6 +19,7 @@ import type {
   BatchCommitTablesRequest,
   BatchCommitTablesResponse,
 } from "../../namespace.js";
+import type { Access } from "../access.js";
 import type { OperationContext } from "../context.js";
 import { optionalProperties, optionalString, requireTableId } from "../request.js";
 import {
@@ -47,6 +48,7 @@ interface Outcome {
 export async function batchCommitTables(
   context: OperationContext,
   request: BatchCommitTablesRequest,
+  access: Access,
 ): Promise<BatchCommitTablesResponse> {
   const { operations } = request;
   refuseRepeated(operations);
@@ -56,7 +58,7 @@ export async function batchCommitTables(
   for (const operation of operations) {
     const { createTableVersion, deleteTableVersions } = operation;
     if (createTableVersion !== undefined) {
-      parts.set(operation, await openVersionPart(context, createTableVersion));
+      parts.set(operation, await openVersionPart(context, createTableVersion, access));
     } else if (deleteTableVersions !== undefined) {
       removals.set(operation, await openRemovalPart(context, deleteTableVersions));
     }

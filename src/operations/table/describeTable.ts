@@ -8,6 +8,7 @@ import { resolveProjection } from "../../query/projection.js";
 import { schemaMetadataOf } from "../../table/manifest.js";
 import { decodeSchema } from "../../table/schema.js";
 import { liveRowCount } from "../../table/statistics.js";
+import type { Access } from "../access.js";
 import type { OperationContext } from "../context.js";
 import { requireTableId } from "../request.js";
 import { openDescribed } from "../snapshot.js";
@@ -15,9 +16,10 @@ import { openDescribed } from "../snapshot.js";
 export async function describeTable(
   context: OperationContext,
   request: DescribeTableRequest,
+  access: Access,
 ): Promise<DescribeTableResponse> {
   const id = requireTableId(request.id);
-  const { table, snapshot } = await openDescribed(context, request);
+  const { table, snapshot } = await openDescribed(context, request, access);
   const location = snapshot?.tableRoot ?? table.directory;
   const common = {
     table: id[id.length - 1],

@@ -3,14 +3,16 @@
 import { Manifest } from "../../format/table.js";
 import type { GetTableStatsRequest, GetTableStatsResponse } from "../../namespace.js";
 import { tableStatistics } from "../../table/statistics.js";
+import type { Access } from "../access.js";
 import type { OperationContext } from "../context.js";
 import { openSnapshot } from "../snapshot.js";
 
 export async function getTableStats(
   context: OperationContext,
   request: GetTableStatsRequest,
+  access: Access,
 ): Promise<GetTableStatsResponse> {
-  const snapshot = await openSnapshot(context, request);
+  const snapshot = await openSnapshot(context, request, access);
   if (snapshot === null) return tableStatistics(Manifest.create(), []);
   return tableStatistics(snapshot.file.manifest, snapshot.file.indexSection?.indices ?? []);
 }

@@ -1,13 +1,18 @@
 /** TableExists: DescribeTable without an answer. */
 
 import type { TableExistsRequest } from "../../namespace.js";
+import type { Access } from "../access.js";
 import type { OperationContext } from "../context.js";
 import { optionalString, optionalVersion } from "../request.js";
 import { openSnapshot, openTable } from "../snapshot.js";
 
-export async function tableExists(context: OperationContext, request: TableExistsRequest): Promise<void> {
+export async function tableExists(
+  context: OperationContext,
+  request: TableExistsRequest,
+  access: Access,
+): Promise<void> {
   const namesVersion =
     optionalVersion(request.version) !== undefined || optionalString(request.tag, "tag") !== undefined;
-  if (namesVersion) await openSnapshot(context, request);
+  if (namesVersion) await openSnapshot(context, request, access);
   else await openTable(context, request);
 }

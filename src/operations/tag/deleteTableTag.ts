@@ -2,7 +2,8 @@
 
 import type { DeleteTableTagRequest, DeleteTableTagResponse } from "../../namespace.js";
 import { checkTagName } from "../../table/refs.js";
-import { deleteTag } from "../../table/tags.js";
+import { branchOfTag, deleteTag } from "../../table/tags.js";
+import type { Access } from "../access.js";
 import type { OperationContext } from "../context.js";
 import { requireString } from "../request.js";
 import { openTable } from "../snapshot.js";
@@ -10,10 +11,13 @@ import { openTable } from "../snapshot.js";
 export async function deleteTableTag(
   context: OperationContext,
   request: DeleteTableTagRequest,
+  access: Access,
 ): Promise<DeleteTableTagResponse> {
   const tag = requireString(request.tag, "tag");
   checkTagName(tag);
   const { table } = await openTable(context, { id: request.id });
-  await deleteTag(context, table.directory, tag, request.signal);
+  // Without the lock, as it may take its time; asked again under it.
+  await access.requireBranch(await branchOfTag(context.disk, table.directory, tag));
+  await deleteTag(context, table.directory, tag, request.signal, access.requireBranch);
   return {};
 }

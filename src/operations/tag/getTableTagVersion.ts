@@ -4,6 +4,7 @@ import { TableTagNotFoundError } from "../../errors.js";
 import { formatIdentifier } from "../../ident.js";
 import type { GetTableTagVersionRequest, GetTableTagVersionResponse } from "../../namespace.js";
 import { checkTagName } from "../../table/refs.js";
+import type { Access } from "../access.js";
 import type { OperationContext } from "../context.js";
 import { findTag } from "../findRefs.js";
 import { requireString } from "../request.js";
@@ -12,6 +13,7 @@ import { openTable } from "../snapshot.js";
 export async function getTableTagVersion(
   context: OperationContext,
   request: GetTableTagVersionRequest,
+  access: Access,
 ): Promise<GetTableTagVersionResponse> {
   const tag = requireString(request.tag, "tag");
   checkTagName(tag);
@@ -21,5 +23,6 @@ export async function getTableTagVersion(
     throw new TableTagNotFoundError(`table ${formatIdentifier(table.id)} has no tag ${tag}`);
   }
   const { version, branch } = found;
+  await access.requireBranch(branch);
   return branch === null ? { version } : { version, branch };
 }

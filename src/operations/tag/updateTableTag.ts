@@ -2,7 +2,8 @@
 
 import type { UpdateTableTagRequest, UpdateTableTagResponse } from "../../namespace.js";
 import { checkTagName } from "../../table/refs.js";
-import { updateTag } from "../../table/tags.js";
+import { branchOfTag, updateTag } from "../../table/tags.js";
+import type { Access } from "../access.js";
 import type { OperationContext } from "../context.js";
 import { openTarget } from "../refTarget.js";
 import { requireString } from "../request.js";
@@ -10,10 +11,13 @@ import { requireString } from "../request.js";
 export async function updateTableTag(
   context: OperationContext,
   request: UpdateTableTagRequest,
+  access: Access,
 ): Promise<UpdateTableTagResponse> {
   const tag = requireString(request.tag, "tag");
   checkTagName(tag);
   const { mainRoot, target } = await openTarget(context, request);
-  await updateTag(context, mainRoot, tag, target, request.signal);
+  // Without the lock, as it may take its time; asked again under it.
+  await access.requireBranch(await branchOfTag(context.disk, mainRoot, tag));
+  await updateTag(context, mainRoot, tag, target, request.signal, access.requireBranch);
   return {};
 }

@@ -28,7 +28,8 @@ export async function describeTransaction(
   access: Access,
 ): Promise<DescribeTransactionResponse> {
   const path = optionalId(request.id);
-  const allow = (tableId: readonly string[]) => access.require("describeTransaction", tableId);
+  const allow = (tableId: readonly string[], branch?: string | null) =>
+    access.require("describeTransaction", tableId, { branch: branch ?? undefined });
   const tableId = path.slice(0, -1);
   const id = path[path.length - 1]?.toLowerCase();
   if (id === undefined || !UUID.test(id)) {
@@ -37,6 +38,7 @@ export async function describeTransaction(
   if (tableId.length === 0) {
     const { found, foundIn } = await findAnywhere(context, id, request.signal);
     await allow(foundIn);
+    await allow(foundIn, found.branch);
     return describe(foundIn, found);
   }
   await allow(tableId);
@@ -46,6 +48,7 @@ export async function describeTransaction(
   if (found === null) {
     throw new TransactionNotFoundError(`table ${formatIdentifier(tableId)} has no transaction ${id}`);
   }
+  await allow(tableId, found.branch);
   return describe(tableId, found);
 }
 

@@ -16,6 +16,7 @@ import {
   type StagedVersion,
 } from "../../table/stagedVersion.js";
 import { readManifestAt } from "../../table/versions.js";
+import type { Access } from "../access.js";
 import type { OperationContext } from "../context.js";
 import { openTable } from "../snapshot.js";
 import { stagedOf } from "./stagedOf.js";
@@ -32,8 +33,9 @@ export interface VersionPart {
 export async function openVersionPart(
   context: OperationContext,
   request: CreateTableVersionRequest,
+  access: Access,
 ): Promise<VersionPart> {
-  const staged = stagedOf(request);
+  const staged = stagedOf(request, access);
   const { table, tableRoot } = await openTable(context, request);
   const branch = isMainBranch(request.branch) ? null : request.branch;
   const location = table.location;
@@ -68,14 +70,14 @@ export async function planVersions(
   const planned = new Map<string, ManifestFile>();
   for (const part of ascending) {
     const { location, branch, tableRoot, staged } = part;
-    const { version, eTag, metadata } = staged;
+    const { version, eTag, metadata, allowSource } = staged;
     const claim = `${tableRoot}\0${version}`;
     if (claimed.has(claim)) throw new InvalidInputError(`version ${version} of one table is named twice`);
     claimed.add(claim);
     const source = await readStagedVersion(context.disk, tableRoot, staged);
     const { latest: entry, scheme } = await planPublication(context.disk, tableRoot, staged);
     const latest = planned.get(tableRoot) ?? (entry && (await readManifestAt(context, entry)));
-    await checkStagedContent(context, { tableRoot, branch, latest }, source.file);
+    await checkStagedContent(context, { tableRoot, branch, latest, allowSource }, source.file);
     planned.set(tableRoot, source.file);
     const manifest = `${sources.length}.manifest`;
     steps.push({ kind: "createVersion", location, branch, version, scheme, manifest, eTag, metadata });

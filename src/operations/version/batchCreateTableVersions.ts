@@ -2,6 +2,7 @@
 
 import { commitBatch } from "../../catalog/batches.js";
 import type { BatchCreateTableVersionsRequest, BatchCreateTableVersionsResponse } from "../../namespace.js";
+import type { Access } from "../access.js";
 import type { OperationContext } from "../context.js";
 import {
   NO_VERSIONS,
@@ -15,9 +16,10 @@ import {
 export async function batchCreateTableVersions(
   context: OperationContext,
   request: BatchCreateTableVersionsRequest,
+  access: Access,
 ): Promise<BatchCreateTableVersionsResponse> {
   const parts: VersionPart[] = [];
-  for (const entry of request.entries) parts.push(await openVersionPart(context, entry));
+  for (const entry of request.entries) parts.push(await openVersionPart(context, entry, access));
   let planned: PlannedVersions = NO_VERSIONS;
   await commitBatch(
     context,

@@ -3,6 +3,7 @@
 import type { CreateTableVersionRequest, CreateTableVersionResponse } from "../../namespace.js";
 import { isMainBranch } from "../../table/refs.js";
 import { publishStagedVersion } from "../../table/stagedVersion.js";
+import type { Access } from "../access.js";
 import type { OperationContext } from "../context.js";
 import { checkUnregistered } from "../findRefs.js";
 import { anchorOfOpen, openTable } from "../snapshot.js";
@@ -12,8 +13,9 @@ import { versionOfFile } from "./versionOf.js";
 export async function createTableVersion(
   context: OperationContext,
   request: CreateTableVersionRequest,
+  access: Access,
 ): Promise<CreateTableVersionResponse> {
-  const staged = stagedOf(request);
+  const staged = stagedOf(request, access);
   const open = await openTable(context, request);
   const { branch } = request;
   if (request.unregisteredBranch === true && !isMainBranch(branch)) {

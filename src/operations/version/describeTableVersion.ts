@@ -3,6 +3,7 @@
 import { TableVersionNotFoundError } from "../../errors.js";
 import { formatIdentifier } from "../../ident.js";
 import type { DescribeTableVersionRequest, DescribeTableVersionResponse } from "../../namespace.js";
+import type { Access } from "../access.js";
 import type { OperationContext } from "../context.js";
 import { optionalVersion, requireTableId } from "../request.js";
 import { openSnapshot } from "../snapshot.js";
@@ -11,8 +12,9 @@ import { versionOf } from "./versionOf.js";
 export async function describeTableVersion(
   context: OperationContext,
   request: DescribeTableVersionRequest,
+  access: Access,
 ): Promise<DescribeTableVersionResponse> {
-  const snapshot = await openSnapshot(context, request);
+  const snapshot = await openSnapshot(context, request, access);
   const version = snapshot && (await versionOf(context, snapshot.tableRoot, snapshot.entry));
   if (version === null) {
     throw new TableVersionNotFoundError(

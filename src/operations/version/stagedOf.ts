@@ -4,10 +4,21 @@ import { InvalidInputError } from "../../errors.js";
 import type { CreateTableVersionRequest } from "../../namespace.js";
 import { isMainBranch } from "../../table/refs.js";
 import type { StagedVersion } from "../../table/stagedVersion.js";
-import { optionalCount, optionalString, optionalStringMap, parseChoice, requireVersion } from "../request.js";
+import type { Access } from "../access.js";
+import {
+  optionalCount,
+  optionalString,
+  optionalStringMap,
+  parseChoice,
+  requireTableId,
+  requireVersion,
+} from "../request.js";
 
-/** @throws InvalidInputError naming the member */
-export function stagedOf(request: Omit<CreateTableVersionRequest, "id">): StagedVersion {
+/**
+ * @param request its id was checked
+ * @throws InvalidInputError naming the member
+ */
+export function stagedOf(request: CreateTableVersionRequest, access: Access): StagedVersion {
   const version = requireVersion(request.version);
   const stagedPath = optionalString(request.manifestPath, "manifestPath");
   if (stagedPath === undefined || stagedPath === "") throw new InvalidInputError("manifestPath: is required");
@@ -24,6 +35,9 @@ export function stagedOf(request: Omit<CreateTableVersionRequest, "id">): Staged
     manifestSize: optionalCount(request.manifestSize, "manifestSize"),
     eTag: optionalString(request.eTag, "eTag"),
     metadata: optionalStringMap(request.metadata, "metadata"),
+    // As createTableBranch asks about what a branch is made from.
+    allowSource: (source) =>
+      access.require("createTableBranch", requireTableId(request.id), { branch: source ?? undefined }),
     signal: request.signal,
   };
 }
