@@ -28,6 +28,7 @@ import type { Batch } from "./batchJournal.js";
 import { type BatchLocks, requireLock } from "./batchLocks.js";
 import { BatchConflict } from "./batchRefusals.js";
 import { type CatalogEnvironment, changeCatalog } from "./catalogTable.js";
+import { noteFormerId } from "./formerIds.js";
 import type {
   BatchStep,
   CreateVersionStep,
@@ -232,7 +233,10 @@ async function deregister(work: BatchWork, step: DeregisterTableStep): Promise<b
     if (!(await isMeant(work, step, found))) return false;
     const vanish = () => hide(disk, found.directory, () => isMeant(work, step, found));
     if (step.id.length === 1) await removeRootTable(environment, found, vanish);
-    else await removeRow(environment, found);
+    else {
+      await noteFormerId(environment, found);
+      await removeRow(environment, found);
+    }
     return true;
   } catch (error) {
     // Whoever took the id away meanwhile left what this part is to leave.

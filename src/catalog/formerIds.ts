@@ -1,7 +1,8 @@
 /**
  * Whose a table was that lies under no id: who registers it takes it from them. A table of a child namespace that is
- * deregistered here keeps a note of its last id in its directory. Of others the place tells, which was made of the id they
- * were declared under. Tables of the root have no other place than their own.
+ * deregistered, renamed or registered here keeps a note of its last id in its directory. Of others the place tells, which
+ * was made of the id they were declared under. Where it does not show that whole, only who may register everything may
+ * take it: the root is asked about. Tables of the root have no other place than their own.
  */
 
 import { join } from "node:path";
@@ -11,7 +12,7 @@ import type { Disk } from "../io/disk.js";
 import { isMissing, isUnwritable } from "../io/errno.js";
 import { replaceFile } from "../io/publish.js";
 import type { CatalogEnvironment } from "./catalogTable.js";
-import { isNewLocation } from "./locations.js";
+import { idShownIn } from "./locations.js";
 import { pathOf } from "./objects.js";
 import type { TableLocation } from "./tables.js";
 
@@ -19,11 +20,12 @@ import type { TableLocation } from "./tables.js";
 const NOTE_NAME = ".tiltyard-deregistered.json";
 /** Bytes; ids are shorter. */
 const MAX_NOTE_BYTES = 65_536;
-/** Characters in front of the id in a place that was made of it. */
-const MARK_LENGTH = "00000000_".length;
+/** In place of an id that nobody knows. */
+const ROOT: readonly string[] = [];
 
 /**
- * Notes whose a table is, before its id is taken from it. Where its directory can't be written to, its place has to tell.
+ * Notes whose a table is: before its id is taken from it, and before it gets another. Where its directory can't be written
+ * to, its place has to tell.
  */
 export async function noteFormerId({ disk }: CatalogEnvironment, place: TableLocation): Promise<void> {
   const bytes = new TextEncoder().encode(JSON.stringify(place.id));
@@ -34,8 +36,14 @@ export async function noteFormerId({ disk }: CatalogEnvironment, place: TableLoc
   }
 }
 
+/** Notes another id where there is a note: that of a table of the root is from before it came there. */
+export async function renewFormerId(environment: CatalogEnvironment, place: TableLocation): Promise<void> {
+  if ((await environment.disk.stat(join(place.directory, NOTE_NAME))) === null) return;
+  await noteFormerId(environment, place);
+}
+
 /**
- * The ids that the table at a place, and those that it lies in, had last.
+ * The ids that the table at a place, and those that it lies in, had last; empty ones stand for what nobody knows.
  * @param location below the root, without symbolic links
  */
 export async function formerIdsOf(
@@ -55,19 +63,20 @@ export async function formerIdsOf(
 async function readNote(disk: Disk, directory: string): Promise<readonly string[] | null> {
   const bytes = await disk.readFile(join(directory, NOTE_NAME), MAX_NOTE_BYTES).catch((error: unknown) => {
     // Too long for a note.
-    if (error instanceof CorruptFileError) return null;
+    if (error instanceof CorruptFileError) return new Uint8Array();
     throw error;
   });
   return bytes && parseNote(bytes);
 }
 
-/** Null for what nobody wrote who takes part. */
-function parseNote(bytes: Uint8Array): readonly string[] | null {
+/** The root for what nobody wrote who takes part. */
+function parseNote(bytes: Uint8Array): readonly string[] {
   try {
     const id: unknown = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
-    return isId(id) ? id : null;
+    return isId(id) ? id : ROOT;
   } catch {
-    return null;
+    // Neither UTF-8 nor JSON.
+    return ROOT;
   }
 }
 
@@ -76,9 +85,10 @@ const isId = (value: unknown): value is readonly string[] =>
   value.length > 0 &&
   value.every((part) => typeof part === "string" && part !== "" && !part.includes(DEFAULT_DELIMITER));
 
-/** The id that a place was made of, as far as it shows it. */
+/** The id that a place was made of; the root where it does not show it whole, null where it was not made of any. */
 function idInPlace(name: string): readonly string[] | null {
-  if (!isNewLocation(name)) return null;
-  const id = pathOf(name.slice(MARK_LENGTH));
-  return isId(id) ? id : null;
+  const shown = idShownIn(name);
+  if (shown === undefined) return null;
+  const id = shown === null ? ROOT : pathOf(shown);
+  return isId(id) ? id : ROOT;
 }

@@ -6,7 +6,7 @@
  *     anything else           a table that was registered
  *
  * The id in a place is for people: what a file system or the reference's paths could refuse or rewrite is escaped,
- * and long ones are cut. Nobody parses it.
+ * and long ones are cut. Only whose a place was is told by it, where it shows the id whole.
  */
 
 import { randomBytes } from "node:crypto";
@@ -93,6 +93,16 @@ export function newLocation(objectId: string): string {
 
 /** Whether a place may be one that {@link newLocation} gave. */
 export const isNewLocation = (location: string): boolean => /^[0-9a-f]{8}_[A-Za-z0-9_$.-]*$/.test(location);
+
+/**
+ * The object id that the name of a place shows; null where it was escaped or cut, or may have been; undefined where the
+ * place was not made of an id.
+ */
+export function idShownIn(name: string): string | null | undefined {
+  const [, shown] = /^[0-9a-f]{8}_(.*)$/s.exec(name) ?? [];
+  if (shown === undefined) return undefined;
+  return /^[A-Za-z0-9$.-]+$/.test(shown) && shown.length < MAX_SHOWN_ID ? shown : null;
+}
 
 /**
  * The directory of a place that a catalog row names.

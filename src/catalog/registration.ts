@@ -10,7 +10,13 @@ import { findLatestVersion } from "../table/versions.js";
 import type { CatalogRow } from "./catalogRows.js";
 import { type CatalogEnvironment, changeCatalog } from "./catalogTable.js";
 import { formerIdsOf, noteFormerId } from "./formerIds.js";
-import { checkLocation, checkNewLocation, checkNewRootTableName, rootLocation } from "./locations.js";
+import {
+  checkLocation,
+  checkNewLocation,
+  checkNewRootTableName,
+  directoryOf,
+  rootLocation,
+} from "./locations.js";
 import { hide, isDeregistered, isDropped, isReserved, unhide } from "./markers.js";
 import { encodeProperties, objectIdOf, parentOf, requireNamespace } from "./objects.js";
 import { refuseNeighbours } from "./placement.js";
@@ -90,10 +96,13 @@ export async function registerTable(
         if (!(await isDeregistered(environment.disk, place.directory)))
           throw await notHidden(environment, place);
       }
+      if (!isRoot) await noteFormerId(environment, place);
       if (present === null) return { add: [row] };
       if (!overwrite && !isRoot && (await hasDirectory(environment, id, present))) {
         throw new TableAlreadyExistsError(`table ${formatIdentifier(id)} already exists`);
       }
+      // It loses its id.
+      if (!isRoot && present.location !== location) await noteDisplaced(environment, id, present);
       return { replace: new Map([[objectIdOf(id), row]]) };
     },
     signal,
@@ -105,6 +114,16 @@ export async function registerTable(
     throw noTable(place);
   }
   return place;
+}
+
+async function noteDisplaced(
+  environment: CatalogEnvironment,
+  id: readonly string[],
+  { objectId, location }: CatalogRow,
+): Promise<void> {
+  if (location === null) return;
+  const directory = directoryOf(environment.root, location, objectId);
+  await noteFormerId(environment, { id, location, directory });
 }
 
 /** Gives a row the content back that it had before, as long as it is as it was written. */

@@ -21,6 +21,7 @@ import { withTableLock } from "../table/environment.js";
 import { branchesDirectory } from "../table/paths.js";
 import type { Catalog, CatalogChange } from "./catalogRows.js";
 import { type CatalogEnvironment, changeCatalog, readCatalog } from "./catalogTable.js";
+import { noteFormerId, renewFormerId } from "./formerIds.js";
 import { clearPlace } from "./leftovers.js";
 import { mayOverlap } from "./locations.js";
 import { isDeregistered } from "./markers.js";
@@ -62,6 +63,8 @@ export async function renameTable(
   // Where only case changes, a disk that ignores it finds the table itself there.
   const isTaken = newId.length === 1 && (await environment.rootNames.all()).has(place.location);
   if (isTaken) await clearPlace(environment, place, signal);
+  // A note in it is of the id that it had before it came to be in the root.
+  if (newId.length > 1) await renewFormerId(environment, { ...table, id: newId });
   await move(environment, table, place, isTable, signal);
   return place;
 }
@@ -93,6 +96,7 @@ async function changeId(
       refuseOtherObject(catalog, newId);
       const present = tableRow(catalog, newId);
       if (present !== null && (await hasDirectory(environment, newId, present))) throw taken(newId);
+      await noteFormerId(environment, { ...table, id: newId });
       return {
         replace: new Map([[row.objectId, rowOf(newId, table.location, row.metadata)]]),
         remove: new Set(present === null ? [] : [present.objectId]),

@@ -210,6 +210,58 @@ describe("everything that a call touches is asked about", () => {
     await refused(guarded.registerTable({ id: ["b", "mine"], location: place }));
   });
 
+  it.each([
+    "a batch",
+    "another registration",
+  ])("a registration of what %s took the id from, about whose it was", async (by) => {
+    // Its place shows the id that it was made for.
+    await owner.renameTable({ id: ["a", "t"], newNamespaceId: ["b"], newTableName: "t" });
+    const id = ["b", "t"];
+    const { location } = await owner.describeTable({ id });
+    if (by === "a batch") await owner.batchCommitTables({ operations: [{ deregisterTable: { id } }] });
+    else {
+      const other = await owner.deregisterTable({ id: ["a", "inner", "u"] });
+      const place = other.location.slice(root.length + 1);
+      await owner.registerTable({ id, location: place, mode: "Overwrite" });
+    }
+    const place = location!.slice(root.length + 1);
+    denied = new Set([`registerTable b/t ${place}`]);
+    await refused(guarded.registerTable({ id: ["a", "mine"], location: place }));
+  });
+
+  it.each([
+    "registered",
+    "renamed",
+  ])("a registration of a table that was %s since, about the last id", async (how) => {
+    const { location } = await owner.deregisterTable({ id: ["a", "t"] });
+    const place = location!.slice(root.length + 1);
+    await owner.registerTable({ id: how === "renamed" ? ["a", "u"] : ["b", "u"], location: place });
+    if (how === "renamed") {
+      await owner.renameTable({ id: ["a", "u"], newNamespaceId: ["b"], newTableName: "u" });
+    }
+    const path = join(location!, ".tiltyard-deregistered.json");
+    const note = await readFile(path);
+    await owner.deregisterTable({ id: ["b", "u"] });
+    // As another engine leaves it, which writes no note.
+    await writeFile(path, note);
+    denied = new Set([`registerTable b/u ${place}`]);
+    await refused(guarded.registerTable({ id: ["a", "mine"], location: place }));
+  });
+
+  it("a registration of what nobody knows whose it was, about the root", async () => {
+    const long = "n".repeat(130);
+    for (const name of ["my_t", "my t", long]) {
+      await owner.createTable({ id: ["a", name] }, rows);
+      const { location } = await owner.deregisterTable({ id: ["a", name] });
+      const place = location!.slice(root.length + 1);
+      await rm(join(location!, ".tiltyard-deregistered.json"));
+      denied = new Set([`registerTable  ${place}`]);
+      await refused(guarded.registerTable({ id: ["b", "mine"], location: place }));
+      await writeFile(join(location!, ".tiltyard-deregistered.json"), "{");
+      await refused(guarded.registerTable({ id: ["b", "mine"], location: place }));
+    }
+  });
+
   it("a new branch, about it and what it is made from", async () => {
     await owner.createTableBranch({ id: ["a", "t"], name: "dev" });
     await owner.createTableTag({ id: ["a", "t"], tag: "of-dev", version: 1, branch: "dev" });
