@@ -1096,7 +1096,10 @@ export interface AuthorizeCall {
   readonly id: readonly string[];
   /** The branch that the call names, where it is not the main one. */
   readonly branch?: string;
-  /** Of `registerTable`: the directory below the root that the table is to have. */
+  /**
+   * Of `registerTable`: the directory below the root that the table is to have. Of `createTableVersion`, asked about the
+   * root: the absolute path of a directory outside that a table's first version names as a base.
+   */
   readonly location?: string;
   /** As the caller gave it, unverified. */
   readonly identity?: Identity;

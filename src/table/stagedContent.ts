@@ -4,7 +4,8 @@
  * on with its numbers. So a staged version may name
  *
  *   - data and deletion files of its own directory that are there, or that the version before has as well;
- *   - base paths that the version before has. The first version of a branch may add one: what it was made from;
+ *   - base paths that the version before has. The first version of a branch may add one: what it was made from. Where there
+ *     is none before, as for a clone, those that the host allows, and the caller may use;
  *   - numbers (of fragments, fields, rows) that leave room for those to come.
  *
  * Fragments that the version before has, byte for byte, are not looked at on the disk.
@@ -60,11 +61,16 @@ export interface StagedTarget {
   readonly branch: string | null;
   /** The version that it follows; null where it is the first. */
   readonly latest: ManifestFile | null;
-  readonly allowSource?: AllowSource;
+  readonly allow?: AllowFirst;
 }
 
-/** Throws unless the caller may make a branch from that one; null is the main one. */
-export type AllowSource = (branch: string | null) => Promise<void>;
+/** Whom the first version of a table or branch is asked about; both throw unless the caller may. */
+export interface AllowFirst {
+  /** Make a branch from that one; null is the main one. */
+  readonly source: (branch: string | null) => Promise<void>;
+  /** Give a table a base path of which no version before has any, to an absolute path that the host allows. */
+  readonly base: (path: string) => Promise<void>;
+}
 
 /**
  * @param file the staged manifest, with all parts decoded
@@ -84,7 +90,7 @@ export async function checkStagedContent(
     check.names();
     check.schema();
     check.settings();
-    await check.bases();
+    await check.bases(target.allow);
     await check.fragments();
     check.indices();
   } catch (error) {
@@ -108,9 +114,9 @@ function addedBase({
 }
 
 /** Asks about the branch that the first version of a branch says it was made from. */
-export async function requireSource(manifest: Manifest, allowSource: AllowSource | undefined): Promise<void> {
+export async function requireSource(manifest: Manifest, allow: AllowFirst): Promise<void> {
   const base = addedBase(manifest);
-  if (base !== null) await allowSource?.(base.source);
+  if (base !== null) await allow.source(base.source);
 }
 
 /**
@@ -119,14 +125,14 @@ export async function requireSource(manifest: Manifest, allowSource: AllowSource
  */
 async function contentOfSource(
   environment: TableEnvironment,
-  { tableRoot, branch, allowSource }: StagedTarget,
+  { tableRoot, branch, allow }: StagedTarget,
   manifest: Manifest,
 ): Promise<VersionContent | null> {
   if (branch === null) return null;
   const base = addedBase(manifest);
   if (base === null) return null;
   const { added, source } = base;
-  await allowSource?.(source);
+  await allow?.source(source);
   const { disk } = environment;
   const mainRoot = mainRootOf(tableRoot, branch);
   // A disk that ignores case would find the branch by other names as well, which were not asked about.
@@ -248,7 +254,7 @@ class ContentCheck {
     checkAutoCleanup(this.#manifest.config, this.#before?.manifest.config);
   }
 
-  async bases(): Promise<void> {
+  async bases(allow: AllowFirst | undefined): Promise<void> {
     const known = this.#before?.manifest.basePaths ?? [];
     for (const base of this.#manifest.basePaths) {
       const { id, path } = base;
@@ -257,6 +263,7 @@ class ContentCheck {
       if (known.some((each) => isSameBase(each, base))) continue;
       const mayBeUsed = this.#before === null && (await this.#environment.mayUseBase?.(path)) === true;
       if (!mayBeUsed) refuse(`has a base path ${quoted(path)} that the version before does not have`);
+      await allow?.base(path);
     }
   }
 

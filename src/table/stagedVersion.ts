@@ -16,7 +16,7 @@ import { type NamingScheme, versionsDirectory } from "./paths.js";
 import { publishManifest } from "./publication.js";
 import { mainRootOf } from "./refs.js";
 import { decodeSchema } from "./schema.js";
-import { type AllowSource, checkStagedContent, requireSource } from "./stagedContent.js";
+import { type AllowFirst, checkStagedContent, requireSource } from "./stagedContent.js";
 import { findStaged, removeStaged } from "./stagedPlace.js";
 import { type VersionRecord, writeVersionRecord } from "./versionRecord.js";
 import {
@@ -41,8 +41,8 @@ export interface StagedVersion extends VersionRecord {
   readonly manifestSize?: number;
   /** Default: the table's own; V2 for a table without versions. */
   readonly scheme?: NamingScheme;
-  /** Asked where it is the first of its branch. */
-  readonly allowSource?: AllowSource;
+  /** Asked where it is the first of its table or branch. */
+  readonly allow?: AllowFirst;
   readonly signal?: AbortSignal;
 }
 
@@ -94,11 +94,11 @@ export async function publishStagedVersion(
 async function requireSourceOfFirst(
   disk: Disk,
   tableRoot: string,
-  { branch, allowSource }: StagedVersion,
+  { branch, allow }: StagedVersion,
   { file }: StagedManifest,
 ): Promise<void> {
-  if (allowSource === undefined || branch === undefined || branch === null) return;
-  if ((await findLatestVersion(disk, tableRoot)) === null) await requireSource(file.manifest, allowSource);
+  if (allow === undefined || branch === undefined || branch === null) return;
+  if ((await findLatestVersion(disk, tableRoot)) === null) await requireSource(file.manifest, allow);
 }
 
 /**
@@ -163,7 +163,7 @@ export async function publishUnderLock(
   // Whatever was found before: the version that it follows may be another one, and a journal's content comes from a disk.
   await checkStagedContent(
     environment,
-    { tableRoot, branch: staged.branch ?? null, latest: latestFile, allowSource: staged.allowSource },
+    { tableRoot, branch: staged.branch ?? null, latest: latestFile, allow: staged.allow },
     source.file,
   );
   await disk.makeDirectory(versionsDirectory(tableRoot), tableRoot);

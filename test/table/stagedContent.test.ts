@@ -288,6 +288,19 @@ describe("a staged manifest is published that", () => {
     const part = { id: ["new"], version: 1, manifestPath };
     await expect(own.createTableVersion(part)).rejects.toThrow(/base path/);
     const allowing = new DirectoryNamespace({ root: copy, durability: "none", allowedBases: [elsewhere] });
+    const asked: unknown[] = [];
+    const asking = new DirectoryNamespace({
+      root: copy,
+      durability: "none",
+      allowedBases: [elsewhere],
+      authorize({ operation, id, location }) {
+        asked.push([operation, id, location]);
+        if (id.length === 0) throw new Error("not for you");
+      },
+    });
+    await expect(asking.createTableVersion(part)).rejects.toMatchObject({ name: "PermissionDeniedError" });
+    expect(asked[1]).toEqual(["createTableVersion", [], join(elsewhere, "t.lance")]);
+    await asking.close();
     await allowing.createTableVersion(part);
     expect((await allowing.table("new").scan({}).toArrow()).numRows).toBe(3);
     await expect(own.table("new").scan({}).toArrow()).rejects.toMatchObject({

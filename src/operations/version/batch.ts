@@ -70,14 +70,14 @@ export async function planVersions(
   const planned = new Map<string, ManifestFile>();
   for (const part of ascending) {
     const { location, branch, tableRoot, staged } = part;
-    const { version, eTag, metadata, allowSource } = staged;
+    const { version, eTag, metadata, allow } = staged;
     const claim = `${tableRoot}\0${version}`;
     if (claimed.has(claim)) throw new InvalidInputError(`version ${version} of one table is named twice`);
     claimed.add(claim);
     const source = await readStagedVersion(context.disk, tableRoot, staged);
     const { latest: entry, scheme } = await planPublication(context.disk, tableRoot, staged);
     const latest = planned.get(tableRoot) ?? (entry && (await readManifestAt(context, entry)));
-    await checkStagedContent(context, { tableRoot, branch, latest, allowSource }, source.file);
+    await checkStagedContent(context, { tableRoot, branch, latest, allow }, source.file);
     planned.set(tableRoot, source.file);
     const manifest = `${sources.length}.manifest`;
     steps.push({ kind: "createVersion", location, branch, version, scheme, manifest, eTag, metadata });

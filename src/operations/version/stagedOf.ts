@@ -35,9 +35,13 @@ export function stagedOf(request: CreateTableVersionRequest, access: Access): St
     manifestSize: optionalCount(request.manifestSize, "manifestSize"),
     eTag: optionalString(request.eTag, "eTag"),
     metadata: optionalStringMap(request.metadata, "metadata"),
-    // As createTableBranch asks about what a branch is made from.
-    allowSource: (source) =>
-      access.require("createTableBranch", requireTableId(request.id), { branch: source ?? undefined }),
+    allow: {
+      // As createTableBranch asks about what a branch is made from.
+      source: (source) =>
+        access.require("createTableBranch", requireTableId(request.id), { branch: source ?? undefined }),
+      // What lies there is of no table of this namespace: only who may do so everywhere may use it.
+      base: (location) => access.require("createTableVersion", [], { location }),
+    },
     signal: request.signal,
   };
 }
