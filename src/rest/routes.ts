@@ -192,13 +192,13 @@ export const ROUTES: readonly Route[] = [
     body: {
       version: shape.version.nullish(),
       branch: shape.branch,
-      tag: shape.text.nullish().describe("Excludes version and branch"),
+      tag: shape.tag,
     },
     answer: shape.describedTable,
   }),
   route("tableExists", POST, tablePath("exists"), {
     summary: "Check that a table exists",
-    body: { version: shape.version.nullish(), branch: shape.branch, tag: shape.text.nullish() },
+    body: { version: shape.version.nullish(), branch: shape.branch, tag: shape.tag },
     answer: "nothing",
   }),
   route("renameTable", POST, tablePath("rename"), {
@@ -212,7 +212,7 @@ export const ROUTES: readonly Route[] = [
   }),
   route("getTableStats", POST_OR_GET, tablePath("stats"), {
     summary: "Read the statistics of a table",
-    body: { branch: shape.branch, version: shape.version.nullish() },
+    body: { branch: shape.branch, version: shape.version.nullish(), tag: shape.tag },
     answer: shape.tableStats,
   }),
   route("restoreTable", POST, tablePath("restore"), {
@@ -279,7 +279,12 @@ export const ROUTES: readonly Route[] = [
   }),
   route("countTableRows", POST_OR_GET, tablePath("count_rows"), {
     summary: "Count rows",
-    body: { predicate: shape.text.nullish(), version: shape.version.nullish(), branch: shape.branch },
+    body: {
+      predicate: shape.text.nullish(),
+      version: shape.version.nullish(),
+      branch: shape.branch,
+      tag: shape.tag,
+    },
     answer: { bare: shape.count },
   }),
   route("explainTableQueryPlan", POST, tablePath("explain_plan"), {

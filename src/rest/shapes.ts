@@ -13,6 +13,7 @@ export const count = z.int().min(0).max(MAX_INTEGER);
 export const version = count.describe("Number of a version of the table");
 export const stringMap = z.record(z.string(), z.string());
 export const branch = z.string().nullish().describe("Absent, empty or `main`: the main branch");
+export const tag = z.string().nullish().describe("Excludes version and branch");
 export const id = z.array(z.string()).describe("Path of the object: namespaces, then the name");
 const transactionId = z.string().optional().describe("Of the change, for describeTransaction");
 export const mode = z.string().nullish().describe("In any case, PascalCase or snake_case");
@@ -205,6 +206,7 @@ export const query = {
   with_row_id: z.boolean().nullish(),
   version: version.nullish(),
   branch,
+  tag,
 };
 
 export const newIndex = {

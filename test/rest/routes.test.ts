@@ -1,5 +1,6 @@
 /** The table of routes: whole, reachable, and told truly by the OpenAPI document. */
 
+import { readFile } from "node:fs/promises";
 import { Int32, Table, tableFromIPC, tableToIPC, vectorFromArray } from "apache-arrow";
 import { DirectoryNamespace } from "tiltyard";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -43,6 +44,54 @@ describe("routes", () => {
     const answer = await get(server, "/v1/table/t/exists");
     expect(answer).toMatchObject({ status: 405, json: { code: 0 } });
     expect(answer.headers.get("allow")).toBe("POST");
+  });
+});
+
+describe("requests on the wire", () => {
+  const source = (name: string) => readFile(new URL(`../../src/${name}`, import.meta.url), "utf8");
+  const camelCase = (name: string) => name.replaceAll(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
+
+  it("have every member that tells which version an operation is about", async () => {
+    const classText = await source("DirectoryNamespace.ts");
+    const types = await source("namespace.ts");
+    const requestOf = new Map(
+      [...classText.matchAll(/^ {2}(\w+)\(\s*request: ns\.(\w+)/gm)].map(([, name, type]) => [name, type]),
+    );
+    const membersOf = (type: string): string[] => {
+      const found = new RegExp(
+        `^export interface ${type}(?: extends ([\\w, ]+))? \\{(\\}|[^]*?^\\})`,
+        "m",
+      ).exec(types);
+      expect(found, type).not.toBeNull();
+      const [, parents = "", body = ""] = found ?? [];
+      const own = [...body.matchAll(/^ {2}readonly (\w+)\??:/gm)].map(([, name]) => name);
+      return [...own, ...parents.split(/, */).filter(Boolean).flatMap(membersOf)];
+    };
+    const told = new Set(["branch", "version", "tag", "fromBranch", "fromVersion", "fromTag", "readVersion"]);
+    let compared = 0;
+    for (const { operation, query, body } of ROUTES) {
+      const ofBody = typeof body === "object" && "shape" in body ? Object.keys(body.shape) : [];
+      const onWire = [...Object.keys(query.shape), ...ofBody].map(camelCase);
+      const wanted = membersOf(requestOf.get(operation) ?? operation).filter((member) => told.has(member));
+      compared += wanted.length;
+      expect(onWire, operation).toEqual(expect.arrayContaining(wanted));
+    }
+    expect(compared).toBeGreaterThan(30);
+  });
+
+  it("read the version that a tag names", async () => {
+    const id = ["tagged"];
+    await namespace.createTable({ id }, rows);
+    await namespace.createTableTag({ id, tag: "v", version: 1 });
+    await namespace.insertIntoTable({ id }, rows);
+    const tagged = { tag: "v" };
+    expect(await post(server, "/v1/table/tagged/count_rows", tagged)).toMatchObject({ json: 3 });
+    expect(await get(server, "/v1/table/tagged/count_rows?tag=v")).toMatchObject({ json: 3 });
+    expect(await post(server, "/v1/table/tagged/stats", tagged)).toMatchObject({ json: { num_rows: 3 } });
+    const answer = await post(server, "/v1/table/tagged/query", tagged);
+    expect(tableFromIPC(answer.bytes).numRows).toBe(3);
+    const both = await post(server, "/v1/table/tagged/count_rows", { tag: "v", version: 1 });
+    expect(both).toMatchObject({ status: 400 });
   });
 });
 
