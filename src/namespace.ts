@@ -1087,8 +1087,14 @@ export interface ListJobsResponse {
 export type UserFunction = unknown;
 
 /**
- * Asked before every operation, of every object that it reads, makes, moves or removes; throwing denies the call. Listings
- * leave out what it denies. `docs/security.md` has the table of what is asked.
+ * Asked before every operation, of every object that it reads, makes, moves or removes; throwing denies the call.
+ * `docs/security.md` has the table of what is asked.
+ *
+ * What is thrown that is none of the engine's errors denies with a PermissionDeniedError (403), which keeps it as its
+ * cause and tells nothing of its text. The engine's own errors pass through with their text and status: a
+ * TableNotFoundError hides that there is a table, a ServiceUnavailableError says that nobody can tell now.
+ *
+ * Listings leave out what is denied, and what is said not to be there; any other of the engine's errors fails them.
  */
 export type Authorize = (call: AuthorizeCall) => void | Promise<void>;
 export interface AuthorizeCall {

@@ -6,7 +6,15 @@
 
 import { untilAborted } from "../async/abort.js";
 import type { Visibility } from "../catalog/listing.js";
-import { NamespaceError, PermissionDeniedError } from "../errors.js";
+import {
+  NamespaceError,
+  NamespaceNotFoundError,
+  PermissionDeniedError,
+  TableBranchNotFoundError,
+  TableNotFoundError,
+  TableTagNotFoundError,
+  TableVersionNotFoundError,
+} from "../errors.js";
 import type { Authorize, AuthorizeCall, RequestBase } from "../namespace.js";
 import { isMainBranch } from "../table/refs.js";
 
@@ -58,10 +66,20 @@ export interface Access {
   requireBranch(branch: string | null): Promise<void>;
   /**
    * Which objects a listing shows: those whose existence the caller may ask for; null where nobody is asked.
-   * @throws what `authorize` throws of the engine's classes, other than a denial, while it is asked
+   * @throws what `authorize` throws of the engine's classes, other than a denial or that there is no such object, while it is asked
    */
   visibility(operation: "tableExists" | "namespaceExists"): Visibility;
 }
+
+/** What who authorises throws so that an object is not seen: that there is none is an answer as well. */
+const HIDING = [
+  PermissionDeniedError,
+  NamespaceNotFoundError,
+  TableNotFoundError,
+  TableBranchNotFoundError,
+  TableTagNotFoundError,
+  TableVersionNotFoundError,
+];
 
 /** Of a host that asks nobody. */
 export const UNRESTRICTED: Access = {
@@ -110,7 +128,7 @@ export function accessOf(
       await require(asked, of);
       return true;
     } catch (error) {
-      if (error instanceof PermissionDeniedError) return false;
+      if (HIDING.some((kind) => error instanceof kind)) return false;
       throw error;
     }
   };
