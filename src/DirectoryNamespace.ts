@@ -492,9 +492,25 @@ export class DirectoryNamespace implements AsyncDisposable {
   }
 }
 
+/** Every option: one that is misspelt would quietly mean its default. */
+const OPTION_NAMES: Readonly<Record<keyof ns.DirectoryNamespaceOptions | "disk", true>> = {
+  root: true,
+  durability: true,
+  authorize: true,
+  functions: true,
+  lock: true,
+  workers: true,
+  allowedBases: true,
+  dataStorageVersion: true,
+  manifestNaming: true,
+  disk: true,
+};
+
 function checkOptions(options: ns.DirectoryNamespaceOptions): void {
   if (typeof options !== "object" || options === null)
     throw new InvalidInputError("options: an object is needed");
+  const unknown = Object.keys(options).find((name) => !Object.hasOwn(OPTION_NAMES, name));
+  if (unknown !== undefined) throw new InvalidInputError(`${unknown}: there is no such option`);
   const { root, durability, dataStorageVersion, manifestNaming, lock, authorize, workers, allowedBases } =
     options;
   const isPath = (value: unknown) => typeof value === "string" && value !== "" && !value.includes("\0");

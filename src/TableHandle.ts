@@ -1,6 +1,6 @@
 /**
- * Sugar over the operations for one table: the same calls without the id. Holds no state but the id and the
- * version, branch or tag it was asked for, so it never goes stale.
+ * Sugar over the operations for one table: the same calls without the id. Holds no state but the id, the version,
+ * branch or tag it was asked for, and who calls, so it never goes stale.
  */
 
 import type { RecordBatch, Schema, Table } from "apache-arrow";
@@ -17,7 +17,7 @@ import {
 import { formatIdentifier } from "./ident.js";
 import type * as ns from "./namespace.js";
 
-export interface TableHandleOptions {
+export interface TableHandleOptions extends Pick<ns.RequestBase, "identity" | "principal" | "context"> {
   readonly branch?: string;
   /** Reads see this version; writes through the handle are refused. */
   readonly version?: number;
@@ -60,16 +60,20 @@ const ABSENT = [
 export class TableHandle {
   readonly id: readonly string[];
   readonly #namespace: DirectoryNamespace;
-  readonly #at: TableHandleOptions;
+  readonly #at: Pick<TableHandleOptions, "branch" | "version" | "tag">;
+  /** What every call is about, and who calls. */
+  readonly #call: Pick<ns.TableRequest, "id" | "identity" | "principal" | "context">;
 
   /** @internal */
   constructor(namespace: DirectoryNamespace, id: readonly string[], at: TableHandleOptions) {
-    const { branch, version, tag } = withoutNulls(at);
+    const { branch, version, tag, ...caller } = withoutNulls(at);
     if (tag !== undefined && (version !== undefined || branch !== undefined)) {
       throw new InvalidInputError("tag: excludes version and branch");
     }
     this.#namespace = namespace;
     this.id = id;
+    const { identity, principal, context } = caller;
+    this.#call = { id, identity, principal, context };
     this.#at = { branch, version, tag };
   }
 
@@ -181,10 +185,10 @@ export class TableHandle {
 
   /** All versions of the handle's branch, which may be the one that its tag is on; oldest first. */
   async versions(): Promise<readonly ns.TableVersion[]> {
-    const { id } = this;
     const { branch, tag } = this.#at;
-    const at = tag === undefined ? branch : (await this.#namespace.getTableTagVersion({ id, tag })).branch;
-    const { versions } = await this.#namespace.listTableVersions({ id, branch: at });
+    const at =
+      tag === undefined ? branch : (await this.#namespace.getTableTagVersion({ ...this.#call, tag })).branch;
+    const { versions } = await this.#namespace.listTableVersions({ ...this.#call, branch: at });
     return versions;
   }
 
@@ -195,12 +199,12 @@ export class TableHandle {
 
   /** All branches of the table but main, by name. */
   async branches(): Promise<Readonly<Record<string, ns.BranchContents>>> {
-    return (await this.#namespace.listTableBranches({ id: this.id })).branches;
+    return (await this.#namespace.listTableBranches(this.#call)).branches;
   }
 
   /** All tags of the table by name, those of its branches included. */
   async tags(): Promise<Readonly<Record<string, ns.TagContents>>> {
-    return (await this.#namespace.listTableTags({ id: this.id })).tags;
+    return (await this.#namespace.listTableTags(this.#call)).tags;
   }
 
   /** Merges small fragments, and rewrites ones with many deleted rows, of the table or of the handle's branch. */
@@ -218,7 +222,7 @@ export class TableHandle {
   }
 
   #read() {
-    return { id: this.id, ...this.#at };
+    return { ...this.#call, ...this.#at };
   }
 
   #write() {
@@ -227,7 +231,7 @@ export class TableHandle {
         "a handle on a fixed version only reads; open one without version or tag",
       );
     }
-    return { id: this.id, branch: this.#at.branch };
+    return { ...this.#call, branch: this.#at.branch };
   }
 }
 

@@ -16,6 +16,7 @@ import { type Dialect, FORM_DIALECT, INTERFACE_DIALECT, isFormClient } from "./d
 import { managedVersions } from "./managedVersions.js";
 import { ARROW_FILE, ARROW_STREAM } from "./negotiation.js";
 import { openApiDocument } from "./openapi.js";
+import { checkOptionMembers } from "./optionMembers.js";
 import { type OriginOptions, Origins } from "./origins.js";
 import { mayNamePath, problemOf, Refusal, refusalIn } from "./problem.js";
 import { isRemoteClient, REMOTE_DIALECT } from "./remoteClient.js";
@@ -108,6 +109,16 @@ export interface RestHandlerOptions extends OriginOptions {
   readonly log?: (entry: RequestLogEntry) => void;
 }
 
+const OPTION_NAMES: Readonly<Record<keyof RestHandlerOptions, true>> = {
+  allowedHosts: true,
+  allowedOrigins: true,
+  basePath: true,
+  auth: true,
+  limits: true,
+  managedVersioning: true,
+  log: true,
+};
+
 /** Answers requests; never rejects. */
 export interface RestHandler {
   (request: Request): Promise<Response>;
@@ -176,6 +187,7 @@ export function createRestHandler(
   namespace: DirectoryNamespace,
   options: RestHandlerOptions = {},
 ): RestHandler {
+  checkOptionMembers("options", options, Object.keys(OPTION_NAMES));
   const limits = checkLimits(options.limits);
   const basePath = checkBasePath(options.basePath);
   const authenticator = new Authenticator(options.auth);

@@ -6,8 +6,10 @@ import { makeVector, Table } from "apache-arrow";
 import {
   type AuthorizeCall,
   DirectoryNamespace,
+  NamespaceNotFoundError,
   PermissionDeniedError,
   ServiceUnavailableError,
+  TableNotFoundError,
 } from "tiltyard";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { makeTempDir } from "../support/tempDir.js";
@@ -401,6 +403,46 @@ describe("everything that a call touches is asked about", () => {
     expect(await guarded.listAllTables()).toEqual({ tables: ["a$inner$u", "a$q", "a$r"] });
     expect(await guarded.listNamespaces()).toEqual({ namespaces: ["a"] });
     expect(await guarded.listNamespaces({ id: ["a"] })).toEqual({ namespaces: [] });
+  });
+
+  it("a call of a handle, with who calls as the handle was opened for", async () => {
+    const principal = { subject: "s", method: "test" };
+    const identity = { apiKey: "k" };
+    const context = { c: "d" };
+    const calls: AuthorizeCall[] = [];
+    const listening = new DirectoryNamespace({
+      root,
+      durability: "none",
+      authorize: (call) => void calls.push(call),
+    });
+    const id = ["a", "t"];
+    const table = listening.table(id, { principal, identity, context });
+    await table.insert(rows);
+    await table.scan().toArrow();
+    await table.tags();
+    await table.branches();
+    await table.versions();
+    await owner.createTableTag({ id, tag: "v", version: 1 });
+    await listening.table(id, { tag: "v", principal, identity, context }).versions();
+    expect(calls.map(({ operation }) => operation)).toEqual([
+      ...["insertIntoTable", "queryTable", "listTableTags", "listTableBranches", "listTableVersions"],
+      ...["getTableTagVersion", "listTableVersions"],
+    ]);
+    for (const call of calls) expect(call).toMatchObject({ id, principal, identity, context });
+    await listening.close();
+  });
+
+  it("listings leave out what who authorises says is not there", async () => {
+    const hiding = new DirectoryNamespace({
+      root,
+      authorize({ operation, id }) {
+        if (operation === "tableExists" && id[1] === "t") throw new TableNotFoundError("no such table");
+        if (operation === "namespaceExists") throw new NamespaceNotFoundError("no such namespace");
+      },
+    });
+    expect(await hiding.listTables({ id: ["a"] })).toEqual({ tables: [] });
+    expect(await hiding.listNamespaces({ id: ["a"] })).toEqual({ namespaces: [] });
+    await hiding.close();
   });
 
   it("listings fail where who authorises does, rather than show less", async () => {

@@ -92,6 +92,7 @@ describe("options", () => {
     { root: "x", lock: { retries: "many" } },
     { root: "x", authorize: "yes" },
     { root: "x", workers: 1.5 },
+    { root: "x", authorise: "yes" },
   ])("%j are refused", (options) => {
     expect(() => new DirectoryNamespace(options as { root: string })).toThrow(
       expect.objectContaining({ type: "InvalidInput" }),

@@ -3,7 +3,12 @@
 import { request as httpRequest } from "node:http";
 import { Int32, type RecordBatch, Table, tableToIPC, Utf8, vectorFromArray } from "apache-arrow";
 import { type DirectoryNamespace, InvalidInputError } from "tiltyard";
-import { createRestHandler, type RequestLogEntry, type RestLimits } from "tiltyard/rest";
+import {
+  createRestHandler,
+  type RequestLogEntry,
+  type RestHandlerOptions,
+  type RestLimits,
+} from "tiltyard/rest";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { directorySnapshot } from "../support/directorySnapshot.js";
 import { makeHeldNamespace } from "../support/heldNamespace.js";
@@ -128,6 +133,11 @@ describe("bounds", () => {
         json: { code: 13, type: "/errors/header-fields-too-large" },
       });
     }
+  });
+
+  it("that are called so by no option make no handler", () => {
+    const options = { limit: {} } as RestHandlerOptions;
+    expect(() => createRestHandler(namespace, options)).toThrow(/limit: there is no such option/);
   });
 
   it("that cannot be meant make no handler", () => {
