@@ -32,6 +32,7 @@ import type { TableEnvironment } from "./environment.js";
 import { resolveDataFile, resolveDeletionFile } from "./fileLookup.js";
 import { checkReaderFlags, checkWriterFlags, hasStableRowIds } from "./flags.js";
 import type { ManifestFile } from "./manifest.js";
+import { refuseLongMetadata } from "./metadataSize.js";
 import { isFileName } from "./paths.js";
 import { branchRoot, isBranchName, isMainBranch, mainRootOf } from "./refs.js";
 import { nextFieldId } from "./schema.js";
@@ -86,6 +87,7 @@ export async function checkStagedContent(
   try {
     check.branch(target.branch);
     check.flags();
+    check.metadata();
     check.numbers();
     check.names();
     check.schema();
@@ -197,6 +199,10 @@ class ContentCheck {
     checkWriterFlags(manifest, path);
     if (this.#before === null || hasStableRowIds(manifest) === hasStableRowIds(this.#before.manifest)) return;
     refuse("changes whether row ids are stable, which is decided when a table is made");
+  }
+
+  metadata(): void {
+    refuseLongMetadata(this.#before?.manifest ?? null, this.#manifest);
   }
 
   numbers(): void {
