@@ -43,6 +43,8 @@ interface Typed {
 const SHOWN = 80;
 const TOKEN =
   /\s*(?:('(?:[^']|'')*'|[A-Za-z_]\w*|\d+(?:\.\d*)?(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?|::|[(),-]))/y;
+/** Characters of an expression, at most. */
+const MAX_LENGTH = 2 ** 16;
 const MAX_DEPTH = 32;
 const INTEGER_BITS: Readonly<Record<string, number>> = {
   TINYINT: 8,
@@ -71,6 +73,7 @@ class Parser {
   constructor(text: string, path: string) {
     this.#text = text;
     this.#path = path;
+    if (text.length > MAX_LENGTH) throw this.#invalid(`it has more than ${MAX_LENGTH} characters`);
     this.#tokens = this.#tokenize();
   }
 
@@ -99,8 +102,9 @@ class Parser {
 
   #tokenize(): string[] {
     const tokens: string[] = [];
+    const end = this.#text.trimEnd().length;
     let position = 0;
-    while (position < this.#text.trimEnd().length) {
+    while (position < end) {
       TOKEN.lastIndex = position;
       const match = TOKEN.exec(this.#text);
       if (match === null) {

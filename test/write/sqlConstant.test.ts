@@ -1,5 +1,5 @@
 import { InvalidInputError, UnsupportedError } from "tiltyard";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { parseSqlConstant } from "../../src/write/sqlConstant.js";
 
 /** The value as text; numbers as they are stored. */
@@ -131,10 +131,18 @@ describe("SQL constants", () => {
     expect(() => parseSqlConstant(text, "c")).toThrow(InvalidInputError);
   });
 
-  it("of any length are looked through once", () => {
-    expect(show(`'${"''".repeat(100_000)}'`).length).toBe(100_000 + 'string ""'.length);
-    expect(() => parseSqlConstant(`'${"''".repeat(100_000)}`, "c")).toThrow(InvalidInputError);
-    expect(() => parseSqlConstant("(".repeat(100_000), "c")).toThrow(InvalidInputError);
+  it("of 64 KiB are looked through once, and longer ones are refused", () => {
+    expect(show(`'${"''".repeat(32_000)}'`).length).toBe(32_000 + 'string ""'.length);
+    expect(() => parseSqlConstant(`'${"''".repeat(32_000)}`, "c")).toThrow(InvalidInputError);
     expect(() => parseSqlConstant("7::int".concat("::int".repeat(10_000)), "c")).not.toThrow();
+    expect(() => parseSqlConstant("7".padEnd(65_536), "c")).not.toThrow();
+    expect(() => parseSqlConstant("7".padEnd(65_537), "c")).toThrow(/more than 65536 characters/);
+  });
+
+  it("the blanks behind them are looked for once, however many tokens there are", () => {
+    const trimEnd = vi.spyOn(String.prototype, "trimEnd");
+    expect(() => parseSqlConstant("(".repeat(20_000) + " ".repeat(20_000), "c")).toThrow(InvalidInputError);
+    expect(trimEnd).toHaveBeenCalledTimes(1);
+    trimEnd.mockRestore();
   });
 });
