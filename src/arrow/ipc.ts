@@ -28,7 +28,7 @@ import { malformedIpc as malformed } from "./malformedIpc.js";
 import { checkFooter, checkMessageMetadata } from "./messageGuard.js";
 
 /** Largest metadata of one message; thousands of columns take a few megabytes. */
-const MAX_METADATA_BYTES = 2 ** 28;
+const MAX_METADATA_BYTES = 2 ** 24;
 /** Most rows in one batch. */
 const MAX_BATCH_ROWS = 2 ** 31 - 1;
 const CONTINUATION = 0xffffffff;
@@ -45,6 +45,8 @@ const REST_BYTES = 2 ** 16;
 /** One message: metadata with what precedes it, as it goes to apache-arrow, and its body. */
 interface Frame {
   readonly kind: MessageHeader;
+  /** Of the schema that the messages behind it are of, nested ones included. */
+  readonly fields: number;
   readonly head: Uint8Array;
   readonly body: Uint8Array;
   /** Of a dictionary: which one it is of, and whether it continues it or takes its place. */
@@ -58,8 +60,11 @@ interface Frame {
 /** Asks for bytes by their number and is given as many or, at the end of the input, fewer. */
 type Requests<Result> = Generator<number, Result, Uint8Array>;
 
-/** The next message, with a body of no more than `maxBytes`; null at the end of the stream. */
-function* readFrame(maxBytes: number): Requests<Frame | null> {
+/**
+ * The next message, with a body of no more than `maxBytes`; null at the end of the stream.
+ * @param fields of the schema ahead of it
+ */
+function* readFrame(maxBytes: number, fields: number): Requests<Frame | null> {
   const start = yield 4;
   if (start.length === 0) return null;
   if (start.length < 4) throw truncated();
@@ -77,7 +82,7 @@ function* readFrame(maxBytes: number): Requests<Frame | null> {
   }
   const metadata = yield metadataLength;
   if (metadata.length < metadataLength) throw truncated();
-  checkMessageMetadata(metadata);
+  const fieldsBehind = checkMessageMetadata(metadata, fields);
   const message = decodeMessage(metadata);
   const { bodyLength } = message;
   if (!Number.isSafeInteger(bodyLength) || bodyLength < 0) throw malformed(`a body of ${bodyLength} bytes`);
@@ -93,6 +98,7 @@ function* readFrame(maxBytes: number): Requests<Frame | null> {
       : { body, type: batch.compression.type, buffers: batch.buffers };
   return {
     kind: message.headerType,
+    fields: fieldsBehind,
     head: concatBytes([head, metadata]),
     body,
     dictionary,
@@ -307,7 +313,8 @@ function* outlineFile(file: Uint8Array, maxBytes: number): Generator<void, FileO
       if (offset < 0 || byteLength < 0 || offset + byteLength > footerStart || pointedTo > footerStart) {
         throw malformed("a footer that points outside the file");
       }
-      const frame = new ByteCursor(file.subarray(offset, offset + byteLength)).frame(maxBytes);
+      const block = file.subarray(offset, offset + byteLength);
+      const frame = new ByteCursor(block, footer.fields).frame(maxBytes);
       if (frame?.kind !== kind) throw malformed("a footer that points to something else than a batch");
       const message = yield* measured(frame, maxBytes);
       if (kind === MessageHeader.RecordBatch) {
@@ -360,19 +367,23 @@ function* decodeFile(
 class ByteCursor {
   readonly #bytes: Uint8Array;
   #position = 0;
+  #fields: number;
 
-  constructor(bytes: Uint8Array) {
+  /** @param fields of the schema, where it is not among the messages */
+  constructor(bytes: Uint8Array, fields = 0) {
     this.#bytes = bytes;
+    this.#fields = fields;
   }
 
   frame(maxBytes: number): Frame | null {
-    const requests = readFrame(maxBytes);
+    const requests = readFrame(maxBytes, this.#fields);
     let step = requests.next();
     while (step.done !== true) {
       const start = this.#position;
       this.#position = Math.min(start + step.value, this.#bytes.length);
       step = requests.next(this.#bytes.subarray(start, this.#position));
     }
+    this.#fields = step.value?.fields ?? this.#fields;
     return step.value;
   }
 
@@ -392,6 +403,8 @@ const BATCH = "batch";
 class ByteQueue {
   readonly #source: AsyncIterator<Uint8Array>;
   readonly #memory: MemoryShare | undefined;
+  /** Of the schema among the messages so far. */
+  #fields = 0;
   #pieces: Uint8Array[] = [];
   #held = 0;
   #ended = false;
@@ -410,9 +423,10 @@ class ByteQueue {
   }
 
   async frame(maxBytes: number): Promise<Frame | null> {
-    const requests = readFrame(maxBytes);
+    const requests = readFrame(maxBytes, this.#fields);
     let step = requests.next();
     while (step.done !== true) step = requests.next(await this.take(step.value));
+    this.#fields = step.value?.fields ?? this.#fields;
     return step.value;
   }
 

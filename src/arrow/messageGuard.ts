@@ -2,7 +2,9 @@
  * Looks over the metadata of an Arrow IPC message before apache-arrow decodes it. apache-arrow's flatbuffer
  * readers check nothing: a table outside the bytes reads as zeros, and a vector that claims two billion fields
  * is read field by field. Here every table, vector and string on the way is followed with its bounds checked,
- * and the work that decoding will take is limited to a small multiple of the metadata's size.
+ * and the work that decoding will take is limited: to a small multiple of the metadata's size, and to numbers of
+ * fields and pairs of metadata in all, each counted as often as it is reached. Many fields may point to one, whose
+ * children are shared in turn, and apache-arrow decodes it anew for each.
  *
  *     table    i32 distance back to its vtable; then its fields
  *     vtable   u16 bytes of the vtable, u16 bytes of the table, u16 position of each field in the table, 0 where
@@ -19,6 +21,13 @@ const MAX_NESTING = 64;
 /** Bytes and elements that decoding may visit, as a multiple of the metadata's size; shared strings count anew. */
 const WORK_FACTOR = 16;
 const MIN_WORK = 65536;
+const MAX_WORK = 2 ** 26;
+/** Fields of a schema, nested ones and those of dictionaries included. */
+const MAX_FIELDS = 2 ** 16;
+/** Pairs of key and value of a schema and its fields, or of a message. */
+const MAX_PAIRS = 2 ** 17;
+/** No type has more buffers than three. */
+const BUFFERS_PER_FIELD = 3;
 
 const HEADER_SCHEMA = 1;
 const HEADER_DICTIONARY_BATCH = 2;
@@ -30,9 +39,13 @@ const BUFFER_BYTES = 16;
 const BLOCK_BYTES = 24;
 const LITTLE_ENDIAN = 0;
 
-/** @throws InvalidInputError where apache-arrow would read outside the metadata or forever */
-export function checkMessageMetadata(metadata: Uint8Array): void {
-  new Guard(metadata).message();
+/**
+ * @param fields of the schema that a batch is of
+ * @returns the fields of a schema; for any other message the number given
+ * @throws InvalidInputError where apache-arrow would read outside the metadata or forever
+ */
+export function checkMessageMetadata(metadata: Uint8Array, fields: number): number {
+  return new Guard(metadata).message(fields);
 }
 
 /** Where a message lies in a file: offset of its first byte, bytes of its metadata and body together. */
@@ -41,24 +54,33 @@ export interface Block {
   readonly byteLength: number;
 }
 
+export interface Footer {
+  /** Of the schema, nested ones included. */
+  readonly fields: number;
+  readonly dictionaries: readonly Block[];
+  readonly batches: readonly Block[];
+}
+
 /**
  * Where the messages of a file are. The positions themselves are unchecked.
  * @throws InvalidInputError as {@link checkMessageMetadata}
  */
-export function checkFooter(footer: Uint8Array): { dictionaries: Block[]; batches: Block[] } {
+export function checkFooter(footer: Uint8Array): Footer {
   return new Guard(footer).footer();
 }
 
 class Guard {
   readonly #view: DataView;
   #work: number;
+  #fieldCount = 0;
+  #pairCount = 0;
 
   constructor(bytes: Uint8Array) {
     this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-    this.#work = Math.max(bytes.byteLength * WORK_FACTOR, MIN_WORK);
+    this.#work = Math.min(Math.max(bytes.byteLength * WORK_FACTOR, MIN_WORK), MAX_WORK);
   }
 
-  message(): void {
+  message(fields: number): number {
     const message = this.#checkTable(this.#follow(0));
     const kind = this.#byte(message, 1);
     this.#keyValues(message, 4);
@@ -67,27 +89,31 @@ class Guard {
     switch (kind) {
       case HEADER_SCHEMA:
         this.#schema(header);
-        break;
+        return this.#fieldCount;
       case HEADER_RECORD_BATCH:
-        this.#recordBatch(header);
-        break;
+        this.#recordBatch(header, fields);
+        return fields;
       case HEADER_DICTIONARY_BATCH: {
         const batch = this.#table(header, 1);
         if (batch === 0) throw malformed("a dictionary batch without data");
-        this.#recordBatch(batch);
-        break;
+        this.#recordBatch(batch, fields);
+        return fields;
       }
       default:
         throw malformed(`a message of unknown kind ${kind}`);
     }
   }
 
-  footer(): { dictionaries: Block[]; batches: Block[] } {
+  footer(): Footer {
     const footer = this.#checkTable(this.#follow(0));
     const schema = this.#table(footer, 1);
     if (schema === 0) throw malformed("a file without schema");
     this.#schema(schema);
-    return { dictionaries: this.#blocks(footer, 2), batches: this.#blocks(footer, 3) };
+    return {
+      fields: this.#fieldCount,
+      dictionaries: this.#blocks(footer, 2),
+      batches: this.#blocks(footer, 3),
+    };
   }
 
   #blocks(footer: number, slot: number): Block[] {
@@ -110,6 +136,7 @@ class Guard {
   #fields(parent: number, slot: number, depth: number): void {
     if (depth > MAX_NESTING) throw malformed("types nested too deep");
     this.#tables(parent, slot, (field) => {
+      if (++this.#fieldCount > MAX_FIELDS) throw malformed(`a schema of more than ${MAX_FIELDS} fields`);
       this.#string(field, 0);
       this.#keyValues(field, 6);
       const type = this.#table(field, 3);
@@ -124,15 +151,19 @@ class Guard {
     });
   }
 
-  #recordBatch(batch: number): void {
-    this.#vector(batch, 1, NODE_BYTES);
-    this.#vector(batch, 2, BUFFER_BYTES);
+  #recordBatch(batch: number, fields: number): void {
+    const nodes = this.#vector(batch, 1, NODE_BYTES);
+    const buffers = this.#vector(batch, 2, BUFFER_BYTES);
+    if ((nodes?.count ?? 0) > fields || (buffers?.count ?? 0) > fields * BUFFERS_PER_FIELD) {
+      throw malformed("a batch of more columns than its schema has fields");
+    }
     this.#table(batch, 3);
     this.#vector(batch, 4, 8);
   }
 
   #keyValues(parent: number, slot: number): void {
     this.#tables(parent, slot, (entry) => {
+      if (++this.#pairCount > MAX_PAIRS) throw malformed(`more than ${MAX_PAIRS} pairs of metadata`);
       this.#string(entry, 0);
       this.#string(entry, 1);
     });
