@@ -5,17 +5,17 @@
 
 import { InvalidInputError } from "../errors.js";
 import type { BatchCommitOperation } from "../namespace.js";
-import { requireList, requireTableId } from "./request.js";
+import { boundedParts, requireList, requireTableId } from "./request.js";
 
 type Pinned<Part> = Part & { readonly id: readonly string[]; readonly branch?: string };
 
-/** @throws InvalidInputError where it is no list of objects with the ids of tables */
+/** @throws InvalidInputError where it is no list of objects with the ids of tables, or too long */
 export function pinParts<Part extends object>(
   parts: readonly Part[],
   member: string,
   idOf: (part: Part) => unknown,
 ): Pinned<Part>[] {
-  return requireList(parts, member).map((part) => {
+  return boundedParts(requireList(parts, member), member).map((part) => {
     const id = Object.freeze([...requireTableId(idOf(part))]);
     return Object.freeze({ ...part, id });
   });
@@ -32,9 +32,9 @@ const KINDS: readonly (keyof BatchCommitOperation)[] = [
 export const operationOfPart = (kind: string): string =>
   kind === "deleteTableVersions" ? "batchDeleteTableVersions" : kind;
 
-/** @throws InvalidInputError unless each operation has exactly one member, and that the id of a table */
+/** @throws InvalidInputError for too many, and unless each operation has exactly one member, and that the id of a table */
 export function pinOperations(operations: readonly BatchCommitOperation[]): Record<string, Pinned<object>>[] {
-  return requireList(operations, "operations").map((operation) => {
+  return boundedParts(requireList(operations, "operations"), "operations").map((operation) => {
     const kinds = KINDS.filter((kind) => operation[kind] !== undefined && operation[kind] !== null);
     if (kinds.length !== 1) {
       throw new InvalidInputError(`operations: each has exactly one of ${KINDS.join(", ")}`);

@@ -8,6 +8,9 @@ import { tagOf } from "../bytes/tag.js";
 import { InvalidInputError } from "../errors.js";
 import { isWellFormed } from "../ident.js";
 
+/** Parts of one batch, at most: each holds locks and takes its place in the journal. */
+const MAX_PARTS = 10_000;
+
 /** The id of a table: at least one non-empty part. Whether the name is a legal one is the catalog's to say. */
 export function requireTableId(id: unknown): readonly string[] {
   const parts = optionalId(id);
@@ -125,6 +128,12 @@ export function requireList<Entry>(value: readonly Entry[], member: string): rea
       throw new InvalidInputError(`${member}: must be a list of objects`);
   }
   return value;
+}
+
+/** @throws InvalidInputError for more parts than a batch may have */
+export function boundedParts<Part>(parts: readonly Part[], member: string): readonly Part[] {
+  if (parts.length <= MAX_PARTS) return parts;
+  throw new InvalidInputError(`${member}: ${parts.length} parts; a batch has at most ${MAX_PARTS}`);
 }
 
 /** Objects whose members are still to be looked at; possibly none. */

@@ -6,7 +6,7 @@
 import { InvalidInputError, TableIndexNotFoundError, UnsupportedError } from "../errors.js";
 import { formatFieldPath, formatIdentifier } from "../ident.js";
 import type { RequestBase } from "../namespace.js";
-import { resolveField } from "../table/fieldPaths.js";
+import { fieldFinder, resolveField } from "../table/fieldPaths.js";
 import { decodeSchema } from "../table/schema.js";
 import type { Access } from "./access.js";
 import type { OperationContext } from "./context.js";
@@ -155,7 +155,8 @@ async function findColumns(
 ) {
   const { file } = await requireSnapshot(context, request, access);
   const fields = decodeSchema(file.manifest.fields, file.path);
-  return paths.map((path) => resolveField(fields, path));
+  const find = fieldFinder();
+  return paths.map((path) => resolveField(fields, path, find));
 }
 
 async function checkIndex(context: OperationContext, request: Request, access: Access): Promise<void> {

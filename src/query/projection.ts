@@ -11,6 +11,7 @@ import { InvalidInputError, TableColumnNotFoundError, UnsupportedError } from ".
 import { DESCRIPTOR_LAYOUT, PACKED_DESCRIPTOR_LAYOUT } from "../file/blobDescriptors.js";
 import { formatFieldPath, parseFieldPath } from "../ident.js";
 import type { ColumnSelection } from "../namespace.js";
+import { type FindField, fieldFinder } from "../table/fieldPaths.js";
 import {
   type FieldStorage,
   fieldsAlong,
@@ -187,22 +188,6 @@ function wantedColumns(
 const isPresent = <Value>(value: Value): value is NonNullable<Value> => value !== undefined && value !== null;
 
 const isArray = (selection: unknown): selection is readonly string[] => Array.isArray(selection);
-
-type FindField = (siblings: readonly TableField[], name: string) => TableField | undefined;
-
-/** Finds fields by name: of tens of thousands, each is looked for. */
-function fieldFinder(): FindField {
-  const known = new Map<readonly TableField[], ReadonlyMap<string, TableField>>();
-  return (siblings, name) => {
-    let byName = known.get(siblings);
-    if (byName === undefined) {
-      // Of fields with one name the first is meant.
-      byName = new Map(siblings.toReversed().map((field) => [field.name, field]));
-      known.set(siblings, byName);
-    }
-    return byName.get(name);
-  };
-}
 
 /** A physical column, and the field it is of. */
 interface ProjectedLeaf {

@@ -33,8 +33,15 @@ const JSON_USE = "json";
 /** Bytes that a byte of JSON becomes at most, about: `{}` in an array is an object. */
 const PARSED_FACTOR = 32;
 
+const COLON = 0x3a;
+const COMMA = 0x2c;
+
 /** Objects and arrays in all, at most: of more of them JSON takes long to parse, and much memory. */
 const MAX_JSON_NODES = 2 ** 16;
+/** Members of all objects, at most: each name is made a string of its own, and looked at. */
+const MAX_JSON_MEMBERS = 2 ** 16;
+/** Commas in all, at most: vectors are long arrays of numbers, which are quick. */
+const MAX_JSON_COMMAS = 2 ** 18;
 /** JSON of so many bytes takes a while to parse and to check. */
 const LONG_JSON_BYTES = 2 ** 12;
 
@@ -147,13 +154,23 @@ function cutOff(reason: unknown): never {
   throw new Refusal(400, "InvalidInput", "the body broke off");
 }
 
-/** Brackets in strings count as well: nobody needs so many. */
+/** What is in strings counts as well: nobody needs so many. */
 function refuseManyNodes(bytes: Uint8Array): void {
   let nodes = 0;
-  for (const byte of bytes) if (byte === OPENING_BRACE || byte === OPENING_BRACKET) nodes++;
-  if (nodes <= MAX_JSON_NODES) return;
-  throw new Refusal(413, "InvalidInput", `the body has more than ${MAX_JSON_NODES} objects and arrays`);
+  let members = 0;
+  let commas = 0;
+  for (const byte of bytes) {
+    if (byte === COMMA) commas++;
+    else if (byte === COLON) members++;
+    else if (byte === OPENING_BRACE || byte === OPENING_BRACKET) nodes++;
+  }
+  if (nodes > MAX_JSON_NODES) throw tooMany(MAX_JSON_NODES, "objects and arrays");
+  if (members > MAX_JSON_MEMBERS) throw tooMany(MAX_JSON_MEMBERS, "members, or colons");
+  if (commas > MAX_JSON_COMMAS) throw tooMany(MAX_JSON_COMMAS, "commas");
 }
+
+const tooMany = (count: number, what: string): Refusal =>
+  new Refusal(413, "InvalidInput", `the body has more than ${count} ${what}`);
 
 function parseJson(bytes: Uint8Array): unknown {
   try {

@@ -17,17 +17,34 @@ export interface FieldAtPath {
   readonly field: TableField;
 }
 
+/** Finds a field among its siblings by name; of fields with one name the first. */
+export type FindField = (siblings: readonly TableField[], name: string) => TableField | undefined;
+
+/** For many lookups in one schema: remembers the names of every level that it was asked about. */
+export function fieldFinder(): FindField {
+  const known = new Map<readonly TableField[], ReadonlyMap<string, TableField>>();
+  return (siblings, name) => {
+    let byName = known.get(siblings);
+    if (byName === undefined) {
+      byName = new Map(siblings.toReversed().map((field) => [field.name, field]));
+      known.set(siblings, byName);
+    }
+    return byName.get(name);
+  };
+}
+
 /**
+ * @param find of {@link fieldFinder}, one for all the paths of an operation
  * @throws InvalidInputError for a malformed path, naming the position; TableColumnNotFoundError for one that leads
  *   nowhere
  */
-export function resolveField(fields: readonly TableField[], text: string): FieldAtPath {
+export function resolveField(fields: readonly TableField[], text: string, find = fieldFinder()): FieldAtPath {
   const segments = parseFieldPath(text);
   const path = formatFieldPath(segments);
   const chain: TableField[] = [];
   let siblings = fields;
   for (const segment of segments) {
-    const field = siblings.find((candidate) => candidate.name === segment);
+    const field = find(siblings, segment);
     if (field === undefined) {
       throw new TableColumnNotFoundError(`column ${path} is not in the table's schema`);
     }

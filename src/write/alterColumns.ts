@@ -13,7 +13,7 @@ import { logicalFieldOf } from "../arrow/logicalTypes.js";
 import { InvalidInputError, UnsupportedError } from "../errors.js";
 import type { Field } from "../format/file.js";
 import { formatFieldPath, isWellFormed } from "../ident.js";
-import { allFields, type FieldAtPath, resolveField } from "../table/fieldPaths.js";
+import { allFields, type FieldAtPath, fieldFinder, resolveField } from "../table/fieldPaths.js";
 import type { ManifestFile } from "../table/manifest.js";
 import {
   assignFieldIds,
@@ -79,8 +79,9 @@ export function planAlteredColumns(
   const { manifest, path } = base;
   const fields = decodeSchema(manifest.fields, path);
   const changes = new Map<number, Change>();
+  const find = fieldFinder();
   for (const alteration of alterations) {
-    const at = resolveField(fields, alteration.path);
+    const at = resolveField(fields, alteration.path, find);
     changes.set(at.field.id, planChange(at, changes.get(at.field.id), alteration));
   }
   const { schema, newIds } = alteredSchema(

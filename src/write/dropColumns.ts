@@ -3,7 +3,7 @@
 import { InvalidInputError, UnsupportedError } from "../errors.js";
 import type { Field } from "../format/file.js";
 import { formatFieldPath } from "../ident.js";
-import { type FieldAtPath, resolveField } from "../table/fieldPaths.js";
+import { type FieldAtPath, fieldFinder, resolveField } from "../table/fieldPaths.js";
 import type { ManifestFile } from "../table/manifest.js";
 import { decodeSchema, isPacked, storageOf, type TableField } from "../table/schema.js";
 
@@ -17,8 +17,9 @@ import { decodeSchema, isPacked, storageOf, type TableField } from "../table/sch
 export function planDroppedFields(base: ManifestFile, paths: readonly string[]): Field[] {
   const fields = decodeSchema(base.manifest.fields, base.path);
   const dropped = new Set<number>();
-  for (const path of paths) {
-    const at = resolveField(fields, path);
+  const find = fieldFinder();
+  for (const path of new Set(paths)) {
+    const at = resolveField(fields, path, find);
     checkSeparable(at, "dropped");
     dropped.add(at.field.id);
   }

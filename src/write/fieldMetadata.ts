@@ -13,7 +13,7 @@ import {
   UpdateMap,
   UpdateMapEntry,
 } from "../format/table.js";
-import { allFields, type FieldAtPath, resolveField } from "../table/fieldPaths.js";
+import { allFields, type FieldAtPath, fieldFinder, resolveField } from "../table/fieldPaths.js";
 import type { ManifestFile } from "../table/manifest.js";
 import {
   decodeSchema,
@@ -63,8 +63,9 @@ export function planFieldMetadata(base: ManifestFile, changes: readonly Metadata
   const { manifest } = base;
   const fields = decodeSchema(manifest.fields, base.path);
   const pending = new Map<number, PendingUpdate>();
+  const find = fieldFinder();
   for (const change of changes) {
-    const at = resolveField(fields, change.path);
+    const at = resolveField(fields, change.path, find);
     const update = pending.get(at.field.id) ?? {
       at,
       metadata: new Map(at.field.metadata),

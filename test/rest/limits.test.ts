@@ -97,6 +97,39 @@ describe("bounds", () => {
     expect(refused.json).toMatchObject({ detail: expect.stringMatching(/65536 objects and arrays/) });
   });
 
+  it("of members and elements in JSON: 413, and arrays of numbers may be long", async () => {
+    const server = await serve();
+    const send = (more: unknown) => post(server, "/v1/table/t/exists", { more });
+    const members = (count: number) =>
+      Object.fromEntries(Array.from({ length: count - 1 }, (_, index) => [index.toString(36), ""]));
+    expect((await send(members(65_536))).status).toBe(200);
+    expect((await send(Array(2 ** 18 + 1).fill(1))).status).toBe(200);
+    for (const [more, reason] of [
+      [members(65_537), /65536 members/],
+      [Array(2 ** 18 + 2).fill(1), /262144 commas/],
+    ] as const) {
+      expect(await send(more)).toMatchObject({
+        status: 413,
+        json: { detail: expect.stringMatching(reason) },
+      });
+    }
+  });
+
+  it("of parts in a batch: 400, and ids are compared with none twice", async () => {
+    const server = await serve();
+    const part = (id: number) => ({ deregister_table: { id: ["none", `${id}`] } });
+    const commit = (ids: readonly number[]) =>
+      post(server, "/v1/table/batch-commit", { operations: ids.map(part) });
+    const detail = async (ids: readonly number[]) => (await commit(ids)).json.detail;
+    expect(await detail([...Array(10_001).keys()])).toMatch(/10001 parts; a batch has at most 10000/);
+    expect(await detail([1, 2, 3, 2])).toMatch(/none\$2 is in more than one of them/);
+    const ranges = Array(10_001).fill({ start_version: 1, end_version: 2 });
+    expect(await post(server, "/v1/table/t/version/delete", { ranges })).toMatchObject({
+      status: 400,
+      json: { detail: expect.stringMatching(/at most 10000/) },
+    });
+  });
+
   it("of bodies of rows: 413, and nothing is inserted", async () => {
     const server = await serve({ maxBodyBytes: rows.length });
     expect((await post(server, "/v1/table/t/insert", rows)).status).toBe(200);

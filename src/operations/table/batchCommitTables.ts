@@ -123,7 +123,12 @@ function refuseRepeated(operations: readonly BatchCommitOperation[]): void {
     used.push(key);
     if (declareTable !== undefined || deregisterTable !== undefined) changed.add(key);
   }
-  const key = used.find((each, index) => changed.has(each) && used.indexOf(each) !== index);
+  const before = new Set<string>();
+  const key = used.find((each) => {
+    const isRepeated = before.has(each);
+    before.add(each);
+    return isRepeated && changed.has(each);
+  });
   if (key !== undefined) {
     throw new InvalidInputError(
       `operations: ${formatIdentifier(JSON.parse(key))} is in more than one of them`,

@@ -8,7 +8,7 @@ import { requireAnchor, type TableAnchor } from "../../table/identity.js";
 import { isMainBranch } from "../../table/refs.js";
 import { planVersionRemoval, type VersionRange } from "../../table/versionRemoval.js";
 import type { OperationContext } from "../context.js";
-import { requireObjects, requireVersion } from "../request.js";
+import { boundedParts, requireObjects, requireVersion } from "../request.js";
 import { anchorOfOpen, openTable } from "../snapshot.js";
 
 /** Milliseconds to wait for a lock once the versions are gone: removing their files can wait. */
@@ -32,7 +32,7 @@ export async function openRemovalPart(
   context: OperationContext,
   request: BatchDeleteTableVersionsRequest,
 ): Promise<RemovalPart> {
-  const ranges = requireObjects(request.ranges, "ranges").map(checkedRange);
+  const ranges = boundedParts(requireObjects(request.ranges, "ranges"), "ranges").map(checkedRange);
   const open = await openTable(context, request);
   const { table, tableRoot } = open;
   const branch = isMainBranch(request.branch) ? null : request.branch;
