@@ -2,11 +2,14 @@
 
 import { alignedBytes } from "../bytes/aligned.js";
 import { InvalidInputError } from "../errors.js";
-import type { Column, DictionaryColumn, FixedColumn, Layout, VariableColumn } from "./column.js";
+import type { Column, DictionaryColumn, FixedColumn, Layout, Validity, VariableColumn } from "./column.js";
 import { nullColumn } from "./nullColumn.js";
 import { areNarrow } from "./offsets.js";
 import { takeColumn, takeFixed, takeVariable } from "./takeColumn.js";
 import { bothValid, isSet, takeValidity } from "./validity.js";
+
+/** Values that come to no more than this together are not worth a closer look. */
+const FEW_BYTES = 2 ** 20;
 
 /**
  * The distinct values of a column, in the order they come, and an index into them for each row. Nulls stay nulls of
@@ -149,12 +152,42 @@ export function decodeDictionary(column: DictionaryColumn): VariableColumn | Fix
   return { kind: "variable", length, validity, ...takeVariable(dictionary, indices, validity) };
 }
 
+/**
+ * Where the rows of a dictionary column are null: where the slot is, or the dictionary's entry. The values are not built:
+ * together they may be far longer than the dictionary.
+ * @throws InvalidInputError on an index outside the dictionary
+ */
+export function dictionaryValidity(column: DictionaryColumn): Validity | null {
+  const { length, validity, dictionary } = column;
+  if (dictionary.validity === null || dictionary.length === 0) return validity;
+  return bothValid(validity, takeValidity(dictionary.validity, readIndices(column)), length);
+}
+
+/**
+ * Bytes of the values that {@link decodeDictionary} builds, or of few of them somewhat more.
+ * @throws InvalidInputError on an index outside the dictionary
+ */
+export function decodedBytes(column: DictionaryColumn): number {
+  const { length, validity, dictionary } = column;
+  if (dictionary.kind === "fixed") return length * dictionary.byteWidth;
+  if (dictionary.length === 0) return 0;
+  const { offsets } = dictionary;
+  const bytesOf = (entry: number) => Number(offsets[entry + 1]) - Number(offsets[entry]);
+  if (dictionary.length <= length) {
+    let longest = 0;
+    for (let entry = 0; entry < dictionary.length; entry++) longest = Math.max(longest, bytesOf(entry));
+    if (longest * length <= FEW_BYTES) return longest * length;
+  }
+  const indices = readIndices(column);
+  let bytes = 0;
+  for (let row = 0; row < length; row++) {
+    if (validity === null || isSet(validity, row)) bytes += bytesOf(indices[row]);
+  }
+  return bytes;
+}
+
 /** Whether any row is null; a dictionary may hold the null its indices point at. */
 export function hasNulls(column: Column): boolean {
   if (column.validity !== null || (column.kind === "null" && column.length > 0)) return true;
-  return (
-    column.kind === "dictionary" &&
-    column.dictionary.validity !== null &&
-    decodeDictionary(column).validity !== null
-  );
+  return column.kind === "dictionary" && dictionaryValidity(column) !== null;
 }

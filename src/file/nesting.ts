@@ -24,7 +24,7 @@ import type {
   StructLayout,
   Validity,
 } from "../arrow/column.js";
-import { decodeDictionary } from "../arrow/dictionaries.js";
+import { dictionaryValidity } from "../arrow/dictionaries.js";
 import { areNarrow } from "../arrow/offsets.js";
 import { sliceColumn } from "../arrow/sliceColumn.js";
 import { eventsPerValue, isNested } from "../arrow/spine.js";
@@ -154,9 +154,7 @@ const unexpectedNull = (path: string): TableSchemaValidationError =>
 
 /** Where a leaf is null: also where its dictionary's entry is. */
 const leafValidity = (leaf: LeafColumn): Validity | null =>
-  leaf.kind === "dictionary" && leaf.dictionary.validity !== null
-    ? decodeDictionary(leaf).validity
-    : leaf.validity;
+  leaf.kind === "dictionary" ? dictionaryValidity(leaf) : leaf.validity;
 
 function markNulls(events: Events, validity: Validity | null, mark: number, seen: Uint8Array): void {
   if (validity === null) return;

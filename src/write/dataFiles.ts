@@ -11,7 +11,7 @@ import {
   type LeafLayout,
   type PackedMemberColumn,
 } from "../arrow/column.js";
-import { decodeDictionary, hasNulls } from "../arrow/dictionaries.js";
+import { decodeDictionary, decodedBytes, hasNulls } from "../arrow/dictionaries.js";
 import type { ArrowInput } from "../arrow/input.js";
 import { checkedJsonbColumn, jsonbColumn } from "../arrow/json.js";
 import { nullColumn } from "../arrow/nullColumn.js";
@@ -21,6 +21,7 @@ import { breathe } from "../async/eventLoop.js";
 import {
   ConcurrentModificationError,
   InternalError,
+  InvalidInputError,
   NamespaceError,
   TableSchemaValidationError,
 } from "../errors.js";
@@ -40,6 +41,11 @@ import { headerColumn, withHeaderColumns } from "./headerColumns.js";
 /** Attempts to create a file in a directory that others remove while it is empty. */
 const MAX_CREATE_ATTEMPTS = 3;
 
+/** So many bytes offsets of 32 bits reach. */
+const MAX_DECODED_BYTES = 2 ** 31 - 1;
+/** Use of memory. */
+const DECODED = "decoded";
+
 export interface WrittenRows {
   /** One fragment per file, ids not assigned yet. */
   readonly fragments: DataFragment[];
@@ -58,6 +64,8 @@ export interface WriteRowsOptions {
   readonly within?: string;
   /** Rows of a file, at most {@link MAX_BARE_FILE_ROWS}. Default: as many as is usual for what the rows hold. */
   readonly fileRows?: number;
+  /** Bytes that the dictionaries of one batch may become where the table has plain values. Default: 2 GiB. */
+  readonly maxDecodedBytes?: number;
   /** What rows are held in that wait to be written. */
   readonly memory?: MemoryShare;
   readonly signal?: AbortSignal;
@@ -124,6 +132,7 @@ export async function writeRows(
     for await (const batch of input.batches) {
       options.signal?.throwIfAborted();
       await breathe();
+      await holdDecoded(plan, batch.columns, options);
       const columns = plan.columns.map((column) => incoming(column, batch.columns[column.sourceIndex]));
       // Rows without bytes are so many so easily that their files would be, too.
       const isBare = columns.every((column) => columnBytes(column) === 0);
@@ -169,6 +178,31 @@ export async function writeRows(
     return stats.every((stat, index) => stat?.size === byteLengths.get(written[index]));
   };
   return { fragments, rowCount, areInPlace, discard };
+}
+
+/**
+ * Makes room for the values that dictionaries stand for, before any is built: one long value may be there for each row.
+ * @throws InvalidInputError where they are too many
+ */
+async function holdDecoded(
+  { columns }: ColumnPlan,
+  sources: readonly Column[],
+  { memory, maxDecodedBytes = MAX_DECODED_BYTES }: WriteRowsOptions,
+): Promise<void> {
+  let bytes = 0;
+  for (const { conversion, sourceIndex, branch, target } of columns) {
+    if (conversion !== "decodeDictionary" || target.isHeader === true) continue;
+    mapLeaf(pruneColumn(sources[sourceIndex], branch, target.layout), (leaf) => {
+      if (leaf.kind === "dictionary") bytes += decodedBytes(leaf);
+      return leaf;
+    });
+    if (bytes > maxDecodedBytes) {
+      throw new InvalidInputError(
+        `column ${target.path}: the values of its dictionary come to more than ${maxDecodedBytes} bytes in one batch`,
+      );
+    }
+  }
+  await memory?.hold(DECODED, bytes);
 }
 
 function incoming({ target, branch, conversion }: PlannedColumn, source: Column): Column {

@@ -90,6 +90,7 @@ export async function insertRows(
       version,
       descriptor: { fields: encodeFileSchema(plan.fields), metadata: metadataBytes(input.schema) },
       within: isNew ? undefined : tableRoot,
+      maxDecodedBytes: options.bounds?.maxBatchBytes,
       memory: options.bounds?.memory,
       signal: options.signal,
     });

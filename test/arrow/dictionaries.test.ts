@@ -1,6 +1,12 @@
 import * as fc from "fast-check";
 import { expect, it } from "vitest";
-import { decodeDictionary, encodeDictionary } from "../../src/arrow/dictionaries.js";
+import {
+  decodeDictionary,
+  decodedBytes,
+  dictionaryValidity,
+  encodeDictionary,
+  hasNulls,
+} from "../../src/arrow/dictionaries.js";
 import { columnArbitrary, columnOf, columnValues, slicedData } from "./columns.js";
 
 const plain = columnArbitrary.map((spec) => ({ data: slicedData(spec), spec }));
@@ -36,4 +42,35 @@ it("there are 128 values to a signed byte, and no more", () => {
   expect(encodeDictionary(fixed(128), 1)?.dictionary.length).toBe(128);
   expect(encodeDictionary(fixed(129), 1)).toBeNull();
   expect(encodeDictionary(fixed(129), 2)?.dictionary.length).toBe(129);
+});
+
+it("nulls and lengths are told without building the values", () => {
+  // 2^30 bytes for each row: no array would hold them all.
+  const entry = 2 ** 30;
+  const column = {
+    kind: "dictionary" as const,
+    length: 1000,
+    validity: null,
+    indices: {
+      kind: "fixed" as const,
+      length: 1000,
+      validity: null,
+      byteWidth: 1,
+      values: new Uint8Array(1000),
+    },
+    dictionary: {
+      kind: "variable" as const,
+      length: 2,
+      validity: { bytes: Uint8Array.of(1), bitOffset: 0, nullCount: 1 },
+      offsets: BigInt64Array.of(0n, BigInt(entry), BigInt(entry)),
+      bytes: new Uint8Array(0),
+    },
+  };
+  expect(hasNulls(column)).toBe(false);
+  expect(dictionaryValidity(column)).toBeNull();
+  expect(decodedBytes(column)).toBe(1000 * entry);
+  column.indices.values[7] = 1;
+  expect(hasNulls(column)).toBe(true);
+  expect(dictionaryValidity(column)?.nullCount).toBe(1);
+  expect(decodedBytes(column)).toBe(999 * entry);
 });

@@ -1,7 +1,17 @@
 /** What requests may cost, and how they end: bounds, time-outs, clients that go away, a server that stops. */
 
 import { request as httpRequest } from "node:http";
-import { Int32, type RecordBatch, Table, tableToIPC, Utf8, vectorFromArray } from "apache-arrow";
+import {
+  Dictionary,
+  Int8,
+  Int32,
+  makeVector,
+  type RecordBatch,
+  Table,
+  tableToIPC,
+  Utf8,
+  vectorFromArray,
+} from "apache-arrow";
 import { type DirectoryNamespace, InvalidInputError } from "tiltyard";
 import {
   createRestHandler,
@@ -127,6 +137,26 @@ describe("bounds", () => {
     expect(await post(server, "/v1/table/t/version/delete", { ranges })).toMatchObject({
       status: 400,
       json: { detail: expect.stringMatching(/at most 10000/) },
+    });
+  });
+
+  it("of what dictionaries become: 400, before it is made", async () => {
+    const server = await serve({ maxBatchBytes: 2 ** 20 });
+    const table = (length: number) => {
+      const dictionary = vectorFromArray(["x".repeat(50_000)], new Utf8());
+      const type = new Dictionary(new Utf8(), new Int8(), 7);
+      const data = new Int8Array(length);
+      return tableToIPC(
+        new Table({ s: makeVector({ type, data, length, nullCount: 0, dictionary }) }),
+        "stream",
+      );
+    };
+    const plain = tableToIPC(new Table({ s: vectorFromArray(["a"], new Utf8()) }), "stream");
+    expect((await post(server, "/v1/table/d/create", plain)).status).toBe(200);
+    expect((await post(server, "/v1/table/d/insert", table(20))).status).toBe(200);
+    expect(await post(server, "/v1/table/d/insert", table(22))).toMatchObject({
+      status: 400,
+      json: { detail: expect.stringMatching(/values of its dictionary come to more than 1048576 bytes/) },
     });
   });
 

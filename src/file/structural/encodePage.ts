@@ -37,7 +37,7 @@ import {
   type VariableLayout,
 } from "../../arrow/column.js";
 import { concatColumns } from "../../arrow/concatColumns.js";
-import { decodeDictionary } from "../../arrow/dictionaries.js";
+import { dictionaryValidity } from "../../arrow/dictionaries.js";
 import { sliceColumn } from "../../arrow/sliceColumn.js";
 import { isNested, leafOf } from "../../arrow/spine.js";
 import { alignedBytes } from "../../bytes/aligned.js";
@@ -406,7 +406,7 @@ function encodeDictionary(
   const { length, dictionary } = column;
   const { byteWidth } = layout.index;
   // A row is null where its slot is, and where the dictionary's entry is.
-  const definition = dictionary.validity === null ? slotLevels(column) : slotLevels(decodeDictionary(column));
+  const definition = slotLevels({ ...column, validity: dictionaryValidity(column) });
   // Of a leaf by itself the levels are those of its slots; in lists and structs the dictionary's nulls are in them.
   const levels = pageLevels.layers.length === 1 ? leafLevels(definition, length) : pageLevels;
   if (definition !== null && definition.indexOf(0) < 0) return encodeAllNull(levels, version);
