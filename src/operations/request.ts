@@ -191,7 +191,7 @@ export function optionalStringMap(
 }
 
 /** Characters of an object's properties: every operation of the whole namespace reads them with the catalog. */
-const MAX_PROPERTIES_LENGTH = 2 ** 16;
+const MAX_PROPERTIES_LENGTH = 2 ** 19;
 
 /** Properties of a table or namespace. */
 export function optionalProperties(value: unknown): Readonly<Record<string, string>> | undefined {

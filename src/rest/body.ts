@@ -39,7 +39,7 @@ const COMMA = 0x2c;
 /** Objects and arrays in all, at most: of more of them JSON takes long to parse, and much memory. */
 const MAX_JSON_NODES = 2 ** 16;
 /** Members of all objects, at most: each name is made a string of its own, and looked at. */
-const MAX_JSON_MEMBERS = 2 ** 16;
+const MAX_JSON_MEMBERS = 2 ** 18;
 /** Commas in all, at most: vectors are long arrays of numbers, which are quick. */
 const MAX_JSON_COMMAS = 2 ** 18;
 /** JSON of so many bytes takes a while to parse and to check. */

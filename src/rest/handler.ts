@@ -33,7 +33,7 @@ export interface RestLimits {
   readonly maxBatchBytes?: number;
   /** Rows of a body; default 2^30. Of columns of nulls alone a few hundred bytes have as many. */
   readonly maxRows?: number;
-  /** Bytes of a JSON body; default 4 MiB. Besides, it has at most 65,536 objects and arrays. */
+  /** Bytes of a JSON body; default 4 MiB. Besides, it has at most 65,536 objects and arrays, 262,144 members and as many commas. */
   readonly maxJsonBytes?: number;
   /**
    * Bytes of a JSON body whose sender is not known before it is read: the headers have no credentials, and the body's

@@ -62,8 +62,8 @@ describe("properties", () => {
           operations: [{ declareTable: { id, properties: properties(length) } }],
         }),
     ],
-  ])("that %s is given are at most 65,536 characters", async (_, call) => {
-    await expect(call(65_537)).rejects.toThrow(/at most 65536 characters/);
-    await call(65_536);
+  ])("that %s is given are at most 524,288 characters", async (_, call) => {
+    await expect(call(524_289)).rejects.toThrow(/at most 524288 characters/);
+    await call(524_288);
   });
 });
