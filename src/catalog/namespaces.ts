@@ -6,12 +6,15 @@ import {
   NamespaceAlreadyExistsError,
   NamespaceNotEmptyError,
   NamespaceNotFoundError,
+  TableAlreadyExistsError,
 } from "../errors.js";
 import { checkNamespaceName, formatIdentifier, isRootTableName } from "../ident.js";
 import type { Properties } from "../namespace.js";
 import type { Catalog, CatalogRow } from "./catalogRows.js";
 import { type CatalogEnvironment, changeCatalog, readCatalog } from "./catalogTable.js";
+import { clearPlace } from "./leftovers.js";
 import { directoryOf } from "./locations.js";
+import { isDeregistered } from "./markers.js";
 import {
   decodeProperties,
   encodeProperties,
@@ -24,7 +27,7 @@ import {
 } from "./objects.js";
 import { discardDirectory, sweepDropped } from "./removal.js";
 import { isUnshared } from "./sharedPlaces.js";
-import { findTable, hasDirectory } from "./tables.js";
+import { findTable, hasDirectory, rootPlace, tableRow } from "./tables.js";
 
 /** `existOk` leaves a namespace that exists as it is; `overwrite` makes an empty one anew. */
 export type CreationMode = "fail" | "existOk" | "overwrite";
@@ -50,6 +53,7 @@ export async function createNamespace(
     metadata: encodeProperties(properties),
   };
   let result: Properties = properties ?? {};
+  if (path.length === 1 && isRootTableName(path[0])) await clearClaim(environment, path, signal);
   await changeCatalog(
     environment,
     async (catalog) => {
@@ -78,8 +82,24 @@ export async function createNamespace(
   return result;
 }
 
+/** Takes away what a creation of a root table of that name left, unless it may still become one. */
+async function clearClaim(
+  environment: CatalogEnvironment,
+  path: readonly string[],
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  const row = tableRow(await readCatalog(environment), path);
+  if (row === null || !(await hasDirectory(environment, path, row))) return;
+  try {
+    await clearPlace(environment, rootPlace(environment, path), signal);
+  } catch (error) {
+    if (!(error instanceof TableAlreadyExistsError)) throw error;
+  }
+}
+
 /**
- * Tables and namespaces share one space of ids. A row of a table that is not there is none.
+ * Tables and namespaces share one space of ids. A row of a table that is not there is none; with a directory it is one that
+ * is being made.
  * @throws NamespaceAlreadyExistsError
  */
 async function refuseTable(
@@ -94,8 +114,18 @@ async function refuseTable(
   const isTable =
     path.length > 1
       ? row !== null && (await hasDirectory(environment, path, row))
-      : isRootTableName(path[0]) && (await findTable(environment, path)) !== null;
+      : isRootTableName(path[0]) && (await isTakenInRoot(environment, path, row));
   if (isTable) refuse("table");
+}
+
+async function isTakenInRoot(
+  environment: CatalogEnvironment,
+  path: readonly string[],
+  row: CatalogRow | null,
+): Promise<boolean> {
+  if ((await findTable(environment, path)) !== null) return true;
+  if (row === null || !(await hasDirectory(environment, path, row))) return false;
+  return !(await isDeregistered(environment.disk, rootPlace(environment, path).directory));
 }
 
 export interface DropOptions {

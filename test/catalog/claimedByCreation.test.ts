@@ -1,0 +1,56 @@
+/** Tables and namespaces share one space of ids, also while a root table is being made. */
+
+import { utimes } from "node:fs/promises";
+import { join } from "node:path";
+import { Int32, Table, vectorFromArray } from "apache-arrow";
+import { DirectoryNamespace, NamespaceAlreadyExistsError } from "tiltyard";
+import { expect, it } from "vitest";
+import { NodeDisk } from "../../src/io/nodeDisk.js";
+import { interruptedDisk } from "../support/interruptedDisk.js";
+import { makeTempDir } from "../support/tempDir.js";
+
+const id = ["t"];
+const rows = new Table({ v: vectorFromArray([1, 2], new Int32()) });
+const disk = new NodeDisk({ durability: "none" });
+
+/** Makes a table; when its row is there and its first version is not, `act` is called. */
+async function createInterrupted(root: string, act: (other: DirectoryNamespace) => Promise<unknown>) {
+  const other = new DirectoryNamespace({ root, durability: "none" });
+  const versions = join(root, "t.lance", "_versions");
+  const paused = interruptedDisk(
+    disk,
+    (verb, path) => verb === "link" && path.startsWith(versions),
+    () => act(other),
+  );
+  const victim = new DirectoryNamespace({ root, durability: "none", disk: paused });
+  const created = await victim.createTable({ id }, rows).catch((error: unknown) => error);
+  expect(paused.interrupted).toBe(true);
+  return { created, other };
+}
+
+it("a namespace does not get the id of a root table that is being made", async () => {
+  let refused: unknown;
+  const { created, other } = await createInterrupted(await makeTempDir(), async (rival) => {
+    refused = await rival.createNamespace({ id }).catch((error: unknown) => error);
+  });
+  expect(refused).toBeInstanceOf(NamespaceAlreadyExistsError);
+  expect(created).toMatchObject({ version: 1 });
+  expect(await other.countTableRows({ id })).toBe(2);
+  expect((await other.listNamespaces()).namespaces).toEqual([]);
+});
+
+it("it gets the id of one whose creation has not gone on for long, which then comes to nothing", async () => {
+  const root = await makeTempDir();
+  const { created, other } = await createInterrupted(root, async (rival) => {
+    const longAgo = new Date(Date.now() - 3_600_000);
+    for (const part of ["data", "_versions", "_transactions", ""]) {
+      await utimes(join(root, "t.lance", part), longAgo, longAgo).catch(() => undefined);
+    }
+    await rival.createNamespace({ id }).catch((error: unknown) => error);
+  });
+  const { namespaces } = await other.listNamespaces();
+  const { tables } = await other.listTables({ id: [] });
+  // One of the two has it, and whoever was told so.
+  expect([...namespaces, ...tables]).toEqual(["t"]);
+  expect(created instanceof Error).toBe(namespaces.length === 1);
+});
