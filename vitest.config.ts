@@ -30,6 +30,9 @@ const SHARING = [
   "table",
 ].map((folder) => `test/${folder}/**/*.test.ts`);
 
+const WATCHED = process.env.CI === undefined;
+const SUMMARY = "./test/support/summaryReporter.ts";
+
 /** What all runs have in common. */
 export const settings = defineConfig({
   resolve: {
@@ -46,8 +49,9 @@ export const settings = defineConfig({
     setupFiles: ["test/support/poisonScratch.ts", "test/support/removeTempDirs.ts"],
     // The reference tells on its standard error of what the tests make it refuse; whoever looks for errors there finds these.
     env: { LANCEDB_LOG: process.env.LANCEDB_LOG ?? "off" },
-    silent: process.env.CI === undefined ? false : "passed-only",
-    reporters: ["default", "./test/support/summaryReporter.ts"],
+    // Where nobody watches, and perhaps only a part of what was printed is kept, that is what failed.
+    silent: WATCHED ? "passed-only" : true,
+    reporters: WATCHED ? ["default", SUMMARY] : [[SUMMARY, { progress: true }]],
   },
 });
 
