@@ -61,6 +61,7 @@ import { batchDeleteTableVersions } from "./operations/version/batchDeleteTableV
 import { createTableVersion } from "./operations/version/createTableVersion.js";
 import { describeTableVersion } from "./operations/version/describeTableVersion.js";
 import { listTableVersions } from "./operations/version/listTableVersions.js";
+import { checkOptionMembers } from "./optionMembers.js";
 import { TableHandle, type TableHandleOptions } from "./TableHandle.js";
 
 /**
@@ -507,10 +508,7 @@ const OPTION_NAMES: Readonly<Record<keyof ns.DirectoryNamespaceOptions | "disk",
 };
 
 function checkOptions(options: ns.DirectoryNamespaceOptions): void {
-  if (typeof options !== "object" || options === null)
-    throw new InvalidInputError("options: an object is needed");
-  const unknown = Object.keys(options).find((name) => !Object.hasOwn(OPTION_NAMES, name));
-  if (unknown !== undefined) throw new InvalidInputError(`${unknown}: there is no such option`);
+  checkOptionMembers("options", options, Object.keys(OPTION_NAMES));
   const { root, durability, dataStorageVersion, manifestNaming, lock, authorize, workers, allowedBases } =
     options;
   const isPath = (value: unknown) => typeof value === "string" && value !== "" && !value.includes("\0");
@@ -527,6 +525,7 @@ function checkOptions(options: ns.DirectoryNamespaceOptions): void {
   if (manifestNaming !== undefined && manifestNaming !== "V1" && manifestNaming !== "V2") {
     throw new InvalidInputError('manifestNaming: must be "V1" or "V2"');
   }
+  if (lock !== undefined) checkOptionMembers("lock", lock, ["staleMs", "retries"]);
   if (lock?.staleMs !== undefined && !(lock.staleMs >= 2000)) {
     throw new InvalidInputError("lock.staleMs: must be at least 2000 milliseconds");
   }

@@ -21,6 +21,7 @@ const ARROWS: Record<string, readonly string[]> = {
   async: [],
   memory: [],
   ident: ["errors"],
+  optionMembers: ["errors"],
   namespace: ["memory"],
   bytes: ["errors", "async"],
   io: ["errors"],
@@ -59,8 +60,8 @@ const ARROWS: Record<string, readonly string[]> = {
   // biome-ignore format: one row, one line
   operations: ["errors", "async", "ident", "namespace", "bytes", "io", "arrow", "format", "file", "table", "query", "write", "catalog"],
   TableHandle: ["errors", "ident", "namespace", "arrow", "DirectoryNamespace"],
-  DirectoryNamespace: ["errors", "namespace", "io", "operations", "TableHandle"],
-  rest: ["errors", "async", "memory", "ident", "namespace", "DirectoryNamespace"],
+  DirectoryNamespace: ["errors", "optionMembers", "namespace", "io", "operations", "TableHandle"],
+  rest: ["errors", "async", "memory", "ident", "optionMembers", "namespace", "DirectoryNamespace"],
   index: ["errors", "memory", "ident", "namespace", "io", "TableHandle", "DirectoryNamespace"],
 };
 

@@ -61,12 +61,14 @@ export async function formerIdsOf(
 }
 
 async function readNote(disk: Disk, directory: string): Promise<readonly string[] | null> {
-  const bytes = await disk.readFile(join(directory, NOTE_NAME), MAX_NOTE_BYTES).catch((error: unknown) => {
+  try {
+    const bytes = await disk.readFile(join(directory, NOTE_NAME), MAX_NOTE_BYTES);
+    return bytes && parseNote(bytes);
+  } catch (error) {
     // Too long for a note.
-    if (error instanceof CorruptFileError) return new Uint8Array();
+    if (error instanceof CorruptFileError) return ROOT;
     throw error;
-  });
-  return bytes && parseNote(bytes);
+  }
 }
 
 /** The root for what nobody wrote who takes part. */

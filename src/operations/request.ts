@@ -10,6 +10,8 @@ import { isWellFormed } from "../ident.js";
 
 /** Parts of one batch, at most: each holds locks and takes its place in the journal. */
 const MAX_PARTS = 10_000;
+/** Characters of an object's properties: every operation of the whole namespace reads them with the catalog. */
+const MAX_PROPERTIES_LENGTH = 2 ** 19;
 
 /** The id of a table: at least one non-empty part. Whether the name is a legal one is the catalog's to say. */
 export function requireTableId(id: unknown): readonly string[] {
@@ -189,9 +191,6 @@ export function optionalStringMap(
   }
   return value as Record<string, string>;
 }
-
-/** Characters of an object's properties: every operation of the whole namespace reads them with the catalog. */
-const MAX_PROPERTIES_LENGTH = 2 ** 19;
 
 /** Properties of a table or namespace. */
 export function optionalProperties(value: unknown): Readonly<Record<string, string>> | undefined {

@@ -8,9 +8,9 @@
 import { untilAborted } from "../async/abort.js";
 import { InternalError, InvalidInputError, NamespaceError } from "../errors.js";
 import type { Identity, Principal } from "../namespace.js";
+import { checkOptionMembers } from "../optionMembers.js";
 import { type ApiKeyOptions, createApiKeyCheck } from "./apiKeys.js";
 import { type BearerOptions, createBearerCheck, InvalidToken } from "./bearer.js";
-import { checkOptionMembers } from "./optionMembers.js";
 import { Refusal } from "./problem.js";
 
 /**

@@ -6,7 +6,7 @@
 import { errors, type JWTPayload, type JWTVerifyGetKey, type JWTVerifyResult, jwtVerify } from "jose";
 import { InvalidInputError } from "../errors.js";
 import type { Principal } from "../namespace.js";
-import { checkOptionMembers } from "./optionMembers.js";
+import { checkOptionMembers } from "../optionMembers.js";
 import { Refusal } from "./problem.js";
 import { publishedKeys } from "./publishedKeys.js";
 

@@ -6,6 +6,7 @@
 import type { DirectoryNamespace } from "../DirectoryNamespace.js";
 import { InvalidInputError } from "../errors.js";
 import type { Principal, QueryResult } from "../namespace.js";
+import { checkOptionMembers } from "../optionMembers.js";
 import { Admission, type Ticket } from "./admission.js";
 import { jsonAnswer, rowsAnswer, whenSent } from "./answer.js";
 import { Authenticator, type AuthOptions } from "./auth.js";
@@ -16,7 +17,6 @@ import { type Dialect, FORM_DIALECT, INTERFACE_DIALECT, isFormClient } from "./d
 import { managedVersions } from "./managedVersions.js";
 import { ARROW_FILE, ARROW_STREAM } from "./negotiation.js";
 import { openApiDocument } from "./openapi.js";
-import { checkOptionMembers } from "./optionMembers.js";
 import { type OriginOptions, Origins } from "./origins.js";
 import { mayNamePath, problemOf, Refusal, refusalIn } from "./problem.js";
 import { isRemoteClient, REMOTE_DIALECT } from "./remoteClient.js";
@@ -33,7 +33,10 @@ export interface RestLimits {
   readonly maxBatchBytes?: number;
   /** Rows of a body; default 2^30. Of columns of nulls alone a few hundred bytes have as many. */
   readonly maxRows?: number;
-  /** Bytes of a JSON body; default 4 MiB. Besides, it has at most 65,536 objects and arrays, 262,144 members and as many commas. */
+  /**
+   * Bytes of a JSON body; default 4 MiB. Besides, it has at most 65,536 objects and arrays, 262,144 members and as many
+   * commas.
+   */
   readonly maxJsonBytes?: number;
   /**
    * Bytes of a JSON body whose sender is not known before it is read: the headers have no credentials, and the body's
@@ -432,7 +435,7 @@ function refuseLongHeader(request: Request, maxBytes: number): void {
 function checkLimits(given: RestLimits = {}): Required<RestLimits> {
   const limits: Record<string, number> = { ...DEFAULT_LIMITS };
   for (const [name, value] of Object.entries(given)) {
-    if (!(name in limits)) throw new InvalidInputError(`limits.${name}: there is no such limit`);
+    if (!Object.hasOwn(limits, name)) throw new InvalidInputError(`limits.${name}: there is no such limit`);
     if (value === undefined) continue;
     const most = name.endsWith("Ms") ? MAX_MS : Number.MAX_SAFE_INTEGER;
     if (!Number.isSafeInteger(value) || value < 1 || value > most) {

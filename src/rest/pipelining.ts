@@ -2,22 +2,19 @@
  * Requests that a client sends without waiting for answers. Node hands all of them on as soon as they are there, and
  * holds each until those before it are answered; how many there may be is up to whoever listens.
  *
- * Those that waited begin a few in a turn of the event loop. Else the answer to one would begin the next at once, and
- * clients with many connections would keep the loop from everybody else until all are answered.
+ * Those that waited share turns of the event loop with all long work. Else the answer to one would begin the next at once,
+ * and clients with many connections would keep the loop from everybody else until all are answered.
  */
 
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import { MAX_HOLD_MS } from "../async/eventLoop.js";
+import { breathe } from "../async/eventLoop.js";
 
 /** Requests of one connection that may wait behind the one that is being answered. */
 export const MAX_PIPELINED = 16;
 
 /** Requests that wait, by connection. */
 const waiting = new WeakMap<Socket, number>();
-/** Requests whose turn it is, of all connections. */
-const due: (() => void)[] = [];
-let isScheduled = false;
 
 /**
  * Calls `begin` when it is the request's turn, or never, where the client leaves. A connection with too many that wait is
@@ -43,25 +40,9 @@ export function inTurn(incoming: IncomingMessage, outgoing: ServerResponse, begi
     return;
   }
   waiting.set(socket, count);
-  outgoing.once("socket", () => {
+  outgoing.once("socket", async () => {
     waiting.set(socket, (waiting.get(socket) ?? 1) - 1);
-    due.push(() => {
-      if (!socket.destroyed) begin();
-    });
-    schedule();
+    await breathe();
+    if (!socket.destroyed) begin();
   });
-}
-
-function schedule(): void {
-  if (isScheduled || due.length === 0) return;
-  isScheduled = true;
-  setImmediate(beginSome);
-}
-
-function beginSome(): void {
-  isScheduled = false;
-  const until = performance.now() + MAX_HOLD_MS;
-  do due.shift()?.();
-  while (due.length > 0 && performance.now() < until);
-  schedule();
 }

@@ -90,6 +90,7 @@ describe("options", () => {
     { root: "x", lock: { staleMs: 5 } },
     { root: "x", lock: { retries: -1 } },
     { root: "x", lock: { retries: "many" } },
+    { root: "x", lock: { stale: 5000 } },
     { root: "x", authorize: "yes" },
     { root: "x", workers: 1.5 },
     { root: "x", authorise: "yes" },

@@ -115,24 +115,18 @@ function idOf(operation: BatchCommitOperation): readonly string[] {
 
 /** An id that comes or goes is no other part's: which of the two came first would be anybody's guess. */
 function refuseRepeated(operations: readonly BatchCommitOperation[]): void {
+  const used = new Set<string>();
   const changed = new Set<string>();
-  const used: string[] = [];
   for (const operation of operations) {
     const { declareTable, deregisterTable } = operation;
-    const key = JSON.stringify(idOf(operation));
-    used.push(key);
-    if (declareTable !== undefined || deregisterTable !== undefined) changed.add(key);
-  }
-  const before = new Set<string>();
-  const key = used.find((each) => {
-    const isRepeated = before.has(each);
-    before.add(each);
-    return isRepeated && changed.has(each);
-  });
-  if (key !== undefined) {
-    throw new InvalidInputError(
-      `operations: ${formatIdentifier(JSON.parse(key))} is in more than one of them`,
-    );
+    const changes = declareTable !== undefined || deregisterTable !== undefined;
+    const id = idOf(operation);
+    const key = JSON.stringify(id);
+    if ((changes ? used : changed).has(key)) {
+      throw new InvalidInputError(`operations: ${formatIdentifier(id)} is in more than one of them`);
+    }
+    used.add(key);
+    if (changes) changed.add(key);
   }
 }
 

@@ -1,6 +1,6 @@
 /** Options whose misspelt members would quietly mean their defaults. */
 
-import { InvalidInputError } from "../errors.js";
+import { InvalidInputError } from "./errors.js";
 
 /**
  * Checks that options are an object, and have members of these names only.
