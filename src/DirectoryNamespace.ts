@@ -7,7 +7,7 @@ import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Table } from "apache-arrow";
 import { InvalidInputError, ServiceUnavailableError } from "./errors.js";
-import type { Disk } from "./io/disk.js";
+import type { Disk } from "./io/disk/disk.js";
 import type * as ns from "./namespace.js";
 import { type Access, accessOf, pinRequest } from "./operations/access.js";
 import { createTableBranch } from "./operations/branch/createTableBranch.js";

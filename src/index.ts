@@ -7,7 +7,7 @@
 export { DirectoryNamespace } from "./DirectoryNamespace.js";
 export * from "./errors.js";
 export { formatFieldPath, formatIdentifier, parseFieldPath, parseIdentifier } from "./ident.js";
-export type { DirectoryEntry, Disk, FileStat, ReadHandle, WriteHandle } from "./io/disk.js";
+export type { DirectoryEntry, Disk, FileStat, ReadHandle, WriteHandle } from "./io/disk/disk.js";
 export type { MemoryShare } from "./memory.js";
 export type * from "./namespace.js";
 export {

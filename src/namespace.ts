@@ -893,7 +893,7 @@ export interface ColumnAlteration {
   readonly rename?: string;
   readonly nullable?: boolean;
   /**
-   * Another type; rows are written anew. Which types go together is in `arrow/cast.ts`: a value that the new one does
+   * Another type; rows are written anew. Which types go together is in `schema/cast.ts`: a value that the new one does
    * not have exactly ends the call (floats may be rounded). Not for a column with an index.
    */
   readonly dataType?: ColumnType;

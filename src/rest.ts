@@ -5,10 +5,9 @@
  */
 
 export type { Principal } from "./namespace.js";
-export type { ApiKeyOptions } from "./rest/apiKeys.js";
-export type { AuthOptions, PrincipalLookup } from "./rest/auth.js";
-export type { BearerOptions } from "./rest/bearer.js";
-export type { RestCounters } from "./rest/counters.js";
+export type { ApiKeyOptions } from "./rest/auth/apiKeys.js";
+export type { AuthOptions, PrincipalLookup } from "./rest/auth/auth.js";
+export type { BearerOptions } from "./rest/auth/bearer.js";
 export {
   createRestHandler,
   type RequestLogEntry,
@@ -16,6 +15,7 @@ export {
   type RestHandlerOptions,
   type RestLimits,
 } from "./rest/handler.js";
-export { type FetchHandler, toNodeListener } from "./rest/nodeListener.js";
-export { attachProblemAnswers } from "./rest/nodeProblems.js";
-export type { Problem } from "./rest/problem.js";
+export type { RestCounters } from "./rest/http/counters.js";
+export { type FetchHandler, toNodeListener } from "./rest/http/nodeListener.js";
+export { attachProblemAnswers } from "./rest/http/nodeProblems.js";
+export type { Problem } from "./rest/wire/problem.js";

@@ -3,10 +3,10 @@
 import { TableAlreadyExistsError } from "../errors.js";
 import { formatIdentifier } from "../ident.js";
 import type { Properties } from "../namespace.js";
-import type { CatalogEnvironment } from "./catalogTable.js";
-import { reserve } from "./markers.js";
+import { reserve } from "./places/markers.js";
+import type { TableLocation } from "./places/tables.js";
+import type { CatalogEnvironment } from "./rows/catalogTable.js";
 import { publishNewTable, publishTable } from "./tableRows.js";
-import type { TableLocation } from "./tables.js";
 
 /**
  * @param place where nothing is, or what an attempt before left of it

@@ -5,14 +5,14 @@
 
 import { join } from "node:path";
 import { CorruptFileError, PermissionDeniedError } from "../errors.js";
-import type { Disk } from "../io/disk.js";
-import { parseManifestName, versionsDirectory } from "../table/paths.js";
-import type { Catalog } from "./catalogRows.js";
-import { compareNames } from "./catalogRows.js";
-import { type CatalogEnvironment, readCatalog } from "./catalogTable.js";
-import { directoryOf, rootLocation, rootTableAt } from "./locations.js";
-import { isDeregistered, isReserved } from "./markers.js";
-import { objectIdOf, pathOf, requireNamespace } from "./objects.js";
+import type { Disk } from "../io/disk/disk.js";
+import { parseManifestName, versionsDirectory } from "../table/versions/paths.js";
+import { directoryOf, rootLocation, rootTableAt } from "./places/locations.js";
+import { isDeregistered, isReserved } from "./places/markers.js";
+import type { Catalog } from "./rows/catalogRows.js";
+import { compareNames } from "./rows/catalogRows.js";
+import { type CatalogEnvironment, readCatalog } from "./rows/catalogTable.js";
+import { objectIdOf, pathOf, requireNamespace } from "./rows/objects.js";
 
 /** What part of a listing is wanted. */
 export interface PageRequest {

@@ -10,11 +10,14 @@ import {
 } from "../errors.js";
 import { checkNamespaceName, formatIdentifier, isRootTableName } from "../ident.js";
 import type { Properties } from "../namespace.js";
-import type { Catalog, CatalogRow } from "./catalogRows.js";
-import { type CatalogEnvironment, changeCatalog, readCatalog } from "./catalogTable.js";
-import { clearPlace } from "./leftovers.js";
-import { directoryOf } from "./locations.js";
-import { isDeregistered } from "./markers.js";
+import { clearPlace } from "./places/leftovers.js";
+import { directoryOf } from "./places/locations.js";
+import { isDeregistered } from "./places/markers.js";
+import { discardDirectory, sweepDropped } from "./places/removal.js";
+import { isUnshared } from "./places/sharedPlaces.js";
+import { findTable, hasDirectory, rootPlace, tableRow } from "./places/tables.js";
+import type { Catalog, CatalogRow } from "./rows/catalogRows.js";
+import { type CatalogEnvironment, changeCatalog, readCatalog } from "./rows/catalogTable.js";
 import {
   decodeProperties,
   encodeProperties,
@@ -24,10 +27,7 @@ import {
   parentOf,
   pathOf,
   requireNamespace,
-} from "./objects.js";
-import { discardDirectory, sweepDropped } from "./removal.js";
-import { isUnshared } from "./sharedPlaces.js";
-import { findTable, hasDirectory, rootPlace, tableRow } from "./tables.js";
+} from "./rows/objects.js";
 
 /** `existOk` leaves a namespace that exists as it is; `overwrite` makes an empty one anew. */
 export type CreationMode = "fail" | "existOk" | "overwrite";

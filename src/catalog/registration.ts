@@ -3,26 +3,21 @@
 import { join, sep } from "node:path";
 import { InvalidInputError, TableAlreadyExistsError, TableNotFoundError } from "../errors.js";
 import { formatIdentifier } from "../ident.js";
-import type { Disk } from "../io/disk.js";
-import { codeOf } from "../io/errno.js";
+import type { Disk } from "../io/disk/disk.js";
+import { codeOf } from "../io/disk/errno.js";
 import type { Properties } from "../namespace.js";
-import { findLatestVersion } from "../table/versions.js";
-import type { CatalogRow } from "./catalogRows.js";
-import { type CatalogEnvironment, changeCatalog } from "./catalogTable.js";
-import { formerIdsOf, noteFormerId } from "./formerIds.js";
+import { findLatestVersion } from "../table/versions/versions.js";
+import { formerIdsOf, noteFormerId } from "./places/formerIds.js";
 import {
   checkLocation,
   checkNewLocation,
   checkNewRootTableName,
   directoryOf,
   rootLocation,
-} from "./locations.js";
-import { hide, isDeregistered, isDropped, isReserved, unhide } from "./markers.js";
-import { encodeProperties, objectIdOf, parentOf, requireNamespace } from "./objects.js";
-import { refuseNeighbours } from "./placement.js";
-import { isInUse } from "./sharedPlaces.js";
-import { watchTable } from "./tableIdentity.js";
-import { type RemovedTable, removeRootTable, removeTableRow, rowOf } from "./tableRows.js";
+} from "./places/locations.js";
+import { hide, isDeregistered, isDropped, isReserved, unhide } from "./places/markers.js";
+import { refuseNeighbours } from "./places/placement.js";
+import { isInUse } from "./places/sharedPlaces.js";
 import {
   findTable,
   hasDirectory,
@@ -30,7 +25,12 @@ import {
   requireTable,
   type TableLocation,
   tableRow,
-} from "./tables.js";
+} from "./places/tables.js";
+import type { CatalogRow } from "./rows/catalogRows.js";
+import { type CatalogEnvironment, changeCatalog } from "./rows/catalogTable.js";
+import { encodeProperties, objectIdOf, parentOf, requireNamespace } from "./rows/objects.js";
+import { watchTable } from "./tableIdentity.js";
+import { type RemovedTable, removeRootTable, removeTableRow, rowOf } from "./tableRows.js";
 
 export interface RegistrationOptions {
   readonly properties: Properties | undefined;

@@ -15,21 +15,16 @@ import {
   UnsupportedError,
 } from "../errors.js";
 import { formatIdentifier } from "../ident.js";
-import { codeOf } from "../io/errno.js";
-import type { LockLease } from "../io/lease.js";
-import { withTableLock } from "../table/environment.js";
-import { branchesDirectory } from "../table/paths.js";
-import type { Catalog, CatalogChange } from "./catalogRows.js";
-import { type CatalogEnvironment, changeCatalog, readCatalog } from "./catalogTable.js";
-import { noteFormerId, renewFormerId } from "./formerIds.js";
-import { clearPlace } from "./leftovers.js";
-import { mayOverlap } from "./locations.js";
-import { isDeregistered } from "./markers.js";
-import { objectIdOf, parentOf, requireNamespace } from "./objects.js";
-import { planPlace, refuseHolders } from "./placement.js";
-import { isNamed } from "./sharedPlaces.js";
-import { watchTable } from "./tableIdentity.js";
-import { rowOf } from "./tableRows.js";
+import { codeOf } from "../io/disk/errno.js";
+import type { LockLease } from "../io/lock/lease.js";
+import { withTableLock } from "../table/versions/environment.js";
+import { branchesDirectory } from "../table/versions/paths.js";
+import { noteFormerId, renewFormerId } from "./places/formerIds.js";
+import { clearPlace } from "./places/leftovers.js";
+import { mayOverlap } from "./places/locations.js";
+import { isDeregistered } from "./places/markers.js";
+import { planPlace, refuseHolders } from "./places/placement.js";
+import { isNamed } from "./places/sharedPlaces.js";
 import {
   type FoundTable,
   findTable,
@@ -37,7 +32,12 @@ import {
   refuseOtherObject,
   type TableLocation,
   tableRow,
-} from "./tables.js";
+} from "./places/tables.js";
+import type { Catalog, CatalogChange } from "./rows/catalogRows.js";
+import { type CatalogEnvironment, changeCatalog, readCatalog } from "./rows/catalogTable.js";
+import { objectIdOf, parentOf, requireNamespace } from "./rows/objects.js";
+import { watchTable } from "./tableIdentity.js";
+import { rowOf } from "./tableRows.js";
 
 /**
  * @param table that exists

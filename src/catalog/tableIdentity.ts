@@ -10,12 +10,12 @@
 
 import { createHash } from "node:crypto";
 import { relative } from "node:path";
-import type { Disk, FileStat } from "../io/disk.js";
-import { isSeenDirectory, seeDirectory } from "../table/identity.js";
-import { readManifestBytes } from "../table/manifest.js";
-import { findLatestVersion, findVersion } from "../table/versions.js";
-import { reservationPath } from "./markers.js";
-import type { FoundTable } from "./tables.js";
+import type { Disk, FileStat } from "../io/disk/disk.js";
+import { isSeenDirectory, seeDirectory } from "../table/versions/identity.js";
+import { readManifestBytes } from "../table/versions/manifest.js";
+import { findLatestVersion, findVersion } from "../table/versions/versions.js";
+import { reservationPath } from "./places/markers.js";
+import type { FoundTable } from "./places/tables.js";
 
 export interface TableIdentity {
   /** `<device>:<inode>` of the directory. */

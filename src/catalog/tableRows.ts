@@ -4,13 +4,24 @@ import { ConcurrentModificationError, TableAlreadyExistsError, TableNotFoundErro
 import { formatIdentifier } from "../ident.js";
 import { PublishUncertainError } from "../io/publish.js";
 import type { Properties } from "../namespace.js";
-import type { Catalog, CatalogChange, CatalogRow } from "./catalogRows.js";
-import { type CatalogEnvironment, type CatalogPlan, changeCatalog, readCatalog } from "./catalogTable.js";
-import { decodeProperties, encodeProperties, objectIdOf, parentOf, requireNamespace } from "./objects.js";
-import { claimPlace, refuseNeighbours } from "./placement.js";
-import { discardDirectory, sweepDropped } from "./removal.js";
-import { isUnshared } from "./sharedPlaces.js";
-import { hasDirectory, refuseOtherObject, type TableLocation, tableRow } from "./tables.js";
+import { claimPlace, refuseNeighbours } from "./places/placement.js";
+import { discardDirectory, sweepDropped } from "./places/removal.js";
+import { isUnshared } from "./places/sharedPlaces.js";
+import { hasDirectory, refuseOtherObject, type TableLocation, tableRow } from "./places/tables.js";
+import type { Catalog, CatalogChange, CatalogRow } from "./rows/catalogRows.js";
+import {
+  type CatalogEnvironment,
+  type CatalogPlan,
+  changeCatalog,
+  readCatalog,
+} from "./rows/catalogTable.js";
+import {
+  decodeProperties,
+  encodeProperties,
+  objectIdOf,
+  parentOf,
+  requireNamespace,
+} from "./rows/objects.js";
 
 /**
  * Gives the place of a table that is being made its row. Nothing is written where it has it already. A root table's

@@ -24,9 +24,9 @@
 import { randomUUID } from "node:crypto";
 import path from "node:path";
 import { ConcurrentModificationError, InternalError, UnsupportedError } from "../errors.js";
-import type { Disk, FileStat } from "./disk.js";
-import { codeOf, isDiskFull } from "./errno.js";
-import type { LockLease } from "./lease.js";
+import type { Disk, FileStat } from "./disk/disk.js";
+import { codeOf, isDiskFull } from "./disk/errno.js";
+import type { LockLease } from "./lock/lease.js";
 
 export interface PublishOptions {
   /**

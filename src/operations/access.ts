@@ -16,7 +16,7 @@ import {
   TableVersionNotFoundError,
 } from "../errors.js";
 import type { Authorize, AuthorizeCall, RequestBase } from "../namespace.js";
-import { isMainBranch } from "../table/refs.js";
+import { isMainBranch } from "../table/refs/refs.js";
 
 /** What a question is about besides operation and id. */
 export type Details = Pick<AuthorizeCall, "branch" | "location">;

@@ -4,30 +4,36 @@
  * commits at the next call.
  */
 
-import { unfinishedBatches } from "../catalog/batchSettlement.js";
-import { CatalogCache, type CatalogEnvironment } from "../catalog/catalogTable.js";
+import { unfinishedBatches } from "../catalog/batches/batchSettlement.js";
 import { hasVersionsIn } from "../catalog/listing.js";
-import { OldVersions } from "../catalog/oldVersions.js";
-import { RootNames } from "../catalog/rootNames.js";
-import type { FileVersion } from "../file/page.js";
-import type { ChunkMap } from "../file/pageSlice.js";
-import { type DataFile, openDataFile, SCANNED_TAIL_BYTES, shareable, TAIL_BYTES } from "../file/reader.js";
-import { LruCache } from "../io/cache.js";
-import { ConfinedDisk } from "../io/confinedDisk.js";
-import type { Disk } from "../io/disk.js";
-import { HandlePool } from "../io/handles.js";
-import { NodeDisk } from "../io/nodeDisk.js";
-import { Places } from "../io/places.js";
-import { ScratchMemory } from "../io/scratch.js";
-import { SettledDirectories } from "../io/settledDirectories.js";
-import { Spelling } from "../io/spelling.js";
+import { CatalogCache, type CatalogEnvironment } from "../catalog/rows/catalogTable.js";
+import { OldVersions } from "../catalog/rows/oldVersions.js";
+import { RootNames } from "../catalog/rows/rootNames.js";
+import type { FileVersion } from "../file/container/page.js";
+import {
+  type DataFile,
+  openDataFile,
+  SCANNED_TAIL_BYTES,
+  shareable,
+  TAIL_BYTES,
+} from "../file/container/reader.js";
+import type { ChunkMap } from "../file/pages/pageSlice.js";
+import { ConfinedDisk } from "../io/disk/confinedDisk.js";
+import type { Disk } from "../io/disk/disk.js";
+import { HandlePool } from "../io/disk/handles.js";
+import { NodeDisk } from "../io/disk/nodeDisk.js";
+import { Places } from "../io/disk/places.js";
+import { SettledDirectories } from "../io/disk/settledDirectories.js";
+import { LruCache } from "../io/memory/cache.js";
+import { ScratchMemory } from "../io/memory/scratch.js";
+import { Spelling } from "../io/names/spelling.js";
 import type { DirectoryNamespaceOptions } from "../namespace.js";
 import { SharedReadAhead } from "../query/readAhead.js";
-import { cleanUpAfterCommit } from "../table/autoCleanup.js";
-import { fenceOffTable } from "../table/environment.js";
-import type { NamingScheme } from "../table/paths.js";
-import { LatestVersions, ManifestCache } from "../table/versions.js";
-import { RecentTransactions } from "./transaction/recentTransactions.js";
+import { cleanUpAfterCommit } from "../table/cleanup/autoCleanup.js";
+import { fenceOffTable } from "../table/versions/environment.js";
+import type { NamingScheme } from "../table/versions/paths.js";
+import { LatestVersions, ManifestCache } from "../table/versions/versions.js";
+import { RecentTransactions } from "./recentTransactions.js";
 
 /** Bytes of decoded manifests kept. */
 const MANIFEST_CACHE_BYTES = 64 * 1024 * 1024;

@@ -9,8 +9,8 @@ import {
   TableNotFoundError,
 } from "../errors.js";
 import { formatIdentifier } from "../ident.js";
-import { TableGoneError } from "../table/identity.js";
-import { isMainBranch } from "../table/refs.js";
+import { isMainBranch } from "../table/refs/refs.js";
+import { TableGoneError } from "../table/versions/identity.js";
 
 /**
  * The error to report for what was thrown inside an operation. Errors of the platform become `InternalError` with

@@ -1,9 +1,9 @@
 /** Branches and tags by their names, letter by letter: a disk that ignores case would find others as well. */
 
-import { checkNewBranchName, listBranches, refuseTwinDirectories } from "../table/branches.js";
-import { branchesDirectory, branchRefName, tagName, tagsDirectory } from "../table/paths.js";
-import { branchExists } from "../table/refs.js";
-import { readTag, type Tag } from "../table/tags.js";
+import { checkNewBranchName, listBranches, refuseTwinDirectories } from "../table/refs/branches.js";
+import { branchExists } from "../table/refs/refs.js";
+import { readTag, type Tag } from "../table/refs/tags.js";
+import { branchesDirectory, branchRefName, tagName, tagsDirectory } from "../table/versions/paths.js";
 import type { OperationContext } from "./context.js";
 
 /** @throws InvalidInputError for an illegal name, CorruptFileError */

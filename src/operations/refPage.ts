@@ -1,7 +1,7 @@
 /** Listings of refs, page by page. */
 
-import { compareNames } from "../catalog/catalogRows.js";
 import { type PageRequest, pageOf } from "../catalog/listing.js";
+import { compareNames } from "../catalog/rows/catalogRows.js";
 import { mapAhead } from "../query/mapAhead.js";
 
 /** Files read at once. */

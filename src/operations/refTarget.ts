@@ -1,7 +1,7 @@
 /** Which version of which branch a request means, as refs name it. */
 
-import type { RefTarget } from "../table/refs.js";
-import { isMainBranch } from "../table/refs.js";
+import type { RefTarget } from "../table/refs/refs.js";
+import { isMainBranch } from "../table/refs/refs.js";
 import type { OperationContext } from "./context.js";
 import { optionalString, requireVersion } from "./request.js";
 import { openTable } from "./snapshot.js";

@@ -3,7 +3,7 @@
  * Each function returns the checked value or throws `InvalidInputError` naming the member.
  */
 
-import type { InputBounds } from "../arrow/input.js";
+import type { InputBounds } from "../arrow/exchange/input.js";
 import { tagOf } from "../bytes/tag.js";
 import { InvalidInputError } from "../errors.js";
 import { isWellFormed } from "../ident.js";

@@ -12,8 +12,8 @@
  */
 
 import { join } from "node:path";
-import type { BatchScope } from "../catalog/batchScope.js";
-import { type SettleOptions, settleBatches } from "../catalog/batchSettlement.js";
+import type { BatchScope } from "../catalog/batches/batchScope.js";
+import { type SettleOptions, settleBatches } from "../catalog/batches/batchSettlement.js";
 import type * as ns from "../namespace.js";
 import type { OperationContext } from "./context.js";
 

@@ -1,6 +1,6 @@
 /** From a request's id, branch, version and tag to the version it means. */
 
-import { type FoundTable, requireTable } from "../catalog/tables.js";
+import { type FoundTable, requireTable } from "../catalog/places/tables.js";
 import {
   InvalidInputError,
   InvalidTableStateError,
@@ -12,17 +12,17 @@ import {
 import { formatIdentifier } from "../ident.js";
 import type { FragmentSource } from "../query/fragmentColumns.js";
 import { versionSource } from "../query/versionSource.js";
-import { declaredAnchor, type TableAnchor } from "../table/identity.js";
-import type { ManifestFile } from "../table/manifest.js";
-import { versionsDirectory } from "../table/paths.js";
-import { branchRoot, checkBranchName, isMainBranch } from "../table/refs.js";
+import { branchRoot, checkBranchName, isMainBranch } from "../table/refs/refs.js";
+import { declaredAnchor, type TableAnchor } from "../table/versions/identity.js";
+import type { ManifestFile } from "../table/versions/manifest.js";
+import { versionsDirectory } from "../table/versions/paths.js";
 import {
   anchorOf,
   findVersion,
   type LatestVersion,
   readManifestAt,
   type VersionEntry,
-} from "../table/versions.js";
+} from "../table/versions/versions.js";
 import type { Access } from "./access.js";
 import type { OperationContext } from "./context.js";
 import { findTag, isRegistered } from "./findRefs.js";

@@ -6,8 +6,8 @@
 import { InvalidInputError, TableIndexNotFoundError, UnsupportedError } from "../errors.js";
 import { formatFieldPath, formatIdentifier } from "../ident.js";
 import type { RequestBase } from "../namespace.js";
-import { fieldFinder, resolveField } from "../table/fieldPaths.js";
-import { decodeSchema } from "../table/schema.js";
+import { fieldFinder, resolveField } from "../schema/fieldPaths.js";
+import { decodeSchema } from "../schema/schema.js";
 import type { Access } from "./access.js";
 import type { OperationContext } from "./context.js";
 import { optionalString, optionalVersion, requireString, requireStrings, requireTableId } from "./request.js";

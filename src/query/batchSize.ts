@@ -1,6 +1,6 @@
 /** How much memory rows take: of columns that are there, and of columns that are still to be made. */
 
-import type { Column, Layout } from "../arrow/column.js";
+import type { Column, Layout } from "../arrow/columns/column.js";
 
 /** Bytes that a batch has for each of its columns at least: with fewer its objects would take longer than its rows. */
 const MIN_COLUMN_BYTES = 4096;

@@ -3,16 +3,16 @@
  * after the rows are known that are wanted, and batches are cut so small that their values fit into memory.
  */
 
-import type { Column, Validity, VariableColumn } from "../arrow/column.js";
-import { areNarrow } from "../arrow/offsets.js";
-import { sliceColumn } from "../arrow/sliceColumn.js";
+import type { Column, Validity, VariableColumn } from "../arrow/columns/column.js";
+import { areNarrow } from "../arrow/columns/offsets.js";
+import { sliceColumn } from "../arrow/columns/sliceColumn.js";
 import { concatBytes } from "../bytes/concat.js";
 import { CorruptFileError, InvalidInputError, UnsupportedError } from "../errors.js";
-import type { ReadValues } from "../file/blobChecksums.js";
-import { type BlobLocation, blobLocations } from "../file/blobDescriptors.js";
-import type { DataFile } from "../file/reader.js";
-import type { HandlePool } from "../io/handles.js";
-import { readRanges } from "../io/ranges.js";
+import { type BlobLocation, blobLocations } from "../file/blobs/blobDescriptors.js";
+import type { ReadValues } from "../file/container/blobChecksums.js";
+import type { DataFile } from "../file/container/reader.js";
+import type { HandlePool } from "../io/disk/handles.js";
+import { readRanges } from "../io/disk/ranges.js";
 import type { MemoryShare } from "../memory.js";
 import type { LazyBlob } from "../namespace.js";
 import type { FragmentSource } from "./fragmentColumns.js";

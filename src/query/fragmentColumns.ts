@@ -1,8 +1,8 @@
 /** Where a fragment keeps the columns of a query, and the open files they are read from. */
 
 import { CorruptFileError, UnsupportedError } from "../errors.js";
-import type { PageSource } from "../file/pageRows.js";
-import { countedByRows, type DataFile, type DataPage } from "../file/reader.js";
+import { countedByRows, type DataFile, type DataPage } from "../file/container/reader.js";
+import type { PageSource } from "../file/pages/pageRows.js";
 import { columnsByRows, type LeafColumns } from "../file/v20/rowColumns.js";
 import type { DataFragment } from "../format/table.js";
 import type { ProjectedColumn } from "./projection.js";

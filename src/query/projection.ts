@@ -3,15 +3,22 @@
  */
 
 import { Field as ArrowField, Schema, Uint64 } from "apache-arrow";
-import { type Column, JSONB_LAYOUT, type Layout } from "../arrow/column.js";
-import { jsonTextColumn } from "../arrow/json.js";
-import { arrowFieldFromLogical } from "../arrow/logicalTypes.js";
-import { eventsPerValue, mapLeaf, mergeSpines, spinesOf, unwrapStructs, withLeaf } from "../arrow/spine.js";
+import { type Column, JSONB_LAYOUT, type Layout } from "../arrow/columns/column.js";
+import { jsonTextColumn } from "../arrow/columns/json.js";
+import {
+  eventsPerValue,
+  mapLeaf,
+  mergeSpines,
+  spinesOf,
+  unwrapStructs,
+  withLeaf,
+} from "../arrow/columns/spine.js";
+import { arrowFieldFromLogical } from "../arrow/types/logicalTypes.js";
 import { InvalidInputError, TableColumnNotFoundError, UnsupportedError } from "../errors.js";
-import { DESCRIPTOR_LAYOUT, PACKED_DESCRIPTOR_LAYOUT } from "../file/blobDescriptors.js";
+import { DESCRIPTOR_LAYOUT, PACKED_DESCRIPTOR_LAYOUT } from "../file/blobs/blobDescriptors.js";
 import { formatFieldPath, parseFieldPath } from "../ident.js";
 import type { ColumnSelection } from "../namespace.js";
-import { type FindField, fieldFinder } from "../table/fieldPaths.js";
+import { type FindField, fieldFinder } from "../schema/fieldPaths.js";
 import {
   type FieldStorage,
   fieldsAlong,
@@ -19,8 +26,8 @@ import {
   specialStorage,
   storageOf,
   type TableField,
-} from "../table/schema.js";
-import { storedLayoutOf } from "../table/storedLayout.js";
+} from "../schema/schema.js";
+import { storedLayoutOf } from "../schema/storedLayout.js";
 
 /** Name of the pseudo-column that holds row ids. */
 const ROW_ID_COLUMN = "_rowid";

@@ -9,16 +9,16 @@
  */
 
 import type { RecordBatch } from "apache-arrow";
-import { makeBatch } from "../arrow/batch.js";
-import type { Column, FixedColumn } from "../arrow/column.js";
-import { sliceColumn } from "../arrow/sliceColumn.js";
-import { takeColumn } from "../arrow/takeColumn.js";
+import type { Column, FixedColumn } from "../arrow/columns/column.js";
+import { sliceColumn } from "../arrow/columns/sliceColumn.js";
+import { takeColumn } from "../arrow/columns/takeColumn.js";
+import { makeBatch } from "../arrow/exchange/batch.js";
 import { breathe } from "../async/eventLoop.js";
-import { type EncodedRows, readPageRows } from "../file/pageRows.js";
-import type { RowRuns } from "../file/pageSlice.js";
-import type { DataFile, DataPage } from "../file/reader.js";
-import { decodePage } from "../file/structural/decodePage.js";
-import { columnBytes } from "../file/writer.js";
+import type { DataFile, DataPage } from "../file/container/reader.js";
+import { decodePage } from "../file/pages/decodePage.js";
+import { type EncodedRows, readPageRows } from "../file/pages/pageRows.js";
+import type { RowRuns } from "../file/pages/pageSlice.js";
+import { columnBytes } from "../file/writing/writer.js";
 import type { DataFragment } from "../format/table.js";
 import type { MemoryShare } from "../memory.js";
 import { HeldBlocks, leastRowBytes, rowsOfBatch } from "./batchSize.js";

@@ -8,20 +8,20 @@
  */
 
 import type { Table } from "apache-arrow";
-import { makeBatch, toTable } from "../arrow/batch.js";
-import type { Column, Layout } from "../arrow/column.js";
-import { concatColumns } from "../arrow/concatColumns.js";
-import { takeColumn } from "../arrow/takeColumn.js";
+import type { Column, Layout } from "../arrow/columns/column.js";
+import { concatColumns } from "../arrow/columns/concatColumns.js";
+import { takeColumn } from "../arrow/columns/takeColumn.js";
+import { makeBatch, toTable } from "../arrow/exchange/batch.js";
 import { breathe } from "../async/eventLoop.js";
 import { InvalidInputError } from "../errors.js";
-import { type EncodedRows, readPageRows } from "../file/pageRows.js";
-import { positionsIn, type RowRuns, runsOf } from "../file/pageSlice.js";
-import type { DataFile, DataPage } from "../file/reader.js";
-import { decodePage } from "../file/structural/decodePage.js";
-import { pickable, pickRows, worthPicking } from "../file/structural/pickRows.js";
+import type { DataFile, DataPage } from "../file/container/reader.js";
+import { decodePage } from "../file/pages/decodePage.js";
+import { type EncodedRows, readPageRows } from "../file/pages/pageRows.js";
+import { positionsIn, type RowRuns, runsOf } from "../file/pages/pageSlice.js";
+import { pickable, pickRows, worthPicking } from "../file/pages/pickRows.js";
 import type { DataFragment } from "../format/table.js";
 import type { LazyBlob } from "../namespace.js";
-import { liveRowCount } from "../table/statistics.js";
+import { liveRowCount } from "../table/fragments/statistics.js";
 import { type DescribedRows, lazyBlobs, readBlobs } from "./blobs.js";
 import { type FragmentSource, openColumns } from "./fragmentColumns.js";
 import { lowerBound, physicalOffset } from "./fragmentRows.js";

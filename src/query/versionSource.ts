@@ -1,10 +1,10 @@
 /** A version's fragments as a source of rows: which files its manifest names, and where they lie. */
 
-import { isReadableVersion, unsupportedFileVersion } from "../file/container.js";
-import type { Disk } from "../io/disk.js";
-import { readDeletions } from "../table/deletions.js";
-import { resolveDataFile } from "../table/fileLookup.js";
-import type { ManifestFile } from "../table/manifest.js";
+import { isReadableVersion, unsupportedFileVersion } from "../file/container/container.js";
+import type { Disk } from "../io/disk/disk.js";
+import { readDeletions } from "../table/fragments/deletions.js";
+import { resolveDataFile } from "../table/fragments/fileLookup.js";
+import type { ManifestFile } from "../table/versions/manifest.js";
 import type { FragmentSource } from "./fragmentColumns.js";
 
 /** What reads files, whatever the table. */

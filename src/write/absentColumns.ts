@@ -5,7 +5,7 @@
  */
 
 import type { DataFragment } from "../format/table.js";
-import type { TableField } from "../table/schema.js";
+import type { TableField } from "../schema/schema.js";
 
 /**
  * The columns that none of the fragments has values of and files of the version store no nulls of.

@@ -4,15 +4,15 @@
  */
 
 import type { Field as ArrowField, DataType, Schema } from "apache-arrow";
-import { JSONB_LAYOUT, type Layout, type ListLayout, type SizedListLayout } from "../arrow/column.js";
-import { layoutOf } from "../arrow/layouts.js";
-import { isText, jsonForm, logicalFieldOf, logicalTypeOf } from "../arrow/logicalTypes.js";
-import { type Branch, MISSING_CHILD, spinesOf, withLeaf } from "../arrow/spine.js";
-import { valueTypeOf } from "../arrow/typeParameters.js";
+import { JSONB_LAYOUT, type Layout, type ListLayout, type SizedListLayout } from "../arrow/columns/column.js";
+import { type Branch, MISSING_CHILD, spinesOf, withLeaf } from "../arrow/columns/spine.js";
+import { layoutOf } from "../arrow/types/layouts.js";
+import { isText, jsonForm, logicalFieldOf, logicalTypeOf } from "../arrow/types/logicalTypes.js";
+import { valueTypeOf } from "../arrow/types/typeParameters.js";
 import { InvalidInputError, TableSchemaValidationError, UnsupportedError } from "../errors.js";
-import { type BlobPlacement, placementBySize } from "../file/blobPlacement.js";
 import { memberBytes } from "../file/compression/packedStruct.js";
-import type { FileColumn, FileVersion } from "../file/page.js";
+import { type BlobPlacement, placementBySize } from "../file/container/blobPlacement.js";
+import type { FileColumn, FileVersion } from "../file/container/page.js";
 import { inLists } from "../file/structural/emptyStruct.js";
 import { formatFieldPath, isWellFormed } from "../ident.js";
 import {
@@ -24,8 +24,8 @@ import {
   specialStorage,
   storageOf,
   type TableField,
-} from "../table/schema.js";
-import { storedLayoutOf } from "../table/storedLayout.js";
+} from "../schema/schema.js";
+import { storedLayoutOf } from "../schema/storedLayout.js";
 
 /** One physical column to write, and where its values come from. */
 export interface PlannedColumn {

@@ -10,13 +10,13 @@ import {
   type LeafColumn,
   type LeafLayout,
   type PackedMemberColumn,
-} from "../arrow/column.js";
-import { decodeDictionary, decodedBytes, hasNulls } from "../arrow/dictionaries.js";
-import type { ArrowInput } from "../arrow/input.js";
-import { checkedJsonbColumn, jsonbColumn } from "../arrow/json.js";
-import { nullColumn } from "../arrow/nullColumn.js";
-import { sliceColumn } from "../arrow/sliceColumn.js";
-import { leafOf, mapLeaf, pruneColumn } from "../arrow/spine.js";
+} from "../arrow/columns/column.js";
+import { decodeDictionary, decodedBytes, hasNulls } from "../arrow/columns/dictionaries.js";
+import { checkedJsonbColumn, jsonbColumn } from "../arrow/columns/json.js";
+import { nullColumn } from "../arrow/columns/nullColumn.js";
+import { sliceColumn } from "../arrow/columns/sliceColumn.js";
+import { leafOf, mapLeaf, pruneColumn } from "../arrow/columns/spine.js";
+import type { ArrowInput } from "../arrow/exchange/input.js";
 import { breathe } from "../async/eventLoop.js";
 import {
   ConcurrentModificationError,
@@ -25,16 +25,16 @@ import {
   NamespaceError,
   TableSchemaValidationError,
 } from "../errors.js";
-import { sideDirectory } from "../file/blobDescriptors.js";
-import type { FileColumn, FileVersion } from "../file/page.js";
-import { columnBytes, DataFileWriter, MAX_BARE_FILE_ROWS, MAX_FILE_ROWS } from "../file/writer.js";
+import { sideDirectory } from "../file/blobs/blobDescriptors.js";
+import type { FileColumn, FileVersion } from "../file/container/page.js";
+import { columnBytes, DataFileWriter, MAX_BARE_FILE_ROWS, MAX_FILE_ROWS } from "../file/writing/writer.js";
 import type { Schema as FileSchema } from "../format/file.js";
 import { DataFragment } from "../format/table.js";
-import type { Disk } from "../io/disk.js";
-import { codeOf } from "../io/errno.js";
+import type { Disk } from "../io/disk/disk.js";
+import { codeOf } from "../io/disk/errno.js";
 import type { MemoryShare } from "../memory.js";
-import { TableGoneError } from "../table/identity.js";
-import { dataDirectory, dataFileName } from "../table/paths.js";
+import { TableGoneError } from "../table/versions/identity.js";
+import { dataDirectory, dataFileName } from "../table/versions/paths.js";
 import type { ColumnPlan, Conversion, PlannedColumn } from "./columnPlan.js";
 import { headerColumn, withHeaderColumns } from "./headerColumns.js";
 

@@ -3,11 +3,11 @@
  * plan, which knows leaves only, gets them. Pure.
  */
 
-import type { Column, Layout } from "../arrow/column.js";
-import { nullColumn } from "../arrow/nullColumn.js";
-import { type Branch, MISSING_CHILD } from "../arrow/spine.js";
+import type { Column, Layout } from "../arrow/columns/column.js";
+import { nullColumn } from "../arrow/columns/nullColumn.js";
+import { type Branch, MISSING_CHILD } from "../arrow/columns/spine.js";
 import { InternalError } from "../errors.js";
-import type { TableField } from "../table/schema.js";
+import type { TableField } from "../schema/schema.js";
 import type { ColumnPlan, PlannedColumn } from "./columnPlan.js";
 
 const NULL_LAYOUT: Layout = { kind: "null" };

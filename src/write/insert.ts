@@ -5,27 +5,27 @@
  */
 
 import type { Schema } from "apache-arrow";
-import { type ArrowInput, type InputBounds, openInput } from "../arrow/input.js";
+import { type ArrowInput, type InputBounds, openInput } from "../arrow/exchange/input.js";
 import { ConcurrentModificationError, InternalError, UnsupportedError } from "../errors.js";
-import { isFileVersion, unsupportedFileVersion } from "../file/container.js";
-import type { FileVersion } from "../file/page.js";
+import { isFileVersion, unsupportedFileVersion } from "../file/container/container.js";
+import type { FileVersion } from "../file/container/page.js";
 import { Append, type DataFragment, Overwrite } from "../format/table.js";
-import type { Disk } from "../io/disk.js";
+import type { Disk } from "../io/disk/disk.js";
 import type { RowsInput } from "../namespace.js";
-import { commitCreation, commitTransaction } from "../table/commit.js";
-import type { TableEnvironment } from "../table/environment.js";
-import { type TableAnchor, TableReplacedError } from "../table/identity.js";
-import type { ManifestFile } from "../table/manifest.js";
+import { decodeSchema, encodeFileSchema, encodeSchema } from "../schema/schema.js";
+import { commitCreation, commitTransaction } from "../table/commit/commit.js";
+import { withFiles } from "../table/commit/publication.js";
+import { newTransaction } from "../table/commit/transaction.js";
+import type { TableEnvironment } from "../table/versions/environment.js";
+import { type TableAnchor, TableReplacedError } from "../table/versions/identity.js";
+import type { ManifestFile } from "../table/versions/manifest.js";
 import {
   dataDirectory,
   type NamingScheme,
   transactionsDirectory,
   versionsDirectory,
-} from "../table/paths.js";
-import { withFiles } from "../table/publication.js";
-import { decodeSchema, encodeFileSchema, encodeSchema } from "../table/schema.js";
-import { newTransaction } from "../table/transaction.js";
-import { type CommittedVersion, findLatestVersion, readManifestAt } from "../table/versions.js";
+} from "../table/versions/paths.js";
+import { type CommittedVersion, findLatestVersion, readManifestAt } from "../table/versions/versions.js";
 import { type ColumnPlan, checkVersion, planAppend, planNewSchema } from "./columnPlan.js";
 import { type WrittenRows, writeRows } from "./dataFiles.js";
 

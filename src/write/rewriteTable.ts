@@ -4,17 +4,17 @@
  */
 
 import type { Schema } from "apache-arrow";
-import type { Column } from "../arrow/column.js";
-import type { ArrowInput } from "../arrow/input.js";
-import { arrowSchemaOf } from "../arrow/logicalTypes.js";
+import type { Column } from "../arrow/columns/column.js";
+import type { ArrowInput } from "../arrow/exchange/input.js";
+import { arrowSchemaOf } from "../arrow/types/logicalTypes.js";
 import { Overwrite } from "../format/table.js";
-import type { LockLease } from "../io/lease.js";
-import { commitSuccessor } from "../table/commit.js";
-import type { TableEnvironment } from "../table/environment.js";
-import { withFiles } from "../table/publication.js";
-import { decodeSchema } from "../table/schema.js";
-import { newTransaction } from "../table/transaction.js";
-import type { CommittedVersion, TableVersion } from "../table/versions.js";
+import type { LockLease } from "../io/lock/lease.js";
+import { decodeSchema } from "../schema/schema.js";
+import { commitSuccessor } from "../table/commit/commit.js";
+import { withFiles } from "../table/commit/publication.js";
+import { newTransaction } from "../table/commit/transaction.js";
+import type { TableEnvironment } from "../table/versions/environment.js";
+import type { CommittedVersion, TableVersion } from "../table/versions/versions.js";
 import { type ColumnPlan, checkVersion, planAppend } from "./columnPlan.js";
 import { writeRows } from "./dataFiles.js";
 import { fileVersionOf } from "./insert.js";

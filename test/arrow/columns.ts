@@ -23,9 +23,9 @@ import {
   Vector,
 } from "apache-arrow";
 import * as fc from "fast-check";
-import type { Column } from "../../src/arrow/column.js";
-import { columnFromData, dataFromColumn } from "../../src/arrow/data.js";
-import { layoutOf } from "../../src/arrow/layouts.js";
+import type { Column } from "../../src/arrow/columns/column.js";
+import { columnFromData, dataFromColumn } from "../../src/arrow/exchange/data.js";
+import { layoutOf } from "../../src/arrow/types/layouts.js";
 import {
   makeColumn,
   NULL_PATTERNS,

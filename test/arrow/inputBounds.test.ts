@@ -16,7 +16,7 @@ import {
   vectorFromArray,
 } from "apache-arrow";
 import { describe, expect, it } from "vitest";
-import { openIpcBytes, openIpcStream } from "../../src/arrow/ipc.js";
+import { openIpcBytes, openIpcStream } from "../../src/arrow/exchange/ipc.js";
 import { ENCODERS, writeCompressed } from "../support/compressedIpc.js";
 
 setFlagsFromString("--expose-gc");

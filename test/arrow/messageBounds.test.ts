@@ -2,7 +2,7 @@
 
 import { Field, Int8, makeVector, Schema, Table, tableToIPC } from "apache-arrow";
 import { expect, it } from "vitest";
-import { openIpcBytes } from "../../src/arrow/ipc.js";
+import { openIpcBytes } from "../../src/arrow/exchange/ipc.js";
 import { InvalidInputError } from "../../src/errors.js";
 
 const STRUCT = 13;

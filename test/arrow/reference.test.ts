@@ -7,9 +7,9 @@ import type { AddressInfo } from "node:net";
 import path from "node:path";
 import { tableFromArrays, tableFromIPC, tableToIPC } from "apache-arrow";
 import { describe, expect, it } from "vitest";
-import { makeBatch, toTable } from "../../src/arrow/batch.js";
-import { openInput } from "../../src/arrow/input.js";
-import { readIpc } from "../../src/arrow/ipc.js";
+import { makeBatch, toTable } from "../../src/arrow/exchange/batch.js";
+import { openInput } from "../../src/arrow/exchange/input.js";
+import { readIpc } from "../../src/arrow/exchange/ipc.js";
 import { reference } from "../support/reference.js";
 import { makeTempDir } from "../support/tempDir.js";
 

@@ -3,13 +3,13 @@
 import { Dictionary, Int8, Int32, Utf8, Vector, vectorFromArray } from "apache-arrow";
 import * as fc from "fast-check";
 import { expect, it } from "vitest";
-import type { Column, DictionaryColumn } from "../../src/arrow/column.js";
-import { concatColumns } from "../../src/arrow/concatColumns.js";
-import { decodeDictionary } from "../../src/arrow/dictionaries.js";
-import { layoutOf } from "../../src/arrow/layouts.js";
-import { nullColumn } from "../../src/arrow/nullColumn.js";
-import { sliceColumn } from "../../src/arrow/sliceColumn.js";
-import { takeColumn } from "../../src/arrow/takeColumn.js";
+import type { Column, DictionaryColumn } from "../../src/arrow/columns/column.js";
+import { concatColumns } from "../../src/arrow/columns/concatColumns.js";
+import { decodeDictionary } from "../../src/arrow/columns/dictionaries.js";
+import { nullColumn } from "../../src/arrow/columns/nullColumn.js";
+import { sliceColumn } from "../../src/arrow/columns/sliceColumn.js";
+import { takeColumn } from "../../src/arrow/columns/takeColumn.js";
+import { layoutOf } from "../../src/arrow/types/layouts.js";
 import { InvalidInputError, UnsupportedError } from "../../src/errors.js";
 import {
   COLUMN_NAMES,

@@ -5,8 +5,8 @@ import { join } from "node:path";
 import { Int32, Table, vectorFromArray } from "apache-arrow";
 import { DirectoryNamespace } from "tiltyard";
 import { beforeEach, expect, it } from "vitest";
-import type { Disk, FileStat } from "../../src/io/disk.js";
-import { NodeDisk } from "../../src/io/nodeDisk.js";
+import type { Disk, FileStat } from "../../src/io/disk/disk.js";
+import { NodeDisk } from "../../src/io/disk/nodeDisk.js";
 import { makeTempDir } from "../support/tempDir.js";
 
 const HOURS_NS = 2n * 3_600_000_000_000n;

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { Int32, Table, vectorFromArray } from "apache-arrow";
 import { DirectoryNamespace, NamespaceAlreadyExistsError } from "tiltyard";
 import { expect, it } from "vitest";
-import { NodeDisk } from "../../src/io/nodeDisk.js";
+import { NodeDisk } from "../../src/io/disk/nodeDisk.js";
 import { interruptedDisk } from "../support/interruptedDisk.js";
 import { makeTempDir } from "../support/tempDir.js";
 

@@ -15,9 +15,9 @@ import {
   UnsupportedError,
 } from "tiltyard";
 import { describe, expect, it } from "vitest";
-import type { Disk, WriteHandle } from "../../src/io/disk.js";
-import { withLock } from "../../src/io/lock.js";
-import { NodeDisk } from "../../src/io/nodeDisk.js";
+import type { Disk, WriteHandle } from "../../src/io/disk/disk.js";
+import { NodeDisk } from "../../src/io/disk/nodeDisk.js";
+import { withLock } from "../../src/io/lock/lock.js";
 import { directorySnapshot, tablesSnapshot } from "../support/directorySnapshot.js";
 import { strideOf } from "../support/effort.js";
 import { type FaultMode, FaultyDisk } from "../support/faultyDisk.js";

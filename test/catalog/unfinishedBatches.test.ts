@@ -24,8 +24,8 @@ import {
   UnsupportedError,
 } from "tiltyard";
 import { beforeEach, describe, expect, it, vi } from "vitest";
-import type { Disk } from "../../src/io/disk.js";
-import { NodeDisk } from "../../src/io/nodeDisk.js";
+import type { Disk } from "../../src/io/disk/disk.js";
+import { NodeDisk } from "../../src/io/disk/nodeDisk.js";
 import { directorySnapshot } from "../support/directorySnapshot.js";
 import { dieBehindDecision, MUTATING, refusingDisk } from "../support/leftBatches.js";
 import { reference } from "../support/reference.js";

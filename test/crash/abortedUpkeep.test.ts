@@ -10,7 +10,7 @@ import { dirname, join } from "node:path";
 import { Int32, Table, vectorFromArray } from "apache-arrow";
 import { DirectoryNamespace, ServiceUnavailableError } from "tiltyard";
 import { describe, expect, it } from "vitest";
-import { NodeDisk } from "../../src/io/nodeDisk.js";
+import { NodeDisk } from "../../src/io/disk/nodeDisk.js";
 import { temporaryName } from "../../src/io/publish.js";
 import { directorySnapshot } from "../support/directorySnapshot.js";
 import { strideOf } from "../support/effort.js";

@@ -10,7 +10,7 @@ import { dirname, join } from "node:path";
 import { Int32, Table, tableFromIPC, vectorFromArray } from "apache-arrow";
 import { DirectoryNamespace, NamespaceError } from "tiltyard";
 import { describe, expect, it } from "vitest";
-import { NodeDisk } from "../../src/io/nodeDisk.js";
+import { NodeDisk } from "../../src/io/disk/nodeDisk.js";
 import { directorySnapshot } from "../support/directorySnapshot.js";
 import { strideOf } from "../support/effort.js";
 import { FaultyDisk } from "../support/faultyDisk.js";

@@ -14,7 +14,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { tableFromIPC } from "apache-arrow";
 import { DirectoryNamespace } from "tiltyard";
 import { expect, it } from "vitest";
-import { LOCK_NAME } from "../../src/io/heldLock.js";
+import { LOCK_NAME } from "../../src/io/lock/heldLock.js";
 import { Drawing } from "../support/drawing.js";
 import { runsOf } from "../support/effort.js";
 import type { EngineOutcome } from "../support/engineWorker.js";

@@ -11,7 +11,7 @@ import { dirname, join } from "node:path";
 import { DirectoryNamespace, NamespaceError } from "tiltyard";
 import { connectNamespace } from "tiltyard-reference/session.js";
 import { describe, expect, it } from "vitest";
-import { NodeDisk } from "../../src/io/nodeDisk.js";
+import { NodeDisk } from "../../src/io/disk/nodeDisk.js";
 import { BACKLOG, catalogVersions, MIN_KEPT, makeHeavy, upTo } from "../support/catalogVersions.js";
 import { strideOf } from "../support/effort.js";
 import { type FaultMode, FaultyDisk } from "../support/faultyDisk.js";

@@ -11,7 +11,7 @@ import { dirname, join } from "node:path";
 import { makeVector, Table } from "apache-arrow";
 import { DirectoryNamespace, NamespaceError } from "tiltyard";
 import { describe, expect, it } from "vitest";
-import { NodeDisk } from "../../src/io/nodeDisk.js";
+import { NodeDisk } from "../../src/io/disk/nodeDisk.js";
 import { strideOf } from "../support/effort.js";
 import { type FaultMode, FaultyDisk } from "../support/faultyDisk.js";
 import { reference } from "../support/reference.js";

@@ -1,18 +1,23 @@
 /** Arrow tables to data files and back, for tests. */
 
 import type { RecordBatch, Schema, Table } from "apache-arrow";
-import { makeBatch, toTable } from "../../src/arrow/batch.js";
-import type { Column, Layout } from "../../src/arrow/column.js";
-import { concatColumns } from "../../src/arrow/concatColumns.js";
-import { columnFromData } from "../../src/arrow/data.js";
-import { layoutOf } from "../../src/arrow/layouts.js";
-import { eventsPerValue, mergeSpines, pruneColumn, spinesOf } from "../../src/arrow/spine.js";
-import type { FileColumn, FileVersion } from "../../src/file/page.js";
-import { countedByRows, type DataFile, openDataFile, readPageBuffers } from "../../src/file/reader.js";
-import { decodePage } from "../../src/file/structural/decodePage.js";
-import { DataFileWriter } from "../../src/file/writer.js";
+import type { Column, Layout } from "../../src/arrow/columns/column.js";
+import { concatColumns } from "../../src/arrow/columns/concatColumns.js";
+import { eventsPerValue, mergeSpines, pruneColumn, spinesOf } from "../../src/arrow/columns/spine.js";
+import { makeBatch, toTable } from "../../src/arrow/exchange/batch.js";
+import { columnFromData } from "../../src/arrow/exchange/data.js";
+import { layoutOf } from "../../src/arrow/types/layouts.js";
+import type { FileColumn, FileVersion } from "../../src/file/container/page.js";
+import {
+  countedByRows,
+  type DataFile,
+  openDataFile,
+  readPageBuffers,
+} from "../../src/file/container/reader.js";
+import { decodePage } from "../../src/file/pages/decodePage.js";
+import { DataFileWriter } from "../../src/file/writing/writer.js";
 import { Field as FileField, Schema as FileSchema } from "../../src/format/file.js";
-import type { Disk, ReadHandle } from "../../src/io/disk.js";
+import type { Disk, ReadHandle } from "../../src/io/disk/disk.js";
 import { asDisk, MemoryDisk } from "./memoryDisk.js";
 
 /** The physical columns of a schema: one per leaf. */

@@ -1,6 +1,6 @@
 /** A disk in memory with the verbs that data files need. */
 
-import type { Disk, ReadHandle, WriteHandle } from "../../src/io/disk.js";
+import type { Disk, ReadHandle, WriteHandle } from "../../src/io/disk/disk.js";
 
 export class MemoryDisk implements Pick<Disk, "open" | "create" | "remove"> {
   readonly files = new Map<string, Uint8Array>();

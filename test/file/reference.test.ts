@@ -21,7 +21,7 @@ import {
   vectorFromArray,
 } from "apache-arrow";
 import { beforeAll, describe, expect, it } from "vitest";
-import { NodeDisk } from "../../src/io/nodeDisk.js";
+import { NodeDisk } from "../../src/io/disk/nodeDisk.js";
 import { allTypesSpec, type ColumnSpec, makeTable, Random, TYPE_NAMES } from "../support/generators.js";
 import { compareTables, reference } from "../support/reference.js";
 import { makeTempDir } from "../support/tempDir.js";

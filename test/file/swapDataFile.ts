@@ -3,10 +3,10 @@
 import { readdir, readFile, unlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Table } from "apache-arrow";
-import type { FileVersion } from "../../src/file/page.js";
+import type { FileVersion } from "../../src/file/container/page.js";
 import { Schema } from "../../src/format/file.js";
 import { Manifest } from "../../src/format/table.js";
-import type { Disk } from "../../src/io/disk.js";
+import type { Disk } from "../../src/io/disk/disk.js";
 import { writeTable } from "./dataFiles.js";
 
 /** @param directory of a table with one version and one data file */

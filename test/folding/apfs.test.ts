@@ -3,11 +3,11 @@
 import { vi } from "vitest";
 import { foldedLock, foldedNodeDisk } from "../support/foldedModules.js";
 
-vi.mock("../../src/io/nodeDisk.js", async (original) => foldedNodeDisk(await original(), "APFS"));
-vi.mock("../../src/io/lock.js", async (original) => foldedLock(await original(), "APFS"));
+vi.mock("../../src/io/disk/nodeDisk.js", async (original) => foldedNodeDisk(await original(), "APFS"));
+vi.mock("../../src/io/lock/lock.js", async (original) => foldedLock(await original(), "APFS"));
 vi.stubEnv("MODEL_RUNS", "3");
 
 await import("../model/namespace.test.js");
 await import("../operations/namespaces.test.js");
-await import("../table/branches.test.js");
-await import("../table/tags.test.js");
+await import("../table/refs/branches.test.js");
+await import("../table/refs/tags.test.js");

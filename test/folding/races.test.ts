@@ -6,8 +6,8 @@
 import { tableToIPC } from "apache-arrow";
 import { DirectoryNamespace, NamespaceError } from "tiltyard";
 import { describe, expect, it } from "vitest";
-import type { Disk } from "../../src/io/disk.js";
-import { foldName } from "../../src/io/foldName.js";
+import type { Disk } from "../../src/io/disk/disk.js";
+import { foldName } from "../../src/io/names/foldName.js";
 import { strideOf } from "../support/effort.js";
 import { type EngineStep, raceEngines } from "../support/engineWorker.js";
 import { diskOf, openOn, rowsOf, valuesOf } from "../support/foldedNamespaces.js";

@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { tableToIPC } from "apache-arrow";
 import type { DirectoryNamespace } from "tiltyard";
 import { beforeEach, describe, expect, it, vi } from "vitest";
-import type * as LockModule from "../../src/io/lock.js";
+import type * as LockModule from "../../src/io/lock/lock.js";
 import {
   DISKS,
   expectFolding,
@@ -23,7 +23,7 @@ import { makeTempDir } from "../support/tempDir.js";
 
 /** Locks don't go through the disk: theirs folds names while a test says so. */
 const locks = vi.hoisted(() => ({ fileSystem: null as FileSystem | null }));
-vi.mock("../../src/io/lock.js", async (importOriginal) => {
+vi.mock("../../src/io/lock/lock.js", async (importOriginal) => {
   const original = await importOriginal<typeof LockModule>();
   const withLock: typeof original.withLock = (directory, ...rest) =>
     original.withLock(

@@ -7,12 +7,12 @@ import { join } from "node:path";
 import { type Connection, connect, Index, type Table } from "tiltyard-reference/session.js";
 import { describe, expect, it } from "vitest";
 import { DataFragment } from "../../src/format/table.js";
-import { applyTransaction } from "../../src/table/apply.js";
-import { coverageOf } from "../../src/table/indexCoverage.js";
-import type { ManifestFile } from "../../src/table/manifest.js";
-import { operationOf, readTransaction } from "../../src/table/transaction.js";
-import { indicesOf, type VersionContent } from "../../src/table/versionContent.js";
-import { listVersions, ManifestCache } from "../../src/table/versions.js";
+import { applyTransaction } from "../../src/table/commit/apply.js";
+import { coverageOf } from "../../src/table/commit/indexCoverage.js";
+import { operationOf, readTransaction } from "../../src/table/commit/transaction.js";
+import type { ManifestFile } from "../../src/table/versions/manifest.js";
+import { indicesOf, type VersionContent } from "../../src/table/versions/versionContent.js";
+import { listVersions, ManifestCache } from "../../src/table/versions/versions.js";
 import { makeTempDir } from "../support/tempDir.js";
 import { disk } from "../table/support.js";
 

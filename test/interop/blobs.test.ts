@@ -20,7 +20,7 @@ import {
 } from "apache-arrow";
 import { CorruptFileError, DirectoryNamespace, InvalidInputError, UnsupportedError } from "tiltyard";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { NodeDisk } from "../../src/io/nodeDisk.js";
+import { NodeDisk } from "../../src/io/disk/nodeDisk.js";
 import { CountingDisk } from "../support/countingDisk.js";
 import { compareTables, reference } from "../support/reference.js";
 import { makeTempDir } from "../support/tempDir.js";

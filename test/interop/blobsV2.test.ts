@@ -33,7 +33,7 @@ import {
   UnsupportedError,
 } from "tiltyard";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { NodeDisk } from "../../src/io/nodeDisk.js";
+import { NodeDisk } from "../../src/io/disk/nodeDisk.js";
 import { CountingDisk } from "../support/countingDisk.js";
 import { runsOf } from "../support/effort.js";
 import { compareTables, reference } from "../support/reference.js";

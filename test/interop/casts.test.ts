@@ -19,7 +19,7 @@ import {
 } from "apache-arrow";
 import { DirectoryNamespace, InvalidInputError, TableSchemaValidationError } from "tiltyard";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { arrowTypeFromLogical } from "../../src/arrow/logicalTypes.js";
+import { arrowTypeFromLogical } from "../../src/arrow/types/logicalTypes.js";
 import { directorySnapshot } from "../support/directorySnapshot.js";
 import { compareTables, reference } from "../support/reference.js";
 import { makeTempDir } from "../support/tempDir.js";

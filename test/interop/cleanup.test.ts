@@ -6,7 +6,7 @@ import { Int32, Table, tableFromIPC, tableToIPC, vectorFromArray } from "apache-
 import { DirectoryNamespace, InvalidInputError, InvalidTableStateError } from "tiltyard";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { UpdateConfig } from "../../src/format/table.js";
-import { newTransaction } from "../../src/table/transaction.js";
+import { newTransaction } from "../../src/table/commit/transaction.js";
 import { reference } from "../support/reference.js";
 import { makeTempDir } from "../support/tempDir.js";
 import { commitPlannedOn, openEnvironment } from "../table/support.js";

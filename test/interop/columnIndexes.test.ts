@@ -9,7 +9,7 @@ import { Field, Int32, Schema, tableToIPC, Utf8 } from "apache-arrow";
 import { DirectoryNamespace, InvalidInputError } from "tiltyard";
 import { connect, Index } from "tiltyard-reference/session.js";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { indicesOf } from "../../src/table/versionContent.js";
+import { indicesOf } from "../../src/table/versions/versionContent.js";
 import { type Change, expectAlike, latestManifest, rowsOf, Side } from "../support/columnChanges.js";
 import { FILE_VERSIONS } from "../support/interop.js";
 import { reference } from "../support/reference.js";

@@ -22,7 +22,7 @@ import {
 import fc from "fast-check";
 import { DirectoryNamespace } from "tiltyard";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { arrowTypeFromLogical } from "../../src/arrow/logicalTypes.js";
+import { arrowTypeFromLogical } from "../../src/arrow/types/logicalTypes.js";
 import { type Change, expectAlike, latestManifest, rowsOf, Side } from "../support/columnChanges.js";
 import { runsOf } from "../support/effort.js";
 import { FILE_VERSIONS } from "../support/interop.js";

@@ -22,10 +22,10 @@ import {
   UpdateConfig,
   UpdateMap,
 } from "../../src/format/table.js";
-import { type ConflictVerdict, TransactionConflictError } from "../../src/table/conflict.js";
-import type { ManifestFile } from "../../src/table/manifest.js";
-import { newTransaction } from "../../src/table/transaction.js";
-import { indicesOf } from "../../src/table/versionContent.js";
+import { type ConflictVerdict, TransactionConflictError } from "../../src/table/commit/conflict.js";
+import { newTransaction } from "../../src/table/commit/transaction.js";
+import type { ManifestFile } from "../../src/table/versions/manifest.js";
+import { indicesOf } from "../../src/table/versions/versionContent.js";
 import { makeTempDir } from "../support/tempDir.js";
 import { commitPlannedOn, latestFile, openEnvironment } from "../table/support.js";
 

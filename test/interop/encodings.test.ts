@@ -5,8 +5,8 @@ import { join } from "node:path";
 import { Table, tableToIPC } from "apache-arrow";
 import { beforeAll, describe, expect, it } from "vitest";
 import { InvalidInputError } from "../../src/errors.js";
-import { openDataFile } from "../../src/file/reader.js";
-import { NodeDisk } from "../../src/io/nodeDisk.js";
+import { openDataFile } from "../../src/file/container/reader.js";
+import { NodeDisk } from "../../src/io/disk/nodeDisk.js";
 import { tableToFile } from "../file/dataFiles.js";
 import {
   dataFilePaths,

@@ -20,8 +20,8 @@ import {
 import { DirectoryNamespace } from "tiltyard";
 import { connect, Index, type Table as ReferenceTable } from "tiltyard-reference/session.js";
 import { describe, expect, it } from "vitest";
-import { resolveIndexDirectory } from "../../src/table/fileLookup.js";
-import { branchRoot } from "../../src/table/refs.js";
+import { resolveIndexDirectory } from "../../src/table/fragments/fileLookup.js";
+import { branchRoot } from "../../src/table/refs/refs.js";
 import { reference } from "../support/reference.js";
 import { makeTempDir } from "../support/tempDir.js";
 import { disk, latestFile } from "../table/support.js";

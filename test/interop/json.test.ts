@@ -25,10 +25,10 @@ import {
   TableSchemaValidationError,
 } from "tiltyard";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { JSONB_LAYOUT } from "../../src/arrow/column.js";
-import { openDataFile, readPageBuffers } from "../../src/file/reader.js";
-import { decodePage } from "../../src/file/structural/decodePage.js";
-import { NodeDisk } from "../../src/io/nodeDisk.js";
+import { JSONB_LAYOUT } from "../../src/arrow/columns/column.js";
+import { openDataFile, readPageBuffers } from "../../src/file/container/reader.js";
+import { decodePage } from "../../src/file/pages/decodePage.js";
+import { NodeDisk } from "../../src/io/disk/nodeDisk.js";
 import { compareTables, reference } from "../support/reference.js";
 import { makeTempDir } from "../support/tempDir.js";
 

@@ -13,9 +13,9 @@ import { Worker } from "node:worker_threads";
 import fs from "fs-extra";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { ServiceUnavailableError } from "../../src/errors.js";
-import { LOCK_NAME } from "../../src/io/heldLock.js";
-import { withLock } from "../../src/io/lock.js";
-import { newOwnerName } from "../../src/io/lockOwner.js";
+import { LOCK_NAME } from "../../src/io/lock/heldLock.js";
+import { withLock } from "../../src/io/lock/lock.js";
+import { newOwnerName } from "../../src/io/lock/lockOwner.js";
 import { exitOf, nextMessage, startProcess } from "../support/childProcess.js";
 import {
   deadOwner,
@@ -43,7 +43,7 @@ const expectHeld = (directory: string, options: object = NEVER_STALE) =>
 
 /** The package once more, which shares nothing with the one under test. */
 const ofAnotherCopy = async (): Promise<typeof withLock> =>
-  (await import("../../dist/io/lock.js" as string)).withLock;
+  (await import("../../dist/io/lock/lock.js" as string)).withLock;
 
 afterEach(() => vi.restoreAllMocks());
 
@@ -145,7 +145,7 @@ describe.concurrent("an owner of this machine", () => {
           return new Promise((resolve) => setTimeout(resolve, 600_000));
         }),
       );`;
-    const module = new URL("../../dist/io/lock.js", import.meta.url).href;
+    const module = new URL("../../dist/io/lock/lock.js", import.meta.url).href;
     const worker = new Worker(script, { eval: true, workerData: { directory, module } });
     await once(worker, "message");
     await expect(take(directory, { staleMs: 2000, waitMs: 3000 })).rejects.toBeInstanceOf(

@@ -2,9 +2,9 @@ import { readdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
 import { UnsupportedError } from "../../src/errors.js";
-import type { Disk } from "../../src/io/disk.js";
-import { UNSHARED_LEASE } from "../../src/io/lease.js";
-import { NodeDisk } from "../../src/io/nodeDisk.js";
+import type { Disk } from "../../src/io/disk/disk.js";
+import { NodeDisk } from "../../src/io/disk/nodeDisk.js";
+import { UNSHARED_LEASE } from "../../src/io/lock/lease.js";
 import {
   createExclusive,
   OverruledError,

@@ -5,8 +5,8 @@ import { join } from "node:path";
 import { makeVector, Table } from "apache-arrow";
 import { DirectoryNamespace, TableAlreadyExistsError, TableNotFoundError } from "tiltyard";
 import { describe, expect, it } from "vitest";
-import type { Disk } from "../../src/io/disk.js";
-import { NodeDisk } from "../../src/io/nodeDisk.js";
+import type { Disk } from "../../src/io/disk/disk.js";
+import { NodeDisk } from "../../src/io/disk/nodeDisk.js";
 import { directorySnapshot } from "../support/directorySnapshot.js";
 import { makeTempDir } from "../support/tempDir.js";
 

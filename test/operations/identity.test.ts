@@ -10,13 +10,13 @@ import {
   TableNotFoundError,
 } from "tiltyard";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { NodeDisk } from "../../src/io/nodeDisk.js";
+import { NodeDisk } from "../../src/io/disk/nodeDisk.js";
 import { UNRESTRICTED } from "../../src/operations/access.js";
 import { openContext } from "../../src/operations/context.js";
 import { dropTable } from "../../src/operations/table/dropTable.js";
 import { renameTable } from "../../src/operations/table/renameTable.js";
 import { createTableVersion } from "../../src/operations/version/createTableVersion.js";
-import { manifestPath } from "../../src/table/paths.js";
+import { manifestPath } from "../../src/table/versions/paths.js";
 import { interruptedDisk } from "../support/interruptedDisk.js";
 import { reference } from "../support/reference.js";
 import { stageDoubled } from "../support/stageVersion.js";

@@ -5,8 +5,8 @@ import { join } from "node:path";
 import { makeVector, Table } from "apache-arrow";
 import { DirectoryNamespace, TableAlreadyExistsError, TableNotFoundError } from "tiltyard";
 import { describe, expect, it } from "vitest";
-import { decideBatch, prepareBatch } from "../../src/catalog/batchJournal.js";
-import { NodeDisk } from "../../src/io/nodeDisk.js";
+import { decideBatch, prepareBatch } from "../../src/catalog/batches/batchJournal.js";
+import { NodeDisk } from "../../src/io/disk/nodeDisk.js";
 import { directorySnapshot } from "../support/directorySnapshot.js";
 import { makeTempDir } from "../support/tempDir.js";
 

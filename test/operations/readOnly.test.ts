@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 import { Int32, Table, vectorFromArray } from "apache-arrow";
 import { DirectoryNamespace, type QueryResult } from "tiltyard";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { NodeDisk } from "../../src/io/nodeDisk.js";
+import { NodeDisk } from "../../src/io/disk/nodeDisk.js";
 import { nextMessage } from "../support/childProcess.js";
 import { directorySnapshot } from "../support/directorySnapshot.js";
 import { dieBehindDecision, MUTATING, refusingDisk } from "../support/leftBatches.js";

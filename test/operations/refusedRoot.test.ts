@@ -6,7 +6,7 @@ import { makeVector, Table } from "apache-arrow";
 import { DirectoryNamespace, InternalError, InvalidInputError, type NamespaceError } from "tiltyard";
 import { createRestHandler } from "tiltyard/rest";
 import { describe, expect, it } from "vitest";
-import { NodeDisk } from "../../src/io/nodeDisk.js";
+import { NodeDisk } from "../../src/io/disk/nodeDisk.js";
 import { directorySnapshot } from "../support/directorySnapshot.js";
 import { makeTempDir } from "../support/tempDir.js";
 

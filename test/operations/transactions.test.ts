@@ -11,7 +11,7 @@ import {
   TransactionNotFoundError,
 } from "tiltyard";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { NodeDisk } from "../../src/io/nodeDisk.js";
+import { NodeDisk } from "../../src/io/disk/nodeDisk.js";
 import { CountingDisk } from "../support/countingDisk.js";
 import { reference } from "../support/reference.js";
 import { stageDoubled } from "../support/stageVersion.js";

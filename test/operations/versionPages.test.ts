@@ -3,7 +3,7 @@
 import { makeVector, Table } from "apache-arrow";
 import { DirectoryNamespace, InvalidInputError, TableBranchNotFoundError } from "tiltyard";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { NodeDisk } from "../../src/io/nodeDisk.js";
+import { NodeDisk } from "../../src/io/disk/nodeDisk.js";
 import { CountingDisk } from "../support/countingDisk.js";
 import { reference } from "../support/reference.js";
 import { makeTempDir } from "../support/tempDir.js";

@@ -4,7 +4,7 @@ import { readdir } from "node:fs/promises";
 import { makeVector, Table } from "apache-arrow";
 import { DirectoryNamespace, TableAlreadyExistsError, TableNotFoundError } from "tiltyard";
 import { expect, it } from "vitest";
-import { NodeDisk } from "../../src/io/nodeDisk.js";
+import { NodeDisk } from "../../src/io/disk/nodeDisk.js";
 import { stageDoubled } from "../support/stageVersion.js";
 import { makeTempDir } from "../support/tempDir.js";
 

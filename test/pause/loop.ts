@@ -17,7 +17,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { tableFromIPC } from "apache-arrow";
 import { DirectoryNamespace } from "tiltyard";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { NodeDisk } from "../../src/io/nodeDisk.js";
+import { NodeDisk } from "../../src/io/disk/nodeDisk.js";
 import { DirectoryImage } from "../support/directoryImage.js";
 import { strideOf } from "../support/effort.js";
 import { type PauseMoment, PausingDisk } from "../support/pausingDisk.js";

@@ -4,7 +4,7 @@ import { readdir, utimes } from "node:fs/promises";
 import { join } from "node:path";
 import { makeVector, Table, tableToIPC, Utf8, vectorFromArray } from "apache-arrow";
 import type { DirectoryNamespace } from "tiltyard";
-import { LOCK_NAME } from "../../src/io/heldLock.js";
+import { LOCK_NAME } from "../../src/io/lock/heldLock.js";
 
 export type TableId = readonly string[];
 

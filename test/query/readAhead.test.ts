@@ -6,7 +6,7 @@ import { makeVector, type RecordBatch, Table } from "apache-arrow";
 import { DirectoryNamespace } from "tiltyard";
 import { createRestHandler } from "tiltyard/rest";
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { NodeDisk } from "../../src/io/nodeDisk.js";
+import { NodeDisk } from "../../src/io/disk/nodeDisk.js";
 import { SharedReadAhead, STREAMED } from "../../src/query/readAhead.js";
 import { CountingDisk } from "../support/countingDisk.js";
 import { Random } from "../support/generators.js";

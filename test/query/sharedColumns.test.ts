@@ -15,7 +15,7 @@ import {
 } from "apache-arrow";
 import { DirectoryNamespace, InvalidInputError } from "tiltyard";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { NodeDisk } from "../../src/io/nodeDisk.js";
+import { NodeDisk } from "../../src/io/disk/nodeDisk.js";
 import { CountingDisk } from "../support/countingDisk.js";
 import { makeTempDir } from "../support/tempDir.js";
 

@@ -17,7 +17,7 @@ import {
 } from "apache-arrow";
 import { DirectoryNamespace } from "tiltyard";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { NodeDisk } from "../../src/io/nodeDisk.js";
+import { NodeDisk } from "../../src/io/disk/nodeDisk.js";
 import { CountingDisk } from "../support/countingDisk.js";
 import { Random } from "../support/generators.js";
 import { compareTables, reference } from "../support/reference.js";

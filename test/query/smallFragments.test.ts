@@ -5,7 +5,7 @@ import { basename, join } from "node:path";
 import { Int32, Table, Utf8, vectorFromArray } from "apache-arrow";
 import { CorruptFileError, DirectoryNamespace } from "tiltyard";
 import { describe, expect, it } from "vitest";
-import { NodeDisk } from "../../src/io/nodeDisk.js";
+import { NodeDisk } from "../../src/io/disk/nodeDisk.js";
 import { CountingDisk } from "../support/countingDisk.js";
 import { directorySnapshot } from "../support/directorySnapshot.js";
 import { Random } from "../support/generators.js";

@@ -16,11 +16,11 @@ import {
 import fc from "fast-check";
 import { DirectoryNamespace } from "tiltyard";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { makeBatch, toTable } from "../../src/arrow/batch.js";
-import { concatColumns } from "../../src/arrow/concatColumns.js";
-import { columnFromData } from "../../src/arrow/data.js";
-import { layoutOf } from "../../src/arrow/layouts.js";
-import { takeColumn } from "../../src/arrow/takeColumn.js";
+import { concatColumns } from "../../src/arrow/columns/concatColumns.js";
+import { takeColumn } from "../../src/arrow/columns/takeColumn.js";
+import { makeBatch, toTable } from "../../src/arrow/exchange/batch.js";
+import { columnFromData } from "../../src/arrow/exchange/data.js";
+import { layoutOf } from "../../src/arrow/types/layouts.js";
 import { InvalidInputError, TableColumnNotFoundError } from "../../src/errors.js";
 import { type ColumnSpec, makeTable, type TableSpec } from "../support/generators.js";
 import { compareTables, reference } from "../support/reference.js";

@@ -10,7 +10,7 @@ import { Int32, Table, tableFromIPC, tableToIPC, vectorFromArray } from "apache-
 import { DirectoryNamespace, type NamespaceError, ServiceUnavailableError } from "tiltyard";
 import { connect, Index, type Table as ReferenceTable } from "tiltyard-reference/session.js";
 import { describe, expect, it } from "vitest";
-import { NodeDisk } from "../../src/io/nodeDisk.js";
+import { NodeDisk } from "../../src/io/disk/nodeDisk.js";
 import { directorySnapshot } from "../support/directorySnapshot.js";
 import { interruptedDisk } from "../support/interruptedDisk.js";
 import { reference } from "../support/reference.js";

@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { Field, Int32, Schema, Table, tableFromIPC, tableToIPC, Utf8, vectorFromArray } from "apache-arrow";
 import { DirectoryNamespace, NamespaceError } from "tiltyard";
 import { beforeAll, describe, expect, it } from "vitest";
-import { NodeDisk } from "../../src/io/nodeDisk.js";
+import { NodeDisk } from "../../src/io/disk/nodeDisk.js";
 import { strideOf } from "../support/effort.js";
 import { interruptedDisk } from "../support/interruptedDisk.js";
 import { reference } from "../support/reference.js";

@@ -8,8 +8,8 @@ import { makeVector, Table, tableToIPC } from "apache-arrow";
 import { DirectoryNamespace } from "tiltyard";
 import { describe, expect, it } from "vitest";
 import { messageOf } from "../../src/errors.js";
-import { codeOf } from "../../src/io/errno.js";
-import { isPending } from "../../src/io/pending.js";
+import { codeOf } from "../../src/io/disk/errno.js";
+import { isPending } from "../../src/io/memory/pending.js";
 import { exitOf, nextMessage, startProcess } from "../support/childProcess.js";
 import { makeTempDir } from "../support/tempDir.js";
 

@@ -20,8 +20,8 @@ import {
   type RequestLogEntry,
 } from "tiltyard/rest";
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
-import { Authenticator } from "../../src/rest/auth.js";
-import { Refusal } from "../../src/rest/problem.js";
+import { Authenticator } from "../../src/rest/auth/auth.js";
+import { Refusal } from "../../src/rest/wire/problem.js";
 import { makeTempDir } from "../support/tempDir.js";
 
 const ISSUER = "https://issuer.example";

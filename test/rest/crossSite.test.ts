@@ -8,7 +8,7 @@ import fc from "fast-check";
 import { DirectoryNamespace } from "tiltyard";
 import { createRestHandler } from "tiltyard/rest";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { ROUTES } from "../../src/rest/routes.js";
+import { ROUTES } from "../../src/rest/wire/routes.js";
 import { rowsOf } from "../support/contract.js";
 import { directorySnapshot } from "../support/directorySnapshot.js";
 import { runsOf } from "../support/effort.js";

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { DirectoryNamespace } from "tiltyard";
 import { createRestHandler, type RestHandlerOptions } from "tiltyard/rest";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { problemOf, Refusal } from "../../src/rest/problem.js";
+import { problemOf, Refusal } from "../../src/rest/wire/problem.js";
 import { openContract, rowsOf } from "../support/contract.js";
 import { post, startRestServer } from "../support/restServer.js";
 import { makeTempDir } from "../support/tempDir.js";

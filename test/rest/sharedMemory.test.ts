@@ -15,8 +15,8 @@ import {
 import type { DirectoryNamespace } from "tiltyard";
 import { createRestHandler, type RestHandler, type RestLimits } from "tiltyard/rest";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { openInput } from "../../src/arrow/input.js";
-import { FREE_BYTES } from "../../src/rest/budget.js";
+import { openInput } from "../../src/arrow/exchange/input.js";
+import { FREE_BYTES } from "../../src/rest/http/budget.js";
 import { ENCODERS, writeCompressed } from "../support/compressedIpc.js";
 import { makeHeldNamespace } from "../support/heldNamespace.js";
 

@@ -4,8 +4,8 @@ import { randomBytes } from "node:crypto";
 import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { DirectoryNamespace } from "tiltyard";
-import { MAX_KEPT, MIN_KEPT } from "../../src/catalog/oldVersions.js";
-import { parseManifestName } from "../../src/table/paths.js";
+import { MAX_KEPT, MIN_KEPT } from "../../src/catalog/rows/oldVersions.js";
+import { parseManifestName } from "../../src/table/versions/paths.js";
 
 /** Versions that stay whole of a catalog that {@link makeHeavy} was called on, and of one of a few rows. */
 export { MAX_KEPT, MIN_KEPT };

@@ -1,6 +1,6 @@
 /** Whether a column that came out of damaged bytes is safe to read. */
 
-import type { Column, Layout } from "../../src/arrow/column.js";
+import type { Column, Layout } from "../../src/arrow/columns/column.js";
 
 /** Fails unless everything a reader of the column may touch is there, all the way down. */
 export function checkColumn(column: Column, layout: Layout, length: number): void {

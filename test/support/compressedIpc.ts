@@ -2,7 +2,7 @@
 
 import { createRequire } from "node:module";
 import { CompressionType, compressionRegistry, RecordBatchStreamWriter, type Table } from "apache-arrow";
-import { ensureCodecs } from "../../src/arrow/inflation.js";
+import { ensureCodecs } from "../../src/arrow/exchange/inflation.js";
 
 type Encode = (bytes: Uint8Array) => Uint8Array;
 

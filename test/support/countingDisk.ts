@@ -1,5 +1,5 @@
 /** A disk that counts what is asked of another: calls per verb, bytes, and every read. */
-import type { DirectoryEntry, Disk, FileStat, ReadHandle, WriteHandle } from "../../src/io/disk.js";
+import type { DirectoryEntry, Disk, FileStat, ReadHandle, WriteHandle } from "../../src/io/disk/disk.js";
 
 /** Verbs of `Disk`, and those of its handles. */
 export type Verb = keyof Disk | "read" | "close" | "write" | "sync";

@@ -1,7 +1,7 @@
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { describe, expect, test } from "vitest";
-import { NodeDisk } from "../../src/io/nodeDisk.js";
+import { NodeDisk } from "../../src/io/disk/nodeDisk.js";
 import { CountingDisk } from "./countingDisk.js";
 import { FaultyDisk, InjectedFault } from "./faultyDisk.js";
 import { makeTempDir } from "./tempDir.js";

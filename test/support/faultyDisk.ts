@@ -10,7 +10,7 @@
  * Given a root, the disk also knows what a power cut would leave of it: `loseUnsynced()` forgets open
  * handles and restores that, see durableImage.ts. The same calls always give the same outcome.
  */
-import type { DirectoryEntry, Disk, FileStat, ReadHandle, WriteHandle } from "../../src/io/disk.js";
+import type { DirectoryEntry, Disk, FileStat, ReadHandle, WriteHandle } from "../../src/io/disk/disk.js";
 import type { Verb } from "./countingDisk.js";
 import { DurableImage } from "./durableImage.js";
 

@@ -8,9 +8,9 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Table } from "apache-arrow";
 import { crc32 } from "../../src/bytes/crc32.js";
-import { decodeColumnMetadata, FOOTER_BYTES } from "../../src/file/container.js";
-import type { ByteRange } from "../../src/file/page.js";
-import { openDataFile } from "../../src/file/reader.js";
+import { decodeColumnMetadata, FOOTER_BYTES } from "../../src/file/container/container.js";
+import type { ByteRange } from "../../src/file/container/page.js";
+import { openDataFile } from "../../src/file/container/reader.js";
 import { Manifest } from "../../src/format/table.js";
 import type { Random } from "./generators.js";
 

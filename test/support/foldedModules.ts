@@ -3,8 +3,8 @@
  * `vi.mock`, so that every disk and every lock of a test file is of one such file system.
  */
 
-import type * as LockModule from "../../src/io/lock.js";
-import type * as NodeDiskModule from "../../src/io/nodeDisk.js";
+import type * as NodeDiskModule from "../../src/io/disk/nodeDisk.js";
+import type * as LockModule from "../../src/io/lock/lock.js";
 import { type FileSystem, fileSystems, foldingDisk, resolveOn } from "./foldingDisk.js";
 
 function fileSystemOf(name: string): FileSystem {

@@ -3,8 +3,8 @@
 import { Int32, Table, vectorFromArray } from "apache-arrow";
 import { DirectoryNamespace, NamespaceError } from "tiltyard";
 import { expect } from "vitest";
-import type { Disk } from "../../src/io/disk.js";
-import { NodeDisk } from "../../src/io/nodeDisk.js";
+import type { Disk } from "../../src/io/disk/disk.js";
+import { NodeDisk } from "../../src/io/disk/nodeDisk.js";
 import { directorySnapshot } from "./directorySnapshot.js";
 import { fileSystems, foldingDisk } from "./foldingDisk.js";
 

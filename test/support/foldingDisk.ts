@@ -7,7 +7,7 @@
 
 import { existsSync, readdirSync } from "node:fs";
 import { basename, dirname, join, sep } from "node:path";
-import type { Disk } from "../../src/io/disk.js";
+import type { Disk } from "../../src/io/disk/disk.js";
 
 export interface FileSystem {
   readonly name: string;

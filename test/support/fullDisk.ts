@@ -1,6 +1,6 @@
 /** A disk without room: nothing can be written to it until something was removed. */
 
-import type { Disk } from "../../src/io/disk.js";
+import type { Disk } from "../../src/io/disk/disk.js";
 
 const noRoom = (verb: string, path: string): Error =>
   Object.assign(new Error(`ENOSPC: no space left on device, ${verb} '${path}'`), { code: "ENOSPC" });

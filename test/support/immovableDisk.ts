@@ -1,7 +1,7 @@
 /** Disks on which directories are not what they are elsewhere, as those of a lower layer of overlayfs. */
 
-import type { FileStat } from "../../src/io/disk.js";
-import { NodeDisk } from "../../src/io/nodeDisk.js";
+import type { FileStat } from "../../src/io/disk/disk.js";
+import { NodeDisk } from "../../src/io/disk/nodeDisk.js";
 
 /** Does not rename directories. */
 export class ImmovableDisk extends NodeDisk {

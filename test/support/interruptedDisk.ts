@@ -1,6 +1,6 @@
 /** A disk on which something else happens once, right before a call that is waited for: a race with one outcome. */
 
-import type { Disk } from "../../src/io/disk.js";
+import type { Disk } from "../../src/io/disk/disk.js";
 
 export interface InterruptedDisk extends Disk {
   /** Whether it has happened. */

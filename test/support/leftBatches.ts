@@ -2,8 +2,8 @@
 
 import type { DirectoryNamespaceOptions } from "tiltyard";
 import { DirectoryNamespace } from "tiltyard";
-import type { Disk } from "../../src/io/disk.js";
-import { NodeDisk } from "../../src/io/nodeDisk.js";
+import type { Disk } from "../../src/io/disk/disk.js";
+import { NodeDisk } from "../../src/io/disk/nodeDisk.js";
 
 /** Verbs that change something. */
 export const MUTATING: ReadonlySet<keyof Disk> = new Set<keyof Disk>([

@@ -2,8 +2,8 @@
 
 import { mkdir, readdir } from "node:fs/promises";
 import path from "node:path";
-import { LOCK_NAME } from "../../src/io/heldLock.js";
-import { newOwnerName } from "../../src/io/lockOwner.js";
+import { LOCK_NAME } from "../../src/io/lock/heldLock.js";
+import { newOwnerName } from "../../src/io/lock/lockOwner.js";
 
 /** The parts of an owner's name. */
 export interface OwnerParts {

@@ -23,7 +23,7 @@ import {
   Vector,
 } from "apache-arrow";
 import * as fc from "fast-check";
-import { layoutOf } from "../../src/arrow/layouts.js";
+import { layoutOf } from "../../src/arrow/types/layouts.js";
 import {
   makeColumn,
   NULL_PATTERNS,

@@ -2,8 +2,8 @@
 
 import { DirectoryNamespace } from "tiltyard";
 import { afterAll, beforeEach, expect } from "vitest";
-import type { Disk } from "../../src/io/disk.js";
-import { NodeDisk } from "../../src/io/nodeDisk.js";
+import type { Disk } from "../../src/io/disk/disk.js";
+import { NodeDisk } from "../../src/io/disk/nodeDisk.js";
 import { ageLocks } from "../pause/world.js";
 import type { EngineStep } from "./engineWorker.js";
 import { RivalEngine } from "./rivalEngine.js";

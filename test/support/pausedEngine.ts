@@ -5,7 +5,7 @@ import { readFile } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import type { DirectoryNamespaceOptions } from "tiltyard";
-import type { Disk } from "../../src/io/disk.js";
+import type { Disk } from "../../src/io/disk/disk.js";
 import { ageLocks } from "../pause/world.js";
 import { nextMessage } from "./childProcess.js";
 import type { EngineStep } from "./engineWorker.js";

@@ -5,7 +5,7 @@
  * process that was suspended there.
  */
 
-import type { Disk, ReadHandle, WriteHandle } from "../../src/io/disk.js";
+import type { Disk, ReadHandle, WriteHandle } from "../../src/io/disk/disk.js";
 import type { Verb } from "./countingDisk.js";
 
 export type PauseMoment = "before" | "after";

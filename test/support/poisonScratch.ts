@@ -3,7 +3,7 @@
  * other values in every test, and not just where two reads happen to share the memory.
  */
 
-import { ScratchMemory } from "../../src/io/scratch.js";
+import { ScratchMemory } from "../../src/io/memory/scratch.js";
 
 const PATCHED = Symbol.for("tiltyard.test.poisonScratch");
 const prototype = ScratchMemory.prototype as ScratchMemory & { [PATCHED]?: true };

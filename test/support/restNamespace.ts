@@ -17,7 +17,7 @@ import { z } from "zod";
 import { DirectoryNamespace } from "../../src/DirectoryNamespace.js";
 import * as errors from "../../src/errors.js";
 import type { DirectoryNamespaceOptions, QueryResult, RowsInput } from "../../src/namespace.js";
-import { ROUTES, type Route } from "../../src/rest/routes.js";
+import { ROUTES, type Route } from "../../src/rest/wire/routes.js";
 import { TableHandle, type TableHandleOptions } from "../../src/TableHandle.js";
 import type { Framework } from "./frameworks.js";
 import { type RestServer, startRestServer } from "./restServer.js";

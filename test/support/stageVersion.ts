@@ -4,11 +4,11 @@ import { randomUUID } from "node:crypto";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Transaction } from "../../src/format/table.js";
-import { NodeDisk } from "../../src/io/nodeDisk.js";
-import { encodeManifestFile } from "../../src/table/manifest.js";
-import { manifestName, versionsDirectory } from "../../src/table/paths.js";
-import { newTransaction } from "../../src/table/transaction.js";
-import { findLatestVersion, ManifestCache } from "../../src/table/versions.js";
+import { NodeDisk } from "../../src/io/disk/nodeDisk.js";
+import { newTransaction } from "../../src/table/commit/transaction.js";
+import { encodeManifestFile } from "../../src/table/versions/manifest.js";
+import { manifestName, versionsDirectory } from "../../src/table/versions/paths.js";
+import { findLatestVersion, ManifestCache } from "../../src/table/versions/versions.js";
 
 /**
  * Stages a version with all rows of the latest twice; the second time with those that are deleted.

@@ -1,6 +1,6 @@
 /** A disk that tells of every call, those of open handles included, before it is made and after it was. */
 
-import type { Disk } from "../../src/io/disk.js";
+import type { Disk } from "../../src/io/disk/disk.js";
 import type { Verb } from "./countingDisk.js";
 
 /** One call; it is made once the hook before it has resolved, and answered once the one after it has. */

@@ -23,10 +23,14 @@ import {
   Transaction,
   Uuid,
 } from "../../src/format/table.js";
-import { NodeDisk } from "../../src/io/nodeDisk.js";
-import { encodeManifestFile, type ManifestFile, readManifestFile } from "../../src/table/manifest.js";
-import { deletionFileName, manifestName, manifestPath } from "../../src/table/paths.js";
-import { findLatestVersion, listVersions } from "../../src/table/versions.js";
+import { NodeDisk } from "../../src/io/disk/nodeDisk.js";
+import {
+  encodeManifestFile,
+  type ManifestFile,
+  readManifestFile,
+} from "../../src/table/versions/manifest.js";
+import { deletionFileName, manifestName, manifestPath } from "../../src/table/versions/paths.js";
+import { findLatestVersion, listVersions } from "../../src/table/versions/versions.js";
 import { directorySnapshot } from "../support/directorySnapshot.js";
 import { runsOf, strideOf } from "../support/effort.js";
 import { makeTempDir } from "../support/tempDir.js";

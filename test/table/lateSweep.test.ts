@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { Int32, Table, tableToIPC, vectorFromArray } from "apache-arrow";
 import { ConcurrentModificationError } from "tiltyard";
 import { beforeEach, describe, expect, it } from "vitest";
-import { manifestName } from "../../src/table/paths.js";
+import { manifestName } from "../../src/table/versions/paths.js";
 import { interruptedDisk } from "../support/interruptedDisk.js";
 import { refusingDisk } from "../support/leftBatches.js";
 import { overruledStage } from "../support/overruled.js";

@@ -3,9 +3,9 @@
 import { mkdir, rename, rm, utimes, writeFile } from "node:fs/promises";
 import { beforeEach, describe, expect, it } from "vitest";
 import { InvalidTableStateError } from "../../src/errors.js";
-import type { Disk, FileStat } from "../../src/io/disk.js";
-import { manifestPath, type NamingScheme, versionsDirectory } from "../../src/table/paths.js";
-import { findLatestVersion, LatestVersions, writeGap, writeHint } from "../../src/table/versions.js";
+import type { Disk, FileStat } from "../../src/io/disk/disk.js";
+import { manifestPath, type NamingScheme, versionsDirectory } from "../../src/table/versions/paths.js";
+import { findLatestVersion, LatestVersions, writeGap, writeHint } from "../../src/table/versions/versions.js";
 import { CountingDisk } from "../support/countingDisk.js";
 import { makeTempDir } from "../support/tempDir.js";
 import { disk } from "./support.js";

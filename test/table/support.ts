@@ -4,19 +4,19 @@ import { join } from "node:path";
 import { Int32, makeData, RecordBatch, Table, tableFromIPC, tableToIPC } from "apache-arrow";
 import type { CreateOptions } from "tiltyard-reference";
 import { Manifest, ManifestHead, type Transaction } from "../../src/format/table.js";
-import { NodeDisk } from "../../src/io/nodeDisk.js";
-import { commitTransaction } from "../../src/table/commit.js";
-import type { CommitOptions } from "../../src/table/commitAttempts.js";
-import type { TableEnvironment } from "../../src/table/environment.js";
-import { ABSENT, declaredAnchor, type TableAnchor } from "../../src/table/identity.js";
-import { ManifestFile } from "../../src/table/manifest.js";
+import { NodeDisk } from "../../src/io/disk/nodeDisk.js";
+import { commitTransaction } from "../../src/table/commit/commit.js";
+import type { CommitOptions } from "../../src/table/commit/commitAttempts.js";
+import type { TableEnvironment } from "../../src/table/versions/environment.js";
+import { ABSENT, declaredAnchor, type TableAnchor } from "../../src/table/versions/identity.js";
+import { ManifestFile } from "../../src/table/versions/manifest.js";
 import {
   anchorOf,
   type CommittedVersion,
   entryOf,
   findLatestVersion,
   ManifestCache,
-} from "../../src/table/versions.js";
+} from "../../src/table/versions/versions.js";
 import { reference } from "../support/reference.js";
 import { makeTempDir } from "../support/tempDir.js";
 

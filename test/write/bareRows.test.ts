@@ -17,7 +17,7 @@ import {
 import { DirectoryNamespace, InvalidInputError } from "tiltyard";
 import { createRestHandler } from "tiltyard/rest";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { openInput } from "../../src/arrow/input.js";
+import { openInput } from "../../src/arrow/exchange/input.js";
 import { makeTempDir } from "../support/tempDir.js";
 
 const HUGE = 2 ** 31 - 1;

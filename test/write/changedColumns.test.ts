@@ -4,7 +4,7 @@ import { randomFillSync } from "node:crypto";
 import { Binary, makeData, RecordBatch } from "apache-arrow";
 import { DirectoryNamespace } from "tiltyard";
 import { beforeAll, describe, expect, it } from "vitest";
-import { NodeDisk } from "../../src/io/nodeDisk.js";
+import { NodeDisk } from "../../src/io/disk/nodeDisk.js";
 import { CountingDisk } from "../support/countingDisk.js";
 import { directorySnapshot } from "../support/directorySnapshot.js";
 import { reference } from "../support/reference.js";

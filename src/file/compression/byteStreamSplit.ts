@@ -3,7 +3,7 @@
  */
 
 import type { ByteStreamSplit, CompressiveEncoding } from "../../format/encodings.js";
-import { corruptPage, type PageOrigin, unsupportedPage } from "../page.js";
+import { corruptPage, type PageOrigin, unsupportedPage } from "../container/page.js";
 import type { FixedDecoder } from "./fixedDecoder.js";
 
 export function byteStreamSplitDecoder(encoding: ByteStreamSplit, origin: PageOrigin): FixedDecoder {

@@ -7,7 +7,7 @@
 
 import { copyBits } from "../../bytes/bits.js";
 import type { CompressiveEncoding } from "../../format/encodings.js";
-import { corruptPage, type PageOrigin, unsupportedPage } from "../page.js";
+import { corruptPage, type PageOrigin, unsupportedPage } from "../container/page.js";
 import { byteStreamSplitDecoder } from "./byteStreamSplit.js";
 import type { EncodingContext, FixedDecoder } from "./fixedDecoder.js";
 import { decompressor } from "./general.js";

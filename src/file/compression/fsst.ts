@@ -8,7 +8,7 @@
  * With the "encoded" bit clear, values are stored as they are.
  */
 
-import { corruptPage, type PageOrigin, unsupportedPage } from "../page.js";
+import { corruptPage, type PageOrigin, unsupportedPage } from "../container/page.js";
 import { BLOCK_CODES, FsstDecoder, fsstDecoder } from "./fsstDecodeKernel.js";
 import { encodeInKernel } from "./fsstKernel.js";
 import { type FsstSymbolTable, HASH_PRIME, HASH_SHIFT, trainFsst } from "./fsstTraining.js";

@@ -16,7 +16,7 @@ import {
   CompressionScheme,
   type CompressiveEncoding,
 } from "../../format/encodings.js";
-import { corruptPage, type PageOrigin, unsupportedPage } from "../page.js";
+import { corruptPage, type PageOrigin, unsupportedPage } from "../container/page.js";
 
 export type Decompress = (bytes: Uint8Array) => Uint8Array;
 

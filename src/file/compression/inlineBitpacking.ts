@@ -8,7 +8,7 @@
  */
 
 import type { CompressiveEncoding, InlineBitpacking } from "../../format/encodings.js";
-import { corruptPage, type PageOrigin, unsupportedPage } from "../page.js";
+import { corruptPage, type PageOrigin, unsupportedPage } from "../container/page.js";
 import { PACK_UNIT, packBits, packedUnitBytes, unpackBits, type WordBits } from "./bitpack.js";
 import type { FixedDecoder } from "./fixedDecoder.js";
 

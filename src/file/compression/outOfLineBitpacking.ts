@@ -9,7 +9,7 @@
  */
 
 import type { CompressiveEncoding, OutOfLineBitpacking } from "../../format/encodings.js";
-import { corruptPage, type PageOrigin } from "../page.js";
+import { corruptPage, type PageOrigin } from "../container/page.js";
 import { PACK_UNIT, packBits, packedUnitBytes, unpackBits, type WordBits } from "./bitpack.js";
 import type { FixedDecoder } from "./fixedDecoder.js";
 import { unpackUnit, wordBitsOf } from "./inlineBitpacking.js";

@@ -14,7 +14,7 @@ import type {
   PackedStructColumn,
   PackedStructLayout,
   Validity,
-} from "../../arrow/column.js";
+} from "../../arrow/columns/column.js";
 import { copyBits, countOnes } from "../../bytes/bits.js";
 import { TableSchemaValidationError } from "../../errors.js";
 

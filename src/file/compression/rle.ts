@@ -9,7 +9,7 @@
 
 import { alignedBytes } from "../../bytes/aligned.js";
 import type { CompressiveEncoding, Rle } from "../../format/encodings.js";
-import { corruptPage, type PageOrigin, unsupportedPage } from "../page.js";
+import { corruptPage, type PageOrigin, unsupportedPage } from "../container/page.js";
 import type { WordBits } from "./bitpack.js";
 import type { EncodingContext, FixedDecoder } from "./fixedDecoder.js";
 import { wordBitsOf } from "./inlineBitpacking.js";

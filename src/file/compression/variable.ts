@@ -10,11 +10,11 @@
  * store values with length prefixes instead (fullZip.ts), under the same encodings.
  */
 
-import type { VariableColumn, VariableLayout } from "../../arrow/column.js";
+import type { VariableColumn, VariableLayout } from "../../arrow/columns/column.js";
 import { alignedBytes } from "../../bytes/aligned.js";
 import { concatBytes } from "../../bytes/concat.js";
 import type { CompressiveEncoding } from "../../format/encodings.js";
-import { corruptPage, type PageOrigin, unsupportedPage } from "../page.js";
+import { corruptPage, type PageOrigin, unsupportedPage } from "../container/page.js";
 import { encodingName } from "./fixed.js";
 import { decodeFsst, decodeFsstSymbols, type FsstSymbols } from "./fsst.js";
 import { type Decompress, decompressor } from "./general.js";

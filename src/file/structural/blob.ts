@@ -7,11 +7,11 @@
  * Levels of values have nowhere to be, so that a blob cannot be in a list.
  */
 
-import type { LeafLayout } from "../../arrow/column.js";
+import type { LeafLayout } from "../../arrow/columns/column.js";
 import type { BlobLayout, CompressiveEncoding, PageLayout } from "../../format/encodings.js";
-import { DESCRIPTOR_BYTES, marksOf } from "../blobDescriptors.js";
-import { type Layers, leafLevels, type PageLevels } from "../levels.js";
-import { corruptPage, type EncodedPage, type PageOrigin, unsupportedPage } from "../page.js";
+import { DESCRIPTOR_BYTES, marksOf } from "../blobs/blobDescriptors.js";
+import { corruptPage, type EncodedPage, type PageOrigin, unsupportedPage } from "../container/page.js";
+import { type Layers, leafLevels, type PageLevels } from "../events/levels.js";
 import { flat } from "./fixedValues.js";
 import { MiniBlockEncoder, type PageEvents } from "./miniBlock.js";
 

@@ -16,14 +16,14 @@ import type {
   PackedStructColumn,
   PackedStructLayout,
   VariableLayout,
-} from "../../arrow/column.js";
+} from "../../arrow/columns/column.js";
 import { copyBits, countOnes } from "../../bytes/bits.js";
 import type { CompressiveEncoding, FixedSizeList } from "../../format/encodings.js";
 import { encodingName, fixedDecoder } from "../compression/fixed.js";
 import type { FixedDecoder } from "../compression/fixedDecoder.js";
 import { memberBytes, splitRows } from "../compression/packedStruct.js";
 import { resolveVariable, VariableChunks } from "../compression/variable.js";
-import { corruptPage, type PageOrigin, unsupportedPage } from "../page.js";
+import { corruptPage, type PageOrigin, unsupportedPage } from "../container/page.js";
 
 export interface ChunkValues<C extends Column = Column> {
   /** Value buffers of a chunk. */

@@ -20,18 +20,18 @@ import type {
   PackedMemberColumn,
   VariableColumn,
   VariableLayout,
-} from "../../arrow/column.js";
+} from "../../arrow/columns/column.js";
 import { alignedBytes } from "../../bytes/aligned.js";
 import { type CompressiveEncoding, ConstantLayout, RepDefLayer } from "../../format/encodings.js";
 import { MAXIMUM_POSITION, widenOffsets } from "../compression/variable.js";
-import { type Layers, type Levels, levelBits, levelDecoder, type PageLevels } from "../levels.js";
 import {
   corruptPage,
   type EncodedPage,
   type PageOrigin,
   type StructuralVersion,
   unsupportedPage,
-} from "../page.js";
+} from "../container/page.js";
+import { type Layers, type Levels, levelBits, levelDecoder, type PageLevels } from "../events/levels.js";
 import { encodeLevels, levelEncoder } from "./levelEncoder.js";
 import type { PageEvents } from "./miniBlock.js";
 

@@ -9,8 +9,8 @@ import type {
   FixedColumn,
   LeafLayout,
   VariableColumn,
-} from "../../arrow/column.js";
-import { areNarrow } from "../../arrow/offsets.js";
+} from "../../arrow/columns/column.js";
+import { areNarrow } from "../../arrow/columns/offsets.js";
 import { alignedBytes } from "../../bytes/aligned.js";
 import type { CompressiveEncoding } from "../../format/encodings.js";
 import { DEFAULT_COMPRESSION } from "../compression/compressionOptions.js";
@@ -21,7 +21,7 @@ import {
   resolveVariable,
   widenOffsets,
 } from "../compression/variable.js";
-import { corruptPage, type PageOrigin, unsupportedPage } from "../page.js";
+import { corruptPage, type PageOrigin, unsupportedPage } from "../container/page.js";
 
 type DictionaryValues = VariableColumn | FixedColumn;
 

@@ -10,11 +10,11 @@
  * count where a fragment names the file twice, for these columns and for all others (write/dataFiles).
  */
 
-import type { Column, Layout } from "../../arrow/column.js";
-import { isEmptyStruct } from "../../arrow/column.js";
+import type { Column, Layout } from "../../arrow/columns/column.js";
+import { isEmptyStruct } from "../../arrow/columns/column.js";
 import { TableSchemaValidationError, UnsupportedError } from "../../errors.js";
 import { ConstantLayout, RepDefLayer } from "../../format/encodings.js";
-import { type EncodedPage, type PageEncoding, type PageOrigin, unsupportedPage } from "../page.js";
+import { type EncodedPage, type PageEncoding, type PageOrigin, unsupportedPage } from "../container/page.js";
 
 /**
  * @param layout a spine that ends in a struct without members

@@ -22,7 +22,7 @@ import {
   inlineBitpackedBytes,
 } from "../compression/inlineBitpacking.js";
 import { countRuns, describeRle, RleRuns } from "../compression/rle.js";
-import type { StructuralVersion } from "../page.js";
+import type { StructuralVersion } from "../container/page.js";
 import { countDistinct, findFixedDictionary } from "./dictionary.js";
 import { MAXIMUM_CHUNK_VALUES, type MiniBlockEncoder, type MiniBlockValues } from "./miniBlock.js";
 

@@ -13,7 +13,7 @@
  * How a value of fixed width lies in its bytes is in valueShape.ts, how the rows of packed structs do in packedRows.ts.
  */
 
-import type { LeafLayout } from "../../arrow/column.js";
+import type { LeafLayout } from "../../arrow/columns/column.js";
 import { type CompressiveEncoding, FullZipLayout, RepDefLayer } from "../../format/encodings.js";
 import {
   describeVariable,
@@ -22,8 +22,8 @@ import {
   resolveVariable,
   type VariableEncoding,
 } from "../compression/variable.js";
-import { isListLayer, type Layers, type Levels, levelBits, type PageLevels } from "../levels.js";
-import { corruptPage, type EncodedPage, type PageOrigin, unsupportedPage } from "../page.js";
+import { corruptPage, type EncodedPage, type PageOrigin, unsupportedPage } from "../container/page.js";
+import { isListLayer, type Layers, type Levels, levelBits, type PageLevels } from "../events/levels.js";
 import type { PageEvents } from "./miniBlock.js";
 import { decodePackedRows } from "./packedRows.js";
 import { valueShape } from "./valueShape.js";

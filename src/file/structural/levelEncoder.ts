@@ -11,7 +11,7 @@ import {
   outOfLinePackedBytes,
 } from "../compression/outOfLineBitpacking.js";
 import { describeRle, RleBlock } from "../compression/rle.js";
-import type { StructuralVersion } from "../page.js";
+import type { StructuralVersion } from "../container/page.js";
 
 /** Most events of a chunk, and most bytes of either of its kinds of levels: both are told in 16 bits. */
 export const MAXIMUM_CHUNK_LEVELS = 65_535;

@@ -3,12 +3,12 @@
  * where they are wide, in mini-blocks where they are small and some are null, or where they are bits.
  */
 
-import type { BitsColumn, FixedColumn, FixedSizeListColumn } from "../../arrow/column.js";
+import type { BitsColumn, FixedColumn, FixedSizeListColumn } from "../../arrow/columns/column.js";
 import { copyBits } from "../../bytes/bits.js";
 import { UnsupportedError } from "../../errors.js";
 import type { CompressiveEncoding } from "../../format/encodings.js";
-import type { PageLevels } from "../levels.js";
-import type { EncodedPage, StructuralVersion } from "../page.js";
+import type { EncodedPage, StructuralVersion } from "../container/page.js";
+import type { PageLevels } from "../events/levels.js";
 import { chunkValues, flat, WIDE_VALUE_BYTES } from "./fixedValues.js";
 import { encodeFullZipFixed, encodeFullZipFlat, mayZip, type ZippedPart } from "./fullZip.js";
 import { MiniBlockEncoder } from "./miniBlock.js";

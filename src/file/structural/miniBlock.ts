@@ -17,13 +17,13 @@
  *     repetition levels, definition levels, value buffers
  */
 
-import type { Column, LeafLayout } from "../../arrow/column.js";
+import type { Column, LeafLayout } from "../../arrow/columns/column.js";
 import { UnsupportedError } from "../../errors.js";
 import { type CompressiveEncoding, MiniBlockLayout } from "../../format/encodings.js";
 import { PACK_UNIT, packedUnitBytes } from "../compression/bitpack.js";
 import { fixedDecoder } from "../compression/fixed.js";
-import { type Layers, type Levels, levelBits, levelDecoder, type PageLevels } from "../levels.js";
-import { corruptPage, type EncodedPage, type PageOrigin, type StructuralVersion } from "../page.js";
+import { corruptPage, type EncodedPage, type PageOrigin, type StructuralVersion } from "../container/page.js";
+import { type Layers, type Levels, levelBits, levelDecoder, type PageLevels } from "../events/levels.js";
 import { type ChunkValues, chunkValues, FixedChunks } from "./chunkValues.js";
 import { decodeDictionary, resolveDictionary } from "./dictionary.js";
 import { type LevelEncoder, levelEncoder, MAXIMUM_CHUNK_LEVELS } from "./levelEncoder.js";

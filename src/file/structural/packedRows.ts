@@ -10,12 +10,16 @@
  * A null struct has no bytes at all; no other struct has none.
  */
 
-import type { PackedMemberColumn, PackedStructColumn, PackedStructLayout } from "../../arrow/column.js";
+import type {
+  PackedMemberColumn,
+  PackedStructColumn,
+  PackedStructLayout,
+} from "../../arrow/columns/column.js";
 import { UnsupportedError } from "../../errors.js";
 import type { CompressiveEncoding, VariablePackedField } from "../../format/encodings.js";
 import { encodingName } from "../compression/fixed.js";
 import { finishEach, MAXIMUM_POSITION, resolveVariable } from "../compression/variable.js";
-import { corruptPage, type PageOrigin, unsupportedPage } from "../page.js";
+import { corruptPage, type PageOrigin, unsupportedPage } from "../container/page.js";
 import { allocateValues } from "./chunkValues.js";
 import { valueShape } from "./valueShape.js";
 

@@ -1,8 +1,8 @@
 /** The slots of a page's values: which of them are null, and what is written there. */
 
-import type { Column, Validity } from "../../arrow/column.js";
+import type { Column, Validity } from "../../arrow/columns/column.js";
 import { copyBits } from "../../bytes/bits.js";
-import { levelsOfValidity } from "../levels.js";
+import { levelsOfValidity } from "../events/levels.js";
 
 /** For each slot of a column whether it is null, 1 or 0; null where none is. */
 export const slotLevels = ({ validity, length }: Column): Uint16Array | null =>

@@ -10,11 +10,11 @@ import type {
   FixedSizeListColumn,
   FixedSizeListLayout,
   LeafLayout,
-} from "../../arrow/column.js";
+} from "../../arrow/columns/column.js";
 import { copyBits } from "../../bytes/bits.js";
 import type { CompressiveEncoding } from "../../format/encodings.js";
 import { encodingName } from "../compression/fixed.js";
-import { corruptPage, type PageOrigin, unsupportedPage } from "../page.js";
+import { corruptPage, type PageOrigin, unsupportedPage } from "../container/page.js";
 import { withItemValidity } from "./chunkValues.js";
 
 /** How one value of fixed width lies in its bytes. */

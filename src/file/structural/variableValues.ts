@@ -9,13 +9,14 @@
  *     plain        offsets and bytes
  */
 
-import type { VariableLayout } from "../../arrow/column.js";
+import type { VariableLayout } from "../../arrow/columns/column.js";
 import { concatBytes } from "../../bytes/concat.js";
 import { UnsupportedError } from "../../errors.js";
 import type { CompressiveEncoding } from "../../format/encodings.js";
 import type { CompressionOptions } from "../compression/compressionOptions.js";
 import { encodeFsst } from "../compression/fsst.js";
 import { type Compressor, compressor } from "../compression/general.js";
+import type { PlainValues } from "../compression/plainValues.js";
 import {
   describeVariable,
   encodeVariableBlock,
@@ -23,8 +24,7 @@ import {
   MAXIMUM_POSITION,
   variableChunkBytes,
 } from "../compression/variable.js";
-import type { StructuralVersion } from "../page.js";
-import type { PlainValues } from "../plainValues.js";
+import type { StructuralVersion } from "../container/page.js";
 import { findDictionary } from "./dictionary.js";
 import { compressDictionary, encodeIndices } from "./fixedValues.js";
 import type { MiniBlockEncoder, MiniBlockValues } from "./miniBlock.js";

@@ -6,12 +6,12 @@
  *     fixedSizeBinary    an array of bytes of values that are all equally long
  */
 
-import type { VariableColumn, VariableLayout } from "../../arrow/column.js";
+import type { VariableColumn, VariableLayout } from "../../arrow/columns/column.js";
 import type { ArrayEncoding, Binary, FixedSizeBinary } from "../../format/encodings20.js";
 import { decodeFsstSymbols, type FsstSymbols } from "../compression/fsst.js";
 import type { Compressor } from "../compression/general.js";
 import { finishVariable, MAXIMUM_POSITION } from "../compression/variable.js";
-import { corruptPage, unsupportedPage } from "../page.js";
+import { corruptPage, unsupportedPage } from "../container/page.js";
 import { decodeEnds, encodeEnds } from "./endOffsets.js";
 import { arrayName, decodeBytes, decodeFixedWidth, encodeFlat, noNulls, withoutNulls } from "./fixedWidth.js";
 import type { PageBufferList, PageBuffers } from "./pageBuffers.js";

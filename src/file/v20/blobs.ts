@@ -3,12 +3,12 @@
  * position 1. Nothing else says which values are null.
  */
 
-import type { Column, FixedColumn, FixedLayout, Layout } from "../../arrow/column.js";
-import { concatColumns } from "../../arrow/concatColumns.js";
+import type { Column, FixedColumn, FixedLayout, Layout } from "../../arrow/columns/column.js";
+import { concatColumns } from "../../arrow/columns/concatColumns.js";
 import { InternalError } from "../../errors.js";
 import type { ArrayEncoding, PackedStruct } from "../../format/encodings20.js";
-import { DESCRIPTOR_BYTES, marksOf, setDescriptor } from "../blobDescriptors.js";
-import { corruptPage, type EncodedPage, unsupportedPage } from "../page.js";
+import { DESCRIPTOR_BYTES, marksOf, setDescriptor } from "../blobs/blobDescriptors.js";
+import { corruptPage, type EncodedPage, unsupportedPage } from "../container/page.js";
 import { descriptorBytes, noNulls } from "./fixedWidth.js";
 import { bufferAt, PageBufferList, type PageBuffers } from "./pageBuffers.js";
 

@@ -18,12 +18,12 @@ import type {
   PackedStructColumn,
   PackedStructLayout,
   Validity,
-} from "../../arrow/column.js";
-import { nullColumn } from "../../arrow/nullColumn.js";
+} from "../../arrow/columns/column.js";
+import { nullColumn } from "../../arrow/columns/nullColumn.js";
 import { copyBits, countOnes } from "../../bytes/bits.js";
 import type { ArrayEncoding, PackedStruct } from "../../format/encodings20.js";
 import { memberBytes, splitRows } from "../compression/packedStruct.js";
-import { corruptPage, type PageOrigin, unsupportedPage } from "../page.js";
+import { corruptPage, type PageOrigin, unsupportedPage } from "../container/page.js";
 import { decodeVariable } from "./binary.js";
 import { decodeDescriptors } from "./blobs.js";
 import { decodeDictionaryColumn, decodeIndexedValues } from "./dictionary.js";

@@ -5,13 +5,19 @@
  *     any other column           index 0 is null, index k is item k − 1; the reference knows u8 indices only
  */
 
-import type { Column, DictionaryColumn, DictionaryLayout, FixedColumn, Layout } from "../../arrow/column.js";
-import { nullColumn } from "../../arrow/nullColumn.js";
-import { sliceColumn } from "../../arrow/sliceColumn.js";
-import { takeColumn } from "../../arrow/takeColumn.js";
+import type {
+  Column,
+  DictionaryColumn,
+  DictionaryLayout,
+  FixedColumn,
+  Layout,
+} from "../../arrow/columns/column.js";
+import { nullColumn } from "../../arrow/columns/nullColumn.js";
+import { sliceColumn } from "../../arrow/columns/sliceColumn.js";
+import { takeColumn } from "../../arrow/columns/takeColumn.js";
 import { alignedBytes } from "../../bytes/aligned.js";
 import type { ArrayEncoding, Dictionary } from "../../format/encodings20.js";
-import { corruptPage, unsupportedPage } from "../page.js";
+import { corruptPage, unsupportedPage } from "../container/page.js";
 import { gatherVariable } from "../structural/dictionary.js";
 import { decodeFixedWidth, withoutNulls } from "./fixedWidth.js";
 import type { PageBuffers } from "./pageBuffers.js";

@@ -26,9 +26,9 @@ import type {
   PackedStructLayout,
   VariableColumn,
   VariableLayout,
-} from "../../arrow/column.js";
-import { concatColumns } from "../../arrow/concatColumns.js";
-import { areNarrow } from "../../arrow/offsets.js";
+} from "../../arrow/columns/column.js";
+import { concatColumns } from "../../arrow/columns/concatColumns.js";
+import { areNarrow } from "../../arrow/columns/offsets.js";
 import { alignedBytes } from "../../bytes/aligned.js";
 import { copyBits } from "../../bytes/bits.js";
 import { InternalError, InvalidInputError, UnsupportedError } from "../../errors.js";
@@ -37,8 +37,8 @@ import type { arrayCompression } from "../compression/compressionOptions.js";
 import { encodeFsst } from "../compression/fsst.js";
 import { compressor } from "../compression/general.js";
 import { joinRows } from "../compression/packedStruct.js";
-import type { EncodedPage } from "../page.js";
-import { plainValues } from "../plainValues.js";
+import { plainValues } from "../compression/plainValues.js";
+import type { EncodedPage } from "../container/page.js";
 import { findDictionary } from "../structural/dictionary.js";
 import { encodeBinary } from "./binary.js";
 import { MAXIMUM_BYTE_ITEMS } from "./dictionary.js";

@@ -6,10 +6,10 @@
  *     "a", null, "bb", ""   adjustment 4   →   1, 5, 3, 3
  */
 
-import type { Validity } from "../../arrow/column.js";
-import { areNarrow } from "../../arrow/offsets.js";
+import type { Validity } from "../../arrow/columns/column.js";
+import { areNarrow } from "../../arrow/columns/offsets.js";
 import { alignedBytes } from "../../bytes/aligned.js";
-import { corruptPage, type PageOrigin } from "../page.js";
+import { corruptPage, type PageOrigin } from "../container/page.js";
 
 export interface DecodedEnds {
   /** One more than there are values, starting at 0. */

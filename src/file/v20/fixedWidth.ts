@@ -21,7 +21,7 @@ import {
 } from "../../format/encodings20.js";
 import { PACK_UNIT, packedUnitBytes, unpackBits, type WordBits } from "../compression/bitpack.js";
 import { decompressor } from "../compression/general.js";
-import { corruptPage, unsupportedPage } from "../page.js";
+import { corruptPage, unsupportedPage } from "../container/page.js";
 import { bufferAt, type PageBufferList, type PageBuffers } from "./pageBuffers.js";
 
 /**

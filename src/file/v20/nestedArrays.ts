@@ -13,12 +13,12 @@
  * of them that make up some rows. Pages of different columns begin and end where they like.
  */
 
-import type { Column, Layout, LeafLayout, ListColumn, ListLayout } from "../../arrow/column.js";
-import { concatColumns } from "../../arrow/concatColumns.js";
-import { nullColumn } from "../../arrow/nullColumn.js";
-import { sliceColumn } from "../../arrow/sliceColumn.js";
-import { isNested } from "../../arrow/spine.js";
-import { takeColumn } from "../../arrow/takeColumn.js";
+import type { Column, Layout, LeafLayout, ListColumn, ListLayout } from "../../arrow/columns/column.js";
+import { concatColumns } from "../../arrow/columns/concatColumns.js";
+import { nullColumn } from "../../arrow/columns/nullColumn.js";
+import { sliceColumn } from "../../arrow/columns/sliceColumn.js";
+import { isNested } from "../../arrow/columns/spine.js";
+import { takeColumn } from "../../arrow/columns/takeColumn.js";
 import { TableSchemaValidationError, UnsupportedError } from "../../errors.js";
 import type { ArrayEncoding } from "../../format/encodings20.js";
 import { arrayCompression } from "../compression/compressionOptions.js";
@@ -31,7 +31,7 @@ import {
   type NestedArrays,
   type PageOrigin,
   unsupportedPage,
-} from "../page.js";
+} from "../container/page.js";
 import { decodeArrayPage } from "./decodeArray.js";
 import { encodeArrayPage } from "./encodeArray.js";
 import { decodeEnds, encodeEnds } from "./endOffsets.js";

@@ -1,7 +1,7 @@
 /** The buffers of a 2.0 page, as the arrays in it name them. */
 
 import { BufferKind, type BufferReference } from "../../format/encodings20.js";
-import { corruptPage, type PageOrigin, unsupportedPage } from "../page.js";
+import { corruptPage, type PageOrigin, unsupportedPage } from "../container/page.js";
 
 /** Buffers of a page that was read. */
 export interface PageBuffers {

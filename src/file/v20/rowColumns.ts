@@ -5,10 +5,10 @@
  */
 
 import { CorruptFileError, UnsupportedError } from "../../errors.js";
-import type { BufferChecksums } from "../checksums.js";
 import { MAXIMUM_POSITION } from "../compression/variable.js";
-import type { ArrayPage, ByteRange, NestedArrays } from "../page.js";
-import type { DataFile, DataPage } from "../reader.js";
+import type { BufferChecksums } from "../container/checksums.js";
+import type { ArrayPage, ByteRange, NestedArrays } from "../container/page.js";
+import type { DataFile, DataPage } from "../container/reader.js";
 import { listOf } from "./nestedArrays.js";
 
 /** Where a file keeps a leaf. */

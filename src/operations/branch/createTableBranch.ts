@@ -3,9 +3,9 @@
 import { InvalidInputError, InvalidTableStateError, TableTagNotFoundError } from "../../errors.js";
 import { formatIdentifier } from "../../ident.js";
 import type { CreateTableBranchRequest, CreateTableBranchResponse } from "../../namespace.js";
-import { type BranchSource, createBranch } from "../../table/branchCreation.js";
-import { checkNewBranchName } from "../../table/branches.js";
-import { checkTagName, isMainBranch } from "../../table/refs.js";
+import { type BranchSource, createBranch } from "../../table/commit/branchCreation.js";
+import { checkNewBranchName } from "../../table/refs/branches.js";
+import { checkTagName, isMainBranch } from "../../table/refs/refs.js";
 import type { Access } from "../access.js";
 import type { OperationContext } from "../context.js";
 import { checkUnregistered, findTag } from "../findRefs.js";

@@ -1,8 +1,8 @@
 /** DeleteTableBranch: removes a branch that nothing refers to, with all its versions. */
 
 import type { DeleteTableBranchRequest, DeleteTableBranchResponse } from "../../namespace.js";
-import { deleteBranch } from "../../table/branchRemoval.js";
-import { checkBranchName } from "../../table/refs.js";
+import { deleteBranch } from "../../table/refs/branchRemoval.js";
+import { checkBranchName } from "../../table/refs/refs.js";
 import type { OperationContext } from "../context.js";
 import { requireString } from "../request.js";
 import { openTable } from "../snapshot.js";

@@ -1,7 +1,7 @@
 /** ListTableBranches: the branches of a table but main, page by page. */
 
 import type { BranchContents, ListTableBranchesRequest, ListTableBranchesResponse } from "../../namespace.js";
-import { listBranches, readBranch } from "../../table/branches.js";
+import { listBranches, readBranch } from "../../table/refs/branches.js";
 import type { OperationContext } from "../context.js";
 import { readRefPage } from "../refPage.js";
 import { optionalPage } from "../request.js";

@@ -1,7 +1,7 @@
 /** DescribeNamespace: a namespace's properties. The root has none. */
 
-import { readCatalog } from "../../catalog/catalogTable.js";
-import { decodeProperties, findNamespace, requireNamespace } from "../../catalog/objects.js";
+import { readCatalog } from "../../catalog/rows/catalogTable.js";
+import { decodeProperties, findNamespace, requireNamespace } from "../../catalog/rows/objects.js";
 import type { DescribeNamespaceRequest, DescribeNamespaceResponse } from "../../namespace.js";
 import type { OperationContext } from "../context.js";
 import { optionalId } from "../request.js";

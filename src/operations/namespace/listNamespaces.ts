@@ -1,8 +1,8 @@
 /** ListNamespaces: names of the namespaces directly in one, page by page. */
 
-import { readCatalog } from "../../catalog/catalogTable.js";
 import { pageOf, pageOfExisting } from "../../catalog/listing.js";
-import { objectIdOf, requireNamespace } from "../../catalog/objects.js";
+import { readCatalog } from "../../catalog/rows/catalogTable.js";
+import { objectIdOf, requireNamespace } from "../../catalog/rows/objects.js";
 import type { ListNamespacesRequest, ListNamespacesResponse } from "../../namespace.js";
 import type { Access } from "../access.js";
 import type { OperationContext } from "../context.js";

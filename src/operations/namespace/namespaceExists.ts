@@ -1,7 +1,7 @@
 /** NamespaceExists: DescribeNamespace without an answer. */
 
-import { readCatalog } from "../../catalog/catalogTable.js";
-import { requireNamespace } from "../../catalog/objects.js";
+import { readCatalog } from "../../catalog/rows/catalogTable.js";
+import { requireNamespace } from "../../catalog/rows/objects.js";
 import type { NamespaceExistsRequest } from "../../namespace.js";
 import type { OperationContext } from "../context.js";
 import { optionalId } from "../request.js";

@@ -2,7 +2,7 @@
 
 import { UnsupportedError } from "../../errors.js";
 import type { CountTableRowsRequest } from "../../namespace.js";
-import { liveRowCount } from "../../table/statistics.js";
+import { liveRowCount } from "../../table/fragments/statistics.js";
 import type { Access } from "../access.js";
 import type { OperationContext } from "../context.js";
 import { optionalString } from "../request.js";

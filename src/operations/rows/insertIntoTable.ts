@@ -1,6 +1,6 @@
 /** InsertIntoTable: adds rows or replaces all; makes a table of one that was only declared. */
 
-import { requireKnown } from "../../catalog/tables.js";
+import { requireKnown } from "../../catalog/places/tables.js";
 import type { InsertIntoTableRequest, InsertIntoTableResponse, RowsInput } from "../../namespace.js";
 import { insertRows, requireInserted } from "../../write/insert.js";
 import type { OperationContext } from "../context.js";

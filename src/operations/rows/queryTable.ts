@@ -1,7 +1,7 @@
 /** QueryTable: rows of a version, without predicates so far: columns, limit and offset. */
 
 import type { RecordBatch, Table } from "apache-arrow";
-import { toTable } from "../../arrow/batch.js";
+import { toTable } from "../../arrow/exchange/batch.js";
 import {
   CorruptFileError,
   InvalidInputError,
@@ -13,8 +13,8 @@ import type { QueryResult, QueryTableRequest } from "../../namespace.js";
 import { resolveProjection } from "../../query/projection.js";
 import { KEPT, type ReadAhead } from "../../query/readAhead.js";
 import { type ScanRequest, scanRows } from "../../query/scan.js";
-import { schemaMetadataOf } from "../../table/manifest.js";
-import { decodeSchema } from "../../table/schema.js";
+import { decodeSchema } from "../../schema/schema.js";
+import { schemaMetadataOf } from "../../table/versions/manifest.js";
 import type { Access } from "../access.js";
 import type { OperationContext } from "../context.js";
 import { operationError } from "../failure.js";

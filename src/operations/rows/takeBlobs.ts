@@ -4,7 +4,7 @@ import { InvalidInputError } from "../../errors.js";
 import type { LazyBlob, TakeBlobsRequest } from "../../namespace.js";
 import { resolveProjection } from "../../query/projection.js";
 import { takeBlobs as takeOffsets } from "../../query/take.js";
-import { decodeSchema } from "../../table/schema.js";
+import { decodeSchema } from "../../schema/schema.js";
 import type { Access } from "../access.js";
 import type { OperationContext } from "../context.js";
 import { optionalString, requireRowOffsets } from "../request.js";

@@ -1,10 +1,10 @@
 /** AlterTableAddColumns: new columns that are all null, or the same constant in every row. */
 
-import { typeFromJson } from "../../arrow/schemaJson.js";
+import { typeFromJson } from "../../arrow/types/schemaJson.js";
 import { InvalidInputError, UnsupportedError } from "../../errors.js";
 import type { AlterTableAddColumnsRequest, AlterTableAddColumnsResponse } from "../../namespace.js";
-import type { AddedColumn } from "../../write/addColumns.js";
-import { addColumns } from "../../write/changeColumns.js";
+import type { AddedColumn } from "../../write/columns/addColumns.js";
+import { addColumns } from "../../write/columns/changeColumns.js";
 import type { OperationContext } from "../context.js";
 import { isAbsent, optionalString, optionalStringMap, requireObjects, requireString } from "../request.js";
 import { openWritable } from "../snapshot.js";

@@ -1,10 +1,10 @@
 /** AlterTableAlterColumns: other names, nullability and types for columns; all the changes or none. */
 
-import { typeFromJson } from "../../arrow/schemaJson.js";
+import { typeFromJson } from "../../arrow/types/schemaJson.js";
 import { InvalidInputError, UnsupportedError } from "../../errors.js";
 import type { AlterTableAlterColumnsRequest, AlterTableAlterColumnsResponse } from "../../namespace.js";
-import type { ColumnAlteration } from "../../write/alterColumns.js";
-import { alterColumns } from "../../write/changeColumns.js";
+import type { ColumnAlteration } from "../../write/columns/alterColumns.js";
+import { alterColumns } from "../../write/columns/changeColumns.js";
 import type { OperationContext } from "../context.js";
 import { isAbsent, optionalBoolean, optionalString, requireObjects, requireString } from "../request.js";
 import { openWritable } from "../snapshot.js";

@@ -1,7 +1,7 @@
 /** AlterTableDropColumns: takes columns, or members of them, out of the schema; their files stay. */
 
 import type { AlterTableDropColumnsRequest, AlterTableDropColumnsResponse } from "../../namespace.js";
-import { dropColumns } from "../../write/changeColumns.js";
+import { dropColumns } from "../../write/columns/changeColumns.js";
 import type { OperationContext } from "../context.js";
 import { requireStrings } from "../request.js";
 import { openWritable } from "../snapshot.js";

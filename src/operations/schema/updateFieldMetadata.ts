@@ -1,8 +1,8 @@
 /** UpdateFieldMetadata: merges into, or replaces, the metadata of fields; all the changes or none. */
 
 import type { UpdateFieldMetadataRequest, UpdateFieldMetadataResponse } from "../../namespace.js";
-import { commitPlanned } from "../../table/commit.js";
-import { type MetadataChange, planFieldMetadata } from "../../write/fieldMetadata.js";
+import { commitPlanned } from "../../table/commit/commit.js";
+import { type MetadataChange, planFieldMetadata } from "../../write/columns/fieldMetadata.js";
 import type { OperationContext } from "../context.js";
 import { optionalBoolean, requireMap, requireObjects, requireString } from "../request.js";
 import { openWritable } from "../snapshot.js";

@@ -1,8 +1,8 @@
 /** UpdateTableSchemaMetadata: other metadata for the schema, in place of all that it has. */
 
 import type { UpdateTableSchemaMetadataRequest, UpdateTableSchemaMetadataResponse } from "../../namespace.js";
-import { commitPlanned } from "../../table/commit.js";
-import { planSchemaMetadata } from "../../write/fieldMetadata.js";
+import { commitPlanned } from "../../table/commit/commit.js";
+import { planSchemaMetadata } from "../../write/columns/fieldMetadata.js";
 import type { OperationContext } from "../context.js";
 import { requireMap } from "../request.js";
 import { openWritable } from "../snapshot.js";

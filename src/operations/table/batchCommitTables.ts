@@ -1,18 +1,18 @@
 /** BatchCommitTables: tables declared and deregistered, versions published and deleted, all of it or nothing. */
 
-import { commitBatch } from "../../catalog/batches.js";
+import { commitBatch } from "../../catalog/batches/batches.js";
 import type {
   BatchStep,
   DeclareTableStep,
   DeleteVersionsStep,
   DeregisterTableStep,
-} from "../../catalog/journalFormat.js";
-import { planPlace } from "../../catalog/placement.js";
+} from "../../catalog/batches/journalFormat.js";
+import { planPlace } from "../../catalog/places/placement.js";
+import { findTable, readTableProperties, requireTable } from "../../catalog/places/tables.js";
 import { readTableIdentity } from "../../catalog/tableIdentity.js";
-import { findTable, readTableProperties, requireTable } from "../../catalog/tables.js";
 import { InvalidInputError, TableAlreadyExistsError } from "../../errors.js";
 import { formatIdentifier } from "../../ident.js";
-import { foldName } from "../../io/foldName.js";
+import { foldName } from "../../io/names/foldName.js";
 import type {
   BatchCommitOperation,
   BatchCommitResult,

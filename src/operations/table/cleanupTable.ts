@@ -1,12 +1,12 @@
 /** CleanupTable: removes old versions and unneeded files; beyond the spec. */
 
-import { forgetOutcomes } from "../../catalog/batchJournal.js";
-import { sweepCreations } from "../../catalog/leftovers.js";
+import { forgetOutcomes } from "../../catalog/batches/batchJournal.js";
+import { sweepCreations } from "../../catalog/places/leftovers.js";
 import { InvalidTableStateError } from "../../errors.js";
 import { formatIdentifier } from "../../ident.js";
 import type { CleanupTableRequest, CleanupTableResponse } from "../../namespace.js";
-import { type CleanupOptions, cleanUpVersions } from "../../table/cleanup.js";
-import { isMainBranch } from "../../table/refs.js";
+import { type CleanupOptions, cleanUpVersions } from "../../table/cleanup/cleanup.js";
+import { isMainBranch } from "../../table/refs/refs.js";
 import type { OperationContext } from "../context.js";
 import { optionalBoolean, optionalCount } from "../request.js";
 import { openTable } from "../snapshot.js";

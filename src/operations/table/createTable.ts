@@ -3,14 +3,19 @@
  * decides; in a child namespace it comes last and decides, so that nothing is seen of a table that came to nothing.
  */
 
-import { claimPlace, planPlace } from "../../catalog/placement.js";
+import { claimPlace, planPlace } from "../../catalog/places/placement.js";
+import {
+  type FoundTable,
+  findTable,
+  readTableProperties,
+  requireKnown,
+} from "../../catalog/places/tables.js";
 import { publishClaimed, publishNewTable, republishTable } from "../../catalog/tableRows.js";
-import { type FoundTable, findTable, readTableProperties, requireKnown } from "../../catalog/tables.js";
 import { ConcurrentModificationError, InvalidInputError, TableAlreadyExistsError } from "../../errors.js";
 import { formatIdentifier } from "../../ident.js";
 import type { CreateTableRequest, CreateTableResponse, RowsInput } from "../../namespace.js";
-import { ABSENT, declaredAnchor } from "../../table/identity.js";
-import { anchorOf, readManifestAt } from "../../table/versions.js";
+import { ABSENT, declaredAnchor } from "../../table/versions/identity.js";
+import { anchorOf, readManifestAt } from "../../table/versions/versions.js";
 import { insertRows } from "../../write/insert.js";
 import type { OperationContext } from "../context.js";
 import { inputBounds, optionalProperties, parseChoice, requireTableId } from "../request.js";

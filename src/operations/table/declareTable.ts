@@ -1,8 +1,8 @@
 /** DeclareTable: reserves a name and its place without data. */
 
 import { declareAt } from "../../catalog/declaration.js";
-import { planPlace } from "../../catalog/placement.js";
-import { findTable } from "../../catalog/tables.js";
+import { planPlace } from "../../catalog/places/placement.js";
+import { findTable } from "../../catalog/places/tables.js";
 import { TableAlreadyExistsError } from "../../errors.js";
 import { formatIdentifier } from "../../ident.js";
 import type { DeclareTableRequest, DeclareTableResponse } from "../../namespace.js";

@@ -1,13 +1,13 @@
 /** DescribeTable: where a table is, and what its version holds. */
 
 import { pathToFileURL } from "node:url";
-import { schemaToJson } from "../../arrow/schemaJson.js";
-import { readTableProperties } from "../../catalog/tables.js";
+import { schemaToJson } from "../../arrow/types/schemaJson.js";
+import { readTableProperties } from "../../catalog/places/tables.js";
 import type { DescribeTableRequest, DescribeTableResponse } from "../../namespace.js";
 import { resolveProjection } from "../../query/projection.js";
-import { schemaMetadataOf } from "../../table/manifest.js";
-import { decodeSchema } from "../../table/schema.js";
-import { liveRowCount } from "../../table/statistics.js";
+import { decodeSchema } from "../../schema/schema.js";
+import { liveRowCount } from "../../table/fragments/statistics.js";
+import { schemaMetadataOf } from "../../table/versions/manifest.js";
 import type { Access } from "../access.js";
 import type { OperationContext } from "../context.js";
 import { requireTableId } from "../request.js";

@@ -1,17 +1,17 @@
 /** DropTable: removes a table with all its versions. */
 
-import type { Catalog } from "../../catalog/catalogRows.js";
-import { readCatalog } from "../../catalog/catalogTable.js";
-import { hide, isDeregistered } from "../../catalog/markers.js";
-import { objectIdOf } from "../../catalog/objects.js";
-import { discardDirectory, sweepDropped, takeAway } from "../../catalog/removal.js";
-import { isNamed, isUnshared } from "../../catalog/sharedPlaces.js";
+import { hide, isDeregistered } from "../../catalog/places/markers.js";
+import { discardDirectory, sweepDropped, takeAway } from "../../catalog/places/removal.js";
+import { isNamed, isUnshared } from "../../catalog/places/sharedPlaces.js";
+import { requireTable } from "../../catalog/places/tables.js";
+import type { Catalog } from "../../catalog/rows/catalogRows.js";
+import { readCatalog } from "../../catalog/rows/catalogTable.js";
+import { objectIdOf } from "../../catalog/rows/objects.js";
 import { watchTable } from "../../catalog/tableIdentity.js";
 import { removeRootTable, removeTableRow } from "../../catalog/tableRows.js";
-import { requireTable } from "../../catalog/tables.js";
 import { InternalError, messageOf } from "../../errors.js";
 import { formatIdentifier } from "../../ident.js";
-import { codeOf } from "../../io/errno.js";
+import { codeOf } from "../../io/disk/errno.js";
 import type { DropTableRequest, DropTableResponse } from "../../namespace.js";
 import type { OperationContext } from "../context.js";
 import { requireTableId } from "../request.js";

@@ -2,7 +2,7 @@
 
 import { Manifest } from "../../format/table.js";
 import type { GetTableStatsRequest, GetTableStatsResponse } from "../../namespace.js";
-import { tableStatistics } from "../../table/statistics.js";
+import { tableStatistics } from "../../table/fragments/statistics.js";
 import type { Access } from "../access.js";
 import type { OperationContext } from "../context.js";
 import { openSnapshot } from "../snapshot.js";

@@ -1,11 +1,11 @@
 /** OptimizeTable: merges small fragments and drops deleted rows; beyond the spec. */
 
 import { InvalidInputError } from "../../errors.js";
-import { MAX_FILE_ROWS } from "../../file/writer.js";
+import { MAX_FILE_ROWS } from "../../file/writing/writer.js";
 import type { DataFragment } from "../../format/table.js";
 import type { OptimizeTableRequest, OptimizeTableResponse } from "../../namespace.js";
-import { compactFragments } from "../../write/compactFragments.js";
-import type { CompactionSettings } from "../../write/compactionPlan.js";
+import { compactFragments } from "../../write/compaction/compactFragments.js";
+import type { CompactionSettings } from "../../write/compaction/compactionPlan.js";
 import type { OperationContext } from "../context.js";
 import { optionalBoolean, optionalCount, optionalFraction } from "../request.js";
 import { openWritable } from "../snapshot.js";

@@ -1,7 +1,7 @@
 /** RenameTable: another name, in the same namespace or in another one. */
 
+import { requireTable } from "../../catalog/places/tables.js";
 import { renameTable as rename } from "../../catalog/relocation.js";
-import { requireTable } from "../../catalog/tables.js";
 import { InvalidInputError } from "../../errors.js";
 import type { RenameTableRequest, RenameTableResponse } from "../../namespace.js";
 import type { Access } from "../access.js";

@@ -1,8 +1,8 @@
 /** CreateTableTag: gives a version a name that no tag has. */
 
 import type { CreateTableTagRequest, CreateTableTagResponse } from "../../namespace.js";
-import { checkTagName } from "../../table/refs.js";
-import { createTag } from "../../table/tags.js";
+import { checkTagName } from "../../table/refs/refs.js";
+import { createTag } from "../../table/refs/tags.js";
 import type { OperationContext } from "../context.js";
 import { openTarget } from "../refTarget.js";
 import { requireString } from "../request.js";

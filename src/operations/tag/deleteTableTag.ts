@@ -1,8 +1,8 @@
 /** DeleteTableTag: takes a name away; the version it named stays. */
 
 import type { DeleteTableTagRequest, DeleteTableTagResponse } from "../../namespace.js";
-import { checkTagName } from "../../table/refs.js";
-import { branchOfTag, deleteTag } from "../../table/tags.js";
+import { checkTagName } from "../../table/refs/refs.js";
+import { branchOfTag, deleteTag } from "../../table/refs/tags.js";
 import type { Access } from "../access.js";
 import type { OperationContext } from "../context.js";
 import { requireString } from "../request.js";

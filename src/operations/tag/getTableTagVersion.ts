@@ -3,7 +3,7 @@
 import { TableTagNotFoundError } from "../../errors.js";
 import { formatIdentifier } from "../../ident.js";
 import type { GetTableTagVersionRequest, GetTableTagVersionResponse } from "../../namespace.js";
-import { checkTagName } from "../../table/refs.js";
+import { checkTagName } from "../../table/refs/refs.js";
 import type { Access } from "../access.js";
 import type { OperationContext } from "../context.js";
 import { findTag } from "../findRefs.js";

@@ -1,7 +1,7 @@
 /** ListTableTags: the tags of a table, those of its branches included, page by page. */
 
 import type { ListTableTagsRequest, ListTableTagsResponse, TagContents } from "../../namespace.js";
-import { listTags, readTag } from "../../table/tags.js";
+import { listTags, readTag } from "../../table/refs/tags.js";
 import type { OperationContext } from "../context.js";
 import { readRefPage } from "../refPage.js";
 import { optionalPage } from "../request.js";

@@ -1,8 +1,8 @@
 /** UpdateTableTag: lets a tag name another version. */
 
 import type { UpdateTableTagRequest, UpdateTableTagResponse } from "../../namespace.js";
-import { checkTagName } from "../../table/refs.js";
-import { branchOfTag, updateTag } from "../../table/tags.js";
+import { checkTagName } from "../../table/refs/refs.js";
+import { branchOfTag, updateTag } from "../../table/refs/tags.js";
 import type { Access } from "../access.js";
 import type { OperationContext } from "../context.js";
 import { openTarget } from "../refTarget.js";

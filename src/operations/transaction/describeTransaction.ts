@@ -1,7 +1,7 @@
 /** DescribeTransaction: which version a transaction made, and how. */
 
 import { listAllTableNames } from "../../catalog/listing.js";
-import { findTable, requireTable } from "../../catalog/tables.js";
+import { findTable, requireTable } from "../../catalog/places/tables.js";
 import {
   CorruptFileError,
   InvalidInputError,
@@ -11,9 +11,9 @@ import {
 import { formatIdentifier, parseIdentifier } from "../../ident.js";
 import type { DescribeTransactionRequest, DescribeTransactionResponse } from "../../namespace.js";
 import { mapAhead } from "../../query/mapAhead.js";
-import { timestampMillis } from "../../table/apply.js";
-import { operationOf } from "../../table/transaction.js";
-import { type CommittedTransaction, findTransaction } from "../../table/transactionLookup.js";
+import { timestampMillis } from "../../table/commit/apply.js";
+import { operationOf } from "../../table/commit/transaction.js";
+import { type CommittedTransaction, findTransaction } from "../../table/commit/transactionLookup.js";
 import type { Access } from "../access.js";
 import type { OperationContext } from "../context.js";
 import { optionalId } from "../request.js";

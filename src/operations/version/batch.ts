@@ -1,21 +1,21 @@
 /** From requests for parts of a batch to its steps: what both batch operations share. */
 
-import type { CreateVersionStep } from "../../catalog/journalFormat.js";
+import type { CreateVersionStep } from "../../catalog/batches/journalFormat.js";
 import { InvalidInputError } from "../../errors.js";
 import type { CreateTableVersionRequest, TableVersion } from "../../namespace.js";
-import { timestampMillis } from "../../table/apply.js";
-import type { ManifestFile } from "../../table/manifest.js";
-import { manifestPath } from "../../table/paths.js";
-import { isMainBranch } from "../../table/refs.js";
-import { checkStagedContent } from "../../table/stagedContent.js";
-import { removeStaged } from "../../table/stagedPlace.js";
+import { timestampMillis } from "../../table/commit/apply.js";
+import { isMainBranch } from "../../table/refs/refs.js";
+import { checkStagedContent } from "../../table/staging/stagedContent.js";
+import { removeStaged } from "../../table/staging/stagedPlace.js";
 import {
   planPublication,
   readStagedVersion,
   type StagedManifest,
   type StagedVersion,
-} from "../../table/stagedVersion.js";
-import { readManifestAt } from "../../table/versions.js";
+} from "../../table/staging/stagedVersion.js";
+import type { ManifestFile } from "../../table/versions/manifest.js";
+import { manifestPath } from "../../table/versions/paths.js";
+import { readManifestAt } from "../../table/versions/versions.js";
 import type { Access } from "../access.js";
 import type { OperationContext } from "../context.js";
 import { openTable } from "../snapshot.js";

@@ -1,6 +1,6 @@
 /** BatchCreateTableVersions: versions of several tables, all of them or none. */
 
-import { commitBatch } from "../../catalog/batches.js";
+import { commitBatch } from "../../catalog/batches/batches.js";
 import type { BatchCreateTableVersionsRequest, BatchCreateTableVersionsResponse } from "../../namespace.js";
 import type { Access } from "../access.js";
 import type { OperationContext } from "../context.js";

@@ -1,7 +1,7 @@
 /** BatchDeleteTableVersions: takes versions out of a table's history, all that are asked for or none. */
 
-import { commitBatch } from "../../catalog/batches.js";
-import type { DeleteVersionsStep } from "../../catalog/journalFormat.js";
+import { commitBatch } from "../../catalog/batches/batches.js";
+import type { DeleteVersionsStep } from "../../catalog/batches/journalFormat.js";
 import type { BatchDeleteTableVersionsRequest, BatchDeleteTableVersionsResponse } from "../../namespace.js";
 import type { OperationContext } from "../context.js";
 import { requireTableId } from "../request.js";

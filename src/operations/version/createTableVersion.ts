@@ -1,8 +1,8 @@
 /** CreateTableVersion: puts a staged manifest in place as a version, if that number is free. */
 
 import type { CreateTableVersionRequest, CreateTableVersionResponse } from "../../namespace.js";
-import { isMainBranch } from "../../table/refs.js";
-import { publishStagedVersion } from "../../table/stagedVersion.js";
+import { isMainBranch } from "../../table/refs/refs.js";
+import { publishStagedVersion } from "../../table/staging/stagedVersion.js";
 import type { Access } from "../access.js";
 import type { OperationContext } from "../context.js";
 import { checkUnregistered } from "../findRefs.js";

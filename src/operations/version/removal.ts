@@ -1,12 +1,12 @@
 /** From requests to delete versions to the steps of a batch: what all operations that delete some share. */
 
-import type { DeleteVersionsStep } from "../../catalog/journalFormat.js";
+import type { DeleteVersionsStep } from "../../catalog/batches/journalFormat.js";
 import { InvalidInputError } from "../../errors.js";
 import type { BatchDeleteTableVersionsRequest } from "../../namespace.js";
-import { clearRetired } from "../../table/cleanup.js";
-import { requireAnchor, type TableAnchor } from "../../table/identity.js";
-import { isMainBranch } from "../../table/refs.js";
-import { planVersionRemoval, type VersionRange } from "../../table/versionRemoval.js";
+import { clearRetired } from "../../table/cleanup/cleanup.js";
+import { planVersionRemoval, type VersionRange } from "../../table/cleanup/versionRemoval.js";
+import { isMainBranch } from "../../table/refs/refs.js";
+import { requireAnchor, type TableAnchor } from "../../table/versions/identity.js";
 import type { OperationContext } from "../context.js";
 import { boundedParts, requireObjects, requireVersion } from "../request.js";
 import { anchorOfOpen, openTable } from "../snapshot.js";

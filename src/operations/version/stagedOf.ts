@@ -2,8 +2,8 @@
 
 import { InvalidInputError } from "../../errors.js";
 import type { CreateTableVersionRequest } from "../../namespace.js";
-import { isMainBranch } from "../../table/refs.js";
-import type { StagedVersion } from "../../table/stagedVersion.js";
+import { isMainBranch } from "../../table/refs/refs.js";
+import type { StagedVersion } from "../../table/staging/stagedVersion.js";
 import type { Access } from "../access.js";
 import {
   optionalCount,

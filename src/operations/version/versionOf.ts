@@ -1,10 +1,10 @@
 /** The record of a version, as the version operations answer it. */
 
 import type { TableVersion } from "../../namespace.js";
-import { timestampMillis } from "../../table/apply.js";
-import type { ManifestFile } from "../../table/manifest.js";
-import { readVersionRecord, type VersionRecord } from "../../table/versionRecord.js";
-import { readManifestAt, type VersionEntry } from "../../table/versions.js";
+import { timestampMillis } from "../../table/commit/apply.js";
+import type { ManifestFile } from "../../table/versions/manifest.js";
+import { readVersionRecord, type VersionRecord } from "../../table/versions/versionRecord.js";
+import { readManifestAt, type VersionEntry } from "../../table/versions/versions.js";
 import type { OperationContext } from "../context.js";
 
 /** Null where the version has been cleaned up since it was found. */

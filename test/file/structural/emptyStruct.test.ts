@@ -1,12 +1,12 @@
 /** Pages of structs without members: how many there are and nothing else. */
 
 import { describe, expect, it } from "vitest";
-import type { Column, Layout } from "../../../src/arrow/column.js";
-import { nullColumn } from "../../../src/arrow/nullColumn.js";
+import type { Column, Layout } from "../../../src/arrow/columns/column.js";
+import { nullColumn } from "../../../src/arrow/columns/nullColumn.js";
 import { CorruptFileError, TableSchemaValidationError, UnsupportedError } from "../../../src/errors.js";
-import type { PageEncoding } from "../../../src/file/page.js";
-import { decodePage } from "../../../src/file/structural/decodePage.js";
-import { encodePages } from "../../../src/file/structural/encodePage.js";
+import type { PageEncoding } from "../../../src/file/container/page.js";
+import { decodePage } from "../../../src/file/pages/decodePage.js";
+import { encodePages } from "../../../src/file/pages/encodePage.js";
 import { ConstantLayout, RepDefLayer } from "../../../src/format/encodings.js";
 
 const EMPTY: Layout = { kind: "packedStruct", children: [] };

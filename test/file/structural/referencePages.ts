@@ -3,10 +3,10 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Field, makeData, RecordBatch, type Schema, Struct, Table, tableFromIPC } from "apache-arrow";
-import { dataFromColumn } from "../../../src/arrow/data.js";
-import { layoutOf } from "../../../src/arrow/layouts.js";
-import { type DataFile, openDataFile } from "../../../src/file/reader.js";
-import type { ReadHandle } from "../../../src/io/disk.js";
+import { dataFromColumn } from "../../../src/arrow/exchange/data.js";
+import { layoutOf } from "../../../src/arrow/types/layouts.js";
+import { type DataFile, openDataFile } from "../../../src/file/container/reader.js";
+import type { ReadHandle } from "../../../src/io/disk/disk.js";
 import { readColumns } from "../dataFiles.js";
 
 /** A file's bytes as a handle. */

@@ -3,11 +3,11 @@
 import { readFileSync, rmSync } from "node:fs";
 import { Int32, makeVector, Table, tableToIPC } from "apache-arrow";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { Column, FixedColumn, Layout, VariableColumn } from "../../../src/arrow/column.js";
+import type { Column, FixedColumn, Layout, VariableColumn } from "../../../src/arrow/columns/column.js";
 import { CorruptFileError, UnsupportedError } from "../../../src/errors.js";
 import { packBits } from "../../../src/file/compression/bitpack.js";
-import { sliceable } from "../../../src/file/pageSlice.js";
-import { openDataFile } from "../../../src/file/reader.js";
+import { openDataFile } from "../../../src/file/container/reader.js";
+import { sliceable } from "../../../src/file/pages/pageSlice.js";
 import { decodeArrayPage } from "../../../src/file/v20/decodeArray.js";
 import type { ArrayEncoding } from "../../../src/format/encodings20.js";
 import { compareTables } from "../../support/compareTables.js";

@@ -19,10 +19,10 @@ import {
 } from "apache-arrow";
 import * as fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { Column, Layout } from "../../../src/arrow/column.js";
-import { layoutOf } from "../../../src/arrow/layouts.js";
+import type { Column, Layout } from "../../../src/arrow/columns/column.js";
+import { layoutOf } from "../../../src/arrow/types/layouts.js";
 import { CorruptFileError, UnsupportedError } from "../../../src/errors.js";
-import { readPageBuffers } from "../../../src/file/reader.js";
+import { readPageBuffers } from "../../../src/file/container/reader.js";
 import { decodeArrayPage } from "../../../src/file/v20/decodeArray.js";
 import { ArrayEncoding } from "../../../src/format/encodings20.js";
 import { checkColumn } from "../../support/checkColumn.js";

@@ -5,8 +5,8 @@
  */
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { withLock } from "../../../dist/io/lock.js";
-import { NodeDisk } from "../../../dist/io/nodeDisk.js";
+import { NodeDisk } from "../../../dist/io/disk/nodeDisk.js";
+import { withLock } from "../../../dist/io/lock/lock.js";
 import { fenceOff, replaceFile } from "../../../dist/io/publish.js";
 
 const [directory, staleMs] = [process.argv[2], Number(process.argv[3])];

@@ -1,7 +1,7 @@
 // Takes a directory's lock, says so, and asks its lease again and again: node leaseKeeper.mjs <directory> <staleMs>.
 // Says how the first question failed, and ends.
 import { setTimeout as sleep } from "node:timers/promises";
-import { withLock } from "../../../dist/io/lock.js";
+import { withLock } from "../../../dist/io/lock/lock.js";
 
 const [directory, staleMs] = [process.argv[2], Number(process.argv[3])];
 await withLock(directory, { staleMs }, async (lease) => {

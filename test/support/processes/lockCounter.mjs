@@ -2,7 +2,7 @@
 // With rounds 0 it takes the lock, says so, and holds it until it is killed.
 import { readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
-import { withLock } from "../../../dist/io/lock.js";
+import { withLock } from "../../../dist/io/lock/lock.js";
 
 const [directory, rounds, staleMs] = [process.argv[2], Number(process.argv[3]), Number(process.argv[4])];
 const counter = path.join(directory, "counter");

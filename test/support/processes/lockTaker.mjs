@@ -5,7 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 const [directory, json, user] = process.argv.slice(2);
 const { holdMs = 0, ...options } = JSON.parse(json);
 if (user !== undefined) process.setuid(Number(user));
-const { withLock } = await import("../../../dist/io/lock.js");
+const { withLock } = await import("../../../dist/io/lock/lock.js");
 const outcome = await withLock(directory, options, async () => {
   if (holdMs > 0) process.send("holding");
   await sleep(holdMs);

@@ -10,7 +10,7 @@
  */
 
 import { DirectoryNamespace, NamespaceError } from "tiltyard";
-import { NodeDisk } from "../../../dist/io/nodeDisk.js";
+import { NodeDisk } from "../../../dist/io/disk/nodeDisk.js";
 
 const { options, step, pause, immovable } = await new Promise((resolve) => process.once("message", resolve));
 const pattern = new RegExp(pause.path);

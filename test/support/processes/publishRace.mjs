@@ -1,7 +1,7 @@
 // Tries to publish the names 0 to <count> - 1: node publishRace.mjs <directory> <count> <own name>.
 // Sends the names it won. Starts when told to, so that all processes race.
 
-import { NodeDisk } from "../../../dist/io/nodeDisk.js";
+import { NodeDisk } from "../../../dist/io/disk/nodeDisk.js";
 import { createExclusive } from "../../../dist/io/publish.js";
 
 const [directory, count, own] = [process.argv[2], Number(process.argv[3]), process.argv[4]];

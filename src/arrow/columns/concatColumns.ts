@@ -1,0 +1,222 @@
+/** Columns of one layout, one behind the other. */
+
+import { copyBits } from "../../bytes/bits.js";
+import { concatBytes } from "../../bytes/concat.js";
+import { UnsupportedError } from "../../errors.js";
+import type {
+  BitsColumn,
+  Column,
+  DictionaryColumn,
+  FixedColumn,
+  FixedSizeListColumn,
+  ListColumn,
+  SizedListColumn,
+  StructColumn,
+  Validity,
+  VariableColumn,
+} from "./column.js";
+import { entryKey, indexView, readIndices } from "./dictionaries.js";
+import { areNarrow, checkOffsetRange, wordsOf } from "./offsets.js";
+import { sliceColumn } from "./sliceColumn.js";
+import { takeColumn } from "./takeColumn.js";
+import { setBits } from "./validity.js";
+
+/**
+ * The values of all columns, one behind the other, in memory of their own. At least one column; all of one
+ * layout. Dictionaries that differ are united.
+ * @throws UnsupportedError where offsets or dictionary indices would no longer fit their width
+ */
+export function concatColumns<C extends Column>(columns: readonly C[]): C;
+export function concatColumns(columns: readonly Column[]): Column {
+  const [first] = columns;
+  if (columns.length === 1) return first;
+  let length = 0;
+  for (const column of columns) length += column.length;
+  const validity = concatValidity(columns, length);
+  switch (first.kind) {
+    case "null":
+      return { kind: "null", length, validity: null };
+    case "fixed": {
+      const values = concatBytes((columns as readonly FixedColumn[]).map((column) => column.values));
+      return { kind: "fixed", length, validity, byteWidth: first.byteWidth, values };
+    }
+    case "bits": {
+      const bits = new Uint8Array(Math.ceil(length / 8));
+      let position = 0;
+      for (const column of columns as readonly BitsColumn[]) {
+        copyBits(column.bits, column.bitOffset, bits, position, column.length);
+        position += column.length;
+      }
+      return { kind: "bits", length, validity, bits, bitOffset: 0 };
+    }
+    case "variable":
+      return {
+        kind: "variable",
+        length,
+        validity,
+        ...concatVariable(columns as readonly VariableColumn[], length),
+      };
+    case "fixedSizeList": {
+      const { dimension } = first;
+      const items = concatColumns((columns as readonly FixedSizeListColumn[]).map((column) => column.items));
+      return { kind: "fixedSizeList", length, validity, dimension, items };
+    }
+    case "dictionary": {
+      const united = uniteDictionaries(columns as readonly DictionaryColumn[]);
+      const indices = concatColumns(united.indices);
+      return { kind: "dictionary", length, validity, indices, dictionary: united.dictionary };
+    }
+    case "list": {
+      const lists = columns as readonly ListColumn[];
+      const items = lists.map((list) => {
+        const begin = Number(list.offsets[0]);
+        return sliceColumn(list.items, begin, Number(list.offsets[list.length]) - begin);
+      });
+      const offsets = concatOffsets(
+        lists,
+        items.map((piece) => piece.length),
+        length,
+      );
+      return { kind: "list", length, validity, offsets, items: concatColumns(items) };
+    }
+    case "sizedList": {
+      const { dimension } = first;
+      const items = concatColumns((columns as readonly SizedListColumn[]).map((column) => column.items));
+      return { kind: "sizedList", length, validity, dimension, items };
+    }
+    case "struct":
+    case "packedStruct": {
+      const children = first.children.map((_, index) =>
+        concatColumns((columns as readonly StructColumn[]).map((column) => column.children[index])),
+      );
+      return { kind: first.kind, length, validity, children } as Column;
+    }
+  }
+}
+
+function concatValidity(columns: readonly Column[], length: number): Validity | null {
+  let nullCount = 0;
+  for (const { validity } of columns) nullCount += validity?.nullCount ?? 0;
+  if (nullCount === 0) return null;
+  const bytes = new Uint8Array(Math.ceil(length / 8));
+  let position = 0;
+  for (const column of columns) {
+    if (column.validity === null) setBits(bytes, position, column.length);
+    else copyBits(column.validity.bytes, column.validity.bitOffset, bytes, position, column.length);
+    position += column.length;
+  }
+  return { bytes, bitOffset: 0, nullCount };
+}
+
+function concatVariable(
+  columns: readonly VariableColumn[],
+  length: number,
+): { offsets: Int32Array | BigInt64Array; bytes: Uint8Array } {
+  const pieces = columns.map((column) => {
+    const begin = Number(column.offsets[0]);
+    return column.bytes.subarray(begin, Number(column.offsets[column.length]));
+  });
+  const bytes = concatBytes(pieces);
+  const offsets = concatOffsets(
+    columns,
+    pieces.map((piece) => piece.length),
+    length,
+  );
+  return { offsets, bytes };
+}
+
+/**
+ * The offsets of columns joined, from 0.
+ * @param spans what each column's offsets cover
+ * @param length values of all columns
+ */
+function concatOffsets(
+  columns: readonly (VariableColumn | ListColumn)[],
+  spans: readonly number[],
+  length: number,
+): Int32Array | BigInt64Array {
+  let position = 0;
+  let base = 0;
+  if (areNarrow(columns[0].offsets)) {
+    checkOffsetRange(spans.reduce((sum, span) => sum + span, 0));
+    const offsets = new Int32Array(length + 1);
+    for (let index = 0; index < columns.length; index++) {
+      const column = columns[index];
+      const source = column.offsets as Int32Array;
+      const delta = base - source[0];
+      for (let value = 1; value <= column.length; value++) offsets[++position] = source[value] + delta;
+      base += spans[index];
+    }
+    return offsets;
+  }
+  const offsets = new BigInt64Array(length + 1);
+  const words = wordsOf(offsets);
+  for (let index = 0; index < columns.length; index++) {
+    const column = columns[index];
+    const source = wordsOf(column.offsets as BigInt64Array);
+    const delta = base - (source[0] + source[1] * 0x1_0000_0000);
+    for (let word = 2; word <= column.length * 2; word += 2) {
+      const offset = source[word] + source[word + 1] * 0x1_0000_0000 + delta;
+      position += 2;
+      words[position] = offset;
+      words[position + 1] = offset / 0x1_0000_0000;
+    }
+    base += spans[index];
+  }
+  return offsets;
+}
+
+interface UnitedDictionary {
+  readonly indices: readonly FixedColumn[];
+  readonly dictionary: VariableColumn | FixedColumn;
+}
+
+/** One dictionary for all; columns whose indices change get new ones. */
+function uniteDictionaries(columns: readonly DictionaryColumn[]): UnitedDictionary {
+  const [first] = columns;
+  if (columns.every((column) => column.dictionary === first.dictionary)) {
+    return { indices: columns.map((column) => column.indices), dictionary: first.dictionary };
+  }
+  const used = columns.filter((column) => column.length > 0);
+  const distinct = [...new Set(used.map((column) => column.dictionary))];
+  const positions = new Map<string | null, number>();
+  const remaps = new Map<VariableColumn | FixedColumn, Uint32Array>();
+  const taken: number[] = [];
+  let base = 0;
+  for (const dictionary of distinct) {
+    const remap = new Uint32Array(dictionary.length);
+    for (let entry = 0; entry < dictionary.length; entry++) {
+      const key = entryKey(dictionary, entry);
+      let position = positions.get(key);
+      if (position === undefined) {
+        position = taken.length;
+        positions.set(key, position);
+        taken.push(base + entry);
+      }
+      remap[entry] = position;
+    }
+    base += dictionary.length;
+    remaps.set(dictionary, remap);
+  }
+  const all =
+    distinct.length === 0 ? first.dictionary : concatColumns<VariableColumn | FixedColumn>(distinct);
+  const dictionary = takeColumn(all, Uint32Array.from(taken));
+  const { byteWidth } = first.indices;
+  if (taken.length > 2 ** (byteWidth * 8 - 1)) {
+    throw new UnsupportedError(
+      `a dictionary of ${taken.length} values does not fit indices of ${byteWidth} bytes`,
+    );
+  }
+  const indices = columns.map((column) => {
+    const remap = remaps.get(column.dictionary);
+    if (remap === undefined) return column.indices;
+    const source = readIndices(column);
+    const values = new Uint8Array(column.length * byteWidth);
+    const target = indexView(values, byteWidth);
+    const stride = byteWidth === 8 ? 2 : 1;
+    if (remap.length > 0)
+      for (let row = 0; row < column.length; row++) target[row * stride] = remap[source[row]];
+    return { kind: "fixed", length: column.length, validity: null, byteWidth, values } satisfies FixedColumn;
+  });
+  return { indices, dictionary };
+}

@@ -1,0 +1,193 @@
+/** Dictionary columns: made of plain ones, and read: their indices, checked, and the plain columns they stand for. */
+
+import { alignedBytes } from "../../bytes/aligned.js";
+import { InvalidInputError } from "../../errors.js";
+import type { Column, DictionaryColumn, FixedColumn, Layout, Validity, VariableColumn } from "./column.js";
+import { nullColumn } from "./nullColumn.js";
+import { areNarrow } from "./offsets.js";
+import { takeColumn, takeFixed, takeVariable } from "./takeColumn.js";
+import { bothValid, isSet, takeValidity } from "./validity.js";
+
+/** Values that come to no more than this together are not worth a closer look. */
+const FEW_BYTES = 2 ** 20;
+
+/**
+ * The distinct values of a column, in the order they come, and an index into them for each row. Nulls stay nulls of
+ * the column.
+ * @param keyBytes width of an index, of which the highest bit stays clear
+ * @returns null where there are more distinct values than indices
+ */
+export function encodeDictionary(
+  values: VariableColumn | FixedColumn,
+  keyBytes: number,
+): DictionaryColumn | null {
+  const { length, validity } = values;
+  const maxEntries = 2 ** (keyBytes * 8 - 1);
+  const positions = new Map<string, number>();
+  const taken: number[] = [];
+  const indices = new DataView(new ArrayBuffer(length * keyBytes));
+  for (let row = 0; row < length; row++) {
+    const key = entryKey(values, row);
+    if (key === null) continue;
+    let position = positions.get(key);
+    if (position === undefined) {
+      if (taken.length === maxEntries) return null;
+      position = taken.length;
+      positions.set(key, position);
+      taken.push(row);
+    }
+    if (keyBytes === 1) indices.setUint8(row, position);
+    else if (keyBytes === 2) indices.setUint16(row * 2, position, true);
+    else indices.setUint32(row * keyBytes, position, true);
+  }
+  return {
+    kind: "dictionary",
+    length,
+    validity,
+    indices: {
+      kind: "fixed",
+      length,
+      validity: null,
+      byteWidth: keyBytes,
+      values: new Uint8Array(indices.buffer),
+    },
+    dictionary: takeColumn(values, Uint32Array.from(taken)),
+  };
+}
+
+/** Equal keys, equal values; null for a null. */
+export function entryKey(dictionary: VariableColumn | FixedColumn, entry: number): string | null {
+  const { validity } = dictionary;
+  if (validity !== null && !isSet(validity, entry)) return null;
+  let begin: number;
+  let end: number;
+  let bytes: Uint8Array;
+  if (dictionary.kind === "fixed") {
+    begin = entry * dictionary.byteWidth;
+    end = begin + dictionary.byteWidth;
+    bytes = dictionary.values;
+  } else {
+    begin = Number(dictionary.offsets[entry]);
+    end = Number(dictionary.offsets[entry + 1]);
+    bytes = dictionary.bytes;
+  }
+  return latin1.decode(bytes.subarray(begin, end));
+}
+
+/** Maps bytes to characters one to one, whatever the bytes: what the label "latin1" means to a decoder does not. */
+const latin1 = {
+  decode(bytes: Uint8Array): string {
+    let text = "";
+    for (let start = 0; start < bytes.length; start += 4096) {
+      text += String.fromCharCode.apply(null, bytes.subarray(start, start + 4096) as unknown as number[]);
+    }
+    return text;
+  },
+};
+
+/** Typed array of low words or whole indices over the bytes of an index column. */
+export function indexView(bytes: Uint8Array, byteWidth: number): Uint8Array | Uint16Array | Uint32Array {
+  switch (byteWidth) {
+    case 1:
+      return bytes;
+    case 2:
+      return new Uint16Array(bytes.buffer, bytes.byteOffset, bytes.length >>> 1);
+    default:
+      return new Uint32Array(bytes.buffer, bytes.byteOffset, bytes.length >>> 2);
+  }
+}
+
+/**
+ * The indices of a dictionary column, 0 in the slots of nulls.
+ * @throws InvalidInputError on an index outside the dictionary
+ */
+export function readIndices(column: DictionaryColumn): Uint32Array {
+  const { length, validity, dictionary } = column;
+  const { byteWidth } = column.indices;
+  const source = indexView(alignedBytes(column.indices.values, Math.min(byteWidth, 4)), byteWidth);
+  const wide = byteWidth === 8;
+  const size = dictionary.length;
+  const indices = new Uint32Array(length);
+  for (let row = 0; row < length; row++) {
+    const index = wide ? source[row * 2] : source[row];
+    if (index < size && (!wide || source[row * 2 + 1] === 0)) {
+      indices[row] = index;
+      continue;
+    }
+    if (validity !== null && !isSet(validity, row)) continue;
+    throw new InvalidInputError(`index ${index} is outside a dictionary of ${size} values`);
+  }
+  return indices;
+}
+
+/**
+ * The values that a dictionary column stands for, as a plain column. A value is null where its slot is or where
+ * the dictionary's entry is.
+ * @throws InvalidInputError on an index outside the dictionary
+ */
+export function decodeDictionary(column: DictionaryColumn): VariableColumn | FixedColumn {
+  const { length, dictionary } = column;
+  if (dictionary.length === 0) {
+    if (length > (column.validity?.nullCount ?? 0)) {
+      throw new InvalidInputError("an index into a dictionary without values");
+    }
+    const layout: Layout =
+      dictionary.kind === "fixed"
+        ? { kind: "fixed", byteWidth: dictionary.byteWidth }
+        : { kind: "variable", offsetBits: areNarrow(dictionary.offsets) ? 32 : 64, text: false };
+    return nullColumn(layout, length) as VariableColumn | FixedColumn;
+  }
+  const indices = readIndices(column);
+  const validity = bothValid(column.validity, takeValidity(dictionary.validity, indices), length);
+  if (dictionary.kind === "fixed") {
+    const { byteWidth } = dictionary;
+    return {
+      kind: "fixed",
+      length,
+      validity,
+      byteWidth,
+      values: takeFixed(dictionary.values, byteWidth, indices),
+    };
+  }
+  return { kind: "variable", length, validity, ...takeVariable(dictionary, indices, validity) };
+}
+
+/**
+ * Where the rows of a dictionary column are null: where the slot is, or the dictionary's entry. The values are not built:
+ * together they may be far longer than the dictionary.
+ * @throws InvalidInputError on an index outside the dictionary
+ */
+export function dictionaryValidity(column: DictionaryColumn): Validity | null {
+  const { length, validity, dictionary } = column;
+  if (dictionary.validity === null || dictionary.length === 0) return validity;
+  return bothValid(validity, takeValidity(dictionary.validity, readIndices(column)), length);
+}
+
+/**
+ * Bytes of the values that {@link decodeDictionary} builds, or of few of them somewhat more.
+ * @throws InvalidInputError on an index outside the dictionary
+ */
+export function decodedBytes(column: DictionaryColumn): number {
+  const { length, validity, dictionary } = column;
+  if (dictionary.kind === "fixed") return length * dictionary.byteWidth;
+  if (dictionary.length === 0) return 0;
+  const { offsets } = dictionary;
+  const bytesOf = (entry: number) => Number(offsets[entry + 1]) - Number(offsets[entry]);
+  if (dictionary.length <= length) {
+    let longest = 0;
+    for (let entry = 0; entry < dictionary.length; entry++) longest = Math.max(longest, bytesOf(entry));
+    if (longest * length <= FEW_BYTES) return longest * length;
+  }
+  const indices = readIndices(column);
+  let bytes = 0;
+  for (let row = 0; row < length; row++) {
+    if (validity === null || isSet(validity, row)) bytes += bytesOf(indices[row]);
+  }
+  return bytes;
+}
+
+/** Whether any row is null; a dictionary may hold the null its indices point at. */
+export function hasNulls(column: Column): boolean {
+  if (column.validity !== null || (column.kind === "null" && column.length > 0)) return true;
+  return column.kind === "dictionary" && dictionaryValidity(column) !== null;
+}

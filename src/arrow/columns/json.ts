@@ -1,0 +1,81 @@
+/**
+ * Columns of JSON: text in Arrow, JSONB in a file. Nulls stay nulls; their slots become empty.
+ */
+
+import { decodeJsonb, encodeJsonb } from "../../bytes/jsonb.js";
+import { CorruptFileError, InternalError, InvalidInputError } from "../../errors.js";
+import type { Column, LeafColumn, VariableColumn } from "./column.js";
+
+/**
+ * Text of what a file holds.
+ * @param path of the file, for errors
+ * @throws CorruptFileError for bytes that are no JSONB
+ */
+export function jsonTextColumn(leaf: LeafColumn, path: string): Column {
+  const column = requireVariable(leaf);
+  const encoder = new TextEncoder();
+  const fail = (reason: string) => new CorruptFileError(path, 0, `JSON column: ${reason}`);
+  const values = mapValues(column, (bytes) => encoder.encode(decodeJsonb(bytes, fail)));
+  const offsets = new Int32Array(values.offsets.length);
+  for (let index = 0; index < offsets.length; index++) offsets[index] = Number(values.offsets[index]);
+  if (values.bytes.length > 0x7fff_ffff) throw fail("more than 2 GiB of text in one batch");
+  return { ...column, offsets, bytes: values.bytes };
+}
+
+/**
+ * JSONB of text.
+ * @param path of the column, for errors
+ * @throws InvalidInputError naming column and row for text that is no JSON
+ */
+export function jsonbColumn(leaf: LeafColumn, path: string): Column {
+  const column = requireVariable(leaf);
+  return { ...column, ...mapValues(column, (text, row) => encodeJsonb(text, notJson(path, row))) };
+}
+
+/**
+ * JSONB that comes from outside, looked over.
+ * @throws InvalidInputError naming column and row for bytes that are none
+ */
+export function checkedJsonbColumn(leaf: LeafColumn, path: string): Column {
+  const column = requireVariable(leaf);
+  mapValues(column, (bytes, row) => {
+    decodeJsonb(bytes, notJson(path, row));
+    return NOTHING;
+  });
+  return column;
+}
+
+const NOTHING = new Uint8Array(0);
+
+const notJson = (path: string, row: number) => (reason: string) =>
+  new InvalidInputError(`column ${path}: value ${row} of a batch is not valid JSON: ${reason}`);
+
+function requireVariable(leaf: LeafColumn): VariableColumn {
+  if (leaf.kind !== "variable") throw new InternalError(`JSON in a column of kind ${leaf.kind}`);
+  return leaf;
+}
+
+function mapValues(
+  { offsets, bytes, length, validity }: VariableColumn,
+  map: (value: Uint8Array, index: number) => Uint8Array,
+): { offsets: BigInt64Array; bytes: Uint8Array } {
+  const mapped: Uint8Array[] = [];
+  const ends = new BigInt64Array(length + 1);
+  let byteLength = 0;
+  for (let index = 0; index < length; index++) {
+    const bit = (validity?.bitOffset ?? 0) + index;
+    if (validity === null || ((validity.bytes[bit >>> 3] >>> (bit & 7)) & 1) === 1) {
+      const value = map(bytes.subarray(Number(offsets[index]), Number(offsets[index + 1])), index);
+      mapped.push(value);
+      byteLength += value.length;
+    }
+    ends[index + 1] = BigInt(byteLength);
+  }
+  const joined = new Uint8Array(byteLength);
+  let position = 0;
+  for (const value of mapped) {
+    joined.set(value, position);
+    position += value.length;
+  }
+  return { offsets: ends, bytes: joined };
+}

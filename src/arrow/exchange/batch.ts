@@ -1,0 +1,39 @@
+/** Record batches and tables of apache-arrow over columns of the engine. */
+
+import {
+  type Data,
+  type Field,
+  makeData,
+  RecordBatch,
+  type Schema,
+  Struct,
+  Table,
+  type Vector,
+} from "apache-arrow";
+import type { Column, FixedColumn, VariableColumn } from "../columns/column.js";
+import { dataFromColumn } from "./data.js";
+
+/** apache-arrow's vectors of dictionaries that were handed out before; batches that share one stay sharing it. */
+const dictionaryVectors = new WeakMap<VariableColumn | FixedColumn, Vector>();
+
+/**
+ * A record batch over the memory of `columns`, which are in the order of the schema's fields and of `rowCount`
+ * values each.
+ */
+export function makeBatch(schema: Schema, columns: readonly Column[], rowCount: number): RecordBatch {
+  const children: Data[] = [];
+  for (const [index, column] of columns.entries()) {
+    const field: Field = schema.fields[index];
+    if (column.length !== rowCount) {
+      throw new RangeError(`column ${field.name} has ${column.length} values in a batch of ${rowCount} rows`);
+    }
+    children.push(dataFromColumn(field.type, column, dictionaryVectors));
+  }
+  const data = makeData({ type: new Struct(schema.fields), length: rowCount, nullCount: 0, children });
+  return new RecordBatch(schema, data);
+}
+
+/** A table of the batches, which all have the schema; one without rows where there are none. */
+export function toTable(schema: Schema, batches: readonly RecordBatch[]): Table {
+  return new Table(schema, [...batches]);
+}

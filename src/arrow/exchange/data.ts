@@ -1,0 +1,405 @@
+/**
+ * Columns from apache-arrow `Data` and back: views, nothing copied where alignment allows.
+ *
+ * apache-arrow's `Data` keeps two frames at once: `values` and `valueOffsets` begin at the slice, bitmaps begin
+ * `offset` bits earlier, children of fixed-size lists are sliced along. Buffers may be longer than needed, and
+ * shorter where all the values they lack are null. A `Data` of length 0 has any buffers and children, or none.
+ */
+
+import {
+  type Data,
+  type DataType,
+  type Dictionary,
+  type FixedSizeList,
+  makeData,
+  Type,
+  Vector,
+} from "apache-arrow";
+import { alignedBytes } from "../../bytes/aligned.js";
+import { copyBits, countOnes } from "../../bytes/bits.js";
+import { InternalError, InvalidInputError } from "../../errors.js";
+import type {
+  Column,
+  FixedColumn,
+  FixedSizeListColumn,
+  FixedSizeListLayout,
+  Layout,
+  SizedListLayout,
+  StructChild,
+  Validity,
+  VariableColumn,
+} from "../columns/column.js";
+import { concatColumns } from "../columns/concatColumns.js";
+import { nullColumn } from "../columns/nullColumn.js";
+import { sliceColumn } from "../columns/sliceColumn.js";
+import { shiftBits, validityFrom } from "../columns/validity.js";
+
+/** Most bytes that are made up for values that a null-filled column lacks. */
+const MAX_PADDED_BYTES = 2 ** 30;
+const NO_BYTES = new Uint8Array(0);
+
+/** A `Data` of any version of apache-arrow. */
+export interface ForeignData {
+  readonly length: number;
+  readonly offset: number;
+  /** May count them when it is asked. */
+  readonly nullCount: number;
+  readonly values?: ArrayBufferView | null;
+  readonly valueOffsets?: ArrayBufferView | null;
+  readonly nullBitmap?: Uint8Array | null;
+  readonly children?: readonly ForeignData[];
+  readonly dictionary?: { readonly data: readonly ForeignData[] } | null;
+}
+
+/** Columns of dictionaries seen before, by apache-arrow's vector. */
+export type DictionaryCache = WeakMap<object, VariableColumn | FixedColumn>;
+
+/**
+ * The column that a `Data` holds, as views.
+ * @param dictionaries where batches share dictionaries, keeps them from being converted anew for each
+ * @throws InvalidInputError where the buffers are too short for what the `Data` says of itself
+ */
+export function columnFromData(data: ForeignData, layout: Layout, dictionaries?: DictionaryCache): Column {
+  const { length } = data;
+  if (!Number.isSafeInteger(length) || length < 0)
+    throw new InvalidInputError(`a column of length ${length}`);
+  if (length === 0) return nullColumn(layout, 0);
+  switch (layout.kind) {
+    case "null":
+      return { kind: "null", length, validity: null };
+    case "fixed": {
+      const validity = validityOf(data);
+      const values = fixedBytes(data, length, layout.byteWidth, validity);
+      return { kind: "fixed", length, validity, byteWidth: layout.byteWidth, values };
+    }
+    case "bits": {
+      const validity = validityOf(data);
+      const bits = bytesOf(data.values);
+      const held = bits.length * 8 - data.offset;
+      if (held >= length) return { kind: "bits", length, validity, bits, bitOffset: data.offset };
+      requireNullTail(validity, Math.max(held, 0), length, "values");
+      const padded = allocate(Math.ceil(length / 8));
+      if (held > 0) copyBits(bits, data.offset, padded, 0, held);
+      return { kind: "bits", length, validity, bits: padded, bitOffset: 0 };
+    }
+    case "variable": {
+      const validity = validityOf(data);
+      const offsets = offsetsOf(data, layout.offsetBits, validity);
+      return { kind: "variable", length, validity, offsets, bytes: bytesOf(data.values) };
+    }
+    case "fixedSizeList": {
+      const validity = validityOf(data);
+      const items = listItems(data, layout, validity, dictionaries) as FixedSizeListColumn["items"];
+      return { kind: "fixedSizeList", length, validity, dimension: layout.dimension, items };
+    }
+    case "dictionary": {
+      const validity = validityOf(data);
+      const { byteWidth } = layout.index;
+      const values = fixedBytes(data, length, byteWidth, validity);
+      return {
+        kind: "dictionary",
+        length,
+        validity,
+        indices: { kind: "fixed", length, validity: null, byteWidth, values },
+        dictionary: dictionaryOf(data, layout.value, dictionaries),
+      };
+    }
+    case "list": {
+      const validity = validityOf(data);
+      const offsets = offsetsOf(data, layout.offsetBits, validity);
+      const items = childColumn(data, 0, layout.item, dictionaries);
+      return { kind: "list", length, validity, offsets, items };
+    }
+    case "sizedList": {
+      const validity = validityOf(data);
+      const items = listItems(data, layout, validity, dictionaries);
+      return { kind: "sizedList", length, validity, dimension: layout.dimension, items };
+    }
+    case "packedStruct":
+      if (layout.children.length > 0) throw new InternalError("rows come in structs that are not packed");
+      return { kind: "packedStruct", length, validity: validityOf(data), children: [] };
+    case "struct": {
+      const validity = validityOf(data);
+      const children = layout.children.map((child, index) => {
+        const values = childColumn(data, index, child.layout, dictionaries);
+        return structChild(values, data, validity, child);
+      });
+      return { kind: "struct", length, validity, children };
+    }
+  }
+}
+
+/** A child's values: none where there is no child, as apache-arrow makes nested columns that hold nothing. */
+function childColumn(
+  data: ForeignData,
+  index: number,
+  layout: Layout,
+  dictionaries: DictionaryCache | undefined,
+): Column {
+  const child = data.children?.[index];
+  return child === undefined || child === null
+    ? nullColumn(layout, 0)
+    : columnFromData(child, layout, dictionaries);
+}
+
+/** A struct's child, as long as the struct: longer ones are cut, shorter ones filled up where the struct is null. */
+function structChild(
+  column: Column,
+  data: ForeignData,
+  validity: Validity | null,
+  child: StructChild,
+): Column {
+  const { length } = data;
+  if (column.length === length) return column;
+  if (column.length > length) return sliceColumn(column, 0, length);
+  requireNullTail(validity, column.length, length, `values of ${child.name}`);
+  allocate(length, false);
+  return concatColumns([column, nullColumn(child.layout, length - column.length)]);
+}
+
+function bytesOf(view: ArrayBufferView | null | undefined): Uint8Array {
+  if (view === null || view === undefined) return NO_BYTES;
+  return new Uint8Array(view.buffer, view.byteOffset, view.byteLength);
+}
+
+function validityOf(data: ForeignData): Validity | null {
+  const bitmap = data.nullBitmap;
+  if (bitmap === null || bitmap === undefined || bitmap.length === 0 || data.length === 0) return null;
+  if (data.nullCount === 0) return null;
+  if (bitmap.length * 8 < data.offset + data.length) {
+    throw new InvalidInputError(
+      `a validity of ${bitmap.length} bytes is too short for ${data.length} values`,
+    );
+  }
+  return validityFrom(bytesOf(bitmap), data.offset, data.length);
+}
+
+function fixedBytes(
+  data: ForeignData,
+  length: number,
+  byteWidth: number,
+  validity: Validity | null,
+): Uint8Array {
+  const bytes = bytesOf(data.values);
+  const needed = length * byteWidth;
+  if (bytes.length >= needed) return bytes.subarray(0, needed);
+  const held = Math.floor(bytes.length / byteWidth);
+  requireNullTail(validity, held, length, "values");
+  const padded = allocate(needed);
+  padded.set(bytes.subarray(0, held * byteWidth));
+  return padded;
+}
+
+function offsetsOf(
+  data: ForeignData,
+  offsetBits: 32 | 64,
+  validity: Validity | null,
+): Int32Array | BigInt64Array {
+  const bytes = alignedBytes(bytesOf(data.valueOffsets), offsetBits / 8);
+  const held = Math.floor(bytes.length / (offsetBits / 8));
+  const needed = data.length + 1;
+  if (held >= needed) {
+    return offsetBits === 32
+      ? new Int32Array(bytes.buffer, bytes.byteOffset, needed)
+      : new BigInt64Array(bytes.buffer, bytes.byteOffset, needed);
+  }
+  requireNullTail(validity, Math.max(held - 1, 0), data.length, "offsets");
+  allocate(needed * (offsetBits / 8), false);
+  if (offsetBits === 32) {
+    const padded = new Int32Array(needed);
+    padded.set(new Int32Array(bytes.buffer, bytes.byteOffset, held));
+    if (held > 0) padded.fill(padded[held - 1], held);
+    return padded;
+  }
+  const padded = new BigInt64Array(needed);
+  padded.set(new BigInt64Array(bytes.buffer, bytes.byteOffset, held));
+  if (held > 0) padded.fill(padded[held - 1], held);
+  return padded;
+}
+
+function listItems(
+  data: ForeignData,
+  layout: FixedSizeListLayout | SizedListLayout,
+  validity: Validity | null,
+  dictionaries: DictionaryCache | undefined,
+): Column {
+  const items = childColumn(data, 0, layout.item, dictionaries);
+  const needed = data.length * layout.dimension;
+  if (items.length === needed) return items;
+  if (items.length > needed) return sliceColumn(items, 0, needed);
+  const held = Math.floor(items.length / layout.dimension);
+  requireNullTail(validity, held, data.length, "items");
+  allocate(needed * itemBytes(layout.item), false);
+  const missing = nullColumn(layout.item, needed - held * layout.dimension);
+  return concatColumns([sliceColumn(items, 0, held * layout.dimension), missing]);
+}
+
+/** Bytes of a null, about. */
+function itemBytes(layout: Layout): number {
+  switch (layout.kind) {
+    case "null":
+    case "bits":
+      return 1;
+    case "fixed":
+      return layout.byteWidth;
+    case "variable":
+    case "list":
+      return layout.offsetBits / 8;
+    case "dictionary":
+      return layout.index.byteWidth;
+    case "fixedSizeList":
+    case "sizedList":
+      return layout.dimension * itemBytes(layout.item);
+    case "struct":
+    case "packedStruct":
+      return (layout.children as readonly StructChild[]).reduce(
+        (sum, child) => sum + itemBytes(child.layout),
+        1,
+      );
+  }
+}
+
+function dictionaryOf(
+  data: ForeignData,
+  layout: Extract<Layout, { kind: "dictionary" }>["value"],
+  cache: DictionaryCache | undefined,
+): VariableColumn | FixedColumn {
+  const vector = data.dictionary;
+  if (vector === null || vector === undefined) return nullColumn(layout, 0) as VariableColumn | FixedColumn;
+  const known = cache?.get(vector);
+  if (known !== undefined) return known;
+  const chunks = vector.data.map((chunk) => columnFromData(chunk, layout) as VariableColumn | FixedColumn);
+  const column =
+    chunks.length === 0 ? (nullColumn(layout, 0) as VariableColumn | FixedColumn) : concatColumns(chunks);
+  cache?.set(vector, column);
+  return column;
+}
+
+/** Accepts a buffer that holds `held` of `length` values when all behind them are null. */
+function requireNullTail(validity: Validity | null, held: number, length: number, what: string): void {
+  if (held >= length) return;
+  if (validity !== null && countOnes(validity.bytes, validity.bitOffset + held, length - held) === 0) return;
+  throw new InvalidInputError(`a column of ${length} values holds the ${what} of only ${held}`);
+}
+
+function allocate(byteLength: number, take = true): Uint8Array {
+  if (byteLength > MAX_PADDED_BYTES)
+    throw new InvalidInputError(`a column of nulls would take ${byteLength} bytes`);
+  return take ? new Uint8Array(byteLength) : NO_BYTES;
+}
+
+/** What `makeData` takes for any of the types; its own signature wants the type known at compile time. */
+interface DataProps {
+  readonly type: DataType;
+  readonly length: number;
+  readonly offset?: number;
+  readonly nullCount?: number;
+  readonly nullBitmap?: Uint8Array;
+  readonly data?: Uint8Array;
+  readonly valueOffsets?: Int32Array | BigInt64Array;
+  readonly child?: Data;
+  readonly children?: readonly Data[];
+  readonly dictionary?: Vector;
+}
+const make = makeData as unknown as (props: DataProps) => Data;
+
+/**
+ * The `Data` of an apache-arrow type over a column's memory.
+ * @param dictionaries keeps columns that share a dictionary sharing apache-arrow's vector of it
+ */
+export function dataFromColumn(
+  type: DataType,
+  column: Column,
+  dictionaries?: WeakMap<VariableColumn | FixedColumn, Vector>,
+): Data {
+  const { length } = column;
+  switch (column.kind) {
+    case "null":
+      return make({ type, length, nullCount: length });
+    case "fixed": {
+      const values = alignedBytes(column.values, elementBytes(type, column.byteWidth));
+      return make({ type, length, ...validityProps(column), data: values });
+    }
+    case "bits": {
+      const bits = column.bits.subarray(column.bitOffset >>> 3);
+      const offset = column.bitOffset & 7;
+      const { validity } = column;
+      if (validity === null) return make({ type, length, offset, nullCount: 0, data: bits });
+      const nullBitmap = shiftBits(validity.bytes, validity.bitOffset, offset, length);
+      return make({
+        type,
+        length,
+        offset,
+        nullCount: validity.nullCount,
+        nullBitmap,
+        data: bits,
+      });
+    }
+    case "variable":
+      return make({
+        type,
+        length,
+        ...validityProps(column),
+        valueOffsets: column.offsets,
+        data: column.bytes,
+      });
+    case "fixedSizeList":
+    case "sizedList": {
+      const child = dataFromColumn((type as FixedSizeList).valueType, column.items, dictionaries);
+      return make({ type, length, ...validityProps(column), child });
+    }
+    case "dictionary": {
+      let dictionary = dictionaries?.get(column.dictionary);
+      if (dictionary === undefined) {
+        dictionary = new Vector([
+          dataFromColumn((type as Dictionary).dictionary, column.dictionary),
+        ]).memoize();
+        dictionaries?.set(column.dictionary, dictionary);
+      }
+      const values = alignedBytes(column.indices.values, column.indices.byteWidth);
+      return make({ type, length, ...validityProps(column), data: values, dictionary });
+    }
+    case "list": {
+      const child = dataFromColumn(type.children[0].type, column.items, dictionaries);
+      return make({ type, length, ...validityProps(column), valueOffsets: column.offsets, child });
+    }
+    case "struct":
+    case "packedStruct": {
+      const children = column.children.map((child: Column, index: number) =>
+        dataFromColumn(type.children[index].type, child, dictionaries),
+      );
+      return make({ type, length, ...structValidity(column), children });
+    }
+  }
+}
+
+/** `offset` shifts bitmaps only, so a validity that begins inside a byte needs no copy. */
+function validityProps({ validity }: Column): { offset: number; nullCount: number; nullBitmap?: Uint8Array } {
+  if (validity === null) return { offset: 0, nullCount: 0 };
+  return {
+    offset: validity.bitOffset & 7,
+    nullCount: validity.nullCount,
+    nullBitmap: validity.bytes.subarray(validity.bitOffset >>> 3),
+  };
+}
+
+/** A struct's offset would shift its children, so its bitmap begins at bit 0. */
+function structValidity({ validity, length }: Column): { nullCount: number; nullBitmap?: Uint8Array } {
+  if (validity === null) return { nullCount: 0 };
+  return {
+    nullCount: validity.nullCount,
+    nullBitmap: shiftBits(validity.bytes, validity.bitOffset, 0, length),
+  };
+}
+
+/** Alignment of the typed array that apache-arrow lays over the values. */
+function elementBytes(type: DataType, byteWidth: number): number {
+  switch (type.typeId as Type) {
+    case Type.FixedSizeBinary:
+      return 1;
+    case Type.Decimal:
+      return 4;
+    default:
+      return byteWidth;
+  }
+}

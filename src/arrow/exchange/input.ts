@@ -1,0 +1,403 @@
+/**
+ * Rows as callers hand them in, made one: a schema of our own apache-arrow and columns, batch by batch. Taken
+ * are tables and record batches of any version of apache-arrow, iterables of batches, and Arrow IPC as bytes or
+ * as a stream of bytes. Objects are told apart by their members, never by their class.
+ *
+ * A batch is handed out only after its buffers, offsets and indices were found to be possible. One batch is
+ * held at a time.
+ */
+
+import type { Field, Schema } from "apache-arrow";
+import { untilAborted } from "../../async/abort.js";
+import { tagOf } from "../../bytes/tag.js";
+import { InvalidInputError, messageOf, NamespaceError } from "../../errors.js";
+import type { MemoryShare } from "../../memory.js";
+import type { Column, Layout } from "../columns/column.js";
+import { nullColumn } from "../columns/nullColumn.js";
+import { adoptSchema, type ForeignSchema } from "../types/foreignTypes.js";
+import { layoutOf } from "../types/layouts.js";
+import { type LogicalField, logicalFieldOf } from "../types/logicalTypes.js";
+import { columnFromData, type DictionaryCache, type ForeignData } from "./data.js";
+import { openIpcBytes, openIpcStream } from "./ipc.js";
+import { type CheckedDictionaries, validateColumn } from "./validate.js";
+
+export interface InputBatch {
+  /** In the order of the schema's fields, of `rowCount` values each. */
+  readonly columns: Column[];
+  /** > 0. */
+  readonly rowCount: number;
+}
+
+/** What an item of a list that has no bytes counts against the bound on a batch. */
+const BARE_ITEM_BYTES = 16;
+/** What blocks of memory are called. */
+const MEMORY_TAGS: ReadonlySet<string> = new Set(["ArrayBuffer", "SharedArrayBuffer"]);
+
+/** Rows ready to be read, once. */
+export interface ArrowInput {
+  readonly schema: Schema;
+  readonly batches: AsyncIterable<InputBatch>;
+  /** Lets go of what the caller handed in, whether or not it was read to its end. Any number of calls. */
+  close(): Promise<void>;
+}
+
+/** A record batch of any version of apache-arrow. */
+interface ForeignBatch {
+  readonly schema: ForeignSchema;
+  readonly data: { readonly length: number; readonly children: readonly ForeignData[] };
+}
+
+/** A table of any version of apache-arrow. */
+interface ForeignTable {
+  readonly schema: ForeignSchema;
+  readonly batches: readonly ForeignBatch[];
+}
+
+/** Bounds of what is read. */
+export interface InputBounds {
+  /** Of one batch of IPC, uncompressed, and of an IPC file that comes in pieces. */
+  readonly maxBatchBytes?: number;
+  /** Of all batches. */
+  readonly maxRows?: number;
+  /** What IPC that comes in pieces is held in. */
+  readonly memory?: MemoryShare;
+}
+
+/**
+ * Opens what a caller handed in as rows; reads no further than the schema.
+ * @param signal ends the reading with its reason
+ * @throws InvalidInputError on anything that is no Arrow data, UnsupportedError on types that cannot be stored;
+ *   both also while batches are read, with the error of a failing iterator as `cause`
+ */
+export async function openInput(
+  data: unknown,
+  signal?: AbortSignal,
+  bounds: InputBounds = {},
+): Promise<ArrowInput> {
+  signal?.throwIfAborted();
+  const source = new Source(signal);
+  try {
+    const { schema, batches } = await openRows(data, source, bounds);
+    return new Rows(schema, batches, source, bounds);
+  } catch (error) {
+    await source.close();
+    throw error;
+  }
+}
+
+interface OpenedRows {
+  readonly schema: ForeignSchema;
+  readonly batches: Iterable<ForeignBatch> | AsyncIterable<ForeignBatch>;
+}
+
+async function openRows(
+  data: unknown,
+  source: Source,
+  { maxBatchBytes, memory }: InputBounds,
+): Promise<OpenedRows> {
+  if (isTable(data)) return data;
+  if (isBatch(data)) return { schema: data.schema, batches: [data] };
+  const bytes = asBytes(data);
+  if (bytes !== null) return openIpcBytes(bytes, maxBatchBytes);
+  const iterator = openIterator(data);
+  if (iterator === null) {
+    throw new InvalidInputError(
+      `rows must be an Arrow table, record batches or Arrow IPC bytes, not ${describe(data)}`,
+    );
+  }
+  source.attach(iterator);
+  const first = await source.next();
+  if (first.done === true) throw new InvalidInputError("no Arrow data: the input is empty");
+  if (asBytes(first.value) !== null) {
+    return openIpcStream(byteIterator(first.value, source), maxBatchBytes, memory);
+  }
+  if (isBatch(first.value) || isTable(first.value)) {
+    return { schema: first.value.schema, batches: batchIterator(first.value, source) };
+  }
+  throw new InvalidInputError(
+    `rows must come as record batches or as bytes of an Arrow IPC stream, not as ${describe(first.value)}`,
+  );
+}
+
+async function* byteIterator(first: unknown, source: Source): AsyncGenerator<Uint8Array> {
+  for (let value = first; ; ) {
+    const bytes = asBytes(value);
+    if (bytes === null) throw new InvalidInputError(`${describe(value)} in a stream of bytes`);
+    yield bytes;
+    const next = await source.next();
+    if (next.done === true) return;
+    value = next.value;
+  }
+}
+
+async function* batchIterator(first: unknown, source: Source): AsyncGenerator<ForeignBatch> {
+  for (let value = first; ; ) {
+    if (isTable(value)) yield* value.batches;
+    else if (isBatch(value)) yield value;
+    else throw new InvalidInputError(`${describe(value)} in a sequence of record batches`);
+    const next = await source.next();
+    if (next.done === true) return;
+    value = next.value;
+  }
+}
+
+class Rows implements ArrowInput {
+  readonly schema: Schema;
+  readonly #layouts: readonly Layout[];
+  readonly #logicalTypes: readonly string[];
+  readonly #opened: OpenedRows["batches"];
+  readonly #source: Source;
+  readonly #dictionaries: DictionaryCache = new WeakMap();
+  readonly #checked: CheckedDictionaries = new WeakSet();
+  /** Schemas of batches that were found to agree with ours. */
+  readonly #agreeing = new WeakSet<object>();
+  readonly #bounds: InputBounds;
+  #rowCount = 0;
+  #taken = false;
+
+  constructor(schema: ForeignSchema, batches: OpenedRows["batches"], source: Source, bounds: InputBounds) {
+    this.schema = adoptSchema(schema);
+    this.#layouts = this.schema.fields.map((field) => layoutOf(field.type, field.name));
+    this.#logicalTypes = this.schema.fields.map((field) => typeName(field));
+    this.#agreeing.add(schema);
+    this.#opened = batches;
+    this.#source = source;
+    this.#bounds = bounds;
+  }
+
+  get batches(): AsyncIterable<InputBatch> {
+    return { [Symbol.asyncIterator]: () => this.#read() };
+  }
+
+  close(): Promise<void> {
+    return this.#source.close();
+  }
+
+  async *#read(): AsyncGenerator<InputBatch> {
+    if (this.#taken) throw new InvalidInputError("rows can be read only once");
+    this.#taken = true;
+    try {
+      for await (const batch of this.#opened) {
+        this.#source.throwIfAborted();
+        const converted = this.#convert(batch);
+        if (converted.rowCount > 0) yield converted;
+      }
+    } finally {
+      await this.#source.close();
+    }
+  }
+
+  #convert(batch: ForeignBatch): InputBatch {
+    this.#checkSchema(batch.schema);
+    const { children, length: rowCount } = batch.data;
+    if (!Number.isSafeInteger(rowCount) || rowCount < 0)
+      throw new InvalidInputError(`a batch of ${rowCount} rows`);
+    const { maxRows = Number.POSITIVE_INFINITY, maxBatchBytes = Number.POSITIVE_INFINITY } = this.#bounds;
+    this.#rowCount += rowCount;
+    if (this.#rowCount > maxRows) throw new InvalidInputError(`more than ${maxRows} rows`);
+    const columns = this.#layouts.map((layout, index) => {
+      const { name } = this.schema.fields[index];
+      const data = children[index];
+      if (data === undefined && rowCount === 0) return nullColumn(layout, 0);
+      if (data === undefined) throw new InvalidInputError(`column ${name} is missing from a batch`);
+      if (data.length !== rowCount) {
+        throw new InvalidInputError(
+          `column ${name} has ${data.length} values in a batch of ${rowCount} rows`,
+        );
+      }
+      const column = this.#column(data, layout, name);
+      validateColumn(column, layout, name, this.#checked);
+      return column;
+    });
+    const bareItems = columns.reduce((sum, column) => sum + countBareItems(column), 0);
+    if (bareItems * BARE_ITEM_BYTES > maxBatchBytes) {
+      throw new InvalidInputError(`a batch of ${bareItems} items of lists that have no bytes`);
+    }
+    return { columns, rowCount };
+  }
+
+  #column(data: ForeignData, layout: Layout, name: string): Column {
+    try {
+      return columnFromData(data, layout, this.#dictionaries);
+    } catch (error) {
+      const reason = error instanceof NamespaceError ? `: ${error.message}` : " cannot be read";
+      throw new InvalidInputError(`column ${name}${reason}`, { cause: error });
+    }
+  }
+
+  /** Nullability and metadata may differ from batch to batch; names and types may not. */
+  #checkSchema(schema: ForeignSchema): void {
+    if (this.#agreeing.has(schema)) return;
+    const { fields } = adoptSchema(schema);
+    if (fields.length !== this.schema.fields.length) {
+      throw new InvalidInputError(
+        `a batch of ${fields.length} columns among batches of ${this.schema.fields.length}`,
+      );
+    }
+    for (const [index, { name }] of fields.entries()) {
+      const expected = this.schema.fields[index].name;
+      if (name !== expected)
+        throw new InvalidInputError(`column ${name} where other batches have ${expected}`);
+      const logicalType = typeName(fields[index]);
+      if (logicalType !== this.#logicalTypes[index]) {
+        throw new InvalidInputError(
+          `column ${name} is of type ${logicalType} in one batch and ${this.#logicalTypes[index]} in another`,
+        );
+      }
+    }
+    this.#agreeing.add(schema);
+  }
+}
+
+/** Items of lists that no bytes stand for: each takes some memory on its way into a page. */
+function countBareItems(column: Column, isItem = false): number {
+  switch (column.kind) {
+    case "null":
+      return isItem ? column.length : 0;
+    case "fixed":
+      return isItem && column.byteWidth === 0 ? column.length : 0;
+    case "list":
+    case "sizedList":
+    case "fixedSizeList":
+      return countBareItems(column.items, true);
+    case "struct":
+    case "packedStruct": {
+      if (column.children.length === 0) return isItem ? column.length : 0;
+      const children: readonly Column[] = column.children;
+      return children.reduce((sum, child) => sum + countBareItems(child, isItem), 0);
+    }
+    default:
+      return 0;
+  }
+}
+
+/** A field's type with all that is inside it, in a form that equal types share. */
+function typeName(field: Field): string {
+  const describe = ({ logicalType, children }: LogicalField): string =>
+    children.length === 0
+      ? logicalType
+      : `${logicalType}<${children.map((child) => `${child.name}: ${describe(child)}`).join(", ")}>`;
+  return describe(logicalFieldOf(field, field.name));
+}
+
+type AnyIterator = Iterator<unknown> | AsyncIterator<unknown>;
+
+/** The caller's iterator: its errors wrapped, its waits ended by the signal, and returned when it is let go. */
+class Source {
+  readonly #signal: AbortSignal | undefined;
+  #iterator: AnyIterator | null = null;
+
+  constructor(signal: AbortSignal | undefined) {
+    this.#signal = signal;
+  }
+
+  attach(iterator: AnyIterator): void {
+    this.#iterator = iterator;
+  }
+
+  throwIfAborted(): void {
+    this.#signal?.throwIfAborted();
+  }
+
+  async next(): Promise<IteratorResult<unknown>> {
+    this.throwIfAborted();
+    const iterator = this.#iterator;
+    if (iterator === null) return { done: true, value: undefined };
+    try {
+      const result = await untilAborted(iterator.next(), this.#signal);
+      if (result.done === true) this.#iterator = null;
+      return result;
+    } catch (error) {
+      this.throwIfAborted();
+      this.#iterator = null;
+      if (error instanceof NamespaceError) throw error;
+      throw sourceFailed(error);
+    }
+  }
+
+  async close(): Promise<void> {
+    const iterator = this.#iterator;
+    this.#iterator = null;
+    if (iterator?.return === undefined) return;
+    try {
+      // A source that waits for its next value cannot return before it has it.
+      await untilAborted(iterator.return(), this.#signal);
+    } catch {
+      // The rows were read as far as they were wanted; what goes wrong in letting go of them changes nothing.
+    }
+  }
+}
+
+function isObject(value: unknown): value is Record<PropertyKey, unknown> {
+  return typeof value === "object" && value !== null;
+}
+
+function hasSchema(value: unknown): value is { schema: ForeignSchema } & Record<string, unknown> {
+  return isObject(value) && isObject(value.schema) && Array.isArray(value.schema.fields);
+}
+
+function isTable(value: unknown): value is ForeignTable {
+  return hasSchema(value) && Array.isArray(value.batches);
+}
+
+function isBatch(value: unknown): value is ForeignBatch {
+  return hasSchema(value) && isObject(value.data) && Array.isArray(value.data.children);
+}
+
+function asBytes(value: unknown): Uint8Array | null {
+  if (ArrayBuffer.isView(value)) return new Uint8Array(value.buffer, value.byteOffset, value.byteLength);
+  return isMemory(value) ? new Uint8Array(value) : null;
+}
+
+const isMemory = (value: unknown): value is ArrayBuffer => isObject(value) && MEMORY_TAGS.has(tagOf(value));
+
+function sourceFailed(error: unknown): InvalidInputError {
+  return new InvalidInputError(`the rows' source failed: ${messageOf(error)}`, { cause: error });
+}
+
+/** A stream that somebody else reads refuses to be iterated. */
+function openIterator(value: unknown): AnyIterator | null {
+  try {
+    return iteratorOf(value);
+  } catch (error) {
+    throw sourceFailed(error);
+  }
+}
+
+function iteratorOf(value: unknown): AnyIterator | null {
+  if (!isObject(value)) return null;
+  const asynchronous = value[Symbol.asyncIterator];
+  if (typeof asynchronous === "function") return asynchronous.call(value) as AsyncIterator<unknown>;
+  const synchronous = value[Symbol.iterator];
+  if (typeof synchronous === "function") return synchronous.call(value) as Iterator<unknown>;
+  if (typeof value.getReader === "function")
+    return streamIterator(value as unknown as ReadableStream<unknown>);
+  return null;
+}
+
+/** For streams of platforms where they cannot be iterated. */
+async function* streamIterator(stream: ReadableStream<unknown>): AsyncGenerator<unknown> {
+  const reader = stream.getReader();
+  let ended = false;
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) {
+        ended = true;
+        return;
+      }
+      yield value;
+    }
+  } finally {
+    if (!ended) await reader.cancel();
+    reader.releaseLock();
+  }
+}
+
+function describe(value: unknown): string {
+  if (value === null) return "null";
+  if (Array.isArray(value)) return "an array";
+  if (typeof value !== "object") return `a ${typeof value}`;
+  const name = (value as object).constructor?.name;
+  return name === undefined || name === "Object" ? "an object" : `an object of class ${name}`;
+}

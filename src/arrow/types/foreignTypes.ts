@@ -1,0 +1,161 @@
+/** Types, fields and schemas of any release of apache-arrow as ones of ours. */
+
+import {
+  Binary,
+  BinaryView,
+  Bool,
+  type DataType,
+  DateDay,
+  DateMillisecond,
+  Decimal,
+  DenseUnion,
+  Dictionary,
+  Duration,
+  Field,
+  FixedSizeBinary,
+  FixedSizeList,
+  Float16,
+  Float32,
+  Float64,
+  Int8,
+  Int16,
+  Int32,
+  Int64,
+  Interval,
+  LargeBinary,
+  LargeList,
+  LargeUtf8,
+  List,
+  Map_,
+  Null,
+  Schema,
+  SparseUnion,
+  Struct,
+  Time,
+  Timestamp,
+  Type,
+  Uint8,
+  Uint16,
+  Uint32,
+  Uint64,
+  Utf8,
+  Utf8View,
+} from "apache-arrow";
+import { InvalidInputError, UnsupportedError } from "../../errors.js";
+import { type ForeignField, type ForeignType, floatPrecision, integerBytes } from "./typeParameters.js";
+
+/** A schema of any version of apache-arrow. */
+export interface ForeignSchema {
+  readonly fields: readonly ForeignField[];
+  readonly metadata?: ReadonlyMap<string, string> | null;
+}
+
+/**
+ * A type of any version of apache-arrow as one of ours. Dictionaries get ids of their own, so that types of
+ * different origin can be put into one schema.
+ * @throws InvalidInputError on something that is no type, UnsupportedError on a type unknown to apache-arrow 21
+ */
+export function adoptType(foreign: ForeignType): DataType {
+  switch (foreign.typeId) {
+    case Type.Null:
+      return new Null();
+    case Type.Bool:
+      return new Bool();
+    case Type.Int:
+      switch (integerBytes(foreign, "")) {
+        case 1:
+          return foreign.isSigned ? new Int8() : new Uint8();
+        case 2:
+          return foreign.isSigned ? new Int16() : new Uint16();
+        case 4:
+          return foreign.isSigned ? new Int32() : new Uint32();
+        default:
+          return foreign.isSigned ? new Int64() : new Uint64();
+      }
+    case Type.Float:
+      return [() => new Float16(), () => new Float32(), () => new Float64()][floatPrecision(foreign, "")]();
+    case Type.Decimal:
+      return new Decimal(foreign.scale ?? 0, foreign.precision ?? 0, foreign.bitWidth ?? 128);
+    case Type.Date:
+      return foreign.unit === 0 ? new DateDay() : new DateMillisecond();
+    case Type.Time:
+      return new Time(foreign.unit ?? 0, foreign.bitWidth === 32 ? 32 : 64);
+    case Type.Timestamp:
+      return new Timestamp(foreign.unit ?? 0, foreign.timezone ?? null);
+    case Type.Duration:
+      return new Duration(foreign.unit ?? 0);
+    case Type.Interval:
+      return new Interval(foreign.unit ?? 0);
+    case Type.FixedSizeBinary:
+      return new FixedSizeBinary(foreign.byteWidth ?? 0);
+    case Type.Utf8:
+      return new Utf8();
+    case Type.LargeUtf8:
+      return new LargeUtf8();
+    case Type.Binary:
+      return new Binary();
+    case Type.LargeBinary:
+      return new LargeBinary();
+    case Type.BinaryView:
+      return new BinaryView();
+    case Type.Utf8View:
+      return new Utf8View();
+    case Type.List:
+      return new List(adoptChild(foreign));
+    case Type.LargeList:
+      return new LargeList(adoptChild(foreign));
+    case Type.FixedSizeList:
+      return new FixedSizeList(foreign.listSize ?? 0, adoptChild(foreign));
+    case Type.Struct:
+      return new Struct((foreign.children ?? []).map(adoptField));
+    case Type.Map:
+      return new Map_(
+        adoptChild(foreign) as ConstructorParameters<typeof Map_>[0],
+        foreign.keysSorted === true,
+      );
+    case Type.Union: {
+      const ids = Array.from(foreign.typeIds ?? []);
+      const children = (foreign.children ?? []).map(adoptField);
+      return foreign.mode === 0 ? new SparseUnion(ids, children) : new DenseUnion(ids, children);
+    }
+    case Type.Dictionary:
+      if (foreign.dictionary === undefined || foreign.indices === undefined) break;
+      return new Dictionary(
+        adoptType(foreign.dictionary),
+        adoptType(foreign.indices) as Dictionary["indices"],
+        null,
+        foreign.isOrdered === true,
+      );
+  }
+  if (typeof foreign.typeId === "number") {
+    throw new UnsupportedError(`Arrow type number ${foreign.typeId} is not supported by this release`);
+  }
+  throw new InvalidInputError("not an Arrow type");
+}
+
+function adoptChild(foreign: ForeignType): Field {
+  const child = foreign.children?.[0];
+  if (child === undefined || child === null) throw new InvalidInputError("a list type without an item type");
+  return adoptField(child);
+}
+
+/** @throws as {@link adoptType} */
+function adoptField(foreign: ForeignField): Field {
+  // An empty name, which members of structs may have, comes out of IPC bytes as null.
+  const name: unknown = foreign?.name ?? "";
+  if (typeof name !== "string" || typeof foreign?.type !== "object" || foreign.type === null) {
+    throw new InvalidInputError("not an Arrow field");
+  }
+  return new Field(name, adoptType(foreign.type), foreign.nullable === true, adoptMetadata(foreign.metadata));
+}
+
+/** @throws as {@link adoptType} */
+export function adoptSchema(foreign: ForeignSchema): Schema {
+  return new Schema(foreign.fields.map(adoptField), adoptMetadata(foreign.metadata));
+}
+
+function adoptMetadata(metadata: ReadonlyMap<string, string> | null | undefined): Map<string, string> {
+  const adopted = new Map<string, string>();
+  for (const [key, value] of metadata ?? []) adopted.set(String(key), value === null ? "" : String(value));
+  return adopted;
+}

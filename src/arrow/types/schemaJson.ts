@@ -1,0 +1,204 @@
+/**
+ * Schemas and types in the JSON of the namespace spec. Out: in the reference's vocabulary. In: in the spec's (`utf8`,
+ * `float64`) or in that of tables' schemas (`string`, `double`, `timestamp:us:-`); also apache-arrow types of any version.
+ */
+
+import {
+  type DataType,
+  Decimal,
+  type Dictionary,
+  Field,
+  FixedSizeBinary,
+  FixedSizeList,
+  LargeList,
+  List,
+  Map_,
+  type Schema,
+  Struct,
+  Type,
+} from "apache-arrow";
+import { InvalidInputError } from "../../errors.js";
+import { adoptType } from "./foreignTypes.js";
+import { arrowTypeFromLogical } from "./logicalTypes.js";
+import { FLOAT_BYTES, type ForeignType, floatPrecision, unsupported } from "./typeParameters.js";
+
+/** A schema in the JSON of the namespace spec. */
+export interface JsonArrowSchema {
+  fields: JsonArrowField[];
+  metadata?: Record<string, string>;
+}
+
+export interface JsonArrowField {
+  name: string;
+  nullable: boolean;
+  type: JsonArrowType;
+  metadata?: Record<string, string>;
+}
+
+export interface JsonArrowType {
+  type: string;
+  fields?: JsonArrowField[];
+  /** Bytes or items of a value of fixed size; `precision · 1000 + scale` of a decimal. */
+  length?: number;
+}
+
+/**
+ * A schema as the namespace spec's JSON, in the reference's vocabulary: dictionaries appear as their values,
+ * units and time zones are not told.
+ * @throws UnsupportedError on types the spec has no name for
+ */
+export function schemaToJson(schema: Schema): JsonArrowSchema {
+  return { fields: schema.fields.map(fieldToJson), ...metadataToJson(schema.metadata) };
+}
+
+function fieldToJson(field: Field): JsonArrowField {
+  return {
+    name: field.name,
+    nullable: field.nullable,
+    type: typeToJson(field.type, field.name),
+    ...metadataToJson(field.metadata),
+  };
+}
+
+function metadataToJson(metadata: ReadonlyMap<string, string>): { metadata?: Record<string, string> } {
+  return metadata.size === 0 ? {} : { metadata: Object.fromEntries(metadata) };
+}
+
+function typeToJson(type: DataType, path: string): JsonArrowType {
+  const foreign: ForeignType = type;
+  const nested = (name: string): JsonArrowType => ({
+    type: name,
+    fields: (type.children ?? []).map(fieldToJson),
+  });
+  switch (foreign.typeId) {
+    case Type.Null:
+      return { type: "null" };
+    case Type.Bool:
+      return { type: "bool" };
+    case Type.Int:
+      return { type: `${foreign.isSigned ? "int" : "uint"}${foreign.bitWidth}` };
+    case Type.Float:
+      return { type: `float${FLOAT_BYTES[floatPrecision(foreign, path)] * 8}` };
+    case Type.Decimal:
+      return {
+        type: `decimal${foreign.bitWidth}`,
+        length: (foreign.precision ?? 0) * 1000 + (foreign.scale ?? 0),
+      };
+    case Type.Date:
+      return { type: foreign.unit === 0 ? "date32" : "date64" };
+    case Type.Time:
+      return { type: `time${foreign.bitWidth}` };
+    case Type.Timestamp:
+      return { type: "timestamp" };
+    case Type.Duration:
+      return { type: "duration" };
+    case Type.Interval:
+      return { type: "interval" };
+    case Type.FixedSizeBinary:
+      return { type: "fixed_size_binary", length: foreign.byteWidth ?? 0 };
+    case Type.Utf8:
+      return { type: "utf8" };
+    case Type.LargeUtf8:
+      return { type: "large_utf8" };
+    case Type.Binary:
+      return { type: "binary" };
+    case Type.LargeBinary:
+      return { type: "large_binary" };
+    case Type.List:
+      return nested("list");
+    case Type.LargeList:
+      return nested("large_list");
+    case Type.FixedSizeList:
+      return { ...nested("fixed_size_list"), length: foreign.listSize ?? 0 };
+    case Type.Struct:
+      return nested("struct");
+    case Type.Map:
+      return nested("map");
+    case Type.Dictionary:
+      return typeToJson((type as Dictionary).dictionary, path);
+  }
+  throw unsupported(type, path);
+}
+
+/** The spec's names for types that tables' schemas have another name for. */
+const SPEC_NAMES: ReadonlyMap<string, string> = new Map([
+  ["boolean", "bool"],
+  ["float16", "halffloat"],
+  ["float32", "float"],
+  ["float64", "double"],
+  ["utf8", "string"],
+  ["large_utf8", "large_string"],
+  ["date32", "date32:day"],
+  ["date64", "date64:ms"],
+]);
+/** Names that leave open in which unit; with one they are names of tables' schemas. */
+const WITHOUT_UNIT = ["timestamp", "time32", "time64", "duration"];
+/** No type is nested deeper. */
+const MAX_DEPTH = 64;
+
+/**
+ * @param path the column, for messages
+ * @throws InvalidInputError on something that names no type, UnsupportedError on a type that is not stored
+ */
+export function typeFromJson(given: unknown, path: string, depth = 0): DataType {
+  const invalid = (reason: string) => new InvalidInputError(`type of column ${path}: ${reason}`);
+  if (depth > MAX_DEPTH) throw invalid(`nested deeper than ${MAX_DEPTH}`);
+  if (typeof given === "string") return typeFromJson({ type: given }, path, depth);
+  if (typeof given !== "object" || given === null) throw invalid("must be an object with a member type");
+  if ("typeId" in given) return adoptType(given as ForeignType);
+  const { type: name, length, fields } = given as Record<string, unknown>;
+  if (typeof name !== "string") throw invalid("must be an object with a member type");
+  const children = (count: number | null): Field[] => {
+    if (!Array.isArray(fields) || (count !== null && fields.length !== count)) {
+      throw invalid(`${name} needs ${count === null ? "a list of fields" : `fields, ${count} of them`}`);
+    }
+    return fields.map((field) => fieldFromJson(field, path, depth + 1));
+  };
+  switch (name) {
+    case "list":
+      return new List(children(1)[0]);
+    case "large_list":
+      return new LargeList(children(1)[0]);
+    case "fixed_size_list":
+      return new FixedSizeList(size(length, invalid), children(1)[0]);
+    case "struct":
+      return new Struct(children(null));
+    case "map":
+      return new Map_(children(1)[0] as ConstructorParameters<typeof Map_>[0]);
+    case "fixed_size_binary":
+      return new FixedSizeBinary(size(length, invalid));
+    case "decimal128":
+    case "decimal256": {
+      const digits = size(length, invalid);
+      return new Decimal(digits % 1000, Math.floor(digits / 1000), Number(name.slice(7)));
+    }
+  }
+  if (WITHOUT_UNIT.includes(name))
+    throw invalid(
+      `${name} leaves the unit open; write one as in ${name}:us${name === "timestamp" ? ":-" : ""}`,
+    );
+  return arrowTypeFromLogical(SPEC_NAMES.get(name) ?? name, path);
+}
+
+function fieldFromJson(given: unknown, path: string, depth: number): Field {
+  if (typeof given !== "object" || given === null) {
+    throw new InvalidInputError(`type of column ${path}: fields must be objects`);
+  }
+  const { name, nullable = true, type, metadata = {} } = given as Record<string, unknown>;
+  if (typeof name !== "string" || typeof nullable !== "boolean") {
+    throw new InvalidInputError(`type of column ${path}: a field needs a name, and nullable is a boolean`);
+  }
+  if (typeof metadata !== "object" || metadata === null) {
+    throw new InvalidInputError(`type of column ${path}: metadata must be an object of strings`);
+  }
+  const entries = Object.entries(metadata);
+  if (entries.some(([, value]) => typeof value !== "string")) {
+    throw new InvalidInputError(`type of column ${path}: metadata must be an object of strings`);
+  }
+  return new Field(name, typeFromJson(type, `${path}.${name}`, depth), nullable, new Map(entries));
+}
+
+function size(length: unknown, invalid: (reason: string) => InvalidInputError): number {
+  if (typeof length === "number" && Number.isSafeInteger(length) && length > 0) return length;
+  throw invalid("length must be a positive integer");
+}

@@ -1,0 +1,126 @@
+/**
+ * What a type is told by besides its kind: widths, units, sizes, time zones. They are checked here, since a type may come
+ * from any version of apache-arrow, or from the hand of a user.
+ */
+
+import { type DataType, type Dictionary, Type } from "apache-arrow";
+import { InvalidInputError, UnsupportedError } from "../../errors.js";
+
+/** Separates the parts of a logical type string, so a time zone cannot hold it. */
+export const SEPARATOR = ":";
+
+/** By apache-arrow's number of the unit. */
+export const TIME_UNITS = ["s", "ms", "us", "ns"] as const;
+
+/** By apache-arrow's number of the precision, as are the names. */
+export const FLOAT_BYTES = [2, 4, 8] as const;
+export const FLOAT_NAMES = ["halffloat", "float", "double"] as const;
+
+/** Largest number of items or bytes that one value of a fixed size may have; Arrow keeps it in 32 bits. */
+export const MAX_FIXED_SIZE = 0x7fffffff;
+
+/** The parameters of a type of any version of apache-arrow; which are there depends on `typeId`. */
+export interface ForeignType {
+  readonly typeId: number;
+  readonly isSigned?: boolean;
+  readonly bitWidth?: number;
+  readonly precision?: number;
+  readonly scale?: number;
+  readonly unit?: number;
+  readonly timezone?: string | null;
+  readonly byteWidth?: number;
+  readonly listSize?: number;
+  readonly mode?: number;
+  readonly typeIds?: ArrayLike<number>;
+  readonly keysSorted?: boolean;
+  readonly children?: readonly ForeignField[] | null;
+  readonly indices?: ForeignType;
+  readonly dictionary?: ForeignType;
+  readonly isOrdered?: boolean;
+}
+
+/** A field of any version of apache-arrow. */
+export interface ForeignField {
+  readonly name: string;
+  readonly type: ForeignType;
+  readonly nullable: boolean;
+  readonly metadata?: ReadonlyMap<string, string> | null;
+}
+
+/** The type of a dictionary's values; null for types that are no dictionaries. */
+export function valueTypeOf(type: DataType): DataType | null {
+  return (type as ForeignType).typeId === Type.Dictionary ? (type as Dictionary).dictionary : null;
+}
+
+export function unsupported(type: DataType, path: string): UnsupportedError {
+  return new UnsupportedError(`column ${path}: type ${type} is not supported by this release`);
+}
+
+export function integerBytes(type: ForeignType, path: string): number {
+  switch (type.bitWidth) {
+    case 8:
+    case 16:
+    case 32:
+    case 64:
+      return type.bitWidth / 8;
+  }
+  throw new InvalidInputError(`column ${path}: no integer has ${type.bitWidth} bits`);
+}
+
+export function floatPrecision(type: ForeignType, path: string): 0 | 1 | 2 {
+  const { precision } = type;
+  if (precision === 0 || precision === 1 || precision === 2) return precision;
+  throw new InvalidInputError(`column ${path}: no float has precision ${precision}`);
+}
+
+export function decimalBits(type: ForeignType, path: string): number {
+  const { bitWidth, precision = 0, scale = 0 } = type;
+  if (bitWidth !== 128 && bitWidth !== 256) {
+    throw new UnsupportedError(
+      `column ${path}: decimals of ${bitWidth} bits are not supported by this release`,
+    );
+  }
+  const digits = bitWidth === 128 ? 38 : 76;
+  if (!Number.isInteger(precision) || precision < 1 || precision > digits) {
+    throw new InvalidInputError(`column ${path}: no decimal of ${bitWidth} bits has precision ${precision}`);
+  }
+  if (!Number.isInteger(scale) || scale < -128 || scale > 127) {
+    throw new InvalidInputError(`column ${path}: no decimal has scale ${scale}`);
+  }
+  return bitWidth;
+}
+
+export function timeBits(type: ForeignType, path: string): number {
+  const unit = timeUnit(type, path);
+  const bits = unit === "s" || unit === "ms" ? 32 : 64;
+  if (type.bitWidth !== bits) {
+    throw new InvalidInputError(`column ${path}: no time in ${unit} has ${type.bitWidth} bits`);
+  }
+  return bits;
+}
+
+export function timeUnit(type: ForeignType, path: string): (typeof TIME_UNITS)[number] {
+  const unit = TIME_UNITS[type.unit ?? -1];
+  if (unit === undefined) throw new InvalidInputError(`column ${path}: ${type.unit} is no unit of time`);
+  return unit;
+}
+
+export function timeZone(type: ForeignType, path: string): string | null {
+  const zone = type.timezone;
+  if (zone === null || zone === undefined || zone === "") return null;
+  if (zone.includes(SEPARATOR) || zone === "-") {
+    throw new InvalidInputError(
+      `column ${path}: time zone ${JSON.stringify(zone)} cannot be stored; use a name such as "UTC" or "Europe/Berlin"`,
+    );
+  }
+  return zone;
+}
+
+export function fixedSize(size: number | undefined, unit: string, path: string): number {
+  if (size === undefined || !Number.isInteger(size) || size < 0 || size > MAX_FIXED_SIZE) {
+    throw new InvalidInputError(`column ${path}: no value has ${size} ${unit}`);
+  }
+  if (size === 0)
+    throw new UnsupportedError(`column ${path}: values of 0 ${unit} are not supported by this release`);
+  return size;
+}

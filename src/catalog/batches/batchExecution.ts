@@ -1,0 +1,88 @@
+/**
+ * Bringing a decided batch to its end, under the locks of its tables and of its directory: all parts are done, or all
+ * that were begun are undone.
+ */
+
+import type { CatalogEnvironment } from "../rows/catalogTable.js";
+import { type Batch, endBatch, endOwnBatch, type Outcome } from "./batchJournal.js";
+import { type BatchLocks, LocksLostError, requireLock, requireLocks } from "./batchLocks.js";
+import { type BatchWork, doStep, undoStep } from "./batchParts.js";
+import { isLasting } from "./batchRefusals.js";
+import { guardedDisk } from "./guardedDisk.js";
+import type { BatchStep } from "./journalFormat.js";
+
+/** How a batch ended, and why it had to be undone. */
+export type Ending =
+  | { readonly outcome: "done" }
+  | { readonly outcome: "undone"; readonly step: BatchStep; readonly refusal: unknown };
+
+/** What a batch is done with, under its locks. */
+export function workOn(
+  environment: CatalogEnvironment,
+  batch: Batch,
+  locks: BatchLocks,
+  isOwn: boolean,
+): BatchWork {
+  const unguarded = { ...environment, batches: undefined };
+  const disk = guardedDisk(environment.disk, () => requireLock(locks.batch));
+  return { environment: { ...unguarded, disk }, unguarded, batch, locks, isOwn, published: [], retired: [] };
+}
+
+/**
+ * Does what is left of a batch, or undoes it, and ends it.
+ * @throws LocksLostError, after which nothing more may be done
+ * @throws whatever else may pass, see {@link isLasting}; the journal is there
+ */
+export async function finishBatch(work: BatchWork): Promise<Ending> {
+  const steps = inOrder(work.batch.steps);
+  const done: BatchStep[] = [];
+  for (const step of steps) {
+    try {
+      if (await doStep(work, step)) done.unshift(step);
+    } catch (refusal) {
+      await requireLocks(work.locks);
+      if (!isLasting(refusal)) throw refusal;
+      // Of a batch that another began, any part may be done. The last one is undone first.
+      const begun = work.isOwn ? [step, ...done] : steps.toReversed();
+      for (const each of begun) await undoUnlessRefused(work, each, done.includes(each));
+      await end(work, "undone");
+      return { outcome: "undone", step, refusal };
+    }
+  }
+  await end(work, "done");
+  return { outcome: "done" };
+}
+
+const ORDER: readonly BatchStep["kind"][] = [
+  "declareTable",
+  "createVersion",
+  "deregisterTable",
+  "deleteVersions",
+];
+const inOrder = (steps: readonly BatchStep[]): BatchStep[] =>
+  ORDER.flatMap((kind) => steps.filter((step) => step.kind === kind));
+
+/**
+ * A part that can't be undone stays: the table would refuse the next one who tries as well, and until its owner has
+ * mended it nobody could use the other tables.
+ */
+async function undoUnlessRefused(work: BatchWork, step: BatchStep, wasDone: boolean): Promise<void> {
+  try {
+    await undoStep(work, step, wasDone);
+  } catch (error) {
+    await requireLocks(work.locks);
+    if (!isLasting(error)) throw error;
+  }
+}
+
+async function end(work: BatchWork, outcome: Outcome): Promise<void> {
+  const { environment, unguarded, batch, locks, isOwn } = work;
+  const { root } = environment;
+  await requireLocks(locks);
+  // With the batch's directory its lock goes: what is left to remove by then is garbage, and needs none.
+  if (!isOwn) return endBatch(unguarded.disk, root, batch.directory, outcome);
+  // The tables may have gone on from what the batch has made of them. Who settles it in its stead holds its lock.
+  const confirm = () => requireLock(locks.batch);
+  if (await endOwnBatch(unguarded.disk, root, batch.directory, outcome, confirm)) return;
+  throw new LocksLostError("another process has ended the batch");
+}

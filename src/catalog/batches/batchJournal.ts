@@ -1,0 +1,276 @@
+/**
+ * What makes a change of several tables one: its journal, which is there from the moment the change is decided until
+ * all of its parts are done. Below the namespace's directory:
+ *
+ *   .tiltyard-batches/<uuid>/<n>.manifest    manifests to publish; written and synced first
+ *   .tiltyard-batches/<uuid>/journal.json    the steps; published exclusively, which decides. See journalFormat.ts
+ *
+ * A directory without a journal was never decided. One with a journal is to be brought to an end by whoever finds it,
+ * under the lock of the batch's directory: two at it at once would take each other's parts for a third writer's.
+ *
+ * Who ends a batch that another process decided moves the journal, in one step, to where that process looks for the
+ * outcome when it goes on:
+ *
+ *   .tiltyard-ended-batches/<uuid>.done      all parts are done
+ *   .tiltyard-ended-batches/<uuid>.undone    no part is
+ *   .tiltyard-ended-batches/<uuid>.damaged/  a journal of which nothing is known, set aside with its manifests
+ *
+ * An outcome goes after a week: nobody waits for it any more. What was set aside stays.
+ */
+
+import { randomUUID } from "node:crypto";
+import { basename, join } from "node:path";
+import { CorruptFileError, InvalidInputError } from "../../errors.js";
+import type { Disk } from "../../io/disk/disk.js";
+import { codeOf } from "../../io/disk/errno.js";
+import { createExclusive, type PublishOptions } from "../../io/publish.js";
+import { type BatchStep, type DecodedJournal, decodeJournal, encodeJournal } from "./journalFormat.js";
+
+/** A batch, decided or about to be. */
+export interface Batch {
+  /** Its directory. */
+  readonly directory: string;
+  readonly steps: readonly BatchStep[];
+}
+
+/** How a batch ended: with all parts done, or with none. */
+export type Outcome = "done" | "undone";
+
+const BATCHES_DIRECTORY = ".tiltyard-batches";
+const ENDED_DIRECTORY = ".tiltyard-ended-batches";
+const JOURNAL_NAME = "journal.json";
+const MAX_JOURNAL_BYTES = 64 * 1024 * 1024;
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+const UNDECIDED_SUFFIX = ".undecided";
+const OUTCOMES: readonly Outcome[] = ["done", "undone"];
+/** Age from which nobody waits for an outcome, however long its machine slept. */
+const FORGOTTEN_MS = 7 * 24 * 60 * 60 * 1000;
+
+const batchesDirectory = (root: string): string => join(root, BATCHES_DIRECTORY);
+const endedDirectory = (root: string): string => join(root, ENDED_DIRECTORY);
+/** Where the process that decided a batch puts the journal when it ends it. */
+const ownEndPath = (directory: string, outcome: Outcome): string => join(directory, `journal.${outcome}`);
+const outcomePath = (root: string, directory: string, outcome: Outcome): string =>
+  join(endedDirectory(root), `${basename(directory)}.${outcome}`);
+
+// ------------------------------------------------------------------------------------------------ deciding
+
+/**
+ * Gets a batch ready in a directory of its own; nothing is decided. Where it fails nothing stays.
+ * @param manifests what the steps call `<index>.manifest`
+ */
+export async function prepareBatch(
+  disk: Disk,
+  root: string,
+  steps: readonly BatchStep[],
+  manifests: readonly Uint8Array[],
+): Promise<Batch> {
+  const directory = join(batchesDirectory(root), randomUUID());
+  try {
+    await disk.makeDirectory(directory);
+    for (const [index, bytes] of manifests.entries()) {
+      const handle = await disk.create(join(directory, `${index}.manifest`));
+      try {
+        await handle.write([bytes]);
+        await handle.sync();
+      } finally {
+        await handle.close();
+      }
+    }
+  } catch (error) {
+    await dropBatch(disk, root, directory);
+    throw error;
+  }
+  return { directory, steps };
+}
+
+/**
+ * Decides a batch: from here on it happens. The caller holds the lock of its directory.
+ * @throws InvalidInputError for one whose journal nobody could read
+ * @throws PublishUncertainError where it may or may not be decided; for any other error it is not
+ */
+export async function decideBatch(
+  disk: Disk,
+  { directory, steps }: Batch,
+  options: PublishOptions = {},
+): Promise<void> {
+  const journal = encodeJournal(steps);
+  if (journal.length > MAX_JOURNAL_BYTES) {
+    throw new InvalidInputError(`a batch is limited to ${MAX_JOURNAL_BYTES} bytes of JSON`);
+  }
+  const decoded = decodeJournal(journal);
+  if (decoded.kind === "damaged") {
+    throw new InvalidInputError("the batch holds what its journal can't", { cause: decoded.cause });
+  }
+  await createExclusive(disk, directory, JOURNAL_NAME, [journal], options);
+}
+
+// ------------------------------------------------------------------------------------------------- finding
+
+/** Directories of batches, decided or not, in the order in which they are to be looked at. */
+export async function listBatches(disk: Disk, root: string): Promise<string[]> {
+  // Asked by every operation: the error for listing what is not there costs more than all else of many of them.
+  if ((await disk.stat(batchesDirectory(root))) === null) return [];
+  const entries = await disk.list(batchesDirectory(root));
+  if (entries === null) return [];
+  return entries
+    .filter((entry) => entry.kind === "directory" && UUID.test(entry.name))
+    .map((entry) => join(batchesDirectory(root), entry.name))
+    .sort();
+}
+
+/** Whether a batch is decided and not at its end. */
+export const isDecided = async (disk: Disk, directory: string): Promise<boolean> =>
+  (await disk.stat(journalPath(directory))) !== null;
+
+export const journalPath = (directory: string): string => join(directory, JOURNAL_NAME);
+
+/** The journal in a batch's directory; null where there is none (yet, or any more). */
+export async function readJournal(disk: Disk, directory: string): Promise<DecodedJournal | null> {
+  let bytes: Uint8Array | null;
+  try {
+    bytes = await disk.readFile(journalPath(directory), MAX_JOURNAL_BYTES);
+  } catch (cause) {
+    // Too long, or no file.
+    if (!(cause instanceof CorruptFileError) && codeOf(cause) !== "EISDIR") throw cause;
+    return { kind: "damaged", names: { ids: [], locations: [] }, cause };
+  }
+  return bytes === null ? null : decodeJournal(bytes);
+}
+
+// -------------------------------------------------------------------------------------------------- ending
+
+/**
+ * Ends a batch that the caller decided, and whose parts are all done, or all undone. What can't be removed after the
+ * journal is garbage. The caller holds the lock of its directory.
+ * @param confirm rejects where that was lost: a process that stood still right before it moved the journal has moved it
+ *   under the hands of another one, for which it is put back
+ * @returns false where another process has ended it
+ */
+export async function endOwnBatch(
+  disk: Disk,
+  root: string,
+  directory: string,
+  outcome: Outcome,
+  confirm: () => Promise<void>,
+): Promise<boolean> {
+  const ended = ownEndPath(directory, outcome);
+  try {
+    await disk.rename(journalPath(directory), ended);
+  } catch (error) {
+    if (codeOf(error) === "ENOENT") return false;
+    throw error;
+  }
+  try {
+    await confirm();
+  } catch (error) {
+    // Where the other one has ended the batch by now, there is nothing to put back.
+    await disk.rename(ended, journalPath(directory)).catch((cause: unknown) => {
+      if (codeOf(cause) !== "ENOENT") throw cause;
+    });
+    throw error;
+  }
+  await disk.syncDirectory(directory);
+  await dropBatch(disk, root, directory);
+  return true;
+}
+
+/**
+ * Ends a batch that another process decided, and leaves the outcome for it. The caller holds the lock of its directory.
+ */
+export async function endBatch(disk: Disk, root: string, directory: string, outcome: Outcome): Promise<void> {
+  const path = outcomePath(root, directory, outcome);
+  try {
+    await disk.makeDirectory(endedDirectory(root));
+    await disk.rename(journalPath(directory), path);
+    await disk.syncDirectory(endedDirectory(root));
+  } catch (error) {
+    const code = codeOf(error);
+    // Who decided it woke, has taken the journal for a moment, and puts it back: the outcome stands.
+    if (code === "ENOENT") await disk.create(path).then((handle) => handle.close());
+    // This user may not write there. Better one process that does not learn it than tables that nobody can use.
+    else if (code === "EACCES" || code === "EPERM") await disk.remove(journalPath(directory));
+    else throw error;
+  }
+  await disk.syncDirectory(directory);
+  await dropBatch(disk, root, directory);
+  await forgetOutcomes(disk, root);
+}
+
+/** Removes what there is of a batch that was not decided, or has ended; what can't be removed is garbage. */
+export async function dropBatch(disk: Disk, root: string, directory: string): Promise<void> {
+  await disk.removeTree(directory).catch(() => undefined);
+  await disk.removeEmptyDirectory(batchesDirectory(root)).catch(() => false);
+}
+
+/**
+ * Removes what is nobody's: a batch that was never decided, or what is left of one that has ended. The caller holds the lock of its directory; a process
+ * that stood still since it held it may decide at this very moment, so the directory gets another name first.
+ */
+export async function dropUndecided(disk: Disk, root: string, directory: string): Promise<void> {
+  const aside = join(endedDirectory(root), basename(directory) + UNDECIDED_SUFFIX);
+  await disk.makeDirectory(endedDirectory(root));
+  await disk.rename(directory, aside);
+  if (await isDecided(disk, aside)) {
+    await disk.rename(aside, directory);
+  } else {
+    // The process that ended it may stand still between that and the last look at its lock.
+    for (const outcome of OUTCOMES) {
+      if ((await disk.stat(ownEndPath(aside, outcome))) === null) continue;
+      await disk.rename(ownEndPath(aside, outcome), outcomePath(root, directory, outcome));
+    }
+    await disk.removeTree(aside);
+  }
+  await disk.removeEmptyDirectory(endedDirectory(root)).catch(() => false);
+  await disk.removeEmptyDirectory(batchesDirectory(root)).catch(() => false);
+}
+
+/** Puts a damaged journal where nobody looks for batches, with its manifests. The caller holds the lock. */
+export async function setAside(disk: Disk, root: string, directory: string): Promise<void> {
+  const aside = join(endedDirectory(root), `${basename(directory)}.damaged`);
+  await disk.makeDirectory(aside);
+  const names = ((await disk.list(directory)) ?? []).map(({ name }) => name);
+  // The journal last: with it the others are looked for no more.
+  for (const name of names.filter((name) => name.endsWith(".manifest"))) {
+    await disk.rename(join(directory, name), join(aside, name));
+  }
+  await disk.rename(journalPath(directory), join(aside, JOURNAL_NAME));
+  await disk.syncDirectory(aside);
+  await disk.syncDirectory(directory);
+  await dropBatch(disk, root, directory);
+}
+
+// ------------------------------------------------------------------------------------------------ outcomes
+
+/** How another process ended a batch; null where none did. */
+export async function readOutcome(disk: Disk, root: string, directory: string): Promise<Outcome | null> {
+  for (const outcome of OUTCOMES) {
+    if ((await disk.stat(outcomePath(root, directory, outcome))) !== null) return outcome;
+  }
+  return null;
+}
+
+/** Removes an outcome that was read by whom it was left for; one that stays goes with its age. */
+export async function clearOutcome(disk: Disk, root: string, directory: string): Promise<void> {
+  for (const outcome of OUTCOMES) {
+    await disk.remove(outcomePath(root, directory, outcome)).catch(() => undefined);
+  }
+  await disk.removeEmptyDirectory(endedDirectory(root)).catch(() => false);
+}
+
+/** Removes outcomes that nobody waits for any more, and undecided batches whose remover died. A failure is nobody's: the next one tries again. */
+export async function forgetOutcomes(disk: Disk, root: string): Promise<void> {
+  const directory = endedDirectory(root);
+  if ((await disk.stat(directory).catch(() => null)) === null) return;
+  const entries = (await disk.list(directory).catch(() => null)) ?? [];
+  for (const { name, kind } of entries) {
+    const isOutcome = kind === "file" && OUTCOMES.some((outcome) => name.endsWith(`.${outcome}`));
+    if (!isOutcome && !name.endsWith(UNDECIDED_SUFFIX)) continue;
+    const path = join(directory, name);
+    const stat = await disk.stat(path).catch(() => null);
+    // It was moved there when the batch ended, which is a change of the inode.
+    if (stat === null || Date.now() - Number(stat.changedNs / 1_000_000n) < FORGOTTEN_MS) continue;
+    await (isOutcome ? disk.remove(path) : disk.removeTree(path)).catch(() => undefined);
+  }
+  await disk.removeEmptyDirectory(directory).catch(() => false);
+}

@@ -1,0 +1,118 @@
+/**
+ * Which unfinished batches stand in the way of an operation: those that change what it reads or changes. Nothing is
+ * looked up while there is no batch.
+ */
+
+import { join, sep } from "node:path";
+import { NamespaceError } from "../../errors.js";
+import type { Disk } from "../../io/disk/disk.js";
+import { rootLocation, rootTableAt } from "../places/locations.js";
+import { tableRow } from "../places/tables.js";
+import type { Catalog } from "../rows/catalogRows.js";
+import { type CatalogEnvironment, readCatalog } from "../rows/catalogTable.js";
+import { pathOf } from "../rows/objects.js";
+import type { BatchNames } from "./journalFormat.js";
+
+export type BatchScope =
+  | {
+      /** Some tables, whether or not they exist. */
+      readonly kind: "tables";
+      readonly ids?: readonly (readonly string[])[];
+      /** Directories of tables or branches. */
+      readonly directories?: readonly string[];
+    }
+  | {
+      /** The tables of a namespace. */
+      readonly kind: "namespace";
+      readonly path: readonly string[];
+      /** Whether those of the namespaces in it count. */
+      readonly isDeep: boolean;
+    }
+  | { readonly kind: "everything" };
+
+/** Whether a batch that changes what is named changes anything of a scope. */
+export async function isConcerned(
+  environment: CatalogEnvironment,
+  names: BatchNames,
+  scope: BatchScope,
+): Promise<boolean> {
+  switch (scope.kind) {
+    case "everything":
+      return true;
+    case "namespace":
+      return isWithin(environment, names, scope.path, scope.isDeep);
+    case "tables":
+      return areConcerned(environment, names, scope.ids ?? [], scope.directories ?? []);
+  }
+}
+
+async function isWithin(
+  environment: CatalogEnvironment,
+  { ids, locations }: BatchNames,
+  path: readonly string[],
+  isDeep: boolean,
+): Promise<boolean> {
+  const isBelow = (id: readonly string[]): boolean =>
+    (isDeep || id.length === path.length + 1) && path.every((part, index) => id[index] === part);
+  if (ids.some(isBelow)) return true;
+  let catalog: Catalog | null = null;
+  for (const location of locations) {
+    const name = rootTableAt(location);
+    if (name !== null && isBelow([name])) return true;
+    if (name !== null) continue;
+    try {
+      catalog ??= await readCatalog(environment);
+    } catch (error) {
+      // Whoever needs the catalog is told what is wrong with it; who does not is kept waiting at most.
+      if (error instanceof NamespaceError) return true;
+      throw error;
+    }
+    const rows = catalog.rows.filter((row) => row.objectType === "table" && row.location === location);
+    if (rows.some(({ objectId }) => isBelow(pathOf(objectId)))) return true;
+  }
+  return false;
+}
+
+async function areConcerned(
+  environment: CatalogEnvironment,
+  { ids: changedIds, locations }: BatchNames,
+  ids: readonly (readonly string[])[],
+  directories: readonly string[],
+): Promise<boolean> {
+  const isSame = (a: readonly string[], b: readonly string[]) =>
+    a.length === b.length && a.every((part, index) => part === b[index]);
+  if (ids.some((id) => changedIds.some((changed) => isSame(id, changed)))) return true;
+  if (locations.length === 0) return false;
+  const { disk, root } = environment;
+  const wanted = [...directories, ...(await directoriesOf(environment, ids))];
+  const changed = locations.map((location) => join(root, ...location.split("/")));
+  if (wanted.some((a) => changed.some((b) => overlap(a, b)))) return true;
+  // A directory may have several names: by links, and on file systems that fold them.
+  const [realWanted, realChanged] = await Promise.all([realPaths(disk, wanted), realPaths(disk, changed)]);
+  return realWanted.some((a) => realChanged.some((b) => overlap(a, b)));
+}
+
+/** Where the tables of ids lie, or would lie; none where only a new place could be theirs. */
+async function directoriesOf(
+  environment: CatalogEnvironment,
+  ids: readonly (readonly string[])[],
+): Promise<string[]> {
+  const directories: string[] = [];
+  let catalog: Catalog | null = null;
+  for (const id of ids) {
+    let location: string | null | undefined;
+    if (id.length === 1) location = rootLocation(id[0]);
+    else if (id.length > 1 && id.every((part) => part !== "" && !part.includes("$"))) {
+      catalog ??= await readCatalog(environment);
+      location = tableRow(catalog, id)?.location;
+    }
+    if (location != null) directories.push(join(environment.root, ...location.split("/")));
+  }
+  return directories;
+}
+
+/** Whether directories are the same, or one of them lies in the other, as a branch does in its table. */
+const overlap = (a: string, b: string): boolean => a === b || a.startsWith(b + sep) || b.startsWith(a + sep);
+
+const realPaths = (disk: Disk, paths: readonly string[]): Promise<string[]> =>
+  Promise.all(paths.map(async (path) => (await disk.realPath(path)) ?? path));

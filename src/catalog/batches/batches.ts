@@ -1,0 +1,225 @@
+/**
+ * Changes of several tables that happen all or not at all.
+ *
+ *   lock the tables ─ check every part ─ lock the batch ─ write the journal ─ do the parts ─ remove the journal ─ unlock
+ *
+ * The journal decides. A process that dies behind it leaves the rest to whoever comes next to one of its tables (see
+ * batchSettlement.ts), which is why nobody sees or takes what is half done. Only an engine that knows of no journals can
+ * get in between; where it takes a number that a part needs, what was done so far is undone.
+ *
+ * Parts are done in an order in which those come last that are seen most when they are undone: declarations, versions,
+ * then deregistrations, then deletions.
+ *
+ * Whoever stood still while its locks were taken over does nothing more: each part looks at them right before it acts.
+ * The outcome that another process brought about lies where that one left it.
+ */
+
+import { randomUUID } from "node:crypto";
+import { ConcurrentModificationError, InternalError, messageOf, NamespaceError } from "../../errors.js";
+import { codeOf } from "../../io/disk/errno.js";
+import { withLock } from "../../io/lock/lock.js";
+import { PublishUncertainError } from "../../io/publish.js";
+import { TableGoneError } from "../../table/versions/identity.js";
+import type { CatalogEnvironment } from "../rows/catalogTable.js";
+import { readTableIdentity, type TableIdentity } from "../tableIdentity.js";
+import { type Ending, finishBatch, workOn } from "./batchExecution.js";
+import {
+  type Batch,
+  clearOutcome,
+  decideBatch,
+  dropBatch,
+  isDecided,
+  type Outcome,
+  prepareBatch,
+  readOutcome,
+} from "./batchJournal.js";
+import { LocksLostError, requireLocks, type TableLocks, withTableLocks } from "./batchLocks.js";
+import { type BatchWork, removeResurrected, returnForeign, tableRootOf } from "./batchParts.js";
+import { BatchConflict } from "./batchRefusals.js";
+import type { BatchScope } from "./batchScope.js";
+import { hasUnfinished, settleBatch, settleBatches } from "./batchSettlement.js";
+import { type BatchStep, formatStep } from "./journalFormat.js";
+
+/** What a batch is to do, found to be possible. */
+export interface BatchPlan {
+  readonly steps: readonly BatchStep[];
+  /** Manifests of its versions; a step names one by its position. */
+  readonly manifests: readonly Uint8Array[];
+}
+
+/** What a batch is about. */
+export interface BatchTargets {
+  /** Of all tables that it changes, declares or deregisters. */
+  readonly ids: readonly (readonly string[])[];
+  /**
+   * Directories of the tables and branches whose versions it changes; that of the table itself as well where versions of
+   * a branch go.
+   */
+  readonly tableRoots: readonly string[];
+}
+
+/** Times that a process may stand still before it has decided. */
+const MAX_ATTEMPTS = 5;
+
+/**
+ * @param plan checks every part, under the locks of the tables; what it throws ends the batch with nothing written. It
+ *   may be called again
+ * @throws ConcurrentModificationError where another engine got in between; what a part was refused with, naming it.
+ *   Nothing has changed then
+ * @throws InternalError where the batch is decided and not done: whoever comes next to one of its tables does the rest
+ */
+export async function commitBatch(
+  environment: CatalogEnvironment,
+  { ids, tableRoots }: BatchTargets,
+  plan: () => Promise<BatchPlan>,
+  signal?: AbortSignal,
+): Promise<void> {
+  const scope: BatchScope = { kind: "tables", ids, directories: tableRoots };
+  const lock = { ...environment.lock, signal };
+  for (let stops = 0; stops < MAX_ATTEMPTS; ) {
+    await settleBatches(environment, scope, { signal });
+    const attempt = await withTableLocks(tableRoots, lock, async (locks): Promise<Attempt | null> => {
+      requireAll(tableRoots, locks);
+      if (await hasUnfinished(environment, scope)) return null;
+      // Before the plan: what it is made on must not be another table than the one that is changed.
+      const identities = await readIdentities(environment, tableRoots);
+      const { steps, manifests } = await plan();
+      if (steps.length === 0) return { kind: "ended", ending: { outcome: "done" } };
+      const completed = steps.map((step) => complete(environment, step, identities));
+      const batch = await prepareBatch(environment.disk, environment.root, completed, manifests);
+      return decideAndDo(environment, batch, locks, signal);
+    });
+    if (attempt === null) continue;
+    if (attempt.kind === "undecided") stops++;
+    else return attempt.kind === "ended" ? requireDone(attempt.ending) : requireLearned(attempt.work);
+  }
+  throw new ConcurrentModificationError("the locks of the batch were taken over again and again");
+}
+
+/** @throws TableGoneError where a table was dropped; why a lock can't be had */
+function requireAll(tableRoots: readonly string[], { tables, refusals }: TableLocks): void {
+  for (const tableRoot of tableRoots) {
+    if (tables.has(tableRoot)) continue;
+    throw refusals.get(tableRoot) ?? new TableGoneError(tableRoot);
+  }
+}
+
+type Identities = ReadonlyMap<string, TableIdentity>;
+
+async function readIdentities(
+  { disk }: CatalogEnvironment,
+  tableRoots: readonly string[],
+): Promise<Identities> {
+  const identities = new Map<string, TableIdentity>();
+  for (const tableRoot of tableRoots) {
+    const identity = identities.has(tableRoot) ? null : await readTableIdentity(disk, tableRoot);
+    if (identity !== null) identities.set(tableRoot, identity);
+  }
+  return identities;
+}
+
+/** A step with what tells its table from another. */
+function complete(environment: CatalogEnvironment, step: BatchStep, identities: Identities): BatchStep {
+  switch (step.kind) {
+    case "createVersion":
+    case "deleteVersions":
+      return { ...step, identity: identities.get(tableRootOf(environment, step)) };
+    case "declareTable":
+      return { ...step, mark: randomUUID() };
+    case "deregisterTable":
+      return step;
+  }
+}
+
+/** What came of an attempt: an end, nothing, or what another process makes of it. */
+type Attempt =
+  | { readonly kind: "ended"; readonly ending: Ending }
+  | { readonly kind: "undecided" }
+  | { readonly kind: "taken over"; readonly work: BatchWork };
+
+async function decideAndDo(
+  environment: CatalogEnvironment,
+  batch: Batch,
+  tableLocks: TableLocks,
+  signal: AbortSignal | undefined,
+): Promise<Attempt> {
+  const { disk, root, lock } = environment;
+  let work: BatchWork | null = null;
+  try {
+    return await withLock(batch.directory, { ...lock, signal }, async (lease): Promise<Attempt> => {
+      const locks = { ...tableLocks, batch: lease };
+      const verify = async () => {
+        await requireLocks(locks);
+        return true;
+      };
+      // Nobody else writes to the directory.
+      await decideBatch(disk, batch, { lease, verify });
+      work = workOn(environment, batch, locks, true);
+      return { kind: "ended", ending: await finishBatch(work) };
+    });
+  } catch (error) {
+    if (work !== null) {
+      if (error instanceof LocksLostError) return { kind: "taken over", work };
+      throw unfinished(error);
+    }
+    if (error instanceof PublishUncertainError) throw error;
+    await dropBatch(disk, root, batch.directory);
+    // Its directory was taken for nobody's.
+    if (error instanceof LocksLostError || codeOf(error) === "ENOENT") return { kind: "undecided" };
+    throw error;
+  }
+}
+
+const unfinished = (cause: unknown): InternalError =>
+  new InternalError(
+    `the batch is decided, and the next operation on one of its tables finishes it: ${messageOf(cause)}`,
+    { cause },
+  );
+
+/** @throws why it was undone, naming the part */
+function requireDone(ending: Ending): void {
+  if (ending.outcome === "done") return;
+  const { refusal, step } = ending;
+  const message = `${formatStep(step)}: ${messageOf(refusal)}`;
+  if (refusal instanceof BatchConflict) {
+    throw new ConcurrentModificationError(message, { cause: refusal.cause });
+  }
+  if (!(refusal instanceof NamespaceError)) throw new InternalError(message, { cause: refusal });
+  // Of its own kind, with all that it tells.
+  refusal.message = message;
+  throw refusal;
+}
+
+/**
+ * @throws ConcurrentModificationError where another process undid the batch; InternalError where it is not known what
+ *   came of it, or it can't be brought to an end now
+ */
+async function requireLearned(work: BatchWork): Promise<void> {
+  if ((await learnOutcome(work)) === "done") return returnForeign(work);
+  await removeResurrected(work);
+  throw new ConcurrentModificationError(
+    "the batch was undone by another process, which took it over while this one stood still and found that a part can't be done",
+  );
+}
+
+async function learnOutcome({ unguarded: environment, batch }: BatchWork): Promise<Outcome> {
+  const { disk, root, lock } = environment;
+  for (let attempt = 1; ; attempt++) {
+    // First: a journal that is there is not to be acted on without the outcome.
+    if (await isDecided(disk, batch.directory)) {
+      await settleBatch(environment, batch, lock).catch((error: unknown) => {
+        throw unfinished(error);
+      });
+    }
+    const outcome = await readOutcome(disk, root, batch.directory);
+    if (outcome !== null) {
+      await clearOutcome(disk, root, batch.directory);
+      return outcome;
+    }
+    if (attempt > 1) {
+      throw new InternalError(
+        "it is not known whether the batch was done or undone: the process that took it over has left no word",
+      );
+    }
+  }
+}

@@ -1,0 +1,40 @@
+/** A disk for work under a lock: it looks at the lock right before each call that changes what others see. */
+
+import { basename } from "node:path";
+import type { Disk } from "../../io/disk/disk.js";
+import { TEMPORARY_PREFIX } from "../../io/publish.js";
+
+const CHANGES: ReadonlySet<string | symbol> = new Set<keyof Disk>([
+  "overwrite",
+  "link",
+  "rename",
+  "remove",
+  "removeTree",
+  "removeEmptyDirectory",
+  "makeDirectory",
+]);
+
+/**
+ * However deep in the work a call is, and however long what it waited for took: a process that stood still, and whose lock
+ * is another's by now, changes nothing more. Files that are being written are nobody else's, and are not guarded.
+ * @param confirm rejects where the lock is lost
+ */
+export function guardedDisk(disk: Disk, confirm: () => Promise<void>): Disk {
+  return new Proxy(disk, {
+    get(target, verb) {
+      const value: unknown = Reflect.get(target, verb);
+      if (typeof value !== "function") return value;
+      if (!CHANGES.has(verb)) return value.bind(target);
+      return async (...operands: unknown[]) => {
+        if (
+          !basename(String(operands[0])).startsWith(TEMPORARY_PREFIX) ||
+          verb === "link" ||
+          verb === "rename"
+        ) {
+          await confirm();
+        }
+        return Reflect.apply(value, target, operands);
+      };
+    },
+  });
+}

@@ -1,0 +1,215 @@
+/**
+ * Tables that were dropped, and whose directories could not be moved:
+ *
+ *   write the file .tiltyard-dropped-<uuid>      a record that names the directory, for the sweeping
+ *   hide the directory by a marker that says so  this decides
+ *   empty the directory                          under its lock; the marker goes last
+ *   remove the directory, then the record
+ *
+ * The marker is published as a temporary file of the very directory, so that another table which has come to lie there is
+ * not hidden in its stead. A file whose name one of a successor can have is moved into a temporary directory, which fails
+ * once the lock was taken over: whoever stood still in the middle of the emptying removes nothing of a table that was made
+ * in the same place since.
+ */
+
+import { basename, dirname, join, relative, sep } from "node:path";
+import { InvalidInputError } from "../../errors.js";
+import type { Disk } from "../../io/disk/disk.js";
+import { codeOf } from "../../io/disk/errno.js";
+import { LOCK_NAME } from "../../io/lock/heldLock.js";
+import type { LockLease } from "../../io/lock/lease.js";
+import { withLock } from "../../io/lock/lock.js";
+import { fenceOff, PublishUncertainError, Removal, TEMPORARY_PREFIX } from "../../io/publish.js";
+import { hasUniqueNames, sideDirectory, versionsDirectory } from "../../table/versions/paths.js";
+import type { CatalogEnvironment } from "../rows/catalogTable.js";
+import { checkLocation } from "./locations.js";
+import { hideAsDropped, hidingMarkerPath, isDropped, isHidingMarker } from "./markers.js";
+
+/** Longer than any location. */
+const MAX_RECORD_BYTES = 64 * 1024;
+/** Age from which a record names a directory that nobody is about to hide. */
+const STALE_RECORD_MS = 60 * 60 * 1000;
+/** A directory that others work in for longer is left to the next sweeping. */
+const SWEEP_WAIT_MS = 2_000;
+
+/** What directories are taken away with. */
+export type RemovalEnvironment = Pick<CatalogEnvironment, "disk" | "root" | "lock" | "handles">;
+
+/** Whether a path leads elsewhere than it says. */
+export async function isLink(disk: Disk, root: string, directory: string): Promise<boolean> {
+  const [realRoot, real] = [await disk.realPath(root), await disk.realPath(directory)];
+  return real !== null && (realRoot === null || real !== join(realRoot, relative(root, directory)));
+}
+
+// -------------------------------------------------------------------------------------------------- hiding
+
+/**
+ * Hides a directory for good; false where it is hidden already or was emptied, where there is none, and where it is not
+ * doomed.
+ * @param record path of the record, which does not exist
+ * @param isDoomed whether what lies in the directory is what the caller means
+ */
+export async function hideInPlace(
+  { disk, root }: RemovalEnvironment,
+  directory: string,
+  record: string,
+  isDoomed: (directory: string) => Promise<boolean>,
+): Promise<boolean> {
+  const location = relative(root, directory).split(sep).join("/");
+  let isHidden = false;
+  let wasEmptied = false;
+  const verify = async (): Promise<boolean> => {
+    if (!(await isDoomed(directory))) return false;
+    wasEmptied = await isEmptied(disk, directory);
+    return !wasEmptied;
+  };
+  try {
+    await writeRecord(disk, record, location);
+    isHidden = await hideAsDropped(disk, directory, verify);
+  } catch (error) {
+    // The marker may be there: then the record is needed.
+    if (error instanceof PublishUncertainError) throw error;
+    await disk.remove(record).catch(() => undefined);
+    // The directory is gone, or somebody is emptying it who was first to hide it.
+    if (codeOf(error) === "ENOENT") return false;
+    throw error;
+  }
+  if (!isHidden) await disk.remove(record);
+  // Whoever found the record stale meanwhile has removed it.
+  else if ((await disk.stat(record)) === null) await writeRecord(disk, record, location);
+  // Our temporary file may have kept whoever emptied it from removing it.
+  if (wasEmptied) await disk.removeEmptyDirectory(directory);
+  return isHidden;
+}
+
+/** Under its own name at once: a record that is cut short names nothing, and is removed when it is stale. */
+async function writeRecord(disk: Disk, record: string, location: string): Promise<void> {
+  const handle = await disk.create(record);
+  try {
+    await handle.write([new TextEncoder().encode(JSON.stringify({ location }))]);
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+  await disk.syncDirectory(dirname(record));
+}
+
+// ------------------------------------------------------------------------------------------------ sweeping
+
+/** Removes the directory that a record names, if it is that of a dropped table, then the record. */
+export async function removeRecorded(environment: RemovalEnvironment, record: string): Promise<void> {
+  const { disk, root } = environment;
+  const location = await readRecord(disk, record);
+  // Of a directory that is not hidden, somebody may be about to hide it.
+  const isOld = await isStale(disk, record);
+  const directory = location === null ? null : join(root, ...location.split("/"));
+  if (directory === null || (await isLink(disk, root, directory))) {
+    if (isOld) await disk.remove(record);
+    return;
+  }
+  const wasDropped = await isDropped(disk, directory);
+  const isToGo = wasDropped || (isOld && (await isEmptied(disk, directory)));
+  if (isToGo) await removeDropped(environment, directory);
+  // Somebody has put something there meanwhile.
+  if (await isDropped(disk, directory)) return;
+  const isDone = wasDropped && !(await isEmptied(disk, directory));
+  if (isOld || isDone || (await disk.stat(directory)) === null) await disk.remove(record);
+}
+
+/**
+ * Removes the directory of a table that was dropped and could not be moved.
+ * @throws ServiceUnavailableError where somebody works in it for long
+ */
+export async function removeDropped(environment: RemovalEnvironment, directory: string): Promise<void> {
+  const { disk, lock, handles } = environment;
+  handles.evict(directory);
+  await withLock(directory, { ...lock, waitMs: SWEEP_WAIT_MS }, async (lease) => {
+    // Somebody else may have removed it, and another table may be there.
+    if (await isDropped(disk, directory)) await removeContent(disk, directory, lease);
+    else if (await isEmptied(disk, directory)) await removeTemporaries(disk, directory, lease);
+  });
+  await disk.removeEmptyDirectory(directory);
+}
+
+/** All of a hidden directory; versions first, as somebody may know the path, and last the marker that hides it. */
+async function removeContent(disk: Disk, directory: string, lease: LockLease): Promise<void> {
+  const side = sideDirectory(directory);
+  const remove = async (work: (removal: Removal) => Promise<unknown>): Promise<void> => {
+    const removal = new Removal(disk, side, directory, lease, hasUniqueNames);
+    try {
+      await work(removal);
+    } finally {
+      await removal.finish();
+    }
+    await removeTemporaries(disk, directory, lease);
+  };
+  await remove(async (removal) => {
+    const removeFrom = async (parent: string, stays: (name: string) => boolean): Promise<void> => {
+      for (const { name, kind } of (await disk.list(parent)) ?? []) {
+        if (stays(name)) continue;
+        const path = join(parent, name);
+        await (kind === "directory" ? removal.empty(path) : removal.takeOut(path));
+      }
+    };
+    await removal.empty(versionsDirectory(directory));
+    await removeFrom(directory, staysToTheEnd);
+    await removeFrom(side, isTemporary);
+  });
+  // Where somebody has put something there meanwhile, it stays hidden, and goes with the next sweeping.
+  const left = ((await disk.list(directory)) ?? []).filter(
+    ({ name }) => name === SIDE_NAME || !staysToTheEnd(name),
+  );
+  if (left.length === 0) await remove((removal) => removal.takeOut(hidingMarkerPath(directory)));
+}
+
+const SIDE_NAME = basename(sideDirectory("/"));
+const isTemporary = (name: string): boolean => name.startsWith(TEMPORARY_PREFIX);
+/** The marker, the lock, and the directory that files are moved into. */
+const staysToTheEnd = (name: string): boolean =>
+  isHidingMarker(name) || name.startsWith(LOCK_NAME) || name === SIDE_NAME;
+
+/** Whether nothing is in a directory but what the removal of its last file left there: it is no table's any more. */
+export async function isEmptied(disk: Disk, directory: string): Promise<boolean> {
+  const entries = await disk.list(directory);
+  if (entries === null) return false;
+  const isRest = (name: string) => name === SIDE_NAME || name.startsWith(LOCK_NAME) || isTemporary(name);
+  if (!entries.every(({ name }) => isRest(name))) return false;
+  return ((await disk.list(sideDirectory(directory))) ?? []).every(({ name }) => isTemporary(name));
+}
+
+/** Removes what files were moved into, by us or by somebody who died: under the lock nobody else has any. */
+async function removeTemporaries(disk: Disk, directory: string, lease: LockLease): Promise<void> {
+  const side = sideDirectory(directory);
+  await lease.confirm();
+  for (const place of [side, directory]) await fenceOff(disk, place);
+  await disk.removeEmptyDirectory(side);
+}
+
+async function isStale(disk: Disk, record: string): Promise<boolean> {
+  const stat = await disk.stat(record);
+  return stat !== null && Date.now() - Number(stat.modifiedNs / 1_000_000n) >= STALE_RECORD_MS;
+}
+
+/** Null for a file that is no record of ours, and where there is none. */
+async function readRecord(disk: Disk, record: string): Promise<string | null> {
+  const stat = await disk.stat(record);
+  if (stat === null || stat.size > MAX_RECORD_BYTES) return null;
+  const bytes = await disk.readFile(record);
+  if (bytes === null) return null;
+  let value: unknown;
+  try {
+    value = JSON.parse(new TextDecoder().decode(bytes));
+  } catch {
+    // A record that was cut short, or another's file.
+    return null;
+  }
+  const { location } = (value ?? {}) as { readonly location?: unknown };
+  if (typeof location !== "string") return null;
+  try {
+    checkLocation(location);
+  } catch (error) {
+    if (error instanceof InvalidInputError) return null;
+    throw error;
+  }
+  return location;
+}

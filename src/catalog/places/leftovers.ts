@@ -1,0 +1,105 @@
+/**
+ * What is left of a table whose creation did not come to its end: a directory with parts of a table, no version and no
+ * marker. It is no table. In the root it is in the way of one that is to be moved there; elsewhere nobody knows of it.
+ *
+ * A directory with a version stays, whoever refers to it: it may be that of a table that was deregistered, whose data
+ * is to be kept.
+ */
+
+import { join } from "node:path";
+import { TableAlreadyExistsError } from "../../errors.js";
+import { formatIdentifier } from "../../ident.js";
+import type { Disk } from "../../io/disk/disk.js";
+import { LOCK_NAME } from "../../io/lock/heldLock.js";
+import { DEFAULT_STALE_MS, withLock } from "../../io/lock/lock.js";
+import { foldName } from "../../io/names/foldName.js";
+import { TEMPORARY_PREFIX } from "../../io/publish.js";
+import { CREATED_PARTS, MANIFEST_SUFFIX } from "../../table/versions/paths.js";
+import type { Catalog } from "../rows/catalogRows.js";
+import { type CatalogEnvironment, changeCatalog, readCatalog } from "../rows/catalogTable.js";
+import { isNewLocation } from "./locations.js";
+import { isDeregistered, isDropped } from "./markers.js";
+import { sweepDropped, takeAway } from "./removal.js";
+import { findTable, type TableLocation } from "./tables.js";
+
+/** Age from which the parts of a table that no row names are nobody's, however slowly its rows come in. */
+const ABANDONED_MS = 7 * 24 * 60 * 60 * 1000;
+
+/**
+ * Frees the place of a root table that does not exist. A creation that has not touched its directory for as long as
+ * makes a lock stale counts as dead; one that goes on finds its files gone, and fails.
+ * @throws TableAlreadyExistsError where something else lies there, or what may still become a table
+ */
+export async function clearPlace(
+  environment: CatalogEnvironment,
+  place: TableLocation,
+  signal?: AbortSignal,
+): Promise<void> {
+  const { disk, lock } = environment;
+  const stat = await disk.stat(place.directory);
+  if (stat === null) return;
+  if (stat.kind !== "directory") throw occupied(place);
+  if (!(await isLeftover(disk, place.directory, lock.staleMs ?? DEFAULT_STALE_MS))) throw occupied(place);
+  const isDoomed = (movedTo: string) => isLeftover(disk, movedTo, 0);
+  await withLock(place.directory, { ...lock, signal }, async () => {
+    const found = await findTable(environment, place.id);
+    if (found !== null || (await isDeregistered(disk, place.directory))) throw occupied(place);
+    await takeAway(environment, place.directory, isDoomed);
+  });
+  await sweepDropped(environment);
+  if (await isDropped(disk, place.directory)) throw occupied(place);
+}
+
+/**
+ * Removes what is left of dropped tables, and what creations of tables of child namespaces left behind that died a week
+ * ago or earlier. The latter is decided under the catalog's lock, under which tables are published: a creation that goes
+ * on after all finds its directory gone.
+ */
+export async function sweepCreations(environment: CatalogEnvironment, signal?: AbortSignal): Promise<void> {
+  await sweepDropped(environment);
+  if ((await abandonedCreations(environment, await readCatalog(environment))).length === 0) return;
+  const takeAllAway = async (catalog: Catalog): Promise<null> => {
+    for (const directory of await abandonedCreations(environment, catalog)) {
+      await takeAway(environment, directory, (movedTo) => isLeftover(environment.disk, movedTo, 0));
+    }
+    return null;
+  };
+  await changeCatalog(environment, takeAllAway, signal);
+  await sweepDropped(environment);
+}
+
+async function abandonedCreations({ disk, root }: CatalogEnvironment, catalog: Catalog): Promise<string[]> {
+  const named = new Set(catalog.rows.map(({ location }) => foldName(location?.split("/", 1)[0] ?? "")));
+  const abandoned: string[] = [];
+  for (const { name, kind } of (await disk.list(root)) ?? []) {
+    if (kind !== "directory" || named.has(foldName(name)) || !isNewLocation(name)) continue;
+    const directory = join(root, name);
+    if (await isLeftover(disk, directory, ABANDONED_MS)) abandoned.push(directory);
+  }
+  return abandoned;
+}
+
+const occupied = ({ id, location }: TableLocation): TableAlreadyExistsError =>
+  new TableAlreadyExistsError(
+    `the place of table ${formatIdentifier(id)}, ${location}, is taken by something that is no table, or not yet`,
+  );
+
+/** Whether there is nothing but what a creation makes, and nothing of it younger than `ageMs`. */
+async function isLeftover(disk: Disk, directory: string, ageMs: number): Promise<boolean> {
+  const isOld = async (path: string): Promise<boolean> => {
+    const stat = await disk.stat(path);
+    return stat === null || Date.now() - Number(stat.modifiedNs / 1_000_000n) >= ageMs;
+  };
+  if (!(await isOld(directory))) return false;
+  for (const { name, kind } of (await disk.list(directory)) ?? []) {
+    // Whoever holds the lock is waited for.
+    if (name.startsWith(LOCK_NAME) || (kind === "file" && name.startsWith(TEMPORARY_PREFIX))) continue;
+    if (kind !== "directory" || !CREATED_PARTS.includes(name)) return false;
+    const part = join(directory, name);
+    if (!(await isOld(part))) return false;
+    for (const entry of (await disk.list(part)) ?? []) {
+      if (entry.name.endsWith(MANIFEST_SUFFIX) || !(await isOld(join(part, entry.name)))) return false;
+    }
+  }
+  return true;
+}

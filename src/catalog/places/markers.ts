@@ -1,0 +1,229 @@
+/**
+ * Files in a table's directory that say what it is while it has no data, or that it is hidden. Markers stay when
+ * data arrives, so their presence never means that a table is empty. Their content says nothing to other engines; here it
+ * tells which declaration of a batch made them, and tells a dropped table, which is to be removed, from a deregistered one,
+ * which is kept.
+ */
+
+import { join } from "node:path";
+import { ConcurrentModificationError, UnsupportedError } from "../../errors.js";
+import type { Disk, WriteHandle } from "../../io/disk/disk.js";
+import { codeOf } from "../../io/disk/errno.js";
+import { createExclusive, hasContent, replaceFile, temporaryName } from "../../io/publish.js";
+
+/** The interface document's marker of a declared table. */
+const RESERVED_MARKER = ".ns-reserved";
+/** The marker the reference implementation looks for. */
+const REFERENCE_RESERVED_MARKER = ".lance-reserved";
+const RESERVED_MARKERS: readonly string[] = [RESERVED_MARKER, REFERENCE_RESERVED_MARKER];
+const DEREGISTERED_MARKER = ".lance-deregistered";
+/** What the reference writes into its marker; nobody reads it. */
+const RESERVED_CONTENT = new TextEncoder().encode("reserved");
+const DEREGISTERED_CONTENT = new TextEncoder().encode("deregistered");
+const DROPPED_CONTENT = new TextEncoder().encode("dropped by tiltyard");
+
+export async function isReserved(disk: Disk, directory: string): Promise<boolean> {
+  const markers = await Promise.all([
+    disk.stat(join(directory, RESERVED_MARKER)),
+    disk.stat(join(directory, REFERENCE_RESERVED_MARKER)),
+  ]);
+  return markers.some((marker) => marker !== null);
+}
+
+export const isDeregistered = async (disk: Disk, directory: string): Promise<boolean> =>
+  (await disk.stat(join(directory, DEREGISTERED_MARKER))) !== null;
+
+/** The marker of a declared table that every engine makes. */
+export const reservationPath = (directory: string): string => join(directory, REFERENCE_RESERVED_MARKER);
+
+/** Whether a directory is hidden because its table was dropped, so that anybody may remove it. */
+export const isDropped = (disk: Disk, directory: string): Promise<boolean> =>
+  hasContent(disk, hidingMarkerPath(directory), DROPPED_CONTENT);
+
+/** Whether a file of a table's directory is what hides it. */
+export const isHidingMarker = (name: string): boolean => name === DEREGISTERED_MARKER;
+
+export const hidingMarkerPath = (directory: string): string => join(directory, DEREGISTERED_MARKER);
+
+/** Failures to make a directory where something else has the name. */
+const TAKEN_CODES: ReadonlySet<string | undefined> = new Set(["EEXIST", "ENOTDIR"]);
+
+/**
+ * Reserves a directory for a table; false where somebody else has reserved it, or put there what is no directory.
+ * @throws ConcurrentModificationError where somebody removes it at the same time
+ */
+export async function reserve(disk: Disk, directory: string): Promise<boolean> {
+  try {
+    await disk.makeDirectory(directory);
+  } catch (error) {
+    if (TAKEN_CODES.has(codeOf(error))) return false;
+    throw error;
+  }
+  try {
+    if (!(await create(disk, directory, RESERVED_MARKER, RESERVED_CONTENT))) return false;
+    return await create(disk, directory, REFERENCE_RESERVED_MARKER, RESERVED_CONTENT);
+  } catch (error) {
+    if (codeOf(error) !== "ENOENT") throw error;
+    throw new ConcurrentModificationError(`${directory} was dropped while a table was declared there`, {
+      cause: error,
+    });
+  }
+}
+
+/** "new": made just now; "same": made by the same declaration before; "other": another one was first. */
+export type Reservation = "new" | "same" | "other";
+
+/**
+ * As {@link reserve}, in a way that can be told from all other reservations, and begun again where it was interrupted.
+ * @param mark a text that no other declaration has
+ */
+export async function reserveAs(disk: Disk, directory: string, mark: string): Promise<Reservation> {
+  try {
+    await disk.makeDirectory(directory);
+  } catch (error) {
+    if (TAKEN_CODES.has(codeOf(error))) return "other";
+    throw error;
+  }
+  let reservation: Reservation = "same";
+  for (const name of RESERVED_MARKERS) {
+    if (await create(disk, directory, name, contentOf(mark))) reservation = "new";
+    else if (!(await isMarkedAs(disk, join(directory, name), mark))) return "other";
+  }
+  return reservation;
+}
+
+/** The reservations of a directory, as one declaration sees them. */
+export interface Reservations {
+  /** Paths of its own markers. */
+  readonly own: readonly string[];
+  /** Whether there are markers of others. */
+  readonly hasOthers: boolean;
+}
+
+export async function readReservations(disk: Disk, directory: string, mark: string): Promise<Reservations> {
+  const own: string[] = [];
+  let hasOthers = false;
+  for (const path of RESERVED_MARKERS.map((name) => join(directory, name))) {
+    if (await isMarkedAs(disk, path, mark)) own.push(path);
+    else if ((await disk.stat(path)) !== null) hasOthers = true;
+  }
+  return { own, hasOthers };
+}
+
+const contentOf = (mark: string): Uint8Array => new TextEncoder().encode(`reserved ${mark}`);
+
+const isMarkedAs = (disk: Disk, path: string, mark: string): Promise<boolean> =>
+  hasContent(disk, path, contentOf(mark));
+
+/**
+ * Hides a root table; false where somebody else has hidden it, or another table has come to lie there.
+ * @param isTable whether the table that is meant lies under a path; looked at as late as can be
+ */
+export function hide(
+  disk: Disk,
+  directory: string,
+  isTable: (directory: string) => Promise<boolean>,
+): Promise<boolean> {
+  return create(disk, directory, DEREGISTERED_MARKER, DEREGISTERED_CONTENT, () => isTable(directory));
+}
+
+/**
+ * Hides the directory of a table that is dropped; false where somebody else has hidden it, or it is not the one.
+ * @param verify whether it is; looked at right before, with a file in the directory that is gone with it
+ */
+export async function hideAsDropped(
+  disk: Disk,
+  directory: string,
+  verify: () => Promise<boolean>,
+): Promise<boolean> {
+  try {
+    return await createExclusive(disk, directory, DEREGISTERED_MARKER, [DROPPED_CONTENT], { verify });
+  } catch (error) {
+    if (!(error instanceof UnsupportedError)) throw error;
+  }
+  // Without hard links. Root tables are hidden under the catalog's lock, and others by nobody else.
+  if (!(await verify()) || (await isDeregistered(disk, directory))) return false;
+  await replaceFile(disk, hidingMarkerPath(directory), DROPPED_CONTENT, { sync: true });
+  return true;
+}
+
+/**
+ * Shows a hidden root table again; false where it is not hidden, because somebody else was first, where it was dropped,
+ * and where another table has come to lie there.
+ * @param isTable whether the table that is meant lies under a path
+ */
+export async function unhide(
+  disk: Disk,
+  directory: string,
+  isTable: (directory: string) => Promise<boolean>,
+): Promise<boolean> {
+  const marker = hidingMarkerPath(directory);
+  // Of those who would remove the marker one moves it.
+  const moved = join(directory, temporaryName());
+  try {
+    await disk.rename(marker, moved);
+  } catch (error) {
+    if (codeOf(error) === "ENOENT") return false;
+    throw error;
+  }
+  const isDropping = await hasContent(disk, moved, DROPPED_CONTENT);
+  if (isDropping || !(await isTable(directory))) {
+    await disk.rename(moved, marker);
+    return false;
+  }
+  await disk.remove(moved);
+  await disk.syncDirectory(directory);
+  return true;
+}
+
+/**
+ * Makes a marker that must not be there; false where it is.
+ * @param verify the last look at what must hold
+ */
+async function create(
+  disk: Disk,
+  directory: string,
+  name: string,
+  content: Uint8Array,
+  verify?: () => Promise<boolean>,
+): Promise<boolean> {
+  try {
+    return await createExclusive(disk, directory, name, [content], { verify });
+  } catch (error) {
+    if (!(error instanceof UnsupportedError)) throw error;
+  }
+  return createInPlace(disk, directory, name, content, verify);
+}
+
+/**
+ * The same without hard links. A marker means what its name says as soon as it is there; after a crash its content may
+ * be missing, and with it whose it is.
+ */
+async function createInPlace(
+  disk: Disk,
+  directory: string,
+  name: string,
+  content: Uint8Array,
+  verify: (() => Promise<boolean>) | undefined,
+): Promise<boolean> {
+  if ((await verify?.()) === false) return false;
+  let handle: WriteHandle;
+  try {
+    handle = await disk.create(join(directory, name));
+  } catch (error) {
+    if (codeOf(error) === "EEXIST") return false;
+    throw error;
+  }
+  try {
+    await handle.write([content]);
+    await handle.sync();
+  } catch (error) {
+    // The failure to write tells more than what the clearing up may come to.
+    await handle.close().catch(() => undefined);
+    await disk.remove(join(directory, name)).catch(() => undefined);
+    throw error;
+  }
+  await handle.close();
+  await disk.syncDirectory(directory);
+  return true;
+}

@@ -1,0 +1,223 @@
+/**
+ * Where a new table is put. A table of the root becomes a directory of its name, and some file systems take several
+ * names for one ({@link foldName}). No two tables of the root may have such names on any file system, so that the
+ * namespace's directory can be moved between all of them:
+ *
+ *   look at the neighbours ─ make the directory ─ under the catalog's lock: look again ─ row
+ *
+ * The directory and the row together are the claim to the name. Whoever is second to have both finds the other's.
+ */
+
+import { join } from "node:path";
+import { InvalidInputError, ServiceUnavailableError, TableAlreadyExistsError } from "../../errors.js";
+import { checkObjectName, formatIdentifier } from "../../ident.js";
+import type { DirectoryEntry } from "../../io/disk/disk.js";
+import { codeOf } from "../../io/disk/errno.js";
+import type { Catalog } from "../rows/catalogRows.js";
+import { type CatalogEnvironment, readCatalog } from "../rows/catalogTable.js";
+import { objectIdOf, parentOf, requireNamespace } from "../rows/objects.js";
+import { removeDropped } from "./droppedRecords.js";
+import { clearPlace } from "./leftovers.js";
+import { checkNewRootTableName, newLocation, rootTableAt } from "./locations.js";
+import { isDeregistered, isDropped, isReserved } from "./markers.js";
+import { sweepDropped } from "./removal.js";
+import { isInUse } from "./sharedPlaces.js";
+import { locationOf, refuseOtherObject, rootPlace, type TableLocation, tableRow } from "./tables.js";
+
+/** A place for a new table. */
+export interface PlannedPlace extends TableLocation {
+  /** Made up just now: nobody else can know of it. */
+  readonly unshared: boolean;
+}
+
+/**
+ * Where a table that does not exist would be put. Makes nothing.
+ * @param moved the place of a table that would be moved there
+ * @throws InvalidInputError for an illegal name, and for one that folds together with another's
+ * @throws NamespaceNotFoundError where a parent does not exist, TableAlreadyExistsError where the id is another
+ *   object's, or the place a deregistered table's or a file's
+ */
+export async function planPlace(
+  environment: CatalogEnvironment,
+  id: readonly string[],
+  moved?: TableLocation,
+): Promise<PlannedPlace> {
+  const isRoot = id.length === 1;
+  if (isRoot) checkNewRootTableName(id[0]);
+  else checkObjectName(id[id.length - 1]);
+  const catalog = await readCatalog(environment);
+  requireNamespace(catalog, parentOf(id));
+  refuseOtherObject(catalog, id);
+  if (isRoot) {
+    const place = rootPlace(environment, id);
+    if (await freeOfNeighbours(environment, catalog, place, moved)) await refuseKeptPlace(environment, place);
+    return { ...place, unshared: false };
+  }
+  // What a crash, or a creation that is under way, left in the catalog keeps its place.
+  const row = tableRow(catalog, id);
+  if (row !== null) {
+    const place = locationOf(environment, id, row);
+    const others = catalog.rows.filter((each) => each !== row);
+    if (!isInUse(place.location, others)) return { ...place, unshared: false };
+  }
+  const location = newLocation(objectIdOf(id));
+  return { id, location, directory: join(environment.root, location), unshared: true };
+}
+
+/**
+ * A directory that a deregistered table keeps is not free: what is put there would stay hidden. Neither is a name that
+ * something else has than a directory. What is left of a dropped table is removed.
+ * @throws TableAlreadyExistsError; ServiceUnavailableError where a dropped table can't be removed yet
+ */
+async function refuseKeptPlace(environment: CatalogEnvironment, place: TableLocation): Promise<void> {
+  const { disk } = environment;
+  const stat = await disk.stat(place.directory);
+  if (stat === null) return;
+  if (stat.kind !== "directory") throw noDirectory(place);
+  if (!(await isDeregistered(disk, place.directory))) return;
+  if (await isDropped(disk, place.directory)) {
+    await freeDropped(environment, place);
+    return;
+  }
+  throw new TableAlreadyExistsError(
+    `the place of table ${formatIdentifier(place.id)} is kept by a deregistered table of that name`,
+  );
+}
+
+/**
+ * Removes what is left at a place of a table that was dropped, and could not be moved.
+ * @throws ServiceUnavailableError where that can't be done yet
+ */
+async function freeDropped(environment: CatalogEnvironment, { id, directory }: TableLocation): Promise<void> {
+  // Whoever was sweeping it at the same time may have removed it.
+  const cause = await removeDropped(environment, directory).catch((error: unknown) => error);
+  if (await isDropped(environment.disk, directory)) {
+    throw new ServiceUnavailableError(
+      `table ${formatIdentifier(id)} was dropped, and its files are still to be removed; try again later`,
+      { cause },
+    );
+  }
+  await sweepDropped(environment);
+}
+
+const noDirectory = ({ id, location }: TableLocation, cause?: unknown): TableAlreadyExistsError =>
+  new TableAlreadyExistsError(
+    `the place of table ${formatIdentifier(id)}, ${location}, is taken by something that is no directory`,
+    { cause },
+  );
+
+/**
+ * Makes the directory of a root table that is being made, if it is not there.
+ * @returns whether it was made
+ * @throws InvalidInputError where the disk takes another entry for it, TableAlreadyExistsError where it is a file
+ */
+export async function claimPlace(environment: CatalogEnvironment, place: TableLocation): Promise<boolean> {
+  try {
+    if (await environment.disk.makeDirectory(place.directory)) {
+      environment.rootNames.made(place.location);
+      return true;
+    }
+  } catch (error) {
+    if (codeOf(error) === "EEXIST" || codeOf(error) === "ENOTDIR") throw noDirectory(place, error);
+    throw error;
+  }
+  // What is put there would stay hidden.
+  if (await isDropped(environment.disk, place.directory)) await freeDropped(environment, place);
+  await refuseNeighbours(environment, await readCatalog(environment), place);
+  return false;
+}
+
+/**
+ * Makes sure that no other table has a name which folds together with that of a root table whose directory is there.
+ * Under the catalog's lock nobody can get one until the row is written.
+ * @throws InvalidInputError naming the other
+ */
+export async function refuseNeighbours(
+  environment: CatalogEnvironment,
+  catalog: Catalog,
+  place: TableLocation,
+): Promise<void> {
+  const { isThere, others } = await environment.rootNames.neighbours(place.location, catalog, true);
+  for (const other of others) {
+    const holder = await holderOf(environment, catalog, other);
+    // Spelled otherwise, the directory that is there is the other one.
+    if (holder !== null || !isThere) throw foldsTogether(place, holder ?? other.name);
+  }
+}
+
+/**
+ * The same for a place where nothing is yet.
+ * @param moved is about to leave its place
+ */
+export async function refuseHolders(
+  environment: CatalogEnvironment,
+  catalog: Catalog,
+  place: TableLocation,
+  moved: TableLocation,
+): Promise<void> {
+  const { others } = await environment.rootNames.neighbours(place.location, catalog, false);
+  for (const other of others) {
+    if (other.name === moved.location) continue;
+    const holder = await holderOf(environment, catalog, other);
+    if (holder !== null) throw foldsTogether(place, holder);
+  }
+}
+
+/**
+ * As {@link refuseHolders}, and what a creation left that came to nothing is taken away.
+ * @returns whether there may be something at the place
+ */
+async function freeOfNeighbours(
+  environment: CatalogEnvironment,
+  catalog: Catalog,
+  place: TableLocation,
+  moved: TableLocation | undefined,
+): Promise<boolean> {
+  const { isThere, others } = await environment.rootNames.neighbours(place.location, catalog, false);
+  for (const other of others) {
+    if (other.name === moved?.location) continue;
+    const holder = await holderOf(environment, catalog, other);
+    const isInTheWay =
+      holder !== null || (!isThere && (await environment.disk.stat(place.directory)) !== null);
+    if (isInTheWay && !(await clearDead(environment, other)))
+      throw foldsTogether(place, holder ?? other.name);
+  }
+  return isThere || others.length > 0;
+}
+
+/** Takes away what a creation left; false where it is more than that, or may still become more. */
+async function clearDead(environment: CatalogEnvironment, { name }: DirectoryEntry): Promise<boolean> {
+  const tableName = rootTableAt(name);
+  if (tableName === null) return false;
+  try {
+    const place = rootPlace(environment, [tableName]);
+    if (await isDropped(environment.disk, place.directory)) await freeDropped(environment, place);
+    await clearPlace(environment, place);
+    return true;
+  } catch (error) {
+    if (error instanceof TableAlreadyExistsError) return false;
+    throw error;
+  }
+}
+
+/** What has the place of a root table, for a message: a table, one that is being made, or no table; null for nothing. */
+async function holderOf(
+  { disk, root, latestVersions }: CatalogEnvironment,
+  catalog: Catalog,
+  { name, kind }: DirectoryEntry,
+): Promise<string | null> {
+  const tableName = rootTableAt(name);
+  if (tableName === null || kind !== "directory") return `${name}, which is no table`;
+  const directory = join(root, name);
+  if (await isDeregistered(disk, directory)) return `table ${tableName}, which is deregistered`;
+  const isTable = (await latestVersions.find(directory)) !== null || (await isReserved(disk, directory));
+  if (isTable) return `table ${tableName}`;
+  const isClaimed =
+    tableRow(catalog, [tableName])?.location === name && (await disk.stat(directory)) !== null;
+  return isClaimed ? `table ${tableName}, which is being made` : null;
+}
+
+const foldsTogether = ({ id }: TableLocation, other: string): InvalidInputError =>
+  new InvalidInputError(
+    `table ${formatIdentifier(id)}: some file systems would take its directory for that of ${other}`,
+  );

@@ -1,0 +1,155 @@
+/**
+ * Taking tables' directories away. A directory first gets a name that no listing shows, in one step:
+ *
+ *   rename to .tiltyard-dropping-…     out of everybody's way, and still whole; the name tells which one was meant
+ *   look at what was moved             another table may have come to lie there since the caller looked: it goes back
+ *   rename to .tiltyard-dropped-…      decided
+ *   remove
+ *
+ * A directory that can't be renamed (of a lower layer of overlayfs; on Windows, one in which a file is open) is hidden
+ * instead, and emptied where it is (droppedRecords.ts).
+ *
+ * What a crash leaves of it goes with the next one; what was not decided only after an hour, if it is what was meant.
+ */
+
+import { createHash, randomUUID } from "node:crypto";
+import { join } from "node:path";
+import { InternalError, messageOf } from "../../errors.js";
+import type { Disk } from "../../io/disk/disk.js";
+import { codeOf } from "../../io/disk/errno.js";
+import { isUnmovable } from "../../io/publish.js";
+import { hideInPlace, isEmptied, isLink, type RemovalEnvironment, removeRecorded } from "./droppedRecords.js";
+import { isDropped } from "./markers.js";
+
+/** Start of the names that dropped tables' directories, and records of them, carry until they are gone. */
+const DROPPED_PREFIX = ".tiltyard-dropped-";
+/** Start of the names that directories carry before that is decided. */
+const DROPPING_PREFIX = ".tiltyard-dropping-";
+/** All of such a name: what merely begins so may be a table that another engine made. */
+const DROPPED_NAME = /^\.tiltyard-(dropp(?:ed|ing))-[0-9a-f-]{36}(?:-([0-9a-f]{16}))?$/;
+/** A directory whose dropping was begun so long ago goes: who began it is dead. */
+const ABANDONED_MS = 60 * 60 * 1000;
+
+/** Whether what lies in a directory is what the caller means; asked where it can still be put back. */
+export type IsDoomed = (directory: string) => Promise<boolean>;
+
+const always: IsDoomed = async () => true;
+
+/**
+ * Makes a directory vanish, durably; false where there is none that is doomed, or it is hidden already.
+ * {@link sweepDropped} frees the space.
+ */
+export async function takeAway(
+  environment: RemovalEnvironment,
+  directory: string,
+  isDoomed: IsDoomed = always,
+): Promise<boolean> {
+  const { disk, root, handles } = environment;
+  // Windows does not rename a directory in which a file is open.
+  handles.evict(directory);
+  // Before it is asked whether it is the one that is meant: no other can have been it then, and be it no more.
+  const seen = await disk.stat(directory);
+  if (seen === null || !(await isDoomed(directory))) return false;
+  const id = randomUUID();
+  const birthNs = seen.birthNs === seen.changedNs ? UNKNOWN : seen.birthNs;
+  const moved = join(root, `${DROPPING_PREFIX}${id}-${signatureOf(seen.inode, birthNs)}`);
+  try {
+    await disk.rename(directory, moved);
+  } catch (error) {
+    if (codeOf(error) === "ENOENT") return false;
+    // The renaming of a link would have moved the link; what it leads to is somebody else's.
+    if (!isUnmovable(error) || (await isLink(disk, root, directory))) throw error;
+    return hideInPlace(environment, directory, join(root, DROPPED_PREFIX + id), isDoomed);
+  }
+  try {
+    if (await isDoomed(moved)) {
+      await disk.rename(moved, join(root, DROPPED_PREFIX + id));
+      await disk.syncDirectory(root);
+      return true;
+    }
+  } catch (error) {
+    // Where it can't be put back either, it is gone, and goes for good when it is swept.
+    await putBack(disk, moved, directory).catch(() => undefined);
+    throw error;
+  }
+  await putBack(disk, moved, directory);
+  return false;
+}
+
+/** A directory that somebody made in its place is empty, or a table of its own by now: that one stays. */
+async function putBack(disk: Disk, moved: string, directory: string): Promise<void> {
+  if ((await disk.stat(moved)) === null) return;
+  await disk.removeEmptyDirectory(directory);
+  if ((await disk.stat(directory)) === null) await disk.rename(moved, directory);
+}
+
+/**
+ * Takes a directory away that is no table's any more, in whichever way can be made sure of. {@link sweepDropped} frees
+ * the space.
+ * @throws InternalError where none can: the directory stays, and the caller has to say so
+ */
+export async function discardDirectory(
+  environment: RemovalEnvironment,
+  directory: string,
+  isDoomed: IsDoomed = always,
+): Promise<void> {
+  const { disk, root } = environment;
+  let cause: unknown = null;
+  try {
+    if (await takeAway(environment, directory, isDoomed)) return;
+  } catch (error) {
+    cause = error;
+    const record = join(root, DROPPED_PREFIX + randomUUID());
+    try {
+      const isHidden =
+        !(await isLink(disk, root, directory)) &&
+        (await hideInPlace(environment, directory, record, isDoomed));
+      if (isHidden) return;
+    } catch {
+      // That the directory can't be moved tells more.
+    }
+  }
+  if ((await disk.stat(directory)) === null || (await isDropped(disk, directory))) return;
+  if (!(await isDoomed(directory))) return;
+  if ((await disk.removeEmptyDirectory(directory)) || (await isEmptied(disk, directory))) return;
+  const reason = cause === null ? "it is hidden as that of a deregistered table" : messageOf(cause);
+  throw new InternalError(`${directory} cannot be removed: ${reason}`, { cause });
+}
+
+/**
+ * Removes what was taken away. That is decided by then, so a failure here is not the caller's: the next one tries
+ * again.
+ */
+export async function sweepDropped(environment: RemovalEnvironment): Promise<void> {
+  const { disk, root } = environment;
+  const entries = (await disk.list(root).catch(() => null)) ?? [];
+  const removals: Promise<void>[] = [];
+  for (const { name, kind } of entries) {
+    const [, state, signature] = DROPPED_NAME.exec(name) ?? [];
+    const path = join(root, name);
+    if (state === "dropped" && kind === "file") removals.push(removeRecorded(environment, path));
+    else if (state === "dropped" || (state === "dropping" && (await isAbandoned(disk, path, signature))))
+      removals.push(disk.removeTree(path));
+  }
+  await Promise.allSettled(removals);
+}
+
+/**
+ * Whether a directory was moved long ago by one who died before it was decided, and is the one that was meant. Another,
+ * which had come to lie there, stays: it is somebody's table, and can be given its name back by hand.
+ */
+async function isAbandoned(disk: Disk, directory: string, signature: string | undefined): Promise<boolean> {
+  const stat = await disk.stat(directory).catch(() => null);
+  if (stat === null) return false;
+  const own = [signatureOf(stat.inode, stat.birthNs), signatureOf(stat.inode, UNKNOWN)];
+  if (signature !== undefined && !own.includes(signature)) return false;
+  // A renaming changes the time of the directory's inode.
+  return Date.now() - Number(stat.changedNs / 1_000_000n) > ABANDONED_MS;
+}
+
+/** In place of a time of birth: some platforms give that of the last change then. */
+const UNKNOWN = 0n;
+
+/** What tells a directory from another in the same place, short enough for a name. */
+const signatureOf = (inode: string, birthNs: bigint): string =>
+  createHash("sha256").update(`${inode}-${birthNs}`).digest("hex").slice(0, 16);

@@ -1,0 +1,37 @@
+/**
+ * Places that several tables have, or that some file system takes for one. A new table never gets such a place. Where
+ * rows of another engine share one, or a disk makes one of two, dropping a table leaves the other's files alone.
+ */
+
+import { areApart } from "../../io/names/spelling.js";
+import type { CatalogRow } from "../rows/catalogRows.js";
+import type { CatalogEnvironment } from "../rows/catalogTable.js";
+import { isInRootTable, mayOverlap } from "./locations.js";
+
+/** Whether a place may be, hold, or lie in that of a root table or of one of the rows, on any file system. */
+export const isInUse = (location: string, rows: readonly CatalogRow[]): boolean =>
+  isInRootTable(location) || overlapping(location, rows).length > 0;
+
+/** Whether a place is that of none of the rows on this disk, nor of a root table on any. */
+export const isUnshared = async (
+  environment: CatalogEnvironment,
+  location: string,
+  rows: readonly CatalogRow[],
+): Promise<boolean> => !isInRootTable(location) && !(await isNamed(environment, location, rows));
+
+/** Whether one of the rows names a place, on this disk. */
+export async function isNamed(
+  { disk, root }: CatalogEnvironment,
+  location: string,
+  rows: readonly CatalogRow[],
+): Promise<boolean> {
+  for (const other of overlapping(location, rows)) {
+    if (!(await areApart(disk, root, location, other))) return true;
+  }
+  return false;
+}
+
+const overlapping = (location: string, rows: readonly CatalogRow[]): string[] =>
+  rows.flatMap(({ objectType, location: other }) =>
+    objectType === "table" && other !== null && mayOverlap(location, other) ? [other] : [],
+  );

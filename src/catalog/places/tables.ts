@@ -1,0 +1,163 @@
+/**
+ * Which tables there are, and where.
+ *
+ * - A table of the root is the directory `<name>.lance`: it exists when that holds versions or a reservation
+ *   marker, and is hidden by a deregistration marker. Its catalog row is for the reference, and for properties.
+ * - A table of another namespace exists when it has a catalog row and the directory that names. A row without the
+ *   directory means nothing: it is what a crash leaves of a change that did not come to pass.
+ */
+
+import { join } from "node:path";
+import { TableAlreadyExistsError, TableNotFoundError } from "../../errors.js";
+import { checkObjectName, checkRootTableName, formatIdentifier } from "../../ident.js";
+import type { LatestVersion } from "../../table/versions/versions.js";
+import type { Catalog, CatalogRow } from "../rows/catalogRows.js";
+import { type CatalogEnvironment, readCatalog } from "../rows/catalogTable.js";
+import { decodeProperties, objectIdOf, parentOf, requireNamespace } from "../rows/objects.js";
+import { directoryOf, rootLocation } from "./locations.js";
+import { isDeregistered, isReserved } from "./markers.js";
+
+/** Where a table is, whether or not there is one. */
+export interface TableLocation {
+  readonly id: readonly string[];
+  /** Relative to the namespace's directory. */
+  readonly location: string;
+  /** Absolute path of the table's directory. */
+  readonly directory: string;
+}
+
+/** A table that exists. */
+export interface FoundTable extends TableLocation {
+  /** Null while the table is only declared. */
+  readonly latest: LatestVersion | null;
+  /** What makes it a table, in child namespaces; that of a root table is not looked at. */
+  readonly row: CatalogRow | null;
+}
+
+/**
+ * The table of an id, or null where its namespace has none of that name.
+ * @throws InvalidInputError for an illegal name, NamespaceNotFoundError where a parent does not exist
+ */
+export async function findTable(
+  environment: CatalogEnvironment,
+  id: readonly string[],
+): Promise<FoundTable | null> {
+  if (id.length === 1) return findRootTable(environment, id);
+  const catalog = await readCatalog(environment);
+  const row = tableRow(catalog, id);
+  if (row !== null) return findAt(environment, locationOf(environment, id, row), row);
+  checkObjectName(id[id.length - 1]);
+  requireNamespace(catalog, parentOf(id));
+  return null;
+}
+
+/** @throws TableNotFoundError where none exists, and what {@link findTable} throws */
+export async function requireTable(
+  environment: CatalogEnvironment,
+  id: readonly string[],
+): Promise<FoundTable> {
+  const found = await findTable(environment, id);
+  if (found === null) throw new TableNotFoundError(`table ${formatIdentifier(id)} does not exist`);
+  return found;
+}
+
+/**
+ * Makes sure that a table that was found is still one: that a catalog knows it. It may have another id by now.
+ * @throws TableNotFoundError
+ */
+export async function requireKnown(environment: CatalogEnvironment, table: FoundTable): Promise<void> {
+  const { id, location, directory } = table;
+  const isKnown =
+    id.length === 1
+      ? !(await isDeregistered(environment.disk, directory))
+      : (await readCatalog(environment)).rows.some(
+          (row) => row.objectType === "table" && row.location === location,
+        );
+  if (!isKnown) throw new TableNotFoundError(`table ${formatIdentifier(id)} was dropped by another writer`);
+}
+
+async function findRootTable(
+  environment: CatalogEnvironment,
+  id: readonly string[],
+): Promise<FoundTable | null> {
+  const { disk, latestVersions } = environment;
+  const place = rootPlace(environment, id);
+  const [latest, hidden] = await Promise.all([
+    latestVersions.find(place.directory),
+    isDeregistered(disk, place.directory),
+  ]);
+  if (hidden) return null;
+  if (latest === null && !(await isReserved(disk, place.directory))) return null;
+  // Another table, on a disk that ignores case.
+  if (!(await isSpelledSo(environment, place.location))) return null;
+  return { ...place, latest, row: null };
+}
+
+/** Whether an entry of the namespace's directory that was found has just that name. */
+const isSpelledSo = ({ root, spelling, rootNames }: CatalogEnvironment, name: string): Promise<boolean> =>
+  spelling.isExact(root, name, () => rootNames.all());
+
+/** A table of a child namespace, if its directory is there. */
+async function findAt(
+  environment: CatalogEnvironment,
+  place: TableLocation,
+  row: CatalogRow,
+): Promise<FoundTable | null> {
+  const latest = await environment.latestVersions.find(place.directory);
+  if (latest === null && !(await isDirectory(environment, place.directory))) return null;
+  return { ...place, latest, row };
+}
+
+/** The row that makes a table of the id, or null; rows of other objects are none. */
+export function tableRow(catalog: Catalog, id: readonly string[]): CatalogRow | null {
+  const row = catalog.find(objectIdOf(id));
+  return row?.objectType === "table" ? row : null;
+}
+
+/** @throws CorruptFileError where the row's location is none */
+export function locationOf(
+  environment: CatalogEnvironment,
+  id: readonly string[],
+  row: CatalogRow,
+): TableLocation {
+  const directory = directoryOf(environment.root, row.location, row.objectId);
+  return { id, location: row.location ?? "", directory };
+}
+
+export function rootPlace(environment: CatalogEnvironment, id: readonly string[]): TableLocation {
+  const [name] = id;
+  checkRootTableName(name);
+  const location = rootLocation(name);
+  return { id, location, directory: join(environment.root, location) };
+}
+
+/** @throws TableAlreadyExistsError where the id is that of a namespace, or of what other engines keep */
+export function refuseOtherObject(catalog: Catalog, id: readonly string[]): void {
+  const row = catalog.find(objectIdOf(id));
+  if (row === null || row.objectType === "table") return;
+  throw new TableAlreadyExistsError(`${formatIdentifier(id)} is the id of a ${row.objectType.slice(0, 40)}`);
+}
+
+/** Whether there is a directory where a table's row says. */
+export async function hasDirectory(
+  environment: CatalogEnvironment,
+  id: readonly string[],
+  row: CatalogRow,
+): Promise<boolean> {
+  return isDirectory(environment, locationOf(environment, id, row).directory);
+}
+
+const isDirectory = async ({ disk }: CatalogEnvironment, path: string): Promise<boolean> =>
+  (await disk.stat(path))?.kind === "directory";
+
+/**
+ * The properties of a table that exists.
+ * @throws CorruptFileError where they are damaged
+ */
+export async function readTableProperties(
+  environment: CatalogEnvironment,
+  { id, location, row: known }: FoundTable,
+): Promise<Record<string, string>> {
+  const row = known ?? tableRow(await readCatalog(environment), id);
+  return row === null || row.location !== location ? {} : decodeProperties(row);
+}

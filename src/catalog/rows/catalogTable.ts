@@ -1,0 +1,312 @@
+/**
+ * The catalog's table, `<root>/__manifest`: an ordinary Lance table with a row per namespace and table. It is made
+ * by the first change. What always holds:
+ *
+ * - A change is one version: all rows in one file, committed right on top of the version they were computed from.
+ *   Who loses the number to another writer reads again and computes again.
+ * - Reading costs a look at what the latest version is; its rows are decoded once and kept.
+ * - Old versions are emptied, but keep their numbers: see oldVersions.ts.
+ * - Settings, metadata and columns that are not understood here stay as they are. Feature flags in the table's
+ *   metadata that are not known keep us from reading, or from writing.
+ */
+
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Column } from "../../arrow/columns/column.js";
+import { concatColumns } from "../../arrow/columns/concatColumns.js";
+import { nullColumn } from "../../arrow/columns/nullColumn.js";
+import { ConcurrentModificationError, CorruptFileError, UnsupportedError } from "../../errors.js";
+import { type Manifest, Overwrite } from "../../format/table.js";
+import type { SettledDirectories } from "../../io/disk/settledDirectories.js";
+import { type LockLease, UNSHARED_LEASE } from "../../io/lock/lease.js";
+import { LruCache } from "../../io/memory/cache.js";
+import type { Spelling } from "../../io/names/spelling.js";
+import { resolveProjection } from "../../query/projection.js";
+import { KEPT } from "../../query/readAhead.js";
+import { scanColumns } from "../../query/scan.js";
+import { type FileReaders, versionSource } from "../../query/versionSource.js";
+import { assignFieldIds, decodeSchema, encodeSchema, type NewField } from "../../schema/schema.js";
+import { commitCreation } from "../../table/commit/commit.js";
+import { newTransaction } from "../../table/commit/transaction.js";
+import { type TableEnvironment, withSteadyLock } from "../../table/versions/environment.js";
+import { ABSENT } from "../../table/versions/identity.js";
+import type { ManifestFile } from "../../table/versions/manifest.js";
+import { versionsDirectory } from "../../table/versions/paths.js";
+import {
+  type CommittedVersion,
+  type LatestVersion,
+  type LatestVersions,
+  readManifestAt,
+} from "../../table/versions/versions.js";
+import { rewriteTable } from "../../write/rewriteTable.js";
+import { Catalog, type CatalogChange } from "./catalogRows.js";
+import type { OldVersions } from "./oldVersions.js";
+import type { RootNames } from "./rootNames.js";
+
+/** What the catalog works with. */
+export interface CatalogEnvironment extends TableEnvironment, FileReaders {
+  /** Absolute path of the namespace's directory. */
+  readonly root: string;
+  readonly catalogs: CatalogCache;
+  readonly oldCatalogs: OldVersions;
+  readonly latestVersions: LatestVersions;
+  /** What lies directly in the namespace's directory. */
+  readonly rootNames: RootNames;
+  /** Tells what was found by its own name from what a disk that folds names found by another. */
+  readonly spelling: Spelling;
+  /** Whether there are versions in a directory of versions. */
+  readonly versionsIn: SettledDirectories<boolean>;
+}
+
+/** Decoded catalogs by version, bounded in bytes. */
+export class CatalogCache extends LruCache<Catalog> {}
+
+/** Name of the catalog's directory. */
+export const CATALOG_DIRECTORY = "__manifest";
+/** Lost races after which a change gives up. */
+const MAX_ATTEMPTS = 50;
+const MAX_BACKOFF_MS = 50;
+/** Times the latest version may be cleaned away while it is opened. */
+const MAX_OPEN_ATTEMPTS = 5;
+const DATA_FORMAT = "2.2";
+
+/** Keys of feature flags in the table's metadata. */
+const READER_FLAGS = "lance.namespace.manifest.reader_feature_flags";
+const WRITER_FLAGS = "lance.namespace.manifest.writer_feature_flags";
+/** The bits that this build honours: none are defined so far. */
+const KNOWN_FLAGS = 0n;
+
+const PRIMARY_KEY_POSITION = "lance-schema:unenforced-primary-key:position";
+const NO_METADATA: ReadonlyMap<string, string> = new Map();
+const text = (name: string, nullable: boolean, metadata = NO_METADATA): NewField => ({
+  name,
+  logicalType: "string",
+  nullable,
+  metadata,
+  children: [],
+});
+/** The schema of a new catalog. */
+const FIELDS: readonly NewField[] = [
+  text("object_id", false, new Map([[PRIMARY_KEY_POSITION, "0"]])),
+  text("object_type", false),
+  text("location", true),
+  text("metadata", true),
+  {
+    name: "base_objects",
+    logicalType: "list",
+    nullable: true,
+    metadata: NO_METADATA,
+    children: [text("object_id", true)],
+  },
+];
+
+const directoryOf = (environment: CatalogEnvironment): string => join(environment.root, CATALOG_DIRECTORY);
+
+/** A catalog, and the version it is of. */
+interface OpenCatalog {
+  readonly entry: LatestVersion;
+  readonly file: ManifestFile;
+  readonly catalog: Catalog;
+}
+
+/**
+ * The catalog as it is now; empty where there is none.
+ * @throws UnsupportedError for a feature flag this build does not know, CorruptFileError for rows that are none
+ */
+export async function readCatalog(environment: CatalogEnvironment): Promise<Catalog> {
+  return (await openCatalog(environment))?.catalog ?? Catalog.empty;
+}
+
+async function openCatalog(environment: CatalogEnvironment): Promise<OpenCatalog | null> {
+  for (let attempt = 1; ; attempt++) {
+    const entry = await environment.latestVersions.find(directoryOf(environment));
+    if (entry === null) return null;
+    const open = await openAt(environment, entry);
+    if (open !== null) return open;
+    if (attempt === MAX_OPEN_ATTEMPTS) {
+      throw new ConcurrentModificationError(`${entry.path} was cleaned away while it was opened`);
+    }
+  }
+}
+
+/** Null where the version was emptied or cleaned away while it was read. */
+async function openAt(environment: CatalogEnvironment, entry: LatestVersion): Promise<OpenCatalog | null> {
+  let file: ManifestFile | null = null;
+  try {
+    file = await readManifestAt(environment, entry);
+    if (file === null) return null;
+    const read = file;
+    checkFlags(read.manifest, READER_FLAGS, entry.path);
+    const catalog = await environment.catalogs.get(keyOf(read), () => loadCatalog(environment, read));
+    return { entry, file, catalog };
+  } catch (error) {
+    if (await isLeftBehind(environment, entry, file, error)) return null;
+    throw error;
+  }
+}
+
+/**
+ * Whether a failure shows no damage but that the version was not the latest any more: newer ones have followed, and it
+ * was emptied, or another catalog was made in its place.
+ * @param file the version's manifest, as far as it was read
+ */
+async function isLeftBehind(
+  environment: CatalogEnvironment,
+  entry: LatestVersion,
+  file: ManifestFile | null,
+  error: unknown,
+): Promise<boolean> {
+  if (!(error instanceof CorruptFileError)) return false;
+  const latest = await environment.latestVersions.find(directoryOf(environment));
+  if (latest?.version !== entry.version) return true;
+  if (file === null) return false;
+  const current = await environment.manifests.read(environment.disk, entry.path);
+  return current?.isCopyOf(file) !== true;
+}
+
+/** Tells apart the manifests of one path: of a catalog, and of one made anew in its place. */
+function keyOf(file: ManifestFile): string {
+  const { timestamp } = file.manifest;
+  return [file.path, file.byteLength, timestamp?.seconds, timestamp?.nanos, file.transaction?.uuid].join(
+    "\0",
+  );
+}
+
+async function loadCatalog(environment: CatalogEnvironment, file: ManifestFile) {
+  const { manifest, path } = file;
+  const directory = directoryOf(environment);
+  const fields = decodeSchema(manifest.fields, path);
+  const projection = resolveProjection(fields, new Map(), undefined, false);
+  const layouts = projection.outputs.map(({ layout }) => layout);
+  const pieces: Column[][] = layouts.map(() => []);
+  const request = {
+    fragments: manifest.fragments,
+    projection,
+    offset: 0,
+    limit: Number.POSITIVE_INFINITY,
+    batchRows: Number.POSITIVE_INFINITY,
+    readAhead: KEPT,
+  };
+  for await (const { columns } of scanColumns(versionSource(environment, directory, file), request)) {
+    for (const [index, column] of columns.entries()) pieces[index].push(column);
+  }
+  // Read once, and never again.
+  environment.handles.evict(directory);
+  const columns = pieces.map((column, index) =>
+    column.length === 0 ? nullColumn(layouts[index], 0) : concatColumns(column),
+  );
+  const value = Catalog.decode(fields, columns, path);
+  return { value, weight: value.byteLength };
+}
+
+/** @throws UnsupportedError for a bit that is not known, CorruptFileError for what is no number */
+function checkFlags(manifest: Manifest, key: string, path: string): void {
+  const word = manifest.tableMetadata.get(key);
+  if (word === undefined) return;
+  if (!/^\d{1,20}$/.test(word))
+    throw new CorruptFileError(path, 0, `${key} is no number: ${word.slice(0, 40)}`);
+  const foreign = BigInt(word) & ~KNOWN_FLAGS;
+  if (foreign === 0n) return;
+  const bit = foreign.toString(2).length - 1;
+  throw new UnsupportedError(
+    `cannot ${key === READER_FLAGS ? "read" : "write"} the catalog ${path}: feature flag bit ${bit}`,
+  );
+}
+
+/**
+ * What to change, given the catalog as it is; null for nothing. Called again when another writer was first. What it
+ * throws ends the change, with nothing written. It runs under the catalog's lock and must not take a table's; what it
+ * does besides that can't be undone, it does right behind a look at the lease.
+ */
+export type CatalogPlan = (
+  catalog: Catalog,
+  lease: LockLease,
+) => CatalogChange | null | Promise<CatalogChange | null>;
+
+/**
+ * Changes the catalog in one step.
+ * @param signal ends the wait for the lock
+ * @returns the catalog after the change
+ * @throws ConcurrentModificationError after too many lost races
+ * @throws PublishUncertainError where the change may or may not be there
+ */
+export async function changeCatalog(
+  environment: CatalogEnvironment,
+  plan: CatalogPlan,
+  signal?: AbortSignal,
+): Promise<Catalog> {
+  const directory = directoryOf(environment);
+  for (let attempt = 1; ; attempt++) {
+    if ((await environment.disk.stat(versionsDirectory(directory))) !== null) {
+      const changed = await withSteadyLock(directory, { ...environment.lock, signal }, (lease) =>
+        changeUnderLock(environment, plan, lease),
+      );
+      if (changed !== null) return changed;
+    }
+    if (attempt === MAX_OPEN_ATTEMPTS) {
+      throw new ConcurrentModificationError("the catalog was removed while it was changed");
+    }
+    // A refused change must not leave an empty catalog behind.
+    if ((await plan(Catalog.empty, UNSHARED_LEASE)) === null) return Catalog.empty;
+    await createCatalog(environment, signal);
+  }
+}
+
+/** Null where there is no catalog. */
+async function changeUnderLock(
+  environment: CatalogEnvironment,
+  plan: CatalogPlan,
+  lease: LockLease,
+): Promise<Catalog | null> {
+  for (let attempt = 1; ; attempt++) {
+    const open = await openCatalog(environment);
+    if (open === null) return null;
+    checkFlags(open.file.manifest, WRITER_FLAGS, open.file.path);
+    open.catalog.checkUnique();
+    const change = await plan(open.catalog, lease);
+    if (change === null) return open.catalog;
+    const catalog = open.catalog.after(change);
+    const committed = await commitOver(environment, open, catalog, lease);
+    if (committed !== null) {
+      environment.catalogs.set(keyOf(committed.file), catalog, catalog.byteLength);
+      environment.rootNames.followed(open.catalog, catalog);
+      await environment.oldCatalogs.emptySome(environment, directoryOf(environment), committed, lease);
+      return catalog;
+    }
+    if (attempt === MAX_ATTEMPTS) {
+      throw new ConcurrentModificationError(`the catalog: another writer won ${attempt} races in a row`);
+    }
+    await sleep(Math.min(2 ** attempt, MAX_BACKOFF_MS) * (0.5 + Math.random() / 2));
+  }
+}
+
+/** Null where another writer was first. */
+async function commitOver(
+  environment: CatalogEnvironment,
+  open: OpenCatalog,
+  catalog: Catalog,
+  lease: LockLease,
+): Promise<CommittedVersion | null> {
+  const directory = directoryOf(environment);
+  try {
+    return await rewriteTable(environment, directory, open, catalog.columns, catalog.rows.length, lease);
+  } catch (error) {
+    // So many were first that the version which the change was computed from is emptied.
+    if (await isLeftBehind(environment, open.entry, open.file, error)) return null;
+    throw error;
+  }
+}
+
+/** Version 1, without rows. Whoever makes it: afterwards it is there. */
+async function createCatalog(
+  environment: CatalogEnvironment,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  const schema = encodeSchema(assignFieldIds(FIELDS));
+  const transaction = newTransaction(0, "overwrite", Overwrite.create({ schema }));
+  await commitCreation(environment, directoryOf(environment), ABSENT, transaction, {
+    dataFormatVersion: DATA_FORMAT,
+    scheme: "V2",
+    signal,
+  });
+}

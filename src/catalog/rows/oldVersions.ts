@@ -1,0 +1,259 @@
+/**
+ * What becomes of the catalog's old versions. Nobody reads them, but their numbers must stay taken. An open connection
+ * of the reference finds a newer version by asking whether there is one under the number after the one it knows, for as
+ * long as it lives, and commits its change under that number. Were the number free, the connection would not see that
+ * it is behind, and a change that it acknowledges would lie below the latest version, where nobody finds it.
+ *
+ * So an old version is emptied: its files are removed, and its manifest gives way to an empty file of the same name.
+ * Most of the empty files are further names of a few, so that a version costs a directory entry. What always holds:
+ *
+ * - The newest versions stay whole, for those who are reading them: at least `MIN_KEPT`, and more of a small catalog.
+ * - The name of a version is taken at every moment: the empty file is renamed onto the manifest.
+ * - Emptied are the oldest versions, up to some number; which one that is can be found by bisection.
+ * - The files go first. Where a crash comes in between, the manifest still tells which they are.
+ * - A version is emptied only after a newer one was published for good, so that a power cut takes back nothing that is
+ *   needed.
+ *
+ * A few versions are emptied at once, at a change in every so many; a long history that another engine has left
+ * behind is worked off little by little.
+ */
+
+import { join } from "node:path";
+import { CorruptFileError, UnsupportedError } from "../../errors.js";
+import type { Disk } from "../../io/disk/disk.js";
+import type { LockLease } from "../../io/lock/lease.js";
+import { temporaryName } from "../../io/publish.js";
+import { ReferencedFiles } from "../../table/cleanup/referencedFiles.js";
+import type { TableEnvironment } from "../../table/versions/environment.js";
+import type { ManifestFile } from "../../table/versions/manifest.js";
+import {
+  branchTree,
+  dataDirectory,
+  deletionsDirectory,
+  indicesDirectory,
+  refsDirectory,
+  transactionsDirectory,
+  versionsDirectory,
+} from "../../table/versions/paths.js";
+import {
+  type CommittedVersion,
+  entryOf,
+  type VersionEntry,
+  writeHint,
+} from "../../table/versions/versions.js";
+import { removeStrayFiles } from "./strayFiles.js";
+
+/** Versions that stay whole: as many as take up so many bytes, within bounds. */
+const KEPT_BYTES = 8 * 1024 * 1024;
+export const MIN_KEPT = 32;
+export const MAX_KEPT = 256;
+/** What a file takes up is a multiple of this, about. */
+const BLOCK_BYTES = 4096;
+/** So many versions must have become old before any is emptied. */
+const MIN_BATCH = 16;
+/** More are not emptied at one change. */
+const MAX_BATCH = 32;
+
+/** A file name that leads nowhere else. */
+const PLAIN_NAME = /^\w[\w.-]*$/;
+
+/** What is known of one catalog's old versions from one change to the next. */
+export class OldVersions {
+  /** All versions below this one are emptied; null where that is to be found out. */
+  #firstWhole: number | null = null;
+  /** The latest version at the last change. */
+  #latest = 0;
+
+  /**
+   * Empties some versions, if enough of them have become old. Never rejects: the change that was made is not to fail
+   * for what a later one can do as well.
+   * @param latest the version that was just committed
+   * @param lease of the catalog's lock
+   */
+  async emptySome(
+    environment: TableEnvironment,
+    tableRoot: string,
+    latest: CommittedVersion,
+    lease: LockLease,
+  ): Promise<void> {
+    // Numbers that go back are those of another catalog in the same place.
+    if (latest.version <= this.#latest) this.#firstWhole = null;
+    this.#latest = latest.version;
+    const end = latest.version - keptVersions(latest.file) + 1;
+    if (end - (this.#firstWhole ?? 1) < MIN_BATCH) return;
+    try {
+      const emptying = new Emptying(environment, tableRoot, latest, lease);
+      const first = await this.#findFirstWhole(emptying, end);
+      this.#firstWhole = first;
+      if (end - first < MIN_BATCH) return;
+      const next = await emptying.emptyRange(first, Math.min(end, first + MAX_BATCH));
+      this.#firstWhole = next;
+      if (next > first) await removeStrayFiles(environment.disk, tableRoot, latest, next, lease);
+    } catch {
+      // A later change tries again; what is known of the versions may be wrong after a failure.
+      this.#firstWhole = null;
+    }
+  }
+
+  /** @param end where to look for it below */
+  async #findFirstWhole(emptying: Emptying, end: number): Promise<number> {
+    const known = this.#firstWhole;
+    // Another process may have gone on meanwhile.
+    return known !== null && (await emptying.isWhole(known)) ? known : emptying.firstWholeBelow(end);
+  }
+}
+
+/** How many of the newest versions are to stay whole. */
+function keptVersions({ manifest, byteLength }: ManifestFile): number {
+  const blocks = (bytes: number): number => Math.ceil(bytes / BLOCK_BYTES) * BLOCK_BYTES;
+  let bytes = blocks(byteLength);
+  for (const { files } of manifest.fragments) {
+    for (const { fileSizeBytes } of files) bytes += blocks(fileSizeBytes);
+  }
+  return Math.min(MAX_KEPT, Math.max(MIN_KEPT, Math.floor(KEPT_BYTES / bytes)));
+}
+
+/** One round over a catalog's old versions. */
+class Emptying {
+  readonly #environment: TableEnvironment;
+  readonly #tableRoot: string;
+  readonly #latest: CommittedVersion;
+  readonly #lease: LockLease;
+  /** A version that is emptied, to which names can be added. */
+  #emptied: string | null = null;
+
+  constructor(environment: TableEnvironment, tableRoot: string, latest: CommittedVersion, lease: LockLease) {
+    this.#environment = environment;
+    this.#tableRoot = tableRoot;
+    this.#latest = latest;
+    this.#lease = lease;
+  }
+
+  get #disk(): Disk {
+    return this.#environment.disk;
+  }
+
+  /** False for a version that is emptied, and for one that is not there. */
+  async isWhole(version: number): Promise<boolean> {
+    const stat = await this.#disk.stat(this.#entry(version).path);
+    return stat !== null && stat.size > 0;
+  }
+
+  /** The oldest version that is whole; `end` where all below it are emptied. */
+  async firstWholeBelow(end: number): Promise<number> {
+    let whole = end;
+    let emptied = end - 1;
+    for (let step = 1; emptied >= 1 && (await this.isWhole(emptied)); step *= 2) {
+      whole = emptied;
+      emptied = Math.max(0, whole - step);
+    }
+    while (whole - emptied > 1) {
+      const middle = Math.floor((whole + emptied) / 2);
+      if (await this.isWhole(middle)) whole = middle;
+      else emptied = middle;
+    }
+    return whole;
+  }
+
+  /**
+   * Empties versions from the oldest on.
+   * @param end exclusive; older than the latest
+   * @returns the first one that was not emptied
+   */
+  async emptyRange(start: number, end: number): Promise<number> {
+    // Tags and branches, which a catalog has no use for, may need any version.
+    for (const directory of [refsDirectory(this.#tableRoot), branchTree(this.#tableRoot)]) {
+      if ((await this.#disk.stat(directory)) !== null) return start;
+    }
+    if (start > 1 && (await this.#isEmptied(start - 1))) this.#emptied = this.#entry(start - 1).path;
+    let file = await this.#read(start);
+    for (let version = start; version < end; version++) {
+      const next = await this.#read(version + 1);
+      // To rename one name of a file onto another does nothing, and leaves both.
+      if (file !== null || !(await this.#isEmptied(version))) {
+        await this.#empty(version, file === null ? [] : this.#filesOf(file, next));
+      }
+      file = next;
+    }
+    await writeHint(this.#disk, this.#tableRoot, this.#latest.version);
+    return end;
+  }
+
+  async #empty(version: number, files: readonly (() => Promise<void>)[]): Promise<void> {
+    const { path } = this.#entry(version);
+    const staged = await this.#stageEmptyFile();
+    try {
+      // From here on it can't be undone: after the lock was lost, another catalog may lie there.
+      await this.#lease.confirm();
+      for (const remove of files) await remove();
+      await this.#disk.rename(staged, path);
+    } catch (error) {
+      await this.#disk.remove(staged).catch(() => undefined);
+      throw error;
+    }
+    this.#emptied = path;
+  }
+
+  /** Makes an empty file under a name of its own: a further name of one that there is, if the file system can do that. */
+  async #stageEmptyFile(): Promise<string> {
+    const staged = join(versionsDirectory(this.#tableRoot), temporaryName());
+    if (this.#emptied !== null) {
+      try {
+        await this.#disk.link(this.#emptied, staged);
+        return staged;
+      } catch {
+        // No file system has any number of names for one file, and some have only one.
+      }
+    }
+    const handle = await this.#disk.create(staged);
+    await handle.close();
+    return staged;
+  }
+
+  /** How to remove the files of a version that neither the next one nor the latest one has. */
+  #filesOf(file: ManifestFile, next: ManifestFile | null): (() => Promise<void>)[] {
+    const needed = new ReferencedFiles();
+    if (next !== null) needed.add(next);
+    needed.add(this.#latest.file);
+    const own = new ReferencedFiles();
+    own.add(file);
+    const root = this.#tableRoot;
+    const gone = (part: "data" | "deletions" | "transactions" | "indices", directory: string): string[] =>
+      // A manifest may come from anybody; what it names must not lead out of its directory.
+      [...own[part]]
+        .filter((name) => !needed[part].has(name) && PLAIN_NAME.test(name))
+        .map((name) => join(directory, name));
+    const files = [
+      ...gone("data", dataDirectory(root)),
+      ...gone("deletions", deletionsDirectory(root)),
+      ...gone("transactions", transactionsDirectory(root)),
+    ];
+    const directories = gone("indices", indicesDirectory(root));
+    return [
+      ...files.map((path) => () => this.#disk.remove(path)),
+      ...directories.map((path) => () => this.#disk.removeTree(path)),
+    ];
+  }
+
+  /** Null where the version is not there, or does not tell what its files are: they stay. */
+  async #read(version: number): Promise<ManifestFile | null> {
+    if (version === this.#latest.version) return this.#latest.file;
+    try {
+      const file = await this.#environment.manifests.read(this.#disk, this.#entry(version).path);
+      // Decoded here, so that what is damaged shows here.
+      if (file !== null) new ReferencedFiles().add(file);
+      return file;
+    } catch (error) {
+      if (error instanceof CorruptFileError || error instanceof UnsupportedError) return null;
+      throw error;
+    }
+  }
+
+  async #isEmptied(version: number): Promise<boolean> {
+    return (await this.#disk.stat(this.#entry(version).path))?.size === 0;
+  }
+
+  #entry(version: number): VersionEntry {
+    return entryOf(this.#tableRoot, version, this.#latest.scheme);
+  }
+}

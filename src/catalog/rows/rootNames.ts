@@ -1,0 +1,166 @@
+/**
+ * What lies directly in the namespace's directory, by name. The list is kept, and grows along with the tables that are
+ * made through it, so that making one table does not list all the others.
+ *
+ * What is made elsewhere shows. A table of this engine, made by any process, comes with another version of the catalog.
+ * What another engine makes changes the times of the directory; where they are too young to tell, it changes the count
+ * of links, which grows by one with each directory. File systems that don't count them are asked for a list each time.
+ */
+
+import type { DirectoryEntry, Disk, FileStat } from "../../io/disk/disk.js";
+import { isSettled, isUnchanged } from "../../io/disk/settledDirectories.js";
+import { foldName } from "../../io/names/foldName.js";
+import type { Catalog } from "./catalogRows.js";
+
+/** A directory whose subdirectories are counted has two links of its own; others have one in all. */
+const FEWEST_LINKS = 2;
+/** How the names of root tables' directories end, folded. */
+const FOLDED_SUFFIX = ".LANCE";
+
+type Kind = DirectoryEntry["kind"];
+
+/** What was found when a place was looked for. */
+export interface Neighbours {
+  /** Whether the place is there, spelled as it was asked for. */
+  readonly isThere: boolean;
+  /** Other entries that some file system takes for it. */
+  readonly others: readonly DirectoryEntry[];
+}
+
+interface List {
+  /** Of the directory, from before it was listed or from when the last name was added. */
+  stat: FileStat;
+  /** Whether the next change of the directory is sure to show in its times. */
+  isSettled: boolean;
+  /** Every table that has a row there and a directory is in the list; null where the list was made without one. */
+  catalog: Catalog | null;
+  readonly kinds: Map<string, Kind>;
+  /** Names that end as those of root tables do, by their {@link keyOf}; null until they are asked for. */
+  byKey: Map<string, string[]> | null;
+}
+
+export class RootNames {
+  readonly #disk: Disk;
+  readonly #root: string;
+  #list: List | null = null;
+  /** Directories that were made here and are not in the list yet. */
+  readonly #made = new Set<string>();
+  #lastTurn: Promise<unknown> = Promise.resolve();
+
+  constructor(disk: Disk, root: string) {
+    this.#disk = disk;
+    this.#root = root;
+  }
+
+  /** Names of all that is in the directory now. */
+  all(): Promise<ReadonlySet<string>> {
+    return this.#inTurn(async () => {
+      const stat = await this.#disk.stat(this.#root);
+      if (stat === null) return new Set<string>();
+      const list = this.#list;
+      const isCurrent = list?.isSettled === true && isUnchanged(list.stat, stat);
+      return new Set((isCurrent ? list : await this.#read(stat, null)).kinds.keys());
+    });
+  }
+
+  /**
+   * What lies where a root table does or would, on this file system or another.
+   * @param location of the table
+   * @param catalog read before this call
+   * @param isMade whether the table's directory is known to be there, under whichever spelling
+   */
+  neighbours(location: string, catalog: Catalog, isMade: boolean): Promise<Neighbours> {
+    return this.#inTurn(async () => {
+      const stat = await this.#disk.stat(this.#root);
+      if (stat === null) return { isThere: false, others: [] };
+      let list = this.#known(stat, catalog);
+      if (list === null || (isMade && !list.kinds.has(location))) list = await this.#read(stat, catalog);
+      list.byKey ??= byKeyOf(list.kinds.keys());
+      const { kinds } = list;
+      const names = list.byKey.get(keyOf(location) ?? "") ?? [];
+      return {
+        isThere: kinds.has(location),
+        others: names
+          .filter((name) => name !== location)
+          .map((name) => ({ name, kind: kinds.get(name) ?? "other" })),
+      };
+    });
+  }
+
+  /** Notes that a directory was made just now, which was not there before. */
+  made(location: string): void {
+    this.#made.add(location);
+  }
+
+  /** Notes that one catalog follows another by a change that was made through this engine. */
+  followed(before: Catalog, after: Catalog): void {
+    if (this.#list?.catalog === before) this.#list.catalog = after;
+  }
+
+  /** Notes that a table came to the directory otherwise than by being made. */
+  forget(): void {
+    this.#list = null;
+  }
+
+  /** The list that is kept, if it is whole or lacks nothing but what was made here. */
+  #known(stat: FileStat, catalog: Catalog): List | null {
+    const list = this.#list;
+    if (list === null) return null;
+    const made = [...this.#made].filter((name) => !list.kinds.has(name));
+    const isUntouched = isUnchanged(list.stat, stat);
+    if (isUntouched && list.isSettled && made.length === 0) {
+      list.catalog = catalog;
+      return list;
+    }
+    if (list.catalog !== catalog || list.stat.links < FEWEST_LINKS) return null;
+    if (stat.links !== list.stat.links + made.length || isUntouched !== (made.length === 0)) return null;
+    for (const name of made) {
+      list.kinds.set(name, "directory");
+      if (list.byKey !== null) addByKey(list.byKey, name);
+    }
+    this.#made.clear();
+    if (!isUntouched) Object.assign(list, { stat, isSettled: false });
+    return list;
+  }
+
+  /** @param stat of the directory as it was a moment ago */
+  async #read(stat: FileStat, catalog: Catalog | null): Promise<List> {
+    const readAtMs = Date.now();
+    const kinds = new Map<string, Kind>();
+    for (const { name, kind } of (await this.#disk.list(this.#root)) ?? []) kinds.set(name, kind);
+    this.#made.clear();
+    this.#list = { stat, isSettled: isSettled(stat, readAtMs), catalog, kinds, byKey: null };
+    return this.#list;
+  }
+
+  /** One look at a time: none may put an older list in the place of a newer one. */
+  #inTurn<T>(look: () => Promise<T>): Promise<T> {
+    const turn = this.#lastTurn.then(look);
+    // Its failure is told to whoever asked for it.
+    this.#lastTurn = turn.catch(() => undefined);
+    return turn;
+  }
+}
+
+/**
+ * What the names of root tables have in common whose directories, or whose names, some file system takes for one. Null
+ * for the name of an entry that can't be taken for a root table's directory.
+ */
+function keyOf(entryName: string): string | null {
+  const folded = foldName(entryName);
+  return folded.endsWith(FOLDED_SUFFIX) ? foldName(folded.slice(0, -FOLDED_SUFFIX.length)) : null;
+}
+
+function byKeyOf(names: Iterable<string>): Map<string, string[]> {
+  const byKey = new Map<string, string[]>();
+  for (const name of names) addByKey(byKey, name);
+  return byKey;
+}
+
+function addByKey(byKey: Map<string, string[]>, name: string): void {
+  const key = keyOf(name);
+  if (key === null) return;
+  const alike = byKey.get(key);
+  if (alike === undefined) byKey.set(key, [name]);
+  else alike.push(name);
+}

@@ -1,0 +1,242 @@
+/**
+ * Where blobs lie. A column of blobs keeps its values outside the pages, anywhere in the same file; its pages hold,
+ * per value, 16 bytes:
+ *
+ *     0  u64  position in the file        8  u64  bytes
+ *
+ * A value of no bytes has position 0. Any other position of none is a null: 1 in version 2.0, its levels from 2.1
+ * on (structural/blob.ts). In memory descriptors are a column of 16-byte values with a validity.
+ *
+ * Blobs of version 2, in files of 2.2, are packed structs of variable width, a column of binaries in memory:
+ *
+ *     0  u8   kind: 0 in the data file, 1 in a side file with others, 2 in one of its own, 3 outside the table
+ *     1  u64  position          9  u64  bytes
+ *    17  u32  number of the side file, from 1
+ *    21  u32  bytes of the URI, and the URI
+ *
+ * Side files are in a directory named as the data file without its suffix. The name of one is its number, bit by bit
+ * from the lowest on, as 32 digits 0 and 1, and `.blob`.
+ */
+
+import type {
+  FixedColumn,
+  FixedLayout,
+  PackedStructColumn,
+  PackedStructLayout,
+  Validity,
+  VariableColumn,
+  VariableLayout,
+} from "../../arrow/columns/column.js";
+import { corruptPage, type PageOrigin, unsupportedPage } from "../container/page.js";
+
+export const DESCRIPTOR_BYTES = 16;
+/** What a leaf of blobs is as far as its pages go. */
+export const DESCRIPTOR_LAYOUT: FixedLayout = { kind: "fixed", byteWidth: DESCRIPTOR_BYTES };
+
+/** What a leaf of blobs of version 2 is as far as its pages go. */
+export const PACKED_DESCRIPTOR_LAYOUT: VariableLayout = { kind: "variable", offsetBits: 32, text: false };
+
+/** The same as it is written. */
+export const DESCRIPTOR_ROW_LAYOUT: PackedStructLayout = {
+  kind: "packedStruct",
+  children: [
+    { name: "kind", layout: { kind: "fixed", byteWidth: 1 }, nullable: false },
+    { name: "position", layout: { kind: "fixed", byteWidth: 8 }, nullable: false },
+    { name: "size", layout: { kind: "fixed", byteWidth: 8 }, nullable: false },
+    { name: "blob_id", layout: { kind: "fixed", byteWidth: 4 }, nullable: false },
+    { name: "blob_uri", layout: { kind: "variable", offsetBits: 32, text: true }, nullable: false },
+  ],
+};
+
+/** Where the bytes of a value are. */
+export interface BlobLocation {
+  /** The file; null for a value outside the table, of which only the URI is known. */
+  readonly path: string | null;
+  /** Number of the file if it is a side file, else 0. */
+  readonly sideFile: number;
+  readonly byteOffset: number;
+  readonly length: number;
+  readonly uri: Uint8Array;
+}
+
+const NO_URI = new Uint8Array(0);
+const PACKED_BYTES = 25;
+const KIND = { INLINE: 0, PACKED: 1, DEDICATED: 2, EXTERNAL: 3 } as const;
+const DATA_FILE_SUFFIX = ".lance";
+
+/**
+ * Where each value of a column of descriptors is, of either kind; null for a null.
+ * @param path of the data file
+ * @throws CorruptFileError for descriptors that are none, UnsupportedError for an unknown kind
+ */
+export function blobLocations(column: FixedColumn | VariableColumn, path: string): (BlobLocation | null)[] {
+  return Array.from({ length: column.length }, (_, index) => {
+    if (column.kind === "variable") return packedDescriptorAt(column, index, path);
+    const range = descriptorAt(column, index, path);
+    return range === null ? null : { ...range, path, sideFile: 0, uri: NO_URI };
+  });
+}
+
+function packedDescriptorAt(
+  { offsets, bytes, validity }: VariableColumn,
+  index: number,
+  path: string,
+): BlobLocation | null {
+  if (validity !== null && !isValid(validity, index)) return null;
+  const origin = { path, byteOffset: 0 };
+  const start = Number(offsets[index]);
+  const size = Number(offsets[index + 1]) - start;
+  const view = new DataView(bytes.buffer, bytes.byteOffset + start, size);
+  if (size < PACKED_BYTES || view.getUint32(21, true) !== size - PACKED_BYTES) {
+    throw corruptPage(origin, `a descriptor of a blob in ${size} bytes`);
+  }
+  const kind = view.getUint8(0);
+  const byteOffset = view.getUint32(1, true) + view.getUint32(5, true) * 2 ** 32;
+  const length = view.getUint32(9, true) + view.getUint32(13, true) * 2 ** 32;
+  if (!Number.isSafeInteger(byteOffset + length)) {
+    throw corruptPage(origin, `a blob of ${length} bytes at ${byteOffset}`);
+  }
+  const uri = bytes.subarray(start + PACKED_BYTES, start + size);
+  switch (kind) {
+    case KIND.INLINE:
+      return { path, sideFile: 0, byteOffset, length, uri };
+    case KIND.PACKED:
+    case KIND.DEDICATED: {
+      const sideFile = view.getUint32(17, true);
+      if (sideFile === 0) throw corruptPage(origin, "a blob in a side file without a number");
+      // The directory of side files is called as the data file is without its suffix.
+      if (!path.endsWith(DATA_FILE_SUFFIX))
+        throw corruptPage(origin, "a blob in a side file of no data file");
+      return { path: sideFilePath(path, sideFile), sideFile, byteOffset, length, uri };
+    }
+    case KIND.EXTERNAL:
+      return { path: null, sideFile: 0, byteOffset, length, uri };
+    default:
+      throw unsupportedPage(origin, `blobs of kind ${kind}`);
+  }
+}
+
+/** The directory of the side files of a data file. */
+export const sideDirectory = (dataFilePath: string): string =>
+  dataFilePath.slice(0, -DATA_FILE_SUFFIX.length);
+
+/** @param number from 1 */
+export function sideFilePath(dataFilePath: string, number: number): string {
+  const bits = number.toString(2).padStart(32, "0").split("").reverse().join("");
+  return `${sideDirectory(dataFilePath)}/${bits}.blob`;
+}
+
+/** Descriptors of version 2 in the making: those that are not set are of no bytes. */
+export class DescriptorRows {
+  readonly #length: number;
+  readonly #kinds: Uint8Array;
+  readonly #positions: DataView;
+  readonly #sizes: DataView;
+  readonly #sideFiles: DataView;
+
+  constructor(length: number) {
+    this.#length = length;
+    this.#kinds = new Uint8Array(length);
+    this.#positions = new DataView(new ArrayBuffer(length * 8));
+    this.#sizes = new DataView(new ArrayBuffer(length * 8));
+    this.#sideFiles = new DataView(new ArrayBuffer(length * 4));
+  }
+
+  /** A value in the data file. */
+  setInline(index: number, byteOffset: number, byteCount: number): void {
+    this.#set(index, KIND.INLINE, byteOffset, byteCount);
+  }
+
+  /** A value in a side file, alone or with others. */
+  setAside(
+    index: number,
+    file: { number: number; byteOffset: number; isAlone: boolean },
+    size: number,
+  ): void {
+    this.#set(index, file.isAlone ? KIND.DEDICATED : KIND.PACKED, file.byteOffset, size);
+    this.#sideFiles.setUint32(index * 4, file.number, true);
+  }
+
+  /** @param validity which of the values are not null */
+  column(validity: Validity | null): PackedStructColumn {
+    const length = this.#length;
+    const fixed = (bytes: Uint8Array): FixedColumn => ({
+      kind: "fixed",
+      length,
+      validity: null,
+      byteWidth: length === 0 ? 1 : bytes.length / length,
+      values: bytes,
+    });
+    const uris: VariableColumn = {
+      kind: "variable",
+      length,
+      validity: null,
+      offsets: new Int32Array(length + 1),
+      bytes: NO_URI,
+    };
+    const views = [this.#positions, this.#sizes, this.#sideFiles];
+    const members = views.map(({ buffer }) => fixed(new Uint8Array(buffer)));
+    return { kind: "packedStruct", length, validity, children: [fixed(this.#kinds), ...members, uris] };
+  }
+
+  #set(index: number, kind: number, byteOffset: number, byteCount: number): void {
+    this.#kinds[index] = kind;
+    setUint64(this.#positions, index * 8, byteOffset);
+    setUint64(this.#sizes, index * 8, byteCount);
+  }
+}
+
+/** Descriptors of `count` values, all of them of no bytes. */
+export const emptyDescriptors = (count: number): Uint8Array => new Uint8Array(count * DESCRIPTOR_BYTES);
+
+export function setDescriptor(
+  descriptors: Uint8Array,
+  index: number,
+  position: number,
+  byteCount: number,
+): void {
+  const view = new DataView(descriptors.buffer, descriptors.byteOffset + index * DESCRIPTOR_BYTES);
+  setUint64(view, 0, position);
+  setUint64(view, 8, byteCount);
+}
+
+function setUint64(view: DataView, at: number, value: number): void {
+  view.setUint32(at, value % 2 ** 32, true);
+  view.setUint32(at + 4, Math.floor(value / 2 ** 32), true);
+}
+
+/** Where a value lies; null for a null. @throws CorruptFileError for a number that no file is as long as */
+function descriptorAt(
+  { values, validity }: FixedColumn,
+  index: number,
+  path: string,
+): { readonly byteOffset: number; readonly length: number } | null {
+  if (validity !== null && !isValid(validity, index)) return null;
+  const view = new DataView(values.buffer, values.byteOffset + index * DESCRIPTOR_BYTES, DESCRIPTOR_BYTES);
+  const byteOffset = view.getUint32(0, true) + view.getUint32(4, true) * 2 ** 32;
+  const length = view.getUint32(8, true) + view.getUint32(12, true) * 2 ** 32;
+  if (!Number.isSafeInteger(byteOffset + length)) {
+    throw corruptPage({ path, byteOffset: 0 }, `a blob of ${length} bytes at ${byteOffset}`);
+  }
+  return { byteOffset, length };
+}
+
+function isValid({ bytes, bitOffset }: Validity, index: number): boolean {
+  const bit = bitOffset + index;
+  return ((bytes[bit >>> 3] >>> (bit & 7)) & 1) === 1;
+}
+
+/**
+ * For each descriptor of no bytes what its position says, 0 for all others.
+ * @throws CorruptFileError for a position that does not fit 32 bits
+ */
+export function marksOf(values: Uint8Array, count: number, origin: PageOrigin): Uint32Array {
+  const view = new DataView(values.buffer, values.byteOffset, count * DESCRIPTOR_BYTES);
+  const marks = new Uint32Array(count);
+  for (let index = 0, at = 0; index < count; index++, at += DESCRIPTOR_BYTES) {
+    if (view.getUint32(at + 8, true) !== 0 || view.getUint32(at + 12, true) !== 0) continue;
+    if (view.getUint32(at + 4, true) !== 0) throw corruptPage(origin, "a blob of no bytes with a position");
+    marks[index] = view.getUint32(at, true);
+  }
+  return marks;
+}

@@ -1,0 +1,200 @@
+/**
+ * Checksums of the values of blobs, which lie outside of pages, in a global buffer of our own that other readers pass
+ * over. Little-endian:
+ *
+ *      0  8 bytes  "TILTYBLB"
+ *      8  u32      number of this format: 2 where values lie in side files, else 1
+ *     12  u32      number of values
+ *     16  u32 ×    number of the side file that each value is in, ascending; 0 for this file; not in format 1
+ *      …  u64 ×    position of each value in its file, ascending in each
+ *      …  u32 ×    CRC-32 of each value, in the same order
+ *      …  u32      CRC-32 of all of the buffer in front of it
+ *
+ * Values of no bytes are not among them. The buffer lies in front of the descriptor and is not part of what the
+ * checksums of checksums.ts cover, so that opening a file does not read it: it is read with the first value that is read whole.
+ */
+
+import { crc32 } from "../../bytes/crc32.js";
+import { CorruptFileError } from "../../errors.js";
+import type { ReadHandle } from "../../io/disk/disk.js";
+import type { ByteRange } from "./page.js";
+
+/** Index of the buffer among the global buffers, in files that have blobs. */
+export const BLOB_CHECKSUM_BUFFER_INDEX = 1;
+
+const MAGIC = new TextEncoder().encode("TILTYBLB");
+const FORMAT = 1;
+const FORMAT_WITH_SIDE_FILES = 2;
+const HEADER_BYTES = 16;
+const VALUE_BYTES = 12;
+const SIDE_FILE_BYTES = 4;
+const INITIAL_CAPACITY = 64;
+
+/** Gathers the checksums of the blobs of a file and its side files while they are written. */
+export class BlobChecksumList {
+  #count = 0;
+  #sideFiles = new Uint32Array(INITIAL_CAPACITY);
+  #positions = new Float64Array(INITIAL_CAPACITY);
+  #checksums = new Uint32Array(INITIAL_CAPACITY);
+
+  get count(): number {
+    return this.#count;
+  }
+
+  /**
+   * @param sideFile number of the file if it is a side file, else 0
+   * @param position behind that of the value added before in the same file
+   */
+  add(sideFile: number, position: number, value: Uint8Array): void {
+    if (this.#count === this.#positions.length) {
+      const grow = <Values extends Uint32Array | Float64Array>(from: Values, to: Values): Values => {
+        to.set(from);
+        return to;
+      };
+      const capacity = 2 * this.#count;
+      this.#sideFiles = grow(this.#sideFiles, new Uint32Array(capacity));
+      this.#positions = grow(this.#positions, new Float64Array(capacity));
+      this.#checksums = grow(this.#checksums, new Uint32Array(capacity));
+    }
+    this.#sideFiles[this.#count] = sideFile;
+    this.#positions[this.#count] = position;
+    this.#checksums[this.#count++] = crc32(value);
+  }
+
+  encode(): Uint8Array {
+    const count = this.#count;
+    const files = this.#sideFiles;
+    const order = Uint32Array.from({ length: count }, (_, index) => index);
+    const withSideFiles = files.subarray(0, count).some((file) => file > 0);
+    // Values of one file stay in the order they were added in.
+    if (withSideFiles) order.sort((a, b) => files[a] - files[b] || a - b);
+    const valueBytes = VALUE_BYTES + (withSideFiles ? SIDE_FILE_BYTES : 0);
+    const out = new Uint8Array(HEADER_BYTES + valueBytes * count + 4);
+    const view = new DataView(out.buffer);
+    out.set(MAGIC);
+    view.setUint32(8, withSideFiles ? FORMAT_WITH_SIDE_FILES : FORMAT, true);
+    view.setUint32(12, count, true);
+    let at = HEADER_BYTES;
+    const put = (value: number) => {
+      view.setUint32(at, value, true);
+      at += 4;
+    };
+    if (withSideFiles) for (const index of order) put(files[index]);
+    for (const index of order) {
+      put(this.#positions[index] % 2 ** 32);
+      put(Math.floor(this.#positions[index] / 2 ** 32));
+    }
+    for (const index of order) put(this.#checksums[index]);
+    put(crc32(out.subarray(0, at)));
+    return out;
+  }
+}
+
+interface Values {
+  /** Ascending; null where all values are in the data file. */
+  readonly sideFiles: Uint32Array | null;
+  /** Ascending in each file. */
+  readonly positions: Float64Array;
+  readonly checksums: Uint32Array;
+}
+
+/** Where values that were read lie. */
+export interface ReadValues {
+  readonly path: string;
+  /** Number of the file if it is a side file, else 0. */
+  readonly sideFile: number;
+  /** Of each value; those of no bytes are passed over. */
+  readonly ranges: readonly ByteRange[];
+}
+
+/** What blobs of one data file and its side files that were read whole are held against. */
+export class BlobChecksums {
+  readonly #buffer: ByteRange;
+  #values: Promise<Values | null> | null = null;
+
+  constructor(buffer: ByteRange) {
+    this.#buffer = buffer;
+  }
+
+  /** Bytes held once they are read. */
+  get memoryWeight(): number {
+    return this.#buffer.length;
+  }
+
+  /**
+   * Checks values of one file.
+   * @param handle of the data file
+   * @param values the bytes of each
+   * @throws CorruptFileError
+   */
+  async verify(
+    handle: ReadHandle,
+    { path, sideFile, ranges }: ReadValues,
+    values: readonly Uint8Array[],
+  ): Promise<void> {
+    const known = await this.#read(handle, handle.path);
+    if (known === null) return;
+    for (const [index, { byteOffset }] of ranges.entries()) {
+      const value = values[index];
+      if (value.length === 0) continue;
+      const at = indexOf(known, sideFile, byteOffset);
+      if (at < 0) throw new CorruptFileError(path, byteOffset, "a blob without a checksum among others");
+      if (crc32(value) !== known.checksums[at]) {
+        throw new CorruptFileError(path, byteOffset, `blob of ${value.length} bytes fails its checksum`);
+      }
+    }
+  }
+
+  async #read(handle: ReadHandle, path: string): Promise<Values | null> {
+    this.#values ??= handle
+      .read(this.#buffer.byteOffset, this.#buffer.length)
+      .then((bytes) => decodeValues(bytes, this.#buffer.byteOffset, path));
+    const reading = this.#values;
+    try {
+      return await reading;
+    } catch (error) {
+      // What failed may be the disk: the next read tries again.
+      if (this.#values === reading) this.#values = null;
+      throw error;
+    }
+  }
+}
+
+/** Null for a buffer that is another writer's, or of another format. */
+function decodeValues(bytes: Uint8Array, byteOffset: number, path: string): Values | null {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const end = bytes.length - 4;
+  const isIntact = end >= HEADER_BYTES && crc32(bytes.subarray(0, end)) === view.getUint32(end, true);
+  if (!isIntact) throw new CorruptFileError(path, byteOffset, "the checksums of blobs fail their own");
+  const format = view.getUint32(8, true);
+  if (MAGIC.some((byte, index) => bytes[index] !== byte)) return null;
+  if (format !== FORMAT && format !== FORMAT_WITH_SIDE_FILES) return null;
+  const count = view.getUint32(12, true);
+  const valueBytes = VALUE_BYTES + (format === FORMAT ? 0 : SIDE_FILE_BYTES);
+  if (HEADER_BYTES + valueBytes * count !== end) {
+    throw new CorruptFileError(path, byteOffset + 12, `checksums of ${count} blobs in ${bytes.length} bytes`);
+  }
+  let at = HEADER_BYTES;
+  const take = (): number => {
+    at += 4;
+    return view.getUint32(at - 4, true);
+  };
+  const sideFiles = format === FORMAT ? null : Uint32Array.from({ length: count }, take);
+  const positions = Float64Array.from({ length: count }, () => take() + take() * 2 ** 32);
+  const checksums = Uint32Array.from({ length: count }, take);
+  return { sideFiles, positions, checksums };
+}
+
+/** Where a position of a file is among ascending ones; -1 where it is not. */
+function indexOf({ sideFiles, positions }: Values, sideFile: number, position: number): number {
+  const fileOf = (index: number): number => (sideFiles === null ? 0 : sideFiles[index]);
+  let low = 0;
+  let high = positions.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    const difference = fileOf(middle) - sideFile || positions[middle] - position;
+    if (difference < 0) low = middle + 1;
+    else high = middle;
+  }
+  return positions[low] === position && fileOf(low) === sideFile ? low : -1;
+}

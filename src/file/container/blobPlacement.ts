@@ -1,0 +1,57 @@
+/**
+ * Where the values of a column of blobs are put: those of the key `lance-encoding:blob` into the data file, those of
+ * version 2 by their size:
+ *
+ *     up to 64 KiB    into the data file
+ *     up to 4 MiB     into a side file, one behind the other; a file that would grow beyond 1 GiB is followed by
+ *                     another
+ *     above           into a side file of its own
+ *
+ * A field's metadata may set each of these bounds, in bytes. Side files are in sideFiles.ts.
+ */
+
+import { InvalidInputError } from "../../errors.js";
+
+export type BlobPlacement = { readonly kind: "inFile" } | SizePlacement;
+
+/** Bounds in bytes, each the last that belongs to the smaller side. */
+export interface SizePlacement {
+  readonly kind: "bySize";
+  /** Of a value that shares a file with others, be it a side file or the data file. */
+  readonly sharedBytes: number;
+  /** Of a value in the data file. */
+  readonly inlineBytes: number;
+  /** Of a side file with several values. */
+  readonly sideFileBytes: number;
+}
+
+const INLINE_KEY = "lance-encoding:blob-inline-size-threshold";
+const SHARED_KEY = "lance-encoding:blob-dedicated-size-threshold";
+const SIDE_FILE_KEY = "lance-encoding:blob-pack-file-size-threshold";
+
+const INLINE_BYTES = 64 * 1024;
+const SHARED_BYTES = 4 * 1024 * 1024;
+const SIDE_FILE_BYTES = 1024 * 1024 * 1024;
+
+/**
+ * @param metadata of the field
+ * @param path the column, for messages
+ * @throws InvalidInputError for a bound that is no number
+ */
+export function placementBySize(metadata: ReadonlyMap<string, string>, path: string): SizePlacement {
+  const bound = (key: string, least: number, otherwise: number): number => {
+    const text = metadata.get(key);
+    if (text === undefined) return otherwise;
+    const value = /^[0-9]+$/.test(text) ? Number(text) : Number.NaN;
+    if (Number.isSafeInteger(value) && value >= least) return value;
+    throw new InvalidInputError(
+      `column ${path}: ${key} is ${JSON.stringify(text)}, not a number of bytes from ${least} on`,
+    );
+  };
+  return {
+    kind: "bySize",
+    sharedBytes: bound(SHARED_KEY, 1, SHARED_BYTES),
+    inlineBytes: bound(INLINE_KEY, 0, INLINE_BYTES),
+    sideFileBytes: bound(SIDE_FILE_KEY, 1, SIDE_FILE_BYTES),
+  };
+}

@@ -1,0 +1,127 @@
+/**
+ * Checksums of a data file, in two fields of the schema descriptor that other readers pass over:
+ *
+ *     bufferCounts   page buffers of each column
+ *     checksums      u32 × CRC-32 of every page buffer, in column, page and buffer order; then the CRC-32 of the rest
+ *                    of the file: from the first byte of the descriptor to the end of the file, these last four bytes
+ *                    of the descriptor left out. Little-endian
+ *
+ * Page buffers lie in front of the descriptor and all other metadata behind it, so that every byte that matters is
+ * under one checksum; values of blobs have their own (blobChecksums.ts). A file without the fields is read unverified.
+ */
+
+import { crc32 } from "../../bytes/crc32.js";
+import { CorruptFileError } from "../../errors.js";
+import type { FileDescriptor } from "../../format/file.js";
+import type { ByteRange } from "./page.js";
+
+/** What page buffers that were read are held against. */
+export interface BufferChecksums {
+  /**
+   * Checks the bytes of a whole page buffer, the first time it is read.
+   * @param bufferIndex number of the buffer among those of the column
+   * @param byteOffset where it lies, for errors
+   * @throws CorruptFileError
+   */
+  verify(columnIndex: number, bufferIndex: number, bytes: Uint8Array, path: string, byteOffset: number): void;
+}
+
+/** The checksums of the page buffers of a file. */
+export class PageChecksums implements BufferChecksums {
+  /** Position of each column's first checksum in `values`, and one entry for the end. */
+  readonly #starts: Uint32Array;
+  readonly #values: Uint32Array;
+  /** 1 for each page buffer found intact. */
+  readonly #verified: Uint8Array;
+
+  constructor(starts: Uint32Array, values: Uint32Array) {
+    this.#starts = starts;
+    this.#values = values;
+    this.#verified = new Uint8Array(values.length);
+  }
+
+  /** Page buffers of a column. */
+  bufferCount(columnIndex: number): number {
+    return this.#starts[columnIndex + 1] - this.#starts[columnIndex];
+  }
+
+  get memoryWeight(): number {
+    return this.#starts.byteLength + this.#values.byteLength + this.#verified.byteLength;
+  }
+
+  verify(
+    columnIndex: number,
+    bufferIndex: number,
+    bytes: Uint8Array,
+    path: string,
+    byteOffset: number,
+  ): void {
+    const index = this.#starts[columnIndex] + bufferIndex;
+    if (this.#verified[index] === 1) return;
+    if (crc32(bytes) !== this.#values[index]) {
+      throw new CorruptFileError(path, byteOffset, `page buffer of ${bytes.length} bytes fails its checksum`);
+    }
+    this.#verified[index] = 1;
+  }
+}
+
+/** Bytes of a checksum. */
+const CHECKSUM_BYTES = 4;
+
+/**
+ * What the descriptor holds; the last of the checksums is still missing.
+ * @param pageChecksums of the page buffers of each column
+ */
+export function describeChecksums(
+  pageChecksums: readonly (readonly number[])[],
+): Pick<FileDescriptor, "bufferCounts" | "checksums"> {
+  const bufferCounts = pageChecksums.map((column) => column.length);
+  const total = bufferCounts.reduce((sum, count) => sum + count, 0);
+  const checksums = new Uint8Array(CHECKSUM_BYTES * (total + 1));
+  const view = new DataView(checksums.buffer);
+  let at = 0;
+  for (const checksum of pageChecksums.flat()) {
+    view.setUint32(at, checksum, true);
+    at += CHECKSUM_BYTES;
+  }
+  return { bufferCounts, checksums };
+}
+
+/** Fills in the last checksum; `rest` is the file from its descriptor on, which ends with it. */
+export function sealMetadata(rest: Uint8Array, descriptorLength: number): void {
+  const view = new DataView(rest.buffer, rest.byteOffset, rest.byteLength);
+  view.setUint32(descriptorLength - CHECKSUM_BYTES, metadataChecksum(rest, descriptorLength), true);
+}
+
+const metadataChecksum = (rest: Uint8Array, descriptorLength: number): number =>
+  crc32(rest.subarray(descriptorLength), crc32(rest.subarray(0, descriptorLength - CHECKSUM_BYTES)));
+
+/**
+ * Checks the metadata and takes out the checksums of the pages.
+ * @param descriptor one with checksums
+ * @param range where it lies
+ * @param rest the file from the first byte of the descriptor to its end
+ * @throws CorruptFileError where the metadata is not what was written
+ */
+export function decodeChecksums(
+  { bufferCounts, checksums }: FileDescriptor,
+  range: ByteRange,
+  rest: Uint8Array,
+  columnCount: number,
+  path: string,
+): PageChecksums {
+  const fail = (reason: string) => new CorruptFileError(path, range.byteOffset, reason);
+  const view = new DataView(rest.buffer, rest.byteOffset, rest.byteLength);
+  const last = view.getUint32(range.length - CHECKSUM_BYTES, true);
+  if (metadataChecksum(rest, range.length) !== last) throw fail("the file's metadata fails its checksum");
+  if (bufferCounts.length !== columnCount) throw fail("checksums of another number of columns");
+  const starts = new Uint32Array(columnCount + 1);
+  for (const [column, count] of bufferCounts.entries()) starts[column + 1] = starts[column] + count;
+  const valueCount = checksums.length / CHECKSUM_BYTES - 1;
+  if (starts[columnCount] !== valueCount) throw fail("checksums of another number of page buffers");
+  const words = new DataView(checksums.buffer, checksums.byteOffset, checksums.byteLength);
+  const values = Uint32Array.from({ length: valueCount }, (_, index) =>
+    words.getUint32(CHECKSUM_BYTES * index, true),
+  );
+  return new PageChecksums(starts, values);
+}

@@ -1,0 +1,321 @@
+/**
+ * The container of a data file, versions 2.0 to 2.3: where the pages of every column lie. All integers are
+ * little-endian, all positions absolute.
+ *
+ *     page buffers, blobs      each at a multiple of 64, padded with zeros
+ *     blob checksums           global buffer 1, ours alone, in files that have blobs (see blobChecksums.ts)
+ *     schema descriptor        global buffer 0, a FileDescriptor, at a multiple of 64; with checksums (see checksums.ts)
+ *     column metadata          one ColumnMetadata per column, back to back
+ *     column table             per column:        u64 position, u64 length
+ *     global buffer table      per global buffer: u64 position, u64 length
+ *     footer                   40 bytes
+ *
+ *     footer  0  u64  position of the metadata of column 0
+ *             8  u64  position of the column table
+ *            16  u64  position of the global buffer table
+ *            24  u32  number of global buffers, at least 1
+ *            28  u32  number of columns
+ *            32  u16  major version        34  u16  minor version
+ *            36  "LANC"
+ *
+ * Readers follow the positions and rely on no order. The version of a 2.0 file is written as (0, 3).
+ */
+
+import { CorruptFileError, UnsupportedError } from "../../errors.js";
+import { COLUMN_ENCODING_TYPE_URL, PAGE_LAYOUT_TYPE_URL, PageLayout } from "../../format/encodings.js";
+import { ARRAY_ENCODING_TYPE_URL, ArrayEncoding } from "../../format/encodings20.js";
+import {
+  Any,
+  ColumnMetadata,
+  DirectEncoding,
+  type Encoding,
+  FileDescriptor,
+  type Schema,
+} from "../../format/file.js";
+import { describeChecksums, sealMetadata } from "./checksums.js";
+import type { ByteRange, FileVersion, PageEncoding, ReadableVersion } from "./page.js";
+
+/** Bytes of the footer. */
+export const FOOTER_BYTES = 40;
+/** Page buffers and global buffers lie at multiples of this; the reference refuses others. */
+export const BUFFER_ALIGNMENT = 64;
+/** Bytes of an entry of a column table or global buffer table. */
+const TABLE_ENTRY_BYTES = 16;
+const MAGIC = 0x434e414c;
+
+export interface Footer {
+  readonly version: ReadableVersion;
+  readonly columnTable: ByteRange;
+  readonly globalTable: ByteRange;
+  readonly columnCount: number;
+  readonly globalBufferCount: number;
+}
+
+/** A page as the column metadata describes it. */
+export interface PageRecord {
+  readonly buffers: readonly ByteRange[];
+  readonly rowCount: number;
+  readonly layout: PageEncoding;
+}
+
+/**
+ * Reads the last 40 bytes of a file.
+ * @throws CorruptFileError where they are no footer, UnsupportedError for a version this build doesn't read
+ */
+export function decodeFooter(bytes: Uint8Array, path: string, fileSize: number): Footer {
+  const start = fileSize - FOOTER_BYTES;
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  if (view.getUint32(36, true) !== MAGIC)
+    throw new CorruptFileError(path, start + 36, "no data file: bad magic");
+  const version = fileVersion(view.getUint16(32, true), view.getUint16(34, true), path);
+  const globalBufferCount = view.getUint32(24, true);
+  const columnCount = view.getUint32(28, true);
+  const table = (at: number, count: number, what: string): ByteRange => {
+    const byteOffset = readPosition(view, at, path, start);
+    const length = count * TABLE_ENTRY_BYTES;
+    if (byteOffset + length > start) {
+      throw new CorruptFileError(
+        path,
+        start + at,
+        `${what} of ${count} entries at ${byteOffset} reaches past its end`,
+      );
+    }
+    return { byteOffset, length };
+  };
+  if (globalBufferCount === 0) throw new CorruptFileError(path, start + 24, "no schema descriptor");
+  return {
+    version,
+    columnTable: table(8, columnCount, "column table"),
+    globalTable: table(16, globalBufferCount, "global buffer table"),
+    columnCount,
+    globalBufferCount,
+  };
+}
+
+/** Major and minor version in the footer. */
+const FOOTER_VERSIONS: Readonly<Record<FileVersion, readonly [number, number]>> = {
+  "2.0": [0, 3],
+  "2.1": [2, 1],
+  "2.2": [2, 2],
+};
+
+/** Whether a version, as manifests name it, is one that is read. */
+export const isReadableVersion = (version: string): version is ReadableVersion =>
+  version === "2.3" || isFileVersion(version);
+
+/** Whether a version, as manifests name it, is one that is read and written. */
+export const isFileVersion = (version: string): version is FileVersion =>
+  Object.hasOwn(FOOTER_VERSIONS, version);
+
+function fileVersion(major: number, minor: number, path: string): ReadableVersion {
+  if (major === 2 && minor === 1) return "2.1";
+  if (major === 2 && minor === 2) return "2.2";
+  if (major === 2 && minor === 3) return "2.3";
+  if ((major === 0 && minor === 3) || (major === 2 && minor === 0)) return "2.0";
+  const name = major === 0 && minor < 3 ? "0.1" : `${major}.${minor}`;
+  throw unsupportedFileVersion(name, `data file ${path}`);
+}
+
+/**
+ * The error for a version this build neither reads nor writes: it says what the version is and what to do.
+ * @param what the file or table that has it
+ */
+export function unsupportedFileVersion(version: string, what: string): UnsupportedError {
+  const advice =
+    version === "0.1"
+      ? "the legacy format; rewrite the table with a current LanceDB release, by copying its rows to a new table"
+      : "newer than this release, or unknown to it; write the table anew with data storage version 2.2";
+  return new UnsupportedError(
+    `${what} has data format version ${version}: ${advice}. Versions 2.0, 2.1 and 2.2 are supported, and 2.3 for reading`,
+  );
+}
+
+/** Positions in a table, each checked to lie in front of the footer. */
+export function decodeTable(
+  bytes: Uint8Array,
+  path: string,
+  byteOffset: number,
+  fileSize: number,
+): ByteRange[] {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const ranges: ByteRange[] = [];
+  for (let at = 0; at < bytes.length; at += TABLE_ENTRY_BYTES) {
+    const start = readPosition(view, at, path, byteOffset);
+    const length = readPosition(view, at + 8, path, byteOffset);
+    if (start + length > fileSize - FOOTER_BYTES) {
+      throw new CorruptFileError(
+        path,
+        byteOffset + at,
+        `${length} bytes at ${start} reach past the end of the file`,
+      );
+    }
+    ranges.push({ byteOffset: start, length });
+  }
+  return ranges;
+}
+
+function readPosition(view: DataView, at: number, path: string, base: number): number {
+  const value = view.getUint32(at + 4, true) * 2 ** 32 + view.getUint32(at, true);
+  if (!Number.isSafeInteger(value))
+    throw new CorruptFileError(path, base + at, `position ${value} is beyond 2^53`);
+  return value;
+}
+
+/**
+ * Pages of one column.
+ * @param byteOffset where the metadata lies, for errors
+ * @param fileSize bounds every buffer
+ */
+export function decodeColumnMetadata(
+  bytes: Uint8Array,
+  path: string,
+  byteOffset: number,
+  fileSize: number,
+): PageRecord[] {
+  const metadata = ColumnMetadata.decode(bytes, { path, byteOffset });
+  return metadata.pages.map((page, index) => {
+    const fail = (reason: string) => new CorruptFileError(path, byteOffset, `page ${index}: ${reason}`);
+    if (page.bufferOffsets.length !== page.bufferSizes.length) {
+      throw fail(`${page.bufferOffsets.length} buffer positions for ${page.bufferSizes.length} sizes`);
+    }
+    const buffers = page.bufferOffsets.map((start, buffer) => {
+      const length = page.bufferSizes[buffer];
+      if (start + length > fileSize - FOOTER_BYTES)
+        throw fail(`buffer ${buffer} reaches past the end of the file`);
+      return { byteOffset: start, length };
+    });
+    if (page.encoding === undefined) throw fail("no encoding");
+    return {
+      buffers,
+      rowCount: page.length,
+      layout: decodePageEncoding(page.encoding, path, byteOffset, index),
+    };
+  });
+}
+
+function decodePageEncoding(
+  encoding: Encoding,
+  path: string,
+  byteOffset: number,
+  index: number,
+): PageEncoding {
+  if (encoding.indirect !== undefined) {
+    throw new UnsupportedError(`data file ${path} keeps the encoding of a page outside its metadata`);
+  }
+  if (encoding.direct === undefined)
+    throw new CorruptFileError(path, byteOffset, `page ${index}: no encoding`);
+  const any = Any.decode(encoding.direct.encoding, { path, byteOffset });
+  if (any.typeUrl === ARRAY_ENCODING_TYPE_URL) {
+    return { array: ArrayEncoding.decode(any.value, { path, byteOffset }) };
+  }
+  if (any.typeUrl !== PAGE_LAYOUT_TYPE_URL) {
+    throw new CorruptFileError(path, byteOffset, `page ${index}: encoding of unknown type ${any.typeUrl}`);
+  }
+  return PageLayout.decode(any.value, { path, byteOffset });
+}
+
+/**
+ * Everything behind the last page buffer.
+ * @param position where it will lie, a multiple of 64
+ * @param columns the pages of each column, in row order
+ * @param pageChecksums CRC-32 of every page buffer of each column, in page and buffer order
+ * @param isBlob for each column whether its pages hold descriptors of blobs
+ * @param blobChecksums where the checksums of blobs lie, if there are any
+ */
+export function encodeTail(
+  version: FileVersion,
+  position: number,
+  schema: Schema,
+  rowCount: number,
+  columns: readonly (readonly PageRecord[])[],
+  pageChecksums: readonly (readonly number[])[],
+  isBlob: readonly boolean[],
+  blobChecksums: ByteRange | null,
+): Uint8Array {
+  const descriptor = FileDescriptor.encode(
+    FileDescriptor.create({ schema, length: rowCount, ...describeChecksums(pageChecksums) }),
+  );
+  const metadata = columns.map((pages, index) =>
+    encodeColumnMetadata(pages, isBlob[index] && version === "2.0" ? BLOB_COLUMN_ENCODING : COLUMN_ENCODING),
+  );
+  const metadataLength = metadata.reduce((sum, bytes) => sum + bytes.length, 0);
+  const metadataStart = position + descriptor.length;
+  const columnTableStart = metadataStart + metadataLength;
+  const globals: ByteRange[] = [{ byteOffset: position, length: descriptor.length }];
+  if (blobChecksums !== null) globals.push(blobChecksums);
+  const globalTableStart = columnTableStart + columns.length * TABLE_ENTRY_BYTES;
+  const footerStart = globalTableStart + globals.length * TABLE_ENTRY_BYTES;
+
+  const out = new Uint8Array(footerStart + FOOTER_BYTES - position);
+  const view = new DataView(out.buffer);
+  out.set(descriptor);
+  let at = metadataStart;
+  let entry = columnTableStart - position;
+  for (const bytes of metadata) {
+    out.set(bytes, at - position);
+    entry = writeEntry(view, entry, { byteOffset: at, length: bytes.length });
+    at += bytes.length;
+  }
+  for (const range of globals) entry = writeEntry(view, entry, range);
+  writePosition(view, entry, metadataStart);
+  writePosition(view, entry + 8, columnTableStart);
+  writePosition(view, entry + 16, globalTableStart);
+  view.setUint32(entry + 24, globals.length, true);
+  view.setUint32(entry + 28, columns.length, true);
+  const [major, minor] = FOOTER_VERSIONS[version];
+  view.setUint16(entry + 32, major, true);
+  view.setUint16(entry + 34, minor, true);
+  view.setUint32(entry + 36, MAGIC, true);
+  sealMetadata(out, descriptor.length);
+  return out;
+}
+
+/** The next multiple of 64. */
+export const align = (position: number): number => Math.ceil(position / BUFFER_ALIGNMENT) * BUFFER_ALIGNMENT;
+
+function writeEntry(view: DataView, at: number, range: ByteRange): number {
+  writePosition(view, at, range.byteOffset);
+  writePosition(view, at + 8, range.length);
+  return at + TABLE_ENTRY_BYTES;
+}
+
+function writePosition(view: DataView, at: number, value: number): void {
+  view.setUint32(at, value % 2 ** 32, true);
+  view.setUint32(at + 4, Math.floor(value / 2 ** 32), true);
+}
+
+const wrap = (typeUrl: string, value: Uint8Array): Encoding => ({
+  indirect: undefined,
+  direct: DirectEncoding.create({ encoding: Any.encode(Any.create({ typeUrl, value })) }),
+  none: undefined,
+});
+
+/** A ColumnEncoding whose member `values` (number 1) is an empty message; the reference insists on its presence. */
+const COLUMN_ENCODING = wrap(COLUMN_ENCODING_TYPE_URL, Uint8Array.of(0x0a, 0x00));
+/** A ColumnEncoding whose member `blob` (number 3) has such a one as its `inner` (number 1). */
+const BLOB_COLUMN_ENCODING = wrap(
+  COLUMN_ENCODING_TYPE_URL,
+  Uint8Array.of(0x1a, 0x04, 0x0a, 0x02, 0x0a, 0x00),
+);
+
+const encodePageEncoding = (encoding: PageEncoding): Encoding =>
+  encoding.array === undefined
+    ? wrap(PAGE_LAYOUT_TYPE_URL, PageLayout.encode(encoding))
+    : wrap(ARRAY_ENCODING_TYPE_URL, ArrayEncoding.encode(encoding.array));
+
+function encodeColumnMetadata(pages: readonly PageRecord[], encoding: Encoding): Uint8Array {
+  let priority = 0;
+  const messages = pages.map((page) => {
+    const message = {
+      bufferOffsets: page.buffers.map((buffer) => buffer.byteOffset),
+      bufferSizes: page.buffers.map((buffer) => buffer.length),
+      length: page.rowCount,
+      encoding: encodePageEncoding(page.layout),
+      priority,
+    };
+    // 2.0 counts the values of the column itself here, which are no rows: it has 0 everywhere.
+    if (page.layout.array === undefined) priority += page.rowCount;
+    return message;
+  });
+  return ColumnMetadata.encode(ColumnMetadata.create({ encoding, pages: messages }));
+}

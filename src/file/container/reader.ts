@@ -1,0 +1,345 @@
+/**
+ * Reads data files of versions 2.0 to 2.3: opens one by its last bytes, then fetches whole pages.
+ * An open {@link DataFile} holds metadata only, never changes and may be shared and cached; the handle it was
+ * read through is passed in anew for every read.
+ */
+
+import { CorruptFileError } from "../../errors.js";
+import { FileDescriptor } from "../../format/file.js";
+import type { ReadHandle } from "../../io/disk/disk.js";
+import { readRanges } from "../../io/disk/ranges.js";
+import { BLOB_CHECKSUM_BUFFER_INDEX, BlobChecksums } from "./blobChecksums.js";
+import { type BufferChecksums, decodeChecksums, type PageChecksums } from "./checksums.js";
+import { decodeColumnMetadata, decodeFooter, decodeTable, FOOTER_BYTES, type Footer } from "./container.js";
+import type { ByteRange, PageEncoding, ReadableVersion } from "./page.js";
+
+/** Bytes fetched when a file is opened; the metadata of all but very wide or long files lies within. */
+export const TAIL_BYTES = 64 * 1024;
+/** The same where most of a small file is going to be read: twice as many bytes cost less than another call. */
+export const SCANNED_TAIL_BYTES = 128 * 1024;
+/** Larger files are not kept as a whole with their metadata: many of them would displace that of all others. */
+const MAX_SHARED_BYTES = TAIL_BYTES;
+
+const NO_BYTES = new Uint8Array(0);
+
+/**
+ * A page of a column. Its rows are those of the file; in 2.0, where items of lists have columns of their own, they
+ * are the values of the column, whatever they belong to.
+ */
+export interface DataPage {
+  /** Row of the file the page begins with. */
+  readonly rowStart: number;
+  readonly rowCount: number;
+  /** Values of each row, where {@link countedByRows} has looked; else 1. */
+  readonly valuesPerRow?: number;
+  readonly bufferRanges: readonly ByteRange[];
+  readonly layout: PageEncoding;
+  /** Number of the page's first buffer among those of its column. */
+  readonly bufferIndex: number;
+}
+
+/** A physical column; its pages are decoded when first asked for. */
+export interface DataColumn {
+  /**
+   * In row order, without gaps; those of fixed-size lists of structs count items ({@link countedByRows}).
+   * @throws CorruptFileError where the column's metadata is damaged
+   */
+  readonly pages: readonly DataPage[];
+}
+
+/** What is known of a data file without its pages. */
+export interface DataFile {
+  readonly path: string;
+  /** That of the handle it was read through: equal for equal bytes under the same path only. */
+  readonly identity: string;
+  readonly version: ReadableVersion;
+  readonly rowCount: number;
+  readonly columns: readonly DataColumn[];
+  readonly descriptor: FileDescriptor;
+  /** 0 is the schema descriptor. */
+  readonly globalBuffers: readonly ByteRange[];
+  /** Null for files without checksums. */
+  readonly checksums: BufferChecksums | null;
+  /** Of the values of blobs in this file; null for files without. */
+  readonly blobChecksums: BlobChecksums | null;
+  /** The whole file where it is so small that opening it has read it all, else null. */
+  readonly content: Uint8Array | null;
+  /** The content is kept for others too: nothing that is given away may be a view of it. */
+  readonly sharesContent: boolean;
+  /** Rough bytes of memory this object holds on to, for caches. */
+  readonly memoryWeight: number;
+}
+
+/**
+ * Reads and checks the metadata of a data file.
+ * @throws CorruptFileError for bytes that are no data file, UnsupportedError for other format versions
+ */
+export async function openDataFile(handle: ReadHandle, path: string): Promise<DataFile> {
+  const fileSize = handle.size;
+  if (fileSize < FOOTER_BYTES)
+    throw new CorruptFileError(path, 0, `${fileSize} bytes are too few for a data file`);
+  const tailLength = Math.min(fileSize, TAIL_BYTES);
+  const tailBytes = handle.takeTail?.() ?? (await handle.read(fileSize - tailLength, tailLength));
+  const tail = new Tail(handle, tailBytes);
+  const content = tailBytes.length === fileSize ? tailBytes : null;
+  const footer = decodeFooter(
+    await tail.get({ byteOffset: fileSize - FOOTER_BYTES, length: FOOTER_BYTES }),
+    path,
+    fileSize,
+  );
+  const globalBuffers = await readTable(tail, footer.globalTable, path);
+  const metadataRanges = await readTable(tail, footer.columnTable, path);
+  const descriptorRange = globalBuffers[0];
+  const metadataBytes = metadataRanges.reduce((sum, range) => sum + range.length, descriptorRange.length);
+  if (metadataBytes > fileSize) {
+    throw new CorruptFileError(path, footer.columnTable.byteOffset, "column metadata longer than the file");
+  }
+
+  const sections = await tail.getAll([descriptorRange, ...metadataRanges]);
+  const descriptor = FileDescriptor.decode(sections[0], { path, byteOffset: descriptorRange.byteOffset });
+  const checksums = await readChecksums(tail, descriptor, descriptorRange, footer, metadataBytes, path);
+  const blobBuffer = checksums === null ? undefined : globalBuffers[BLOB_CHECKSUM_BUFFER_INDEX];
+  const blobChecksums = blobBuffer === undefined ? null : new BlobChecksums(blobBuffer);
+  if (descriptor.schema === undefined)
+    throw new CorruptFileError(path, descriptorRange.byteOffset, "no schema");
+  const rowCount = descriptor.length;
+  const columns = metadataRanges.map(
+    (range, index) =>
+      new LazyColumn(
+        sections[index + 1],
+        range.byteOffset,
+        path,
+        fileSize,
+        // Columns of 2.0 may be items of lists: their number is not known here.
+        footer.version === "2.0" ? null : rowCount,
+        checksums?.bufferCount(index),
+      ),
+  );
+  return {
+    path,
+    identity: handle.identity,
+    version: footer.version,
+    rowCount,
+    columns,
+    // The checksums are known by now, and their bytes lie among all that was read with them.
+    descriptor: { ...descriptor, bufferCounts: [], checksums: NO_BYTES },
+    globalBuffers,
+    checksums,
+    blobChecksums,
+    content,
+    sharesContent: false,
+    memoryWeight:
+      1024 +
+      columns.length * 256 +
+      metadataBytes * 16 +
+      (checksums?.memoryWeight ?? 0) +
+      (blobChecksums?.memoryWeight ?? 0) +
+      (content?.length ?? 0),
+  };
+}
+
+/** The file as a cache keeps it: with its content, if that is small, which is everybody's then. */
+export function shareable(file: DataFile): DataFile {
+  const { content, memoryWeight } = file;
+  if (content === null) return file;
+  if (content.length <= MAX_SHARED_BYTES) return { ...file, sharesContent: true };
+  return { ...file, content: null, memoryWeight: memoryWeight - content.length };
+}
+
+/** The last bytes of a file, and a way to those in front of them. */
+class Tail {
+  readonly #handle: ReadHandle;
+  readonly #bytes: Uint8Array;
+  readonly #start: number;
+  readonly fileSize: number;
+
+  constructor(handle: ReadHandle, bytes: Uint8Array) {
+    this.#handle = handle;
+    this.#bytes = bytes;
+    this.#start = handle.size - bytes.length;
+    this.fileSize = handle.size;
+  }
+
+  async get(range: ByteRange): Promise<Uint8Array> {
+    return (await this.getAll([range]))[0];
+  }
+
+  async getAll(ranges: readonly ByteRange[]): Promise<Uint8Array[]> {
+    const missing = ranges.filter((range) => range.byteOffset < this.#start && range.length > 0);
+    const fetched = missing.length > 0 ? await readRanges(this.#handle, missing) : [];
+    let next = 0;
+    return ranges.map((range) => {
+      if (range.length === 0) return new Uint8Array(0);
+      if (range.byteOffset < this.#start) return fetched[next++];
+      const at = range.byteOffset - this.#start;
+      return this.#bytes.subarray(at, at + range.length);
+    });
+  }
+}
+
+async function readTable(tail: Tail, table: ByteRange, path: string): Promise<ByteRange[]> {
+  return decodeTable(await tail.get(table), path, table.byteOffset, tail.fileSize);
+}
+
+/** @param metadataBytes of the descriptor and the columns */
+async function readChecksums(
+  tail: Tail,
+  descriptor: FileDescriptor,
+  range: ByteRange,
+  footer: Footer,
+  metadataBytes: number,
+  path: string,
+): Promise<PageChecksums | null> {
+  if (descriptor.checksums.length === 0) return null;
+  const rest = { byteOffset: range.byteOffset, length: tail.fileSize - range.byteOffset };
+  const expected = metadataBytes + footer.columnTable.length + footer.globalTable.length + FOOTER_BYTES;
+  if (rest.length !== expected) {
+    throw new CorruptFileError(
+      path,
+      range.byteOffset,
+      "the descriptor is not followed by the metadata alone",
+    );
+  }
+  return decodeChecksums(descriptor, range, await tail.get(rest), footer.columnCount, path);
+}
+
+class LazyColumn implements DataColumn {
+  /** Dropped once decoded. */
+  #bytes: Uint8Array | null;
+  #pages: readonly DataPage[] = [];
+  readonly #byteOffset: number;
+  readonly #path: string;
+  readonly #fileSize: number;
+  readonly #rowCount: number | null;
+  readonly #bufferCount: number | undefined;
+
+  constructor(
+    bytes: Uint8Array,
+    byteOffset: number,
+    path: string,
+    fileSize: number,
+    rowCount: number | null,
+    bufferCount: number | undefined,
+  ) {
+    // A copy: a view would keep alive all that was read with it.
+    this.#bytes = bytes.slice();
+    this.#byteOffset = byteOffset;
+    this.#path = path;
+    this.#fileSize = fileSize;
+    this.#rowCount = rowCount;
+    this.#bufferCount = bufferCount;
+  }
+
+  get pages(): readonly DataPage[] {
+    if (this.#bytes !== null) {
+      this.#pages = this.#decode(this.#bytes);
+      this.#bytes = null;
+    }
+    return this.#pages;
+  }
+
+  #decode(bytes: Uint8Array): DataPage[] {
+    let rowStart = 0;
+    let bufferIndex = 0;
+    const records = decodeColumnMetadata(bytes, this.#path, this.#byteOffset, this.#fileSize);
+    const pages = records.map((record) => {
+      const { rowCount, buffers: bufferRanges, layout } = record;
+      const page: DataPage = { rowStart, rowCount, bufferRanges, layout, bufferIndex };
+      rowStart += rowCount;
+      bufferIndex += bufferRanges.length;
+      return page;
+    });
+    if (this.#rowCount !== null && !isMultiple(rowStart, this.#rowCount)) {
+      const reason = `pages of a column hold ${rowStart} rows in a file of ${this.#rowCount}`;
+      throw new CorruptFileError(this.#path, this.#byteOffset, reason);
+    }
+    if (this.#bufferCount !== undefined && bufferIndex !== this.#bufferCount) {
+      const reason = `${bufferIndex} page buffers and checksums of ${this.#bufferCount}`;
+      throw new CorruptFileError(this.#path, this.#byteOffset, reason);
+    }
+    return pages;
+  }
+}
+
+/** How many values a column holds, row by row or item by item. */
+const isMultiple = (valueCount: number, rowCount: number): boolean =>
+  valueCount === rowCount || (rowCount > 0 && valueCount > 0 && valueCount % rowCount === 0);
+
+/**
+ * The file with the pages of some columns counting rows.
+ * @throws CorruptFileError where a column does not hold `valuesPerRow` values for each row of the file
+ */
+export function countedByRows(
+  file: DataFile,
+  leaves: readonly { readonly columnIndex: number; readonly valuesPerRow: number }[],
+): DataFile {
+  const { path, rowCount } = file;
+  const columns = [...file.columns];
+  for (const { columnIndex, valuesPerRow } of leaves) {
+    const { pages } = file.columns[columnIndex];
+    const last = pages.at(-1);
+    const valueCount = last === undefined ? 0 : last.rowStart + last.rowCount;
+    const split = pages.some((page) => page.rowCount % valuesPerRow !== 0);
+    if (valueCount !== rowCount * valuesPerRow || split) {
+      const reason = `pages of a column hold ${valueCount} values for ${rowCount} rows of ${valuesPerRow}`;
+      throw new CorruptFileError(path, 0, reason);
+    }
+    if (valuesPerRow === 1) continue;
+    columns[columnIndex] = {
+      pages: pages.map((page) => ({
+        ...page,
+        rowStart: page.rowStart / valuesPerRow,
+        rowCount: page.rowCount / valuesPerRow,
+        valuesPerRow,
+      })),
+    };
+  }
+  return leaves.some(({ valuesPerRow }) => valuesPerRow > 1) ? { ...file, columns } : file;
+}
+
+/** Pages of one column to read. */
+export interface PageRequest {
+  readonly columnIndex: number;
+  /** Indexes into the column's `pages`. */
+  readonly pageIndexes: readonly number[];
+}
+
+/**
+ * Fetches the buffers of pages, neighbours in one read: by request, page and buffer, for `decodePage`.
+ * @throws CorruptFileError where a buffer fails its checksum
+ */
+export async function readPageBuffers(
+  handle: ReadHandle,
+  file: DataFile,
+  requests: readonly PageRequest[],
+): Promise<Uint8Array[][][]> {
+  const ranges: ByteRange[] = [];
+  for (const { columnIndex, pageIndexes } of requests) {
+    const { pages } = file.columns[columnIndex];
+    for (const pageIndex of pageIndexes) {
+      for (const range of pages[pageIndex].bufferRanges) if (range.length > 0) ranges.push(range);
+    }
+  }
+  const fetched = ranges.length > 0 ? await readRanges(handle, ranges) : [];
+  let next = 0;
+  return requests.map(({ columnIndex, pageIndexes }) =>
+    pageIndexes.map((pageIndex) => {
+      const page = file.columns[columnIndex].pages[pageIndex];
+      return page.bufferRanges.map((range, index) => {
+        const bytes = range.length > 0 ? fetched[next++] : new Uint8Array(0);
+        file.checksums?.verify(columnIndex, page.bufferIndex + index, bytes, file.path, range.byteOffset);
+        return bytes;
+      });
+    }),
+  );
+}
+
+/** Bytes that a read of pages fetches, to bound what is read at once. */
+export function pageBytes(file: DataFile, request: PageRequest): number {
+  const { pages } = file.columns[request.columnIndex];
+  let sum = 0;
+  for (const pageIndex of request.pageIndexes) {
+    for (const range of pages[pageIndex].bufferRanges) sum += range.length;
+  }
+  return sum;
+}

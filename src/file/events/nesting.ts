@@ -1,0 +1,429 @@
+/**
+ * Nested columns as events; assembleColumn.ts is the way back. A leaf in lists and structs is stored as a stream of events: what each is
+ * (repetition level: how far the lists around it go on; definition level: what of it is null or empty), and the
+ * values of those events that have one. `levels.ts` says how levels are numbered.
+ *
+ *     rows of list<int32>           [1, 2]   null   []   [3]
+ *     repetition, of depth 1         1  0     1     1     1        1: a row begins, 0: the list goes on
+ *     definition                     0  0     1     2     0        1: null list, 2: empty list
+ *     values                         1  2                 3
+ *
+ * A fixed-size list of structs has no levels of its own but that of a null; what is around its items is told by each of
+ * them. A page of such lists counts items where others count rows.
+ *
+ * Columns are walked node by node from the outside; a node turns the events so far into as many or more.
+ */
+
+import type {
+  Column,
+  Layout,
+  LeafColumn,
+  ListColumn,
+  ListLayout,
+  SizedListLayout,
+  StructLayout,
+  Validity,
+} from "../../arrow/columns/column.js";
+import { dictionaryValidity } from "../../arrow/columns/dictionaries.js";
+import { areNarrow } from "../../arrow/columns/offsets.js";
+import { sliceColumn } from "../../arrow/columns/sliceColumn.js";
+import { eventsPerValue, isNested } from "../../arrow/columns/spine.js";
+import { takeColumn } from "../../arrow/columns/takeColumn.js";
+import { TableSchemaValidationError, UnsupportedError } from "../../errors.js";
+import { RepDefLayer } from "../../format/encodings.js";
+import { describeLayers, type Layers, type PageLevels, slotValidity } from "./levels.js";
+
+/** A page's worth of events. */
+export interface ShreddedColumn {
+  /** Of visible events; null where their definition level is not 0. */
+  readonly values: LeafColumn;
+  readonly levels: PageLevels;
+}
+
+/** What is around a leaf, or the leaf: a node of a spine. */
+export interface SpineNode {
+  readonly layout: Layout;
+  readonly nullable: boolean;
+}
+
+/** The nodes of a spine, outer-most first; the last is the leaf. */
+export function nodesOf(layout: Layout, nullable: boolean): SpineNode[] {
+  const nodes: SpineNode[] = [{ layout, nullable }];
+  for (let node = layout; ; ) {
+    if (node.kind === "list" || node.kind === "sizedList") {
+      nodes.push({ layout: node.item, nullable: node.itemNullable });
+      node = node.item;
+    } else if (node.kind === "struct") {
+      nodes.push({ layout: node.children[0].layout, nullable: node.children[0].nullable });
+      node = node.children[0].layout;
+    } else {
+      return nodes;
+    }
+  }
+}
+
+/**
+ * Events while a column is walked: what ended them, and where those that did not end go on. An event has a slot in
+ * the node's column unless a null or empty list ended it.
+ */
+interface Events {
+  count: number;
+  /** 0 for an event that goes on, else 1 + 2 · node (null) or 2 + 2 · node (empty); null while none has ended. */
+  marks: Uint16Array | null;
+  /** Null until the first list. */
+  repetition: Uint16Array | null;
+  /** Largest mark of events without a slot: the last list's for empty ones. */
+  closed: number;
+  /** The slot of each event that has one; null: they follow one another. */
+  positions: Uint32Array | null;
+  /** The first of such slots, and their number. */
+  firstSlot: number;
+  slotCount: number;
+}
+
+/**
+ * Takes a spine apart.
+ * @throws TableSchemaValidationError for a null where its layout allows none
+ */
+export function shredColumn(
+  layout: ListLayout | SizedListLayout | StructLayout,
+  column: Column,
+  { nullable, path }: { readonly nullable: boolean; readonly path: string },
+): ShreddedColumn {
+  const nodes = nodesOf(layout, nullable);
+  const listDepth = nodes.filter((node) => node.layout.kind === "list").length;
+  const events: Events = {
+    count: column.length,
+    marks: null,
+    repetition: null,
+    closed: 0,
+    positions: null,
+    firstSlot: 0,
+    slotCount: column.length,
+  };
+  const seen = new Uint8Array(1 + 2 * nodes.length);
+  let node: Column = column;
+  let depth = 0;
+  for (let index = 0; ; index++) {
+    if (node.kind === "list") {
+      markNulls(events, node.validity, 1 + 2 * index, seen);
+      openLists(events, node, 2 + 2 * index, listDepth, listDepth - ++depth, seen);
+      node = node.items;
+    } else if (node.kind === "struct") {
+      markNulls(events, node.validity, 1 + 2 * index, seen);
+      node = node.children[0];
+    } else if (node.kind === "sizedList") {
+      markNulls(events, node.validity, 1 + 2 * index, seen);
+      repeatEvents(events, node.dimension);
+      node = node.items;
+    } else {
+      if (node.kind === "null") markAll(events, 1 + 2 * index, seen);
+      else markNulls(events, leafValidity(node), 1 + 2 * index, seen);
+      break;
+    }
+    if (seen[1 + 2 * index] === 1 && !nodes[index].nullable) throw unexpectedNull(path);
+  }
+  if (seen[2 * nodes.length - 1] === 1 && !nodes[nodes.length - 1].nullable) throw unexpectedNull(path);
+
+  allowMasked(nodes, seen);
+  const { layers, levelOfMark } = numberLevels(nodes, seen);
+  const described = describeLayers(layers, { path, byteOffset: 0 });
+  const { marks } = events;
+  let definition: Uint16Array | null = null;
+  if (described.maximumDefinition > 0 && marks !== null) {
+    definition = marks;
+    for (let event = 0; event < events.count; event++) definition[event] = levelOfMark[definition[event]];
+  }
+  const values = visibleValues(node, events, definition, described);
+  return {
+    values,
+    levels: {
+      ...described,
+      layers,
+      rowCount: column.length * eventsPerValue(layout),
+      eventCount: events.count,
+      visibleCount: values.length,
+      repetition: events.repetition,
+      definition,
+    },
+  };
+}
+
+const unexpectedNull = (path: string): TableSchemaValidationError =>
+  new TableSchemaValidationError(`column ${path} is not nullable and the rows hold nulls`);
+
+/** Where a leaf is null: also where its dictionary's entry is. */
+const leafValidity = (leaf: LeafColumn): Validity | null =>
+  leaf.kind === "dictionary" ? dictionaryValidity(leaf) : leaf.validity;
+
+function markNulls(events: Events, validity: Validity | null, mark: number, seen: Uint8Array): void {
+  if (validity === null) return;
+  const { count, positions, closed, firstSlot } = events;
+  const { bytes, bitOffset } = validity;
+  events.marks ??= new Uint16Array(count);
+  const { marks } = events;
+  let slot = firstSlot;
+  for (let event = 0; event < count; event++) {
+    const earlier = marks[event];
+    if (earlier !== 0) {
+      if (earlier > closed) slot++;
+      continue;
+    }
+    const bit = bitOffset + (positions === null ? slot++ : positions[event]);
+    if (((bytes[bit >>> 3] >>> (bit & 7)) & 1) === 1) continue;
+    marks[event] = mark;
+    seen[mark] = 1;
+  }
+}
+
+function markAll(events: Events, mark: number, seen: Uint8Array): void {
+  const { count } = events;
+  events.marks ??= new Uint16Array(count);
+  const { marks } = events;
+  for (let event = 0; event < count; event++) {
+    if (marks[event] !== 0) continue;
+    marks[event] = mark;
+    seen[mark] = 1;
+  }
+}
+
+/** Positions as numbers; beyond 32 bits no column's items can be counted. */
+function numbersOf(offsets: Int32Array | BigInt64Array): Int32Array {
+  if (areNarrow(offsets)) return offsets;
+  const words = new Int32Array(offsets.buffer, offsets.byteOffset, 2 * offsets.length);
+  const numbers = new Int32Array(offsets.length);
+  for (let index = 0; index < numbers.length; index++) {
+    if (words[2 * index + 1] !== 0 || words[2 * index] < 0) {
+      throw new UnsupportedError("more than 2^31 items in the lists of one batch");
+    }
+    numbers[index] = words[2 * index];
+  }
+  return numbers;
+}
+
+/**
+ * Replaces the event of each list by those of its items.
+ * @param rowStart repetition level of events in no list yet
+ * @param next repetition level of items that are not the first of their list
+ */
+function openLists(
+  events: Events,
+  { offsets: source }: ListColumn,
+  emptyMark: number,
+  rowStart: number,
+  next: number,
+  seen: Uint8Array,
+): void {
+  const offsets = numbersOf(source);
+  if (events.positions !== null || !openAdjoining(events, offsets, emptyMark, rowStart, next, seen)) {
+    openScattered(events, offsets, emptyMark, rowStart, next, seen);
+  }
+  events.closed = emptyMark;
+}
+
+/** Lists in their order whose items follow one another. False, nothing done, where a list that ended has items. */
+function openAdjoining(
+  events: Events,
+  offsets: Int32Array,
+  emptyMark: number,
+  rowStart: number,
+  next: number,
+  seen: Uint8Array,
+): boolean {
+  const { count, marks, repetition, closed, firstSlot, slotCount } = events;
+  let empties = 0;
+  for (let slot = firstSlot; slot < firstSlot + slotCount; slot++) {
+    empties += +(offsets[slot + 1] === offsets[slot]);
+  }
+  let ended = 0;
+  if (marks !== null) {
+    let slot = firstSlot;
+    for (let event = 0; event < count; event++) {
+      const mark = marks[event];
+      if (mark === 0) {
+        slot++;
+        continue;
+      }
+      ended++;
+      if (mark <= closed) continue;
+      if (offsets[slot + 1] !== offsets[slot]) return false;
+      empties--;
+      slot++;
+    }
+  }
+  const firstItem = offsets[firstSlot];
+  const itemCount = offsets[firstSlot + slotCount] - firstItem;
+  const total = itemCount + empties + ended;
+  if (empties > 0) seen[emptyMark] = 1;
+  const newMarks = empties === 0 && ended === 0 ? null : new Uint16Array(total);
+  const newRepetition = new Uint16Array(total);
+  if (next !== 0) newRepetition.fill(next);
+  let write = 0;
+  let slot = firstSlot;
+  for (let event = 0; event < count; event++) {
+    newRepetition[write] = repetition === null ? rowStart : repetition[event];
+    const mark = marks === null ? 0 : marks[event];
+    if (mark !== 0 && newMarks !== null) {
+      newMarks[write++] = mark;
+      if (mark > closed) slot++;
+      continue;
+    }
+    const length = offsets[slot + 1] - offsets[slot];
+    slot++;
+    if (length === 0 && newMarks !== null) newMarks[write++] = emptyMark;
+    else write += length;
+  }
+  events.count = total;
+  events.marks = newMarks;
+  events.repetition = newRepetition;
+  events.firstSlot = firstItem;
+  events.slotCount = itemCount;
+  return true;
+}
+
+/** Lists anywhere. */
+function openScattered(
+  events: Events,
+  offsets: Int32Array,
+  emptyMark: number,
+  rowStart: number,
+  next: number,
+  seen: Uint8Array,
+): void {
+  const { count, marks, repetition } = events;
+  const positions = events.positions ?? positionsOf(events);
+  let total = 0;
+  let anyEmpty = 0;
+  for (let event = 0; event < count; event++) {
+    const at = positions[event];
+    const length = marks !== null && marks[event] !== 0 ? 1 : offsets[at + 1] - offsets[at];
+    total += length;
+    if (length === 0) anyEmpty++;
+  }
+  total += anyEmpty;
+  if (anyEmpty > 0) seen[emptyMark] = 1;
+  const newMarks = marks === null && anyEmpty === 0 ? null : new Uint16Array(total);
+  const newRepetition = new Uint16Array(total);
+  if (next !== 0) newRepetition.fill(next);
+  const newPositions = new Uint32Array(total);
+  let write = 0;
+  for (let event = 0; event < count; event++) {
+    newRepetition[write] = repetition === null ? rowStart : repetition[event];
+    if (newMarks !== null && marks !== null && marks[event] !== 0) {
+      newMarks[write++] = marks[event];
+      continue;
+    }
+    const list = positions[event];
+    let at = offsets[list];
+    const end = offsets[list + 1];
+    if (at === end) {
+      if (newMarks !== null) newMarks[write] = emptyMark;
+      write++;
+      continue;
+    }
+    while (at < end) newPositions[write++] = at++;
+  }
+  events.count = total;
+  events.marks = newMarks;
+  events.repetition = newRepetition;
+  events.positions = newPositions;
+}
+
+/** Slots that follow one another, one by one. */
+function positionsOf({ count, marks, closed, firstSlot }: Events): Uint32Array {
+  const positions = new Uint32Array(count);
+  let slot = firstSlot;
+  for (let event = 0; event < count; event++) {
+    if (marks === null || marks[event] === 0 || marks[event] > closed) positions[event] = slot++;
+  }
+  return positions;
+}
+
+/**
+ * Replaces each event by those of as many items; what ended an event ended them all. There are no lists around: the
+ * format knows no fixed-size lists of structs in lists.
+ */
+function repeatEvents(events: Events, dimension: number): void {
+  const { count, marks, repetition } = events;
+  if (repetition !== null) {
+    throw new UnsupportedError("fixed-size lists of structs in lists are not supported by this release");
+  }
+  events.count = count * dimension;
+  events.firstSlot *= dimension;
+  events.slotCount *= dimension;
+  if (marks === null) return;
+  events.marks = new Uint16Array(events.count);
+  for (let event = 0; event < count; event++) {
+    events.marks.fill(marks[event], event * dimension, (event + 1) * dimension);
+  }
+}
+
+/** The reference takes what is in a null struct for null, so that lists and structs in one have to be nullable. */
+function allowMasked(nodes: readonly SpineNode[], seen: Uint8Array): void {
+  let inNull = false;
+  for (const [index, { layout }] of nodes.entries()) {
+    const isList = layout.kind === "list";
+    if (inNull && isNested(layout)) seen[1 + 2 * index] = 1;
+    inNull = !isList && seen[1 + 2 * index] === 1;
+  }
+}
+
+/** The layers that what was seen needs, inner-most first, and the level of each mark. */
+function numberLevels(
+  nodes: readonly SpineNode[],
+  seen: Uint8Array,
+): { layers: number[]; levelOfMark: Uint16Array } {
+  const layers: number[] = [];
+  const levelOfMark = new Uint16Array(seen.length);
+  let level = 0;
+  for (let index = nodes.length - 1; index >= 0; index--) {
+    const hasNull = seen[1 + 2 * index] === 1;
+    const hasEmpty = seen[2 + 2 * index] === 1;
+    if (hasNull) levelOfMark[1 + 2 * index] = ++level;
+    if (hasEmpty) levelOfMark[2 + 2 * index] = ++level;
+    if (nodes[index].layout.kind !== "list") {
+      layers.push(hasNull ? RepDefLayer.NULLABLE_ITEM : RepDefLayer.ALL_VALID_ITEM);
+    } else if (hasNull) {
+      layers.push(hasEmpty ? RepDefLayer.NULL_AND_EMPTY_LIST : RepDefLayer.NULLABLE_LIST);
+    } else {
+      layers.push(hasEmpty ? RepDefLayer.EMPTYABLE_LIST : RepDefLayer.ALL_VALID_LIST);
+    }
+  }
+  return { layers, levelOfMark };
+}
+
+/** The leaf's values of the events that have one. */
+function visibleValues(
+  leaf: LeafColumn,
+  { count, positions, firstSlot, slotCount }: Events,
+  definition: Uint16Array | null,
+  { maximumVisible, maximumDefinition }: Layers,
+): LeafColumn {
+  let values: LeafColumn;
+  if (positions === null) {
+    values = sliceColumn(leaf, firstSlot, slotCount);
+  } else {
+    let visible = positions;
+    let visibleCount = count;
+    if (definition !== null && maximumVisible < maximumDefinition) {
+      visible = new Uint32Array(count);
+      visibleCount = 0;
+      for (let event = 0; event < count; event++) {
+        if (definition[event] <= maximumVisible) visible[visibleCount++] = positions[event];
+      }
+    }
+    values = pickValues(leaf, visible, visibleCount);
+  }
+  return values.kind === "null"
+    ? values
+    : { ...values, validity: slotValidity(definition, maximumVisible, values.length) };
+}
+
+/** The values at the first `count` positions: a view where these follow one another. */
+function pickValues(leaf: LeafColumn, positions: Uint32Array, count: number): LeafColumn {
+  if (count === 0) return sliceColumn(leaf, 0, 0);
+  const first = positions[0];
+  let next = 0;
+  while (next < count && positions[next] === first + next) next++;
+  return next === count ? sliceColumn(leaf, first, count) : takeColumn(leaf, positions.subarray(0, count));
+}

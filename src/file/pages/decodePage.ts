@@ -1,0 +1,157 @@
+/**
+ * Decoding of one page of a data file: from its buffers to a column in Arrow's physical form. What follows is about
+ * versions 2.1 and 2.2; arrays of 2.0 are in ../v20.
+ *
+ * A structural layout (mini-block, full-zip, constant, blob) says how values and levels lie in the page's
+ * buffers, a chain of compressions how each of them is stored. Decoding yields the values of all visible events
+ * and the levels; the levels then become validity, and the lists and structs around a leaf.
+ *
+ * Nothing in a page is believed unchecked: whatever the bytes, the result is an error or a column whose offsets
+ * and indices are in range, and memory is bounded by the page's size and `rowCount`.
+ */
+
+import {
+  type Column,
+  isEmptyStruct,
+  type Layout,
+  type LeafLayout,
+  type Validity,
+} from "../../arrow/columns/column.js";
+import { eventsPerValue, isNested, leafOf } from "../../arrow/columns/spine.js";
+import { corruptPage, type PageEncoding, type PageOrigin, unsupportedPage } from "../container/page.js";
+import { assembleColumn } from "../events/assembleColumn.js";
+import { describeLayers, type Layers, validityOfLevels } from "../events/levels.js";
+import { blobEvents, descriptorLayout } from "../structural/blob.js";
+import { decodeConstant } from "../structural/constant.js";
+import { decodeEmptyStructs } from "../structural/emptyStruct.js";
+import { decodeFullZip } from "../structural/fullZip.js";
+import { decodeMiniBlock, type PageEvents } from "../structural/miniBlock.js";
+import { decodeArrayPage } from "../v20/decodeArray.js";
+import { decodeNestedArrays } from "../v20/nestedArrays.js";
+
+/**
+ * Decodes a page into the spine that `layout` is. The column may be a view over `buffers`, which nobody must write into afterwards.
+ * @param rowCount top-level rows of the page; sizes the result, so it must have been held against the manifest.
+ * @throws CorruptFileError where the buffers are not what `page` says.
+ * @throws UnsupportedError for an encoding that is not read yet.
+ */
+export function decodePage(
+  layout: Layout,
+  page: PageEncoding,
+  rowCount: number,
+  buffers: readonly Uint8Array[],
+  origin: PageOrigin,
+): Column {
+  if (page.array !== undefined) return decodeArrayPage(layout, page.array, rowCount, buffers, origin);
+  if (page.nested !== undefined) return decodeNestedArrays(layout, page.nested, buffers, origin);
+  const leaf = leafOf(layout);
+  if (isEmptyStruct(leaf)) return decodeEmptyStructs(layout, page, rowCount, buffers, origin);
+  const flatCount = rowCount * eventsPerValue(layout);
+  if (page.miniBlock !== undefined) {
+    const { layers: kinds, itemCount } = page.miniBlock;
+    const layers = pageLayers(layout, kinds, origin);
+    if (layers.listDepth === 0) expectRows(itemCount, flatCount, origin);
+    const events = decodeMiniBlock(leaf, page.miniBlock, layers, buffers, origin);
+    return columnOf(layout, kinds, layers, events, rowCount, false, origin);
+  }
+  if (page.fullZip !== undefined) {
+    const { layers: kinds, itemCount, visibleItemCount } = page.fullZip;
+    const layers = pageLayers(layout, kinds, origin);
+    if (layers.listDepth === 0) {
+      expectRows(itemCount, flatCount, origin);
+      expectRows(visibleItemCount, flatCount, origin);
+    }
+    const events = decodeFullZip(leaf, page.fullZip, layers, buffers, origin);
+    return columnOf(layout, kinds, layers, events, rowCount, false, origin);
+  }
+  if (page.constant !== undefined) {
+    const { layers: kinds } = page.constant;
+    const layers = pageLayers(layout, kinds, origin);
+    const events = decodeConstant(leaf, page.constant, layers, flatCount, buffers, origin);
+    return columnOf(layout, kinds, layers, events, rowCount, events.allNull, origin);
+  }
+  if (page.blob !== undefined) {
+    const { layers: kinds } = page.blob;
+    const layers = pageLayers(layout, kinds, origin);
+    const inner = descriptorLayout(leaf, page.blob, origin);
+    const events = blobEvents(decodePage(leaf, inner, rowCount, buffers, origin), layers, origin);
+    return columnOf(layout, kinds, layers, events, rowCount, false, origin);
+  }
+  // The sparse layout is the only one that there is besides.
+  throw unsupportedPage(origin, `a layout that files have from version 2.3 on, for ${layoutName(leaf)}`);
+}
+
+/** A leaf by itself is in no list; structs around it, which it may be read without, make it null where they are. */
+function pageLayers(layout: Layout, kinds: readonly number[], origin: PageOrigin): Layers {
+  const layers = describeLayers(kinds, origin);
+  if (layers.listDepth > 0 && !isNested(layout)) {
+    throw unsupportedPage(origin, `${layers.listDepth} list layers around ${layoutName(layout)}`);
+  }
+  return layers;
+}
+
+function expectRows(count: number, rowCount: number, origin: PageOrigin): void {
+  if (count !== rowCount) throw corruptPage(origin, `${count} values in a page of ${rowCount} rows`);
+}
+
+function columnOf(
+  layout: Layout,
+  kinds: readonly number[],
+  layers: Layers,
+  events: PageEvents,
+  rowCount: number,
+  noValues: boolean,
+  origin: PageOrigin,
+): Column {
+  if (isNested(layout)) {
+    return assembleColumn(layout, kinds, layers, events.levels, events.values, rowCount, noValues, origin);
+  }
+  return noValues ? allNull(events.values) : withLevels(events, layers, rowCount, origin);
+}
+
+function withLevels(
+  { values, levels }: PageEvents,
+  layers: Layers,
+  rowCount: number,
+  origin: PageOrigin,
+): Column {
+  const { repetition, definition } = levels;
+  if (repetition !== null) throw corruptPage(origin, "repetition levels in a page without lists");
+  if (values.length !== rowCount || (definition !== null && definition.length !== rowCount)) {
+    throw corruptPage(origin, `${definition?.length ?? values.length} events in a page of ${rowCount} rows`);
+  }
+  const validity = validityOfLevels(definition, layers.maximumDefinition, origin);
+  return validity === null ? values : withValidity(values, validity);
+}
+
+function allNull(values: Column): Column {
+  const count = values.length;
+  if (count === 0 || values.kind === "null") return values;
+  return withValidity(values, {
+    bytes: new Uint8Array(Math.ceil(count / 8)),
+    bitOffset: 0,
+    nullCount: count,
+  });
+}
+
+const withValidity = (column: Column, validity: Validity): Column => ({ ...column, validity });
+
+/** A layout in words, for messages. */
+function layoutName(layout: LeafLayout): string {
+  switch (layout.kind) {
+    case "fixed":
+      return `values of ${layout.byteWidth} bytes`;
+    case "bits":
+      return "booleans";
+    case "variable":
+      return layout.text ? "strings" : "binaries";
+    case "fixedSizeList":
+      return `lists of ${layout.dimension} ${layoutName(layout.item)}`;
+    case "dictionary":
+      return `a dictionary of ${layoutName(layout.value)}`;
+    case "packedStruct":
+      return "packed structs";
+    case "null":
+      return "nulls";
+  }
+}

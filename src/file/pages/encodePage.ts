@@ -1,0 +1,537 @@
+/**
+ * Encodes the rows of one column as a page, in the layout and under the compression that suit the values:
+ *
+ *     nothing but nulls                    constant
+ *     one value in all valid rows          constant (2.2)
+ *     fixed width                          mini-block, where packing, runs or a page dictionary save (fixedValues.ts);
+ *                                          full-zip where they don't and no row is null, because such a page is the
+ *                                          values' memory as it is
+ *     bits                                 mini-block
+ *     fixed-size lists                     full-zip; mini-block for bits, and for small ones with nulls
+ *     strings, binaries                    mini-block; full-zip where a value is long (variableValues.ts)
+ *     dictionary-typed                     mini-block over a page dictionary, always
+ *     packed structs                       mini-block; full-zip where members are text or lists (2.2)
+ *     structs without members              constant (emptyStruct.ts)
+ *
+ * Slots of null rows are written as the value before or as empty values, so that equal rows make equal pages. What
+ * a column's metadata asks for goes before what a sample says (compressionOptions.ts). Compression is decided on a
+ * sample: values that don't compress cost next to nothing.
+ */
+
+import {
+  type BitsColumn,
+  type Column,
+  type DictionaryColumn,
+  type DictionaryLayout,
+  type FixedColumn,
+  type FixedSizeListColumn,
+  isEmptyStruct,
+  type Layout,
+  type LeafColumn,
+  type LeafLayout,
+  type PackedMember,
+  type PackedMemberColumn,
+  type PackedStructColumn,
+  type PackedStructLayout,
+  type VariableColumn,
+  type VariableLayout,
+} from "../../arrow/columns/column.js";
+import { concatColumns } from "../../arrow/columns/concatColumns.js";
+import { dictionaryValidity } from "../../arrow/columns/dictionaries.js";
+import { sliceColumn } from "../../arrow/columns/sliceColumn.js";
+import { isNested, leafOf } from "../../arrow/columns/spine.js";
+import { alignedBytes } from "../../bytes/aligned.js";
+import { InvalidInputError, UnsupportedError } from "../../errors.js";
+import type { CompressiveEncoding } from "../../format/encodings.js";
+import { type CompressionOptions, compressionOptions } from "../compression/compressionOptions.js";
+import { joinRows, memberBytes, refuseNullBits, refuseNullMembers } from "../compression/packedStruct.js";
+import { plainValues } from "../compression/plainValues.js";
+import { describeVariable, encodeVariableBlock, variableChunkBytes } from "../compression/variable.js";
+import type { EncodedPage, StructuralVersion } from "../container/page.js";
+import { leafLevels, type PageLevels } from "../events/levels.js";
+import { type ShreddedColumn, shredColumn } from "../events/nesting.js";
+import { encodeAllNull, encodeConstant } from "../structural/constant.js";
+import { encodeEmptyStructs } from "../structural/emptyStruct.js";
+import {
+  chooseFixedEncodings,
+  chunkValues,
+  compressDictionary,
+  encodeFixedValues,
+  type FixedEncoding,
+  flat,
+  WIDE_VALUE_BYTES,
+} from "../structural/fixedValues.js";
+import {
+  encodeFullZipFixed,
+  encodeFullZipFlat,
+  encodeFullZipVariable,
+  mayZip,
+} from "../structural/fullZip.js";
+import { encodeList, encodePlainLists, zipList } from "../structural/listValues.js";
+import { MiniBlockEncoder, type MiniBlockValues, maximumChunkEvents } from "../structural/miniBlock.js";
+import { encodePackedRows, type PackedPart } from "../structural/packedRows.js";
+import { sliceBits, slotLevels, withoutNulls } from "../structural/slots.js";
+import {
+  commonValue,
+  compressEach,
+  encodeVariableChunks,
+  encodeVariableDictionary,
+  longest,
+  storeValues,
+} from "../structural/variableValues.js";
+
+export interface EncodePageOptions {
+  readonly version: StructuralVersion;
+  readonly nullable: boolean;
+  /** The column, for messages. */
+  readonly path: string;
+  /** Arrow field metadata of the column. */
+  readonly metadata: ReadonlyMap<string, string>;
+}
+
+/** What a page is encoded for. */
+interface PageTarget {
+  readonly path: string;
+  readonly version: StructuralVersion;
+  readonly compression: CompressionOptions;
+  /** No chunks would hold the events that lie between the values. */
+  readonly exceeds?: boolean;
+}
+
+/** The reference takes wider values for full-zip only. */
+const MAXIMUM_MINI_BLOCK_VALUE_BYTES = 256;
+/** Longest value that is put into chunks because the column's metadata asks for them. */
+const MAXIMUM_FORCED_VALUE_BYTES = 8 * 1024;
+
+/**
+ * Encodes `rowCount` rows, which come in one or more columns of the given layout, as one page; as several where
+ * lists are null or empty so often that one would not hold them.
+ * @param layout a spine: one leaf and what is around it
+ * @throws UnsupportedError for values that no page can hold, TableSchemaValidationError for nulls where the layout
+ *   allows none
+ */
+export function encodePages(
+  layout: Layout,
+  columns: readonly Column[],
+  rowCount: number,
+  options: EncodePageOptions,
+): EncodedPage[] {
+  const { version } = options;
+  const { path } = options;
+  const target: PageTarget = { path, version, compression: compressionOptions(options.metadata, path) };
+  if (isEmptyStruct(leafOf(layout))) return [encodeEmptyStructs(layout, columns, rowCount, options)];
+  if (isNested(layout)) {
+    const leaf = leafOf(layout);
+    const shredded = shredColumn(layout, concatColumns(columns), options);
+    return cutPages(shredded, version).map((part) =>
+      encodeLeaf(leaf, part, { ...target, exceeds: exceedsChunks(part.levels, version) }),
+    );
+  }
+  return [encodeRows(layout, columns, rowCount, target)];
+}
+
+/** A page of a column that is in no list and no struct. */
+function encodeRows(
+  layout: LeafLayout,
+  columns: readonly Column[],
+  rowCount: number,
+  target: PageTarget,
+): EncodedPage {
+  let nullCount = 0;
+  for (const { validity } of columns) nullCount += validity?.nullCount ?? 0;
+  const plain = leafLevels(null, rowCount);
+  if (layout.kind === "null" || nullCount === rowCount) return encodeAllNull(plain, target.version);
+  if (layout.kind === "fixed" && nullCount === 0) {
+    return encodeFixedPieces(layout, columns as readonly FixedColumn[], plain, target);
+  }
+  if (layout.kind === "fixedSizeList" && nullCount === 0) {
+    const page = encodePlainLists(columns as readonly FixedSizeListColumn[], plain);
+    if (page !== null) return page;
+  }
+  const values = concatColumns(columns) as LeafColumn;
+  return encodeLeaf(layout, { values, levels: leafLevels(slotLevels(values), rowCount) }, target);
+}
+
+/** A page of the values of all visible events. */
+function encodeLeaf(
+  layout: LeafLayout,
+  { values: column, levels }: ShreddedColumn,
+  target: PageTarget,
+): EncodedPage {
+  if (column.kind === "null" || (column.validity?.nullCount ?? 0) === column.length) {
+    return encodeAllNull(levels, target.version);
+  }
+  switch (column.kind) {
+    case "fixed":
+      return encodeFixed(layout, column, levels, target);
+    case "bits":
+      return encodeBits(layout, column, levels, target);
+    case "variable":
+      return encodeVariable(layout as VariableLayout, column, levels, target);
+    case "fixedSizeList":
+      return encodeList(column, levels, target.version, target.exceeds);
+    case "packedStruct":
+      return encodePacked(layout as PackedStructLayout, column, levels, target);
+    case "dictionary":
+      return encodeDictionary(layout as DictionaryLayout, column, levels, target);
+  }
+}
+
+/**
+ * Pages of whole rows: one where events without values nowhere lie together in such numbers that a chunk may not
+ * hold them, else pages so small that they do find room.
+ */
+function cutPages(shredded: ShreddedColumn, version: StructuralVersion): ShreddedColumn[] {
+  const { levels, values } = shredded;
+  const { repetition, definition, eventCount, listDepth, maximumVisible } = levels;
+  const limit = maximumChunkEvents(version, levels);
+  if (repetition === null || definition === null || values.length === 0) return [shredded];
+  // A chunk has two values at least, so that three runs of events without values may come together.
+  const mostRun = Math.floor(limit / 4);
+  if (eventCount - values.length <= mostRun || longestInvisible(definition, maximumVisible) <= mostRun) {
+    return [shredded];
+  }
+  const pages: ShreddedColumn[] = [];
+  let firstEvent = 0;
+  let firstValue = 0;
+  let rowStart = 0;
+  let rowStartValue = 0;
+  let rows = 0;
+  let value = 0;
+  const cut = (endEvent: number, endValue: number, rowCount: number) => {
+    pages.push({
+      values: sliceColumn(values, firstValue, endValue - firstValue),
+      levels: {
+        ...levels,
+        rowCount,
+        eventCount: endEvent - firstEvent,
+        visibleCount: endValue - firstValue,
+        repetition: repetition.slice(firstEvent, endEvent),
+        definition: definition.slice(firstEvent, endEvent),
+      },
+    });
+    firstEvent = endEvent;
+    firstValue = endValue;
+  };
+  for (let event = 0; event < eventCount; event++) {
+    if (repetition[event] === listDepth) {
+      rowStart = event;
+      rowStartValue = value;
+      rows++;
+    }
+    if (event - firstEvent >= limit && rowStart > firstEvent) {
+      cut(rowStart, rowStartValue, rows - 1);
+      rows = 1;
+    }
+    if (definition[event] <= maximumVisible) value++;
+  }
+  cut(eventCount, value, rows);
+  return pages;
+}
+
+/**
+ * Whether a page, which is one row then, has so many events between its values that no chunks could hold them. Where
+ * the reference fails on full-zip pages, chunks are used as long as there is a way.
+ */
+function exceedsChunks(levels: PageLevels, version: StructuralVersion): boolean {
+  const { definition, eventCount, maximumVisible } = levels;
+  const limit = maximumChunkEvents(version, levels);
+  if (definition === null || eventCount <= limit) return false;
+  return longestInvisible(definition, maximumVisible) > (mayZip(levels) ? limit / 4 : limit);
+}
+
+/** Most events without values one behind the other. */
+function longestInvisible(definition: Uint16Array, maximumVisible: number): number {
+  let most = 0;
+  let run = 0;
+  for (let event = 0; event < definition.length; event++) {
+    run = definition[event] > maximumVisible ? run + 1 : 0;
+    if (run > most) most = run;
+  }
+  return most;
+}
+
+const values = (encoding: CompressiveEncoding): MiniBlockValues => ({ encoding, bufferCount: 1 });
+
+// ------------------------------------------------------------------------------------------- fixed width
+
+/** Fixed-width values without nulls; they are joined only if they get encoded. */
+function encodeFixedPieces(
+  layout: LeafLayout,
+  columns: readonly FixedColumn[],
+  levels: PageLevels,
+  target: PageTarget,
+): EncodedPage {
+  const { byteWidth } = columns[0];
+  const largest = columns.reduce((a, b) => (b.length > a.length ? b : a));
+  const choices = chooseFixedEncodings(byteWidth, largest.values, largest.length, target.compression);
+  if (choices[0] === "flat" && target.compression.structure !== "miniblock" && !oneValue(largest, null)) {
+    return encodeFullZipFlat(piecesOf(columns), byteWidth * 8, levels, flat(byteWidth * 8));
+  }
+  return encodeFixed(layout, concatColumns(columns) as FixedColumn, levels, target, choices);
+}
+
+const piecesOf = (columns: readonly FixedColumn[]): Uint8Array[] =>
+  columns.map((column) => column.values.subarray(0, column.length * column.byteWidth));
+
+/** @param known what was found to suit the values, where somebody looked */
+function encodeFixed(
+  layout: LeafLayout,
+  column: FixedColumn,
+  levels: PageLevels,
+  { version, compression, exceeds }: PageTarget,
+  known?: readonly FixedEncoding[],
+): EncodedPage {
+  const { byteWidth, length } = column;
+  const definition = slotLevels(column);
+  if (version !== "2.1" && levels.listDepth === 0 && oneValue(column, definition)) {
+    const row = definition === null ? 0 : definition.indexOf(0);
+    const value = column.values.slice(row * byteWidth, (row + 1) * byteWidth);
+    return encodeConstant(value, layout, levels);
+  }
+  const plain = withoutNulls(column.values, byteWidth, definition, length);
+  const choices = known ?? chooseFixedEncodings(byteWidth, plain, length, compression);
+  const mayChoose = choices[0] === "flat" && compression.structure !== "miniblock";
+  if (mayChoose && levels.definition === null && levels.repetition === null) {
+    return encodeFullZipFlat([plain], byteWidth * 8, levels, flat(byteWidth * 8));
+  }
+  // In 2.1 the chunks that would do instead hold no values of this width.
+  const mustZip = exceeds === true || (version === "2.1" && byteWidth > MAXIMUM_FORCED_VALUE_BYTES);
+  const zips = byteWidth >= WIDE_VALUE_BYTES || compression.structure === "fullzip";
+  if (mustZip || (mayChoose && zips && mayZip(levels))) {
+    return encodeFullZipFixed([{ bytes: plain, byteWidth }], length, levels, flat(byteWidth * 8));
+  }
+  const expectedBytes = Math.ceil(length * (byteWidth + 0.2)) + 4096;
+  const encoder = new MiniBlockEncoder(version, levels, expectedBytes);
+  return encoder.finish(encodeFixedValues(choices, encoder, byteWidth, plain, length, version, compression));
+}
+
+/** Whether all valid rows, of which there is at least one, hold the same bytes. */
+function oneValue(
+  { values: bytes, byteWidth, length }: FixedColumn,
+  definition: Uint16Array | null,
+): boolean {
+  const first = definition === null ? 0 : definition.indexOf(0);
+  for (let row = first + 1; row < length; row++) {
+    if (definition !== null && definition[row] !== 0) continue;
+    for (let byte = 0, a = first * byteWidth, b = row * byteWidth; byte < byteWidth; byte++) {
+      if (bytes[a + byte] !== bytes[b + byte]) return false;
+    }
+  }
+  return true;
+}
+
+function encodeBits(
+  layout: LeafLayout,
+  column: BitsColumn,
+  levels: PageLevels,
+  { version, exceeds }: PageTarget,
+): EncodedPage {
+  const { length } = column;
+  const definition = slotLevels(column);
+  const bits = sliceBits(column.bits, column.bitOffset, length);
+  let ones = 0;
+  let zeros = 0;
+  for (let row = 0; row < length; row++) {
+    const bit = (bits[row >>> 3] >>> (row & 7)) & 1;
+    if (definition === null || definition[row] === 0) {
+      ones |= bit;
+      zeros |= bit ^ 1;
+    } else if (bit === 1) {
+      bits[row >>> 3] ^= 1 << (row & 7);
+    }
+  }
+  if (version !== "2.1" && levels.listDepth === 0 && ones !== zeros) {
+    return encodeConstant(Uint8Array.of(ones), layout, levels);
+  }
+  if (exceeds === true) {
+    // A byte for each: full-zip values have no bits.
+    const bytes = Uint8Array.from({ length }, (_, row) => (bits[row >>> 3] >>> (row & 7)) & 1);
+    return encodeFullZipFixed([{ bytes, byteWidth: 1 }], length, levels, flat(8));
+  }
+  const encoder = new MiniBlockEncoder(version, levels, bits.length * 2 + 4096);
+  const perChunk = chunkValues(1 / 8, version);
+  for (let start = 0; start < length; ) {
+    const chunkCount = encoder.fittingValues(Math.min(perChunk, length - start));
+    const chunk = sliceBits(bits, start, chunkCount);
+    const at = encoder.beginChunk(chunkCount, [chunk.length]);
+    encoder.data.set(chunk, at);
+    start += chunkCount;
+  }
+  return encoder.finish(values(flat(1)));
+}
+
+// ------------------------------------------------------------------------------------ strings, binaries
+
+function encodeVariable(
+  layout: VariableLayout,
+  column: VariableColumn,
+  levels: PageLevels,
+  { version, compression, exceeds }: PageTarget,
+): EncodedPage {
+  const definition = slotLevels(column);
+  const values = plainValues(column, definition);
+  const { offsets, bytes } = values;
+  const { offsetBits, text } = layout;
+  const mayBeConstant = version !== "2.1" && levels.listDepth === 0;
+  const value = mayBeConstant ? commonValue(offsets, bytes, definition) : null;
+  if (value !== null) return encodeConstant(value, layout, levels);
+
+  const newEncoder = () => new MiniBlockEncoder(version, levels, column.length * 2 + 4096);
+  const indexed =
+    exceeds === true
+      ? null
+      : encodeVariableDictionary(newEncoder, values, definition, layout, version, compression);
+  if (indexed !== null) return indexed.encoder.finish(indexed.values);
+
+  const stored = storeValues(values, offsetBits, text, compression);
+  const zips =
+    compression.structure === null
+      ? longest(offsets) >= MAXIMUM_MINI_BLOCK_VALUE_BYTES
+      : compression.structure === "fullzip" || longest(offsets) > MAXIMUM_FORCED_VALUE_BYTES;
+  // In 2.1 the chunks that would do instead hold no values of this length.
+  const mustZip = version === "2.1" && longest(stored.offsets) > MAXIMUM_FORCED_VALUE_BYTES;
+  if (exceeds === true || (zips && (mayZip(levels) || mustZip))) {
+    const zipped = stored.compressor === null ? stored : compressEach(stored, stored.compressor);
+    return encodeFullZipVariable(offsetBits, zipped.offsets, zipped.bytes, levels, stored.encoding);
+  }
+  const size = variableChunkBytes(offsetBits, column.length, stored.bytes.length);
+  const encoder = new MiniBlockEncoder(version, levels, Math.ceil(size * 1.01) + column.length / 4 + 4096);
+  return encoder.finish(encodeVariableChunks(encoder, stored, offsetBits, version));
+}
+
+// --------------------------------------------------------------------------------------- dictionary-typed
+
+function encodeDictionary(
+  layout: DictionaryLayout,
+  column: DictionaryColumn,
+  pageLevels: PageLevels,
+  { version, compression }: PageTarget,
+): EncodedPage {
+  const { length, dictionary } = column;
+  const { byteWidth } = layout.index;
+  // A row is null where its slot is, and where the dictionary's entry is.
+  const definition = slotLevels({ ...column, validity: dictionaryValidity(column) });
+  // Of a leaf by itself the levels are those of its slots; in lists and structs the dictionary's nulls are in them.
+  const levels = pageLevels.layers.length === 1 ? leafLevels(definition, length) : pageLevels;
+  if (definition !== null && definition.indexOf(0) < 0) return encodeAllNull(levels, version);
+  const indices = withoutNulls(column.indices.values, byteWidth, definition, length);
+  const largest = largestIndex(indices, byteWidth);
+  if (largest >= dictionary.length) {
+    throw new InvalidInputError(`index ${largest} is outside a dictionary of ${dictionary.length} values`);
+  }
+  const encoder = new MiniBlockEncoder(version, levels, Math.ceil(length * (byteWidth + 0.2)) + 4096);
+  const choices = chooseFixedEncodings(byteWidth, indices, length, compression).filter(
+    (choice) => choice !== "dictionary",
+  );
+  const { encoding, block } = encodeDictionaryValues(layout, dictionary);
+  return encoder.finish({
+    ...encodeFixedValues(choices, encoder, byteWidth, indices, length, version, compression),
+    dictionary: { ...compressDictionary(encoding, block, version), itemCount: dictionary.length },
+  });
+}
+
+/** The largest of unsigned indices; a negative one is larger than any dictionary. */
+function largestIndex(indices: Uint8Array, byteWidth: number): number {
+  let largest = 0;
+  if (byteWidth === 1) {
+    for (let row = 0; row < indices.length; row++) if (indices[row] > largest) largest = indices[row];
+    return largest;
+  }
+  const aligned = alignedBytes(indices, 4);
+  if (byteWidth === 2) {
+    const words = new Uint16Array(aligned.buffer, aligned.byteOffset, aligned.length / 2);
+    for (let row = 0; row < words.length; row++) if (words[row] > largest) largest = words[row];
+    return largest;
+  }
+  const words = new Uint32Array(aligned.buffer, aligned.byteOffset, aligned.length / 4);
+  const stride = byteWidth / 4;
+  for (let row = 0; row < words.length; row += stride) {
+    const index = stride === 1 ? words[row] : words[row] + words[row + 1] * 2 ** 32;
+    if (index > largest) largest = index;
+  }
+  return largest;
+}
+
+function encodeDictionaryValues(
+  layout: DictionaryLayout,
+  dictionary: VariableColumn | FixedColumn,
+): { encoding: CompressiveEncoding; block: Uint8Array } {
+  const definition = slotLevels(dictionary);
+  if (dictionary.kind === "fixed") {
+    const { byteWidth, length } = dictionary;
+    return {
+      encoding: flat(byteWidth * 8),
+      block: withoutNulls(dictionary.values, byteWidth, definition, length),
+    };
+  }
+  const { offsetBits } = layout.value as VariableLayout;
+  const { offsets, bytes } = plainValues(dictionary, definition);
+  return { encoding: describeVariable(offsetBits), block: encodeVariableBlock(offsetBits, offsets, bytes) };
+}
+
+// ----------------------------------------------------------------------------------------- packed structs
+
+/** The reference reads packed structs of fixed width in mini-blocks only, others in full-zip pages only. */
+function encodePacked(
+  layout: PackedStructLayout,
+  column: PackedStructColumn,
+  levels: PageLevels,
+  { version, compression, path }: PageTarget,
+): EncodedPage {
+  refuseNullMembers(layout, column, path);
+  refuseNullBits(layout, column, path);
+  const { length } = column;
+  const definition = slotLevels(column);
+  if (layout.children.every((member) => member.layout.kind === "fixed")) {
+    const bitsPerValue = layout.children.map((member) => (memberBytes(member.layout) ?? 0) * 8);
+    const rowBytes = bitsPerValue.reduce((sum, bits) => sum + bits, 0) / 8;
+    const rows = withoutNulls(joinRows(layout, column), rowBytes, definition, length);
+    const encoder = new MiniBlockEncoder(version, levels, Math.ceil(length * (rowBytes + 0.2)) + 4096);
+    const stored = encodeFixedValues(["flat"], encoder, rowBytes, rows, length, version, compression);
+    return encoder.finish({
+      ...stored,
+      encoding: { packedStruct: { bitsPerValue, values: stored.encoding } },
+    });
+  }
+  if (version === "2.1") {
+    throw new UnsupportedError(
+      `column ${path}: packed structs of other members than numbers need files of version 2.2`,
+    );
+  }
+  if (!mayZip(levels)) {
+    throw new UnsupportedError(
+      `column ${path}: null structs around lists of packed structs with text are not supported by this release`,
+    );
+  }
+  const parts = layout.children.map((member, index) =>
+    storeMember(member.layout, column.children[index], definition, compression),
+  );
+  const { offsets, bytes, encoding } = encodePackedRows(parts, length, definition);
+  return encodeFullZipVariable(32, offsets, bytes, levels, encoding);
+}
+
+function storeMember(
+  layout: PackedMember["layout"],
+  column: PackedMemberColumn,
+  definition: Uint16Array | null,
+  options: CompressionOptions,
+): PackedPart {
+  switch (column.kind) {
+    case "fixed": {
+      const { byteWidth, values: bytes } = column;
+      return { kind: "fixed", encoding: flat(byteWidth * 8), pieces: [{ bytes, byteWidth }] };
+    }
+    case "fixedSizeList": {
+      const { parts, encoding } = zipList(column);
+      return { kind: "fixed", encoding, pieces: parts };
+    }
+    case "variable": {
+      const { offsetBits, text } = layout as VariableLayout;
+      const stored = storeValues(plainValues(column, definition), offsetBits, text, options);
+      const { encoding, compressor } = stored;
+      const { offsets, bytes } = compressor === null ? stored : compressEach(stored, compressor);
+      return { kind: "variable", encoding, lengthBits: offsetBits, offsets, bytes };
+    }
+  }
+}

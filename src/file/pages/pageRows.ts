@@ -1,0 +1,385 @@
+/**
+ * Reads rows of pages: as few bytes of each page as the rows need, all pages of a request in two rounds of reads
+ * at most, rows near to each other in one. The first round fetches what says where rows lie (chunk words, dictionaries, entries of
+ * repetition indexes), the second the rows; chunk maps are kept for the next time.
+ *
+ * A page is read whole, and held against its checksums, where most of it would be read anyway. What is read in
+ * part is not verified: a checksum covers a whole buffer.
+ */
+
+import type { HandlePool } from "../../io/disk/handles.js";
+import { countBytes, gatheredBytes, gatherRanges, type RangeList, readRanges } from "../../io/disk/ranges.js";
+import type { LruCache } from "../../io/memory/cache.js";
+import { isPending } from "../../io/memory/pending.js";
+import type { ScratchMemory } from "../../io/memory/scratch.js";
+import type { ByteRange, PageOrigin } from "../container/page.js";
+import type { DataFile, DataPage } from "../container/reader.js";
+import {
+  type ChunkMap,
+  countRows,
+  indexEntryRanges,
+  mapChunks,
+  type PageSlice,
+  type RowRuns,
+  type Sliceable,
+  sliceArrayRows,
+  sliceable,
+  sliceChunks,
+  sliceConstant,
+  sliceFixedRows,
+  sliceVariableRows,
+} from "./pageSlice.js";
+
+/** Pages of at most this size are always read whole: a read costs about as much as these bytes. */
+const SMALL_PAGE_BYTES = 64 * 1024;
+/** Pages of at most this size that few rows are wanted of are read like slices: at once where a cache has them. */
+const MAX_GATHERED_PAGE_BYTES = 4 * 1024 * 1024;
+/** Number of the buffer of a mini-block page that holds its chunks. */
+const CHUNK_BUFFER = 1;
+/** Buffers of a file begin at multiples of this, as writers put them. */
+const BUFFER_ALIGNMENT = 64;
+/** Share of a page's bytes or rows from which on it is read whole. */
+const MOST = 0.5;
+
+export interface RowsRequest {
+  readonly columnIndex: number;
+  readonly pageIndex: number;
+  /** Rows of the page; null for all of them. */
+  readonly rows: RowRuns | null;
+  /** What uses the rows keeps nothing of a mini-block page's buffers: they may be in memory that is lent. Default false. */
+  readonly borrow?: boolean;
+}
+
+/** Rows of a page as they lie in the file, to be decoded as a page. */
+export interface EncodedRows {
+  /** Those asked for, and others that came with them; counted from the page's first. */
+  readonly rows: RowRuns;
+  readonly rowCount: number;
+  readonly layout: DataPage["layout"];
+  readonly buffers: readonly Uint8Array[];
+  readonly origin: PageOrigin;
+}
+
+/** What reads share: open files, where the chunks of pages lie, and memory. */
+export interface PageSource {
+  readonly handles: HandlePool;
+  readonly chunkMaps: LruCache<ChunkMap>;
+  readonly scratch: ScratchMemory;
+}
+
+/**
+ * Reads rows of pages of one file and hands them over, each as soon as it is there: pages that the system has in memory
+ * one after the other, so that the next one may be read into the memory of the last.
+ * @param use is given the rows and the index of their request, in any order
+ * @returns what `use` returned, in the order of the requests
+ * @throws CorruptFileError where a buffer fails its checksum or says that rows lie outside of it; what `use` throws
+ */
+export async function readPageRows<T>(
+  source: PageSource,
+  file: DataFile,
+  requests: readonly RowsRequest[],
+  use: (rows: EncodedRows, index: number) => T,
+): Promise<T[]> {
+  const { content } = file;
+  if (content !== null) return read(source, file, requests, use, contentFetch(content, file.sharesContent));
+  return source.handles.withHandle(file.path, (handle) =>
+    read(source, file, requests, use, {
+      ranges: (ranges) => readRanges(handle, ranges),
+      gathered: (ranges, allocate) => gatherRanges(handle, ranges, source.scratch, allocate),
+    }),
+  );
+}
+
+/** How bytes of the file are had, in the way of io/disk/ranges. */
+interface Fetch {
+  ranges(ranges: readonly ByteRange[]): Promise<Uint8Array[]>;
+  gathered(
+    ranges: RangeList,
+    allocate?: Allocate,
+  ): Uint8Array<ArrayBuffer> | Promise<Uint8Array<ArrayBuffer>>;
+}
+
+type Allocate = (byteLength: number) => Uint8Array<ArrayBuffer>;
+
+/** From a file that is in memory. Copies, if others have it too: what is given away ends up in the hands of callers. */
+function contentFetch(content: Uint8Array, isShared: boolean): Fetch {
+  return {
+    ranges: async (ranges) =>
+      ranges.map(({ byteOffset, length }) =>
+        isShared
+          ? content.slice(byteOffset, byteOffset + length)
+          : content.subarray(byteOffset, byteOffset + length),
+      ),
+    gathered({ byteOffsets, lengths }, allocate = (byteLength) => new Uint8Array(byteLength)) {
+      const bytes = allocate(countBytes({ byteOffsets, lengths }));
+      for (let index = 0, position = 0; index < lengths.length; index++) {
+        const start = byteOffsets[index];
+        bytes.set(content.subarray(start, start + lengths[index]), position);
+        position += lengths[index];
+      }
+      return bytes;
+    },
+  };
+}
+
+async function read<T>(
+  source: PageSource,
+  file: DataFile,
+  requests: readonly RowsRequest[],
+  use: (rows: EncodedRows, index: number) => T,
+  fetch: Fetch,
+): Promise<T[]> {
+  const plans = requests.map((request) => planRequest(source, file, request));
+  await locateRows(source, file, plans, fetch);
+  const large = plans.filter(isReadAhead);
+  const largeBytes = readAhead(large, fetch);
+  return Promise.all(
+    plans.map(async (plan, index) => {
+      const { slice } = plan;
+      if (isReadAhead(plan))
+        return use(wholePage(file, plan, (await largeBytes)[large.indexOf(plan)]), index);
+      const fetching =
+        slice === null ? fetchPage(source, plan, fetch) : fetchSlice(source, plan, slice, fetch);
+      // What is there is not awaited: other pages would be read before this one's memory is given back.
+      const { buffers, lent } = isPending(fetching) ? await fetching : fetching;
+      const rows = slice === null ? wholePage(file, plan, buffers) : slicedPage(plan, slice, buffers);
+      const used = use(rows, index);
+      if (lent !== null) source.scratch.giveBack(lent);
+      return used;
+    }),
+  );
+}
+
+/** The buffers of each page, neighbours in one read. */
+async function readAhead(plans: readonly RequestPlan[], fetch: Fetch): Promise<Uint8Array[][]> {
+  if (plans.length === 0) return [];
+  const bytes = await fetch.ranges(plans.flatMap(({ page }) => page.bufferRanges));
+  let next = 0;
+  return plans.map(({ page }) => bytes.slice(next, (next += page.bufferRanges.length)));
+}
+
+/** Large pages of which all is wanted come by way of the thread pool, neighbours in one read. */
+function isReadAhead({ slice, page, request }: RequestPlan): boolean {
+  if (slice !== null) return false;
+  return request.rows === null || bufferBytes(page.bufferRanges) > MAX_GATHERED_PAGE_BYTES;
+}
+
+/** Buffers of a page or slice. */
+interface FetchedBuffers {
+  readonly buffers: readonly Uint8Array[];
+  /** Memory of theirs that is to be given back; null where all is their own. */
+  readonly lent: Uint8Array<ArrayBuffer> | null;
+}
+
+const mayBorrow = ({ request, page }: RequestPlan): boolean =>
+  request.borrow === true && page.layout.miniBlock !== undefined;
+
+function fetchSlice(
+  { scratch }: PageSource,
+  plan: RequestPlan,
+  { ranges, assemble }: PageSlice,
+  fetch: Fetch,
+): FetchedBuffers | Promise<FetchedBuffers> {
+  const borrows = mayBorrow(plan);
+  const bytes = fetch.gathered(ranges, borrows ? (byteLength) => scratch.lend(byteLength) : undefined);
+  const finish = (bytes: Uint8Array<ArrayBuffer>): FetchedBuffers => ({
+    buffers: assemble(bytes),
+    lent: borrows ? bytes : null,
+  });
+  return isPending(bytes) ? bytes.then(finish) : finish(bytes);
+}
+
+function fetchPage(
+  { scratch }: PageSource,
+  plan: RequestPlan,
+  fetch: Fetch,
+): FetchedBuffers | Promise<FetchedBuffers> {
+  const { bufferRanges } = plan.page;
+  const { map } = plan;
+  const wanted = map === null ? bufferRanges : [bufferRanges[CHUNK_BUFFER]];
+  const span = mayBorrow(plan) ? spanOf(wanted) : null;
+  if (span === null) return fetchBuffers(bufferRanges, fetch);
+  const bytes = fetch.gathered(
+    { byteOffsets: Float64Array.of(span.byteOffset), lengths: Float64Array.of(span.length) },
+    (byteLength) => scratch.lend(byteLength),
+  );
+  const finish = (lent: Uint8Array<ArrayBuffer>): FetchedBuffers => {
+    const buffers = wanted.map(({ byteOffset, length }, index) => {
+      const start = byteOffset - span.byteOffset;
+      const end = start + length;
+      // A dictionary, which is behind the chunks, goes along with the rows.
+      return index > CHUNK_BUFFER ? lent.slice(start, end) : lent.subarray(start, end);
+    });
+    if (map === null) return { buffers, lent };
+    const dictionary = map.dictionary === null ? [] : [map.dictionary.slice()];
+    return { buffers: [map.words, ...buffers, ...dictionary], lent };
+  };
+  return isPending(bytes) ? bytes.then(finish) : finish(bytes);
+}
+
+/** What to read to have some buffers, which lie close together as writers put them, in one piece; else null. */
+function spanOf(ranges: readonly ByteRange[]): ByteRange | null {
+  let start = Number.POSITIVE_INFINITY;
+  let end = 0;
+  for (const { byteOffset, length } of ranges) {
+    start = Math.min(start, byteOffset);
+    end = Math.max(end, byteOffset + length);
+  }
+  // Addresses in memory are as in the file.
+  start -= start % BUFFER_ALIGNMENT;
+  return end - start <= bufferBytes(ranges) + ranges.length * BUFFER_ALIGNMENT
+    ? { byteOffset: start, length: end - start }
+    : null;
+}
+
+async function fetchBuffers(ranges: readonly ByteRange[], fetch: Fetch): Promise<FetchedBuffers> {
+  const buffers = await Promise.all(
+    ranges.map(({ byteOffset, length }) =>
+      fetch.gathered({ byteOffsets: Float64Array.of(byteOffset), lengths: Float64Array.of(length) }),
+    ),
+  );
+  return { buffers, lent: null };
+}
+
+const slicedPage = (
+  { origin }: RequestPlan,
+  { rows, rowCount, layout }: PageSlice,
+  buffers: readonly Uint8Array[],
+): EncodedRows => ({ rows, rowCount, layout, buffers, origin });
+
+function wholePage(
+  file: DataFile,
+  { request, page, origin }: RequestPlan,
+  buffers: readonly Uint8Array[],
+): EncodedRows {
+  for (const [buffer, bytes] of buffers.entries()) {
+    const { byteOffset } = page.bufferRanges[buffer];
+    file.checksums?.verify(request.columnIndex, page.bufferIndex + buffer, bytes, file.path, byteOffset);
+  }
+  const { rowCount, layout } = page;
+  return { rows: allRows(rowCount), rowCount, layout, buffers, origin };
+}
+
+/** Fetches what says where rows lie, and cuts the slices. */
+async function locateRows(
+  source: PageSource,
+  file: DataFile,
+  plans: readonly RequestPlan[],
+  fetch: Fetch,
+): Promise<void> {
+  const mapping = plans.flatMap((plan) => plan.mapRanges ?? []);
+  const [mapBytes, ...entries] = await Promise.all([
+    mapping.length > 0 ? fetch.ranges(mapping) : [],
+    ...plans.map((plan) => plan.entryRanges && fetch.gathered(plan.entryRanges)),
+  ]);
+  let next = 0;
+  for (const [index, plan] of plans.entries()) {
+    const count = plan.mapRanges?.length ?? 0;
+    plan.slice = makeSlice(source, file, plan, mapBytes.slice(next, next + count), entries[index]);
+    next += count;
+  }
+}
+
+const allRows = (rowCount: number): RowRuns => ({
+  starts: Uint32Array.of(0),
+  counts: Uint32Array.of(rowCount),
+});
+
+/** How one request is served. */
+interface RequestPlan {
+  readonly request: RowsRequest;
+  readonly page: DataPage;
+  readonly origin: PageOrigin;
+  /** Null where the page is read whole. */
+  readonly way: Sliceable | null;
+  /** Of a mini-block page whose chunks are known, at the latest when rows are located. */
+  map: ChunkMap | null;
+  /** What the chunk map of a mini-block page is made of; null where it is known. */
+  readonly mapRanges: readonly ByteRange[] | null;
+  /** The entries of a repetition index that say where the rows lie; null where the page has none. */
+  readonly entryRanges: RangeList | null;
+  slice: PageSlice | null;
+}
+
+function planRequest(source: PageSource, file: DataFile, request: RowsRequest): RequestPlan {
+  const page = file.columns[request.columnIndex].pages[request.pageIndex];
+  const origin = { path: file.path, byteOffset: page.bufferRanges[0]?.byteOffset ?? 0 };
+  const way = worthSlicing(page, request.rows) ? sliceable(page) : null;
+  let map: ChunkMap | null = null;
+  let mapRanges: readonly ByteRange[] | null = null;
+  let entryRanges: RangeList | null = null;
+  if (way?.kind === "variableRows" && request.rows !== null) {
+    entryRanges = indexEntryRanges(page, way.entryBytes, request.rows);
+  } else if (way?.kind === "miniBlock") {
+    map = source.chunkMaps.peek(mapKey(file, request)) ?? null;
+    if (map === null) mapRanges = way.buffers.map((buffer) => page.bufferRanges[buffer]);
+  }
+  return { request, page, origin, way, map, mapRanges, entryRanges, slice: null };
+}
+
+/** Constant pages are sliced whatever their size: what counts there are the rows that are made of them. */
+function worthSlicing(page: DataPage, rows: RowRuns | null): boolean {
+  if (rows === null || countRows(rows) > page.rowCount * MOST) return false;
+  return page.layout.constant !== undefined || bufferBytes(page.bufferRanges) > SMALL_PAGE_BYTES;
+}
+
+function bufferBytes(ranges: readonly ByteRange[]): number {
+  let sum = 0;
+  for (const { length } of ranges) sum += length;
+  return sum;
+}
+
+const mapKey = ({ path, identity }: DataFile, { columnIndex, pageIndex }: RowsRequest): string =>
+  `${path}\0${identity}\0${columnIndex}\0${pageIndex}`;
+
+function makeSlice(
+  source: PageSource,
+  file: DataFile,
+  plan: RequestPlan,
+  mapBytes: readonly Uint8Array[],
+  entries: Uint8Array | null,
+): PageSlice | null {
+  const { page, way, request, origin } = plan;
+  const { rows } = request;
+  if (way === null || rows === null) return null;
+  let slice: PageSlice;
+  switch (way.kind) {
+    case "constant":
+      return sliceConstant(page, rows);
+    case "fixedRows":
+      slice = sliceFixedRows(page, way.layout, way.rowBytes, rows);
+      break;
+    case "arrayRows":
+      slice = sliceArrayRows(page, way.rowBytes, rows);
+      break;
+    case "variableRows":
+      slice = sliceVariableRows(page, way.layout, way.entryBytes, rows, entries as Uint8Array, origin);
+      break;
+    case "miniBlock":
+      plan.map ??= readMap(source, file, plan, way, mapBytes);
+      slice = sliceChunks(page, way.layout, plan.map, rows);
+      break;
+  }
+  const { blob } = page.layout;
+  if (blob !== undefined) slice = { ...slice, layout: { blob: { ...blob, innerLayout: slice.layout } } };
+  return gatheredBytes(slice.ranges) > bufferBytes(page.bufferRanges) * MOST ? null : slice;
+}
+
+function readMap(
+  source: PageSource,
+  file: DataFile,
+  { request, page, origin }: RequestPlan,
+  { layout, buffers }: Extract<Sliceable, { kind: "miniBlock" }>,
+  located: readonly Uint8Array[],
+): ChunkMap {
+  for (const [index, buffer] of buffers.entries()) {
+    const { byteOffset } = page.bufferRanges[buffer];
+    const number = page.bufferIndex + buffer;
+    file.checksums?.verify(request.columnIndex, number, located[index], file.path, byteOffset);
+  }
+  // Copies: a view would keep alive all that was read with it.
+  const [words, dictionary] = located.map((bytes) => bytes.slice());
+  const map = mapChunks(page, layout, words, dictionary ?? null, origin);
+  source.chunkMaps.set(mapKey(file, request), map, map.memoryWeight);
+  return map;
+}

@@ -1,0 +1,388 @@
+/**
+ * Which bytes of a page hold given rows, so that a few rows of a large page don't cost the whole page. Pure: plans
+ * what to read and puts what was read together to a page of its own, which the page codecs decode like any other.
+ *
+ *     mini-block             the chunks that hold the rows; the chunk words tell where they lie, a dictionary
+ *                            comes along whole
+ *     full-zip, fixed        the rows themselves, which are all of one size
+ *     full-zip, variable     the rows themselves; the repetition index tells where they lie
+ *     constant               nothing, or the page's one value
+ *     blob                   as the mini-block page in it
+ *     arrays of 2.0          the rows themselves, where they are of one size and none is null
+ *
+ * Only pages whose events are their rows, or of which each row has equally many, are sliced. Chunks may begin and end
+ * within such a row: then as many come along as make whole rows. Pages with lists, and constant pages with levels, are read
+ * whole. A checksum covers a whole buffer, so that the bytes of a slice cannot be held against it; the structures
+ * that say where rows lie are checked here, the rest by the codecs.
+ */
+
+import { concatBytes } from "../../bytes/concat.js";
+import {
+  type ConstantLayout,
+  type FullZipLayout,
+  type MiniBlockLayout,
+  RepDefLayer,
+} from "../../format/encodings.js";
+import type { RangeList } from "../../io/disk/ranges.js";
+import { type ByteRange, corruptPage, type PageEncoding, type PageOrigin } from "../container/page.js";
+import { plainRowBytes } from "../v20/fixedWidth.js";
+
+/** Runs of rows, counted from the first row of a page: ascending, none empty, none overlapping. */
+export interface RowRuns {
+  readonly starts: Uint32Array;
+  readonly counts: Uint32Array;
+}
+
+/** The page a slice is cut from. */
+export interface SlicedPage {
+  readonly layout: PageEncoding;
+  readonly rowCount: number;
+  /** Values that the page holds of each row, 1 where nothing is said: more in fixed-size lists of structs. */
+  readonly valuesPerRow?: number;
+  readonly bufferRanges: readonly ByteRange[];
+}
+
+/** Some rows of a page, as a page of their own. */
+export interface PageSlice {
+  /** The rows it holds: those asked for, and others that come with them. */
+  readonly rows: RowRuns;
+  readonly rowCount: number;
+  readonly layout: PageEncoding;
+  /** What to read. */
+  readonly ranges: RangeList;
+  /** The page's buffers, from the bytes of all `ranges`, one behind the other. */
+  assemble(bytes: Uint8Array): Uint8Array[];
+}
+
+/** Where the chunks of a mini-block page lie, and its dictionary. */
+export interface ChunkMap {
+  readonly words: Uint8Array;
+  /** Position of each chunk in the chunk data, and the end of the last one. */
+  readonly offsets: Float64Array;
+  /** First value of each chunk, and the number of values. */
+  readonly valueStarts: Uint32Array;
+  readonly dictionary: Uint8Array | null;
+  /** Bytes of memory, for caches. */
+  readonly memoryWeight: number;
+}
+
+/** How a page can be sliced; null where it has to be read whole. */
+export type Sliceable =
+  | { readonly kind: "miniBlock"; readonly layout: MiniBlockLayout; readonly buffers: readonly number[] }
+  | { readonly kind: "fixedRows"; readonly layout: FullZipLayout; readonly rowBytes: number }
+  | { readonly kind: "variableRows"; readonly layout: FullZipLayout; readonly entryBytes: 1 | 2 | 4 | 8 }
+  | { readonly kind: "constant"; readonly layout: ConstantLayout }
+  | { readonly kind: "arrayRows"; readonly rowBytes: number };
+
+/** Tells how a page can be sliced. `buffers` of a mini-block page are those its {@link ChunkMap} is made of. */
+export function sliceable(page: SlicedPage): Sliceable | null {
+  const { miniBlock, fullZip, constant, array, blob } = page.layout;
+  const { bufferRanges, rowCount, valuesPerRow = 1 } = page;
+  const valueCount = rowCount * valuesPerRow;
+  if (blob?.innerLayout !== undefined) {
+    return blob.innerLayout.miniBlock === undefined ? null : sliceable({ ...page, layout: blob.innerLayout });
+  }
+  if (array !== undefined) {
+    const rowBytes = plainRowBytes(array);
+    const fits =
+      rowBytes !== null &&
+      valuesPerRow === 1 &&
+      bufferRanges.length === 1 &&
+      rowBytes * rowCount === bufferRanges[0].length;
+    return fits ? { kind: "arrayRows", rowBytes } : null;
+  }
+  if (miniBlock !== undefined) {
+    const plain = miniBlock.repCompression === undefined && miniBlock.repetitionIndexDepth === 0;
+    const hasDictionary = miniBlock.dictionary !== undefined;
+    const complete = bufferRanges.length >= (hasDictionary ? 3 : 2);
+    if (!plain || !complete || miniBlock.itemCount !== valueCount || !itemsOnly(miniBlock.layers))
+      return null;
+    return { kind: "miniBlock", layout: miniBlock, buffers: hasDictionary ? [0, 2] : [0] };
+  }
+  if (fullZip !== undefined) {
+    const rows = fullZip.itemCount === valueCount && fullZip.visibleItemCount === valueCount;
+    if (!rows || fullZip.repBits !== 0 || !itemsOnly(fullZip.layers)) return null;
+    if (fullZip.bitsPerOffset === undefined) return fixedRows(fullZip, page);
+    return valuesPerRow === 1 ? variableRows(fullZip, page) : null;
+  }
+  if (constant !== undefined && bufferRanges.length <= 1 && itemsOnly(constant.layers)) {
+    return { kind: "constant", layout: constant };
+  }
+  return null;
+}
+
+const itemsOnly = (layers: readonly number[]): boolean =>
+  layers.every((layer) => layer === RepDefLayer.ALL_VALID_ITEM || layer === RepDefLayer.NULLABLE_ITEM);
+
+function fixedRows(
+  layout: FullZipLayout,
+  { bufferRanges, rowCount, valuesPerRow = 1 }: SlicedPage,
+): Sliceable | null {
+  const controlBytes = layout.defBits === 0 ? 0 : layout.defBits <= 8 ? 1 : layout.defBits <= 16 ? 2 : 4;
+  const rowBytes = (controlBytes + (layout.bitsPerValue ?? 0) / 8) * valuesPerRow;
+  if (bufferRanges.length !== 1 || !Number.isInteger(rowBytes) || rowBytes === 0) return null;
+  return rowBytes * rowCount === bufferRanges[0].length ? { kind: "fixedRows", layout, rowBytes } : null;
+}
+
+function variableRows(layout: FullZipLayout, { bufferRanges, rowCount }: SlicedPage): Sliceable | null {
+  if (bufferRanges.length !== 2) return null;
+  const entryBytes = bufferRanges[1].length / (rowCount + 1);
+  if (entryBytes !== 1 && entryBytes !== 2 && entryBytes !== 4 && entryBytes !== 8) return null;
+  return { kind: "variableRows", layout, entryBytes };
+}
+
+/** A page that holds `rows` of a constant page. */
+export function sliceConstant(page: SlicedPage, rows: RowRuns): PageSlice {
+  const { layout, bufferRanges } = page;
+  return {
+    rows,
+    rowCount: countRows(rows),
+    layout,
+    ranges: {
+      byteOffsets: Float64Array.from(bufferRanges, ({ byteOffset }) => byteOffset),
+      lengths: Float64Array.from(bufferRanges, ({ length }) => length),
+    },
+    assemble: (bytes) => (bufferRanges.length === 0 ? [] : [bytes]),
+  };
+}
+
+/** A page that holds `rows` of a full-zip page whose rows are all of `rowBytes`. */
+export function sliceFixedRows(
+  { bufferRanges: [events], valuesPerRow }: SlicedPage,
+  layout: FullZipLayout,
+  rowBytes: number,
+  rows: RowRuns,
+): PageSlice {
+  return zippedSlice(layout, rows, rowRanges(events, rowBytes, rows), valuesPerRow);
+}
+
+/** A page that holds `rows` of a page of 2.0 whose rows are all of `rowBytes`. */
+export function sliceArrayRows(
+  { bufferRanges: [values], layout }: SlicedPage,
+  rowBytes: number,
+  rows: RowRuns,
+): PageSlice {
+  return {
+    rows,
+    rowCount: countRows(rows),
+    layout,
+    ranges: rowRanges(values, rowBytes, rows),
+    assemble: (bytes) => [bytes],
+  };
+}
+
+/** Where runs of rows of one size lie. */
+function rowRanges({ byteOffset }: ByteRange, rowBytes: number, { starts, counts }: RowRuns): RangeList {
+  const byteOffsets = new Float64Array(starts.length);
+  const lengths = new Float64Array(starts.length);
+  for (let run = 0; run < starts.length; run++) {
+    byteOffsets[run] = byteOffset + starts[run] * rowBytes;
+    lengths[run] = counts[run] * rowBytes;
+  }
+  return { byteOffsets, lengths };
+}
+
+/** The entries of the repetition index that say where each run of `rows` starts and ends. */
+export function indexEntryRanges(
+  { bufferRanges: [, index] }: SlicedPage,
+  entryBytes: number,
+  rows: RowRuns,
+): RangeList {
+  const ranges = rowRanges(index, entryBytes, rows);
+  for (let run = 0; run < ranges.lengths.length; run++) ranges.lengths[run] += entryBytes;
+  return ranges;
+}
+
+/**
+ * A page that holds `rows` of a full-zip page of variable width.
+ * @param entries the bytes of all {@link indexEntryRanges}, one behind the other
+ * @throws CorruptFileError where the index points outside the page
+ */
+export function sliceVariableRows(
+  { bufferRanges: [events] }: SlicedPage,
+  layout: FullZipLayout,
+  entryBytes: 1 | 2 | 4 | 8,
+  rows: RowRuns,
+  entries: Uint8Array,
+  origin: PageOrigin,
+): PageSlice {
+  const byteOffsets = new Float64Array(rows.starts.length);
+  const lengths = new Float64Array(rows.starts.length);
+  let entry = 0;
+  for (let run = 0; run < rows.starts.length; run++) {
+    const start = readEntry(entries, entry, entryBytes);
+    entry += rows.counts[run] + 1;
+    const end = readEntry(entries, entry - 1, entryBytes);
+    if (start > end || end > events.length) {
+      throw corruptPage(origin, `repetition index with a row at ${start} to ${end} of ${events.length}`);
+    }
+    byteOffsets[run] = events.byteOffset + start;
+    lengths[run] = end - start;
+  }
+  return zippedSlice(layout, rows, { byteOffsets, lengths });
+}
+
+function readEntry(bytes: Uint8Array, index: number, entryBytes: number): number {
+  let value = 0;
+  for (let byte = entryBytes - 1; byte >= 0; byte--) value = value * 256 + bytes[index * entryBytes + byte];
+  return value;
+}
+
+function zippedSlice(layout: FullZipLayout, rows: RowRuns, ranges: RangeList, valuesPerRow = 1): PageSlice {
+  const rowCount = countRows(rows);
+  const valueCount = rowCount * valuesPerRow;
+  return {
+    rows,
+    rowCount,
+    layout: { fullZip: { ...layout, itemCount: valueCount, visibleItemCount: valueCount } },
+    ranges,
+    assemble: (bytes) => [bytes],
+  };
+}
+
+/**
+ * Reads the chunk words of a mini-block page.
+ * @param dictionary the page's dictionary buffer, null where it has none
+ * @throws CorruptFileError where chunks leave the page's data or hold other than its rows
+ */
+export function mapChunks(
+  { bufferRanges: [, data], rowCount, valuesPerRow = 1 }: SlicedPage,
+  layout: MiniBlockLayout,
+  words: Uint8Array,
+  dictionary: Uint8Array | null,
+  origin: PageOrigin,
+): ChunkMap {
+  const wordBytes = layout.hasLargeChunk ? 4 : 2;
+  const chunkCount = words.length / wordBytes;
+  if (!Number.isInteger(chunkCount)) throw corruptPage(origin, `${words.length} bytes of chunk words`);
+  const view = new DataView(words.buffer, words.byteOffset, words.byteLength);
+  const offsets = new Float64Array(chunkCount + 1);
+  const valueCount = rowCount * valuesPerRow;
+  const valueStarts = new Uint32Array(chunkCount + 1);
+  let value = 0;
+  let position = 0;
+  for (let chunk = 0; chunk < chunkCount; chunk++) {
+    const word = wordBytes === 4 ? view.getUint32(chunk * 4, true) : view.getUint16(chunk * 2, true);
+    value = chunk === chunkCount - 1 ? valueCount : value + 2 ** (word & 15);
+    if (value > valueCount) {
+      throw corruptPage(origin, `chunks hold more than the ${valueCount} values of the page`);
+    }
+    position += ((word >>> 4) + 1) * 8;
+    offsets[chunk + 1] = position;
+    valueStarts[chunk + 1] = value;
+  }
+  if (value !== valueCount) throw corruptPage(origin, `${valueCount} values in a page without chunks`);
+  if (position > data.length) throw corruptPage(origin, `chunks of ${position} bytes in ${data.length}`);
+  const memoryWeight = 256 + words.length + chunkCount * 12 + (dictionary?.length ?? 0);
+  return { words, offsets, valueStarts, dictionary, memoryWeight };
+}
+
+/** Chunks between two that hold rows come along where they are of no more bytes. */
+const CHUNK_GAP_BYTES = 16 * 1024;
+
+/** A page of the chunks of a mini-block page that hold `rows`. */
+export function sliceChunks(
+  { bufferRanges: [, data], valuesPerRow = 1 }: SlicedPage,
+  layout: MiniBlockLayout,
+  map: ChunkMap,
+  rows: RowRuns,
+): PageSlice {
+  const wordBytes = layout.hasLargeChunk ? 4 : 2;
+  const { valueStarts, offsets } = map;
+  const isWithinRow = (chunk: number): boolean => valueStarts[chunk] % valuesPerRow !== 0;
+  // Runs of chunks, as their first and the one after their last, in turn.
+  const bounds = new Uint32Array(2 * rows.starts.length);
+  let runs = 0;
+  let end = 0;
+  for (let run = 0; run < rows.starts.length; run++) {
+    const start = rows.starts[run] * valuesPerRow;
+    const last = start + rows.counts[run] * valuesPerRow - 1;
+    if (last < valueStarts[end]) continue;
+    let from = start < valueStarts[end] ? end : chunkOf(valueStarts, start, end);
+    while (isWithinRow(from)) from--;
+    if (runs === 0 || offsets[from] - offsets[end] > CHUNK_GAP_BYTES) bounds[2 * runs++] = from;
+    end = last < valueStarts[from + 1] ? from + 1 : chunkOf(valueStarts, last, from) + 1;
+    while (isWithinRow(end)) end++;
+    bounds[2 * runs - 1] = end;
+  }
+  const byteOffsets = new Float64Array(runs);
+  const lengths = new Float64Array(runs);
+  const starts = new Uint32Array(runs);
+  const counts = new Uint32Array(runs);
+  const words: Uint8Array[] = [];
+  for (let run = 0; run < runs; run++) {
+    const first = bounds[2 * run];
+    const end = bounds[2 * run + 1];
+    words.push(map.words.subarray(first * wordBytes, end * wordBytes));
+    byteOffsets[run] = data.byteOffset + offsets[first];
+    lengths[run] = offsets[end] - offsets[first];
+    starts[run] = valueStarts[first] / valuesPerRow;
+    counts[run] = (valueStarts[end] - valueStarts[first]) / valuesPerRow;
+  }
+  const slicedRows = { starts, counts };
+  const rowCount = countRows(slicedRows);
+  return {
+    rows: slicedRows,
+    rowCount,
+    layout: { miniBlock: { ...layout, itemCount: rowCount * valuesPerRow } },
+    ranges: { byteOffsets, lengths },
+    assemble(bytes) {
+      const buffers = [words.length === 1 ? words[0] : concatBytes(words), bytes];
+      // A copy: it may go along with the rows, into the hands of callers, and the map serves others.
+      if (map.dictionary !== null) buffers.push(map.dictionary.slice());
+      return buffers;
+    },
+  };
+}
+
+/** The chunk, `from` or a later one, that holds a value. */
+function chunkOf(valueStarts: Uint32Array, value: number, from: number): number {
+  let low = from;
+  let high = valueStarts.length - 1;
+  while (high - low > 1) {
+    const middle = (low + high) >>> 1;
+    if (valueStarts[middle] <= value) low = middle;
+    else high = middle;
+  }
+  return low;
+}
+
+/** Rows of all runs. */
+export function countRows({ counts }: RowRuns): number {
+  let sum = 0;
+  for (let run = 0; run < counts.length; run++) sum += counts[run];
+  return sum;
+}
+
+/** The runs that ascending `rows` make; a row may appear more than once. */
+export function runsOf(rows: Uint32Array): RowRuns {
+  const starts = new Uint32Array(rows.length);
+  const counts = new Uint32Array(rows.length);
+  let runs = 0;
+  let end = -1;
+  for (let index = 0; index < rows.length; index++) {
+    const row = rows[index];
+    if (row === end - 1) continue;
+    if (row === end) {
+      counts[runs - 1]++;
+    } else {
+      starts[runs] = row;
+      counts[runs++] = 1;
+    }
+    end = row + 1;
+  }
+  return { starts: starts.subarray(0, runs), counts: counts.subarray(0, runs) };
+}
+
+/** Positions of ascending `rows`, all of which are in `runs`, among the rows of the runs. */
+export function positionsIn(runs: RowRuns, rows: Uint32Array): Uint32Array {
+  const positions = new Uint32Array(rows.length);
+  let run = 0;
+  let before = 0;
+  for (let index = 0; index < rows.length; index++) {
+    const row = rows[index];
+    while (row >= runs.starts[run] + runs.counts[run]) before += runs.counts[run++];
+    positions[index] = before + row - runs.starts[run];
+  }
+  return positions;
+}

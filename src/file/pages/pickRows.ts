@@ -1,0 +1,466 @@
+/**
+ * Decoding of a few rows of a mini-block page: of the chunks that hold them only these values. A bit-packed value
+ * is taken out of its unit by its place, a string by its offsets, so that a row does not cost the thousand or more
+ * that share its chunk. Where that is not possible the chunk is decoded, and nothing of the chunks without rows.
+ *
+ * Checks what it reads, like the decoder of whole pages does; what it does not read stays unchecked.
+ */
+
+import type {
+  BitsColumn,
+  FixedColumn,
+  Layout,
+  LeafColumn,
+  VariableLayout,
+} from "../../arrow/columns/column.js";
+import { isNested } from "../../arrow/columns/spine.js";
+import { alignedBytes } from "../../bytes/aligned.js";
+import { InternalError } from "../../errors.js";
+import type { CompressiveEncoding, MiniBlockLayout } from "../../format/encodings.js";
+import { PACK_UNIT, packedUnitBytes } from "../compression/bitpack.js";
+import { fixedDecoder } from "../compression/fixed.js";
+import type { FixedDecoder } from "../compression/fixedDecoder.js";
+import { pickBitpacked, type WordMemory, wordMemory } from "../compression/pickBitpacked.js";
+import { finishVariable, MAXIMUM_POSITION, resolveVariable } from "../compression/variable.js";
+import { corruptPage, type PageEncoding, type PageOrigin, unsupportedPage } from "../container/page.js";
+import { describeLayers, levelDecoder, validityOfLevels } from "../events/levels.js";
+import { decodeDictionary, resolveDictionary } from "../structural/dictionary.js";
+
+/** Share of a page's rows from which on decoding all of them is no dearer. */
+const MOST = 0.25;
+
+/** Whether `count` rows of a page of `rowCount` are worth picking. */
+export function worthPicking(count: number, rowCount: number): boolean {
+  return count <= rowCount * MOST;
+}
+
+/** Whether rows of a page of so many rows and buffers can be picked at all. */
+export function pickable(
+  layout: Layout,
+  { miniBlock: page }: PageEncoding,
+  rowCount: number,
+  bufferCount: number,
+): boolean {
+  if (page === undefined || page.itemCount !== rowCount || page.layers.length !== 1) return false;
+  if (page.repCompression !== undefined || page.repetitionIndexDepth > 0) return false;
+  if (layout.kind === "list" || layout.kind === "struct" || layout.kind === "fixedSizeList") return false;
+  if (page.dictionary !== undefined) return bufferCount >= 3;
+  return (
+    bufferCount >= 2 && (layout.kind === "variable" || layout.kind === "fixed" || layout.kind === "bits")
+  );
+}
+
+/**
+ * The rows at ascending `positions` of a {@link pickable} page, in memory of their own but for the dictionary.
+ * @param positions in the page; each once
+ */
+export function pickRows(
+  layout: Layout,
+  { miniBlock: page }: PageEncoding,
+  buffers: readonly Uint8Array[],
+  positions: Uint32Array,
+  origin: PageOrigin,
+): LeafColumn {
+  if (page === undefined || isNested(layout)) {
+    throw new InternalError(`rows can't be picked out of the page at ${origin.byteOffset} of ${origin.path}`);
+  }
+  const hasDictionary = page.dictionary !== undefined;
+  if (layout.kind === "variable" && !hasDictionary) {
+    const values = new VariablePicker(layout, page.valueCompression, positions.length, origin);
+    return withValidity(
+      page,
+      pickChunks(page, buffers, positions, values, origin),
+      () => values.finish(),
+      origin,
+    );
+  }
+  const values = new FixedPicker(page.valueCompression, positions.length, origin);
+  const width = layout.kind === "fixed" ? layout.byteWidth * 8 : 1;
+  if (!hasDictionary) {
+    if (values.bitsPerValue !== width) {
+      throw corruptPage(origin, `${values.bitsPerValue}-bit values in a column of ${width}-bit values`);
+    }
+    return withValidity(
+      page,
+      pickChunks(page, buffers, positions, values, origin),
+      () => values.finish(),
+      origin,
+    );
+  }
+  const bits = values.bitsPerValue;
+  if (bits !== 8 && bits !== 16 && bits !== 32 && bits !== 64) {
+    throw corruptPage(origin, `dictionary indices of ${bits} bits`);
+  }
+  const definition = pickChunks(page, buffers, positions, values, origin);
+  const encoding = page.dictionary as CompressiveEncoding;
+  const dictionary = decodeDictionary(layout, encoding, buffers[2], page.dictionaryItemCount, origin);
+  const indices = values.finish() as FixedColumn;
+  const resolve = () => resolveDictionary(layout, indices, dictionary, definition, origin) as LeafColumn;
+  return withValidity(page, definition, resolve, origin);
+}
+
+function withValidity(
+  page: MiniBlockLayout,
+  definition: Uint16Array | null,
+  finish: () => LeafColumn,
+  origin: PageOrigin,
+): LeafColumn {
+  const validity = validityOfLevels(
+    definition,
+    describeLayers(page.layers, origin).maximumDefinition,
+    origin,
+  );
+  const values = finish();
+  return validity === null ? values : { ...values, validity };
+}
+
+/** A chunk that holds wanted values. */
+interface Chunk {
+  /** The page's chunks; at an address that is a multiple of 8. */
+  readonly data: Uint8Array;
+  /** The same memory. */
+  readonly memory: WordMemory;
+  /** Where in the data each value buffer begins, and its bytes. */
+  readonly starts: number[];
+  readonly sizes: number[];
+  /** Values of the chunk. */
+  count: number;
+  /** Value of the page that the chunk begins with. */
+  firstRow: number;
+}
+
+/** Gathers values out of chunks. */
+interface Picker {
+  readonly bufferCount: number;
+  /**
+   * Takes the values at `positions[first]` to `positions[end - 1]` of the page out of the chunk that holds them.
+   * @param definition levels of the values at all positions, or null where none is null
+   */
+  pick(
+    chunk: Chunk,
+    positions: Uint32Array,
+    first: number,
+    end: number,
+    definition: Uint16Array | null,
+  ): void;
+}
+
+/** Walks the chunks that hold the positions; returns the definition levels there, null where there are none. */
+function pickChunks(
+  page: MiniBlockLayout,
+  [words, bytes]: readonly Uint8Array[],
+  positions: Uint32Array,
+  values: Picker,
+  origin: PageOrigin,
+): Uint16Array | null {
+  if (values.bufferCount !== page.bufferCount) {
+    throw corruptPage(origin, `${page.bufferCount} value buffers where ${values.bufferCount} are read`);
+  }
+  const data = alignedBytes(bytes, 8);
+  const definition = page.defCompression === undefined ? null : new Uint16Array(positions.length);
+  const levels = page.defCompression === undefined ? null : new LevelPicker(page.defCompression, origin);
+  const chunk: Chunk = {
+    data,
+    memory: wordMemory(data),
+    starts: new Array(page.bufferCount).fill(0),
+    sizes: new Array(page.bufferCount).fill(0),
+    count: 0,
+    firstRow: 0,
+  };
+  const wordBytes = page.hasLargeChunk ? 4 : 2;
+  const chunkCount = Math.floor(words.length / wordBytes);
+  const view = new DataView(words.buffer, words.byteOffset, words.byteLength);
+  let start = 0;
+  let next = 0;
+  for (let index = 0; index < chunkCount && next < positions.length; index++) {
+    const word = wordBytes === 4 ? view.getUint32(index * 4, true) : view.getUint16(index * 2, true);
+    const count = index === chunkCount - 1 ? page.itemCount - chunk.firstRow : 2 ** (word & 15);
+    const end = start + ((word >>> 4) + 1) * 8;
+    const lastRow = chunk.firstRow + count;
+    if (count < 0 || lastRow > page.itemCount || end > data.length) {
+      throw corruptPage(origin, `chunk ${index} leaves its page`);
+    }
+    if (positions[next] < lastRow) {
+      let last = next + 1;
+      while (last < positions.length && positions[last] < lastRow) last++;
+      chunk.count = count;
+      openChunk(page, chunk, start, end, levels, origin);
+      if (levels !== null && definition !== null) levels.pick(chunk, positions, next, last, definition);
+      values.pick(chunk, positions, next, last, definition);
+      next = last;
+    }
+    start = end;
+    chunk.firstRow = lastRow;
+  }
+  if (next < positions.length) throw corruptPage(origin, `${page.itemCount} values in too few chunks`);
+  return definition;
+}
+
+/** Finds the parts of the chunk from `start` to `end`: its value buffers, and its definition levels if it has them. */
+function openChunk(
+  page: MiniBlockLayout,
+  { data, starts, sizes, count }: Chunk,
+  start: number,
+  end: number,
+  levels: LevelPicker | null,
+  origin: PageOrigin,
+): void {
+  const sizeBytes = page.hasLargeChunk ? 4 : 2;
+  const headerBytes = (levels === null ? 2 : 4) + starts.length * sizeBytes;
+  if (start + headerBytes > end) throw corruptPage(origin, "chunk shorter than its header");
+  const levelCount = data[start] | (data[start + 1] << 8);
+  if (levelCount !== (levels === null ? 0 : count)) {
+    throw corruptPage(origin, `${levelCount} levels for the ${count} values of a chunk`);
+  }
+  let header = start + 2;
+  let position = start + alignTo8(headerBytes);
+  if (levels !== null) {
+    levels.start = position;
+    levels.size = data[header] | (data[header + 1] << 8);
+    position += alignTo8(levels.size);
+    if (levels.start + levels.size > end) throw corruptPage(origin, "a part of a chunk leaves it");
+    header += 2;
+  }
+  for (let buffer = 0; buffer < starts.length; buffer++, header += sizeBytes) {
+    let size = data[header] | (data[header + 1] << 8);
+    if (sizeBytes === 4) size = (size | (data[header + 2] << 16) | (data[header + 3] << 24)) >>> 0;
+    if (position + size > end) throw corruptPage(origin, "a part of a chunk leaves it");
+    starts[buffer] = position;
+    sizes[buffer] = size;
+    position += alignTo8(size);
+  }
+}
+
+const alignTo8 = (size: number): number => Math.ceil(size / 8) * 8;
+
+/** The definition levels of wanted values. */
+class LevelPicker {
+  /** Where those of the chunk begin, and their bytes. */
+  start = 0;
+  size = 0;
+  private readonly decoder: FixedDecoder;
+  private decoded = new Uint16Array(0);
+
+  constructor(encoding: CompressiveEncoding, origin: PageOrigin) {
+    this.decoder = levelDecoder(encoding, origin);
+  }
+
+  pick(
+    { data, count, firstRow }: Chunk,
+    positions: Uint32Array,
+    first: number,
+    end: number,
+    definition: Uint16Array,
+  ): void {
+    if (this.decoded.length < count) this.decoded = new Uint16Array(count);
+    else this.decoded.fill(0);
+    const { decoded } = this;
+    const levels = [data.subarray(this.start, this.start + this.size)];
+    this.decoder.decode(levels, 0, count, new Uint8Array(decoded.buffer), 0);
+    for (let index = first; index < end; index++) definition[index] = decoded[positions[index] - firstRow];
+  }
+}
+
+const bufferOf = ({ data, starts, sizes }: Chunk, buffer: number): Uint8Array =>
+  data.subarray(starts[buffer], starts[buffer] + sizes[buffer]);
+
+// ------------------------------------------------------------------------------------------- fixed width
+
+/** Share of a bit-packed unit's values from which on unpacking all of them is no dearer. */
+const MOST_PICKED = 1 / 16;
+
+/** Values of a whole number of bytes, or of one bit. */
+class FixedPicker implements Picker {
+  readonly bufferCount: number;
+  readonly bitsPerValue: number;
+  private readonly decoder: FixedDecoder;
+  private readonly packed: boolean;
+  private readonly flat: boolean;
+  private readonly values: WordMemory;
+  private scratch = wordMemory(new Uint8Array(0));
+
+  /** @param count positions that are picked, over all chunks */
+  constructor(
+    encoding: CompressiveEncoding | undefined,
+    private readonly count: number,
+    private readonly origin: PageOrigin,
+  ) {
+    this.decoder = fixedDecoder(encoding, "chunk", origin);
+    this.bitsPerValue = this.decoder.bitsPerValue;
+    this.bufferCount = this.decoder.bufferCount;
+    this.packed = encoding?.inlineBitpacking !== undefined;
+    this.flat = encoding?.flat !== undefined && this.bitsPerValue >= 8;
+    this.values = wordMemory(new Uint8Array(Math.ceil((count * this.bitsPerValue) / 8)));
+  }
+
+  pick(chunk: Chunk, positions: Uint32Array, first: number, end: number): void {
+    const { firstRow, count } = chunk;
+    const byteWidth = this.bitsPerValue / 8;
+    if (this.packed && end - first < count * MOST_PICKED) {
+      this.unpack(chunk, byteWidth, positions, first, end);
+    } else if (this.flat) {
+      if (chunk.sizes[0] < count * byteWidth) {
+        throw corruptPage(this.origin, `${count} flat values in a buffer of ${chunk.sizes[0]} bytes`);
+      }
+      this.copy(chunk.memory, chunk.starts[0], positions, first, end, firstRow);
+    } else if (byteWidth >= 1) {
+      this.copy(this.decode(chunk), 0, positions, first, end, firstRow);
+    } else {
+      const plain = this.decode(chunk).bytes;
+      const { bytes } = this.values;
+      for (let index = first; index < end; index++) {
+        const place = positions[index] - firstRow;
+        const bit = (plain[place >>> 3] >>> (place & 7)) & 1;
+        bytes[index >>> 3] |= bit << (index & 7);
+      }
+    }
+  }
+
+  /** Copies values that lie one behind the other from `start` on, the first of which is that of row `firstRow`. */
+  private copy(
+    from: WordMemory,
+    start: number,
+    positions: Uint32Array,
+    first: number,
+    end: number,
+    firstRow: number,
+  ): void {
+    const byteWidth = this.bitsPerValue / 8;
+    if (byteWidth === 8 || byteWidth === 4) {
+      // Value buffers begin at multiples of 8, and so does all memory they are in.
+      const { words } = from;
+      const target = this.values.words;
+      const base = start >>> 2;
+      const width = byteWidth >>> 2;
+      for (let index = first; index < end; index++) {
+        const read = base + (positions[index] - firstRow) * width;
+        target[index * width] = words[read];
+        if (width === 2) target[index * 2 + 1] = words[read + 1];
+      }
+      return;
+    }
+    const { bytes } = from;
+    const target = this.values.bytes;
+    for (let index = first, write = first * byteWidth; index < end; index++) {
+      const read = start + (positions[index] - firstRow) * byteWidth;
+      for (let byte = 0; byte < byteWidth; byte++) target[write++] = bytes[read + byte];
+    }
+  }
+
+  /** All values of a chunk, in memory of the picker's. */
+  private decode(chunk: Chunk): WordMemory {
+    const byteLength = Math.ceil((chunk.count * this.bitsPerValue) / 8);
+    if (this.scratch.bytes.length >= byteLength) this.scratch.bytes.fill(0);
+    else this.scratch = wordMemory(new Uint8Array(alignTo8(byteLength)));
+    const buffers = chunk.starts.map((_, buffer) => bufferOf(chunk, buffer));
+    this.decoder.decode(buffers, 0, chunk.count, this.scratch.bytes, 0);
+    return this.scratch;
+  }
+
+  /** Takes values out of a bit-packed unit (inlineBitpacking.ts). */
+  private unpack(
+    { memory, starts: [start], sizes: [size], count, firstRow }: Chunk,
+    byteWidth: number,
+    places: Uint32Array,
+    first: number,
+    end: number,
+  ): void {
+    const bits = size === 0 ? 0 : memory.bytes[start];
+    if (bits > this.bitsPerValue || count > PACK_UNIT || size !== byteWidth + packedUnitBytes(bits)) {
+      throw corruptPage(this.origin, `bit-packed unit of ${size} bytes at ${bits} bits a value`);
+    }
+    const values = { data: memory, start: start + byteWidth, bits, places, first, end, origin: firstRow };
+    pickBitpacked(values, byteWidth, this.values, first);
+  }
+
+  finish(): FixedColumn | BitsColumn {
+    const length = this.count;
+    const values = this.values.bytes;
+    if (this.bitsPerValue === 1) return { kind: "bits", length, validity: null, bits: values, bitOffset: 0 };
+    return { kind: "fixed", byteWidth: this.bitsPerValue / 8, length, validity: null, values };
+  }
+}
+
+// ---------------------------------------------------------------------------------------- variable width
+
+/** Values at least this long are copied by the engine's own copy, shorter ones byte by byte. */
+const LONG_VALUE_BYTES = 48;
+/** Room for values, for each of them at the beginning. */
+const EXPECTED_BYTES = 32;
+
+/** Strings and binaries. */
+class VariablePicker implements Picker {
+  readonly bufferCount = 1;
+  private readonly encoding: ReturnType<typeof resolveVariable>;
+  private readonly offsets: Int32Array;
+  private bytes: Uint8Array;
+
+  /** @param count positions that are picked, over all chunks */
+  constructor(
+    private readonly layout: VariableLayout,
+    encoding: CompressiveEncoding | undefined,
+    count: number,
+    private readonly origin: PageOrigin,
+  ) {
+    this.encoding = resolveVariable(encoding, origin);
+    this.offsets = new Int32Array(count + 1);
+    this.bytes = new Uint8Array(count * EXPECTED_BYTES);
+  }
+
+  pick(
+    chunk: Chunk,
+    positions: Uint32Array,
+    first: number,
+    end: number,
+    definition: Uint16Array | null,
+  ): void {
+    const { decompress, offsetBits } = this.encoding;
+    const { count, firstRow } = chunk;
+    const plain = decompress === null ? chunk.data : alignedBytes(decompress(bufferOf(chunk, 0)), 4);
+    const start = decompress === null ? chunk.starts[0] : 0;
+    const size = decompress === null ? chunk.sizes[0] : plain.length;
+    const stride = offsetBits / 32;
+    const least = (count + 1) * stride * 4;
+    if (size < least) throw corruptPage(this.origin, `${count + 1} offsets in a buffer of ${size} bytes`);
+    const { words } = decompress === null ? chunk.memory : wordMemory(plain);
+    for (let index = first; index < end; index++) {
+      const write = this.offsets[index];
+      const place = (start >>> 2) + (positions[index] - firstRow) * stride;
+      const from = words[place];
+      const to = words[place + stride];
+      const beyond = stride === 2 ? words[place + 1] | words[place + 3] : 0;
+      if (from < least || from > to || to > size || beyond !== 0) {
+        throw corruptPage(this.origin, "offsets of variable-width values do not ascend inside their buffer");
+      }
+      const isNull = definition !== null && definition[index] !== 0;
+      const length = isNull ? 0 : to - from;
+      if (write + length > MAXIMUM_POSITION) throw unsupportedPage(this.origin, "more than 2 GiB of values");
+      this.offsets[index + 1] = write + length;
+      if (length > 0) this.append(plain, start + from, length, write);
+    }
+  }
+
+  private append(plain: Uint8Array, start: number, length: number, write: number): void {
+    if (write + length > this.bytes.length) {
+      const larger = new Uint8Array(2 * (write + length));
+      larger.set(this.bytes.subarray(0, write));
+      this.bytes = larger;
+    }
+    const { bytes } = this;
+    if (length >= LONG_VALUE_BYTES) bytes.set(plain.subarray(start, start + length), write);
+    else for (let byte = 0; byte < length; byte++) bytes[write + byte] = plain[start + byte];
+  }
+
+  finish(): LeafColumn {
+    const { offsets } = this;
+    const { symbols } = this.encoding;
+    const bytes = this.bytes.subarray(0, offsets[offsets.length - 1]);
+    return finishVariable(
+      this.layout,
+      symbols,
+      offsets,
+      symbols === null ? bytes.slice() : bytes,
+      this.origin,
+    );
+  }
+}

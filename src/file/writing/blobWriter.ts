@@ -1,0 +1,154 @@
+/**
+ * Puts the values of blobs where they belong while a data file is written, and descriptors in their place. What lies
+ * in the data file begins at a multiple of 64. Values are handed on as they come: none is copied, none is kept.
+ */
+
+import type {
+  Column,
+  FixedColumn,
+  LeafColumn,
+  PackedStructColumn,
+  Validity,
+} from "../../arrow/columns/column.js";
+import { mapLeaf } from "../../arrow/columns/spine.js";
+import { InternalError, InvalidInputError, UnsupportedError } from "../../errors.js";
+import type { Disk } from "../../io/disk/disk.js";
+import {
+  DESCRIPTOR_LAYOUT,
+  DescriptorRows,
+  emptyDescriptors,
+  setDescriptor,
+} from "../blobs/blobDescriptors.js";
+import { SideFiles } from "../blobs/sideFiles.js";
+import { BlobChecksumList } from "../container/blobChecksums.js";
+import type { BlobPlacement, SizePlacement } from "../container/blobPlacement.js";
+import type { FileAppender } from "../container/fileAppender.js";
+import type { ByteRange } from "../container/page.js";
+import { visibleLeaf } from "../pages/blobPages.js";
+
+export class BlobWriter {
+  readonly #file: FileAppender;
+  readonly #sideFiles: SideFiles;
+  readonly #checksums = new BlobChecksumList();
+
+  /**
+   * @param path of the data file
+   * @param file the data file
+   */
+  constructor(disk: Disk, path: string, file: FileAppender) {
+    this.#file = file;
+    this.#sideFiles = new SideFiles(disk, path);
+  }
+
+  /**
+   * Writes the values of a spine's leaf.
+   * @param path the column, for messages
+   * @returns the spine with descriptors as its leaf
+   * @throws InvalidInputError for a struct that is no blob, UnsupportedError for one outside the table
+   */
+  async place(spine: Column, placement: BlobPlacement, path: string): Promise<Column> {
+    const { leaf, isVisible } = visibleLeaf(spine);
+    const placed =
+      placement.kind === "inFile"
+        ? await this.#placeInFile(leaf, isVisible)
+        : await this.#placeBySize(leaf, isVisible, placement, path);
+    return mapLeaf(spine, () => placed);
+  }
+
+  /** Puts the checksums of all values into the data file. @returns where; null where there are none */
+  writeChecksums(): ByteRange | null {
+    if (this.#checksums.count === 0) return null;
+    const buffer = this.#checksums.encode();
+    const range = { byteOffset: this.#file.position, length: buffer.length };
+    this.#file.append(buffer);
+    this.#file.pad();
+    return range;
+  }
+
+  /** Completes the side files; they and their names survive a power cut then. */
+  async finish(): Promise<void> {
+    await this.#sideFiles.finish();
+  }
+
+  /** Gives up and removes the side files. */
+  async abort(): Promise<void> {
+    await this.#sideFiles.abort();
+  }
+
+  async #placeInFile(leaf: LeafColumn, isVisible: (index: number) => boolean): Promise<FixedColumn> {
+    if (leaf.kind !== "variable") throw new InternalError(`blobs in a column of kind ${leaf.kind}`);
+    const { length, validity } = leaf;
+    const descriptors = emptyDescriptors(length);
+    for (let index = 0; index < length; index++) {
+      if (!isVisible(index)) continue;
+      const value = valueAt(leaf, index);
+      if (value.length > 0) setDescriptor(descriptors, index, await this.#inline(value), value.length);
+    }
+    return { ...DESCRIPTOR_LAYOUT, length, validity, values: descriptors };
+  }
+
+  async #placeBySize(
+    leaf: LeafColumn,
+    isVisible: (index: number) => boolean,
+    placement: SizePlacement,
+    path: string,
+  ): Promise<PackedStructColumn> {
+    if (leaf.kind !== "packedStruct") throw new InternalError(`blobs in a column of kind ${leaf.kind}`);
+    const { length, validity, children } = leaf;
+    const rows = new DescriptorRows(length);
+    for (let index = 0; index < length; index++) {
+      if (!isVisible(index)) continue;
+      const value = dataAt(children, index, path);
+      if (value.length > placement.sharedBytes || value.length > placement.inlineBytes) {
+        const position = await this.#sideFiles.put(value, placement);
+        this.#checksums.add(position.number, position.byteOffset, value);
+        rows.setAside(index, position, value.length);
+      } else {
+        rows.setInline(index, await this.#inline(value), value.length);
+      }
+    }
+    return rows.column(validity);
+  }
+
+  /** @returns where it lies in the data file */
+  async #inline(value: Uint8Array): Promise<number> {
+    const { position } = this.#file;
+    if (value.length === 0) return position;
+    this.#checksums.add(0, position, value);
+    this.#file.append(value);
+    this.#file.pad();
+    await this.#file.relieve();
+    return position;
+  }
+}
+
+/** The value of a struct of data, uri and possibly the range within the latter. */
+function dataAt([data, uri, ...range]: readonly LeafColumn[], index: number, path: string): Uint8Array {
+  if (data.kind !== "variable") throw new InternalError(`values of blobs of kind ${data.kind}`);
+  const has = (member: LeafColumn): boolean => isValid(member.validity, index);
+  if (has(data) === has(uri)) {
+    const which = has(data) ? "both" : "neither";
+    throw new InvalidInputError(`column ${path}: a blob has ${which} of data and uri`);
+  }
+  if (has(uri)) {
+    throw new UnsupportedError(
+      `column ${path}: a blob has a uri, and blobs that stay outside the table are not written by this release`,
+    );
+  }
+  if (range.some(has)) {
+    throw new InvalidInputError(
+      `column ${path}: a blob has position and size, which are for those with a uri`,
+    );
+  }
+  return valueAt(data, index);
+}
+
+function valueAt({ offsets, bytes }: Extract<LeafColumn, { kind: "variable" }>, index: number): Uint8Array {
+  return bytes.subarray(Number(offsets[index]), Number(offsets[index + 1]));
+}
+
+function isValid(validity: Validity | null, index: number): boolean {
+  if (validity === null) return true;
+  const bit = validity.bitOffset + index;
+  return ((validity.bytes[bit >>> 3] >>> (bit & 7)) & 1) === 1;
+}

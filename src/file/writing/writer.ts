@@ -1,0 +1,465 @@
+/**
+ * Writes a data file front to back. Each column gathers rows until they make a page, which is encoded and handed
+ * to the disk while the next one is encoded. Columns cut their pages independently of each other.
+ *
+ * Memory is bounded by pages, not by the file: rows wait as views over the caller's memory where they fill most
+ * of it, else as copies, so that a few bytes of a narrow column never keep a large batch alive.
+ */
+
+import type { Column, FixedColumn, ListColumn, VariableColumn } from "../../arrow/columns/column.js";
+import { areNarrow } from "../../arrow/columns/offsets.js";
+import { sliceColumn } from "../../arrow/columns/sliceColumn.js";
+import { leafColumn, mapLeaf, withLeaf } from "../../arrow/columns/spine.js";
+import { breathe } from "../../async/eventLoop.js";
+import { crc32 } from "../../bytes/crc32.js";
+import { InternalError } from "../../errors.js";
+import type { Schema } from "../../format/file.js";
+import type { Disk } from "../../io/disk/disk.js";
+import type { MemoryShare } from "../../memory.js";
+import { DESCRIPTOR_LAYOUT, DESCRIPTOR_ROW_LAYOUT } from "../blobs/blobDescriptors.js";
+import { compressionOptions } from "../compression/compressionOptions.js";
+import { encodeTail, type PageRecord } from "../container/container.js";
+import { FileAppender } from "../container/fileAppender.js";
+import type { ByteRange, EncodedPage, FileColumn, FileVersion } from "../container/page.js";
+import { encodeBlobs } from "../pages/blobPages.js";
+import { encodePages } from "../pages/encodePage.js";
+import { encodeNestedPage } from "../v20/nestedArrays.js";
+import { BlobWriter } from "./blobWriter.js";
+
+/** Rows of a data file; the caller starts another file beyond. */
+export const MAX_FILE_ROWS = 1_048_576;
+/**
+ * Rows of a data file that no bytes stand for, such as those of columns of nulls only: a page says how many there are.
+ * Readers of 2.0 refuse pages of more (v20/rowColumns).
+ */
+export const MAX_BARE_FILE_ROWS = 2 ** 26;
+
+/** Size of pages aimed at, in bytes of unencoded values; one may be half as large again. */
+const PAGE_BYTES = 8 * 1024 * 1024;
+/** Waiting bytes of a column that are worth a page. */
+const MIN_PAGE_BYTES = PAGE_BYTES / 2;
+/** Bound on what waits in all columns together. */
+const MAX_WAITING_BYTES = 32 * 1024 * 1024;
+/** Bytes that may wait in all columns together where memory is short. */
+const MIN_WAITING_BYTES = 128 * 1024;
+/** Use of memory. */
+const WAITING = "waiting";
+/** Memory of the objects around a batch's rows; counts where batches have few rows. */
+const PART_OVERHEAD_BYTES = 512;
+
+const NO_METADATA: ReadonlyMap<string, string> = new Map();
+
+/** Rows of one column that wait for their page. */
+interface WaitingRows {
+  parts: Column[];
+  rowCount: number;
+  /** Bytes of their values. */
+  byteCount: number;
+  /** Upper bound of the memory they keep alive. */
+  heldBytes: number;
+}
+
+export class DataFileWriter {
+  readonly #disk: Disk;
+  readonly #path: string;
+  readonly #file: FileAppender;
+  readonly #blobs: BlobWriter;
+  readonly #columns: readonly FileColumn[];
+  readonly #schema: Schema;
+  readonly #version: FileVersion;
+  readonly #waiting: WaitingRows[];
+  readonly #pages: PageRecord[][];
+  readonly #checksums: number[][];
+  readonly #memory: MemoryShare | undefined;
+  #rowCount = 0;
+
+  private constructor(
+    disk: Disk,
+    path: string,
+    file: FileAppender,
+    columns: readonly FileColumn[],
+    schema: Schema,
+    version: FileVersion,
+    memory: MemoryShare | undefined,
+  ) {
+    this.#memory = memory;
+    this.#disk = disk;
+    this.#path = path;
+    this.#file = file;
+    this.#blobs = new BlobWriter(disk, path, file);
+    this.#columns = columns.map(withDescriptors);
+    this.#schema = schema;
+    this.#version = version;
+    this.#waiting = columns.map(nothingWaiting);
+    this.#pages = columns.map(() => []);
+    this.#checksums = columns.map(() => []);
+  }
+
+  /**
+   * Creates the file, under a name that is free.
+   * @param columns the physical columns, in the order they get in the file
+   * @param schema what the file's schema descriptor says; only stand-alone readers of the file look at it
+   * @param memory what rows are held in that wait for their page
+   * @throws InvalidInputError where a column's metadata asks for an encoding that doesn't exist; no file is made
+   */
+  static async create(
+    disk: Disk,
+    path: string,
+    columns: readonly FileColumn[],
+    schema: Schema,
+    version: FileVersion,
+    memory?: MemoryShare,
+  ): Promise<DataFileWriter> {
+    if (version !== "2.0") for (const column of columns) compressionOptions(column.metadata, column.path);
+    const file = await FileAppender.create(disk, path);
+    return new DataFileWriter(disk, path, file, columns, schema, version, memory);
+  }
+
+  /**
+   * Appends rows; nobody may write into the columns' memory until the file is finished.
+   * @param columns one per column of the file, each `rowCount` long
+   */
+  async write(columns: readonly Column[], rowCount: number): Promise<void> {
+    if (rowCount === 0) return;
+    if (columns.length !== this.#columns.length) {
+      throw new InternalError(`${columns.length} columns for a file of ${this.#columns.length}`);
+    }
+    if (this.#rowCount + rowCount > MAX_BARE_FILE_ROWS) {
+      throw new InternalError(`more than ${MAX_BARE_FILE_ROWS} rows for one data file`);
+    }
+    this.#rowCount += rowCount;
+    for (const [index, given] of columns.entries()) {
+      if (given.length !== rowCount) {
+        throw new InternalError(
+          `column ${this.#columns[index].path} has ${given.length} rows, not ${rowCount}`,
+        );
+      }
+      const { blobs, path } = this.#columns[index];
+      const column = blobs === undefined ? given : await this.#blobs.place(given, blobs, path);
+      const dictionary = sharedDictionary(this.#waiting[index], column);
+      if (dictionary === "differs") await this.#writePages(index);
+      const waiting = this.#waiting[index];
+      waiting.parts.push(dictionary === "same" ? withDictionaryOf(column, waiting.parts[0]) : column);
+      waiting.rowCount += rowCount;
+      waiting.byteCount += columnBytes(column);
+      if (waiting.byteCount >= MIN_PAGE_BYTES) {
+        await this.#writePages(index);
+      } else {
+        const last = waiting.parts.length - 1;
+        const held = holdColumn(waiting.parts[last]);
+        waiting.parts[last] = held.column;
+        waiting.heldBytes += held.byteCount;
+      }
+    }
+    await this.#relieve();
+  }
+
+  /**
+   * Completes the file and makes its bytes survive a power cut; its name is the caller's to sync. What it has in side
+   * files survives with their names.
+   */
+  async finish(): Promise<{ byteLength: number; rowCount: number }> {
+    for (const index of this.#columns.keys()) await this.#writePages(index);
+    this.#memory?.note(WAITING, 0);
+    await this.#blobs.finish();
+    const blobChecksums = this.#blobs.writeChecksums();
+    const tail = encodeTail(
+      this.#version,
+      this.#file.position,
+      this.#schema,
+      this.#rowCount,
+      this.#pages,
+      this.#checksums,
+      this.#columns.map((column) => column.blobs !== undefined),
+      blobChecksums,
+    );
+    this.#file.append(tail);
+    await this.#file.finish();
+    return { byteLength: this.#file.position, rowCount: this.#rowCount };
+  }
+
+  /** Gives up and removes the file, and those of its blobs. */
+  async abort(): Promise<void> {
+    this.#memory?.note(WAITING, 0);
+    try {
+      await this.#blobs.abort();
+    } finally {
+      try {
+        await this.#file.abandon();
+      } finally {
+        await this.#disk.remove(this.#path);
+      }
+    }
+  }
+
+  /** Writes the widest columns' waiting rows until little enough waits. */
+  async #relieve(): Promise<void> {
+    let held = this.#waiting.reduce((sum, waiting) => sum + waiting.heldBytes, 0);
+    // What others leave is not all for this one.
+    const spare = (this.#memory?.spareBytes(WAITING) ?? Number.POSITIVE_INFINITY) / 2;
+    const most = Math.min(MAX_WAITING_BYTES, Math.max(spare, MIN_WAITING_BYTES));
+    if (held > most) {
+      const widestFirst = [...this.#waiting.keys()].sort(
+        (a, b) => this.#waiting[b].heldBytes - this.#waiting[a].heldBytes,
+      );
+      for (const index of widestFirst) {
+        if (held <= most / 2) break;
+        held -= this.#waiting[index].heldBytes;
+        await this.#writePages(index);
+      }
+    }
+    this.#memory?.note(WAITING, held);
+  }
+
+  /** Encodes and writes all rows that wait in a column, in pages of about equal size. */
+  async #writePages(index: number): Promise<void> {
+    const waiting = this.#waiting[index];
+    if (waiting.rowCount === 0) return;
+    this.#waiting[index] = nothingWaiting();
+    const pageCount = Math.max(1, Math.round(waiting.byteCount / PAGE_BYTES));
+    // One row more than the average, or rounding down would leave a few rows for a page of their own.
+    const rowBytes = waiting.byteCount / waiting.rowCount;
+    const pageBytes = waiting.byteCount / pageCount + rowBytes;
+    let parts: Column[] = [];
+    let rowCount = 0;
+    let room = pageBytes;
+    for (const part of waiting.parts) {
+      for (let start = 0; start < part.length; ) {
+        const rest = part.length - start;
+        const fitting = rowsWithin(part, start, room);
+        const count = Math.min(rest, rowCount === 0 ? Math.max(1, fitting) : fitting);
+        if (count > 0) {
+          const slice = count === part.length ? part : sliceColumn(part, start, count);
+          parts.push(slice);
+          rowCount += count;
+          room -= columnBytes(slice);
+          start += count;
+        }
+        if (count < rest) {
+          await this.#writePage(index, parts, rowCount);
+          parts = [];
+          rowCount = 0;
+          room = pageBytes;
+        }
+      }
+    }
+    if (rowCount > 0) await this.#writePage(index, parts, rowCount);
+  }
+
+  async #writePage(index: number, parts: readonly Column[], rowCount: number): Promise<void> {
+    for (const page of this.#encode(this.#columns[index], parts, rowCount)) {
+      const buffers: ByteRange[] = [];
+      for (const pieces of page.buffers) {
+        const byteOffset = this.#file.position;
+        let checksum = 0;
+        for (const piece of pieces) {
+          checksum = crc32(piece, checksum);
+          this.#file.append(piece);
+        }
+        buffers.push({ byteOffset, length: this.#file.position - byteOffset });
+        this.#checksums[index].push(checksum);
+        this.#file.pad();
+      }
+      this.#pages[index].push({ buffers, rowCount: page.rowCount, layout: page.encoding });
+      await this.#file.relieve();
+      // A batch may be many pages.
+      await breathe();
+    }
+  }
+
+  #encode(column: FileColumn, parts: readonly Column[], rowCount: number): EncodedPage[] {
+    const version = this.#version;
+    const { layout, nullable, path, blobs } = column;
+    if (blobs?.kind === "inFile") return [encodeBlobs(column, parts, rowCount, version)];
+    // What a field of blobs asks for is meant for their values, and descriptors are never compressed.
+    const metadata = blobs === undefined ? column.metadata : NO_METADATA;
+    if (version === "2.0") return [encodeNestedPage(column, parts, rowCount)];
+    return encodePages(layout, parts, rowCount, { version, nullable, path, metadata });
+  }
+}
+
+/** The column as its pages are: with descriptors in the place of blobs. */
+function withDescriptors(column: FileColumn): FileColumn {
+  if (column.blobs === undefined) return column;
+  const leaf = column.blobs.kind === "inFile" ? DESCRIPTOR_LAYOUT : DESCRIPTOR_ROW_LAYOUT;
+  return { ...column, layout: withLeaf(column.layout, leaf) };
+}
+
+const nothingWaiting = (): WaitingRows => ({ parts: [], rowCount: 0, byteCount: 0, heldBytes: 0 });
+
+/** How the dictionary of a column compares to that of the rows that wait: a page has one dictionary. */
+function sharedDictionary(waiting: WaitingRows, column: Column): "none" | "same" | "differs" {
+  if (waiting.parts.length === 0) return "none";
+  const first = leafColumn(waiting.parts[0]);
+  const next = leafColumn(column);
+  if (next.kind !== "dictionary" || first.kind !== "dictionary") return "none";
+  return sameDictionary(first.dictionary, next.dictionary) ? "same" : "differs";
+}
+
+/** Makes equal dictionaries one object, which is how columns are joined without comparing again. */
+function withDictionaryOf(column: Column, other: Column): Column {
+  const shared = leafColumn(other);
+  return mapLeaf(column, (leaf) =>
+    leaf.kind === "dictionary" && shared.kind === "dictionary"
+      ? { ...leaf, dictionary: shared.dictionary }
+      : leaf,
+  );
+}
+
+type Dictionary = VariableColumn | FixedColumn;
+
+function sameDictionary(a: Dictionary, b: Dictionary): boolean {
+  if (a === b) return true;
+  if (a.length !== b.length || (a.validity === null) !== (b.validity === null)) return false;
+  if (a.validity !== null && b.validity !== null && !sameRuns(a.validity.bytes, b.validity.bytes))
+    return false;
+  if (a.validity?.bitOffset !== b.validity?.bitOffset) return false;
+  if (a.kind === "fixed" && b.kind === "fixed")
+    return a.byteWidth === b.byteWidth && sameRuns(a.values, b.values);
+  if (a.kind !== "variable" || b.kind !== "variable") return false;
+  return sameRuns(bytesOf(a.offsets), bytesOf(b.offsets)) && sameRuns(a.bytes, b.bytes);
+}
+
+const bytesOf = (view: ArrayBufferView): Uint8Array =>
+  new Uint8Array(view.buffer, view.byteOffset, view.byteLength);
+
+function sameRuns(a: Uint8Array, b: Uint8Array): boolean {
+  if (a.length !== b.length) return false;
+  if (a.buffer === b.buffer && a.byteOffset === b.byteOffset) return true;
+  for (let index = 0; index < a.length; index++) if (a[index] !== b[index]) return false;
+  return true;
+}
+
+/** Bytes of a column's values and offsets, without its dictionary. */
+export function columnBytes(column: Column): number {
+  const validity = column.validity === null ? 0 : column.length >>> 3;
+  switch (column.kind) {
+    case "fixed":
+      return validity + column.length * column.byteWidth;
+    case "bits":
+      return validity + (column.length >>> 3);
+    case "variable":
+      return validity + column.length * column.offsets.BYTES_PER_ELEMENT + spanOf(column, 0, column.length);
+    case "fixedSizeList":
+    case "sizedList":
+      return validity + columnBytes(column.items);
+    case "dictionary":
+      return validity + columnBytes(column.indices);
+    case "list":
+      return validity + column.length * column.offsets.BYTES_PER_ELEMENT + columnBytes(itemsWithin(column));
+    case "struct":
+    case "packedStruct":
+      return (column.children as readonly Column[]).reduce(
+        (sum, child) => sum + columnBytes(child),
+        validity,
+      );
+    case "null":
+      return 0;
+  }
+}
+
+const spanOf = (column: VariableColumn, start: number, end: number): number =>
+  Number(column.offsets[end]) - Number(column.offsets[start]);
+
+/** The items of the lists from `start` to `end`. */
+function itemsWithin({ offsets, items, length }: ListColumn, start = 0, end = length): Column {
+  const first = Number(offsets[start]);
+  return sliceColumn(items, first, Number(offsets[end]) - first);
+}
+
+/** Rows from `start` on whose bytes stay within `byteCount`. */
+function rowsWithin(column: Column, start: number, byteCount: number): number {
+  const rest = column.length - start;
+  if (rest === 0) return 0;
+  if (column.kind === "struct" && column.children.length === 1) {
+    return rowsWithin(column.children[0], start, byteCount);
+  }
+  if (column.kind !== "variable" && column.kind !== "list") {
+    const total = columnBytes(column);
+    return total === 0 ? rest : Math.min(rest, Math.floor(byteCount / (total / column.length)));
+  }
+  const rowBytes = column.offsets.BYTES_PER_ELEMENT + (column.validity === null ? 0 : 1 / 8);
+  const bytesOfRows = (end: number): number =>
+    column.kind === "list" ? columnBytes(itemsWithin(column, start, end)) : spanOf(column, start, end);
+  let low = 0;
+  let high = rest;
+  while (low < high) {
+    const middle = Math.ceil((low + high) / 2);
+    if (bytesOfRows(start + middle) + middle * rowBytes <= byteCount) low = middle;
+    else high = middle - 1;
+  }
+  return low;
+}
+
+/** A column to keep, and an upper bound of the memory it keeps alive. */
+function holdColumn(column: Column): { column: Column; byteCount: number } {
+  let byteCount = PART_OVERHEAD_BYTES;
+  const hold = (bytes: Uint8Array): Uint8Array => {
+    if (bytes.length >= bytes.buffer.byteLength / 2) {
+      byteCount += bytes.buffer.byteLength;
+      return bytes;
+    }
+    byteCount += bytes.length;
+    return bytes.slice();
+  };
+  const visit = <C extends Column>(source: C): C => {
+    const validity =
+      source.validity === null
+        ? null
+        : {
+            ...source.validity,
+            bytes: hold(
+              source.validity.bytes.subarray(0, (source.validity.bitOffset + source.length + 7) >>> 3),
+            ),
+          };
+    switch (source.kind) {
+      case "fixed":
+        return { ...source, validity, values: hold(source.values) };
+      case "bits":
+        return {
+          ...source,
+          validity,
+          bits: hold(source.bits.subarray(0, (source.bitOffset + source.length + 7) >>> 3)),
+        };
+      case "variable":
+        byteCount += (source.length + 1) * source.offsets.BYTES_PER_ELEMENT;
+        return { ...source, validity, ...holdVariable(source, hold) };
+      case "fixedSizeList":
+      case "sizedList":
+        return { ...source, validity, items: visit<Column>(source.items) };
+      case "dictionary":
+        // The dictionary itself stays: it is compared with the next batch's and shared by all its batches.
+        byteCount += columnBytes(source.dictionary);
+        return { ...source, validity, indices: visit(source.indices) };
+      case "null":
+        return source;
+      case "list": {
+        byteCount += (source.length + 1) * source.offsets.BYTES_PER_ELEMENT;
+        const offsets = offsetsFrom(source, Number(source.offsets[0]));
+        return { ...source, validity, offsets, items: visit(itemsWithin(source)) };
+      }
+      case "struct":
+      case "packedStruct":
+        return { ...source, validity, children: (source.children as readonly Column[]).map(visit) };
+    }
+  };
+  return { column: visit(column), byteCount };
+}
+
+function holdVariable(
+  column: VariableColumn,
+  hold: (bytes: Uint8Array) => Uint8Array,
+): Pick<VariableColumn, "offsets" | "bytes"> {
+  const first = Number(column.offsets[0]);
+  const kept = hold(column.bytes.subarray(first, Number(column.offsets[column.length])));
+  return { offsets: offsetsFrom(column, first), bytes: kept };
+}
+
+/** A copy of a column's offsets, counted from `first`. */
+function offsetsFrom(column: VariableColumn | ListColumn, first: number): Int32Array | BigInt64Array {
+  const offsets = column.offsets.slice(0, column.length + 1);
+  if (first === 0) return offsets;
+  if (areNarrow(offsets)) for (let index = 0; index < offsets.length; index++) offsets[index] -= first;
+  else for (let index = 0; index < offsets.length; index++) offsets[index] -= BigInt(first);
+  return offsets;
+}

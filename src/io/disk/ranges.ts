@@ -1,0 +1,238 @@
+/**
+ * Reads many byte ranges of a file in few calls: neighbouring ranges are read together, a bounded number of
+ * reads is under way at once. What always holds:
+ *
+ * - The answer has one view per range, in the order asked, over memory shared with its neighbours; holding one
+ *   view keeps its whole read alive.
+ * - A read starts at a multiple of 64 in the file, so a view keeps its file offset's alignment: a range at a
+ *   multiple of 8 can be laid under any typed array.
+ */
+
+import { CorruptFileError } from "../../errors.js";
+import type { ScratchMemory } from "../memory/scratch.js";
+import type { ReadHandle, ReadPieces } from "./disk.js";
+
+export interface ByteRange {
+  readonly byteOffset: number;
+  /** Bytes. */
+  readonly length: number;
+}
+
+export interface ReadPlanOptions {
+  /** Ranges at most this far apart are read together: about what one call costs, in bytes. Default 64 KiB. */
+  readonly gapBytes?: number;
+  /** No read grows beyond this by joining ranges; one longer range is still read whole. Default 64 MiB. */
+  readonly maxReadBytes?: number;
+}
+
+export interface ReadRangesOptions extends ReadPlanOptions {
+  /** Reads under way at once. Default 4. */
+  readonly parallelism?: number;
+}
+
+export interface ReadPlan {
+  /** In file order. */
+  readonly reads: readonly ByteRange[];
+  /** Per range asked for: which read holds it, and where in it; `readIndex` -1 for an empty range. */
+  readonly placements: readonly { readonly readIndex: number; readonly start: number }[];
+}
+
+const READ_ALIGNMENT = 64;
+const DEFAULT_GAP_BYTES = 64 * 1024;
+const DEFAULT_MAX_READ_BYTES = 64 * 1024 * 1024;
+const DEFAULT_PARALLELISM = 4;
+
+/** Decides which reads serve the ranges. Ranges may overlap and come in any order. */
+export function planReads(ranges: readonly ByteRange[], options: ReadPlanOptions = {}): ReadPlan {
+  const gapBytes = options.gapBytes ?? DEFAULT_GAP_BYTES;
+  const maxReadBytes = options.maxReadBytes ?? DEFAULT_MAX_READ_BYTES;
+  const placements = ranges.map(() => ({ readIndex: -1, start: 0 }));
+  const order: number[] = [];
+  for (let rangeIndex = 0; rangeIndex < ranges.length; rangeIndex++) {
+    if (ranges[rangeIndex].length > 0) order.push(rangeIndex);
+  }
+  order.sort((a, b) => ranges[a].byteOffset - ranges[b].byteOffset);
+
+  const reads: { byteOffset: number; length: number }[] = [];
+  for (const rangeIndex of order) {
+    const { byteOffset, length } = ranges[rangeIndex];
+    const end = byteOffset + length;
+    let read = reads[reads.length - 1];
+    const joins =
+      read !== undefined &&
+      byteOffset <= read.byteOffset + read.length + gapBytes &&
+      (end <= read.byteOffset + read.length || end - read.byteOffset <= maxReadBytes);
+    if (joins) {
+      read.length = Math.max(read.length, end - read.byteOffset);
+    } else {
+      const start = byteOffset - (byteOffset % READ_ALIGNMENT);
+      read = { byteOffset: start, length: end - start };
+      reads.push(read);
+    }
+    placements[rangeIndex] = { readIndex: reads.length - 1, start: byteOffset - read.byteOffset };
+  }
+  return { reads, placements };
+}
+
+/**
+ * The bytes of each range, in the order asked. A range that does not lie within the file is a
+ * `CorruptFileError`, before anything is read.
+ */
+export async function readRanges(
+  handle: ReadHandle,
+  ranges: readonly ByteRange[],
+  options: ReadRangesOptions = {},
+): Promise<Uint8Array[]> {
+  for (const { byteOffset, length } of ranges) checkRange(handle, byteOffset, length);
+  const plan = planReads(ranges, options);
+  const buffers = new Array<Uint8Array>(plan.reads.length);
+  let nextRead = 0;
+  let failed = false;
+  const readOn = async () => {
+    while (nextRead < plan.reads.length && !failed) {
+      const readIndex = nextRead++;
+      const { byteOffset, length } = plan.reads[readIndex];
+      try {
+        buffers[readIndex] = await handle.read(byteOffset, length);
+      } catch (error) {
+        failed = true;
+        throw error;
+      }
+    }
+  };
+  const parallelism = Math.max(1, Math.min(options.parallelism ?? DEFAULT_PARALLELISM, plan.reads.length));
+  await Promise.all(Array.from({ length: parallelism }, readOn));
+  return plan.placements.map(({ readIndex, start }, rangeIndex) =>
+    readIndex < 0 ? new Uint8Array(0) : buffers[readIndex].subarray(start, start + ranges[rangeIndex].length),
+  );
+}
+
+function checkRange(handle: ReadHandle, byteOffset: number, length: number): void {
+  const valid =
+    Number.isSafeInteger(byteOffset) && Number.isSafeInteger(length) && byteOffset >= 0 && length >= 0;
+  if (valid && byteOffset + length <= handle.size) return;
+  throw new CorruptFileError(
+    handle.path,
+    valid ? byteOffset : 0,
+    `refers to ${length} bytes at ${byteOffset} of a file of ${handle.size}`,
+  );
+}
+
+/** Many ranges of a file, as two lists of one length. */
+export interface RangeList {
+  readonly byteOffsets: Float64Array;
+  /** Bytes. */
+  readonly lengths: Float64Array;
+}
+
+/** Ranges at most this far apart are gathered by one read: a page of the system's cache. */
+const GATHER_GAP_BYTES = 4096;
+
+/** Bytes of all ranges. */
+export function countBytes({ lengths }: RangeList): number {
+  let sum = 0;
+  for (let index = 0; index < lengths.length; index++) sum += lengths[index];
+  return sum;
+}
+
+/** Bytes that {@link gatherRanges} reads. */
+export function gatheredBytes(ranges: RangeList): number {
+  return planGather(ranges).byteLength;
+}
+
+/**
+ * The bytes of all ranges, one range behind the other, in memory of their own. Made for many small ranges: none
+ * costs a promise or an object, and where the disk has all bytes at once there is nothing to wait for. A range that
+ * does not lie within the file is a `CorruptFileError`, before anything is read.
+ * @param scratch serves reads of more than is wanted
+ * @param allocate where the memory is had, if not made for this
+ */
+export function gatherRanges(
+  handle: ReadHandle,
+  ranges: RangeList,
+  scratch: ScratchMemory,
+  allocate = (byteLength: number) => new Uint8Array(byteLength),
+): Uint8Array<ArrayBuffer> | Promise<Uint8Array<ArrayBuffer>> {
+  const { byteOffsets, lengths } = ranges;
+  for (let index = 0; index < lengths.length; index++) checkRange(handle, byteOffsets[index], lengths[index]);
+  const { reads, places, byteLength } = planGather(ranges);
+  const wantedBytes = countBytes(ranges);
+  const direct = wantedBytes === byteLength;
+  const read = direct ? allocate(byteLength) : scratch.lend(byteLength);
+  const reading =
+    handle.readInto === undefined ? readEach(handle, read, reads) : handle.readInto(read, reads);
+  const finish = (): Uint8Array<ArrayBuffer> => {
+    if (direct) return read;
+    const wanted = allocate(wantedBytes);
+    for (let index = 0, position = 0; index < lengths.length; index++) {
+      wanted.set(read.subarray(places[index], places[index] + lengths[index]), position);
+      position += lengths[index];
+    }
+    scratch.giveBack(read);
+    return wanted;
+  };
+  return reading === undefined ? finish() : reading.then(finish);
+}
+
+interface GatherPlan {
+  /** In the order of the ranges, one behind the other in memory. */
+  readonly reads: ReadPieces;
+  /** Where each range lies in what was read. */
+  readonly places: Float64Array;
+  /** Of all reads. */
+  readonly byteLength: number;
+}
+
+/** Joins each range to the one before it where no more than a small gap is between them. */
+function planGather({ byteOffsets, lengths }: RangeList): GatherPlan {
+  const starts = new Float64Array(lengths.length);
+  const readLengths = new Float64Array(lengths.length);
+  const positions = new Float64Array(lengths.length);
+  const places = new Float64Array(lengths.length);
+  let count = 0;
+  let end = 0;
+  let byteLength = 0;
+  for (let index = 0; index < lengths.length; index++) {
+    const length = lengths[index];
+    const gap = byteOffsets[index] - end;
+    if (count > 0 && gap >= 0 && gap <= GATHER_GAP_BYTES) {
+      readLengths[count - 1] += gap + length;
+      byteLength += gap;
+    } else {
+      starts[count] = byteOffsets[index];
+      positions[count] = byteLength;
+      readLengths[count++] = length;
+    }
+    places[index] = byteLength;
+    byteLength += length;
+    end = byteOffsets[index] + length;
+  }
+  const reads = {
+    byteOffsets: starts.subarray(0, count),
+    lengths: readLengths.subarray(0, count),
+    positions: positions.subarray(0, count),
+  };
+  return { reads, places, byteLength };
+}
+
+/** The pieces, one `read` each, a bounded number of them at once. */
+async function readEach(
+  handle: ReadHandle,
+  target: Uint8Array,
+  { byteOffsets, lengths, positions }: ReadPieces,
+): Promise<void> {
+  let next = 0;
+  let failed = false;
+  const readOn = async () => {
+    while (next < lengths.length && !failed) {
+      const index = next++;
+      try {
+        target.set(await handle.read(byteOffsets[index], lengths[index]), positions[index]);
+      } catch (error) {
+        failed = true;
+        throw error;
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(DEFAULT_PARALLELISM, lengths.length) }, readOn));
+}

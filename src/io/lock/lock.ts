@@ -1,0 +1,181 @@
+/**
+ * One writer at a time per table: `withLock` serialises the callers of this thread in the order they came, then
+ * takes a lock that other threads, processes and machines see. Every writer of a table takes it. Which of two commits gets
+ * a version is not decided by it but by exclusive creation (publish.ts): it saves writers from preparing commits that would
+ * lose. What exclusive creation can't decide is done under it: changes of refs, removals of versions, moves of tables.
+ *
+ * The lock is the directory `.tiltyard.lock` in the table's directory (heldLock.ts), made and kept fresh by
+ * proper-lockfile. Importing this module adds that package's signal-exit handler, which releases the locks still held
+ * when the process exits or a signal ends it. SIGKILL and power cuts leave them behind; staleLocks.ts says when a lock
+ * counts as a dead process's, and how it is taken over.
+ */
+
+import path from "node:path";
+import { ServiceUnavailableError } from "../../errors.js";
+import { codeOf } from "../disk/errno.js";
+import { HeldLock } from "./heldLock.js";
+import type { LockLease } from "./lease.js";
+import { type Fence, isHeldByLiving } from "./staleLocks.js";
+
+export interface LockOptions {
+  /** Milliseconds without renewal after which a holder counts as dead; at least 2,000. Default 10,000. */
+  readonly staleMs?: number;
+  /** Attempts after the first before giving up. Default: as many as fit into `waitMs`. */
+  readonly retries?: number;
+  /** Milliseconds to wait for the lock altogether. Default 60,000. */
+  readonly waitMs?: number;
+  /** Ends the wait (not the work); the call rejects with the signal's reason. */
+  readonly signal?: AbortSignal;
+  /** Called with the directory before anything is made in it; rejects where nothing may be. Default: nothing. */
+  readonly admit?: (directory: string) => Promise<void> | undefined;
+  /** Called with the directory before its lock is taken over from a holder that counts as dead. Default: nothing. */
+  readonly fence?: Fence;
+}
+
+export const DEFAULT_STALE_MS = 10_000;
+const MIN_STALE_MS = 2_000;
+const DEFAULT_WAIT_MS = 60_000;
+/**
+ * Between two looks at a lock that is held. The same for all who wait, however long they have, so that each has the
+ * same chance; a lock that stays taken for long is no commit's, and is looked at less.
+ */
+const LOOK_MS = 1;
+const PATIENT_LOOK_MS = 3;
+const PATIENT_AFTER_MS = 1000;
+
+/** So long this thread may pass the lock among its own callers before others get a chance of it. */
+const MAX_RUN_MS = 200;
+
+/** So long calls on the lock may fail for what other processes do there; then it is something else. */
+const MAX_OBSTRUCTED_MS = 2000;
+
+/** The callers of this thread that want one lock; the first one holds it or is taking it. */
+interface Queue {
+  readonly waiting: (() => void)[];
+  /** Since when this thread has passed the lock on without a pause. */
+  runStartMs: number;
+}
+
+/** By resolved path, while in use. Aliases of a directory have queues of their own and meet at the lock. */
+const queues = new Map<string, Queue>();
+
+/**
+ * Calls `fn` while holding the lock of a table's directory, which must exist. Rejects with
+ * `ServiceUnavailableError` when the lock is not free in time, with what the platform says when it can't be
+ * made, and with whatever `fn` rejects with. A lock that cannot be released does not change the outcome of
+ * `fn`; it goes stale.
+ *
+ * Not reentrant: `fn` must not take the same lock again, it would wait for itself until `waitMs` is over.
+ */
+export async function withLock<T>(
+  directory: string,
+  options: LockOptions,
+  fn: (lease: LockLease) => Promise<T>,
+): Promise<T> {
+  const resolved = path.resolve(directory);
+  const deadlineMs = performance.now() + (options.waitMs ?? DEFAULT_WAIT_MS);
+  const admission = options.admit?.(resolved);
+  if (admission !== undefined) await admission;
+  options.signal?.throwIfAborted();
+  const queue = await enter(resolved, deadlineMs, options.signal);
+  try {
+    const lock = await acquire(resolved, deadlineMs, options);
+    try {
+      return await fn(lock);
+    } finally {
+      await lock.release();
+    }
+  } finally {
+    leave(resolved, queue);
+  }
+}
+
+async function enter(resolved: string, deadlineMs: number, signal: AbortSignal | undefined): Promise<Queue> {
+  const queue = queues.get(resolved);
+  if (queue === undefined) {
+    const own: Queue = { waiting: [], runStartMs: performance.now() };
+    queues.set(resolved, own);
+    return own;
+  }
+  await new Promise<void>((resolve, reject) => {
+    const finish = (settle: () => void) => {
+      clearTimeout(timer);
+      signal?.removeEventListener("abort", onAbort);
+      settle();
+    };
+    const giveUp = (reason: unknown) => {
+      queue.waiting.splice(queue.waiting.indexOf(onTurn), 1);
+      finish(() => reject(reason));
+    };
+    const onTurn = () => finish(resolve);
+    const onAbort = () => giveUp(signal?.reason);
+    const timer = setTimeout(() => giveUp(notFree(resolved)), Math.max(0, deadlineMs - performance.now()));
+    signal?.addEventListener("abort", onAbort);
+    queue.waiting.push(onTurn);
+  });
+  if (performance.now() - queue.runStartMs > MAX_RUN_MS) {
+    await pause(PATIENT_LOOK_MS);
+    queue.runStartMs = performance.now();
+  }
+  return queue;
+}
+
+function leave(resolved: string, queue: Queue): void {
+  const next = queue.waiting.shift();
+  if (next === undefined) queues.delete(resolved);
+  else next();
+}
+
+async function acquire(resolved: string, deadlineMs: number, options: LockOptions): Promise<HeldLock> {
+  const maxAttempts = 1 + (options.retries ?? Number.POSITIVE_INFINITY);
+  const staleMs = Math.max(options.staleMs ?? DEFAULT_STALE_MS, MIN_STALE_MS);
+  const fence = options.fence ?? (async () => undefined);
+  const startMs = performance.now();
+  let obstructedMs: number | null = null;
+  for (let attempt = 1; ; attempt++) {
+    try {
+      // Most looks at a lock that many want find it held; an attempt costs some twenty times as much as a look.
+      if (!(await isHeldByLiving(resolved, staleMs, fence))) {
+        const lock = new HeldLock(resolved, staleMs);
+        if (await lock.tryAcquire()) return lock;
+      }
+      obstructedMs = null;
+    } catch (error) {
+      obstructedMs ??= performance.now();
+      if (!mayPass(error) || performance.now() - obstructedMs >= MAX_OBSTRUCTED_MS) throw error;
+    }
+    const nowMs = performance.now();
+    if (attempt >= maxAttempts || nowMs >= deadlineMs) throw notFree(resolved);
+    const lookMs = nowMs - startMs < PATIENT_AFTER_MS ? LOOK_MS : PATIENT_LOOK_MS;
+    await pause(lookMs * (0.5 + Math.random()), options.signal);
+  }
+}
+
+/**
+ * Whether a call failed because another process was at the same directory at that moment: on Windows that keeps a
+ * directory from being renamed, and one that is being removed from being looked at.
+ */
+const mayPass = (error: unknown): boolean =>
+  codeOf(error) === "EBUSY" ||
+  (process.platform === "win32" && (codeOf(error) === "EPERM" || codeOf(error) === "EACCES"));
+
+function notFree(directory: string): ServiceUnavailableError {
+  return new ServiceUnavailableError(
+    `the table at ${directory} is locked by another writer; try again later`,
+  );
+}
+
+function pause(milliseconds: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const onAbort = () => {
+      clearTimeout(timer);
+      reject(signal?.reason);
+    };
+    const timer = setTimeout(() => {
+      signal?.removeEventListener("abort", onAbort);
+      resolve();
+    }, milliseconds);
+    if (signal?.aborted) onAbort();
+    else signal?.addEventListener("abort", onAbort, { once: true });
+  });
+}

@@ -1,0 +1,179 @@
+/**
+ * Locks whose holder is dead, and how they are taken from it.
+ *
+ * - A holder on this machine whose process is gone is dead at once (lockOwner.ts).
+ * - A lock without a holder is one that is just being made or removed, or its process died at that. It is removed as soon
+ *   as it was seen so for a moment: whoever makes it finds out, and tries again.
+ * - Any other counts as dead when its entry has not changed for `staleMs` of this process's own time: two clocks are
+ *   never compared, so a lock that is dated in the future goes stale like any other. Only a lock dated long ago, by
+ *   any clock, is not watched first.
+ *
+ * A holder that counts as dead may only be suspended, right before its next step. Whoever takes the lock over fences it
+ * off first, so that this step fails whenever it comes:
+ *
+ *   rename owner-… to fencing-…        decides who does it; the holder's own looks now tell it that the lock is lost
+ *   fence(directory)                   the caller removes the files that the holder's next step would use
+ *   remove fencing-…                   and the lock's directory; now anybody may take the lock
+ *
+ * One process fences at a time, and nobody holds the lock meanwhile: a fence would else remove what the next holder is
+ * about to publish. Where the fencing process dies, another renames its entry and begins anew.
+ */
+
+import path from "node:path";
+import fs from "fs-extra";
+import { isMissing } from "../disk/errno.js";
+import { LruCache } from "../memory/cache.js";
+import {
+  ignoreMissing,
+  LOCK_NAME,
+  namesIn,
+  removeDirectory,
+  removeEntry,
+  renameEntry,
+  statOrUndefined,
+} from "./heldLock.js";
+import { type EntryKind, entryKindOf, isDeadProcess, newFencingName } from "./lockOwner.js";
+
+/** Removes what a holder that was overruled could still publish from a locked directory. */
+export type Fence = (directory: string) => Promise<void>;
+
+/** A lock of this many times `staleMs`, and of this age, is not watched: clocks do not differ as much. */
+const OLD_FACTOR = 6;
+const OLD_MS = 60_000;
+/** So long a lock may have no holder. */
+const EMPTY_MS = 30;
+/** Between two looks no more than this counts as watched: the watching process may itself have been suspended. */
+const MAX_WATCHED_STEP_MS = 1000;
+/** Between two looks at who holds a lock; in between it is enough to know that somebody does. */
+const LOOK_MS = 20;
+/** Locks that are watched; the oldest is forgotten first, and watched anew. */
+const MAX_WATCHED = 1024;
+
+/** What was seen of a lock since it last changed. */
+interface Watch {
+  readonly signature: string;
+  readonly quietMs: number;
+  readonly lookedMs: number;
+}
+
+/** By the path of the lock. */
+const watches = new LruCache<Watch>(MAX_WATCHED);
+
+/** An entry of a lock that names a process: who holds the lock, is about to, or fences its holder off. */
+interface FoundEntry {
+  readonly name: string;
+  readonly kind: EntryKind;
+  /** Milliseconds since the epoch, by the clock of the process: when it last showed that it runs. */
+  readonly renewedMs: number;
+}
+
+/** A lock as it lies on the disk. */
+interface FoundLock {
+  readonly path: string;
+  /** Else somebody has put a file or a link in its place. */
+  readonly isDirectory: boolean;
+  readonly entries: readonly FoundEntry[];
+  /** Names of what else lies in it: an operating system's file, say. */
+  readonly strangers: readonly string[];
+  /** Milliseconds since the epoch: when the lock or one of its entries was last renewed. */
+  readonly renewedMs: number;
+}
+
+/**
+ * Whether a living process holds the lock of a directory, as far as can be told; takes it from a dead one.
+ * @returns false where the lock is free, or was a moment ago
+ */
+export async function isHeldByLiving(directory: string, staleMs: number, fence: Fence): Promise<boolean> {
+  const lockPath = path.join(directory, LOCK_NAME);
+  const watched = watches.peek(lockPath);
+  if (watched !== undefined && performance.now() - watched.lookedMs < LOOK_MS) {
+    return (await statOrUndefined(lockPath)) !== undefined;
+  }
+  const found = await findLock(lockPath);
+  if (found !== null && !isDead(found, staleMs)) return true;
+  if (found !== null) await takeOver(directory, found, fence);
+  watches.delete(lockPath);
+  return false;
+}
+
+async function findLock(lockPath: string): Promise<FoundLock | null> {
+  // Mostly there is none, which a look tells far cheaper than a failed listing.
+  const stats = await statOrUndefined(lockPath);
+  if (stats === undefined) return null;
+  const isDirectory = stats.isDirectory();
+  let names: string[];
+  try {
+    names = isDirectory ? await namesIn(lockPath) : [];
+  } catch (error) {
+    if (isMissing(error)) return null;
+    throw error;
+  }
+  const entries: FoundEntry[] = [];
+  const strangers: string[] = [];
+  for (const name of names.sort()) {
+    const kind = entryKindOf(name);
+    if (kind === null) {
+      strangers.push(name);
+      continue;
+    }
+    const entry = await statOrUndefined(path.join(lockPath, name));
+    // Released, or taken over, since it was listed.
+    if (entry === undefined) return null;
+    // The entry of one who fences was made by another and renamed, which only the time of the change tells.
+    entries.push({ name, kind, renewedMs: kind === "fencing" ? entry.ctimeMs : entry.mtimeMs });
+  }
+  const times = entries.length === 0 ? [stats.mtimeMs] : entries.map(({ renewedMs }) => renewedMs);
+  return { path: lockPath, isDirectory, entries, strangers, renewedMs: Math.max(...times) };
+}
+
+/** Whether all who are in a lock are dead. One who is about to hold it may have died beside the holder. */
+function isDead(
+  { path: lockPath, isDirectory, entries, strangers, renewedMs }: FoundLock,
+  staleMs: number,
+): boolean {
+  if (entries.length > 0 && entries.every((entry) => isDeadProcess(entry.name, entry.renewedMs))) return true;
+  if (Date.now() - renewedMs >= Math.max(OLD_MS, OLD_FACTOR * staleMs)) return true;
+  const nowMs = performance.now();
+  const signature = JSON.stringify([entries, strangers, renewedMs]);
+  const before = watches.peek(lockPath);
+  const quietMs =
+    before?.signature === signature
+      ? before.quietMs + Math.min(nowMs - before.lookedMs, MAX_WATCHED_STEP_MS)
+      : 0;
+  watches.set(lockPath, { signature, quietMs, lookedMs: nowMs }, 1);
+  const isEmpty = isDirectory && entries.length === 0 && strangers.length === 0;
+  return quietMs >= (isEmpty ? EMPTY_MS : staleMs);
+}
+
+async function takeOver(
+  directory: string,
+  { path: lockPath, isDirectory, entries, strangers }: FoundLock,
+  fence: Fence,
+) {
+  if (!isDirectory) return removeEntry(lockPath).catch(ignoreMissing);
+  const taken: { readonly from: string; readonly to: string }[] = [];
+  for (const { name } of entries) {
+    const [from, to] = [path.join(lockPath, name), path.join(lockPath, newFencingName())];
+    try {
+      await renameEntry(from, to);
+      taken.push({ from, to });
+    } catch (error) {
+      // It was released, or another waiter was first, unless the answer to the first of two requests was lost.
+      if (!isMissing(error)) throw error;
+      if ((await statOrUndefined(to)) !== undefined) taken.push({ from, to });
+    }
+  }
+  try {
+    if (taken.length > 0) await fence(directory);
+  } catch (error) {
+    // Others, or the next call, find the lock as it was, rather than one who seems to be at it.
+    for (const { from, to } of taken) await renameEntry(to, from).catch(() => undefined);
+    throw error;
+  }
+  // It is gone where another took this process for dead, and fences in its stead.
+  for (const { to } of taken) await removeEntry(to).catch(ignoreMissing);
+  // What else lies there is nobody's. Owners that come meanwhile are not among it.
+  for (const name of strangers) await fs.remove(path.join(lockPath, name));
+  // Somebody else may have made an entry by now.
+  await removeDirectory(lockPath).catch(() => undefined);
+}

@@ -1,0 +1,227 @@
+/**
+ * The dialect of LanceDB's remote client (`connect("db://…")`): what it sends and expects otherwise than the interface
+ * and the namespace spec say. All of it is here.
+ *
+ *     request                                               here
+ *     mode, behavior with quotes inside the string          taken off
+ *     rename: new_namespace                                 new_namespace_id
+ *     create_index: metric_type                             distance_type
+ *     query: vector [], k beyond exact integers, aliases    no vector, no limit, column_aliases
+ *     restore: version null                                 the latest
+ *     GET /v1/table                                         tables of the root, not of all namespaces
+ *     a plus sign in a path                                 itself
+ *
+ *     answer                                                here
+ *     describe: schema in a vocabulary of its own           made from the Arrow schema
+ *     tags/list: the map itself                             not wrapped
+ *     a table that exists already                           400: it knows it by status and text
+ *     a tag that exists already                             400: after a 409 it would try again
+ *     a column or tag that there is not                     400: it takes any 404 for a table that is not there
+ *     an operation that there is not                        406, for the same reason
+ */
+
+import { DataType, type Field, type Schema, TimeUnit, Type } from "apache-arrow";
+import { z } from "zod";
+import {
+  TableAlreadyExistsError,
+  TableColumnNotFoundError,
+  TableTagAlreadyExistsError,
+  TableTagNotFoundError,
+} from "../../errors.js";
+import type {
+  DescribeTableResponse,
+  DescribeTableVersionResponse,
+  JsonField,
+  JsonSchema,
+} from "../../namespace.js";
+import { Refusal } from "../wire/problem.js";
+import { ROUTES, type Route } from "../wire/routes.js";
+import { tagContents } from "../wire/shapes.js";
+import { callEngine, type Dialect, type EngineCall } from "./dialect.js";
+import { performOf, REMOTE_ROUTES } from "./remoteRoutes.js";
+
+type Members = Record<string, unknown>;
+
+/** It names its database in every request. */
+export const isRemoteClient = (headers: Headers): boolean => headers.has("x-lancedb-database");
+
+/** Errors that it is told by 400: what it knows them by, or what it would take them for, is in the way of their own. */
+const ARE_400 = [
+  ...[TableAlreadyExistsError, TableTagAlreadyExistsError],
+  ...[TableColumnNotFoundError, TableTagNotFoundError],
+];
+
+export const REMOTE_DIALECT: Dialect = {
+  routes: [...ROUTES, ...REMOTE_ROUTES],
+  pathsAreForms: false,
+  readBody(route, json) {
+    if (typeof json !== "object" || json === null || Array.isArray(json)) return json;
+    return BODIES[route.operation]?.({ ...json }) ?? json;
+  },
+  perform: (call) => (performOf(call.route) ?? CALLS[call.route.operation] ?? callEngine)(call),
+  answerOf: ({ operation, answer }) =>
+    operation === "listTableTags" ? { member: "tags", schema: z.record(z.string(), tagContents) } : answer,
+  statusOf(error) {
+    if (ARE_400.some((kind) => error instanceof kind)) return 400;
+    return error instanceof Refusal && error.status === 404 ? 406 : undefined;
+  },
+};
+
+const BODIES: Partial<Record<Route["operation"], (body: Members) => Members>> = {
+  createNamespace: unquoteModes,
+  dropNamespace: unquoteModes,
+  renameTable: ({ new_namespace, ...body }) => ({ new_namespace_id: new_namespace, ...body }),
+  createTableIndex: ({ metric_type, ...body }) => ({ distance_type: metric_type, ...body }),
+  queryTable: readQuery,
+  analyzeTableQueryPlan: readQuery,
+  explainTableQueryPlan: (body) =>
+    typeof body.query === "object" && body.query !== null
+      ? { ...body, query: readQuery({ ...(body.query as Members) }) }
+      : body,
+  // Null passes as a version only where one may be left out.
+  restoreTable: (body) => ({ ...body, version: body.version ?? LATEST }),
+};
+
+/** Stands for the latest version in a body until the call is made; no version has this number. */
+const LATEST = Number.MAX_SAFE_INTEGER;
+
+const CALLS: Partial<Record<Route["operation"], (call: EngineCall) => Promise<unknown>>> = {
+  listAllTables: ({ namespace, request }) => namespace.listTables({ ...request, id: [] }),
+  async describeTable(call) {
+    const described = (await callEngine(call)) as DescribeTableResponse;
+    if (described.schema === undefined) return described;
+    const { identity, context, principal, id, branch, tag, signal } = call.request as Members;
+    const { schema } = await call.namespace.queryTable({
+      ...{ identity, context, principal, branch, tag, signal },
+      id: id as string[],
+      ...(tag === undefined || tag === null ? { version: described.version } : {}),
+    } as Parameters<typeof call.namespace.queryTable>[0]);
+    return { ...described, schema: remoteSchema(schema) };
+  },
+  async restoreTable(call) {
+    if (call.request.version !== LATEST) return callEngine(call);
+    const { version: _, ...request } = call.request;
+    const latest = (await call.namespace.describeTableVersion({
+      ...request,
+      id: request.id as string[],
+    })) as DescribeTableVersionResponse;
+    return callEngine({ ...call, request: { ...request, version: latest.version.version } });
+  },
+};
+
+function unquoteModes(body: Members): Members {
+  for (const member of ["mode", "behavior"]) {
+    const value = body[member];
+    if (typeof value === "string") body[member] = value.replace(/^"(.*)"$/, "$1");
+  }
+  return body;
+}
+
+function readQuery(body: Members): Members {
+  if (Array.isArray(body.vector) && body.vector.length === 0) delete body.vector;
+  if (typeof body.k === "number" && body.k > Number.MAX_SAFE_INTEGER) delete body.k;
+  const { columns } = body;
+  const isMap = typeof columns === "object" && columns !== null && !Array.isArray(columns);
+  if (isMap && !("column_names" in columns) && !("column_aliases" in columns)) {
+    body.columns = { column_aliases: columns };
+  }
+  return body;
+}
+
+// ------------------------------------------------------------------------------------------------ schema
+
+function remoteSchema(schema: Schema): JsonSchema {
+  return { fields: schema.fields.map(remoteField), ...metadataOf(schema.metadata) };
+}
+
+function remoteField(field: Field): JsonField {
+  const { name, length } = remoteType(field.type);
+  // The items of dictionaries are no fields; a map's are.
+  const children = DataType.isDictionary(field.type) ? [] : (field.type.children ?? []);
+  return {
+    name: field.name,
+    nullable: field.nullable,
+    type: {
+      type: name,
+      ...(length === undefined ? {} : { length }),
+      ...(children.length === 0 ? {} : { fields: children.map(remoteField) }),
+    },
+    ...metadataOf(field.metadata),
+  };
+}
+
+const metadataOf = (metadata: ReadonlyMap<string, string>) =>
+  metadata.size === 0 ? {} : { metadata: Object.fromEntries(metadata) };
+
+const UNITS = {
+  [TimeUnit.SECOND]: "s",
+  [TimeUnit.MILLISECOND]: "ms",
+  [TimeUnit.MICROSECOND]: "us",
+  [TimeUnit.NANOSECOND]: "ns",
+} as const;
+
+/** Members of the types below, whichever release of apache-arrow they are of. */
+interface AnyType {
+  readonly typeId: Type;
+  readonly isSigned?: boolean;
+  readonly bitWidth?: number;
+  readonly precision?: number;
+  readonly scale?: number;
+  readonly unit?: number;
+  readonly timezone?: string | null;
+  readonly byteWidth?: number;
+  readonly listSize?: number;
+  readonly dictionary?: DataType;
+  readonly indices?: DataType;
+}
+
+function remoteType(of: DataType): { readonly name: string; readonly length?: number } {
+  const type: AnyType = of;
+  const unit = () => UNITS[type.unit as TimeUnit];
+  switch (type.typeId) {
+    case Type.Null:
+      return { name: "null" };
+    case Type.Bool:
+      return { name: "bool" };
+    case Type.Int:
+      return { name: `${type.isSigned ? "int" : "uint"}${type.bitWidth}` };
+    case Type.Float:
+      return { name: ["halffloat", "float", "double"][type.precision ?? 1] };
+    case Type.Utf8:
+      return { name: "string" };
+    case Type.LargeUtf8:
+      return { name: "large_string" };
+    case Type.Binary:
+      return { name: "binary" };
+    case Type.LargeBinary:
+      return { name: "large_binary" };
+    case Type.FixedSizeBinary:
+      return { name: "fixed_size_binary", length: type.byteWidth };
+    case Type.Date:
+      return { name: type.unit === 0 ? "date32:day" : "date64:ms" };
+    case Type.Time:
+      return { name: `time${type.bitWidth}:${unit()}` };
+    case Type.Timestamp:
+      return { name: `timestamp:${unit()}:${type.timezone ?? "-"}` };
+    case Type.Duration:
+      return { name: `duration:${unit()}` };
+    case Type.Decimal:
+      return { name: `decimal:${type.bitWidth}:${type.precision}:${type.scale}` };
+    case Type.List:
+      return { name: "list" };
+    case Type.LargeList:
+      return { name: "large_list" };
+    case Type.FixedSizeList:
+      return { name: "fixed_size_list", length: type.listSize };
+    case Type.Struct:
+      return { name: "struct" };
+    case Type.Map:
+      return { name: "map" };
+    case Type.Dictionary: {
+      const { dictionary, indices } = type as Required<AnyType>;
+      return { name: `dict:${remoteType(dictionary).name}:${remoteType(indices).name}:false` };
+    }
+    default:
+      return { name: String(of) };
+  }
+}

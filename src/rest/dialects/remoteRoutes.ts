@@ -1,0 +1,89 @@
+/**
+ * Routes that only LanceDB's remote client has. It takes a path that there is not for a table that there is not: what is
+ * missing here is said of each of them, once it is known that the table is there.
+ */
+
+import { z } from "zod";
+import { InvalidTableStateError, TableIndexNotFoundError, UnsupportedError } from "../../errors.js";
+import { POST, type Route, type RouteOptions, route, tablePath } from "../wire/routes.js";
+import * as shape from "../wire/shapes.js";
+import { callEngine, type EngineCall } from "./dialect.js";
+
+type Perform = (call: EngineCall) => Promise<unknown>;
+
+/** Index under which a table keeps that LanceDB writes it through a log, beside its versions. */
+const LOG_INDEX = "__lance_mem_wal";
+
+const PERFORM = new Map<Route, Perform>();
+
+/** How the request of a route of these is met; undefined for any other. */
+export const performOf = (of: Route): Perform | undefined => PERFORM.get(of);
+
+/** @param operation what is authorized, and says whether the table is there */
+function added(
+  operation: Route["operation"],
+  tail: string,
+  options: Pick<RouteOptions, "summary" | "body" | "answer">,
+  perform: Perform,
+): Route {
+  const made = route(operation, POST, tablePath(tail), options);
+  PERFORM.set(made, perform);
+  return made;
+}
+
+/** What is missing is said where the table is there, and the branch where the request names one. */
+function unsupported(tail: string, what: string, body: z.ZodRawShape = {}): Route {
+  return added("describeTable", tail, { summary: what, body }, async (call) => {
+    const { fromBranch, ...request } = call.request;
+    await callEngine({
+      ...call,
+      request: fromBranch === undefined ? request : { ...request, branch: fromBranch },
+    });
+    throw new UnsupportedError(`${tail}: ${what} is not supported by this release`);
+  });
+}
+
+/** What the table's log tells, which is null for a table without one. */
+function ofLog(tail: string, member: string): Route {
+  const answer = { bare: z.object({ [member]: z.null() }) };
+  return added(
+    "describeTableIndexStats",
+    tail,
+    { summary: "Read of a table's log", answer },
+    async (call) => {
+      const indexed = { ...call, request: { ...call.request, indexName: LOG_INDEX } };
+      try {
+        await callEngine(indexed);
+      } catch (error) {
+        // A table that is only declared has no log either.
+        if (error instanceof TableIndexNotFoundError || error instanceof InvalidTableStateError) {
+          return { [member]: null };
+        }
+        if (!(error instanceof UnsupportedError)) throw error;
+      }
+      throw new UnsupportedError(`${tail}: tables written through a log are not supported by this release`);
+    },
+  );
+}
+
+const fromBranch = { from_branch: shape.text.min(1) };
+
+export const REMOTE_ROUTES: readonly Route[] = [
+  ofLog("get_lsm_write_spec", "lsm_write_spec"),
+  ofLog("get_lsm_stats", "lsm_stats"),
+  ...["set_lsm_write_spec", "unset_lsm_write_spec", "flush_lsm", "compact_lsm"].map((tail) =>
+    unsupported(tail, "writing a table through a log"),
+  ),
+  unsupported("page_cache/prewarm", "reading columns into a cache ahead of queries"),
+  unsupported("branches/diff", "comparing branches", fromBranch),
+  unsupported("branches/cherry_pick", "taking the columns of a branch over", fromBranch),
+  unsupported("fetch_blobs", "reading blobs by row id"),
+  ...["create", "complete", "abort"].map((step) =>
+    unsupported(`multipart_write/${step}`, "writing one version by several requests"),
+  ),
+  // The table is to be made: there is nothing to look at.
+  added("declareTable", "clone", { summary: "Copy a table" }, async () => {
+    throw new UnsupportedError("clone: copying tables is not supported by this release");
+  }),
+  added("describeTableIndexStats", "index/{index_name}/prewarm", { summary: "Load an index" }, callEngine),
+];

@@ -1,0 +1,102 @@
+/**
+ * Requests under way: how many there may be, how long each may take, and how they end when the server stops. A request
+ * is under way until the last byte of its answer was handed over. Requests of strangers, who have shown no credentials,
+ * get a part of the places only, so that others find one.
+ */
+
+import { ServiceUnavailableError } from "../../errors.js";
+import { Refusal } from "../wire/problem.js";
+
+/** Seconds after which a refused client may come again. */
+const RETRY_AFTER = "1";
+
+export interface AdmissionLimits {
+  readonly maxInFlight: number;
+  /** Of strangers. */
+  readonly maxUnauthenticated: number;
+  readonly requestTimeoutMs: number;
+}
+
+/** One request under way. */
+export interface Ticket {
+  /** Ends the work: the client went away, the time is up, or the server stops. */
+  readonly signal: AbortSignal;
+  /**
+   * Counts the request among those of strangers, where it is not yet.
+   * @throws Refusal where there are too many already
+   */
+  ofStranger(): void;
+  /** Counts it among them no more. */
+  ofCaller(): void;
+  /** Any number of calls. */
+  release(): void;
+}
+
+export class Admission {
+  readonly #limits: AdmissionLimits;
+  readonly #underWay = new Set<AbortController>();
+  readonly #waiting: (() => void)[] = [];
+  readonly #strangers = new Set<AbortController>();
+  #stopping = false;
+
+  constructor(limits: AdmissionLimits) {
+    this.#limits = limits;
+  }
+
+  get inFlight(): number {
+    return this.#underWay.size;
+  }
+
+  /**
+   * Lets a request in.
+   * @throws Refusal while the server stops, and where there are too many already
+   */
+  enter(client: AbortSignal): Ticket {
+    const { maxInFlight, maxUnauthenticated, requestTimeoutMs } = this.#limits;
+    if (this.#stopping) throw unavailable("the server is stopping");
+    if (this.#underWay.size >= maxInFlight) throw unavailable("too many requests are under way");
+    const controller = new AbortController();
+    const clientLeft = () => controller.abort(new ServiceUnavailableError("the client went away"));
+    const timer = setTimeout(() => {
+      controller.abort(new ServiceUnavailableError(`the request took longer than ${requestTimeoutMs} ms`));
+    }, requestTimeoutMs);
+    timer.unref?.();
+    if (client.aborted) clientLeft();
+    else client.addEventListener("abort", clientLeft, { once: true });
+    this.#underWay.add(controller);
+    const ofStranger = () => {
+      const strangers = this.#strangers;
+      if (!strangers.has(controller) && strangers.size >= maxUnauthenticated) {
+        throw unavailable("too many requests without credentials in a header are under way");
+      }
+      strangers.add(controller);
+    };
+    const ofCaller = () => void this.#strangers.delete(controller);
+    const release = () => {
+      ofCaller();
+      if (!this.#underWay.delete(controller)) return;
+      clearTimeout(timer);
+      client.removeEventListener("abort", clientLeft);
+      if (this.#underWay.size === 0) for (const wake of this.#waiting.splice(0)) wake();
+    };
+    return { signal: controller.signal, ofStranger, ofCaller, release };
+  }
+
+  /** Lets nobody in from now on, waits for those under way, and ends them when the grace is over. */
+  async stop(graceMs: number): Promise<void> {
+    this.#stopping = true;
+    if (this.#underWay.size === 0) return;
+    const drained = new Promise<void>((resolve) => {
+      this.#waiting.push(resolve);
+    });
+    const timer = setTimeout(() => {
+      for (const controller of this.#underWay)
+        controller.abort(new ServiceUnavailableError("the server is stopping"));
+    }, graceMs);
+    await drained;
+    clearTimeout(timer);
+  }
+}
+
+const unavailable = (detail: string): Refusal =>
+  new Refusal(503, "ServiceUnavailable", detail, { "retry-after": RETRY_AFTER });

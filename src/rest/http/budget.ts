@@ -1,0 +1,220 @@
+/**
+ * Memory that all requests of a handler share. Each says what it is about to take; where others have taken too much, it
+ * waits until they let go, but not for long. A little is for everybody: requests that stay small never wait.
+ */
+
+import type { MemoryShare } from "../../memory.js";
+import { Refusal } from "../wire/problem.js";
+
+export interface BudgetLimits {
+  /** Bytes that all requests may hold together, besides those that are free. */
+  readonly maxBytes: number;
+  /** Of these, bytes that requests of strangers may hold together. */
+  readonly maxStrangerBytes: number;
+  /** Bytes that one request may hold while nobody else holds any. */
+  readonly maxAloneBytes: number;
+  /** Milliseconds that a request waits for memory. */
+  readonly waitMs: number;
+}
+
+/** Bytes of each request that do not count. */
+export const FREE_BYTES = 2 ** 18;
+const RETRY_AFTER = "1";
+
+/** A request that waits until it may hold more. */
+interface Waiter {
+  readonly share: Share;
+  readonly use: string;
+  readonly byteLength: number;
+  resolve(): void;
+  reject(reason: unknown): void;
+}
+
+export interface BudgetShare extends MemoryShare {
+  /** Lets go of everything. Any number of calls; nothing is counted afterwards. */
+  close(): void;
+}
+
+export class MemoryBudget {
+  readonly #limits: BudgetLimits;
+  readonly #shares = new Set<Share>();
+  #waiters: Waiter[] = [];
+  #held = 0;
+  #heldByStrangers = 0;
+
+  constructor(limits: BudgetLimits) {
+    this.#limits = limits;
+  }
+
+  /** Bytes that are held now, without the free ones. */
+  get heldBytes(): number {
+    return this.#held;
+  }
+
+  /** @param signal ends the waiting */
+  open(signal: AbortSignal, ofStranger: boolean): BudgetShare {
+    const share = new Share(this, signal, ofStranger);
+    this.#shares.add(share);
+    return share;
+  }
+
+  /** Bytes that the share may come to hold at once, those it holds and the free ones included. */
+  mostFor(share: Share): number {
+    const { maxBytes, maxStrangerBytes } = this.#limits;
+    const others = this.#held - share.counted;
+    if (others === 0) return this.#limits.maxAloneBytes;
+    let room = maxBytes - others;
+    if (share.ofStranger) {
+      const strangers = this.#heldByStrangers - share.counted;
+      if (strangers > 0) room = Math.min(room, maxStrangerBytes - strangers);
+    }
+    return FREE_BYTES + Math.max(0, room);
+  }
+
+  hold(share: Share, use: string, byteLength: number): Promise<void> | undefined {
+    const before = share.bytesOf(use);
+    const total = share.total - before + byteLength;
+    // Those who hold something go on before those who hold nothing: they are the ones who let go of it.
+    const isTurn = this.#waiters.length === 0 || share.counted > 0;
+    if (byteLength <= before || total <= FREE_BYTES || (isTurn && total <= this.mostFor(share))) {
+      this.note(share, use, byteLength);
+      return undefined;
+    }
+    if (total > this.#limits.maxAloneBytes) return Promise.reject(tooMuch());
+    return new Promise((resolve, reject) => {
+      const refuse = () => end(refusal());
+      const abort = () => end(share.signal.reason);
+      const timer = setTimeout(refuse, this.#limits.waitMs);
+      timer.unref?.();
+      const settle = () => {
+        clearTimeout(timer);
+        share.signal.removeEventListener("abort", abort);
+        this.#waiters = this.#waiters.filter((each) => each !== waiter);
+      };
+      const end = (reason: unknown) => {
+        settle();
+        reject(reason);
+      };
+      const waiter: Waiter = {
+        share,
+        use,
+        byteLength,
+        resolve: () => {
+          settle();
+          this.note(share, use, byteLength);
+          resolve();
+        },
+        reject: end,
+      };
+      if (share.signal.aborted) return abort();
+      share.signal.addEventListener("abort", abort, { once: true });
+      this.#waiters.push(waiter);
+      this.#breakCircle();
+    });
+  }
+
+  note(share: Share, use: string, byteLength: number): void {
+    const before = share.counted;
+    share.set(use, byteLength);
+    const more = share.counted - before;
+    this.#held += more;
+    if (share.ofStranger) this.#heldByStrangers += more;
+    if (more < 0) this.#wake();
+  }
+
+  close(share: Share): void {
+    if (!this.#shares.delete(share)) return;
+    for (const waiter of this.#waiters.filter((each) => each.share === share)) waiter.reject(refusal());
+    const { counted } = share;
+    share.clear();
+    this.#held -= counted;
+    if (share.ofStranger) this.#heldByStrangers -= counted;
+    this.#wake();
+  }
+
+  #wake(): void {
+    let isTurn = true;
+    for (const waiter of this.#waiters) {
+      const { share, use, byteLength } = waiter;
+      const total = share.total - share.bytesOf(use) + byteLength;
+      if ((isTurn || share.counted > 0) && total <= this.mostFor(share)) waiter.resolve();
+      // A stranger who has to wait for strangers is in nobody else's way.
+      else if (share.counted === 0 && !share.ofStranger) isTurn = false;
+    }
+    this.#breakCircle();
+  }
+
+  /** Where all that is held is held by those who wait, the last of them is refused: nobody would let go of it. */
+  #breakCircle(): void {
+    const holders = new Set(this.#waiters.map(({ share }) => share).filter(({ counted }) => counted > 0));
+    let sum = 0;
+    for (const { counted } of holders) sum += counted;
+    if (sum === 0 || sum < this.#held) return;
+    this.#waiters.findLast(({ share }) => share.counted > 0)?.reject(refusal());
+  }
+}
+
+class Share implements BudgetShare {
+  readonly #budget: MemoryBudget;
+  readonly #uses = new Map<string, number>();
+  readonly signal: AbortSignal;
+  readonly ofStranger: boolean;
+  total = 0;
+  #isOpen = true;
+
+  constructor(budget: MemoryBudget, signal: AbortSignal, ofStranger: boolean) {
+    this.#budget = budget;
+    this.signal = signal;
+    this.ofStranger = ofStranger;
+  }
+
+  /** Bytes that count. */
+  get counted(): number {
+    return Math.max(0, this.total - FREE_BYTES);
+  }
+
+  bytesOf(use: string): number {
+    return this.#uses.get(use) ?? 0;
+  }
+
+  set(use: string, byteLength: number): void {
+    this.total += byteLength - this.bytesOf(use);
+    if (byteLength === 0) this.#uses.delete(use);
+    else this.#uses.set(use, byteLength);
+  }
+
+  clear(): void {
+    this.#isOpen = false;
+    this.#uses.clear();
+    this.total = 0;
+  }
+
+  spareBytes(use: string): number {
+    return this.#budget.mostFor(this) - this.total + this.bytesOf(use);
+  }
+
+  hold(use: string, byteLength: number): Promise<void> | undefined {
+    return this.#isOpen ? this.#budget.hold(this, use, byteLength) : undefined;
+  }
+
+  note(use: string, byteLength: number): void {
+    if (this.#isOpen) this.#budget.note(this, use, byteLength);
+  }
+
+  close(): void {
+    this.#budget.close(this);
+  }
+}
+
+/** Trying again would not help. */
+const tooMuch = (): Refusal =>
+  new Refusal(
+    400,
+    "InvalidInput",
+    "the request needs more memory at once than one gets; ask for fewer columns",
+  );
+
+const refusal = (): Refusal =>
+  new Refusal(503, "ServiceUnavailable", "other requests take the memory that this one needs", {
+    "retry-after": RETRY_AFTER,
+  });

@@ -1,0 +1,106 @@
+/**
+ * What Node's own server answers in a handler's place, as problems: requests that are no HTTP, whose headers are too
+ * long, that took too long to arrive, or that expect what there is not. Node sends a status and nothing else.
+ */
+
+import type { EventEmitter } from "node:events";
+import { type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from "node:http";
+import type { Duplex } from "node:stream";
+import { type Problem, problemOf, Refusal } from "../wire/problem.js";
+
+/** What the client still sends is taken so long, that it gets to read the answer. */
+const LINGER_MS = 200;
+
+/** What Node's server says of a request that it cannot hand on. */
+interface ClientError extends Error {
+  readonly code?: string;
+  /** Of the parser. */
+  readonly reason?: string;
+}
+
+/**
+ * Makes a server of Node answer as the handlers of this package do where it gets no request to hand on. Events that the
+ * server has listeners for already, or gets later, stay with those. `toNodeListener` does so by itself on the first
+ * request, where it is all that the server does; before that, and behind frameworks, this does.
+ *
+ *     attachProblemAnswers(createServer(toNodeListener(handler))).listen(8080, "127.0.0.1");
+ *
+ * Fastify listens to `clientError` itself: `fastify.server.removeAllListeners("clientError")` comes before this there.
+ *
+ * A request of HTTP/1.1 without a host is still Node's to answer (`requireHostHeader` of `createServer`).
+ */
+export function attachProblemAnswers<S extends EventEmitter>(server: S): S {
+  const attached: EventEmitter = server;
+  if (attached.listenerCount("clientError") === 0) {
+    attached.on("clientError", (error: ClientError, socket: Duplex) => {
+      if (attached.listenerCount("clientError") === 1) answerOnSocket(error, socket);
+    });
+  }
+  if (attached.listenerCount("checkExpectation") === 0) {
+    attached.on("checkExpectation", (incoming: IncomingMessage, outgoing: ServerResponse) => {
+      if (attached.listenerCount("checkExpectation") === 1) refuseExpectation(incoming, outgoing);
+    });
+  }
+  return server;
+}
+
+/** The server that a request came to, as far as Node tells. */
+export const serverOf = ({ socket }: IncomingMessage): Server | undefined =>
+  (socket as { readonly server?: Server }).server;
+
+const answered = new WeakSet<Duplex>();
+
+function answerOnSocket(error: ClientError, socket: Duplex): void {
+  // Whatever else the client sends is no HTTP either.
+  if (answered.has(socket)) return;
+  const refusal = refusalOf(error);
+  // Of an answer that is on its way no more can be said than that it breaks off. Node has no other name for it.
+  const { _httpMessage: current } = socket as { readonly _httpMessage?: ServerResponse | null };
+  if (refusal === null || !socket.writable || current?.headersSent === true) {
+    socket.destroy(error);
+    return;
+  }
+  answered.add(socket);
+  const { status } = refusal;
+  const body = JSON.stringify(problemAt("", refusal));
+  const lines = [
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
+    ...Object.entries(headersOf(body)).map(([name, value]) => `${name}: ${value}`),
+    "connection: close",
+    "",
+    body,
+  ];
+  socket.end(lines.join("\r\n"));
+  const late = setTimeout(() => socket.destroy(), LINGER_MS);
+  socket.once("close", () => clearTimeout(late));
+}
+
+/** Null where there is nobody to answer. */
+function refusalOf({ code = "", reason = "" }: ClientError): Refusal | null {
+  if (code === "HPE_HEADER_OVERFLOW") {
+    return new Refusal(431, "InvalidInput", "the header is longer than the server's maxHeaderSize");
+  }
+  if (code === "HPE_CHUNK_EXTENSIONS_OVERFLOW") {
+    return new Refusal(413, "InvalidInput", "the extensions of the body's chunks are too long");
+  }
+  if (code === "ERR_HTTP_REQUEST_TIMEOUT") {
+    return new Refusal(408, "InvalidInput", "the request took longer to arrive than the server waits");
+  }
+  if (!code.startsWith("HPE_")) return null;
+  return new Refusal(400, "InvalidInput", `the request is malformed${reason === "" ? "" : `: ${reason}`}`);
+}
+
+function refuseExpectation(incoming: IncomingMessage, outgoing: ServerResponse): void {
+  const refusal = new Refusal(417, "InvalidInput", "expect: must be 100-continue");
+  const body = JSON.stringify(problemAt(incoming.url ?? "", refusal));
+  outgoing.writeHead(refusal.status, headersOf(body)).end(incoming.method === "HEAD" ? undefined : body);
+}
+
+const problemAt = (instance: string, refusal: Refusal): Problem =>
+  problemOf(refusal, { instance, roots: [], inTheirWords: (text) => text });
+
+const headersOf = (body: string) => ({
+  "content-type": "application/json",
+  "content-length": Buffer.byteLength(body),
+  "x-content-type-options": "nosniff",
+});

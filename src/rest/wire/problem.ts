@@ -1,0 +1,132 @@
+/** Errors on the wire: one flat JSON object that clients of the interface document and of the namespace spec read. */
+
+import { ERROR_TABLE, type ErrorType, NamespaceError } from "../../errors.js";
+
+/** The body of every answer that is not a success. */
+export interface Problem {
+  /** URI reference of the kind of error. */
+  readonly type: string;
+  readonly title: string;
+  /** HTTP status. */
+  readonly status: number;
+  readonly detail: string;
+  /** Path of the request. */
+  readonly instance: string;
+  /** As `detail`: the name that the namespace spec has for it. */
+  readonly error: string;
+  /** Code of the namespace spec. */
+  readonly code: number;
+}
+
+const KINDS: Readonly<Record<number, readonly [type: string, title: string]>> = {
+  400: ["/errors/bad-request", "Malformed request"],
+  401: ["/errors/unauthorized-request", "No valid authentication credentials for the operation"],
+  403: ["/errors/forbidden-request", "Not authorized to make this request"],
+  404: ["/errors/not-found-error", "Not found"],
+  405: ["/errors/method-not-allowed", "The method is not allowed here"],
+  406: ["/errors/unsupported-operation", "The server does not support this operation"],
+  408: ["/errors/request-timeout", "The request took too long to arrive"],
+  409: ["/errors/conflict", "The request conflicts with the state of the object"],
+  413: ["/errors/content-too-large", "The request's body is too large"],
+  415: ["/errors/unsupported-media-type", "The request's body is of an unsupported media type"],
+  417: ["/errors/expectation-failed", "The server cannot do what the request expects"],
+  421: ["/errors/misdirected-request", "The server does not answer for this host"],
+  429: ["/errors/too-many-requests", "Too many requests"],
+  431: ["/errors/header-fields-too-large", "The request's header is too large"],
+  503: ["/errors/service-unavailable", "Slow down"],
+};
+const SERVER_ERROR = ["/errors/server-error", "Internal Server Error"] as const;
+
+/** Longest text of a client's making that is sent back to it. */
+const MAX_DETAIL = 2000;
+
+/**
+ * A request that is refused before it reaches the engine, or a refusal that has a status or header of its own.
+ */
+export class Refusal extends Error {
+  readonly status: number;
+  readonly errorType: ErrorType;
+  readonly headers: Readonly<Record<string, string>>;
+
+  constructor(
+    status: number,
+    errorType: ErrorType,
+    detail: string,
+    headers: Readonly<Record<string, string>> = {},
+    cause?: unknown,
+  ) {
+    super(detail, cause === undefined ? undefined : { cause });
+    this.status = status;
+    this.errorType = errorType;
+    this.headers = headers;
+  }
+}
+
+export interface ProblemContext {
+  /** Path of the request. */
+  readonly instance: string;
+  /** Paths of the namespace's directory, which no answer names. */
+  readonly roots: readonly string[];
+  /** HTTP status instead of the error's own. */
+  readonly status?: number;
+  /** Gives members of the request the names that the client knows them by. */
+  inTheirWords(text: string): string;
+}
+
+/**
+ * What to tell of an error. What went wrong inside the server stays there: of such errors the client learns no more
+ * than that there was one.
+ */
+export function problemOf(thrown: unknown, context: ProblemContext): Problem {
+  const { instance, roots, inTheirWords } = context;
+  const error = refusalIn(thrown) ?? thrown;
+  const { status: own, type } = kindOf(error);
+  const status = context.status ?? own;
+  const [kind, title] = KINDS[status] ?? SERVER_ERROR;
+  // Refusals are for the client to read, whatever their status.
+  const told = status < 500 || type === "ServiceUnavailable" || error instanceof Refusal;
+  const detail = told
+    ? inTheirWords(withoutRoots((error as Error).message, roots))
+    : "the request failed inside the server";
+  return { type: kind, title, status, detail, instance, error: detail, code: ERROR_TABLE[type].code };
+}
+
+/** The refusal that an error is, or that caused it: a body is refused while the engine reads it. */
+export function refusalIn(error: unknown): Refusal | null {
+  if (error instanceof Refusal) return error;
+  return error instanceof NamespaceError && error.cause instanceof Refusal ? error.cause : null;
+}
+
+function kindOf(error: unknown): { readonly status: number; readonly type: ErrorType } {
+  if (error instanceof Refusal) return { status: error.status, type: error.errorType };
+  if (error instanceof NamespaceError) return { status: error.status, type: error.type };
+  return { status: 500, type: "Internal" };
+}
+
+/** Whether what is told of an error may have a path in it. */
+export function mayNamePath(thrown: unknown): boolean {
+  const error = refusalIn(thrown) ?? thrown;
+  return /[/\\]|%2f|%5c/i.test(String((error as { readonly message?: unknown } | null)?.message ?? ""));
+}
+
+/** Paths below the namespace's directory are told from there on. */
+function withoutRoots(text: string, roots: readonly string[]): string {
+  let relative = text;
+  // A path may be part of another: the temporary directory of macOS lies below one of the same name.
+  const forms = [...new Set(roots.flatMap(formsOf))].sort((a, b) => b.length - a.length);
+  for (const form of forms) {
+    for (const separator of SEPARATORS) relative = relative.replaceAll(form + separator, "");
+    relative = relative.replaceAll(form, ".");
+  }
+  return relative.length > MAX_DETAIL ? `${relative.slice(0, MAX_DETAIL)}…` : relative;
+}
+
+const SEPARATORS = ["/", "\\\\", "\\", "%2F", "%5C"];
+
+/** How texts may have a path: as it is, in a URL, or in JSON. */
+function formsOf(root: string): string[] {
+  // Of the root of a file system there is nothing to hide.
+  if (/^(?:[a-z]:)?[/\\]*$/i.test(root)) return [];
+  const slashed = root.replaceAll("\\", "/");
+  return [root, slashed, encodeURI(slashed), encodeURIComponent(root), JSON.stringify(root).slice(1, -1)];
+}

@@ -1,0 +1,502 @@
+/**
+ * Values of one type as those of another that keeps them:
+ *
+ *     integers            other widths and signs; floats that have the value exactly
+ *     floats              other widths: rounded, but never to infinity
+ *     decimals            other precisions and scales
+ *     dates, timestamps   each other, and other units; without time zone or in UTC
+ *     timestamps          of a time zone in another one, or in UTC
+ *     times, durations    other units
+ *     text, binary        large or not
+ *     dictionaries        their values, and values as dictionaries
+ *     lists               large or not, with items cast; a fixed-size list as a list, and one of lists that all
+ *                         have its size
+ *     structs, maps       with members cast, which keep names and order
+ *
+ * Whether types go together is known before a value is read; a value that the new type does not have is an error.
+ */
+
+import type {
+  Column,
+  FixedColumn,
+  FixedSizeListColumn,
+  ListColumn,
+  Validity,
+} from "../arrow/columns/column.js";
+import { decodeDictionary, encodeDictionary } from "../arrow/columns/dictionaries.js";
+import { areNarrow } from "../arrow/columns/offsets.js";
+import { sliceColumn } from "../arrow/columns/sliceColumn.js";
+import { takeColumn } from "../arrow/columns/takeColumn.js";
+import type { LogicalField } from "../arrow/types/logicalTypes.js";
+import { alignedBytes } from "../bytes/aligned.js";
+import { decodeHalfFloat, encodeHalfFloat } from "../bytes/halfFloat.js";
+import { InternalError, InvalidInputError, TableSchemaValidationError } from "../errors.js";
+
+/** @throws TableSchemaValidationError for a value that the new type does not have */
+export type Cast = (column: Column) => Column;
+
+const MAX_OFFSET_32 = 0x7fff_ffff;
+
+/**
+ * @param path of the column, for messages
+ * @throws InvalidInputError where values of the one type are not cast to the other
+ */
+export function castBetween(from: LogicalField, to: LogicalField, path: string): Cast {
+  const cast = fieldCast(from, to, path);
+  if (cast !== null) return cast;
+  throw new InvalidInputError(
+    `column ${path} of type ${from.logicalType} cannot be cast to type ${to.logicalType}`,
+  );
+}
+
+/** Null where there is no cast. */
+function fieldCast(from: LogicalField, to: LogicalField, path: string): Cast | null {
+  const cast = valueCast(from, to, path);
+  if (cast === null || to.nullable || !from.nullable) return cast;
+  return (column) => {
+    if (column.validity === null && (column.kind !== "null" || column.length === 0)) return cast(column);
+    throw new TableSchemaValidationError(`column ${path}: ${to.name} would not be nullable and holds nulls`);
+  };
+}
+
+function valueCast(from: LogicalField, to: LogicalField, path: string): Cast | null {
+  if (from.children.length === 0 && to.children.length === 0) {
+    return typeCast(from.logicalType, to.logicalType, path);
+  }
+  if (from.children.length === 0 && to.children.length === 1) {
+    const sized = sizedList(from);
+    return sized === null || listKind(to) === null ? null : sizedToList(sized.item, to, path);
+  }
+  if (from.children.length === 1 && to.children.length === 0) {
+    const sized = sizedList(to);
+    return sized === null || listKind(from) === null ? null : listToSized(from, sized, to, path);
+  }
+  if (from.children.length !== to.children.length) return null;
+  if (listKind(from) !== null && listKind(to) !== null) return listToList(from, to, path);
+  if (from.logicalType !== to.logicalType) return null;
+  if (from.logicalType === "struct") return structToStruct(from, to, path);
+  if (from.logicalType !== "map") return null;
+  const entries = structToStruct(from.children[0], to.children[0], path);
+  if (entries === null) return null;
+  return (column) => withItems(column as ListColumn, entries, 32, path);
+}
+
+/** The width of a list's offsets. */
+function listKind({ logicalType }: LogicalField): 32 | 64 | null {
+  if (logicalType === "list" || logicalType === "list.struct") return 32;
+  return logicalType === "large_list" || logicalType === "large_list.struct" ? 64 : null;
+}
+
+/** What a fixed-size list is of, where its items have no columns of their own; null for other types. */
+function sizedList({ logicalType }: LogicalField): { item: LogicalField; dimension: number } | null {
+  const parts = SIZED_LIST.exec(logicalType);
+  if (parts === null) return null;
+  const item = { name: "item", logicalType: parts[1], nullable: true, metadata: new Map(), children: [] };
+  return { item, dimension: Number(parts[2]) };
+}
+
+const SIZED_LIST = /^fixed_size_list:(.+):(\d+)$/;
+
+function listToList(from: LogicalField, to: LogicalField, path: string): Cast | null {
+  const items = fieldCast(from.children[0], to.children[0], path);
+  const bits = listKind(to);
+  if (items === null || bits === null) return null;
+  return (column) => withItems(column as ListColumn, items, bits, path);
+}
+
+function withItems(list: ListColumn, items: Cast, bits: 32 | 64, path: string): ListColumn {
+  const first = Number(list.offsets[0]);
+  const count = Number(list.offsets[list.length]) - first;
+  return {
+    ...list,
+    offsets: offsetsOf(list.offsets, bits, path),
+    items: items(sliceColumn(list.items, first, count)),
+  };
+}
+
+function sizedToList(item: LogicalField, to: LogicalField, path: string): Cast | null {
+  const items = fieldCast(item, to.children[0], path);
+  const bits = listKind(to);
+  if (items === null || bits === null) return null;
+  return (column) => {
+    const { dimension, items: values, length, validity } = column as FixedSizeListColumn;
+    const offsets = new BigInt64Array(length + 1).map((_, row) => BigInt(row * dimension));
+    return {
+      kind: "list",
+      length,
+      validity,
+      offsets: offsetsOf(offsets, bits, path),
+      items: items(values),
+    };
+  };
+}
+
+function listToSized(
+  from: LogicalField,
+  { item, dimension }: { item: LogicalField; dimension: number },
+  to: LogicalField,
+  path: string,
+): Cast | null {
+  const cast = fieldCast(from.children[0], item, path);
+  if (cast === null) return null;
+  return (column) => {
+    const list = column as ListColumn;
+    const { length, validity } = list;
+    const first = Number(list.offsets[0]);
+    const count = Number(list.offsets[length]) - first;
+    const items = cast(sliceColumn(list.items, first, count)) as FixedSizeListColumn["items"];
+    const places = new Uint32Array(length * dimension);
+    for (let row = 0; row < length; row++) {
+      // Null lists may have items or none; what stands for those means nothing.
+      if (!isValid(validity, row)) continue;
+      const start = Number(list.offsets[row]);
+      const size = Number(list.offsets[row + 1]) - start;
+      if (size !== dimension) {
+        throw new TableSchemaValidationError(
+          `column ${path}: a list of ${size} items is none of type ${to.logicalType}`,
+        );
+      }
+      for (let index = 0; index < dimension; index++) places[row * dimension + index] = start - first + index;
+    }
+    const spread = count > 0 ? takeColumn(items, places) : zeros(items, places.length);
+    return { kind: "fixedSizeList", length, validity, dimension, items: spread };
+  };
+}
+
+/** Items of a kind, all of them zero. */
+function zeros(like: FixedSizeListColumn["items"], length: number): FixedSizeListColumn["items"] {
+  switch (like.kind) {
+    case "fixed":
+      return { ...like, length, validity: null, values: new Uint8Array(length * like.byteWidth) };
+    case "bits":
+      return { ...like, length, validity: null, bits: new Uint8Array(Math.ceil(length / 8)), bitOffset: 0 };
+    case "fixedSizeList":
+      return { ...like, length, validity: null, items: zeros(like.items, length * like.dimension) };
+  }
+}
+
+function structToStruct(from: LogicalField, to: LogicalField, path: string): Cast | null {
+  if (from.children.length !== to.children.length) return null;
+  const casts: Cast[] = [];
+  for (const [index, child] of from.children.entries()) {
+    const cast = child.name === to.children[index].name ? fieldCast(child, to.children[index], path) : null;
+    if (cast === null) return null;
+    casts.push(cast);
+  }
+  return (column) => {
+    if (column.kind !== "struct") throw new InternalError(`a struct in a column of kind ${column.kind}`);
+    return { ...column, children: column.children.map((child, index) => casts[index](child)) };
+  };
+}
+
+/** Of types without children. */
+function typeCast(from: string, to: string, path: string): Cast | null {
+  if (from === to) return (column) => column;
+  const bits = OFFSET_BITS.get(to);
+  if (bits !== undefined && OFFSET_BITS.has(from) && from.endsWith("string") === to.endsWith("string")) {
+    return (column) => {
+      if (column.kind !== "variable") throw new InternalError(`text in a column of kind ${column.kind}`);
+      const first = Number(column.offsets[0]);
+      const bytes = column.bytes.subarray(first, Number(column.offsets[column.length]));
+      return { ...column, bytes, offsets: offsetsOf(column.offsets, bits, path) };
+    };
+  }
+  const dictionary = DICTIONARY.exec(from);
+  if (dictionary !== null) {
+    const values = typeCast(dictionary[1], to, path);
+    if (values === null) return null;
+    return (column) => values(column.kind === "dictionary" ? decodeDictionary(column) : column);
+  }
+  const encoded = DICTIONARY.exec(to);
+  if (encoded !== null) return dictionaryCast(from, encoded[1], encoded[2], path);
+  const [listed, wanted] = [from, to].map((type) => SIZED_LIST.exec(type));
+  if (listed !== null && wanted !== null) {
+    const items = listed[2] === wanted[2] ? typeCast(listed[1], wanted[1], path) : null;
+    if (items === null) return null;
+    return (column) => {
+      const list = column as FixedSizeListColumn;
+      return { ...list, items: items(list.items) as FixedSizeListColumn["items"] };
+    };
+  }
+  return numberCast(parseNumberType(from), parseNumberType(to), to, path);
+}
+
+/** The types of values and of indices. */
+const DICTIONARY = /^dict:(.+):([^:]+):[^:]+$/;
+
+/** Values as those of a dictionary of its own for each batch. */
+function dictionaryCast(from: string, valueType: string, indexType: string, path: string): Cast | null {
+  const values = typeCast(from, valueType, path);
+  const index = parseNumberType(indexType);
+  if (values === null || index === null) return null;
+  return (column) => {
+    const plain = values(column);
+    if (plain.kind !== "variable" && plain.kind !== "fixed") {
+      throw new InternalError(`values of a dictionary in a column of kind ${plain.kind}`);
+    }
+    const dictionary = encodeDictionary(plain, index.bytes);
+    if (dictionary !== null) return dictionary;
+    throw new TableSchemaValidationError(
+      `column ${path}: a batch has more distinct values than indices of type ${indexType}`,
+    );
+  };
+}
+
+const OFFSET_BITS: ReadonlyMap<string, 32 | 64> = new Map([
+  ["string", 32],
+  ["large_string", 64],
+  ["binary", 32],
+  ["large_binary", 64],
+]);
+
+/** The same offsets, counted from 0, in another width. */
+function offsetsOf(
+  offsets: Int32Array | BigInt64Array,
+  bits: 32 | 64,
+  path: string,
+): Int32Array | BigInt64Array {
+  const first = Number(offsets[0]);
+  if (Number(offsets[offsets.length - 1]) - first > MAX_OFFSET_32 && bits === 32) {
+    throw new TableSchemaValidationError(`column ${path}: a batch has more than 2^31 - 1 bytes or items`);
+  }
+  const result = bits === 32 ? new Int32Array(offsets.length) : new BigInt64Array(offsets.length);
+  const narrow = areNarrow(result);
+  for (let index = 0; index < offsets.length; index++) {
+    const offset = Number(offsets[index]) - first;
+    if (narrow) result[index] = offset;
+    else result[index] = BigInt(offset);
+  }
+  return result;
+}
+
+// ------------------------------------------------------------------------------------- values of fixed width
+
+/** What a value of fixed width stands for. */
+type NumberType =
+  | { readonly kind: "integer"; readonly bytes: number; readonly signed: boolean }
+  | { readonly kind: "float"; readonly bytes: number }
+  | { readonly kind: "decimal"; readonly bytes: number; readonly precision: number; readonly scale: number }
+  | {
+      readonly kind: "ticks";
+      readonly bytes: number;
+      /** Only ticks of one meaning are cast to each other. */
+      readonly meaning: "instant" | "time" | "duration";
+      readonly nanosPerTick: bigint;
+      /** Of instants, null for none. */
+      readonly zone: string | null;
+    };
+
+const NANOS_PER_UNIT: Readonly<Record<string, bigint>> = {
+  day: 86_400_000_000_000n,
+  s: 1_000_000_000n,
+  ms: 1_000_000n,
+  us: 1_000n,
+  ns: 1n,
+};
+
+function parseNumberType(logicalType: string): NumberType | null {
+  const integer = /^(u?)int(8|16|32|64)$/.exec(logicalType);
+  if (integer !== null) return { kind: "integer", bytes: Number(integer[2]) / 8, signed: integer[1] === "" };
+  const float = ["halffloat", "float", "double"].indexOf(logicalType);
+  if (float >= 0) return { kind: "float", bytes: 2 << float };
+  const decimal = /^decimal:(128|256):(\d+):(-?\d+)$/.exec(logicalType);
+  if (decimal !== null) {
+    const [bits, precision, scale] = decimal.slice(1).map(Number);
+    return { kind: "decimal", bytes: bits / 8, precision, scale };
+  }
+  const [name, unit, zone] = logicalType.split(":");
+  const nanosPerTick = NANOS_PER_UNIT[unit];
+  if (nanosPerTick === undefined) return null;
+  const ticks = (meaning: "instant" | "time" | "duration", bytes: number) =>
+    ({ kind: "ticks", bytes, meaning, nanosPerTick, zone: zone === "-" ? null : (zone ?? null) }) as const;
+  switch (name) {
+    case "date32":
+    case "date64":
+      return ticks("instant", name === "date32" ? 4 : 8);
+    case "timestamp":
+      return ticks("instant", 8);
+    case "time32":
+    case "time64":
+      return ticks("time", name === "time32" ? 4 : 8);
+    case "duration":
+      return ticks("duration", 8);
+  }
+  return null;
+}
+
+function numberCast(from: NumberType | null, to: NumberType | null, name: string, path: string): Cast | null {
+  if (from === null || to === null) return null;
+  const refuse = (value: number | bigint): never => {
+    throw new TableSchemaValidationError(`column ${path}: value ${value} is none of type ${name}`);
+  };
+  const convert = conversion(from, to, refuse);
+  if (convert === null) return null;
+  const read = reader(from);
+  const write = writer(to, refuse);
+  return (column) => {
+    if (column.kind !== "fixed") throw new InternalError(`a number in a column of kind ${column.kind}`);
+    const { length, validity } = column;
+    const values = read(column);
+    const { bytes, set } = write(length);
+    for (let row = 0; row < length; row++) {
+      // Slots of nulls may hold anything; there they are 0.
+      if (isValid(validity, row)) set(row, convert(values(row)));
+    }
+    return { kind: "fixed", length, validity, byteWidth: to.bytes, values: bytes };
+  };
+}
+
+const isValid = (validity: Validity | null, row: number): boolean => {
+  if (validity === null) return true;
+  const bit = validity.bitOffset + row;
+  return ((validity.bytes[Math.floor(bit / 8)] >>> (bit & 7)) & 1) === 1;
+};
+
+type Ticks = Extract<NumberType, { kind: "ticks" }>;
+type Refuse = (value: number | bigint) => never;
+type Convert = (value: number | bigint) => number | bigint;
+
+/** From the value that is read to the one that is written, before its range is looked at. */
+function conversion(from: NumberType, to: NumberType, refuse: Refuse): Convert | null {
+  if (from.kind === "integer" && to.kind === "float") {
+    return (value) => {
+      const float = to.bytes === 8 ? Number(value) : roundFloat(Number(value), to.bytes);
+      return Number.isFinite(float) && BigInt(float) === BigInt(value) ? float : refuse(value);
+    };
+  }
+  if (from.kind !== to.kind) return null;
+  if (from.kind === "ticks" && to.kind === "ticks") {
+    if (from.meaning !== to.meaning || !zonesAgree(from, to)) return null;
+    return rescale(from.nanosPerTick, to.nanosPerTick, refuse);
+  }
+  if (from.kind === "decimal" && to.kind === "decimal") {
+    const shift = to.scale - from.scale;
+    const limit = 10n ** BigInt(to.precision);
+    const scaled = rescale(10n ** BigInt(Math.max(shift, 0)), 10n ** BigInt(Math.max(-shift, 0)), refuse);
+    return (value) => {
+      const result = scaled(value) as bigint;
+      return result < limit && -result < limit ? result : refuse(value);
+    };
+  }
+  return (value) => value;
+}
+
+/** In whatever zone they are shown, instants are the same. Local time has no instant, so that only UTC goes with it. */
+function zonesAgree(from: Ticks, to: Ticks): boolean {
+  if (from.zone !== null && to.zone !== null) return true;
+  return [from.zone, to.zone].every((zone) => zone === null || zone === "UTC");
+}
+
+/** Times `multiplier`, by `divisor`, without a rest. */
+function rescale(multiplier: bigint, divisor: bigint, refuse: Refuse): Convert {
+  return (value) => {
+    const product = BigInt(value) * multiplier;
+    return product % divisor === 0n ? product / divisor : refuse(value);
+  };
+}
+
+function roundFloat(value: number, bytes: number): number {
+  return bytes === 4 ? Math.fround(value) : decodeHalfFloat(encodeHalfFloat(value));
+}
+
+type Values = (row: number) => number | bigint;
+
+function reader(type: NumberType): (column: FixedColumn) => Values {
+  if (type.kind === "decimal") {
+    return ({ values }) => {
+      const words = new DataView(values.buffer, values.byteOffset, values.byteLength);
+      return (row) => {
+        let value = words.getBigInt64((row + 1) * type.bytes - 8, true);
+        for (let word = type.bytes - 16; word >= 0; word -= 8) {
+          value = (value << 64n) | words.getBigUint64(row * type.bytes + word, true);
+        }
+        return value;
+      };
+    };
+  }
+  const Numbers = arrayOf(type);
+  return ({ values, length }) => {
+    const bytes = alignedBytes(values, type.bytes);
+    const numbers = new Numbers(bytes.buffer as ArrayBuffer, bytes.byteOffset, length);
+    if (type.kind === "float" && type.bytes === 2) return (row) => decodeHalfFloat(Number(numbers[row]));
+    return (row) => numbers[row];
+  };
+}
+
+type Writer = (length: number) => { bytes: Uint8Array; set: (row: number, value: number | bigint) => void };
+
+/** Refuses what the type has no value for. */
+function writer(type: NumberType, refuse: Refuse): Writer {
+  if (type.kind === "decimal") {
+    return (length) => {
+      const bytes = new Uint8Array(length * type.bytes);
+      const words = new DataView(bytes.buffer);
+      return {
+        bytes,
+        set: (row, value) => {
+          let rest = BigInt(value);
+          for (let word = 0; word < type.bytes; word += 8) {
+            words.setBigInt64(row * type.bytes + word, BigInt.asIntN(64, rest), true);
+            rest >>= 64n;
+          }
+        },
+      };
+    };
+  }
+  const Numbers = arrayOf(type);
+  return (length) => {
+    const numbers = new Numbers(length);
+    const bytes = new Uint8Array(numbers.buffer);
+    if (type.kind === "float") {
+      const set = (row: number, value: number | bigint) => {
+        const float = Number(value);
+        const rounded = type.bytes === 8 ? float : roundFloat(float, type.bytes);
+        if (!Number.isFinite(rounded) && Number.isFinite(float)) refuse(value);
+        numbers[row] = type.bytes === 2 ? encodeHalfFloat(float) : float;
+      };
+      return { bytes, set };
+    }
+    const signed = type.kind === "ticks" || type.signed;
+    const bits = BigInt(type.bytes * 8);
+    const lowest = signed ? -(1n << (bits - 1n)) : 0n;
+    const highest = signed ? (1n << (bits - 1n)) - 1n : (1n << bits) - 1n;
+    const set = (row: number, value: number | bigint) => {
+      // Numbers and bigints compare with each other by value.
+      if (value < lowest || value > highest) refuse(value);
+      numbers[row] = type.bytes === 8 ? BigInt(value) : Number(value);
+    };
+    return { bytes, set };
+  };
+}
+
+/** An array of the numbers that values of a type are kept as. */
+interface NumberArray {
+  readonly buffer: ArrayBufferLike;
+  [row: number]: number | bigint;
+}
+interface NumberArrayConstructor {
+  new (length: number): NumberArray;
+  new (buffer: ArrayBuffer, byteOffset: number, length: number): NumberArray;
+}
+
+function arrayOf(type: Exclude<NumberType, { kind: "decimal" }>): NumberArrayConstructor {
+  const signed = type.kind === "ticks" || (type.kind === "integer" && type.signed);
+  const arrays = signed ? SIGNED_ARRAYS : type.kind === "float" ? FLOAT_ARRAYS : UNSIGNED_ARRAYS;
+  const found = arrays[type.bytes];
+  if (found === undefined) throw new InternalError(`a number of ${type.bytes} bytes`);
+  return found as unknown as NumberArrayConstructor;
+}
+
+const SIGNED_ARRAYS: Readonly<Record<number, unknown>> = {
+  1: Int8Array,
+  2: Int16Array,
+  4: Int32Array,
+  8: BigInt64Array,
+};
+const UNSIGNED_ARRAYS: Readonly<Record<number, unknown>> = {
+  1: Uint8Array,
+  2: Uint16Array,
+  4: Uint32Array,
+  8: BigUint64Array,
+};
+const FLOAT_ARRAYS: Readonly<Record<number, unknown>> = { 2: Uint16Array, 4: Float32Array, 8: Float64Array };

@@ -1,0 +1,62 @@
+/**
+ * How a table's fields lie in its files: the layouts of their types, with those structs packed whose fields ask for
+ * it. Rows come and go in structs that are not. Structs of blobs are packed as well, as far as they are a leaf.
+ */
+
+import type { Layout, PackedMember, StructLayout } from "../arrow/columns/column.js";
+import { layoutOf } from "../arrow/types/layouts.js";
+import { arrowFieldFromLogical } from "../arrow/types/logicalTypes.js";
+import { UnsupportedError } from "../errors.js";
+import { isPacked, storageOf, type TableField } from "./schema.js";
+
+/**
+ * @param path the column, for messages
+ * @throws UnsupportedError for a type that files don't hold
+ */
+export function storedLayoutOf(field: TableField, path: string): Layout {
+  return packed(layoutOf(arrowFieldFromLogical(field, path).type, path), field, path);
+}
+
+function packed(layout: Layout, field: TableField, path: string): Layout {
+  switch (layout.kind) {
+    case "list":
+    case "sizedList":
+      return { ...layout, item: packed(layout.item, field.children[0], path) } as Layout;
+    case "struct":
+      return isPacked(field) || storageOf(field) === "blobStructs"
+        ? { kind: "packedStruct", children: packedMembers(layout, field, path) }
+        : {
+            ...layout,
+            children: layout.children.map((child, index) => ({
+              ...child,
+              layout: packed(child.layout, field.children[index], path),
+            })),
+          };
+    default:
+      return layout;
+  }
+}
+
+function packedMembers({ children }: StructLayout, field: TableField, path: string): PackedMember[] {
+  return children.map(({ name, nullable, layout }, index) => {
+    const child = field.children[index];
+    const bits = layout.kind === "fixedSizeList" ? listBits(layout) : 0;
+    if (
+      (layout.kind === "fixed" || layout.kind === "variable" || layout.kind === "fixedSizeList") &&
+      bits % 8 === 0 &&
+      storageOf(child) === "values"
+    ) {
+      return { name, nullable, layout };
+    }
+    const type = child.logicalType;
+    throw new UnsupportedError(
+      `column ${path}: member ${name} of type ${type} in a packed struct is not supported by this release`,
+    );
+  });
+}
+
+/** Bits of a fixed-size list of booleans; 0 for lists of anything else. */
+function listBits(layout: Extract<Layout, { kind: "fixedSizeList" }>): number {
+  if (layout.item.kind === "bits") return layout.dimension;
+  return layout.item.kind === "fixedSizeList" ? layout.dimension * listBits(layout.item) : 0;
+}

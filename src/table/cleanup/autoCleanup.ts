@@ -1,0 +1,124 @@
+/**
+ * Cleaning up after commits, as a table's config asks for it:
+ *
+ *   lance.auto_cleanup.interval          every so many versions; 0 and 1 are every version. Absent: never
+ *   lance.auto_cleanup.older_than        only versions of that age, as in `14d`, `1h 30m`, `0s`
+ *   lance.auto_cleanup.retain_versions   the newest so many stay
+ *
+ * A version goes where both of the last two let it go. The version before the new one always stays.
+ */
+
+import { InvalidInputError } from "../../errors.js";
+import { findLine } from "../refs/refs.js";
+import type { TableEnvironment } from "../versions/environment.js";
+import type { CommittedVersion } from "../versions/versions.js";
+import { cleanUpVersions } from "./cleanup.js";
+import type { RetentionPolicy } from "./retention.js";
+
+const PREFIX = "lance.auto_cleanup.";
+const INTERVAL = `${PREFIX}interval`;
+const OLDER_THAN = `${PREFIX}older_than`;
+const RETAIN_VERSIONS = `${PREFIX}retain_versions`;
+
+/** Milliseconds to wait for the lock: the commit is acknowledged only then, and there will be other ones to clean up. */
+const LOCK_WAIT_MS = 1000;
+
+/**
+ * Cleans up where the config asks for it. Nothing that goes wrong is reported: the commit stands, and what is left to
+ * remove is found at the next occasion. Tags keep their versions, and do not keep others from going.
+ */
+export async function cleanUpAfterCommit(
+  environment: TableEnvironment,
+  tableRoot: string,
+  { version, manifest }: CommittedVersion,
+): Promise<void> {
+  if (!manifest.config.has(INTERVAL)) return;
+  try {
+    const policy = autoCleanupPolicy(manifest.config, version);
+    if (policy === null) return;
+    // What the manifest says of its branch decides nothing: whoever wrote it could choose whose versions go.
+    const { mainRoot, branch } = await findLine(environment.disk, tableRoot);
+    await cleanUpVersions(environment, mainRoot, branch, {
+      ...policy,
+      keptVersion: version - 1,
+      waitMs: LOCK_WAIT_MS,
+    });
+  } catch {
+    // See above.
+  }
+}
+
+/**
+ * What the config asks for after the commit of a version; null where nothing.
+ * @throws InvalidInputError for settings that say nothing that can be followed
+ */
+export function autoCleanupPolicy(
+  config: ReadonlyMap<string, string>,
+  version: number,
+): RetentionPolicy | null {
+  const interval = config.get(INTERVAL);
+  if (interval === undefined) return null;
+  const every = parseCount(interval, INTERVAL);
+  if (every > 0 && version % every !== 0) return null;
+  const olderThan = config.get(OLDER_THAN);
+  const retain = config.get(RETAIN_VERSIONS);
+  const retainVersions = retain === undefined ? undefined : parseCount(retain, RETAIN_VERSIONS);
+  if (retainVersions === 0) throw new InvalidInputError(`${RETAIN_VERSIONS}: must be greater than 0`);
+  return {
+    olderThanMs: olderThan === undefined ? undefined : parseDurationMs(olderThan, OLDER_THAN),
+    retainVersions,
+  };
+}
+
+/**
+ * @param before settings that a table has already: none of its own are refused
+ * @throws InvalidInputError for settings that say nothing that can be followed
+ */
+export function checkAutoCleanup(
+  config: ReadonlyMap<string, string>,
+  before?: ReadonlyMap<string, string>,
+): void {
+  const keys = [INTERVAL, OLDER_THAN, RETAIN_VERSIONS];
+  if (keys.every((key) => config.get(key) === before?.get(key))) return;
+  // Version 0 is one of those that are cleaned up after, whatever the interval.
+  autoCleanupPolicy(config, 0);
+}
+
+function parseCount(text: string, key: string): number {
+  const count = Number(text);
+  if (/^\d+$/.test(text) && Number.isSafeInteger(count)) return count;
+  throw new InvalidInputError(`${key}: ${JSON.stringify(text.slice(0, 100))} is no count`);
+}
+
+const SECOND = 1000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+
+/** Milliseconds of each unit; months and years are those of a Gregorian calendar on average, by the hundredth day. */
+const UNITS: Readonly<Record<string, number>> = {
+  ...{ nsec: 1e-6, ns: 1e-6, usec: 1e-3, us: 1e-3, msec: 1, ms: 1 },
+  ...{ seconds: SECOND, second: SECOND, secs: SECOND, sec: SECOND, s: SECOND },
+  ...{ minutes: MINUTE, minute: MINUTE, mins: MINUTE, min: MINUTE, m: MINUTE },
+  ...{ hours: HOUR, hour: HOUR, hrs: HOUR, hr: HOUR, h: HOUR },
+  ...{ days: DAY, day: DAY, d: DAY, weeks: 7 * DAY, week: 7 * DAY, w: 7 * DAY },
+  ...{ months: 30.44 * DAY, month: 30.44 * DAY, M: 30.44 * DAY },
+  ...{ years: 365.25 * DAY, year: 365.25 * DAY, y: 365.25 * DAY },
+};
+
+/**
+ * A span of time in words: numbers, each with its unit, with or without spaces; or a bare 0.
+ * @throws InvalidInputError
+ */
+export function parseDurationMs(text: string, key: string): number {
+  const refuse = (): never => {
+    throw new InvalidInputError(`${key}: ${JSON.stringify(text.slice(0, 100))} is no span of time`);
+  };
+  if (text.trim() === "0") return 0;
+  if (!/^(\s*\d+(\.\d+)?\s*[A-Za-z]+)+\s*$/.test(text)) refuse();
+  let sum = 0;
+  for (const [, amount, unit] of text.matchAll(/(\d+(?:\.\d+)?)\s*([A-Za-z]+)/g)) {
+    sum += Number(amount) * (Object.hasOwn(UNITS, unit) ? UNITS[unit] : refuse());
+  }
+  return Number.isFinite(sum) ? sum : refuse();
+}

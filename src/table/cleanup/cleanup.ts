@@ -1,0 +1,512 @@
+/**
+ * Removing old versions of a table or branch, and the files that nothing refers to any more.
+ *
+ * Kept are the latest version, those the policy keeps, those that tags name or that branches were made from, and every
+ * file that any of them refers to, or any version of any branch: a branch reads what it inherited in its source's
+ * directory. Tables cloned elsewhere are not known here, and lose what they share with a version that goes.
+ *
+ * Garbage is of three kinds. Files that a removed version referred to, and none that stays, are nobody's. Files that no
+ * version refers to may belong to a commit that is being written; they stay until they are a week old, or the caller
+ * vouches for there being no writer, and are removed under the lock only: under it, our own writers make sure that
+ * their files are still there before they commit. What writers leave behind that died has names of its own
+ * (leftovers.ts).
+ *
+ *   read manifests ─ lock ─ read what is new ─ remove unreferenced files ─ take versions away ─ unlock ─ remove their files
+ *
+ * Most of the work is reading manifests, which is done ahead. Unreferenced files come first under the lock, so that a
+ * full disk has room for what must be written before versions go. Engines that don't take the lock cannot make a version
+ * refer to the files of one that is gone, and versions are only ever taken from below the latest.
+ *
+ * A lock may be lost while its holder is suspended: it is looked at before each step that can't be undone, and what can
+ * be undone is looked at again afterwards (retiredVersions.ts).
+ */
+
+import { breathe } from "../../async/eventLoop.js";
+import { ConcurrentModificationError, InvalidTableStateError } from "../../errors.js";
+import type { Disk, FileStat } from "../../io/disk/disk.js";
+import { codeOf, isDiskFull } from "../../io/disk/errno.js";
+import { LeaseLostError, type LockLease } from "../../io/lock/lease.js";
+import { type LockOptions, withLock } from "../../io/lock/lock.js";
+import { OverruledError } from "../../io/publish.js";
+import { timestampMillis } from "../commit/apply.js";
+import { branchRoots } from "../refs/branchRoots.js";
+import { isPinned, type PinnedVersions, readPinnedVersions } from "../refs/pinnedVersions.js";
+import { branchRoot } from "../refs/refs.js";
+import { type TableEnvironment, withTableLock } from "../versions/environment.js";
+import { checkReaderFlags, checkWriterFlags } from "../versions/flags.js";
+import { TableGoneError } from "../versions/identity.js";
+import { keyOf, type ManifestImage, ManifestReader } from "../versions/manifestImages.js";
+import { listVersions, noteRemovedVersions, type VersionEntry } from "../versions/versions.js";
+import { findFiles, RemovedFiles, removeFound, syncRemovals } from "./garbage.js";
+import { sweepLeftovers } from "./leftovers.js";
+import { VersionFiles } from "./referencedFiles.js";
+import { isOutdated, type RetentionPolicy } from "./retention.js";
+import {
+  forgetHint,
+  forgetReleased,
+  listSetAside,
+  putBack,
+  releaseVersions,
+  retiredOf,
+  retireVersions,
+  type SetAsideVersion,
+} from "./retiredVersions.js";
+
+export interface CleanupOptions extends RetentionPolicy {
+  /** A version that stays whatever the policy says. */
+  readonly keptVersion?: number;
+  /** Files that no version refers to go at any age: nobody is writing to the table. */
+  readonly deleteUnverified?: boolean;
+  /** Tags on versions that the policy lets go are an error, rather than a reason to keep these. */
+  readonly errorIfTagged?: boolean;
+  /** Nothing goes but what versions leave behind that were taken away before. */
+  readonly retiredOnly?: boolean;
+  /** Milliseconds to wait for the table's lock. */
+  readonly waitMs?: number;
+  /** Looked at until the first version is taken away; then the cleanup goes through. */
+  readonly signal?: AbortSignal;
+}
+
+export interface CleanupResult {
+  /** Of all files removed, manifests included. */
+  readonly bytesRemoved: number;
+  readonly versionsRemoved: number;
+  /** Data files, and files of blobs beside them. */
+  readonly dataFilesRemoved: number;
+  readonly deletionFilesRemoved: number;
+  readonly transactionFilesRemoved: number;
+  readonly indexFilesRemoved: number;
+  /** Temporary files, staged manifests and the like, left by writers that died. */
+  readonly leftoversRemoved: number;
+}
+
+/** Age from which a file that no version refers to is nobody's. */
+const UNVERIFIED_MS = 7 * 24 * 60 * 60 * 1000;
+
+/**
+ * @param mainRoot directory of the table
+ * @param branch the branch to clean up; null is the main branch
+ * @throws TableGoneError where there are no versions; InvalidTableStateError where tags are in the way and
+ *   `errorIfTagged` is set
+ * @throws UnsupportedError, CorruptFileError where a version can't be read, so that it is unknown what it needs
+ * @throws LeaseLostError where another took the lock over
+ */
+export async function cleanUpVersions(
+  environment: TableEnvironment,
+  mainRoot: string,
+  branch: string | null,
+  options: CleanupOptions,
+): Promise<CleanupResult> {
+  const removed = new RemovedFiles();
+  let postponed = await cleanUpOnce(environment, mainRoot, branch, options, removed);
+  for (let before = 0; postponed > 0 && removed.bytes > before; ) {
+    before = removed.bytes;
+    // Versions are gone, and the disk has room for more to go. What does not go now goes next time.
+    const rest = { ...options, signal: undefined };
+    postponed = await cleanUpOnce(environment, mainRoot, branch, rest, removed).catch(() => 0);
+  }
+  return {
+    bytesRemoved: removed.bytes,
+    versionsRemoved: removed.versions,
+    dataFilesRemoved: removed.data,
+    deletionFilesRemoved: removed.deletions,
+    transactionFilesRemoved: removed.transactions,
+    indexFilesRemoved: removed.indices,
+    leftoversRemoved: removed.leftovers,
+  };
+}
+
+/** @returns how many versions stay only because the disk was full */
+async function cleanUpOnce(
+  environment: TableEnvironment,
+  mainRoot: string,
+  branch: string | null,
+  options: CleanupOptions,
+  removed: RemovedFiles,
+): Promise<number> {
+  const { waitMs, signal } = options;
+  const lock: LockOptions = {
+    ...environment.lock,
+    signal: signal ?? environment.lock.signal,
+    ...(waitMs !== undefined && { waitMs }),
+  };
+  const cleanup = new Cleanup({ disk: environment.disk, mainRoot, branch, options, lock, removed });
+  await cleanup.survey();
+  let postponed: number;
+  let isLocked = false;
+  const removeUnder = (...leases: LockLease[]) => {
+    isLocked = true;
+    return removeOnce(cleanup, leases);
+  };
+  // The main branch's lock first, as for all changes of what refs point at.
+  const remove = () =>
+    withTableLock(environment, mainRoot, lock, (lease) =>
+      branch === null
+        ? removeUnder(lease)
+        : withLock(cleanup.tableRoot, lock, (own) => removeUnder(lease, own)),
+    );
+  try {
+    postponed = await remove().catch(async (error: unknown) => {
+      if (isLocked || !isDiskFull(error)) throw error;
+      // On a disk that is full to the last block not even a lock can be made.
+      for (const root of [mainRoot, cleanup.tableRoot]) await forgetHint(environment.disk, root);
+      return remove();
+    });
+  } catch (error) {
+    if (codeOf(error) !== "ENOENT") throw error;
+    if ((await environment.disk.stat(cleanup.tableRoot)) === null) {
+      throw new TableGoneError(cleanup.tableRoot, { cause: error });
+    }
+    // What was being written is gone: whoever takes a lock over removes it.
+    throw new ConcurrentModificationError(
+      `${cleanup.tableRoot}: another writer took over during a cleanup; please retry`,
+      { cause: error },
+    );
+  }
+  await cleanup.removeReleased();
+  return postponed;
+}
+
+/**
+ * Removes the files of versions that were taken away before, and nothing else.
+ * @throws what {@link cleanUpVersions} throws
+ */
+export const clearRetired = (
+  environment: TableEnvironment,
+  mainRoot: string,
+  branch: string | null,
+  options: Pick<CleanupOptions, "waitMs" | "signal"> = {},
+): Promise<CleanupResult> =>
+  cleanUpVersions(environment, mainRoot, branch, { ...options, retiredOnly: true });
+
+/** What a cleanup is of, and how it is to be done. */
+interface CleanupTask {
+  readonly disk: Disk;
+  readonly mainRoot: string;
+  readonly branch: string | null;
+  readonly options: CleanupOptions;
+  readonly lock: LockOptions;
+  /** Where what is removed is counted. */
+  readonly removed: RemovedFiles;
+}
+
+/**
+ * What was surveyed means nothing once the lock was lost: the work is not begun anew, as other work under a lock is.
+ * @throws ConcurrentModificationError where a lock was lost
+ */
+async function removeOnce(cleanup: Cleanup, leases: readonly LockLease[]): Promise<number> {
+  try {
+    return await cleanup.removeVersions(leases);
+  } catch (error) {
+    if (!(error instanceof LeaseLostError || error instanceof OverruledError)) throw error;
+    throw new ConcurrentModificationError(error.message, { cause: error });
+  }
+}
+
+/** One cleanup; its steps are called in their order. */
+class Cleanup {
+  readonly tableRoot: string;
+  readonly #disk: Disk;
+  readonly #task: CleanupTask;
+  readonly #options: CleanupOptions;
+  readonly #nowMs = Date.now();
+  readonly #manifests: ManifestReader;
+  readonly #files: VersionFiles;
+  /** Manifests that count among what is needed, by path and identity. */
+  readonly #noted = new Set<string>();
+  /** The same by path. */
+  readonly #notedPaths = new Set<string>();
+  /** Versions that may go, by path and identity of their manifests. */
+  readonly #outdated = new Map<string, VersionEntry>();
+  /** Versions that a cleanup has retired that did not live to release them, and nobody needs. */
+  readonly #retired: SetAsideVersion[] = [];
+  /** Versions whose files are to be removed. */
+  readonly #released: SetAsideVersion[] = [];
+  /** When the oldest version was committed that stays for its age or number. */
+  #earliestKeptMs = Number.POSITIVE_INFINITY;
+
+  constructor(task: CleanupTask) {
+    this.#task = task;
+    this.#disk = task.disk;
+    this.#options = task.options;
+    this.tableRoot = branchRoot(task.mainRoot, task.branch ?? undefined);
+    this.#manifests = new ManifestReader(task.disk);
+    this.#files = new VersionFiles();
+  }
+
+  /** Reads all versions and decides which may go. */
+  async survey(): Promise<void> {
+    const entries = await this.#listOwn();
+    const pinned = await this.#pinned();
+    const tagged: number[] = [];
+    const latest = entries[entries.length - 1];
+    // The latest has no successor yet.
+    let followedMs = Number.POSITIVE_INFINITY;
+    let newerCount = entries.length;
+    const newerCounts = new Map(entries.map(({ version }) => [version, --newerCount]));
+    await this.#manifests.forEach(entries.toReversed(), async (image, entry) => {
+      this.#options.signal?.throwIfAborted();
+      const { version, path } = entry;
+      const { head } = image.file;
+      checkReaderFlags(head, path);
+      if (version === latest.version) checkWriterFlags(head, path);
+      const committedMs = timestampMillis(head);
+      const age = { followedMs, newerCount: newerCounts.get(version) ?? 0 };
+      const outdated =
+        this.#options.retiredOnly !== true &&
+        version !== this.#options.keptVersion &&
+        isOutdated(age, this.#options, this.#nowMs);
+      followedMs = committedMs;
+      if (!outdated) this.#earliestKeptMs = Math.min(this.#earliestKeptMs, committedMs);
+      if (outdated && pinned.tags.has(version)) tagged.unshift(version);
+      if (outdated && !isPinned(pinned, version)) {
+        this.#outdated.set(image.key, entry);
+        await this.#files.addReleased(image);
+      } else {
+        await this.#note(image, entry);
+      }
+    });
+    if (this.#options.errorIfTagged === true && tagged.length > 0) {
+      throw new InvalidTableStateError(`tags keep versions ${tagged.join(", ")} from being cleaned up`);
+    }
+    await this.#noteOthers();
+  }
+
+  /**
+   * Takes the versions away, and the files that are nobody's. The locks are held.
+   * @returns how many versions stay only because the disk is full
+   */
+  async removeVersions(leases: readonly LockLease[]): Promise<number> {
+    const confirm = async (): Promise<void> => {
+      for (const lease of leases) await lease.confirm();
+    };
+    const entries = await this.#listOwn();
+    const pinned = await this.#pinned();
+    const going = await this.#pickGoing(entries, pinned);
+    await this.#noteOthers();
+    await this.#takeUpSetAside(entries, pinned, confirm);
+    if (this.#options.retiredOnly !== true) await this.#removeUnreferenced(entries, confirm);
+    this.#options.signal?.throwIfAborted();
+    const guard = {
+      confirm,
+      readPinned: async () => {
+        const needed = await this.#pinned();
+        // What others have committed meanwhile, who don't take the lock.
+        await this.#noteNewcomers(going);
+        return needed;
+      },
+    };
+    await confirm();
+    const { retired, postponed } = await retireVersions(this.#disk, this.tableRoot, entries, going, guard, {
+      partially: true,
+    });
+    this.#released.push(
+      ...(await releaseVersions(this.#disk, this.tableRoot, [...this.#retired, ...retired])),
+    );
+    await this.#noteUnreleased();
+    return postponed;
+  }
+
+  /** Removes what the versions that went leave behind. No version can come to refer to it any more. */
+  async removeReleased(): Promise<void> {
+    const { removed } = this.#task;
+    const { needed, released } = this.#files;
+    if (this.#released.length === 0) return;
+    for await (const found of findFiles(this.#disk, this.tableRoot)) {
+      const { area, name } = found;
+      if (!released[area.names].has(name) || needed[area.names].has(name)) continue;
+      await removeFound(this.#disk, found, removed, () => true);
+    }
+    // With their manifests gone nobody would know of files that come back.
+    await syncRemovals(this.#disk, this.tableRoot);
+    await forgetReleased(this.#disk, this.tableRoot, this.#released, removed);
+  }
+
+  // ---------------------------------------------------------------------------------------------- versions
+
+  async #listOwn(): Promise<VersionEntry[]> {
+    const entries = await listVersions(this.#disk, this.tableRoot);
+    await breathe();
+    if (entries.length > 0) return entries;
+    throw new TableGoneError(this.tableRoot);
+  }
+
+  #pinned(): Promise<PinnedVersions> {
+    return readPinnedVersions(this.#disk, this.#task.mainRoot, this.#task.branch);
+  }
+
+  async #note(image: ManifestImage, { path }: VersionEntry): Promise<void> {
+    await this.#files.addNeeded(image);
+    this.#noted.add(image.key);
+    this.#notedPaths.add(path);
+  }
+
+  /** Counts what versions refer to among what is needed. */
+  async #noteAll(entries: readonly VersionEntry[]): Promise<void> {
+    await this.#manifests.forEach(entries, async (image, entry) => {
+      checkReaderFlags(image.file.head, entry.path);
+      await this.#note(image, entry);
+    });
+  }
+
+  /** The same of those whose manifests were not seen before. */
+  async #noteUnseen(entries: readonly VersionEntry[]): Promise<void> {
+    const unseen: VersionEntry[] = [];
+    for (const entry of entries) {
+      const key = await this.#keyOf(entry);
+      if (key !== null && !this.#noted.has(key)) unseen.push(entry);
+    }
+    await this.#noteAll(unseen);
+  }
+
+  /** Counts what the versions of all other branches refer to among what is needed. */
+  async #noteOthers(): Promise<void> {
+    for (const root of await this.#otherRoots()) {
+      await this.#noteUnseen(await listVersions(this.#disk, root));
+    }
+  }
+
+  async #otherRoots(): Promise<string[]> {
+    const { mainRoot } = this.#task;
+    const roots = [mainRoot, ...(await branchRoots(this.#disk, mainRoot, UNVERIFIED_MS))];
+    return roots.filter((root) => root !== this.tableRoot);
+  }
+
+  /**
+   * The versions that go, of those that were found to be outdated: whatever was put in their place since, stays. Counts
+   * what all others refer to among what is needed.
+   */
+  async #pickGoing(entries: readonly VersionEntry[], pinned: PinnedVersions): Promise<Set<VersionEntry>> {
+    const latest = entries[entries.length - 1];
+    const going = new Set<VersionEntry>();
+    const staying: VersionEntry[] = [];
+    for (const entry of entries) {
+      const key = await this.#keyOf(entry);
+      if (key === null || this.#noted.has(key)) continue;
+      const mayGo = this.#outdated.has(key) && entry !== latest && !isPinned(pinned, entry.version);
+      if (mayGo) going.add(entry);
+      else staying.push(entry);
+    }
+    await this.#noteAll(staying);
+    return going;
+  }
+
+  /** Counts versions among what is needed that are there since the others were listed. */
+  async #noteNewcomers(going: ReadonlySet<VersionEntry>): Promise<void> {
+    const known = new Set(Array.from(going, ({ path }) => path));
+    for (const root of [this.tableRoot, ...(await this.#otherRoots())]) {
+      const entries = await listVersions(this.#disk, root);
+      await this.#noteAll(entries.filter(({ path }) => !this.#notedPaths.has(path) && !known.has(path)));
+    }
+  }
+
+  /**
+   * Versions that a cleanup took away and did not live to clear up after. One that is needed after all is put back, as
+   * long as it was not released.
+   */
+  async #takeUpSetAside(
+    entries: readonly VersionEntry[],
+    pinned: PinnedVersions,
+    confirm: () => Promise<void>,
+  ): Promise<void> {
+    const present = new Set(entries.map(({ version }) => version));
+    const latest = entries[entries.length - 1];
+    const found = await listSetAside(this.#disk, this.tableRoot);
+    await this.#manifests.forEach(found, async (image, aside) => {
+      if (aside.state === "released") {
+        await this.#files.addReleased(image);
+        this.#released.push(aside);
+      } else if (isPinned(pinned, aside.version) && !present.has(aside.version)) {
+        await this.#note(image, aside);
+        await confirm();
+        await this.#putBack(aside, latest);
+      } else {
+        await this.#files.addReleased(image);
+        this.#retired.push(aside);
+      }
+    });
+  }
+
+  async #putBack(aside: SetAsideVersion, latest: VersionEntry): Promise<void> {
+    try {
+      await noteRemovedVersions(this.#disk, this.tableRoot, latest.version);
+    } catch (error) {
+      // It keeps its files, and waits for there to be room.
+      if (isDiskFull(error)) return;
+      throw error;
+    }
+    await putBack(this.#disk, this.tableRoot, aside);
+  }
+
+  /**
+   * What was found to be outdated and was not released here may be there all the same: put back, or retired by another
+   * who may put it back. Then its files are needed.
+   */
+  async #noteUnreleased(): Promise<void> {
+    const released = new Set(this.#released.map(({ version }) => version));
+    const missing = Array.from(this.#outdated.values()).filter(({ version }) => !released.has(version));
+    for (const entry of missing) {
+      const aside = retiredOf(this.tableRoot, entry);
+      // It may be put back between two looks, but not retired again.
+      let found = false;
+      for (const place of [aside, entry, aside, entry]) {
+        await this.#manifests.forEach([place], async (image) => {
+          found = true;
+          await this.#note(image, place);
+        });
+        if (found) break;
+      }
+    }
+  }
+
+  async #keyOf({ path }: VersionEntry): Promise<string | null> {
+    const stat = await this.#disk.stat(path);
+    return stat && keyOf(path, stat.identity);
+  }
+
+  // ------------------------------------------------------------------------------------------------- files
+
+  /** Removes files that no version refers to, and what dead writers have left. */
+  async #removeUnreferenced(entries: readonly VersionEntry[], confirm: () => Promise<void>): Promise<void> {
+    const { mainRoot, lock, removed } = this.#task;
+    const versions = new Set(entries.map(({ version }) => version));
+    for (const { version } of [...this.#retired, ...this.#released]) versions.add(version);
+    await sweepLeftovers({
+      disk: this.#disk,
+      lock,
+      mainRoot,
+      tableRoot: this.tableRoot,
+      versions,
+      removed,
+      isOld: (stat) => this.#isOld(stat),
+      isForgotten: (stat) => this.#isForgotten(stat),
+      confirm,
+    });
+    const { needed, released } = this.#files;
+    for await (const found of findFiles(this.#disk, this.tableRoot)) {
+      const { area, name } = found;
+      if (needed[area.names].has(name) || released[area.names].has(name)) continue;
+      this.#options.signal?.throwIfAborted();
+      await removeFound(this.#disk, found, removed, async (stats) => {
+        if (!stats.every((stat) => this.#isOld(stat) && this.#isBeforeAllKept(stat))) return false;
+        await confirm();
+        return true;
+      });
+    }
+  }
+
+  /** Nobody will commit it any more. */
+  #isOld(stat: FileStat): boolean {
+    return this.#options.deleteUnverified === true || this.#isForgotten(stat);
+  }
+
+  #isForgotten({ modifiedNs }: FileStat): boolean {
+    return toMillis(modifiedNs) < this.#nowMs - UNVERIFIED_MS;
+  }
+
+  #isBeforeAllKept({ modifiedNs }: FileStat): boolean {
+    return toMillis(modifiedNs) < this.#earliestKeptMs;
+  }
+}
+
+const toMillis = (ns: bigint): number => Number(ns / 1_000_000n);

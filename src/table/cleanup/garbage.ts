@@ -1,0 +1,120 @@
+/**
+ * The files of a table or branch that versions refer to by their names, found in its directory, and their removal where
+ * no version needs them.
+ */
+
+import { join } from "node:path";
+import { breathe } from "../../async/eventLoop.js";
+import type { Disk, FileStat } from "../../io/disk/disk.js";
+import {
+  dataDirectory,
+  deletionsDirectory,
+  indicesDirectory,
+  transactionsDirectory,
+} from "../versions/paths.js";
+import type { ReferencedFiles } from "./referencedFiles.js";
+
+/**
+ * The parts of a table's directory that garbage is looked for in. What the reference is writing has a `#` and a number
+ * behind its name.
+ */
+interface Area {
+  readonly directoryOf: (tableRoot: string) => string;
+  readonly names: keyof ReferencedFiles & ("data" | "deletions" | "transactions" | "indices");
+  readonly files: RegExp | null;
+  /** Directories that belong to a file, or are named like one; null where there are none. */
+  readonly directories: { readonly name: RegExp; readonly content: RegExp; readonly suffix: string } | null;
+}
+
+const AREAS: readonly Area[] = [
+  {
+    directoryOf: dataDirectory,
+    names: "data",
+    files: /\.lance(#\d+)?$/,
+    // Blobs that lie beside a data file, in a directory of its name.
+    directories: { name: /^/, content: /\.blob(#\d+)?$/, suffix: ".lance" },
+  },
+  { directoryOf: deletionsDirectory, names: "deletions", files: /\.(arrow|bin)(#\d+)?$/, directories: null },
+  { directoryOf: transactionsDirectory, names: "transactions", files: /\.txn(#\d+)?$/, directories: null },
+  {
+    directoryOf: indicesDirectory,
+    names: "indices",
+    files: null,
+    directories: { name: /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/, content: /^/, suffix: "" },
+  },
+];
+
+/** A file, or a directory of files that go together. */
+export interface FoundFile {
+  readonly area: Area;
+  readonly path: string;
+  /** What versions know it by. */
+  readonly name: string;
+  readonly isDirectory: boolean;
+}
+
+/** What was removed. */
+export class RemovedFiles {
+  /** Data files, and files of blobs beside them. */
+  data = 0;
+  deletions = 0;
+  transactions = 0;
+  indices = 0;
+  /** What writers left behind that died: temporary files, staged manifests and the like. */
+  leftovers = 0;
+  versions = 0;
+  /** Of all of them, manifests included. */
+  bytes = 0;
+}
+
+export async function* findFiles(disk: Disk, tableRoot: string): AsyncGenerator<FoundFile, void, undefined> {
+  for (const area of AREAS) {
+    const directory = area.directoryOf(tableRoot);
+    for (const { name, kind } of (await disk.list(directory)) ?? []) {
+      await breathe();
+      const path = join(directory, name);
+      if (kind === "file" && area.files?.test(name)) yield { area, path, name, isDirectory: false };
+      if (kind === "directory" && area.directories?.name.test(name)) {
+        yield { area, path, name: name + area.directories.suffix, isDirectory: true };
+      }
+    }
+  }
+}
+
+/** Makes sure that what was removed stays so after a power cut. */
+export async function syncRemovals(disk: Disk, tableRoot: string): Promise<void> {
+  for (const { directoryOf } of AREAS) {
+    const directory = directoryOf(tableRoot);
+    if ((await disk.stat(directory)) !== null) await disk.syncDirectory(directory);
+  }
+}
+
+/**
+ * Removes a file, or a directory that holds nothing but files of the expected kind.
+ * @param mayGo asked with what the files look like right before
+ */
+export async function removeFound(
+  disk: Disk,
+  { area, path, isDirectory }: FoundFile,
+  removed: RemovedFiles,
+  mayGo: (stats: readonly FileStat[]) => Promise<boolean> | boolean,
+): Promise<void> {
+  const files = [path];
+  if (isDirectory) {
+    const inside = (await disk.list(path)) ?? [];
+    const isExpected = inside.every(
+      ({ name, kind }) => kind === "file" && area.directories?.content.test(name),
+    );
+    if (!isExpected) return;
+    files.splice(0, 1, ...inside.map(({ name }) => join(path, name)));
+  }
+  const statsOf = async (paths: readonly string[]): Promise<FileStat[]> =>
+    (await Promise.all(paths.map((each) => disk.stat(each)))).filter((stat) => stat !== null);
+  const stats = await statsOf(files);
+  // An empty directory may be one that a writer has just made: its own age tells.
+  if (!(await mayGo(stats.length === 0 ? await statsOf([path]) : stats))) return;
+  if (isDirectory) await disk.removeTree(path);
+  else await disk.remove(path);
+  removed[area.names] += stats.length;
+  for (const { size } of stats) removed.bytes += size;
+}

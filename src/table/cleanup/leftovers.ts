@@ -1,0 +1,237 @@
+/**
+ * What writers leave in a table's directory that died, or gave up and could not clear up after themselves:
+ *
+ *   .tmp-<uuid>                           files that were being written, see publish.ts
+ *   _versions/<name>.manifest-<uuid>      manifests that were staged and never published; also below _staging
+ *   <name>#<n>                            files that the reference was writing
+ *   _tiltyard/versions/<version>.json     records of versions that are not there
+ *   tree/<branch>                         directories of branches that are not registered
+ *
+ * Temporary files beside manifests and refs, and records of versions, are made and used up under locks that the caller
+ * holds: no living writer has one. Everything else stays until nobody can be about to use it.
+ */
+
+import { join } from "node:path";
+import { breathe } from "../../async/eventLoop.js";
+import { ServiceUnavailableError } from "../../errors.js";
+import type { Disk, FileStat } from "../../io/disk/disk.js";
+import { isDiskFull, isMissing } from "../../io/disk/errno.js";
+import { type LockOptions, withLock } from "../../io/lock/lock.js";
+import { Removal, removeLeased, TEMPORARY_PREFIX } from "../../io/publish.js";
+import { listBranches, ownParts } from "../refs/branches.js";
+import { asSpelledBy } from "../refs/branchRemoval.js";
+import {
+  branchesDirectory,
+  branchTree,
+  hasUniqueNames,
+  retiredDirectory,
+  sideDirectory,
+  stagingDirectory,
+  TABLE_PARTS,
+  tagsDirectory,
+  versionRecordsDirectory,
+  versionsDirectory,
+} from "../versions/paths.js";
+import type { RemovedFiles } from "./garbage.js";
+
+export interface LeftoverSweep {
+  readonly disk: Disk;
+  readonly lock: LockOptions;
+  /** Directory of the table; the lock of its refs is held. */
+  readonly mainRoot: string;
+  /** Directory of the table or branch that is cleaned up; its lock is held. */
+  readonly tableRoot: string;
+  /** Numbers of the versions that are there. */
+  readonly versions: ReadonlySet<number>;
+  readonly removed: RemovedFiles;
+  /** Whether nobody can be about to use what was changed last when `stat` says. */
+  isOld(stat: FileStat): boolean;
+  /** The same, of what may be of a commit under way by an engine that does not take the lock. */
+  isForgotten(stat: FileStat): boolean;
+  /**
+   * Asked before each step.
+   * @throws LeaseLostError where a lock is not held any more
+   */
+  confirm(): Promise<void>;
+}
+
+/** A name that nobody reads. */
+const TEMPORARY = new RegExp(`^\\${TEMPORARY_PREFIX}[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`);
+/** A file that the reference links to its final name when it is complete, and then removes. */
+const FOREIGN_TEMPORARY = /#\d+$/;
+/** A manifest of a version that was not published under that name. */
+const STAGED = /^(d?\d+\.manifest-|\.tmp_\d+\.manifest_)/;
+const RECORD = /^(\d+)\.json$/;
+
+/** Deeper than branch names, which are bounded in length, can go. */
+const MAX_DEPTH = 128;
+/** Levels of directories below a part of a branch's directory. */
+const MAX_PART_DEPTH = 4;
+
+/** On what look of it something goes; null: on none. */
+type Condition = ((stat: FileStat) => boolean) | null;
+
+export async function sweepLeftovers(sweep: LeftoverSweep): Promise<void> {
+  const { mainRoot, tableRoot, versions } = sweep;
+  const always = () => true;
+  const ifOld = (stat: FileStat) => sweep.isOld(stat);
+  const ifForgotten = (stat: FileStat) => sweep.isForgotten(stat);
+  /** Where temporary files are made under the locks that are held. */
+  const underLock = (name: string): Condition => {
+    if (TEMPORARY.test(name)) return always;
+    return FOREIGN_TEMPORARY.test(name) ? ifForgotten : null;
+  };
+  await sweepDirectory(sweep, versionsDirectory(tableRoot), (name) =>
+    STAGED.test(name) ? ifOld : underLock(name),
+  );
+  await sweepDirectory(sweep, tagsDirectory(mainRoot), underLock);
+  await sweepDirectory(sweep, branchesDirectory(mainRoot), underLock);
+  await sweepDirectory(sweep, sideDirectory(tableRoot), underLock);
+  await sweepDirectory(sweep, versionRecordsDirectory(tableRoot), (name) => {
+    const version = RECORD.exec(name)?.[1];
+    return version !== undefined && !versions.has(Number(version)) ? always : underLock(name);
+  });
+  await sweepDirectory(sweep, tableRoot, (name) =>
+    TEMPORARY.test(name) || FOREIGN_TEMPORARY.test(name) ? ifForgotten : null,
+  );
+  const staging = stagingDirectory(tableRoot);
+  const stagingStat = await sweep.disk.stat(staging);
+  await sweepDirectory(sweep, staging, () => ifOld);
+  await removeIfEmpty(sweep, staging, stagingStat);
+  const former = retiredDirectory(tableRoot);
+  await removeIfEmpty(sweep, former, await sweep.disk.stat(former));
+  if (tableRoot === mainRoot) await sweepTree(sweep, await listBranches(sweep.disk, mainRoot));
+}
+
+/** Removes files, and directories that are temporary, from a directory. */
+async function sweepDirectory(
+  sweep: LeftoverSweep,
+  directory: string,
+  conditionOf: (name: string) => Condition,
+): Promise<void> {
+  const { disk, removed } = sweep;
+  for (const { name, kind } of (await disk.list(directory)) ?? []) {
+    await breathe();
+    const condition = conditionOf(name);
+    if (condition === null || !(kind === "file" || (kind === "directory" && TEMPORARY.test(name)))) continue;
+    const path = join(directory, name);
+    const stat = await disk.stat(path);
+    if (stat === null || !condition(stat)) continue;
+    if (directory === versionRecordsDirectory(sweep.tableRoot) && RECORD.test(name)) {
+      // The version may be published, with a record of that name, as soon as the lock is lost.
+      await removeLeased(disk, path, sideDirectory(sweep.tableRoot), sweep.tableRoot, sweep);
+    } else {
+      await sweep.confirm();
+      await (kind === "file" ? disk.remove(path) : disk.removeTree(path));
+    }
+    removed.leftovers++;
+    if (kind === "file") removed.bytes += stat.size;
+  }
+}
+
+/**
+ * Removes a directory that nobody has put anything into for long.
+ * @param stat of the directory, before anything was removed from it
+ */
+async function removeIfEmpty(
+  { disk, isOld, confirm }: LeftoverSweep,
+  directory: string,
+  stat: FileStat | null,
+): Promise<void> {
+  if (stat?.kind !== "directory" || !isOld(stat)) return;
+  if ((await disk.list(directory))?.length !== 0) return;
+  await confirm();
+  await disk.removeEmptyDirectory(directory);
+}
+
+// ---------------------------------------------------------------------------------------------- branches
+
+async function sweepTree(sweep: LeftoverSweep, registered: readonly string[]): Promise<void> {
+  const tree = branchTree(sweep.mainRoot);
+  const stat = await sweep.disk.stat(tree);
+  await sweepBelow(sweep, registered, "", 0);
+  await removeIfEmpty(sweep, tree, stat);
+}
+
+/** The directories whose branch names begin with `prefix`, innermost first. */
+async function sweepBelow(
+  sweep: LeftoverSweep,
+  registered: readonly string[],
+  prefix: string,
+  depth: number,
+): Promise<void> {
+  const directory = join(branchTree(sweep.mainRoot), prefix);
+  if (depth > MAX_DEPTH) return;
+  for (const { name, kind } of (await sweep.disk.list(directory)) ?? []) {
+    if (kind !== "directory" || TABLE_PARTS.includes(name)) continue;
+    const branch = prefix + name;
+    const root = join(directory, name);
+    const stat = await sweep.disk.stat(root);
+    await sweepBelow(sweep, registered, `${branch}/`, depth + 1);
+    // The disk may list a directory under another spelling of the name that the branch has.
+    const staying = await asSpelledBy(sweep.disk, sweep.mainRoot, branch, registered);
+    if (staying.includes(branch)) continue;
+    await sweepBranch(sweep, root, ownParts(branch, staying));
+    await removeIfEmpty(sweep, root, stat);
+  }
+}
+
+/** @param parts names of what in the directory would be the branch's own */
+async function sweepBranch(sweep: LeftoverSweep, root: string, parts: readonly string[]): Promise<void> {
+  const { disk } = sweep;
+  const inside = (await disk.list(root)) ?? [];
+  const own = inside.filter(({ name, kind }) => kind === "directory" && parts.includes(name));
+  if (own.length === 0) return;
+  for (const { name } of own) if (!(await isOldTree(sweep, join(root, name)))) return;
+  try {
+    // Somebody may still hold on to it who had opened the branch before it was deleted.
+    await withLock(root, { ...sweep.lock, waitMs: 0 }, async (lease) => {
+      const confirm = async () => {
+        await sweep.confirm();
+        await lease.confirm();
+      };
+      // A branch of that name, made anew, would lie in the same directories.
+      const { mainRoot } = sweep;
+      const removal = new Removal(disk, sideDirectory(mainRoot), mainRoot, { confirm }, hasUniqueNames);
+      try {
+        for (const { name } of own) {
+          const part = join(root, name);
+          await countTree(sweep, part);
+          await removal.takeOut(part);
+        }
+      } finally {
+        await removal.finish();
+      }
+    });
+  } catch (error) {
+    // It is in use, vanished, or there is no room for a lock: another cleanup will see to it.
+    if (error instanceof ServiceUnavailableError || isMissing(error) || isDiskFull(error)) return;
+    throw error;
+  }
+  await disk.removeEmptyDirectory(root);
+}
+
+/** Whether all that is below a path is old; not where it lies deeper than a branch's files do. */
+async function isOldTree(sweep: LeftoverSweep, path: string, depth = 0): Promise<boolean> {
+  const stat = await sweep.disk.stat(path);
+  if (stat === null) return true;
+  if (!sweep.isOld(stat) || depth > MAX_PART_DEPTH) return false;
+  if (stat.kind !== "directory") return true;
+  for (const { name } of (await sweep.disk.list(path)) ?? []) {
+    if (!(await isOldTree(sweep, join(path, name), depth + 1))) return false;
+  }
+  return true;
+}
+
+/** Adds the files below a directory to what was removed. */
+async function countTree(sweep: LeftoverSweep, directory: string, depth = 0): Promise<void> {
+  const { disk, removed } = sweep;
+  for (const { name, kind } of (await disk.list(directory)) ?? []) {
+    const path = join(directory, name);
+    if (kind === "directory" && depth < MAX_PART_DEPTH) await countTree(sweep, path, depth + 1);
+    const stat = kind === "file" ? await disk.stat(path) : null;
+    if (stat === null) continue;
+    removed.leftovers++;
+    removed.bytes += stat.size;
+  }
+}

@@ -1,0 +1,92 @@
+/**
+ * Names of the files that versions refer to. Names are random, so a name is enough to tell one file of a table and
+ * its branches from all others, wherever the directory has been moved since a manifest noted its place.
+ */
+
+import { breathe } from "../../async/eventLoop.js";
+import type { DataFragment } from "../../format/table.js";
+import type { ManifestFile } from "../versions/manifest.js";
+import type { ManifestImage } from "../versions/manifestImages.js";
+import { deletionFileName, indexDirectoryName } from "../versions/paths.js";
+
+export class ReferencedFiles {
+  /** Data files, by their names below `data/`. */
+  readonly data = new Set<string>();
+  readonly deletions = new Set<string>();
+  readonly transactions = new Set<string>();
+  /** Directories of index segments. */
+  readonly indices = new Set<string>();
+
+  /** @throws CorruptFileError for a damaged manifest */
+  add(file: ManifestFile): void {
+    for (const fragment of file.manifest.fragments) this.addFragment(fragment);
+    this.addTransaction(file);
+    this.addIndices(file);
+  }
+
+  addFragment({ id, files, deletionFile }: DataFragment): void {
+    for (const { path } of files) this.data.add(path);
+    if (deletionFile !== undefined) this.deletions.add(deletionFileName(id, deletionFile));
+  }
+
+  addTransaction({ head }: ManifestFile): void {
+    if (head.transactionFile !== "") this.transactions.add(head.transactionFile);
+  }
+
+  /** @throws CorruptFileError */
+  addIndices({ indexSection }: ManifestFile): void {
+    for (const { uuid } of indexSection?.indices ?? []) {
+      if (uuid !== undefined) this.indices.add(indexDirectoryName(uuid.uuid));
+    }
+  }
+}
+
+/**
+ * What versions refer to that stay, and what versions refer to that go. Versions are best added in their order: of each
+ * only what the one before has not is decoded.
+ */
+export class VersionFiles {
+  /** What versions that stay refer to. */
+  readonly needed = new ReferencedFiles();
+  /** What versions that go refer to, but for what was found to be needed before. */
+  readonly released = new ReferencedFiles();
+  /** Of the version that was added last among those that stay. */
+  #lastNeeded: ManifestImage | null = null;
+  /** Of the version that was added last. */
+  #lastAdded: ManifestImage | null = null;
+
+  /** @throws CorruptFileError */
+  async addNeeded(image: ManifestImage): Promise<void> {
+    await this.#add(image, this.needed, this.#lastNeeded);
+    image.keep();
+    this.#lastNeeded?.letGo();
+    this.#lastNeeded = image;
+    this.#noteAdded(image);
+  }
+
+  /** @throws CorruptFileError */
+  async addReleased(image: ManifestImage): Promise<void> {
+    await this.#add(image, this.released, this.#lastAdded);
+    this.#noteAdded(image);
+  }
+
+  #noteAdded(image: ManifestImage): void {
+    image.keep();
+    this.#lastAdded?.letGo();
+    this.#lastAdded = image;
+  }
+
+  async #add(image: ManifestImage, files: ReferencedFiles, known: ManifestImage | null): Promise<void> {
+    files.addTransaction(image.file);
+    if (!hasSameIndices(image.file, known?.file)) files.addIndices(image.file);
+    for (const index of image.unsharedWith(known)) {
+      files.addFragment(image.fragmentAt(index));
+      await breathe();
+    }
+  }
+}
+
+function hasSameIndices({ indexSectionBytes }: ManifestFile, other: ManifestFile | undefined): boolean {
+  const others = other?.indexSectionBytes ?? null;
+  return indexSectionBytes !== null && others !== null && Buffer.compare(indexSectionBytes, others) === 0;
+}

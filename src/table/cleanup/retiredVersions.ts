@@ -1,0 +1,272 @@
+/**
+ * Taking versions away without losing track of their files. The manifest of a version goes through these names, each
+ * step a rename within `_versions`:
+ *
+ *   <name>.manifest ─ <name>.retired ─ <name>.released ─ removed
+ *
+ * - Retired: it is no version any more, and all its files are there. Whoever has retired it looks once more whether
+ *   it is needed, and puts it back if it is, or if the lock was lost meanwhile. One that a dead process has retired is
+ *   released, or put back, by the next cleanup.
+ * - Released: that look found that nobody needs it. It never comes back; its files are removed, and then itself.
+ *
+ * So at any moment a version is there with all its files, or it is no version and says what is still to be removed. A
+ * tag or branch is published before its maker looks for the version, which is looked for after it was retired: of the
+ * two that meet, one sees the other. A process that was suspended while another did its work finds the name that it is
+ * about to change gone.
+ *
+ * Renaming needs no room, so that a full disk can be cleaned up.
+ */
+
+import { join } from "node:path";
+import { breathe } from "../../async/eventLoop.js";
+import type { Disk } from "../../io/disk/disk.js";
+import { isDiskFull, isMissing } from "../../io/disk/errno.js";
+import { isPinned, type PinnedVersions } from "../refs/pinnedVersions.js";
+import {
+  hintPath,
+  manifestPath,
+  parseManifestName,
+  parseSetAsideName,
+  type RemovalState,
+  retiredDirectory,
+  setAsideName,
+  versionRecordName,
+  versionRecordsDirectory,
+  versionsDirectory,
+} from "../versions/paths.js";
+import {
+  noteRemovedVersions,
+  readGap,
+  type VersionEntry,
+  type VersionGap,
+  writeHint,
+} from "../versions/versions.js";
+import type { RemovedFiles } from "./garbage.js";
+
+/** A version whose manifest was set aside. */
+export interface SetAsideVersion extends VersionEntry {
+  readonly state: RemovalState;
+}
+
+/** What is looked at before and after versions are taken away. */
+export interface RetirementGuard {
+  /** @throws LeaseLostError where a lock is not held any more */
+  confirm(): Promise<void>;
+  /** What refs need now; null where that is unknown, so that it may be any version. */
+  readPinned(): Promise<PinnedVersions | null>;
+  /** Called with each version right before it is set aside; it may not come to it. */
+  onRetiring?(version: SetAsideVersion): void;
+}
+
+export interface Retirement {
+  readonly retired: readonly SetAsideVersion[];
+  /** Versions that have to stay for now because the disk is full. */
+  readonly postponed: number;
+}
+
+/**
+ * Retires versions; durable on return. When it throws all of them are versions again, unless the disk fails while they
+ * are put back. The caller holds the table's lock, and that of its refs.
+ * @param entries all versions, ascending
+ * @param going those of them to be retired; never the latest
+ * @param options `partially`: where the disk is full, those go for which nothing has to be written
+ */
+export async function retireVersions(
+  disk: Disk,
+  tableRoot: string,
+  entries: readonly VersionEntry[],
+  going: ReadonlySet<VersionEntry>,
+  guard: RetirementGuard,
+  options: { readonly partially: boolean },
+): Promise<Retirement> {
+  const latest = entries.at(-1);
+  if (latest === undefined || going.size === 0) return { retired: [], postponed: 0 };
+  const directory = versionsDirectory(tableRoot);
+  const full = await noteRemoval(disk, tableRoot, latest);
+  const isNoted = full === null;
+  const moving = isNoted ? going : withoutNewGaps(entries, going, await readGap(disk, tableRoot));
+  if (!isNoted && (moving.size === 0 || !options.partially)) throw full.error;
+  if (!isNoted) await forgetHint(disk, tableRoot);
+  const moved: SetAsideVersion[] = [];
+  let postponed = going.size - moving.size;
+  try {
+    for (const entry of entries) {
+      if (!moving.has(entry)) continue;
+      await guard.confirm();
+      const aside = retiredOf(tableRoot, entry);
+      // Before it is done: a failure may be reported for what has happened.
+      moved.push(aside);
+      guard.onRetiring?.(aside);
+      try {
+        if (!(await tryRename(disk, entry.path, aside.path))) moved.pop();
+      } catch (error) {
+        // A directory may have to grow for another name.
+        if (!options.partially || !isDiskFull(error)) throw error;
+        moved.pop();
+        postponed++;
+        if (!isNoted) break;
+      }
+    }
+    await disk.syncDirectory(directory);
+    await guard.confirm();
+    const needed = neededOf(moved, await guard.readPinned(), isNoted);
+    for (const each of needed) await putBack(disk, tableRoot, each);
+    if (needed.size > 0) await disk.syncDirectory(directory);
+    await writeHint(disk, tableRoot, latest.version);
+    return { retired: moved.filter((each) => !needed.has(each)), postponed };
+  } catch (error) {
+    // What can't be put back here is put back or released by the next cleanup.
+    for (const each of moved.reverse()) await putBack(disk, tableRoot, each).catch(() => undefined);
+    await disk.syncDirectory(directory).catch(() => undefined);
+    throw error;
+  }
+}
+
+/**
+ * Notes, before versions go, that the latest is not found by counting on from any other.
+ * @returns the failure where the disk is too full for that, else null
+ */
+async function noteRemoval(
+  disk: Disk,
+  tableRoot: string,
+  latest: VersionEntry,
+): Promise<{ readonly error: unknown } | null> {
+  try {
+    await noteRemovedVersions(disk, tableRoot, latest.version);
+    return null;
+  } catch (error) {
+    if (isDiskFull(error)) return { error };
+    throw error;
+  }
+}
+
+/** Removes a hint; without one nothing is counted on from. The room that it took up is free on return. */
+export async function forgetHint(disk: Disk, tableRoot: string): Promise<void> {
+  await disk.remove(hintPath(tableRoot));
+  await disk.syncDirectory(versionsDirectory(tableRoot));
+}
+
+/**
+ * The versions that can go without leaving one that stays without the next one: a hint that a stalled writer has yet to
+ * write would be taken for right there. Below the beginning of the jump that was noted last, no hint is.
+ */
+function withoutNewGaps(
+  entries: readonly VersionEntry[],
+  going: ReadonlySet<VersionEntry>,
+  noted: VersionGap | null,
+): Set<VersionEntry> {
+  const first = new Set<VersionEntry>();
+  /** The highest version so far that stays. */
+  let before: number | null = null;
+  for (const entry of entries) {
+    const { version } = entry;
+    const opensGap: boolean = before !== null && before + 1 === version && before >= (noted?.from ?? 0);
+    if (going.has(entry) && !opensGap) first.add(entry);
+    else before = version;
+  }
+  return first;
+}
+
+/** Those of the versions moved aside that have to come back. */
+function neededOf(
+  moved: readonly SetAsideVersion[],
+  pinned: PinnedVersions | null,
+  isNoted: boolean,
+): ReadonlySet<SetAsideVersion> {
+  if (pinned === null) return new Set(moved);
+  const needed = moved.filter(({ version }) => isPinned(pinned, version));
+  if (isNoted || needed.length === 0) return new Set(needed);
+  // One that comes back alone would be without the next one.
+  return new Set(moved.filter(({ version }) => version >= needed[0].version));
+}
+
+/** A version as it is when it has been retired. */
+export const retiredOf = (tableRoot: string, entry: VersionEntry): SetAsideVersion =>
+  setAside(tableRoot, entry, "retired");
+
+const setAside = (
+  tableRoot: string,
+  { version, scheme }: VersionEntry,
+  state: RemovalState,
+): SetAsideVersion => ({
+  version,
+  scheme,
+  state,
+  path: join(versionsDirectory(tableRoot), setAsideName(version, scheme, state)),
+});
+
+/** False where there is no such file (any more). */
+async function tryRename(disk: Disk, from: string, to: string): Promise<boolean> {
+  try {
+    await disk.rename(from, to);
+    return true;
+  } catch (error) {
+    if (isMissing(error)) return false;
+    throw error;
+  }
+}
+
+/** Makes a retired version one of the table's again; quiet where somebody else has put it back, or released it. */
+export async function putBack(
+  disk: Disk,
+  tableRoot: string,
+  { version, scheme, path }: SetAsideVersion,
+): Promise<void> {
+  const place = manifestPath(tableRoot, version, scheme);
+  if ((await disk.stat(place)) === null) await tryRename(disk, path, place);
+}
+
+/**
+ * Takes the step from which retired versions don't come back; durable on return, whoever retired them. Returns those
+ * that were released here: others were put back, or released by somebody else.
+ */
+export async function releaseVersions(
+  disk: Disk,
+  tableRoot: string,
+  retired: readonly SetAsideVersion[],
+): Promise<SetAsideVersion[]> {
+  const released: SetAsideVersion[] = [];
+  for (const each of retired) {
+    const aside = setAside(tableRoot, each, "released");
+    if (await tryRename(disk, each.path, aside.path)) released.push(aside);
+  }
+  if (released.length > 0) await disk.syncDirectory(versionsDirectory(tableRoot));
+  return released;
+}
+
+/** The versions that were set aside and are not removed yet; some of them may be versions all the same. */
+export async function listSetAside(disk: Disk, tableRoot: string): Promise<SetAsideVersion[]> {
+  const found: SetAsideVersion[] = [];
+  const directory = versionsDirectory(tableRoot);
+  for (const { name, kind } of (await disk.list(directory)) ?? []) {
+    await breathe();
+    const parsed = kind === "file" ? parseSetAsideName(name) : null;
+    if (parsed !== null) found.push({ ...parsed, path: join(directory, name) });
+  }
+  const former = retiredDirectory(tableRoot);
+  for (const { name, kind } of (await disk.list(former)) ?? []) {
+    const parsed = kind === "file" ? parseManifestName(name) : null;
+    if (parsed !== null) found.push({ ...parsed, state: "retired", path: join(former, name) });
+  }
+  return found;
+}
+
+/** Forgets versions whose files are gone. */
+export async function forgetReleased(
+  disk: Disk,
+  tableRoot: string,
+  released: readonly SetAsideVersion[],
+  removed: RemovedFiles,
+): Promise<void> {
+  const records = versionRecordsDirectory(tableRoot);
+  const recorded = new Set(((await disk.list(records)) ?? []).map(({ name }) => name));
+  for (const { version, path } of released) {
+    const stat = await disk.stat(path);
+    if (stat === null) continue;
+    const record = versionRecordName(version);
+    if (recorded.has(record)) await disk.remove(join(records, record));
+    await disk.remove(path);
+    removed.bytes += stat.size;
+    removed.versions++;
+  }
+}

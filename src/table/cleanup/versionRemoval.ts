@@ -1,0 +1,125 @@
+/**
+ * Taking versions out of a table's history by their numbers, whatever their age. Their manifests are set aside, so that
+ * a cleanup finds the files that only they referred to.
+ */
+
+import { CorruptFileError, InvalidInputError } from "../../errors.js";
+import type { Disk } from "../../io/disk/disk.js";
+import { isPinned, readPinnedVersions } from "../refs/pinnedVersions.js";
+import { branchRoot, formatBranch } from "../refs/refs.js";
+import { versionsDirectory } from "../versions/paths.js";
+import { listVersions } from "../versions/versions.js";
+import { listSetAside, putBack, type RetirementGuard, retireVersions } from "./retiredVersions.js";
+
+/** Versions that follow each other. */
+export interface VersionRange {
+  readonly start: number;
+  /** Exclusive; null is behind the latest. */
+  readonly end: number | null;
+}
+
+/**
+ * Which versions the ranges are of, ascending; a number without a version is none. The caller holds the locks of the
+ * table's refs and of the branch.
+ * @param mainRoot directory of the table
+ * @param branch null is the main branch
+ * @throws InvalidInputError where one of them is the latest, has a tag, or is what a branch was made from
+ * @throws CorruptFileError where that can't be told
+ */
+export async function planVersionRemoval(
+  disk: Disk,
+  mainRoot: string,
+  branch: string | null,
+  ranges: readonly VersionRange[],
+): Promise<number[]> {
+  const versions = (await listVersions(disk, branchRoot(mainRoot, branch ?? undefined))).map(
+    ({ version }) => version,
+  );
+  const latest = versions[versions.length - 1];
+  const wanted = within(versions, ranges);
+  if (wanted.length === 0) return [];
+  const pinned = await readPinnedVersions(disk, mainRoot, branch);
+  for (const version of wanted) {
+    const needs = [];
+    if (version === latest) needs.push("is the latest");
+    const tags = pinned.tags.get(version);
+    if (tags !== undefined) needs.push(`has the tag ${tags[0]}`);
+    const branches = pinned.branches.get(version);
+    if (branches !== undefined) needs.push(`is what branch ${branches[0]} was made from`);
+    if (needs.length === 0) continue;
+    throw new InvalidInputError(`ranges: version ${version} of ${formatBranch(branch)} ${needs.join(", ")}`);
+  }
+  return wanted;
+}
+
+/** @param versions ascending */
+function within(versions: readonly number[], ranges: readonly VersionRange[]): number[] {
+  const ascending = [...ranges].sort((a, b) => a.start - b.start);
+  let next = 0;
+  /** Where the farthest of the ranges ends that have begun. */
+  let end = 0;
+  return versions.filter((version) => {
+    for (; next < ascending.length && ascending[next].start <= version; next++) {
+      end = Math.max(end, ascending[next].end ?? Number.POSITIVE_INFINITY);
+    }
+    return version < end;
+  });
+}
+
+/**
+ * Takes versions away that were found to be needed by nobody; durable on return. Those that are gone are done, and what
+ * has come to be needed meanwhile stays. The caller holds the locks of the table's refs and of the branch.
+ * @param mainRoot directory of the table
+ * @param branch null is the main branch
+ * @param watch its `confirm` throws where one of the locks is not held any more; then none is taken away
+ * @returns those that stay
+ */
+export async function deleteVersionsUnderLock(
+  disk: Disk,
+  mainRoot: string,
+  branch: string | null,
+  versions: readonly number[],
+  watch: Omit<RetirementGuard, "readPinned">,
+): Promise<number[]> {
+  const tableRoot = branchRoot(mainRoot, branch ?? undefined);
+  const entries = await listVersions(disk, tableRoot);
+  const latest = entries.at(-1);
+  if (latest === undefined) return [];
+  const guard: RetirementGuard = {
+    ...watch,
+    // With a ref that can't be read any version may be needed, and one that stays does no harm.
+    readPinned: () =>
+      readPinnedVersions(disk, mainRoot, branch).catch((error: unknown) => {
+        if (error instanceof CorruptFileError) return null;
+        throw error;
+      }),
+  };
+  const pinned = await guard.readPinned();
+  const wanted = new Set(versions);
+  const mayGo = (version: number): boolean =>
+    pinned !== null && wanted.has(version) && version !== latest.version && !isPinned(pinned, version);
+  const going = new Set(entries.filter(({ version }) => mayGo(version)));
+  const { retired } = await retireVersions(disk, tableRoot, entries, going, guard, { partially: false });
+  const gone = new Set(retired.map(({ version }) => version));
+  return entries.map(({ version }) => version).filter((version) => wanted.has(version) && !gone.has(version));
+}
+
+/**
+ * Puts versions back that {@link deleteVersionsUnderLock} took away, as long as no cleanup has released them; durable on
+ * return. The caller holds the locks of the table's refs and of the branch.
+ * @param confirm throws where one of the locks is not held any more
+ */
+export async function returnVersionsUnderLock(
+  disk: Disk,
+  tableRoot: string,
+  versions: readonly number[],
+  confirm: () => Promise<void>,
+): Promise<void> {
+  const wanted = new Set(versions);
+  for (const aside of await listSetAside(disk, tableRoot)) {
+    if (aside.state !== "retired" || !wanted.has(aside.version)) continue;
+    await confirm();
+    await putBack(disk, tableRoot, aside);
+  }
+  await disk.syncDirectory(versionsDirectory(tableRoot));
+}

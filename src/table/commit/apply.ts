@@ -1,0 +1,171 @@
+/**
+ * What a transaction makes of a version: the manifest of the next one. Pure; the same transaction can be applied
+ * to a newer base when a commit lost its race.
+ *
+ * Ids: fragments of a transaction carry id 0 until here and get the numbers above the highest ever given out,
+ * also on overwrite. With stable row ids, new rows get the next unused ids, and the version they came with.
+ */
+
+import { InvalidInputError, UnsupportedError } from "../../errors.js";
+import { DataFormat, Manifest, Timestamp, type Transaction, WriterVersion } from "../../format/table.js";
+import { featureFlagsOf, hasStableRowIds } from "../versions/flags.js";
+import type { VersionContent } from "../versions/versionContent.js";
+import { cloneVersion } from "./applyClone.js";
+import {
+  appendFragments,
+  deleteRows,
+  highestFragmentId,
+  replaceFiles,
+  reserveFragmentIds,
+  rewriteFragments,
+  updateRows,
+} from "./applyFragments.js";
+import { changeColumns, changeMetadata, projectSchema } from "./applySchema.js";
+import { changeIndices } from "./indexEntries.js";
+import { refuseLongMetadata } from "./metadataSize.js";
+import { fileNameOf, type Operation, operationOf } from "./transaction.js";
+
+export interface ApplyContext {
+  /** Number of the version to make. */
+  readonly version: number;
+  /** Nanoseconds since the epoch. */
+  readonly nowNs: bigint;
+  /** Schema metadata of an overwrite, which its transaction does not carry. */
+  readonly schemaMetadata?: ReadonlyMap<string, Uint8Array>;
+  /** Data format of a table that is being created, e.g. `2.2`. */
+  readonly dataFormatVersion?: string;
+  /** The version a restore takes its content from. */
+  readonly restored?: VersionContent;
+  /**
+   * The overwrite replaces a table that is rewritten at every change: its fragments are numbered from 0 again, and
+   * there is no file of its transaction.
+   */
+  readonly rewritesTable?: boolean;
+}
+
+/** What committed manifests say about who wrote them. */
+export const WRITER = WriterVersion.create({ library: "tiltyard", version: "0.1.0" });
+
+const DATA_FILE_FORMAT = "lance";
+const NS_PER_SECOND = 1_000_000_000n;
+
+/**
+ * @param base the latest version, or null where the transaction creates the table; of a clone the version cloned
+ * @throws UnsupportedError for operations that this build does not commit
+ * @throws TransactionConflictError where the base no longer has what the transaction changes
+ */
+export function applyTransaction(
+  base: VersionContent | null,
+  transaction: Transaction,
+  context: ApplyContext,
+): VersionContent {
+  // Plain objects from here on: a manifest file decodes its parts by getters, which a spread would lose.
+  const plain = base && { manifest: base.manifest, indexSectionBytes: base.indexSectionBytes };
+  const content = contentAfter(plain, operationOf(transaction), context);
+  refuseLongMetadata(base?.manifest ?? null, content.manifest);
+  const manifest: Manifest = {
+    ...content.manifest,
+    version: context.version,
+    timestamp: timestampAfter(base?.manifest.timestamp, context.nowNs),
+    tag: "",
+    transactionFile: context.rewritesTable ? "" : fileNameOf(transaction),
+    writerVersion: WRITER,
+  };
+  const flags = featureFlagsOf(manifest);
+  manifest.readerFeatureFlags = flags.reader;
+  manifest.writerFeatureFlags = flags.writer;
+  return { manifest, indexSectionBytes: content.indexSectionBytes };
+}
+
+function contentAfter(
+  base: VersionContent | null,
+  operation: Operation,
+  context: ApplyContext,
+): VersionContent {
+  if (operation.kind === "overwrite") {
+    const { fragments, schema, configUpsertValues } = operation.value;
+    const emptied: Manifest = {
+      ...(base?.manifest ?? newTable(context)),
+      fields: schema,
+      schemaMetadata: new Map(context.schemaMetadata),
+      fragments: [],
+    };
+    if (context.rewritesTable) emptied.maxFragmentId = undefined;
+    for (const [key, value] of configUpsertValues) emptied.config = new Map(emptied.config).set(key, value);
+    return appendFragments({ manifest: emptied, indexSectionBytes: null }, fragments, context.version);
+  }
+  if (base === null) throw new InvalidInputError(`there is no table for a change of kind ${operation.kind}`);
+  switch (operation.kind) {
+    case "append":
+      return appendFragments(base, operation.value.fragments, context.version);
+    case "delete":
+      return deleteRows(base, operation.value);
+    case "update":
+      return updateRows(base, operation.value, context.version);
+    case "rewrite":
+      return rewriteFragments(base, operation.value);
+    case "reserveFragments":
+      return reserveFragmentIds(base, operation.value.numFragments);
+    case "dataReplacement":
+      return replaceFiles(base, operation.value);
+    case "merge":
+      return changeColumns(base, operation.value, context.version);
+    case "project":
+      return projectSchema(base, operation.value);
+    case "updateConfig":
+      return changeMetadata(base, operation.value);
+    case "createIndex":
+      return changeIndices(base, operation.value);
+    case "restore":
+      if (context.restored === undefined) {
+        throw new InvalidInputError(`there is no version ${operation.value.version} to restore`);
+      }
+      return restoreOver(base.manifest, context.restored);
+    case "clone":
+      return cloneVersion(base, operation.value);
+    case "updateBases":
+    case "updateMemWalState":
+    case "unknown":
+      throw new UnsupportedError(`committing a transaction of kind ${operation.kind}`);
+  }
+}
+
+function newTable(context: ApplyContext): Manifest {
+  if (context.dataFormatVersion === undefined) {
+    throw new InvalidInputError("a new table needs a data format version");
+  }
+  return Manifest.create({
+    dataFormat: DataFormat.create({ fileFormat: DATA_FILE_FORMAT, version: context.dataFormatVersion }),
+  });
+}
+
+/** The content of an old version with the counters of the current one, so that no id is given out twice. */
+function restoreOver(current: Manifest, restored: VersionContent): VersionContent {
+  const old = restored.manifest;
+  if (hasStableRowIds(current) !== hasStableRowIds(old)) {
+    throw new InvalidInputError(`version ${old.version} is from before the table had stable row ids`);
+  }
+  const highestId = Math.max(highestFragmentId(current), highestFragmentId(old));
+  return {
+    manifest: {
+      ...old,
+      maxFragmentId: highestId < 0 ? undefined : highestId,
+      nextRowId: Math.max(current.nextRowId, old.nextRowId),
+      branch: current.branch,
+    },
+    indexSectionBytes: restored.indexSectionBytes,
+  };
+}
+
+/** Now, but later than the version before even where clocks disagree: versions are also found by time. */
+function timestampAfter(previous: Timestamp | undefined, nowNs: bigint): Timestamp {
+  const earliest =
+    previous === undefined ? 0n : BigInt(previous.seconds) * NS_PER_SECOND + BigInt(previous.nanos) + 1n;
+  const ns = nowNs > earliest ? nowNs : earliest;
+  return Timestamp.create({ seconds: Number(ns / NS_PER_SECOND), nanos: Number(ns % NS_PER_SECOND) });
+}
+
+/** The time of a version, in milliseconds since the epoch; 0 where its manifest has none. */
+export function timestampMillis({ timestamp }: Pick<Manifest, "timestamp">): number {
+  return timestamp === undefined ? 0 : timestamp.seconds * 1000 + Math.floor(timestamp.nanos / 1_000_000);
+}

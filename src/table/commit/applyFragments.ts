@@ -1,0 +1,268 @@
+/**
+ * Changes of a table's rows: what appends, deletions, updates, compactions and replaced files make of the list of
+ * fragments. A change is laid over the fragment as it is now, which may have newer columns than when it was planned.
+ *
+ * Ids: new fragments carry id 0 until here and get the numbers above the highest ever given out; those of a
+ * compaction bring the numbers they reserved. With stable row ids, new rows get the next unused ids, and the version
+ * they came with.
+ */
+
+import { InvalidInputError, UnsupportedError } from "../../errors.js";
+import {
+  type DataFile,
+  type DataFragment,
+  type DataReplacement,
+  type Delete,
+  type Manifest,
+  type Rewrite,
+  RowDatasetVersionSequence,
+  RowIdSequence,
+  U64Range,
+  U64Segment,
+  UPDATE_MODE,
+  type Update,
+} from "../../format/table.js";
+import { hasStableRowIds } from "../versions/flags.js";
+import type { VersionContent } from "../versions/versionContent.js";
+import { TransactionConflictError } from "./conflict.js";
+import { remapIndices, uncoverFields } from "./indexEntries.js";
+
+const MAX_FRAGMENT_ID = 0xffff_ffff;
+
+/** @param version the version the rows come with */
+export function appendFragments(
+  base: VersionContent,
+  added: readonly DataFragment[],
+  version: number,
+): VersionContent {
+  const manifest = { ...base.manifest };
+  let highestId = highestFragmentId(manifest);
+  const stable = hasStableRowIds(manifest);
+  const numbered = added.map((fragment) => {
+    highestId++;
+    const result = { ...fragment, id: highestId };
+    if (stable) {
+      assignRowIds(result, manifest.nextRowId, version);
+      manifest.nextRowId += fragment.physicalRows;
+    }
+    return result;
+  });
+  manifest.fragments = [...manifest.fragments, ...numbered];
+  manifest.maxFragmentId = checkedFragmentId(highestId);
+  return { manifest, indexSectionBytes: base.indexSectionBytes };
+}
+
+/** -1 where there never was a fragment. */
+export function highestFragmentId(manifest: Manifest): number {
+  let highest = manifest.maxFragmentId ?? -1;
+  for (const fragment of manifest.fragments) if (fragment.id > highest) highest = fragment.id;
+  return highest;
+}
+
+/** @throws UnsupportedError beyond 32 bits */
+function checkedFragmentId(highestId: number): number | undefined {
+  if (highestId > MAX_FRAGMENT_ID) throw new UnsupportedError("the table has used up all 2^32 fragment ids");
+  return highestId < 0 ? undefined : highestId;
+}
+
+/** Rows of a new fragment: ids from `firstRowId` on, created and last updated by `version`. */
+function assignRowIds(fragment: DataFragment, firstRowId: number, version: number): void {
+  const rowCount = fragment.physicalRows;
+  const segments = [rangeSegment(firstRowId, rowCount)];
+  fragment.inlineRowIds = RowIdSequence.encode(RowIdSequence.create({ segments }));
+  const versions = versionOfAll(rowCount, version);
+  fragment.inlineCreatedAtVersions = versions;
+  fragment.inlineLastUpdatedAtVersions = versions;
+}
+
+/** The same version for all rows of a fragment. */
+function versionOfAll(rowCount: number, version: number): Uint8Array {
+  const runs = [{ span: rangeSegment(0, rowCount), version }];
+  return RowDatasetVersionSequence.encode(RowDatasetVersionSequence.create({ runs }));
+}
+
+const rangeSegment = (start: number, count: number): U64Segment =>
+  U64Segment.create({ range: U64Range.create({ start, end: start + count }) });
+
+/**
+ * The fragments of a change of columns. With stable row ids, rows whose files are others than before count as updated
+ * by `version`.
+ */
+export function withUpdatedRows(
+  base: Manifest,
+  fragments: readonly DataFragment[],
+  version: number,
+): readonly DataFragment[] {
+  if (!hasStableRowIds(base)) return fragments;
+  const before = new Map(base.fragments.map((fragment) => [fragment.id, fragment]));
+  const namesOf = (fragment: DataFragment | undefined) => fragment?.files.map((file) => file.path).join("/");
+  return fragments.map((fragment) =>
+    namesOf(fragment) === namesOf(before.get(fragment.id))
+      ? fragment
+      : { ...fragment, inlineLastUpdatedAtVersions: versionOfAll(fragment.physicalRows, version) },
+  );
+}
+
+/** Takes ids out of circulation, for a compaction that writes its fragments before it commits them. */
+export function reserveFragmentIds(base: VersionContent, count: number): VersionContent {
+  const maxFragmentId = checkedFragmentId(highestFragmentId(base.manifest) + count);
+  return { ...base, manifest: { ...base.manifest, maxFragmentId } };
+}
+
+/** @throws TransactionConflictError where a fragment is gone */
+export function deleteRows(
+  base: VersionContent,
+  { updatedFragments, deletedFragmentIds }: Delete,
+): VersionContent {
+  const fragments = changeFragments(base, updatedFragments, deletedFragmentIds, (now, { deletionFile }) => ({
+    ...now,
+    deletionFile,
+  }));
+  return { ...base, manifest: { ...base.manifest, fragments } };
+}
+
+/**
+ * @throws TransactionConflictError where a fragment is gone
+ * @throws UnsupportedError with stable row ids: who plans the update has to say when its rows were created
+ */
+export function updateRows(base: VersionContent, update: Update, version: number): VersionContent {
+  if (hasStableRowIds(base.manifest)) {
+    throw new UnsupportedError("committing an update of a table with stable row ids");
+  }
+  const { updatedFragments, removedFragmentIds, newFragments } = update;
+  const inPlace = update.updateMode === UPDATE_MODE.rewriteColumns;
+  const fragments = changeFragments(base, updatedFragments, removedFragmentIds, (now, planned) =>
+    inPlace ? planned : { ...now, deletionFile: planned.deletionFile },
+  );
+  const updated = { ...base, manifest: { ...base.manifest, fragments } };
+  const ids = new Set(updatedFragments.map((fragment) => fragment.id));
+  const indexed = inPlace ? uncoverFields(updated, update.fieldsModified, ids) : updated;
+  return appendFragments(indexed, newFragments, version);
+}
+
+/** The fragments with some replaced by what `change` makes of them, and some left out; their order stays. */
+function changeFragments(
+  { manifest }: VersionContent,
+  changed: readonly DataFragment[],
+  removedIds: readonly number[],
+  change: (now: DataFragment, planned: DataFragment) => DataFragment,
+): DataFragment[] {
+  const planned = new Map(changed.map((fragment) => [fragment.id, fragment]));
+  const removed = new Set(removedIds);
+  requireFragments(manifest, [...planned.keys(), ...removed]);
+  return manifest.fragments
+    .filter((fragment) => !removed.has(fragment.id))
+    .map((fragment) => {
+      const update = planned.get(fragment.id);
+      return update === undefined ? fragment : change(fragment, update);
+    });
+}
+
+function requireFragments(manifest: Manifest, ids: readonly number[]): void {
+  const present = new Set(manifest.fragments.map((fragment) => fragment.id));
+  const missing = ids.find((id) => !present.has(id));
+  if (missing === undefined) return;
+  throw new TransactionConflictError(
+    "retryable",
+    `version ${manifest.version} has no fragment ${missing} any more`,
+  );
+}
+
+/**
+ * Fragments in place of others that hold the same rows. All are sorted by id afterwards, which readers that look
+ * fragments up by id rely on.
+ * @throws TransactionConflictError where a fragment is gone, or was changed since, or has the id of a new one
+ * @throws InvalidInputError where an index covers a part of what is merged, or is not brought along
+ */
+export function rewriteFragments(base: VersionContent, rewrite: Rewrite): VersionContent {
+  const { manifest } = base;
+  const now = new Map(manifest.fragments.map((fragment) => [fragment.id, fragment]));
+  const oldFragments = rewrite.groups.flatMap((group) => group.oldFragments);
+  requireFragments(
+    manifest,
+    oldFragments.map((fragment) => fragment.id),
+  );
+  for (const old of oldFragments) {
+    const current = now.get(old.id);
+    if (current?.deletionFile?.id === old.deletionFile?.id) continue;
+    throw new TransactionConflictError("retryable", `rows of fragment ${old.id} were deleted meanwhile`);
+  }
+  let highestId = highestFragmentId(manifest);
+  const groups = rewrite.groups.map((group) => ({
+    oldIds: group.oldFragments.map((fragment) => fragment.id),
+    newFragments: group.newFragments.map((fragment) => {
+      const id = fragment.id === 0 ? highestId + 1 : fragment.id;
+      highestId = Math.max(highestId, id);
+      return { ...fragment, id };
+    }),
+  }));
+  const removed = new Set(groups.flatMap((group) => group.oldIds));
+  const added = groups.flatMap((group) => group.newFragments);
+  const kept = manifest.fragments.filter((fragment) => !removed.has(fragment.id));
+  requireFreeIds(manifest, kept, added);
+  const fragments = [...kept, ...added];
+  fragments.sort((a, b) => a.id - b.id);
+  const replaced = groups.map(({ oldIds, newFragments }) => ({
+    oldIds,
+    newIds: newFragments.map((fragment) => fragment.id),
+  }));
+  return remapIndices(
+    { ...base, manifest: { ...manifest, fragments, maxFragmentId: checkedFragmentId(highestId) } },
+    replaced,
+    rewrite.rewrittenIndices,
+  );
+}
+
+/**
+ * Reserved ids are taken all the same where a version comes in between that its writer had made before the reservation:
+ * versions that are published ready-made may be numbered above it.
+ */
+function requireFreeIds(
+  manifest: Manifest,
+  kept: readonly DataFragment[],
+  added: readonly DataFragment[],
+): void {
+  const taken = new Set(kept.map((fragment) => fragment.id));
+  const twice = added.find((fragment) => taken.has(fragment.id));
+  if (twice === undefined) return;
+  throw new TransactionConflictError(
+    "retryable",
+    `version ${manifest.version} has given the id ${twice.id}, which was reserved, to another fragment`,
+  );
+}
+
+/**
+ * Other files for the same fields of the same rows.
+ * @throws TransactionConflictError where a fragment is gone
+ * @throws InvalidInputError where a file holds other fields than the one it is to replace
+ */
+export function replaceFiles(base: VersionContent, { replacements }: DataReplacement): VersionContent {
+  requireFragments(
+    base.manifest,
+    replacements.map((replacement) => replacement.fragmentId),
+  );
+  let content = base;
+  for (const { fragmentId, newFile } of replacements) {
+    if (newFile === undefined) throw new InvalidInputError(`no file for fragment ${fragmentId}`);
+    const fragments = content.manifest.fragments.map((fragment) =>
+      fragment.id === fragmentId ? { ...fragment, files: withFile(fragment, newFile) } : fragment,
+    );
+    const replaced = { ...content, manifest: { ...content.manifest, fragments } };
+    content = uncoverFields(replaced, newFile.fields, new Set([fragmentId]));
+  }
+  return content;
+}
+
+function withFile(fragment: DataFragment, newFile: DataFile): DataFile[] {
+  const fields = new Set(newFile.fields);
+  const touched = fragment.files.filter((file) => file.fields.some((id) => fields.has(id)));
+  // Columns without a file were all null so far.
+  if (touched.length === 0) return [...fragment.files, newFile];
+  const [old] = touched;
+  const isSame =
+    touched.length === 1 && old.fields.length === fields.size && old.fields.every((id) => fields.has(id));
+  if (!isSame) {
+    throw new InvalidInputError(`fragment ${fragment.id}: the new file holds other fields than the old one`);
+  }
+  return fragment.files.map((file) => (file === old ? newFile : file));
+}

@@ -1,0 +1,285 @@
+/**
+ * Making a branch. Under the lock of the table's refs:
+ *
+ *   clear what lies in tree/<branch> ─ transaction file ─ first manifest ─ hint ─ createExclusive(ref)
+ *
+ * The ref decides. Up to it there is no branch, whatever lies in the directory: what a crash left there, of this or
+ * another engine, or a deletion that another branch below was in the way of, belongs to nobody and is cleared by
+ * the next creation. Engines that don't take the lock may be making the same branch: one of the two gets the ref.
+ */
+
+import { dirname, join } from "node:path";
+import {
+  ConcurrentModificationError,
+  CorruptFileError,
+  TableBranchAlreadyExistsError,
+  TableBranchNotFoundError,
+  TableVersionNotFoundError,
+  UnsupportedError,
+} from "../../errors.js";
+import { Clone, Transaction } from "../../format/table.js";
+import type { Disk } from "../../io/disk/disk.js";
+import type { LockLease } from "../../io/lock/lease.js";
+import { createExclusive, PublishUncertainError, Removal, removeLeased } from "../../io/publish.js";
+import {
+  checkNewBranchName,
+  type Lineage,
+  listBranches,
+  newBranchRef,
+  ownParts,
+  readBranch,
+} from "../refs/branches.js";
+import { branchRoot, encodeRefFile, formatBranch, lockRefs, type RefTarget } from "../refs/refs.js";
+import type { TableEnvironment } from "../versions/environment.js";
+import { checkReaderFlags, checkWriterFlags } from "../versions/flags.js";
+import { ABSENT } from "../versions/identity.js";
+import { encodeManifestFile, ManifestFile, readManifestFile } from "../versions/manifest.js";
+import {
+  branchDirectory,
+  branchesDirectory,
+  branchRefName,
+  branchRefPath,
+  HINT_NAME,
+  hasUniqueNames,
+  hintPath,
+  MANIFEST_SUFFIX,
+  manifestPath,
+  sideDirectory,
+  transactionsDirectory,
+  versionsDirectory,
+} from "../versions/paths.js";
+import { findLatestVersion, findVersion, readManifestAt, type VersionEntry } from "../versions/versions.js";
+import { applyTransaction, WRITER } from "./apply.js";
+import { publishManifest } from "./publication.js";
+import { fileNameOf, newTransaction } from "./transaction.js";
+
+/** Longer than another engine takes between the first manifest of a branch and its ref. */
+const FOREIGN_CREATION_MS = 5_000n;
+
+/** What a branch is made from. */
+export interface BranchSource {
+  /** Null is the main branch. */
+  readonly branch: string | null;
+  /** Absent: the latest. */
+  readonly version?: number;
+}
+
+/** What a branch was made from, opened. */
+interface OpenSource extends RefTarget {
+  /** Directory of the branch. */
+  readonly root: string;
+  readonly entry: VersionEntry;
+  readonly file: ManifestFile;
+  readonly lineage: Lineage;
+}
+
+/**
+ * @param mainRoot directory of the table
+ * @returns the id of the transaction that made its first version
+ * @throws InvalidInputError for an illegal name and one that gets into the way of others,
+ *   TableBranchAlreadyExistsError, and where there is no such source TableBranchNotFoundError or
+ *   TableVersionNotFoundError
+ * @throws ConcurrentModificationError where another engine seems to be making the same branch
+ * @throws PublishUncertainError where the branch may or may not be there
+ */
+export function createBranch(
+  environment: TableEnvironment,
+  mainRoot: string,
+  branch: string,
+  source: BranchSource,
+  signal?: AbortSignal,
+): Promise<string> {
+  const { disk } = environment;
+  return lockRefs(environment, mainRoot, signal, async (lease) => {
+    const others = await listBranches(disk, mainRoot);
+    if (others.includes(branch)) throw taken(branch);
+    checkNewBranchName(branch, others);
+    const opened = await openSource(environment, mainRoot, source);
+    const root = branchDirectory(mainRoot, branch);
+    await clearLeftovers(environment, mainRoot, root, ownParts(branch, others), lease);
+    const clone = Clone.create({
+      isShallow: true,
+      refName: opened.branch ?? undefined,
+      refVersion: opened.version,
+      refPath: opened.root,
+      branchName: branch,
+    });
+    const transaction = newTransaction(opened.version, "clone", clone);
+    try {
+      await writeFirstVersion(environment, mainRoot, root, opened, transaction, lease);
+      await register(disk, mainRoot, branch, opened, lease);
+    } catch (error) {
+      // A branch that may be there needs its files.
+      const refPath = branchRefPath(mainRoot, branch);
+      if (!(error instanceof PublishUncertainError && error.path === refPath)) {
+        await removeFirstVersion(disk, mainRoot, root, opened, transaction, lease).catch(() => undefined);
+      }
+      throw error;
+    }
+    // Another engine's cleanup, and whoever drops the table, don't take the lock.
+    const current = await environment.manifests.read(disk, opened.entry.path);
+    if (current?.isCopyOf(opened.file) === true) return transaction.uuid;
+    const removal = new Removal(disk, sideDirectory(mainRoot), mainRoot, lease);
+    await removal.takeOut(branchRefPath(mainRoot, branch)).finally(() => removal.finish());
+    await removeFirstVersion(disk, mainRoot, root, opened, transaction, lease);
+    throw new TableVersionNotFoundError(
+      `version ${opened.version} was removed while a branch was made from it`,
+    );
+  });
+}
+
+const taken = (branch: string): TableBranchAlreadyExistsError =>
+  new TableBranchAlreadyExistsError(`branch ${branch} already exists`);
+
+/**
+ * Removes what lies where a new branch goes. Its makers are gone: those that take the lock don't hold it, and
+ * others take a moment from the first manifest to the ref.
+ * @throws ConcurrentModificationError where another engine's manifest is younger than that
+ */
+async function clearLeftovers(
+  environment: TableEnvironment,
+  mainRoot: string,
+  root: string,
+  parts: readonly string[],
+  lease: LockLease,
+): Promise<void> {
+  const { disk } = environment;
+  if ((await disk.stat(root)) === null) return;
+  const youngNs = (BigInt(Date.now()) - FOREIGN_CREATION_MS) * 1_000_000n;
+  const directory = versionsDirectory(root);
+  for (const { name } of (await disk.list(directory)) ?? []) {
+    if (!name.endsWith(MANIFEST_SUFFIX)) continue;
+    const path = join(directory, name);
+    const stat = await disk.stat(path);
+    if (stat === null || stat.modifiedNs < youngNs || (await isOurs(disk, path))) continue;
+    throw new ConcurrentModificationError(
+      "another engine seems to be making this branch, or has given it up just now; please retry in a few seconds",
+    );
+  }
+  const removal = new Removal(disk, sideDirectory(mainRoot), mainRoot, lease, hasUniqueNames);
+  try {
+    for (const part of parts) {
+      const directory = join(root, part);
+      if ((await disk.stat(directory)) !== null) await removal.takeOut(directory);
+    }
+  } finally {
+    await removal.finish();
+  }
+}
+
+async function isOurs(disk: Disk, path: string): Promise<boolean> {
+  try {
+    const file = await readManifestFile(disk, path);
+    return file === null || file.manifest.writerVersion?.library === WRITER.library;
+  } catch (error) {
+    if (error instanceof CorruptFileError) return false;
+    throw error;
+  }
+}
+
+async function openSource(
+  environment: TableEnvironment,
+  mainRoot: string,
+  { branch, version }: BranchSource,
+): Promise<OpenSource> {
+  const { disk } = environment;
+  const parent = branch === null ? null : await readBranch(disk, mainRoot, branch);
+  if (branch !== null && parent === null) throw new TableBranchNotFoundError(`there is no branch ${branch}`);
+  const lineage = parent === null ? [] : parent.lineage;
+  if (lineage === null) {
+    throw new UnsupportedError(
+      `branch ${branch} was made by an old release and has no identifier: branches can't be made from it`,
+    );
+  }
+  const root = branchRoot(mainRoot, branch ?? undefined);
+  const entry = await (version === undefined
+    ? findLatestVersion(disk, root)
+    : findVersion(disk, root, version));
+  const file = entry && (await readManifestAt(environment, entry));
+  if (entry === null || file === null) {
+    throw new TableVersionNotFoundError(`${formatBranch(branch)} has no version ${version ?? "yet"}`);
+  }
+  checkReaderFlags(file.manifest, entry.path);
+  checkWriterFlags(file.manifest, entry.path);
+  return { branch, version: entry.version, root, entry, file, lineage };
+}
+
+async function writeFirstVersion(
+  environment: TableEnvironment,
+  mainRoot: string,
+  root: string,
+  source: OpenSource,
+  transaction: Transaction,
+  lease: LockLease,
+): Promise<void> {
+  const { disk } = environment;
+  const content = applyTransaction(source.file, transaction, {
+    version: source.version,
+    nowNs: BigInt(Date.now()) * 1_000_000n,
+  });
+  const transactionBytes = Transaction.encode(transaction);
+  const { chunks, manifest } = encodeManifestFile({ ...content, transactionBytes });
+  await lease.confirm();
+  await disk.makeDirectory(versionsDirectory(root), mainRoot);
+  await disk.makeDirectory(transactionsDirectory(root), mainRoot);
+  const handle = await disk.create(join(transactionsDirectory(root), fileNameOf(transaction)));
+  try {
+    // Not synced: the manifest holds the same bytes.
+    await handle.write([transactionBytes]);
+  } finally {
+    await handle.close();
+  }
+  const { indexSectionBytes } = content;
+  const fileAt = (path: string) =>
+    new ManifestFile(path, manifest, manifest, indexSectionBytes, transactionBytes, chunks);
+  const publication = { version: source.version, scheme: source.entry.scheme, chunks, fileAt };
+  const terms = { lease, anchor: ABSENT, latest: null };
+  if ((await publishManifest(environment, root, publication, terms)) === null) {
+    throw new ConcurrentModificationError("the branch is being made by another writer");
+  }
+}
+
+async function register(
+  disk: Disk,
+  mainRoot: string,
+  branch: string,
+  source: OpenSource,
+  lease: LockLease,
+): Promise<void> {
+  const directory = branchesDirectory(mainRoot);
+  await disk.makeDirectory(directory, mainRoot);
+  const ref = newBranchRef({ ...source, manifestSize: source.file.byteLength });
+  if (!(await createExclusive(disk, directory, branchRefName(branch), [encodeRefFile(ref)], { lease }))) {
+    throw taken(branch);
+  }
+}
+
+/**
+ * Takes away what was written for a branch that came to nothing, and the directories that it leaves empty. What
+ * another engine has put beside it stays.
+ */
+async function removeFirstVersion(
+  disk: Disk,
+  mainRoot: string,
+  root: string,
+  source: OpenSource,
+  transaction: Transaction,
+  lease: LockLease,
+): Promise<void> {
+  const versions = versionsDirectory(root);
+  // What lies there may be a successor's once the lock is lost.
+  const first = manifestPath(root, source.version, source.entry.scheme);
+  await removeLeased(disk, first, sideDirectory(mainRoot), mainRoot, lease);
+  await lease.confirm();
+  await disk.remove(join(transactionsDirectory(root), fileNameOf(transaction)));
+  const left = (await disk.list(versions)) ?? [];
+  if (left.every((entry) => entry.name === HINT_NAME)) await disk.remove(hintPath(root));
+  const refs = branchesDirectory(mainRoot);
+  const emptied = [transactionsDirectory(root), versions];
+  for (let directory = root; directory.length > mainRoot.length; directory = dirname(directory)) {
+    emptied.push(directory);
+  }
+  for (const directory of [...emptied, refs, dirname(refs)]) {
+    await disk.removeEmptyDirectory(directory);
+  }
+}

@@ -1,0 +1,274 @@
+/**
+ * The attempts of one commit: what they share is the transaction, its file, and what was checked already. Each goes
+ * from the latest version, read from the disk, to the manifest of the next one.
+ */
+
+import { join } from "node:path";
+import { ConcurrentModificationError, TableVersionNotFoundError } from "../../errors.js";
+import type { Transaction } from "../../format/table.js";
+import { Transaction as TransactionMessage } from "../../format/table.js";
+import { codeOf } from "../../io/disk/errno.js";
+import type { LockLease } from "../../io/lock/lease.js";
+import type { TableEnvironment } from "../versions/environment.js";
+import { checkReaderFlags, checkWriterFlags } from "../versions/flags.js";
+import { requireAnchor, type TableAnchor, TableGoneError, TableReplacedError } from "../versions/identity.js";
+import { encodeManifestFile, ManifestFile } from "../versions/manifest.js";
+import { type NamingScheme, transactionsDirectory } from "../versions/paths.js";
+import type { VersionContent } from "../versions/versionContent.js";
+import {
+  type CommittedVersion,
+  entryOf,
+  findVersion,
+  listVersions,
+  readGap,
+  readManifestAnew,
+  readManifestAt,
+  type VersionEntry,
+} from "../versions/versions.js";
+import { applyTransaction } from "./apply.js";
+import { checkConflict, keepsFields, namedFields, TransactionConflictError } from "./conflict.js";
+import { type PublicationTerms, publishManifest } from "./publication.js";
+import { fileNameOf, operationOf, readTransaction } from "./transaction.js";
+
+/** Up to so many versions in between are opened by their numbers; beyond, the directory is listed. */
+const MAX_PROBED_VERSIONS = 64;
+
+export interface CommitOptions {
+  /** Schema metadata of an overwrite. */
+  readonly schemaMetadata?: ReadonlyMap<string, Uint8Array>;
+  /** Ends the wait for the lock; a commit that has begun goes through. */
+  readonly signal?: AbortSignal;
+  /** Called under the lock, right before the version is published; what it throws ends the commit. */
+  readonly verify?: () => Promise<void>;
+}
+
+export interface CreationOptions extends CommitOptions {
+  /** Data format of the new table, e.g. `2.2`. */
+  readonly dataFormatVersion: string;
+  readonly scheme: NamingScheme;
+  /** Nobody else can know of the directory yet: there is nothing to look for, and its lock is not taken. */
+  readonly unshared?: boolean;
+}
+
+export class CommitAttempts {
+  /** Directory of the table or branch. */
+  readonly tableRoot: string;
+  readonly #environment: TableEnvironment;
+  readonly #anchor: TableAnchor;
+  readonly #transaction: Transaction;
+  readonly #transactionBytes: Uint8Array;
+  /** Nothing is kept from the version before but the table's settings; see {@link commitSuccessor}. */
+  readonly #rewritesTable: boolean;
+  /** Versions up to this one do not stand against the transaction. */
+  #checkedUpTo: number;
+  /** Fields that the transaction names and one of those versions does not have. */
+  readonly #droppedFields = new Set<number>();
+  #transactionFileWritten = false;
+
+  constructor(
+    environment: TableEnvironment,
+    tableRoot: string,
+    anchor: TableAnchor,
+    transaction: Transaction,
+    { rewritesTable = false } = {},
+  ) {
+    this.#environment = environment;
+    this.#rewritesTable = rewritesTable;
+    this.tableRoot = tableRoot;
+    this.#anchor = anchor;
+    this.#transaction = transaction;
+    this.#transactionBytes = TransactionMessage.encode(transaction);
+    this.#checkedUpTo = transaction.readVersion;
+  }
+
+  /** Null where another writer took the number. */
+  async tryOver(
+    latest: VersionEntry,
+    lease: LockLease,
+    options: CommitOptions,
+  ): Promise<CommittedVersion | null> {
+    const base = await readManifestAnew(this.#environment, latest);
+    // Dropped, or dropped and made anew, since it was found.
+    if (base === null) throw new TableGoneError(this.tableRoot);
+    await this.#requirePlannedOn(base);
+    checkWriterFlags(base.manifest, latest.path);
+    await this.#checkConflicts(latest);
+    const content = applyTransaction(base, this.#transaction, {
+      version: latest.version + 1,
+      nowNs: currentNs(),
+      schemaMetadata: this.#rewritesTable ? base.manifest.schemaMetadata : options.schemaMetadata,
+      restored: await this.#restored(),
+      rewritesTable: this.#rewritesTable,
+    });
+    return this.#publish(content, latest.scheme, { lease, latest: base, verify: options.verify });
+  }
+
+  /** What came in between means nothing on another table. */
+  async #requirePlannedOn(base: ManifestFile): Promise<void> {
+    const anchor = this.#anchor;
+    if (anchor.kind === "version" && anchor.file.path === base.path) {
+      if (!base.isCopyOf(anchor.file)) throw new TableReplacedError(this.tableRoot);
+      return;
+    }
+    const { disk, manifests } = this.#environment;
+    await requireAnchor(disk, this.tableRoot, anchor, (path) => manifests.read(disk, path));
+  }
+
+  async tryCreate(lease: LockLease, options: CreationOptions): Promise<CommittedVersion | null> {
+    await this.#environment.disk.makeDirectory(transactionsDirectory(this.tableRoot), this.tableRoot);
+    const content = applyTransaction(null, this.#transaction, {
+      version: 1,
+      nowNs: currentNs(),
+      schemaMetadata: options.schemaMetadata,
+      dataFormatVersion: options.dataFormatVersion,
+    });
+    return this.#publish(content, options.scheme, { lease, latest: null, verify: options.verify });
+  }
+
+  async #publish(
+    content: VersionContent,
+    scheme: NamingScheme,
+    terms: Omit<PublicationTerms, "anchor">,
+  ): Promise<CommittedVersion | null> {
+    const { disk } = this.#environment;
+    const transactionBytes = this.#transactionBytes;
+    const { manifest, chunks } = encodeManifestFile({ ...content, transactionBytes });
+    await this.#writeTransactionFile().catch(async (error: unknown) => {
+      if (codeOf(error) !== "ENOENT") throw error;
+      await disk.makeDirectory(transactionsDirectory(this.tableRoot), this.tableRoot);
+      await this.#writeTransactionFile();
+    });
+    const fileAt = (path: string) =>
+      new ManifestFile(path, manifest, manifest, content.indexSectionBytes, transactionBytes, chunks);
+    const publication = { version: manifest.version, scheme, chunks, fileAt };
+    return publishManifest(this.#environment, this.tableRoot, publication, {
+      ...terms,
+      anchor: this.#anchor,
+    });
+  }
+
+  /** @throws ConcurrentModificationError where a version since the one read stands against the transaction */
+  async #checkConflicts(latest: VersionEntry): Promise<void> {
+    if (operationOf(this.#transaction).kind === "restore") return;
+    if (this.#checkedUpTo > latest.version) {
+      throw new ConcurrentModificationError(
+        `${this.tableRoot}: version ${this.#checkedUpTo}, on which the change is based, is gone`,
+      );
+    }
+    let missing = latest.version - this.#checkedUpTo;
+    for (const entry of await this.#versionsSince(latest)) {
+      const file = await readManifestAt(this.#environment, entry);
+      if (file === null) continue;
+      missing--;
+      const other = await readTransaction(this.#environment.disk, this.tableRoot, file);
+      const verdict = other === null ? "incompatible" : checkConflict(this.#transaction, other);
+      if (verdict === "ok") {
+        // Fields are decoded along with all fragments: not where they are those of the version before.
+        if (other !== null && !keepsFields(other)) this.#refuseReusedFields(entry, file);
+        continue;
+      }
+      const mine = operationOf(this.#transaction).kind;
+      const theirs = other === null ? "a change without a record" : operationOf(other).kind;
+      throw new TransactionConflictError(
+        verdict,
+        verdict === "retryable"
+          ? `${this.tableRoot}: version ${entry.version} (${theirs}) preempted this ${mine}; please retry`
+          : `${this.tableRoot}: this ${mine} is incompatible with version ${entry.version} (${theirs})`,
+      );
+    }
+    if (missing > 0) await this.#requireSkipped(missing, latest);
+    this.#checkedUpTo = latest.version;
+  }
+
+  /** @throws TransactionConflictError where a field that the transaction names was dropped, and its id given to another */
+  #refuseReusedFields({ version }: VersionEntry, file: ManifestFile): void {
+    const present = new Set(file.manifest.fields.map((field) => field.id));
+    for (const id of namedFields(this.#transaction)) {
+      if (!present.has(id)) this.#droppedFields.add(id);
+      else if (this.#droppedFields.has(id)) {
+        throw new TransactionConflictError(
+          "retryable",
+          `${this.tableRoot}: since version ${version}, field ${id} is another than the one meant; please retry`,
+        );
+      }
+    }
+  }
+
+  /** Where the versions after those checked are, up to the latest; some of them may be gone. */
+  async #versionsSince(latest: VersionEntry): Promise<VersionEntry[]> {
+    const first = this.#checkedUpTo + 1;
+    const count = latest.version - this.#checkedUpTo;
+    if (count <= MAX_PROBED_VERSIONS) {
+      return Array.from({ length: count }, (_, index) =>
+        entryOf(this.tableRoot, first + index, latest.scheme),
+      );
+    }
+    const all = await listVersions(this.#environment.disk, this.tableRoot);
+    return all.filter((entry) => entry.version >= first && entry.version <= latest.version);
+  }
+
+  /** @throws TransactionConflictError where more versions are missing than numbers were skipped */
+  async #requireSkipped(missing: number, latest: VersionEntry): Promise<void> {
+    const gap = await readGap(this.#environment.disk, this.tableRoot);
+    const first = this.#checkedUpTo + 1;
+    const skipped =
+      gap === null ? 0 : Math.min(gap.to - 1, latest.version) - Math.max(gap.from + 1, first) + 1;
+    if (missing <= Math.max(skipped, 0)) return;
+    throw new TransactionConflictError(
+      "retryable",
+      `${this.tableRoot}: versions since ${this.#checkedUpTo} are gone, and what they changed is unknown`,
+    );
+  }
+
+  async #restored(): Promise<VersionContent | undefined> {
+    const operation = operationOf(this.#transaction);
+    if (operation.kind !== "restore") return undefined;
+    const entry = await findVersion(this.#environment.disk, this.tableRoot, operation.value.version);
+    const file = entry && (await readManifestAt(this.#environment, entry));
+    if (entry === null || file === null) {
+      throw new TableVersionNotFoundError(`${this.tableRoot} has no version ${operation.value.version}`);
+    }
+    checkReaderFlags(file.manifest, entry.path);
+    checkWriterFlags(file.manifest, entry.path);
+    return file;
+  }
+
+  /** Writes what can be written before the lock is held: the shorter that is, the sooner others get it. */
+  async writeAhead(): Promise<void> {
+    try {
+      await this.#writeTransactionFile();
+    } catch (error) {
+      // The table was dropped, or never had the directory: which of the two shows under the lock.
+      if (codeOf(error) !== "ENOENT") throw error;
+    }
+  }
+
+  /**
+   * Not synced: the manifest holds the same bytes, so the version can be read without this file. Its directory is the
+   * caller's to make.
+   */
+  async #writeTransactionFile(): Promise<void> {
+    if (this.#transactionFileWritten || this.#rewritesTable) return;
+    const path = join(transactionsDirectory(this.tableRoot), fileNameOf(this.#transaction));
+    this.#transactionFileWritten = true;
+    const handle = await this.#environment.disk.create(path).catch((error: unknown) => {
+      if (codeOf(error) === "ENOENT") this.#transactionFileWritten = false;
+      throw error;
+    });
+    try {
+      await handle.write([this.#transactionBytes]);
+    } finally {
+      await handle.close();
+    }
+  }
+
+  /** What it leaves when it fails is a file that nothing refers to. */
+  async removeTransactionFile(): Promise<void> {
+    if (!this.#transactionFileWritten) return;
+    this.#transactionFileWritten = false;
+    const path = join(transactionsDirectory(this.tableRoot), fileNameOf(this.#transaction));
+    await this.#environment.disk.remove(path).catch(() => undefined);
+  }
+}
+
+const currentNs = (): bigint => BigInt(Date.now()) * 1_000_000n;

@@ -1,0 +1,424 @@
+/**
+ * Whether a transaction planned on an older version may still be committed over one that came in between. The
+ * table is the reference's (rows: mine; columns: the other, committed one), so that engines sharing a table agree:
+ *
+ *                  Append Delete  Overwr Create Rewrite Merge Project Restore Reserve Update  Data
+ *                         Update  ite    Index                                        Config  Replacement
+ *   Append         ok     ok      X      ok     ok      ok 1  ok 1    X       ok      ok      ok
+ *   Delete, Update ok     R frag  X      ok     R frag  R     ok      X       ok      ok      R frag
+ *   Overwrite      ok     ok      R      ok     ok      ok    ok      ok      ok      X key   ok
+ *   CreateIndex    ok     ok      X      R name R cover ok    ok      X       ok      ok      R field
+ *   Rewrite        ok     R frag  X      R cover R frag R     ok      X       ok      ok      R frag
+ *   Merge          R      R       X      ok     R       R     X       X       ok      ok 3    R
+ *   Project        ok 4   ok 4    X      ok     ok      R     R       X       ok      ok 3    ok 4
+ *   Restore        ok     ok      ok     ok     ok      ok    ok      ok      ok      ok      ok
+ *   Reserve        ok     ok      X      ok     ok      ok    ok      X       ok      ok      ok
+ *   UpdateConfig   ok     ok      X 2    ok     ok      R     ok      ok      ok      X key   ok
+ *   DataReplacement ok    ok      X      R field R frag ok    ok      X       ok      ok      R both
+ *
+ * R = retryable, X = incompatible; `frag`, `key`, ... = only where both touch the same one. 1: R where rows
+ * written under the older schema could break a NOT NULL column, or have values of a type a column no longer has. 2: where metadata or the same key is set. 3, 4 are
+ * ours: R where field or schema metadata is set, which the schema of mine would take back; R where mine is not known
+ * to leave nullability as it is and the other brings values. Being stricter only means to plan again.
+ * Cloning and adding base paths conflict with nothing; an operation this build does not know with everything but
+ * a restore, which needs nothing of what it replaces.
+ */
+
+import { ConcurrentModificationError } from "../../errors.js";
+import type { Field } from "../../format/file.js";
+import type {
+  DataFragment,
+  DataReplacement,
+  IndexMetadata,
+  Merge,
+  Overwrite,
+  Project,
+  Rewrite,
+  Transaction,
+  UpdateConfig,
+  UpdateMap,
+} from "../../format/table.js";
+import { coverageOf } from "./indexCoverage.js";
+import { type Operation, type OperationKind, operationOf } from "./transaction.js";
+
+/**
+ * - `ok`: commit over it;
+ * - `retryable`: plan the same change again on the newer version;
+ * - `incompatible`: the change may have lost its meaning.
+ */
+export type ConflictVerdict = "ok" | "retryable" | "incompatible";
+
+/** A change stood against by one that came in between, or by what it left of the table. */
+export class TransactionConflictError extends ConcurrentModificationError {
+  readonly verdict: Exclude<ConflictVerdict, "ok">;
+
+  constructor(verdict: Exclude<ConflictVerdict, "ok">, message: string) {
+    super(message);
+    this.verdict = verdict;
+  }
+}
+
+type OperationOf<Kind extends OperationKind> = Extract<Operation, { kind: Kind }>;
+
+/** The verdict on committing `mine` over `other`, which was committed after the version mine was planned on. */
+export function checkConflict(mine: Transaction, other: Transaction): ConflictVerdict {
+  const a = operationOf(mine);
+  const b = operationOf(other);
+  if (a.kind === "restore") return "ok";
+  if (a.kind === "unknown" || b.kind === "unknown") return "incompatible";
+  if (a.kind === "clone" || a.kind === "updateBases") return "ok";
+  if (b.kind === "clone" || b.kind === "updateBases" || b.kind === "reserveFragments") return "ok";
+  if (a.kind === "updateMemWalState" || b.kind === "updateMemWalState") return checkMemWal(a.kind, b.kind);
+  switch (a.kind) {
+    case "append":
+      return checkAppend(a.value.fragments, b);
+    case "delete":
+    case "update":
+      return checkRowChange(a, b);
+    case "overwrite":
+      return checkOverwrite(a.value, b);
+    case "createIndex":
+      return checkCreateIndex(a, b);
+    case "rewrite":
+      return checkRewrite(a.value, b);
+    case "merge":
+      return checkMerge(b);
+    case "project":
+      return checkProject(a.value, b);
+    case "reserveFragments":
+      return replacesTable(b) ? "incompatible" : "ok";
+    case "updateConfig":
+      return checkUpdateConfig(a.value, b);
+    case "dataReplacement":
+      return checkDataReplacement(a.value, b);
+  }
+}
+
+/**
+ * Fields that a transaction brings values or an index for without saying what they are. A field that was dropped may
+ * leave its id to another one, which they must not get.
+ */
+export function namedFields(mine: Transaction): ReadonlySet<number> {
+  const operation = operationOf(mine);
+  switch (operation.kind) {
+    case "append":
+      return new Set(operation.value.fragments.flatMap(({ files }) => files.flatMap((file) => file.fields)));
+    case "dataReplacement":
+      return new Set(operation.value.replacements.flatMap(({ newFile }) => newFile?.fields ?? []));
+    case "createIndex":
+      return new Set(operation.value.newIndices.flatMap((index) => index.fields));
+    default:
+      // With all others, what gives ids out anew stands against them.
+      return new Set();
+  }
+}
+
+/** Whether the version that a transaction made has the fields of the one before it. */
+export function keepsFields(other: Transaction): boolean {
+  const { kind } = operationOf(other);
+  switch (kind) {
+    case "append":
+    case "delete":
+    case "update":
+    case "rewrite":
+    case "dataReplacement":
+    case "createIndex":
+    case "reserveFragments":
+    case "updateConfig":
+      return true;
+    default:
+      return false;
+  }
+}
+
+const retryableIf = (clash: boolean): ConflictVerdict => (clash ? "retryable" : "ok");
+const incompatibleIf = (clash: boolean): ConflictVerdict => (clash ? "incompatible" : "ok");
+const replacesTable = (other: Operation): boolean => other.kind === "overwrite" || other.kind === "restore";
+
+// ------------------------------------------------------------------------------------------------- rows
+
+function checkAppend(fragments: readonly DataFragment[], other: Operation): ConflictVerdict {
+  if (replacesTable(other)) return "incompatible";
+  if (other.kind === "merge") {
+    return retryableIf(lacksRequiredColumn(fragments, other.value) || hasOtherColumn(fragments, other.value));
+  }
+  // Where nullability was tightened, the rows at hand were never checked against it.
+  if (other.kind === "project") return retryableIf(!other.value.preservesNullability);
+  return "ok";
+}
+
+/** Whether the fragments have values for a column that is not, or no longer, in the new schema: it would lose them. */
+function hasOtherColumn(fragments: readonly DataFragment[], merge: Merge): boolean {
+  const ids = new Set(merge.schema.map((field) => field.id));
+  return fragments.some((fragment) => fragment.files.some((file) => file.fields.some((id) => !ids.has(id))));
+}
+
+/** Whether a NOT NULL column of the new schema has no values in the fragments. */
+function lacksRequiredColumn(fragments: readonly DataFragment[], merge: Merge): boolean {
+  const parents = new Set(merge.schema.map((field) => field.parentId));
+  const required = merge.schema.filter((field) => !field.nullable && !parents.has(field.id));
+  return fragments.some((fragment) => {
+    const stored = new Set(fragment.files.flatMap((file) => file.fields));
+    return required.some((field) => isRequiredFromTheTop(field, merge.schema) && !stored.has(field.id));
+  });
+}
+
+/** A NOT NULL leaf below a nullable parent may be missing along with the parent. */
+function isRequiredFromTheTop(leaf: Field, schema: readonly Field[]): boolean {
+  const byId = new Map(schema.map((field) => [field.id, field]));
+  let field: Field | undefined = leaf;
+  for (let depth = 0; field !== undefined && depth <= schema.length; depth++) {
+    if (field.nullable) return false;
+    field = byId.get(field.parentId);
+  }
+  return true;
+}
+
+function checkRowChange(mine: OperationOf<"delete" | "update">, other: Operation): ConflictVerdict {
+  switch (other.kind) {
+    case "overwrite":
+    case "restore":
+      return "incompatible";
+    case "merge":
+      return "retryable";
+    case "delete":
+    case "update":
+    case "rewrite":
+    case "dataReplacement":
+      return retryableIf(intersect(touchedFragments(mine), touchedFragments(other)));
+    default:
+      return "ok";
+  }
+}
+
+/** Ids of the fragments an operation changes or removes. */
+function touchedFragments(operation: Operation): Set<number> {
+  switch (operation.kind) {
+    case "delete":
+      return new Set([
+        ...operation.value.updatedFragments.map((fragment) => fragment.id),
+        ...operation.value.deletedFragmentIds,
+      ]);
+    case "update":
+      return new Set([
+        ...operation.value.updatedFragments.map((fragment) => fragment.id),
+        ...operation.value.removedFragmentIds,
+      ]);
+    case "rewrite":
+      return rewrittenFragments(operation.value);
+    case "dataReplacement":
+      return new Set(operation.value.replacements.map((replacement) => replacement.fragmentId));
+    default:
+      return new Set();
+  }
+}
+
+const rewrittenFragments = (rewrite: Rewrite): Set<number> =>
+  new Set(rewrite.groups.flatMap((group) => group.oldFragments.map((fragment) => fragment.id)));
+
+function intersect<T>(a: ReadonlySet<T>, b: ReadonlySet<T>): boolean {
+  const [small, large] = a.size < b.size ? [a, b] : [b, a];
+  for (const element of small) if (large.has(element)) return true;
+  return false;
+}
+
+function checkRewrite(mine: Rewrite, other: Operation): ConflictVerdict {
+  switch (other.kind) {
+    case "overwrite":
+    case "restore":
+      return "incompatible";
+    case "merge":
+      return "retryable";
+    case "createIndex":
+      return retryableIf(coversAny(other.value.newIndices, rewrittenFragments(mine)));
+    case "delete":
+    case "update":
+    case "rewrite":
+    case "dataReplacement":
+      return retryableIf(intersect(rewrittenFragments(mine), touchedFragments(other)));
+    default:
+      return "ok";
+  }
+}
+
+// ------------------------------------------------------------------------------------- schema and content
+
+function checkOverwrite(mine: Overwrite, other: Operation): ConflictVerdict {
+  if (other.kind === "overwrite") return "retryable";
+  if (other.kind !== "updateConfig") return "ok";
+  const keys = new Set(mine.configUpsertValues.keys());
+  return incompatibleIf(keys.size > 0 && touchesKeys(other.value.configUpdates, keys, other.value));
+}
+
+function checkMerge(other: Operation): ConflictVerdict {
+  switch (other.kind) {
+    case "overwrite":
+    case "restore":
+    case "project":
+      return "incompatible";
+    case "append":
+    case "delete":
+    case "update":
+    case "rewrite":
+    case "merge":
+    case "dataReplacement":
+      return "retryable";
+    case "updateConfig":
+      return retryableIf(changesSchemaMetadata(other.value));
+    default:
+      return "ok";
+  }
+}
+
+function checkProject(mine: Project, other: Operation): ConflictVerdict {
+  switch (other.kind) {
+    case "overwrite":
+    case "restore":
+      return "incompatible";
+    case "merge":
+    case "project":
+      return "retryable";
+    case "append":
+    case "update":
+    case "dataReplacement":
+      // Their rows were never checked against a column that is to be NOT NULL.
+      return retryableIf(!mine.preservesNullability);
+    case "updateConfig":
+      return retryableIf(changesSchemaMetadata(other.value));
+    default:
+      return "ok";
+  }
+}
+
+/** A schema planned before would take such a change back. */
+const changesSchemaMetadata = (update: UpdateConfig): boolean =>
+  isChange(update.schemaMetadataUpdates) ||
+  update.fieldMetadataUpdates.length > 0 ||
+  update.unknown !== undefined;
+
+function checkDataReplacement(mine: DataReplacement, other: Operation): ConflictVerdict {
+  switch (other.kind) {
+    case "overwrite":
+    case "restore":
+      return "incompatible";
+    case "createIndex":
+      return retryableIf(intersect(replacedFields(mine), indexedFields(other.value.newIndices)));
+    case "rewrite": {
+      const replaced = new Set(mine.replacements.map((replacement) => replacement.fragmentId));
+      return retryableIf(intersect(replaced, rewrittenFragments(other.value)));
+    }
+    case "dataReplacement":
+      return retryableIf(intersect(replacedCells(mine), replacedCells(other.value)));
+    default:
+      return "ok";
+  }
+}
+
+const replacedFields = (replacement: DataReplacement): Set<number> =>
+  new Set(replacement.replacements.flatMap((group) => group.newFile?.fields ?? []));
+
+/** Pairs of fragment and field. */
+const replacedCells = (replacement: DataReplacement): Set<string> =>
+  new Set(
+    replacement.replacements.flatMap((group) =>
+      (group.newFile?.fields ?? []).map((field) => `${group.fragmentId}:${field}`),
+    ),
+  );
+
+// ----------------------------------------------------------------------------------------------- indexes
+
+function checkCreateIndex(mine: OperationOf<"createIndex">, other: Operation): ConflictVerdict {
+  switch (other.kind) {
+    case "overwrite":
+    case "restore":
+      return "incompatible";
+    case "createIndex":
+      return retryableIf(intersect(indexNames(mine), indexNames(other)));
+    case "rewrite":
+      return retryableIf(coversAny(mine.value.newIndices, rewrittenFragments(other.value)));
+    case "dataReplacement":
+      return retryableIf(intersect(indexedFields(mine.value.newIndices), replacedFields(other.value)));
+    default:
+      return "ok";
+  }
+}
+
+const indexNames = ({ value }: OperationOf<"createIndex">): Set<string> =>
+  new Set([...value.newIndices, ...value.removedIndices].map((index) => index.name));
+
+const indexedFields = (indices: readonly IndexMetadata[]): Set<number> =>
+  new Set(indices.flatMap((index) => [...index.fields, ...index.coveringFields]));
+
+/** An index without a bitmap may cover anything. */
+function coversAny(indices: readonly IndexMetadata[], fragmentIds: ReadonlySet<number>): boolean {
+  return indices.some((index) => {
+    const covered = coverageOf(index);
+    return covered === null ? fragmentIds.size > 0 : intersect(covered, fragmentIds);
+  });
+}
+
+// ------------------------------------------------------------------------------------------------ config
+
+function checkUpdateConfig(mine: UpdateConfig, other: Operation): ConflictVerdict {
+  switch (other.kind) {
+    case "merge":
+      return "retryable";
+    case "overwrite": {
+      const keys = new Set(other.value.configUpsertValues.keys());
+      const setsMetadata =
+        isChange(mine.tableMetadataUpdates) ||
+        isChange(mine.schemaMetadataUpdates) ||
+        mine.fieldMetadataUpdates.length > 0;
+      return incompatibleIf(setsMetadata || (keys.size > 0 && touchesKeys(mine.configUpdates, keys, mine)));
+    }
+    case "updateConfig":
+      return incompatibleIf(updateConfigsClash(mine, other.value));
+    default:
+      return "ok";
+  }
+}
+
+function updateConfigsClash(a: UpdateConfig, b: UpdateConfig): boolean {
+  if (a.unknown !== undefined || b.unknown !== undefined) return true;
+  const fieldsOf = (update: UpdateConfig) =>
+    new Set(update.fieldMetadataUpdates.map((fieldUpdate) => fieldUpdate.fieldId));
+  return (
+    mapsClash(a.configUpdates, b.configUpdates) ||
+    mapsClash(a.tableMetadataUpdates, b.tableMetadataUpdates) ||
+    (isChange(a.schemaMetadataUpdates) && isChange(b.schemaMetadataUpdates)) ||
+    intersect(fieldsOf(a), fieldsOf(b))
+  );
+}
+
+const isChange = (update: UpdateMap | undefined): boolean =>
+  update !== undefined && (update.replace || update.updateEntries.length > 0);
+
+function mapsClash(a: UpdateMap | undefined, b: UpdateMap | undefined): boolean {
+  if (a === undefined || b === undefined || !isChange(a) || !isChange(b)) return false;
+  if (a.replace || b.replace) return true;
+  return intersect(keysOf(a), keysOf(b));
+}
+
+const keysOf = (update: UpdateMap): Set<string> => new Set(update.updateEntries.map((entry) => entry.key));
+
+/** The deprecated forms of a config update lie in `unknown`: they may touch any key. */
+function touchesKeys(update: UpdateMap | undefined, keys: ReadonlySet<string>, whole: UpdateConfig): boolean {
+  if (whole.unknown !== undefined) return true;
+  return update !== undefined && (update.replace || intersect(keysOf(update), keys));
+}
+
+// ------------------------------------------------------------------------------------------- write-ahead log
+
+/** Operations a change of the write-ahead log's state tolerates. */
+const MEM_WAL_NEUTRAL: ReadonlySet<string> = new Set([
+  "createIndex",
+  "rewrite",
+  "reserveFragments",
+  "updateConfig",
+  "dataReplacement",
+]);
+
+function checkMemWal(mine: OperationKind, other: OperationKind): ConflictVerdict {
+  if (mine === other) return "retryable";
+  return incompatibleIf(!MEM_WAL_NEUTRAL.has(mine === "updateMemWalState" ? other : mine));
+}

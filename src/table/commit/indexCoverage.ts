@@ -1,0 +1,24 @@
+/** Which fragments an index covers. */
+
+import { decodeRoaring, encodeRoaring } from "../../bytes/roaring.js";
+import type { IndexMetadata } from "../../format/table.js";
+
+/** Far more than a table has. */
+const MAX_FRAGMENTS = 2 ** 26;
+
+/**
+ * Ids of the fragments an index covers; null where it does not tell, and may cover any.
+ * @throws CorruptFileError
+ */
+export function coverageOf(index: IndexMetadata): Set<number> | null {
+  if (index.fragmentBitmap.length === 0) return null;
+  return new Set(
+    decodeRoaring(index.fragmentBitmap, MAX_FRAGMENTS, { path: `index ${index.name}`, byteOffset: 0 }),
+  );
+}
+
+/** The same index, covering the fragments given. */
+export const withCoverage = (index: IndexMetadata, ids: Iterable<number>): IndexMetadata => ({
+  ...index,
+  fragmentBitmap: encodeRoaring(Uint32Array.from(ids).sort()),
+});

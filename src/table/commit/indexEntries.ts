@@ -1,0 +1,115 @@
+/**
+ * The list of a version's indexes under changes of the table. An index says by a bitmap which fragments it covers;
+ * rows of others are found by scanning, so leaving a fragment out is always right, and naming one that was changed
+ * never is.
+ */
+
+import { InvalidInputError } from "../../errors.js";
+import type { CreateIndex, IndexMetadata, RewrittenIndex, Uuid } from "../../format/table.js";
+import { hasStableRowIds } from "../versions/flags.js";
+import { encodeIndices, indicesOf, type VersionContent } from "../versions/versionContent.js";
+import { coverageOf, withCoverage } from "./indexCoverage.js";
+
+/**
+ * Says into which fragments others were merged whose rows indexes still know by their old addresses: where it is there,
+ * an index covers more than its bitmap tells.
+ */
+export const DEFERRED_REMAP_INDEX = "__lance_frag_reuse";
+
+const keyOf = (id: Uuid | undefined): string => Array.from(id?.uuid ?? []).join(",");
+
+const withIndices = (content: VersionContent, indices: readonly IndexMetadata[]): VersionContent => ({
+  ...content,
+  indexSectionBytes: encodeIndices(indices),
+});
+
+/** Adds and removes indexes; segments of one index share its name, so only ids count. */
+export function changeIndices(
+  base: VersionContent,
+  { newIndices, removedIndices }: CreateIndex,
+): VersionContent {
+  const gone = new Set([...removedIndices, ...newIndices].map((index) => keyOf(index.uuid)));
+  const kept = indicesOf(base).filter((index) => !gone.has(keyOf(index.uuid)));
+  return withIndices(base, [...kept, ...newIndices]);
+}
+
+/** Drops indexes on fields that the schema no longer has. */
+export function retainIndices(content: VersionContent): VersionContent {
+  if (content.indexSectionBytes === null) return content;
+  const ids = new Set(content.manifest.fields.map((field) => field.id));
+  const indices = indicesOf(content);
+  const kept = indices.filter((index) =>
+    [...index.fields, ...index.coveringFields].every((id) => ids.has(id)),
+  );
+  return kept.length === indices.length ? content : withIndices(content, kept);
+}
+
+/** Values of the fields changed in the fragments: indexes on any of them cover these no more. */
+export function uncoverFields(
+  content: VersionContent,
+  fields: readonly number[],
+  fragmentIds: ReadonlySet<number>,
+): VersionContent {
+  if (content.indexSectionBytes === null) return content;
+  const changed = new Set(fields);
+  const indices = indicesOf(content).map((index) => {
+    const isOn = [...index.fields, ...index.coveringFields].some((id) => changed.has(id));
+    const covered = isOn ? coverageOf(index) : null;
+    if (covered === null || ![...fragmentIds].some((id) => covered.has(id))) return index;
+    for (const id of fragmentIds) covered.delete(id);
+    return withCoverage(index, covered);
+  });
+  return withIndices(content, indices);
+}
+
+/**
+ * Indexes after fragments were replaced by others of the same rows. Where rows have addresses for ids, an index that
+ * covers such fragments has been rewritten for the new addresses, and `rewritten` says as what; stable ids need none
+ * of this.
+ * @throws InvalidInputError where an index covers a part of a group, or is not among the rewritten
+ */
+export function remapIndices(
+  content: VersionContent,
+  groups: readonly { readonly oldIds: readonly number[]; readonly newIds: readonly number[] }[],
+  rewritten: readonly RewrittenIndex[],
+): VersionContent {
+  if (content.indexSectionBytes === null) return content;
+  const replacements = new Map(rewritten.map((entry) => [keyOf(entry.oldId), entry]));
+  const stable = hasStableRowIds(content.manifest);
+  const indices = indicesOf(content).map((index) => {
+    const covered = coverageOf(index);
+    const touched = groups.filter((group) => group.oldIds.some((id) => covered === null || covered.has(id)));
+    const replacement = replacements.get(keyOf(index.uuid));
+    if (touched.length === 0 && replacement === undefined) return index;
+    if (covered === null) {
+      throw new InvalidInputError(`index ${index.name} does not tell which fragments it covers`);
+    }
+    if (replacement === undefined && !stable) {
+      throw new InvalidInputError(
+        `index ${index.name} covers fragments that are replaced, and is not brought along`,
+      );
+    }
+    for (const { oldIds, newIds } of touched) {
+      if (!oldIds.every((id) => covered.has(id))) {
+        throw new InvalidInputError(`index ${index.name} covers a part of the fragments that are merged`);
+      }
+      for (const id of oldIds) covered.delete(id);
+      for (const id of newIds) covered.add(id);
+    }
+    return withCoverage(replacement === undefined ? index : replacedBy(index, replacement), covered);
+  });
+  return withIndices(content, indices);
+}
+
+function replacedBy(index: IndexMetadata, entry: RewrittenIndex): IndexMetadata {
+  const { newId, newIndexDetails, newIndexVersion, newIndexFiles } = entry;
+  return {
+    ...index,
+    uuid: newId,
+    indexDetails: newIndexDetails ?? index.indexDetails,
+    indexVersion: newIndexVersion,
+    files: newIndexFiles,
+    // Rewritten in the table's own directory, wherever the one before was inherited from.
+    baseId: undefined,
+  };
+}

@@ -1,0 +1,116 @@
+/**
+ * The one way a manifest becomes a version, whoever made it: a commit, a caller that staged it, a new branch.
+ *
+ *   write the manifest as a temporary file ─ look at all that must hold ─ createExclusive ─ hint ─ cache
+ *
+ * What must hold is looked at last, with the temporary file in place: the lock, the table that the change was planned on,
+ * the version that it goes on from. Where the process is suspended behind that look, and the lock is taken over or the
+ * table replaced meanwhile, the temporary file is gone, and the creation fails.
+ */
+
+import { join } from "node:path";
+import { UnsupportedError } from "../../errors.js";
+import type { LockLease } from "../../io/lock/lease.js";
+import { createExclusive, OverruledError, PublishUncertainError } from "../../io/publish.js";
+import type { TableEnvironment } from "../versions/environment.js";
+import { requireAnchor, type TableAnchor } from "../versions/identity.js";
+import type { ManifestFile } from "../versions/manifest.js";
+import { manifestName, type NamingScheme, versionsDirectory } from "../versions/paths.js";
+import { type CommittedVersion, findVersion, writeHint } from "../versions/versions.js";
+
+/** A manifest to be published. */
+export interface Publication {
+  readonly version: number;
+  readonly scheme: NamingScheme;
+  /** The file, in pieces that lie one behind the other. */
+  readonly chunks: readonly Uint8Array[];
+  /** What a reader decodes from it. */
+  readonly fileAt: (path: string) => ManifestFile;
+}
+
+/** What must hold when a manifest is published. */
+export interface PublicationTerms {
+  /** The lock of the table or branch. */
+  readonly lease: LockLease;
+  /** What the change was planned on. */
+  readonly anchor: TableAnchor;
+  /** The version that the new one goes on from, read from the disk under the lock; null where there is none. */
+  readonly latest: ManifestFile | null;
+  /** Looked at besides; what it throws ends the publication. */
+  readonly verify?: () => Promise<void>;
+}
+
+/**
+ * Publishes a manifest under the number of its version; its directory is there.
+ * @param tableRoot directory of the table or branch
+ * @returns null where the number is taken
+ * @throws LeaseLostError, OverruledError where another writer took over: nothing was changed
+ * @throws TableReplacedError where the table is not the one that the change was planned on
+ * @throws PublishUncertainError where the version may or may not be there: its files must stay
+ */
+export async function publishManifest(
+  environment: TableEnvironment,
+  tableRoot: string,
+  { version, scheme, chunks, fileAt }: Publication,
+  terms: PublicationTerms,
+): Promise<CommittedVersion | null> {
+  const { disk, manifests } = environment;
+  if (!Number.isSafeInteger(version)) throw new UnsupportedError("version numbers end at 2^53 - 1");
+  const directory = versionsDirectory(tableRoot);
+  const name = manifestName(version, scheme);
+  const { lease, latest } = terms;
+  const verify = async () => {
+    await requireTerms(environment, tableRoot, terms);
+    // Two versions of one number, by two schemes, would make a table unreadable.
+    return latest !== null || (await findVersion(disk, tableRoot, version)) === null;
+  };
+  if (!(await createExclusive(disk, directory, name, chunks, { lease, verify }))) return null;
+  const path = join(directory, name);
+  const file = fileAt(path);
+  await writeHint(disk, tableRoot, version, { isFirst: latest === null });
+  await manifests.remember(disk, path, file);
+  return { version, scheme, path, manifest: file.manifest, file };
+}
+
+/**
+ * @throws TableReplacedError where the table is another; OverruledError where the latest version is, which the caller
+ *   follows with another attempt
+ */
+async function requireTerms(
+  { disk, manifests }: TableEnvironment,
+  tableRoot: string,
+  { anchor, latest, verify }: PublicationTerms,
+): Promise<void> {
+  await verify?.();
+  const read = (path: string) => manifests.read(disk, path);
+  if (latest !== null) {
+    const current = await read(latest.path);
+    if (current?.isCopyOf(latest) !== true) {
+      throw new OverruledError(latest.path, { cause: new Error("the latest version was replaced") });
+    }
+    if (anchor.kind === "version" && anchor.file.isCopyOf(latest)) return;
+  }
+  await requireAnchor(disk, tableRoot, anchor, read);
+}
+
+/**
+ * Makes a change for which files were written, and removes these unless they are, or may be, part of a version.
+ * @param discard removes them; what it can't remove is garbage that nothing refers to
+ * @param change null where it came to nothing
+ */
+export async function withFiles<Made>(
+  discard: () => Promise<void>,
+  change: () => Promise<Made>,
+): Promise<Made> {
+  let isNeeded = false;
+  try {
+    const made = await change();
+    isNeeded = made !== null;
+    return made;
+  } catch (error) {
+    isNeeded = error instanceof PublishUncertainError;
+    throw error;
+  } finally {
+    if (!isNeeded) await discard().catch(() => undefined);
+  }
+}

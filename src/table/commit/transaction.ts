@@ -1,0 +1,90 @@
+/**
+ * Transactions: what one commit changes, independent of the version it lands on. A transaction is stored twice,
+ * inside the manifest it made and as a file in `_transactions`; either suffices to read it.
+ */
+
+import { randomUUID } from "node:crypto";
+import { join } from "node:path";
+import { CorruptFileError } from "../../errors.js";
+import { Transaction } from "../../format/table.js";
+import type { Disk } from "../../io/disk/disk.js";
+import type { ManifestFile } from "../versions/manifest.js";
+import { isFileName, transactionFileName, transactionsDirectory } from "../versions/paths.js";
+
+/** The operations, by the names of their arms in {@link Transaction}. */
+const OPERATION_KINDS = [
+  "append",
+  "delete",
+  "overwrite",
+  "createIndex",
+  "rewrite",
+  "merge",
+  "restore",
+  "reserveFragments",
+  "update",
+  "project",
+  "updateConfig",
+  "dataReplacement",
+  "updateMemWalState",
+  "clone",
+  "updateBases",
+] as const;
+
+export type OperationKind = (typeof OPERATION_KINDS)[number];
+
+/** The operation of a transaction, as a union to switch over. */
+export type Operation =
+  | {
+      [Kind in OperationKind]: { readonly kind: Kind; readonly value: NonNullable<Transaction[Kind]> };
+    }[OperationKind]
+  | { readonly kind: "unknown" };
+
+/** `unknown` for an operation this build does not know, and for none at all. */
+export function operationOf(transaction: Transaction): Operation {
+  for (const kind of OPERATION_KINDS) {
+    const value = transaction[kind];
+    if (value !== undefined) return { kind, value } as Operation;
+  }
+  return { kind: "unknown" };
+}
+
+/**
+ * A new transaction with an identity of its own.
+ * @param readVersion the version the change was planned on; 0 for a table that is to be created
+ */
+export function newTransaction<Kind extends OperationKind>(
+  readVersion: number,
+  kind: Kind,
+  value: NonNullable<Transaction[Kind]>,
+): Transaction {
+  return Transaction.create({ readVersion, uuid: randomUUID(), [kind]: value });
+}
+
+/** The name of a transaction's file; it keeps the version first read, whatever version it ends up as. */
+export const fileNameOf = (transaction: Transaction): string =>
+  transactionFileName(transaction.readVersion, transaction.uuid);
+
+/** No transaction file is read into memory beyond this size. */
+const MAX_TRANSACTION_BYTES = 2 ** 30;
+
+/**
+ * The transaction that made a version: the inline one, else the file its manifest names; null where neither is
+ * there.
+ * @throws CorruptFileError
+ */
+export async function readTransaction(
+  disk: Disk,
+  tableRoot: string,
+  file: ManifestFile,
+): Promise<Transaction | null> {
+  if (file.transaction !== null) return file.transaction;
+  const name = file.head.transactionFile;
+  if (name === "") return null;
+  if (!isFileName(name)) {
+    const shown = JSON.stringify(name.slice(0, 200));
+    throw new CorruptFileError(file.path, 0, `${shown} is no name of a transaction's file`);
+  }
+  const path = join(transactionsDirectory(tableRoot), name);
+  const bytes = await disk.readFile(path, MAX_TRANSACTION_BYTES);
+  return bytes === null ? null : Transaction.decode(bytes, { path, byteOffset: 0 });
+}

@@ -1,0 +1,91 @@
+/**
+ * Deletion files: which rows of a fragment are gone. Two forms hold the same, a set of row offsets inside the
+ * fragment:
+ *
+ *   .arrow   an Arrow IPC file with one column `row_id` of UInt32, in any order; bodies may be compressed
+ *   .bin     a 32-bit Roaring bitmap in the portable serialisation
+ */
+
+import { readIpc } from "../../arrow/exchange/ipc.js";
+import { decodeRoaring } from "../../bytes/roaring.js";
+import { tagOf } from "../../bytes/tag.js";
+import { CorruptFileError, InvalidInputError } from "../../errors.js";
+import { type DataFragment, DELETION_FILE_TYPE, type Manifest } from "../../format/table.js";
+import type { Disk } from "../../io/disk/disk.js";
+import { resolveDeletionFile } from "./fileLookup.js";
+
+/** Beyond this a file holds more than any fragment has rows. */
+const MAX_DELETION_FILE_BYTES = 2 ** 30;
+
+/**
+ * Offsets of the deleted rows of a fragment, ascending and each once; null where none are.
+ * @throws CorruptFileError
+ */
+export async function readDeletions(
+  disk: Disk,
+  tableRoot: string,
+  manifest: Manifest,
+  fragment: DataFragment,
+): Promise<Uint32Array | null> {
+  const path = await resolveDeletionFile(disk, tableRoot, manifest, fragment);
+  const { deletionFile } = fragment;
+  if (path === null || deletionFile === undefined) return null;
+  const bytes = await disk.readFile(path, MAX_DELETION_FILE_BYTES);
+  if (bytes === null) throw new CorruptFileError(path, 0, "the deletion file is missing");
+  const offsets = decodeDeletions(bytes, deletionFile.fileType, fragment.physicalRows, path);
+  const announced = deletionFile.numDeletedRows;
+  if (announced !== 0 && announced !== offsets.length) {
+    throw new CorruptFileError(path, 0, `${offsets.length} rows deleted, the manifest says ${announced}`);
+  }
+  return offsets;
+}
+
+/** @param rowCount rows of the fragment; every offset is below it */
+export function decodeDeletions(
+  bytes: Uint8Array,
+  fileType: number,
+  rowCount: number,
+  path: string,
+): Uint32Array {
+  let offsets: Uint32Array;
+  if (fileType === DELETION_FILE_TYPE.bitmap) {
+    offsets = decodeRoaring(bytes, rowCount, { path, byteOffset: 0 });
+  } else if (fileType === DELETION_FILE_TYPE.arrowArray) {
+    offsets = decodeArrowOffsets(bytes, path);
+  } else {
+    throw new CorruptFileError(path, 0, `deletion file of unknown type ${fileType}`);
+  }
+  for (let index = 0; index < offsets.length; index++) {
+    if (index > 0 && offsets[index] === offsets[index - 1]) {
+      throw new CorruptFileError(path, 0, `row ${offsets[index]} is deleted twice`);
+    }
+  }
+  if (offsets.length > 0 && offsets[offsets.length - 1] >= rowCount) {
+    throw new CorruptFileError(path, 0, `row ${offsets[offsets.length - 1]} of ${rowCount} is deleted`);
+  }
+  return offsets;
+}
+
+function decodeArrowOffsets(bytes: Uint8Array, path: string): Uint32Array {
+  const parts: Uint32Array[] = [];
+  try {
+    for (const batch of readIpc(bytes).batches) {
+      const data = batch.data.children[0];
+      const values: unknown = data?.values;
+      if (batch.data.children.length !== 1 || data.nullCount !== 0 || tagOf(values) !== "Uint32Array") {
+        throw new CorruptFileError(path, 0, "not one column of non-null UInt32");
+      }
+      parts.push((values as Uint32Array).subarray(0, data.length));
+    }
+  } catch (cause) {
+    if (!(cause instanceof InvalidInputError)) throw cause;
+    throw new CorruptFileError(path, 0, `no Arrow IPC file: ${cause.message}`, { cause });
+  }
+  const offsets = new Uint32Array(parts.reduce((sum, part) => sum + part.length, 0));
+  let count = 0;
+  for (const part of parts) {
+    offsets.set(part, count);
+    count += part.length;
+  }
+  return offsets.sort();
+}

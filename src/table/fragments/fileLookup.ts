@@ -1,0 +1,124 @@
+/**
+ * Where the files that a manifest names are: in the table's or branch's own directory, or where one of the
+ * manifest's base paths points. What a branch inherits lies in its source's directory.
+ *
+ * Base paths are absolute, so those of a branch's sources are wrong once the table's directory was moved. A branch
+ * knows where it is, though, and its sources by name, so they are looked for around it first. What such a name means
+ * in the manifest of a table that was cloned from elsewhere can't be told from the manifest alone; the file itself
+ * tells, as its name is random.
+ */
+
+import { isAbsolute, join, sep } from "node:path";
+import { CorruptFileError } from "../../errors.js";
+import type { BasePath, DataFile, DataFragment, IndexMetadata, Manifest } from "../../format/table.js";
+import type { Disk } from "../../io/disk/disk.js";
+import { branchRoot, isBranchName, isMainBranch } from "../refs/refs.js";
+import {
+  branchDirectory,
+  dataDirectory,
+  deletionFileName,
+  deletionsDirectory,
+  indexDirectoryName,
+  indicesDirectory,
+  isDataFileName,
+} from "../versions/paths.js";
+
+const INDEX_ID_BYTES = 16;
+
+/**
+ * Absolute path of a data file that a manifest names; the disk is only asked where there are two places to look.
+ * @throws CorruptFileError for a name that leads out of the table, and a base path that is none
+ */
+export const resolveDataFile = (
+  disk: Disk,
+  tableRoot: string,
+  manifest: Manifest,
+  file: DataFile,
+): string | Promise<string> => resolveFile(disk, tableRoot, manifest, file.baseId, dataDirectory, file.path);
+
+/**
+ * Absolute path of a fragment's deletion file; null where it has none.
+ * @throws CorruptFileError
+ */
+export function resolveDeletionFile(
+  disk: Disk,
+  tableRoot: string,
+  manifest: Manifest,
+  fragment: DataFragment,
+): string | Promise<string> | null {
+  const { deletionFile } = fragment;
+  if (deletionFile === undefined) return null;
+  const name = deletionFileName(fragment.id, deletionFile);
+  return resolveFile(disk, tableRoot, manifest, deletionFile.baseId, deletionsDirectory, name);
+}
+
+/**
+ * Absolute path of the directory of an index's files, wherever among the places that the version reads from it is; where
+ * its metadata says if it is in none of them.
+ * @throws CorruptFileError for an index without an id, and a base path that is none
+ */
+export async function resolveIndexDirectory(
+  disk: Disk,
+  tableRoot: string,
+  manifest: Manifest,
+  index: IndexMetadata,
+): Promise<string> {
+  const { uuid, baseId } = index;
+  if (uuid?.uuid.length !== INDEX_ID_BYTES) {
+    throw new CorruptFileError(tableRoot, 0, `version ${manifest.version}: index ${index.name} has no id`);
+  }
+  const name = indexDirectoryName(uuid.uuid);
+  const stated = await resolveFile(disk, tableRoot, manifest, baseId, indicesDirectory, name);
+  if ((await disk.stat(stated)) !== null) return stated;
+  // A branch that the reference made from another names that one, also for what it has inherited itself.
+  const bases = manifest.basePaths.filter(({ path, isDatasetRoot }) => isDatasetRoot && isAbsolute(path));
+  for (const id of [undefined, ...bases.map((base) => base.id)]) {
+    const place = await resolveFile(disk, tableRoot, manifest, id, indicesDirectory, name);
+    if ((await disk.stat(place)) !== null) return place;
+  }
+  return stated;
+}
+
+function resolveFile(
+  disk: Disk,
+  tableRoot: string,
+  manifest: Manifest,
+  baseId: number | undefined,
+  directoryOf: (root: string) => string,
+  name: string,
+): string | Promise<string> {
+  const refuse = (reason: string): never => {
+    throw new CorruptFileError(tableRoot, 0, `version ${manifest.version}: ${reason}`);
+  };
+  // A manifest may come from anybody; what it names must not lead out of its directory.
+  if (!isDataFileName(name)) refuse(`${JSON.stringify(name.slice(0, 200))} is no name of a file`);
+  if (baseId === undefined) return join(directoryOf(tableRoot), name);
+  const base = manifest.basePaths.find((each) => each.id === baseId);
+  if (base === undefined) return refuse(`there is no base path ${baseId}`);
+  if (!isAbsolute(base.path)) refuse(`base path ${base.path} is not a local directory`);
+  const stated = join(base.isDatasetRoot ? directoryOf(base.path) : base.path, name);
+  const source = sourceRoot(tableRoot, manifest, base);
+  if (source === null) return stated;
+  const around = join(directoryOf(source), name);
+  return around === stated ? stated : findEither(disk, around, stated);
+}
+
+/**
+ * Where the source that a base path names is now, if it is the table's main branch or another one of it; null where
+ * it can't be.
+ */
+function sourceRoot(tableRoot: string, manifest: Manifest, base: BasePath): string | null {
+  const { branch } = manifest;
+  if (!base.isDatasetRoot || isMainBranch(branch) || !isBranchName(branch)) return null;
+  const place = branchDirectory(sep, branch);
+  if (!tableRoot.endsWith(place)) return null;
+  const mainRoot = tableRoot.slice(0, -place.length);
+  if (isMainBranch(base.name)) return mainRoot;
+  return isBranchName(base.name) ? branchRoot(mainRoot, base.name) : null;
+}
+
+/** The one that is there; the first where neither is. */
+async function findEither(disk: Disk, first: string, second: string): Promise<string> {
+  if ((await disk.stat(first)) !== null) return first;
+  return (await disk.stat(second)) !== null ? second : first;
+}

@@ -1,0 +1,77 @@
+/** Statistics of a version, from its manifest alone; the numbers are those of the reference's `stats()`. */
+
+import type { DataFragment, IndexMetadata, Manifest } from "../../format/table.js";
+
+/** Fragments with fewer rows than this are small. */
+const SMALL_FRAGMENT_ROWS = 100_000;
+/** Names of indexes that are the format's own bookkeeping. */
+const SYSTEM_INDEX_NAMES: ReadonlySet<string> = new Set(["__lance_frag_reuse", "__lance_mem_wal"]);
+
+export interface TableStatistics {
+  /** Bytes of all data and index files. */
+  readonly totalBytes: number;
+  /** Rows that are not deleted. */
+  readonly numRows: number;
+  /** Distinct names. */
+  readonly numIndices: number;
+  readonly fragmentStats: FragmentStatistics;
+}
+
+/** Rows per fragment include deleted ones; all 0 without fragments. */
+export interface FragmentStatistics {
+  readonly numFragments: number;
+  readonly numSmallFragments: number;
+  readonly lengths: {
+    readonly min: number;
+    readonly max: number;
+    /** Rounded down. */
+    readonly mean: number;
+    readonly p25: number;
+    readonly p50: number;
+    readonly p75: number;
+    readonly p99: number;
+  };
+}
+
+/** Rows of a fragment that are not deleted. Needs the counts that every writer since 2023 records. */
+export const liveRowCount = (fragment: DataFragment): number =>
+  fragment.physicalRows - (fragment.deletionFile?.numDeletedRows ?? 0);
+
+/** @param indices entries of the version's index section */
+export function tableStatistics(manifest: Manifest, indices: readonly IndexMetadata[]): TableStatistics {
+  let totalBytes = 0;
+  let numRows = 0;
+  for (const fragment of manifest.fragments) {
+    numRows += liveRowCount(fragment);
+    for (const file of fragment.files) totalBytes += file.fileSizeBytes;
+  }
+  for (const index of indices) for (const file of index.files) totalBytes += file.sizeBytes;
+  const names = new Set(indices.map((index) => index.name).filter((name) => !SYSTEM_INDEX_NAMES.has(name)));
+  return {
+    totalBytes,
+    numRows,
+    numIndices: names.size,
+    fragmentStats: fragmentStatistics(manifest.fragments.map((fragment) => fragment.physicalRows)),
+  };
+}
+
+function fragmentStatistics(lengths: readonly number[]): FragmentStatistics {
+  const sorted = Float64Array.from(lengths).sort();
+  const count = sorted.length;
+  const at = (index: number): number => (count === 0 ? 0 : sorted[index]);
+  const quantile = (percent: number): number => at(Math.floor((percent * count) / 100));
+  const sum = sorted.reduce((total, length) => total + length, 0);
+  return {
+    numFragments: count,
+    numSmallFragments: sorted.filter((length) => length < SMALL_FRAGMENT_ROWS).length,
+    lengths: {
+      min: at(0),
+      max: at(count - 1),
+      mean: count === 0 ? 0 : Math.floor(sum / count),
+      p25: quantile(25),
+      p50: quantile(50),
+      p75: quantile(75),
+      p99: quantile(99),
+    },
+  };
+}

@@ -1,0 +1,175 @@
+/**
+ * Deleting a branch. Under the lock of the table's refs and that of the branch:
+ *
+ *   check that nothing refers to it ─ remove the ref ─ take its directories away
+ *
+ * Removing the ref decides; what stays of the directories after a crash belongs to nobody. A branch lies in the
+ * directories that its name spells, which it may share with others: those that would be left with nothing in them
+ * go as well, and of one that other branches lie in only what is the branch's own.
+ */
+
+import { join } from "node:path";
+import { InternalError, InvalidInputError, messageOf, TableBranchNotFoundError } from "../../errors.js";
+import type { Disk } from "../../io/disk/disk.js";
+import { LeaseLostError } from "../../io/lock/lease.js";
+import { withLock } from "../../io/lock/lock.js";
+import { foldName } from "../../io/names/foldName.js";
+import { areApart } from "../../io/names/spelling.js";
+import { OverruledError, Removal } from "../../io/publish.js";
+import type { TableEnvironment } from "../versions/environment.js";
+import {
+  branchDirectory,
+  branchesDirectory,
+  branchRefPath,
+  branchTree,
+  hasUniqueNames,
+  sideDirectory,
+} from "../versions/paths.js";
+import {
+  type Branch,
+  descendsFrom,
+  foldTogether,
+  listBranches,
+  nestsCleanly,
+  ownParts,
+  readBranch,
+} from "./branches.js";
+import { checkBranchName, lockRefs } from "./refs.js";
+import { listTags, readTag } from "./tags.js";
+
+/** Names in a message at most. */
+const MAX_NAMED = 10;
+
+/**
+ * @param mainRoot directory of the table
+ * @param release lets go of what is open below a directory
+ * @throws TableBranchNotFoundError; InvalidInputError for an illegal name, and where other branches or tags refer
+ *   to the branch; CorruptFileError where that can't be told; InternalError where it was deleted and files of it stay
+ */
+export function deleteBranch(
+  environment: TableEnvironment,
+  mainRoot: string,
+  branch: string,
+  release: (directory: string) => void,
+  signal?: AbortSignal,
+): Promise<void> {
+  const { disk } = environment;
+  return lockRefs(environment, mainRoot, signal, async (lease) => {
+    checkBranchName(branch);
+    const branches = await listBranches(disk, mainRoot);
+    // A disk that ignores case may find the ref of another.
+    const doomed = branches.includes(branch) ? await readBranch(disk, mainRoot, branch) : null;
+    if (doomed === null) throw noBranch(branch);
+    const others = branches.filter((other) => other !== branch);
+    await refuseReferenced(disk, mainRoot, branch, doomed, others);
+    const staying = await asSpelledBy(disk, mainRoot, branch, others);
+    const remove = async () => {
+      const removal = new Removal(disk, sideDirectory(mainRoot), mainRoot, lease, hasUniqueNames);
+      try {
+        if (!(await removal.takeOut(branchRefPath(mainRoot, branch)))) throw noBranch(branch);
+        await disk.syncDirectory(branchesDirectory(mainRoot));
+        // Decided by then. What is left of the directories is in nobody's way, but somebody has to know of it.
+        const failures: unknown[] = [];
+        for (const directory of directoriesOf(mainRoot, branch, staying)) {
+          release(directory);
+          await removal.takeOut(directory).catch((error: unknown) => failures.push(error));
+        }
+        // Without the lock the directories may be a successor's by now: cleaning up the table tells them apart.
+        const [cause] = failures.filter((error) => !isOverruled(error));
+        if (cause === undefined) return;
+        throw new InternalError(`branch ${branch} was deleted, but its files stay: ${messageOf(cause)}`, {
+          cause,
+        });
+      } finally {
+        await removal.finish();
+      }
+    };
+    const root = branchDirectory(mainRoot, branch);
+    if ((await disk.stat(root)) === null) return remove();
+    // No writer of ours is in the middle of a commit to it.
+    const lock = { ...environment.lock, signal: signal ?? environment.lock.signal };
+    return withLock(root, lock, remove);
+  });
+}
+
+const isOverruled = (error: unknown): boolean =>
+  error instanceof LeaseLostError || error instanceof OverruledError;
+
+const noBranch = (branch: string): TableBranchNotFoundError =>
+  new TableBranchNotFoundError(`there is no branch ${branch}`);
+
+async function refuseReferenced(
+  disk: Disk,
+  mainRoot: string,
+  branch: string,
+  doomed: Branch,
+  others: readonly string[],
+): Promise<void> {
+  const children: string[] = [];
+  for (const name of others) {
+    const other = await readBranch(disk, mainRoot, name);
+    if (other !== null && descendsFrom(other, doomed, branch)) children.push(name);
+  }
+  if (children.length > 0) {
+    throw new InvalidInputError(`branch ${branch} is referred to by branches ${formatNames(children)}`);
+  }
+  const tags: string[] = [];
+  for (const name of await listTags(disk, mainRoot)) {
+    const tag = await readTag(disk, mainRoot, name);
+    if (tag?.branch === branch) tags.push(name);
+  }
+  if (tags.length > 0) {
+    throw new InvalidInputError(`branch ${branch} is referred to by tags ${formatNames(tags)}`);
+  }
+}
+
+function formatNames(names: string[]): string {
+  const shown = names.sort().slice(0, MAX_NAMED).join(", ");
+  return names.length > MAX_NAMED ? `${shown} and ${names.length - MAX_NAMED} more` : shown;
+}
+
+/**
+ * The names of other branches, spelled as one where the disk takes a directory of theirs for one of its own. Such
+ * branches can't be made here, but by another engine, or on another file system.
+ */
+export async function asSpelledBy(
+  disk: Disk,
+  mainRoot: string,
+  branch: string,
+  others: readonly string[],
+): Promise<string[]> {
+  const spelled: string[] = [];
+  for (const other of others) {
+    const isApart =
+      !foldTogether(branch, other) || (await areApart(disk, branchTree(mainRoot), branch, other));
+    spelled.push(isApart ? other : spelledBy(branch, other));
+  }
+  return spelled;
+}
+
+/** A name, with the parts that another's fold together with spelled as they are there. */
+function spelledBy(branch: string, other: string): string {
+  const parts = branch.split("/");
+  const otherParts = other.split("/");
+  const common = otherParts.findIndex(
+    (part, index) => index >= parts.length || foldName(part) !== foldName(parts[index]),
+  );
+  const count = common < 0 ? otherParts.length : common;
+  return [...parts.slice(0, count), ...otherParts.slice(count)].join("/");
+}
+
+/**
+ * The directories that go with a branch.
+ * @param others the branches that stay; one of the same name has the same directory
+ */
+export function directoriesOf(mainRoot: string, branch: string, others: readonly string[]): string[] {
+  if (others.includes(branch)) return [];
+  const isShared = (path: string) => others.some((other) => other === path || other.startsWith(`${path}/`));
+  if (!isShared(branch) && nestsCleanly(branch)) {
+    const parts = branch.split("/");
+    const paths = parts.map((_, index) => parts.slice(0, index + 1).join("/"));
+    return [branchDirectory(mainRoot, paths.find((path) => !isShared(path)) ?? branch)];
+  }
+  const root = branchDirectory(mainRoot, branch);
+  return ownParts(branch, others).map((part) => join(root, part));
+}

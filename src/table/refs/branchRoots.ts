@@ -1,0 +1,45 @@
+/** The directories of a table's branches. */
+
+import { join } from "node:path";
+import type { Disk } from "../../io/disk/disk.js";
+import { branchTree, TABLE_PARTS, versionsDirectory } from "../versions/paths.js";
+import { listVersions } from "../versions/versions.js";
+import { listBranches } from "./branches.js";
+import { branchRoot } from "./refs.js";
+
+/** Deeper than branch names, which are bounded in length, can go. */
+const MAX_DEPTH = 128;
+
+/**
+ * Directories of all branches but the main one. One without a ref is of a branch being made, or left of one that was
+ * deleted; it counts while its newest version is younger than `graceMs`.
+ * @throws CorruptFileError for a ref that is named as none can be
+ */
+export async function branchRoots(disk: Disk, mainRoot: string, graceMs: number): Promise<string[]> {
+  const names = await listBranches(disk, mainRoot);
+  const roots = new Set(names.map((name) => branchRoot(mainRoot, name)));
+  const newestNs = BigInt(Math.floor(Date.now() - graceMs)) * 1_000_000n;
+  for (const root of await rootsBelow(disk, branchTree(mainRoot), 0)) {
+    if (roots.has(root)) continue;
+    for (const { path } of await listVersions(disk, root)) {
+      const stat = await disk.stat(path);
+      if (stat === null || stat.modifiedNs < newestNs) continue;
+      roots.add(root);
+      break;
+    }
+  }
+  return [...roots];
+}
+
+/** Directories that hold versions, at any depth. */
+async function rootsBelow(disk: Disk, directory: string, depth: number): Promise<string[]> {
+  const roots: string[] = [];
+  if (depth > MAX_DEPTH) return roots;
+  for (const { name, kind } of (await disk.list(directory)) ?? []) {
+    if (kind !== "directory" || TABLE_PARTS.includes(name)) continue;
+    const root = join(directory, name);
+    if ((await disk.stat(versionsDirectory(root)))?.kind === "directory") roots.push(root);
+    roots.push(...(await rootsBelow(disk, root, depth + 1)));
+  }
+  return roots;
+}

@@ -1,0 +1,44 @@
+/** Which versions of a table or branch refs need: those that tags name, and those that branches were made from. */
+
+import type { Disk } from "../../io/disk/disk.js";
+import { listBranches, readBranch } from "./branches.js";
+import { listTags, readTag } from "./tags.js";
+
+/** Names of the refs that need a version, by its number. */
+export interface PinnedVersions {
+  readonly tags: ReadonlyMap<number, readonly string[]>;
+  readonly branches: ReadonlyMap<number, readonly string[]>;
+}
+
+/**
+ * To be sure of what is found, the caller holds the lock of the table's refs.
+ * @param mainRoot directory of the table
+ * @param branch the branch whose versions are looked at; null is the main branch
+ * @throws CorruptFileError for a ref that can't be read: it may be of any version
+ */
+export async function readPinnedVersions(
+  disk: Disk,
+  mainRoot: string,
+  branch: string | null,
+): Promise<PinnedVersions> {
+  const tags = new Map<number, string[]>();
+  for (const name of await listTags(disk, mainRoot)) {
+    const tag = await readTag(disk, mainRoot, name);
+    if (tag !== null && tag.branch === branch) note(tags, tag.version, name);
+  }
+  const branches = new Map<number, string[]>();
+  for (const name of await listBranches(disk, mainRoot)) {
+    const fork = await readBranch(disk, mainRoot, name);
+    if (fork !== null && fork.parentBranch === branch) note(branches, fork.parentVersion, name);
+  }
+  return { tags, branches };
+}
+
+function note(names: Map<number, string[]>, version: number, name: string): void {
+  const known = names.get(version);
+  if (known === undefined) names.set(version, [name]);
+  else known.push(name);
+}
+
+export const isPinned = ({ tags, branches }: PinnedVersions, version: number): boolean =>
+  tags.has(version) || branches.has(version);

@@ -1,0 +1,235 @@
+/**
+ * What branches and tags have in common: names, the JSON files they are kept in, and the lock that changes of them
+ * take. `_refs/branches/<name>.json` and `_refs/tags/<name>.json` are named by percent-encoding, slashes included,
+ * and lie in the directory of the main branch, whichever branch they are of.
+ *
+ * The lock is that of the main branch's directory. Whoever changes a ref, or removes versions that refs may point
+ * at, holds it; whoever needs that of a branch besides takes it second.
+ */
+
+import { relative, resolve, sep } from "node:path";
+import {
+  CorruptFileError,
+  InvalidInputError,
+  TableBranchNotFoundError,
+  TableNotFoundError,
+  TableVersionNotFoundError,
+} from "../../errors.js";
+import type { Disk } from "../../io/disk/disk.js";
+import { codeOf } from "../../io/disk/errno.js";
+import type { LockLease } from "../../io/lock/lease.js";
+import { type TableEnvironment, withTableLock } from "../versions/environment.js";
+import { branchDirectory, branchRefPath, branchTree, REF_SUFFIX } from "../versions/paths.js";
+import { findVersion, type VersionEntry } from "../versions/versions.js";
+
+const MAIN = "main";
+/** Refs are a few lines; their metadata is the user's. */
+const MAX_REF_BYTES = 2 ** 20;
+const SEGMENT = /^[\p{L}\p{N}._-]+$/u;
+/** Of a name as its file has it; leaves room for the ending, and for what the reference appends while it writes. */
+const MAX_NAME_BYTES = 240;
+
+// ------------------------------------------------------------------------------------------------- names
+
+/** Absent, empty and `main` mean the main branch. */
+export const isMainBranch = (branch: string | undefined): branch is undefined | "" | typeof MAIN =>
+  branch === undefined || branch === "" || branch === MAIN;
+
+/** A branch as it is called in messages. */
+export const formatBranch = (branch: string | null): string =>
+  branch === null ? "the main branch" : `branch ${branch}`;
+
+/** @throws InvalidInputError for a name the format does not allow a branch to have */
+export function checkBranchName(branch: string): void {
+  const refuse = (reason: string): never => {
+    throw new InvalidInputError(`branch ${JSON.stringify(branch.slice(0, 100))}: ${reason}`);
+  };
+  if (branch === "") refuse("the name is empty");
+  if (branch.startsWith("/") || branch.endsWith("/")) refuse("the name begins or ends with a slash");
+  if (branch.includes("//")) refuse("the name has two slashes in a row");
+  if (branch.includes("..") || branch.includes("\\")) refuse("the name holds .. or a backslash");
+  for (const segment of branch.split("/")) {
+    if (!SEGMENT.test(segment)) refuse("only letters, digits, '.', '-', '_' and '/' are allowed");
+    if (segment === ".") refuse("a part of the name is a single dot");
+  }
+  if (branch.endsWith(".lock")) refuse("the name ends in .lock");
+  if (branch === MAIN) refuse("it is the table itself");
+  if (isTooLong(branch)) refuse("the name is too long");
+}
+
+/** Whether {@link checkBranchName} lets a name pass. */
+export function isBranchName(branch: string): boolean {
+  try {
+    checkBranchName(branch);
+    return true;
+  } catch (error) {
+    if (error instanceof InvalidInputError) return false;
+    throw error;
+  }
+}
+
+/** @throws InvalidInputError for a name the format does not allow a tag to have */
+export function checkTagName(tag: string): void {
+  const refuse = (reason: string): never => {
+    throw new InvalidInputError(`tag ${JSON.stringify(tag.slice(0, 100))}: ${reason}`);
+  };
+  if (tag === "") refuse("the name is empty");
+  if (!SEGMENT.test(tag)) refuse("only letters, digits, '.', '-' and '_' are allowed");
+  if (tag.startsWith(".") || tag.endsWith(".")) refuse("the name begins or ends with a dot");
+  if (tag.endsWith(".lock") || tag.includes("..")) refuse("the name ends in .lock or holds ..");
+  if (isTooLong(tag)) refuse("the name is too long");
+}
+
+const isTooLong = (name: string): boolean => encodeURIComponent(name).length > MAX_NAME_BYTES;
+
+/** Directory of a branch of the table at `mainRoot`; that of the table itself for the main branch. */
+export const branchRoot = (mainRoot: string, branch: string | undefined): string =>
+  isMainBranch(branch) ? mainRoot : branchDirectory(mainRoot, branch);
+
+/**
+ * Directory of the table of which a branch lies in `tableRoot`.
+ * @param branch as a request names it, or the table's own refs do; never as a manifest does
+ */
+export const mainRootOf = (tableRoot: string, branch: string | undefined): string =>
+  isMainBranch(branch) ? tableRoot : resolve(tableRoot, relative(branchDirectory("/t", branch), "/t"));
+
+/** Which table, and which of its branches, lies in a directory, by the refs of the table; null is the main branch. */
+export async function findLine(
+  disk: Disk,
+  tableRoot: string,
+): Promise<{ readonly mainRoot: string; readonly branch: string | null }> {
+  const tree = branchTree(sep);
+  for (
+    let at = tableRoot.indexOf(`${tree}${sep}`);
+    at >= 0;
+    at = tableRoot.indexOf(`${tree}${sep}`, at + 1)
+  ) {
+    const mainRoot = tableRoot.slice(0, at);
+    const branch = tableRoot
+      .slice(at + tree.length + 1)
+      .split(sep)
+      .join("/");
+    if (isBranchName(branch) && (await branchExists(disk, mainRoot, branch))) return { mainRoot, branch };
+  }
+  return { mainRoot: tableRoot, branch: null };
+}
+
+/** Whether the branch is registered; leftovers of a deleted one don't count. */
+export async function branchExists(disk: Disk, mainRoot: string, branch: string): Promise<boolean> {
+  return (await disk.stat(branchRefPath(mainRoot, branch)))?.kind === "file";
+}
+
+// ------------------------------------------------------------------------------------------------- files
+
+/** The content of a ref's file; members this build does not know stay as they are. */
+export type RefContent = Readonly<Record<string, unknown>>;
+
+/**
+ * Null where there is no such file.
+ * @throws CorruptFileError where it holds no JSON object
+ */
+export async function readRefFile(disk: Disk, path: string): Promise<RefContent | null> {
+  const bytes = await disk.readFile(path, MAX_REF_BYTES);
+  if (bytes === null) return null;
+  let value: unknown;
+  try {
+    value = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
+  } catch (cause) {
+    throw new CorruptFileError(path, 0, "not JSON", { cause });
+  }
+  if (typeof value !== "object" || value === null || Array.isArray(value)) {
+    throw new CorruptFileError(path, 0, "no JSON object");
+  }
+  return value as RefContent;
+}
+
+/** As the reference lays it out. */
+export const encodeRefFile = (content: RefContent): Uint8Array =>
+  new TextEncoder().encode(JSON.stringify(content, null, 2));
+
+/**
+ * Names of the refs in a directory, in no order.
+ * @param check what a name must pass
+ * @throws CorruptFileError for a file that is named as no ref can be: it may stand for what must not be lost
+ */
+export async function listRefNames(
+  disk: Disk,
+  directory: string,
+  check: (name: string) => void,
+): Promise<string[]> {
+  const names: string[] = [];
+  for (const entry of (await disk.list(directory)) ?? []) {
+    // What is still being written has another ending.
+    if (entry.kind !== "file" || !entry.name.endsWith(REF_SUFFIX)) continue;
+    const name = decodedName(entry.name.slice(0, -REF_SUFFIX.length));
+    try {
+      if (name === null) throw new InvalidInputError("the name is not percent-encoded");
+      check(name);
+      names.push(name);
+    } catch (cause) {
+      if (!(cause instanceof InvalidInputError)) throw cause;
+      throw new CorruptFileError(`${directory}/${entry.name}`, 0, "no ref is named so", { cause });
+    }
+  }
+  return names;
+}
+
+/** Null for what is not percent-encoded. */
+function decodedName(encoded: string): string | null {
+  try {
+    return decodeURIComponent(encoded);
+  } catch {
+    return null;
+  }
+}
+
+// ----------------------------------------------------------------------------------------------- changes
+
+/** A version of the table or of one of its branches. */
+export interface RefTarget {
+  /** Null is the main branch. */
+  readonly branch: string | null;
+  readonly version: number;
+}
+
+/** A version that is there, and the size of its manifest in bytes. */
+export interface FoundTarget {
+  readonly entry: VersionEntry;
+  readonly manifestSize: number;
+}
+
+/** @throws TableBranchNotFoundError, TableVersionNotFoundError */
+export async function requireTarget(
+  disk: Disk,
+  mainRoot: string,
+  { branch, version }: RefTarget,
+): Promise<FoundTarget> {
+  if (branch !== null && !(await branchExists(disk, mainRoot, branch))) {
+    throw new TableBranchNotFoundError(`there is no branch ${branch}`);
+  }
+  const entry = await findVersion(disk, branchRoot(mainRoot, branch ?? undefined), version);
+  const stat = entry && (await disk.stat(entry.path));
+  if (entry === null || stat === null) {
+    throw new TableVersionNotFoundError(`${formatBranch(branch)} has no version ${version}`);
+  }
+  return { entry, manifestSize: stat.size };
+}
+
+/**
+ * Calls `change` while no other change of the table's refs, and no commit to its main branch, is under way.
+ * @throws TableNotFoundError where the table was dropped
+ */
+export async function lockRefs<T>(
+  environment: TableEnvironment,
+  mainRoot: string,
+  signal: AbortSignal | undefined,
+  change: (lease: LockLease) => Promise<T>,
+): Promise<T> {
+  const lock = { ...environment.lock, signal: signal ?? environment.lock.signal };
+  try {
+    return await withTableLock(environment, mainRoot, lock, change);
+  } catch (error) {
+    if (codeOf(error) !== "ENOENT") throw error;
+    throw new TableNotFoundError("the table was dropped by another writer", { cause: error });
+  }
+}

@@ -1,0 +1,233 @@
+/**
+ * Tags: names for versions. `_refs/tags/<tag>.json` is a JSON object:
+ *
+ *   branch         string, or null for the main branch
+ *   version        integer
+ *   createdAt      RFC 3339 in UTC, nanoseconds
+ *   updatedAt      likewise
+ *   manifestSize   bytes of the version's manifest
+ *   metadata       object of strings; kept, and of no meaning here
+ *
+ * Creating publishes the file exclusively, moving replaces it whole, so that a tag names one version at any moment
+ * and whatever happens to its writer.
+ */
+
+import { dirname } from "node:path";
+import {
+  CorruptFileError,
+  InternalError,
+  InvalidInputError,
+  TableTagAlreadyExistsError,
+  TableTagNotFoundError,
+  TableVersionNotFoundError,
+} from "../../errors.js";
+import type { Disk } from "../../io/disk/disk.js";
+import type { LockLease } from "../../io/lock/lease.js";
+import { foldName, isDeviceName } from "../../io/names/foldName.js";
+import { namesIn } from "../../io/names/spelling.js";
+import { createExclusive, Removal, replaceFile } from "../../io/publish.js";
+import type { TableEnvironment } from "../versions/environment.js";
+import { REF_SUFFIX, sideDirectory, tagName, tagPath, tagsDirectory } from "../versions/paths.js";
+import {
+  checkBranchName,
+  checkTagName,
+  encodeRefFile,
+  isMainBranch,
+  listRefNames,
+  lockRefs,
+  type RefContent,
+  type RefTarget,
+  readRefFile,
+  requireTarget,
+} from "./refs.js";
+
+export interface Tag extends RefTarget {
+  /** Bytes; 0 where the file does not say. */
+  readonly manifestSize: number;
+}
+
+/**
+ * What a tag points at, or null where there is no such tag.
+ * @throws InvalidInputError for an illegal name, CorruptFileError
+ */
+export async function readTag(disk: Disk, mainRoot: string, tag: string): Promise<Tag | null> {
+  checkTagName(tag);
+  const path = tagPath(mainRoot, tag);
+  const content = await readRefFile(disk, path);
+  return content && parseTag(content, path);
+}
+
+function parseTag({ branch, version, manifestSize = 0 }: RefContent, path: string): Tag {
+  if (!isCount(version)) throw new CorruptFileError(path, 0, "a tag without a version");
+  if (!isCount(manifestSize)) throw new CorruptFileError(path, 0, "a tag whose manifest has no size");
+  if (branch === undefined || branch === null) return { branch: null, version, manifestSize };
+  if (typeof branch !== "string") throw new CorruptFileError(path, 0, "a tag whose branch is no name");
+  if (isMainBranch(branch)) return { branch: null, version, manifestSize };
+  try {
+    checkBranchName(branch);
+  } catch (cause) {
+    throw new CorruptFileError(path, 0, `a tag on branch ${branch}`, { cause });
+  }
+  return { branch, version, manifestSize };
+}
+
+const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0;
+
+/**
+ * Names of all tags, in no order.
+ * @throws CorruptFileError
+ */
+export const listTags = (disk: Disk, mainRoot: string): Promise<string[]> =>
+  listRefNames(disk, tagsDirectory(mainRoot), checkTagName);
+
+/**
+ * @param mainRoot directory of the table
+ * @throws InvalidInputError for an illegal name and one that folds together with another tag's,
+ *   TableTagAlreadyExistsError, and where there is no such version TableBranchNotFoundError or
+ *   TableVersionNotFoundError
+ * @throws PublishUncertainError where the tag may or may not be there
+ */
+export function createTag(
+  environment: TableEnvironment,
+  mainRoot: string,
+  tag: string,
+  target: RefTarget,
+  signal?: AbortSignal,
+): Promise<void> {
+  checkNewTagName(tag);
+  const { disk } = environment;
+  return lockRefs(environment, mainRoot, signal, async (lease) => {
+    const { entry, manifestSize } = await requireTarget(disk, mainRoot, target);
+    const directory = tagsDirectory(mainRoot);
+    await refuseTwin(disk, mainRoot, tag);
+    await disk.makeDirectory(directory, mainRoot);
+    const createdAt = timeText();
+    const { branch, version } = target;
+    const content = { branch, version, createdAt, updatedAt: createdAt, manifestSize, metadata: {} };
+    if (!(await createExclusive(disk, directory, tagName(tag), [encodeRefFile(content)], { lease }))) {
+      throw new TableTagAlreadyExistsError(`tag ${tag} already exists`);
+    }
+    // Another engine's cleanup, and whoever drops the table, don't take the lock.
+    if ((await disk.stat(entry.path)) !== null) return;
+    await removeTag(disk, mainRoot, tag, lease);
+    for (const emptied of [directory, dirname(directory)]) await disk.removeEmptyDirectory(emptied);
+    throw removedWhileTagged(version);
+  });
+}
+
+const removedWhileTagged = (version: number): TableVersionNotFoundError =>
+  new TableVersionNotFoundError(`version ${version} was removed while it was tagged`);
+
+/** @throws InvalidInputError for a name we do not give a tag */
+function checkNewTagName(tag: string): void {
+  checkTagName(tag);
+  const refuse = (reason: string): never => {
+    throw new InvalidInputError(`tag ${JSON.stringify(tag.slice(0, 100))}: ${reason}`);
+  };
+  // The format allows other alphabets, but the reference can't list a table's tags once it has such a one.
+  if (!/^[\0-\x7f]*$/.test(tag)) refuse("only ASCII letters are allowed");
+  if (isDeviceName(tagName(tag))) refuse("Windows takes a file of that name for a device");
+}
+
+/** @throws InvalidInputError where some file system takes the file of a new tag for that of another */
+async function refuseTwin(disk: Disk, mainRoot: string, tag: string): Promise<void> {
+  const names = await namesIn(disk, tagsDirectory(mainRoot));
+  const folded = foldName(tagName(tag));
+  const twin = [...names].find((name) => name !== tagName(tag) && foldName(name) === folded);
+  if (twin === undefined) return;
+  throw new InvalidInputError(
+    `tag ${tag}: some file systems would take its file for that of tag ${twin.slice(0, -REF_SUFFIX.length)}`,
+  );
+}
+
+/** Whether there is a tag of just that name; a disk that ignores case finds the file of another. */
+const isTag = async (disk: Disk, mainRoot: string, tag: string): Promise<boolean> =>
+  (await namesIn(disk, tagsDirectory(mainRoot))).has(tagName(tag));
+
+/** Throws unless the caller may move or delete a tag of a branch; null is the main one. */
+export type AllowTag = (branch: string | null) => Promise<void>;
+
+/** The branch that a tag is on. Null is the main one, and that of a tag that is not there, or damaged: it names none. */
+export async function branchOfTag(disk: Disk, mainRoot: string, tag: string): Promise<string | null> {
+  try {
+    return (await readTag(disk, mainRoot, tag))?.branch ?? null;
+  } catch (error) {
+    // Whoever may change tags of the main branch may mend it.
+    if (error instanceof CorruptFileError) return null;
+    throw error;
+  }
+}
+
+/**
+ * Lets a tag point at another version.
+ * @param allow asked right before the change, under the lock of the refs: the tag may have been moved meanwhile
+ * @throws TableTagNotFoundError, CorruptFileError, and where there is no such version, or it was removed meanwhile,
+ *   TableBranchNotFoundError or TableVersionNotFoundError: the tag is as before
+ * @throws PublishUncertainError where the tag was moved, and may be back after a power cut
+ */
+export function updateTag(
+  environment: TableEnvironment,
+  mainRoot: string,
+  tag: string,
+  target: RefTarget,
+  signal?: AbortSignal,
+  allow?: AllowTag,
+): Promise<void> {
+  checkTagName(tag);
+  const { disk } = environment;
+  return lockRefs(environment, mainRoot, signal, async (lease) => {
+    const path = tagPath(mainRoot, tag);
+    const before = (await isTag(disk, mainRoot, tag)) ? await readRefFile(disk, path) : null;
+    if (before === null) throw noTag(tag);
+    await allow?.(await branchOfTag(disk, mainRoot, tag));
+    const { entry, manifestSize } = await requireTarget(disk, mainRoot, target);
+    const { branch, version } = target;
+    const content = { ...before, branch, version, updatedAt: timeText(), manifestSize };
+    await replaceFile(disk, path, encodeRefFile(content), { sync: true, lease });
+    // Another engine's cleanup doesn't take the lock.
+    if ((await disk.stat(entry.path)) !== null) return;
+    await replaceFile(disk, path, encodeRefFile(before), { sync: true, lease });
+    throw removedWhileTagged(version);
+  });
+}
+
+/**
+ * @param allow as of {@link updateTag}
+ * @throws TableTagNotFoundError
+ */
+export function deleteTag(
+  environment: TableEnvironment,
+  mainRoot: string,
+  tag: string,
+  signal?: AbortSignal,
+  allow?: AllowTag,
+): Promise<void> {
+  checkTagName(tag);
+  const { disk } = environment;
+  return lockRefs(environment, mainRoot, signal, async (lease) => {
+    if (!(await isTag(disk, mainRoot, tag))) throw noTag(tag);
+    await allow?.(await branchOfTag(disk, mainRoot, tag));
+    if (!(await removeTag(disk, mainRoot, tag, lease))) throw noTag(tag);
+  });
+}
+
+/** False where there is no such tag. Durable on return. */
+async function removeTag(disk: Disk, mainRoot: string, tag: string, lease: LockLease): Promise<boolean> {
+  if ((await disk.stat(tagPath(mainRoot, tag))) === null) return false;
+  const removal = new Removal(disk, sideDirectory(mainRoot), mainRoot, lease);
+  try {
+    if (!(await removal.takeOut(tagPath(mainRoot, tag)))) return false;
+    await disk.syncDirectory(tagsDirectory(mainRoot)).catch((cause: unknown) => {
+      throw new InternalError(`tag ${tag} was deleted, but may be back after a power cut`, { cause });
+    });
+    return true;
+  } finally {
+    await removal.finish();
+  }
+}
+
+const noTag = (tag: string): TableTagNotFoundError =>
+  new TableTagNotFoundError(`there is no tag ${tag.slice(0, 100)}`);
+
+/** Now, with the nine decimals that the reference writes. */
+const timeText = (): string => new Date().toISOString().replace("Z", "000000Z");

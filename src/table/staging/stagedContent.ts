@@ -1,0 +1,402 @@
+/**
+ * Whether the content of a manifest that a caller staged belongs to the table or branch that it is to be published on.
+ * The engine would follow all it says: it reads the files that a version names, removes them with the version, and counts
+ * on with its numbers. So a staged version may name
+ *
+ *   - data and deletion files of its own directory that are there, or that the version before has as well;
+ *   - base paths that the version before has. The first version of a branch may add one: what it was made from. Where there
+ *     is none before, as for a clone, those that the host allows, and the caller may use;
+ *   - numbers (of fragments, fields, rows) that leave room for those to come.
+ *
+ * Fragments that the version before has, byte for byte, are not looked at on the disk.
+ */
+
+import { sep } from "node:path";
+import { CorruptFileError, InvalidInputError } from "../../errors.js";
+import { isReadableVersion } from "../../file/container/container.js";
+import {
+  type BasePath,
+  Clone,
+  type DataFile,
+  type DataFragment,
+  DELETION_FILE_TYPE,
+  encodedFragment,
+  type IndexMetadata,
+  type Manifest,
+} from "../../format/table.js";
+import { nextFieldId } from "../../schema/schema.js";
+import { checkAutoCleanup } from "../cleanup/autoCleanup.js";
+import { cloneVersion } from "../commit/applyClone.js";
+import { highestFragmentId } from "../commit/applyFragments.js";
+import { refuseLongMetadata } from "../commit/metadataSize.js";
+import { resolveDataFile, resolveDeletionFile } from "../fragments/fileLookup.js";
+import { listBranches } from "../refs/branches.js";
+import { branchRoot, isBranchName, isMainBranch, mainRootOf } from "../refs/refs.js";
+import type { TableEnvironment } from "../versions/environment.js";
+import { checkReaderFlags, checkWriterFlags, hasStableRowIds } from "../versions/flags.js";
+import type { ManifestFile } from "../versions/manifest.js";
+import { isFileName } from "../versions/paths.js";
+import { indicesOf, type VersionContent } from "../versions/versionContent.js";
+import { findVersion, readManifestAt } from "../versions/versions.js";
+
+/** Ids of fragments and fields may jump by so much. */
+const MAX_ID_STEP = 2 ** 20;
+/** Row ids may. */
+const MAX_ROW_ID_STEP = 2 ** 40;
+/** Ids of fragments, and positions of rows in one, are numbers of 32 bits. */
+const MAX_UINT32 = 2 ** 32 - 1;
+/** The last second of the year 9999. */
+const MAX_SECONDS = 253_402_300_799;
+const NS_PER_SECOND = 1_000_000_000;
+/** Fields inside fields. */
+const MAX_DEPTH = 64;
+/** In place of the id of a field that was dropped. */
+const DROPPED_FIELD = -2;
+const INDEX_ID_BYTES = 16;
+
+/** Where a staged manifest is to be published. */
+export interface StagedTarget {
+  /** Directory of the table or branch. */
+  readonly tableRoot: string;
+  /** Null is the main branch. */
+  readonly branch: string | null;
+  /** The version that it follows; null where it is the first. */
+  readonly latest: ManifestFile | null;
+  readonly allow?: AllowFirst;
+}
+
+/** Whom the first version of a table or branch is asked about; both throw unless the caller may. */
+export interface AllowFirst {
+  /** Make a branch from that one; null is the main one. */
+  readonly source: (branch: string | null) => Promise<void>;
+  /** Give a table a base path of which no version before has any, to an absolute path that the host allows. */
+  readonly base: (path: string) => Promise<void>;
+}
+
+/**
+ * @param file the staged manifest, with all parts decoded
+ * @throws InvalidInputError saying what does not belong; UnsupportedError for feature flags that are not known
+ */
+export async function checkStagedContent(
+  environment: TableEnvironment,
+  target: StagedTarget,
+  file: ManifestFile,
+): Promise<void> {
+  const before = target.latest ?? (await contentOfSource(environment, target, file.manifest));
+  const check = new ContentCheck(environment, target.tableRoot, file, before);
+  try {
+    check.branch(target.branch);
+    check.flags();
+    check.metadata();
+    check.numbers();
+    check.names();
+    check.schema();
+    check.settings();
+    await check.bases(target.allow);
+    await check.fragments();
+    check.indices();
+  } catch (error) {
+    // What is decoded on the way comes from the same hands.
+    if (!(error instanceof CorruptFileError)) throw error;
+    throw new InvalidInputError(`the staged manifest: ${error.message}`, { cause: error });
+  }
+}
+
+/** The base path that the first version of a branch adds for what it was made from, and the branch that it names. */
+function addedBase({
+  basePaths,
+}: Manifest): { readonly added: BasePath; readonly source: string | null } | null {
+  const added = basePaths.reduce<BasePath | null>(
+    (last, base) => (last !== null && last.id > base.id ? last : base),
+    null,
+  );
+  if (added === null || !added.isDatasetRoot) return null;
+  const source = isMainBranch(added.name) ? null : added.name;
+  return source === null || isBranchName(source) ? { added, source } : null;
+}
+
+/** Asks about the branch that the first version of a branch says it was made from. */
+export async function requireSource(manifest: Manifest, allow: AllowFirst): Promise<void> {
+  const base = addedBase(manifest);
+  if (base !== null) await allow.source(base.source);
+}
+
+/**
+ * What the first version of a branch is a copy of: the version of that number of the branch that its last base path
+ * stands for. Null where there is none, as in the first version of a table.
+ */
+async function contentOfSource(
+  environment: TableEnvironment,
+  { tableRoot, branch, allow }: StagedTarget,
+  manifest: Manifest,
+): Promise<VersionContent | null> {
+  if (branch === null) return null;
+  const base = addedBase(manifest);
+  if (base === null) return null;
+  const { added, source } = base;
+  await allow?.source(source);
+  const { disk } = environment;
+  const mainRoot = mainRootOf(tableRoot, branch);
+  // A disk that ignores case would find the branch by other names as well, which were not asked about.
+  if (source !== null && !(await listBranches(disk, mainRoot)).includes(source)) return null;
+  const root = branchRoot(mainRoot, source ?? undefined);
+  if (added.path !== root && (await disk.realPath(added.path)) !== (await disk.realPath(root))) return null;
+  const entry = await findVersion(disk, root, manifest.version);
+  const file = entry && (await readManifestAt(environment, entry));
+  if (file === null) return null;
+  const clone = Clone.create({
+    isShallow: true,
+    refName: added.name,
+    refPath: added.path,
+    branchName: branch,
+  });
+  return cloneVersion({ manifest: file.manifest, indexSectionBytes: file.indexSectionBytes }, clone);
+}
+
+const refuse = (reason: string): never => {
+  throw new InvalidInputError(`the staged manifest ${reason}`);
+};
+
+const quoted = (text: string): string => JSON.stringify(text.slice(0, 200));
+
+class ContentCheck {
+  readonly #environment: TableEnvironment;
+  readonly #tableRoot: string;
+  readonly #file: ManifestFile;
+  readonly #manifest: Manifest;
+  readonly #before: VersionContent | null;
+  readonly #highestField: number;
+  readonly #baseIds = new Set<number | undefined>([undefined]);
+  /** Data files of the version before, by name and base; found out where a fragment is new. */
+  #knownFiles: ReadonlySet<string> | null = null;
+  #realRoot: string | null = null;
+
+  constructor(
+    environment: TableEnvironment,
+    tableRoot: string,
+    file: ManifestFile,
+    before: VersionContent | null,
+  ) {
+    this.#environment = environment;
+    this.#tableRoot = tableRoot;
+    this.#file = file;
+    this.#manifest = file.manifest;
+    this.#before = before;
+    const nextField = before === null ? 0 : nextFieldId(before.manifest.fields, before.manifest.fragments);
+    this.#highestField = nextField - 1 + MAX_ID_STEP;
+  }
+
+  branch(expected: string | null): void {
+    const { branch } = this.#manifest;
+    const own = isMainBranch(branch) ? null : branch;
+    if (own === expected) return;
+    refuse(`is of branch ${quoted(own ?? "main")}, not of ${quoted(expected ?? "main")}`);
+  }
+
+  flags(): void {
+    const { path, manifest } = this.#file;
+    checkReaderFlags(manifest, path);
+    checkWriterFlags(manifest, path);
+    if (this.#before === null || hasStableRowIds(manifest) === hasStableRowIds(this.#before.manifest)) return;
+    refuse("changes whether row ids are stable, which is decided when a table is made");
+  }
+
+  metadata(): void {
+    refuseLongMetadata(this.#before?.manifest ?? null, this.#manifest);
+  }
+
+  numbers(): void {
+    const { fragments, maxFragmentId, nextRowId, timestamp, dataFormat } = this.#manifest;
+    const before = this.#before?.manifest;
+    const highest = before === undefined ? -1 : highestFragmentId(before);
+    if (maxFragmentId !== undefined && maxFragmentId > highest + MAX_ID_STEP) {
+      refuse(`skips fragment ids: its highest is ${maxFragmentId}, that of the version before ${highest}`);
+    }
+    const ids = new Set<number>();
+    for (const { id } of fragments) {
+      if (ids.has(id)) refuse(`has two fragments ${id}`);
+      if (id > (maxFragmentId ?? -1)) {
+        refuse(`has a fragment ${id}, and ${maxFragmentId ?? "none"} as the highest id`);
+      }
+      ids.add(id);
+    }
+    const firstRowId = before?.nextRowId ?? 0;
+    if (nextRowId > firstRowId + MAX_ROW_ID_STEP) {
+      refuse(`skips row ids: its next is ${nextRowId}, that of the version before ${firstRowId}`);
+    }
+    if (hasStableRowIds(this.#manifest) && nextRowId < firstRowId) {
+      refuse(`gives row ids out again from ${nextRowId} on: the next is ${firstRowId}`);
+    }
+    const { seconds, nanos } = timestamp ?? { seconds: 0, nanos: 0 };
+    if (seconds < 0 || seconds > MAX_SECONDS || nanos < 0 || nanos >= NS_PER_SECOND) {
+      refuse(`was made at no time that a calendar has: ${seconds} s and ${nanos} ns`);
+    }
+    const format = dataFormat?.version;
+    if (format !== before?.dataFormat?.version && !isReadableVersion(format ?? "")) {
+      refuse(`has data files of version ${quoted(format ?? "")}, which is not known`);
+    }
+  }
+
+  names(): void {
+    const { transactionFile } = this.#manifest;
+    if (transactionFile !== "" && !isFileName(transactionFile)) {
+      refuse(`calls the file of its transaction ${quoted(transactionFile)}, which is no file's name`);
+    }
+  }
+
+  /** Decoding it has shown that ids are unique, and parents before their children. */
+  schema(): void {
+    const depths = new Map<number, number>();
+    for (const { id, parentId } of this.#manifest.fields) {
+      if (id > this.#highestField) refuse(`skips field ids: it has a field ${id}`);
+      const depth = (depths.get(parentId) ?? 0) + 1;
+      if (depth > MAX_DEPTH) refuse(`has fields nested deeper than ${MAX_DEPTH}`);
+      depths.set(id, depth);
+    }
+  }
+
+  /** Settings that the version before has are none of this one's doing. */
+  settings(): void {
+    checkAutoCleanup(this.#manifest.config, this.#before?.manifest.config);
+  }
+
+  async bases(allow: AllowFirst | undefined): Promise<void> {
+    const known = this.#before?.manifest.basePaths ?? [];
+    for (const base of this.#manifest.basePaths) {
+      const { id, path } = base;
+      if (this.#baseIds.has(id)) refuse(`has two base paths ${id}`);
+      this.#baseIds.add(id);
+      if (known.some((each) => isSameBase(each, base))) continue;
+      const mayBeUsed = this.#before === null && (await this.#environment.mayUseBase?.(path)) === true;
+      if (!mayBeUsed) refuse(`has a base path ${quoted(path)} that the version before does not have`);
+      await allow?.base(path);
+    }
+  }
+
+  async fragments(): Promise<void> {
+    const before = new Map(this.#before?.manifest.fragments.map((each) => [each.id, each]));
+    // A base path that is left out may be that of a fragment which is as it was.
+    const hasAllBases = this.#manifest.basePaths.length >= (this.#before?.manifest.basePaths.length ?? 0);
+    for (const fragment of this.#manifest.fragments) {
+      const twin = before.get(fragment.id);
+      const isUnchanged = twin !== undefined && isSameFragment(fragment, twin);
+      if (isUnchanged && hasAllBases) continue;
+      this.#checkBaseIds(fragment);
+      if (!isUnchanged) await this.#checkFragment(fragment, twin);
+    }
+  }
+
+  #checkBaseIds({ id, files, deletionFile }: DataFragment): void {
+    for (const { baseId } of [...files, ...(deletionFile === undefined ? [] : [deletionFile])]) {
+      if (!this.#baseIds.has(baseId)) refuse(`names base path ${baseId} in fragment ${id}, and has none`);
+    }
+  }
+
+  async #checkFragment(fragment: DataFragment, before: DataFragment | undefined): Promise<void> {
+    const { id, files, physicalRows, deletionFile } = fragment;
+    if (physicalRows > MAX_UINT32 + 1) refuse(`has ${physicalRows} rows in fragment ${id}`);
+    const isExternal =
+      fragment.externalRowIds !== undefined ||
+      fragment.externalCreatedAtVersions !== undefined ||
+      fragment.externalLastUpdatedAtVersions !== undefined;
+    if (isExternal) refuse(`keeps what is known of the rows of fragment ${id} in other files`);
+    for (const file of files) {
+      this.#checkColumns(file);
+      if (this.#isKnown(file)) continue;
+      if (!isFileName(file.path) || !file.path.endsWith(".lance")) {
+        refuse(`calls a data file ${quoted(file.path)}`);
+      }
+      const path = await resolveDataFile(this.#environment.disk, this.#tableRoot, this.#manifest, file);
+      await this.#requireFile(path, file.baseId, file.path);
+    }
+    if (deletionFile === undefined) return;
+    const { fileType, numDeletedRows } = deletionFile;
+    if (!Object.values(DELETION_FILE_TYPE).some((type) => type === fileType)) {
+      refuse(`has a deletion file of type ${fileType}`);
+    }
+    if (numDeletedRows > physicalRows && physicalRows > 0) {
+      refuse(`deletes ${numDeletedRows} of ${physicalRows} rows of fragment ${id}`);
+    }
+    const { disk } = this.#environment;
+    const path = await resolveDeletionFile(disk, this.#tableRoot, this.#manifest, fragment);
+    if (path === null || isSameDeletion(deletionFile, before?.deletionFile)) return;
+    await this.#requireFile(path, deletionFile.baseId, `the deletion file of fragment ${id}`);
+  }
+
+  #isKnown(file: DataFile): boolean {
+    const keyOf = ({ path, baseId }: DataFile) => `${baseId ?? ""}/${path}`;
+    this.#knownFiles ??= new Set(this.#before?.manifest.fragments.flatMap(({ files }) => files.map(keyOf)));
+    return this.#knownFiles.has(keyOf(file));
+  }
+
+  #checkColumns({ path, fields, columnIndices }: DataFile): void {
+    const seen = new Set<number>();
+    for (const field of fields) {
+      if (field === DROPPED_FIELD) continue;
+      if (field < 0 || field > this.#highestField || seen.has(field)) {
+        refuse(`names field ${field} in data file ${quoted(path)}, which it can't have`);
+      }
+      seen.add(field);
+    }
+    if (columnIndices.length > 0 && columnIndices.length !== fields.length) {
+      refuse(`names ${fields.length} fields and ${columnIndices.length} columns in ${quoted(path)}`);
+    }
+    if (columnIndices.some((index) => index < -1)) refuse(`has a negative column in ${quoted(path)}`);
+  }
+
+  /** @param name in messages */
+  async #requireFile(path: string, baseId: number | undefined, name: string): Promise<void> {
+    const { disk } = this.#environment;
+    const isThere = (await disk.stat(path))?.kind === "file";
+    if (!isThere) refuse(`names ${quoted(name)}, which is no file of the table`);
+    if (baseId !== undefined) return;
+    this.#realRoot ??= await disk.realPath(this.#tableRoot);
+    const real = await disk.realPath(path);
+    if (this.#realRoot !== null && real?.startsWith(this.#realRoot + sep)) return;
+    refuse(`names ${quoted(name)}, which lies outside the table`);
+  }
+
+  indices(): void {
+    const { indexSectionBytes } = this.#file;
+    if (indexSectionBytes === null) return;
+    const before = this.#before?.indexSectionBytes ?? null;
+    if (before !== null && Buffer.compare(before, indexSectionBytes) === 0) return;
+    const ids = new Set<string>();
+    for (const index of indicesOf(this.#file)) {
+      const id = this.#checkIndex(index);
+      if (ids.has(id)) refuse(`has two index segments of one id`);
+      ids.add(id);
+    }
+  }
+
+  #checkIndex({ name, uuid, baseId, files, fields }: IndexMetadata): string {
+    if (uuid?.uuid.length !== INDEX_ID_BYTES) return refuse(`has an index ${quoted(name)} without an id`);
+    if (!this.#baseIds.has(baseId)) refuse(`names base path ${baseId} in index ${quoted(name)}`);
+    for (const { path } of files) {
+      if (!path.split("/").every(isFileName)) refuse(`calls a file of index ${quoted(name)} ${quoted(path)}`);
+    }
+    if (fields.some((field) => field < 0 || field > this.#highestField)) {
+      refuse(`has an index ${quoted(name)} of a field that it can't have`);
+    }
+    return Buffer.from(uuid.uuid).toString("hex");
+  }
+}
+
+const isSameBase = (a: BasePath, b: BasePath): boolean =>
+  a.id === b.id &&
+  a.path === b.path &&
+  a.isDatasetRoot === b.isDatasetRoot &&
+  (a.name ?? "") === (b.name ?? "");
+
+const isSameFragment = (a: DataFragment, b: DataFragment): boolean =>
+  a === b || Buffer.compare(encodedFragment(a), encodedFragment(b)) === 0;
+
+const isSameDeletion = (
+  a: NonNullable<DataFragment["deletionFile"]>,
+  b: DataFragment["deletionFile"],
+): boolean =>
+  b !== undefined &&
+  a.id === b.id &&
+  a.readVersion === b.readVersion &&
+  a.fileType === b.fileType &&
+  a.baseId === b.baseId;

@@ -1,0 +1,126 @@
+/**
+ * Where a caller may leave a manifest that it wants published: in the directory of that very table or branch,
+ *
+ *   _versions/<name>         under a name that is no version's, and none that the engine gives
+ *   <name>                   beside the parts of the table, under a name of the caller's own
+ *   <directory>/…/<name>     in a directory of the caller's own, such as `_staging`
+ *
+ * and nowhere else. What lies in any other place was published, or is being written, by somebody: publishing it would
+ * take it away from there. Names are compared as the coarsest file system does (io/names/foldName.ts).
+ */
+
+import { isAbsolute, join, sep } from "node:path";
+import { InvalidTableStateError, UnsupportedError } from "../../errors.js";
+import type { Disk } from "../../io/disk/disk.js";
+import { foldName } from "../../io/names/foldName.js";
+import { TEMPORARY_PREFIX } from "../../io/publish.js";
+import {
+  HINT_NAME,
+  isTablePart,
+  parseManifestName,
+  parseSetAsideName,
+  versionsDirectory,
+} from "../versions/paths.js";
+
+/** A file that was found where staged files lie. */
+export interface StagedFile {
+  /** Without symbolic links. */
+  readonly path: string;
+}
+
+const VERSIONS = "_versions";
+/** How the names begin that engines give to what they keep beside the parts of a table; folded. */
+const ENGINE_STARTS: readonly string[] = [".tiltyard", ".lance-", ".ns-", TEMPORARY_PREFIX].map(foldName);
+/** What the reference is writing. */
+const FOREIGN_TEMPORARY = /#\d+$/;
+/** A version that the reference keeps off the chain of versions. */
+const DETACHED = /^d\d+\.manifest$/;
+
+/**
+ * The file that a caller names, or why it can't be a staged one, in words that follow its path.
+ * @param stagedPath absolute, relative to the table, or absolute without its leading slash
+ * @throws InvalidTableStateError where the table has no directory
+ */
+export async function findStaged(
+  disk: Disk,
+  tableRoot: string,
+  stagedPath: string,
+): Promise<StagedFile | string> {
+  const outside = "is no file inside the table";
+  if (stagedPath === "" || stagedPath.includes("\0")) return outside;
+  const realRoot = await disk.realPath(tableRoot);
+  if (realRoot === null) throw new InvalidTableStateError(`there is no directory ${tableRoot}`);
+  const candidates = isAbsolute(stagedPath) ? [stagedPath] : [join(tableRoot, stagedPath), sep + stagedPath];
+  for (const candidate of candidates) {
+    const path = await disk.realPath(candidate);
+    if (path === null || !path.startsWith(realRoot + sep)) continue;
+    const names = path.slice(realRoot.length + 1).split(sep);
+    const reason = whyNotStaged(names) ?? (await whyAnothers(disk, realRoot, names));
+    if (reason !== null) return reason;
+    return (await disk.stat(path))?.kind === "file" ? { path } : "is no regular file";
+  }
+  return outside;
+}
+
+/**
+ * Why no staged file lies at a place; null where one may.
+ * @param names the way there from the directory of the table or branch
+ */
+export function whyNotStaged(names: readonly string[]): string | null {
+  const directories = names.slice(0, -1);
+  const name = names[names.length - 1];
+  if (isEngineName(name)) return "is a file that an engine is writing, or keeps for itself";
+  if (directories.length === 1 && directories[0] === VERSIONS) {
+    return isVersionName(name) ? "is a published manifest, not a staged one" : null;
+  }
+  if (directories.length === 0 && isTablePart(name)) return "is a part of the table";
+  const part = directories.find((directory) => isTablePart(directory) || isEngineName(directory));
+  return part === undefined ? null : `lies in ${part}, where only what is published lies`;
+}
+
+/** The directories of branches may lie in those of others. */
+async function whyAnothers(disk: Disk, realRoot: string, names: readonly string[]): Promise<string | null> {
+  for (let depth = 1; depth < names.length; depth++) {
+    if (names[depth - 1] === VERSIONS) continue;
+    const directory = join(realRoot, ...names.slice(0, depth));
+    if ((await disk.stat(versionsDirectory(directory))) !== null) return "belongs to another branch";
+  }
+  return null;
+}
+
+function isEngineName(name: string): boolean {
+  const folded = foldName(name);
+  return ENGINE_STARTS.some((start) => folded.startsWith(start)) || FOREIGN_TEMPORARY.test(folded);
+}
+
+/** Whether a file of `_versions` is a version, one that is being removed, or tells which version is the latest. */
+function isVersionName(name: string): boolean {
+  const folded = foldName(name).toLowerCase();
+  if (folded === foldName(HINT_NAME).toLowerCase() || DETACHED.test(folded)) return true;
+  try {
+    return parseManifestName(folded) !== null || parseSetAsideName(folded) !== null;
+  } catch (error) {
+    // A number beyond those that versions have here.
+    if (error instanceof UnsupportedError) return true;
+    throw error;
+  }
+}
+
+/**
+ * Removes a staged file that was published, if what lies there is still the very file that was read. One that stays does
+ * no harm: the version is published all the same, and a cleanup removes the file when it is old.
+ * @param identity of the file when it was read
+ */
+export async function removeStaged(
+  disk: Disk,
+  tableRoot: string,
+  { path, identity }: StagedFile & { readonly identity: string },
+): Promise<void> {
+  try {
+    const found = await findStaged(disk, tableRoot, path);
+    if (typeof found === "string" || found.path !== path) return;
+    if ((await disk.stat(path))?.identity === identity) await disk.remove(path);
+  } catch {
+    // See above.
+  }
+}

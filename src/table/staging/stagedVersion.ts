@@ -1,0 +1,263 @@
+/**
+ * Publishing a manifest that somebody else wrote, under a version number that must be free: the table side of
+ * createTableVersion. What is published are the bytes that were checked, not the file they came from: its owner
+ * may still write to it.
+ */
+
+import { ConcurrentModificationError, CorruptFileError, InvalidInputError } from "../../errors.js";
+import type { Disk } from "../../io/disk/disk.js";
+import { codeOf } from "../../io/disk/errno.js";
+import type { LockLease } from "../../io/lock/lease.js";
+import { decodeSchema } from "../../schema/schema.js";
+import { publishManifest } from "../commit/publication.js";
+import { mainRootOf } from "../refs/refs.js";
+import { type TableEnvironment, withTableLock } from "../versions/environment.js";
+import { checkReaderFlags } from "../versions/flags.js";
+import { requireAnchor, type TableAnchor, TableReplacedError } from "../versions/identity.js";
+import { decodeManifestFile, type ManifestFile, readManifestBytes } from "../versions/manifest.js";
+import { type NamingScheme, versionsDirectory } from "../versions/paths.js";
+import { type VersionRecord, writeVersionRecord } from "../versions/versionRecord.js";
+import {
+  type CommittedVersion,
+  findLatestVersion,
+  findVersion,
+  readManifestAnew,
+  type VersionEntry,
+  writeGap,
+} from "../versions/versions.js";
+import { type AllowFirst, checkStagedContent, requireSource } from "./stagedContent.js";
+import { findStaged, removeStaged } from "./stagedPlace.js";
+
+/** So many numbers may be skipped at once: none takes all those that are left. */
+const MAX_VERSION_STEP = 2 ** 32;
+
+export interface StagedVersion extends VersionRecord {
+  readonly version: number;
+  /** That it is published on. Absent, null: the main branch. */
+  readonly branch?: string | null;
+  /** Absolute, relative to the table, or absolute without its leading slash. */
+  readonly stagedPath: string;
+  /** Bytes; checked where given. */
+  readonly manifestSize?: number;
+  /** Default: the table's own; V2 for a table without versions. */
+  readonly scheme?: NamingScheme;
+  /** Asked where it is the first of its table or branch. */
+  readonly allow?: AllowFirst;
+  readonly signal?: AbortSignal;
+}
+
+/** A staged manifest that was read and checked. */
+export interface StagedManifest {
+  /** Without symbolic links. */
+  readonly path: string;
+  /** Of the file that was read. */
+  readonly identity: string;
+  readonly bytes: Uint8Array;
+  readonly file: ManifestFile;
+}
+
+/**
+ * Publishes a staged manifest and then removes the staged file. A number may be claimed that is above the latest by at
+ * most 2^32, for a table's first version any below that.
+ * @param tableRoot directory of the table or branch; the staged file lies where stagedPlace.ts says
+ * @param anchor the table as it was opened
+ * @throws TableReplacedError where another table lies there by now
+ * @throws ConcurrentModificationError where the number is not above the latest
+ * @throws InvalidInputError where the staged file is not a whole manifest of that version in its place, its content does
+ *   not belong to the table, or the number is too high
+ * @throws PublishUncertainError where the version may or may not be there
+ */
+export async function publishStagedVersion(
+  environment: TableEnvironment,
+  tableRoot: string,
+  anchor: TableAnchor,
+  staged: StagedVersion,
+): Promise<CommittedVersion> {
+  const { disk } = environment;
+  const source = await readStagedVersion(disk, tableRoot, staged);
+  await requireSourceOfFirst(disk, tableRoot, staged, source);
+  const lock = { ...environment.lock, signal: staged.signal ?? environment.lock.signal };
+  const published = await withTableLock(environment, tableRoot, lock, (lease) =>
+    publishUnderLock(environment, tableRoot, anchor, staged, source, lease),
+  ).catch((error: unknown) => {
+    if (codeOf(error) !== "ENOENT") throw error;
+    throw new TableReplacedError(tableRoot);
+  });
+  await removeStaged(disk, tableRoot, source);
+  return published;
+}
+
+/**
+ * Asks whether a branch may be made of what its first version says, without the lock, as it may take its time. What is
+ * asked again under it has been granted then.
+ */
+async function requireSourceOfFirst(
+  disk: Disk,
+  tableRoot: string,
+  { branch, allow }: StagedVersion,
+  { file }: StagedManifest,
+): Promise<void> {
+  if (allow === undefined || branch === undefined || branch === null) return;
+  if ((await findLatestVersion(disk, tableRoot)) === null) await requireSource(file.manifest, allow);
+}
+
+/**
+ * The staged manifest, checked; nothing is changed. Whether the number is free is told first, whatever is staged.
+ * @throws ConcurrentModificationError where the number is taken, InvalidInputError for what can't be published
+ */
+export async function readStagedVersion(
+  disk: Disk,
+  tableRoot: string,
+  staged: StagedVersion,
+): Promise<StagedManifest> {
+  await refuseTaken(disk, tableRoot, staged.version);
+  return readStaged(disk, tableRoot, staged).catch(async (error: unknown) => {
+    // Whoever won with this very file has removed it by now.
+    await refuseTaken(disk, tableRoot, staged.version);
+    throw error;
+  });
+}
+
+/**
+ * The names under which a version may be published now.
+ * @throws ConcurrentModificationError where its number is not above the latest
+ * @throws InvalidInputError where the table's manifests are named by another scheme, or the number is too high
+ */
+export async function planPublication(
+  disk: Disk,
+  tableRoot: string,
+  staged: Pick<StagedVersion, "version" | "scheme" | "branch">,
+): Promise<{ readonly latest: VersionEntry | null; readonly scheme: NamingScheme }> {
+  const { version } = staged;
+  const latest = await findLatestVersion(disk, tableRoot);
+  if (latest !== null && version <= latest.version) throw taken(tableRoot, version, latest.version);
+  await refuseTooHigh(disk, tableRoot, staged, latest);
+  const scheme = staged.scheme ?? latest?.scheme ?? "V2";
+  if (latest !== null && scheme !== latest.scheme) {
+    throw new InvalidInputError(
+      `namingScheme: the table's manifests are named by ${latest.scheme}, one of ${scheme} would make it unreadable`,
+    );
+  }
+  return { latest, scheme };
+}
+
+/**
+ * Publishes a manifest; the caller holds the table's lock.
+ * @param anchor the table that it is meant for
+ * @throws what {@link planPublication}, {@link checkStagedContent} and {@link publishManifest} throw
+ */
+export async function publishUnderLock(
+  environment: TableEnvironment,
+  tableRoot: string,
+  anchor: TableAnchor,
+  staged: StagedVersion,
+  source: Pick<StagedManifest, "bytes" | "file">,
+  lease: LockLease,
+): Promise<CommittedVersion> {
+  const { version } = staged;
+  const { disk, manifests } = environment;
+  const { latest, scheme } = await planPublication(disk, tableRoot, staged);
+  await requireAnchor(disk, tableRoot, anchor, (path) => manifests.read(disk, path));
+  const latestFile = latest && (await readManifestAnew(environment, latest));
+  if (latest !== null && latestFile === null) throw taken(tableRoot, version, latest.version);
+  // Whatever was found before: the version that it follows may be another one, and a journal's content comes from a disk.
+  await checkStagedContent(
+    environment,
+    { tableRoot, branch: staged.branch ?? null, latest: latestFile, allow: staged.allow },
+    source.file,
+  );
+  await disk.makeDirectory(versionsDirectory(tableRoot), tableRoot);
+  // Before the version itself: once it is there, no reader may miss it, or see it without its record.
+  if (latest !== null && version > latest.version + 1) {
+    await writeGap(disk, tableRoot, { from: latest.version, to: version }, lease);
+  }
+  await writeVersionRecord(disk, tableRoot, version, source.bytes, staged, lease);
+  const publication = {
+    version,
+    scheme,
+    chunks: [source.bytes],
+    fileAt: (path: string) => decodeManifestFile(source.bytes, path),
+  };
+  const terms = { lease, anchor, latest: latestFile };
+  const published = await publishManifest(environment, tableRoot, publication, terms);
+  if (published === null) throw taken(tableRoot, version, version);
+  return published;
+}
+
+/** The first version of a branch has the number of the one that it is made from. */
+async function refuseTooHigh(
+  disk: Disk,
+  tableRoot: string,
+  { version, branch }: Pick<StagedVersion, "version" | "branch">,
+  latest: VersionEntry | null,
+): Promise<void> {
+  const isFirstOfBranch = latest === null && branch !== undefined && branch !== null;
+  const before = isFirstOfBranch ? await findLatestVersion(disk, mainRootOf(tableRoot, branch)) : latest;
+  const highest = before === null ? MAX_VERSION_STEP - 1 : before.version + MAX_VERSION_STEP;
+  if (version <= highest) return;
+  throw new InvalidInputError(
+    before === null
+      ? `version: the first version of a table is below ${MAX_VERSION_STEP}, not ${version}`
+      : `version: ${version} is more than ${MAX_VERSION_STEP} above ${before.version}, the latest`,
+  );
+}
+
+async function refuseTaken(disk: Disk, tableRoot: string, version: number): Promise<void> {
+  if ((await findVersion(disk, tableRoot, version)) !== null) throw taken(tableRoot, version, version);
+  const latest = await findLatestVersion(disk, tableRoot);
+  if (latest !== null && version < latest.version) throw taken(tableRoot, version, latest.version);
+}
+
+function taken(tableRoot: string, version: number, latest: number): ConcurrentModificationError {
+  return new ConcurrentModificationError(
+    latest === version
+      ? `${tableRoot}: version ${version} exists already`
+      : `${tableRoot}: version ${version} is below the latest, ${latest}`,
+  );
+}
+
+async function readStaged(disk: Disk, tableRoot: string, staged: StagedVersion): Promise<StagedManifest> {
+  const refuse = (reason: string, cause?: unknown): never => {
+    throw new InvalidInputError(`manifestPath: ${staged.stagedPath} ${reason}`, { cause });
+  };
+  const found = await findStaged(disk, tableRoot, staged.stagedPath);
+  if (typeof found === "string") return refuse(found);
+  const { path } = found;
+  const read = await readManifestBytes(disk, path).catch((error: unknown) => {
+    if (error instanceof CorruptFileError) return refuse("is no regular file", error);
+    throw error;
+  });
+  if (read === null) return refuse("is no file inside the table");
+  const { bytes, identity } = read;
+  const size = bytes.length;
+  if (staged.manifestSize !== undefined && staged.manifestSize !== size) {
+    throw new InvalidInputError(
+      `manifestSize: ${staged.stagedPath} has ${size} bytes, not ${staged.manifestSize}`,
+    );
+  }
+  // Messages name it as the caller does: where links lead is not the caller's to know.
+  const file = decodeStaged(bytes, staged.stagedPath, refuse);
+  const { version } = file.manifest;
+  if (version !== staged.version) return refuse(`holds version ${version}, not ${staged.version}`);
+  return { path, identity, bytes, file };
+}
+
+/** Decodes all of it: later readers decode some parts only when they need them. */
+function decodeStaged(
+  bytes: Uint8Array,
+  path: string,
+  refuse: (reason: string, cause?: unknown) => never,
+): ManifestFile {
+  try {
+    const file = decodeManifestFile(bytes, path);
+    void file.manifest;
+    void file.transaction;
+    void file.indexSection;
+    decodeSchema(file.manifest.fields, path);
+    checkReaderFlags(file.manifest, path);
+    return file;
+  } catch (error) {
+    if (error instanceof CorruptFileError) return refuse(`is no manifest: ${error.message}`, error);
+    throw error;
+  }
+}

@@ -1,0 +1,79 @@
+/**
+ * Feature flags of a manifest: what a reader, or a writer, must know of to do no harm. Both words are computed
+ * from content at every commit; a bit that is set in a word and not implemented here is a refusal.
+ */
+
+import { CorruptFileError, UnsupportedError } from "../../errors.js";
+import type { Manifest } from "../../format/table.js";
+
+/** The bits; never to be renumbered. */
+const FEATURE_FLAG = {
+  deletionFiles: 1n << 0n,
+  stableRowIds: 1n << 1n,
+  /** An old marker that means nothing any more. */
+  useV2Format: 1n << 2n,
+  tableConfig: 1n << 3n,
+  basePaths: 1n << 4n,
+  disableTransactionFile: 1n << 5n,
+  dataOverlays: 1n << 6n,
+  coveringIndexColumns: 1n << 7n,
+  mixedFileVersions: 1n << 8n,
+  reuseIndexWithStableRowIds: 1n << 9n,
+  taggedReuseIndex: 1n << 10n,
+  semanticTypes: 1n << 11n,
+} as const;
+
+const NAMES = Object.keys(FEATURE_FLAG);
+/** What this build honours, in either word. */
+const IMPLEMENTED =
+  FEATURE_FLAG.deletionFiles |
+  FEATURE_FLAG.stableRowIds |
+  FEATURE_FLAG.useV2Format |
+  FEATURE_FLAG.tableConfig |
+  FEATURE_FLAG.basePaths;
+/** Bits whose two words must agree. */
+const PAIRED = FEATURE_FLAG.mixedFileVersions | FEATURE_FLAG.semanticTypes;
+
+/** The two words of a manifest. */
+type FeatureFlags = Pick<Manifest, "readerFeatureFlags" | "writerFeatureFlags">;
+
+/**
+ * @throws UnsupportedError naming the bit that keeps us from reading the table
+ * @throws CorruptFileError where a paired bit is set in one word only
+ */
+export function checkReaderFlags(manifest: FeatureFlags, path: string): void {
+  refuse(manifest.readerFeatureFlags, "read", path);
+  if ((manifest.readerFeatureFlags ^ manifest.writerFeatureFlags) & PAIRED) {
+    throw new CorruptFileError(path, 0, "a paired feature flag is set in one of the two words only");
+  }
+}
+
+/** @throws UnsupportedError naming the bit that keeps us from writing to the table */
+export function checkWriterFlags(manifest: FeatureFlags, path: string): void {
+  refuse(manifest.writerFeatureFlags, "write", path);
+}
+
+function refuse(word: bigint, purpose: "read" | "write", path: string): void {
+  const foreign = word & ~IMPLEMENTED;
+  if (foreign === 0n) return;
+  const bit = foreign.toString(2).length - 1;
+  const name = NAMES[bit] ?? "unknown";
+  throw new UnsupportedError(
+    `cannot ${purpose} ${path}: feature flag ${1n << BigInt(bit)} (bit ${bit}, ${name})`,
+  );
+}
+
+/** Both words as the content of a manifest asks for them. */
+export function featureFlagsOf(manifest: Manifest): { reader: bigint; writer: bigint } {
+  let both = 0n;
+  if (manifest.fragments.some((fragment) => fragment.deletionFile !== undefined)) {
+    both |= FEATURE_FLAG.deletionFiles;
+  }
+  if (hasStableRowIds(manifest)) both |= FEATURE_FLAG.stableRowIds;
+  if (manifest.basePaths.length > 0) both |= FEATURE_FLAG.basePaths;
+  return { reader: both, writer: manifest.config.size > 0 ? both | FEATURE_FLAG.tableConfig : both };
+}
+
+/** Whether rows keep their ids when they move; decided when a table is created and kept for good. */
+export const hasStableRowIds = (manifest: Manifest): boolean =>
+  (manifest.readerFeatureFlags & FEATURE_FLAG.stableRowIds) !== 0n;

@@ -1,0 +1,314 @@
+/**
+ * The manifest file: everything one version of a table consists of. All integers are little-endian.
+ *
+ *   u32 length, IndexSection      at manifest.indexSection; absent without indexes
+ *   u32 length, Transaction       at manifest.transactionSection; what made this version
+ *   check block, 16 bytes         ours; the reference reaches nothing here and skips it
+ *       0  8  magic "TYCHECK1"
+ *       8  4  CRC-32 of all bytes of the file before the block and behind it
+ *      12  4  zero
+ *   u32 length, Manifest          at manifestPosition, up to the footer
+ *   footer, 16 bytes              0  8  i64 manifestPosition
+ *                                 8  2  u16 0, u16 2 (whatever the data format is)
+ *                                12  4  "LANC"
+ *
+ * A file that carries the check block either decodes to what was written or is refused; one that does not (the
+ * reference's own) is only checked for being well formed.
+ */
+
+import { crc32 } from "../../bytes/crc32.js";
+import { CorruptFileError, UnsupportedError } from "../../errors.js";
+import { IndexSection, Manifest, ManifestHead, Transaction } from "../../format/table.js";
+import type { Disk } from "../../io/disk/disk.js";
+
+const FOOTER_BYTES = 16;
+const CHECK_BYTES = 16;
+const PREFIX_BYTES = 4;
+const CHECK_MAGIC = new TextEncoder().encode("TYCHECK1");
+const FOOTER_MAGIC = new TextEncoder().encode("LANC");
+const FOOTER_MAJOR = 0;
+const FOOTER_MINOR = 2;
+/** No manifest is read into memory beyond this size. */
+const MAX_MANIFEST_BYTES = 2 ** 30;
+
+/** What manifests of one table have in common: each decodes what the last decoded one does not have. */
+export interface ManifestFamily {
+  /** Of the version that was decoded or made last, as long as anybody keeps it. */
+  lastDecoded: WeakRef<Manifest> | null;
+}
+
+/**
+ * A manifest file; its parts are decoded when first asked for, as a version that came in between only matters for
+ * its transaction. Values are shared by all readers and never changed.
+ */
+export class ManifestFile {
+  /** Where it was read from. */
+  readonly path: string;
+  readonly head: ManifestHead;
+  /** Bytes of the index section's message, or null where the table has no indexes. */
+  readonly indexSectionBytes: Uint8Array | null;
+  /** Bytes of the inline transaction's message, or null where there is none. */
+  readonly transactionBytes: Uint8Array | null;
+  /** Size of the file. */
+  readonly byteLength: number;
+  /** The file, in pieces that lie one behind the other. */
+  readonly #content: readonly Uint8Array[];
+  #manifest: Manifest | EncodedManifest;
+  readonly #family: ManifestFamily | null;
+  #indexSection: IndexSection | undefined;
+  #transaction: Transaction | undefined;
+
+  constructor(
+    path: string,
+    head: ManifestHead,
+    manifest: Manifest | EncodedManifest,
+    indexSectionBytes: Uint8Array | null,
+    transactionBytes: Uint8Array | null,
+    content: readonly Uint8Array[],
+    family: ManifestFamily | null = null,
+  ) {
+    this.path = path;
+    this.head = head;
+    this.#manifest = manifest;
+    this.indexSectionBytes = indexSectionBytes;
+    this.transactionBytes = transactionBytes;
+    this.byteLength = content.reduce((sum, piece) => sum + piece.length, 0);
+    this.#content = content;
+    this.#family = family;
+  }
+
+  /** The manifest where it is decoded already, else null. */
+  get decoded(): Manifest | null {
+    return "bytes" in this.#manifest ? null : this.#manifest;
+  }
+
+  /** Whether the two are the same, byte for byte: of one version of one table. */
+  isCopyOf(other: ManifestFile): boolean {
+    return this === other || isSameContent(this.#content, other.#content);
+  }
+
+  /** Whether the file holds just these bytes. */
+  hasContent(bytes: Uint8Array): boolean {
+    return isSameContent(this.#content, [bytes]);
+  }
+
+  /** The manifest as it was read, where it is not decoded yet, else null. */
+  get encoded(): EncodedManifest | null {
+    return "bytes" in this.#manifest ? this.#manifest : null;
+  }
+
+  /** @throws CorruptFileError */
+  get manifest(): Manifest {
+    if ("bytes" in this.#manifest) {
+      const { bytes, byteOffset } = this.#manifest;
+      const similar = this.#family?.lastDecoded?.deref();
+      this.#manifest = Manifest.decode(bytes, { path: this.path, byteOffset }, similar);
+      if (this.#family !== null) this.#family.lastDecoded = new WeakRef(this.#manifest);
+    }
+    return this.#manifest;
+  }
+
+  /** @throws CorruptFileError */
+  get indexSection(): IndexSection | null {
+    if (this.indexSectionBytes === null) return null;
+    const byteOffset = (this.head.indexSection ?? 0) + PREFIX_BYTES;
+    this.#indexSection ??= IndexSection.decode(this.indexSectionBytes, { path: this.path, byteOffset });
+    return this.#indexSection;
+  }
+
+  /** @throws CorruptFileError */
+  get transaction(): Transaction | null {
+    if (this.transactionBytes === null) return null;
+    const byteOffset = (this.head.transactionSection ?? 0) + PREFIX_BYTES;
+    this.#transaction ??= Transaction.decode(this.transactionBytes, { path: this.path, byteOffset });
+    return this.#transaction;
+  }
+}
+
+/** The message, and where in the file it begins. */
+export interface EncodedManifest {
+  readonly bytes: Uint8Array;
+  readonly byteOffset: number;
+}
+
+/**
+ * Takes a manifest file apart.
+ * @throws CorruptFileError
+ */
+export function decodeManifestFile(
+  file: Uint8Array,
+  path: string,
+  family: ManifestFamily | null = null,
+): ManifestFile {
+  const footerStart = file.length - FOOTER_BYTES;
+  if (footerStart < PREFIX_BYTES) {
+    throw new CorruptFileError(path, 0, `${file.length} bytes are too few for a manifest`);
+  }
+  if (!bytesAt(file, footerStart + 12, FOOTER_MAGIC)) {
+    throw new CorruptFileError(path, footerStart + 12, "the file does not end in the magic of a manifest");
+  }
+  const view = new DataView(file.buffer, file.byteOffset, file.byteLength);
+  const position = view.getBigUint64(footerStart, true);
+  if (position > BigInt(footerStart - PREFIX_BYTES)) {
+    throw new CorruptFileError(path, footerStart, `manifest position ${position} is outside the file`);
+  }
+  const manifestStart = Number(position);
+  const manifestLength = view.getUint32(manifestStart, true);
+  if (manifestStart + PREFIX_BYTES + manifestLength !== footerStart) {
+    throw new CorruptFileError(path, manifestStart, `manifest of ${manifestLength} bytes does not fit`);
+  }
+  verifyCheckBlock(file, view, manifestStart, path);
+  const byteOffset = manifestStart + PREFIX_BYTES;
+  const bytes = file.subarray(byteOffset, footerStart);
+  const head = ManifestHead.decode(bytes, { path, byteOffset });
+  const section = (name: string, start: number | undefined): Uint8Array | null => {
+    if (start === undefined) return null;
+    if (start + PREFIX_BYTES > manifestStart) {
+      throw new CorruptFileError(path, manifestStart, `${name} position ${start} is outside the file`);
+    }
+    const end = start + PREFIX_BYTES + view.getUint32(start, true);
+    if (end > manifestStart) throw new CorruptFileError(path, start, `${name} runs into the manifest`);
+    return file.subarray(start + PREFIX_BYTES, end);
+  };
+  return new ManifestFile(
+    path,
+    head,
+    { bytes, byteOffset },
+    section("index section", head.indexSection),
+    section("transaction", head.transactionSection),
+    [file],
+    family,
+  );
+}
+
+function verifyCheckBlock(file: Uint8Array, view: DataView, manifestStart: number, path: string): void {
+  const blockStart = manifestStart - CHECK_BYTES;
+  if (blockStart < 0 || !bytesAt(file, blockStart, CHECK_MAGIC)) return;
+  const stored = view.getUint32(blockStart + 8, true);
+  if (checksum(file.subarray(0, blockStart), file.subarray(manifestStart)) !== stored) {
+    throw new CorruptFileError(path, blockStart + 8, "checksum of the manifest does not match");
+  }
+}
+
+const checksum = (...parts: Uint8Array[]): number => parts.reduce((seed, part) => crc32(part, seed), 0);
+
+function bytesAt(file: Uint8Array, offset: number, expected: Uint8Array): boolean {
+  for (let index = 0; index < expected.length; index++) {
+    if (file[offset + index] !== expected[index]) return false;
+  }
+  return true;
+}
+
+/** What goes into a manifest file. The offsets inside `manifest` are set by the encoder. */
+export interface ManifestFileContent {
+  readonly manifest: Manifest;
+  /** Encoded message; null without indexes. */
+  readonly indexSectionBytes: Uint8Array | null;
+  /** Encoded message. */
+  readonly transactionBytes: Uint8Array | null;
+}
+
+/** The file as chunks to write one behind the other, and what a reader will decode from them. */
+export interface EncodedManifestFile {
+  readonly chunks: readonly Uint8Array[];
+  readonly byteLength: number;
+  readonly manifest: Manifest;
+}
+
+export function encodeManifestFile(content: ManifestFileContent): EncodedManifestFile {
+  const front: Uint8Array[] = [];
+  let position = 0;
+  const place = (bytes: Uint8Array | null): number | undefined => {
+    if (bytes === null) return undefined;
+    const start = position;
+    front.push(lengthPrefix(bytes.length), bytes);
+    position += PREFIX_BYTES + bytes.length;
+    return start;
+  };
+  const indexSection = place(content.indexSectionBytes);
+  const transactionSection = place(content.transactionBytes);
+  const manifest: Manifest = { ...content.manifest, indexSection, transactionSection };
+  const encoded = Manifest.encode(manifest);
+
+  const footer = new Uint8Array(FOOTER_BYTES);
+  const footerView = new DataView(footer.buffer);
+  const manifestStart = position + CHECK_BYTES;
+  footerView.setBigUint64(0, BigInt(manifestStart), true);
+  footerView.setUint16(8, FOOTER_MAJOR, true);
+  footerView.setUint16(10, FOOTER_MINOR, true);
+  footer.set(FOOTER_MAGIC, 12);
+
+  const back = [lengthPrefix(encoded.length), encoded, footer];
+  const check = new Uint8Array(CHECK_BYTES);
+  check.set(CHECK_MAGIC);
+  new DataView(check.buffer).setUint32(8, checksum(...front, ...back), true);
+  return {
+    chunks: [...front, check, ...back],
+    byteLength: manifestStart + PREFIX_BYTES + encoded.length + FOOTER_BYTES,
+    manifest,
+  };
+}
+
+function lengthPrefix(length: number): Uint8Array {
+  const prefix = new Uint8Array(PREFIX_BYTES);
+  new DataView(prefix.buffer).setUint32(0, length, true);
+  return prefix;
+}
+
+/**
+ * Reads a manifest file; null where there is none.
+ * @throws CorruptFileError
+ */
+export async function readManifestFile(disk: Disk, path: string): Promise<ManifestFile | null> {
+  const read = await readManifestBytes(disk, path);
+  return read === null ? null : decodeManifestFile(read.bytes, path);
+}
+
+/** The bytes of a manifest file and the identity of the file they came from; null where there is none. */
+export async function readManifestBytes(
+  disk: Disk,
+  path: string,
+): Promise<{ bytes: Uint8Array; identity: string } | null> {
+  const handle = await disk.open(path);
+  if (handle === null) return null;
+  try {
+    refuseOversized(path, handle.size);
+    return { bytes: await handle.read(0, handle.size), identity: handle.identity };
+  } finally {
+    await handle.close();
+  }
+}
+
+/** @throws UnsupportedError for a manifest too large to be read into memory */
+export function refuseOversized(path: string, size: number): void {
+  if (size <= MAX_MANIFEST_BYTES) return;
+  throw new UnsupportedError(`manifest ${path} of ${size} bytes is beyond ${MAX_MANIFEST_BYTES}`);
+}
+
+/** The metadata of a version's Arrow schema; bytes that are no text are shown with replacement characters. */
+export function schemaMetadataOf(manifest: Manifest): Map<string, string> {
+  const decoder = new TextDecoder();
+  return new Map(Array.from(manifest.schemaMetadata, ([key, value]) => [key, decoder.decode(value)]));
+}
+
+/** Whether pieces that lie one behind the other are the same bytes, however they are cut. */
+function isSameContent(a: readonly Uint8Array[], b: readonly Uint8Array[]): boolean {
+  const lengthOf = (pieces: readonly Uint8Array[]) => pieces.reduce((sum, { length }) => sum + length, 0);
+  if (lengthOf(a) !== lengthOf(b)) return false;
+  let [indexA, indexB, startA, startB] = [0, 0, 0, 0];
+  while (indexA < a.length && indexB < b.length) {
+    const [pieceA, pieceB] = [a[indexA], b[indexB]];
+    const length = Math.min(pieceA.length - startA, pieceB.length - startB);
+    if (!isSameBytes(pieceA.subarray(startA, startA + length), pieceB.subarray(startB, startB + length))) {
+      return false;
+    }
+    startA += length;
+    startB += length;
+    if (startA === pieceA.length) [indexA, startA] = [indexA + 1, 0];
+    if (startB === pieceB.length) [indexB, startB] = [indexB + 1, 0];
+  }
+  return true;
+}
+
+/** The library routine is many times as fast as a loop. */
+const isSameBytes = (a: Uint8Array, b: Uint8Array): boolean => Buffer.compare(a, b) === 0;

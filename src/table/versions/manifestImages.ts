@@ -1,0 +1,231 @@
+/**
+ * Reading many manifests one behind the other, for who looks at each of them once. Thousands of manifests of a
+ * megabyte are read into the same few pieces of memory, and none of them gets into the cache of manifests. They are not
+ * decoded: versions of a table have most fragments in common, byte for byte, and who has seen those of one needs only
+ * what another has besides.
+ */
+
+import { breathe } from "../../async/eventLoop.js";
+import { sharedPrefix, sharedSuffix } from "../../bytes/shared.js";
+import { InternalError } from "../../errors.js";
+import { FieldRanges } from "../../format/fieldRanges.js";
+import { DataFragment, FRAGMENTS_FIELD } from "../../format/table.js";
+import type { Disk, ReadHandle } from "../../io/disk/disk.js";
+import { decodeManifestFile, type EncodedManifest, type ManifestFile, refuseOversized } from "./manifest.js";
+import type { VersionEntry } from "./versions.js";
+
+/** Manifests read at once at most. */
+const PARALLELISM = 16;
+/** Bytes of manifests read at once, about; a larger one is read alone. */
+const READ_BYTES = 16 * 1024 * 1024;
+/** Memory is taken somewhat larger than needed, as the next manifest mostly is. */
+const GROWTH = 1.25;
+const LEAST_MEMORY_BYTES = 4096;
+/** Fragments of another manifest that one is compared with. */
+const LOOK_AHEAD = 8;
+
+/** A manifest as it lies on the disk. */
+export class ManifestImage {
+  readonly #fragments = new FieldRanges(FRAGMENTS_FIELD);
+  readonly #whenFree: (image: ManifestImage) => void;
+  #memory = new Uint8Array(0);
+  #content = this.#memory;
+  #key = "";
+  #file: ManifestFile | null = null;
+  #encoded: EncodedManifest | null = null;
+  #keepers = 0;
+
+  constructor(whenFree: (image: ManifestImage) => void) {
+    this.#whenFree = whenFree;
+  }
+
+  /** Path and identity of the file it was read from, in one string. */
+  get key(): string {
+    return this.#key;
+  }
+
+  /** For its head, index section and transaction. */
+  get file(): ManifestFile {
+    if (this.#file === null) throw new InternalError("a manifest was looked at before it was decoded");
+    return this.#file;
+  }
+
+  /** Keeps the image as it is until it is let go of as often; else it lasts for one visit. */
+  keep(): void {
+    this.#keepers++;
+  }
+
+  letGo(): void {
+    if (--this.#keepers === 0) this.#whenFree(this);
+  }
+
+  /** @throws CorruptFileError */
+  fragmentAt(index: number): DataFragment {
+    const byteOffset = this.#fields.byteOffset + this.#fragments.startAt(index);
+    return DataFragment.decode(this.#encodedFragment(index), { path: this.file.path, byteOffset });
+  }
+
+  /**
+   * Indexes of the fragments that another manifest has not, and of some that it has: what lies between those that both
+   * have at the beginning and at the end is compared only with what is nearby. Without another one, of all.
+   */
+  *unsharedWith(other: ManifestImage | null): Generator<number, void, undefined> {
+    const mine = this.#fragments;
+    const [start, end] = other === null ? [0, mine.count] : this.#differenceFrom(other);
+    let next = start;
+    for (let index = start; index < end; index++) {
+      const twin = other === null ? -1 : this.#twinOf(index, other, next);
+      if (twin < 0) yield index;
+      else next = twin;
+      next++;
+    }
+  }
+
+  /** Index of the same fragment in another manifest, from `from` on; -1 where it is not nearby. */
+  #twinOf(index: number, other: ManifestImage, from: number): number {
+    const bytes = this.#encodedFragment(index);
+    const last = Math.min(from + LOOK_AHEAD, other.#fragments.count);
+    for (let candidate = from; candidate < last; candidate++) {
+      if (Buffer.compare(bytes, other.#encodedFragment(candidate)) === 0) return candidate;
+    }
+    return -1;
+  }
+
+  /**
+   * The fragments between those that both have at the beginning and at the end.
+   * @returns index of the first of them, and the one behind the last
+   */
+  #differenceFrom(other: ManifestImage): readonly [start: number, end: number] {
+    const mine = this.#fragments;
+    const others = other.#fragments;
+    if (mine.count === 0 || others.count === 0) return [0, mine.count];
+    const last = mine.count - 1;
+    const bytes = this.#fragmentBytes();
+    const otherBytes = other.#fragmentBytes();
+    const prefixEnd = mine.tagAt(0) + sharedPrefix(bytes, otherBytes);
+    const start = firstIndex(mine.count, (index) => mine.endAt(index) > prefixEnd);
+    const suffixStart = mine.endAt(last) - sharedSuffix(bytes, otherBytes);
+    let end = firstIndex(mine.count, (index) => mine.tagAt(index) >= suffixStart);
+    // What ends with the same bytes may be one longer fragment there.
+    const moreThere = others.count - mine.count;
+    const shift = others.endAt(others.count - 1) - mine.endAt(last);
+    const isFragmentThere = (index: number): boolean =>
+      index + moreThere >= 0 && others.tagAt(index + moreThere) === mine.tagAt(index) + shift;
+    while (end < mine.count && !isFragmentThere(end)) end++;
+    return [start, Math.max(start, end)];
+  }
+
+  #encodedFragment(index: number): Uint8Array {
+    return this.#fields.bytes.subarray(this.#fragments.startAt(index), this.#fragments.endAt(index));
+  }
+
+  /** From the first fragment's tag to the last one's end. */
+  #fragmentBytes(): Uint8Array {
+    const fragments = this.#fragments;
+    return this.#fields.bytes.subarray(fragments.tagAt(0), fragments.endAt(fragments.count - 1));
+  }
+
+  get #fields(): EncodedManifest {
+    if (this.#encoded === null) throw new InternalError("a manifest was looked at before it was decoded");
+    return this.#encoded;
+  }
+
+  /** Takes the bytes of an open manifest file in place of those it had. */
+  async read(handle: ReadHandle): Promise<void> {
+    const { path, size, identity } = handle;
+    refuseOversized(path, size);
+    this.#file = null;
+    this.#encoded = null;
+    if (this.#memory.length < size) {
+      this.#memory = new Uint8Array(Math.max(LEAST_MEMORY_BYTES, Math.ceil(size * GROWTH)));
+    }
+    this.#content = this.#memory.subarray(0, size);
+    await readAll(handle, this.#content);
+    this.#key = keyOf(path, identity);
+  }
+
+  /** @throws CorruptFileError */
+  decode(path: string): void {
+    this.#file = decodeManifestFile(this.#content, path);
+    this.#encoded = this.#file.encoded;
+    const { bytes, byteOffset } = this.#fields;
+    this.#fragments.locate(bytes, { path, byteOffset });
+  }
+}
+
+/** Path and identity of a file in one string. */
+export const keyOf = (path: string, identity: string): string => `${path}\0${identity}`;
+
+/** The first index, up to `count`, of which something is true that is true of all behind it. */
+function firstIndex(count: number, isTrue: (index: number) => boolean): number {
+  let low = 0;
+  let high = count;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (isTrue(middle)) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+}
+
+async function readAll(handle: ReadHandle, target: Uint8Array): Promise<void> {
+  if (target.length === 0) return;
+  if (handle.readInto === undefined) {
+    target.set(await handle.read(0, target.length));
+    return;
+  }
+  await handle.readInto(target, {
+    byteOffsets: Float64Array.of(0),
+    lengths: Float64Array.of(target.length),
+    positions: Float64Array.of(0),
+  });
+}
+
+/** Reads manifests; its memory is that of a few of them, however many it reads. */
+export class ManifestReader {
+  readonly #disk: Disk;
+  readonly #free: ManifestImage[] = [];
+  /** Bytes of the manifest read last: its neighbours are of a like size. */
+  #lastBytes = READ_BYTES;
+
+  constructor(disk: Disk) {
+    this.#disk = disk;
+  }
+
+  /**
+   * Calls `visit` with each of the manifests that is still there, in their order.
+   * @throws CorruptFileError, UnsupportedError, and what `visit` throws
+   */
+  async forEach<Entry extends VersionEntry>(
+    entries: readonly Entry[],
+    visit: (image: ManifestImage, entry: Entry) => Promise<void>,
+  ): Promise<void> {
+    for (let start = 0; start < entries.length; ) {
+      const count = Math.min(PARALLELISM, Math.max(1, Math.floor(READ_BYTES / this.#lastBytes)));
+      const batch = entries.slice(start, start + count);
+      start += batch.length;
+      const images = await Promise.all(batch.map((entry) => this.#read(entry)));
+      for (const [index, image] of images.entries()) {
+        if (image === null) continue;
+        await breathe();
+        image.decode(batch[index].path);
+        this.#lastBytes = Math.max(1, image.file.byteLength);
+        image.keep();
+        await visit(image, batch[index]);
+        image.letGo();
+      }
+    }
+  }
+
+  async #read({ path }: VersionEntry): Promise<ManifestImage | null> {
+    const handle = await this.#disk.open(path);
+    if (handle === null) return null;
+    try {
+      const image = this.#free.pop() ?? new ManifestImage((free) => void this.#free.push(free));
+      await image.read(handle);
+      return image;
+    } finally {
+      await handle.close();
+    }
+  }
+}

@@ -1,0 +1,209 @@
+/**
+ * Every file and directory name of a table. `tableRoot` is the absolute directory of the table, or of one of its
+ * branches, which is laid out the same way. Below it:
+ *
+ *   data/<24 binary digits><26 hex digits>.lance     data files
+ *   _versions/<name>.manifest                        one manifest per version, named by scheme:
+ *                                                      V1  the version in decimal
+ *                                                      V2  2^64 - 1 - version as 20 digits, so that the latest
+ *                                                          version sorts first
+ *   _versions/latest_version_hint.json               where to look first
+ *   _versions/<name>.retired  .released              manifests of versions that are being removed
+ *   _transactions/<read version>-<uuid>.txn          what each version changed
+ *   _deletions/<fragment>-<read version>-<id>.arrow|.bin
+ *   _indices/<uuid>/                                 one directory per index segment
+ *   _refs/tags/<tag>.json  _refs/branches/<branch>.json   names percent-encoded
+ *   tree/<branch>/                                   the branch's own directory
+ *   _staging/                                        manifests that a caller of createTableVersion has yet to publish
+ *   _tiltyard/versions/<version>.json                what a caller of createTableVersion attached to a version
+ *   _tiltyard/version_gaps.json                      which version numbers were skipped
+ *   _tiltyard/retired/<name>.manifest                what older releases made of `<name>.retired`
+ *
+ * The reference never looks into `_tiltyard`.
+ */
+
+import { randomBytes } from "node:crypto";
+import { join } from "node:path";
+import { UnsupportedError } from "../../errors.js";
+import { DELETION_FILE_TYPE, type DeletionFile } from "../../format/table.js";
+import { foldName, isDeviceName } from "../../io/names/foldName.js";
+
+/** How manifests are named; one table uses one scheme. */
+export type NamingScheme = "V1" | "V2";
+
+/** How files of `_versions` end that readers take for versions. */
+export const MANIFEST_SUFFIX = ".manifest";
+const V2_DIGITS = 20;
+const U64_MAX = 0xffff_ffff_ffff_ffffn;
+
+export const dataDirectory = (tableRoot: string): string => join(tableRoot, "data");
+export const versionsDirectory = (tableRoot: string): string => join(tableRoot, "_versions");
+export const transactionsDirectory = (tableRoot: string): string => join(tableRoot, "_transactions");
+export const deletionsDirectory = (tableRoot: string): string => join(tableRoot, "_deletions");
+export const indicesDirectory = (tableRoot: string): string => join(tableRoot, "_indices");
+export const refsDirectory = (tableRoot: string): string => join(tableRoot, "_refs");
+export const tagsDirectory = (tableRoot: string): string => join(refsDirectory(tableRoot), "tags");
+export const branchesDirectory = (tableRoot: string): string => join(refsDirectory(tableRoot), "branches");
+export const branchDirectory = (tableRoot: string, branch: string): string =>
+  join(tableRoot, "tree", ...branch.split("/"));
+export const sideDirectory = (tableRoot: string): string => join(tableRoot, "_tiltyard");
+/** Where clients may put manifests before they are published. */
+export const stagingDirectory = (tableRoot: string): string => join(tableRoot, "_staging");
+export const versionRecordsDirectory = (tableRoot: string): string =>
+  join(sideDirectory(tableRoot), "versions");
+
+/** What a table or branch keeps in its directory; the directories of branches nested in it lie among these. */
+export const TABLE_PARTS: readonly string[] = [
+  "_versions",
+  "_transactions",
+  "data",
+  "_deletions",
+  "_indices",
+  "_tiltyard",
+];
+
+/** Those of them that a table can have before its first version. */
+export const CREATED_PARTS: readonly string[] = ["_versions", "_transactions", "data"];
+export const retiredDirectory = (tableRoot: string): string => join(sideDirectory(tableRoot), "retired");
+
+/** Directories whose files have names that no other file ever has: they hold a random id, or the directory's own does. */
+const UNIQUE_NAMES: readonly string[] = ["data", "_transactions", "_deletions", "_indices"];
+/** Directories whose files have names that those of another table or branch in the same place have, too. */
+const REPEATED_NAMES: readonly string[] = ["_versions", "_refs", "_tiltyard", "_staging", "tree"];
+
+const PARTS: ReadonlySet<string> = new Set([...TABLE_PARTS, "_refs", "tree"].map(foldName));
+const SIDE_START = foldName("_tiltyard");
+
+/** Whether some file system takes a name for that of a directory which holds what is published. */
+export function isTablePart(name: string): boolean {
+  const folded = foldName(name);
+  return PARTS.has(folded) || folded.startsWith(SIDE_START);
+}
+
+/** Whether files below a part of a table have such names; undefined for a directory that is no part. */
+export function hasUniqueNames(directoryName: string): boolean | undefined {
+  if (UNIQUE_NAMES.includes(directoryName)) return true;
+  return REPEATED_NAMES.includes(directoryName) ? false : undefined;
+}
+
+// ------------------------------------------------------------------------------------- names from content
+
+/** What this engine and the reference name their files, and most other writers too. */
+const USUAL_NAME = /^[0-9A-Za-z_-]+\.[a-z]{1,8}$/;
+const MAX_NAME_BYTES = 255;
+/** Separators, streams and drives of Windows, and what no name holds. */
+const UNFIT = /[/\\:\p{Cc}]/u;
+/** No name of a device is as long. */
+const MIN_USUAL_LENGTH = 24;
+
+/**
+ * Whether a text from a manifest is the name of one file, which leads nowhere but to the directory that it is looked for
+ * in. Every name that a path is made of goes through this.
+ */
+export function isFileName(name: string): boolean {
+  if (name.length >= MIN_USUAL_LENGTH && name.length <= MAX_NAME_BYTES && USUAL_NAME.test(name)) return true;
+  if (name === "" || name === "." || name === ".." || UNFIT.test(name) || isDeviceName(name)) return false;
+  return new TextEncoder().encode(name).length <= MAX_NAME_BYTES;
+}
+
+/** The same of the name of a data file, which other writers may put into directories below `data/`. */
+export const isDataFileName = (name: string): boolean => name.split("/").every(isFileName);
+
+export const HINT_NAME = "latest_version_hint.json";
+const GAPS_NAME = "version_gaps.json";
+
+export const hintPath = (tableRoot: string): string => join(versionsDirectory(tableRoot), HINT_NAME);
+export const gapsPath = (tableRoot: string): string => join(sideDirectory(tableRoot), GAPS_NAME);
+export const versionRecordName = (version: number): string => `${version}.json`;
+
+export const REF_SUFFIX = ".json";
+export const tagName = (tag: string): string => encodeURIComponent(tag) + REF_SUFFIX;
+export const tagPath = (tableRoot: string, tag: string): string =>
+  join(tagsDirectory(tableRoot), tagName(tag));
+/** A slash in a branch's name is `%2F` here. */
+export const branchRefName = (branch: string): string => encodeURIComponent(branch) + REF_SUFFIX;
+export const branchRefPath = (tableRoot: string, branch: string): string =>
+  join(branchesDirectory(tableRoot), branchRefName(branch));
+
+/** The root of all branches of the table at `mainRoot`. */
+export const branchTree = (mainRoot: string): string => join(mainRoot, "tree");
+
+/** Directory of an index segment's files; the uuid is 16 bytes. */
+export function indexDirectoryName(uuid: Uint8Array): string {
+  const hex = Array.from(uuid, (byte) => byte.toString(16).padStart(2, "0")).join("");
+  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.*)$/, "$1-$2-$3-$4-$5");
+}
+
+/** A new name for a data file: a random UUID, 3 bytes in binary and 13 in hexadecimal. */
+export function dataFileName(): string {
+  const uuid = randomBytes(16);
+  uuid[6] = (uuid[6] & 0x0f) | 0x40;
+  uuid[8] = (uuid[8] & 0x3f) | 0x80;
+  const binary = ((uuid[0] << 16) | (uuid[1] << 8) | uuid[2]).toString(2).padStart(24, "0");
+  return `${binary}${uuid.subarray(3).toString("hex")}.lance`;
+}
+
+export const transactionFileName = (readVersion: number, uuid: string): string =>
+  `${readVersion}-${uuid}.txn`;
+
+/** Null for a name that no transaction's file has. */
+export function parseTransactionFileName(name: string): { readVersion: number; uuid: string } | null {
+  const [, digits, uuid] = /^(\d{1,16})-([^/\\]+)\.txn$/.exec(name) ?? [];
+  const readVersion = Number(digits);
+  return uuid !== undefined && Number.isSafeInteger(readVersion) ? { readVersion, uuid } : null;
+}
+
+export function deletionFileName(fragmentId: number, file: DeletionFile): string {
+  const extension = file.fileType === DELETION_FILE_TYPE.bitmap ? "bin" : "arrow";
+  return `${fragmentId}-${file.readVersion}-${file.id}.${extension}`;
+}
+
+export function manifestName(version: number, scheme: NamingScheme): string {
+  if (scheme === "V1") return `${version}${MANIFEST_SUFFIX}`;
+  return (U64_MAX - BigInt(version)).toString().padStart(V2_DIGITS, "0") + MANIFEST_SUFFIX;
+}
+
+export const manifestPath = (tableRoot: string, version: number, scheme: NamingScheme): string =>
+  join(versionsDirectory(tableRoot), manifestName(version, scheme));
+
+/**
+ * The version a file in `_versions` holds; null where it is no published manifest of the chain: a staging
+ * leftover, a detached version, the hint, a name nobody writes.
+ * @throws UnsupportedError for a version number beyond 2^53 - 1
+ */
+export function parseManifestName(name: string): { version: number; scheme: NamingScheme } | null {
+  if (!name.endsWith(MANIFEST_SUFFIX)) return null;
+  const digits = name.slice(0, -MANIFEST_SUFFIX.length);
+  if (digits.length === V2_DIGITS) {
+    if (!/^\d+$/.test(digits)) return null;
+    const inverted = BigInt(digits);
+    if (inverted > U64_MAX) return null;
+    return { version: safeVersion(U64_MAX - inverted, name), scheme: "V2" };
+  }
+  if (digits.length > V2_DIGITS || !/^(0|[1-9]\d*)$/.test(digits)) return null;
+  return { version: safeVersion(BigInt(digits), name), scheme: "V1" };
+}
+
+/** How the manifest of a version is named that is being removed; see retiredVersions.ts. */
+export type RemovalState = "retired" | "released";
+const REMOVAL_STATES: readonly RemovalState[] = ["retired", "released"];
+
+export const setAsideName = (version: number, scheme: NamingScheme, state: RemovalState): string =>
+  `${manifestName(version, scheme).slice(0, -MANIFEST_SUFFIX.length)}.${state}`;
+
+/** Null for a file of `_versions` that is no manifest of a version being removed. */
+export function parseSetAsideName(
+  name: string,
+): { version: number; scheme: NamingScheme; state: RemovalState } | null {
+  const state = REMOVAL_STATES.find((each) => name.endsWith(`.${each}`));
+  if (state === undefined) return null;
+  const parsed = parseManifestName(name.slice(0, -state.length - 1) + MANIFEST_SUFFIX);
+  return parsed && { ...parsed, state };
+}
+
+function safeVersion(version: bigint, name: string): number {
+  if (version > BigInt(Number.MAX_SAFE_INTEGER)) {
+    throw new UnsupportedError(`manifest ${name} holds version ${version}; versions end at 2^53 - 1`);
+  }
+  return Number(version);
+}

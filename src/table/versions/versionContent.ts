@@ -1,0 +1,21 @@
+/** What a version consists of, for those who make the next one from it. */
+
+import type { IndexMetadata } from "../../format/table.js";
+import { IndexSection, type Manifest } from "../../format/table.js";
+
+/** A version's content: its manifest, and its index section as encoded bytes. */
+export interface VersionContent {
+  readonly manifest: Manifest;
+  /** Null where the table has no indexes. */
+  readonly indexSectionBytes: Uint8Array | null;
+}
+
+/** @throws CorruptFileError */
+export function indicesOf(content: VersionContent): readonly IndexMetadata[] {
+  if (content.indexSectionBytes === null) return [];
+  const origin = { path: `index section of version ${content.manifest.version}`, byteOffset: 0 };
+  return IndexSection.decode(content.indexSectionBytes, origin).indices;
+}
+
+export const encodeIndices = (indices: readonly IndexMetadata[]): Uint8Array | null =>
+  indices.length === 0 ? null : IndexSection.encode(IndexSection.create({ indices: [...indices] }));

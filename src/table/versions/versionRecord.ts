@@ -1,0 +1,104 @@
+/**
+ * What the caller of createTableVersion attached to a version: `_tiltyard/versions/<version>.json`, one JSON
+ * object. It is written before the manifest is published, so that no reader sees the version without it; the
+ * manifest's size and SHA-256 in it tell it from the record of an attempt that never was published.
+ */
+
+import { createHash } from "node:crypto";
+import { join } from "node:path";
+import { InvalidInputError } from "../../errors.js";
+import type { Disk } from "../../io/disk/disk.js";
+import type { LockLease } from "../../io/lock/lease.js";
+import { replaceFile } from "../../io/publish.js";
+import { versionRecordName, versionRecordsDirectory } from "./paths.js";
+import type { VersionEntry } from "./versions.js";
+
+export interface VersionRecord {
+  readonly eTag?: string;
+  readonly metadata?: Readonly<Record<string, string>>;
+}
+
+/** The file: a record and whose it is. */
+interface StoredRecord extends VersionRecord {
+  readonly manifestSize: number;
+  /** Hexadecimal. */
+  readonly manifestSha256: string;
+}
+
+const MAX_RECORD_BYTES = 2 ** 20;
+
+const recordPath = (tableRoot: string, version: number): string =>
+  join(versionRecordsDirectory(tableRoot), versionRecordName(version));
+
+const sha256 = (bytes: Uint8Array): string => createHash("sha256").update(bytes).digest("hex");
+
+/**
+ * Attaches a record to a version about to be published, or makes sure that it has none. Durable on return.
+ * @throws InvalidInputError for a record beyond 1 MiB
+ */
+export async function writeVersionRecord(
+  disk: Disk,
+  tableRoot: string,
+  version: number,
+  manifest: Uint8Array,
+  record: VersionRecord,
+  lease: LockLease,
+): Promise<void> {
+  const path = recordPath(tableRoot, version);
+  if (record.eTag === undefined && record.metadata === undefined) {
+    if ((await disk.stat(path)) === null) return;
+    await lease.confirm();
+    await disk.remove(path);
+    return;
+  }
+  const stored: StoredRecord = {
+    manifestSize: manifest.length,
+    manifestSha256: sha256(manifest),
+    eTag: record.eTag,
+    metadata: record.metadata,
+  };
+  const bytes = new TextEncoder().encode(JSON.stringify(stored));
+  if (bytes.length > MAX_RECORD_BYTES) {
+    throw new InvalidInputError(`metadata of a version is limited to ${MAX_RECORD_BYTES} bytes as JSON`);
+  }
+  await disk.makeDirectory(versionRecordsDirectory(tableRoot), tableRoot);
+  await replaceFile(disk, path, bytes, { sync: true, lease });
+}
+
+/** The record of a version; empty where none was attached. */
+export async function readVersionRecord(
+  disk: Disk,
+  tableRoot: string,
+  entry: VersionEntry,
+): Promise<VersionRecord> {
+  const path = recordPath(tableRoot, entry.version);
+  // Longer than anything we write: nothing of ours.
+  const stat = await disk.stat(path);
+  if (stat === null || stat.kind !== "file" || stat.size > MAX_RECORD_BYTES) return {};
+  const bytes = await disk.readFile(path);
+  const stored = bytes === null ? null : parseRecord(bytes);
+  if (stored === null) return {};
+  const manifest = await disk.readFile(entry.path);
+  if (manifest?.length !== stored.manifestSize || sha256(manifest) !== stored.manifestSha256) return {};
+  return { eTag: stored.eTag, metadata: stored.metadata };
+}
+
+/** Null for what we would not have written. */
+function parseRecord(bytes: Uint8Array): StoredRecord | null {
+  let value: unknown;
+  try {
+    value = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
+  } catch {
+    // No UTF-8, or no JSON.
+    return null;
+  }
+  if (typeof value !== "object" || value === null) return null;
+  const { manifestSize, manifestSha256, eTag, metadata } = value as Record<string, unknown>;
+  if (typeof manifestSize !== "number" || typeof manifestSha256 !== "string") return null;
+  if (eTag !== undefined && typeof eTag !== "string") return null;
+  if (metadata !== undefined) {
+    if (typeof metadata !== "object" || metadata === null) return null;
+    if (!Object.values(metadata).every((entry) => typeof entry === "string")) return null;
+  }
+  return { manifestSize, manifestSha256, eTag, metadata: metadata as Record<string, string> | undefined };
+}

@@ -1,0 +1,102 @@
+/** What new columns make of a schema: all null, or one constant. Pure; constants have values to write. */
+
+import { Field as ArrowField, type DataType } from "apache-arrow";
+import type { Column } from "../../arrow/columns/column.js";
+import { takeColumn } from "../../arrow/columns/takeColumn.js";
+import { logicalFieldOf } from "../../arrow/types/logicalTypes.js";
+import { InvalidInputError } from "../../errors.js";
+import type { Field } from "../../format/file.js";
+import { formatFieldPath } from "../../ident.js";
+import {
+  assignFieldIds,
+  decodeSchema,
+  encodeSchema,
+  isPrimaryKey,
+  type NewField,
+  nextFieldId,
+  type TableField,
+} from "../../schema/schema.js";
+import type { ManifestFile } from "../../table/versions/manifest.js";
+import { checkColumnName, checkVersion } from "../columnPlan.js";
+import { fileVersionOf } from "../insert.js";
+import { parseSqlConstant } from "./sqlConstant.js";
+
+/** One entry of a request: an SQL constant, or a type for a column that is all null. */
+export type AddedColumn =
+  | { readonly name: string; readonly expression: string }
+  | { readonly name: string; readonly type: DataType; readonly metadata: ReadonlyMap<string, string> };
+
+export interface AddedColumns {
+  /** The schema that comes out. */
+  readonly schema: Field[];
+  /** The columns that are not all null, with their one value. */
+  readonly constants: readonly { readonly field: TableField; readonly value: Column }[];
+}
+
+/**
+ * @param base the version to change
+ * @throws InvalidInputError, UnsupportedError for columns the table cannot have
+ */
+export function planAddedColumns(base: ManifestFile, added: readonly AddedColumn[]): AddedColumns {
+  const { manifest, path } = base;
+  const taken = new Set(decodeSchema(manifest.fields, path).map((field) => field.name));
+  const columns = added.map((column) => {
+    checkColumnName(column.name);
+    if (taken.has(column.name)) {
+      throw new InvalidInputError(`a column ${formatFieldPath([column.name])} is there already`);
+    }
+    taken.add(column.name);
+    return newColumn(column);
+  });
+  const fields = assignFieldIds(
+    columns.map((column) => column.field),
+    nextFieldId(manifest.fields, manifest.fragments),
+  );
+  if (fields.length > 0) checkVersion({ fields, columns: [] }, fileVersionOf(base));
+  return {
+    schema: [...manifest.fields, ...encodeSchema(fields)],
+    constants: columns.flatMap(({ value }, index) =>
+      value === null ? [] : [{ field: fields[index], value }],
+    ),
+  };
+}
+
+function newColumn(column: AddedColumn): { field: NewField; value: Column | null } {
+  const { name } = column;
+  const path = formatFieldPath([name]);
+  if ("expression" in column) {
+    const { logicalType, value } = parseSqlConstant(column.expression, path);
+    const field = { name, logicalType, nullable: value === null, metadata: new Map(), children: [] };
+    return { field, value };
+  }
+  if (isPrimaryKey(column.metadata)) {
+    throw new InvalidInputError(`column ${path} cannot be part of the primary key: it is all null`);
+  }
+  const field = new ArrowField(name, column.type, true, new Map(column.metadata));
+  return { field: logicalFieldOf(field, path), value: null };
+}
+
+/** Bytes of a batch of constants, about. */
+const BATCH_BYTES = 4 * 1024 * 1024;
+const MAX_BATCH_ROWS = 65_536;
+
+/** Each value so many times, batch by batch. */
+export async function* repeatValues(
+  values: readonly Column[],
+  rowCount: number,
+): AsyncGenerator<{ columns: Column[]; rowCount: number }, void, undefined> {
+  const valueBytes = values.reduce(
+    (sum, value) => sum + (value.kind === "variable" ? value.bytes.length : 16),
+    1,
+  );
+  const batchRows = Math.max(1, Math.min(MAX_BATCH_ROWS, Math.floor(BATCH_BYTES / valueBytes)));
+  const repeat = (count: number) => ({
+    columns: values.map((value) => takeColumn(value, new Uint32Array(count))),
+    rowCount: count,
+  });
+  let batch = repeat(Math.min(batchRows, rowCount));
+  for (let row = 0; row < rowCount; row += batch.rowCount) {
+    if (rowCount - row < batch.rowCount) batch = repeat(rowCount - row);
+    yield batch;
+  }
+}

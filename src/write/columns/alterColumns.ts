@@ -1,0 +1,237 @@
+/**
+ * What alterations make of a schema: renames, nullability, other types. Pure: a plan says which schema comes out,
+ * which values have to be looked at first and which columns are written anew.
+ *
+ * A column of another type is another field, with a new id; its values are written to files of their own and the old
+ * ones stay where they are. Paths are those of the schema as it was: names can be swapped.
+ */
+
+import { Field as ArrowField, type DataType } from "apache-arrow";
+import type { Column } from "../../arrow/columns/column.js";
+import { logicalFieldOf } from "../../arrow/types/logicalTypes.js";
+import { InvalidInputError, UnsupportedError } from "../../errors.js";
+import type { Field } from "../../format/file.js";
+import { formatFieldPath, isWellFormed } from "../../ident.js";
+import { type Cast, castBetween } from "../../schema/cast.js";
+import { allFields, type FieldAtPath, fieldFinder, resolveField } from "../../schema/fieldPaths.js";
+import {
+  assignFieldIds,
+  decodeSchema,
+  EXTENSION_NAME_KEY,
+  encodeSchema,
+  isPacked,
+  isPrimaryKey,
+  type NewField,
+  nextFieldId,
+  storageOf,
+  type TableField,
+} from "../../schema/schema.js";
+import type { ManifestFile } from "../../table/versions/manifest.js";
+import { checkColumnName } from "../columnPlan.js";
+import { checkSeparable } from "./dropColumns.js";
+import { checkPrimaryKey } from "./fieldMetadata.js";
+
+/** One entry of a request. */
+export interface ColumnAlteration {
+  readonly path: string;
+  readonly rename?: string;
+  readonly nullable?: boolean;
+  readonly type?: DataType;
+}
+
+export interface AlteredColumns {
+  /** The schema that comes out. */
+  readonly schema: Field[];
+  /** Fields that must not be null from now on, and were allowed to be. */
+  readonly tightened: readonly FieldAtPath[];
+  /** Top-level columns with values to write; none where only the schema changes. */
+  readonly rewritten: readonly RewrittenColumn[];
+  /** The fields that are new. */
+  readonly newIds: ReadonlySet<number>;
+}
+
+/** What is written of one top-level column. */
+export interface RewrittenColumn {
+  /** What to read, of the schema before. */
+  readonly from: TableField;
+  /** What to write, of the schema that comes out. */
+  readonly to: TableField;
+  readonly cast: Cast;
+}
+
+/** What happens to one field. */
+interface Change {
+  readonly at: FieldAtPath;
+  readonly name: string;
+  readonly nullable: boolean;
+  /** Of another type. */
+  readonly replacement: NewField | null;
+}
+
+/**
+ * @param base the version to change
+ * @throws TableColumnNotFoundError, InvalidInputError, UnsupportedError for what cannot be done to the schema
+ */
+export function planAlteredColumns(
+  base: ManifestFile,
+  alterations: readonly ColumnAlteration[],
+): AlteredColumns {
+  const { manifest, path } = base;
+  const fields = decodeSchema(manifest.fields, path);
+  const changes = new Map<number, Change>();
+  const find = fieldFinder();
+  for (const alteration of alterations) {
+    const at = resolveField(fields, alteration.path, find);
+    changes.set(at.field.id, planChange(at, changes.get(at.field.id), alteration));
+  }
+  const { schema, newIds } = alteredSchema(
+    manifest.fields,
+    changes,
+    nextFieldId(manifest.fields, manifest.fragments),
+  );
+  const altered = decodeSchema(schema, path);
+  checkAltered(altered);
+  const tightened = Array.from(changes.values()).filter(({ at, nullable }) => at.field.nullable && !nullable);
+  // In files of 2.0 a list or struct has a column of its own, which no two files can share.
+  const whole = manifest.dataFormat?.version === "2.0";
+  const rewritten =
+    newIds.size === 0
+      ? []
+      : fields.flatMap((field, index) => {
+          const pruned = rewrittenPart(field, altered[index], whole, formatFieldPath([field.name]));
+          return pruned ?? [];
+        });
+  return { schema, tightened: tightened.map(({ at }) => at), rewritten, newIds };
+}
+
+function planChange(at: FieldAtPath, before: Change | undefined, alteration: ColumnAlteration): Change {
+  const { field, path, chain } = at;
+  const { rename, nullable, type } = alteration;
+  if (rename !== undefined) {
+    if (chain.length === 1) checkColumnName(rename);
+    else if (rename === "" || !isWellFormed(rename)) {
+      throw new InvalidInputError(`column ${path}: its name must be well-formed Unicode, and not empty`);
+    }
+  }
+  checkSeparable(at, "altered");
+  const name = rename ?? before?.name ?? field.name;
+  const mayBeNull = nullable ?? before?.nullable ?? field.nullable;
+  if (
+    field.nullable &&
+    !mayBeNull &&
+    chain.some((parent) => parent !== field && parent.logicalType !== "struct")
+  ) {
+    throw new UnsupportedError(`column ${path}: items of lists cannot be made non-nullable`);
+  }
+  const wanted = type === undefined ? (before?.replacement ?? null) : replacementOf(at, type);
+  return { at, name, nullable: mayBeNull, replacement: wanted };
+}
+
+/** The field in another type; null where it has that type already. */
+function replacementOf({ field, path }: FieldAtPath, type: DataType): NewField | null {
+  const { metadata, nullable, name } = field;
+  const wanted = logicalFieldOf(new ArrowField(name, type, nullable, new Map()), path);
+  if (isSameType(field, wanted)) return null;
+  if (storageOf(field) !== "values" || isPacked(field) || metadata.has(EXTENSION_NAME_KEY)) {
+    throw new InvalidInputError(
+      `column ${path} cannot be cast to type ${wanted.logicalType}: its type is an extension of ${field.logicalType}, or its values lie in a way of their own`,
+    );
+  }
+  castBetween(field, wanted, path);
+  // What users noted about a column is true in its new type, too.
+  return { ...wanted, metadata };
+}
+
+/** Whether values and what is inside them have the same types, names and nullability. */
+function isSameType(field: NewField, wanted: NewField): boolean {
+  return (
+    field.logicalType === wanted.logicalType &&
+    field.children.length === wanted.children.length &&
+    field.children.every((child, index) => {
+      const other = wanted.children[index];
+      return child.name === other.name && child.nullable === other.nullable && isSameType(child, other);
+    })
+  );
+}
+
+/** The flat schema after the changes; unchanged fields are what they were, with all that they carry. */
+function alteredSchema(
+  flat: readonly Field[],
+  changes: ReadonlyMap<number, Change>,
+  firstId: number,
+): { schema: Field[]; newIds: Set<number> } {
+  const replacements = new Map<number, Field[]>();
+  const newIds = new Set<number>();
+  let nextId = firstId;
+  for (const [id, { replacement, name, nullable }] of changes) {
+    if (replacement === null) continue;
+    const fields = encodeSchema(assignFieldIds([{ ...replacement, name, nullable }], nextId));
+    replacements.set(id, fields);
+    for (const field of fields) newIds.add(field.id);
+    nextId += fields.length;
+  }
+  const schema: Field[] = [];
+  const replaced = new Set<number>();
+  for (const field of flat) {
+    const change = changes.get(field.id);
+    const replacement = replacements.get(field.id);
+    if (replaced.has(field.parentId)) {
+      if (change !== undefined) {
+        throw new InvalidInputError(`column ${change.at.path} is inside one that is cast as a whole`);
+      }
+      replaced.add(field.id);
+    } else if (replacement !== undefined) {
+      const [top, ...inside] = replacement;
+      schema.push({ ...top, parentId: field.parentId }, ...inside);
+      replaced.add(field.id);
+    } else {
+      schema.push(change === undefined ? field : { ...field, name: change.name, nullable: change.nullable });
+    }
+  }
+  return { schema, newIds };
+}
+
+function checkAltered(fields: readonly TableField[]): void {
+  const paths = new Set<string>();
+  for (const at of allFields(fields)) {
+    if (paths.has(at.path)) throw new InvalidInputError(`two columns would have the name ${at.path}`);
+    paths.add(at.path);
+    if (isPrimaryKey(at.field.metadata)) checkPrimaryKey(at);
+  }
+}
+
+/**
+ * What of a column is read and written: the ways to the fields that are new, and with `whole` all the rest of it.
+ * Null where nothing is new.
+ */
+function rewrittenPart(
+  from: TableField,
+  to: TableField,
+  whole: boolean,
+  path: string,
+): RewrittenColumn | null {
+  if (from.id !== to.id) return { from, to, cast: castBetween(from, { ...to, nullable: true }, path) };
+  const parts = from.children.map((child, index) =>
+    rewrittenPart(child, to.children[index], whole, `${path}.${formatFieldPath([child.name])}`),
+  );
+  if (parts.every((part) => part === null)) return null;
+  const kept = from.children.flatMap((child, index): RewrittenColumn[] => {
+    const part = parts[index];
+    if (part !== null) return [part];
+    return whole ? [{ from: child, to: to.children[index], cast: (column) => column }] : [];
+  });
+  const casts = kept.map((part) => part.cast);
+  return {
+    from: { ...from, children: kept.map((part) => part.from) },
+    to: { ...to, children: kept.map((part) => part.to) },
+    cast: (column) => castInside(column, casts),
+  };
+}
+
+function castInside(column: Column, casts: readonly Cast[]): Column {
+  if (column.kind === "struct") {
+    return { ...column, children: column.children.map((child, index) => casts[index](child)) };
+  }
+  if (column.kind === "list") return { ...column, items: casts[0](column.items) };
+  throw new UnsupportedError(`casting parts of a column of kind ${column.kind}`);
+}

@@ -1,0 +1,336 @@
+/**
+ * Adds, alters and drops columns of a table: plans on the latest version, writes the files the plan needs, commits;
+ * and does so again where another writer was first. Rows are read and written batch by batch. A change that fails
+ * leaves the table as it was.
+ */
+
+import { hasNulls } from "../../arrow/columns/dictionaries.js";
+import { nullColumn } from "../../arrow/columns/nullColumn.js";
+import type { InputBatch } from "../../arrow/exchange/input.js";
+import { layoutOf } from "../../arrow/types/layouts.js";
+import { arrowFieldFromLogical } from "../../arrow/types/logicalTypes.js";
+import { InternalError, InvalidInputError, TableSchemaValidationError } from "../../errors.js";
+import type { Field } from "../../format/file.js";
+import { type DataFragment, Merge, Project, type Transaction } from "../../format/table.js";
+import type { FragmentSource } from "../../query/fragmentColumns.js";
+import { resolveProjection } from "../../query/projection.js";
+import { STREAMED } from "../../query/readAhead.js";
+import { type BatchRows, scanColumns } from "../../query/scan.js";
+import { type FileReaders, versionSource } from "../../query/versionSource.js";
+import { allFields, type FieldAtPath } from "../../schema/fieldPaths.js";
+import { decodeSchema, type TableField } from "../../schema/schema.js";
+import { commitPlanned } from "../../table/commit/commit.js";
+import { TransactionConflictError } from "../../table/commit/conflict.js";
+import { withFiles } from "../../table/commit/publication.js";
+import { newTransaction } from "../../table/commit/transaction.js";
+import type { TableEnvironment } from "../../table/versions/environment.js";
+import type { DirectoryIdentity } from "../../table/versions/identity.js";
+import type { ManifestFile } from "../../table/versions/manifest.js";
+import { indicesOf } from "../../table/versions/versionContent.js";
+import { type CommittedVersion, findLatestVersion } from "../../table/versions/versions.js";
+import { fileVersionOf } from "../insert.js";
+import { type AddedColumn, planAddedColumns, repeatValues } from "./addColumns.js";
+import { type ColumnAlteration, planAlteredColumns, type RewrittenColumn } from "./alterColumns.js";
+import { ColumnFiles } from "./columnFiles.js";
+import { planDroppedFields } from "./dropColumns.js";
+import { physicalRows } from "./physicalRows.js";
+
+/** Rows of a batch at most, as they are read to be written in another type. */
+const BATCH_ROWS = 16_384;
+
+export type ColumnEnvironment = TableEnvironment & FileReaders;
+
+/** The table to change. */
+export interface ChangeTarget {
+  readonly environment: ColumnEnvironment;
+  /** Directory of the table or branch. */
+  readonly tableRoot: string;
+  /** That of its versions, when the table was opened. */
+  readonly directory: DirectoryIdentity;
+  readonly signal?: AbortSignal;
+}
+
+export interface ChangedColumns {
+  readonly committed: CommittedVersion;
+  readonly transactionId: string;
+}
+
+/** @throws InvalidInputError, UnsupportedError for columns the table cannot have */
+export function addColumns(target: ChangeTarget, added: readonly AddedColumn[]): Promise<ChangedColumns> {
+  return commitColumns(target, async (base, files) => {
+    const { schema, constants } = planAddedColumns(base, added);
+    const values = constants.map(({ value }) => value);
+    const fragments =
+      constants.length === 0
+        ? base.manifest.fragments
+        : await files.addTo(
+            base.manifest.fragments,
+            {
+              fields: constants.map(({ field }) => field),
+              key: JSON.stringify(["constants", constants.map(({ field }) => field.id)]),
+              rowsOf: (fragment) => repeatValues(values, fragment.physicalRows),
+            },
+            fileVersionOf(base),
+          );
+    return { transaction: merge(base, schema, fragments) };
+  });
+}
+
+/**
+ * @throws TableColumnNotFoundError, InvalidInputError, UnsupportedError for what cannot be done to the schema;
+ *   TableSchemaValidationError for what the rows stand against
+ */
+export function alterColumns(
+  target: ChangeTarget,
+  alterations: readonly ColumnAlteration[],
+): Promise<ChangedColumns> {
+  return commitColumns(target, async (base, files) => {
+    const { schema, tightened, rewritten, newIds } = planAlteredColumns(base, alterations);
+    refuseIndexed(base, schema);
+    const source = versionSource(target.environment, target.tableRoot, base);
+    for (const at of tightened) await refuseNulls(source, base, at, target.signal);
+    // Rows appended meanwhile were not looked at.
+    const exclusive = tightened.length > 0;
+    if (rewritten.length === 0) {
+      const preservesNullability = tightened.length === 0;
+      const project = Project.create({ schema, preservesNullability });
+      return { transaction: newTransaction(base.manifest.version, "project", project), exclusive };
+    }
+    const fragments = await rewrite(base, source, files, rewritten, newIds, target.signal);
+    return { transaction: merge(base, schema, fragments), exclusive };
+  });
+}
+
+/** @throws TableColumnNotFoundError, InvalidInputError, UnsupportedError for columns that cannot be dropped */
+export function dropColumns(target: ChangeTarget, paths: readonly string[]): Promise<ChangedColumns> {
+  return commitColumns(target, async (base, files) => {
+    const schema = planDroppedFields(base, paths);
+    const ids = new Set(schema.map((field) => field.id));
+    const { fragments, version } = base.manifest;
+    const bare = fragments.filter(
+      ({ files }) => !files.some((file) => file.fields.some((id) => ids.has(id))),
+    );
+    if (bare.length === 0) {
+      const project = Project.create({ schema, preservesNullability: true });
+      return { transaction: newTransaction(version, "project", project) };
+    }
+    // The reference reads no fragment without files, even if all that is left of it are nulls.
+    const filled = await fillWithNulls(base, schema, bare, files);
+    return { transaction: merge(base, schema, inPlaceOf(fragments, filled)) };
+  });
+}
+
+interface ColumnsPlan {
+  readonly transaction: Transaction;
+  /** Only to be committed right after the version it was planned on. */
+  readonly exclusive?: boolean;
+}
+
+async function commitColumns(
+  { environment, tableRoot, directory, signal }: ChangeTarget,
+  plan: (base: ManifestFile, files: ColumnFiles) => Promise<ColumnsPlan>,
+): Promise<ChangedColumns> {
+  const files = new ColumnFiles(environment.disk, tableRoot, signal);
+  let base: number | null = null;
+  const verify = async () => {
+    await files.requireInPlace();
+    if (base === null) return;
+    const latest = await findLatestVersion(environment.disk, tableRoot);
+    if (latest?.version === base) return;
+    throw new TransactionConflictError("retryable", `${tableRoot}: version ${base} is no longer the latest`);
+  };
+  return withFiles(
+    async () => files.discard(),
+    async () => {
+      const { committed, plan: done } = await commitPlanned(
+        environment,
+        tableRoot,
+        directory,
+        async ({ file }) => {
+          const planned = await plan(file, files);
+          base = planned.exclusive ? file.manifest.version : null;
+          return planned;
+        },
+        { signal, verify },
+      );
+      // What can't be removed is an orphan that nothing refers to.
+      await files.discard(committed.manifest.fragments).catch(() => undefined);
+      return { committed, transactionId: done.transaction.uuid };
+    },
+  );
+}
+
+function merge(base: ManifestFile, schema: Field[], fragments: readonly DataFragment[]): Transaction {
+  const before = new Map(base.manifest.fields.map((field) => [field.id, field]));
+  // Rows that others append meanwhile have no values for a new column that needs some.
+  const preservesNullability = schema.every(
+    (field) => field.nullable || before.get(field.id)?.nullable === false,
+  );
+  const change = Merge.create({ fragments: [...fragments], schema, preservesNullability });
+  return newTransaction(base.manifest.version, "merge", change);
+}
+
+function inPlaceOf(fragments: readonly DataFragment[], changed: readonly DataFragment[]): DataFragment[] {
+  const byId = new Map(changed.map((fragment) => [fragment.id, fragment]));
+  return fragments.map((fragment) => byId.get(fragment.id) ?? fragment);
+}
+
+/**
+ * An index is on values of one type. Taken away without a word, it would be missed only when queries are slow.
+ * @throws InvalidInputError where a column to cast has one
+ */
+function refuseIndexed(base: ManifestFile, schema: readonly Field[]): void {
+  const kept = new Set(schema.map((field) => field.id));
+  const lost = new Set(base.manifest.fields.map((field) => field.id).filter((id) => !kept.has(id)));
+  if (lost.size === 0) return;
+  const index = indicesOf(base).find(({ fields }) => fields.some((id) => lost.has(id)));
+  if (index === undefined) return;
+  const fields = decodeSchema(base.manifest.fields, base.path);
+  const at = Array.from(allFields(fields)).find(({ field }) => index.fields.includes(field.id));
+  throw new InvalidInputError(
+    `column ${at?.path} has an index, ${index.name}, and cannot be cast before that is dropped`,
+  );
+}
+
+/** @throws TableSchemaValidationError where a live row is null */
+async function refuseNulls(
+  source: FragmentSource,
+  base: ManifestFile,
+  { path }: FieldAtPath,
+  signal: AbortSignal | undefined,
+): Promise<void> {
+  const { manifest } = base;
+  const fields = decodeSchema(manifest.fields, base.path);
+  const projection = { ...resolveProjection(fields, new Map(), [path], false), hasBlobs: false };
+  const rows = scanColumns(source, {
+    fragments: manifest.fragments,
+    projection,
+    offset: 0,
+    limit: Number.POSITIVE_INFINITY,
+    batchRows: BATCH_ROWS,
+    readAhead: STREAMED,
+    signal,
+  });
+  for await (const { columns } of rows) {
+    if (!hasNulls(columns[0])) continue;
+    throw new TableSchemaValidationError(`column ${path} holds nulls and cannot be made non-nullable`);
+  }
+}
+
+/** The fragments with the columns in their new types. One that has no values of a column needs no new ones. */
+async function rewrite(
+  base: ManifestFile,
+  source: FragmentSource,
+  files: ColumnFiles,
+  rewritten: readonly RewrittenColumn[],
+  newIds: ReadonlySet<number>,
+  signal: AbortSignal | undefined,
+): Promise<DataFragment[]> {
+  const version = fileVersionOf(base);
+  const groups = new Map<string, { columns: RewrittenColumn[]; fragments: DataFragment[] }>();
+  for (const fragment of base.manifest.fragments) {
+    const stored = new Set(fragment.files.flatMap((file) => file.fields));
+    const columns = rewritten.filter(({ from, to }) => replacedLeaves(from, to).some((id) => stored.has(id)));
+    if (columns.length === 0) continue;
+    const key = columns.map(({ from }) => from.id).join();
+    const group = groups.get(key) ?? { columns, fragments: [] };
+    group.fragments.push(fragment);
+    groups.set(key, group);
+  }
+  const changed: DataFragment[] = [];
+  for (const { columns, fragments } of groups.values()) {
+    const read = columns.map(({ from }) => from);
+    const written = columns.map(({ to }) => to);
+    const columnsToWrite = {
+      fields: written,
+      // In files of 2.0 lists and structs have columns of their own; they come along.
+      fieldIds: version === "2.0" ? undefined : newIds,
+      // Planned again over other names, a cast may have other columns to read.
+      key: JSON.stringify(["cast", read.map(shapeOf), written.map(shapeOf)]),
+      rowsOf: (fragment: DataFragment) =>
+        castRows(source, fragment, { read, columns, nullStructs: version !== "2.0", signal }),
+    };
+    changed.push(...(await files.addTo(fragments, columnsToWrite, version)));
+  }
+  return inPlaceOf(base.manifest.fragments, changed);
+}
+
+interface ColumnCast {
+  readonly read: readonly TableField[];
+  readonly columns: readonly RewrittenColumn[];
+  readonly nullStructs: boolean;
+  readonly signal: AbortSignal | undefined;
+}
+
+/** What is read or written, by ids and types. */
+const shapeOf = (field: TableField): unknown => [field.id, field.logicalType, field.children.map(shapeOf)];
+
+/** Ids of the leaves of a field that are others in the field it becomes. */
+function replacedLeaves(from: TableField, to: TableField): number[] {
+  if (from.id !== to.id) return leavesOf(from);
+  return from.children.flatMap((child, index) => replacedLeaves(child, to.children[index]));
+}
+
+const leavesOf = (field: TableField): number[] => [field.id, ...field.children.flatMap(leavesOf)];
+
+/** The columns of all physical rows of a fragment in their new types. */
+async function* castRows(
+  source: FragmentSource,
+  fragment: DataFragment,
+  { read, columns, nullStructs, signal }: ColumnCast,
+): AsyncGenerator<InputBatch, void, undefined> {
+  const rows = scanColumns(source, {
+    fragments: [fragment],
+    projection: resolveProjection(read, new Map(), undefined, false),
+    offset: 0,
+    limit: Number.POSITIVE_INFINITY,
+    batchRows: BATCH_ROWS,
+    readAhead: STREAMED,
+    signal,
+  });
+  const live = castBatches(rows, columns);
+  const deleted = fragment.deletionFile === undefined ? null : await source.readDeletions(fragment);
+  if (deleted === null || deleted.length === 0) {
+    yield* live;
+    return;
+  }
+  const places = { rowCount: fragment.physicalRows, deleted, batchRows: BATCH_ROWS, nullStructs };
+  yield* physicalRows(
+    live,
+    columns.map(({ to }) => to),
+    places,
+  );
+}
+
+async function* castBatches(
+  batches: AsyncIterable<BatchRows>,
+  columns: readonly RewrittenColumn[],
+): AsyncGenerator<InputBatch, void, undefined> {
+  for await (const batch of batches) {
+    const cast = columns.map((column, index) => column.cast(batch.columns[index]));
+    yield { columns: cast, rowCount: batch.rowCount };
+  }
+}
+
+/** The fragments with a file of nulls for a column of the schema that is all null in them. */
+function fillWithNulls(
+  base: ManifestFile,
+  schema: readonly Field[],
+  fragments: readonly DataFragment[],
+  files: ColumnFiles,
+): Promise<DataFragment[]> {
+  const field = decodeSchema(schema, base.path).find((candidate) => candidate.nullable);
+  if (field === undefined) throw new InternalError("a fragment without values of columns that need some");
+  const layout = layoutOf(arrowFieldFromLogical(field, field.name).type, field.name);
+  const columns = {
+    fields: [field],
+    key: JSON.stringify(["nulls", field.id]),
+    rowsOf: async function* ({ physicalRows }: DataFragment): AsyncGenerator<InputBatch, void, undefined> {
+      for (let row = 0; row < physicalRows; row += BATCH_ROWS) {
+        const rowCount = Math.min(BATCH_ROWS, physicalRows - row);
+        yield { columns: [nullColumn(layout, rowCount)], rowCount };
+      }
+    },
+  };
+  return files.addTo(fragments, columns, fileVersionOf(base));
+}

@@ -1,0 +1,88 @@
+/** Which fields of a schema are left when columns are dropped. Pure; the files stay, and so do the ids they name. */
+
+import { InvalidInputError, UnsupportedError } from "../../errors.js";
+import type { Field } from "../../format/file.js";
+import { formatFieldPath } from "../../ident.js";
+import { type FieldAtPath, fieldFinder, resolveField } from "../../schema/fieldPaths.js";
+import { decodeSchema, isPacked, storageOf, type TableField } from "../../schema/schema.js";
+import type { ManifestFile } from "../../table/versions/manifest.js";
+
+/**
+ * The schema without some fields, each of which may be a column or a member of one. What has no members left goes
+ * with them.
+ * @param base the version to change
+ * @throws TableColumnNotFoundError, InvalidInputError where nothing would be left, UnsupportedError for a member
+ *   that shares its bytes with others
+ */
+export function planDroppedFields(base: ManifestFile, paths: readonly string[]): Field[] {
+  const fields = decodeSchema(base.manifest.fields, base.path);
+  const dropped = new Set<number>();
+  const find = fieldFinder();
+  for (const path of new Set(paths)) {
+    const at = resolveField(fields, path, find);
+    checkSeparable(at, "dropped");
+    dropped.add(at.field.id);
+  }
+  const kept = new Set<number>();
+  const keep = (field: TableField): boolean => {
+    if (dropped.has(field.id)) return false;
+    const hadChildren = field.children.length > 0;
+    if (hadChildren && field.children.filter(keep).length === 0) return false;
+    kept.add(field.id);
+    return true;
+  };
+  if (fields.filter(keep).length === 0)
+    throw new InvalidInputError("not all columns of a table can be dropped");
+  const left = base.manifest.fields.filter((field) => kept.has(field.id));
+  checkStillThere(base, fields, left);
+  return left;
+}
+
+/**
+ * Whether a part of a column may be changed without the rest.
+ * @throws UnsupportedError where the parts are stored, or belong, together
+ */
+export function checkSeparable({ chain, path }: FieldAtPath, done: string): void {
+  for (const parent of chain.slice(0, -1)) {
+    const refuse = (what: string) =>
+      new UnsupportedError(`column ${path} cannot be ${done} by itself: ${parent.name} is ${what}`);
+    if (parent.logicalType === "map") throw refuse("a map");
+    if (isPacked(parent)) throw refuse("a packed struct");
+    if (storageOf(parent) === "blobStructs") throw refuse("a column of blobs");
+    if (parent.logicalType.startsWith("fixed_size_list:")) throw refuse("a fixed-size list");
+  }
+}
+
+/**
+ * Whether a struct or list is null is told by its members. Where a fragment has values of those that go and none of
+ * those that stay, it would be lost.
+ */
+function checkStillThere(base: ManifestFile, fields: readonly TableField[], left: readonly Field[]): void {
+  const leftIds = new Set(left.map((field) => field.id));
+  const nested = (function* visit(
+    siblings: readonly TableField[],
+    parents: readonly string[],
+  ): Generator<{ field: TableField; path: string[] }> {
+    for (const field of siblings) {
+      if (!leftIds.has(field.id) || field.children.length === 0) continue;
+      const path = [...parents, field.name];
+      yield { field, path };
+      yield* visit(field.children, path);
+    }
+  })(fields, []);
+  for (const { field, path } of nested) {
+    const before = leavesOf(field);
+    const after = before.filter((id) => leftIds.has(id));
+    if (after.length === before.length) continue;
+    for (const fragment of base.manifest.fragments) {
+      const stored = new Set(fragment.files.flatMap((file) => file.fields));
+      if (!before.some((id) => stored.has(id)) || after.some((id) => stored.has(id))) continue;
+      throw new UnsupportedError(
+        `column ${formatFieldPath(path)}: of the members left, fragment ${fragment.id} holds no values; drop the column as a whole`,
+      );
+    }
+  }
+}
+
+const leavesOf = (field: TableField): number[] =>
+  field.children.length === 0 ? [field.id] : field.children.flatMap(leavesOf);

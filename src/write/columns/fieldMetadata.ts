@@ -1,0 +1,184 @@
+/**
+ * Changes of the metadata of fields and of the schema: pure plans that write no data. Some keys are more than notes:
+ * those that say how values lie in the files cannot be changed under files that are there, and those of the primary
+ * key and of computed columns follow the reference's rules.
+ */
+
+import { arrowFieldFromLogical, logicalFieldOf } from "../../arrow/types/logicalTypes.js";
+import { InvalidInputError, UnsupportedError } from "../../errors.js";
+import {
+  FieldMetadataUpdate,
+  type Transaction,
+  UpdateConfig,
+  UpdateMap,
+  UpdateMapEntry,
+} from "../../format/table.js";
+import { allFields, type FieldAtPath, fieldFinder, resolveField } from "../../schema/fieldPaths.js";
+import {
+  decodeSchema,
+  EXTENSION_NAME_KEY,
+  isPacked,
+  isPrimaryKey,
+  PRIMARY_KEY,
+  PRIMARY_KEY_POSITION,
+  specialStorage,
+  storageOf,
+  type TableField,
+} from "../../schema/schema.js";
+import { newTransaction } from "../../table/commit/transaction.js";
+import type { ManifestFile } from "../../table/versions/manifest.js";
+
+/** One entry of a request. */
+export interface MetadataChange {
+  readonly path: string;
+  /** A null value deletes its key. */
+  readonly metadata: Readonly<Record<string, string | null>>;
+  /** Nothing of what was there before stays. */
+  readonly replace: boolean;
+}
+
+export interface FieldMetadataPlan {
+  readonly transaction: Transaction;
+  /** What the fields named have in the end, by canonical path. */
+  readonly fields: ReadonlyMap<string, ReadonlyMap<string, string>>;
+}
+
+/** Prefix of the keys that declare computed columns. */
+const COMPUTED_COLUMN = "computed_column";
+
+/** A field's metadata while changes are laid over it, and the changes made one. */
+interface PendingUpdate {
+  readonly at: FieldAtPath;
+  metadata: Map<string, string>;
+  entries: Map<string, string | null>;
+  replace: boolean;
+}
+
+/**
+ * Changes are laid over each other in their order; a field may be named any number of times.
+ * @param base the version to change
+ * @throws TableColumnNotFoundError, InvalidInputError where any of the changes cannot be made
+ */
+export function planFieldMetadata(base: ManifestFile, changes: readonly MetadataChange[]): FieldMetadataPlan {
+  const { manifest } = base;
+  const fields = decodeSchema(manifest.fields, base.path);
+  const pending = new Map<number, PendingUpdate>();
+  const find = fieldFinder();
+  for (const change of changes) {
+    const at = resolveField(fields, change.path, find);
+    const update = pending.get(at.field.id) ?? {
+      at,
+      metadata: new Map(at.field.metadata),
+      entries: new Map(),
+      replace: false,
+    };
+    pending.set(at.field.id, update);
+    checkReservedKeys(fields, at, change);
+    applyChange(update, change);
+  }
+  for (const update of pending.values()) checkResult(update, manifest.fragments.length > 0);
+  const fieldMetadataUpdates = Array.from(pending, ([fieldId, { entries, replace }]) =>
+    FieldMetadataUpdate.create({ fieldId, update: encodeUpdate(entries, replace) }),
+  );
+  return {
+    transaction: newTransaction(
+      manifest.version,
+      "updateConfig",
+      UpdateConfig.create({ fieldMetadataUpdates }),
+    ),
+    fields: new Map(Array.from(pending.values(), ({ at, metadata }) => [at.path, metadata])),
+  };
+}
+
+/**
+ * Other metadata for the schema as a whole, in place of all that it had.
+ * @param base the version to change
+ */
+export function planSchemaMetadata(base: ManifestFile, metadata: ReadonlyMap<string, string>): Transaction {
+  const update = UpdateConfig.create({ schemaMetadataUpdates: encodeUpdate(metadata, true) });
+  return newTransaction(base.manifest.version, "updateConfig", update);
+}
+
+function encodeUpdate(entries: ReadonlyMap<string, string | null>, replace: boolean): UpdateMap {
+  const updateEntries = Array.from(entries, ([key, value]) =>
+    UpdateMapEntry.create({ key, value: value ?? undefined }),
+  );
+  return UpdateMap.create({ updateEntries, replace });
+}
+
+function applyChange(update: PendingUpdate, { metadata, replace }: MetadataChange): void {
+  if (replace) {
+    update.metadata = new Map();
+    update.entries = new Map();
+    update.replace = true;
+  }
+  for (const [key, value] of Object.entries(metadata)) {
+    update.entries.set(key, value);
+    if (value === null) update.metadata.delete(key);
+    else update.metadata.set(key, value);
+  }
+}
+
+/** @throws InvalidInputError for keys that this call may not change */
+function checkReservedKeys(fields: readonly TableField[], at: FieldAtPath, change: MetadataChange): void {
+  const { path, field } = at;
+  const touched = [...Object.keys(change.metadata), ...(change.replace ? field.metadata.keys() : [])];
+  if (touched.some((key) => key === COMPUTED_COLUMN || key.startsWith(`${COMPUTED_COLUMN}.`))) {
+    throw new InvalidInputError(
+      `field ${path}: the declaration of a computed column cannot be edited; drop the column and declare it again`,
+    );
+  }
+  const keys = touched.filter((key) => key === PRIMARY_KEY || key === PRIMARY_KEY_POSITION);
+  if (keys.length === 0) return;
+  for (const { path: keyPath, field: other } of allFields(fields)) {
+    if (!isPrimaryKey(other.metadata)) continue;
+    throw new InvalidInputError(
+      `field ${path}: ${keys[0]} cannot be changed: the table has a primary key, with ${keyPath}`,
+    );
+  }
+  const { metadata } = change;
+  const set = new Map(keys.flatMap((key) => (metadata[key] == null ? [] : [[key, metadata[key]] as const])));
+  if (set.size < keys.length || !isPrimaryKey(set)) {
+    throw new InvalidInputError(
+      `field ${path}: ${keys[0]} cannot have this value: set ${PRIMARY_KEY} to "true", or ${PRIMARY_KEY_POSITION} to a number`,
+    );
+  }
+}
+
+/** @throws InvalidInputError, UnsupportedError where the field cannot have what the changes come to */
+function checkResult({ at, metadata }: PendingUpdate, hasFiles: boolean): void {
+  const { path, field } = at;
+  if (isPrimaryKey(metadata)) checkPrimaryKey(at);
+  const changed = { ...field, metadata };
+  const special = specialStorage(changed);
+  if (special !== null && special !== specialStorage(field)) {
+    throw new UnsupportedError(`field ${path}: ${special} are not supported by this release`);
+  }
+  if (metadata.get(EXTENSION_NAME_KEY) !== field.metadata.get(EXTENSION_NAME_KEY))
+    checkExtension(changed, path);
+  if (!hasFiles) return;
+  if (storageOf(changed) === storageOf(field) && isPacked(changed) === isPacked(field)) return;
+  throw new InvalidInputError(
+    `field ${path}: this metadata says how values lie in files, and the table has files that were written otherwise`,
+  );
+}
+
+/** @throws InvalidInputError where the extension type would be taken for a type that the table does not have there */
+function checkExtension(field: TableField, path: string): void {
+  const { logicalType } = logicalFieldOf(arrowFieldFromLogical(field, path), path);
+  if (logicalType === field.logicalType) return;
+  throw new InvalidInputError(
+    `field ${path}: ${EXTENSION_NAME_KEY} cannot be ${field.metadata.get(EXTENSION_NAME_KEY)}: the field is of type ${field.logicalType}, not ${logicalType}`,
+  );
+}
+
+/**
+ * @param at a part of the primary key
+ * @throws InvalidInputError where it, or what it is in, may be null
+ */
+export function checkPrimaryKey({ path, chain }: FieldAtPath): void {
+  if (!chain.some((field) => field.nullable)) return;
+  throw new InvalidInputError(
+    `field ${path} cannot be part of the primary key: it, or what it is in, may be null`,
+  );
+}

@@ -1,0 +1,234 @@
+/**
+ * Compaction: small fragments and ones with many deleted rows are replaced by fewer, larger ones of the same rows.
+ *
+ *   plan on the latest version ─ copy the rows ─ reserve ids for the new fragments ─ commit them in place of the old
+ *
+ * Appends may come in between. A change of fragments that are being copied lets the compaction be planned again, with
+ * the copies of all others. Until the last commit nothing refers to the copies.
+ *
+ * Reserving ids makes a version. From there on a compaction goes through, whoever has lost interest in it: one that was
+ * called off leaves the table as it was.
+ *
+ * An index holds addresses of rows, which change with the fragments they are in; where row ids are stable it holds
+ * these, and stays right. In a table without, fragments that an index covers are therefore left as they are.
+ */
+
+import { breathe } from "../../async/eventLoop.js";
+import { CorruptFileError } from "../../errors.js";
+import {
+  type DataFragment,
+  ReserveFragments,
+  Rewrite,
+  RewriteGroup,
+  type Transaction,
+} from "../../format/table.js";
+import type { FragmentSource } from "../../query/fragmentColumns.js";
+import { type FileReaders, versionSource } from "../../query/versionSource.js";
+import { decodeSchema } from "../../schema/schema.js";
+import { commitPlanned, commitTransaction } from "../../table/commit/commit.js";
+import { TransactionConflictError } from "../../table/commit/conflict.js";
+import { coverageOf } from "../../table/commit/indexCoverage.js";
+import { DEFERRED_REMAP_INDEX } from "../../table/commit/indexEntries.js";
+import { withFiles } from "../../table/commit/publication.js";
+import { newTransaction } from "../../table/commit/transaction.js";
+import type { TableEnvironment } from "../../table/versions/environment.js";
+import { hasStableRowIds } from "../../table/versions/flags.js";
+import type { DirectoryIdentity } from "../../table/versions/identity.js";
+import type { ManifestFile } from "../../table/versions/manifest.js";
+import { indicesOf } from "../../table/versions/versionContent.js";
+import { anchorOf, type TableVersion } from "../../table/versions/versions.js";
+import { absentColumns } from "../absentColumns.js";
+import {
+  type CompactionGroup,
+  type CompactionSettings,
+  type FragmentFacts,
+  planCompaction,
+} from "./compactionPlan.js";
+import { FragmentCopies } from "./fragmentCopies.js";
+
+export interface CompactionTarget {
+  readonly environment: TableEnvironment & FileReaders;
+  /** Directory of the table or branch. */
+  readonly tableRoot: string;
+  /** That of its versions, when the table was opened. */
+  readonly directory: DirectoryIdentity;
+  /** Looked at until the first version is committed. */
+  readonly signal?: AbortSignal;
+}
+
+export interface CompactionResult {
+  /** The version that came out; the latest where there was nothing to do. */
+  readonly version: number;
+  /** Null where there was nothing to do. */
+  readonly transactionId: string | null;
+  readonly groups: readonly ReplacedGroup[];
+  /** Fragments that would have been merged or rewritten if no index covered them. */
+  readonly indexedFragments: number;
+}
+
+interface ReplacedGroup {
+  readonly oldFragments: DataFragment[];
+  readonly newFragments: DataFragment[];
+}
+
+/** What is to be done on a version. */
+interface Plan {
+  readonly file: ManifestFile;
+  readonly groups: readonly CompactionGroup[];
+  readonly indexedFragments: number;
+}
+
+/**
+ * @throws UnsupportedError for columns, or a data format, that this build does not write
+ * @throws ConcurrentModificationError where others keep changing the fragments
+ */
+export async function compactFragments(
+  target: CompactionTarget,
+  settings: CompactionSettings,
+): Promise<CompactionResult> {
+  const { environment, tableRoot, directory } = target;
+  let isBegun = false;
+  const signalNow = () => (isBegun ? undefined : target.signal);
+  const copies = new FragmentCopies(environment, tableRoot, signalNow);
+  const plans: Plan[] = [];
+  const propose = async (
+    base: TableVersion,
+  ): Promise<{ transaction: Transaction; groups: readonly ReplacedGroup[] } | null> => {
+    const copied = await whileThere(target, base, async () => {
+      const plan = await planOn(target, base.file, settings, signalNow);
+      plans.push(plan);
+      await copies.retain(plan.groups);
+      return copyGroups(base.file, plan.groups, copies);
+    });
+    if (copied.length === 0) return null;
+    const groups = await withIds(target, base, copied, copies, signalNow);
+    isBegun ||= groups.some(({ newFragments }) => newFragments.length > 0);
+    const rewrite = Rewrite.create({ groups: groups.map((group) => RewriteGroup.create(group)) });
+    return { transaction: newTransaction(base.entry.version, "rewrite", rewrite), groups };
+  };
+  const verify = () => copies.requireInPlace();
+  const options = {
+    verify,
+    // Asked for at each step.
+    get signal() {
+      return signalNow();
+    },
+  };
+  const done = await withFiles(
+    () => copies.discard(),
+    () => commitPlanned(environment, tableRoot, directory, propose, options),
+  );
+  // Of attempts before. What can't be removed is an orphan that nothing refers to.
+  if (done !== null) await copies.discard(done.committed.manifest.fragments).catch(() => undefined);
+  const plan = plans[plans.length - 1];
+  return {
+    version: done?.committed.version ?? plan.file.manifest.version,
+    transactionId: done?.plan.transaction.uuid ?? null,
+    groups: done?.plan.groups ?? [],
+    indexedFragments: plan.indexedFragments,
+  };
+}
+
+async function planOn(
+  { environment, tableRoot }: CompactionTarget,
+  base: ManifestFile,
+  settings: CompactionSettings,
+  signalNow: () => AbortSignal | undefined,
+): Promise<Plan> {
+  const { manifest } = base;
+  const source = versionSource(environment, tableRoot, base);
+  const isStable = hasStableRowIds(manifest);
+  const indices = indicesOf(base);
+  const coverages = indices.map(coverageOf);
+  // What some index covers may be more than is known of here.
+  const isUnknown = coverages.includes(null) || indices.some(({ name }) => name === DEFERRED_REMAP_INDEX);
+  const fields = decodeSchema(manifest.fields, base.path);
+  const version = manifest.dataFormat?.version ?? "";
+  const facts: FragmentFacts[] = [];
+  for (const fragment of manifest.fragments) {
+    signalNow()?.throwIfAborted();
+    await breathe();
+    facts.push({
+      fragment,
+      liveRows: fragment.physicalRows - (await deletedRows(source, fragment)),
+      absent: absentColumns(fields, [fragment], version)
+        .map(({ id }) => id)
+        .join(),
+      coverage: coverages.map((covered) => (covered?.has(fragment.id) === false ? "-" : "x")).join(""),
+    });
+  }
+  const wanted = planCompaction(facts, settings);
+  const isLeft = ({ coverage }: CompactionGroup): boolean =>
+    isUnknown || (!isStable && coverage.includes("x"));
+  return {
+    file: base,
+    groups: wanted.filter((group) => !isLeft(group)),
+    indexedFragments: wanted.filter(isLeft).reduce((sum, { fragments }) => sum + fragments.length, 0),
+  };
+}
+
+async function deletedRows(source: FragmentSource, fragment: DataFragment): Promise<number> {
+  const { deletionFile } = fragment;
+  if (deletionFile === undefined) return 0;
+  if (deletionFile.numDeletedRows > 0) return deletionFile.numDeletedRows;
+  return (await source.readDeletions(fragment))?.length ?? 0;
+}
+
+async function copyGroups(
+  base: ManifestFile,
+  groups: readonly CompactionGroup[],
+  copies: FragmentCopies,
+): Promise<ReplacedGroup[]> {
+  const replaced: ReplacedGroup[] = [];
+  for (const group of groups) {
+    const newFragments = await copies.copy(base, group);
+    replaced.push({ oldFragments: [...group.fragments], newFragments: [...newFragments] });
+  }
+  return replaced;
+}
+
+/**
+ * What reads files of a version. Where they are missing because it was cleaned up, as newer ones followed, they are not
+ * damaged.
+ * @throws TransactionConflictError
+ */
+async function whileThere<T>(
+  { environment }: CompactionTarget,
+  { entry, file }: TableVersion,
+  read: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await read();
+  } catch (error) {
+    if (!(error instanceof CorruptFileError)) throw error;
+    const current = await environment.manifests.read(environment.disk, entry.path);
+    if (current?.isCopyOf(file) === true) throw error;
+    throw new TransactionConflictError("retryable", `version ${entry.version} was removed while it was read`);
+  }
+}
+
+/** The groups with ids for their new fragments, which nobody else can get any more. */
+async function withIds(
+  { environment, tableRoot }: CompactionTarget,
+  base: TableVersion,
+  groups: readonly ReplacedGroup[],
+  copies: FragmentCopies,
+  signalNow: () => AbortSignal | undefined,
+): Promise<ReplacedGroup[]> {
+  const count = groups.reduce((sum, { newFragments }) => sum + newFragments.length, 0);
+  if (count === 0) return [...groups];
+  const reservation = newTransaction(
+    base.entry.version,
+    "reserveFragments",
+    ReserveFragments.create({ numFragments: count }),
+  );
+  // Of another table under the same name no ids are taken.
+  const verify = () => copies.requireInPlace();
+  const options = { signal: signalNow(), verify };
+  const { manifest } = await commitTransaction(environment, tableRoot, anchorOf(base), reservation, options);
+  let nextId = (manifest.maxFragmentId ?? 0) + 1 - count;
+  return groups.map(({ oldFragments, newFragments }) => ({
+    oldFragments,
+    newFragments: newFragments.map((fragment) => ({ ...fragment, id: nextId++ })),
+  }));
+}

@@ -1,0 +1,294 @@
+/**
+ * Copies of a table's fragments: groups of neighbours merged, without their deleted rows, in files of this version
+ * and with all the columns they have. Rows are read and written batch by batch. When a compaction is planned again on
+ * a newer version, the copies of groups that are as they were are used again.
+ */
+
+import { sliceColumn } from "../../arrow/columns/sliceColumn.js";
+import type { InputBatch } from "../../arrow/exchange/input.js";
+import { arrowSchemaOf } from "../../arrow/types/logicalTypes.js";
+import {
+  ConcurrentModificationError,
+  CorruptFileError,
+  InternalError,
+  UnsupportedError,
+} from "../../errors.js";
+import { DataFragment } from "../../format/table.js";
+import type { FragmentSource } from "../../query/fragmentColumns.js";
+import { storedProjection } from "../../query/projection.js";
+import { STREAMED } from "../../query/readAhead.js";
+import { type BatchRows, scanColumns } from "../../query/scan.js";
+import { type FileReaders, versionSource } from "../../query/versionSource.js";
+import { decodeSchema, encodeFileSchema, type TableField } from "../../schema/schema.js";
+import {
+  concatRuns,
+  decodeRowIds,
+  decodeRowVersions,
+  encodeRowIds,
+  encodeRowVersions,
+  type RowRuns,
+  splitRuns,
+  uniformRuns,
+  withoutRows,
+} from "../../table/fragments/rowSequences.js";
+import { hasStableRowIds } from "../../table/versions/flags.js";
+import type { ManifestFile } from "../../table/versions/manifest.js";
+import { absentColumns } from "../absentColumns.js";
+import { type ColumnPlan, checkVersion, planAppend } from "../columnPlan.js";
+import { type WrittenRows, writeRows } from "../dataFiles.js";
+import { fileVersionOf } from "../insert.js";
+import type { CompactionGroup } from "./compactionPlan.js";
+
+/** Rows of a batch at most. */
+const BATCH_ROWS = 16_384;
+/** Version of rows whose fragment does not tell, where others of its group do. */
+const UNKNOWN_VERSION = 1;
+
+interface Copy {
+  readonly group: CompactionGroup;
+  readonly files: readonly WrittenRows[];
+  /** Without ids. */
+  readonly fragments: readonly DataFragment[];
+}
+
+export class FragmentCopies {
+  readonly #readers: FileReaders;
+  readonly #tableRoot: string;
+  readonly #signalNow: () => AbortSignal | undefined;
+  #copies: Copy[] = [];
+
+  /**
+   * @param tableRoot directory of the table or branch
+   * @param signalNow what ends the work; asked for at each group
+   */
+  constructor(readers: FileReaders, tableRoot: string, signalNow: () => AbortSignal | undefined) {
+    this.#readers = readers;
+    this.#tableRoot = tableRoot;
+    this.#signalNow = signalNow;
+  }
+
+  /**
+   * The fragments that take a group's place, in its order; they have no ids yet.
+   * @throws UnsupportedError for columns that this build does not read or write, CorruptFileError
+   */
+  async copy(base: ManifestFile, group: CompactionGroup): Promise<readonly DataFragment[]> {
+    this.#signalNow()?.throwIfAborted();
+    let copy = this.#copies.find((each) => hasSameRows(each.group, group));
+    if (copy === undefined) {
+      copy = await this.#write(base, group);
+      this.#copies.push(copy);
+    }
+    return copy.fragments;
+  }
+
+  async #write(base: ManifestFile, group: CompactionGroup): Promise<Copy> {
+    const { manifest, path } = base;
+    const signal = this.#signalNow();
+    const schema = decodeSchema(manifest.fields, path);
+    const version = fileVersionOf(base);
+    const absent = new Set(absentColumns(schema, group.fragments, version));
+    const fields = schema.filter((field) => !absent.has(field));
+    const plan = planCopy(schema, fields);
+    checkVersion(plan, version);
+    const source = versionSource(this.#readers, this.#tableRoot, base, true);
+    const sequences = hasStableRowIds(manifest) ? await sequencesOf(source, group, path) : null;
+    const rows = new RowFeed(
+      scanColumns(source, {
+        fragments: group.fragments,
+        projection: storedProjection(fields),
+        offset: 0,
+        limit: Number.POSITIVE_INFINITY,
+        batchRows: BATCH_ROWS,
+        readAhead: STREAMED,
+        signal,
+      }),
+    );
+    const files: WrittenRows[] = [];
+    const fragments: DataFragment[] = [];
+    try {
+      for (const [index, rowCount] of group.rowCounts.entries()) {
+        const input = {
+          schema: arrowSchemaOf(fields),
+          batches: rows.take(rowCount),
+          close: async () => undefined,
+        };
+        const written = await writeRows(this.#readers.disk, this.#tableRoot, plan, input, {
+          version,
+          descriptor: { fields: encodeFileSchema(schema), metadata: manifest.schemaMetadata },
+          within: this.#tableRoot,
+          signal,
+        });
+        files.push(written);
+        if (written.fragments.length !== 1 || written.rowCount !== rowCount) {
+          throw new InternalError(`${written.rowCount} rows in a copy that should have ${rowCount}`);
+        }
+        fragments.push({ ...written.fragments[0], ...sequences?.[index] });
+      }
+      if (!(await rows.isAtEnd())) throw new InternalError("more rows than a copy should have");
+      return { group, files, fragments };
+    } catch (error) {
+      for (const written of files) await written.discard().catch(() => undefined);
+      throw error;
+    } finally {
+      await rows.close();
+    }
+  }
+
+  /** Removes copies of other groups than these: what they were made of has changed. */
+  async retain(groups: readonly CompactionGroup[]): Promise<void> {
+    const isWanted = (copy: Copy): boolean => groups.some((group) => hasSameRows(copy.group, group));
+    const unwanted = this.#copies.filter((copy) => !isWanted(copy));
+    this.#copies = this.#copies.filter((copy) => !unwanted.includes(copy));
+    for (const { files } of unwanted) {
+      // What can't be removed is an orphan that nothing refers to.
+      for (const written of files) await written.discard().catch(() => undefined);
+    }
+  }
+
+  /** @throws ConcurrentModificationError where files are gone, with the table they were written to */
+  async requireInPlace(): Promise<void> {
+    for (const { files } of this.#copies) {
+      for (const written of files) {
+        if (await written.areInPlace()) continue;
+        throw new ConcurrentModificationError(
+          `${this.#tableRoot}: files of a compaction were removed by another writer while it ran`,
+        );
+      }
+    }
+  }
+
+  /** Removes what was written but for the files that the fragments name. */
+  async discard(fragments: readonly DataFragment[] = []): Promise<void> {
+    const used = new Set(fragments.flatMap((fragment) => fragment.files.map((file) => file.path)));
+    for (const copy of this.#copies) {
+      if (copy.fragments.some((fragment) => fragment.files.some((file) => used.has(file.path)))) continue;
+      for (const written of copy.files) await written.discard();
+    }
+  }
+}
+
+/** Whether groups, maybe of different versions, are of the same fragments. Most are told apart by their ids. */
+function hasSameRows({ fragments }: CompactionGroup, other: CompactionGroup): boolean {
+  const others = other.fragments;
+  if (fragments.length !== others.length || fragments.some(({ id }, index) => id !== others[index].id)) {
+    return false;
+  }
+  return fragments.every((fragment, index) =>
+    sameBytes(DataFragment.encode(fragment), DataFragment.encode(others[index])),
+  );
+}
+
+const sameBytes = (a: Uint8Array, b: Uint8Array): boolean =>
+  a.length === b.length && a.every((byte, index) => byte === b[index]);
+
+/** Files into files: what is JSONB stays so, and what is text is text, whatever extension type its metadata names. */
+function planCopy(schema: readonly TableField[], fields: readonly TableField[]): ColumnPlan {
+  const plan = planAppend(schema, arrowSchemaOf(fields.map(withoutMetadata)));
+  return { ...plan, columns: plan.columns.map((column) => ({ ...column, conversion: "none" })) };
+}
+
+const withoutMetadata = (field: TableField): TableField => ({
+  ...field,
+  metadata: new Map(),
+  children: field.children.map(withoutMetadata),
+});
+
+/** A stream of batches, in pieces of given numbers of rows. */
+class RowFeed {
+  readonly #batches: AsyncIterator<BatchRows>;
+  /** Of the batch begun, what no piece has taken. */
+  #rest: BatchRows | null = null;
+
+  constructor(batches: AsyncIterable<BatchRows>) {
+    this.#batches = batches[Symbol.asyncIterator]();
+  }
+
+  async *take(rowCount: number): AsyncGenerator<InputBatch, void, undefined> {
+    for (let left = rowCount; left > 0; ) {
+      const batch = await this.#next();
+      if (batch === null) return;
+      const count = Math.min(left, batch.rowCount);
+      if (count < batch.rowCount) this.#rest = part(batch, count, batch.rowCount - count);
+      left -= count;
+      yield part(batch, 0, count);
+    }
+  }
+
+  async isAtEnd(): Promise<boolean> {
+    this.#rest = await this.#next();
+    return this.#rest === null;
+  }
+
+  async close(): Promise<void> {
+    await this.#batches.return?.();
+  }
+
+  async #next(): Promise<BatchRows | null> {
+    const rest = this.#rest;
+    this.#rest = null;
+    if (rest !== null) return rest;
+    const { value, done } = await this.#batches.next();
+    return done === true ? null : value;
+  }
+}
+
+const part = (batch: BatchRows, start: number, rowCount: number): InputBatch => ({
+  columns:
+    rowCount === batch.rowCount
+      ? [...batch.columns]
+      : batch.columns.map((column) => sliceColumn(column, start, rowCount)),
+  rowCount,
+});
+
+/** Ids and versions of the rows of each fragment that comes out. */
+type Sequences = Pick<
+  DataFragment,
+  "inlineRowIds" | "inlineCreatedAtVersions" | "inlineLastUpdatedAtVersions"
+>;
+
+async function sequencesOf(
+  source: FragmentSource,
+  { fragments, rowCounts }: CompactionGroup,
+  path: string,
+): Promise<Sequences[]> {
+  const ids: RowRuns[] = [];
+  const created: (RowRuns | null)[] = [];
+  const updated: (RowRuns | null)[] = [];
+  const liveRows: number[] = [];
+  for (const fragment of fragments) {
+    const { id, physicalRows } = fragment;
+    if (
+      fragment.externalRowIds !== undefined ||
+      fragment.externalCreatedAtVersions !== undefined ||
+      fragment.externalLastUpdatedAtVersions !== undefined
+    ) {
+      throw new UnsupportedError(
+        `fragment ${id}: row ids in files of their own are not supported by this release`,
+      );
+    }
+    if (fragment.inlineRowIds === undefined) {
+      throw new CorruptFileError(path, 0, `fragment ${id} has no row ids, and the table's are stable`);
+    }
+    const deleted = (await source.readDeletions(fragment)) ?? new Uint32Array(0);
+    const live = (runs: RowRuns): RowRuns => withoutRows(runs, deleted);
+    const versions = (bytes: Uint8Array | undefined): RowRuns | null =>
+      bytes === undefined ? null : live(decodeRowVersions(bytes, physicalRows, path));
+    ids.push(live(decodeRowIds(fragment.inlineRowIds, physicalRows, path)));
+    created.push(versions(fragment.inlineCreatedAtVersions));
+    updated.push(versions(fragment.inlineLastUpdatedAtVersions));
+    liveRows.push(physicalRows - deleted.length);
+  }
+  const versionsOf = (parts: readonly (RowRuns | null)[]): (Uint8Array | undefined)[] => {
+    if (parts.every((runs) => runs === null)) return rowCounts.map(() => undefined);
+    const known = parts.map((runs, index) => runs ?? uniformRuns(UNKNOWN_VERSION, liveRows[index]));
+    return splitRuns(concatRuns(0, known), rowCounts).map(encodeRowVersions);
+  };
+  const idPieces = splitRuns(concatRuns(1, ids), rowCounts).map(encodeRowIds);
+  const createdPieces = versionsOf(created);
+  const updatedPieces = versionsOf(updated);
+  return rowCounts.map((_, index) => ({
+    inlineRowIds: idPieces[index],
+    inlineCreatedAtVersions: createdPieces[index],
+    inlineLastUpdatedAtVersions: updatedPieces[index],
+  }));
+}

@@ -1,0 +1,335 @@
+import { createRequire } from "node:module";
+import {
+  Bool,
+  DataType,
+  DateDay,
+  Decimal,
+  Dictionary,
+  Field,
+  FixedSizeBinary,
+  FixedSizeList,
+  Float32,
+  Float64,
+  Int32,
+  Int64,
+  IntervalDayTime,
+  LargeList,
+  List,
+  Map_,
+  Null,
+  Schema,
+  Struct,
+  TimeMillisecond,
+  TimestampMicrosecond,
+  Uint8,
+  Utf8,
+  Utf8View,
+} from "apache-arrow";
+import { describe, expect, it } from "vitest";
+import { adoptSchema, adoptType } from "../../../src/arrow/types/foreignTypes.js";
+import { layoutOf } from "../../../src/arrow/types/layouts.js";
+import {
+  arrowFieldFromLogical,
+  arrowTypeFromLogical,
+  logicalFieldOf,
+  logicalTypeOf,
+} from "../../../src/arrow/types/logicalTypes.js";
+import { schemaToJson } from "../../../src/arrow/types/schemaJson.js";
+import { type ForeignType, valueTypeOf } from "../../../src/arrow/types/typeParameters.js";
+import { InvalidInputError, UnsupportedError } from "../../../src/errors.js";
+import { compareSchemas } from "../../support/compareTables.js";
+import { TYPES } from "../../support/generators.js";
+
+const arrow18 = createRequire(new URL("../../reference/package.json", import.meta.url))(
+  "apache-arrow",
+) as typeof import("apache-arrow");
+
+const list = (item: DataType, size: number) => new FixedSizeList(size, new Field("item", item, true));
+
+/** What the reference writes for each type; see the format notes. */
+const LOGICAL: [string, DataType][] = [
+  ["null", new Null()],
+  ["bool", new Bool()],
+  ["int32", new Int32()],
+  ["halffloat", TYPES.float16],
+  ["float", new Float32()],
+  ["double", new Float64()],
+  ["string", new Utf8()],
+  ["large_binary", TYPES.largeBinary],
+  ["date32:day", new DateDay()],
+  ["date64:ms", TYPES.date64],
+  ["time32:ms", new TimeMillisecond()],
+  ["time64:ns", TYPES.time64Nanosecond],
+  ["timestamp:us:-", new TimestampMicrosecond()],
+  ["timestamp:us:UTC", TYPES.timestampUtc],
+  ["timestamp:ms:America/New_York", TYPES.timestampMillisecondZone],
+  ["duration:s", TYPES.durationSecond],
+  ["decimal:128:38:10", TYPES.decimal128Wide],
+  ["decimal:256:76:20", TYPES.decimal256],
+  ["decimal:128:5:-2", new Decimal(-2, 5, 128)],
+  ["fixed_size_binary:16", new FixedSizeBinary(16)],
+  ["fixed_size_list:float:24", TYPES.vectorFloat32],
+  ["fixed_size_list:fixed_size_list:float:2:3", list(list(new Float32(), 2), 3)],
+  ["fixed_size_list:timestamp:us:UTC:3", list(TYPES.timestampUtc, 3)],
+  ["fixed_size_list:bool:7", list(new Bool(), 7)],
+  ["dict:string:int32:false", new Dictionary(new Utf8(), new Int32())],
+  ["dict:fixed_size_binary:4:uint8:false", new Dictionary(new FixedSizeBinary(4), new Uint8())],
+];
+
+describe("logical type strings", () => {
+  it.each(LOGICAL)("%s", (text, type) => {
+    expect(logicalTypeOf(type, "c")).toBe(text);
+    const parsed = arrowTypeFromLogical(text, "c");
+    expect(String(parsed)).toBe(String(type));
+    expect(logicalTypeOf(parsed, "c")).toBe(text);
+    expect(layoutOf(parsed, "c")).toEqual(layoutOf(type, "c"));
+  });
+
+  it("round trip for every type that tables hold", () => {
+    for (const type of Object.values(TYPES)) {
+      expect(String(arrowTypeFromLogical(logicalTypeOf(type, "c"), "c"))).toBe(String(type));
+    }
+  });
+
+  it.each([
+    "",
+    "list",
+    "list.struct",
+    "map",
+    "json",
+    "int128",
+    "time32:us",
+    "timestamp:us",
+    "timestamp:us:",
+    "timestamp:us:+02:00",
+    "timestamp:min:-",
+    "fixed_size_binary:0",
+    "fixed_size_binary:99999999999",
+    "fixed_size_binary:",
+    "fixed_size_list:string:3",
+    "fixed_size_list:float:0",
+    "fixed_size_list:struct:3",
+    "dict:list:int32:false",
+    "dict:string:float:false",
+    "decimal:64:5:2",
+    "date32:ms",
+    "constructor",
+  ])("refuses %j, naming column and type", (text) => {
+    expect(() => arrowTypeFromLogical(text, "a.b")).toThrow(UnsupportedError);
+    expect(() => arrowTypeFromLogical(text, "a.b")).toThrow("a.b");
+  });
+
+  it("refuses decimals of impossible precision", () => {
+    expect(() => arrowTypeFromLogical("decimal:128:39:0", "c")).toThrow(InvalidInputError);
+  });
+});
+
+describe("nested types", () => {
+  const item = (type: DataType, name = "item") => new Field(name, type, true, new Map([["k", "v"]]));
+  const pair = new Struct([
+    new Field("key", new Utf8(), false),
+    new Field("value", new List(item(new Int32())), true),
+  ]);
+  const types: [string, DataType][] = [
+    ["list", new List(item(new Int32(), "element"))],
+    ["large_list", new LargeList(item(list(new Float32(), 4)))],
+    ["list.struct", new List(item(new Struct([item(new Utf8(), "a.b"), item(new Bool(), "")])))],
+    ["large_list.struct", new LargeList(item(new Struct([item(new Int64(), "n")])))],
+    ["struct", new Struct([item(new Struct([item(new Int32(), "x")]), "s"), item(new Utf8(), "t")])],
+    ["map", new Map_(new Field("entries", pair as never, false))],
+    ["struct", new Struct([])],
+    ["list.struct", new List(item(new Struct([])))],
+  ];
+  it.each(types)("%s, from a field and back", (logicalType, type) => {
+    const field = new Field("c", type, true, new Map([["ARROW:extension:name", "ours"]]));
+    const logical = logicalFieldOf(field, "c");
+    expect(logical.logicalType).toBe(logicalType);
+    compareSchemas(new Schema([field]), new Schema([arrowFieldFromLogical(logical, "c")]));
+  });
+
+  it("have layouts of lists and structs", () => {
+    expect(layoutOf(types[5][1], "c")).toEqual({
+      kind: "list",
+      offsetBits: 32,
+      isMap: true,
+      itemNullable: false,
+      item: {
+        kind: "struct",
+        children: [
+          { name: "key", nullable: false, layout: { kind: "variable", offsetBits: 32, text: true } },
+          {
+            name: "value",
+            nullable: true,
+            layout: {
+              kind: "list",
+              offsetBits: 32,
+              isMap: false,
+              itemNullable: true,
+              item: { kind: "fixed", byteWidth: 4 },
+            },
+          },
+        ],
+      },
+    });
+  });
+
+  it("are refused with members of one name, and as strings whose children do not fit", () => {
+    const twins = new Struct([item(new Int32(), "a"), item(new Utf8(), "a")]);
+    expect(() => logicalFieldOf(new Field("c", twins, true), "c")).toThrow(InvalidInputError);
+    expect(() => arrowTypeFromLogical("list", "c", [])).toThrow(UnsupportedError);
+    expect(() => arrowTypeFromLogical("map", "c", [item(new Int32())])).toThrow(UnsupportedError);
+    expect(() => arrowTypeFromLogical("int32", "c", [item(new Int32())])).toThrow(UnsupportedError);
+  });
+});
+
+describe("types that cannot be stored", () => {
+  it.each([
+    list(new Struct([]), 2),
+    list(new Struct([new Field("a", new List(new Field("item", new Int32())))]), 2),
+    new List(new Field("item", list(new Struct([new Field("a", new Int32())]), 2))),
+    list(list(new Struct([new Field("a", new Int32())]), 2), 3),
+    new IntervalDayTime(),
+    new Utf8View(),
+    list(new Utf8(), 3),
+    new FixedSizeList(0, new Field("item", new Float32(), true)),
+    new FixedSizeBinary(0),
+    new Decimal(2, 5, 64),
+    new Dictionary(new Bool(), new Int32()),
+  ])("%s", (type) => {
+    expect(() => layoutOf(type, "some column")).toThrow(UnsupportedError);
+    expect(() => layoutOf(type, "some column")).toThrow("some column");
+    // What holds it has an entry of its own in a schema.
+    if (type instanceof List) return;
+    expect(() => logicalTypeOf(type, "some column")).toThrow(UnsupportedError);
+    expect(() => logicalTypeOf(type, "some column")).toThrow("some column");
+  });
+
+  it("time zones with a colon, which the reference cannot open", () => {
+    expect(() => logicalTypeOf(new TimestampMicrosecond("+02:00"), "c")).toThrow(InvalidInputError);
+    expect(() => layoutOf(new TimestampMicrosecond("+02:00"), "c")).toThrow(InvalidInputError);
+  });
+
+  it("parameters no type has", () => {
+    const broken: ForeignType[] = [
+      { typeId: 2, bitWidth: 12, isSigned: true },
+      { typeId: 3, precision: 7 },
+      { typeId: 7, bitWidth: 128, precision: 0, scale: 0 },
+      { typeId: 9, bitWidth: 64, unit: 0 },
+      { typeId: 10, unit: 9 },
+      { typeId: 15, byteWidth: -1 },
+      { typeId: 16, listSize: 1.5, children: [] },
+    ];
+    for (const type of broken) {
+      expect(() => layoutOf(type.typeId === 16 ? list(new Int32(), 1.5) : (type as DataType), "c")).toThrow(
+        InvalidInputError,
+      );
+    }
+  });
+});
+
+describe("types of another apache-arrow", () => {
+  it("become types of ours", () => {
+    const foreign: [object, string][] = [
+      [new arrow18.Null(), "null"],
+      [new arrow18.Bool(), "bool"],
+      [new arrow18.Uint16(), "uint16"],
+      [new arrow18.Int64(), "int64"],
+      [new arrow18.Float16(), "halffloat"],
+      [new arrow18.Utf8(), "string"],
+      [new arrow18.LargeUtf8(), "large_string"],
+      [new arrow18.LargeBinary(), "large_binary"],
+      [new arrow18.Decimal(3, 20, 128), "decimal:128:20:3"],
+      [new arrow18.DateDay(), "date32:day"],
+      [new arrow18.TimeSecond(), "time32:s"],
+      [new arrow18.TimeNanosecond(), "time64:ns"],
+      [new arrow18.TimestampNanosecond("UTC"), "timestamp:ns:UTC"],
+      [new arrow18.DurationMicrosecond(), "duration:us"],
+      [new arrow18.FixedSizeBinary(5), "fixed_size_binary:5"],
+      [
+        new arrow18.FixedSizeList(4, new arrow18.Field("item", new arrow18.Float32(), true)),
+        "fixed_size_list:float:4",
+      ],
+      [new arrow18.Dictionary(new arrow18.Utf8(), new arrow18.Int16()), "dict:string:int16:false"],
+    ];
+    for (const [type, logical] of foreign) {
+      const adopted = adoptType(type as ForeignType);
+      expect(adopted).toBeInstanceOf(DataType);
+      expect(Object.getPrototypeOf(adopted)).not.toBe(Object.getPrototypeOf(type));
+      expect(logicalTypeOf(adopted, "c")).toBe(logical);
+    }
+  });
+
+  it("keep order of dictionaries, names, nullability and metadata", () => {
+    const metadata = new Map([["k", "v"]]);
+    const foreign = new arrow18.Schema(
+      [
+        new arrow18.Field(
+          "d",
+          new arrow18.Dictionary(new arrow18.Utf8(), new arrow18.Int8(), 0, true),
+          false,
+          metadata,
+        ),
+        new arrow18.Field("l", new arrow18.List(new arrow18.Field("x", new arrow18.Int8(), false)), true),
+      ],
+      new Map([["s", "t"]]),
+    );
+    const schema = adoptSchema(foreign);
+    expect(schema).toBeInstanceOf(Schema);
+    expect((schema.fields[0].type as Dictionary).isOrdered).toBe(true);
+    expect(schema.fields[0].nullable).toBe(false);
+    expect([...schema.fields[0].metadata]).toEqual([["k", "v"]]);
+    expect([...schema.metadata]).toEqual([["s", "t"]]);
+    expect(schema.fields[0].metadata).not.toBe(metadata);
+    expect(String(schema.fields[1].type)).toBe("List<Int8>");
+  });
+
+  it("get dictionary ids that collide with no other", () => {
+    const ids = [0, 0].map(
+      (id) =>
+        (adoptType(new arrow18.Dictionary(new arrow18.Utf8(), new arrow18.Int8(), id)) as Dictionary).id,
+    );
+    expect(new Set(ids).size).toBe(2);
+  });
+
+  it("are refused when they are none", () => {
+    expect(() => adoptType({} as ForeignType)).toThrow(InvalidInputError);
+    expect(() => adoptType({ typeId: 99 })).toThrow(UnsupportedError);
+    expect(() => adoptSchema({ fields: [{} as never] })).toThrow(InvalidInputError);
+  });
+});
+
+it("names the type of a dictionary's values", () => {
+  expect(String(valueTypeOf(new Dictionary(new Utf8(), new Int32())))).toBe("Utf8");
+  expect(valueTypeOf(new Utf8())).toBeNull();
+});
+
+it("writes schemas as JSON of the namespace spec", () => {
+  const schema = new Schema(
+    [
+      new Field("id", new Int64(), false),
+      new Field("price", new Decimal(4, 18, 128), true),
+      new Field("v", list(new Float32(), 8), true, new Map([["k", "1"]])),
+      new Field("tag", new Dictionary(new Utf8(), new Int32()), true),
+    ],
+    new Map([["owner", "me"]]),
+  );
+  expect(schemaToJson(schema)).toEqual({
+    fields: [
+      { name: "id", nullable: false, type: { type: "int64" } },
+      { name: "price", nullable: true, type: { type: "decimal128", length: 18004 } },
+      {
+        name: "v",
+        nullable: true,
+        type: {
+          type: "fixed_size_list",
+          fields: [{ name: "item", nullable: true, type: { type: "float32" } }],
+          length: 8,
+        },
+        metadata: { k: "1" },
+      },
+      { name: "tag", nullable: true, type: { type: "utf8" } },
+    ],
+    metadata: { owner: "me" },
+  });
+  expect(schemaToJson(new Schema([]))).toEqual({ fields: [] });
+});

@@ -1,0 +1,50 @@
+/** Tables that share a directory, as rows of another engine may say. */
+
+import { rm, symlink } from "node:fs/promises";
+import { join } from "node:path";
+import { Int32, Table, Utf8, vectorFromArray } from "apache-arrow";
+import { DirectoryNamespace, UnsupportedError } from "tiltyard";
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { makeTempDir } from "../../support/tempDir.js";
+
+const rowsOf = (...values: number[]) => new Table({ v: vectorFromArray(values, new Int32()) });
+
+let ns: DirectoryNamespace;
+
+/** Tables `t` and `n.c`; `n.r` lies where `t` does, and `n.d` where `n.c` does. */
+beforeEach(async () => {
+  const root = await makeTempDir();
+  ns = new DirectoryNamespace({ root, durability: "none" });
+  await ns.createNamespace({ id: ["n"] });
+  await ns.createTable({ id: ["t"] }, rowsOf(1));
+  await ns.createTable({ id: ["n", "c"] }, rowsOf(1, 2));
+  const { location } = await ns.describeTable({ id: ["n", "c"] });
+  const texts = (...values: (string | undefined)[]) => vectorFromArray(values, new Utf8());
+  await symlink(join(root, "__manifest"), join(root, "catalog.lance"));
+  await ns.insertIntoTable(
+    { id: ["catalog"] },
+    new Table({
+      object_id: texts("n$r", "n$d"),
+      object_type: texts("table", "table"),
+      location: texts("t.lance", location?.slice(root.length + 1)),
+    }),
+  );
+  await rm(join(root, "catalog.lance"));
+});
+afterEach(() => ns.close());
+
+it("dropping a table of the root leaves the files of the other", async () => {
+  await ns.dropTable({ id: ["t"] });
+  expect((await ns.listTables({ id: [] })).tables).toEqual([]);
+  expect(await ns.countTableRows({ id: ["n", "r"] })).toBe(1);
+});
+
+it("no table is moved away from under the other", async () => {
+  const toRoot = { id: ["n", "c"], newTableName: "moved", newNamespaceId: [] };
+  await expect(ns.renameTable(toRoot)).rejects.toBeInstanceOf(UnsupportedError);
+  await expect(ns.renameTable({ id: ["t"], newTableName: "u" })).rejects.toBeInstanceOf(UnsupportedError);
+  expect(await ns.countTableRows({ id: ["n", "d"] })).toBe(2);
+  expect(await ns.countTableRows({ id: ["n", "r"] })).toBe(1);
+  expect((await ns.listTables({ id: [] })).tables).toEqual(["t"]);
+  expect(new Set((await ns.listTables({ id: ["n"] })).tables)).toEqual(new Set(["c", "d", "r"]));
+});

@@ -1,0 +1,155 @@
+/** The list of the root that is kept: it is never wrong, and making tables does not read it anew. */
+
+import { mkdir, readdir, rename, rm, rmdir } from "node:fs/promises";
+import { join } from "node:path";
+import { DirectoryNamespace } from "tiltyard";
+import { beforeEach, describe, expect, it } from "vitest";
+import { Catalog } from "../../../src/catalog/rows/catalogRows.js";
+import { RootNames } from "../../../src/catalog/rows/rootNames.js";
+import type { Disk } from "../../../src/io/disk/disk.js";
+import { NodeDisk } from "../../../src/io/disk/nodeDisk.js";
+import { rowsOf } from "../../support/foldedNamespaces.js";
+import { makeTempDir } from "../../support/tempDir.js";
+
+let root: string;
+let lists: number;
+
+beforeEach(async () => {
+  root = await makeTempDir();
+  lists = 0;
+});
+
+/** A disk that counts how often the root is listed, and tells its links by the directories in it. */
+function countingLists(linksOf: (subdirectories: number) => number): Disk {
+  return new Proxy<Disk>(new NodeDisk({ durability: "none" }), {
+    get(inner, verb) {
+      const value = Reflect.get(inner, verb);
+      if (typeof value !== "function") return value;
+      return async (path: string, ...rest: unknown[]) => {
+        if (verb === "list" && path === root) lists++;
+        const result = await Reflect.apply(value, inner, [path, ...rest]);
+        if (verb !== "stat" || path !== root || result === null) return result;
+        const entries = await readdir(root, { withFileTypes: true });
+        return { ...result, links: linksOf(entries.filter((entry) => entry.isDirectory()).length) };
+      };
+    },
+  });
+}
+
+const counted = (subdirectories: number): number => 2 + subdirectories;
+const catalog = Catalog.empty;
+/** Another version of it. */
+const later = Object.create(Catalog.empty) as Catalog;
+const settle = () => new Promise((resolve) => setTimeout(resolve, 120));
+
+describe("neighbours", () => {
+  const openNames = (linksOf = counted) => new RootNames(countingLists(linksOf), root);
+  const othersOf = async (names: RootNames, location: string, of = catalog, isMade = false) =>
+    (await names.neighbours(location, of, isMade)).others.map(({ name }) => name);
+  const make = async (names: RootNames, location: string) => {
+    await mkdir(join(root, location));
+    names.made(location);
+  };
+
+  it("are told of what was made here without another list", async () => {
+    const names = openNames();
+    expect(await othersOf(names, "trees.lance")).toEqual([]);
+    for (let index = 0; index < 50; index++) {
+      await make(names, `T${index}.lance`);
+      expect(await othersOf(names, `t${index}.lance`)).toEqual([`T${index}.lance`]);
+      expect(await names.neighbours(`T${index}.lance`, catalog, true)).toEqual({ isThere: true, others: [] });
+    }
+    await make(names, "two.lance");
+    await make(names, "TWO.lance");
+    expect(await othersOf(names, "Two.lance")).toEqual(["two.lance", "TWO.lance"]);
+    expect(lists).toBe(1);
+  });
+
+  it("are told of what another made, however shortly after", async () => {
+    const names = openNames();
+    for (let index = 0; index < 50; index++) {
+      await make(names, `own${index}.lance`);
+      expect(await othersOf(names, `Trees${index}.lance`)).toEqual([]);
+      await mkdir(join(root, `trees${index}.lance`));
+      expect(await othersOf(names, `Trees${index}.lance`)).toEqual([`trees${index}.lance`]);
+    }
+  });
+
+  it("are told of what another made together with what was made here", async () => {
+    const names = openNames();
+    for (let index = 0; index < 50; index++) {
+      await othersOf(names, "x.lance");
+      await mkdir(join(root, `trees${index}.lance`));
+      await make(names, `own${index}.lance`);
+      expect(await othersOf(names, `Trees${index}.lance`)).toEqual([`trees${index}.lance`]);
+    }
+  });
+
+  it("are told of what was renamed, and of what is gone", async () => {
+    const names = openNames();
+    await mkdir(join(root, "a.lance"));
+    await settle();
+    expect(await othersOf(names, "A.lance")).toEqual(["a.lance"]);
+    await rename(join(root, "a.lance"), join(root, "b.lance"));
+    expect(await othersOf(names, "A.lance")).toEqual([]);
+    expect(await othersOf(names, "B.lance")).toEqual(["b.lance"]);
+    await rmdir(join(root, "b.lance"));
+    expect(await othersOf(names, "B.lance")).toEqual([]);
+  });
+
+  it("are looked for anew where the catalog is another", async () => {
+    const names = openNames();
+    await othersOf(names, "a.lance");
+    await othersOf(names, "a.lance");
+    expect(lists).toBe(1);
+    await othersOf(names, "a.lance", later);
+    expect(lists).toBe(2);
+    names.followed(later, catalog);
+    await othersOf(names, "a.lance");
+    expect(lists).toBe(2);
+    names.forget();
+    await othersOf(names, "a.lance");
+    expect(lists).toBe(3);
+  });
+
+  it("are looked for each time in a directory that changes, where links are not counted", async () => {
+    const names = openNames(() => 1);
+    for (let index = 0; index < 20; index++) {
+      await make(names, `own${index}.lance`);
+      expect(await othersOf(names, `Trees${index}.lance`)).toEqual([]);
+      await mkdir(join(root, `trees${index}.lance`));
+      expect(await othersOf(names, `Trees${index}.lance`)).toEqual([`trees${index}.lance`]);
+    }
+    await settle();
+    await othersOf(names, "x.lance");
+    const before = lists;
+    await othersOf(names, "x.lance");
+    await othersOf(names, "x.lance", later);
+    expect(lists).toBe(before);
+  });
+
+  it("are told of a directory that is said to be there and was not made here", async () => {
+    const names = openNames((subdirectories) => counted(subdirectories === 0 ? 0 : 1));
+    await make(names, "own.lance");
+    await othersOf(names, "own.lance");
+    await mkdir(join(root, "late.lance"));
+    expect(await names.neighbours("late.lance", catalog, true)).toMatchObject({ isThere: true });
+  });
+
+  it("have the ends of root tables' directories, in any case, with dots behind or before", async () => {
+    const names = openNames();
+    for (const name of ["a.LANCE", "a..lance", "a", "a.lance.x"]) await mkdir(join(root, name));
+    expect((await othersOf(names, "A.lance")).sort()).toEqual(["a..lance", "a.LANCE"]);
+  });
+});
+
+it.each(["declareTable", "createTable"] as const)("%s lists no others", async (method) => {
+  const ns = new DirectoryNamespace({ root, disk: countingLists(counted), durability: "none" });
+  for (let index = 0; index < 3; index++) await ns[method]({ id: [`first${index}`] }, rowsOf(1));
+  lists = 0;
+  for (let index = 0; index < 20; index++) await ns[method]({ id: [`t${index}`] }, rowsOf(1));
+  expect(lists).toBe(0);
+  await expect(ns[method]({ id: ["T19"] }, rowsOf(1))).rejects.toMatchObject({ code: 13 });
+  await ns.close();
+  await rm(root, { recursive: true });
+});

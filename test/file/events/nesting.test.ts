@@ -1,0 +1,189 @@
+/**
+ * Nested columns through files of ours: what is written is read, and pages with bytes changed or cut off end in a
+ * typed error or in a column that is safe to read.
+ */
+
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import type { Column, Layout } from "../../../src/arrow/columns/column.js";
+import { CorruptFileError, UnsupportedError } from "../../../src/errors.js";
+import type { PageEncoding } from "../../../src/file/container/page.js";
+import { openDataFile, readPageBuffers } from "../../../src/file/container/reader.js";
+import { decodePage } from "../../../src/file/pages/decodePage.js";
+import { compareTables } from "../../support/compareTables.js";
+import { NULL_PATTERNS, Random } from "../../support/generators.js";
+import {
+  LEAF_TYPES,
+  LIST_LENGTHS,
+  leaf,
+  list,
+  makeNestedTable,
+  map,
+  NESTING_NAMES,
+  NESTINGS,
+  nestedTableSpecs,
+  struct,
+} from "../../support/nestedGenerators.js";
+import { fileColumns, fileToTable, tableToFile } from "../dataFiles.js";
+import { MemoryDisk } from "../memoryDisk.js";
+
+const VERSIONS = ["2.1", "2.2"] as const;
+
+describe.each(VERSIONS)("nested columns in files of version %s", (version) => {
+  it.each(NESTING_NAMES)("are kept: %s", async (nesting) => {
+    for (const nulls of NULL_PATTERNS) {
+      for (const lengths of LIST_LENGTHS) {
+        const columns = LEAF_TYPES.map((type) => NESTINGS[nesting](leaf(type, nulls), nulls, lengths));
+        const table = makeNestedTable({ columns, rowCount: 120, seed: 7, batchRows: 50 });
+        compareTables(table, await fileToTable(await tableToFile(table, version), table.schema));
+      }
+    }
+  });
+
+  it("are kept, whatever is nested in what", async () => {
+    await fc.assert(
+      fc.asyncProperty(nestedTableSpecs(), async (spec) => {
+        const table = makeNestedTable(spec);
+        compareTables(table, await fileToTable(await tableToFile(table, version), table.schema));
+      }),
+      { numRuns: 60 },
+    );
+  });
+});
+
+// ---------------------------------------------------------------------------------------------- damage
+
+interface Sample {
+  readonly layout: Layout;
+  readonly encoding: PageEncoding;
+  readonly rowCount: number;
+  readonly buffers: readonly Uint8Array[];
+}
+
+async function samplePages(version: (typeof VERSIONS)[number]): Promise<Sample[]> {
+  const columns = [
+    list(leaf("int32", "some"), "some"),
+    list(struct([leaf("utf8", "some"), list(leaf("int64"), "some")], "some"), "some"),
+    struct([struct([leaf("float64", "some")], "some")], "some"),
+    list(list(leaf("bool", "some"), "some", "mostlyEmpty"), "some"),
+    list(leaf("fixedSizeBinary200", "some"), "some"),
+    list(leaf("utf8", "some", "long"), "some"),
+    list(leaf("int16"), "some", "empty"),
+    list(leaf("dictionary", "some"), "some"),
+    map(leaf("vectorFloat32", "some"), "some"),
+  ];
+  const table = makeNestedTable({ columns, rowCount: 200, seed: 12 });
+  const handle = new MemoryDisk().handle("/t.lance", await tableToFile(table, version));
+  const file = await openDataFile(handle, "/t.lance");
+  return Promise.all(
+    fileColumns(table.schema).map(async ({ layout }, columnIndex) => {
+      const [page] = file.columns[columnIndex].pages;
+      const [[buffers]] = await readPageBuffers(handle, file, [{ columnIndex, pageIndexes: [0] }]);
+      return { layout, encoding: page.layout, rowCount: page.rowCount, buffers };
+    }),
+  );
+}
+
+/** Fails unless everything a reader of the column may touch is there. */
+function checkColumn(column: Column, layout: Layout, length: number): void {
+  expect(column.kind).toBe(layout.kind);
+  expect(column.length).toBe(length);
+  const { validity } = column;
+  if (validity !== null) {
+    expect(validity.bytes.length * 8).toBeGreaterThanOrEqual(validity.bitOffset + length);
+  }
+  if (column.kind === "list" && layout.kind === "list") {
+    const { offsets, items } = column;
+    expect(offsets.length).toBe(length + 1);
+    let previous = 0;
+    for (let row = 0; row <= length; row++) {
+      const offset = Number(offsets[row]);
+      if (offset < previous || offset > items.length) throw new Error(`offset ${row} is ${offset}`);
+      previous = offset;
+    }
+    checkColumn(items, layout.item, items.length);
+  }
+  if (column.kind === "struct" && layout.kind === "struct") {
+    for (const [index, child] of column.children.entries()) {
+      checkColumn(child, layout.children[index].layout, length);
+    }
+  }
+  if (column.kind === "variable") {
+    const { offsets, bytes } = column;
+    let previous = 0;
+    for (let row = 0; row <= length; row++) {
+      const offset = Number(offsets[row]);
+      if (offset < previous || offset > bytes.length) throw new Error(`offset ${row} is ${offset}`);
+      previous = offset;
+    }
+  }
+  if (column.kind === "fixed") expect(column.values.length).toBe(length * column.byteWidth);
+}
+
+/** True when the page could be decoded. */
+function decodesSafely({ layout, encoding, rowCount }: Sample, buffers: readonly Uint8Array[]): boolean {
+  let column: Column;
+  try {
+    column = decodePage(layout, encoding, rowCount, buffers, { path: "sample.lance", byteOffset: 64 });
+  } catch (error) {
+    if (error instanceof CorruptFileError || error instanceof UnsupportedError) return false;
+    throw error;
+  }
+  checkColumn(column, layout, rowCount);
+  return true;
+}
+
+describe.each(VERSIONS)("damaged nested pages of version %s", (version) => {
+  it("are decoded or refused", async () => {
+    const samples = await samplePages(version);
+    const random = new Random(20_261_121);
+    let refused = 0;
+    let decoded = 0;
+    for (let run = 0; run < 4_000; run++) {
+      const sample = samples[random.below(samples.length)];
+      const buffers = sample.buffers.map((buffer) => buffer.slice());
+      const target = buffers[random.below(buffers.length)];
+      if (target === undefined || target.length === 0) continue;
+      for (let change = random.below(3); change >= 0; change--) {
+        // The front of a buffer holds sizes and levels.
+        const at =
+          random.below(2) === 0 ? random.below(Math.min(target.length, 64)) : random.below(target.length);
+        target[at] = random.below(4) === 0 ? 0xff : random.next();
+      }
+      if (random.below(10) === 0) {
+        const index = buffers.indexOf(target);
+        buffers[index] = target.subarray(0, random.below(target.length));
+      }
+      if (decodesSafely(sample, buffers)) decoded++;
+      else refused++;
+    }
+    expect(decoded).toBeGreaterThan(0);
+    expect(refused).toBeGreaterThan(500);
+  });
+
+  it("are refused where their layers are of another shape", async () => {
+    for (const sample of await samplePages(version)) {
+      const { miniBlock, fullZip, constant } = sample.encoding;
+      const page = miniBlock ?? fullZip ?? constant;
+      if (page === undefined) throw new Error("a page without a layout");
+      for (const layers of [
+        [],
+        [3],
+        [6],
+        [...page.layers, 3],
+        [...page.layers, 6],
+        [...page.layers].reverse(),
+      ]) {
+        if (layers.join() === page.layers.join()) continue;
+        const changed = { ...page, layers };
+        const encoding =
+          miniBlock !== undefined
+            ? { miniBlock: changed as typeof miniBlock }
+            : fullZip !== undefined
+              ? { fullZip: changed as typeof fullZip }
+              : { constant: changed as NonNullable<typeof constant> };
+        expect(decodesSafely({ ...sample, encoding }, sample.buffers)).toBe(false);
+      }
+    }
+  });
+});

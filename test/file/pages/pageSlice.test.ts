@@ -1,0 +1,184 @@
+/** Slices of pages decode to the rows that the whole page has there, whoever wrote it and however. */
+
+import { rm } from "node:fs/promises";
+import { type Field, Schema, tableToIPC } from "apache-arrow";
+import { describe, expect, it } from "vitest";
+import type { Column } from "../../../src/arrow/columns/column.js";
+import { takeColumn } from "../../../src/arrow/columns/takeColumn.js";
+import { makeBatch, toTable } from "../../../src/arrow/exchange/batch.js";
+import { layoutOf } from "../../../src/arrow/types/layouts.js";
+import { CorruptFileError } from "../../../src/errors.js";
+import type { ByteRange } from "../../../src/file/container/page.js";
+import { type DataFile, type DataPage, openDataFile } from "../../../src/file/container/reader.js";
+import { decodePage } from "../../../src/file/pages/decodePage.js";
+import {
+  countRows,
+  indexEntryRanges,
+  mapChunks,
+  type PageSlice,
+  positionsIn,
+  type RowRuns,
+  runsOf,
+  sliceable,
+  sliceChunks,
+  sliceConstant,
+  sliceFixedRows,
+  sliceVariableRows,
+} from "../../../src/file/pages/pageSlice.js";
+import { pickable, pickRows } from "../../../src/file/pages/pickRows.js";
+import type { RangeList } from "../../../src/io/disk/ranges.js";
+import { allTypesSpec, makeTable, Random } from "../../support/generators.js";
+import { compareTables, reference } from "../../support/reference.js";
+import { makeTempDir } from "../../support/tempDir.js";
+import { tableToFile } from "../dataFiles.js";
+import { dataFilePaths, memoryHandle, openFromMemory } from "../structural/referencePages.js";
+
+type Read = (range: ByteRange) => Uint8Array;
+
+/** The bytes of all ranges, one behind the other. */
+function gather({ byteOffsets, lengths }: RangeList, read: Read): Uint8Array {
+  const parts = Array.from(byteOffsets, (byteOffset, index) => read({ byteOffset, length: lengths[index] }));
+  return new Uint8Array(Buffer.concat(parts));
+}
+
+/** Null where the page has to be read whole. */
+function cutSlice(page: DataPage, rows: RowRuns, read: Read): PageSlice | null {
+  const origin = { path: "t.lance", byteOffset: 0 };
+  const way = sliceable(page);
+  switch (way?.kind) {
+    case "constant":
+      return sliceConstant(page, rows);
+    case "fixedRows":
+      return sliceFixedRows(page, way.layout, way.rowBytes, rows);
+    case "variableRows": {
+      const entries = gather(indexEntryRanges(page, way.entryBytes, rows), read);
+      return sliceVariableRows(page, way.layout, way.entryBytes, rows, entries, origin);
+    }
+    case "miniBlock": {
+      const [words, dictionary] = way.buffers.map((buffer) => read(page.bufferRanges[buffer]));
+      const map = mapChunks(page, way.layout, words, dictionary ?? null, origin);
+      return sliceChunks(page, way.layout, map, rows);
+    }
+    default:
+      return null;
+  }
+}
+
+/** Single rows, rows that repeat, runs, and both ends of the page. */
+function chooseRows(rowCount: number, random: Random): Uint32Array[] {
+  const some = Uint32Array.from({ length: 40 }, () => random.below(rowCount)).sort();
+  const start = random.below(rowCount);
+  const run = Uint32Array.from({ length: Math.min(300, rowCount - start) }, (_, index) => start + index);
+  return [some, run, Uint32Array.of(0, rowCount - 1), Uint32Array.of(random.below(rowCount))];
+}
+
+function single(field: Field, column: Column) {
+  const schema = new Schema([field]);
+  return toTable(schema, [makeBatch(schema, [column], column.length)]);
+}
+
+/** Compares slices of every page of a file with the whole page; counts the pages by the way they were sliced. */
+function checkFile(fields: readonly Field[], file: DataFile, read: Read, random: Random) {
+  const kinds: Record<string, number> = {};
+  for (const [columnIndex, field] of fields.entries()) {
+    const layout = layoutOf(field.type, field.name);
+    for (const page of file.columns[columnIndex].pages) {
+      const kind = sliceable(page)?.kind ?? "whole";
+      kinds[kind] = (kinds[kind] ?? 0) + 1;
+      if (kind === "whole") continue;
+      const origin = { path: "t.lance", byteOffset: 0 };
+      const whole = decodePage(layout, page.layout, page.rowCount, page.bufferRanges.map(read), origin);
+      for (const wanted of chooseRows(page.rowCount, random)) {
+        const slice = cutSlice(page, runsOf(wanted), read) as PageSlice;
+        expect(countRows(slice.rows)).toBe(slice.rowCount);
+        const buffers = slice.assemble(gather(slice.ranges, read));
+        const decoded = decodePage(layout, slice.layout, slice.rowCount, buffers, origin);
+        const positions = positionsIn(slice.rows, wanted);
+        const expected = single(field, takeColumn(whole, wanted));
+        compareTables(expected, single(field, takeColumn(decoded, positions)), { metadata: false });
+        // Rows are picked from whole pages and from slices alike; ascending positions, each once.
+        const distinct = [...new Set(wanted)];
+        const picks = Uint32Array.from(distinct);
+        if (!pickable(layout, page.layout, page.rowCount, page.bufferRanges.length)) continue;
+        const picked = pickRows(layout, page.layout, page.bufferRanges.map(read), picks, origin);
+        kinds.picked = (kinds.picked ?? 0) + 1;
+        compareTables(single(field, takeColumn(whole, picks)), single(field, picked), { metadata: false });
+        const places = positionsIn(slice.rows, picks);
+        expect(pickable(layout, slice.layout, slice.rowCount, buffers.length)).toBe(true);
+        const fromSlice = pickRows(layout, slice.layout, buffers, places, origin);
+        compareTables(single(field, picked), single(field, fromSlice), { metadata: false });
+      }
+    }
+  }
+  return kinds;
+}
+
+const CASES = [
+  { shape: "random", nulls: "none" },
+  { shape: "random", nulls: "some" },
+  { shape: "runs", nulls: "some" },
+  { shape: "long", nulls: "some" },
+  { shape: "constant", nulls: "none" },
+] as const;
+
+describe.each(["2.1", "2.2"] as const)("file version %s", (version) => {
+  it.each(CASES)("our pages: $shape, $nulls nulls", async ({ shape, nulls }) => {
+    const table = makeTable(allTypesSpec(1_500, nulls, { shape, seed: 7 }));
+    const bytes = await tableToFile(table, version);
+    const file = await openDataFile(memoryHandle("t.lance", bytes), "t.lance");
+    const read: Read = ({ byteOffset, length }) => bytes.slice(byteOffset, byteOffset + length);
+    const kinds = checkFile(table.schema.fields, file, read, new Random(1));
+    expect(shape === "constant" && version === "2.2" ? kinds.constant : kinds.picked).toBeGreaterThan(0);
+  });
+
+  it.each(CASES)("the reference's pages: $shape, $nulls nulls", async ({ shape, nulls }) => {
+    const directory = await makeTempDir();
+    try {
+      const table = makeTable(allTypesSpec(1_500, nulls, { shape, seed: 9 }));
+      await reference.createTable(directory, "t", tableToIPC(table), { dataStorageVersion: version });
+      const [path] = dataFilePaths(directory, "t");
+      const { handle, file } = await openFromMemory(path);
+      const bytes = await handle.read(0, handle.size);
+      const read: Read = ({ byteOffset, length }) => bytes.slice(byteOffset, byteOffset + length);
+      const kinds = checkFile(table.schema.fields, file, read, new Random(2));
+      expect(shape === "constant" && version === "2.2" ? kinds.constant : kinds.picked).toBeGreaterThan(0);
+    } finally {
+      await rm(directory, { recursive: true, force: true });
+    }
+  });
+});
+
+it("merges neighbouring rows to runs and finds them again", () => {
+  const rows = Uint32Array.of(3, 3, 4, 7, 8, 8, 9, 20);
+  const runs = runsOf(rows);
+  expect([...runs.starts]).toEqual([3, 7, 20]);
+  expect([...runs.counts]).toEqual([2, 3, 1]);
+  expect([...positionsIn(runs, rows)]).toEqual([0, 0, 1, 2, 3, 3, 4, 5]);
+});
+
+describe("damaged", () => {
+  const origin = { path: "t.lance", byteOffset: 0 };
+  const page = { rowCount: 10, bufferRanges: [0, 1].map(() => ({ byteOffset: 0, length: 64 })), layout: {} };
+
+  it("chunk words that leave the page are refused", () => {
+    const layout = { hasLargeChunk: false } as Parameters<typeof mapChunks>[1];
+    const words = (...values: number[]) => new Uint8Array(Uint16Array.from(values).buffer);
+    expect(mapChunks(page, layout, words(3 << 4), null, origin).valueStarts).toEqual(Uint32Array.of(0, 10));
+    for (const bad of [words(8 << 4), words(4, 0), new Uint8Array(3), new Uint8Array(0)]) {
+      expect(() => mapChunks(page, layout, bad, null, origin)).toThrow(CorruptFileError);
+    }
+  });
+
+  it("repetition indexes that leave the page are refused", () => {
+    const layout = {} as Parameters<typeof sliceVariableRows>[1];
+    const rows = runsOf(Uint32Array.of(2));
+    for (const entries of [
+      [9, 5],
+      [60, 65],
+    ]) {
+      expect(() => sliceVariableRows(page, layout, 1, rows, Uint8Array.from(entries), origin)).toThrow(
+        CorruptFileError,
+      );
+    }
+  });
+});

@@ -1,0 +1,169 @@
+import { expect, test } from "vitest";
+import { CallRoute } from "../../../src/io/disk/callRoute.js";
+
+function spin(milliseconds: number): void {
+  const end = performance.now() + milliseconds;
+  while (performance.now() < end);
+}
+
+test("short calls run in line, and the event loop turns before the 65th", async () => {
+  const route = new CallRoute();
+  const events: string[] = [];
+  setImmediate(() => events.push("turn"));
+  for (let i = 0; i < 130; i++) {
+    if (i === 66) setImmediate(() => events.push("turn"));
+    await route.run(
+      () => events.push("inline"),
+      (done) => done(null, events.push("pool")),
+    );
+  }
+  expect(events).not.toContain("pool");
+  const turns = events.flatMap((event, index) => (event === "turn" ? index : []));
+  expect(turns[0]).toBeLessThanOrEqual(64);
+  expect(turns[1] - turns[0]).toBeLessThanOrEqual(66);
+});
+
+test("a slow call sends those that follow to the pool", async () => {
+  const route = new CallRoute();
+  await route.run(
+    () => spin(20),
+    (done) => done(null, undefined),
+  );
+  expect(
+    await route.run(
+      () => "inline",
+      (done) => done(null, "pool"),
+    ),
+  ).toBe("pool");
+});
+
+test.each([
+  ["nothing was used meanwhile: another process ran", { waits: 0, computedUs: 100 }, "inline"],
+  ["it waited", { waits: 1, computedUs: 100 }, "pool"],
+  ["it computed", { waits: 0, computedUs: 10_000 }, "pool"],
+] as const)("what follows a call of some milliseconds, where %s", async (_, {
+  waits,
+  computedUs,
+}, expected) => {
+  let after = false;
+  const route = new CallRoute(() => ({
+    voluntaryContextSwitches: 7 + (after ? waits : 0),
+    userCPUTime: 0,
+    systemCPUTime: after ? computedUs : 0,
+  }));
+  await route.run(
+    () => {
+      spin(5);
+      after = true;
+    },
+    (done) => done(null, undefined),
+  );
+  const next = await route.run(
+    () => "inline",
+    (done) => done(null, "pool"),
+  );
+  expect(next).toBe(expected);
+});
+
+test("a platform that counts no waits takes every slow call for one", async () => {
+  const route = new CallRoute(() => ({ voluntaryContextSwitches: 0, userCPUTime: 0, systemCPUTime: 0 }));
+  await route.run(
+    () => spin(5),
+    (done) => done(null, undefined),
+  );
+  const next = await route.run(
+    () => "inline",
+    (done) => done(null, "pool"),
+  );
+  expect(next).toBe("pool");
+});
+
+test("failures of both forms reject", async () => {
+  const route = new CallRoute();
+  const fail = () =>
+    route.run<void>(
+      () => {
+        spin(20);
+        throw new Error("inline");
+      },
+      (done) => done(new Error("pool"), undefined),
+    );
+  await expect(fail()).rejects.toThrow("inline");
+  await expect(fail()).rejects.toThrow("pool");
+});
+
+test("many calls that take no time are over at once", () => {
+  const made: number[] = [];
+  const pooled = async (index: number) => void made.push(-index);
+  expect(new CallRoute().runMany(new Float64Array(5), (index) => made.push(index), pooled)).toBeUndefined();
+  expect(made).toEqual([0, 1, 2, 3, 4]);
+});
+
+test("many calls run in line, each once, and the event loop turns meanwhile", async () => {
+  const route = new CallRoute();
+  const lengths = new Float64Array(400).fill(8);
+  const made = new Uint32Array(lengths.length);
+  let turned = false;
+  setImmediate(() => (turned = true));
+  await route.runMany(
+    lengths,
+    (index) => {
+      spin(0.03);
+      made[index]++;
+    },
+    async (index) => {
+      await new Promise((resolve) => setImmediate(resolve));
+      made[index]++;
+    },
+  );
+  expect(made.every((count) => count === 1)).toBe(true);
+  expect(turned).toBe(true);
+});
+
+test("many calls that wait run on the pool, several at once", async () => {
+  const route = new CallRoute();
+  const lengths = new Float64Array(500).fill(8);
+  let inline = 0;
+  let underWay = 0;
+  let most = 0;
+  await route.runMany(
+    lengths,
+    () => {
+      inline++;
+      spin(0.2);
+    },
+    async () => {
+      most = Math.max(most, ++underWay);
+      await new Promise((resolve) => setImmediate(resolve));
+      underWay--;
+    },
+  );
+  expect(inline).toBeLessThan(20);
+  expect(most).toBeGreaterThan(8);
+});
+
+test("a failing call among many ends them when none is under way", async () => {
+  const lengths = new Float64Array(50).fill(8);
+  const failing = () =>
+    new CallRoute().runMany(
+      lengths,
+      () => {
+        throw new Error("inline");
+      },
+      async () => undefined,
+    );
+  expect(failing).toThrow("inline");
+  let underWay = 0;
+  const pooled = new CallRoute().runMany(
+    lengths,
+    () => spin(1),
+    async (index) => {
+      underWay++;
+      await new Promise((resolve) => setImmediate(resolve));
+      underWay--;
+      if (index === 3) throw new Error("pool");
+    },
+  );
+  await expect(pooled).rejects.toThrow("pool");
+  expect(underWay).toBe(0);
+});

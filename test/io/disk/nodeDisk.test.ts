@@ -1,0 +1,336 @@
+import { execFileSync } from "node:child_process";
+import { once } from "node:events";
+import { mkdir, readFile, stat, symlink, truncate, writeFile } from "node:fs/promises";
+import { createServer } from "node:net";
+import path from "node:path";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { CorruptFileError, InternalError } from "../../../src/errors.js";
+import { LinkedFileError } from "../../../src/io/disk/linkedFile.js";
+import { NodeDisk } from "../../../src/io/disk/nodeDisk.js";
+import { makeTempDir } from "../../support/tempDir.js";
+
+function pattern(length: number): Uint8Array {
+  const bytes = new Uint8Array(length);
+  for (let i = 0; i < length; i++) bytes[i] = (i * 31 + (i >>> 8) * 7) & 0xff;
+  return bytes;
+}
+
+const bytes = (text: string) => new TextEncoder().encode(text);
+
+describe.each(["fsync", "none"] as const)("NodeDisk with durability %s", (durability) => {
+  const disk = new NodeDisk({ durability });
+
+  test("writes chunks in order, empty ones included, and reads them back", async () => {
+    const file = path.join(await makeTempDir(), "f");
+    const bytes = pattern(3_000_000);
+    const handle = await disk.create(file);
+    const chunks: Uint8Array[] = [];
+    for (let i = 0; i < 1500; i++) chunks.push(bytes.subarray(i * 7, i * 7 + 7), new Uint8Array(0));
+    await handle.write(chunks);
+    await handle.write([]);
+    await handle.write([bytes.subarray(10_500)]);
+    await handle.sync();
+    await handle.close();
+    expect(Buffer.compare(await readFile(file), bytes)).toBe(0);
+    expect(Buffer.compare((await disk.readFile(file))!, bytes)).toBe(0);
+  });
+
+  test.each([
+    1,
+    100,
+    128 * 1024,
+    128 * 1024 + 1,
+    8 * 1024 * 1024 + 3,
+    20_000_001,
+  ])("a read of %i bytes is exact and lies in memory of its own", async (length) => {
+    const file = path.join(await makeTempDir(), "f");
+    const bytes = pattern(length + 50);
+    await writeFile(file, bytes);
+    const handle = (await disk.open(file))!;
+    expect(handle.size).toBe(bytes.length);
+    const read = await handle.read(17, length);
+    expect(read.byteOffset).toBe(0);
+    expect(read.buffer.byteLength).toBe(length);
+    expect(read.constructor).toBe(Uint8Array);
+    expect(Buffer.compare(read, bytes.subarray(17, 17 + length))).toBe(0);
+    await handle.close();
+  });
+
+  test("reading past the end names the file and the offset", async () => {
+    const file = path.join(await makeTempDir(), "f");
+    await writeFile(file, pattern(100));
+    const handle = (await disk.open(file))!;
+    await expect(handle.read(90, 11)).rejects.toMatchObject({ path: file, byteOffset: 90 });
+    await expect(handle.read(0, Number.MAX_SAFE_INTEGER)).rejects.toBeInstanceOf(CorruptFileError);
+    await expect(handle.read(-1, 5)).rejects.toBeInstanceOf(CorruptFileError);
+    expect(await handle.read(100, 0)).toEqual(new Uint8Array(0));
+    await truncate(file, 50);
+    await expect(handle.read(0, 100)).rejects.toBeInstanceOf(CorruptFileError);
+    await handle.close();
+  });
+
+  test("a closed handle refuses, closing waits for reads under way", async () => {
+    const file = path.join(await makeTempDir(), "f");
+    const bytes = pattern(16_000_000);
+    await writeFile(file, bytes);
+    const handle = (await disk.open(file))!;
+    const reading = handle.read(0, bytes.length);
+    await handle.close();
+    await handle.close();
+    expect(Buffer.compare(await reading, bytes)).toBe(0);
+    await expect(handle.read(0, 1)).rejects.toBeInstanceOf(InternalError);
+  });
+
+  test("absence is null, also below a file", async () => {
+    const directory = await makeTempDir();
+    const file = path.join(directory, "f");
+    await writeFile(file, "x");
+    for (const missing of [path.join(directory, "no"), path.join(file, "below")]) {
+      expect(await disk.readFile(missing)).toBeNull();
+      expect(await disk.open(missing)).toBeNull();
+      expect(await disk.stat(missing)).toBeNull();
+      expect(await disk.list(missing)).toBeNull();
+      await disk.remove(missing);
+      await disk.removeTree(missing);
+    }
+  });
+
+  test("readFile refuses more than it may read", async () => {
+    const file = path.join(await makeTempDir(), "f");
+    await writeFile(file, "12345");
+    expect((await disk.readFile(file, 5))!.length).toBe(5);
+    await expect(disk.readFile(file, 4)).rejects.toBeInstanceOf(CorruptFileError);
+  });
+
+  test("create and link refuse a name that is taken", async () => {
+    const directory = await makeTempDir();
+    const [a, b] = [path.join(directory, "a"), path.join(directory, "b")];
+    await (await disk.create(a)).close();
+    await expect(disk.create(a)).rejects.toMatchObject({ code: "EEXIST" });
+    await disk.link(a, b);
+    await expect(disk.link(a, b)).rejects.toMatchObject({ code: "EEXIST" });
+    expect((await disk.stat(a))!.identity).toBe((await disk.stat(b))!.identity);
+  });
+
+  test("rename replaces, and the identity tells the difference", async () => {
+    const directory = await makeTempDir();
+    const [a, b] = [path.join(directory, "a"), path.join(directory, "b")];
+    await writeFile(a, "new");
+    await writeFile(b, "old");
+    const before = (await disk.stat(b))!;
+    await disk.rename(a, b);
+    const after = (await disk.stat(b))!;
+    expect(after.identity).not.toBe(before.identity);
+    expect(after).toMatchObject({ kind: "file", size: 3 });
+    const handle = (await disk.open(b))!;
+    expect(handle.identity).toBe(after.identity);
+    await handle.close();
+    expect(await disk.stat(a)).toBeNull();
+  });
+
+  test("overwrite puts bytes in place of as many, and leaves all else alone", async () => {
+    const directory = await makeTempDir();
+    const file = path.join(directory, "f");
+    expect(await disk.overwrite(file, bytes("new"))).toBe(false);
+    expect(await disk.stat(file)).toBeNull();
+    await writeFile(file, "old");
+    const inode = (await stat(file)).ino;
+    expect(await disk.overwrite(file, bytes("new"))).toBe(true);
+    expect(await readFile(file, "utf8")).toBe("new");
+    expect((await stat(file)).ino).toBe(inode);
+    for (const other of ["", "ne", "newer"]) {
+      expect(await disk.overwrite(file, bytes(other))).toBe(false);
+      expect(await readFile(file, "utf8")).toBe("new");
+    }
+    await mkdir(path.join(directory, "d"));
+    await expect(disk.overwrite(path.join(directory, "d"), bytes("new"))).rejects.toThrow("EISDIR");
+  });
+
+  test("makeDirectory makes parents, and says whether it made the directory", async () => {
+    const root = await makeTempDir();
+    const deep = path.join(root, "a", "b", "c");
+    const answers = await Promise.all(Array.from({ length: 8 }, () => disk.makeDirectory(deep)));
+    expect(answers.filter((made) => made)).toHaveLength(1);
+    expect(await disk.makeDirectory(deep)).toBe(false);
+    expect((await disk.stat(deep))!.kind).toBe("directory");
+    await writeFile(path.join(root, "file"), "");
+    await expect(disk.makeDirectory(path.join(root, "file"))).rejects.toMatchObject({ code: "EEXIST" });
+    await expect(disk.makeDirectory(path.join(root, "file", "x"))).rejects.toMatchObject({ code: "ENOTDIR" });
+    await disk.removeTree(path.join(root, "a"));
+    expect(await disk.makeDirectory(deep)).toBe(true);
+  });
+
+  test("list tells kinds and follows links", async () => {
+    const root = await makeTempDir();
+    await mkdir(path.join(root, "dir"));
+    await writeFile(path.join(root, "file"), "");
+    await symlink(path.join(root, "dir"), path.join(root, "toDir"));
+    await symlink(path.join(root, "nowhere"), path.join(root, "dangling"));
+    const entries = (await disk.list(root))!.sort((a, b) => (a.name < b.name ? -1 : 1));
+    expect(entries).toEqual([
+      { name: "dangling", kind: "other" },
+      { name: "dir", kind: "directory" },
+      { name: "file", kind: "file" },
+      { name: "toDir", kind: "directory" },
+    ]);
+  });
+
+  test("removeTree removes all below", async () => {
+    const root = await makeTempDir();
+    const tree = path.join(root, "t");
+    await disk.makeDirectory(path.join(tree, "x", "y"));
+    await writeFile(path.join(tree, "x", "f"), "1");
+    await disk.removeTree(tree);
+    expect(await disk.stat(tree)).toBeNull();
+  });
+
+  test("removeTree removes links, not what they lead to, and any number of files", async () => {
+    const directory = await makeTempDir();
+    const kept = path.join(directory, "kept");
+    const tree = path.join(directory, "tree");
+    await disk.makeDirectory(path.join(kept, "inside"));
+    await disk.makeDirectory(path.join(tree, "a", "b"));
+    await symlink(kept, path.join(tree, "a", "link"));
+    await symlink(path.join(tree, "nowhere"), path.join(tree, "dangling"));
+    for (let i = 0; i < 150; i++) await writeFile(path.join(tree, "a", "b", String(i)), "");
+    await disk.removeTree(tree);
+    expect(await disk.stat(tree)).toBeNull();
+    expect(await disk.stat(path.join(kept, "inside"))).not.toBeNull();
+    for (const target of [kept, path.join(directory, "nowhere")]) {
+      await symlink(target, tree);
+      await disk.removeTree(tree);
+      expect((await disk.list(directory))?.map(({ name }) => name)).toEqual(["kept"]);
+    }
+    expect(await disk.stat(path.join(kept, "inside"))).not.toBeNull();
+  });
+
+  test("nothing is where links lead back to themselves, or under a name that is too long", async () => {
+    const directory = await makeTempDir();
+    await symlink(path.join(directory, "loop"), path.join(directory, "loop"));
+    for (const name of ["loop", path.join("loop", "x"), "n".repeat(300)]) {
+      const missing = path.join(directory, name);
+      expect(await disk.stat(missing)).toBeNull();
+      expect(await disk.list(missing)).toBeNull();
+      expect(await disk.realPath(missing)).toBeNull();
+      expect(await disk.readFile(missing)).toBeNull();
+    }
+    expect(await disk.list(directory)).toEqual([{ name: "loop", kind: "other" }]);
+  });
+
+  test("removeTree ends with all gone where several do it at once, or it is a file", async () => {
+    const directory = await makeTempDir();
+    const tree = path.join(directory, "tree");
+    await disk.makeDirectory(path.join(tree, "a", "b"));
+    for (let i = 0; i < 200; i++) await writeFile(path.join(tree, i % 2 === 0 ? "a" : "a/b", String(i)), "");
+    await Promise.all([disk.removeTree(tree), disk.removeTree(tree), disk.removeTree(tree)]);
+    expect(await disk.stat(tree)).toBeNull();
+    await writeFile(tree, "");
+    await disk.removeTree(tree);
+    expect(await disk.stat(tree)).toBeNull();
+  });
+
+  test("syncs succeed on files and directories", async () => {
+    const root = await makeTempDir();
+    await writeFile(path.join(root, "f"), "1");
+    await disk.syncFile(path.join(root, "f"));
+    await disk.syncDirectory(root);
+    if (durability === "fsync") {
+      await expect(disk.syncFile(path.join(root, "none"))).rejects.toMatchObject({ code: "ENOENT" });
+      await expect(disk.syncDirectory(path.join(root, "none"))).rejects.toMatchObject({ code: "ENOENT" });
+    }
+  });
+});
+
+test("an opening reads the end of the file along, in line and on the pool", async () => {
+  const disk = new NodeDisk({ durability: "none" });
+  const file = path.join(await makeTempDir(), "f");
+  const bytes = pattern(1000);
+  await writeFile(file, bytes);
+  // More than run in line before a call goes to the pool.
+  for (let round = 0; round < 150; round++) {
+    const tailBytes = [0, 1, 999, 1000, 1001, 1_000_000][round % 6];
+    const handle = await disk.open(file, tailBytes);
+    const tail = handle?.takeTail?.() ?? null;
+    if (tailBytes === 0) expect(tail).toBeNull();
+    else expect(Buffer.compare(tail ?? new Uint8Array(0), bytes.subarray(-tailBytes))).toBe(0);
+    expect(handle?.takeTail?.()).toBeNull();
+    expect(await handle?.read(998, 2)).toEqual(bytes.subarray(998));
+    await handle?.close();
+  }
+  await truncate(file, 0);
+  const empty = await disk.open(file, 10);
+  expect([empty?.size, empty?.takeTail?.()]).toEqual([0, null]);
+  await empty?.close();
+  expect(await disk.open(`${file}-missing`, 10)).toBeNull();
+});
+
+describe.skipIf(process.platform === "win32")("what is no regular file", () => {
+  const fifo = async () => {
+    const file = path.join(await makeTempDir(), "fifo");
+    execFileSync("mkfifo", [file]);
+    return file;
+  };
+
+  test.each([
+    ["a FIFO", fifo],
+    ["a directory", makeTempDir],
+    ["a device", async () => "/dev/zero"],
+    [
+      "a socket",
+      async () => {
+        const file = path.join(await makeTempDir(), "socket");
+        const server = createServer().listen(file);
+        await once(server, "listening");
+        onTestFinished(() => void server.close());
+        return file;
+      },
+    ],
+  ])("%s is refused at once, in line and on the pool", async (_name, make) => {
+    const file = await make();
+    const disk = new NodeDisk({ durability: "fsync" });
+    for (let round = 0; round < 150; round++) {
+      await expect(disk.open(file, 10)).rejects.toBeInstanceOf(CorruptFileError);
+    }
+    await expect(disk.readFile(file)).rejects.toThrow("it is no regular file");
+  });
+
+  test("nothing waits for who writes into a FIFO", async () => {
+    const file = await fifo();
+    const disk = new NodeDisk({ durability: "fsync" });
+    expect(await disk.overwrite(file, bytes("x"))).toBe(false);
+    // There is nothing to sync: the platform says so, or has nothing to say.
+    await disk.syncFile(file).catch((error) => expect(error).toMatchObject({ syscall: "fdatasync" }));
+    await disk.syncDirectory(file).catch((error) => expect(error).toMatchObject({ syscall: "fsync" }));
+  });
+
+  test("a link is not followed, and leads nowhere where it dangles", async () => {
+    const directory = await makeTempDir();
+    const disk = new NodeDisk({ durability: "none" });
+    const [file, link, dangling] = ["file", "link", "dangling"].map((name) => path.join(directory, name));
+    await writeFile(file, "content");
+    await symlink(file, link);
+    await symlink(path.join(directory, "nowhere"), dangling);
+    await expect(disk.open(link)).rejects.toBeInstanceOf(LinkedFileError);
+    await expect(disk.readFile(link)).rejects.toBeInstanceOf(LinkedFileError);
+    expect(await disk.overwrite(link, bytes("another"))).toBe(false);
+    expect(await disk.open(dangling)).toBeNull();
+    expect(await Promise.all([file, link, dangling, `${file}x`].map((each) => disk.isLink(each)))).toEqual([
+      false,
+      true,
+      true,
+      false,
+    ]);
+    expect(await readFile(file, "utf8")).toBe("content");
+  });
+});
+
+test("a caller who awaits nothing but short calls does not starve the event loop", async () => {
+  const disk = new NodeDisk({ durability: "none" });
+  const root = await makeTempDir();
+  let turned = false;
+  setImmediate(() => {
+    turned = true;
+  });
+  for (let i = 0; i < 1000 && !turned; i++) await disk.stat(root);
+  expect(turned).toBe(true);
+});

@@ -1,0 +1,319 @@
+import { readFile, rm, stat, utimes, writeFile } from "node:fs/promises";
+import path from "node:path";
+import fsExtra from "fs-extra";
+import { expect, test, vi } from "vitest";
+import { ServiceUnavailableError } from "../../../src/errors.js";
+import { LOCK_NAME } from "../../../src/io/lock/heldLock.js";
+import { LeaseLostError } from "../../../src/io/lock/lease.js";
+import type * as lockModule from "../../../src/io/lock/lock.js";
+import { withLock } from "../../../src/io/lock/lock.js";
+import { exitOf, nextMessage, startProcess } from "../../support/childProcess.js";
+import {
+  deadOwner,
+  entriesOfLock,
+  fencingNamed,
+  foreignOwner,
+  putInLock,
+} from "../../support/lockEntries.js";
+import { makeTempDir } from "../../support/tempDir.js";
+
+const turn = () => new Promise((resolve) => setTimeout(resolve, 2));
+
+async function exists(file: string): Promise<boolean> {
+  return stat(file).then(
+    () => true,
+    () => false,
+  );
+}
+
+test("callers of one process go one at a time, in the order they came", async () => {
+  const directory = await makeTempDir();
+  const order: number[] = [];
+  let inside = 0;
+  await Promise.all(
+    Array.from({ length: 20 }, (_, i) =>
+      withLock(directory, {}, async () => {
+        expect(++inside).toBe(1);
+        expect(await exists(path.join(directory, LOCK_NAME))).toBe(true);
+        await turn();
+        order.push(i);
+        inside--;
+      }),
+    ),
+  );
+  expect(order).toEqual(Array.from({ length: 20 }, (_, i) => i));
+  expect(await exists(path.join(directory, LOCK_NAME))).toBe(false);
+});
+
+test("tables do not wait for each other; aliases of a table do", async () => {
+  const [one, other] = [await makeTempDir(), await makeTempDir()];
+  const events: string[] = [];
+  await withLock(one, {}, async () => {
+    await withLock(other, {}, async () => {
+      events.push("other");
+    });
+    const alias = withLock(`${one}/../${path.basename(one)}/`, {}, async () => {
+      events.push("alias");
+    });
+    await turn();
+    events.push("one");
+    void alias;
+  });
+  await withLock(one, {}, async () => {});
+  expect(events).toEqual(["other", "one", "alias"]);
+});
+
+test("what the work returns or throws comes through, and the lock is free after both", async () => {
+  const directory = await makeTempDir();
+  expect(await withLock(directory, {}, async (lease) => lease.compromised)).toBe(false);
+  const failure = new Error("work failed");
+  await expect(
+    withLock(directory, {}, async () => {
+      throw failure;
+    }),
+  ).rejects.toBe(failure);
+  expect(await withLock(directory, { retries: 0 }, async () => 7)).toBe(7);
+});
+
+test("a lock that stays taken is ServiceUnavailable, by retries or by time", async () => {
+  const directory = await makeTempDir();
+  await putInLock(directory, foreignOwner());
+  for (const options of [{ retries: 3 }, { waitMs: 30 }]) {
+    await expect(withLock(directory, options, async () => {})).rejects.toBeInstanceOf(
+      ServiceUnavailableError,
+    );
+  }
+  await rm(path.join(directory, LOCK_NAME), { recursive: true });
+  await withLock(directory, {}, async () => {
+    await expect(withLock(directory, { waitMs: 20 }, async () => {})).rejects.toBeInstanceOf(
+      ServiceUnavailableError,
+    );
+  });
+  await withLock(directory, { retries: 0 }, async () => {});
+});
+
+test("a missing table directory is the platform's error", async () => {
+  const directory = path.join(await makeTempDir(), "none");
+  await expect(withLock(directory, {}, async () => {})).rejects.toMatchObject({ code: "ENOENT" });
+});
+
+test("an abort ends the wait, in the queue and at the lock, and leaves the queue going", async () => {
+  const directory = await makeTempDir();
+  const reason = new Error("enough");
+  await expect(withLock(directory, { signal: AbortSignal.abort(reason) }, async () => {})).rejects.toBe(
+    reason,
+  );
+
+  const inQueue = new AbortController();
+  await withLock(directory, {}, async () => {
+    const waiting = withLock(directory, { signal: inQueue.signal }, async () => {});
+    inQueue.abort(reason);
+    await expect(waiting).rejects.toBe(reason);
+  });
+
+  await putInLock(directory, foreignOwner());
+  const atLock = new AbortController();
+  const waiting = withLock(directory, { signal: atLock.signal }, async () => {});
+  await turn();
+  atLock.abort(reason);
+  await expect(waiting).rejects.toBe(reason);
+  await rm(path.join(directory, LOCK_NAME), { recursive: true });
+  expect(await withLock(directory, { retries: 0 }, async () => "free")).toBe("free");
+});
+
+test("a stale lock is taken over, a fresh one is not", async () => {
+  const directory = await makeTempDir();
+  const owner = foreignOwner();
+  await putInLock(directory, owner);
+  await expect(withLock(directory, { staleMs: 2000, retries: 2 }, async () => {})).rejects.toBeInstanceOf(
+    ServiceUnavailableError,
+  );
+  const past = new Date(Date.now() - 120_000);
+  await utimes(path.join(directory, LOCK_NAME, owner), past, past);
+  expect(await withLock(directory, { staleMs: 2000 }, async () => "mine")).toBe("mine");
+});
+
+test("a lock dated in the future, as after a clock was set back, goes stale like any other", async () => {
+  const directory = await makeTempDir();
+  const lockPath = path.join(directory, LOCK_NAME);
+  const owner = foreignOwner();
+  await putInLock(directory, owner);
+  const future = new Date(Date.now() + 3_600_000);
+  for (const entry of [lockPath, path.join(lockPath, owner)]) await utimes(entry, future, future);
+  await expect(withLock(directory, { staleMs: 2000, waitMs: 500 }, async () => {})).rejects.toBeInstanceOf(
+    ServiceUnavailableError,
+  );
+  expect(await withLock(directory, { staleMs: 2000, waitMs: 20_000 }, async () => "mine")).toBe("mine");
+  expect(await exists(lockPath)).toBe(false);
+});
+
+test("files that lie in a stale lock don't keep it from being taken over", async () => {
+  const directory = await makeTempDir();
+  const lockPath = path.join(directory, LOCK_NAME);
+  const owner = foreignOwner();
+  await putInLock(directory, owner);
+  await writeFile(path.join(lockPath, ".DS_Store"), "");
+  const past = new Date(Date.now() - 120_000);
+  await utimes(path.join(lockPath, owner), past, past);
+  expect(await withLock(directory, { staleMs: 2000 }, async () => "mine")).toBe("mine");
+  expect(await exists(lockPath)).toBe(false);
+});
+
+test("who takes a lock over fences its holder off first, also where another died at it", async () => {
+  for (const name of [deadOwner(), fencingNamed(deadOwner())]) {
+    const directory = await makeTempDir();
+    await putInLock(directory, name);
+    const events: string[] = [];
+    const fence = async (fenced: string) => {
+      expect(fenced).toBe(directory);
+      expect(await entriesOfLock(directory)).toEqual([expect.stringMatching(`^fencing-.*-${process.pid}-`)]);
+      events.push("fenced");
+    };
+    await withLock(directory, { staleMs: 600_000, fence }, async () => void events.push("held"));
+    expect(events).toEqual(["fenced", "held"]);
+  }
+});
+
+test("the lock of a killed process is taken over at once", async () => {
+  const directory = await makeTempDir();
+  const victim = startProcess("lockCounter.mjs", [directory, "0", "600000"]);
+  expect(await nextMessage(victim)).toBe("holding");
+  await expect(withLock(directory, { staleMs: 600_000, waitMs: 300 }, async () => {})).rejects.toBeInstanceOf(
+    ServiceUnavailableError,
+  );
+  victim.kill("SIGKILL");
+  expect(await exitOf(victim)).toBe("SIGKILL");
+  expect(await withLock(directory, { staleMs: 600_000, waitMs: 30_000 }, async () => "mine")).toBe("mine");
+});
+
+test.skipIf(process.platform === "win32")(
+  "a holder that was suspended, and overruled, learns it when it wakes, and leaves its successor's lock alone",
+  async () => {
+    const directory = await makeTempDir();
+    const holder = startProcess("leaseKeeper.mjs", [directory, "2000"]);
+    expect(await nextMessage(holder)).toBe("holding");
+    holder.kill("SIGSTOP");
+    await withLock(directory, { staleMs: 2000 }, async (lease) => {
+      holder.kill("SIGCONT");
+      expect(await nextMessage(holder)).toBe("LeaseLostError");
+      expect(await exitOf(holder)).toBe(0);
+      await lease.confirm();
+      await expect(
+        // `as string`, as the type check runs where nothing has been built yet.
+        import("../../../dist/io/lock/lock.js" as string).then(
+          ({ withLock: ofAnotherCopy }: typeof lockModule) =>
+            ofAnotherCopy(directory, { waitMs: 200 }, async () => {}),
+        ),
+      ).rejects.toMatchObject({ name: "ServiceUnavailableError" });
+    });
+    expect(await exists(path.join(directory, LOCK_NAME))).toBe(false);
+  },
+);
+
+test("a holder that stalled, and whom nobody overruled, goes on", async () => {
+  const directory = await makeTempDir();
+  await withLock(directory, { staleMs: 2000 }, async (lease) => {
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2100);
+    expect(lease.compromised).toBe(true);
+    await lease.confirm();
+    expect(lease.compromised).toBe(false);
+  });
+});
+
+test("a lock taken away shows in the lease, and releasing it does not fail the work", async () => {
+  const directory = await makeTempDir();
+  const outcome = await withLock(directory, { staleMs: 2000 }, async (lease) => {
+    await rm(path.join(directory, LOCK_NAME), { recursive: true });
+    await expect(lease.confirm()).rejects.toBeInstanceOf(LeaseLostError);
+    for (let i = 0; i < 1000 && !lease.compromised; i++)
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    return lease.compromised ? "told" : "not told";
+  });
+  expect(outcome).toBe("told");
+  expect(await withLock(directory, { retries: 0 }, async () => "next")).toBe("next");
+});
+
+test("a holder that stalled beyond the threshold knows without waiting for a timer", async () => {
+  const directory = await makeTempDir();
+  await withLock(directory, { staleMs: 2000 }, async (lease) => {
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2100);
+    expect(lease.compromised).toBe(true);
+  });
+});
+
+test("a held lock is kept fresh", async () => {
+  const directory = await makeTempDir();
+  await withLock(directory, { staleMs: 2000 }, async (lease) => {
+    await new Promise((resolve) => setTimeout(resolve, 3000));
+    expect(lease.compromised).toBe(false);
+  });
+});
+
+test("8 processes lose no increment, though one dies holding the lock", async () => {
+  const directory = await makeTempDir();
+  const counter = path.join(directory, "counter");
+  await writeFile(counter, "0");
+  const victim = startProcess("lockCounter.mjs", [directory, "0", "2000"]);
+  expect(await nextMessage(victim)).toBe("holding");
+  const counting = Array.from({ length: 8 }, () =>
+    startProcess("lockCounter.mjs", [directory, "40", "2000"]),
+  );
+  victim.kill("SIGKILL");
+  expect(await exitOf(victim)).toBe("SIGKILL");
+  expect(await Promise.all(counting.map(exitOf))).toEqual(Array(8).fill(0));
+  expect(await readFile(counter, "utf8")).toBe("320");
+});
+
+/**
+ * Lets no directory of an owner be made, as on a disk that is full to the last block.
+ * @param before called with the path of each that is asked for
+ */
+async function onFullDisk(work: () => Promise<void>, before: (entry: string) => void = () => {}) {
+  const full = () => Object.assign(new Error("ENOSPC: no space left on device"), { code: "ENOSPC" });
+  const isOwner = (entry: string) => path.basename(entry).startsWith("owner-");
+  const { mkdir: make, mkdirSync: makeSync } = fsExtra;
+  const spies = [
+    vi.spyOn(fsExtra, "mkdir").mockImplementation(((entry: string, done: (error: Error | null) => void) => {
+      if (!isOwner(entry)) return make(entry, done);
+      before(entry);
+      done(full());
+    }) as never),
+    vi.spyOn(fsExtra, "mkdirSync").mockImplementation(((entry: string) => {
+      if (!isOwner(entry)) return makeSync(entry);
+      before(entry);
+      throw full();
+    }) as never),
+  ];
+  try {
+    await work();
+  } finally {
+    for (const spy of spies) spy.mockRestore();
+  }
+}
+
+test("on a disk that is full to the last block a holder is told by an empty file", async () => {
+  const directory = await makeTempDir();
+  await onFullDisk(() =>
+    withLock(directory, {}, async (lease) => {
+      const [owner] = await fsExtra.readdir(path.join(directory, LOCK_NAME));
+      expect((await stat(path.join(directory, LOCK_NAME, owner))).isFile()).toBe(true);
+      await lease.confirm();
+      await expect(withLock(directory, { waitMs: 50 }, async () => {})).rejects.toThrow(
+        ServiceUnavailableError,
+      );
+    }),
+  );
+  expect(await exists(path.join(directory, LOCK_NAME))).toBe(false);
+});
+
+test("on a full disk, too, two who find one another in a lock's directory both give way", async () => {
+  const directory = await makeTempDir();
+  const other = foreignOwner();
+  const join = (entry: string) => fsExtra.writeFileSync(path.join(path.dirname(entry), other), "");
+  await onFullDisk(async () => {
+    await expect(withLock(directory, { retries: 0 }, async () => {})).rejects.toThrow(
+      ServiceUnavailableError,
+    );
+  }, join);
+  expect(await fsExtra.readdir(path.join(directory, LOCK_NAME))).toEqual([other]);
+});

@@ -1,0 +1,101 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { LruCache } from "../../../src/io/memory/cache.js";
+
+const weighed = (value: string, weight: number) => async () => ({ value, weight });
+
+test("drops what was used longest ago, by weight", async () => {
+  const cache = new LruCache<string>(10);
+  await cache.get("a", weighed("A", 4));
+  await cache.get("b", weighed("B", 4));
+  expect(cache.peek("a")).toBe("A");
+  await cache.get("c", weighed("C", 4));
+  expect([cache.peek("a"), cache.peek("b"), cache.peek("c")]).toEqual(["A", undefined, "C"]);
+  expect(cache.weight).toBe(8);
+});
+
+test("a value heavier than the bound is handed out but not kept", async () => {
+  const cache = new LruCache<string>(10);
+  await cache.get("a", weighed("A", 4));
+  expect(await cache.get("big", weighed("BIG", 11))).toBe("BIG");
+  expect([cache.size, cache.peek("a"), cache.peek("big")]).toEqual([1, "A", undefined]);
+});
+
+test("the last so many values are kept, however heavy", async () => {
+  const cache = new LruCache<string>(10, 1);
+  await cache.get("a", weighed("A", 4));
+  await cache.get("big", weighed("BIG", 11));
+  expect([cache.peek("a"), cache.peek("big")]).toEqual([undefined, "BIG"]);
+  await cache.get("bigger", weighed("BIGGER", 20));
+  expect([cache.size, cache.peek("bigger"), cache.weight]).toEqual([1, "BIGGER", 20]);
+});
+
+test("callers at the same time share one load", async () => {
+  const cache = new LruCache<string>(10);
+  let loads = 0;
+  const load = async () => {
+    loads++;
+    await new Promise((resolve) => setImmediate(resolve));
+    return { value: `v${loads}`, weight: 1 };
+  };
+  expect(await Promise.all([cache.get("k", load), cache.get("k", load), cache.get("k", load)])).toEqual([
+    "v1",
+    "v1",
+    "v1",
+  ]);
+  expect(await cache.get("k", load)).toBe("v1");
+});
+
+test("failures reach every caller and are not remembered", async () => {
+  const cache = new LruCache<string>(10);
+  const fail = async () => {
+    throw new Error("no");
+  };
+  const outcomes = await Promise.allSettled([cache.get("k", fail), cache.get("k", fail)]);
+  expect(outcomes.map(({ status }) => status)).toEqual(["rejected", "rejected"]);
+  expect(await cache.get("k", weighed("ok", 1))).toBe("ok");
+});
+
+test.each([
+  "delete",
+  "deletePrefix",
+  "clear",
+] as const)("a load under way at %s is not kept", async (verb) => {
+  const cache = new LruCache<string>(10);
+  let finish = (_: { value: string; weight: number }) => {};
+  const loading = cache.get("k1", () => new Promise((resolve) => (finish = resolve)));
+  if (verb === "clear") cache.clear();
+  else cache[verb]("k1");
+  const fresh = cache.get("k1", weighed("fresh", 1));
+  finish({ value: "stale", weight: 1 });
+  expect(await loading).toBe("stale");
+  expect(await fresh).toBe("fresh");
+  expect(cache.peek("k1")).toBe("fresh");
+});
+
+test("deletePrefix drops only what starts with it", () => {
+  const cache = new LruCache<string>(10);
+  cache.set("/t1/a", "1", 1);
+  cache.set("/t1/b", "2", 1);
+  cache.set("/t2/a", "3", 1);
+  cache.deletePrefix("/t1/");
+  expect([cache.size, cache.weight, cache.peek("/t2/a")]).toEqual([1, 1, "3"]);
+});
+
+test("the weight is that of the entries and never above the bound", () => {
+  fc.assert(
+    fc.property(fc.array(fc.tuple(fc.nat(9), fc.nat(12), fc.boolean())), (steps) => {
+      const cache = new LruCache<number>(20);
+      const weights = new Map<string, number>();
+      for (const [key, weight, remove] of steps) {
+        if (remove) cache.delete(`${key}`);
+        else cache.set(`${key}`, weight, weight);
+        weights.set(`${key}`, weight);
+        let total = 0;
+        for (const each of weights.keys()) total += cache.peek(each) ?? 0;
+        expect(cache.weight).toBe(total);
+        expect(cache.weight).toBeLessThanOrEqual(20);
+      }
+    }),
+  );
+});

@@ -1,0 +1,149 @@
+/** The fold against the rules of file systems: what any of them takes for one name, it takes for one. */
+
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { foldName, foldPath, isDeviceName } from "../../../src/io/names/foldName.js";
+import { fileSystems } from "../../support/foldingDisk.js";
+
+/** Every character that has another case or form, is a mark, or can't be seen. */
+const characters = Array.from({ length: 0x110000 }, (_, code) => code)
+  .filter((code) => code < 0xd800 || code > 0xdfff)
+  .map((code) => String.fromCodePoint(code))
+  .filter(
+    (character) =>
+      character !== character.toLowerCase() ||
+      character !== character.toUpperCase() ||
+      character !== character.normalize("NFKD") ||
+      /[\p{M}\p{Default_Ignorable_Code_Point}]/u.test(character),
+  );
+
+const visible = (text: string): string =>
+  Array.from(text, (character) => character.codePointAt(0)?.toString(16)).join(" ");
+
+/** Characters that some mapping treats in a way of its own, among others. */
+const special = fc.constantFrom(
+  ..."aAbBeEéÉèßẞſsSiIıİjkKσςΣμµåÅÅÇçĳĲﬁﬀǆǅǄΐΰᾳᾼꭰᏠᏸაⴀႠᲐ\u0301\u0307\u0323\u0345\u200d\u00ad\ufeff가각\u1100\u1161ｱｶﾞ².․ ",
+);
+const name = fc.array(fc.oneof({ weight: 4, arbitrary: special }, fc.string({ unit: "grapheme" })), {
+  minLength: 1,
+  maxLength: 8,
+});
+/** The same name as somebody else may write it. */
+const changes: readonly ((text: string) => string)[] = [
+  (text) => text.toLowerCase(),
+  (text) => text.toUpperCase(),
+  (text) => text.normalize("NFC"),
+  (text) => text.normalize("NFD"),
+  (text) => Array.from(text, (each, index) => (index % 2 ? each.toUpperCase() : each.toLowerCase())).join(""),
+  (text) => `${text}.`,
+  (text) => `${text}. .`,
+  (text) => `\u200e${text}`,
+  (text) => text,
+];
+
+describe("names fold together", () => {
+  it("that are one to a file system, character by character", () => {
+    for (const { key, name } of fileSystems) {
+      const folds = new Map<string, string>();
+      for (const character of characters) {
+        const inName = `x${character}x`;
+        const known = folds.get(key(inName));
+        if (known === undefined) folds.set(key(inName), foldName(inName));
+        else if (known !== foldName(inName)) expect.fail(`${name}: ${visible(character)} folds otherwise`);
+      }
+    }
+  });
+
+  it("that are one to a file system, whatever they are made of", () => {
+    const way = fc.array(fc.constantFrom(...changes), { maxLength: 4 });
+    fc.assert(
+      fc.property(name, way, way, (parts, oneWay, otherWay) => {
+        const [one, other] = [oneWay, otherWay].map((steps) =>
+          steps.reduce((text, change) => change(text), parts.join("")),
+        );
+        for (const { key, given, name } of fileSystems) {
+          if (key(given(one)) !== key(given(other)) || foldName(one) === foldName(other)) continue;
+          expect.fail(`${name}: ${visible(one)} and ${visible(other)} fold otherwise`);
+        }
+      }),
+      { numRuns: 5_000 },
+    );
+  });
+
+  it.each([
+    ["Trees", "trees"],
+    ["été", "ÉTÉ"],
+    ["été", "été".normalize("NFD")],
+    ["v1", "v1."],
+    ["v1", "v1 .. "],
+    ["straße", "STRASSE"],
+    ["straße", "STRAẞE"],
+    ["ſ", "S"],
+    ["ı", "I"],
+    ["İ", "i"],
+    ["k", "\u212a"],
+    ["ὈΔΥΣΣΕΎΣ", "ὀδυσσεύς"],
+    ["Ꭰ", "ꭰ"],
+    ["Ⴀ", "ა"],
+    ["ﬁ", "FI"],
+    ["a\u00adb", "AB"],
+    ["\ufeffx", "X"],
+    ["ｄａｔａ", "data"],
+  ])("%j and %j", (one, other) => {
+    expect(foldName(one)).toBe(foldName(other));
+  });
+});
+
+it.each([
+  ["e", "é"],
+  ["v1", "v10"],
+  ["v1", "v1.0"],
+  ["a.b", "ab"],
+  ["a b", "ab"],
+  [".a", "a"],
+  [" a", "a"],
+  ["a-b", "a_b"],
+  ["ａ", "ｂ"],
+])("%j and %j stay two", (one, other) => {
+  expect(foldName(one)).not.toBe(foldName(other));
+});
+
+it("a folded name folds to itself", () => {
+  for (const character of characters) {
+    const folded = foldName(`${character}x${character}`);
+    if (foldName(folded) !== folded) expect.fail(visible(character));
+  }
+  fc.assert(
+    fc.property(name, (parts) => {
+      const folded = foldName(parts.join(""));
+      expect(foldName(folded)).toBe(folded);
+    }),
+    { numRuns: 5_000 },
+  );
+});
+
+it("each part of a path is folded", () => {
+  expect(foldPath("A./été/b ")).toBe(`A/${foldName("ÉTÉ")}/B`);
+});
+
+it.each([
+  ...["con", "PRN", "Aux", "nul", "com0", "com9", "COM¹", "lpt3", "LPT³", "conin$", "CONOUT$"],
+  ...["con.lance", "nul.tar.gz", "aux ", "aux .txt", "com1.", "CON:"],
+])("%j is a device of Windows", (device) => {
+  expect(isDeviceName(device)).toBe(true);
+});
+
+it.each([
+  "co",
+  "con1",
+  "com",
+  "com10",
+  "conx.txt",
+  ".con",
+  "my.con",
+  "console",
+  "lpt",
+  "x nul",
+])("%j is none", (word) => {
+  expect(isDeviceName(word)).toBe(false);
+});

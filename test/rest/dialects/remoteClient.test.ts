@@ -1,0 +1,258 @@
+/** LanceDB's remote client, `connect("db://…")`, against the handler. */
+
+import { DirectoryNamespace } from "tiltyard";
+import { arrow, type Connection, connect } from "tiltyard-reference/session.js";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { post, type RestServer, startRestServer } from "../../support/restServer.js";
+import { makeTempDir } from "../../support/tempDir.js";
+
+const KEY = "secret";
+let namespace: DirectoryNamespace;
+let server: RestServer;
+let connection: Connection;
+
+beforeEach(async () => {
+  namespace = new DirectoryNamespace({ root: await makeTempDir(), durability: "none" });
+  server = await startRestServer(namespace, { auth: { apiKeys: [KEY] } });
+  connection = await connect("db://tests", { apiKey: KEY, hostOverride: server.url });
+});
+afterEach(async () => {
+  connection.close();
+  await server[Symbol.asyncDispose]();
+  await namespace.close();
+});
+
+describe("the remote client", () => {
+  it("makes, lists, describes and drops namespaces, and tables in them", async () => {
+    await connection.createNamespace(["a"], { properties: { owner: "me" } });
+    await connection.createNamespace(["a"], { mode: "exist_ok" });
+    await connection.createNamespace(["a", "b"]);
+    expect((await connection.describeNamespace(["a"])).properties).toEqual({ owner: "me" });
+    expect((await connection.listNamespaces([])).namespaces).toEqual(["a"]);
+    expect((await connection.listNamespaces(["a"])).namespaces).toEqual(["b"]);
+    const table = await connection.createTable("t", [{ v: 1 }], ["a", "b"]);
+    expect(await table.countRows()).toBe(1);
+    expect(await connection.tableNames(["a", "b"])).toEqual(["t"]);
+    expect(await connection.tableNames()).toEqual([]);
+    await expect(connection.dropNamespace(["a"])).rejects.toThrow(/not empty/i);
+    await connection.dropNamespace(["a"], { behavior: "cascade" });
+    await connection.dropNamespace(["a"], { mode: "skip" });
+    expect((await connection.listNamespaces([])).namespaces).toEqual([]);
+  });
+
+  it("makes tables, adds, overwrites, counts, queries, restores", async () => {
+    const table = await connection.createTable("t", [
+      { v: 1, w: "one" },
+      { v: 2, w: null },
+    ]);
+    await expect(connection.createTable("t", [{ v: 1 }])).rejects.toThrow(/already exists/);
+    await connection.createTable("t", [{ v: 1 }], { existOk: true });
+    expect((await table.add([{ v: 3, w: "three" }])).version).toBe(2);
+    expect(await table.countRows()).toBe(3);
+    const rows = await table.query().select(["w", "v"]).limit(2).offset(1).toArray();
+    expect(rows.map((row) => ({ ...row }))).toEqual([
+      { w: null, v: 2 },
+      { w: "three", v: 3 },
+    ]);
+    await table.add([{ v: 9, w: "nine" }], { mode: "overwrite" });
+    expect((await table.query().toArray()).map(({ v }) => v)).toEqual([9]);
+    expect((await table.listVersions()).map(({ version }) => version)).toEqual([1, 2, 3]);
+    await table.checkout(2);
+    expect(await table.countRows()).toBe(3);
+    await table.restore();
+    expect(await table.version()).toBe(4);
+    await table.checkoutLatest();
+    await table.restore();
+    expect(await namespace.countTableRows({ id: ["t"], version: 5 })).toBe(3);
+    await connection.createTable("t", [{ x: 1 }], { mode: "overwrite" });
+    expect((await (await connection.openTable("t")).schema()).fields.map(({ name }) => name)).toEqual(["x"]);
+    await expect(table.query().where("x > 1").toArray()).rejects.toThrow(/not supported/);
+    await expect(table.delete("x > 1")).rejects.toThrow(/not supported/);
+    await connection.dropTable("t");
+    await expect(connection.openTable("t")).rejects.toThrow(/not found/);
+  });
+
+  it("gets the columns it names under aliases, no rows where it wants none, and no rows unsorted", async () => {
+    const table = await connection.createTable("t", [{ v: 2 }, { v: 1 }]);
+    const plain = (rows: object[]) => rows.map((row) => ({ ...row }));
+    expect(plain(await table.query().select({ a: "v" }).toArray())).toEqual([{ a: 2 }, { a: 1 }]);
+    expect(await table.query().limit(0).toArray()).toEqual([]);
+    const sorted = table.query().orderBy([{ columnName: "v", ascending: true, nullsFirst: false }]);
+    await expect(sorted.toArray()).rejects.toThrow(/not supported/);
+    // It asks for a column of offsets, and filters by it.
+    await expect(table.takeOffsets([1]).toArray()).rejects.toThrow(/predicates are not supported/);
+  });
+
+  it("gets rows with dictionaries of several fragments", async () => {
+    const { Dictionary, Int32, Table, tableToIPC, Utf8, vectorFromArray } = arrow;
+    const rows = (...values: string[]) =>
+      tableToIPC(
+        new Table({ d: vectorFromArray(values, new Dictionary(new Utf8(), new Int32())) }),
+        "stream",
+      );
+    await namespace.createTable({ id: ["t"] }, rows("a", "b"));
+    await namespace.insertIntoTable({ id: ["t"] }, rows("c", "a"));
+    const table = await connection.openTable("t");
+    expect((await table.query().toArray()).map(({ d }) => d)).toEqual(["a", "b", "c", "a"]);
+  });
+
+  it("has tables whose names need no escape in its own URLs, and other delimiters", async () => {
+    await connection.createNamespace(["n"]);
+    for (const name of ["a+b", "a b", "ä;=&,'"]) {
+      const table = await connection.createTable(name, [{ v: 1 }], ["n"]);
+      expect(await connection.tableNames(["n"])).toEqual([name]);
+      expect(await table.countRows()).toBe(1);
+      await connection.dropTable(name, ["n"]);
+    }
+    const dotted = await connect("db://tests", {
+      ...{ apiKey: KEY, hostOverride: server.url, clientConfig: { idDelimiter: "." } },
+    });
+    await dotted.createTable("t", [{ v: 1 }], ["n"]);
+    expect((await dotted.listNamespaces()).namespaces).toEqual(["n"]);
+    expect((await dotted.listTables(["n"])).tables).toEqual(["t"]);
+    expect((await dotted.listTables()).tables).toEqual([]);
+    dotted.close();
+  });
+
+  it("is told at once, and rightly, of what cannot be", async () => {
+    const table = await connection.createTable("t", [{ v: 1 }]);
+    const tags = await table.tags();
+    await tags.create("good", 1);
+    const { requests } = server.handler.counters;
+    await expect(tags.create("good", 1)).rejects.toThrow(/already exists/);
+    expect(server.handler.counters.requests).toBe(requests + 1);
+  });
+
+  it("is not told that a table is missing where it is a column, a tag or a branch", async () => {
+    const table = await connection.createTable("t", [{ v: 1 }]);
+    const missing = /Table 't' was not found/;
+    const wrong: [call: () => Promise<unknown>, told: RegExp][] = [
+      [() => table.query().select(["none"]).toArray(), /none/],
+      [() => table.query().select({ x: "v + 1" }).toArray(), /v \+ 1/],
+      [() => table.query().select({ x: "lower(" }).toArray(), /lower/],
+      [async () => (await table.tags()).getVersion("none"), /tag none/],
+      [async () => (await table.tags()).delete("none"), /tag none/],
+      [async () => (await table.tags()).update("none", 1), /tag none/],
+      [() => table.updateFieldMetadata([{ path: "none", metadata: {} }]), /none/],
+      [() => table.alterColumns([{ path: "none", rename: "x" }]), /none/],
+      [() => table.dropColumns(["none"]), /none/],
+    ];
+    for (const [call, told] of wrong) {
+      const error = await call().catch((thrown: Error) => thrown);
+      expect(String(error)).toMatch(told);
+      expect(String(error)).not.toMatch(missing);
+      expect(String(error)).toMatch(/400/);
+    }
+    // A table that is missing is told so.
+    await connection.dropTable("t");
+    await expect(table.query().select(["none"]).toArray()).rejects.toThrow(missing);
+  });
+
+  it("is told what is missing of its own server's operations", async () => {
+    const table = await connection.createTable("t", [{ v: 1 }]);
+    const branches = await table.branches();
+    await branches.create("dev");
+    const unsupported: [call: () => Promise<unknown>, told: RegExp][] = [
+      [() => table.prewarmData(), /page_cache\/prewarm: .*not supported/],
+      [() => table.prewarmData(["v"]), /page_cache\/prewarm: .*not supported/],
+      [() => branches.diff("dev"), /branches\/diff: .*not supported/],
+      [() => branches.cherryPick("dev"), /branches\/cherry_pick: .*not supported/],
+      [() => connection.cloneTable("c", table.name), /clone: .*not supported/],
+      [() => table.setLsmWriteSpec({ specType: "unsharded" }), /set_lsm_write_spec: .*not supported/],
+      [() => table.unsetLsmWriteSpec(), /unset_lsm_write_spec: .*not supported/],
+      [() => table.flushLsm(), /flush_lsm: .*not supported/],
+      [() => table.query().useLsm(true).toArray(), /use_lsm: .*not supported/],
+      [
+        () =>
+          table
+            .mergeInsert("v")
+            .useLsm(true)
+            .whenMatchedUpdateAll()
+            .execute([{ v: 1 }]),
+        /use_lsm: .*not supported/,
+      ],
+    ];
+    for (const [call, told] of unsupported) {
+      const { requests } = server.handler.counters;
+      const error = await call().catch((thrown: Error) => thrown);
+      expect(String(error)).toMatch(told);
+      expect(String(error)).toMatch(/406/);
+      expect(String(error)).not.toMatch(/was not found/);
+      // Nothing is tried again; some ask for the schema first.
+      expect(server.handler.counters.requests - requests).toBeLessThanOrEqual(2);
+    }
+    await expect(table.prewarmIndex("none")).rejects.toThrow(/index/i);
+    await expect(branches.diff("none")).rejects.toThrow(/branch 'none' does not exist/);
+    expect(await table.query().useLsm(false).toArray()).toHaveLength(1);
+  });
+
+  it("is told that a table has no log, unless it has one, or is not there", async () => {
+    const table = await connection.createTable("t", [{ v: 1 }]);
+    expect(await table.getLsmWriteSpec()).toBeUndefined();
+    expect(await table.getLsmStats()).toBeUndefined();
+    await namespace.declareTable({ id: ["declared"] });
+    const headers = { "x-api-key": KEY, "x-lancedb-database": "tests" };
+    for (const name of ["t", "declared"]) {
+      const { status, json } = await post(
+        server,
+        `/v1/table/${name}/get_lsm_write_spec/`,
+        undefined,
+        headers,
+      );
+      expect([status, json]).toEqual([200, { lsm_write_spec: null }]);
+    }
+    const logged = await (await connect(namespace.root)).openTable("t");
+    await logged.setLsmWriteSpec({ specType: "unsharded" });
+    await expect(table.getLsmWriteSpec()).rejects.toThrow(/406.*get_lsm_write_spec: .*not supported/s);
+    await connection.dropTable("t");
+    await expect(table.getLsmWriteSpec()).rejects.toThrow(/Table 't' was not found/);
+  });
+
+  it("makes branches and tags, reads statistics, changes metadata and columns, renames", async () => {
+    const table = await connection.createTable("t", [{ v: 1 }, { v: 2 }]);
+    await table.add([{ v: 3 }]);
+    const tags = await table.tags();
+    await tags.create("good", 1);
+    await tags.update("good", 2);
+    expect(await tags.getVersion("good")).toBe(2);
+    expect(await tags.list()).toMatchObject({ good: { version: 2 } });
+    await tags.delete("good");
+    const branches = await table.branches();
+    const dev = await branches.create("dev");
+    await dev.add([{ v: 4 }]);
+    expect(Object.keys(await branches.list())).toEqual(["dev"]);
+    expect(await dev.countRows()).toBe(4);
+    expect(await table.countRows()).toBe(3);
+    expect((await dev.query().toArray()).map(({ v }) => v)).toEqual([1, 2, 3, 4]);
+    await branches.delete("dev");
+    await expect(branches.delete("dev")).rejects.toThrow(/not found/i);
+    expect(await table.stats()).toMatchObject({
+      numRows: 3,
+      numIndices: 0,
+      fragmentStats: { numFragments: 2 },
+    });
+    await table.updateFieldMetadata([{ path: "v", metadata: { unit: "m" } }]);
+    expect((await table.schema()).fields[0].metadata.get("unit")).toBe("m");
+    await table.alterColumns([{ path: "v", rename: "w" }]);
+    await table.dropColumns(["w"]).catch((error: Error) => expect(error.message).toMatch(/column/));
+    await connection.renameTable("t", "u");
+    expect(await connection.tableNames()).toEqual(["u"]);
+  });
+
+  it("reads the schema of every type", async () => {
+    const { Field, Schema, FixedSizeList, List, Struct, Float32, Utf8, TimestampMicrosecond, Int64, Bool } =
+      arrow;
+    const schema = new Schema([
+      new Field("id", new Int64(), false),
+      new Field("vector", new FixedSizeList(2, new Field("item", new Float32(), true)), true),
+      new Field("names", new List(new Field("item", new Utf8(), true)), true),
+      new Field("at", new TimestampMicrosecond("UTC"), true),
+      new Field("s", new Struct([new Field("ok", new Bool(), true)]), true),
+    ]);
+    await connection.createEmptyTable("types", schema);
+    const seen = await (await connection.openTable("types")).schema();
+    expect(seen.fields.map(({ name, type, nullable }) => `${name}: ${type} ${nullable}`)).toEqual(
+      schema.fields.map(({ name, type, nullable }) => `${name}: ${type} ${nullable}`),
+    );
+  });
+});

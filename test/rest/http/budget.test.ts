@@ -1,0 +1,169 @@
+/** Memory that requests share: who gets some, who waits, and who is refused. */
+
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { type BudgetShare, FREE_BYTES, MemoryBudget } from "../../../src/rest/http/budget.js";
+
+const never = new AbortController().signal;
+const budget = (
+  maxBytes: number,
+  maxStrangerBytes = maxBytes,
+  waitMs = 60_000,
+  maxAloneBytes = Number.POSITIVE_INFINITY,
+) => new MemoryBudget({ maxBytes, maxAloneBytes, maxStrangerBytes, waitMs });
+const open = (from: MemoryBudget, ofStranger = false) => from.open(never, ofStranger);
+
+/** Whether the share has got it by now. */
+async function settled(waiting: Promise<void> | undefined): Promise<boolean> {
+  if (waiting === undefined) return true;
+  const unsettled = Symbol();
+  return (await Promise.race([waiting, Promise.resolve(unsettled)])) !== unsettled;
+}
+
+describe("a share", () => {
+  it("holds a little whatever the others hold", () => {
+    const shared = budget(1000);
+    const [large, small] = [open(shared), open(shared)];
+    expect(large.hold("a", FREE_BYTES + 1000)).toBeUndefined();
+    expect(small.hold("a", FREE_BYTES)).toBeUndefined();
+    expect(small.spareBytes("a")).toBe(FREE_BYTES);
+    expect(shared.heldBytes).toBe(1000);
+  });
+
+  it("waits for what others hold, and gets it when they let go", async () => {
+    const shared = budget(1000);
+    const [first, second] = [open(shared), open(shared)];
+    first.note("a", FREE_BYTES + 600);
+    const waiting = second.hold("a", FREE_BYTES + 500);
+    expect(await settled(waiting)).toBe(false);
+    expect(shared.heldBytes).toBe(600);
+    first.note("a", FREE_BYTES + 500);
+    await waiting;
+    expect(shared.heldBytes).toBe(1000);
+    second.close();
+    second.close();
+    second.note("a", 10 ** 6);
+    first.close();
+    expect(shared.heldBytes).toBe(0);
+  });
+
+  it("gets whatever it needs where nobody else holds anything", () => {
+    const alone = open(budget(1000));
+    expect(alone.hold("a", 10 ** 9)).toBeUndefined();
+    expect(alone.hold("b", 10 ** 9)).toBeUndefined();
+  });
+
+  it("gets no more than one request may have, and does not wait for more", async () => {
+    const shared = budget(1000, 1000, 60_000, FREE_BYTES + 2000);
+    const [alone, other] = [open(shared), open(shared)];
+    expect(alone.hold("a", FREE_BYTES + 2000)).toBeUndefined();
+    await expect(alone.hold("a", FREE_BYTES + 2001)).rejects.toMatchObject({ status: 400 });
+    await expect(other.hold("a", FREE_BYTES + 2001)).rejects.toMatchObject({ status: 400 });
+  });
+
+  it("comes after those who have waited longer, unless it holds something already", async () => {
+    const shared = budget(1000);
+    const [holder, other, early, late] = [open(shared), open(shared), open(shared), open(shared)];
+    holder.note("a", FREE_BYTES + 400);
+    other.note("a", FREE_BYTES + 400);
+    const first = early.hold("a", FREE_BYTES + 900);
+    const second = late.hold("a", FREE_BYTES + 100);
+    expect(await settled(first)).toBe(false);
+    expect(await settled(second)).toBe(false);
+    expect(holder.hold("a", FREE_BYTES + 500)).toBeUndefined();
+    holder.close();
+    expect(await settled(second)).toBe(false);
+    other.close();
+    await first;
+    await second;
+  });
+
+  it("is refused when it has waited long enough: 503", async () => {
+    const shared = budget(1000, 1000, 20);
+    const holder = open(shared);
+    holder.note("a", FREE_BYTES + 1000);
+    await expect(open(shared).hold("a", FREE_BYTES + 1)).rejects.toMatchObject({
+      status: 503,
+      headers: { "retry-after": "1" },
+    });
+    holder.close();
+    expect(open(shared).hold("a", FREE_BYTES + 1000)).toBeUndefined();
+  });
+
+  it("is refused at once where everybody who holds something waits", async () => {
+    const shared = budget(1000);
+    const [one, two] = [open(shared), open(shared)];
+    one.note("a", FREE_BYTES + 500);
+    two.note("a", FREE_BYTES + 500);
+    const first = one.hold("a", FREE_BYTES + 600);
+    await expect(two.hold("a", FREE_BYTES + 600)).rejects.toMatchObject({ status: 503 });
+    two.close();
+    await first;
+  });
+
+  it("waits no longer than its request", async () => {
+    const shared = budget(1000);
+    open(shared).note("a", FREE_BYTES + 1000);
+    const client = new AbortController();
+    const waiting = shared.open(client.signal, false).hold("a", FREE_BYTES + 1);
+    const reason = new Error("gone");
+    client.abort(reason);
+    await expect(waiting).rejects.toBe(reason);
+  });
+});
+
+describe("strangers", () => {
+  it("hold a part together, and keep nobody else waiting", async () => {
+    const shared = budget(1000, 500);
+    const [stranger, second, caller] = [open(shared, true), open(shared, true), open(shared)];
+    expect(stranger.hold("a", FREE_BYTES + 400)).toBeUndefined();
+    const waiting = second.hold("a", FREE_BYTES + 200);
+    expect(await settled(waiting)).toBe(false);
+    expect(caller.spareBytes("a")).toBe(FREE_BYTES + 600);
+    stranger.close();
+    await waiting;
+    expect(caller.hold("a", FREE_BYTES + 800)).toBeUndefined();
+  });
+});
+
+it("the sum never passes the bound, but for one share alone, and everybody is served in the end", async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(
+        fc.record({ bytes: fc.nat(1200), steps: fc.integer({ min: 1, max: 4 }), stranger: fc.boolean() }),
+        {
+          maxLength: 20,
+        },
+      ),
+      async (requests) => {
+        const shared = budget(1000, 600);
+        const shares = new Set<BudgetShare>();
+        let most = 0;
+        await Promise.all(
+          requests.map(async ({ bytes, steps, stranger }) => {
+            const share = open(shared, stranger);
+            shares.add(share);
+            for (let step = 1; step <= steps; step++) {
+              // One that is refused while all wait begins anew.
+              const got = await Promise.resolve(
+                share.hold("a", FREE_BYTES + Math.ceil((bytes * step) / steps)),
+              ).then(
+                () => true,
+                () => false,
+              );
+              if (!got) break;
+              if (shared.heldBytes > 1000) most = Math.max(most, shared.heldBytes);
+              await new Promise((resolve) => setImmediate(resolve));
+            }
+            share.close();
+            shares.delete(share);
+          }),
+        );
+        expect(most).toBeLessThanOrEqual(1200);
+        expect(shares.size).toBe(0);
+        expect(shared.heldBytes).toBe(0);
+      },
+    ),
+    { numRuns: 100 },
+  );
+});

@@ -1,0 +1,171 @@
+/** The table of routes: whole, reachable, and told truly by the OpenAPI document. */
+
+import { readFile } from "node:fs/promises";
+import { Int32, Table, tableFromIPC, tableToIPC, vectorFromArray } from "apache-arrow";
+import { DirectoryNamespace } from "tiltyard";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { RouteFinder } from "../../../src/rest/wire/routeFinder.js";
+import { ROUTES } from "../../../src/rest/wire/routes.js";
+import { get, post, type RestServer, startRestServer } from "../../support/restServer.js";
+import { makeTempDir } from "../../support/tempDir.js";
+
+const rows = tableToIPC(new Table({ v: vectorFromArray([1, 2, 3], new Int32()) }));
+let namespace: DirectoryNamespace;
+let server: RestServer;
+
+beforeAll(async () => {
+  namespace = new DirectoryNamespace({ root: await makeTempDir(), durability: "none" });
+  server = await startRestServer(namespace);
+});
+afterAll(async () => {
+  await server[Symbol.asyncDispose]();
+  await namespace.close();
+});
+
+describe("routes", () => {
+  it("name operations that the class has, each once", () => {
+    const names = ROUTES.map(({ operation }) => operation);
+    expect(new Set(names).size).toBe(names.length);
+    for (const name of names) expect(namespace[name], name).toBeTypeOf("function");
+  });
+
+  it("are found by their own paths, those with a fixed name in place of an id too", () => {
+    const finder = new RouteFinder(ROUTES);
+    for (const route of ROUTES) {
+      for (const method of route.methods) {
+        const found = finder.find(method, route.path.replaceAll(/\{(\w+)\}/g, "some-$1"));
+        expect(found, route.path).toMatchObject({ route: { operation: route.operation } });
+      }
+    }
+  });
+
+  it("of unknown paths and methods are refused", async () => {
+    expect(await get(server, "/v1/nothing")).toMatchObject({ status: 404, json: { code: 0 } });
+    const answer = await get(server, "/v1/table/t/exists");
+    expect(answer).toMatchObject({ status: 405, json: { code: 0 } });
+    expect(answer.headers.get("allow")).toBe("POST");
+  });
+});
+
+describe("requests on the wire", () => {
+  const source = (name: string) => readFile(new URL(`../../../src/${name}`, import.meta.url), "utf8");
+  const camelCase = (name: string) => name.replaceAll(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
+
+  it("have every member that tells which version an operation is about", async () => {
+    const classText = await source("DirectoryNamespace.ts");
+    const types = await source("namespace.ts");
+    const requestOf = new Map(
+      [...classText.matchAll(/^ {2}(\w+)\(\s*request: ns\.(\w+)/gm)].map(([, name, type]) => [name, type]),
+    );
+    const membersOf = (type: string): string[] => {
+      const found = new RegExp(
+        `^export interface ${type}(?: extends ([\\w, ]+))? \\{(\\}|[^]*?^\\})`,
+        "m",
+      ).exec(types);
+      expect(found, type).not.toBeNull();
+      const [, parents = "", body = ""] = found ?? [];
+      const own = [...body.matchAll(/^ {2}readonly (\w+)\??:/gm)].map(([, name]) => name);
+      return [...own, ...parents.split(/, */).filter(Boolean).flatMap(membersOf)];
+    };
+    const told = new Set(["branch", "version", "tag", "fromBranch", "fromVersion", "fromTag", "readVersion"]);
+    let compared = 0;
+    for (const { operation, query, body } of ROUTES) {
+      const ofBody = typeof body === "object" && "shape" in body ? Object.keys(body.shape) : [];
+      const onWire = [...Object.keys(query.shape), ...ofBody].map(camelCase);
+      const wanted = membersOf(requestOf.get(operation) ?? operation).filter((member) => told.has(member));
+      compared += wanted.length;
+      expect(onWire, operation).toEqual(expect.arrayContaining(wanted));
+    }
+    expect(compared).toBeGreaterThan(30);
+  });
+
+  it("read the version that a tag names", async () => {
+    const id = ["tagged"];
+    await namespace.createTable({ id }, rows);
+    await namespace.createTableTag({ id, tag: "v", version: 1 });
+    await namespace.insertIntoTable({ id }, rows);
+    const tagged = { tag: "v" };
+    expect(await post(server, "/v1/table/tagged/count_rows", tagged)).toMatchObject({ json: 3 });
+    expect(await get(server, "/v1/table/tagged/count_rows?tag=v")).toMatchObject({ json: 3 });
+    expect(await post(server, "/v1/table/tagged/stats", tagged)).toMatchObject({ json: { num_rows: 3 } });
+    const answer = await post(server, "/v1/table/tagged/query", tagged);
+    expect(tableFromIPC(answer.bytes).numRows).toBe(3);
+    const both = await post(server, "/v1/table/tagged/count_rows", { tag: "v", version: 1 });
+    expect(both).toMatchObject({ status: 400 });
+  });
+});
+
+it("a transaction is described by its id alone, and by its table's beside it, in the path or in the body", async () => {
+  const { transactionId } = await namespace.createTable({ id: ["described"] }, rows);
+  const wanted = {
+    status: 200,
+    json: { status: "Succeeded", properties: { table: "described", version: "1" } },
+  };
+  const asks: [path: string, body: object][] = [
+    [`${transactionId}`, {}],
+    [`${transactionId}`, { id: [transactionId] }],
+    [`${transactionId}`, { id: ["described"] }],
+    [`described$${transactionId}`, {}],
+    [`described$${transactionId}`, { id: ["described", transactionId] }],
+  ];
+  for (const [path, body] of asks) {
+    expect(await post(server, `/v1/transaction/${path}/describe`, body), path).toMatchObject(wanted);
+  }
+  const elsewhere = await post(server, `/v1/transaction/${transactionId}/describe`, { id: ["none"] });
+  expect(elsewhere).toMatchObject({ status: 404, json: { code: 4 } });
+  const unknown = transactionId?.replace(/^.{8}/, "00000000");
+  expect(await post(server, `/v1/transaction/${unknown}/describe`, {})).toMatchObject({
+    status: 404,
+    json: { code: 10 },
+  });
+  expect(await post(server, "/v1/transaction/7/describe", {})).toMatchObject({
+    status: 400,
+    json: { code: 13 },
+  });
+});
+
+describe("the OpenAPI document", () => {
+  it("has every route, with references that lead somewhere", async () => {
+    const { status, json } = await get(server, "/openapi.json");
+    expect(status).toBe(200);
+    for (const { path, methods } of ROUTES) {
+      for (const method of methods) {
+        expect(json.paths[path][method.toLowerCase()].operationId).toBeTypeOf("string");
+      }
+    }
+    const references = [...JSON.stringify(json).matchAll(/"\$ref":"#\/([^"]+)"/g)].map(([, to]) => to);
+    expect(references.length).toBeGreaterThan(100);
+    for (const reference of new Set(references)) {
+      const target = reference.split("/").reduce((at, step) => at?.[step], json);
+      expect(target, reference).toBeTypeOf("object");
+    }
+    const ids = Object.values(json.paths as Record<string, Record<string, { operationId: string }>>)
+      .flatMap((path) => Object.values(path))
+      .map(({ operationId }) => operationId);
+    expect(new Set(ids).size).toBe(ids.length);
+  });
+});
+
+it("takes rows in and gives them out, as a file and as a stream", async () => {
+  expect(await post(server, "/v1/table/t/insert", rows)).toMatchObject({
+    status: 404,
+    json: { code: 4, instance: "/v1/table/t/insert" },
+  });
+  expect((await post(server, "/v1/table/t/declare", { id: ["t"] })).status).toBe(200);
+  expect((await post(server, "/v1/table/t/insert", rows)).json).toMatchObject({
+    version: 1,
+    num_inserted_rows: 3,
+  });
+  const file = await post(server, "/v1/table/t/query", { k: 2 });
+  expect(file.headers.get("content-type")).toBe("application/vnd.apache.arrow.file");
+  expect(Array.from(tableFromIPC(file.bytes).getChild("v") ?? [])).toEqual([1, 2]);
+  const stream = await post(
+    server,
+    "/v1/table/t/query",
+    {},
+    { accept: "application/vnd.apache.arrow.stream" },
+  );
+  expect(stream.headers.get("content-type")).toBe("application/vnd.apache.arrow.stream");
+  expect(Array.from(tableFromIPC(stream.bytes).getChild("v") ?? [])).toEqual([1, 2, 3]);
+  expect((await post(server, "/v1/table/t/count_rows")).json).toBe(3);
+});

@@ -1,0 +1,96 @@
+import { Int32, makeData, makeVector, RecordBatch, Table, tableToIPC, Uint32 } from "apache-arrow";
+import { describe, expect, it } from "vitest";
+import { CorruptFileError } from "../../../src/errors.js";
+import { DELETION_FILE_TYPE } from "../../../src/format/table.js";
+import { decodeDeletions, readDeletions } from "../../../src/table/fragments/deletions.js";
+import { reference } from "../../support/reference.js";
+import { disk, latestFile, makeReferenceTable } from "../support.js";
+
+const range = (count: number): number[] => Array.from({ length: count }, (_, index) => index);
+
+describe("deletion files of the reference", () => {
+  it.each([
+    [100, 3, DELETION_FILE_TYPE.arrowArray],
+    [8000, 2, DELETION_FILE_TYPE.arrowArray],
+    [30000, 2, DELETION_FILE_TYPE.bitmap],
+    [100000, 3, DELETION_FILE_TYPE.bitmap],
+  ])("are read: %i rows without every %i. one", async (count, step, fileType) => {
+    const table = await makeReferenceTable(range(count));
+    await reference.deleteRows(table.uri, "t", `v % ${step} = 1`);
+    const { manifest } = await latestFile(table.root);
+    const [fragment] = manifest.fragments;
+    expect(fragment.deletionFile?.fileType).toBe(fileType);
+    const deleted = await readDeletions(disk, table.root, manifest, fragment);
+    expect(Array.from(deleted!)).toEqual(range(count).filter((value) => value % step === 1));
+  });
+
+  it("are absent as null", async () => {
+    const table = await makeReferenceTable([1]);
+    const { manifest } = await latestFile(table.root);
+    expect(await readDeletions(disk, table.root, manifest, manifest.fragments[0])).toBeNull();
+  });
+
+  it("are missed, and their count is checked", async () => {
+    const table = await makeReferenceTable([1, 2, 3]);
+    await reference.deleteRows(table.uri, "t", "v = 2");
+    const { manifest } = await latestFile(table.root);
+    const [fragment] = manifest.fragments;
+    const file = fragment.deletionFile!;
+    const read = (change: Partial<typeof file>, physicalRows = 3) =>
+      readDeletions(disk, table.root, manifest, {
+        ...fragment,
+        physicalRows,
+        deletionFile: { ...file, ...change },
+      });
+    await expect(read({ id: 5n })).rejects.toThrow(CorruptFileError);
+    await expect(read({ numDeletedRows: 2 })).rejects.toThrow(CorruptFileError);
+    await expect(read({}, 1)).rejects.toThrow(CorruptFileError);
+    expect(Array.from((await read({ numDeletedRows: 0 }))!)).toEqual([1]);
+  });
+});
+
+describe("damaged deletion files", () => {
+  const arrow = (bytes: Uint8Array) => decodeDeletions(bytes, DELETION_FILE_TYPE.arrowArray, 10, "d");
+  const ipcOf = (...values: number[]) =>
+    tableToIPC(new Table({ row_id: makeVector(Uint32Array.from(values)) }), "file");
+
+  it("in any order are fine, twice the same row or a row too many is not", () => {
+    expect(Array.from(arrow(ipcOf(7, 2, 9)))).toEqual([2, 7, 9]);
+    expect(() => arrow(ipcOf(7, 2, 7))).toThrow(CorruptFileError);
+    expect(() => arrow(ipcOf(10))).toThrow(CorruptFileError);
+  });
+
+  it("of another type are refused", () => {
+    const int32 = new RecordBatch({
+      row_id: makeData({ type: new Int32(), data: Int32Array.of(1), length: 1 }),
+    });
+    expect(() => arrow(tableToIPC(new Table(int32), "file"))).toThrow(CorruptFileError);
+    const nulls = makeData({
+      type: new Uint32(),
+      data: Uint32Array.of(1, 2),
+      length: 2,
+      nullCount: 1,
+      nullBitmap: Uint8Array.of(1),
+    });
+    expect(() => arrow(tableToIPC(new Table(new RecordBatch({ row_id: nulls })), "file"))).toThrow(
+      CorruptFileError,
+    );
+    expect(() => decodeDeletions(ipcOf(1), 2, 10, "d")).toThrow(CorruptFileError);
+  });
+
+  it("are refused or in range with any byte changed or cut", () => {
+    const bytes = ipcOf(7, 2, 9);
+    for (let index = 0; index < bytes.length; index++) {
+      for (const damaged of [
+        bytes.slice(0, index),
+        bytes.map((byte, at) => (at === index ? byte ^ 0x41 : byte)),
+      ]) {
+        try {
+          for (const offset of arrow(damaged)) expect(offset).toBeLessThan(10);
+        } catch (error) {
+          expect(error).toBeInstanceOf(CorruptFileError);
+        }
+      }
+    }
+  });
+});

@@ -1,0 +1,344 @@
+import { mkdir, readdir, readFile, utimes, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { describe, expect, it } from "vitest";
+import {
+  ConcurrentModificationError,
+  CorruptFileError,
+  InvalidInputError,
+  TableBranchAlreadyExistsError,
+  TableBranchNotFoundError,
+  TableVersionNotFoundError,
+  UnsupportedError,
+} from "../../../src/errors.js";
+import { NodeDisk } from "../../../src/io/disk/nodeDisk.js";
+import { createBranch } from "../../../src/table/commit/branchCreation.js";
+import { readTransaction } from "../../../src/table/commit/transaction.js";
+import {
+  type Branch,
+  checkNewBranchName,
+  descendsFrom,
+  listBranches,
+  nestsCleanly,
+  ownParts,
+  readBranch,
+} from "../../../src/table/refs/branches.js";
+import { deleteBranch, directoriesOf } from "../../../src/table/refs/branchRemoval.js";
+import { branchRoot } from "../../../src/table/refs/refs.js";
+import { createTag } from "../../../src/table/refs/tags.js";
+import { branchRefPath, hintPath } from "../../../src/table/versions/paths.js";
+import { reference } from "../../support/reference.js";
+import { makeTempDir } from "../../support/tempDir.js";
+import { disk, ipcOf, latestFile, makeReferenceTable, openEnvironment } from "../support.js";
+
+const main = { branch: null };
+const remove = (directory: string) => disk.removeTree(directory);
+
+async function makeTable() {
+  const table = await makeReferenceTable([1, 2, 3]);
+  await reference.appendTable(table.uri, "t", ipcOf(4));
+  await reference.deleteRows(table.uri, "t", "v = 2");
+  return table;
+}
+
+describe("names", () => {
+  it.each([
+    "dev/data",
+    "dev/DATA/x",
+    "dev/tree",
+    "a/_x",
+    "a/_versions/b",
+    "a/.tiltyard.lock",
+    "main",
+    "a b",
+    "",
+  ])("of a new branch are refused: %j", (name) => {
+    expect(() => checkNewBranchName(name, [])).toThrow(InvalidInputError);
+  });
+  it.each(["data", "tree/x", "_a/b", "dev/datas", "a/b_", "é/ñ"])("of a new branch are taken: %s", (name) => {
+    checkNewBranchName(name, ["dev", "a"]);
+  });
+  it("that another engine gave to a branch inside keep their place", () => {
+    expect(() => checkNewBranchName("dev", ["dev/data"])).toThrow(/dev\/data/);
+    checkNewBranchName("dev", ["dev/x", "devs/data"]);
+    expect(nestsCleanly("dev/data/x")).toBe(false);
+    expect(ownParts("dev", ["dev/data/x", "dev/_indices"])).toEqual([
+      "_versions",
+      "_transactions",
+      "_deletions",
+      "_tiltyard",
+    ]);
+  });
+});
+
+describe("lineage", () => {
+  const branchOf = (parentBranch: string | null, ...ids: string[]): Branch => ({
+    parentBranch,
+    parentVersion: 1,
+    lineage: ids.map((id) => [1, id] as const),
+    createAt: 0,
+    manifestSize: 0,
+    metadata: {},
+  });
+  it("tells whose files a branch needs", () => {
+    const dev = branchOf(null, "a");
+    expect(descendsFrom(branchOf("dev", "a", "b"), dev, "dev")).toBe(true);
+    expect(descendsFrom(branchOf("sub", "a", "b", "c"), dev, "dev")).toBe(true);
+    expect(descendsFrom(branchOf(null, "a"), dev, "dev")).toBe(false);
+    expect(descendsFrom(branchOf(null, "x", "a"), dev, "dev")).toBe(false);
+    expect(descendsFrom(dev, branchOf("dev", "a", "b"), "sub")).toBe(false);
+  });
+  it("goes by names where an old release left no identifier", () => {
+    const old = { ...branchOf(null), lineage: null };
+    expect(descendsFrom({ ...branchOf("old"), lineage: null }, old, "old")).toBe(true);
+    expect(descendsFrom(branchOf(null, "a"), old, "old")).toBe(false);
+  });
+});
+
+describe("directories that go with a branch", () => {
+  const below = (branch: string, ...others: string[]) =>
+    directoriesOf("/t", branch, others).map((each) => each.slice("/t/tree/".length));
+  it("are those that no other branch needs", () => {
+    expect(below("a/b/c")).toEqual(["a"]);
+    expect(below("a/b/c", "a")).toEqual([join("a", "b")]);
+    expect(below("a/b/c", "a/b")).toEqual([join("a", "b", "c")]);
+    expect(below("a/b/c", "a/x")).toEqual([join("a", "b")]);
+    expect(below("a/b/c", "ab", "a/bc")).toEqual([join("a", "b")]);
+  });
+  it("are only its own where others lie inside", () => {
+    const own = ["_versions", "_transactions", "data", "_deletions", "_indices", "_tiltyard"];
+    expect(below("a", "a/b")).toEqual(own.map((part) => join("a", part)));
+  });
+  it("are never another branch's data", () => {
+    expect(below("a/data", "a")).not.toContain(join("a", "data"));
+    expect(below("a/data", "a")).toContain(join("a", "data", "data"));
+    expect(below("a/data/x", "a").every((each) => each.startsWith(join("a", "data", "x")))).toBe(true);
+    expect(below("a", "a/data")).not.toContain(join("a", "data"));
+  });
+});
+
+describe("branches made here", () => {
+  it("have refs and manifests like the reference's", async () => {
+    const { uri, root } = await makeTable();
+    const environment = openEnvironment();
+    await reference.createBranch(uri, "t", "theirs");
+    const transactionId = await createBranch(environment, root, "ours", main);
+    const refOf = async (branch: string) =>
+      (await readFile(branchRefPath(root, branch), "utf8"))
+        .replace(/"[0-9a-f]{32}"/, "id")
+        .replace(/"createAt": \d{10}/, "time");
+    expect(await refOf("ours")).toBe(await refOf("theirs"));
+    const contentOf = async (branch: string) => {
+      const file = await latestFile(branchRoot(root, branch));
+      const { writerVersion, timestamp, transactionFile, branch: name, ...rest } = file.manifest;
+      const transaction = await readTransaction(disk, branchRoot(root, branch), {
+        ...file,
+        transaction: null,
+      } as never);
+      expect(name).toBe(branch);
+      expect(timestamp?.seconds).toBeGreaterThan(1e9);
+      expect(writerVersion).toBeDefined();
+      expect(transactionFile).toBe(`3-${file.transaction?.uuid}.txn`);
+      expect(transaction).toEqual(file.transaction);
+      return {
+        ...rest,
+        clone: { ...file.transaction?.clone, branchName: "" },
+        readVersion: file.transaction?.readVersion,
+      };
+    };
+    expect(await contentOf("ours")).toEqual(await contentOf("theirs"));
+    expect((await latestFile(branchRoot(root, "ours"))).transaction?.uuid).toBe(transactionId);
+    const hint = await readFile(hintPath(branchRoot(root, "ours")), "utf8");
+    expect(JSON.parse(hint)).toEqual({ version: 3 });
+  });
+
+  it("of branches keep what they inherit where it is", async () => {
+    const { uri, root } = await makeTable();
+    const environment = openEnvironment();
+    await createBranch(environment, root, "dev", { branch: null, version: 2 });
+    await reference.appendTable(uri, "t", ipcOf(5), { branch: "dev" });
+    await reference.deleteRows(uri, "t", "v = 1", { branch: "dev" });
+    await createBranch(environment, root, "dev/sub", { branch: "dev" });
+    const { manifest } = await latestFile(branchRoot(root, "dev/sub"));
+    expect(manifest.version).toBe(4);
+    expect(manifest.basePaths).toMatchObject([
+      { id: 0, name: undefined, isDatasetRoot: true, path: root },
+      { id: 1, name: "dev", isDatasetRoot: true, path: branchRoot(root, "dev") },
+    ]);
+    expect(manifest.fragments.map(({ files }) => files[0].baseId)).toEqual([0, 0, 1]);
+    expect(manifest.fragments[0].deletionFile?.baseId).toBe(1);
+    const [dev, sub] = [await readBranch(disk, root, "dev"), await readBranch(disk, root, "dev/sub")];
+    expect(sub).toMatchObject({ parentBranch: "dev", parentVersion: 4 });
+    expect(sub?.lineage?.slice(0, 1)).toEqual(dev?.lineage);
+    expect((await listBranches(disk, root)).sort()).toEqual(["dev", "dev/sub"]);
+  });
+
+  it("are refused where the source is not there, or the name is taken; nothing is written", async () => {
+    const { root } = await makeTable();
+    const environment = openEnvironment();
+    await createBranch(environment, root, "dev", main);
+    const before = (await readdir(root, { recursive: true })).sort();
+    const refusals: [Promise<unknown>, new (message: string) => Error][] = [
+      [createBranch(environment, root, "dev", main), TableBranchAlreadyExistsError],
+      [createBranch(environment, root, "new", { branch: null, version: 9 }), TableVersionNotFoundError],
+      [createBranch(environment, root, "new", { branch: "dev", version: 1 }), TableVersionNotFoundError],
+      [createBranch(environment, root, "new", { branch: "none" }), TableBranchNotFoundError],
+      [createBranch(environment, root, "dev/_x", main), InvalidInputError],
+    ];
+    await Promise.all(refusals.map(([refused, kind]) => expect(refused).rejects.toBeInstanceOf(kind)));
+    expect((await readdir(root, { recursive: true })).sort()).toEqual(before);
+  });
+
+  it("are not made from those of old releases, which others could then delete", async () => {
+    const { root } = await makeTable();
+    const environment = openEnvironment();
+    await createBranch(environment, root, "old", main);
+    const { identifier, ...rest } = JSON.parse(await readFile(branchRefPath(root, "old"), "utf8"));
+    expect(identifier).toBeDefined();
+    await writeFile(branchRefPath(root, "old"), JSON.stringify(rest));
+    await expect(createBranch(environment, root, "new", { branch: "old" })).rejects.toBeInstanceOf(
+      UnsupportedError,
+    );
+    await deleteBranch(environment, root, "old", remove);
+    expect(await listBranches(disk, root)).toEqual([]);
+  });
+
+  it("of a version that vanishes meanwhile come to nothing", async () => {
+    const { root } = await makeTable();
+    const source = (await latestFile(root)).path;
+    class VanishingDisk extends NodeDisk {
+      override async link(from: string, to: string): Promise<void> {
+        if (to === branchRefPath(root, "dev")) await this.remove(source);
+        await super.link(from, to);
+      }
+    }
+    const vanishing = { ...openEnvironment(), disk: new VanishingDisk({ durability: "none" }) };
+    await expect(createBranch(vanishing, root, "dev", main)).rejects.toBeInstanceOf(
+      TableVersionNotFoundError,
+    );
+    expect(await disk.stat(join(root, "_refs"))).toBeNull();
+    expect(await disk.stat(join(root, "tree"))).toBeNull();
+  });
+});
+
+describe("what lies where a branch goes", () => {
+  /** A directory as a crash of the reference leaves it: all but the ref, with rows of its own. */
+  async function makeZombie() {
+    const table = await makeTable();
+    await reference.createBranch(table.uri, "t", "dev");
+    await reference.appendTable(table.uri, "t", ipcOf(77), { branch: "dev" });
+    await disk.remove(branchRefPath(table.root, "dev"));
+    return table;
+  }
+
+  it("is cleared when its makers are gone", async () => {
+    const { root } = await makeZombie();
+    const versions = join(branchRoot(root, "dev"), "_versions");
+    const longAgo = new Date(Date.now() - 60_000);
+    for (const name of await readdir(versions)) await utimes(join(versions, name), longAgo, longAgo);
+    await writeFile(join(versions, "00000000000000000001.manifest"), "garbage");
+    await utimes(join(versions, "00000000000000000001.manifest"), longAgo, longAgo);
+    await createBranch(openEnvironment(), root, "dev", main);
+    const { manifest } = await latestFile(branchRoot(root, "dev"));
+    expect(manifest.version).toBe(3);
+    expect(await readdir(branchRoot(root, "dev"))).not.toContain("data");
+  });
+
+  it("stays while another engine may be at work", async () => {
+    const { root } = await makeZombie();
+    const refused = createBranch(openEnvironment(), root, "dev", main);
+    await expect(refused).rejects.toBeInstanceOf(ConcurrentModificationError);
+    expect((await latestFile(branchRoot(root, "dev"))).manifest.version).toBe(4);
+  });
+
+  it("of our own makers is known to be left behind", async () => {
+    const { root } = await makeTable();
+    const environment = openEnvironment();
+    await createBranch(environment, root, "dev", { branch: null, version: 2 });
+    await disk.remove(branchRefPath(root, "dev"));
+    await createBranch(environment, root, "dev", main);
+    expect((await latestFile(branchRoot(root, "dev"))).manifest.version).toBe(3);
+    expect((await readdir(join(branchRoot(root, "dev"), "_transactions"))).length).toBe(1);
+  });
+
+  it("of branches inside is not touched", async () => {
+    const { uri, root } = await makeTable();
+    const environment = openEnvironment();
+    await createBranch(environment, root, "dev/x", main);
+    await createBranch(environment, root, "dev", main);
+    await reference.appendTable(uri, "t", ipcOf(5), { branch: "dev" });
+    await deleteBranch(environment, root, "dev", remove);
+    expect(await readdir(branchRoot(root, "dev"))).toEqual(["x"]);
+    await reference.createBranch(uri, "t", "dev");
+    await deleteBranch(environment, root, "dev/x", remove);
+    expect((await latestFile(branchRoot(root, "dev"))).manifest.version).toBe(3);
+    await deleteBranch(environment, root, "dev", remove);
+    expect(await readdir(join(root, "tree"))).toEqual([]);
+  });
+});
+
+describe("deleting", () => {
+  it("is refused while others refer to the branch, and names them", async () => {
+    const { root } = await makeTable();
+    const environment = openEnvironment();
+    await createBranch(environment, root, "dev", main);
+    await createBranch(environment, root, "sub", { branch: "dev" });
+    await createBranch(environment, root, "sub/sub", { branch: "sub" });
+    await createTag(environment, root, "v", { branch: "sub/sub", version: 3 });
+    await expect(deleteBranch(environment, root, "dev", remove)).rejects.toThrow(
+      /by branches sub, sub\/sub$/,
+    );
+    await expect(deleteBranch(environment, root, "sub", remove)).rejects.toThrow(/by branches sub\/sub$/);
+    await expect(deleteBranch(environment, root, "sub/sub", remove)).rejects.toThrow(/by tags v$/);
+    await expect(deleteBranch(environment, root, "none", remove)).rejects.toBeInstanceOf(
+      TableBranchNotFoundError,
+    );
+    await expect(deleteBranch(environment, root, "main", remove)).rejects.toBeInstanceOf(InvalidInputError);
+    expect((await listBranches(disk, root)).length).toBe(3);
+  });
+
+  it("is refused where it can't be told who refers to the branch", async () => {
+    const { root } = await makeTable();
+    const environment = openEnvironment();
+    await createBranch(environment, root, "dev", main);
+    await writeFile(branchRefPath(root, "other"), "{");
+    await expect(deleteBranch(environment, root, "dev", remove)).rejects.toMatchObject({
+      path: branchRefPath(root, "other"),
+    });
+    expect(await listBranches(disk, root)).toContain("dev");
+  });
+
+  it("goes through where the directory is gone already", async () => {
+    const { root } = await makeTable();
+    const environment = openEnvironment();
+    await createBranch(environment, root, "dev", main);
+    await disk.removeTree(branchRoot(root, "dev"));
+    await deleteBranch(environment, root, "dev", remove);
+    expect(await listBranches(disk, root)).toEqual([]);
+  });
+});
+
+describe("damage", () => {
+  const good = { parentBranch: null, parentVersion: 1, createAt: 1, manifestSize: 1, metadata: {} };
+  it.each([
+    "",
+    "[]",
+    "{}",
+    "\ufffd{",
+    JSON.stringify({ ...good, parentVersion: -1 }),
+    JSON.stringify({ ...good, parentVersion: undefined }),
+    JSON.stringify({ ...good, parentBranch: 7 }),
+    JSON.stringify({ ...good, parentBranch: "../x" }),
+    JSON.stringify({ ...good, createAt: "now" }),
+    JSON.stringify({ ...good, manifestSize: 1.5 }),
+    JSON.stringify({ ...good, identifier: 5 }),
+    JSON.stringify({ ...good, identifier: { version_mapping: [[1]] } }),
+    JSON.stringify({ ...good, identifier: { version_mapping: [["1", "x"]] } }),
+  ])("in a branch's ref is found: %j", async (text) => {
+    const root = await makeTempDir();
+    const path = branchRefPath(root, "a/b");
+    await mkdir(dirname(path), { recursive: true });
+    await writeFile(path, text);
+    await expect(readBranch(disk, root, "a/b")).rejects.toBeInstanceOf(CorruptFileError);
+    await expect(readBranch(disk, root, "a/b")).rejects.toMatchObject({ path });
+  });
+});

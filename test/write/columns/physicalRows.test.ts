@@ -1,0 +1,103 @@
+import {
+  Bool,
+  type DataType,
+  Dictionary,
+  Field,
+  FixedSizeList,
+  Float32,
+  Int8,
+  Int32,
+  List,
+  Map_,
+  Schema,
+  Struct,
+  Utf8,
+  vectorFromArray,
+} from "apache-arrow";
+import fc from "fast-check";
+import { expect, it } from "vitest";
+import { sliceColumn } from "../../../src/arrow/columns/sliceColumn.js";
+import { makeBatch } from "../../../src/arrow/exchange/batch.js";
+import { columnFromData } from "../../../src/arrow/exchange/data.js";
+import { layoutOf } from "../../../src/arrow/types/layouts.js";
+import { logicalFieldOf } from "../../../src/arrow/types/logicalTypes.js";
+import { physicalRows } from "../../../src/write/columns/physicalRows.js";
+
+const members = [new Field("a", new Int32(), false), new Field("b", new Utf8(), true)];
+const entry = new Struct([new Field("key", new Utf8(), false), new Field("value", new Int32(), true)]);
+const texts = Array.from({ length: 128 }, (_, row) => `text ${row}`);
+/** Values of each type, by row. */
+const TYPES: [DataType, (row: number) => unknown][] = [
+  [new Int32(), (row) => row],
+  [new Bool(), (row) => row % 3 === 0],
+  [new Utf8(), (row) => `row ${row}`],
+  // As many texts as there are indices.
+  [new Dictionary(new Utf8(), new Int8()), (row) => texts[row % 128]],
+  [new FixedSizeList(2, new Field("item", new Float32(), true)), (row) => [row, -row]],
+  [new List(new Field("item", new Int32(), false)), (row) => Array(row % 3).fill(row)],
+  [new Struct(members), (row) => ({ a: row, b: row % 2 === 0 ? null : "b" })],
+  [
+    new Map_(new Field("entries", entry, false) as ConstructorParameters<typeof Map_>[0]),
+    (row) => new Map(Array.from({ length: row % 3 }, (_, key) => [`${key}`, row])),
+  ],
+];
+const valueText = (value: unknown) =>
+  JSON.stringify(value, (_, part) => (part instanceof Map ? [...part] : part));
+
+it("live rows are at their places, whatever was deleted and however they come", async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(fc.boolean(), { minLength: 1, maxLength: 40 }),
+      fc.integer({ min: 1, max: 9 }),
+      fc.integer({ min: 1, max: 9 }),
+      fc.boolean(),
+      async (isDeleted, cut, batchRows, nullable) => {
+        const live = isDeleted.flatMap((deleted, place) => (deleted ? [] : [place]));
+        const deleted = Uint32Array.from(isDeleted.flatMap((gone, place) => (gone ? [place] : [])));
+        const arrowFields = TYPES.map(([type], index) => new Field(`c${index}`, type, nullable));
+        const fields = arrowFields.map((field) => logicalFieldOf(field, field.name));
+        const columns = TYPES.map(([type, valueAt]) => {
+          const { data } = vectorFromArray(live.map(valueAt) as never[], type as never);
+          return columnFromData(data[0] as never, layoutOf(type, "c"));
+        });
+        async function* batches() {
+          for (let start = 0; start < live.length; start += cut) {
+            const rowCount = Math.min(cut, live.length - start);
+            yield { columns: columns.map((column) => sliceColumn(column, start, rowCount)), rowCount };
+          }
+        }
+        const places = { rowCount: isDeleted.length, deleted, batchRows, nullStructs: true };
+        let place = 0;
+        for await (const batch of physicalRows(batches(), fields, places)) {
+          expect(batch.rowCount).toBeGreaterThan(0);
+          expect(batch.rowCount).toBeLessThanOrEqual(batchRows);
+          const table = makeBatch(new Schema(arrowFields), batch.columns, batch.rowCount);
+          for (let row = 0; row < batch.rowCount; row++, place++) {
+            for (const [index, [type, valueAt]] of TYPES.entries()) {
+              const value = table.getChildAt(index)?.get(row);
+              if (isDeleted[place]) {
+                expect(value === null, String(type)).toBe(nullable);
+              } else {
+                const [expected] = vectorFromArray([valueAt(place)] as never[], type as never);
+                expect(valueText(value), String(type)).toBe(valueText(expected));
+              }
+            }
+          }
+        }
+        expect(place).toBe(isDeleted.length);
+      },
+    ),
+    { numRuns: 100 },
+  );
+});
+
+it("structs are not null where a file cannot say so; their members are", async () => {
+  const field = new Field("st", new Struct([new Field("a", new Int32(), true)]), true);
+  async function* none() {}
+  const places = { rowCount: 2, deleted: Uint32Array.of(0, 1), batchRows: 10, nullStructs: false };
+  const seen: unknown[] = [];
+  for await (const { columns, rowCount } of physicalRows(none(), [logicalFieldOf(field, "st")], places)) {
+    seen.push(...makeBatch(new Schema([field]), columns, rowCount).toArray());
+  }
+  expect(JSON.stringify(seen)).toBe('[{"st":{"a":null}},{"st":{"a":null}}]');
+});
