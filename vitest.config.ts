@@ -30,6 +30,7 @@ const SHARING = [
   "table",
 ].map((folder) => `test/${folder}/**/*.test.ts`);
 
+const PATIENCE_MS = 600_000;
 const WATCHED = process.env.CI === undefined;
 const SUMMARY = "./test/support/summaryReporter.ts";
 
@@ -44,11 +45,13 @@ export const settings = defineConfig({
   test: {
     pool: "forks",
     maxWorkers: 2,
-    testTimeout: 120_000,
-    hookTimeout: 120_000,
+    // A hang is found all the same; a processor that others have for minutes is no failure.
+    testTimeout: PATIENCE_MS,
+    hookTimeout: PATIENCE_MS,
+    expect: { poll: { timeout: PATIENCE_MS / 5 } },
     setupFiles: ["test/support/poisonScratch.ts", "test/support/removeTempDirs.ts"],
     // The reference tells on its standard error of what the tests make it refuse; whoever looks for errors there finds these.
-    env: { LANCEDB_LOG: process.env.LANCEDB_LOG ?? "off" },
+    env: { LANCEDB_LOG: process.env.LANCEDB_LOG ?? "off", RUST_BACKTRACE: process.env.RUST_BACKTRACE ?? "0" },
     // Where nobody watches, and perhaps only a part of what was printed is kept, that is what failed.
     silent: WATCHED ? "passed-only" : true,
     reporters: WATCHED ? ["default", SUMMARY] : [[SUMMARY, { progress: true }]],

@@ -6,7 +6,7 @@ import { formatIdentifier } from "../ident.js";
 import type { Disk } from "../io/disk/disk.js";
 import { codeOf } from "../io/disk/errno.js";
 import type { Properties } from "../namespace.js";
-import { findLatestVersion } from "../table/versions/versions.js";
+import { findLatestVersion } from "../table/versions/latestVersion.js";
 import { formerIdsOf, noteFormerId } from "./places/formerIds.js";
 import {
   checkLocation,

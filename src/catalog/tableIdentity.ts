@@ -12,8 +12,9 @@ import { createHash } from "node:crypto";
 import { relative } from "node:path";
 import type { Disk, FileStat } from "../io/disk/disk.js";
 import { isSeenDirectory, seeDirectory } from "../table/versions/identity.js";
+import { findLatestVersion } from "../table/versions/latestVersion.js";
 import { readManifestBytes } from "../table/versions/manifest.js";
-import { findLatestVersion, findVersion } from "../table/versions/versions.js";
+import { findVersion } from "../table/versions/versions.js";
 import { reservationPath } from "./places/markers.js";
 import type { FoundTable } from "./places/tables.js";
 

@@ -31,8 +31,9 @@ import type { DirectoryNamespaceOptions } from "../namespace.js";
 import { SharedReadAhead } from "../query/readAhead.js";
 import { cleanUpAfterCommit } from "../table/cleanup/autoCleanup.js";
 import { fenceOffTable } from "../table/versions/environment.js";
+import { LatestVersions } from "../table/versions/latestVersion.js";
+import { ManifestCache } from "../table/versions/manifestCache.js";
 import type { NamingScheme } from "../table/versions/paths.js";
-import { LatestVersions, ManifestCache } from "../table/versions/versions.js";
 import { RecentTransactions } from "./recentTransactions.js";
 
 /** Bytes of decoded manifests kept. */

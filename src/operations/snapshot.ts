@@ -15,14 +15,9 @@ import { versionSource } from "../query/versionSource.js";
 import { branchRoot, checkBranchName, isMainBranch } from "../table/refs/refs.js";
 import { declaredAnchor, type TableAnchor } from "../table/versions/identity.js";
 import type { ManifestFile } from "../table/versions/manifest.js";
+import { readManifestAt } from "../table/versions/manifestCache.js";
 import { versionsDirectory } from "../table/versions/paths.js";
-import {
-  anchorOf,
-  findVersion,
-  type LatestVersion,
-  readManifestAt,
-  type VersionEntry,
-} from "../table/versions/versions.js";
+import { anchorOf, findVersion, type LatestVersion, type VersionEntry } from "../table/versions/versions.js";
 import type { Access } from "./access.js";
 import type { OperationContext } from "./context.js";
 import { findTag, isRegistered } from "./findRefs.js";

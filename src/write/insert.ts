@@ -18,14 +18,16 @@ import { withFiles } from "../table/commit/publication.js";
 import { newTransaction } from "../table/commit/transaction.js";
 import type { TableEnvironment } from "../table/versions/environment.js";
 import { type TableAnchor, TableReplacedError } from "../table/versions/identity.js";
+import { findLatestVersion } from "../table/versions/latestVersion.js";
 import type { ManifestFile } from "../table/versions/manifest.js";
+import { readManifestAt } from "../table/versions/manifestCache.js";
 import {
   dataDirectory,
   type NamingScheme,
   transactionsDirectory,
   versionsDirectory,
 } from "../table/versions/paths.js";
-import { type CommittedVersion, findLatestVersion, readManifestAt } from "../table/versions/versions.js";
+import type { CommittedVersion } from "../table/versions/versions.js";
 import { type ColumnPlan, checkVersion, planAppend, planNewSchema } from "./columnPlan.js";
 import { type WrittenRows, writeRows } from "./dataFiles.js";
 

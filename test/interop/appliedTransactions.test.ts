@@ -11,8 +11,9 @@ import { applyTransaction } from "../../src/table/commit/apply.js";
 import { coverageOf } from "../../src/table/commit/indexCoverage.js";
 import { operationOf, readTransaction } from "../../src/table/commit/transaction.js";
 import type { ManifestFile } from "../../src/table/versions/manifest.js";
+import { ManifestCache } from "../../src/table/versions/manifestCache.js";
 import { indicesOf, type VersionContent } from "../../src/table/versions/versionContent.js";
-import { listVersions, ManifestCache } from "../../src/table/versions/versions.js";
+import { listVersions } from "../../src/table/versions/versions.js";
 import { makeTempDir } from "../support/tempDir.js";
 import { disk } from "../table/support.js";
 

@@ -28,8 +28,8 @@ import type { Manifest } from "../../src/format/table.js";
 import { NodeDisk } from "../../src/io/disk/nodeDisk.js";
 import type { AlterTableAddColumnsRequest, AlterTableAlterColumnsRequest } from "../../src/namespace.js";
 import { branchRoot } from "../../src/table/refs/refs.js";
+import { findLatestVersion } from "../../src/table/versions/latestVersion.js";
 import { readManifestFile } from "../../src/table/versions/manifest.js";
-import { findLatestVersion } from "../../src/table/versions/versions.js";
 import { compareTables, reference } from "./reference.js";
 
 /** Deterministic values of a type; every fifth row is null where it may be. Files of 2.0 have no structs that are null. */

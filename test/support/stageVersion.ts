@@ -6,9 +6,10 @@ import { join } from "node:path";
 import { Transaction } from "../../src/format/table.js";
 import { NodeDisk } from "../../src/io/disk/nodeDisk.js";
 import { newTransaction } from "../../src/table/commit/transaction.js";
+import { findLatestVersion } from "../../src/table/versions/latestVersion.js";
 import { encodeManifestFile } from "../../src/table/versions/manifest.js";
+import { ManifestCache } from "../../src/table/versions/manifestCache.js";
 import { manifestName, versionsDirectory } from "../../src/table/versions/paths.js";
-import { findLatestVersion, ManifestCache } from "../../src/table/versions/versions.js";
 
 /**
  * Stages a version with all rows of the latest twice; the second time with those that are deleted.

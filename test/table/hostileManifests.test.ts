@@ -24,13 +24,14 @@ import {
   Uuid,
 } from "../../src/format/table.js";
 import { NodeDisk } from "../../src/io/disk/nodeDisk.js";
+import { findLatestVersion } from "../../src/table/versions/latestVersion.js";
 import {
   encodeManifestFile,
   type ManifestFile,
   readManifestFile,
 } from "../../src/table/versions/manifest.js";
 import { deletionFileName, manifestName, manifestPath } from "../../src/table/versions/paths.js";
-import { findLatestVersion, listVersions } from "../../src/table/versions/versions.js";
+import { listVersions } from "../../src/table/versions/versions.js";
 import { directorySnapshot } from "../support/directorySnapshot.js";
 import { runsOf, strideOf } from "../support/effort.js";
 import { makeTempDir } from "../support/tempDir.js";

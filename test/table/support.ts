@@ -9,14 +9,10 @@ import { commitTransaction } from "../../src/table/commit/commit.js";
 import type { CommitOptions } from "../../src/table/commit/commitAttempts.js";
 import type { TableEnvironment } from "../../src/table/versions/environment.js";
 import { ABSENT, declaredAnchor, type TableAnchor } from "../../src/table/versions/identity.js";
+import { findLatestVersion } from "../../src/table/versions/latestVersion.js";
 import { ManifestFile } from "../../src/table/versions/manifest.js";
-import {
-  anchorOf,
-  type CommittedVersion,
-  entryOf,
-  findLatestVersion,
-  ManifestCache,
-} from "../../src/table/versions/versions.js";
+import { ManifestCache } from "../../src/table/versions/manifestCache.js";
+import { anchorOf, type CommittedVersion, entryOf } from "../../src/table/versions/versions.js";
 import { reference } from "../support/reference.js";
 import { makeTempDir } from "../support/tempDir.js";
 

@@ -21,9 +21,10 @@ import { branchRoot } from "../../table/refs/refs.js";
 import { publishUnderLock } from "../../table/staging/stagedVersion.js";
 import { withSteadyLock } from "../../table/versions/environment.js";
 import { ABSENT } from "../../table/versions/identity.js";
+import { findLatestVersion } from "../../table/versions/latestVersion.js";
 import { decodeManifestFile, readManifestBytes } from "../../table/versions/manifest.js";
 import { sideDirectory, versionsDirectory } from "../../table/versions/paths.js";
-import { findLatestVersion, findVersion } from "../../table/versions/versions.js";
+import { findVersion } from "../../table/versions/versions.js";
 import { noteFormerId } from "../places/formerIds.js";
 import { isNewLocation } from "../places/locations.js";
 import {

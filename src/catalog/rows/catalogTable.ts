@@ -30,14 +30,11 @@ import { commitCreation } from "../../table/commit/commit.js";
 import { newTransaction } from "../../table/commit/transaction.js";
 import { type TableEnvironment, withSteadyLock } from "../../table/versions/environment.js";
 import { ABSENT } from "../../table/versions/identity.js";
+import type { LatestVersions } from "../../table/versions/latestVersion.js";
 import type { ManifestFile } from "../../table/versions/manifest.js";
+import { readManifestAt } from "../../table/versions/manifestCache.js";
 import { versionsDirectory } from "../../table/versions/paths.js";
-import {
-  type CommittedVersion,
-  type LatestVersion,
-  type LatestVersions,
-  readManifestAt,
-} from "../../table/versions/versions.js";
+import type { CommittedVersion, LatestVersion } from "../../table/versions/versions.js";
 import { rewriteTable } from "../../write/rewriteTable.js";
 import { Catalog, type CatalogChange } from "./catalogRows.js";
 import type { OldVersions } from "./oldVersions.js";

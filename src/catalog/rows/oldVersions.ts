@@ -35,12 +35,8 @@ import {
   transactionsDirectory,
   versionsDirectory,
 } from "../../table/versions/paths.js";
-import {
-  type CommittedVersion,
-  entryOf,
-  type VersionEntry,
-  writeHint,
-} from "../../table/versions/versions.js";
+import { writeHint } from "../../table/versions/versionHint.js";
+import { type CommittedVersion, entryOf, type VersionEntry } from "../../table/versions/versions.js";
 import { removeStrayFiles } from "./strayFiles.js";
 
 /** Versions that stay whole: as many as take up so many bytes, within bounds. */

@@ -23,7 +23,7 @@ import {
 } from "../compression/inlineBitpacking.js";
 import { countRuns, describeRle, RleRuns } from "../compression/rle.js";
 import type { StructuralVersion } from "../container/page.js";
-import { countDistinct, findFixedDictionary } from "./dictionary.js";
+import { countDistinct, findFixedDictionary } from "./findDictionary.js";
 import { MAXIMUM_CHUNK_VALUES, type MiniBlockEncoder, type MiniBlockValues } from "./miniBlock.js";
 
 export type FixedEncoding = "flat" | "packed" | "runs" | "dictionary" | "general";

@@ -25,7 +25,7 @@ import {
   variableChunkBytes,
 } from "../compression/variable.js";
 import type { StructuralVersion } from "../container/page.js";
-import { findDictionary } from "./dictionary.js";
+import { findDictionary } from "./findDictionary.js";
 import { compressDictionary, encodeIndices } from "./fixedValues.js";
 import type { MiniBlockEncoder, MiniBlockValues } from "./miniBlock.js";
 

@@ -39,7 +39,7 @@ import { compressor } from "../compression/general.js";
 import { joinRows } from "../compression/packedStruct.js";
 import { plainValues } from "../compression/plainValues.js";
 import type { EncodedPage } from "../container/page.js";
-import { findDictionary } from "../structural/dictionary.js";
+import { findDictionary } from "../structural/findDictionary.js";
 import { encodeBinary } from "./binary.js";
 import { MAXIMUM_BYTE_ITEMS } from "./dictionary.js";
 import { encodeFlat, noNulls } from "./fixedWidth.js";

@@ -15,7 +15,8 @@ import { ConcurrentModificationError, InvalidInputError, TableAlreadyExistsError
 import { formatIdentifier } from "../../ident.js";
 import type { CreateTableRequest, CreateTableResponse, RowsInput } from "../../namespace.js";
 import { ABSENT, declaredAnchor } from "../../table/versions/identity.js";
-import { anchorOf, readManifestAt } from "../../table/versions/versions.js";
+import { readManifestAt } from "../../table/versions/manifestCache.js";
+import { anchorOf } from "../../table/versions/versions.js";
 import { insertRows } from "../../write/insert.js";
 import type { OperationContext } from "../context.js";
 import { inputBounds, optionalProperties, parseChoice, requireTableId } from "../request.js";

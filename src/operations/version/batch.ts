@@ -14,8 +14,8 @@ import {
   type StagedVersion,
 } from "../../table/staging/stagedVersion.js";
 import type { ManifestFile } from "../../table/versions/manifest.js";
+import { readManifestAt } from "../../table/versions/manifestCache.js";
 import { manifestPath } from "../../table/versions/paths.js";
-import { readManifestAt } from "../../table/versions/versions.js";
 import type { Access } from "../access.js";
 import type { OperationContext } from "../context.js";
 import { openTable } from "../snapshot.js";

@@ -3,8 +3,9 @@
 import type { TableVersion } from "../../namespace.js";
 import { timestampMillis } from "../../table/commit/apply.js";
 import type { ManifestFile } from "../../table/versions/manifest.js";
+import { readManifestAt } from "../../table/versions/manifestCache.js";
 import { readVersionRecord, type VersionRecord } from "../../table/versions/versionRecord.js";
-import { readManifestAt, type VersionEntry } from "../../table/versions/versions.js";
+import type { VersionEntry } from "../../table/versions/versions.js";
 import type { OperationContext } from "../context.js";
 
 /** Null where the version has been cleaned up since it was found. */

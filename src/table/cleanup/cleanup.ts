@@ -36,7 +36,8 @@ import { type TableEnvironment, withTableLock } from "../versions/environment.js
 import { checkReaderFlags, checkWriterFlags } from "../versions/flags.js";
 import { TableGoneError } from "../versions/identity.js";
 import { keyOf, type ManifestImage, ManifestReader } from "../versions/manifestImages.js";
-import { listVersions, noteRemovedVersions, type VersionEntry } from "../versions/versions.js";
+import { noteRemovedVersions } from "../versions/versionGap.js";
+import { listVersions, type VersionEntry } from "../versions/versions.js";
 import { findFiles, RemovedFiles, removeFound, syncRemovals } from "./garbage.js";
 import { sweepLeftovers } from "./leftovers.js";
 import { VersionFiles } from "./referencedFiles.js";

@@ -34,13 +34,9 @@ import {
   versionRecordsDirectory,
   versionsDirectory,
 } from "../versions/paths.js";
-import {
-  noteRemovedVersions,
-  readGap,
-  type VersionEntry,
-  type VersionGap,
-  writeHint,
-} from "../versions/versions.js";
+import { noteRemovedVersions, readGap, type VersionGap } from "../versions/versionGap.js";
+import { writeHint } from "../versions/versionHint.js";
+import type { VersionEntry } from "../versions/versions.js";
 import type { RemovedFiles } from "./garbage.js";
 
 /** A version whose manifest was set aside. */

@@ -33,7 +33,9 @@ import { branchRoot, encodeRefFile, formatBranch, lockRefs, type RefTarget } fro
 import type { TableEnvironment } from "../versions/environment.js";
 import { checkReaderFlags, checkWriterFlags } from "../versions/flags.js";
 import { ABSENT } from "../versions/identity.js";
+import { findLatestVersion } from "../versions/latestVersion.js";
 import { encodeManifestFile, ManifestFile, readManifestFile } from "../versions/manifest.js";
+import { readManifestAt } from "../versions/manifestCache.js";
 import {
   branchDirectory,
   branchesDirectory,
@@ -48,7 +50,7 @@ import {
   transactionsDirectory,
   versionsDirectory,
 } from "../versions/paths.js";
-import { findLatestVersion, findVersion, readManifestAt, type VersionEntry } from "../versions/versions.js";
+import { findVersion, type VersionEntry } from "../versions/versions.js";
 import { applyTransaction, WRITER } from "./apply.js";
 import { publishManifest } from "./publication.js";
 import { fileNameOf, newTransaction } from "./transaction.js";

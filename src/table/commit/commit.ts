@@ -24,14 +24,10 @@ import {
   TableGoneError,
   TableReplacedError,
 } from "../versions/identity.js";
+import { findLatestVersion } from "../versions/latestVersion.js";
+import { readManifestAt } from "../versions/manifestCache.js";
 import { versionsDirectory } from "../versions/paths.js";
-import {
-  anchorOf,
-  type CommittedVersion,
-  findLatestVersion,
-  readManifestAt,
-  type TableVersion,
-} from "../versions/versions.js";
+import { anchorOf, type CommittedVersion, type TableVersion } from "../versions/versions.js";
 import { CommitAttempts, type CommitOptions, type CreationOptions } from "./commitAttempts.js";
 import { TransactionConflictError } from "./conflict.js";
 import { withFiles } from "./publication.js";

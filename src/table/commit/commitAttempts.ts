@@ -13,16 +13,15 @@ import type { TableEnvironment } from "../versions/environment.js";
 import { checkReaderFlags, checkWriterFlags } from "../versions/flags.js";
 import { requireAnchor, type TableAnchor, TableGoneError, TableReplacedError } from "../versions/identity.js";
 import { encodeManifestFile, ManifestFile } from "../versions/manifest.js";
+import { readManifestAnew, readManifestAt } from "../versions/manifestCache.js";
 import { type NamingScheme, transactionsDirectory } from "../versions/paths.js";
 import type { VersionContent } from "../versions/versionContent.js";
+import { readGap } from "../versions/versionGap.js";
 import {
   type CommittedVersion,
   entryOf,
   findVersion,
   listVersions,
-  readGap,
-  readManifestAnew,
-  readManifestAt,
   type VersionEntry,
 } from "../versions/versions.js";
 import { applyTransaction } from "./apply.js";

@@ -16,7 +16,8 @@ import type { TableEnvironment } from "../versions/environment.js";
 import { requireAnchor, type TableAnchor } from "../versions/identity.js";
 import type { ManifestFile } from "../versions/manifest.js";
 import { manifestName, type NamingScheme, versionsDirectory } from "../versions/paths.js";
-import { type CommittedVersion, findVersion, writeHint } from "../versions/versions.js";
+import { writeHint } from "../versions/versionHint.js";
+import { type CommittedVersion, findVersion } from "../versions/versions.js";
 
 /** A manifest to be published. */
 export interface Publication {

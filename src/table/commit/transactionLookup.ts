@@ -9,8 +9,9 @@ import type { Disk } from "../../io/disk/disk.js";
 import { listBranches } from "../refs/branches.js";
 import { branchRoot } from "../refs/refs.js";
 import type { ManifestFile } from "../versions/manifest.js";
+import { type ManifestCache, readManifestAt } from "../versions/manifestCache.js";
 import { parseTransactionFileName, transactionsDirectory } from "../versions/paths.js";
-import { listVersions, type ManifestCache, readManifestAt } from "../versions/versions.js";
+import { listVersions } from "../versions/versions.js";
 import { readTransaction } from "./transaction.js";
 
 /** A transaction and the version it made. */

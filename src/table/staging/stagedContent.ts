@@ -35,9 +35,10 @@ import { branchRoot, isBranchName, isMainBranch, mainRootOf } from "../refs/refs
 import type { TableEnvironment } from "../versions/environment.js";
 import { checkReaderFlags, checkWriterFlags, hasStableRowIds } from "../versions/flags.js";
 import type { ManifestFile } from "../versions/manifest.js";
+import { readManifestAt } from "../versions/manifestCache.js";
 import { isFileName } from "../versions/paths.js";
 import { indicesOf, type VersionContent } from "../versions/versionContent.js";
-import { findVersion, readManifestAt } from "../versions/versions.js";
+import { findVersion } from "../versions/versions.js";
 
 /** Ids of fragments and fields may jump by so much. */
 const MAX_ID_STEP = 2 ** 20;

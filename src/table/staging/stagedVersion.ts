@@ -14,17 +14,13 @@ import { mainRootOf } from "../refs/refs.js";
 import { type TableEnvironment, withTableLock } from "../versions/environment.js";
 import { checkReaderFlags } from "../versions/flags.js";
 import { requireAnchor, type TableAnchor, TableReplacedError } from "../versions/identity.js";
+import { findLatestVersion } from "../versions/latestVersion.js";
 import { decodeManifestFile, type ManifestFile, readManifestBytes } from "../versions/manifest.js";
+import { readManifestAnew } from "../versions/manifestCache.js";
 import { type NamingScheme, versionsDirectory } from "../versions/paths.js";
+import { writeGap } from "../versions/versionGap.js";
 import { type VersionRecord, writeVersionRecord } from "../versions/versionRecord.js";
-import {
-  type CommittedVersion,
-  findLatestVersion,
-  findVersion,
-  readManifestAnew,
-  type VersionEntry,
-  writeGap,
-} from "../versions/versions.js";
+import { type CommittedVersion, findVersion, type VersionEntry } from "../versions/versions.js";
 import { type AllowFirst, checkStagedContent, requireSource } from "./stagedContent.js";
 import { findStaged, removeStaged } from "./stagedPlace.js";
 

@@ -4,8 +4,9 @@ import type { Disk } from "../../io/disk/disk.js";
 import { LeaseLostError, type LockLease } from "../../io/lock/lease.js";
 import { type LockOptions, withLock } from "../../io/lock/lock.js";
 import { fenceOff, OverruledError } from "../../io/publish.js";
+import type { ManifestCache } from "./manifestCache.js";
 import { branchesDirectory, sideDirectory, tagsDirectory, versionsDirectory } from "./paths.js";
-import type { CommittedVersion, ManifestCache } from "./versions.js";
+import type { CommittedVersion } from "./versions.js";
 
 /** What the table layer works with. */
 export interface TableEnvironment {

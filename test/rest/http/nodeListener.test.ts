@@ -129,7 +129,7 @@ it("an answer waits for a client that does not read, and ends with what makes it
         seen = state.pieces;
         return isStill;
       },
-      { interval: 100, timeout: 10_000 },
+      { interval: 100 },
     )
     .toBe(true);
   fail(new Error("the time is up"));
@@ -285,7 +285,7 @@ it("a body that nobody reads is in nobody's way", async () => {
   socket.write(`${postChunked("/1")}100000\r\n${body}\r\n0\r\n\r\n`);
   socket.write(`POST /2 HTTP/1.1\r\nhost: x\r\ncontent-length: ${body.length}\r\n\r\n${body}`);
   socket.write(get("/3"));
-  await expect.poll(text, { timeout: 10_000 }).toMatch(/<\/1>[\s\S]*<\/2>[\s\S]*<\/3>/);
+  await expect.poll(text).toMatch(/<\/1>[\s\S]*<\/2>[\s\S]*<\/3>/);
 });
 
 it("a body whose rest has come while the thread was held costs no connection", async () => {
@@ -350,7 +350,7 @@ it("a body goes no faster than it is read", async () => {
         seen = socket.bytesWritten;
         return isStill;
       },
-      { interval: 200, timeout: 10_000 },
+      { interval: 200 },
     )
     .toBe(true);
   expect(sent).toBeLessThan(2 ** 26);
@@ -376,7 +376,7 @@ it("a body in crumbs is whole, and held in the socket until somebody reads it", 
   collect();
   expect(process.memoryUsage().heapUsed - before).toBeLessThan(2 ** 23);
   read();
-  await expect.poll(text, { timeout: 10_000 }).toMatch(/100000 bytes/);
+  await expect.poll(text).toMatch(/100000 bytes/);
 });
 
 it("a client that asks first is told to go on", async () => {

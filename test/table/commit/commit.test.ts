@@ -24,6 +24,7 @@ import { encodeSchema } from "../../../src/schema/schema.js";
 import { commitCreation } from "../../../src/table/commit/commit.js";
 import { newTransaction, readTransaction } from "../../../src/table/commit/transaction.js";
 import { ABSENT } from "../../../src/table/versions/identity.js";
+import { findLatestVersion } from "../../../src/table/versions/latestVersion.js";
 import { encodeManifestFile } from "../../../src/table/versions/manifest.js";
 import {
   dataDirectory,
@@ -32,7 +33,7 @@ import {
   transactionsDirectory,
   versionsDirectory,
 } from "../../../src/table/versions/paths.js";
-import { type CommittedVersion, findLatestVersion } from "../../../src/table/versions/versions.js";
+import type { CommittedVersion } from "../../../src/table/versions/versions.js";
 import { CountingDisk } from "../../support/countingDisk.js";
 import { FaultyDisk } from "../../support/faultyDisk.js";
 import { reference } from "../../support/reference.js";

@@ -5,6 +5,7 @@ import { describe, expect, it } from "vitest";
 import { ConcurrentModificationError, InvalidInputError } from "../../../src/errors.js";
 import type { Disk } from "../../../src/io/disk/disk.js";
 import { publishStagedVersion, type StagedVersion } from "../../../src/table/staging/stagedVersion.js";
+import { findLatestVersion } from "../../../src/table/versions/latestVersion.js";
 import { encodeManifestFile } from "../../../src/table/versions/manifest.js";
 import {
   manifestName,
@@ -13,7 +14,7 @@ import {
   versionsDirectory,
 } from "../../../src/table/versions/paths.js";
 import { readVersionRecord } from "../../../src/table/versions/versionRecord.js";
-import { findLatestVersion, findVersion, listVersions } from "../../../src/table/versions/versions.js";
+import { findVersion, listVersions } from "../../../src/table/versions/versions.js";
 import { directorySnapshot } from "../../support/directorySnapshot.js";
 import { FaultyDisk } from "../../support/faultyDisk.js";
 import { reference } from "../../support/reference.js";

@@ -4,7 +4,9 @@ import fc from "fast-check";
 import { beforeEach, describe, expect, it } from "vitest";
 import { CorruptFileError, InvalidTableStateError } from "../../../src/errors.js";
 import type { DataFragment } from "../../../src/format/table.js";
+import { findLatestVersion } from "../../../src/table/versions/latestVersion.js";
 import { encodeManifestFile, readManifestFile } from "../../../src/table/versions/manifest.js";
+import { ManifestCache, readManifestAt } from "../../../src/table/versions/manifestCache.js";
 import {
   gapsPath,
   hintPath,
@@ -12,15 +14,9 @@ import {
   type NamingScheme,
   versionsDirectory,
 } from "../../../src/table/versions/paths.js";
-import {
-  findLatestVersion,
-  findVersion,
-  listVersions,
-  ManifestCache,
-  readManifestAt,
-  writeGap,
-  writeHint,
-} from "../../../src/table/versions/versions.js";
+import { writeGap } from "../../../src/table/versions/versionGap.js";
+import { writeHint } from "../../../src/table/versions/versionHint.js";
+import { findVersion, listVersions } from "../../../src/table/versions/versions.js";
 import { CountingDisk } from "../../support/countingDisk.js";
 import { FaultyDisk } from "../../support/faultyDisk.js";
 import { reference } from "../../support/reference.js";

@@ -1,0 +1,186 @@
+/** Distinct values of any length, and which rows hold which. */
+
+/** Bytes of a value that a set keeps as words. */
+const KEY_BYTES = 16;
+/** By the length of a value, up to 16: the masks of its bytes in four words. */
+const KEY_MASKS = Int32Array.from({ length: 4 * (KEY_BYTES + 1) }, (_, index) => {
+  const bytes = (index >> 2) - 4 * (index & 3);
+  return bytes >= 4 ? -1 : bytes <= 0 ? 0 : (1 << (8 * bytes)) - 1;
+});
+const LEAST_SLOTS = 1 << 10;
+
+/**
+ * Distinct values, each known by the first row that holds it; an open hash table, half full at most. Of every value
+ * the first 16 bytes are at hand as words, which is all there is to compare of most.
+ */
+export class ValueSet {
+  itemCount = 0;
+  /** By value: four words of its beginning, its length, its first row and its hash. */
+  private keys = new Int32Array(2 * LEAST_SLOTS);
+  private lengths = new Int32Array(LEAST_SLOTS / 2);
+  private rows = new Int32Array(LEAST_SLOTS / 2);
+  private hashes = new Int32Array(LEAST_SLOTS / 2);
+  /** Number of a value, plus 1, or 0. */
+  private slots = new Int32Array(LEAST_SLOTS);
+  private readonly view: DataView;
+
+  constructor(
+    private readonly offsets: Int32Array,
+    private readonly bytes: Uint8Array,
+    private readonly limit: number,
+  ) {
+    this.view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  }
+
+  /**
+   * Numbers the values of some rows, or of all; nulls get the number of the value before. False as soon as there is
+   * one value too many.
+   */
+  number(rows: Int32Array | null, definition: Uint16Array | null, numbers: Uint32Array): boolean {
+    const offsets = this.offsets;
+    const view = this.view;
+    const limit = this.limit;
+    const byteLength = view.byteLength;
+    let { keys, lengths, slots } = this;
+    let shift = 32 - Math.log2(slots.length);
+    let mask = slots.length - 1;
+    let number = 0;
+    for (let index = 0; index < numbers.length; index++) {
+      const row = rows === null ? index : rows[index];
+      if (definition !== null && definition[row] !== 0) {
+        numbers[index] = number;
+        continue;
+      }
+      const start = offsets[row];
+      const length = offsets[row + 1] - start;
+      let word0: number;
+      let word1: number;
+      let word2: number;
+      let word3: number;
+      if (start + KEY_BYTES <= byteLength) {
+        const masks = 4 * Math.min(length, KEY_BYTES);
+        word0 = view.getInt32(start, true) & KEY_MASKS[masks];
+        word1 = view.getInt32(start + 4, true) & KEY_MASKS[masks + 1];
+        word2 = view.getInt32(start + 8, true) & KEY_MASKS[masks + 2];
+        word3 = view.getInt32(start + 12, true) & KEY_MASKS[masks + 3];
+      } else {
+        word0 = this.wordAt(start, start + length);
+        word1 = this.wordAt(start + 4, start + length);
+        word2 = this.wordAt(start + 8, start + length);
+        word3 = this.wordAt(start + 12, start + length);
+      }
+      let hash =
+        Math.imul(word0, 0x9e3779b1) ^
+        Math.imul(word1, 0x85ebca6b) ^
+        Math.imul(word2, 0xc2b2ae35) ^
+        Math.imul(word3, 0x27d4eb2f) ^
+        length;
+      if (length > KEY_BYTES) hash = this.hashRest(hash, start + KEY_BYTES, start + length);
+      hash ^= hash >>> 15;
+      hash = Math.imul(hash, 0x2c1b3c6d);
+      for (let slot = hash >>> shift; ; slot = (slot + 1) & mask) {
+        number = slots[slot] - 1;
+        if (number < 0) {
+          number = this.itemCount;
+          if (number === limit) return false;
+          slots[slot] = number + 1;
+          keys[4 * number] = word0;
+          keys[4 * number + 1] = word1;
+          keys[4 * number + 2] = word2;
+          keys[4 * number + 3] = word3;
+          lengths[number] = length;
+          this.rows[number] = row;
+          this.hashes[number] = hash;
+          this.itemCount++;
+          if (this.itemCount * 2 === slots.length) {
+            this.grow();
+            ({ keys, lengths, slots } = this);
+            shift = 32 - Math.log2(slots.length);
+            mask = slots.length - 1;
+          }
+          break;
+        }
+        const key = 4 * number;
+        const different =
+          (word0 ^ keys[key]) |
+          (word1 ^ keys[key + 1]) |
+          (word2 ^ keys[key + 2]) |
+          (word3 ^ keys[key + 3]) |
+          (length ^ lengths[number]);
+        if (different === 0 && (length <= KEY_BYTES || this.sameRest(number, start, length))) break;
+      }
+      numbers[index] = number;
+    }
+    return true;
+  }
+
+  /** The next four bytes in front of `end`, zeros behind it. */
+  private wordAt(at: number, end: number): number {
+    let word = 0;
+    for (let byte = 0; byte < 4 && at + byte < end; byte++) word |= this.bytes[at + byte] << (8 * byte);
+    return word;
+  }
+
+  private hashRest(seed: number, start: number, end: number): number {
+    const view = this.view;
+    const bytes = this.bytes;
+    let hash = seed;
+    let at = start;
+    for (; at + 4 <= end; at += 4) {
+      hash = Math.imul(hash ^ view.getInt32(at, true), 0x9e3779b1);
+      hash ^= hash >>> 15;
+    }
+    for (; at < end; at++) hash = Math.imul(hash ^ bytes[at], 0x01000193);
+    return hash;
+  }
+
+  /** Whether a value is that of `length` bytes at `start` behind the bytes that were compared already. */
+  private sameRest(number: number, start: number, length: number): boolean {
+    const view = this.view;
+    const bytes = this.bytes;
+    let other = this.offsets[this.rows[number]] + KEY_BYTES;
+    let at = start + KEY_BYTES;
+    const end = start + length;
+    for (; at + 4 <= end; at += 4, other += 4) {
+      if (view.getInt32(at, true) !== view.getInt32(other, true)) return false;
+    }
+    for (; at < end; at++, other++) if (bytes[at] !== bytes[other]) return false;
+    return true;
+  }
+
+  /** Room for four times as many values. */
+  private grow(): void {
+    const slotCount = 4 * this.slots.length;
+    const enlarged = (words: Int32Array, length: number): Int32Array<ArrayBuffer> => {
+      const larger = new Int32Array(length);
+      larger.set(words);
+      return larger;
+    };
+    this.keys = enlarged(this.keys, 2 * slotCount);
+    this.lengths = enlarged(this.lengths, slotCount / 2);
+    this.rows = enlarged(this.rows, slotCount / 2);
+    this.hashes = enlarged(this.hashes, slotCount / 2);
+    const slots = new Int32Array(slotCount);
+    const shift = 32 - Math.log2(slotCount);
+    for (let number = 0; number < this.itemCount; number++) {
+      let slot = this.hashes[number] >>> shift;
+      while (slots[slot] !== 0) slot = (slot + 1) & (slotCount - 1);
+      slots[slot] = number + 1;
+    }
+    this.slots = slots;
+  }
+
+  collect(): { offsets: Int32Array; bytes: Uint8Array } {
+    const { itemCount, rows } = this;
+    const collected = new Int32Array(itemCount + 1);
+    for (let number = 0; number < itemCount; number++) {
+      collected[number + 1] = collected[number] + this.lengths[number];
+    }
+    const bytes = new Uint8Array(collected[itemCount]);
+    for (let number = 0; number < itemCount; number++) {
+      const start = this.offsets[rows[number]];
+      bytes.set(this.bytes.subarray(start, start + this.lengths[number]), collected[number]);
+    }
+    return { offsets: collected, bytes };
+  }
+}

@@ -1,0 +1,102 @@
+/** Looks for a page dictionary: values that occur often enough to be stored once, with an index for each row. */
+
+import { ValueSet } from "../../bytes/valueSet.js";
+import { WordSet } from "../../bytes/wordSet.js";
+import { DEFAULT_COMPRESSION } from "../compression/compressionOptions.js";
+
+/** Values by their first occurrence, and the number of each row's value. */
+export interface FoundDictionary {
+  readonly indices: Uint32Array;
+  /** Of the dictionary's values, starting at 0. */
+  readonly offsets: Int32Array;
+  readonly bytes: Uint8Array;
+}
+
+/** Pages with fewer rows are not worth a dictionary. */
+const LEAST_DICTIONARY_ROWS = 100;
+/** Rows looked at before all of them are. */
+const SAMPLE_ROWS = 4096;
+/** Share of the sample's rows that may hold a value of their own. */
+const SAMPLE_DISTINCT = 0.65;
+const MAXIMUM_DICTIONARY_VALUES = 1 << 15;
+
+/**
+ * The dictionary of variable-width values where it and its indices are smaller than they are, else null. Nulls have
+ * the index of the value before.
+ * @param offsets positions in `bytes`, starting at 0
+ * @param ratio share of the values' size that the dictionary may take, indices included
+ */
+export function findDictionary(
+  offsets: Int32Array,
+  bytes: Uint8Array,
+  definition: Uint16Array | null,
+  ratio = DEFAULT_COMPRESSION.dictionaryRatio,
+): FoundDictionary | null {
+  const rowCount = offsets.length - 1;
+  if (rowCount < LEAST_DICTIONARY_ROWS) return null;
+  const sampleCount = Math.min(rowCount, SAMPLE_ROWS);
+  const sampleRows = new Int32Array(sampleCount);
+  for (let index = 0; index < sampleCount; index++) {
+    sampleRows[index] = Math.floor((index * rowCount) / sampleCount);
+  }
+  const sample = new ValueSet(offsets, bytes, Math.floor(sampleCount * SAMPLE_DISTINCT));
+  if (!sample.number(sampleRows, definition, new Uint32Array(sampleCount))) return null;
+  const set = new ValueSet(
+    offsets,
+    bytes,
+    Math.min(MAXIMUM_DICTIONARY_VALUES, Math.floor(rowCount * SAMPLE_DISTINCT)),
+  );
+  const indices = new Uint32Array(rowCount);
+  if (!set.number(null, definition, indices)) return null;
+  const values = set.collect();
+  const { itemCount } = set;
+  const indexBytes = (rowCount * Math.ceil(Math.log2(Math.max(2, itemCount)))) / 8;
+  const plainBytes = bytes.length + 4 * rowCount;
+  if (values.bytes.length + 4 * itemCount + indexBytes > ratio * plainBytes) return null;
+  return { indices, ...values };
+}
+
+/** Values of a fixed width by their first occurrence, and the number of each row's value. */
+export interface FoundFixedDictionary {
+  readonly indices: Uint32Array;
+  readonly values: Uint8Array;
+  readonly itemCount: number;
+}
+
+/** The dictionary of values of a multiple of four bytes; null where it has more than `limit` values. */
+export function findFixedDictionary(
+  byteWidth: number,
+  bytes: Uint8Array,
+  count: number,
+  limit: number,
+): FoundFixedDictionary | null {
+  const set = new WordSet(byteWidth, bytes, count, limit);
+  const indices = new Uint32Array(count);
+  for (let row = 0; row < count; row++) {
+    const index = set.add(row);
+    if (index < 0) return null;
+    indices[row] = index;
+  }
+  const itemCount = set.itemCount;
+  const values = new Uint8Array(itemCount * byteWidth);
+  for (let item = 0; item < itemCount; item++) {
+    const start = set.rows[item] * byteWidth;
+    values.set(bytes.subarray(start, start + byteWidth), item * byteWidth);
+  }
+  return { indices, values, itemCount };
+}
+
+/** Different values among `sampleCount` of `count` values; one more than `limit` as soon as there are more. */
+export function countDistinct(
+  byteWidth: number,
+  bytes: Uint8Array,
+  count: number,
+  sampleCount: number,
+  limit: number,
+): number {
+  const set = new WordSet(byteWidth, bytes, count, limit);
+  for (let index = 0; index < sampleCount; index++) {
+    if (set.add(Math.floor((index * count) / sampleCount)) < 0) return limit + 1;
+  }
+  return set.itemCount;
+}

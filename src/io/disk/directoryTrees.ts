@@ -1,0 +1,102 @@
+/** Making and removing whole trees of directories, while others may do the same. */
+
+import path from "node:path";
+import fs from "fs-extra";
+import { onPool } from "./callRoute.js";
+import { codeOf, isMissing } from "./errno.js";
+import {
+  isSymbolicLink,
+  makeOneDirectory,
+  readDirectory,
+  removeOneDirectory,
+  statOrNull,
+  unlink,
+} from "./fileCalls.js";
+import { outlastShortage } from "./shortage.js";
+import { WINDOWS_ATTEMPTS } from "./windows.js";
+
+/** Attempts to make a directory that others make and remove at the same time. */
+const MAX_MAKE_ATTEMPTS = 10;
+
+/** Entries of a directory that is removed, all at the same time where calls are slow. */
+const REMOVED_AT_ONCE = 64;
+
+/** Removes a directory and all below it; quiet where there is none. A link in place of it goes without what it leads to. */
+export async function removeTree(directory: string): Promise<void> {
+  try {
+    // A link that stands for the tree goes, and what it leads to is somebody else's.
+    if (await isSymbolicLink(directory)) await unlink(directory);
+    else await removeTreeInShortCalls(directory);
+  } catch {
+    // What others put there or hold on to meanwhile, and what is no directory, takes longer.
+    await removeStubbornTree(directory);
+  }
+}
+
+/** @throws what the first call that fails does */
+async function removeTreeInShortCalls(directory: string): Promise<void> {
+  const entries = await readDirectory(directory);
+  for (let start = 0; start < entries.length; start += REMOVED_AT_ONCE) {
+    const removals = entries.slice(start, start + REMOVED_AT_ONCE).map((entry) => {
+      const entryPath = path.join(directory, entry.name);
+      return entry.isDirectory() ? removeTreeInShortCalls(entryPath) : unlink(entryPath);
+    });
+    for (const outcome of await Promise.allSettled(removals)) {
+      if (outcome.status === "rejected") throw outcome.reason;
+    }
+  }
+  await removeOneDirectory(directory);
+}
+
+async function removeStubbornTree(directory: string): Promise<void> {
+  try {
+    await outlastShortage(() =>
+      onPool<void>((done) =>
+        fs.rm(
+          directory,
+          { recursive: true, force: true, maxRetries: WINDOWS_ATTEMPTS, retryDelay: 20 },
+          (error) => done(error, undefined),
+        ),
+      ),
+    );
+  } catch (error) {
+    if (!isMissing(error)) throw error;
+  }
+}
+
+/**
+ * Makes a directory and its parents; true where it was not there.
+ * @param within a directory on the way that is not made
+ */
+export async function makeDirectories(directory: string, within: string | undefined): Promise<boolean> {
+  // What was in the way may be gone again by the time it is looked at; then another attempt is made.
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await tryMakeDirectories(directory, within);
+    } catch (error) {
+      const isRace = codeOf(error) === "EEXIST" && (await statOrNull(directory)) === null;
+      if (!isRace || attempt === MAX_MAKE_ATTEMPTS) throw error;
+    }
+  }
+}
+
+async function tryMakeDirectories(directory: string, within: string | undefined): Promise<boolean> {
+  // Most are there: a look costs less than the error for making one.
+  if ((await statOrNull(directory))?.isDirectory() === true) return false;
+  try {
+    try {
+      await makeOneDirectory(directory);
+    } catch (error) {
+      const parent = path.dirname(directory);
+      if (codeOf(error) !== "ENOENT" || parent === directory || parent === within) throw error;
+      await makeDirectories(parent, within);
+      await makeOneDirectory(directory);
+    }
+    return true;
+  } catch (error) {
+    // Besides EEXIST: some platforms answer EPERM, EISDIR or EROFS for a root or a mount point.
+    const stats = codeOf(error) === "ENOENT" ? null : await statOrNull(directory);
+    if (stats === null || !stats.isDirectory()) throw error;
+    return false;
+  }
+}

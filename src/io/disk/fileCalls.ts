@@ -1,0 +1,155 @@
+/**
+ * The file-system calls of Node.js, each written once in its two forms: at once on this thread, and on the thread pool.
+ * callRoute.ts chooses. All fail as the platform does, but for a shortage of descriptors, which they outlast.
+ */
+
+// Not those of fs-extra: they would wait for descriptors on their own, and nobody would learn that idle files are in the
+// way (shortage.ts).
+import { open, readdir } from "node:fs";
+import fs from "fs-extra";
+import { onPool, pageWrites, shortCalls } from "./callRoute.js";
+import { isMissing } from "./errno.js";
+
+/** A read or write of cached bytes up to this size is a short call: it costs less than the trip to a pool thread. */
+export const MAX_INLINE_BYTES = 128 * 1024;
+
+/**
+ * A write of this size into the page cache takes a quarter of a millisecond, the trip to a pool thread half as much
+ * on top. Larger ones take the trip: the next page can be encoded meanwhile.
+ */
+const MAX_INLINE_WRITE_BYTES = 1024 * 1024;
+
+/** @returns the descriptor */
+export const openFile = (filePath: string, flags: number | string): Promise<number> =>
+  shortCalls.run(
+    () => fs.openSync(filePath, flags),
+    (done) => open(filePath, flags, done),
+  );
+
+export const closeFile = (fd: number): Promise<void> =>
+  shortCalls.run(
+    () => fs.closeSync(fd),
+    (done) => fs.close(fd, (error) => done(error, undefined)),
+  );
+
+export const statDescriptor = (fd: number): Promise<fs.Stats> =>
+  shortCalls.run(
+    () => fs.fstatSync(fd),
+    (done) => fs.fstat(fd, done),
+  );
+
+/** Reads at most `length` bytes, as one call. @returns bytes that were read; 0 at the end of the file */
+export function readDescriptor(
+  fd: number,
+  target: Uint8Array,
+  position: number,
+  length: number,
+  byteOffset: number,
+): Promise<number> {
+  const pooled = (done: (error: NodeJS.ErrnoException | null, bytesRead: number) => void) =>
+    fs.read(fd, target, position, length, byteOffset, done);
+  if (length > MAX_INLINE_BYTES) return onPool(pooled);
+  return shortCalls.run(() => fs.readSync(fd, target, position, length, byteOffset), pooled);
+}
+
+/** @returns bytes that were written: all, or as many as the file system took */
+export function writeVectors(
+  fd: number,
+  vectors: Uint8Array[],
+  byteCount: number,
+  position: number,
+): Promise<number> {
+  const pooled = (done: (error: NodeJS.ErrnoException | null, written: number) => void) =>
+    fs.writev(fd, vectors, position, done);
+  if (byteCount > MAX_INLINE_WRITE_BYTES) return onPool(pooled);
+  const route = byteCount <= MAX_INLINE_BYTES ? shortCalls : pageWrites;
+  return route.run(() => fs.writevSync(fd, vectors, position), pooled);
+}
+
+/** Data and size only: what a later read needs, without a journal write for the times. */
+export const syncData = (fd: number): Promise<void> =>
+  onPool<void>((done) => fs.fdatasync(fd, (error) => done(error, undefined)));
+
+export const syncAll = (fd: number): Promise<void> =>
+  onPool<void>((done) => fs.fsync(fd, (error) => done(error, undefined)));
+
+export async function withDescriptor(
+  filePath: string,
+  flags: number,
+  call: (fd: number) => Promise<void>,
+): Promise<void> {
+  const fd = await openFile(filePath, flags);
+  try {
+    await call(fd);
+  } finally {
+    await closeFile(fd);
+  }
+}
+
+export const linkFile = (existingPath: string, newPath: string): Promise<void> =>
+  shortCalls.run(
+    () => fs.linkSync(existingPath, newPath),
+    (done) => fs.link(existingPath, newPath, (error) => done(error, undefined)),
+  );
+
+export const renamePath = (fromPath: string, toPath: string): Promise<void> =>
+  shortCalls.run(
+    () => fs.renameSync(fromPath, toPath),
+    (done) => fs.rename(fromPath, toPath, (error) => done(error, undefined)),
+  );
+
+export const unlink = (filePath: string): Promise<void> =>
+  shortCalls.run(
+    () => fs.unlinkSync(filePath),
+    (done) => fs.unlink(filePath, (error) => done(error, undefined)),
+  );
+
+/** Of the path itself, not of what a link leads to. */
+export const isSymbolicLink = (filePath: string): Promise<boolean> =>
+  shortCalls.run<boolean>(
+    () => fs.lstatSync(filePath).isSymbolicLink(),
+    (done) => fs.lstat(filePath, (error, stats) => done(error, stats?.isSymbolicLink() ?? false)),
+  );
+
+export const readDirectory = (directory: string): Promise<fs.Dirent[]> =>
+  shortCalls.run(
+    () => fs.readdirSync(directory, { withFileTypes: true }),
+    (done) => readdir(directory, { withFileTypes: true }, done),
+  );
+
+export const makeOneDirectory = (directory: string): Promise<void> =>
+  shortCalls.run(
+    () => void fs.mkdirSync(directory),
+    (done) => fs.mkdir(directory, (error) => done(error, undefined)),
+  );
+
+export const removeOneDirectory = (directory: string): Promise<void> =>
+  shortCalls.run(
+    () => fs.rmdirSync(directory),
+    (done) => fs.rmdir(directory, (error) => done(error, undefined)),
+  );
+
+/** Null where there is nothing under that path. */
+export const statOrNull = (filePath: string): Promise<fs.BigIntStats | null> =>
+  statAs(filePath, (stats) => stats);
+
+/** As {@link statOrNull}, in another form. The commonest of all calls: an await in it would cost as much as the call. */
+export function statAs<T>(filePath: string, convert: (stats: fs.BigIntStats) => T): Promise<T | null> {
+  return shortCalls.run<T | null>(
+    () => {
+      try {
+        const stats = fs.statSync(filePath, { bigint: true, throwIfNoEntry: false });
+        return stats === undefined ? null : convert(stats);
+      } catch (error) {
+        if (isMissing(error)) return null;
+        throw error;
+      }
+    },
+    (done) =>
+      fs.stat(filePath, { bigint: true }, (error, stats) => {
+        if (error === null || error === undefined) done(null, convert(stats));
+        else if (isMissing(error)) done(null, null);
+        else done(error, null);
+      }),
+  );
+}

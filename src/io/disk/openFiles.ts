@@ -1,0 +1,363 @@
+/**
+ * Open files of Node.js. What always holds:
+ *
+ * - A read returns exactly the bytes asked for, in an ArrayBuffer of its own, never a slice of Node's shared
+ *   pool: callers lay typed arrays over it and keep it.
+ * - A descriptor is closed only when no call on it is under way. Closing earlier would let another file take
+ *   the number, and the call would read or write that file.
+ * - Only regular files are opened: what waits for another process (a FIFO, a device) would hold a thread for good.
+ *   Opening such a thing does not wait, and what was opened is looked at before it is read. Links are not followed.
+ */
+
+import { open } from "node:fs";
+import fs from "fs-extra";
+import { CorruptFileError, InternalError } from "../../errors.js";
+import { isPending } from "../memory/pending.js";
+import { onPool, shortCalls } from "./callRoute.js";
+import type { ReadHandle, ReadPieces, WriteHandle } from "./disk.js";
+import {
+  closeFile,
+  isSymbolicLink,
+  MAX_INLINE_BYTES,
+  readDescriptor,
+  syncData,
+  writeVectors,
+} from "./fileCalls.js";
+import { LinkedFileError } from "./linkedFile.js";
+
+/** A longer read is cut into parts of at least this size that pool threads copy side by side. */
+const MIN_PART_BYTES = 4 * 1024 * 1024;
+
+/** Half the pool's default four threads would do for memory bandwidth; four also keep a device queue busy. */
+const MAX_PARTS = 4;
+
+/** Linux moves at most 0x7ffff000 bytes per call; Node refuses above 2^31 - 1. */
+const MAX_CALL_BYTES = 1 << 30;
+
+/** POSIX guarantees 16, every platform Node runs on has 1024. */
+const MAX_VECTORS = 512;
+
+/** Platforms that lack one of these have no such constant. */
+const { O_RDONLY, O_NONBLOCK = 0, O_NOFOLLOW = 0 } = fs.constants;
+const READ_FLAGS = O_RDONLY | O_NONBLOCK | O_NOFOLLOW;
+
+/**
+ * Opens a regular file for reading.
+ * @param tailBytes so many bytes at its end are read along, or fewer
+ * @throws LinkedFileError, where the platform can't refuse links by itself; CorruptFileError for what is no regular file
+ */
+export function openForReading(filePath: string, tailBytes: number): Promise<ReadHandle> {
+  const wanted = Math.min(tailBytes, MAX_INLINE_BYTES);
+  return shortCalls.runTogether(
+    () => openInLine(filePath, wanted),
+    () => openOnPool(filePath, wanted),
+  );
+}
+
+/** The calls of an opening, one behind the other on this thread: together they are as short as each of them. */
+function openInLine(filePath: string, tailBytes: number): NodeReadHandle {
+  if (O_NOFOLLOW === 0 && fs.lstatSync(filePath).isSymbolicLink()) throw new LinkedFileError(filePath);
+  const fd = fs.openSync(filePath, READ_FLAGS);
+  try {
+    const stats = fs.fstatSync(fd, { bigint: true });
+    if (!stats.isFile()) throw notRegular(filePath);
+    const tail = tailMemory(stats, tailBytes);
+    const start = Number(stats.size) - tail.length;
+    for (let done = 0; done < tail.length; ) {
+      const bytesRead = fs.readSync(fd, tail, done, tail.length - done, start + done);
+      if (bytesRead === 0) throw endsEarly(filePath, start, tail.length, start + done);
+      done += bytesRead;
+    }
+    return new NodeReadHandle(fd, filePath, stats, tail);
+  } catch (error) {
+    fs.closeSync(fd);
+    throw error;
+  }
+}
+
+async function openOnPool(filePath: string, tailBytes: number): Promise<NodeReadHandle> {
+  if (O_NOFOLLOW === 0 && (await isSymbolicLink(filePath))) throw new LinkedFileError(filePath);
+  const fd = await onPool<number>((done) => open(filePath, READ_FLAGS, done));
+  try {
+    const stats = await onPool<fs.BigIntStats>((done) => fs.fstat(fd, { bigint: true }, done));
+    if (!stats.isFile()) throw notRegular(filePath);
+    const tail = tailMemory(stats, tailBytes);
+    const start = Number(stats.size) - tail.length;
+    for (let done = 0; done < tail.length; ) {
+      const from = done;
+      const bytesRead = await onPool<number>((call) =>
+        fs.read(fd, tail, from, tail.length - from, start + from, call),
+      );
+      if (bytesRead === 0) throw endsEarly(filePath, start, tail.length, start + done);
+      done += bytesRead;
+    }
+    return new NodeReadHandle(fd, filePath, stats, tail);
+  } catch (error) {
+    await closeFile(fd);
+    throw error;
+  }
+}
+
+/** Not zero-filled: every byte is read, or the memory is dropped. */
+const tailMemory = (stats: fs.BigIntStats, tailBytes: number): Buffer =>
+  Buffer.allocUnsafeSlow(Math.min(Number(stats.size), tailBytes));
+
+/** An open descriptor that outlives every call made on it. */
+class OpenFile {
+  readonly path: string;
+  readonly #fd: number;
+  #callsUnderWay = 0;
+  #whenIdle: (() => void) | null = null;
+  #closing: Promise<void> | null = null;
+
+  constructor(fd: number, filePath: string) {
+    this.#fd = fd;
+    this.path = filePath;
+  }
+
+  protected async use<T>(call: (fd: number) => Promise<T>): Promise<T> {
+    return this.useAtOnce(call);
+  }
+
+  /** As `use`, for calls that may be over at once; those throw. */
+  protected useAtOnce<Result>(call: (fd: number) => Result): Result {
+    if (this.#closing !== null) throw new InternalError(`${this.path} was used after it was closed`);
+    this.#callsUnderWay++;
+    let isUnderWay = false;
+    const end = () => {
+      if (--this.#callsUnderWay === 0) this.#whenIdle?.();
+    };
+    try {
+      const result = call(this.#fd);
+      if (!isPending(result)) return result;
+      isUnderWay = true;
+      return result.finally(end) as Result;
+    } finally {
+      if (!isUnderWay) end();
+    }
+  }
+
+  /** Closes once the calls under way are done; closing twice is the same as once. */
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    if (this.#callsUnderWay > 0) await new Promise<void>((resolve) => (this.#whenIdle = resolve));
+    await closeFile(this.#fd);
+  }
+}
+
+class NodeReadHandle extends OpenFile implements ReadHandle {
+  readonly size: number;
+  readonly identity: string;
+  #tail: Buffer | null;
+
+  /** @param tail the file's last bytes */
+  constructor(fd: number, filePath: string, stats: fs.BigIntStats, tail: Buffer) {
+    super(fd, filePath);
+    this.size = Number(stats.size);
+    this.identity = identityOf(stats);
+    this.#tail = tail.length > 0 ? tail : null;
+  }
+
+  takeTail(): Uint8Array | null {
+    const tail = this.#tail;
+    this.#tail = null;
+    return tail && new Uint8Array(tail.buffer, 0, tail.length);
+  }
+
+  read(byteOffset: number, length: number): Promise<Uint8Array> {
+    return this.use(async (fd) => {
+      if (!isRange(byteOffset, length)) {
+        throw new CorruptFileError(this.path, 0, `no such range: ${length} bytes at ${byteOffset}`);
+      }
+      if (byteOffset + length > this.size) throw endsEarly(this.path, byteOffset, length, this.size);
+      if (length === 0) return new Uint8Array(0);
+      // Not zero-filled: every byte is written below or the memory is dropped.
+      const target = Buffer.allocUnsafeSlow(length);
+      if (length < 2 * MIN_PART_BYTES) {
+        await this.#readPart(fd, target, byteOffset, 0, length);
+      } else {
+        const partCount = Math.min(MAX_PARTS, Math.floor(length / MIN_PART_BYTES));
+        const partBytes = Math.ceil(length / partCount / 4096) * 4096;
+        const parts: Promise<void>[] = [];
+        for (let start = 0; start < length; start += partBytes) {
+          parts.push(this.#readPart(fd, target, byteOffset, start, Math.min(length, start + partBytes)));
+        }
+        // All of them: none may write into memory, or use the descriptor, after this call has failed.
+        for (const outcome of await Promise.allSettled(parts)) {
+          if (outcome.status === "rejected") throw outcome.reason;
+        }
+      }
+      return new Uint8Array(target.buffer, 0, length);
+    });
+  }
+
+  readInto(target: Uint8Array, pieces: ReadPieces): Promise<void> | undefined {
+    return this.useAtOnce((fd) => {
+      this.#checkPieces(target, pieces);
+      const { byteOffsets, lengths, positions } = cutPieces(pieces);
+      const fail = (index: number) =>
+        endsEarly(this.path, byteOffsets[index], lengths[index], byteOffsets[index] + lengths[index]);
+      return shortCalls.runMany(
+        lengths,
+        (index) => {
+          let done = 0;
+          for (const length = lengths[index]; done < length; ) {
+            const bytesRead = fs.readSync(
+              fd,
+              target,
+              positions[index] + done,
+              length - done,
+              byteOffsets[index] + done,
+            );
+            if (bytesRead === 0) throw fail(index);
+            done += bytesRead;
+          }
+        },
+        async (index) => {
+          let done = 0;
+          for (const length = lengths[index]; done < length; ) {
+            const from = positions[index] + done;
+            const bytesRead = await onPool<number>((call) =>
+              fs.read(fd, target, from, length - done, byteOffsets[index] + done, call),
+            );
+            if (bytesRead === 0) throw fail(index);
+            done += bytesRead;
+          }
+        },
+      );
+    });
+  }
+
+  /** Before anything is read: every piece lies within the file, and its bytes within the target. */
+  #checkPieces(target: Uint8Array, { byteOffsets, lengths, positions }: ReadPieces): void {
+    for (let index = 0; index < byteOffsets.length; index++) {
+      const byteOffset = byteOffsets[index];
+      const length = lengths[index];
+      if (!isRange(byteOffset, length)) {
+        throw new CorruptFileError(this.path, 0, `no such range: ${length} bytes at ${byteOffset}`);
+      }
+      if (byteOffset + length > this.size) throw endsEarly(this.path, byteOffset, length, this.size);
+      if (!isRange(positions[index], length) || positions[index] + length > target.length) {
+        throw new InternalError(`${length} bytes at ${positions[index]} of ${target.length} bytes of memory`);
+      }
+    }
+  }
+
+  /** Fills `target[start, end)`; `byteOffset` is where `target[0]` lies in the file. */
+  async #readPart(fd: number, target: Buffer, byteOffset: number, start: number, end: number): Promise<void> {
+    while (start < end) {
+      const from = start;
+      const wanted = Math.min(end - from, MAX_CALL_BYTES);
+      const bytesRead = await readDescriptor(fd, target, from, wanted, byteOffset + from);
+      if (bytesRead === 0) throw endsEarly(this.path, byteOffset, target.length, byteOffset + from);
+      start += bytesRead;
+    }
+  }
+}
+
+export const notRegular = (filePath: string, cause?: unknown): CorruptFileError =>
+  new CorruptFileError(filePath, 0, "it is no regular file", cause === undefined ? undefined : { cause });
+
+const endsEarly = (filePath: string, byteOffset: number, length: number, fileEnd: number): CorruptFileError =>
+  new CorruptFileError(
+    filePath,
+    byteOffset,
+    `wanted ${length} bytes from here, but the file ends at ${fileEnd}`,
+  );
+
+function isRange(start: number, length: number): boolean {
+  return Number.isSafeInteger(start) && Number.isSafeInteger(length) && start >= 0 && length >= 0;
+}
+
+/** The same bytes in pieces that may be read in line. */
+function cutPieces(pieces: ReadPieces): ReadPieces {
+  const { lengths } = pieces;
+  let count = 0;
+  for (let index = 0; index < lengths.length; index++) count += Math.ceil(lengths[index] / MAX_INLINE_BYTES);
+  let whole = count === lengths.length;
+  for (let index = 0; index < lengths.length && whole; index++) whole = lengths[index] > 0;
+  if (whole) return pieces;
+  const cut = {
+    byteOffsets: new Float64Array(count),
+    lengths: new Float64Array(count),
+    positions: new Float64Array(count),
+  };
+  let next = 0;
+  for (let index = 0; index < lengths.length; index++) {
+    for (let start = 0; start < lengths[index]; start += MAX_INLINE_BYTES, next++) {
+      cut.byteOffsets[next] = pieces.byteOffsets[index] + start;
+      cut.lengths[next] = Math.min(MAX_INLINE_BYTES, lengths[index] - start);
+      cut.positions[next] = pieces.positions[index] + start;
+    }
+  }
+  return cut;
+}
+
+export class NodeWriteHandle extends OpenFile implements WriteHandle {
+  readonly #durable: boolean;
+  #position = 0;
+
+  constructor(fd: number, filePath: string, durable: boolean) {
+    super(fd, filePath);
+    this.#durable = durable;
+  }
+
+  write(chunks: readonly Uint8Array[]): Promise<void> {
+    return this.use(async (fd) => {
+      let chunkIndex = 0;
+      let chunkStart = 0;
+      for (;;) {
+        // One call's worth: bounded in vectors and in bytes, never an empty one.
+        const vectors: Uint8Array[] = [];
+        let byteCount = 0;
+        let nextIndex = chunkIndex;
+        let nextStart = chunkStart;
+        while (nextIndex < chunks.length && vectors.length < MAX_VECTORS && byteCount < MAX_CALL_BYTES) {
+          const chunk = chunks[nextIndex];
+          const end = Math.min(chunk.length, nextStart + MAX_CALL_BYTES - byteCount);
+          if (end > nextStart) {
+            vectors.push(nextStart === 0 && end === chunk.length ? chunk : chunk.subarray(nextStart, end));
+            byteCount += end - nextStart;
+          }
+          nextStart = end;
+          if (end === chunk.length) {
+            nextIndex++;
+            nextStart = 0;
+          }
+        }
+        if (byteCount === 0) return;
+
+        const written = await writeVectors(fd, vectors, byteCount, this.#position);
+        if (written <= 0) throw new InternalError(`${this.path}: the file system accepted no bytes`);
+        this.#position += written;
+        if (written === byteCount) {
+          chunkIndex = nextIndex;
+          chunkStart = nextStart;
+        } else {
+          let left = written;
+          while (left >= chunks[chunkIndex].length - chunkStart) {
+            left -= chunks[chunkIndex].length - chunkStart;
+            chunkIndex++;
+            chunkStart = 0;
+          }
+          chunkStart += left;
+        }
+      }
+    });
+  }
+
+  sync(): Promise<void> {
+    return this.use(async (fd) => {
+      if (this.#durable) await syncData(fd);
+    });
+  }
+}
+
+/** Inode, size and times in one string: equal strings, same bytes. */
+export function identityOf(stats: fs.BigIntStats): string {
+  return `${stats.dev}:${stats.ino}:${stats.size}:${stats.mtimeNs}:${stats.ctimeNs}`;
+}

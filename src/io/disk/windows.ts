@@ -1,0 +1,21 @@
+/** What only Windows does to files. */
+
+import { codeOf } from "./errno.js";
+
+export const IS_WINDOWS = process.platform === "win32";
+/** Of a call on what others may have open for a moment. */
+export const WINDOWS_ATTEMPTS = 6;
+
+/** Windows refuses to rename or remove what a scanner or indexer has open for a moment. */
+export async function whileHeldByOthers(call: () => Promise<void>): Promise<void> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await call();
+    } catch (error) {
+      const code = codeOf(error);
+      const held = code === "EBUSY" || code === "EPERM" || code === "EACCES";
+      if (!IS_WINDOWS || !held || attempt === WINDOWS_ATTEMPTS) throw error;
+      await new Promise((resolve) => setTimeout(resolve, 10 * attempt));
+    }
+  }
+}

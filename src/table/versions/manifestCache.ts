@@ -1,0 +1,152 @@
+/** Decoded manifests, kept in memory. */
+
+import { dirname } from "node:path";
+import { Limit } from "../../async/limit.js";
+import { CorruptFileError } from "../../errors.js";
+import type { Disk } from "../../io/disk/disk.js";
+import { LruCache } from "../../io/memory/cache.js";
+import { checkReaderFlags } from "./flags.js";
+import { decodeManifestFile, type ManifestFamily, type ManifestFile, readManifestBytes } from "./manifest.js";
+import type { VersionEntry } from "./versions.js";
+
+/** A decoded manifest takes about this many times the memory of its bytes. */
+const DECODED_FACTOR = 10;
+/** Per entry, besides. */
+const ENTRY_BYTES = 2048;
+
+/** Directories whose manifests share what they have in common; the map starts over when it is full. */
+const MAX_FAMILIES = 1024;
+/** Manifests that are read and decoded at the same time. */
+const MAX_READS = 16;
+
+interface CachedManifest {
+  /** Of the file it was read from. */
+  readonly identity: string;
+  readonly file: ManifestFile;
+}
+
+/**
+ * Decoded manifests, bounded in bytes. A manifest never changes once it is published, but a dropped and remade
+ * table has other ones under the same names, so every read checks that the file is still the same.
+ *
+ * Versions of a table mostly have the same fragments. Each is decoded once, for the version it is first met in.
+ */
+export class ManifestCache {
+  /** By path. */
+  readonly #files: LruCache<CachedManifest>;
+  /** By directory. */
+  readonly #families = new Map<string, ManifestFamily>();
+  /** Reads under way, by path. */
+  readonly #reading = new Map<string, Promise<CachedManifest | null>>();
+  readonly #limit = new Limit(MAX_READS);
+
+  /** @param maxBytes memory that the decoded manifests may take, about */
+  constructor(maxBytes: number) {
+    this.#files = new LruCache(maxBytes);
+  }
+
+  /**
+   * The manifest at a path, or null where there is none.
+   * @throws CorruptFileError, UnsupportedError for a table that this build can't read
+   */
+  async read(disk: Disk, path: string): Promise<ManifestFile | null> {
+    const cached = this.#files.peek(path);
+    if (cached !== undefined) {
+      const stat = await disk.stat(path);
+      if (stat === null) return null;
+      if (stat.identity === cached.identity) return cached.file;
+    }
+    // What others are reading may be of a file that was there before this one.
+    const underWay = this.#reading.get(path);
+    if (underWay !== undefined) {
+      const shared = await underWay.catch(() => null);
+      if (shared !== null && (await disk.stat(path))?.identity === shared.identity) return shared.file;
+    }
+    const reading = this.#read(disk, path);
+    this.#reading.set(path, reading);
+    try {
+      return (await reading)?.file ?? null;
+    } finally {
+      if (this.#reading.get(path) === reading) this.#reading.delete(path);
+    }
+  }
+
+  /** As {@link read}, from the disk in any case: for what must not rest on what the file system tells of a file. */
+  async readAnew(disk: Disk, path: string): Promise<ManifestFile | null> {
+    return (await this.#read(disk, path))?.file ?? null;
+  }
+
+  /** A few at a time: each takes the memory of a file and of what it becomes. */
+  #read(disk: Disk, path: string): Promise<CachedManifest | null> {
+    return this.#limit.run(() => this.#readNow(disk, path));
+  }
+
+  async #readNow(disk: Disk, path: string): Promise<CachedManifest | null> {
+    const read = await readManifestBytes(disk, path);
+    if (read === null) return null;
+    const known = this.#files.peek(path)?.file;
+    const file = known?.hasContent(read.bytes)
+      ? known
+      : decodeManifestFile(read.bytes, path, this.#familyOf(path));
+    checkReaderFlags(file.head, path);
+    this.#set(path, read.identity, file);
+    return { identity: read.identity, file };
+  }
+
+  /** Keeps what was just published, so that the next reader need not decode it. */
+  async remember(disk: Disk, path: string, file: ManifestFile): Promise<void> {
+    const stat = await disk.stat(path).catch(() => null);
+    if (stat === null || stat.size !== file.byteLength) return;
+    this.#set(path, stat.identity, file);
+    const { decoded } = file;
+    if (decoded !== null) this.#familyOf(path).lastDecoded = new WeakRef(decoded);
+  }
+
+  #familyOf(path: string): ManifestFamily {
+    const directory = dirname(path);
+    let family = this.#families.get(directory);
+    if (family === undefined) {
+      if (this.#families.size >= MAX_FAMILIES) this.#families.clear();
+      family = { lastDecoded: null };
+      this.#families.set(directory, family);
+    }
+    return family;
+  }
+
+  #set(path: string, identity: string, file: ManifestFile): void {
+    this.#files.set(path, { identity, file }, file.byteLength * DECODED_FACTOR + ENTRY_BYTES);
+  }
+
+  clear(): void {
+    this.#files.clear();
+    this.#families.clear();
+  }
+}
+
+/**
+ * The manifest of a version found before; it may have been cleaned up meanwhile, then null.
+ * @throws CorruptFileError where the file holds another version than its name says
+ */
+export const readManifestAt = async (
+  { disk, manifests }: ManifestReader,
+  entry: VersionEntry,
+): Promise<ManifestFile | null> => checkedVersion(await manifests.read(disk, entry.path), entry);
+
+/** As {@link readManifestAt}, from the disk in any case: what a commit is based on. */
+export const readManifestAnew = async (
+  { disk, manifests }: ManifestReader,
+  entry: VersionEntry,
+): Promise<ManifestFile | null> => checkedVersion(await manifests.readAnew(disk, entry.path), entry);
+
+interface ManifestReader {
+  readonly disk: Disk;
+  readonly manifests: ManifestCache;
+}
+
+function checkedVersion(file: ManifestFile | null, entry: VersionEntry): ManifestFile | null {
+  if (file !== null && file.head.version !== entry.version) {
+    const found = file.head.version;
+    throw new CorruptFileError(entry.path, 0, `it holds version ${found}, not ${entry.version}`);
+  }
+  return file;
+}

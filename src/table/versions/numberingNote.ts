@@ -1,0 +1,36 @@
+/** The small JSON files that help to find the latest version: the hint and the gap. */
+
+import { CorruptFileError } from "../../errors.js";
+import type { Disk } from "../../io/disk/disk.js";
+import { codeOf } from "../../io/disk/errno.js";
+
+/** Each is a line; anything longer is not ours to read. */
+const MAX_NOTE_BYTES = 1024;
+
+/** What a note says; null where there is none, "garbage" where it is not what we would write. */
+export async function readNote<T>(
+  disk: Disk,
+  path: string,
+  parse: (value: unknown) => T | null,
+): Promise<T | null | "garbage"> {
+  let bytes: Uint8Array | null;
+  try {
+    bytes = await disk.readFile(path, MAX_NOTE_BYTES);
+  } catch (error) {
+    // Too long, or cut short under our hands: not a file that proves anything.
+    if (error instanceof CorruptFileError || codeOf(error) === "EISDIR") return "garbage";
+    throw error;
+  }
+  if (bytes === null) return null;
+  let value: unknown;
+  try {
+    value = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
+  } catch {
+    // No UTF-8, or no JSON.
+    return "garbage";
+  }
+  return parse(value) ?? "garbage";
+}
+
+export const isVersionNumber = (value: unknown): value is number =>
+  Number.isSafeInteger(value) && (value as number) >= 0;

@@ -1,0 +1,54 @@
+/**
+ * The gap file: the last jump in the numbering of a table's versions. Whoever skips numbers, or removes versions, records
+ * the jump first, durably and under the table's lock. Only the last jump is kept.
+ */
+
+import type { Disk } from "../../io/disk/disk.js";
+import type { LockLease } from "../../io/lock/lease.js";
+import { replaceFile } from "../../io/publish.js";
+import { isVersionNumber, readNote } from "./numberingNote.js";
+import { gapsPath, sideDirectory } from "./paths.js";
+
+/** A jump in the numbering: no version between the two was or will be made while `to` is the latest. */
+export interface VersionGap {
+  readonly from: number;
+  readonly to: number;
+}
+
+function parseGap(value: unknown): VersionGap | null {
+  if (typeof value !== "object" || value === null) return null;
+  const { from, to } = value as { from?: unknown; to?: unknown };
+  return isVersionNumber(from) && isVersionNumber(to) && from < to ? { from, to } : null;
+}
+
+/** The last recorded jump, or null where none is known. */
+export async function readGap(disk: Disk, tableRoot: string): Promise<VersionGap | null> {
+  const gap = await readGapFile(disk, tableRoot);
+  return gap === "garbage" ? null : gap;
+}
+
+/** Few tables have the file: asking whether it is there is far cheaper than the error for opening what is not. */
+export const readGapFile = async (disk: Disk, tableRoot: string): Promise<VersionGap | null | "garbage"> =>
+  (await disk.stat(gapsPath(tableRoot))) === null ? null : readNote(disk, gapsPath(tableRoot), parseGap);
+
+/** Records a jump; durable on return. Must be called under the table's lock before `to` is published. */
+export async function writeGap(
+  disk: Disk,
+  tableRoot: string,
+  gap: VersionGap,
+  lease?: LockLease,
+): Promise<void> {
+  await disk.makeDirectory(sideDirectory(tableRoot), tableRoot);
+  const bytes = new TextEncoder().encode(JSON.stringify(gap));
+  await replaceFile(disk, gapsPath(tableRoot), bytes, { sync: true, lease });
+}
+
+/**
+ * Notes, before versions are removed, that the one after a version may be missing: no hint below the latest proves
+ * anything from here on. Durable on return. Must be called under the table's lock.
+ */
+export async function noteRemovedVersions(disk: Disk, tableRoot: string, latest: number): Promise<void> {
+  const gap = await readGap(disk, tableRoot);
+  // A jump to the latest says as much.
+  if (gap?.to !== latest) await writeGap(disk, tableRoot, { from: latest - 1, to: latest });
+}

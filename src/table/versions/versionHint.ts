@@ -1,0 +1,59 @@
+/** The hint: a file that names the latest version, or one shortly before it. */
+
+import type { Disk, WriteHandle } from "../../io/disk/disk.js";
+import { codeOf } from "../../io/disk/errno.js";
+import { replaceFile } from "../../io/publish.js";
+import { isVersionNumber, readNote } from "./numberingNote.js";
+import { hintPath } from "./paths.js";
+
+/** The version that the hint names; null where there is no hint. */
+export const readHint = (disk: Disk, tableRoot: string): Promise<number | null | "garbage"> =>
+  readNote(disk, hintPath(tableRoot), parseHint);
+
+function parseHint(value: unknown): number | null {
+  if (typeof value !== "object" || value === null) return null;
+  const { version } = value as { version?: unknown };
+  return isVersionNumber(version) ? version : null;
+}
+
+/** Every hint of ours has this length, so that the next one can be written in its place. */
+const HINT_BYTES = 32;
+
+/**
+ * Notes the latest version for the next lookup. Losing it costs a directory listing, so it is not synced, it may be
+ * read half written, and a failure is not the commit's. In place, as file systems may hurry a file to the device
+ * that is renamed onto another.
+ * @param options `isFirst`: there is none yet, in all likelihood
+ */
+export async function writeHint(
+  disk: Disk,
+  tableRoot: string,
+  version: number,
+  options: { readonly isFirst?: boolean } = {},
+): Promise<void> {
+  const path = hintPath(tableRoot);
+  const bytes = new TextEncoder().encode(JSON.stringify({ version }).padEnd(HINT_BYTES));
+  try {
+    if (options.isFirst === true && (await createHint(disk, path, bytes))) return;
+    if ((await disk.overwrite?.(path, bytes)) !== true) await replaceFile(disk, path, bytes, { sync: false });
+  } catch {
+    // A missing hint costs a listing.
+  }
+}
+
+/** False where there is one. */
+async function createHint(disk: Disk, path: string, bytes: Uint8Array): Promise<boolean> {
+  let handle: WriteHandle;
+  try {
+    handle = await disk.create(path);
+  } catch (error) {
+    if (codeOf(error) === "EEXIST") return false;
+    throw error;
+  }
+  try {
+    await handle.write([bytes]);
+  } finally {
+    await handle.close();
+  }
+  return true;
+}
