@@ -3,11 +3,10 @@
  * file under `operations/`; what they share (disk, locks, caches) is opened here and let go by `close`.
  */
 
-import { resolve } from "node:path";
-import { fileURLToPath } from "node:url";
 import type { Table } from "apache-arrow";
 import { InvalidInputError, ServiceUnavailableError } from "./errors.js";
 import type { Disk } from "./io/disk/disk.js";
+import { pathOfFileUrl } from "./io/names/fileUrls.js";
 import type * as ns from "./namespace.js";
 import { type Access, accessOf, pinRequest } from "./operations/access.js";
 import { createTableBranch } from "./operations/branch/createTableBranch.js";
@@ -62,6 +61,7 @@ import { createTableVersion } from "./operations/version/createTableVersion.js";
 import { describeTableVersion } from "./operations/version/describeTableVersion.js";
 import { listTableVersions } from "./operations/version/listTableVersions.js";
 import { checkOptionMembers } from "./optionMembers.js";
+import { resolve } from "./platform/native.js";
 import { TableHandle, type TableHandleOptions } from "./TableHandle.js";
 
 /**
@@ -548,7 +548,7 @@ function directoryOf(given: string, option: string): string {
   if (!/^file:/i.test(given)) return resolve(given);
   let path: string;
   try {
-    path = fileURLToPath(given);
+    path = pathOfFileUrl(given);
   } catch (cause) {
     throw new InvalidInputError(`${option}: ${given} is not the URL of a directory on this machine`, {
       cause,

@@ -17,34 +17,42 @@ const SOURCE_ROOT = resolve(dirname(fileURLToPath(import.meta.url)), "../src");
  * Imports of types alone count too. src/README.md shows the same table.
  */
 const ARROWS: Record<string, readonly string[]> = {
+  platform: [],
   errors: [],
-  async: [],
+  async: ["platform"],
   memory: [],
   ident: ["errors"],
   optionMembers: ["errors"],
   namespace: ["memory"],
-  bytes: ["errors", "async"],
+  bytes: ["platform", "errors", "async"],
   io: ["errors"],
-  arrow: ["errors", "async", "memory", "bytes"],
+  arrow: ["platform", "errors", "async", "memory", "bytes"],
   format: ["errors", "bytes"],
   schema: ["errors", "ident", "bytes", "arrow", "format"],
-  file: ["errors", "async", "memory", "bytes", "io", "arrow", "format"],
-  table: ["errors", "async", "bytes", "io", "arrow", "format", "schema", "file"],
+  file: ["platform", "errors", "async", "memory", "bytes", "io", "arrow", "format"],
+  table: ["platform", "errors", "async", "bytes", "io", "arrow", "format", "schema", "file"],
   // biome-ignore format: one row, one line
   query: ["errors", "async", "memory", "ident", "namespace", "bytes", "io", "arrow", "format", "schema", "file", "table"],
   // biome-ignore format: one row, one line
-  write: ["errors", "async", "memory", "ident", "namespace", "io", "arrow", "format", "schema", "file", "table", "query"],
-  catalog: ["errors", "ident", "namespace", "io", "arrow", "format", "schema", "table", "query", "write"],
+  write: ["platform", "errors", "async", "memory", "ident", "namespace", "io", "arrow", "format", "schema", "file", "table", "query"],
   // biome-ignore format: one row, one line
-  operations: ["errors", "async", "ident", "namespace", "bytes", "io", "arrow", "format", "schema", "file", "table", "query", "write", "catalog"],
+  catalog: ["platform", "errors", "async", "ident", "namespace", "bytes", "io", "arrow", "format", "schema", "table", "query", "write"],
+  // biome-ignore format: one row, one line
+  operations: ["platform", "errors", "async", "ident", "namespace", "bytes", "io", "arrow", "format", "schema", "file", "table", "query", "write", "catalog"],
   TableHandle: ["errors", "ident", "namespace", "DirectoryNamespace"],
-  DirectoryNamespace: ["errors", "optionMembers", "namespace", "io", "operations", "TableHandle"],
+  DirectoryNamespace: ["platform", "errors", "optionMembers", "namespace", "io", "operations", "TableHandle"],
   rest: ["errors", "async", "memory", "ident", "optionMembers", "namespace", "DirectoryNamespace"],
   index: ["errors", "memory", "ident", "namespace", "io", "TableHandle", "DirectoryNamespace"],
 };
 
 /** Files a package user imports; everything else must be reached from one of them. */
 const ENTRY_POINTS = ["index.ts", "rest.ts"];
+
+/** Files that bundlers put in place of others. */
+const REPLACEMENTS = ["platform/portable.ts"];
+
+/** Files that may need Node.js. All else runs where there is none (test/portable). */
+const NODE_FILES = /^(platform\/native\.ts|io\/.*|rest\/http\/.*|rest\/auth\/apiKeys\.ts)$/;
 
 /** Files under operations/ that are no operations, although the class uses them too. */
 const SHARED_BY_OPERATIONS = [
@@ -278,7 +286,7 @@ describe("architecture", () => {
   });
 
   it("reaches every file from an entry point", () => {
-    const reached = reachableFrom(ENTRY_POINTS, sources, () => true, true);
+    const reached = reachableFrom([...ENTRY_POINTS, ...REPLACEMENTS], sources, () => true, true);
     expect([...sources.keys()].filter((path) => !reached.has(path))).toEqual([]);
   });
 
@@ -295,6 +303,17 @@ describe("architecture", () => {
       .flatMap(({ path, imports }) =>
         imports
           .filter(({ specifier }) => DISK_MODULES.test(specifier))
+          .map(({ specifier }) => `${path} -> ${specifier}`),
+      );
+    expect(outside).toEqual([]);
+  });
+
+  it("imports modules of Node.js in few places only", () => {
+    const outside = files
+      .filter(({ path }) => !NODE_FILES.test(path))
+      .flatMap(({ path, imports }) =>
+        imports
+          .filter(({ specifier }) => specifier.startsWith("node:"))
           .map(({ specifier }) => `${path} -> ${specifier}`),
       );
     expect(outside).toEqual([]);

@@ -6,6 +6,8 @@
  * much of it there is, whatever else waits for the loop waits for one piece of it.
  */
 
+import { nextTurn } from "../platform/native.js";
+
 /** So long work may hold the thread before it lets the event loop turn. */
 export const MAX_HOLD_MS = 8;
 
@@ -24,7 +26,7 @@ function turn(): void {
 
 function hold(): void {
   heldSinceMs = performance.now();
-  setImmediate(turn);
+  nextTurn(turn);
 }
 
 /** To be asked at every step of long work: lets the event loop turn if it was held for long enough. */

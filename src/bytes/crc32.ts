@@ -1,19 +1,21 @@
 /**
  * CRC-32 as in zlib, gzip and PNG (reflected polynomial 0xEDB88320, start and final value all ones). Uses the
- * native routine of `node:zlib` where the runtime has one, else slicing-by-8 tables.
+ * native routine where the runtime has one, else slicing-by-8 tables.
  */
 
-import * as zlib from "node:zlib";
+import * as platform from "../platform/native.js";
 
 /**
  * The checksum of `bytes` as an unsigned 32-bit number. Pass the checksum of what went before as `seed` to
  * continue over several pieces.
  */
 export const crc32: (bytes: Uint8Array, seed?: number) => number =
-  typeof zlib.crc32 === "function"
-    ? // zlib takes a null pointer, which is what no bytes come to, as a request for the initial value.
-      (bytes, seed = 0) => (bytes.length === 0 ? seed : zlib.crc32(bytes, seed))
-    : crc32Portable;
+  platform.crc32 === null ? crc32Portable : withNative(platform.crc32);
+
+/** zlib takes a null pointer, which is what no bytes come to, as a request for the initial value. */
+function withNative(native: (bytes: Uint8Array, seed: number) => number) {
+  return (bytes: Uint8Array, seed = 0): number => (bytes.length === 0 ? seed : native(bytes, seed));
+}
 
 let tables: Int32Array | undefined;
 

@@ -1,5 +1,7 @@
 /** How much two byte strings have in common at their ends; with the library's comparison, many times as fast as a loop. */
 
+import { isSameBytes } from "../platform/native.js";
+
 /** Bytes compared at once where most are the same. */
 const CHUNK_BYTES = 1 << 16;
 /** Below this a loop is as fast. */
@@ -33,4 +35,4 @@ export function sharedSuffix(a: Uint8Array, b: Uint8Array): number {
 }
 
 const isSame = (a: Uint8Array, startA: number, b: Uint8Array, startB: number, length: number): boolean =>
-  Buffer.compare(a.subarray(startA, startA + length), b.subarray(startB, startB + length)) === 0;
+  isSameBytes(a.subarray(startA, startA + length), b.subarray(startB, startB + length));

@@ -3,9 +3,9 @@
  * so that a page costs what is on it.
  */
 
-import { join } from "node:path";
 import { CorruptFileError, PermissionDeniedError } from "../errors.js";
 import type { Disk } from "../io/disk/disk.js";
+import { join } from "../platform/native.js";
 import { parseManifestName, versionsDirectory } from "../table/versions/paths.js";
 import { directoryOf, rootLocation, rootTableAt } from "./places/locations.js";
 import { isDeregistered, isReserved } from "./places/markers.js";

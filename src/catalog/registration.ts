@@ -1,11 +1,11 @@
 /** Putting data that lies below the root under an id, and taking the id from it; the data stays where it is. */
 
-import { join, sep } from "node:path";
 import { InvalidInputError, TableAlreadyExistsError, TableNotFoundError } from "../errors.js";
 import { formatIdentifier } from "../ident.js";
 import type { Disk } from "../io/disk/disk.js";
 import { codeOf } from "../io/disk/errno.js";
 import type { Properties } from "../namespace.js";
+import { join, sep } from "../platform/native.js";
 import { findLatestVersion } from "../table/versions/latestVersion.js";
 import { formerIdsOf, noteFormerId } from "./places/formerIds.js";
 import {

@@ -8,9 +8,9 @@
  * directory has to be the same: its inode, which may be given anew, with the time it was made.
  */
 
-import { createHash } from "node:crypto";
-import { relative } from "node:path";
 import type { Disk, FileStat } from "../io/disk/disk.js";
+import { sha256 } from "../io/sha256.js";
+import { relative } from "../platform/native.js";
 import { isSeenDirectory, seeDirectory } from "../table/versions/identity.js";
 import { findLatestVersion } from "../table/versions/latestVersion.js";
 import { readManifestBytes } from "../table/versions/manifest.js";
@@ -80,5 +80,3 @@ export async function watchTable(
 
 /** Where the platform gives the time of the last change in its stead, it is not known. */
 const birthOf = ({ birthNs, changedNs }: FileStat): bigint => (birthNs === changedNs ? 0n : birthNs);
-
-const sha256 = (bytes: Uint8Array): string => createHash("sha256").update(bytes).digest("hex");

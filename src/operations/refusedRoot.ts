@@ -4,10 +4,10 @@
  * why.
  */
 
-import { dirname, sep } from "node:path";
 import { InternalError, InvalidInputError, messageOf, NamespaceError } from "../errors.js";
 import type { Disk, FileStat } from "../io/disk/disk.js";
 import { codeOf } from "../io/disk/errno.js";
+import { dirname, sep } from "../platform/native.js";
 
 /** Failures that a path always has, and what they say of it. */
 const NO_PATH: ReadonlyMap<string, string> = new Map([

@@ -11,10 +11,10 @@
  * | that read namespaces, jobs       | none: no batch changes them    |                                              |
  */
 
-import { join } from "node:path";
 import type { BatchScope } from "../catalog/batches/batchScope.js";
 import { type SettleOptions, settleBatches } from "../catalog/batches/batchSettlement.js";
 import type * as ns from "../namespace.js";
+import { join } from "../platform/native.js";
 import type { OperationContext } from "./context.js";
 
 type Tolerance = SettleOptions["tolerate"];

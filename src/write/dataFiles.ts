@@ -3,7 +3,6 @@
  * them; when anything fails they are removed again.
  */
 
-import { join } from "node:path";
 import {
   type Column,
   isEmptyStruct,
@@ -33,6 +32,7 @@ import { DataFragment } from "../format/table.js";
 import type { Disk } from "../io/disk/disk.js";
 import { codeOf } from "../io/disk/errno.js";
 import type { MemoryShare } from "../memory.js";
+import { join } from "../platform/native.js";
 import { TableGoneError } from "../table/versions/identity.js";
 import { dataDirectory, dataFileName } from "../table/versions/paths.js";
 import type { ColumnPlan, Conversion, PlannedColumn } from "./columnPlan.js";

@@ -3,8 +3,8 @@
  * written from wrong ones could not be read again.
  */
 
-import { isAscii, isUtf8 } from "node:buffer";
 import { InvalidInputError } from "../../errors.js";
+import { isAscii, isUtf8 } from "../../platform/native.js";
 import type { Column, DictionaryColumn, Layout, ListColumn, VariableColumn } from "../columns/column.js";
 import { areNarrow } from "../columns/offsets.js";
 

@@ -18,12 +18,11 @@
  * An outcome goes after a week: nobody waits for it any more. What was set aside stays.
  */
 
-import { randomUUID } from "node:crypto";
-import { basename, join } from "node:path";
 import { CorruptFileError, InvalidInputError } from "../../errors.js";
 import type { Disk } from "../../io/disk/disk.js";
 import { codeOf } from "../../io/disk/errno.js";
 import { createExclusive, type PublishOptions } from "../../io/publish.js";
+import { basename, join } from "../../platform/native.js";
 import { type BatchStep, type DecodedJournal, decodeJournal, encodeJournal } from "./journalFormat.js";
 
 /** A batch, decided or about to be. */
@@ -65,7 +64,7 @@ export async function prepareBatch(
   steps: readonly BatchStep[],
   manifests: readonly Uint8Array[],
 ): Promise<Batch> {
-  const directory = join(batchesDirectory(root), randomUUID());
+  const directory = join(batchesDirectory(root), crypto.randomUUID());
   try {
     await disk.makeDirectory(directory);
     for (const [index, bytes] of manifests.entries()) {

@@ -9,12 +9,12 @@
  * them first; in a batch that was decided just now it is a conflict.
  */
 
-import { join } from "node:path";
 import { messageOf, NamespaceNotFoundError, TableNotFoundError } from "../../errors.js";
 import type { Disk } from "../../io/disk/disk.js";
 import { codeOf } from "../../io/disk/errno.js";
 import type { LockLease } from "../../io/lock/lease.js";
 import { removeLeased } from "../../io/publish.js";
+import { isSameBytes, join } from "../../platform/native.js";
 import { putBack, type SetAsideVersion } from "../../table/cleanup/retiredVersions.js";
 import { deleteVersionsUnderLock, returnVersionsUnderLock } from "../../table/cleanup/versionRemoval.js";
 import { branchRoot } from "../../table/refs/refs.js";
@@ -222,7 +222,7 @@ async function readStoredManifest(
 
 async function holds(disk: Disk, path: string, bytes: Uint8Array): Promise<boolean> {
   const read = await readManifestBytes(disk, path);
-  return read !== null && Buffer.compare(read.bytes, bytes) === 0;
+  return read !== null && isSameBytes(read.bytes, bytes);
 }
 
 async function deregister(work: BatchWork, step: DeregisterTableStep): Promise<boolean> {

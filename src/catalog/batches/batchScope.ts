@@ -3,9 +3,9 @@
  * looked up while there is no batch.
  */
 
-import { join, sep } from "node:path";
 import { NamespaceError } from "../../errors.js";
 import type { Disk } from "../../io/disk/disk.js";
+import { join, sep } from "../../platform/native.js";
 import { rootLocation, rootTableAt } from "../places/locations.js";
 import { tableRow } from "../places/tables.js";
 import type { Catalog } from "../rows/catalogRows.js";

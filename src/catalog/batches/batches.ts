@@ -14,7 +14,6 @@
  * The outcome that another process brought about lies where that one left it.
  */
 
-import { randomUUID } from "node:crypto";
 import { ConcurrentModificationError, InternalError, messageOf, NamespaceError } from "../../errors.js";
 import { codeOf } from "../../io/disk/errno.js";
 import { withLock } from "../../io/lock/lock.js";
@@ -125,7 +124,7 @@ function complete(environment: CatalogEnvironment, step: BatchStep, identities: 
     case "deleteVersions":
       return { ...step, identity: identities.get(tableRootOf(environment, step)) };
     case "declareTable":
-      return { ...step, mark: randomUUID() };
+      return { ...step, mark: crypto.randomUUID() };
     case "deregisterTable":
       return step;
   }

@@ -1,8 +1,8 @@
 /** A disk for work under a lock: it looks at the lock right before each call that changes what others see. */
 
-import { basename } from "node:path";
 import type { Disk } from "../../io/disk/disk.js";
 import { TEMPORARY_PREFIX } from "../../io/publish.js";
+import { basename } from "../../platform/native.js";
 
 const CHANGES: ReadonlySet<string | symbol> = new Set<keyof Disk>([
   "overwrite",

@@ -12,7 +12,6 @@
  * in the same place since.
  */
 
-import { basename, dirname, join, relative, sep } from "node:path";
 import { InvalidInputError } from "../../errors.js";
 import type { Disk } from "../../io/disk/disk.js";
 import { codeOf } from "../../io/disk/errno.js";
@@ -20,6 +19,7 @@ import { LOCK_NAME } from "../../io/lock/heldLock.js";
 import type { LockLease } from "../../io/lock/lease.js";
 import { withLock } from "../../io/lock/lock.js";
 import { fenceOff, PublishUncertainError, Removal, TEMPORARY_PREFIX } from "../../io/publish.js";
+import { basename, dirname, join, relative, sep } from "../../platform/native.js";
 import { hasUniqueNames, sideDirectory, versionsDirectory } from "../../table/versions/paths.js";
 import type { CatalogEnvironment } from "../rows/catalogTable.js";
 import { checkLocation } from "./locations.js";

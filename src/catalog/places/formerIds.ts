@@ -5,12 +5,12 @@
  * take it: the root is asked about. Tables of the root have no other place than their own.
  */
 
-import { join } from "node:path";
 import { CorruptFileError } from "../../errors.js";
 import { DEFAULT_DELIMITER } from "../../ident.js";
 import type { Disk } from "../../io/disk/disk.js";
 import { isMissing, isUnwritable } from "../../io/disk/errno.js";
 import { replaceFile } from "../../io/publish.js";
+import { join } from "../../platform/native.js";
 import type { CatalogEnvironment } from "../rows/catalogTable.js";
 import { pathOf } from "../rows/objects.js";
 import { idShownIn } from "./locations.js";

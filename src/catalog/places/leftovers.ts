@@ -6,7 +6,6 @@
  * is to be kept.
  */
 
-import { join } from "node:path";
 import { TableAlreadyExistsError } from "../../errors.js";
 import { formatIdentifier } from "../../ident.js";
 import type { Disk } from "../../io/disk/disk.js";
@@ -14,6 +13,7 @@ import { LOCK_NAME } from "../../io/lock/heldLock.js";
 import { DEFAULT_STALE_MS, withLock } from "../../io/lock/lock.js";
 import { foldName } from "../../io/names/foldName.js";
 import { TEMPORARY_PREFIX } from "../../io/publish.js";
+import { join } from "../../platform/native.js";
 import { CREATED_PARTS, MANIFEST_SUFFIX } from "../../table/versions/paths.js";
 import type { Catalog } from "../rows/catalogRows.js";
 import { type CatalogEnvironment, changeCatalog, readCatalog } from "../rows/catalogTable.js";

@@ -9,12 +9,12 @@
  * and long ones are cut. Only whose a place was is told by it, where it shows the id whole.
  */
 
-import { randomBytes } from "node:crypto";
-import { join } from "node:path";
+import { toHex } from "../../bytes/hex.js";
 import { CorruptFileError, InvalidInputError } from "../../errors.js";
 import { checkRootTableName, isRootTableName } from "../../ident.js";
 import { foldName, foldPath, isDeviceName } from "../../io/names/foldName.js";
 import { TEMPORARY_PREFIX } from "../../io/publish.js";
+import { join } from "../../platform/native.js";
 import { CATALOG_DIRECTORY } from "../rows/catalogTable.js";
 
 const TABLE_SUFFIX = ".lance";
@@ -88,7 +88,7 @@ export function newLocation(objectId: string): string {
     .replace(/[^A-Za-z0-9_$.-]/g, "_")
     .replace(/\.(lance)?$/i, "_$1")
     .replace(/\.+$/, "_");
-  return `${randomBytes(4).toString("hex")}_${shown}`;
+  return `${toHex(crypto.getRandomValues(new Uint8Array(4)))}_${shown}`;
 }
 
 /** Whether a place may be one that {@link newLocation} gave. */

@@ -5,11 +5,11 @@
  * which is kept.
  */
 
-import { join } from "node:path";
 import { ConcurrentModificationError, UnsupportedError } from "../../errors.js";
 import type { Disk, WriteHandle } from "../../io/disk/disk.js";
 import { codeOf } from "../../io/disk/errno.js";
 import { createExclusive, hasContent, replaceFile, temporaryName } from "../../io/publish.js";
+import { join } from "../../platform/native.js";
 
 /** The interface document's marker of a declared table. */
 const RESERVED_MARKER = ".ns-reserved";

@@ -8,11 +8,11 @@
  * The directory and the row together are the claim to the name. Whoever is second to have both finds the other's.
  */
 
-import { join } from "node:path";
 import { InvalidInputError, ServiceUnavailableError, TableAlreadyExistsError } from "../../errors.js";
 import { checkObjectName, formatIdentifier } from "../../ident.js";
 import type { DirectoryEntry } from "../../io/disk/disk.js";
 import { codeOf } from "../../io/disk/errno.js";
+import { join } from "../../platform/native.js";
 import type { Catalog } from "../rows/catalogRows.js";
 import { type CatalogEnvironment, readCatalog } from "../rows/catalogTable.js";
 import { objectIdOf, parentOf, requireNamespace } from "../rows/objects.js";

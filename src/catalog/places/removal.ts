@@ -12,12 +12,12 @@
  * What a crash leaves of it goes with the next one; what was not decided only after an hour, if it is what was meant.
  */
 
-import { createHash, randomUUID } from "node:crypto";
-import { join } from "node:path";
 import { InternalError, messageOf } from "../../errors.js";
 import type { Disk } from "../../io/disk/disk.js";
 import { codeOf } from "../../io/disk/errno.js";
 import { isUnmovable } from "../../io/publish.js";
+import { sha256 } from "../../io/sha256.js";
+import { join } from "../../platform/native.js";
 import { hideInPlace, isEmptied, isLink, type RemovalEnvironment, removeRecorded } from "./droppedRecords.js";
 import { isDropped } from "./markers.js";
 
@@ -50,7 +50,7 @@ export async function takeAway(
   // Before it is asked whether it is the one that is meant: no other can have been it then, and be it no more.
   const seen = await disk.stat(directory);
   if (seen === null || !(await isDoomed(directory))) return false;
-  const id = randomUUID();
+  const id = crypto.randomUUID();
   const birthNs = seen.birthNs === seen.changedNs ? UNKNOWN : seen.birthNs;
   const moved = join(root, `${DROPPING_PREFIX}${id}-${signatureOf(seen.inode, birthNs)}`);
   try {
@@ -99,7 +99,7 @@ export async function discardDirectory(
     if (await takeAway(environment, directory, isDoomed)) return;
   } catch (error) {
     cause = error;
-    const record = join(root, DROPPED_PREFIX + randomUUID());
+    const record = join(root, DROPPED_PREFIX + crypto.randomUUID());
     try {
       const isHidden =
         !(await isLink(disk, root, directory)) &&
@@ -151,5 +151,4 @@ async function isAbandoned(disk: Disk, directory: string, signature: string | un
 const UNKNOWN = 0n;
 
 /** What tells a directory from another in the same place, short enough for a name. */
-const signatureOf = (inode: string, birthNs: bigint): string =>
-  createHash("sha256").update(`${inode}-${birthNs}`).digest("hex").slice(0, 16);
+const signatureOf = (inode: string, birthNs: bigint): string => sha256(`${inode}-${birthNs}`).slice(0, 16);

@@ -7,9 +7,9 @@
  *   directory means nothing: it is what a crash leaves of a change that did not come to pass.
  */
 
-import { join } from "node:path";
 import { TableAlreadyExistsError, TableNotFoundError } from "../../errors.js";
 import { checkObjectName, checkRootTableName, formatIdentifier } from "../../ident.js";
+import { join } from "../../platform/native.js";
 import type { LatestVersion } from "../../table/versions/versions.js";
 import type { Catalog, CatalogRow } from "../rows/catalogRows.js";
 import { type CatalogEnvironment, readCatalog } from "../rows/catalogTable.js";

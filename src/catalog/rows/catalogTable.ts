@@ -10,17 +10,17 @@
  *   metadata that are not known keep us from reading, or from writing.
  */
 
-import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import type { Column } from "../../arrow/columns/column.js";
 import { concatColumns } from "../../arrow/columns/concatColumns.js";
 import { nullColumn } from "../../arrow/columns/nullColumn.js";
+import { sleep } from "../../async/sleep.js";
 import { ConcurrentModificationError, CorruptFileError, UnsupportedError } from "../../errors.js";
 import { type Manifest, Overwrite } from "../../format/table.js";
 import type { SettledDirectories } from "../../io/disk/settledDirectories.js";
 import { type LockLease, UNSHARED_LEASE } from "../../io/lock/lease.js";
 import { LruCache } from "../../io/memory/cache.js";
 import type { Spelling } from "../../io/names/spelling.js";
+import { join } from "../../platform/native.js";
 import { resolveProjection } from "../../query/projection.js";
 import { KEPT } from "../../query/readAhead.js";
 import { scanColumns } from "../../query/scan.js";

@@ -18,11 +18,11 @@
  * behind is worked off little by little.
  */
 
-import { join } from "node:path";
 import { CorruptFileError, UnsupportedError } from "../../errors.js";
 import type { Disk } from "../../io/disk/disk.js";
 import type { LockLease } from "../../io/lock/lease.js";
 import { temporaryName } from "../../io/publish.js";
+import { join } from "../../platform/native.js";
 import { ReferencedFiles } from "../../table/cleanup/referencedFiles.js";
 import type { TableEnvironment } from "../../table/versions/environment.js";
 import type { ManifestFile } from "../../table/versions/manifest.js";

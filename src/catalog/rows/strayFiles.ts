@@ -7,10 +7,10 @@
  * latest will never be published: the number it was written for is taken.
  */
 
-import { join } from "node:path";
 import { CorruptFileError, UnsupportedError } from "../../errors.js";
 import type { Disk } from "../../io/disk/disk.js";
 import type { LockLease } from "../../io/lock/lease.js";
+import { join } from "../../platform/native.js";
 import { ReferencedFiles } from "../../table/cleanup/referencedFiles.js";
 import { readManifestFile } from "../../table/versions/manifest.js";
 import { dataDirectory } from "../../table/versions/paths.js";

@@ -4,8 +4,8 @@
  * of a side file share the one that several values go into; nothing is between these.
  */
 
-import { dirname } from "node:path";
 import type { Disk } from "../../io/disk/disk.js";
+import { dirname } from "../../platform/native.js";
 import type { SizePlacement } from "../container/blobPlacement.js";
 import { FileAppender } from "../container/fileAppender.js";
 import { sideDirectory, sideFilePath } from "./blobDescriptors.js";

@@ -7,7 +7,6 @@
  * A declared size is held against what the compressed bytes can at most become before memory is taken for it.
  */
 
-import * as zlib from "node:zlib";
 import { decodeLz4Block, encodeLz4Block, encodeSmallLz4Block } from "../../bytes/lz4.js";
 import { decodeZstdFrame, zstdFrameBound } from "../../bytes/zstd.js";
 import { encodeZstdFrame } from "../../bytes/zstdEncoder.js";
@@ -16,6 +15,7 @@ import {
   CompressionScheme,
   type CompressiveEncoding,
 } from "../../format/encodings.js";
+import { compressZstd } from "../../platform/native.js";
 import { corruptPage, type PageOrigin, unsupportedPage } from "../container/page.js";
 
 export type Decompress = (bytes: Uint8Array) => Uint8Array;
@@ -103,15 +103,10 @@ const LARGEST_ZSTD_LEVEL = 22;
 export function compressor(scheme: "lz4" | "zstd", level: number | null): Compressor {
   if (scheme === "lz4") return lz4Compressor;
   const used = level === null ? null : Math.min(Math.max(level, LEAST_ZSTD_LEVEL), LARGEST_ZSTD_LEVEL);
-  const params = used === null ? undefined : { [zlib.constants.ZSTD_c_compressionLevel]: used };
   return {
     scheme: "zstd",
     compress(bytes) {
-      // Node has it from 22.15 on.
-      const frame =
-        typeof zlib.zstdCompressSync === "function"
-          ? zlib.zstdCompressSync(bytes, { params })
-          : encodeZstdFrame(bytes);
+      const frame = compressZstd === null ? encodeZstdFrame(bytes) : compressZstd(bytes, used);
       const output = new Uint8Array(8 + frame.length);
       new DataView(output.buffer).setUint32(0, bytes.length, true);
       output.set(frame, 8);

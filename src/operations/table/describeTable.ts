@@ -1,8 +1,8 @@
 /** DescribeTable: where a table is, and what its version holds. */
 
-import { pathToFileURL } from "node:url";
 import { schemaToJson } from "../../arrow/types/schemaJson.js";
 import { readTableProperties } from "../../catalog/places/tables.js";
+import { fileUrlOf } from "../../io/names/fileUrls.js";
 import type { DescribeTableRequest, DescribeTableResponse } from "../../namespace.js";
 import { resolveProjection } from "../../query/projection.js";
 import { decodeSchema } from "../../schema/schema.js";
@@ -25,7 +25,7 @@ export async function describeTable(
     table: id[id.length - 1],
     namespace: id.slice(0, -1),
     location,
-    tableUri: pathToFileURL(location).href,
+    tableUri: fileUrlOf(location),
     properties: await readTableProperties(context, table),
     managedVersioning: false,
   };

@@ -1,8 +1,8 @@
 /** The place a caller wants a declared table at, which is the namespace's to choose. */
 
-import { resolve } from "node:path";
 import { InvalidInputError } from "../../errors.js";
 import { formatIdentifier } from "../../ident.js";
+import { resolve } from "../../platform/native.js";
 import type { OperationContext } from "../context.js";
 
 /** @throws InvalidInputError where it is another than the one chosen */

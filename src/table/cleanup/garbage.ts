@@ -3,9 +3,9 @@
  * no version needs them.
  */
 
-import { join } from "node:path";
 import { breathe } from "../../async/eventLoop.js";
 import type { Disk, FileStat } from "../../io/disk/disk.js";
+import { join } from "../../platform/native.js";
 import {
   dataDirectory,
   deletionsDirectory,

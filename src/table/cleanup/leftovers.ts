@@ -11,13 +11,13 @@
  * holds: no living writer has one. Everything else stays until nobody can be about to use it.
  */
 
-import { join } from "node:path";
 import { breathe } from "../../async/eventLoop.js";
 import { ServiceUnavailableError } from "../../errors.js";
 import type { Disk, FileStat } from "../../io/disk/disk.js";
 import { isDiskFull, isMissing } from "../../io/disk/errno.js";
 import { type LockOptions, withLock } from "../../io/lock/lock.js";
 import { Removal, removeLeased, TEMPORARY_PREFIX } from "../../io/publish.js";
+import { join } from "../../platform/native.js";
 import { listBranches, ownParts } from "../refs/branches.js";
 import { asSpelledBy } from "../refs/branchRemoval.js";
 import {

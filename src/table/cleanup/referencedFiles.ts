@@ -5,6 +5,7 @@
 
 import { breathe } from "../../async/eventLoop.js";
 import type { DataFragment } from "../../format/table.js";
+import { isSameBytes } from "../../platform/native.js";
 import type { ManifestFile } from "../versions/manifest.js";
 import type { ManifestImage } from "../versions/manifestImages.js";
 import { deletionFileName, indexDirectoryName } from "../versions/paths.js";
@@ -88,5 +89,5 @@ export class VersionFiles {
 
 function hasSameIndices({ indexSectionBytes }: ManifestFile, other: ManifestFile | undefined): boolean {
   const others = other?.indexSectionBytes ?? null;
-  return indexSectionBytes !== null && others !== null && Buffer.compare(indexSectionBytes, others) === 0;
+  return indexSectionBytes !== null && others !== null && isSameBytes(indexSectionBytes, others);
 }

@@ -17,10 +17,10 @@
  * Renaming needs no room, so that a full disk can be cleaned up.
  */
 
-import { join } from "node:path";
 import { breathe } from "../../async/eventLoop.js";
 import type { Disk } from "../../io/disk/disk.js";
 import { isDiskFull, isMissing } from "../../io/disk/errno.js";
+import { join } from "../../platform/native.js";
 import { isPinned, type PinnedVersions } from "../refs/pinnedVersions.js";
 import {
   hintPath,

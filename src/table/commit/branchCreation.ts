@@ -8,7 +8,6 @@
  * the next creation. Engines that don't take the lock may be making the same branch: one of the two gets the ref.
  */
 
-import { dirname, join } from "node:path";
 import {
   ConcurrentModificationError,
   CorruptFileError,
@@ -21,6 +20,7 @@ import { Clone, Transaction } from "../../format/table.js";
 import type { Disk } from "../../io/disk/disk.js";
 import type { LockLease } from "../../io/lock/lease.js";
 import { createExclusive, PublishUncertainError, Removal, removeLeased } from "../../io/publish.js";
+import { dirname, join } from "../../platform/native.js";
 import {
   checkNewBranchName,
   type Lineage,

@@ -3,12 +3,12 @@
  * from the latest version, read from the disk, to the manifest of the next one.
  */
 
-import { join } from "node:path";
 import { ConcurrentModificationError, TableVersionNotFoundError } from "../../errors.js";
 import type { Transaction } from "../../format/table.js";
 import { Transaction as TransactionMessage } from "../../format/table.js";
 import { codeOf } from "../../io/disk/errno.js";
 import type { LockLease } from "../../io/lock/lease.js";
+import { join } from "../../platform/native.js";
 import type { TableEnvironment } from "../versions/environment.js";
 import { checkReaderFlags, checkWriterFlags } from "../versions/flags.js";
 import { requireAnchor, type TableAnchor, TableGoneError, TableReplacedError } from "../versions/identity.js";

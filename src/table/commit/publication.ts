@@ -8,10 +8,10 @@
  * table replaced meanwhile, the temporary file is gone, and the creation fails.
  */
 
-import { join } from "node:path";
 import { UnsupportedError } from "../../errors.js";
 import type { LockLease } from "../../io/lock/lease.js";
 import { createExclusive, OverruledError, PublishUncertainError } from "../../io/publish.js";
+import { join } from "../../platform/native.js";
 import type { TableEnvironment } from "../versions/environment.js";
 import { requireAnchor, type TableAnchor } from "../versions/identity.js";
 import type { ManifestFile } from "../versions/manifest.js";

@@ -3,11 +3,10 @@
  * inside the manifest it made and as a file in `_transactions`; either suffices to read it.
  */
 
-import { randomUUID } from "node:crypto";
-import { join } from "node:path";
 import { CorruptFileError } from "../../errors.js";
 import { Transaction } from "../../format/table.js";
 import type { Disk } from "../../io/disk/disk.js";
+import { join } from "../../platform/native.js";
 import type { ManifestFile } from "../versions/manifest.js";
 import { isFileName, transactionFileName, transactionsDirectory } from "../versions/paths.js";
 
@@ -57,7 +56,7 @@ export function newTransaction<Kind extends OperationKind>(
   kind: Kind,
   value: NonNullable<Transaction[Kind]>,
 ): Transaction {
-  return Transaction.create({ readVersion, uuid: randomUUID(), [kind]: value });
+  return Transaction.create({ readVersion, uuid: crypto.randomUUID(), [kind]: value });
 }
 
 /** The name of a transaction's file; it keeps the version first read, whatever version it ends up as. */

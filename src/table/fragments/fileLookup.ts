@@ -8,10 +8,10 @@
  * tells, as its name is random.
  */
 
-import { isAbsolute, join, sep } from "node:path";
 import { CorruptFileError } from "../../errors.js";
 import type { BasePath, DataFile, DataFragment, IndexMetadata, Manifest } from "../../format/table.js";
 import type { Disk } from "../../io/disk/disk.js";
+import { isAbsolute, join, sep } from "../../platform/native.js";
 import { branchRoot, isBranchName, isMainBranch } from "../refs/refs.js";
 import {
   branchDirectory,

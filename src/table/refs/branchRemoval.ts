@@ -8,7 +8,6 @@
  * go as well, and of one that other branches lie in only what is the branch's own.
  */
 
-import { join } from "node:path";
 import { InternalError, InvalidInputError, messageOf, TableBranchNotFoundError } from "../../errors.js";
 import type { Disk } from "../../io/disk/disk.js";
 import { LeaseLostError } from "../../io/lock/lease.js";
@@ -16,6 +15,7 @@ import { withLock } from "../../io/lock/lock.js";
 import { foldName } from "../../io/names/foldName.js";
 import { areApart } from "../../io/names/spelling.js";
 import { OverruledError, Removal } from "../../io/publish.js";
+import { join } from "../../platform/native.js";
 import type { TableEnvironment } from "../versions/environment.js";
 import {
   branchDirectory,

@@ -1,7 +1,7 @@
 /** The directories of a table's branches. */
 
-import { join } from "node:path";
 import type { Disk } from "../../io/disk/disk.js";
+import { join } from "../../platform/native.js";
 import { branchTree, TABLE_PARTS, versionsDirectory } from "../versions/paths.js";
 import { listVersions } from "../versions/versions.js";
 import { listBranches } from "./branches.js";

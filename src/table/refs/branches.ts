@@ -13,12 +13,11 @@
  * a branch that others were made from can't be deleted.
  */
 
-import { randomUUID } from "node:crypto";
-import { join } from "node:path";
 import { CorruptFileError, InvalidInputError } from "../../errors.js";
 import type { Disk } from "../../io/disk/disk.js";
 import { foldName, isDeviceName } from "../../io/names/foldName.js";
 import { namesIn } from "../../io/names/spelling.js";
+import { join } from "../../platform/native.js";
 import { branchesDirectory, branchRefPath, branchTree, TABLE_PARTS } from "../versions/paths.js";
 import { checkBranchName, isMainBranch, listRefNames, type RefContent, readRefFile } from "./refs.js";
 
@@ -109,7 +108,7 @@ export function newBranchRef(parent: {
   readonly lineage: Lineage;
   readonly manifestSize: number;
 }): RefContent {
-  const fork = [parent.version, randomUUID().replaceAll("-", "")];
+  const fork = [parent.version, crypto.randomUUID().replaceAll("-", "")];
   return {
     parentBranch: parent.branch,
     identifier: { version_mapping: [...parent.lineage, fork] },

@@ -7,7 +7,6 @@
  * at, holds it; whoever needs that of a branch besides takes it second.
  */
 
-import { relative, resolve, sep } from "node:path";
 import {
   CorruptFileError,
   InvalidInputError,
@@ -18,6 +17,7 @@ import {
 import type { Disk } from "../../io/disk/disk.js";
 import { codeOf } from "../../io/disk/errno.js";
 import type { LockLease } from "../../io/lock/lease.js";
+import { relative, resolve, sep } from "../../platform/native.js";
 import { type TableEnvironment, withTableLock } from "../versions/environment.js";
 import { branchDirectory, branchRefPath, branchTree, REF_SUFFIX } from "../versions/paths.js";
 import { findVersion, type VersionEntry } from "../versions/versions.js";

@@ -12,7 +12,6 @@
  * and whatever happens to its writer.
  */
 
-import { dirname } from "node:path";
 import {
   CorruptFileError,
   InternalError,
@@ -26,6 +25,7 @@ import type { LockLease } from "../../io/lock/lease.js";
 import { foldName, isDeviceName } from "../../io/names/foldName.js";
 import { namesIn } from "../../io/names/spelling.js";
 import { createExclusive, Removal, replaceFile } from "../../io/publish.js";
+import { dirname } from "../../platform/native.js";
 import type { TableEnvironment } from "../versions/environment.js";
 import { REF_SUFFIX, sideDirectory, tagName, tagPath, tagsDirectory } from "../versions/paths.js";
 import {

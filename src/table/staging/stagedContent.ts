@@ -11,7 +11,7 @@
  * Fragments that the version before has, byte for byte, are not looked at on the disk.
  */
 
-import { sep } from "node:path";
+import { toHex } from "../../bytes/hex.js";
 import { CorruptFileError, InvalidInputError } from "../../errors.js";
 import { isReadableVersion } from "../../file/container/container.js";
 import {
@@ -24,6 +24,7 @@ import {
   type IndexMetadata,
   type Manifest,
 } from "../../format/table.js";
+import { isSameBytes, sep } from "../../platform/native.js";
 import { nextFieldId } from "../../schema/schema.js";
 import { checkAutoCleanup } from "../cleanup/autoCleanup.js";
 import { cloneVersion } from "../commit/applyClone.js";
@@ -361,7 +362,7 @@ class ContentCheck {
     const { indexSectionBytes } = this.#file;
     if (indexSectionBytes === null) return;
     const before = this.#before?.indexSectionBytes ?? null;
-    if (before !== null && Buffer.compare(before, indexSectionBytes) === 0) return;
+    if (before !== null && isSameBytes(before, indexSectionBytes)) return;
     const ids = new Set<string>();
     for (const index of indicesOf(this.#file)) {
       const id = this.#checkIndex(index);
@@ -379,7 +380,7 @@ class ContentCheck {
     if (fields.some((field) => field < 0 || field > this.#highestField)) {
       refuse(`has an index ${quoted(name)} of a field that it can't have`);
     }
-    return Buffer.from(uuid.uuid).toString("hex");
+    return toHex(uuid.uuid);
   }
 }
 
@@ -390,7 +391,7 @@ const isSameBase = (a: BasePath, b: BasePath): boolean =>
   (a.name ?? "") === (b.name ?? "");
 
 const isSameFragment = (a: DataFragment, b: DataFragment): boolean =>
-  a === b || Buffer.compare(encodedFragment(a), encodedFragment(b)) === 0;
+  a === b || isSameBytes(encodedFragment(a), encodedFragment(b));
 
 const isSameDeletion = (
   a: NonNullable<DataFragment["deletionFile"]>,

@@ -9,11 +9,11 @@
  * take it away from there. Names are compared as the coarsest file system does (io/names/foldName.ts).
  */
 
-import { isAbsolute, join, sep } from "node:path";
 import { InvalidTableStateError, UnsupportedError } from "../../errors.js";
 import type { Disk } from "../../io/disk/disk.js";
 import { foldName } from "../../io/names/foldName.js";
 import { TEMPORARY_PREFIX } from "../../io/publish.js";
+import { isAbsolute, join, sep } from "../../platform/native.js";
 import {
   HINT_NAME,
   isTablePart,

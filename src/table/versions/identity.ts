@@ -13,9 +13,9 @@
  * temporary file, before it is begun (io/publish.ts).
  */
 
-import { join } from "node:path";
 import { ConcurrentModificationError, TableNotFoundError } from "../../errors.js";
 import type { Disk, FileStat } from "../../io/disk/disk.js";
+import { join } from "../../platform/native.js";
 import type { ManifestFile } from "./manifest.js";
 import { versionsDirectory } from "./paths.js";
 

@@ -20,6 +20,7 @@ import { crc32 } from "../../bytes/crc32.js";
 import { CorruptFileError, UnsupportedError } from "../../errors.js";
 import { IndexSection, Manifest, ManifestHead, Transaction } from "../../format/table.js";
 import type { Disk } from "../../io/disk/disk.js";
+import { isSameBytes } from "../../platform/native.js";
 
 const FOOTER_BYTES = 16;
 const CHECK_BYTES = 16;
@@ -309,6 +310,3 @@ function isSameContent(a: readonly Uint8Array[], b: readonly Uint8Array[]): bool
   }
   return true;
 }
-
-/** The library routine is many times as fast as a loop. */
-const isSameBytes = (a: Uint8Array, b: Uint8Array): boolean => Buffer.compare(a, b) === 0;

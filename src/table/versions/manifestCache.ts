@@ -1,10 +1,10 @@
 /** Decoded manifests, kept in memory. */
 
-import { dirname } from "node:path";
 import { Limit } from "../../async/limit.js";
 import { CorruptFileError } from "../../errors.js";
 import type { Disk } from "../../io/disk/disk.js";
 import { LruCache } from "../../io/memory/cache.js";
+import { dirname } from "../../platform/native.js";
 import { checkReaderFlags } from "./flags.js";
 import { decodeManifestFile, type ManifestFamily, type ManifestFile, readManifestBytes } from "./manifest.js";
 import type { VersionEntry } from "./versions.js";

@@ -11,6 +11,7 @@ import { InternalError } from "../../errors.js";
 import { FieldRanges } from "../../format/fieldRanges.js";
 import { DataFragment, FRAGMENTS_FIELD } from "../../format/table.js";
 import type { Disk, ReadHandle } from "../../io/disk/disk.js";
+import { isSameBytes } from "../../platform/native.js";
 import { decodeManifestFile, type EncodedManifest, type ManifestFile, refuseOversized } from "./manifest.js";
 import type { VersionEntry } from "./versions.js";
 
@@ -86,7 +87,7 @@ export class ManifestImage {
     const bytes = this.#encodedFragment(index);
     const last = Math.min(from + LOOK_AHEAD, other.#fragments.count);
     for (let candidate = from; candidate < last; candidate++) {
-      if (Buffer.compare(bytes, other.#encodedFragment(candidate)) === 0) return candidate;
+      if (isSameBytes(bytes, other.#encodedFragment(candidate))) return candidate;
     }
     return -1;
   }

@@ -22,11 +22,11 @@
  * The reference never looks into `_tiltyard`.
  */
 
-import { randomBytes } from "node:crypto";
-import { join } from "node:path";
+import { toHex } from "../../bytes/hex.js";
 import { UnsupportedError } from "../../errors.js";
 import { DELETION_FILE_TYPE, type DeletionFile } from "../../format/table.js";
 import { foldName, isDeviceName } from "../../io/names/foldName.js";
+import { join } from "../../platform/native.js";
 
 /** How manifests are named; one table uses one scheme. */
 export type NamingScheme = "V1" | "V2";
@@ -130,17 +130,17 @@ export const branchTree = (mainRoot: string): string => join(mainRoot, "tree");
 
 /** Directory of an index segment's files; the uuid is 16 bytes. */
 export function indexDirectoryName(uuid: Uint8Array): string {
-  const hex = Array.from(uuid, (byte) => byte.toString(16).padStart(2, "0")).join("");
+  const hex = toHex(uuid);
   return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.*)$/, "$1-$2-$3-$4-$5");
 }
 
 /** A new name for a data file: a random UUID, 3 bytes in binary and 13 in hexadecimal. */
 export function dataFileName(): string {
-  const uuid = randomBytes(16);
+  const uuid = crypto.getRandomValues(new Uint8Array(16));
   uuid[6] = (uuid[6] & 0x0f) | 0x40;
   uuid[8] = (uuid[8] & 0x3f) | 0x80;
   const binary = ((uuid[0] << 16) | (uuid[1] << 8) | uuid[2]).toString(2).padStart(24, "0");
-  return `${binary}${uuid.subarray(3).toString("hex")}.lance`;
+  return `${binary}${toHex(uuid.subarray(3))}.lance`;
 }
 
 export const transactionFileName = (readVersion: number, uuid: string): string =>

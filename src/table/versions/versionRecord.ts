@@ -4,12 +4,12 @@
  * manifest's size and SHA-256 in it tell it from the record of an attempt that never was published.
  */
 
-import { createHash } from "node:crypto";
-import { join } from "node:path";
 import { InvalidInputError } from "../../errors.js";
 import type { Disk } from "../../io/disk/disk.js";
 import type { LockLease } from "../../io/lock/lease.js";
 import { replaceFile } from "../../io/publish.js";
+import { sha256 } from "../../io/sha256.js";
+import { join } from "../../platform/native.js";
 import { versionRecordName, versionRecordsDirectory } from "./paths.js";
 import type { VersionEntry } from "./versions.js";
 
@@ -29,8 +29,6 @@ const MAX_RECORD_BYTES = 2 ** 20;
 
 const recordPath = (tableRoot: string, version: number): string =>
   join(versionRecordsDirectory(tableRoot), versionRecordName(version));
-
-const sha256 = (bytes: Uint8Array): string => createHash("sha256").update(bytes).digest("hex");
 
 /**
  * Attaches a record to a version about to be published, or makes sure that it has none. Durable on return.

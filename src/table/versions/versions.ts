@@ -1,10 +1,10 @@
 /** The versions of a table that are there, by the names of their manifests. */
 
-import { join } from "node:path";
 import { breathe } from "../../async/eventLoop.js";
 import { InvalidTableStateError } from "../../errors.js";
 import type { Manifest } from "../../format/table.js";
 import type { Disk, FileStat } from "../../io/disk/disk.js";
+import { join } from "../../platform/native.js";
 import type { DirectoryIdentity, TableAnchor } from "./identity.js";
 import type { ManifestFile } from "./manifest.js";
 import { manifestPath, type NamingScheme, parseManifestName, versionsDirectory } from "./paths.js";

@@ -1,0 +1,35 @@
+/**
+ * What Node.js has natively, and other runtimes have in another form or not at all. Everything outside `io/` and the Node
+ * side of `rest/` takes it from here. Bundlers for browsers put portable.ts in place of this file, as `browser` in
+ * package.json says: both export the same names.
+ */
+
+import { isAscii as nativeIsAscii, isUtf8 as nativeIsUtf8 } from "node:buffer";
+import path from "node:path";
+import * as zlib from "node:zlib";
+
+/** Paths of the platform. */
+export const { basename, dirname, isAbsolute, join, relative, resolve, sep } = path;
+
+/** Calls back at the next turn of the event loop, when timers and sockets had theirs. */
+export const nextTurn = (callback: () => void): void => void setImmediate(callback);
+
+/** Many times as fast as a loop. */
+export const isSameBytes = (a: Uint8Array, b: Uint8Array): boolean => Buffer.compare(a, b) === 0;
+
+export const isAscii = (bytes: Uint8Array): boolean => nativeIsAscii(bytes);
+
+export const isUtf8 = (bytes: Uint8Array): boolean => nativeIsUtf8(bytes);
+
+/** CRC-32 as zlib has it; `seed` is the checksum of what went before. Null where the runtime has none: before Node 20.15. */
+export const crc32: ((bytes: Uint8Array, seed: number) => number) | null =
+  typeof zlib.crc32 === "function" ? (bytes, seed) => zlib.crc32(bytes, seed) : null;
+
+/** Encodes a Zstandard frame; `level` null for the encoder's default. Null where the runtime has none: before Node 22.15. */
+export const compressZstd: ((bytes: Uint8Array, level: number | null) => Uint8Array) | null =
+  typeof zlib.zstdCompressSync === "function"
+    ? (bytes, level) =>
+        zlib.zstdCompressSync(bytes, {
+          params: level === null ? undefined : { [zlib.constants.ZSTD_c_compressionLevel]: level },
+        })
+    : null;

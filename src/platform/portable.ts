@@ -1,0 +1,42 @@
+/** What native.ts exports, for runtimes that are not Node.js, a browser for one. Paths have forward slashes. */
+
+import * as paths from "pathe";
+
+export const { basename, dirname, isAbsolute, join, relative, resolve } = paths;
+
+export const sep: "/" | "\\" = "/";
+
+const callbacks: (() => void)[] = [];
+// Timers would wait for milliseconds. Made when it is first needed: an open channel keeps some runtimes alive.
+let channel: MessageChannel | null = null;
+
+export function nextTurn(callback: () => void): void {
+  if (channel === null) {
+    channel = new MessageChannel();
+    channel.port1.onmessage = () => callbacks.shift()?.();
+  }
+  callbacks.push(callback);
+  channel.port2.postMessage(null);
+}
+
+export function isSameBytes(a: Uint8Array, b: Uint8Array): boolean {
+  if (a.length !== b.length) return false;
+  for (let index = 0; index < a.length; index++) if (a[index] !== b[index]) return false;
+  return true;
+}
+
+export const isAscii = (bytes: Uint8Array): boolean => bytes.every((byte) => byte < 0x80);
+
+export function isUtf8(bytes: Uint8Array): boolean {
+  try {
+    new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+    return true;
+  } catch {
+    // Not UTF-8.
+    return false;
+  }
+}
+
+export const crc32: ((bytes: Uint8Array, seed: number) => number) | null = null;
+
+export const compressZstd: ((bytes: Uint8Array, level: number | null) => Uint8Array) | null = null;

@@ -1,0 +1,54 @@
+import * as fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import * as native from "../../src/platform/native.js";
+import * as portable from "../../src/platform/portable.js";
+
+// Neither compiles without what the other has.
+const asNative: typeof native = portable;
+const asPortable: typeof portable = native;
+
+describe("what is there without Node.js", () => {
+  it("has the names of what Node.js has", () => {
+    expect(Object.keys(asNative).sort()).toEqual(Object.keys(asPortable).sort());
+  });
+
+  it.runIf(native.sep === "/")("names the same paths", () => {
+    const names = ["a", "b.lance", "_versions", ".", "..", "été"];
+    const path = fc
+      .tuple(fc.boolean(), fc.array(fc.constantFrom(...names), { minLength: 1, maxLength: 5 }))
+      .map(([isAbsolute, parts]) => (isAbsolute ? "/" : "") + parts.join("/"));
+    fc.assert(
+      fc.property(path, path, (a, b) => {
+        expect(portable.isAbsolute(a)).toBe(native.isAbsolute(a));
+        expect(portable.join(a, b)).toBe(native.join(a, b));
+        const [root, below] = [native.resolve("/", a), native.resolve("/", a, b)];
+        expect(portable.resolve("/", a, b)).toBe(below);
+        expect(portable.relative(root, below)).toBe(native.relative(root, below));
+        expect(portable.basename(below)).toBe(native.basename(below));
+        expect(portable.dirname(below)).toBe(native.dirname(below));
+      }),
+    );
+  });
+
+  it("tells the same of bytes", () => {
+    const text = fc.string({ unit: "binary" }).map((value) => new TextEncoder().encode(value));
+    fc.assert(
+      fc.property(fc.oneof(fc.uint8Array(), text), fc.uint8Array(), (a, b) => {
+        expect(portable.isUtf8(a)).toBe(native.isUtf8(a));
+        expect(portable.isAscii(a)).toBe(native.isAscii(a));
+        expect(portable.isSameBytes(a, b)).toBe(native.isSameBytes(a, b));
+        expect(portable.isSameBytes(a, a.slice())).toBe(true);
+      }),
+    );
+  });
+
+  it("calls back at the next turns, in order", async () => {
+    const calls: number[] = [];
+    portable.nextTurn(() => calls.push(1));
+    portable.nextTurn(() => calls.push(2));
+    await Promise.resolve();
+    expect(calls).toEqual([]);
+    await new Promise<void>((resolve) => portable.nextTurn(resolve));
+    expect(calls).toEqual([1, 2]);
+  });
+});
