@@ -25,7 +25,7 @@ const ARROWS: Record<string, readonly string[]> = {
   optionMembers: ["errors"],
   namespace: ["memory"],
   bytes: ["platform", "errors", "async"],
-  io: ["errors"],
+  io: ["errors", "async"],
   arrow: ["platform", "errors", "async", "memory", "bytes"],
   format: ["errors", "bytes"],
   schema: ["errors", "ident", "bytes", "arrow", "format"],

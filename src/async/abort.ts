@@ -1,5 +1,40 @@
 /** Waiting for what cannot be ended itself, no longer than somebody wants it. */
 
+/** Who waits for a signal. */
+const waiting = new WeakMap<AbortSignal, Set<() => void>>();
+
+/**
+ * Calls back when a signal aborts; at once where it has. Applications use one signal for many calls, and Node.js warns of a
+ * leak from eleven listeners on: however many wait, the signal has one.
+ * @returns what ends the wait
+ */
+export function whenAborted(signal: AbortSignal, callback: () => void): () => void {
+  if (signal.aborted) {
+    callback();
+    return () => undefined;
+  }
+  let callbacks = waiting.get(signal);
+  if (callbacks === undefined) {
+    callbacks = new Set();
+    waiting.set(signal, callbacks);
+    signal.addEventListener("abort", callAll, { once: true });
+  }
+  const entry = () => callback();
+  callbacks.add(entry);
+  return () => {
+    callbacks.delete(entry);
+    if (callbacks.size > 0 || waiting.get(signal) !== callbacks) return;
+    waiting.delete(signal);
+    signal.removeEventListener("abort", callAll);
+  };
+}
+
+function callAll(this: AbortSignal): void {
+  const callbacks = waiting.get(this) ?? [];
+  waiting.delete(this);
+  for (const callback of callbacks) callback();
+}
+
 /**
  * Settles as the value does, or rejects with the signal's reason where that comes first; what is waited for goes on
  * unheard then.
@@ -10,8 +45,7 @@ export function untilAborted<Value>(
 ): Promise<Value> {
   if (signal === undefined) return Promise.resolve(value);
   return new Promise((resolve, reject) => {
-    const abort = () => reject(signal.reason);
-    const settle = () => signal.removeEventListener("abort", abort);
+    const settle = whenAborted(signal, () => reject(signal.reason));
     Promise.resolve(value).then(
       (result) => {
         settle();
@@ -22,7 +56,5 @@ export function untilAborted<Value>(
         reject(error);
       },
     );
-    if (signal.aborted) abort();
-    else signal.addEventListener("abort", abort, { once: true });
   });
 }

@@ -11,6 +11,7 @@
  */
 
 import path from "node:path";
+import { whenAborted } from "../../async/abort.js";
 import { ServiceUnavailableError } from "../../errors.js";
 import { codeOf } from "../disk/errno.js";
 import { HeldLock } from "./heldLock.js";
@@ -100,7 +101,7 @@ async function enter(resolved: string, deadlineMs: number, signal: AbortSignal |
   await new Promise<void>((resolve, reject) => {
     const finish = (settle: () => void) => {
       clearTimeout(timer);
-      signal?.removeEventListener("abort", onAbort);
+      endWait?.();
       settle();
     };
     const giveUp = (reason: unknown) => {
@@ -108,10 +109,9 @@ async function enter(resolved: string, deadlineMs: number, signal: AbortSignal |
       finish(() => reject(reason));
     };
     const onTurn = () => finish(resolve);
-    const onAbort = () => giveUp(signal?.reason);
     const timer = setTimeout(() => giveUp(notFree(resolved)), Math.max(0, deadlineMs - performance.now()));
-    signal?.addEventListener("abort", onAbort);
     queue.waiting.push(onTurn);
+    const endWait = signal && whenAborted(signal, () => giveUp(signal.reason));
   });
   if (performance.now() - queue.runStartMs > MAX_RUN_MS) {
     await pause(PATIENT_LOOK_MS);
@@ -167,15 +167,15 @@ function notFree(directory: string): ServiceUnavailableError {
 
 function pause(milliseconds: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
-    const onAbort = () => {
-      clearTimeout(timer);
-      reject(signal?.reason);
-    };
     const timer = setTimeout(() => {
-      signal?.removeEventListener("abort", onAbort);
+      endWait?.();
       resolve();
     }, milliseconds);
-    if (signal?.aborted) onAbort();
-    else signal?.addEventListener("abort", onAbort, { once: true });
+    const endWait =
+      signal &&
+      whenAborted(signal, () => {
+        clearTimeout(timer);
+        reject(signal.reason);
+      });
   });
 }

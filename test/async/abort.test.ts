@@ -1,0 +1,44 @@
+import { getEventListeners } from "node:events";
+import { expect, it } from "vitest";
+import { untilAborted, whenAborted } from "../../src/async/abort.js";
+
+it("has one listener on a signal, however many wait for it", () => {
+  const controller = new AbortController();
+  const { signal } = controller;
+  const called: number[] = [];
+  const ends = Array.from({ length: 30 }, (_, index) => whenAborted(signal, () => called.push(index)));
+  expect(getEventListeners(signal, "abort").length).toBe(1);
+  for (const end of ends.slice(3)) end();
+  controller.abort();
+  expect(called).toEqual([0, 1, 2]);
+  expect(getEventListeners(signal, "abort").length).toBe(0);
+  whenAborted(signal, () => called.push(3));
+  expect(called).toEqual([0, 1, 2, 3]);
+});
+
+it("leaves nothing on a signal once nobody waits, and may wait again", () => {
+  const controller = new AbortController();
+  const { signal } = controller;
+  const called: string[] = [];
+  const end = whenAborted(signal, () => called.push("first"));
+  end();
+  expect(getEventListeners(signal, "abort").length).toBe(0);
+  whenAborted(signal, () => called.push("second"));
+  // Twice is as good as once, and nobody else's wait is ended by it.
+  end();
+  expect(getEventListeners(signal, "abort").length).toBe(1);
+  controller.abort();
+  expect(called).toEqual(["second"]);
+});
+
+it("settles as what it waits for, or as the signal says", async () => {
+  const controller = new AbortController();
+  const { signal } = controller;
+  expect(await untilAborted(5, signal)).toBe(5);
+  await expect(untilAborted(Promise.reject(new Error("own")), signal)).rejects.toThrow("own");
+  const waits = untilAborted(new Promise(() => undefined), signal);
+  controller.abort(new Error("enough"));
+  await expect(waits).rejects.toThrow("enough");
+  await expect(untilAborted(5, signal)).rejects.toThrow("enough");
+  expect(getEventListeners(signal, "abort").length).toBe(0);
+});
