@@ -695,6 +695,24 @@ export interface QueryTableRequest extends TableRequest {
   readonly memory?: MemoryShare;
   readonly filter?: string;
   readonly vector?: unknown;
+  /** Of a search by vector; so are the members that follow, up to `upperBound`. */
+  readonly vectorColumn?: string;
+  readonly distanceType?: string;
+  /** Partitions of an index to look into. */
+  readonly nprobes?: number;
+  /** Rows that are compared exactly, as a multiple of the limit. */
+  readonly refineFactor?: number;
+  /** Candidates to keep while a graph is searched. */
+  readonly ef?: number;
+  /** Whether the filter comes before the search. Default true. */
+  readonly prefilter?: boolean;
+  readonly bypassVectorIndex?: boolean;
+  /** Only indexed rows are searched. */
+  readonly fastSearch?: boolean;
+  /** Least distance, inclusive. */
+  readonly lowerBound?: number;
+  /** Distances are below this. */
+  readonly upperBound?: number;
   readonly fullTextQuery?: FullTextQuery;
   /** Columns to sort by, the first of them first. */
   readonly orderBy?: readonly {

@@ -5,7 +5,7 @@
 
 import { z } from "zod";
 import { InvalidTableStateError, TableIndexNotFoundError, UnsupportedError } from "../../errors.js";
-import { POST, type Route, type RouteOptions, route, tablePath } from "../wire/routes.js";
+import { makeRoute, POST, type Route, type RouteOptions, tablePath } from "../wire/routes.js";
 import * as shape from "../wire/shapes.js";
 import { callEngine, type EngineCall } from "./dialect.js";
 
@@ -26,7 +26,7 @@ function added(
   options: Pick<RouteOptions, "summary" | "body" | "answer">,
   perform: Perform,
 ): Route {
-  const made = route(operation, POST, tablePath(tail), options);
+  const made = makeRoute(operation, POST, tablePath(tail), options);
   PERFORM.set(made, perform);
   return made;
 }

@@ -25,7 +25,7 @@ export interface Route {
    * Members taken from the body: of a JSON object, or none and then the body is looked at for `id`, `identity` and
    * `context` only. `arrow`: rows as an Arrow IPC stream. A member's name: the whole JSON object is that member.
    */
-  readonly body: z.ZodObject | "arrow" | { readonly member: string; readonly schema: z.ZodType };
+  readonly body: z.ZodObject | "arrow" | WholeBody;
   /**
    * Of the answer: a record, the one member of the engine's answer that is sent bare, a bare value, nothing, or rows.
    */
@@ -38,13 +38,37 @@ export interface Route {
   readonly status: 200 | 201 | 202;
 }
 
-export interface RouteOptions {
+/** A JSON body that is one member of the request, as a whole. */
+interface WholeBody {
+  readonly member: string;
+  readonly schema: z.ZodType;
+}
+
+export interface RouteOptions<Query = z.ZodRawShape, Body = z.ZodRawShape | "arrow" | WholeBody> {
   readonly summary: string;
-  readonly query?: z.ZodRawShape;
-  readonly body?: z.ZodRawShape | "arrow" | { readonly member: string; readonly schema: z.ZodType };
+  readonly query?: Query;
+  readonly body?: Body;
   readonly answer?: Route["answer"];
   readonly status?: Route["status"];
 }
+
+/** `manifest_path` → `manifestPath`. */
+type CamelCase<Name> = Name extends `${infer Head}_${infer Tail}`
+  ? `${Head}${Capitalize<CamelCase<Tail>>}`
+  : Name;
+
+type RequestOf<O extends Operation> = NonNullable<Parameters<DirectoryNamespace[O]>[0]>;
+
+/** Names of the members of a request, or of any of its forms. */
+type MembersOf<Request> = Request extends unknown ? keyof Request : never;
+
+/**
+ * Members on the wire whose names are those of the operation's request; a name that the request does not have makes the
+ * route fail to compile, so that the wire and the class can't drift.
+ */
+type OfRequest<O extends Operation, Shape> = {
+  readonly [Name in keyof Shape]: CamelCase<Name> extends MembersOf<RequestOf<O>> ? z.ZodType : never;
+};
 
 export const POST = ["POST"] as const;
 const GET = ["GET"] as const;
@@ -53,7 +77,52 @@ const POST_OR_GET = ["POST", "GET"] as const;
 const emptyAnswer = z.object({});
 const flag = z.boolean().nullish();
 
-export function route(
+/** Members that only the host of the engine sets, or the server itself. */
+type HostMember =
+  | "principal"
+  | "unregisteredBranch"
+  | "signal"
+  | "memory"
+  | "batchSize"
+  | "batchBytes"
+  | "maxColumns";
+
+/**
+ * Nothing where requests on the wire have all members of the operation's request. Else a member that no options have: one
+ * that the wire passes over would quietly mean its default, and a query read the latest version in place of a tag's.
+ */
+type Complete<O extends Operation, Name> =
+  Exclude<MembersOf<RequestOf<O>>, CamelCase<Name> | HostMember | keyof typeof shape.common> extends infer Missing
+    ? [Missing] extends [never]
+      ? unknown
+      : { readonly missing: Missing }
+    : never;
+
+type NamesIn<Path> = Path extends `${string}{${infer Name}}${infer Rest}` ? Name | NamesIn<Rest> : never;
+
+/** A route whose requests are those of the operation. */
+function route<
+  O extends Operation,
+  Path extends string,
+  Query extends z.ZodRawShape = Record<never, z.ZodType>,
+  Body extends z.ZodRawShape = Record<never, z.ZodType>,
+>(
+  operation: O,
+  methods: Route["methods"],
+  path: Path,
+  options: RouteOptions<
+    Query & OfRequest<O, Query>,
+    | (Body & OfRequest<O, Body>)
+    | "arrow"
+    | (WholeBody & { readonly member: MembersOf<RequestOf<O>> })
+  > &
+    Complete<O, keyof Query | keyof Body | NamesIn<Path>>,
+): Route {
+  return makeRoute(operation, methods, path, options as RouteOptions);
+}
+
+/** A route, possibly with members that the operation's request does not have: a dialect's. */
+export function makeRoute(
   operation: Operation,
   methods: Route["methods"],
   path: string,
@@ -74,14 +143,14 @@ export function route(
     path,
     object,
     query: z.object(query),
-    body: isWhole ? (body as Exclude<Route["body"], z.ZodObject>) : z.object({ ...body, ...shape.common }),
+    body: isWhole ? (body as "arrow" | WholeBody) : z.object({ ...body, ...shape.common }),
     answer,
     status,
   };
 }
 
-const namespacePath = (tail: string) => `/v1/namespace/{id}/${tail}`;
-export const tablePath = (tail: string) => `/v1/table/{id}/${tail}`;
+const namespacePath = <Tail extends string>(tail: Tail) => `/v1/namespace/{id}/${tail}` as const;
+export const tablePath = <Tail extends string>(tail: Tail) => `/v1/table/{id}/${tail}` as const;
 
 const dropMode = { mode: shape.mode, behavior: shape.mode };
 const listed = { ...shape.page, include_declared: flag };
@@ -155,7 +224,7 @@ export const ROUTES: readonly Route[] = [
   // ------------------------------------------------------------------------------------------------ tables
   route("declareTable", POST, tablePath("declare"), {
     summary: "Reserve a table's name without data",
-    body: { location: shape.text.nullish(), properties: shape.stringMap.nullish() },
+    body: { location: shape.text.nullish(), properties: shape.stringMap.nullish(), vend_credentials: flag },
     answer: shape.declaredTable,
   }),
   route("createTable", POST, tablePath("create"), {
@@ -193,6 +262,7 @@ export const ROUTES: readonly Route[] = [
       version: shape.version.nullish(),
       branch: shape.branch,
       tag: shape.tag,
+      vend_credentials: flag,
     },
     answer: shape.describedTable,
   }),

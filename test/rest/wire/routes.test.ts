@@ -1,6 +1,5 @@
 /** The table of routes: whole, reachable, and told truly by the OpenAPI document. */
 
-import { readFile } from "node:fs/promises";
 import { Int32, Table, tableFromIPC, tableToIPC, vectorFromArray } from "apache-arrow";
 import { DirectoryNamespace } from "tiltyard";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -48,37 +47,6 @@ describe("routes", () => {
 });
 
 describe("requests on the wire", () => {
-  const source = (name: string) => readFile(new URL(`../../../src/${name}`, import.meta.url), "utf8");
-  const camelCase = (name: string) => name.replaceAll(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
-
-  it("have every member that tells which version an operation is about", async () => {
-    const classText = await source("DirectoryNamespace.ts");
-    const types = await source("namespace.ts");
-    const requestOf = new Map(
-      [...classText.matchAll(/^ {2}(\w+)\(\s*request: ns\.(\w+)/gm)].map(([, name, type]) => [name, type]),
-    );
-    const membersOf = (type: string): string[] => {
-      const found = new RegExp(
-        `^export interface ${type}(?: extends ([\\w, ]+))? \\{(\\}|[^]*?^\\})`,
-        "m",
-      ).exec(types);
-      expect(found, type).not.toBeNull();
-      const [, parents = "", body = ""] = found ?? [];
-      const own = [...body.matchAll(/^ {2}readonly (\w+)\??:/gm)].map(([, name]) => name);
-      return [...own, ...parents.split(/, */).filter(Boolean).flatMap(membersOf)];
-    };
-    const told = new Set(["branch", "version", "tag", "fromBranch", "fromVersion", "fromTag", "readVersion"]);
-    let compared = 0;
-    for (const { operation, query, body } of ROUTES) {
-      const ofBody = typeof body === "object" && "shape" in body ? Object.keys(body.shape) : [];
-      const onWire = [...Object.keys(query.shape), ...ofBody].map(camelCase);
-      const wanted = membersOf(requestOf.get(operation) ?? operation).filter((member) => told.has(member));
-      compared += wanted.length;
-      expect(onWire, operation).toEqual(expect.arrayContaining(wanted));
-    }
-    expect(compared).toBeGreaterThan(30);
-  });
-
   it("read the version that a tag names", async () => {
     const id = ["tagged"];
     await namespace.createTable({ id }, rows);
