@@ -1,6 +1,6 @@
 /**
- * The engine's one class: a namespace of tables in a local directory. Each operation is one line here and one
- * file under `operations/`; what they share (disk, locks, caches) is opened here and let go by `close`.
+ * The engine's one class: a namespace of tables in a local directory. Each operation is one line here and one file
+ * under `operations/`. The resources they share (disk, locks, caches) are opened here and released by `close`.
  */
 
 import type { Table } from "apache-arrow";
@@ -65,9 +65,9 @@ import { resolve } from "./platform/native.js";
 import { TableHandle, type TableHandleOptions } from "./TableHandle.js";
 
 /**
- * A hierarchy of namespaces with versioned Lance tables, in one directory of the local file system. Any number
- * of instances, in any number of processes, may share a directory. Every method rejects with a
- * {@link NamespaceError}; a rejected call has changed nothing, but for what its own documentation names.
+ * A hierarchy of namespaces with versioned Lance tables, in one directory of the local file system. Any number of
+ * instances, in any number of processes, may share a directory. Every method rejects with a {@link NamespaceError}; a
+ * rejected call has changed nothing, except where the method's own documentation says so.
  */
 export class DirectoryNamespace implements AsyncDisposable {
   readonly #context: OperationContext;
@@ -76,7 +76,7 @@ export class DirectoryNamespace implements AsyncDisposable {
 
   /**
    * Touches no disk: the directory is made on the first write.
-   * @param options `disk` puts another door to the disk in place of the local file system's
+   * @param options `disk` replaces the access to the local file system with another implementation
    */
   constructor(options: ns.DirectoryNamespaceOptions & { readonly disk?: Disk }) {
     checkOptions(options);
@@ -92,12 +92,12 @@ export class DirectoryNamespace implements AsyncDisposable {
   }
 
   /**
-   * Paths of the directory: as it was given, and without links. A server tells its clients neither.
+   * Paths of the directory: as given, and with links resolved. A server tells its clients neither.
    * @internal
    */
   async rootPaths(): Promise<readonly string[]> {
     const { disk, root } = this.#context;
-    // A disk that can't be looked at has told no path behind links either.
+    // A disk that can't be read has revealed no path behind links either.
     const real = await disk.realPath(root).catch(() => null);
     return real === null ? [root] : [root, real];
   }
@@ -108,8 +108,8 @@ export class DirectoryNamespace implements AsyncDisposable {
   }
 
   /**
-   * Lets open files and caches go, and refuses later calls. It does not wait: calls under way go on, and so do results of
-   * queries that were opened before. Await these first where the process ends next.
+   * Releases open files and caches, and makes later calls fail. It does not wait: calls in progress go on, and so do
+   * results of queries that were opened before. Await these first if the process ends next.
    */
   async close(): Promise<void> {
     this.#closed = true;
@@ -131,13 +131,14 @@ export class DirectoryNamespace implements AsyncDisposable {
   listNamespaces(request: ns.ListNamespacesRequest = {}): Promise<ns.ListNamespacesResponse> {
     return this.#run("listNamespaces", request, listNamespaces);
   }
-  /** Resolves to undefined where the namespace exists. */
+  /** Resolves to undefined if the namespace exists. */
   namespaceExists(request: ns.NamespaceExistsRequest): Promise<void> {
     return this.#run("namespaceExists", request, namespaceExists);
   }
   /**
-   * Removes a namespace, with `Cascade` also all that is in it.
-   * @throws InternalError also where it was dropped and files of its tables can't be removed; it names their directory
+   * Removes a namespace, with `Cascade` also everything in it.
+   * @throws InternalError also if the namespace was dropped but files of its tables can't be removed; the message names
+   *   their directory
    */
   dropNamespace(request: ns.DropNamespaceRequest): Promise<ns.DropNamespaceResponse> {
     return this.#run("dropNamespace", request, dropNamespace);
@@ -149,11 +150,11 @@ export class DirectoryNamespace implements AsyncDisposable {
   declareTable(request: ns.DeclareTableRequest): Promise<ns.DeclareTableResponse> {
     return this.#run("declareTable", request, declareTable);
   }
-  /** Makes a table of the given rows; their schema becomes the table's. */
+  /** Creates a table from the given rows; their schema becomes the table's. */
   createTable(request: ns.CreateTableRequest, data: ns.RowsInput): Promise<ns.CreateTableResponse> {
     return this.#run("createTable", request, (context, checked) => createTable(context, checked, data));
   }
-  /** Resolves to undefined where the table (and the version asked for) exists. */
+  /** Resolves to undefined if the table (and the requested version) exists. */
   tableExists(request: ns.TableExistsRequest): Promise<void> {
     return this.#run("tableExists", request, tableExists);
   }
@@ -161,10 +162,10 @@ export class DirectoryNamespace implements AsyncDisposable {
     return this.#run("describeTable", request, describeTable);
   }
   /**
-   * Removes a table with all its versions. Of a root table that is a symbolic link only the link goes: what it leads to may
-   * be others' too.
-   * @throws InternalError also where a table of a child namespace was dropped and its files can't be removed; it names
-   *   their directory
+   * Removes a table with all its versions. For a root table that is a symbolic link, only the link is removed: its
+   * target may belong to others too.
+   * @throws InternalError also if a table of a child namespace was dropped but its files can't be removed; the message
+   *   names their directory
    */
   dropTable(request: ns.DropTableRequest): Promise<ns.DropTableResponse> {
     return this.#run("dropTable", request, dropTable);
@@ -177,22 +178,22 @@ export class DirectoryNamespace implements AsyncDisposable {
     return this.#run("listAllTables", request, listAllTables);
   }
   /**
-   * Puts a table that lies below the root under an id.
-   * @throws InvalidInputError where no table lies there, or another one lies there, in it, or around it
+   * Gives an id to a table that lies below the root.
+   * @throws InvalidInputError if no table lies there, or another table lies there, in it, or around it
    */
   registerTable(request: ns.RegisterTableRequest): Promise<ns.RegisterTableResponse> {
     return this.#run("registerTable", request, registerTable);
   }
   /**
-   * Takes the id from a table, whose data stays where it is, for `registerTable`. Nothing
-   * else gets the name of a table of the root meanwhile.
+   * Takes the id from a table; its data stays where it is, for `registerTable`. While a root table is deregistered,
+   * nothing else gets its name.
    */
   deregisterTable(request: ns.DeregisterTableRequest): Promise<ns.DeregisterTableResponse> {
     return this.#run("deregisterTable", request, deregisterTable);
   }
   /**
-   * Gives a table another id. The directory of a table that is in the root, or comes to be there, moves with it.
-   * @throws UnsupportedError where the directory would have to move and can't: the table has branches, which would lose
+   * Gives a table another id. The directory moves with it if the table is in the root, before or after.
+   * @throws UnsupportedError if the directory would have to move and can't: the table has branches, which would lose
    *   it, or the file system doesn't move it
    */
   renameTable(request: ns.RenameTableRequest): Promise<ns.RenameTableResponse> {
@@ -208,7 +209,7 @@ export class DirectoryNamespace implements AsyncDisposable {
 
   // ---------------------------------------------------------------------------------------------- rows
 
-  /** Adds rows, or replaces all rows; makes a table of one that was only declared. */
+  /** Adds rows, or replaces all rows. A table that was only declared gets its first version this way. */
   insertIntoTable(
     request: ns.InsertIntoTableRequest,
     data: ns.RowsInput,
@@ -221,17 +222,17 @@ export class DirectoryNamespace implements AsyncDisposable {
     return this.#run("queryTable", request, queryTable);
   }
   /**
-   * The rows at the given offsets, in the order given; deleted rows don't count. Reads little more than those
-   * rows. Authorised as `queryTable`.
+   * The rows at the given offsets, in the order given; deleted rows don't count. Reads little more than those rows.
+   * Authorised as `queryTable`.
    * @throws InvalidInputError for an offset that is no row of the version
    */
   takeRows(request: ns.TakeRowsRequest): Promise<Table> {
     return this.#run("queryTable", request, takeRows);
   }
   /**
-   * The values of a blob column at the given offsets, in the order given, null for nulls. None is read before it is
-   * asked for its bytes. Authorised as `queryTable`.
-   * @throws InvalidInputError for an offset that is no row of the version, and a column that is not of blobs
+   * The values of a blob column at the given offsets, in the order given; null for nulls. A value is read only when its
+   * bytes are asked for. Authorised as `queryTable`.
+   * @throws InvalidInputError for an offset that is no row of the version, and for a column that is not of blobs
    */
   takeBlobs(request: ns.TakeBlobsRequest): Promise<(ns.LazyBlob | null)[]> {
     return this.#run("queryTable", request, takeBlobs);
@@ -243,30 +244,30 @@ export class DirectoryNamespace implements AsyncDisposable {
   // ---------------------------------------------------------------------------------------------- upkeep
 
   /**
-   * Merges small fragments, and rewrites ones with many deleted rows without them. The rows stay the same; merged
-   * fragments come behind the others, so that their order may change. Old versions keep their files until a cleanup.
+   * Merges small fragments, and rewrites fragments with many deleted rows without these. The rows stay the same, but
+   * their order may change: merged fragments come after the others. Old versions keep their files until a cleanup.
    *
-   * Fragments that an index covers are left as they are, but for tables with stable row ids: the engine does not
+   * Fragments that an index covers are left as they are, except in tables with stable row ids: the engine does not
    * rewrite indexes.
    *
-   * The signal is looked at until the first version is committed: an aborted call that rejects has changed nothing. Two
-   * versions are made, the first of which only reserves ids; where the call fails for another reason between the two,
-   * that one stays, with the same rows.
+   * The call makes two versions, the first of which only reserves ids. The signal counts until the first version is
+   * committed: an aborted call that rejects has changed nothing. If the call fails between the two for another reason,
+   * the first version stays, with the same rows.
    * @throws UnsupportedError for tables with columns that this release does not write
-   * @throws ConcurrentModificationError where others keep changing the same fragments
+   * @throws ConcurrentModificationError if other writers keep changing the same fragments
    */
   optimizeTable(request: ns.OptimizeTableRequest): Promise<ns.OptimizeTableResponse> {
     return this.#run("optimizeTable", request, optimizeTable);
   }
 
   /**
-   * Removes old versions, and files that no version needs. What tags and branches need stays. Removes as well what
-   * is left in the namespace of creations of tables that died a week ago or earlier.
+   * Removes old versions, and files that no version needs. Everything that tags and branches need stays. Also removes
+   * leftovers in the namespace from table creations that died a week ago or earlier.
    *
-   * The signal is looked at until the first version is taken away: an aborted call that rejects has removed nothing but
-   * files that no version refers to. Where the disk fails while files of removed versions are being removed, the call
-   * rejects although these are gone; the next cleanup removes the rest. On a full disk versions may stay whose removal
-   * must be noted first.
+   * The signal counts until the first version is removed: an aborted call that rejects has removed only files that no
+   * version refers to. If the disk fails while files of removed versions are being removed, the call rejects although
+   * these versions are gone; the next cleanup removes the rest. On a full disk, versions whose removal must be recorded
+   * first may stay.
    */
   cleanupTable(request: ns.CleanupTableRequest): Promise<ns.CleanupTableResponse> {
     return this.#run("cleanupTable", request, cleanupTable);
@@ -283,7 +284,8 @@ export class DirectoryNamespace implements AsyncDisposable {
   }
   /**
    * Publishes staged manifests of several tables, all of them or none.
-   * @throws InternalError where it is decided and can't be finished now: the next operation on one of the tables does
+   * @throws InternalError if the batch is decided but can't be finished now: the next operation on one of the tables
+   *   finishes it
    */
   batchCreateTableVersions(
     request: ns.BatchCreateTableVersionsRequest,
@@ -295,9 +297,9 @@ export class DirectoryNamespace implements AsyncDisposable {
     });
   }
   /**
-   * Deletes versions, all that are in the ranges or none, and the files that only they have. For these it reads the
-   * manifests of all versions, as a cleanup does.
-   * @throws InvalidInputError where one of them is the latest, has a tag, or is what a branch was made from
+   * Deletes the versions in the ranges, all or none, and the files that only they have. To find these files it reads
+   * the manifests of all versions, as a cleanup does.
+   * @throws InvalidInputError if one of the versions is the latest, has a tag, or is what a branch was made from
    */
   batchDeleteTableVersions(
     request: ns.BatchDeleteTableVersionsRequest,
@@ -306,7 +308,8 @@ export class DirectoryNamespace implements AsyncDisposable {
   }
   /**
    * Declares tables, publishes and deletes versions and deregisters tables, all of it or nothing.
-   * @throws InternalError where it is decided and can't be finished now: the next operation on one of the tables does
+   * @throws InternalError if the batch is decided but can't be finished now: the next operation on one of the tables
+   *   finishes it
    */
   batchCommitTables(request: ns.BatchCommitTablesRequest): Promise<ns.BatchCommitTablesResponse> {
     return this.#run("batchCommitTables", request, async (context, checked, access) => {
@@ -325,7 +328,7 @@ export class DirectoryNamespace implements AsyncDisposable {
 
   // ---------------------------------------------------------------------------------------------- branches
 
-  /** Starts a line of versions of its own from a version; copies no rows. */
+  /** Starts a separate line of versions from an existing version; copies no rows. */
   createTableBranch(request: ns.CreateTableBranchRequest): Promise<ns.CreateTableBranchResponse> {
     return this.#run("createTableBranch", request, createTableBranch);
   }
@@ -333,9 +336,9 @@ export class DirectoryNamespace implements AsyncDisposable {
     return this.#run("listTableBranches", request, listTableBranches);
   }
   /**
-   * Removes a branch that no other branch and no tag refers to, with all its versions.
-   * @throws InternalError also where the branch was deleted and files of it can't be removed; they are in nobody's way,
-   *   and a later `cleanupTable` removes them
+   * Removes a branch, with all its versions, that no other branch and no tag refers to.
+   * @throws InternalError also if the branch was deleted but some of its files can't be removed; they do no harm, and a
+   *   later `cleanupTable` removes them
    */
   deleteTableBranch(request: ns.DeleteTableBranchRequest): Promise<ns.DeleteTableBranchResponse> {
     return this.#run("deleteTableBranch", request, deleteTableBranch);
@@ -353,18 +356,18 @@ export class DirectoryNamespace implements AsyncDisposable {
   getTableTagVersion(request: ns.GetTableTagVersionRequest): Promise<ns.GetTableTagVersionResponse> {
     return this.#run("getTableTagVersion", request, getTableTagVersion);
   }
-  /** Gives the name of one version to another. */
+  /** Moves a tag to another version. */
   updateTableTag(request: ns.UpdateTableTagRequest): Promise<ns.UpdateTableTagResponse> {
     return this.#run("updateTableTag", request, updateTableTag);
   }
-  /** Takes a name away; the version stays. */
+  /** Deletes a tag; the version stays. */
   deleteTableTag(request: ns.DeleteTableTagRequest): Promise<ns.DeleteTableTagResponse> {
     return this.#run("deleteTableTag", request, deleteTableTag);
   }
 
   // ---------------------------------------------------------------------------------------------- schema
 
-  /** Changes the metadata of fields; makes a version in any case. */
+  /** Changes the metadata of fields; always makes a version. */
   updateFieldMetadata(request: ns.UpdateFieldMetadataRequest): Promise<ns.UpdateFieldMetadataResponse> {
     return this.#run("updateFieldMetadata", request, updateFieldMetadata);
   }
@@ -374,17 +377,17 @@ export class DirectoryNamespace implements AsyncDisposable {
   ): Promise<ns.UpdateTableSchemaMetadataResponse> {
     return this.#run("updateTableSchemaMetadata", request, updateTableSchemaMetadata);
   }
-  /** Adds columns that are all null, or hold one constant. */
+  /** Adds columns that are null in all rows, or hold one constant. */
   alterTableAddColumns(request: ns.AlterTableAddColumnsRequest): Promise<ns.AlterTableAddColumnsResponse> {
     return this.#run("alterTableAddColumns", request, alterTableAddColumns);
   }
-  /** Renames columns, changes whether they may be null, casts them to other types. */
+  /** Renames columns, changes their nullability, casts them to other types. */
   alterTableAlterColumns(
     request: ns.AlterTableAlterColumnsRequest,
   ): Promise<ns.AlterTableAlterColumnsResponse> {
     return this.#run("alterTableAlterColumns", request, alterTableAlterColumns);
   }
-  /** Takes columns, or members of them, out of the schema; older versions keep them. */
+  /** Removes columns, or members of columns, from the schema; older versions keep them. */
   alterTableDropColumns(request: ns.AlterTableDropColumnsRequest): Promise<ns.AlterTableDropColumnsResponse> {
     return this.#run("alterTableDropColumns", request, alterTableDropColumns);
   }
@@ -392,8 +395,9 @@ export class DirectoryNamespace implements AsyncDisposable {
   // ---------------------------------------------------------------------------------------------- transactions
 
   /**
-   * Which version a transaction made, and how; by the ids that changes return. Authorised for the table as well.
-   * @throws TransactionNotFoundError where no version of it is there, or none any more
+   * Which version a transaction made, and how; looked up by the id that the change returned. Authorised for the table
+   * as well.
+   * @throws TransactionNotFoundError if the transaction made no version, or its version no longer exists
    */
   describeTransaction(request: ns.DescribeTransactionRequest): Promise<ns.DescribeTransactionResponse> {
     return this.#run("describeTransaction", request, describeTransaction);
@@ -457,14 +461,14 @@ export class DirectoryNamespace implements AsyncDisposable {
     return this.#refuse("waitForJob", request);
   }
 
-  /** An operation of the spec whose engine part does not exist: authorised like any other, then refused. */
+  /** An operation of the spec that the engine does not implement: authorised like any other, then refused. */
   #refuse(operation: UnsupportedOperation, request: ns.RequestBase): Promise<never> {
     return this.#run(operation, request, (context, checked, access) =>
       refuseUnsupported(context, operation, checked, access),
     );
   }
 
-  /** What every operation goes through: checks, authorisation, and errors that are all of one kind. */
+  /** Runs every operation: checks, authorisation, and errors of one kind. */
   async #run<Request extends ns.RequestBase, Response>(
     operation: string,
     request: Request,
@@ -474,13 +478,13 @@ export class DirectoryNamespace implements AsyncDisposable {
       if (this.#closed) throw new ServiceUnavailableError("the namespace is closed");
       if (typeof request !== "object" || request === null)
         throw new InvalidInputError("a request object is needed");
-      // What is authorised is what is done: the caller, or who authorises, may change the id in between.
+      // Pin what is authorised, so that it is what is done: the caller or `authorize` may change the id in between.
       const id = Object.freeze([...optionalId(request.id)]);
       const { pinned, details } = pinRequest(operation, request, id);
       request.signal?.throwIfAborted();
       const access = accessOf(this.#authorize, request, operation, id);
       await access.require(operation, id, details);
-      // What a process that died left half done is brought to an end before anybody looks.
+      // Finish what a dead process left half done before anything is read.
       await settleBefore(this.#context, operation, id, pinned);
       const response = await body(this.#context, pinned, access);
       this.#context.recentTransactions.note(id, response);
@@ -493,7 +497,7 @@ export class DirectoryNamespace implements AsyncDisposable {
   }
 }
 
-/** Every option: one that is misspelt would quietly mean its default. */
+/** The names of all options: a misspelt option would silently mean its default. */
 const OPTION_NAMES: Readonly<Record<keyof ns.DirectoryNamespaceOptions | "disk", true>> = {
   root: true,
   durability: true,
@@ -542,7 +546,7 @@ function checkOptions(options: ns.DirectoryNamespaceOptions): void {
 
 /**
  * @param given a path, or a `file:` URL
- * @throws InvalidInputError naming the option, for a URL that names no directory of this machine
+ * @throws InvalidInputError naming the option, for a URL of no directory on this machine
  */
 function directoryOf(given: string, option: string): string {
   if (!/^file:/i.test(given)) return resolve(given);

@@ -1,6 +1,6 @@
 /**
- * Sugar over the operations for one table: the same calls without the id. Holds no state but the id, the version,
- * branch or tag it was asked for, and who calls, so it never goes stale.
+ * The operations of one table: the same calls without the id. A handle holds only the id, the requested version, branch
+ * or tag, and the caller, so it never goes stale.
  */
 
 import type { RecordBatch, Schema, Table } from "apache-arrow";
@@ -37,17 +37,17 @@ export interface ScanOptions {
 
 export interface SearchOptions extends ScanOptions {
   readonly vector?: unknown;
-  /** Words that are looked for in all indexed text columns. */
+  /** Words to search for in all indexed text columns. */
   readonly text?: string;
   readonly fullTextQuery?: ns.FullTextQuery;
 }
 
-/** Rows of a scan; the query starts when the first is asked for. */
+/** Rows of a scan; the query starts when the first row is asked for. */
 export interface Scan extends AsyncIterable<RecordBatch> {
   toArrow(): Promise<Table>;
 }
 
-/** What a missing table, or a missing version, branch or tag of it, is reported as. */
+/** Errors that report a missing table, or a missing version, branch or tag of it. */
 const ABSENT = [
   NamespaceNotFoundError,
   TableNotFoundError,
@@ -61,7 +61,7 @@ export class TableHandle {
   readonly id: readonly string[];
   readonly #namespace: DirectoryNamespace;
   readonly #at: Pick<TableHandleOptions, "branch" | "version" | "tag">;
-  /** What every call is about, and who calls. */
+  /** The table and the caller of every call. */
   readonly #call: Pick<ns.TableRequest, "id" | "identity" | "principal" | "context">;
 
   /** @internal */
@@ -77,7 +77,7 @@ export class TableHandle {
     this.#at = { branch, version, tag };
   }
 
-  /** Whether the table is there, and the version, branch or tag of this handle. */
+  /** Whether the table exists, and the version, branch or tag of this handle. */
   async exists(): Promise<boolean> {
     try {
       await this.#namespace.tableExists(this.#read());
@@ -102,7 +102,7 @@ export class TableHandle {
     );
   }
 
-  /** Appends rows, or with mode `Overwrite` replaces all. */
+  /** Appends rows, or replaces all rows with mode `Overwrite`. */
   async insert(
     data: ns.RowsInput,
     options: { readonly mode?: string; readonly signal?: AbortSignal } = {},
@@ -123,8 +123,8 @@ export class TableHandle {
   }
 
   /**
-   * The rows at the given offsets, in the order given, an offset any number of times. Offsets count the live rows
-   * of the version from 0; what is deleted is not counted. Reads little more than those rows.
+   * The rows at the given offsets, in the order given; offsets may repeat. Offsets count the live rows of the version
+   * from 0; deleted rows are not counted. Reads little more than those rows.
    * @throws InvalidInputError for an offset that is no row of the version
    */
   take(rowOffsets: ns.RowOffsets, columns?: ns.ColumnSelection): Promise<Table> {
@@ -132,9 +132,9 @@ export class TableHandle {
   }
 
   /**
-   * The values of a blob column at the given offsets, which count as those of {@link take}; null for nulls. None is
-   * read before it is asked for its bytes, all or some.
-   * @throws InvalidInputError for an offset that is no row of the version, and a column that is not of blobs
+   * The values of a blob column at the given offsets, which count as those of {@link take}; null for nulls. A value is
+   * read only when all or some of its bytes are asked for.
+   * @throws InvalidInputError for an offset that is no row of the version, and for a column that is not of blobs
    */
   takeBlobs(column: string, rowOffsets: ns.RowOffsets): Promise<(ns.LazyBlob | null)[]> {
     return this.#namespace.takeBlobs({ ...this.#read(), column, rowOffsets });
@@ -166,7 +166,7 @@ export class TableHandle {
     return this.#namespace.mergeInsertIntoTable({ ...this.#write(), on, ...options }, data);
   }
 
-  /** Rows by a vector, or by words of their text. */
+  /** Searches rows by a vector, or by words of their text. */
   search({ text, ...query }: SearchOptions): Scan {
     const fullTextQuery = text === undefined ? query.fullTextQuery : { stringQuery: { query: text } };
     return this.scan({ ...query, fullTextQuery } as ScanOptions);
@@ -183,7 +183,7 @@ export class TableHandle {
     return this.#namespace.getTableStats(this.#read());
   }
 
-  /** All versions of the handle's branch, which may be the one that its tag is on; oldest first. */
+  /** All versions of the handle's branch, oldest first; for a handle on a tag, of the branch that the tag is on. */
   async versions(): Promise<readonly ns.TableVersion[]> {
     const { branch, tag } = this.#at;
     const at =
@@ -197,17 +197,17 @@ export class TableHandle {
     return this.#namespace.restoreTable({ ...this.#write(), version });
   }
 
-  /** All branches of the table but main, by name. */
+  /** All branches of the table except main, by name. */
   async branches(): Promise<Readonly<Record<string, ns.BranchContents>>> {
     return (await this.#namespace.listTableBranches(this.#call)).branches;
   }
 
-  /** All tags of the table by name, those of its branches included. */
+  /** All tags of the table by name, including those of its branches. */
   async tags(): Promise<Readonly<Record<string, ns.TagContents>>> {
     return (await this.#namespace.listTableTags(this.#call)).tags;
   }
 
-  /** Merges small fragments, and rewrites ones with many deleted rows, of the table or of the handle's branch. */
+  /** Merges small fragments, and rewrites fragments with many deleted rows, of the table or of the handle's branch. */
   async optimize(
     options: ns.OptimizeSettings & { readonly signal?: AbortSignal } = {},
   ): Promise<ns.OptimizeTableResponse> {
@@ -235,6 +235,6 @@ export class TableHandle {
   }
 }
 
-/** Null stands for an absent option, as it does in requests. */
+/** Treats null as an absent option, as requests do. */
 const withoutNulls = (at: TableHandleOptions): TableHandleOptions =>
   Object.fromEntries(Object.entries(at).filter(([, value]) => value !== null));

@@ -42,7 +42,7 @@ export class NamespaceError extends Error {
   readonly type: ErrorType;
   /** HTTP status the code maps to. */
   readonly status: number;
-  /** The operation that failed, e.g. `"insertIntoTable"`; set where the operation began. */
+  /** The operation that failed, e.g. `"insertIntoTable"`; set when the error leaves the operation. */
   operation?: string;
 
   constructor(type: ErrorType, message: string, options?: { cause?: unknown }) {
@@ -87,7 +87,7 @@ export class ThrottlingError extends errorClass("Throttling") {}
 export class TableBranchNotFoundError extends errorClass("TableBranchNotFound") {}
 export class TableBranchAlreadyExistsError extends errorClass("TableBranchAlreadyExists") {}
 
-/** The text of what was thrown: an error's own, whichever realm the error comes from. */
+/** The message of a thrown value: of an error, from any realm, its own. */
 export function messageOf(thrown: unknown): string {
   if (typeof thrown !== "object" || thrown === null) return String(thrown);
   const { message } = thrown as { readonly message?: unknown };
@@ -95,12 +95,12 @@ export function messageOf(thrown: unknown): string {
   try {
     return String(thrown);
   } catch {
-    // Not every object can be made text of.
+    // Not every object converts to a string.
     return "an object that is no error";
   }
 }
 
-/** Bytes on disk that cannot be what the format says they are. */
+/** Bytes on disk that contradict the format. */
 export class CorruptFileError extends InternalError {
   /** The file, as the engine opened it. */
   readonly path: string;

@@ -1,6 +1,6 @@
 /**
- * Names as text: field paths (`a.b`, segments with a dot or a backtick in backticks), object identifiers
- * (parts joined by a delimiter, `$` unless told otherwise), and what a name may be. Pure.
+ * Names as text: field paths (`a.b`, segments with a dot or a backtick in backticks), object identifiers (parts joined
+ * by a delimiter, by default `$`), and the rules for names. Pure.
  *
  *     field path   segment ("." segment)*
  *     segment      bare text without dot and backtick, or "`" text "`" with each backtick of the text doubled
@@ -8,10 +8,10 @@
 
 import { InvalidInputError } from "./errors.js";
 
-/** Joins the parts of an identifier where the caller names no other delimiter. */
+/** Delimiter between the parts of an identifier unless the caller names another. */
 export const DEFAULT_DELIMITER = "$";
 
-/** Most bytes of UTF-8 that the name of a namespace, or of a table inside one, may take. */
+/** Maximum bytes of UTF-8 in the name of a namespace, or of a table inside one. */
 const MAX_OBJECT_NAME_BYTES = 200;
 
 /**
@@ -60,7 +60,7 @@ export function parseFieldPath(text: string): string[] {
   }
 }
 
-/** The canonical text of a field path: only segments that need quotes have them. */
+/** The canonical text of a field path: only segments that need quotes are quoted. */
 export function formatFieldPath(segments: readonly string[]): string {
   return segments.map(formatSegment).join(".");
 }
@@ -100,8 +100,8 @@ function checkDelimiter(delimiter: string): void {
 }
 
 /**
- * A table directly under the root is a directory of its own name, so the name is kept to what every file system
- * and the reference accept.
+ * Checks the name of a table directly under the root. It is also the name of a directory, so only names that every file
+ * system and the reference accept are allowed.
  * @throws InvalidInputError
  */
 export function checkRootTableName(name: string): void {
@@ -112,13 +112,13 @@ export function checkRootTableName(name: string): void {
   if (name.startsWith("__")) throw invalidName("table", name, "must not start with two underscores");
 }
 
-/** Whether {@link checkRootTableName} lets a name pass. */
+/** Whether {@link checkRootTableName} accepts a name. */
 export function isRootTableName(name: string): boolean {
   return /^[A-Za-z0-9_.-]{1,200}$/.test(name) && name !== "." && name !== ".." && !name.startsWith("__");
 }
 
 /**
- * The name of a namespace, or of a table inside one.
+ * Checks the name of a namespace, or of a table inside one.
  * @throws InvalidInputError
  */
 export function checkObjectName(name: string): void {
@@ -139,11 +139,11 @@ export function checkObjectName(name: string): void {
   }
 }
 
-/** Whether a text is Unicode, with no half of a surrogate pair alone: as UTF-8 that would come back as another text. */
+/** Whether a text is well-formed Unicode, without a lone surrogate: UTF-8 would turn that into another text. */
 export const isWellFormed = (text: string): boolean => !/[\ud800-\udfff]/u.test(text);
 
 /**
- * The name of a namespace. A single quote is not among its characters: the reference can't list what is in it.
+ * Checks the name of a namespace. A single quote is not allowed: the reference can't list the namespace's content.
  * @throws InvalidInputError
  */
 export function checkNamespaceName(name: string): void {

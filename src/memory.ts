@@ -1,14 +1,14 @@
-/** What work under way tells of the memory it takes, so that many pieces of work share a bound. Types only. */
+/** How work in progress reports the memory it takes, so that many pieces of work share one bound. Types only. */
 
-/** The part of one piece of work. It has uses of several names, which add up. */
+/** The share of one piece of work. Its memory has several named uses, which add up. */
 export interface MemoryShare {
   /** Bytes that a use may take without waiting. */
   spareBytes(use: string): number;
   /**
-   * Says how many bytes a use takes from now on. Settles once it may take them; undefined where it may at once. Rejects
-   * where it may not, and what it took before is taken still.
+   * Declares how many bytes a use takes from now on. Returns undefined if it may take them at once; otherwise settles
+   * once it may. Rejects if it may not; the bytes it took before then stay counted.
    */
   hold(use: string, byteLength: number): Promise<void> | undefined;
-  /** The same of bytes that are taken already. */
+  /** As `hold`, for bytes that are already taken. */
   note(use: string, byteLength: number): void;
 }

@@ -1,42 +1,42 @@
 /**
- * Requests and responses of the operations, as programs see them. Names are the namespace spec's in camelCase;
- * maps supplied by users keep their keys. Types only: nothing here runs.
+ * Requests and responses of the operations, as programs see them. Names are the namespace spec's in camelCase; maps
+ * supplied by users keep their keys. Types only: nothing here runs.
  */
 
 import type { DataType, RecordBatch, Schema, Table } from "apache-arrow";
 import type { MemoryShare } from "./memory.js";
 
-/** Who calls, as given in the request; the REST handler fills it from headers. */
+/** The caller, as given in the request; the REST handler fills this from headers. */
 export interface Identity {
   readonly apiKey?: string;
   readonly authToken?: string;
 }
 
-/** Who calls, once that was verified. */
+/** The caller, once verified. */
 export interface Principal {
   /**
-   * Names the caller: a token's `sub`; for a list of API keys `api-key-` and the position of the key in it, from 0, which is
-   * another's when the list changes: give a function instead of a list where rights depend on it; `anonymous` for whoever
-   * has no credentials where these are let in.
+   * Name of the caller: the `sub` of a token; `api-key-` and the position of the key, from 0, for a list of API keys;
+   * `anonymous` for a caller without credentials where such callers are allowed. A position in the list names another
+   * key when the list changes: give a function instead of a list where rights depend on it.
    */
   readonly subject: string;
-  /** How it was verified: `apiKey`, `bearer` or `anonymous`, or what a lookup of the host says. */
+  /** How the caller was verified: `apiKey`, `bearer`, `anonymous`, or the name that a lookup of the host gives. */
   readonly method: string;
-  /** What a verified token says. */
+  /** The claims of a verified token. */
   readonly claims?: Readonly<Record<string, unknown>>;
 }
 
-/** What every request may carry. */
+/** Members that every request may have. */
 export interface RequestBase {
   /** As the caller gave it, unverified. */
   readonly identity?: Identity;
-  /** Set by who verified the identity: the REST handler, or the program itself. */
+  /** Set by the code that verified the identity: the REST handler, or the program itself. */
   readonly principal?: Principal;
   readonly context?: Readonly<Record<string, string>>;
   /** Path of the object: namespaces, then the name. */
   readonly id?: readonly string[];
   /**
-   * Aborting it ends the operation; what was not committed by then is not. The call rejects with a
+   * Aborting it ends the operation; changes that were not committed by then are dropped. The call rejects with a
    * ServiceUnavailableError, whose cause is the signal's reason.
    */
   readonly signal?: AbortSignal;
@@ -47,12 +47,14 @@ export interface TableRequest extends RequestBase {
 }
 
 /**
- * Rows as users hand them in: see the README's section on input. Values of a blob column of version 2, a field of the
- * extension `lance.blob.v2`, come as structs of `data` (large_binary) and `uri` (utf8); appended to a table that has
- * the column they may be large_binary or binary alone. A value with a uri is refused. The field's metadata may set up to
- * how many bytes a value goes into the data file (`lance-encoding:blob-inline-size-threshold`, default 64 KiB) or a side
- * file with others (`lance-encoding:blob-dedicated-size-threshold`, 4 MiB), and how many such a side file has
- * (`lance-encoding:blob-pack-file-size-threshold`, 1 GiB).
+ * Rows as users hand them in: see the README's section on input.
+ *
+ * Values of a blob column of version 2, a field of the extension `lance.blob.v2`, come as structs of `data`
+ * (large_binary) and `uri` (utf8). When appended to a table that has the column, they may also be plain large_binary or
+ * binary. A value with a uri is refused. The field's metadata may set three bounds in bytes: the largest value that
+ * goes into the data file (`lance-encoding:blob-inline-size-threshold`, default 64 KiB), the largest value that shares
+ * a side file with others (`lance-encoding:blob-dedicated-size-threshold`, default 4 MiB), and the size of such a side
+ * file (`lance-encoding:blob-pack-file-size-threshold`, default 1 GiB).
  */
 export type RowsInput =
   | Table
@@ -68,7 +70,7 @@ export type RowsInput =
   /** A table or batch of another apache-arrow release. */
   | ForeignArrow;
 
-/** What the engine looks at in Arrow objects that its own apache-arrow did not make. */
+/** The members that the engine reads of Arrow objects that its own apache-arrow did not make. */
 export interface ForeignArrow {
   readonly schema: { readonly fields: readonly unknown[] };
 }
@@ -81,8 +83,8 @@ export type Properties = Readonly<Record<string, string>>;
 export interface CreateNamespaceRequest extends RequestBase {
   readonly id: readonly string[];
   /**
-   * `Create` (default) fails where the namespace exists, `ExistOk` leaves it as it is, `Overwrite` makes one anew
-   * that holds nothing.
+   * `Create` (default) fails if the namespace exists, `ExistOk` leaves it as it is, `Overwrite` replaces it if it is
+   * empty.
    */
   readonly mode?: string;
   readonly properties?: Properties;
@@ -115,13 +117,13 @@ export interface ListNamespacesResponse {
 
 export interface DropNamespaceRequest extends RequestBase {
   readonly id: readonly string[];
-  /** `Fail` (default) where the namespace does not exist, or `Skip`. */
+  /** If the namespace does not exist: `Fail` (default) or `Skip`. */
   readonly mode?: string;
-  /** `Restrict` (default) keeps a namespace that holds something, `Cascade` drops it with all that is in it. */
+  /** `Restrict` (default) refuses to drop a namespace that is not empty, `Cascade` drops it with everything in it. */
   readonly behavior?: string;
 }
 export interface DropNamespaceResponse {
-  /** Absent where there was nothing to drop. */
+  /** Absent if there was nothing to drop. */
   readonly properties?: Properties;
   /** An array here, unlike everywhere else. */
   readonly transactionId?: readonly string[];
@@ -130,34 +132,34 @@ export interface DropNamespaceResponse {
 // ------------------------------------------------------------------------------------------------ tables
 
 export interface DeclareTableRequest extends TableRequest {
-  /** Must be the location the namespace would choose, where given. */
+  /** If given, must be the location that the namespace would choose. */
   readonly location?: string;
   readonly properties?: Properties;
-  /** There are none to vend: files of the local file system need no credentials. */
+  /** There are no credentials to vend: files of the local file system need none. */
   readonly vendCredentials?: boolean;
 }
 export interface DeclareTableResponse {
   readonly transactionId?: string;
   /** Absolute path of the table's directory. */
   readonly location: string;
-  /** Always absent: files of the local file system need none. So it is below. */
+  /** Always absent, here and below: files of the local file system need none. */
   readonly storageOptions?: Readonly<Record<string, string>>;
   readonly properties: Properties;
   readonly managedVersioning: boolean;
 }
 
 export interface CreateTableRequest extends TableRequest {
-  /** `Create` (default) fails where the table exists, `ExistOk` leaves it, `Overwrite` replaces its content. */
+  /** `Create` (default) fails if the table exists, `ExistOk` leaves it as it is, `Overwrite` replaces its content. */
   readonly mode?: string;
   readonly properties?: Properties;
   /**
-   * Bytes of one record batch of the IPC bytes handed in, uncompressed, of its dictionaries together, and of an IPC
-   * file that comes in pieces: what has more is refused before it is held. Default: no bound.
+   * Upper bound in bytes for input that is IPC bytes: of one record batch, uncompressed; of its dictionaries together;
+   * and of an IPC file that comes in pieces. Larger input is refused before it is held in memory. Default: no bound.
    */
   readonly maxBatchBytes?: number;
-  /** Rows handed in at most. Default: no bound. */
+  /** Maximum number of rows in the input. Default: no bound. */
   readonly maxRows?: number;
-  /** What the rows are held in on their way, shared with others. */
+  /** Memory bound that the rows count against on their way, shared with other work. */
   readonly memory?: MemoryShare;
 }
 export interface CreateTableResponse {
@@ -165,7 +167,7 @@ export interface CreateTableResponse {
   readonly location: string;
   readonly version: number;
   readonly numInsertedRows: number;
-  /** What the table has. */
+  /** The table's properties. */
   readonly properties: Properties;
   readonly storageOptions?: Readonly<Record<string, string>>;
 }
@@ -175,13 +177,13 @@ export interface InsertIntoTableRequest extends TableRequest {
   /** `Append` (default) or `Overwrite`, in any case. */
   readonly mode?: string;
   /**
-   * Bytes of one record batch of the IPC bytes handed in, uncompressed, of its dictionaries together, and of an IPC
-   * file that comes in pieces: what has more is refused before it is held. Default: no bound.
+   * Upper bound in bytes for input that is IPC bytes: of one record batch, uncompressed; of its dictionaries together;
+   * and of an IPC file that comes in pieces. Larger input is refused before it is held in memory. Default: no bound.
    */
   readonly maxBatchBytes?: number;
-  /** Rows handed in at most. Default: no bound. */
+  /** Maximum number of rows in the input. Default: no bound. */
   readonly maxRows?: number;
-  /** What the rows are held in on their way, shared with others. */
+  /** Memory bound that the rows count against on their way, shared with other work. */
   readonly memory?: MemoryShare;
 }
 export interface InsertIntoTableResponse {
@@ -205,7 +207,7 @@ export interface DescribeTableRequest extends TableRequest {
   readonly withTableUri?: boolean;
   readonly loadDetailedMetadata?: boolean;
   readonly checkDeclared?: boolean;
-  /** As of {@link DeclareTableRequest}. */
+  /** As in {@link DeclareTableRequest}. */
   readonly vendCredentials?: boolean;
 }
 export interface DescribeTableResponse {
@@ -223,7 +225,7 @@ export interface DescribeTableResponse {
   readonly stats?: { readonly numDeletedRows: number; readonly numFragments: number };
   /** Schema metadata of the version. */
   readonly metadata?: Readonly<Record<string, string>>;
-  /** What the table was declared, created or registered with. */
+  /** Properties that the table was declared, created or registered with. */
   readonly properties: Properties;
   readonly managedVersioning: boolean;
   readonly isOnlyDeclared: boolean;
@@ -255,9 +257,9 @@ export interface DropTableResponse {
 }
 
 export interface RegisterTableRequest extends TableRequest {
-  /** Directory of the table below the namespace's: relative, with `/`. That of a root table is `<name>.lance`. */
+  /** Directory of the table, relative to the namespace's, with `/`. A root table's is `<name>.lance`. */
   readonly location: string;
-  /** `Create` (default) fails where the table exists, `Overwrite` takes the id from it. */
+  /** `Create` (default) fails if the table exists, `Overwrite` takes the id from it. */
   readonly mode?: string;
   readonly properties?: Properties;
 }
@@ -272,14 +274,14 @@ export interface DeregisterTableRequest extends TableRequest {}
 export interface DeregisterTableResponse {
   readonly transactionId?: string;
   readonly id: readonly string[];
-  /** Absolute path of the directory that was the table's. */
+  /** Absolute path of the table's former directory. */
   readonly location: string;
   readonly properties: Properties;
 }
 
 export interface RenameTableRequest extends TableRequest {
   readonly newTableName: string;
-  /** Absent: the namespace the table is in. Empty: the root. */
+  /** Absent: the table's current namespace. Empty: the root. */
   readonly newNamespaceId?: readonly string[];
 }
 export interface RenameTableResponse {
@@ -296,14 +298,14 @@ export interface ListTablesRequest extends RequestBase {
   /** Whether tables that are only declared are listed; default true. */
   readonly includeDeclared?: boolean;
 }
-/** All namespaces are listed, whatever the id. */
+/** Lists the tables of all namespaces, regardless of the id. */
 export interface ListAllTablesRequest extends RequestBase {
   readonly pageToken?: string;
   readonly limit?: number;
   readonly includeDeclared?: boolean;
 }
 export interface ListTablesResponse {
-  /** Names in ascending order of their bytes; of `listAllTables` identifiers, their parts joined by `$`. */
+  /** Names in ascending order of their bytes. For `listAllTables`: identifiers, their parts joined by `$`. */
   readonly tables: readonly string[];
   /** Absent on the last page. */
   readonly pageToken?: string;
@@ -352,35 +354,37 @@ export interface RestoreTableResponse {
 
 // ------------------------------------------------------------------------------------------------ upkeep
 
-/** Which versions a cleanup removes, and what else. */
+/** What a cleanup removes: which versions, and which other files. */
 export interface CleanupSettings {
   /**
-   * Versions go that others followed at least so many milliseconds ago; default 7 days. Who reads the latest version has
-   * at least so long to go on with it; a query of a version that is removed while it runs may fail.
+   * Removes versions that were superseded at least this many milliseconds ago, so a reader of the latest version can go
+   * on for at least as long; default 7 days. A query of a version that is removed while the query runs may fail.
    */
   readonly olderThanMs?: number;
-  /** The newest versions stay, so many of them, the latest included; default 1. */
+  /** Number of newest versions to keep, the latest included; default 1. */
   readonly retainVersions?: number;
   /**
-   * Removes files that no version refers to whatever their age, rather than from 7 days on: for when nobody is
-   * writing to the table. Commits of this engine that lose files so fail, those of others may be damaged. Files
-   * younger than the oldest version that stays by age or number are kept in any case. Default false.
+   * Removes files that no version refers to at any age, rather than only from 7 days on. Use this when nobody is
+   * writing to the table: commits of this engine that lose files this way fail, and those of other engines may be
+   * damaged. Files younger than the oldest version that stays by age or number are kept in any case. Default false.
    */
   readonly deleteUnverified?: boolean;
-  /** Fails where a version that would be removed has a tag; default false: it stays, and the others go. */
+  /**
+   * Fails if a version that would be removed has a tag. Default false: that version stays, and the others are removed.
+   */
   readonly errorIfTagged?: boolean;
 }
 
 /** Which fragments a compaction rewrites. */
 export interface OptimizeSettings {
   /**
-   * Fragments of fewer rows are merged with their neighbours, into fragments of at least so many; 1 to 1,048,576, which
-   * is the default.
+   * Fragments with fewer rows are merged with their neighbours, into fragments with at least this many rows; 1 to
+   * 1,048,576, which is the default.
    */
   readonly targetRowsPerFragment?: number;
-  /** Fragments with many deleted rows are rewritten without them, whatever their size; default true. */
+  /** Rewrites fragments with many deleted rows without these, regardless of size; default true. */
   readonly materializeDeletions?: boolean;
-  /** Share of deleted rows, 0 to 1, that is many when exceeded; default 0.1. */
+  /** A fragment has many deleted rows if their share of its rows, 0 to 1, exceeds this; default 0.1. */
   readonly materializeDeletionsThreshold?: number;
 }
 
@@ -389,17 +393,17 @@ export interface OptimizeTableRequest extends TableRequest, OptimizeSettings {
   readonly branch?: string;
 }
 export interface OptimizeTableResponse {
-  /** Absent where there was nothing to do, and no version was made. */
+  /** Absent if there was nothing to do, and no version was made. */
   readonly transactionId?: string;
   /** The latest version. */
   readonly version: number;
   readonly fragmentsRemoved: number;
   readonly fragmentsAdded: number;
-  /** Data and deletion files that the version before has and this one has not; they stay until a cleanup. */
+  /** Data and deletion files that the version before has and this one does not; they stay until a cleanup. */
   readonly filesRemoved: number;
   readonly filesAdded: number;
   /**
-   * Fragments left as they are because an index covers them: its entries would no longer be right. None in tables
+   * Fragments left as they are because an index covers them, whose entries would no longer be right. None in tables
    * with stable row ids.
    */
   readonly indexedFragmentsLeft: number;
@@ -410,10 +414,12 @@ export interface CleanupTableRequest extends TableRequest, CleanupSettings {
   readonly branch?: string;
 }
 export interface CleanupTableResponse {
-  /** Of all files removed, manifests included. */
+  /** Bytes of all files removed, manifests included. */
   readonly bytesRemoved: number;
   readonly versionsRemoved: number;
-  /** All files but manifests of versions; also temporary files and the like, which the counts below leave out. */
+  /**
+   * All files except manifests of versions; includes temporary files and the like, which the counts below leave out.
+   */
   readonly filesRemoved: number;
   readonly dataFilesRemoved: number;
   readonly deletionFilesRemoved: number;
@@ -431,28 +437,28 @@ export interface TableVersion {
   /** Bytes. */
   readonly manifestSize: number;
   readonly eTag?: string;
-  /** When the version was committed, by its manifest; milliseconds since the epoch. */
+  /** Commit time, as recorded in the manifest; milliseconds since the epoch. */
   readonly timestampMillis: number;
   readonly metadata?: Readonly<Record<string, string>>;
 }
 
 export interface CreateTableVersionRequest extends TableRequest {
-  /** Free, and the very number that the staged manifest holds; at most 2^32 above the latest. */
+  /** Must be free, and equal to the number in the staged manifest; at most 2^32 above the latest. */
   readonly version: number;
-  /** Staged manifest: absolute, relative to the table, or absolute without its leading slash. */
+  /** Path of the staged manifest: absolute, relative to the table, or absolute without its leading slash. */
   readonly manifestPath: string;
-  /** Bytes; a file of another size is refused. */
+  /** Bytes of the staged manifest; a file of another size is refused. */
   readonly manifestSize?: number;
-  /** Kept, and told with the version; not compared with anything. */
+  /** Stored and returned with the version; not compared with anything. */
   readonly eTag?: string;
-  /** Kept, and told with the version. */
+  /** Stored and returned with the version. */
   readonly metadata?: Readonly<Record<string, string>>;
   /** `V1` or `V2`; default: the table's own, V2 for a table without versions. */
   readonly namingScheme?: string;
   readonly branch?: string;
   /**
-   * Takes a branch as there although it is not registered yet, without versions if it has none: writers that let the
-   * namespace publish their versions publish a branch's first one before they register it. Default false.
+   * Treats a branch as existing even before it is registered, and without versions if it has none. Writers that let the
+   * namespace publish their versions publish a branch's first version before they register the branch. Default false.
    */
   readonly unregisteredBranch?: boolean;
 }
@@ -475,42 +481,42 @@ export interface BatchCreateTableVersionsResponse {
   readonly versions: readonly TableVersion[];
 }
 
-/** Versions that follow each other. */
+/** A range of consecutive version numbers. */
 export interface VersionRange {
   readonly startVersion: number;
-  /** Exclusive; -1 is behind the latest. */
+  /** Exclusive; -1 stands for the number after the latest. */
   readonly endVersion: number;
 }
 
 export interface BatchDeleteTableVersionsRequest extends TableRequest {
-  /** Numbers in them that no version has are passed over. */
+  /** Numbers in the ranges that have no version are ignored. */
   readonly ranges: readonly VersionRange[];
   /** Absent: the main branch. */
   readonly branch?: string;
 }
 export interface BatchDeleteTableVersionsResponse {
   readonly transactionId?: string;
-  /** Versions that are gone. */
+  /** Number of versions deleted. */
   readonly deletedCount: number;
 }
 
-/** Versions of one table in a batch. */
+/** Versions of one table to delete as part of a batch. */
 export type DeleteTableVersionsEntry = Omit<BatchDeleteTableVersionsRequest, keyof RequestBase> & {
   readonly id: readonly string[];
 };
 
-/** One part of a batch: exactly one member. */
+/** One part of a batch; has exactly one member. */
 export interface BatchCommitOperation {
   readonly declareTable?: Omit<DeclareTableRequest, Exclude<keyof RequestBase, "id">>;
   readonly createTableVersion?: CreateTableVersionEntry;
-  /** Looks at the table as it is before the batch. */
+  /** Applies to the table as it is before the batch. */
   readonly deleteTableVersions?: DeleteTableVersionsEntry;
   readonly deregisterTable?: Omit<DeregisterTableRequest, Exclude<keyof RequestBase, "id">>;
 }
 export interface BatchCommitTablesRequest extends RequestBase {
   readonly operations: readonly BatchCommitOperation[];
 }
-/** What came of one part; the member that its operation had. */
+/** Result of one part, in the same member as the operation. */
 export interface BatchCommitResult {
   readonly declareTable?: DeclareTableResponse;
   readonly createTableVersion?: CreateTableVersionResponse;
@@ -528,8 +534,8 @@ export interface DescribeTableVersionRequest extends TableRequest {
   readonly version?: number;
   readonly branch?: string;
   /**
-   * Takes a branch as there although it is not registered yet, without versions if it has none: writers that let the
-   * namespace publish their versions publish a branch's first one before they register it. Default false.
+   * Treats a branch as existing even before it is registered, and without versions if it has none. Writers that let the
+   * namespace publish their versions publish a branch's first version before they register the branch. Default false.
    */
   readonly unregisteredBranch?: boolean;
 }
@@ -540,8 +546,8 @@ export interface DescribeTableVersionResponse {
 export interface ListTableVersionsRequest extends TableRequest {
   readonly branch?: string;
   /**
-   * Takes a branch as there although it is not registered yet, without versions if it has none: writers that let the
-   * namespace publish their versions publish a branch's first one before they register it. Default false.
+   * Treats a branch as existing even before it is registered, and without versions if it has none. Writers that let the
+   * namespace publish their versions publish a branch's first version before they register the branch. Default false.
    */
   readonly unregisteredBranch?: boolean;
   readonly pageToken?: string;
@@ -556,17 +562,17 @@ export interface ListTableVersionsResponse {
 
 // ------------------------------------------------------------------------------------------------ branches
 
-/** What is registered of a branch. */
+/** What the namespace has registered about a branch. */
 export interface BranchContents {
   /** Absent: the main branch. */
   readonly parentBranch?: string;
-  /** The version it was made from, and its first. */
+  /** The version that the branch was made from, which is also its first. */
   readonly parentVersion: number;
   /** Seconds since the epoch. */
   readonly createAt: number;
   /** Bytes of the parent's manifest. */
   readonly manifestSize: number;
-  /** Absent where there is none. */
+  /** Absent if there is none. */
   readonly metadata?: Readonly<Record<string, string>>;
 }
 
@@ -577,20 +583,20 @@ export interface ListTableBranchesRequest extends TableRequest {
   readonly limit?: number;
 }
 export interface ListTableBranchesResponse {
-  /** By name; names in ascending order of their bytes. The main branch is not among them. */
+  /** By name; names in ascending order of their bytes. The main branch is not included. */
   readonly branches: Readonly<Record<string, BranchContents>>;
   /** Absent on the last page. */
   readonly pageToken?: string;
 }
 
 export interface CreateTableBranchRequest extends TableRequest {
-  /** Parts of letters, digits, '.', '-' and '_', joined by '/'. */
+  /** Parts made of letters, digits, '.', '-' and '_', joined by '/'. */
   readonly name: string;
   /** Absent: the main branch. */
   readonly fromBranch?: string;
   /** Absent: the latest. */
   readonly fromVersion?: number;
-  /** Excludes the two others. */
+  /** Excludes `fromBranch` and `fromVersion`. */
   readonly fromTag?: string;
 }
 export interface CreateTableBranchResponse {
@@ -641,7 +647,7 @@ export interface CreateTableTagRequest extends TableRequest {
   /** 1 to 240 of the characters A-Z a-z 0-9 . - _ */
   readonly tag: string;
   readonly version: number;
-  /** Branch that the version is of. */
+  /** Branch that the version is on. */
   readonly branch?: string;
 }
 export interface CreateTableTagResponse {
@@ -650,9 +656,9 @@ export interface CreateTableTagResponse {
 
 export interface UpdateTableTagRequest extends TableRequest {
   readonly tag: string;
-  /** The version the tag is to name. */
+  /** The version that the tag is moved to. */
   readonly version: number;
-  /** Branch that the version is of. */
+  /** Branch that the version is on. */
   readonly branch?: string;
 }
 export interface UpdateTableTagResponse {
@@ -675,7 +681,7 @@ export type ColumnSelection =
 
 export interface QueryTableRequest extends TableRequest {
   readonly columns?: ColumnSelection;
-  /** Rows at most, ≥ 1. */
+  /** Maximum number of rows, ≥ 1. */
   readonly limit?: number;
   /** The spec's name for the limit, ≥ 0. */
   readonly k?: number;
@@ -685,13 +691,16 @@ export interface QueryTableRequest extends TableRequest {
   readonly branch?: string;
   readonly tag?: string;
   readonly withRowId?: boolean;
-  /** Rows of a batch at most; absent: as the data lies on disk. */
+  /** Maximum rows per batch; absent: as the data lies on disk. */
   readonly batchSize?: number;
-  /** Columns that `columns` may name, unless the table itself has more fields. Default: no bound. */
+  /**
+   * Maximum number of columns that `columns` may name; a table with more fields allows as many as it has. Default: no
+   * bound.
+   */
   readonly maxColumns?: number;
-  /** Bytes of a batch, roughly; absent: as the data lies on disk. */
+  /** Approximate bytes per batch; absent: as the data lies on disk. */
   readonly batchBytes?: number;
-  /** What rows are held in until the next are asked for, shared with others. */
+  /** Memory bound that rows count against until the next rows are asked for, shared with other work. */
   readonly memory?: MemoryShare;
   readonly filter?: string;
   readonly vector?: unknown;
@@ -714,7 +723,7 @@ export interface QueryTableRequest extends TableRequest {
   /** Distances are below this. */
   readonly upperBound?: number;
   readonly fullTextQuery?: FullTextQuery;
-  /** Columns to sort by, the first of them first. */
+  /** Columns to sort by; the first one has the highest priority. */
   readonly orderBy?: readonly {
     readonly columnName: string;
     readonly ascending?: boolean;
@@ -722,7 +731,7 @@ export interface QueryTableRequest extends TableRequest {
   }[];
 }
 
-/** Rows of a query: read them batch by batch, or all at once. Each iteration runs the query again. */
+/** Rows of a query, to read batch by batch or all at once. Each iteration runs the query again. */
 export interface QueryResult extends AsyncIterable<RecordBatch> {
   readonly schema: Schema;
   toArrow(): Promise<Table>;
@@ -738,7 +747,7 @@ export type RowOffsets =
   | Float64Array;
 
 export interface TakeRowsRequest extends TableRequest {
-  /** Integers from 0 to the number of live rows, exclusive; in any order, the same one any number of times. */
+  /** Integers from 0 to the number of live rows, exclusive; in any order, with repeats. */
   readonly rowOffsets: RowOffsets;
   readonly columns?: ColumnSelection;
   readonly version?: number;
@@ -748,11 +757,11 @@ export interface TakeRowsRequest extends TableRequest {
 
 export interface TakeBlobsRequest extends TableRequest {
   /**
-   * Path of a column of blobs, which may be in structs but in no list: a large_binary whose field has the key
+   * Path of a blob column, which may be in structs but not in a list: a large_binary whose field has the key
    * `lance-encoding:blob`, or structs of the extension `lance.blob.v2`.
    */
   readonly column: string;
-  /** As of {@link TakeRowsRequest}. */
+  /** As in {@link TakeRowsRequest}. */
   readonly rowOffsets: RowOffsets;
   readonly version?: number;
   readonly branch?: string;
@@ -760,19 +769,19 @@ export interface TakeBlobsRequest extends TableRequest {
 }
 
 /**
- * A value of a blob column that has not been read. It stays readable for as long as its file does: until the table
- * is dropped, or the version it is of is cleaned up.
+ * An unread value of a blob column. It stays readable as long as its file exists: until the table is dropped, or the
+ * value's version is cleaned up.
  */
 export interface LazyBlob {
-  /** Bytes, as the table has them noted; 0 where it does not know. */
+  /** Bytes, as recorded in the table; 0 if the table does not record them. */
   readonly size: number;
-  /** Of a blob that lies outside the table, and is not read; else null. */
+  /** URI of a blob outside the table, which is not read; null for all other blobs. */
   readonly uri: string | null;
   /**
    * Reads these bytes and no others.
-   * @param offset first byte; from the end of the value on there is nothing to read. Default 0
-   * @param length bytes at most. Default all that follow
-   * @throws CorruptFileError where the file is gone or too short, UnsupportedError for a blob outside the table
+   * @param offset first byte; there is nothing to read at or after the end of the value. Default 0
+   * @param length maximum number of bytes. Default: all that follow
+   * @throws CorruptFileError if the file is gone or too short, UnsupportedError for a blob outside the table
    */
   read(offset?: number, length?: number): Promise<Uint8Array>;
 }
@@ -784,15 +793,15 @@ export interface CountTableRowsRequest extends TableRequest {
   readonly tag?: string;
 }
 
-/** The members of a query that look for something; none is supported by this release. */
+/** Full-text search of a query; not supported by this release. */
 export interface FullTextQuery {
   readonly stringQuery?: { readonly query: string; readonly columns?: readonly string[] };
   readonly structuredQuery?: unknown;
 }
 
-/** Not supported by this release; nor are the operations below it up to the next group. */
+/** Not supported by this release, like the operations below up to the next group. */
 export interface MergeInsertIntoTableRequest extends TableRequest {
-  /** Columns whose values tell which rows are the same. */
+  /** Columns whose values decide which rows are the same. */
   readonly on: string | readonly string[];
   readonly branch?: string;
   readonly whenMatchedUpdateAll?: boolean;
@@ -850,11 +859,11 @@ export interface FieldMetadataUpdate {
   readonly path: string;
   /** Keys to set; null deletes a key. */
   readonly metadata: Readonly<Record<string, string | null>>;
-  /** The field has nothing but these keys then; default false: they are merged into what it has. */
+  /** True: the field keeps no other keys. Default false: the keys are merged into its metadata. */
   readonly replace?: boolean;
 }
 export interface UpdateFieldMetadataRequest extends TableRequest {
-  /** Made in their order, all or none. */
+  /** Applied in order, all or none. */
   readonly updates: readonly FieldMetadataUpdate[];
   readonly branch?: string;
 }
@@ -862,31 +871,34 @@ export interface UpdateFieldMetadataResponse {
   readonly transactionId?: string;
   /** The new version. */
   readonly version: number;
-  /** All metadata that the fields named have now, by their canonical paths. */
+  /** All metadata that the named fields now have, by their canonical paths. */
   readonly fields: Readonly<Record<string, Readonly<Record<string, string>>>>;
 }
 
 export interface UpdateTableSchemaMetadataRequest extends TableRequest {
-  /** Takes the place of all metadata the schema has. */
+  /** Replaces all metadata of the schema. */
   readonly metadata: Readonly<Record<string, string>>;
   readonly branch?: string;
 }
 export interface UpdateTableSchemaMetadataResponse {
   readonly transactionId?: string;
   readonly version: number;
-  /** What the schema has now. */
+  /** The schema's metadata after the change. */
   readonly metadata: Readonly<Record<string, string>>;
 }
 
-/** A type in the namespace spec's JSON, by a name of that or of tables' schemas, or as apache-arrow has it. */
+/**
+ * A type: in the namespace spec's JSON form, as a type name of the spec or of table schemas, or as an apache-arrow
+ * type.
+ */
 export type ColumnType = JsonType | string | DataType;
 
-/** A column to add: with an expression, or with a type and all null. */
+/** A column to add: either with an expression, or with a type and null in all rows. */
 export interface NewColumn {
   readonly name: string;
   /** An SQL constant: a literal, `NULL`, or a cast of one (`CAST(NULL AS DOUBLE)`). */
   readonly expression?: string;
-  /** Of a column that is all null. */
+  /** Type of a column that is null in all rows. */
   readonly dataType?: ColumnType;
   /** With `dataType`: metadata of the field. */
   readonly metadata?: Readonly<Record<string, string>>;
@@ -904,22 +916,22 @@ export interface AlterTableAddColumnsResponse {
   readonly version: number;
 }
 
-/** What to change about one field; at least one of the members beside `path`. */
+/** What to change about one field; needs at least one member besides `path`. */
 export interface ColumnAlteration {
   readonly path: string;
-  /** Another name: not a path. */
+  /** The new name; not a path. */
   readonly rename?: string;
   readonly nullable?: boolean;
   /**
-   * Another type; rows are written anew. Which types go together is in `schema/cast.ts`: a value that the new one does
-   * not have exactly ends the call (floats may be rounded). Not for a column with an index.
+   * The new type; the rows are rewritten. `schema/cast.ts` says which types can be cast to which. The call fails if a
+   * value has no exact equivalent in the new type (floats may be rounded). Not for a column with an index.
    */
   readonly dataType?: ColumnType;
   /** Not supported by this release. */
   readonly virtualColumn?: unknown;
 }
 export interface AlterTableAlterColumnsRequest extends TableRequest {
-  /** Made all or none. Their paths are those of the version before. */
+  /** Applied all or none. The paths are those of the version before. */
   readonly alterations: readonly ColumnAlteration[];
   readonly branch?: string;
 }
@@ -929,7 +941,7 @@ export interface AlterTableAlterColumnsResponse {
 }
 
 export interface AlterTableDropColumnsRequest extends TableRequest {
-  /** Paths; a struct whose last member goes, goes too, and so does an index on what goes. */
+  /** Paths. A struct that loses its last member is dropped too, and so is an index on a dropped column. */
   readonly columns: readonly string[];
   readonly branch?: string;
 }
@@ -962,7 +974,7 @@ export interface AlterTableBackfillColumnsResponse {
 
 // ------------------------------------------------------------------------------------------------ indexes
 
-/** Not supported by this release; nor is what else is in this group. */
+/** Not supported by this release, like everything else in this group. */
 export interface CreateTableIndexRequest extends TableRequest {
   readonly column: string;
   readonly indexType: string;
@@ -1044,19 +1056,19 @@ export interface DropTableIndexResponse {
 
 export interface DescribeTransactionRequest extends RequestBase {
   /**
-   * The path of the table, and behind it the id that an operation returned. With the id alone it is looked for in
-   * all tables, by the files of their transactions, unless this engine has returned it lately; one that is kept in a
-   * manifest only, as some that clients staged, is found in its table only.
+   * The path of the table, followed by the id that an operation returned. With the id alone, the engine searches the
+   * transaction files of all tables, unless it returned this id recently. A transaction that is only in a manifest,
+   * like some that clients staged, is found only if the table is given.
    */
   readonly id: readonly string[];
 }
 export interface DescribeTransactionResponse {
-  /** `Succeeded`: only what was committed has an id. */
+  /** `Succeeded`: only committed transactions have an id. */
   readonly status: string;
   /**
-   * What the transaction's writer attached to it, and `uuid`, `table`, `branch` (absent: main), `version` (which it
-   * made), `read_version` (on which it was planned), `operation`, `tag` (absent: none), `timestamp_millis` (when it was
-   * committed; since the epoch).
+   * What the transaction's writer attached to it, and `uuid`, `table`, `branch` (absent: main), `version` (the version
+   * it made), `read_version` (the version it was planned on), `operation`, `tag` (absent: none), `timestamp_millis`
+   * (commit time; milliseconds since the epoch).
    */
   readonly properties: Readonly<Record<string, string>>;
 }
@@ -1081,7 +1093,7 @@ export interface AlterTransactionResponse {
 
 // ------------------------------------------------------------------------------------------------ jobs
 
-/** Not supported by this release; nor is what else is in this group. */
+/** Not supported by this release, like everything else in this group. */
 export interface JobRequest extends RequestBase {
   readonly jobId: string;
 }
@@ -1090,7 +1102,7 @@ export interface WaitForJobRequest extends JobRequest {
   readonly timeoutMs?: number;
   readonly onProgress?: (job: Job) => void;
 }
-/** What is known of a job. */
+/** What is known about a job. */
 export interface Job {
   readonly jobId: string;
   readonly [member: string]: unknown;
@@ -1105,24 +1117,24 @@ export interface ListJobsResponse {
 export type UserFunction = unknown;
 
 /**
- * Asked before every operation, of every object that it reads, makes, moves or removes; throwing denies the call.
- * `docs/security.md` has the table of what is asked.
+ * Called before every operation, for every object that the operation reads, makes, moves or removes. Throwing denies
+ * the call. `docs/security.md` has the table of all questions.
  *
- * What is thrown that is none of the engine's errors denies with a PermissionDeniedError (403), which keeps it as its
- * cause and tells nothing of its text. The engine's own errors pass through with their text and status: a
- * TableNotFoundError hides that there is a table, a ServiceUnavailableError says that nobody can tell now.
+ * Any error that is not one of the engine's denies with a PermissionDeniedError (403), which keeps the error as its
+ * cause and does not reveal its text. The engine's own errors pass through with their text and status: a
+ * TableNotFoundError hides that the table exists, a ServiceUnavailableError says that nobody can decide at the moment.
  *
- * Listings leave out what is denied, and what is said not to be there; any other of the engine's errors fails them.
+ * Listings leave out objects that are denied or reported as not found; any other of the engine's errors fails them.
  */
 export type Authorize = (call: AuthorizeCall) => void | Promise<void>;
 export interface AuthorizeCall {
   readonly operation: string;
   readonly id: readonly string[];
-  /** The branch that the call names, where it is not the main one. */
+  /** The branch that the call names, if it is not the main one. */
   readonly branch?: string;
   /**
-   * Of `registerTable`: the directory below the root that the table is to have. Of `createTableVersion`, asked about the
-   * root: the absolute path of a directory outside that a table's first version names as a base.
+   * For `registerTable`: the directory below the root that the table is to have. For `createTableVersion`, asked about
+   * the root: the absolute path of a directory outside the root that a table's first version names as a base.
    */
   readonly location?: string;
   /** As the caller gave it, unverified. */
@@ -1134,28 +1146,32 @@ export interface AuthorizeCall {
 export interface DirectoryNamespaceOptions {
   /** Directory of the namespace, as a path or a `file:` URL; made on the first write. */
   readonly root: string;
-  /** `fsync` (default): an acknowledged change survives a power cut. `none`: it survives the process only. */
+  /**
+   * `fsync` (default): an acknowledged change survives a power cut. `none`: it survives only the end of the process.
+   */
   readonly durability?: "fsync" | "none";
   readonly authorize?: Authorize;
   /** Functions of computed columns, by name. */
   readonly functions?: Readonly<Record<string, UserFunction>>;
   readonly lock?: {
-    /** Milliseconds after which the lock of a writer that shows no sign of life is taken over; ≥ 2000. */
+    /** Milliseconds without renewal after which a writer's lock is taken over; ≥ 2000, default 10,000. */
     readonly staleMs?: number;
-    /** Attempts to take a lock before giving up. */
+    /**
+     * Attempts to take a lock after the first. Default: as many as fit into the wait, 60 seconds for most operations.
+     */
     readonly retries?: number;
   };
-  /** Threads for long work; 0 = in line. */
+  /** Threads for long work; 0 = the calling thread only. Has no effect in this release. */
   readonly workers?: number;
   /**
-   * Directories outside the root, as paths or `file:` URLs, below which files of tables may lie: those that a base path of
-   * a manifest, or a symbolic link in the root, leads to. Anything else out there is refused by a PermissionDeniedError.
-   * Default: none.
+   * Directories outside the root, as paths or `file:` URLs, below which files of tables may lie: those that a base path
+   * in a manifest, or a symbolic link in the root, leads to. Any other place outside the root is refused with a
+   * PermissionDeniedError. Default: none.
    */
   readonly allowedBases?: readonly string[];
   /**
-   * File version of new tables; default 2.2, which alone has maps, fixed-size lists of structs and blobs of version 2.
-   * Blobs of the key `lance-encoding:blob` need 2.0 or 2.1.
+   * File version of new tables; default 2.2, the only one with maps, fixed-size lists of structs and blobs of version
+   * 2. Blobs of the key `lance-encoding:blob` need 2.0 or 2.1.
    */
   readonly dataStorageVersion?: "2.0" | "2.1" | "2.2";
   /** Manifest names of new tables; default V2. */

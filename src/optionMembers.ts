@@ -1,9 +1,9 @@
-/** Options whose misspelt members would quietly mean their defaults. */
+/** Refuses misspelt option members, which would silently mean their defaults. */
 
 import { InvalidInputError } from "./errors.js";
 
 /**
- * Checks that options are an object, and have members of these names only.
+ * Checks that options are an object with only the given members.
  * @param name of the options, for the error
  * @throws InvalidInputError naming the member
  */

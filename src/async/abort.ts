@@ -1,12 +1,12 @@
-/** Waiting for what cannot be ended itself, no longer than somebody wants it. */
+/** Waits for work that cannot itself be ended, no longer than until a signal aborts. */
 
-/** Who waits for a signal. */
+/** The callbacks that wait for a signal. */
 const waiting = new WeakMap<AbortSignal, Set<() => void>>();
 
 /**
- * Calls back when a signal aborts; at once where it has. Applications use one signal for many calls, and Node.js warns of a
- * leak from eleven listeners on: however many wait, the signal has one.
- * @returns what ends the wait
+ * Calls back when a signal aborts; at once if it already has. Applications use one signal for many calls, and Node.js
+ * warns about a leak from eleven listeners on; the signal therefore has one listener, however many callbacks wait.
+ * @returns a function that ends the wait
  */
 export function whenAborted(signal: AbortSignal, callback: () => void): () => void {
   if (signal.aborted) {
@@ -36,8 +36,8 @@ function callAll(this: AbortSignal): void {
 }
 
 /**
- * Settles as the value does, or rejects with the signal's reason where that comes first; what is waited for goes on
- * unheard then.
+ * Settles as the value does, or rejects with the signal's reason if that comes first. The awaited work then goes on,
+ * and its result is ignored.
  */
 export function untilAborted<Value>(
   value: Value | PromiseLike<Value>,

@@ -1,19 +1,19 @@
 /**
- * Sharing the thread with the host. Work that only awaits promises already resolved runs on in microtasks and
- * starves timers and sockets; long loops therefore let the event loop turn now and then.
+ * Sharing the thread with the host. Work that only awaits promises already resolved runs on in microtasks and starves
+ * timers and sockets; long loops therefore let the event loop turn now and then.
  *
- * All long work together holds a turn of the loop for no longer than a bound, and then goes on one piece per turn: however
- * much of it there is, whatever else waits for the loop waits for one piece of it.
+ * All long work together holds a turn of the loop for no longer than a bound, and then continues with one piece per
+ * turn. Anything else that waits for the loop thus waits for one piece of long work, however much of it there is.
  */
 
 import { nextTurn } from "../platform/native.js";
 
-/** So long work may hold the thread before it lets the event loop turn. */
+/** Milliseconds that long work may hold the thread before it lets the event loop turn. */
 export const MAX_HOLD_MS = 8;
 
-/** Long work that goes on at one of the next turns. */
+/** Long work that continues in one of the next turns. */
 const waiting: (() => void)[] = [];
-/** When long work was first met in this turn; null where it was not. */
+/** When long work first ran in this turn; null if it has not. */
 let heldSinceMs: number | null = null;
 
 function turn(): void {
@@ -29,7 +29,7 @@ function hold(): void {
   nextTurn(turn);
 }
 
-/** To be asked at every step of long work: lets the event loop turn if it was held for long enough. */
+/** Call this at every step of long work: it lets the event loop turn if it was held for long enough. */
 export async function breathe(): Promise<void> {
   if (heldSinceMs === null) hold();
   else if (performance.now() - heldSinceMs >= MAX_HOLD_MS) {
@@ -39,7 +39,7 @@ export async function breathe(): Promise<void> {
   }
 }
 
-/** Goes through work that may be broken off at every step, and breathes there. */
+/** Runs work that may be interrupted at every step, and breathes there. */
 export async function goThrough<Result>(steps: Generator<void, Result>): Promise<Result> {
   for (;;) {
     const { done, value } = steps.next();
@@ -48,7 +48,7 @@ export async function goThrough<Result>(steps: Generator<void, Result>): Promise
   }
 }
 
-/** Goes through such work at once. */
+/** Runs such work without interruption. */
 export function atOnce<Result>(steps: Generator<void, Result>): Result {
   for (;;) {
     const { done, value } = steps.next();

@@ -1,4 +1,4 @@
-/** So much work of one kind at a time, and no more; who comes later waits, in order. */
+/** Runs at most a fixed number of tasks of one kind at a time; later ones wait, in order. */
 export class Limit {
   readonly #most: number;
   #underWay = 0;
@@ -8,14 +8,14 @@ export class Limit {
     this.#most = most;
   }
 
-  /** Does the work when it is its turn. Rejects as it does. */
+  /** Runs the work when it is its turn. Rejects as the work does. */
   async run<Result>(work: () => Promise<Result>): Promise<Result> {
     if (this.#underWay >= this.#most) await new Promise<void>((resolve) => this.#waiting.push(resolve));
     else this.#underWay++;
     try {
       return await work();
     } finally {
-      // Whoever is next takes the place over.
+      // The next task takes over the place.
       const next = this.#waiting.shift();
       if (next === undefined) this.#underWay--;
       else next();

@@ -1,1 +1,2 @@
+/** Waits for a number of milliseconds. */
 export const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));

@@ -1,8 +1,8 @@
-/** One array of many. */
+/** Joins byte arrays. */
 
 /**
- * The bytes of all parts behind one another, in an array of its own.
- * @param byteLength that of all parts, where the caller knows it
+ * Copies all parts, back to back, into a new array.
+ * @param byteLength length of all parts together, where the caller knows it
  */
 export function concatBytes(
   parts: readonly Uint8Array[],

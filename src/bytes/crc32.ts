@@ -12,7 +12,7 @@ import * as platform from "../platform/native.js";
 export const crc32: (bytes: Uint8Array, seed?: number) => number =
   platform.crc32 === null ? crc32Portable : withNative(platform.crc32);
 
-/** zlib takes a null pointer, which is what no bytes come to, as a request for the initial value. */
+/** An empty array reaches zlib as a null pointer, which it takes for a request for the initial value. */
 function withNative(native: (bytes: Uint8Array, seed: number) => number) {
   return (bytes: Uint8Array, seed = 0): number => (bytes.length === 0 ? seed : native(bytes, seed));
 }

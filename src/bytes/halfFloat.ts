@@ -1,5 +1,5 @@
 /**
- * 16-bit floats (IEEE 754 binary16) as the bits they consist of:
+ * 16-bit floats (IEEE 754 binary16) as their bits:
  *
  *     bit 15       sign
  *     bits 14..10  exponent, biased by 15; 0 for zero and subnormals, 31 for infinities and NaN

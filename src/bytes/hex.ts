@@ -1,3 +1,3 @@
-/** Two digits per byte, in lower case. */
+/** Bytes in hexadecimal: two digits per byte, in lower case. */
 export const toHex = (bytes: Uint8Array): string =>
   Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");

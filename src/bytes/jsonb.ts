@@ -13,7 +13,7 @@
  *         00 zero   10 NaN   20 infinity   30 -infinity   40 signed   50 unsigned   60 double
  *
  * Keys are in the order of their bytes, none twice. Text follows RFC 8259 to the letter. Integers from -2^63 to
- * 2^64 - 1 keep every digit, all other numbers are doubles; numbers that are none have no text and read as null.
+ * 2^64 - 1 keep every digit; all other numbers are doubles. NaN and infinities have no JSON text and read as null.
  */
 
 import { concatBytes } from "./concat.js";
@@ -38,10 +38,10 @@ const NUMBER = {
   DOUBLE: 0x60,
 };
 
-/** Containers in each other, at most: both directions take stack for each. */
+/** Deepest nesting of containers: encoding and decoding take stack for each level. */
 export const MAXIMUM_JSON_DEPTH = 512;
 
-/** Makes the error for bytes or text that are not what they should be. */
+/** Makes the error for invalid bytes or text. */
 export type JsonFailure = (reason: string) => Error;
 
 // ------------------------------------------------------------------------------------------ text to bytes
@@ -61,9 +61,9 @@ const bigEndian32 = (value: number): Uint8Array =>
   Uint8Array.of(value >>> 24, (value >>> 16) & 0xff, (value >>> 8) & 0xff, value & 0xff);
 
 /**
- * The JSONB of a text.
+ * Encodes JSON text as JSONB.
  * @param text UTF-8
- * @param fail called for what is no JSON, for a key that is in an object twice, and for text that has no binary form
+ * @param fail called for text that is not JSON, for a key that an object has twice, and for text without a binary form
  */
 export function encodeJsonb(text: Uint8Array, fail: JsonFailure): Uint8Array {
   const part = new JsonParser(text, fail).parse();
@@ -128,7 +128,7 @@ class JsonParser {
     }
   }
 
-  /** Steps over a character, if it is the next one behind any space. */
+  /** Steps over a character if it comes next, behind any space. */
   #accept(character: number): boolean {
     this.#skipSpace();
     if (this.text[this.#position] !== character) return false;
@@ -209,7 +209,7 @@ class JsonParser {
     return containerOf(OBJECT, [...keys, ...members.map(({ value }) => value)], this.fail);
   }
 
-  /** The characters of a string; the next one is its opening quote. */
+  /** Reads the characters of a string; its opening quote comes next. */
   #string(): Uint8Array {
     const { text } = this;
     const start = ++this.#position;
@@ -284,7 +284,7 @@ function numberBytes(literal: string): Uint8Array {
 
 /** Null for an integer beyond 64 bits. */
 function integerBytes(literal: string): Uint8Array | null {
-  // No integer of 64 bits has more characters.
+  // A 64-bit integer has no more characters than this.
   if (literal.length > 20) return null;
   const value = BigInt(literal);
   if (value === 0n) return Uint8Array.of(NUMBER.ZERO);
@@ -307,7 +307,7 @@ function integerBytes(literal: string): Uint8Array | null {
 
 /**
  * The text of a JSONB value, without space between its parts.
- * @param fail called for bytes that are no JSONB, or of a kind that JSON has no text for
+ * @param fail called for bytes that are not JSONB, or of a kind that JSON has no text for
  */
 export function decodeJsonb(bytes: Uint8Array, fail: JsonFailure): string {
   return new JsonbReader(bytes, fail).document();
@@ -421,8 +421,8 @@ class JsonbReader {
 }
 
 /**
- * The shortest text that is read as the same double, which no integer's is: plain from 0.00001 up to 16 digits in
- * front of the point, else with an exponent that has a sign.
+ * The shortest text that reads as the same double and is not the text of an integer: plain from 0.00001 up to 16 digits
+ * in front of the point, else with a signed exponent.
  */
 function doubleText(value: number): string {
   if (!Number.isFinite(value)) return "null";

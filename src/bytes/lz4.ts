@@ -8,13 +8,13 @@
  *     match length    when the low half is 15: as above
  *
  * The last sequence ends after its literals; it holds the last five bytes at least, and no match begins in the last
- * twelve. In decoding every count is checked before a byte moves, so the time taken and
- * the bytes written are bounded by the output, whatever the input.
+ * twelve. The decoder checks every count before it moves a byte, so for any input, the time it takes and the bytes it
+ * writes are bounded by the output.
  */
 
 /**
- * Decodes `input` into `output`; false where it is no block that fills it exactly.
- * @param from where the block's output begins; what lies before it, the output of earlier blocks, may be matched
+ * Decodes `input` into `output`; false where `input` is not a block that fills `output` exactly.
+ * @param from where the block's output begins; matches may reach into the output of earlier blocks before it
  */
 export function decodeLz4Block(input: Uint8Array, output: Uint8Array, from = 0): boolean {
   const inputEnd = input.length;
@@ -107,11 +107,11 @@ const HASH_BITS = 14;
 const HASH_PRIME = 0x9e3779b1;
 const LEAST_MATCH = 4;
 const LARGEST_DISTANCE = 0xffff;
-/** Bytes at the end in which no match begins, and those that are literals in any case. */
+/** Bytes at the end in which no match begins, and bytes at the end that are always literals. */
 const MATCH_MARGIN = 12;
 const LAST_LITERALS = 5;
 
-/** Where four bytes with a hash were last met, plus 1; cleared for each block. */
+/** By hash of four bytes, where these were last met, plus 1; cleared for each block. */
 const positions = new Int32Array(1 << HASH_BITS);
 
 /** Encodes `input` as one block, at most a little longer than it. */
@@ -131,7 +131,7 @@ export function encodeLz4Block(input: Uint8Array): Uint8Array {
     const candidate = positions[slot] - 1;
     positions[slot] = read + 1;
     if (candidate < 0 || read - candidate > LARGEST_DISTANCE || view.getInt32(candidate, true) !== word) {
-      // Where nothing matches for long, steps grow.
+      // Steps grow where nothing has matched for long.
       read += 1 + (misses++ >> 6);
       continue;
     }
@@ -152,15 +152,15 @@ export function encodeLz4Block(input: Uint8Array): Uint8Array {
   return output.subarray(0, write);
 }
 
-/** Positions with the hash looked for that are held against the input, the nearest first. */
+/** Most positions with the same hash that are compared with the input, the nearest first. */
 const TRIES = 12;
 /** A match of this length is taken at once. */
 const LONG_MATCH = 64;
 
 /**
- * Encodes `input` as one block that is smaller than what {@link encodeLz4Block} makes of it, in several times its
- * time: every position is remembered, the longest of some matches is taken, and none where a longer one begins a
- * byte later.
+ * Encodes `input` as one block that is smaller than that of {@link encodeLz4Block}, but takes several times as long. It
+ * remembers every position, takes the longest of some matches, and passes over a match if a longer one begins a byte
+ * later.
  */
 export function encodeSmallLz4Block(input: Uint8Array): Uint8Array {
   const { length } = input;
@@ -200,7 +200,7 @@ class LongestMatches {
   readonly #input: Uint8Array;
   readonly #view: DataView;
   readonly #matchEnd: number;
-  /** By hash the last position, and by position the one before it with the same hash; plus 1, 0 for none. */
+  /** By hash: the last position. By position: the one before it with the same hash. Both plus 1, or 0 for none. */
   readonly #last = new Int32Array(1 << HASH_BITS);
   readonly #before: Int32Array;
   #next = 0;
@@ -255,7 +255,7 @@ class LongestMatches {
   }
 }
 
-/** Literals up to `start`, then a match that reaches to `end`. */
+/** Writes the literals up to `start`, then a match that reaches to `end`. */
 function writeSequence(
   input: Uint8Array,
   literals: number,
@@ -272,7 +272,7 @@ function writeSequence(
   return writeMore(match, output, write + 2);
 }
 
-/** Token, literal count and literals of a sequence whose match is `match` + 4 bytes long. */
+/** Writes token, literal count and literals of a sequence whose match is `match` + 4 bytes long. */
 function writeLiterals(
   input: Uint8Array,
   start: number,
@@ -292,7 +292,7 @@ function writeLiterals(
   return write;
 }
 
-/** What of a count doesn't fit the token. */
+/** Writes the part of a count that doesn't fit the token. */
 function writeMore(count: number, output: Uint8Array, outputOffset: number): number {
   if (count < 15) return outputOffset;
   let write = outputOffset;

@@ -20,12 +20,12 @@ const MAGIC = 0x184d2204;
 const BLOCK_HEADER_BYTES = 4;
 const END_MARK_BYTES = 4;
 
-/** Bytes that go by between two breaks. */
+/** Bytes processed between two breaks. */
 const STEP_BYTES = 2 ** 16;
 
 /**
  * The content of a frame; null where `frame` is not exactly one frame without dictionary or holds more than
- * `maximumSize` bytes. Sizes are known to be true before memory is taken for them.
+ * `maximumSize` bytes. Sizes are verified before memory is allocated for them.
  */
 export function decodeLz4Frame(frame: Uint8Array, maximumSize: number): Uint8Array | null {
   return atOnce(decodingLz4Frame(frame, maximumSize));
@@ -60,7 +60,7 @@ export function* decodingLz4Frame(
   return output;
 }
 
-/** Bytes that a frame holds, found with breaks; null where {@link decodeLz4Frame} takes none of it. */
+/** Bytes that a frame holds, counted with breaks; null if its header or sizes make {@link decodeLz4Frame} refuse it. */
 export function* lz4FrameLength(frame: Uint8Array, maximumSize: number): Generator<void, number | null> {
   const header = readHeader(frame);
   if (header === null) return null;
@@ -88,7 +88,7 @@ interface Header {
   /** Where the first block begins. */
   readonly end: number;
   readonly maximumBlock: number;
-  /** Behind each block. */
+  /** Bytes of the checksum behind each block. */
   readonly checksumBytes: number;
   readonly hasContentChecksum: boolean;
   readonly contentSize: bigint | null;
@@ -118,7 +118,7 @@ interface Block {
   readonly end: number;
 }
 
-/** The block at a position; null at the end mark, and where no block is there whole. */
+/** The block at a position; null at the end mark, and where the block is not complete. */
 function blockAt(frame: Uint8Array, position: number, { checksumBytes }: Header): Block | null {
   const start = position + BLOCK_HEADER_BYTES;
   if (start > frame.length) return null;

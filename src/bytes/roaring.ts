@@ -24,8 +24,8 @@ const MAX_CONTAINERS = 65536;
 
 /**
  * The values, ascending.
- * @param maxCount most values the caller can make sense of: a few bytes may announce very many
- * @throws CorruptFileError where the bytes are no such bitmap, or more than one
+ * @param maxCount most values that make sense to the caller: a few bytes may announce very many
+ * @throws CorruptFileError where the bytes are not such a bitmap, or hold more than one
  */
 export function decodeRoaring(
   bytes: Uint8Array,
@@ -63,7 +63,7 @@ export function decodeRoaring(
   const headerStart = position;
   need(containerCount * 4);
   position += containerCount * 4;
-  // The containers lie one behind the other, so the offsets tell nothing new.
+  // The containers lie back to back, so the offsets add nothing.
   if (runFlagsStart < 0 || containerCount >= OFFSETS_FROM) {
     need(containerCount * 4);
     position += containerCount * 4;
@@ -128,7 +128,7 @@ export function decodeRoaring(
 }
 
 /**
- * The bitmap of the given values.
+ * Encodes the values as a bitmap.
  * @param values ascending, each once
  */
 export function encodeRoaring(values: Uint32Array): Uint8Array {

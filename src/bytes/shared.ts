@@ -1,4 +1,4 @@
-/** How much two byte strings have in common at their ends; with the library's comparison, many times as fast as a loop. */
+/** What two byte strings share at either end. The platform's comparison is many times as fast as a loop. */
 
 import { isSameBytes } from "../platform/native.js";
 

@@ -1,8 +1,8 @@
-/** Telling apart kinds of memory of any realm: `instanceof` knows only the classes of the realm that asks. */
+/** Tells kinds of memory from any realm apart: `instanceof` knows only the classes of its own realm. */
 
 /**
- * What the platform calls a value, e.g. "ArrayBuffer" or "Uint32Array". An object that gives itself such a name gets
- * through, so this serves for what is checked again where it is read.
+ * The platform's name for the kind of a value, e.g. "ArrayBuffer" or "Uint32Array". An object can give itself such a
+ * name, so use this only for values that are checked again where they are read.
  */
 export const tagOf = (value: unknown): string =>
   Object.prototype.toString.call(value).slice("[object ".length, -1);

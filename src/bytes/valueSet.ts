@@ -10,8 +10,8 @@ const KEY_MASKS = Int32Array.from({ length: 4 * (KEY_BYTES + 1) }, (_, index) =>
 const LEAST_SLOTS = 1 << 10;
 
 /**
- * Distinct values, each known by the first row that holds it; an open hash table, half full at most. Of every value
- * the first 16 bytes are at hand as words, which is all there is to compare of most.
+ * Distinct values, each known by the first row that holds it; an open hash table, half full at most. It keeps the first
+ * 16 bytes of every value as words, and for most values nothing else has to be compared.
  */
 export class ValueSet {
   itemCount = 0;
@@ -20,7 +20,7 @@ export class ValueSet {
   private lengths = new Int32Array(LEAST_SLOTS / 2);
   private rows = new Int32Array(LEAST_SLOTS / 2);
   private hashes = new Int32Array(LEAST_SLOTS / 2);
-  /** Number of a value, plus 1, or 0. */
+  /** By slot: the number of a value plus 1, or 0 for none. */
   private slots = new Int32Array(LEAST_SLOTS);
   private readonly view: DataView;
 
@@ -33,8 +33,8 @@ export class ValueSet {
   }
 
   /**
-   * Numbers the values of some rows, or of all; nulls get the number of the value before. False as soon as there is
-   * one value too many.
+   * Numbers the values of `rows`, or of all rows where that is null. A null value gets the number of the value before
+   * it. False as soon as there is one distinct value too many.
    */
   number(rows: Int32Array | null, definition: Uint16Array | null, numbers: Uint32Array): boolean {
     const offsets = this.offsets;
@@ -114,7 +114,7 @@ export class ValueSet {
     return true;
   }
 
-  /** The next four bytes in front of `end`, zeros behind it. */
+  /** The four bytes at `at`, with zeros from `end` on. */
   private wordAt(at: number, end: number): number {
     let word = 0;
     for (let byte = 0; byte < 4 && at + byte < end; byte++) word |= this.bytes[at + byte] << (8 * byte);
@@ -134,7 +134,7 @@ export class ValueSet {
     return hash;
   }
 
-  /** Whether a value is that of `length` bytes at `start` behind the bytes that were compared already. */
+  /** Whether value `number` equals the `length` bytes at `start`, beyond the bytes that were already compared. */
   private sameRest(number: number, start: number, length: number): boolean {
     const view = this.view;
     const bytes = this.bytes;
@@ -148,7 +148,7 @@ export class ValueSet {
     return true;
   }
 
-  /** Room for four times as many values. */
+  /** Makes room for four times as many values. */
   private grow(): void {
     const slotCount = 4 * this.slots.length;
     const enlarged = (words: Int32Array, length: number): Int32Array<ArrayBuffer> => {

@@ -1,9 +1,9 @@
 /**
- * WebAssembly kernels, written as expressions: what `kernel` makes of them is a module with one function and a
- * memory of its own. Runs of the hottest loops only; every kernel has a form in plain TypeScript beside it, for
- * runtimes that don't compile WebAssembly, and to be tested against.
+ * Builds WebAssembly kernels from expressions: `kernel` turns them into a module with one function and a memory of its
+ * own. Only the hottest loops are kernels. Every kernel has a form in plain TypeScript beside it, for runtimes that
+ * don't compile WebAssembly, and as a reference for tests.
  *
- * An instruction is its bytes, after those of its operands. Locals are 32 bits wide unless they are declared 64.
+ * An instruction is the bytes of its operands, then its own. Locals are 32 bits wide unless they are declared 64.
  *
  *     module   magic, version, sections (id, length, content): types, functions, memory, exports, code
  */
@@ -12,13 +12,13 @@
 export type Code = number | readonly Code[];
 
 export interface KernelSource {
-  /** Names of parameters, which are 32 bits wide, in their order. */
+  /** Names of the parameters in their order; each is 32 bits wide. */
   readonly parameters: readonly string[];
   readonly locals32: readonly string[];
   readonly locals64: readonly string[];
   /** Size of the memory in pages of 64 KiB. */
   readonly pages: number;
-  /** @param local the number of a local */
+  /** @param local returns the number of a local */
   body(local: (name: string) => number): Code;
 }
 
@@ -27,14 +27,14 @@ export interface Kernel {
   readonly memory: ArrayBuffer;
 }
 
-/** Null where the runtime doesn't compile WebAssembly. */
+/** Compiles a kernel; null where the runtime doesn't compile WebAssembly. */
 export function kernel(source: KernelSource): Kernel | null {
   if (typeof WebAssembly !== "object") return null;
   let exports: WebAssembly.Exports;
   try {
     exports = new WebAssembly.Instance(new WebAssembly.Module(encodeModule(source))).exports;
   } catch {
-    // Forbidden by the embedder, or no memory to be had; the plain form does the same.
+    // The embedder forbids it, or there is no memory for it. The plain form does the same.
     return null;
   }
   return {
@@ -128,7 +128,7 @@ export const and = binary(0x71);
 export const or = binary(0x72);
 export const shiftLeft = binary(0x74);
 export const shiftRight = binary(0x76);
-/** `whenTrue` where the condition is not 0; both are worked out. */
+/** `whenTrue` where the condition is not 0; both are evaluated. */
 export const select = (whenTrue: Code, whenFalse: Code, condition: Code): Code => [
   whenTrue,
   whenFalse,
@@ -136,7 +136,7 @@ export const select = (whenTrue: Code, whenFalse: Code, condition: Code): Code =
   0x1b,
 ];
 
-/** Loads and stores work at any address, at `offset` behind the one that is given. */
+/** Loads and stores take any address and add `offset` to it. */
 export const load = (address: Code, offset = 0): Code => [address, 0x28, 0, unsigned(offset)];
 export const load8 = (address: Code, offset = 0): Code => [address, 0x2d, 0, unsigned(offset)];
 export const load16 = (address: Code, offset = 0): Code => [address, 0x2f, 0, unsigned(offset)];
@@ -191,7 +191,7 @@ export const vectorShiftRight = (shape: VectorShape, value: Code, amount: Code):
 ];
 
 const NOTHING = 0x40;
-/** Leaving a block means going on behind it, leaving a loop beginning it again; depth 0 is the inner-most one. */
+/** Leaving a block goes on behind it; leaving a loop begins it again. Depth 0 is the inner-most block or loop. */
 export const block = (...body: Code[]): Code => [0x02, NOTHING, body, 0x0b];
 export const loop = (...body: Code[]): Code => [0x03, NOTHING, body, 0x0b];
 /** Counts as one more depth of blocks. */

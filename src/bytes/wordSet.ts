@@ -1,4 +1,4 @@
-/** Distinct values of a multiple of four bytes, each known by the first row that holds it; an open hash table. */
+/** Distinct values, each a multiple of 4 bytes wide and known by the first row that holds it; an open hash table. */
 
 import { alignedBytes } from "./aligned.js";
 
@@ -8,7 +8,7 @@ export class WordSet {
   readonly rows: Int32Array;
   private readonly stride: number;
   private readonly words: Int32Array;
-  /** Number of a value, plus 1, or 0. */
+  /** By slot: the number of a value plus 1, or 0 for none. */
   private readonly slots: Int32Array;
   private readonly shift: number;
   private readonly mask: number;
@@ -29,7 +29,7 @@ export class WordSet {
     this.rows = new Int32Array(limit);
   }
 
-  /** The number of a row's value, or -1 where it would be one value too many. */
+  /** Adds a row's value and returns its number, or -1 where it would be one value too many. */
   add(row: number): number {
     const words = this.words;
     const stride = this.stride;

@@ -12,9 +12,9 @@
  * A compressed block is a section of literals (Huffman-coded or plain) and one of sequences (three interleaved
  * FSE streams: literal length, match offset, match length), read from the back.
  *
- * The decoder is ours because those of the registry write what the sequences ask for before they look at the
- * room there is: a frame of 17 bytes keeps them busy for a minute. Here every length is checked before a byte
- * moves, so time and memory are bounded by the sizes of frame and output.
+ * The decoder is our own because those of the package registry write what the sequences ask for before they check for
+ * room: a frame of 17 bytes keeps them busy for a minute. Here every length is checked before a byte moves, so time and
+ * memory are bounded by the sizes of frame and output.
  */
 
 import { atOnce } from "../async/eventLoop.js";
@@ -84,7 +84,7 @@ export function* decodingZstdFrame(frame: Uint8Array, output: Uint8Array): Gener
 class FrameDecoder {
   readonly #frame: Uint8Array;
   readonly #output: Uint8Array;
-  /** The block that is decoded. Bit readers load whole words: there is room behind the last of them. */
+  /** The block that is being decoded. Bit readers load whole words, so there is room behind its last byte. */
   readonly #input: Uint8Array;
   readonly #literals = new Uint8Array(MAXIMUM_BLOCK_BYTES);
   /** The last three match offsets, most recent first. */
@@ -130,7 +130,7 @@ class FrameDecoder {
           this.#decodeBlock(0, size);
           position += size;
       }
-      // Between breaks, a whole block's worth of bytes is written or read: blocks may be of no bytes.
+      // A break comes after a whole block's worth of bytes read and written, not after each block: some have no bytes.
       if (this.#written + position - broken < MAXIMUM_BLOCK_BYTES) continue;
       broken = this.#written + position;
       yield;
@@ -330,7 +330,7 @@ class FrameDecoder {
   }
 }
 
-/** Bits of a stream that is read from its end to its start; the highest bit set in its last byte ends it. */
+/** Bits of a stream that is read from its end to its start; the highest bit set in its last byte marks its end. */
 class BackwardBits {
   readonly #bytes: Uint8Array;
   readonly #start: number;
@@ -441,7 +441,7 @@ export const MATCH_LENGTHS = sequenceCode(
 /** An offset's code is its number of bits. */
 export const OFFSETS = sequenceCode(0, [[32, 0]], 8, 5, repeated([6, 1], [3, 2], [15, 1], [5, -1]));
 
-/** The table of one of the three streams: 0 the standard one, 1 one symbol, 2 in the block, 3 the last one. */
+/** Reads the table of one stream. Modes: 0 the standard table, 1 one symbol, 2 in the block, 3 the previous table. */
 function readSequenceTable(
   mode: number,
   input: Uint8Array,
@@ -556,9 +556,9 @@ export function buildFseTable(probabilities: Int16Array, symbolCount: number, lo
 // --------------------------------------------------------------------------------------------- Huffman
 
 interface HuffmanTable {
-  /** Longest code. */
+  /** Length of the longest code. */
   readonly bits: number;
-  /** By the next `bits` bits: symbol, and the length of its code above. */
+  /** By the next `bits` bits: the symbol in the low byte, and the length of its code above it. */
   readonly entries: Uint16Array;
 }
 
@@ -611,7 +611,7 @@ function readWeights(input: Uint8Array, start: number, end: number, weights: Uin
   }
 }
 
-/** A weight of w > 0 is a code of `bits + 1 − w` bits; that of the last symbol is what completes the sum. */
+/** A weight of w > 0 is a code of `bits + 1 − w` bits; the weight of the last symbol completes the sum. */
 function buildHuffmanTable(weights: Uint8Array, count: number): HuffmanTable {
   let sum = 0;
   for (let symbol = 0; symbol < count; symbol++) {

@@ -1,8 +1,8 @@
 /**
  * Writes Zstandard frames (RFC 8878; the decoder, zstd.ts, has the picture), for runtimes whose zlib has no encoder.
  *
- * Matches are found by two hashes, of eight bytes and of four, that remember one position each. Literals are
- * Huffman-coded, sequences under tables made for their block, each where that is shorter than the plain form.
+ * Two hash tables, of eight bytes and of four, find matches; each slot remembers one position. Literals are
+ * Huffman-coded, and sequences get tables made for their block, each where that is shorter than the plain form.
  */
 
 import {
@@ -22,7 +22,7 @@ const WINDOW_BYTES = 1 << WINDOW_LOG;
 /** Encodes `input` as one frame. */
 export function encodeZstdFrame(input: Uint8Array): Uint8Array {
   const length = input.length;
-  // No block is longer than the bytes it stands for, and three.
+  // A block takes at most three bytes more than its content.
   const blocks = Math.max(1, Math.ceil(length / MAXIMUM_BLOCK_BYTES));
   const output = new Uint8Array(18 + length + 4 * blocks);
   let write = writeFrameHeader(output, length);
@@ -35,7 +35,7 @@ export function encodeZstdFrame(input: Uint8Array): Uint8Array {
   return output.subarray(0, write);
 }
 
-/** Magic, descriptor, window where the content is larger than that, content size in 4 bytes. */
+/** Writes magic, descriptor, the window where the content is larger than it, and the content size in 4 bytes. */
 function writeFrameHeader(output: Uint8Array, length: number): number {
   const single = length <= WINDOW_BYTES;
   output.set([0x28, 0xb5, 0x2f, 0xfd, single ? 0xa0 : 0x80]);
@@ -75,7 +75,7 @@ function writeBlock(
     output.set(encoded, at);
     return at + encoded.length;
   }
-  // The offsets of a block that is stored as it is are not those its reader has seen last.
+  // A reader sees no offsets in a block that is stored as it is, so the last ones are those before the block.
   finder.recentOffsets.set(recent);
   finder.skip(end);
   const at = head(0, size);
@@ -102,26 +102,26 @@ interface Sequences {
   literalCount: number;
 }
 
-/** Of the slots of a hash: as many as there are positions, within bounds. */
+/** Bounds for the slots of a hash table, as log2; within them, there are about as many slots as positions. */
 const LEAST_HASH_LOG = 6;
 const MOST_HASH_LOG = 16;
 const SHORT_PRIME = 0x9e3779b1;
 const LONG_PRIME = 0x85ebca6b;
 const LEAST_MATCH = 4;
 const LONG_BYTES = 8;
-/** Tables of all frames, one after the other: those of a frame of 100 KiB take longer to get than to fill. */
+/** All frames use these tables in turn: for a frame of 100 KiB, tables take longer to allocate than to fill. */
 const shortTable = new Int32Array(1 << MOST_HASH_LOG);
 const longTable = new Int32Array(1 << MOST_HASH_LOG);
-/** The shortest matches are taken from no farther away: they cost more than their literals. */
+/** The shortest matches are taken only from nearer than this: farther ones cost more than their literals. */
 const NEAR_BYTES = 1 << 8;
 
-/** Up to this many bytes are moved one by one, beyond it by a call. */
+/** Fewer bytes than this are copied one by one, others by a call. */
 const SHORT_LITERALS = 32;
 
 class MatchFinder {
-  /** Last offsets, most recent first, as the reader has them. */
+  /** The last offsets as the reader knows them, most recent first. */
   readonly recentOffsets = Int32Array.of(1, 4, 8);
-  /** Where four and eight bytes with a hash were last met, plus 1. */
+  /** By hash of four and of eight bytes: where these were last met, plus 1. */
   readonly #short: Int32Array;
   readonly #long: Int32Array;
   readonly #shift: number;
@@ -148,7 +148,7 @@ class MatchFinder {
     };
   }
 
-  /** Leaves a block out whose matches are not looked for; some of it is remembered. */
+  /** Skips a block without looking for matches; remembers its last positions. */
   skip(end: number): void {
     const last = end - LONG_BYTES;
     for (let at = Math.max(0, last - 64); at <= last; at++) this.#remember(at);
@@ -161,7 +161,7 @@ class MatchFinder {
     this.#long[longHash(low, high) >>> this.#shift] = at + 1;
   }
 
-  /** The matches of a block; the result is used again for the next. */
+  /** Finds the matches of a block; the result is reused for the next block. */
   find(start: number, end: number): Sequences {
     const input = this.#input;
     const view = this.#view;
@@ -204,8 +204,8 @@ class MatchFinder {
           length = matchLength(input, near, at, end);
           if (length > LEAST_MATCH || back < NEAR_BYTES) {
             from = near;
-            // A longer match may begin a byte later. Only where this one is taken: the next step would find the
-            // position remembered here, which is its own.
+            // A longer match may begin a byte later. The search is only for a match that is taken: otherwise the next
+            // step would find the position remembered here, which is its own.
             if (at < last) {
               const nextSlot = longHash(view.getInt32(at + 1, true), view.getInt32(at + 5, true)) >>> shift;
               const next = long[nextSlot] - 1;
@@ -223,7 +223,7 @@ class MatchFinder {
         }
       }
       if (from < 0) {
-        // Where nothing matches for long, steps grow.
+        // Steps grow where nothing has matched for long.
         at += 1 + (misses++ >> 7);
         continue;
       }
@@ -261,7 +261,7 @@ class MatchFinder {
     found.offsetValues[found.count++] = this.#offsetValue(distance, literals);
   }
 
-  /** 1 to 3 for recent offsets, the next ones where there are no literals; others are larger by 3. */
+  /** 1 to 3 for recent offsets, shifted by one where there are no literals; others are stored plus 3. */
   #offsetValue(distance: number, literals: number): number {
     const recent = this.recentOffsets;
     const skipped = literals === 0 ? 1 : 0;
@@ -279,7 +279,7 @@ class MatchFinder {
   }
 }
 
-// Of a hash the topmost bits count, as many as the tables have slots for.
+// Only the topmost bits of a hash are used, as many as number the slots of a table.
 const shortHash = (low: number): number => Math.imul(low, SHORT_PRIME);
 const longHash = (low: number, high: number): number =>
   Math.imul(Math.imul(low, SHORT_PRIME) ^ high, LONG_PRIME);
@@ -292,7 +292,7 @@ function matchLength(input: Uint8Array, from: number, to: number, end: number): 
 
 // ---------------------------------------------------------------------------------------------- blocks
 
-/** The block of literals and sequences, or null where it would not be shorter. */
+/** Encodes a block as literals and sequences; null where that would not be shorter. */
 function encodeBlock(input: Uint8Array, found: Sequences, size: number): Uint8Array | null {
   const limit = size - 1;
   const output = new BitWriter(size + 64);
@@ -302,7 +302,7 @@ function encodeBlock(input: Uint8Array, found: Sequences, size: number): Uint8Ar
   return output.length < limit ? output.bytes() : null;
 }
 
-/** Bits, the first one lowest; a reader begins at their end. */
+/** Writes bits, the first one lowest; a reader begins at their end. */
 class BitWriter {
   #bytes: Uint8Array;
   #position = 0;
@@ -346,7 +346,7 @@ class BitWriter {
       const symbol = symbols[at];
       word |= codes[symbol] << bits;
       bits += lengths[symbol];
-      // Of less than 16 bits, and of the next code, all find room in a word.
+      // Fewer than 16 bits and the next code always fit into a word.
       if (bits >= 16) {
         bytes[position] = word;
         bytes[position + 1] = word >>> 8;
@@ -364,7 +364,7 @@ class BitWriter {
     this.#bits = bits;
   }
 
-  /** Fills the last byte up with zeros. */
+  /** Pads the last byte with zeros. */
   align(): void {
     if (this.#bits > 0) this.add(0, 8 - this.#bits);
   }
@@ -420,7 +420,7 @@ function encodeLiterals(literals: Uint8Array, output: BitWriter): void {
   output.append(coded);
 }
 
-/** The head of literals as they are (0), or of one that is repeated (1). */
+/** Writes the head of literals as they are (0), or of one literal that is repeated (1). */
 function writeLiteralsHead(kind: number, count: number, output: BitWriter): void {
   if (count < 32) {
     output.add(kind | (count << 3), 8);
@@ -431,7 +431,7 @@ function writeLiteralsHead(kind: number, count: number, output: BitWriter): void
   }
 }
 
-/** Table and streams, or null where they would not be shorter. */
+/** Encodes literals as a table and streams; null where that would not be shorter. */
 function codeLiterals(literals: Uint8Array, counts: Uint32Array): Uint8Array | null {
   const lengths = codeLengths(counts);
   const bits = lengths.reduce((most, length) => Math.max(most, length), 0);
@@ -464,7 +464,7 @@ function writeStream(literals: Uint8Array, codes: Uint16Array, lengths: Uint8Arr
 function codeLengths(counts: Uint32Array): Uint8Array {
   const symbols = [...counts.keys()].filter((symbol) => counts[symbol] > 0);
   symbols.sort((a, b) => counts[a] - counts[b]);
-  // Leaves in ascending order, then the nodes that join two each, which come in ascending order too.
+  // Leaves in ascending order, then the nodes that join two each, which are made in ascending order too.
   const leafCount = symbols.length;
   const weights = Float64Array.from({ length: 2 * leafCount - 1 }, (_, node) => counts[symbols[node]] ?? 0);
   const parents = new Uint16Array(2 * leafCount - 1);
@@ -481,7 +481,7 @@ function codeLengths(counts: Uint32Array): Uint8Array {
   const depths = new Uint8Array(parents.length);
   for (let node = parents.length - 2; node >= 0; node--) depths[node] = depths[parents[node]] + 1;
   const lengths = new Uint8Array(counts.length);
-  // In units of the longest code: what the codes take of all there are.
+  // How much of the code space the codes take, in units of the longest code.
   let taken = 0;
   const room = 1 << MAXIMUM_CODE_BITS;
   for (let index = 0; index < leafCount; index++) {
@@ -489,12 +489,12 @@ function codeLengths(counts: Uint32Array): Uint8Array {
     lengths[symbols[index]] = length;
     taken += room >> length;
   }
-  // Codes that were cut take too much: the rarest of the others get longer until all fit.
+  // Codes that were cut to the maximum take too much room: the rarest of the others get longer until all fit.
   for (let index = 0; taken > room; index = (index + 1) % leafCount) {
     const symbol = symbols[index];
     if (lengths[symbol] < MAXIMUM_CODE_BITS) taken -= room >> ++lengths[symbol];
   }
-  // What is left over goes to the most frequent that can take it.
+  // Room that is left over goes to the most frequent symbols that can take it.
   for (let index = leafCount - 1; taken < room && index >= 0; index--) {
     const symbol = symbols[index];
     while (lengths[symbol] > 1 && room >> lengths[symbol] <= room - taken) taken += room >> lengths[symbol]--;
@@ -519,7 +519,7 @@ function canonicalCodes(weights: Uint8Array, bits: number): Uint16Array {
 const MAXIMUM_PLAIN_WEIGHTS = 128;
 const WEIGHT_LOG = 6;
 
-/** The weights of all symbols but the last, which a reader finds out. */
+/** Writes the weights of all symbols but the last, which a reader works out. */
 function writeWeights(weights: Uint8Array, output: BitWriter): void {
   let count = weights.length - 1;
   while (weights[count] === 0) count--;
@@ -536,7 +536,7 @@ function writeWeights(weights: Uint8Array, output: BitWriter): void {
   }
 }
 
-/** Null where all weights are the same, which no table tells. */
+/** Null where all weights are the same, which a table cannot express, and where the codes take too many bytes. */
 function codeWeights(weights: Uint8Array): Uint8Array | null {
   const counts = new Uint32Array(MAXIMUM_CODE_BITS + 2);
   for (const weight of weights) counts[weight]++;
@@ -619,7 +619,7 @@ function codesOf(values: Int32Array, count: number, codeOf: (value: number) => n
   return codes;
 }
 
-/** By small value: its code. */
+/** The codes of the values below `limit`. */
 function smallCodes({ base }: SequenceCode, limit: number): Uint8Array {
   const codes = new Uint8Array(limit);
   for (let value = 0, code = 0; value < limit; value++) {
@@ -632,7 +632,7 @@ function smallCodes({ base }: SequenceCode, limit: number): Uint8Array {
 const SMALL_LENGTHS = smallCodes(LITERAL_LENGTHS, 64);
 const SMALL_MATCHES = smallCodes(MATCH_LENGTHS, 131);
 
-/** From 64, and from 131, on the codes go by powers of two. */
+/** Literal lengths from 64 on, and match lengths from 131 on, have a code per power of two. */
 const literalLengthCode = (value: number): number =>
   value < SMALL_LENGTHS.length ? SMALL_LENGTHS[value] : bitLength(value) + 18;
 const matchLengthCode = (value: number): number =>
@@ -640,7 +640,7 @@ const matchLengthCode = (value: number): number =>
 const offsetCode = (value: number): number => bitLength(value) - 1;
 
 interface ChosenTable {
-  /** 0 the standard one, 1 one symbol, 2 described. */
+  /** 0 the standard table, 1 one symbol, 2 described in the block. */
   readonly mode: number;
   readonly description: Uint8Array;
   readonly table: EncodingTable;
@@ -676,7 +676,7 @@ function chooseTable(codes: Uint8Array, code: SequenceCode): ChosenTable {
 
 // ------------------------------------------------------------------------------------------------- FSE
 
-/** Shares of 2^log in proportion to the counts, at least 1 for what occurs. */
+/** Shares of 2^log in proportion to the counts, at least 1 for each symbol that occurs. */
 function normalize(counts: Uint32Array, total: number, log: number): Int16Array {
   const size = 1 << log;
   const shares = Int16Array.from(counts, (count) =>
@@ -684,7 +684,7 @@ function normalize(counts: Uint32Array, total: number, log: number): Int16Array 
   );
   let sum = shares.reduce((all, share) => all + share, 0);
   while (sum !== size) {
-    // The largest share bears the difference best, as far as it goes.
+    // The largest share bears the difference best; it gives up at most half of itself at a time.
     let largest = 0;
     for (let symbol = 1; symbol < shares.length; symbol++) {
       if (shares[symbol] > shares[largest]) largest = symbol;
@@ -696,7 +696,7 @@ function normalize(counts: Uint32Array, total: number, log: number): Int16Array 
   return shares;
 }
 
-/** Numbers of as many bits as the rest of the sum needs, the lowest of them in one bit less. */
+/** Writes numbers of as many bits as the rest of the sum needs, the lowest of them in one bit less. */
 function writeProbabilities(probabilities: Int16Array, log: number, output: BitWriter): void {
   output.add(log - 5, 4);
   let rest = 1 << log;
@@ -717,7 +717,7 @@ function writeProbabilities(probabilities: Int16Array, log: number, output: BitW
   output.align();
 }
 
-/** A table the other way round: from a symbol, and the state that follows, to a state. */
+/** An FSE table for encoding: from a symbol and the state that follows it to a state. */
 class EncodingTable {
   readonly log: number;
   /** By symbol: how many states it has, and the first of them in `#slots`. */
@@ -739,12 +739,12 @@ class EncodingTable {
     for (let state = 0; state < symbols.length; state++) this.#slots[next[symbols[state]]++] = state;
   }
 
-  /** The state of a symbol that nothing follows; of those there are, one from which a reader takes bits. */
+  /** The state of a symbol that nothing follows: of the symbol's states, one from which a reader takes bits. */
   first(symbol: number): number {
     return this.#slots[this.#starts[symbol]];
   }
 
-  /** The state of a symbol in front of `state`; writes the bits that lead from it to that. */
+  /** The state of a symbol in front of `state`; writes the bits that lead from there to `state`. */
   next(state: number, symbol: number, output: BitWriter): number {
     const count = this.#counts[symbol];
     const whole = state + (1 << this.log);

@@ -9,7 +9,7 @@ import type { CatalogEnvironment } from "./rows/catalogTable.js";
 import { publishNewTable, publishTable } from "./tableRows.js";
 
 /**
- * @param place where nothing is, or what an attempt before left of it
+ * @param place where there is nothing, or only leftovers of an earlier attempt
  * @throws TableAlreadyExistsError, NamespaceNotFoundError
  */
 export async function declareAt(
@@ -26,7 +26,7 @@ export async function declareAt(
     if ((await latestVersions.find(directory)) !== null) throw exists();
   };
   if (id.length === 1) {
-    // The row first: one without its directory means nothing.
+    // The row first: a row without its directory means nothing.
     await publishTable(environment, place, properties, signal, refuse);
     if (!(await reserve(disk, directory))) throw exists();
   } else {

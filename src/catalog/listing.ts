@@ -29,7 +29,7 @@ export interface NamePage {
 
 /** Directory probes under way at once. */
 const PARALLELISM = 16;
-/** From so many on, directories are looked for in a list of all rather than one by one. */
+/** From this many on, directories are looked for in a list of all rather than one by one. */
 const MANY = 64;
 
 /** A page of names that are known to exist; they are in order. */
@@ -54,10 +54,10 @@ function firstAfter(names: readonly string[], after: string): number {
   return low;
 }
 
-/** Whether a name is to be listed; a promise where the disk must tell, or somebody else. */
+/** Whether a name is to be listed; a promise where the disk, or somebody else, must be asked. */
 export type Probe = (name: string) => boolean | Promise<boolean>;
 
-/** Whether whoever asks may know of an object; null where everybody may. */
+/** Whether the caller may know of an object; null where everybody may. */
 export type Visibility = ((id: readonly string[]) => Promise<boolean>) | null;
 
 /** A page of those names that exist; they are in order. */
@@ -89,7 +89,7 @@ export async function pageOfExisting(
   return { names: kept.slice(0, limit), pageToken: kept[limit - 1] };
 }
 
-/** The same, of names that exist and may be seen. */
+/** A probe for the names that exist and that the caller may see. */
 function visible(exists: Probe, isVisible: Visibility, idOf: (name: string) => readonly string[]): Probe {
   if (isVisible === null) return exists;
   return async (name) => (await exists(name)) && (await isVisible(idOf(name)));
@@ -145,7 +145,7 @@ export async function listAllTableNames(
   return pageOfExisting(names, page, visible(isTable, isVisible, pathOf));
 }
 
-/** Tells by its id whether a table of the catalog is to be listed; made for so many candidates. */
+/** Makes a probe that tells by its id whether a table of the catalog is to be listed, for a number of candidates. */
 async function childProbe(
   environment: CatalogEnvironment,
   catalog: Catalog,
@@ -202,7 +202,7 @@ async function hasVersions({ versionsIn }: CatalogEnvironment, directory: string
   return (await versionsIn.find(versionsDirectory(directory))) === true;
 }
 
-/** Whether a directory of versions holds one; where a link leads out of where the engine may work, there are none for it. */
+/** Whether a directory of versions holds one. Behind a link out of where the engine may work, there are none. */
 export async function hasVersionsIn(disk: Disk, path: string): Promise<boolean> {
   const entries =
     (await disk.list(path).catch((error: unknown) => {

@@ -1,4 +1,4 @@
-/** Making and dropping namespaces: rows of the catalog, nothing else lies on disk for them. */
+/** Makes and drops namespaces. They are rows of the catalog; nothing else lies on disk for them. */
 
 import {
   InternalError,
@@ -82,7 +82,7 @@ export async function createNamespace(
   return result;
 }
 
-/** Takes away what a creation of a root table of that name left, unless it may still become one. */
+/** Takes away the leftovers of a creation of a root table of that name, unless they may still become one. */
 async function clearClaim(
   environment: CatalogEnvironment,
   path: readonly string[],
@@ -98,8 +98,8 @@ async function clearClaim(
 }
 
 /**
- * Tables and namespaces share one space of ids. A row of a table that is not there is none; with a directory it is one that
- * is being made.
+ * Refuses the id of a table: tables and namespaces share one space of ids. A table's row without a directory does not
+ * count; a row with a directory, but no table in it, is that of a table being made.
  * @throws NamespaceAlreadyExistsError
  */
 async function refuseTable(
@@ -129,11 +129,11 @@ async function isTakenInRoot(
 }
 
 export interface DropOptions {
-  /** Also what the namespace holds, at any depth, with the data of its tables. */
+  /** Whether to drop also what the namespace holds, at any depth, with the data of its tables. */
   readonly cascade: boolean;
   /** A namespace that does not exist is no error. */
   readonly skipMissing: boolean;
-  /** Throws unless what is in it may go as well; asked of each, and again under the lock. */
+  /** Throws unless an object in it may be dropped as well; called for each, and again under the lock. */
   readonly allow: (objectType: string, id: readonly string[]) => Promise<void>;
 }
 
@@ -153,7 +153,7 @@ export async function dropNamespace(
   const allowAll = async (rows: readonly CatalogRow[]): Promise<void> => {
     for (const { objectType, objectId } of rows) await allow(objectType, pathOf(objectId));
   };
-  // Without the lock, as it may take its time; what has come since is asked about under it.
+  // First without the lock, as it may take its time; objects that have come since are asked about under the lock.
   if (cascade) await allowAll((await readCatalog(environment)).rowsBelow(objectIdOf(path)));
   await changeCatalog(
     environment,
@@ -182,7 +182,7 @@ export async function dropNamespace(
   return properties;
 }
 
-/** @throws InternalError where directories stay: that the namespace is dropped is decided by then */
+/** @throws InternalError where directories stay: by then it is decided that the namespace is dropped */
 async function discardAll(
   environment: CatalogEnvironment,
   path: readonly string[],
@@ -201,7 +201,7 @@ async function discardAll(
   );
 }
 
-/** A directory that goes with its row. */
+/** A directory that is removed with its row. */
 interface DoomedDirectory {
   readonly location: string;
   readonly directory: string;

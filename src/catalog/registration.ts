@@ -1,4 +1,4 @@
-/** Putting data that lies below the root under an id, and taking the id from it; the data stays where it is. */
+/** Gives an id to a table whose data lies below the root, and takes the id from it; the data stays where it is. */
 
 import { InvalidInputError, TableAlreadyExistsError, TableNotFoundError } from "../errors.js";
 import { formatIdentifier } from "../ident.js";
@@ -36,14 +36,14 @@ export interface RegistrationOptions {
   readonly properties: Properties | undefined;
   /** A table that has the id loses it; its data stays, too. */
   readonly overwrite: boolean;
-  /** Throws unless the caller may take what had another id last. */
+  /** Throws unless the caller may take a table that had another id last. */
   readonly allow: (formerId: readonly string[]) => Promise<void>;
   readonly signal?: AbortSignal;
 }
 
 /**
- * @throws InvalidInputError where there is no table at the location, or it is another table's, be it only on file systems
- *   that fold names
+ * @throws InvalidInputError where there is no table at the location, or it is another table's, even if only on file
+ *   systems that fold names
  * @throws TableAlreadyExistsError, NamespaceNotFoundError
  */
 export async function registerTable(
@@ -71,7 +71,8 @@ export async function registerTable(
       if (objectIdOf(former) !== objectIdOf(id)) await allow(former);
     }
   };
-  // Without the lock, as it may take its time; the table may have had yet another id since, which is asked about under it.
+  // First without the lock, as it may take its time; the table may have had yet another id since, which is asked about
+  // under the lock.
   await allowFormer();
   const row = rowOf(id, location, encodeProperties(properties));
   let before: CatalogRow | null = null;
@@ -101,14 +102,14 @@ export async function registerTable(
       if (!overwrite && !isRoot && (await hasDirectory(environment, id, present))) {
         throw new TableAlreadyExistsError(`table ${formatIdentifier(id)} already exists`);
       }
-      // It loses its id.
+      // The table that had the id loses it.
       if (!isRoot && present.location !== location) await noteDisplaced(environment, id, present);
       return { replace: new Map([[objectIdOf(id), row]]) };
     },
     signal,
   );
   if (isNewName) await show(environment, place, row, isTable, signal);
-  // Whoever dropped a table there before may have taken the directory away until the row could be seen.
+  // A caller that dropped a table there before may have taken the directory away until the row could be seen.
   else if (!isRoot && !(await isTable(place.directory))) {
     await withdraw(environment, row, before);
     throw noTable(place);
@@ -126,7 +127,7 @@ async function noteDisplaced(
   await noteFormerId(environment, { id, location, directory });
 }
 
-/** Gives a row the content back that it had before, as long as it is as it was written. */
+/** Gives a row its earlier content back, unless it has changed since it was written. */
 async function withdraw(
   environment: CatalogEnvironment,
   { objectId, location, metadata }: CatalogRow,
@@ -140,7 +141,8 @@ async function withdraw(
 }
 
 /**
- * Shows a hidden root table, which decides who of several has registered it. Whoever has sees to it that the row is his.
+ * Shows a hidden root table, which decides which of several callers has registered it. That caller makes sure that the
+ * row is its own.
  * @throws TableAlreadyExistsError where another was first, InvalidInputError where the table is gone
  */
 async function show(
@@ -204,12 +206,12 @@ async function requireData(environment: CatalogEnvironment, place: TableLocation
 const noTable = ({ location }: TableLocation): InvalidInputError =>
   new InvalidInputError(`location: there is no table at ${location}`);
 
-/** @throws InvalidInputError where what lies there is left of a dropped table */
+/** @throws InvalidInputError where only the leftovers of a dropped table lie there */
 async function refuseDropped(disk: Disk, place: TableLocation): Promise<void> {
   if (await isDropped(disk, place.directory)) throw noTable(place);
 }
 
-/** Whether a place that was found has just that name, and would be found on a disk that tells upper from lower case. */
+/** Whether a place that was found has exactly that name, and would be found on a case-sensitive disk. */
 async function isSpelledSo({ root, spelling }: CatalogEnvironment, { location }: TableLocation) {
   let parent = root;
   for (const name of location.split("/")) {

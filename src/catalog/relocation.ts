@@ -1,11 +1,11 @@
 /**
- * Giving a table another id. Inside child namespaces only its row changes. A table of the root lies under its own
- * name, so there its directory moves, and the moving decides:
+ * Gives a table another id. Inside child namespaces only its row changes. A table of the root lies under its own name,
+ * so there its directory moves, and the move decides:
  *
  *   row of the new place ─ rename the directory ─ remove the old row
  *
- * A row without its directory means nothing, so that the table has its old id up to the moving and its new one from
- * then on, wherever the process ends.
+ * A row without its directory means nothing. So the table has its old id up to the move and its new one from then on,
+ * wherever the process ends.
  */
 
 import {
@@ -40,8 +40,8 @@ import { watchTable } from "./tableIdentity.js";
 import { rowOf } from "./tableRows.js";
 
 /**
- * @param table that exists
- * @param newId where nothing may exist
+ * @param table an existing table
+ * @param newId the new id, which must be free
  * @throws InvalidInputError for an illegal name and one that folds together with another's, NamespaceNotFoundError
  *   where the new parent does not exist, TableAlreadyExistsError where the id is taken, UnsupportedError for a table
  *   with branches that would move, and for one that the file system does not move
@@ -60,10 +60,10 @@ export async function renameTable(
   }
   const isTable = await watchTable(environment.disk, table);
   await refuseBranches(environment, table);
-  // Where only case changes, a disk that ignores it finds the table itself there.
+  // Where only case changes, a disk that ignores case finds the table itself there.
   const isTaken = newId.length === 1 && (await environment.rootNames.all()).has(place.location);
   if (isTaken) await clearPlace(environment, place, signal);
-  // A note in it is of the id that it had before it came to be in the root.
+  // A note in the directory holds the id that the table had before it came into the root.
   if (newId.length > 1) await renewFormerId(environment, { ...table, id: newId });
   await move(environment, table, place, isTable, signal);
   return place;
@@ -107,7 +107,7 @@ async function changeId(
 }
 
 /**
- * Branches name the directory they came from by its absolute path.
+ * Refuses a table with branches: they name the directory they came from by its absolute path.
  * @throws UnsupportedError
  */
 async function refuseBranches({ disk }: CatalogEnvironment, { id, directory }: TableLocation): Promise<void> {
@@ -130,8 +130,8 @@ async function move(
   const before = tableRow(await readCatalog(environment), place.id);
   const lock = { ...environment.lock, signal };
   try {
-    // No writer of ours is in the middle of a commit while its directory moves; nor is a batch, which knows the table by
-    // its directory, and would be neither done nor undone.
+    // No writer of this engine is in the middle of a commit while the directory moves; nor is a batch, which knows the
+    // table by its directory, and would be neither done nor undone.
     await withTableLock(environment, table.directory, lock, async (lease) => {
       await reservePlace(environment, table, place, signal);
       environment.handles.evict(table.directory);
@@ -177,13 +177,13 @@ function refuseMove(catalog: Catalog, table: TableLocation, place: TableLocation
   if (table.id.length > 1 && tableRow(catalog, table.id)?.location !== table.location) throw gone(table.id);
 }
 
-/** What a move back fails with where the new place is empty by now, or something else lies in the old one. */
+/** The codes that a move back fails with where the new place is empty by now, or something else lies in the old one. */
 const LEFT_CODES: ReadonlySet<string | undefined> = new Set(["ENOENT", "ENOTEMPTY", "EEXIST"]);
 
 /**
- * The moving of a directory, under the catalog's lock: meanwhile no other table gets a name that folds together with the
- * new one, and nobody takes the row of the old place or the new one away. What was suspended in between looks again once
- * the directory has moved, and moves it back where that must not be.
+ * Moves a directory under the catalog's lock. Meanwhile no other table gets a name that folds together with the new
+ * one, and nobody removes the row of the old place or the new one. As the process may have been suspended in between,
+ * it looks again once the directory has moved, and moves it back if the move was wrong.
  */
 class Move {
   /** Whether the directory has moved for good. */
@@ -212,7 +212,7 @@ class Move {
     this.#lease = lease;
   }
 
-  /** Moves the directory, unless it has moved, and tells what becomes of the rows. */
+  /** Moves the directory, unless it has moved already, and returns the change of the rows. */
   async plan(catalog: Catalog, catalogLease: LockLease): Promise<CatalogChange | null> {
     if (this.outcome === "no") await this.#move(catalog, catalogLease);
     return this.#rowsAfter(catalog);
@@ -235,21 +235,21 @@ class Move {
       if (code === "EXDEV") throw immovable(table.id, error);
       // Somebody has begun to make a table there since the place was found free.
       if (code === "ENOTEMPTY" || code === "EEXIST") throw taken(place.id);
-      // Of any other failure it is not known whether the directory moved: if so, the row is its row.
+      // After any other failure it is not known whether the directory moved. If it did, the new row is its row.
       if ((await disk.stat(table.directory).catch(() => null)) === null) this.outcome = "unknown";
       throw error;
     }
-    // With it the table's lock.
+    // The table's lock has moved with it.
     this.#lease.movedTo(place.directory);
     rootNames.forget();
-    // What is not there any more has moved, and was taken away from there.
+    // A table that is not there any more has moved, and was then taken away from there.
     if ((await disk.stat(place.directory)) !== null) await this.#lookAgain(catalogLease);
     this.outcome = "unknown";
     await disk.syncDirectory(root);
     this.outcome = "yes";
   }
 
-  /** Makes sure that the place has its row still, and nothing else. */
+  /** Makes sure that the place still has its row, and nothing else. */
   async #requireReserved(catalog: Catalog): Promise<void> {
     const { id, location, directory } = this.#place;
     const { disk } = this.#environment;
@@ -260,8 +260,8 @@ class Move {
         `the place of table ${formatIdentifier(id)} was taken away by another writer; please retry`,
       );
     }
-    // Whoever is about to make a table there has made its directory: as long as that is empty, it would give way. Where
-    // only case changes, a disk that ignores it finds the table itself there.
+    // A writer that is about to make a table there has made its directory, which would give way as long as it is empty.
+    // Where only case changes, a disk that ignores case finds the table itself there.
     if (mayOverlap(this.#table.location, location)) return;
     if ((await disk.stat(directory)) !== null) throw taken(id);
   }
@@ -283,7 +283,7 @@ class Move {
   /** @throws LeaseLostError where the catalog's lock is lost, ConcurrentModificationError where the table's is */
   async #confirm(catalogLease: LockLease): Promise<void> {
     await this.#lease.confirm().catch((cause: unknown) => {
-      // The change of the catalog can't be begun anew with it.
+      // The change of the catalog can't be retried with a lost lock.
       throw new ConcurrentModificationError(
         `table ${formatIdentifier(this.#table.id)}: its lock was lost, and it was not moved; please retry`,
         { cause },
@@ -292,24 +292,24 @@ class Move {
     await catalogLease.confirm();
   }
 
-  /** The last look from which the move can still be taken back. */
+  /** The last look at which the move can still be taken back. */
   async #lookAgain(catalogLease: LockLease): Promise<void> {
     const { disk, rootNames } = this.#environment;
     const { id, location } = this.#table;
     const place = this.#place;
     try {
       const isHidden = id.length === 1 && (await isDeregistered(disk, place.directory));
-      // Another table may have come to lie there since it was opened.
+      // Another table may have come to lie there since this one was opened.
       if (isHidden || !(await this.#isTable(place.directory))) throw gone(id);
       await refuseBranches(this.#environment, { ...place, id });
-      // Some file systems take a change of case alone for none.
+      // Some file systems ignore a rename that changes case alone.
       if (mayOverlap(location, place.location) && !(await rootNames.all()).has(place.location)) {
         throw new UnsupportedError(
           `the file system does not change ${location} to ${place.location}; please rename by a third name`,
         );
       }
-      // Where the table's own lock was lost, the move stands: others may have changed the table in its new place by now.
-      // What a batch has begun in the old one must stay there.
+      // If the table's own lock was lost, the move stands: others may have changed the table in its new place by now.
+      // But a table on which a batch has begun in the old place must stay there.
       if (await this.#environment.batches?.present(this.#table.directory)) {
         throw new ConcurrentModificationError(
           `table ${formatIdentifier(id)}: a batch of changes came in between, and it was not moved; please retry`,
@@ -321,10 +321,10 @@ class Move {
     }
   }
 
-  /** False where others have gone on from what they found after the move: it stands. */
+  /** False where others have gone on from what they found after the move; then the move stands. */
   async #moveBack(): Promise<boolean> {
     const { disk, rootNames } = this.#environment;
-    // Where it can't go back, it stays, and so does its row.
+    // A directory that can't go back stays, and so does its row.
     this.outcome = "unknown";
     try {
       await disk.rename(this.#place.directory, this.#table.directory);
@@ -339,19 +339,19 @@ class Move {
   }
 
   /**
-   * What becomes of the rows when the table has moved. There always is another version of the catalog: it tells other
-   * processes to look what there is in the root.
+   * The change of the rows when the table has moved. It makes another version of the catalog even where the rows stay
+   * the same: that tells other processes to look at the root again.
    */
   async #rowsAfter(catalog: Catalog): Promise<CatalogChange | null> {
     const environment = this.#environment;
     const { id, location } = this.#table;
     const old = tableRow(catalog, id);
-    // With a directory it is the row of a table that was made there since.
+    // If there is a directory, it is the row of a table that was made there since.
     const isLeft = old?.location === location && !(await hasDirectory(environment, id, old));
     const remove = new Set(isLeft ? [old.objectId] : []);
     const moved = tableRow(catalog, this.#place.id);
     if (moved !== null) return isLeft ? { remove } : { replace: new Map([[moved.objectId, moved]]) };
-    // Taken away while it was moved to, by one who found no directory.
+    // The row was removed during the move, by a writer that found no directory.
     const { id: newId, location: newLocation } = this.#place;
     const row = rowOf(newId, newLocation, old?.metadata ?? null);
     return (await hasDirectory(environment, newId, row)) ? { add: [row], remove } : null;
@@ -359,8 +359,8 @@ class Move {
 }
 
 /**
- * Takes the row of a place to which nothing was moved away, unless it was there before with that location, or another
- * has made his table there: one that is about to has its row written when the directory is there.
+ * Removes the row of a place to which nothing was moved, unless the row was there before with that location, or another
+ * writer has made its table there. A writer that is about to do so writes its row once the directory is there.
  */
 async function forgetRow(
   environment: CatalogEnvironment,

@@ -1,11 +1,11 @@
 /**
- * What tells a table or branch from one that was put in its place: a journal names directories and version numbers,
- * and a table that is dropped and made anew has the same ones.
+ * Tells a table or branch from one that was put in its place: a journal names directories and version numbers, and a
+ * table that is dropped and made anew has the same ones.
  *
- * The bytes of the version that was the latest decide where it is still there, as no other table has them: they hold a
- * time in nanoseconds and the random id of a transaction. A copy that a directory was restored from has them, and is the
- * same table. Where there is no such version, because there never was one or another engine has cleaned it up, the
- * directory has to be the same: its inode, which may be given anew, with the time it was made.
+ * Where the version that was the latest is still there, its bytes decide, as no other table has them: they hold a time
+ * in nanoseconds and the random id of a transaction. A directory restored from a copy has them, and is the same table.
+ * Where there is no such version, because there never was one or another engine has cleaned it up, the directory has to
+ * be the same: its inode, which may be reused, with the time it was made.
  */
 
 import type { Disk, FileStat } from "../io/disk/disk.js";
@@ -57,7 +57,7 @@ export async function isSameTable(
     const read = entry && (await readManifestBytes(disk, entry.path));
     if (read !== null) return sha256(read.bytes) === base.sha256;
     const latest = await findLatestVersion(disk, tableRoot);
-    // A cleanup leaves the latest version: one that is older was put there, into the same directory.
+    // A cleanup leaves the latest version. If that is older, another table was put into the same directory.
     if (latest === null || latest.version < base.version) return false;
   }
   const birth = birthOf(stat);
@@ -67,7 +67,7 @@ export async function isSameTable(
 
 /**
  * Looks at the directory of a table that is about to be moved or hidden.
- * @returns tells whether the directory under a path, the same or another, is that one
+ * @returns a function that tells whether the directory under a path, the same or another, is that one
  */
 export async function watchTable(
   disk: Disk,
@@ -78,5 +78,5 @@ export async function watchTable(
   return async (movedTo) => seen !== null && (await isSeenDirectory(disk, movedTo, seen));
 }
 
-/** Where the platform gives the time of the last change in its stead, it is not known. */
+/** When a directory was made; 0 where that is not known, and the platform gives the time of the last change instead. */
 const birthOf = ({ birthNs, changedNs }: FileStat): bigint => (birthNs === changedNs ? 0n : birthNs);

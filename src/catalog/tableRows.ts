@@ -1,4 +1,4 @@
-/** Publishing tables in the catalog and taking them out again: the one change each that makes a table of a row. */
+/** Publishes tables in the catalog and takes them out again, each by one change of a row. */
 
 import { ConcurrentModificationError, TableAlreadyExistsError, TableNotFoundError } from "../errors.js";
 import { formatIdentifier } from "../ident.js";
@@ -24,8 +24,8 @@ import {
 } from "./rows/objects.js";
 
 /**
- * Gives the place of a table that is being made its row. Nothing is written where it has it already. A root table's
- * directory is made as well, and goes if it was, where the row is refused.
+ * Writes the row of a table that is being made. Nothing is written where the row is there already. A root table's
+ * directory is made as well; where the row is refused, a directory that was just made is removed again.
  * @param refuse a look, under the catalog's lock, at whether there is a table by now
  * @throws NamespaceNotFoundError where the parent is gone, TableAlreadyExistsError where the id is taken,
  *   InvalidInputError where the name of a root table folds together with another's
@@ -42,7 +42,7 @@ export async function publishTable(
   try {
     await publishClaimed(environment, place, properties, signal, refuse);
   } catch (error) {
-    // A row that may be there is the claim of whoever made its directory.
+    // A row that may be there needs its directory: together they are the claim to the name.
     if (isMade && !(error instanceof PublishUncertainError)) {
       await environment.disk.removeEmptyDirectory(place.directory).catch(() => false);
     }
@@ -68,8 +68,8 @@ export async function publishClaimed(
 }
 
 /**
- * Sees to it that the place of a table which is there has its row.
- * @param properties undefined leaves those that the row has
+ * Makes sure that an existing table has its row.
+ * @param properties undefined keeps those that the row has
  */
 export async function republishTable(
   environment: CatalogEnvironment,
@@ -107,10 +107,10 @@ export const rowOf = (id: readonly string[], location: string, metadata: string 
 });
 
 /**
- * As {@link publishTable}, for a table of a child namespace and a directory that was made for it: where it is not
- * published, it goes, unless it is another's by now.
+ * As {@link publishTable}, for a table of a child namespace and a directory that was made for it. If the table is not
+ * published, the directory is removed, unless it is another's by now.
  * @param refuse a look, under the catalog's lock, at whether there is another table by now
- * @throws ConcurrentModificationError where it was taken away as nobody's
+ * @throws ConcurrentModificationError where the directory was removed as abandoned
  */
 export async function publishNewTable(
   environment: CatalogEnvironment,
@@ -123,14 +123,15 @@ export async function publishNewTable(
   const publication = publicationOf(environment, place, properties);
   const plan: CatalogPlan = async (catalog) => {
     await refuse?.();
-    // Under the lock that leftovers are removed under.
+    // Checked under the lock that leftovers are removed under.
     if ((await disk.stat(place.directory)) !== null) return publication(catalog);
     throw new ConcurrentModificationError(`${place.directory} was removed before the table was published`);
   };
   try {
     await changeCatalog(environment, plan, signal);
   } catch (error) {
-    // A row that may be there needs its directory. What can't be removed is an orphan that nothing refers to.
+    // A row that may be there needs its directory. A directory that can't be removed is an orphan that nothing refers
+    // to.
     if (!(error instanceof PublishUncertainError)) {
       const isNobodys = async () =>
         isUnshared(environment, place.location, (await readCatalog(environment)).rows);
@@ -141,7 +142,7 @@ export async function publishNewTable(
   }
 }
 
-/** A table that is no more. */
+/** A table that was removed. */
 export interface RemovedTable {
   readonly properties: Properties;
 }
@@ -150,7 +151,7 @@ const notFound = (id: readonly string[], cause?: unknown): TableNotFoundError =>
   new TableNotFoundError(`table ${formatIdentifier(id)} does not exist`, { cause });
 
 /**
- * Takes a root table away: its directory vanishes, which decides, then its row. A row that can't be removed means
+ * Removes a root table: first its directory vanishes, which decides, then its row. A row that can't be removed means
  * nothing.
  * @param vanish makes the table vanish; false where another caller was first
  * @throws TableNotFoundError where another caller was first
@@ -182,8 +183,8 @@ export async function removeRootTable(
 }
 
 /**
- * Takes the row of a table of a child namespace away, which decides.
- * @returns among others whether the directory is that of no other table
+ * Removes the row of a table of a child namespace, which decides.
+ * @returns the properties, and whether the directory is that of no other table
  * @throws TableNotFoundError where another caller was first
  */
 export async function removeTableRow(

@@ -25,7 +25,7 @@ export const PAGE_LAYOUT_TYPE_URL = "/lance.encodings21.PageLayout";
 /** Type URL of the column-level encoding, the same in all versions. */
 export const COLUMN_ENCODING_TYPE_URL = "/lance.encodings.ColumnEncoding";
 
-/** What a layer of nesting may hold; `layers` lists them inner-most first. */
+/** What a layer of nesting may hold; `layers` lists them innermost first. */
 export const RepDefLayer = {
   ALL_VALID_ITEM: 1,
   ALL_VALID_LIST: 2,

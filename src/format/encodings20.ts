@@ -21,7 +21,7 @@ import {
 /** Type URL of an {@link ArrayEncoding} in a page of a 2.0 file. */
 export const ARRAY_ENCODING_TYPE_URL = "/lance.encodings.ArrayEncoding";
 
-/** Whose buffers a {@link BufferReference} counts. */
+/** The owner of the buffers that a {@link BufferReference} counts. */
 export const BufferKind = { PAGE: 0, COLUMN: 1, FILE: 2 } as const;
 
 /** An absent or empty reference means buffer 0 of the page. */
@@ -101,16 +101,16 @@ export interface FixedSizeList {
 }
 export interface List {
   offsets?: ArrayEncoding;
-  /** What is added to the end offset of a null list. */
+  /** Added to the end offset of a null list. */
   nullOffsetAdjustment: number;
-  /** Items of the page's lists together. */
+  /** Number of items of all lists of the page. */
   itemCount: number;
   unknown?: Uint8Array;
 }
 export interface Binary {
   indices?: ArrayEncoding;
   bytes?: ArrayEncoding;
-  /** What is added to the end offset of a null value. */
+  /** Added to the end offset of a null value. */
   nullAdjustment: number;
   unknown?: Uint8Array;
 }

@@ -1,6 +1,6 @@
 /**
- * Where the occurrences of a field of sub-messages lie in an encoded message: for who compares thousands of them and
- * decodes few.
+ * Finds where the occurrences of a sub-message field lie in an encoded message, for code that compares thousands of
+ * them and decodes few.
  */
 
 import { BinaryReader, WireType } from "@bufbuild/protobuf/wire";
@@ -14,7 +14,7 @@ const WIRE_TYPE_MASK = 7;
 /** The continuation bit of a variable-length integer. */
 const MORE = 0x80;
 
-/** The occurrences in the message located last; one object serves many messages, so that its memory is used again. */
+/** The occurrences in the message located last. One object serves many messages, so its memory is reused. */
 export class FieldRanges {
   readonly #fieldNumber: number;
   #count = 0;
@@ -40,7 +40,7 @@ export class FieldRanges {
     return this.#starts[index];
   }
 
-  /** Position behind an occurrence. */
+  /** Position after an occurrence. */
   endAt(index: number): number {
     return this.#ends[index];
   }
@@ -55,7 +55,8 @@ export class FieldRanges {
     let reader: BinaryReader | null = null;
     for (let position = 0; position < bytes.length; ) {
       const tagAt = position;
-      // Nearly all have a tag of one byte and a length of one or two; making objects for those would cost the most.
+      // Nearly all fields have a tag of one byte and a length of one or two; making objects for those would cost the
+      // most.
       const tag = bytes[position];
       const first = bytes[position + 1];
       const second = bytes[position + 2];
@@ -80,7 +81,7 @@ export class FieldRanges {
     }
   }
 
-  /** Takes one field of any kind; where the next one begins. */
+  /** Reads one field of any kind; returns where the next one begins. */
   #locateSlowly(reader: BinaryReader, origin: Origin): number {
     const tagAt = reader.pos;
     try {

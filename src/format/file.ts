@@ -62,7 +62,7 @@ export const ColumnMetadata = message("ColumnMetadata", {
 });
 export type ColumnMetadata = MessageOf<typeof ColumnMetadata>;
 
-/** Legacy 0.1 only; an empty message on dictionary columns of later versions. */
+/** Used in legacy 0.1 only; dictionary columns of later versions have it as an empty message. */
 export const LegacyDictionary = message("LegacyDictionary", { offset: int64(1), length: int64(2) });
 
 /** One node of a schema, in the manifest and in a file's schema descriptor. */
@@ -98,7 +98,7 @@ export const FileDescriptor = message("FileDescriptor", {
   schema: submessage(1, Schema),
   /** Rows in the file. */
   length: uint64(2),
-  /** Fields of ours, which other readers pass over: see checksums.ts. */
+  /** Fields that only this library uses and other readers ignore: see checksums.ts. */
   bufferCounts: repeatedUint32(1000),
   checksums: bytes(1001),
 });

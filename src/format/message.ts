@@ -1,7 +1,7 @@
 /**
- * Protobuf messages as tables of fields. A message is declared once, by name, kind and number; the declaration
- * gives the TypeScript type, the decoder and the encoder. Fields we do not know are kept as raw bytes in
- * `unknown` and written back behind the known ones, so that a rewrite loses nothing.
+ * Protobuf messages as tables of fields. A message is declared once, by name, kind and number; the declaration gives
+ * the TypeScript type, the decoder and the encoder. Unknown fields are kept as raw bytes in `unknown` and written back
+ * after the known ones, so a rewrite loses nothing.
  *
  * Conventions: a scalar equal to its proto3 default is left out on the wire and read back as the default;
  * `optional` scalars track presence and are `undefined` when absent; sub-messages are `undefined` when absent.
@@ -23,7 +23,7 @@ export interface FieldCodec<T> {
   readonly initial: () => T;
   /**
    * Reads one occurrence; returns the new value of the field.
-   * @param similar the field of a message that may have parts in common with this one
+   * @param similar the same field of a message that may share parts with this one
    */
   readonly read: (
     reader: MessageReader,
@@ -53,20 +53,22 @@ export interface Message<F extends AnyFields> {
   /** A value with every field at its default, overridden by `init`. */
   create(init?: Partial<MessageValue<F>>): MessageValue<F>;
   /**
-   * @param similar a message decoded before; parts of it that are remembered, see {@link repeatedMessage}, are taken
-   *   over where their bytes and places are the same
+   * @param similar a message decoded earlier; parts of it that are remembered, see {@link repeatedMessage}, are reused
+   *   where their bytes and places are the same
    * @throws CorruptFileError where the bytes are no such message
    */
   decode(bytes: Uint8Array, origin: Origin, similar?: MessageValue<F>): MessageValue<F>;
-  /** Decodes a message that lies in another, up to `end`; `origin` is the outermost one's. */
+  /** Decodes a message nested in another, up to `end`; `origin` is the outermost message's. */
   read(reader: MessageReader, end: number, origin: Origin): MessageValue<F>;
   encode(value: MessageValue<F>): Uint8Array;
 }
 
-/** So many bytes of seven bits each are a safe integer whatever they hold. */
+/** This many bytes of seven bits each always form a safe integer. */
 const SAFE_VARINT_BYTES = 7;
 
-/** Reads a message and, in place, those in it: a reader and a view for each would cost more than most of them. */
+/**
+ * Reads a message and, in place, the messages in it: a reader and a view for each would cost more than most of them.
+ */
 class MessageReader extends BinaryReader {
   readonly bytesRead: Uint8Array;
 
@@ -75,7 +77,7 @@ class MessageReader extends BinaryReader {
     this.bytesRead = bytes;
   }
 
-  /** Reads a length; one past the last of so many bytes. */
+  /** Reads a length and returns the position after that many bytes. */
   end(): number {
     const length = this.uint32();
     const end = this.pos + length;
@@ -83,7 +85,7 @@ class MessageReader extends BinaryReader {
     return end;
   }
 
-  /** An integer of 64 bits, checked to be safe; without a bigint on the way. */
+  /** Reads a 64-bit integer, checked to be safe, without making a bigint. */
   safeUint64(): number {
     let value = 0;
     let scale = 1;
@@ -99,9 +101,9 @@ class MessageReader extends BinaryReader {
   }
 
   /**
-   * Passes over fields of bytes, strings or sub-messages, up to the first other one. They are most of a large message,
-   * and making objects for each tag would cost more than all the rest.
-   * @param isKnown by tags of one byte: 1 for fields that are not passed over
+   * Skips fields of bytes, strings or sub-messages up to the first other field. They are most of a large message, and
+   * making objects for each tag would cost more than all the rest.
+   * @param isKnown by tags of one byte: 1 for fields that are not skipped
    */
   passOver(isKnown: Uint8Array, end: number): void {
     const bytes = this.bytesRead;
@@ -114,7 +116,7 @@ class MessageReader extends BinaryReader {
       let next = end + 1;
       if (first < 0x80) next = position + 2 + first;
       else if (second < 0x80) next = position + 3 + (first & 0x7f) + second * 128;
-      // A longer one, or one that is damaged.
+      // The field is longer, or damaged.
       if (next > end) break;
       position = next;
     }
@@ -123,12 +125,12 @@ class MessageReader extends BinaryReader {
 }
 
 const EMPTY = new Uint8Array(0);
-/** Making one costs more than decoding most strings does. */
+/** Shared, because making a decoder costs more than decoding most strings. */
 const UTF8 = new TextDecoder("utf-8", { fatal: true });
 
 /**
  * Declares a message.
- * @param options `partial`: a view of some fields of a message that is never encoded; others are passed over
+ * @param options `partial`: a view of some fields of a message, which is never encoded; other fields are skipped
  */
 export function message<F extends AnyFields>(
   typeName: string,
@@ -357,7 +359,7 @@ export const repeatedUint64 = packed(UINT64);
 
 // ---------------------------------------------------------------------------------------------- messages
 
-/** A sub-message; also one arm of a oneof. The declaration may be a function where messages refer to themselves. */
+/** A sub-message; also one arm of a oneof. The declaration may be a function, for messages that refer to themselves. */
 // biome-ignore lint/suspicious/noExplicitAny: any message
 export function submessage<M extends Message<any>>(
   number: number,
@@ -382,7 +384,7 @@ export function submessage<M extends Message<any>>(
 /**
  * Repeated sub-messages.
  * @param remembered encoded bytes by value: a value that was decoded, or encoded before, is written as those bytes.
- *   For messages that are carried from one file to the next by the thousand; their values must never be changed
+ *   For messages that are copied from one file to the next by the thousand; their values must never be changed
  */
 // biome-ignore lint/suspicious/noExplicitAny: any message
 export function repeatedMessage<M extends Message<any>>(
@@ -407,7 +409,7 @@ export function repeatedMessage<M extends Message<any>>(
           current.push(twin);
           return current;
         }
-        // Whoever takes the value over next must not keep all of this message's bytes for it.
+        // A message that reuses the value later must not keep all of this message's bytes alive.
         encoded = encoded.slice();
       }
       const value = resolve(declaration).decode(encoded, at(origin, start)) as MessageOf<M>;

@@ -1,10 +1,10 @@
 /**
- * Messages of a table (proto package `lance.table`): the manifest of one version, the transaction that made
- * it, index entries and row-id sequences. Field numbers are wire contract and never change. Where a message
- * has a oneof, at most one of its arms is set.
+ * Messages of a table (proto package `lance.table`): the manifest of one version, the transaction that made it, index
+ * entries and row-id sequences. Field numbers are wire contract and never change. Where a message has a oneof, at most
+ * one of its arms is set.
  *
  * Retired numbers: Manifest 17; Field 11; DeletionFile 5, 6; Rewrite 1, 2; UpdateConfig 1 to 4; Update 9.
- * They are not declared, so what an old writer left under them is carried as unknown bytes.
+ * They are not declared, so data that an old writer stored under them is kept as unknown bytes.
  */
 
 import { Any, Field } from "./file.js";
@@ -125,14 +125,20 @@ export const BasePath = message("BasePath", {
 });
 export type BasePath = MessageOf<typeof BasePath>;
 
-/** A commit carries almost all fragments over from the version before; each is encoded once in its life. */
+/**
+ * The encoded form of fragments: a commit takes over almost all fragments of the version before, and each is encoded
+ * only once.
+ */
 const encodedFragments = new WeakMap<object, Uint8Array>();
 
-/** A fragment as its manifest holds it; of one that was neither decoded from a manifest nor written to one, as it would be. */
+/**
+ * A fragment in its encoded form: as its manifest holds it, or, if it was neither decoded from a manifest nor written
+ * to one, as a manifest would hold it.
+ */
 export const encodedFragment = (fragment: DataFragment): Uint8Array =>
   encodedFragments.get(fragment) ?? DataFragment.encode(fragment);
 
-/** Number of a {@link Manifest}'s fragments, for who looks for them without decoding it. */
+/** Field number of a {@link Manifest}'s fragments, for code that finds them without decoding the manifest. */
 export const FRAGMENTS_FIELD = 2;
 
 export const Manifest = message("Manifest", {
@@ -148,7 +154,7 @@ export const Manifest = message("Manifest", {
   tag: string(8),
   readerFeatureFlags: uint64Big(9),
   writerFeatureFlags: uint64Big(10),
-  /** Highest fragment id ever given out; absent before the first. */
+  /** Highest fragment id ever assigned; absent before the first. */
   maxFragmentId: optionalUint32(11),
   /** Name inside `_transactions/`. */
   transactionFile: string(12),
@@ -166,7 +172,7 @@ export const Manifest = message("Manifest", {
 });
 export type Manifest = MessageOf<typeof Manifest>;
 
-/** The members of a {@link Manifest} that tell who may read it, when it was made and what else its file holds. */
+/** The members of a {@link Manifest} that say who may read it, when it was made and what else its file holds. */
 export const ManifestHead = message(
   "Manifest",
   {
@@ -218,7 +224,7 @@ export type IndexSection = MessageOf<typeof IndexSection>;
 
 // ------------------------------------------------------------------------------------------ transactions
 
-/** New fragments carry id 0 and no row ids: both are given out at commit. */
+/** New fragments carry id 0 and no row ids: the commit assigns both. */
 export const Append = message("Append", { fragments: repeatedMessage(1, DataFragment) });
 export type Append = MessageOf<typeof Append>;
 
@@ -230,7 +236,7 @@ export const Delete = message("Delete", {
 });
 export type Delete = MessageOf<typeof Delete>;
 
-/** Also what creates a table. */
+/** Also creates tables. */
 export const Overwrite = message("Overwrite", {
   fragments: repeatedMessage(1, DataFragment),
   schema: repeatedMessage(2, Field),
@@ -317,7 +323,7 @@ export const UpdateMap = message("UpdateMap", {
 });
 export type UpdateMap = MessageOf<typeof UpdateMap>;
 
-/** An entry of `map<int32, UpdateMap>`, which on the wire is this message repeated. */
+/** An entry of `map<int32, UpdateMap>`, which is this message repeated on the wire. */
 export const FieldMetadataUpdate = message("FieldMetadataUpdate", {
   fieldId: int32(1),
   update: submessage(2, UpdateMap),
@@ -343,7 +349,7 @@ export const DataReplacement = message("DataReplacement", {
 });
 export type DataReplacement = MessageOf<typeof DataReplacement>;
 
-/** Its content is carried as unknown bytes. */
+/** Its content is kept as unknown bytes. */
 export const UpdateMemWalState = message("UpdateMemWalState", {});
 export type UpdateMemWalState = MessageOf<typeof UpdateMemWalState>;
 
@@ -359,7 +365,7 @@ export type Clone = MessageOf<typeof Clone>;
 export const UpdateBases = message("UpdateBases", { newBases: repeatedMessage(1, BasePath) });
 export type UpdateBases = MessageOf<typeof UpdateBases>;
 
-/** Exactly one operation is set; one this build does not know lies in `unknown`. */
+/** Exactly one operation is set; an operation this build does not know is in `unknown`. */
 export const Transaction = message("Transaction", {
   readVersion: uint64(1),
   /** Hyphenated lower-case v4. */
@@ -411,7 +417,7 @@ export const U64RangeWithHoles = message("U64RangeWithHoles", {
 export const U64RangeWithBitmap = message("U64RangeWithBitmap", {
   start: uint64(1),
   end: uint64(2),
-  /** A set bit is a value that is there; least-significant bit first. */
+  /** A set bit means that the value is present; least-significant bit first. */
   bitmap: bytes(3),
 });
 
@@ -429,7 +435,7 @@ export const RowIdSequence = message("RowIdSequence", { segments: repeatedMessag
 export type RowIdSequence = MessageOf<typeof RowIdSequence>;
 
 export const RowDatasetVersionRun = message("RowDatasetVersionRun", {
-  /** Row positions, not ids; they may have gaps, so only its length counts. */
+  /** Row positions, not ids. They may have gaps, so only the span's length counts. */
   span: submessage(1, U64Segment),
   version: uint64(2),
 });

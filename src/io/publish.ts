@@ -1,8 +1,8 @@
 /**
- * The ways bytes become visible under a name, and a name goes away.
+ * How bytes become visible under a name, and how a name goes away.
  *
- * `createExclusive` decides: of any number of callers, in any processes on any machines, one gets the name.
- * It is the only way to commit. The order is what makes it safe:
+ * `createExclusive` decides who gets a name: of any number of callers, in any processes on any machines, exactly one
+ * does. It is the only way to commit. The order of its steps makes it safe:
  *
  *     create temporary file ─ write ─ sync ─ close     complete and durable, under a name nobody looks at
  *     verify                                           the caller's last look at what must hold
@@ -10,13 +10,14 @@
  *     remove temporary
  *     sync directory                                   the name is durable; only now may it be acknowledged
  *
- * The temporary file also proves that nothing has changed hands since the caller's last look, however long the process
- * was suspended in between: it lies in the directory that is published into, so it is gone where that directory was
- * removed or replaced, and whoever takes a lock over removes those of the holder before (`fenceOff`). Then the link
- * fails. `replaceFile` and `takeOut` decide by a rename that fails the same way.
+ * The temporary file also proves that neither the directory nor the lock has changed hands since the caller's last
+ * look, however long the process was suspended in between. The file lies in the directory that is published into, so it
+ * is gone where that directory was removed or replaced, and a process that takes a lock over first removes the previous
+ * holder's temporary files (`fenceOff`). Then the link fails. `replaceFile` and `takeOut` decide by a rename that fails
+ * the same way.
  *
- * `replaceFile` overwrites whole: readers see the old bytes or the new, but the last writer wins silently, so
- * it serves only what may be lost or overwritten (hints, side files), or is changed under a lock (tags).
+ * `replaceFile` replaces a whole file: readers see the old bytes or the new, but the last writer wins silently. So it
+ * serves only files that may be lost or overwritten (hints, side files) or that are changed under a lock (tags).
  *
  * Temporary files are named `.tmp-<uuid>`. One that a crash leaves behind is garbage and blocks nothing.
  */
@@ -30,22 +31,22 @@ import type { LockLease } from "./lock/lease.js";
 
 export interface PublishOptions {
   /**
-   * The lock that all writers of this directory take, held by the caller; looked at right before the decision. Only
-   * with it may a file system without hard links be used: there the name is checked and the file renamed onto it, two
-   * steps that nothing but the lock makes one. A writer that ignores the lock (another engine) can be overwritten
+   * The lock that all writers of this directory take, held by the caller; it is confirmed right before the decision.
+   * Only with it may a file system without hard links be used: there the name is checked and then the file renamed onto
+   * it, and only the lock makes these two steps one. A writer that ignores the lock (another engine) can be overwritten
    * there.
    */
   readonly lease?: LockLease;
   /**
-   * Called right before the decision, with the temporary file in place; what it throws ends the call. False where the
-   * name is not to be had after all.
+   * Called right before the decision, with the temporary file in place. An error that it throws ends the call; false
+   * gives the name up.
    */
   readonly verify?: () => Promise<boolean>;
 }
 
 /**
- * What was about to be published is gone: somebody took the lock over, or the directory away, at the last moment.
- * Nothing has changed.
+ * The file that was about to be published is gone: another writer took the lock over, or the directory away, at the
+ * last moment. Nothing has changed.
  */
 export class OverruledError extends ConcurrentModificationError {
   constructor(filePath: string, options: { cause: unknown }) {
@@ -86,8 +87,8 @@ export function temporaryName(): string {
 }
 
 /**
- * Publishes a complete, synced file under a name that must not exist. False where the name is taken; then, and
- * whenever anything but `PublishUncertainError` is thrown, nothing has changed.
+ * Publishes a complete, synced file under a name that must not exist. False where the name is taken or `verify` gave it
+ * up. Then, and after any error but `PublishUncertainError`, nothing has changed.
  * @throws LeaseLostError, OverruledError where the lease was lost
  */
 export async function createExclusive(
@@ -122,11 +123,12 @@ export async function createExclusive(
 }
 
 /**
- * Puts `bytes` under a path, over what is there. When it fails the old bytes or the new are there, whole.
- * Without `sync` the same holds until a power cut, after which the file may also be empty or cut short.
- * @param options `lease`: looked at right before the decision
+ * Puts `bytes` under a path and replaces the file that is there. After a failure either the old bytes or the new ones
+ * are there, whole. Without `sync` the same holds only until a power cut, after which the file may also be empty or cut
+ * short.
+ * @param options `lease`: confirmed right before the decision
  * @throws LeaseLostError, OverruledError where the lease was lost
- * @throws PublishUncertainError where the new bytes are there, and may be gone after a power cut
+ * @throws PublishUncertainError where the new bytes are there but may be gone after a power cut
  */
 export async function replaceFile(
   disk: Disk,
@@ -150,18 +152,18 @@ export async function replaceFile(
 }
 
 /**
- * Whether the files in a directory of that name, and below it, have names that no other file will ever have; undefined
- * where that is as for the directory around it.
+ * Tells whether the files in and below a directory of this name have names that no other file will ever have. Undefined
+ * means the same as for the directory around it.
  */
 export type UniqueNames = (directoryName: string) => boolean | undefined;
 
 /**
- * Files and directories that go together, moved out of sight one after the other and then removed. Each move fails once
- * the lease is lost, as what they are moved into is a temporary directory.
+ * Moves files and directories that are to go together out of sight, one after the other, and then removes them. Each
+ * move fails once the lease is lost, because its target lies in a temporary directory, which `fenceOff` removes.
  *
- * A directory that can't be moved is emptied where it is. Its files are moved out one by one, except for those whose names
- * are unique: whoever removes such a file late, after the lease was lost, removes none of a successor's. These are the
- * large ones, which an overlay file system would copy in order to move them.
+ * A directory that can't be moved is emptied where it is. Its files are moved out one by one, except those with unique
+ * names: a process that removes such a file late, after it lost the lease, cannot hit a successor's file. These are the
+ * large files, which an overlay file system would have to copy in order to move them.
  */
 export class Removal {
   readonly #disk: Disk;
@@ -175,7 +177,7 @@ export class Removal {
   /**
    * @param parent a directory that `fenceOff` is called with when the lock is taken over; it is made
    * @param within a directory above it that is there
-   * @param isUnique default: no names are
+   * @param isUnique default: no names are unique
    */
   constructor(
     disk: Disk,
@@ -193,7 +195,7 @@ export class Removal {
 
   /**
    * Moves a file or directory out of sight; false where there is none.
-   * @throws LeaseLostError, OverruledError where the lease was lost: it is still there
+   * @throws LeaseLostError, OverruledError where the lease was lost; the entry is still there
    */
   async takeOut(entryPath: string): Promise<boolean> {
     if (!this.#isMade) await this.#disk.makeDirectory(this.#directory, this.#within);
@@ -203,7 +205,7 @@ export class Removal {
       await this.#disk.rename(entryPath, path.join(this.#directory, String(this.#count++)));
       return true;
     } catch (error) {
-      // Of a file the failure to move it stands.
+      // For a file, the failure to move it is final.
       if (isUnmovable(error) && (await this.#disk.stat(entryPath))?.kind === "directory") {
         await this.empty(entryPath);
         return true;
@@ -215,7 +217,7 @@ export class Removal {
   }
 
   /**
-   * Removes a directory without moving it; quiet where there is none. What somebody puts into it meanwhile stays.
+   * Removes a directory without moving it; quiet where there is none. Entries that somebody adds meanwhile stay.
    * @throws LeaseLostError, OverruledError where the lease was lost
    */
   empty(directory: string): Promise<void> {
@@ -238,7 +240,10 @@ export class Removal {
     await this.#disk.removeEmptyDirectory(directory);
   }
 
-  /** Removes what was moved out of sight. That is decided by then: what can't be removed is garbage. */
+  /**
+   * Removes the entries that were moved out of sight. That is decided by then: an entry that can't be removed is
+   * garbage.
+   */
   async finish(): Promise<void> {
     if (!this.#isMade) return;
     await this.#disk.removeTree(this.#directory).catch(() => undefined);
@@ -247,8 +252,8 @@ export class Removal {
 }
 
 /**
- * Removes a file whose name a successor's file can have; quiet where there is none. It fails once the lease is lost,
- * unless the disk is too full for that to be made sure of: then the lease is looked at right before.
+ * Removes a file whose name a successor's file can have; quiet where there is none. It fails once the lease is lost. On
+ * a disk that is too full to guarantee this, the lease is only confirmed right before the removal.
  * @param parent a directory that `fenceOff` is called with when the lock is taken over; it is made
  * @param within a directory above it that is there
  * @throws LeaseLostError, OverruledError where the lease was lost: the file is still there
@@ -273,8 +278,8 @@ export async function removeLeased(
 }
 
 /**
- * Removes what a holder that lost its lock has prepared in a directory, so that its next step fails. Called by whoever
- * takes the lock over, before anything else.
+ * Removes the temporary files of a holder that lost its lock from a directory, so that the holder's next step fails.
+ * The process that takes the lock over calls it before anything else.
  */
 export async function fenceOff(disk: Disk, directory: string): Promise<void> {
   for (const { name, kind } of (await disk.list(directory)) ?? []) {
@@ -285,13 +290,13 @@ export async function fenceOff(disk: Disk, directory: string): Promise<void> {
 }
 
 /**
- * Whether a directory can't be renamed for what it is: it belongs to a lower layer of an overlay file system, or, on
- * Windows, a file in it is open. Elsewhere the latter's codes mean that the caller may not.
+ * Whether a directory can't be renamed because of its state: it belongs to a lower layer of an overlay file system or,
+ * on Windows, a file in it is open. On other platforms the codes of Windows mean that the caller lacks permission.
  */
 export const isUnmovable = (error: unknown): boolean =>
   codeOf(error) === "EXDEV" || (process.platform === "win32" && OPEN_FILE_CODES.has(codeOf(error)));
 
-/** What Windows answers to the renaming of a directory in which a file is open. */
+/** The codes with which Windows refuses to rename a directory in which a file is open. */
 const OPEN_FILE_CODES: ReadonlySet<string | undefined> = new Set(["EPERM", "EACCES", "EBUSY"]);
 
 /** Whether a call failed because its source was not there any more. */
@@ -319,9 +324,9 @@ async function writeComplete(
 }
 
 /**
- * Links, and finds out what happened where the answer does not say: over NFS a repeated request can answer
- * EEXIST, or an I/O error, for a link that was made. Nobody else can have linked this source, so a link that is
- * there is this call's.
+ * Makes the link, and finds out what happened where the answer does not say: over NFS a repeated request can answer
+ * EEXIST, or an I/O error, for a link that was made. Nobody else can have linked this source, so a link to it that is
+ * there was made by this call.
  */
 async function claimByLink(
   disk: Disk,
@@ -362,7 +367,8 @@ async function claimByRename(
     await disk.rename(temporaryPath, finalPath);
     return true;
   } catch (error) {
-    // An inode would not tell: whoever took the lock over removed the temporary file, and may have been given its inode.
+    // The inode would not tell: the process that took the lock over removed the temporary file, and its own file may
+    // have got the same inode.
     let isOurs: boolean;
     try {
       isOurs = await hasContent(disk, finalPath, Buffer.concat(chunks));
@@ -374,7 +380,7 @@ async function claimByRename(
   }
 }
 
-/** Whether a path is that of a file of just these bytes. */
+/** Whether there is a file of exactly these bytes at a path. */
 export async function hasContent(disk: Disk, filePath: string, bytes: Uint8Array): Promise<boolean> {
   const stat = await disk.stat(filePath);
   if (stat?.kind !== "file" || stat.size !== bytes.length) return false;
@@ -391,8 +397,8 @@ async function makeNameDurable(disk: Disk, directory: string, finalPath: string)
 }
 
 /**
- * A temporary file that stays is garbage that the table's cleanup removes; by now the outcome of the call is
- * decided and a failure here must not change it.
+ * A leftover temporary file is garbage that the table's cleanup removes. By now the outcome of the call is decided, and
+ * a failure here must not change it.
  */
 async function dropTemporary(disk: Disk, temporaryPath: string): Promise<void> {
   await disk.remove(temporaryPath).catch(() => undefined);
@@ -405,8 +411,8 @@ function noHardLinks(finalPath: string): UnsupportedError {
 }
 
 /**
- * Answers of a file system that has no hard links, or not for this file: EISDIR of exFAT on Windows, EACCES on Android.
- * Where EACCES or EPERM means that the caller may not, the renaming fails with it as well.
+ * Codes of a file system that has no hard links, or none for this file: EISDIR comes from exFAT on Windows, EACCES from
+ * Android. Where EACCES or EPERM means that the caller lacks permission, the rename fails with it as well.
  */
 const CANNOT_LINK: ReadonlySet<string> = new Set([
   "EPERM",

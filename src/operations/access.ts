@@ -1,7 +1,6 @@
 /**
- * What a call is authorised for: every object that it reads, makes, moves or removes. Each question has the operation that
- * it is about and the id of one object; `authorize` denies it by throwing.
- * docs/security.md has the table of what is asked.
+ * Authorisation of a call: for every object that it reads, makes, moves or removes. Each question names an operation
+ * and the id of one object; `authorize` denies it by throwing. docs/security.md has the table of all questions.
  */
 
 import { untilAborted } from "../async/abort.js";
@@ -21,13 +20,13 @@ import { isMainBranch } from "../table/refs/refs.js";
 /** What a question is about besides operation and id. */
 export type Details = Pick<AuthorizeCall, "branch" | "location">;
 
-/** Members that a question is about, which are read once: what is authorised is what is done. */
+/** Members that a question is about. They are read once, so that what is authorised is what is done. */
 const ASKED_MEMBERS = ["branch", "name", "location"] as const;
-/** Operations whose `name` is that of a branch. */
+/** Operations whose `name` is the name of a branch. */
 const OF_NAMED_BRANCH: ReadonlySet<string> = new Set(["createTableBranch", "deleteTableBranch"]);
 
 /**
- * A request as it was when it came in, as far as it is authorised; what is read of it otherwise is read later.
+ * Pins the members of a request that are authorised to their values on arrival; all other members are read later.
  * @param request unchecked
  * @param id of the request, checked
  */
@@ -51,27 +50,28 @@ export function pinRequest<Request extends RequestBase>(
   };
 }
 
-/** Asks whether a caller may. */
+/** Asks whether a caller may do something. */
 export interface Access {
   /**
-   * A question that was granted is not put again: what is asked early may be asked once more under a lock.
-   * @throws PermissionDeniedError, or what `authorize` throws of the engine's classes
+   * Asks one question. A granted question is not asked again: what is asked early may be asked once more under a lock.
+   * @throws PermissionDeniedError, or an error of the engine's classes that `authorize` throws
    */
   require(operation: string, id: readonly string[], details?: Details): Promise<void>;
   /**
-   * Asks the question of the call itself about a branch that the request does not name, but a tag of it.
+   * Asks the question of the call itself about a branch that the request names only through a tag.
    * @param branch null is the main branch
-   * @throws PermissionDeniedError, or what `authorize` throws of the engine's classes
+   * @throws PermissionDeniedError, or an error of the engine's classes that `authorize` throws
    */
   requireBranch(branch: string | null): Promise<void>;
   /**
-   * Which objects a listing shows: those whose existence the caller may ask for; null where nobody is asked.
-   * @throws what `authorize` throws of the engine's classes, other than a denial or that there is no such object, while it is asked
+   * Which objects a listing shows: those whose existence the caller may ask for; null if there is no `authorize`.
+   * @throws an error of the engine's classes that `authorize` throws while it is asked, other than a denial or that
+   *   there is no such object
    */
   visibility(operation: "tableExists" | "namespaceExists"): Visibility;
 }
 
-/** What who authorises throws so that an object is not seen: that there is none is an answer as well. */
+/** Errors that `authorize` throws to hide an object: reporting it as missing hides it as well. */
 const HIDING = [
   PermissionDeniedError,
   NamespaceNotFoundError,
@@ -81,7 +81,7 @@ const HIDING = [
   TableVersionNotFoundError,
 ];
 
-/** Of a host that asks nobody. */
+/** For a host without `authorize`. */
 export const UNRESTRICTED: Access = {
   require: async () => {},
   requireBranch: async () => {},
@@ -89,7 +89,7 @@ export const UNRESTRICTED: Access = {
 };
 
 /**
- * @param request who calls; unchecked
+ * @param request names the caller; unchecked
  * @param operation the call itself, and the id that it is about
  */
 export function accessOf(
@@ -108,7 +108,7 @@ export function accessOf(
     try {
       const decision = authorize({
         operation: asked,
-        // Who authorises cannot send the call elsewhere.
+        // Frozen, so that `authorize` cannot redirect the call.
         id: Object.freeze([...of]),
         identity,
         principal,

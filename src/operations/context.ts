@@ -1,7 +1,7 @@
 /**
- * What an operation is handed: the directory, the door to the disk, locks and caches. Caches are keyed by what
- * cannot change and bounded in bytes and open files, so that engines sharing a directory see each other's
- * commits at the next call.
+ * What every operation gets: the directory, access to the disk, locks and caches. Cache keys name only what cannot
+ * change, so that engines sharing a directory see each other's commits at the next call. Caches are bounded in bytes
+ * and open files.
  */
 
 import { unfinishedBatches } from "../catalog/batches/batchSettlement.js";
@@ -36,25 +36,25 @@ import { ManifestCache } from "../table/versions/manifestCache.js";
 import type { NamingScheme } from "../table/versions/paths.js";
 import { RecentTransactions } from "./recentTransactions.js";
 
-/** Bytes of decoded manifests kept. */
+/** Maximum bytes of decoded manifests in the cache. */
 const MANIFEST_CACHE_BYTES = 64 * 1024 * 1024;
-/** Bytes of data files' metadata kept. */
+/** Maximum bytes of data files' metadata in the cache. */
 const FOOTER_CACHE_BYTES = 64 * 1024 * 1024;
-/** Bytes of decoded catalogs kept. */
+/** Maximum bytes of decoded catalogs in the cache. */
 const CATALOG_CACHE_BYTES = 32 * 1024 * 1024;
-/** Bytes of chunk positions and page dictionaries kept. */
+/** Maximum bytes of chunk positions and page dictionaries in the cache. */
 const CHUNK_MAP_CACHE_BYTES = 64 * 1024 * 1024;
-/** Bytes of memory kept for reads whose bytes are dropped at once. */
+/** Bytes of memory reused for reads whose bytes are dropped at once. */
 const SCRATCH_BYTES = 4 * 1024 * 1024;
 
 export interface OperationContext extends CatalogEnvironment {
   /** Where files may be. */
   readonly places: Places;
   readonly handles: HandlePool;
-  /** Where the chunks of pages lie that were read in part. */
+  /** Chunk positions of pages that were read in part. */
   readonly chunkMaps: LruCache<ChunkMap>;
   readonly scratch: ScratchMemory;
-  /** What queries hold whose rows are handed out batch by batch. */
+  /** Memory of queries whose rows are handed out batch by batch. */
   readonly streams: SharedReadAhead;
   readonly recentTransactions: RecentTransactions;
   /** File version of new tables. */
@@ -62,17 +62,17 @@ export interface OperationContext extends CatalogEnvironment {
   /** Manifest names of new tables. */
   readonly newTableNaming: NamingScheme;
   /**
-   * Metadata of a data file that a manifest names. Data files never change once written; one that did all the same
-   * (damage, a copy put over it) is noticed by its identity and read anew.
-   * @param isScanned most of it is going to be read
+   * Metadata of a data file that a manifest names. Data files never change once written; if one changes all the same
+   * (damage, another file copied over it), its identity reveals that and it is read again.
+   * @param isScanned most of the file is going to be read
    */
   openDataFile(path: string, isScanned?: boolean): Promise<DataFile>;
-  /** The same for a file that is read only this once, which no other has to make room for in the cache. */
+  /** As `openDataFile`, for a file that is read only this once and must not displace others from the cache. */
   openDataFileOnce(path: string, isScanned?: boolean): Promise<DataFile>;
   close(): Promise<void>;
 }
 
-/** Options of the namespace, its directories made absolute, and another door to the disk for tests. */
+/** Options of the namespace, with absolute directories, and for tests another implementation of the disk. */
 export interface ContextOptions extends DirectoryNamespaceOptions {
   readonly disk?: Disk;
 }
@@ -85,7 +85,7 @@ export function openContext(options: ContextOptions): OperationContext {
   const dataFiles = new LruCache<DataFile>(FOOTER_CACHE_BYTES);
   const chunkMaps = new LruCache<ChunkMap>(CHUNK_MAP_CACHE_BYTES);
   const scratch = new ScratchMemory(SCRATCH_BYTES);
-  /** From the cache, if the file is as it was. */
+  /** From the cache, if the file is unchanged. */
   const knownDataFile = async (path: string): Promise<DataFile | null> => {
     const known = dataFiles.peek(path);
     if (known === undefined) return null;
@@ -96,10 +96,10 @@ export function openContext(options: ContextOptions): OperationContext {
   };
   const readDataFile = async (path: string, isScanned = false): Promise<DataFile> => {
     const tailBytes = isScanned ? SCANNED_TAIL_BYTES : TAIL_BYTES;
-    // An open file of that name, if there is one, may be of what was there before.
+    // An open file of that name may be the one that was there before.
     handles.evict(path);
     const file = await handles.withHandle(path, (handle) => openDataFile(handle, path), tailBytes);
-    // All of it is in memory: others need the place among the open files more.
+    // The whole file is in memory, so other files need the open handle more.
     if (file.content !== null) handles.evict(path);
     return file;
   };
@@ -120,7 +120,7 @@ export function openContext(options: ContextOptions): OperationContext {
     },
     mayUseBase: (path) => places.isAllowedBase(path),
     manifests: new ManifestCache(MANIFEST_CACHE_BYTES),
-    // Every operation needs the latest, and a catalog that is not kept is read anew by each.
+    // Every operation needs the latest catalog, and would read it again if it were not kept.
     catalogs: new CatalogCache(CATALOG_CACHE_BYTES, 1),
     oldCatalogs: new OldVersions(),
     latestVersions: new LatestVersions(disk),
@@ -138,7 +138,7 @@ export function openContext(options: ContextOptions): OperationContext {
         const value = shareable(own);
         return { value, weight: value.memoryWeight };
       });
-      // What is too large to be kept is there for the one who has read it.
+      // Content that is too large for the cache is still there for the caller that read it.
       return shared.content === null ? (own ?? shared) : shared;
     },
     openDataFileOnce: async (path, isScanned) => (await knownDataFile(path)) ?? readDataFile(path, isScanned),

@@ -1,4 +1,4 @@
-/** Makes one kind of error of all: whatever went wrong leaves an operation as a `NamespaceError`. */
+/** Turns all errors into one kind: every error leaves an operation as a `NamespaceError`. */
 
 import {
   InternalError,
@@ -13,8 +13,8 @@ import { isMainBranch } from "../table/refs/refs.js";
 import { TableGoneError } from "../table/versions/identity.js";
 
 /**
- * The error to report for what was thrown inside an operation. Errors of the platform become `InternalError` with
- * the original as cause; what an aborted signal caused becomes `ServiceUnavailableError`.
+ * The error to report for a value thrown inside an operation. Errors of the platform become `InternalError` with the
+ * original as cause; errors caused by an aborted signal become `ServiceUnavailableError`.
  */
 export function operationError(
   error: unknown,
@@ -30,8 +30,8 @@ export function operationError(
 }
 
 /**
- * The error to report for a table that went away while an operation was under way: one that names it, or the branch, as
- * the request does. Any other error stays as it is.
+ * The error to report for a table that disappeared during an operation: one that names the table, or the branch, as the
+ * request does. Any other error stays as it is.
  */
 export function inTermsOfRequest(
   error: unknown,

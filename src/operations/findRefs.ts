@@ -1,4 +1,4 @@
-/** Branches and tags by their names, letter by letter: a disk that ignores case would find others as well. */
+/** Finds branches and tags by their exact names: a disk that ignores case would find others as well. */
 
 import { checkNewBranchName, listBranches, refuseTwinDirectories } from "../table/refs/branches.js";
 import { branchExists } from "../table/refs/refs.js";
@@ -26,8 +26,8 @@ export const isRegistered = async (
   spelling.isExact(branchesDirectory(mainRoot), branchRefName(branch));
 
 /**
- * Makes sure that a branch which is not registered can be made, or exists already.
- * @throws InvalidInputError where its directory, or one that this lies in, is that of another to some file system
+ * Checks that an unregistered branch can be made, unless it already exists.
+ * @throws InvalidInputError if some file system would take its directory, or one above it, for another branch's
  */
 export async function checkUnregistered(
   { disk }: OperationContext,

@@ -1,6 +1,6 @@
 /**
- * Parts of a batch request as they were when it came in: what is authorised, part by part, is what is done, though the
- * caller, or who authorises, may change the objects in between.
+ * Pins the parts of a batch request to their state on arrival. What is authorised, part by part, is then what is done,
+ * although the caller or `authorize` may change the objects in between.
  */
 
 import { InvalidInputError } from "../errors.js";
@@ -9,7 +9,7 @@ import { boundedParts, requireList, requireTableId } from "./request.js";
 
 type Pinned<Part> = Part & { readonly id: readonly string[]; readonly branch?: string };
 
-/** @throws InvalidInputError where it is no list of objects with the ids of tables, or too long */
+/** @throws InvalidInputError unless `parts` is a list of objects with the ids of tables, and not too long */
 export function pinParts<Part extends object>(
   parts: readonly Part[],
   member: string,
@@ -32,7 +32,7 @@ const KINDS: readonly (keyof BatchCommitOperation)[] = [
 export const operationOfPart = (kind: string): string =>
   kind === "deleteTableVersions" ? "batchDeleteTableVersions" : kind;
 
-/** @throws InvalidInputError for too many, and unless each operation has exactly one member, and that the id of a table */
+/** @throws InvalidInputError for too many operations, and unless each has exactly one member with the id of a table */
 export function pinOperations(operations: readonly BatchCommitOperation[]): Record<string, Pinned<object>>[] {
   return boundedParts(requireList(operations, "operations"), "operations").map((operation) => {
     const kinds = KINDS.filter((kind) => operation[kind] !== undefined && operation[kind] !== null);

@@ -1,17 +1,17 @@
 /**
- * Which tables the transactions of this engine's last changes are of, so that whoever asks for one by its id alone is
- * answered without a search. A hint: a table may have been renamed or dropped since.
+ * Remembers the tables of this engine's latest transactions, so that a lookup by the transaction id alone needs no
+ * search. A hint: a table may have been renamed or dropped since.
  */
 
 import { LruCache } from "../io/memory/cache.js";
 
-/** Transactions remembered. */
+/** Maximum number of transactions remembered. */
 const MAX_REMEMBERED = 10_000;
 
 export class RecentTransactions {
   readonly #tableIds = new LruCache<readonly string[]>(MAX_REMEMBERED);
 
-  /** @param response of a change of the table; one without a transaction's id is passed over */
+  /** @param response of a change of the table; ignored without a transaction id */
   note(tableId: readonly string[], response: unknown): void {
     if (typeof response !== "object" || response === null || !("transactionId" in response)) return;
     const { transactionId } = response;

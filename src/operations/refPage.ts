@@ -4,14 +4,14 @@ import { type PageRequest, pageOf } from "../catalog/listing.js";
 import { compareNames } from "../catalog/rows/catalogRows.js";
 import { mapAhead } from "../query/mapAhead.js";
 
-/** Files read at once. */
+/** Maximum number of files read at once. */
 const PARALLELISM = 16;
 
 /**
- * A page of refs and what they hold. One that is deleted between the listing and the reading is left out; the names
+ * A page of refs and their contents. A ref that is deleted between the listing and the reading is left out; the names
  * that follow are on the next pages all the same.
  * @param names in any order
- * @param read null where there is no such ref any more
+ * @param read null if the ref no longer exists
  */
 export async function readRefPage<Contents>(
   names: string[],

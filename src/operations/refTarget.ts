@@ -1,4 +1,4 @@
-/** Which version of which branch a request means, as refs name it. */
+/** The branch and version that a request means, as refs name them. */
 
 import type { RefTarget } from "../table/refs/refs.js";
 import { isMainBranch } from "../table/refs/refs.js";
@@ -7,14 +7,14 @@ import { optionalString, requireVersion } from "./request.js";
 import { openTable } from "./snapshot.js";
 
 export interface TargetedTable {
-  /** Directory of the table, whichever branch is meant. */
+  /** Directory of the table, regardless of the branch. */
   readonly mainRoot: string;
   readonly target: RefTarget;
 }
 
 /**
- * @throws TableNotFoundError, TableBranchNotFoundError, InvalidInputError; whether the version is there is not
- *   looked at
+ * Does not check that the version exists.
+ * @throws TableNotFoundError, TableBranchNotFoundError, InvalidInputError
  */
 export async function openTarget(
   context: OperationContext,

@@ -1,6 +1,6 @@
 /**
- * A namespace's directory that can't be made. To the layers below, a directory that is not there although it was made a
- * moment ago was dropped by another writer. Where it could not be made in the first place, the caller is told that, and
+ * Reports a namespace's directory that can't be made. The layers below assume that a missing directory was made a
+ * moment ago and dropped by another writer. If it could not be made in the first place, the caller learns that, and
  * why.
  */
 
@@ -9,19 +9,19 @@ import type { Disk, FileStat } from "../io/disk/disk.js";
 import { codeOf } from "../io/disk/errno.js";
 import { dirname, sep } from "../platform/native.js";
 
-/** Failures that a path always has, and what they say of it. */
+/** Errors that a path always fails with, and what they mean. */
 const NO_PATH: ReadonlyMap<string, string> = new Map([
   ["ENAMETOOLONG", "it is too long"],
   ["ELOOP", "a link on it leads back to itself"],
   ["EEXIST", "something on it is no directory"],
 ]);
 
-/** What the platform tells of a failed call; not every disk does. */
+/** What the platform reports about a failed call; not every disk does. */
 type PlatformError = Pick<NodeJS.ErrnoException, "syscall" | "path">;
 
 /**
- * The error to report for what an operation failed with: another one where the root could not be made. Looks at the disk
- * only for failures that the platform had a part in.
+ * The error to report for a failed operation: another one if the root could not be made. Looks at the disk only for
+ * failures that involve the platform.
  * @param root absolute path of the namespace's directory
  */
 export async function namingRefusedRoot(disk: Disk, root: string, error: unknown): Promise<unknown> {
@@ -30,12 +30,12 @@ export async function namingRefusedRoot(disk: Disk, root: string, error: unknown
   try {
     return (await refusedRoot(disk, root, failure)) ?? error;
   } catch {
-    // A disk that can't be looked at fails in ways of its own; the first failure tells more.
+    // A disk that can't be read fails in ways of its own; the first failure tells more.
     return error;
   }
 }
 
-/** Null where the platform had no part in it, or the failure is that of the caller's rows. */
+/** Null if the platform was not involved, or the failure comes from the caller's rows. */
 function platformErrorIn(error: unknown): PlatformError | null {
   const failure = error instanceof NamespaceError ? error.cause : error;
   if (error instanceof InvalidInputError || codeOf(failure) === undefined) return null;
@@ -44,7 +44,7 @@ function platformErrorIn(error: unknown): PlatformError | null {
 
 async function refusedRoot(disk: Disk, root: string, failure: PlatformError): Promise<NamespaceError | null> {
   const nearest = await nearestTo(disk, root);
-  // Paths other than the root are the server's to know: messages of this class reach its clients.
+  // Messages of this class reach a server's clients, which must not learn paths other than the root.
   const invalid = (reason: string) =>
     new InvalidInputError(`root: ${root} is not the path of a directory: ${reason}`, { cause: failure });
   if (nearest !== null && nearest.kind !== "directory") return invalid("something on it is no directory");
@@ -61,7 +61,7 @@ async function refusedRoot(disk: Disk, root: string, failure: PlatformError): Pr
 const isOnTheWay = (path: string, root: string): boolean =>
   path === root || root.startsWith(path.endsWith(sep) ? path : path + sep);
 
-/** What is at a path, or at the nearest one above it where something is. */
+/** The kind of file at a path, or at the nearest existing path above it. */
 async function nearestTo(disk: Disk, path: string): Promise<{ path: string; kind: FileStat["kind"] } | null> {
   for (let at = path; ; at = dirname(at)) {
     const stat = await disk.stat(at);

@@ -1,6 +1,6 @@
 /**
- * Reading requests: what callers hand in is unchecked, so every member an operation uses goes through here.
- * Each function returns the checked value or throws `InvalidInputError` naming the member.
+ * Reads requests: callers hand in unchecked values, so every member that an operation uses goes through here. Each
+ * function returns the checked value or throws `InvalidInputError` naming the member.
  */
 
 import type { InputBounds } from "../arrow/exchange/input.js";
@@ -8,12 +8,12 @@ import { tagOf } from "../bytes/tag.js";
 import { InvalidInputError } from "../errors.js";
 import { isWellFormed } from "../ident.js";
 
-/** Parts of one batch, at most: each holds locks and takes its place in the journal. */
+/** Maximum number of parts in one batch: each holds locks and takes space in the journal. */
 const MAX_PARTS = 10_000;
-/** Characters of an object's properties: every operation of the whole namespace reads them with the catalog. */
+/** Maximum characters in an object's properties: every operation of the namespace reads them with the catalog. */
 const MAX_PROPERTIES_LENGTH = 2 ** 19;
 
-/** The id of a table: at least one non-empty part. Whether the name is a legal one is the catalog's to say. */
+/** The id of a table: at least one part. The catalog decides whether the name is legal. */
 export function requireTableId(id: unknown): readonly string[] {
   const parts = optionalId(id);
   if (parts.length === 0) throw new InvalidInputError("id: the root namespace is not a table");
@@ -90,9 +90,9 @@ export function requireRowOffsets(value: unknown): Float64Array {
   return offsets;
 }
 
-/** Which part of a listing is wanted; both members absent: all of it. */
+/** The requested part of a listing; without both members, all of it. */
 export function optionalPage(request: { readonly pageToken?: unknown; readonly limit?: unknown }): {
-  /** The last name of the page before. Any string is one; the empty string is the start. */
+  /** The last name of the previous page. Any string is valid; the empty string is the start. */
   readonly after: string;
   readonly limit: number;
 } {
@@ -107,7 +107,7 @@ export function optionalString(value: unknown, member: string): string | undefin
   return value;
 }
 
-/** A string that must be there and not be empty. */
+/** A required string that is not empty. */
 export function requireString(value: unknown, member: string): string {
   const text = optionalString(value, member);
   if (text === undefined || text === "") throw new InvalidInputError(`${member}: is required`);
@@ -121,7 +121,7 @@ export function optionalBoolean(value: unknown, member: string): boolean | undef
   return value;
 }
 
-/** A list that must be there, and hold something. */
+/** A required list of objects that is not empty. */
 export function requireList<Entry>(value: readonly Entry[], member: string): readonly Entry[] {
   if (!Array.isArray(value) || value.length === 0)
     throw new InvalidInputError(`${member}: must be a list that is not empty`);
@@ -138,7 +138,7 @@ export function boundedParts<Part>(parts: readonly Part[], member: string): read
   throw new InvalidInputError(`${member}: ${parts.length} parts; a batch has at most ${MAX_PARTS}`);
 }
 
-/** Objects whose members are still to be looked at; possibly none. */
+/** A list of objects with unchecked members; possibly empty. */
 export function requireObjects(value: unknown, member: string): readonly Readonly<Record<string, unknown>>[] {
   if (!Array.isArray(value)) throw new InvalidInputError(`${member}: must be a list of objects`);
   return value.length === 0 ? [] : requireList(value, member);
@@ -151,7 +151,7 @@ export function requireStrings(value: unknown, member: string): readonly string[
   return value.map((entry, index) => requireString(entry, `${member}[${index}]`));
 }
 
-/** As {@link optionalStringMap}, but it has to be there; with `nulls`, values may be null. A copy. */
+/** As {@link optionalStringMap}, but required; with `nulls`, values may be null. A copy. */
 export function requireMap(value: unknown, member: string): Readonly<Record<string, string>>;
 export function requireMap(
   value: unknown,
@@ -179,7 +179,7 @@ export function optionalStringMap(
   member: string,
 ): Readonly<Record<string, string>> | undefined {
   if (value === undefined || value === null) return undefined;
-  // The entries of a Map are no members: they would be lost without a word.
+  // The entries of a Map are not members and would silently be lost.
   if (typeof value !== "object" || Symbol.iterator in value) {
     throw new InvalidInputError(`${member}: must be an object of strings`);
   }
@@ -222,7 +222,7 @@ export function parseChoice<Choice extends string>(
 
 const snakeCase = (pascal: string): string => pascal.replace(/(?<!^)([A-Z])/g, "_$1").toLowerCase();
 
-/** A value in an error message: short, whatever was handed in. */
+/** A short text of any value, for error messages. */
 function show(value: unknown): string {
   if (typeof value === "object" && value !== null) return Array.isArray(value) ? "an array" : "an object";
   const text = typeof value === "string" ? JSON.stringify(value) : String(value);

@@ -1,13 +1,13 @@
 /**
- * Which unfinished batches an operation waits for, or brings to an end, before it looks at anything: those that change
- * what it reads or changes, so that it sees all of a batch or nothing.
+ * Which unfinished batches an operation waits for, or finishes, before it reads anything: those that change what it
+ * reads or changes. It thus sees all of a batch or nothing.
  *
- * | operations                       | batches that change            | one that can't be brought to an end          |
+ * | operations                       | batches that change            | a batch that can't be finished               |
  * | -------------------------------- | ------------------------------ | -------------------------------------------- |
  * | that change a table              | the table, or one of its ids   | is reported                                  |
  * | that read a table                | the table                      | is reported, unless the caller may only read |
  * | that make or drop a namespace    | tables in it, at any depth     | is reported                                  |
- * | that list tables, or look in all | tables in the namespace, or any | does not matter: what is there is shown      |
+ * | that list tables, or look in all | tables in the namespace, or any | is ignored: what is there is shown          |
  * | that read namespaces, jobs       | none: no batch changes them    |                                              |
  */
 
@@ -19,7 +19,7 @@ import type { OperationContext } from "./context.js";
 
 type Tolerance = SettleOptions["tolerate"];
 
-/** Operations that change nothing of the table they name. */
+/** Operations that do not change the table they name. */
 const READS: ReadonlySet<string> = new Set([
   ...["tableExists", "describeTable", "getTableStats"],
   ...["queryTable", "countTableRows", "explainTableQueryPlan", "analyzeTableQueryPlan"],
@@ -30,7 +30,7 @@ const READS: ReadonlySet<string> = new Set([
 
 /**
  * @param request unchecked
- * @throws what {@link settleBatches} throws, as the operation says
+ * @throws what {@link settleBatches} throws, with the operation's tolerance
  */
 export async function settleBefore(
   context: OperationContext,
@@ -95,6 +95,6 @@ function scopeOf(
 const partIds = (parts: unknown): (readonly string[])[] =>
   Array.isArray(parts) ? parts.map((part) => asPath(part?.id)) : [];
 
-/** What is no path names nothing that a batch could change; whoever uses it says what is wrong. */
+/** A value that is not a path names nothing that a batch could change; the operation reports the mistake. */
 const asPath = (value: unknown): readonly string[] =>
   Array.isArray(value) && value.every((part) => typeof part === "string") ? value : [];

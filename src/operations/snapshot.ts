@@ -1,4 +1,4 @@
-/** From a request's id, branch, version and tag to the version it means. */
+/** Finds the version that a request means by its id, branch, version and tag. */
 
 import { type FoundTable, requireTable } from "../catalog/places/tables.js";
 import {
@@ -23,10 +23,10 @@ import type { OperationContext } from "./context.js";
 import { findTag, isRegistered } from "./findRefs.js";
 import { optionalString, optionalVersion, requireTableId } from "./request.js";
 
-/** A table, or a branch of it, that exists. */
+/** An existing table, or an existing branch of it. */
 export interface OpenTable {
   readonly table: FoundTable;
-  /** Directory of the table or branch: where its versions and files are. */
+  /** Directory of the table or branch, with its versions and files. */
   readonly tableRoot: string;
   /** Null while the table is only declared. */
   readonly latest: LatestVersion | null;
@@ -37,7 +37,7 @@ export interface WritableTable extends OpenTable {
   readonly latest: LatestVersion;
 }
 
-/** What changes of an opened table are planned on. */
+/** The anchor on which changes of an opened table are planned. */
 export async function anchorOfOpen(
   context: OperationContext,
   { tableRoot, latest }: OpenTable,
@@ -59,7 +59,7 @@ interface Selection {
   readonly branch?: string;
   readonly version?: number;
   readonly tag?: string;
-  /** A branch is taken as there before it is registered, possibly without versions. */
+  /** A branch counts as existing even before it is registered, possibly without versions. */
   readonly unregisteredBranch?: boolean;
 }
 
@@ -89,9 +89,9 @@ export async function openTable(context: OperationContext, request: Selection): 
 }
 
 /**
- * Makes sure that a table or branch lies where the engine may work.
- * @returns undefined where there is nothing to wait for
- * @throws PermissionDeniedError where a link leads elsewhere
+ * Checks that a table or branch lies where the engine may work.
+ * @returns undefined if there is nothing to wait for
+ * @throws PermissionDeniedError if a link leads elsewhere
  */
 const confirmPlace = (
   { places }: OperationContext,
@@ -103,8 +103,8 @@ const confirmPlace = (
     : places.confirmSeen(versionsDirectory(tableRoot), latest.directory);
 
 /**
- * The table a request names, on its branch, to be changed.
- * @throws what {@link openTable} throws, InvalidTableStateError while the table is only declared
+ * The table that a request names, on its branch, to be changed.
+ * @throws what {@link openTable} throws; InvalidTableStateError while the table is only declared
  */
 export async function openWritable(context: OperationContext, request: Selection): Promise<WritableTable> {
   const open = await openTable(context, request);
@@ -116,8 +116,8 @@ export async function openWritable(context: OperationContext, request: Selection
 }
 
 /**
- * The version a request names, the latest where it names none; null while the table is only declared. A tag leads to a
- * branch that the request does not name: the caller has to be allowed that, too.
+ * The version that a request names, or else the latest; null while the table is only declared. A tag leads to a branch
+ * that the request does not name: the caller must be allowed that branch, too.
  * @throws what {@link openTable} throws, TableVersionNotFoundError, TableTagNotFoundError, PermissionDeniedError
  */
 export async function openSnapshot(
@@ -128,7 +128,7 @@ export async function openSnapshot(
   return (await openDescribed(context, request, access)).snapshot;
 }
 
-/** As {@link openSnapshot}, with the table it is of. */
+/** As {@link openSnapshot}, together with the version's table. */
 export async function openDescribed(
   context: OperationContext,
   request: Selection,
@@ -180,15 +180,15 @@ export async function requireSnapshot(
 }
 
 /**
- * Where the rows of a version are read from.
- * @throws UnsupportedError for a table of a data format version that is not read
+ * The source that the rows of a version are read from.
+ * @throws UnsupportedError for a table in a data format version that is not read
  */
 export const fragmentSource = (context: OperationContext, { tableRoot, file }: Snapshot): FragmentSource =>
   versionSource(context, tableRoot, file);
 
 /**
- * Whether a version is still the one that was opened, so that its files can be missing only by damage. A table
- * may have been dropped, and made anew, since.
+ * Whether the opened version is still in place, so that only damage explains missing files. The table may have been
+ * dropped, and made again, since.
  */
 export async function isInPlace(context: OperationContext, snapshot: Snapshot): Promise<boolean> {
   const current = await context.manifests.read(context.disk, snapshot.entry.path);

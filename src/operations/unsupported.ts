@@ -1,6 +1,6 @@
 /**
- * Operations whose engine part does not exist. What can be checked of their requests is, so that a client learns of a
- * table, branch, column or index that is not there as it always will.
+ * Operations that the engine does not implement. Their requests are checked as far as possible, so that a client learns
+ * about a missing table, branch, column or index as it will once they are implemented.
  */
 
 import { InvalidInputError, TableIndexNotFoundError, UnsupportedError } from "../errors.js";
@@ -23,7 +23,7 @@ interface Request extends RequestBase {
   readonly distanceType?: unknown;
   readonly readVersion?: unknown;
   readonly updates?: unknown;
-  /** Of a handle: values by the names of top-level columns, beside the updates. */
+  /** From a table handle: values by the names of top-level columns, in addition to the updates. */
   readonly values?: unknown;
   readonly on?: unknown;
   readonly predicate?: unknown;
@@ -31,7 +31,7 @@ interface Request extends RequestBase {
 
 type Check = (context: OperationContext, request: Request, access: Access) => Promise<unknown>;
 
-/** Names of the kinds of indexes, in upper case: of those that look up values, and of those of vectors. */
+/** Names of the kinds of indexes, in upper case: those for looking up values, and those on vectors. */
 const SCALAR_KINDS: ReadonlySet<string> = new Set([
   ...["BTREE", "SCALAR", "BITMAP", "LABEL_LIST", "LABELLIST", "INVERTED", "FTS", "NGRAM", "FM", "FMINDEX"],
   ...["ZONEMAP", "ZONE_MAP", "BLOOMFILTER", "BLOOM_FILTER", "RTREE", "R_TREE"],
@@ -41,7 +41,7 @@ const VECTOR_KINDS: ReadonlySet<string> = new Set([
 ]);
 const DISTANCES: ReadonlySet<string> = new Set(["L2", "EUCLIDEAN", "COSINE", "DOT", "HAMMING"]);
 
-/** What is missing, and what is checked before that is said. */
+/** The missing feature of each operation, and the check that comes before the refusal. */
 const UNSUPPORTED = {
   mergeInsertIntoTable: ["merge inserts", checkKey],
   updateTable: ["predicates", checkUpdates],
@@ -63,7 +63,7 @@ const UNSUPPORTED = {
 
 export type UnsupportedOperation = keyof typeof UNSUPPORTED;
 
-/** @throws UnsupportedError, unless the request is at fault itself */
+/** @throws UnsupportedError, unless the request itself is at fault */
 export async function refuseUnsupported(
   context: OperationContext,
   operation: UnsupportedOperation,
@@ -121,7 +121,7 @@ async function checkKey(context: OperationContext, request: Request, access: Acc
   const { on } = request;
   const key = typeof on === "string" ? [requireString(on, "on")] : requireStrings(on, "on");
   if (key.length === 0) throw new InvalidInputError("on: must have a column");
-  // Rows for a table that is only declared decide on its columns.
+  // The columns of a table that is only declared are decided by its first rows.
   if ((await openSnapshot(context, request, access)) !== null)
     await findColumns(context, request, access, key);
 }

@@ -1,7 +1,7 @@
 /**
- * What Node.js has natively, and other runtimes have in another form or not at all. Everything outside `io/` and the Node
- * side of `rest/` takes it from here. Bundlers for browsers put portable.ts in place of this file, as `browser` in
- * package.json says: both export the same names.
+ * Functions that Node.js has natively, and other runtimes have in another form or not at all. All code outside `io/`
+ * and the Node side of `rest/` takes them from here. Bundlers for browsers replace this file with portable.ts, as
+ * `browser` in package.json says: both export the same names.
  */
 
 import { isAscii as nativeIsAscii, isUtf8 as nativeIsUtf8 } from "node:buffer";
@@ -11,7 +11,7 @@ import * as zlib from "node:zlib";
 /** Paths of the platform. */
 export const { basename, dirname, isAbsolute, join, relative, resolve, sep } = path;
 
-/** Calls back at the next turn of the event loop, when timers and sockets had theirs. */
+/** Calls back at the next turn of the event loop, after timers and sockets. */
 export const nextTurn = (callback: () => void): void => void setImmediate(callback);
 
 /** Many times as fast as a loop. */
@@ -21,11 +21,14 @@ export const isAscii = (bytes: Uint8Array): boolean => nativeIsAscii(bytes);
 
 export const isUtf8 = (bytes: Uint8Array): boolean => nativeIsUtf8(bytes);
 
-/** CRC-32 as zlib has it; `seed` is the checksum of what went before. Null where the runtime has none: before Node 20.15. */
+/** CRC-32 from zlib; `seed` is the checksum of the preceding bytes. Null if the runtime has none: before Node 20.15. */
 export const crc32: ((bytes: Uint8Array, seed: number) => number) | null =
   typeof zlib.crc32 === "function" ? (bytes, seed) => zlib.crc32(bytes, seed) : null;
 
-/** Encodes a Zstandard frame; `level` null for the encoder's default. Null where the runtime has none: before Node 22.15. */
+/**
+ * Encodes a Zstandard frame; `level` null for the encoder's default. Null if the runtime has no encoder: before Node
+ * 22.15.
+ */
 export const compressZstd: ((bytes: Uint8Array, level: number | null) => Uint8Array) | null =
   typeof zlib.zstdCompressSync === "function"
     ? (bytes, level) =>

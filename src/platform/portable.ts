@@ -1,4 +1,4 @@
-/** What native.ts exports, for runtimes that are not Node.js, a browser for one. Paths have forward slashes. */
+/** The exports of native.ts for runtimes that are not Node.js, such as browsers. Paths have forward slashes. */
 
 import * as paths from "pathe";
 
@@ -7,7 +7,7 @@ export const { basename, dirname, isAbsolute, join, relative, resolve } = paths;
 export const sep: "/" | "\\" = "/";
 
 const callbacks: (() => void)[] = [];
-// Timers would wait for milliseconds. Made when it is first needed: an open channel keeps some runtimes alive.
+// A channel, because timers would wait for milliseconds. Made on first use: an open channel keeps some runtimes alive.
 let channel: MessageChannel | null = null;
 
 export function nextTurn(callback: () => void): void {

@@ -1,11 +1,11 @@
-/** How much memory rows take: of columns that are there, and of columns that are still to be made. */
+/** Computes how much memory rows take, of existing columns and of columns still to be made. */
 
 import type { Column, Layout } from "../arrow/columns/column.js";
 
-/** Bytes that a batch has for each of its columns at least: with fewer its objects would take longer than its rows. */
+/** Minimum bytes per column of a batch: with fewer, its objects would take longer than its rows. */
 const MIN_COLUMN_BYTES = 4096;
 
-/** Bytes that a row takes in memory at least. */
+/** Minimum bytes that a row takes in memory. */
 export function leastRowBytes(layout: Layout): number {
   switch (layout.kind) {
     case "null":
@@ -28,7 +28,7 @@ export function leastRowBytes(layout: Layout): number {
   }
 }
 
-/** Rows of a batch of about so many bytes, at least one. */
+/** Number of rows in a batch of about `batchBytes`, at least one. */
 export function rowsOfBatch(batchBytes: number, columnCount: number, rowBytes: number): number {
   if (rowBytes === 0) return Number.POSITIVE_INFINITY;
   return Math.max(1, Math.floor(Math.max(batchBytes, columnCount * MIN_COLUMN_BYTES) / rowBytes));
@@ -67,7 +67,7 @@ export function addBlocks(column: Column, blocks: Set<ArrayBufferLike>): void {
   }
 }
 
-/** Bytes of the memory that columns lie in, whole; what several lie in counts once. */
+/** Total bytes of the memory blocks that columns lie in. A block that several columns share counts once. */
 export class HeldBlocks {
   readonly #blocks = new Set<ArrayBufferLike>();
   bytes = 0;

@@ -1,6 +1,6 @@
 /**
- * From descriptors of blobs to their values. Pages say only where a value lies; the values are read batch by batch,
- * after the rows are known that are wanted, and batches are cut so small that their values fit into memory.
+ * Replaces descriptors of blobs with their values. Pages only say where a value lies; the values are read batch by
+ * batch once the wanted rows are known, and batches are cut so small that their values fit in memory.
  */
 
 import type { Column, Validity, VariableColumn } from "../arrow/columns/column.js";
@@ -18,23 +18,26 @@ import type { LazyBlob } from "../namespace.js";
 import type { FragmentSource } from "./fragmentColumns.js";
 import { isBlob, type Projection } from "./projection.js";
 
-/** Bytes of blobs in a batch, unless a row alone has more. */
+/** Maximum bytes of blobs in a batch, unless a single row has more. */
 const BATCH_BLOB_BYTES = 32 * 1024 * 1024;
 
-/** Use of memory. */
+/** Name of this use of memory. */
 const BLOBS = "blobs";
 
 const NOTHING = new Uint8Array(0);
 
-/** Output columns of some rows of a fragment; those of blobs are descriptors, or have none where it lacks the column. */
+/**
+ * Output columns of some rows of a fragment. Columns of blobs hold descriptors; if the fragment lacks the column, they
+ * are all null.
+ */
 export interface DescribedRows {
   readonly columns: readonly Column[];
   readonly rowCount: number;
-  /** For each projected column the file it is from; null where the fragment has no such column. */
+  /** The file of each projected column; null if the fragment lacks the column. */
   readonly files: readonly (DataFile | null)[];
 }
 
-/** The same rows with their blobs, cut where they have many bytes of them. */
+/** The same rows with their blobs, cut into smaller batches if the blobs have many bytes. */
 export async function* readBlobBatches(
   source: FragmentSource,
   projection: Projection,
@@ -54,7 +57,7 @@ export async function* readBlobBatches(
       });
       waiting.push(part(half, rowCount - half), part(0, half));
     } else {
-      // Values are put together of what was read.
+      // The values of several rows are copied together from the bytes read.
       await memory?.hold(BLOBS, (rowCount > 1 ? 2 : 1) * byteLength);
       yield { columns: await readBlobs(source, projection, next), rowCount };
       memory?.note(BLOBS, 0);
@@ -63,7 +66,7 @@ export async function* readBlobBatches(
 }
 
 /**
- * The columns with their blobs.
+ * The columns with the values of their blobs.
  * @throws CorruptFileError where these do not lie in their file, or fail their checksums
  */
 export async function readBlobs(
@@ -101,7 +104,7 @@ async function fillLeaves(column: Column, fill: (leaf: Column) => Promise<Column
   return { ...column, children };
 }
 
-/** Lists without the items in front of and behind theirs. */
+/** Lists without the items before and after their own. */
 function narrowed({ offsets, items, length }: Extract<Column, { kind: "list" }>): {
   offsets: Int32Array | BigInt64Array;
   items: Column;
@@ -137,7 +140,7 @@ function blobBytes(projection: Projection, { columns, files }: DescribedRows): n
 
 type Locations = readonly (BlobLocation | null)[];
 
-/** The values of blobs; empty where they are null or outside the table. */
+/** The values of blobs; empty for nulls and for blobs outside the table. */
 async function readValues(
   { handles }: FragmentSource,
   locations: Locations,
@@ -156,7 +159,7 @@ async function readValues(
     const [{ sideFile }] = ranges;
     const byteLength = ranges.reduce((sum, { length }) => sum + length, 0);
     await handles.withHandle(path, async (handle) => {
-      // No two values share bytes, so that more than the file has means damage.
+      // No two values share bytes, so more bytes than the file has mean damage.
       if (byteLength > handle.size) {
         throw new CorruptFileError(path, 0, `${byteLength} bytes of blobs in a file of ${handle.size}`);
       }
@@ -168,7 +171,7 @@ async function readValues(
   return values;
 }
 
-/** Holds values against the checksums in their data file, where it has any. */
+/** Verifies values against the checksums in their data file, if it has any. */
 async function verifyValues(
   handles: HandlePool,
   file: DataFile | null,
@@ -192,8 +195,8 @@ function largeBinaries(values: readonly Uint8Array[], validity: Validity | null)
 }
 
 /**
- * Structs of data and URI: blobs in the table have the one, blobs outside the other. Where there are more members they
- * are the position and the size of what the blob is of the URI, null where it is all.
+ * Makes structs of data and URI: blobs in the table have data, blobs outside it a URI. If there are more members, they
+ * are the position and size of the blob within what the URI names, null if the blob is all of it.
  */
 function blobStructs(
   locations: Locations,
@@ -245,7 +248,7 @@ function flagged(locations: Locations, isValid: (location: BlobLocation | null) 
   return nullCount === 0 ? null : { bytes, bitOffset: 0, nullCount };
 }
 
-/** Where the blobs of a leaf are; all are null in a fragment that lacks the column. */
+/** Where the blobs of a leaf lie; all are null if the fragment lacks the column. */
 function locationsOf(leaf: Column, file: DataFile | null): Locations {
   if (file === null || (leaf.kind !== "fixed" && leaf.kind !== "variable")) {
     return Array.from({ length: leaf.length }, () => null);
@@ -253,7 +256,7 @@ function locationsOf(leaf: Column, file: DataFile | null): Locations {
   return blobLocations(leaf, file.path);
 }
 
-/** Blobs to be read later, from the descriptors of one column. */
+/** Makes objects that read blobs later, from the descriptors of one column. */
 export function lazyBlobs(
   { handles }: FragmentSource,
   column: Column,
@@ -269,7 +272,7 @@ class FileBlob implements LazyBlob {
   readonly uri: string | null;
   readonly #handles: HandlePool;
   readonly #location: BlobLocation;
-  /** The data file it is from. */
+  /** The data file that holds the descriptor. */
   readonly #file: DataFile | null;
 
   constructor(handles: HandlePool, location: BlobLocation, file: DataFile | null) {

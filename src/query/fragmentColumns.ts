@@ -1,4 +1,4 @@
-/** Where a fragment keeps the columns of a query, and the open files they are read from. */
+/** Finds where a fragment stores the columns of a query, and opens the files they are read from. */
 
 import { CorruptFileError, UnsupportedError } from "../errors.js";
 import { countedByRows, type DataFile, type DataPage } from "../file/container/reader.js";
@@ -7,16 +7,16 @@ import { columnsByRows, type LeafColumns } from "../file/v20/rowColumns.js";
 import type { DataFragment } from "../format/table.js";
 import type { ProjectedColumn } from "./projection.js";
 
-/** Where a version's fragments get their files from. */
+/** Gives access to the files of a version's fragments. */
 export interface FragmentSource extends PageSource {
   /**
    * The metadata of a data file of a fragment; cached.
-   * @param isScanned most of the file is going to be read
+   * @param isScanned whether most of the file will be read
    */
   openDataFile(path: string, isScanned?: boolean): Promise<DataFile>;
   /** Absolute path of a file that a manifest names. */
   resolve(file: DataFragment["files"][number]): string | Promise<string>;
-  /** Sorted physical offsets of the rows deleted from a fragment, or null where none are. */
+  /** Sorted physical offsets of the rows deleted from a fragment, or null if there are none. */
   readDeletions(fragment: DataFragment): Promise<Uint32Array | null>;
 }
 
@@ -28,9 +28,10 @@ export interface StoredColumn {
 }
 
 /**
- * For each column where the fragment keeps it, or null where it has no such column: all its values are null.
- * @param isScanned most of the fragment is going to be read
- * @throws UnsupportedError for blobs, and for fixed-size lists of structs as 2.0 has them
+ * The place of each column in the fragment, or null if the fragment lacks the column: all its values are then null.
+ * @param isScanned whether most of the fragment will be read
+ * @throws UnsupportedError for blobs of a type that is not supported, and for fixed-size lists of structs in files of
+ *   2.0
  */
 export async function openColumns(
   source: FragmentSource,
@@ -102,12 +103,12 @@ export async function openColumns(
   return opened;
 }
 
-/** Where a file keeps a leaf, and what its pages count. */
+/** Where a file stores a leaf, and what its pages count. */
 interface StoredLeaf extends LeafColumns {
   readonly valuesPerRow: number;
 }
 
-/** A file's columns for some leaves, in their order, as pages of whole rows. */
+/** A file's columns for some leaves, in the order of the leaves, as pages of whole rows. */
 function columnsOf(file: DataFile, leaves: readonly StoredLeaf[]): StoredColumn[] {
   if (file.version !== "2.0") {
     const rows = countedByRows(file, leaves);

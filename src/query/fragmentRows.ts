@@ -1,9 +1,9 @@
 /**
- * Which physical rows of which fragments a query's offset and limit select. Pure; deletions are given as sorted
- * physical offsets.
+ * Computes which physical rows of which fragments a query's offset and limit select. Pure; deletions are given as
+ * sorted physical offsets.
  */
 
-/** Rows of one fragment, in their order on disk. */
+/** A range of rows of one fragment, in their order on disk. */
 export interface RowSpan {
   /** First physical row. */
   readonly start: number;
@@ -14,7 +14,7 @@ export interface RowSpan {
 }
 
 /**
- * The span that holds the live rows `skip` to `skip + take - 1` of a fragment, or null where there are none.
+ * The span that holds the live rows `skip` to `skip + take - 1` of a fragment, or null if there are none.
  * @param deleted sorted physical offsets of deleted rows
  */
 export function selectSpan(

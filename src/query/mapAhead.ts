@@ -1,25 +1,31 @@
 /**
- * Ordered read-ahead: maps a sequence through an asynchronous function, several items under way at once, results
- * in order. What is under way is bounded by weight, so memory is.
+ * Ordered read-ahead: maps a sequence through an asynchronous function, several items at a time, with results in order.
+ * The weight of the items under way is bounded, so memory is.
  */
 
 import type { MemoryShare } from "../memory.js";
 
 export interface AheadLimit<Item> {
-  /** What an item counts while it is under way or waits to be taken. */
+  /** Weight of an item while it is under way or waits to be taken. */
   weigh(item: Item): number;
-  /** Items are started while the sum stays below this; one is always allowed. May change meanwhile. */
+  /** Items are started while the sum of weights is below this; one is always allowed. May change meanwhile. */
   readonly maxWeight: number;
-  /** Told the sum whenever it changes, the result in the consumer's hands included; 0 at the end. */
+  /** Called with the sum whenever it changes, the result in the consumer's hands included; 0 at the end. */
   hold?(weight: number): void;
-  /** What results are held in, and how many bytes each takes. Nothing is read ahead that has to wait for memory. */
+  /**
+   * Accounts for the memory of results; `bytesOf` is the size of one. Nothing that would have to wait for memory is
+   * read ahead.
+   */
   readonly memory?: { readonly share: MemoryShare; bytesOf(item: Item): number };
 }
 
-/** Use of memory. */
+/** Name of this use of memory. */
 const AHEAD = "read ahead";
 
-/** Stopping early leaves started work to end on its own; its results and errors are dropped. */
+/**
+ * Maps `source` through `map`. If the consumer stops early, started work ends on its own; its results and errors are
+ * dropped.
+ */
 export async function* mapAhead<Item, Result>(
   source: AsyncIterable<Item> | Iterable<Item>,
   map: (item: Item) => Promise<Result>,
@@ -31,7 +37,7 @@ export async function* mapAhead<Item, Result>(
   let weight = 0;
   let bytes = 0;
   let exhausted = false;
-  /** Taken from the source, not started. */
+  /** Taken from the source, not yet started. */
   let waiting: { readonly value: Item } | null = null;
   try {
     for (;;) {
@@ -54,7 +60,7 @@ export async function* mapAhead<Item, Result>(
         waiting = null;
         const itemWeight = limit.weigh(item);
         const result = map(item);
-        // An error is raised where the result is taken; until then nobody listens.
+        // The error is thrown where the result is taken; until then nobody listens.
         result.catch(() => undefined);
         started.push({ weight: itemWeight, bytes: itemBytes, result });
         weight += itemWeight;

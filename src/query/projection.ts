@@ -1,6 +1,4 @@
-/**
- * The columns a query returns: resolved against a version's schema before anything is read. Pure.
- */
+/** Resolves the columns a query returns against a version's schema, before anything is read. Pure. */
 
 import { Field as ArrowField, Schema, Uint64 } from "apache-arrow";
 import { type Column, JSONB_LAYOUT, type Layout } from "../arrow/columns/column.js";
@@ -32,55 +30,56 @@ import { storedLayoutOf } from "../schema/storedLayout.js";
 /** Name of the pseudo-column that holds row ids. */
 const ROW_ID_COLUMN = "_rowid";
 
-/** One physical column to read: a leaf, and what is around it. */
+/** One physical column to read: a leaf, and the lists and structs around it. */
 export interface ProjectedColumn {
-  /** Of the leaf. */
+  /** Field id of the leaf. */
   readonly fieldId: number;
-  /** Of the lists around it, outer-most first. */
+  /** Field ids of the lists around it, outermost first. */
   readonly listFieldIds: readonly number[];
-  /** Values that its pages count for each row: more than one in fixed-size lists of structs. */
+  /** Values that its pages count per row: more than one in fixed-size lists of structs. */
   readonly valuesPerRow: number;
-  /** Why it can't be read, in words: it does not lie in pages of its own. Null where it does. */
+  /** The unsupported type of blobs that the column has, in words: it can't be read. Null for all other columns. */
   readonly specialStorage: string | null;
   /** Canonical path, for messages. */
   readonly path: string;
-  /** What is in the leaf's pages. */
+  /** How the leaf's values are stored in its pages. */
   readonly storage: FieldStorage;
-  /** Members of the structs that the leaf's values are where they are blobs; 0 for other leaves. */
+  /** Number of members of the struct that a blob leaf's values are; 0 for leaves whose values are no such structs. */
   readonly blobMembers: number;
-  /** A spine, from the top-level column down to the leaf, with the leaf as it is in its pages. */
+  /** A spine from the top-level column down to the leaf, with the leaf as its pages store it. */
   readonly layout: Layout;
 }
 
-/** One column to make of what is read. */
+/** One column to make of the physical columns read. */
 interface OutputColumn {
   /**
-   * From the top-level column on; structs on the way to the column have one child, but for packed ones. Blobs are
-   * descriptors.
+   * The layout from the top-level column on. Structs on the way to the column have one child, except packed ones. Blobs
+   * are descriptors.
    */
   readonly layout: Layout;
-  /** Which member of each struct around it the column is in; the structs are left out. */
+  /** The member of each struct around the column that leads to it. The structs are left out of the output. */
   readonly members: readonly number[];
-  /** Which physical columns it is made of, in the order of its leaves. Several outputs may share one. */
+  /** Indexes of the physical columns it is made of, in the order of its leaves. Several outputs may share one. */
   readonly leaves: readonly number[];
 }
 
 export interface Projection {
-  /** What is read. */
+  /** The physical columns to read. */
   readonly columns: readonly ProjectedColumn[];
-  /** What is made of `columns`: each wanted path once. */
+  /** The columns made of `columns`: each wanted path once. */
   readonly outputs: readonly OutputColumn[];
-  /** For each column to return its output: one path may be wanted under several names. Row ids are not among them. */
+  /** The output of each column to return: one path may be wanted under several names. Row ids are not included. */
   readonly returned: readonly number[];
-  /** Row ids come last, as a column of their own. */
+  /** Whether row ids are returned, as the last column. */
   readonly withRowId: boolean;
-  /** Some outputs hold blobs, whose values {@link readBlobs} puts in the place of their descriptors. */
+  /** Whether some outputs hold blobs, whose descriptors {@link readBlobs} replaces with values. */
   readonly hasBlobs: boolean;
   readonly schema: Schema;
 }
 
 /**
- * @param maxColumns columns that a selection may name, unless the table itself has more fields
+ * @param maxColumns limit of the columns that a selection may name, unless the table itself has more fields. Default:
+ *   none
  * @throws TableColumnNotFoundError for a path that is not in the schema, InvalidInputError for a malformed one and for
  *   too many, UnsupportedError for a column of a type this build does not read
  */
@@ -97,7 +96,7 @@ export function resolveProjection(
     throw new InvalidInputError(`columns: ${wanted.length} are named; at most ${maxColumns} are returned`);
   }
   const columns: ProjectedColumn[] = [];
-  /** Place among `columns`. */
+  /** Index in `columns`. */
   const known = new Map<TableField, number>();
   const placeOf = ({ leaf, column }: ProjectedLeaf): number => {
     const place = known.get(leaf) ?? columns.push(column) - 1;
@@ -139,12 +138,12 @@ export function resolveProjection(
   };
 }
 
-/** All of them, with those inside others. */
+/** Number of fields, nested ones included. */
 function countFields(fields: readonly TableField[]): number {
   return fields.reduce((count, { children }) => count + countFields(children), fields.length);
 }
 
-/** The columns to return, of the assembled outputs, behind which row ids may come. */
+/** Selects the columns to return from the assembled outputs, which row ids may follow. */
 export function returnedColumns(
   { outputs, returned, withRowId }: Projection,
   assembled: readonly Column[],
@@ -155,7 +154,7 @@ export function returnedColumns(
 }
 
 /**
- * All columns, with JSON as the JSONB that files hold: for rows that go from files into files.
+ * The projection of all columns, with JSON as the JSONB that files hold: for copying rows from files to files.
  * @throws UnsupportedError for a column of a type this build does not read
  */
 export function storedProjection(fields: readonly TableField[]): Projection {
@@ -196,13 +195,13 @@ const isPresent = <Value>(value: Value): value is NonNullable<Value> => value !=
 
 const isArray = (selection: unknown): selection is readonly string[] => Array.isArray(selection);
 
-/** A physical column, and the field it is of. */
+/** A physical column, and the field it belongs to. */
 interface ProjectedLeaf {
   readonly leaf: TableField;
   readonly column: ProjectedColumn;
 }
 
-/** What a path leads to. */
+/** The column that a path leads to. */
 interface ProjectedTarget extends Omit<OutputColumn, "leaves"> {
   readonly leaves: readonly ProjectedLeaf[];
   readonly field: ArrowField;
@@ -228,7 +227,7 @@ function projectColumn(
     chain.push(field);
   }
   const target = chain[chain.length - 1];
-  // The way from the top, with nothing beside it but the other members of packed structs.
+  // The path from the top, with no other fields except the other members of packed structs.
   const parents = chain.slice(0, -1);
   const branch = parents.reduceRight<TableField>(
     (child, parent) => (isPacked(parent) ? parent : { ...parent, children: [child] }),
@@ -272,7 +271,7 @@ function projectColumn(
 /** Whether the pages of a column hold descriptors of blobs. */
 export const isBlob = (storage: FieldStorage): boolean => storage === "blobs" || storage === "blobStructs";
 
-/** A layout with descriptors in the place of blobs. */
+/** A layout with descriptors in place of blobs. */
 function describedLayout(layout: Layout, field: TableField): Layout {
   if (storageOf(field) === "blobStructs") return PACKED_DESCRIPTOR_LAYOUT;
   if (layout.kind === "list" || layout.kind === "sizedList") {
@@ -288,7 +287,7 @@ function describedLayout(layout: Layout, field: TableField): Layout {
   return storageOf(field) === "blobs" ? DESCRIPTOR_LAYOUT : layout;
 }
 
-/** A layout with JSONB in the place of JSON. */
+/** A layout with JSONB in place of JSON. */
 function jsonbLayout(layout: Layout, field: TableField): Layout {
   const storage = storageOf(field);
   if (storage === "json") return JSONB_LAYOUT;
@@ -305,9 +304,9 @@ function jsonbLayout(layout: Layout, field: TableField): Layout {
 }
 
 /**
- * The outputs, from the columns that were read; blobs are descriptors still.
- * @param columns of `rowCount` rows each; null for one that the rows' fragment does not have
- * @param path of the file they are from, for errors
+ * Makes the outputs from the columns that were read; blobs still are descriptors.
+ * @param columns of `rowCount` rows each; null for a column that the rows' fragment lacks
+ * @param path of the file the columns are from, for errors
  */
 export function assembleOutputs(
   projection: Projection,

@@ -1,15 +1,15 @@
 /**
- * How far scans run ahead of their consumers. What was read ahead waits in memory for as long as its consumer takes, and
- * one that is slow, a client far away, is not told apart from a quick one before it is too late: so scans whose consumers
- * nobody knows share what they may hold.
+ * Limits how far scans read ahead of their consumers. Data read ahead stays in memory until the consumer takes it, and
+ * a slow consumer, such as a distant client, is recognised only when it is too late. Scans with unknown consumers
+ * therefore share a limit.
  */
 
 export interface ReadAhead {
-  /** Bytes of pages one round of reads fetches, roughly. */
+  /** Approximate bytes of pages that one round of reads fetches. */
   readonly groupBytes: number;
-  /** Bytes read ahead, roughly. */
+  /** Approximate bytes read ahead. */
   readonly windowBytes: number;
-  /** Told how many bytes are read ahead whenever that changes, of 0 at the end. */
+  /** Called with the bytes read ahead whenever they change; with 0 at the end. */
   hold?(byteLength: number): void;
 }
 
@@ -17,31 +17,33 @@ export interface ReadAhead {
 export const STREAMED: ReadAhead = { groupBytes: 16 * 1024 * 1024, windowBytes: 48 * 1024 * 1024 };
 
 /**
- * For consumers that keep every batch, so that reading ahead costs memory little earlier. The garbage collector
- * marks the whole heap each time some 64 MiB of buffers came up: reads about as large keep it from stepping in
+ * For consumers that keep every batch: reading ahead only takes their memory a little earlier. The garbage collector
+ * marks the whole heap each time some 64 MiB of buffers were allocated: reads of about that size keep it from running
  * between two of them.
  */
 export const KEPT: ReadAhead = { groupBytes: 64 * 1024 * 1024, windowBytes: 256 * 1024 * 1024 };
 
-/** Bytes read ahead by all scans that share. */
+/** Bytes read ahead by all sharing scans together. */
 const SHARED_BYTES = 192 * 1024 * 1024;
-/** Of what no scan holds, the part that one may. Three scans at once get the whole window. */
+/** Share of the free bytes that one scan may hold. Three scans at once get the whole window. */
 const FREE_PART = 1 / 2;
-/** Bytes that a scan reads ahead even where the others hold everything. */
+/** Bytes that a scan may read ahead even if the others hold everything. */
 const MIN_WINDOW_BYTES = 1024 * 1024;
 
-/** What the scan that is gone held, kept apart from it. */
+/** The bytes that a scan holds, in an object of their own that outlives the scan's. */
 interface Held {
   byteLength: number;
 }
 
 /**
- * Read-ahead of many scans. Each may hold a part of what is free, so that something is left for the next however many
- * have stopped half-way, and the sum has a bound; alone, a scan has the whole window of `STREAMED`.
+ * Read-ahead of many scans. Each may hold a part of the free bytes, so something is left for the next scan, however
+ * many have stopped half-way, and the sum has a bound. A scan alone has the whole window of `STREAMED`.
  */
 export class SharedReadAhead {
   #heldBytes = 0;
-  /** Consumers that walk away from an iterator without a word leave it to the garbage collector, and so what it held. */
+  /**
+   * Consumers that abandon an iterator without closing it leave it, and the bytes it held, to the garbage collector.
+   */
   readonly #abandoned = new FinalizationRegistry<Held>((held) => {
     this.#heldBytes -= held.byteLength;
   });
@@ -51,7 +53,7 @@ export class SharedReadAhead {
     return this.#heldBytes;
   }
 
-  /** For one scan. */
+  /** The read-ahead of one scan. */
   open(): ReadAhead {
     const held: Held = { byteLength: 0 };
     const windowBytes = () => {

@@ -1,11 +1,10 @@
 /**
- * Reads the rows of one version, batch by batch, in the order they lie on disk. Only the pages of the projected
- * columns that hold wanted rows are read, and of pages at the ends of an offset and limit only what holds those
- * rows; in few large ranges, some ahead of the consumer. Memory is bounded by the read-ahead window and the size
- * of a page, not by the table.
+ * Reads the rows of one version, batch by batch, in the order in which they lie on disk. Only pages of the projected
+ * columns that hold wanted rows are read; of pages at the ends of an offset and limit, only the parts that hold those
+ * rows. Reads are few and large, and some run ahead of the consumer. Memory is bounded by the read-ahead window and the
+ * size of a page, not by the table.
  *
- * A batch never crosses a fragment or a page of any of its columns, so that columns can be views of what was
- * read.
+ * A batch never crosses a fragment or a page of any of its columns, so columns can be views of the bytes read.
  */
 
 import type { RecordBatch } from "apache-arrow";
@@ -31,15 +30,15 @@ import type { ReadAhead } from "./readAhead.js";
 
 /** Fragments opened ahead of the one being read. */
 const OPEN_FRAGMENTS = 8;
-/** Rows of a batch at most: columns that a fragment lacks, and row ids, take memory for rows that have no bytes. */
+/** Maximum rows of a batch: columns that a fragment lacks, and row ids, take memory for rows that have no bytes. */
 const MAX_BATCH_ROWS = 1_048_576;
 /**
- * Groups of pages read ahead at most, however small: what is decoded soon after it was read is still in the processor's
- * caches, and the garbage collector has less to move.
+ * Maximum groups of pages read ahead, even if they are small: data that is decoded soon after it was read is still in
+ * the processor's caches, and the garbage collector has less to move.
  */
 const MAX_GROUPS_AHEAD = 16;
 
-/** Use of memory. */
+/** Name of this use of memory. */
 const PAGES = "pages";
 
 export interface ScanRequest {
@@ -47,12 +46,12 @@ export interface ScanRequest {
   readonly projection: Projection;
   readonly offset: number;
   readonly limit: number;
-  /** Rows of a batch at most. */
+  /** Maximum rows of a batch. */
   readonly batchRows: number;
-  /** Bytes of a batch, roughly. Default: as much as pages have. */
+  /** Approximate bytes of a batch. Default: as much as pages have. */
   readonly batchBytes?: number;
   readonly readAhead: ReadAhead;
-  /** What is read is held in, and each batch until the next is asked for. */
+  /** Accounts for the memory of pages read, and of each batch until the next is asked for. */
   readonly memory?: MemoryShare;
   readonly signal?: AbortSignal;
 }
@@ -65,9 +64,9 @@ interface OpenFragment {
   readonly deleted: Uint32Array | null;
   /** One of its files, for errors. */
   readonly path: string;
-  /** For each projected column the file it is in. */
+  /** The file of each projected column. */
   readonly files: readonly (DataFile | null)[];
-  /** For each projected column its pages that hold wanted rows, or null where the fragment has no such column. */
+  /** The pages of each projected column that hold wanted rows, or null if the fragment lacks the column. */
   readonly pages: readonly (readonly PageTask[] | null)[];
 }
 
@@ -78,7 +77,7 @@ interface PageTask {
   readonly columnIndex: number;
   readonly pageIndex: number;
   readonly page: DataPage;
-  /** Rows wanted of the page; null for all. */
+  /** Wanted rows of the page; null for all. */
   readonly rows: RowRuns | null;
 }
 
@@ -90,7 +89,7 @@ interface PageGroup {
 }
 
 interface FetchedGroup extends PageGroup {
-  /** By task. */
+  /** The rows of each task. */
   readonly rows: readonly EncodedRows[];
 }
 
@@ -147,7 +146,7 @@ export async function* scanColumns(
   }
 }
 
-/** Live rows of a fragment, and which of them are deleted. */
+/** The fragments with wanted rows: for each the span of physical rows that holds them, and its deleted rows. */
 async function* wantedFragments(source: FragmentSource, request: ScanRequest) {
   let skip = request.offset;
   let take = request.limit;
@@ -235,7 +234,7 @@ async function fetchGroup(source: FragmentSource, group: PageGroup): Promise<Fet
   return { ...group, rows };
 }
 
-/** Bytes that reading a page's wanted rows fetches, about. */
+/** Approximate bytes that reading a page's wanted rows fetches. */
 function wantedBytes({ page, rows }: PageTask): number {
   let byteLength = 0;
   for (const range of page.bufferRanges) byteLength += range.length;
@@ -256,13 +255,13 @@ interface CurrentPage {
   readonly rowBytes: number;
 }
 
-/** Puts the pages of one fragment together to batches. */
+/** Assembles the pages of one fragment to batches. */
 class BatchAssembler {
   readonly owner: OpenFragment;
   readonly #request: ScanRequest;
   readonly #queues: { page: DataPage; rows: EncodedRows }[][];
   readonly #current: (CurrentPage | null)[];
-  /** How often each column is returned. */
+  /** How often each physical column is returned. */
   readonly #copies: readonly number[];
   #row: number;
 
@@ -278,14 +277,14 @@ class BatchAssembler {
     this.#copies = copies;
   }
 
-  /** Takes pages in. */
+  /** Adds pages. */
   add(group: FetchedGroup): void {
     for (const [index, task] of group.tasks.entries()) {
       this.#queues[task.column].push({ page: task.page, rows: group.rows[index] });
     }
   }
 
-  /** The next batch, which may have no rows, once its pages are current. */
+  /** The next batch, which may have no rows. Its pages must be current. */
   next(): BatchRows {
     const end = this.#batchEnd();
     const batch = this.#cut(this.#row, end);
@@ -293,7 +292,7 @@ class BatchAssembler {
     return batch;
   }
 
-  /** Bytes that are held by pages and by a batch of them. */
+  /** Bytes held by the current pages and a batch cut from them. */
   heldBytes(batch: BatchRows): number {
     return new HeldBlocks([...this.#currentColumns(), ...batch.columns]).bytes;
   }
@@ -303,9 +302,9 @@ class BatchAssembler {
   }
 
   /**
-   * Makes the page that holds the next row current in every column, one after the other: what becomes of a page is known
-   * when it was decoded, and the next one has to wait for room then. False where a page has not been read yet, and at the
-   * end of the fragment.
+   * Makes the page that holds the next row current in every column, one column after the other: the memory that a page
+   * takes is known only when it was decoded, and the next page has to wait for room then. Returns false if a page has
+   * not been read yet, and at the end of the fragment.
    */
   async advance(memory: MemoryShare | undefined): Promise<boolean> {
     if (this.#row >= this.owner.end) return false;
@@ -333,7 +332,7 @@ class BatchAssembler {
     return true;
   }
 
-  /** What a page takes at least, before it is decoded. */
+  /** Minimum bytes that a page takes, before it is decoded. */
   #leastBytes(index: number, { rowCount, buffers }: EncodedRows): number {
     let bytes = rowCount * leastRowBytes(this.#request.projection.columns[index].layout);
     for (const { byteLength } of buffers) bytes += byteLength;
@@ -367,7 +366,8 @@ class BatchAssembler {
     const live = deleted === null || deleted.length === 0 ? null : liveIndices(start, end, deleted);
     const picked = live === null || live.length === end - start ? null : live;
     const rowCount = picked?.length ?? end - start;
-    // Deleted rows go before parts of one column from several files meet: of those rows they may say different things.
+    // Deleted rows are removed before parts of one column from several files are merged: the parts may disagree about
+    // those rows.
     const wanted = <C extends Column>(column: C): C =>
       picked === null ? column : takeColumn(column, picked);
     const read = this.#current.map((current) =>

@@ -1,10 +1,10 @@
 /**
  * Random access: the rows of a version at given offsets, in the order asked. Offsets become fragments and physical
- * rows, those become pages, and of each page only what holds the rows is read; memory is bounded by the rounds
- * of reads under way, the size of a page and the result.
+ * rows, those become pages, and only the parts of pages that hold the rows are read. Memory is bounded by the rounds of
+ * reads under way, the size of a page and the result.
  *
- * Every row is read once, however often it was asked for: rows are gathered in the order they lie on disk and put
- * into the order asked at the end.
+ * Every row is read once, however often it was asked for: rows are gathered in the order in which they lie on disk and
+ * reordered at the end.
  */
 
 import type { Table } from "apache-arrow";
@@ -29,9 +29,9 @@ import { assembleOutputs, type Projection, returnedColumns } from "./projection.
 
 /** Fragments read from at the same time. */
 const LANES = 4;
-/** Bytes one round of reads in a fragment fetches, roughly. */
+/** Approximate bytes that one round of reads in a fragment fetches. */
 const ROUND_BYTES = 8 * 1024 * 1024;
-/** Bytes that may be read along with one row. */
+/** Bytes that may be read in addition to one row. */
 const ROW_OVERHEAD_BYTES = 16 * 1024;
 
 export interface TakeRequest {
@@ -49,10 +49,10 @@ interface TakeTask {
   readonly file: DataFile;
   readonly columnIndex: number;
   readonly pageIndex: number;
-  /** Counted from the page's first: ascending, each once. */
+  /** Rows counted from the page's first: ascending, each once. */
   readonly wanted: Uint32Array;
   readonly rows: RowRuns;
-  /** The rows are picked out of the page rather than the page decoded. */
+  /** Whether the rows are picked out of the page instead of decoding the page. */
   readonly borrow: boolean;
   readonly expectedBytes: number;
 }
@@ -75,8 +75,8 @@ export async function takeRows(source: FragmentSource, request: TakeRequest): Pr
 }
 
 /**
- * The blobs of rows, none of them read: for each offset one, or null.
- * @param request its projection is of one column, of blobs
+ * The blobs of rows, as objects that read them later: one for each offset, or null.
+ * @param request its projection has one column, of blobs
  * @throws InvalidInputError for an offset that is no row of the version
  */
 export async function takeBlobs(source: FragmentSource, request: TakeRequest): Promise<(LazyBlob | null)[]> {
@@ -85,7 +85,9 @@ export async function takeBlobs(source: FragmentSource, request: TakeRequest): P
   return positions === null ? blobs : Array.from(positions, (position) => blobs[position]);
 }
 
-/** The distinct rows by fragment, in the order they lie on disk, and where among them each offset is. */
+/**
+ * The distinct rows by fragment, in the order in which they lie on disk, and the position of each offset among them.
+ */
 async function takeParts(
   source: FragmentSource,
   request: TakeRequest,
@@ -142,7 +144,7 @@ async function takeFragment(
   return { columns, rowCount, files };
 }
 
-/** The wanted rows of what was read of a page. */
+/** Decodes the wanted rows from the bytes read of a page. */
 function decodeRows(
   columnLayout: Layout,
   { rows, rowCount, layout, buffers, origin }: EncodedRows,
@@ -158,8 +160,8 @@ function decodeRows(
 }
 
 /**
- * The rows asked for, ascending and each once, and where among them each offset is; `positions` null where that is
- * the order asked.
+ * The rows asked for, ascending and each once, and the position of each offset among them. `positions` is null if the
+ * rows were asked for in that order.
  */
 function distinctRows(offsets: Float64Array): { rows: Float64Array; positions: Uint32Array | null } {
   let ascending = true;
@@ -178,7 +180,7 @@ function distinctRows(offsets: Float64Array): { rows: Float64Array; positions: U
   return { rows: rows.subarray(0, count), positions };
 }
 
-/** Indexes of the offsets, in the order of the offsets. */
+/** Indexes of the offsets, sorted by offset. */
 function sortedOrder(offsets: Float64Array): Uint32Array {
   const count = offsets.length;
   let largest = 0;
@@ -188,7 +190,7 @@ function sortedOrder(offsets: Float64Array): Uint32Array {
     for (let index = 0; index < count; index++) order[index] = index;
     return order.sort((a, b) => offsets[a] - offsets[b]);
   }
-  // Offset and index in one number sort many times faster than through a comparison.
+  // Numbers that combine offset and index sort many times faster than a comparison function.
   const keys = new Float64Array(count);
   for (let index = 0; index < count; index++) keys[index] = offsets[index] * count + index;
   keys.sort();
@@ -202,7 +204,7 @@ interface WantedFragment {
   readonly rows: Uint32Array;
 }
 
-/** The fragments that hold the rows, and which of their rows those are. */
+/** The fragments that hold the rows, with the physical rows in each. */
 async function wantedFragments(
   source: FragmentSource,
   fragments: readonly DataFragment[],
@@ -240,7 +242,7 @@ async function wantedFragments(
   return wanted;
 }
 
-/** Page by page, column by column. */
+/** The pages to read for the wanted rows, column by column. */
 async function fragmentTasks(
   source: FragmentSource,
   { columns }: Projection,
@@ -270,14 +272,14 @@ async function fragmentTasks(
   return tasks;
 }
 
-/** Bytes that reading rows of a page fetches, about. */
+/** Approximate bytes that reading rows of a page fetches. */
 function countExpectedBytes({ bufferRanges, rowCount }: DataPage, rows: number, runs: RowRuns): number {
   let pageBytes = 0;
   for (const { length } of bufferRanges) pageBytes += length;
   return Math.min(pageBytes, (pageBytes * rows) / rowCount + runs.starts.length * ROW_OVERHEAD_BYTES);
 }
 
-/** The wanted rows of all tasks of a round; files are read at the same time. */
+/** The wanted rows of all tasks of a round. Files are read concurrently. */
 async function fetchRound(
   source: FragmentSource,
   { columns }: Projection,

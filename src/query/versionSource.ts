@@ -1,4 +1,4 @@
-/** A version's fragments as a source of rows: which files its manifest names, and where they lie. */
+/** A version's fragments as a source of rows: finds the files that its manifest names. */
 
 import { isReadableVersion, unsupportedFileVersion } from "../file/container/container.js";
 import type { Disk } from "../io/disk/disk.js";
@@ -7,7 +7,7 @@ import { resolveDataFile } from "../table/fragments/fileLookup.js";
 import type { ManifestFile } from "../table/versions/manifest.js";
 import type { FragmentSource } from "./fragmentColumns.js";
 
-/** What reads files, whatever the table. */
+/** The means to read files of any table. */
 export interface FileReaders
   extends Pick<FragmentSource, "handles" | "chunkMaps" | "scratch" | "openDataFile"> {
   readonly disk: Disk;
@@ -17,7 +17,7 @@ export interface FileReaders
 
 /**
  * @param tableRoot directory of the table or branch
- * @param isReadOnce the fragments are about to go: their files are not kept in memory
+ * @param isReadOnce whether the fragments are about to be removed: their files are then not kept in memory
  * @throws UnsupportedError for a table of a data format version that is not read
  */
 export function versionSource(

@@ -1,6 +1,6 @@
 /**
- * The REST handler: a function from a fetch-style request to its answer. What a request goes through: admission,
- * authentication, the route, its body, the engine, the answer; every error on the way becomes a problem.
+ * The REST handler: a function from a fetch-style request to its answer. A request passes through admission,
+ * authentication, the route, its body, the engine and the answer; every error on the way becomes a problem.
  */
 
 import type { DirectoryNamespace } from "../DirectoryNamespace.js";
@@ -25,90 +25,97 @@ import { innerPath, RouteFinder } from "./wire/routeFinder.js";
 import { ROUTES, type Route } from "./wire/routes.js";
 import { toWire } from "./wire/wireNames.js";
 
-/** Bounds of what a request may cost. */
+/** Bounds on the cost of requests. */
 export interface RestLimits {
-  /** Bytes of a body of rows, which is never held as a whole; default 16 GiB. */
+  /** Maximum bytes of a body of rows, which is never held as a whole; default 16 GiB. */
   readonly maxBodyBytes?: number;
-  /** Bytes of one record batch of it, uncompressed, of its dictionaries, and of an IPC file; default 512 MiB. */
+  /**
+   * Maximum bytes of one record batch of such a body, uncompressed, of its dictionaries, and of an IPC file; default
+   * 512 MiB.
+   */
   readonly maxBatchBytes?: number;
-  /** Rows of a body; default 2^30. Of columns of nulls alone a few hundred bytes have as many. */
+  /** Maximum rows of a body; default 2^30. A few hundred bytes have as many rows if all columns are nulls. */
   readonly maxRows?: number;
   /**
-   * Bytes of a JSON body; default 4 MiB. Besides, it has at most 65,536 objects and arrays, 262,144 members and as many
-   * commas.
+   * Maximum bytes of a JSON body; default 4 MiB. It also has at most 65,536 objects and arrays, 262,144 members and as
+   * many commas.
    */
   readonly maxJsonBytes?: number;
   /**
-   * Bytes of a JSON body whose sender is not known before it is read: the headers have no credentials, and the body's
-   * `identity` may. Default 64 KiB.
+   * Maximum bytes of a JSON body whose sender is unknown until it is read: the headers have no credentials, but the
+   * body's `identity` may. Default 64 KiB.
    */
   readonly maxUnauthenticatedJsonBytes?: number;
-  /** Milliseconds that are waited for all of such a body; default 5 seconds. */
+  /** Total milliseconds to wait for such a body; default 5 seconds. */
   readonly unauthenticatedBodyMs?: number;
-  /** Columns that a query may name, unless the table itself has more fields; default 4,096. */
+  /** Maximum columns that a query may name; a table with more fields allows as many as it has. Default 4,096. */
   readonly maxColumns?: number;
-  /** Bytes of the URL and all headers; default 32 KiB. */
+  /** Maximum bytes of the URL and all headers; default 32 KiB. */
   readonly maxHeaderBytes?: number;
   /**
-   * Bytes of bodies that are held at once, uncompressed, those of all requests together; default 1 GiB. A batch that
-   * alone needs more is taken when no other is there.
+   * Maximum bytes of bodies held at once, uncompressed, by all requests together; default 1 GiB. A batch that needs
+   * more by itself is accepted when there is no other.
    */
   readonly maxBodyMemoryBytes?: number;
-  /** Bytes of answers that are held at once, from the pages of rows to what its client has not taken; default 512 MiB. */
+  /**
+   * Maximum bytes of answers held at once by all requests together, from the pages of rows to what the client has not
+   * taken; default 512 MiB.
+   */
   readonly maxAnswerMemoryBytes?: number;
   /** Milliseconds that a request waits for such memory before it is refused with 503; default 10 seconds. */
   readonly memoryWaitMs?: number;
-  /** Requests under way at once; more are refused with 503. Default 256. */
+  /** Maximum requests in progress at once; more are refused with 503. Default 256. */
   readonly maxInFlight?: number;
   /**
-   * Of these, requests without credentials, where `auth` knows any: while it is not known who calls, and all the way
-   * where `anonymous` lets them in. More are refused with 503. Default: a quarter of `maxInFlight`.
+   * Maximum requests among these without credentials in their headers, if `auth` accepts any credentials. They count
+   * until the caller is known, or to their end if `anonymous` lets them in. More are refused with 503. Default: a
+   * quarter of `maxInFlight`.
    */
   readonly maxUnauthenticated?: number;
-  /** Milliseconds a request may take, its answer included; default 10 minutes. */
+  /** Milliseconds that a request may take, including its answer; default 10 minutes. */
   readonly requestTimeoutMs?: number;
-  /** Milliseconds until the next piece of a body has to be there; default 30 seconds. */
+  /** Milliseconds within which the next piece of a body must arrive; default 30 seconds. */
   readonly bodyIdleMs?: number;
-  /** Milliseconds until a client has to take the next piece of its answer; default 30 seconds. */
+  /** Milliseconds within which a client must take the next piece of its answer; default 30 seconds. */
   readonly answerIdleMs?: number;
   /**
-   * Bytes that a body has to bring for each second that is waited for it, once that has been for `bodyIdleMs` in all;
-   * default 1,024.
+   * Minimum bytes that a body must deliver per second of waiting, once the wait exceeds `bodyIdleMs` in total; default
+   * 1,024.
    */
   readonly minBodyBytesPerSecond?: number;
 }
 
-/** A request that has ended, for a log. */
+/** Log entry of a request that has ended. */
 export interface RequestLogEntry {
   /** As in the answer's `x-request-id`. */
   readonly requestId: string;
   readonly method: string;
   /** Without the query. */
   readonly path: string;
-  /** Absent where the path is none of an operation. */
+  /** Absent if the path is not that of an operation. */
   readonly operation?: string;
   readonly status: number;
-  /** Until the last byte of the answer was handed over. */
+  /** Milliseconds until the last byte of the answer was handed over. */
   readonly durationMs: number;
-  /** Absent where the request was refused before that was known. */
+  /** Absent if the request was refused before the caller was known. */
   readonly principal?: Principal;
-  /** What went wrong, as it was thrown: with paths and causes that the client is not told. */
+  /** The error as it was thrown, with paths and causes that the client does not see. */
   readonly error?: unknown;
 }
 
 export interface RestHandlerOptions extends OriginOptions {
-  /** Stands in front of every path, for example `/lance`. Default: nothing. */
+  /** Prefix of every path, for example `/lance`. Default: none. */
   readonly basePath?: string;
   /** Who may call. Absent: nobody. */
   readonly auth?: AuthOptions;
   readonly limits?: RestLimits;
   /**
-   * Whether clients of the namespace spec shall commit through this server (`version/create`) rather than write
-   * versions into the directory themselves. Default false. It changes what such clients are told, and opens or closes no
-   * route: `authorize` does.
+   * Whether clients of the namespace spec commit through this server (`version/create`) rather than write versions into
+   * the directory themselves. Default false. This only changes what such clients are told. It opens or closes no route:
+   * `authorize` does that.
    */
   readonly managedVersioning?: boolean;
-  /** Told of every request that has ended. What it throws is passed over, and nobody waits for it. */
+  /** Called for every request that has ended. Its errors are ignored, and nothing waits for it. */
   readonly log?: (entry: RequestLogEntry) => void;
 }
 
@@ -125,16 +132,16 @@ const OPTION_NAMES: Readonly<Record<keyof RestHandlerOptions, true>> = {
 /** Answers requests; never rejects. */
 export interface RestHandler {
   (request: Request): Promise<Response>;
-  /** As of the options, in the form that URLs have. */
+  /** The option's value, in the form that URLs have. */
   readonly basePath: string;
-  /** Of all requests since the handler was made; live. */
+  /** Counts of all requests since the handler was made; live. */
   readonly counters: RestCounters;
   /**
-   * Refuses new requests with 503, waits for those under way, and aborts what is left of them after the grace. Their
-   * last answers may still be on their way then: a server lets its connections end before it closes them. The namespace
-   * stays open: whoever opened it closes it.
+   * Refuses new requests with 503, waits for those in progress, and aborts the remaining ones after the grace period.
+   * Their last answers may still be on their way then: a server lets its connections end before it closes them. The
+   * namespace stays open: the code that opened it closes it.
    * @param options `graceMs`: milliseconds, default 10 seconds
-   * @throws InvalidInputError for a grace that is no time
+   * @throws InvalidInputError unless the grace is a number of at least 0
    */
   close(options?: { readonly graceMs?: number }): Promise<void>;
 }
@@ -158,25 +165,25 @@ const DEFAULT_LIMITS: Required<RestLimits> = {
   answerIdleMs: 30_000,
   minBodyBytesPerSecond: 1024,
 };
-/** Bytes that one answer may hold at once while there are no others, however little they have together. */
+/** Bytes that one answer may hold at once while there are no others, even if the bound for all answers is lower. */
 const MAX_ANSWER_BYTES = 2 ** 30;
-/** Bytes of a batch of rows on the wire, about. */
+/** Approximate bytes of a batch of rows on the wire. */
 const ANSWER_BATCH_BYTES = 2 ** 20;
 const DEFAULT_GRACE_MS = 10_000;
-/** Longest time that a timer takes. */
+/** Longest time that a timer accepts. */
 const MAX_MS = 2 ** 31 - 1;
 const ROW_TYPES = [ARROW_STREAM, ARROW_FILE, "application/octet-stream"];
 const OPENAPI_PATH = "/openapi.json";
-/** A client's own id that is sent back: hosts differ in how they encode more than ASCII in headers. */
+/** A client's own id that is sent back. Only ASCII: hosts differ in how they encode other characters in headers. */
 const REQUEST_ID = /^[ -~]+$/;
 
-/** What is found out about a request on its way. */
+/** What is known about a request while it is handled. */
 interface Call {
   readonly request: Request;
   readonly url: URL;
   readonly dialect: Dialect;
   ticket?: Ticket;
-  /** Let go of when the answer was sent. */
+  /** Released when the answer was sent. */
   readonly memory: BudgetShare[];
   route?: Route;
   principal?: Principal;
@@ -184,7 +191,7 @@ interface Call {
 
 /**
  * Makes a handler that serves a namespace. Without `auth`, every request is refused.
- * @throws InvalidInputError for options that cannot be meant
+ * @throws InvalidInputError for invalid options
  */
 export function createRestHandler(
   namespace: DirectoryNamespace,
@@ -203,7 +210,7 @@ export function createRestHandler(
   };
   let openApi: object | undefined;
   const admission = new Admission(limits);
-  // What a body needs at once `maxBatchBytes` bounds, however full of others the server is.
+  // No bound on a single body here: `maxBatchBytes` bounds what it needs at once, regardless of other requests.
   const bodies = budgetOf(limits.maxBodyMemoryBytes, Number.POSITIVE_INFINITY, limits);
   const answers = budgetOf(
     limits.maxAnswerMemoryBytes,
@@ -220,7 +227,7 @@ export function createRestHandler(
     if (preflight !== null) return preflight;
     const ticket = (call.ticket = admission.enter(request.signal));
     const { signal } = ticket;
-    // Nothing of a request is looked at before it is known who calls, unless only its body can tell.
+    // The caller is identified before anything of the request is processed, unless only the body can identify it.
     call.principal = (await authenticator.byHeaders(request.headers, signal)) ?? undefined;
     const isStranger = call.principal === undefined;
     if (isStranger) ticket.ofStranger();
@@ -245,8 +252,8 @@ export function createRestHandler(
     const jsonTerms = { ...jsonBounds(limits, isStranger, signal), memory: bodyMemory };
     const json = readsJson
       ? await readJson(request, jsonTerms).catch(async (refusal: unknown) => {
-          // What is wrong in a body is for those who may call. That it is too large or too slow is told to anybody: it may
-          // have said who calls.
+          // Only authenticated callers learn what is wrong in a body. Anybody learns that a body is too large or too
+          // slow, because the unread part may have identified the caller.
           if (!isUnread(refusal)) call.principal ??= await authenticator.byIdentity(undefined, signal);
           throw refusal;
         })
@@ -334,13 +341,13 @@ function dialectOf(headers: Headers, url: URL, { managedVersioning = false }: Re
   return managedVersioning ? managedVersions(dialect) : dialect;
 }
 
-/** Whether a body was not read to its end, so that nobody knows what it says. */
+/** Whether a body was not read to its end, so that its content is unknown. */
 const isUnread = (error: unknown): boolean => {
   const status = refusalIn(error)?.status;
   return status === 413 || status === 408 || status === 503;
 };
 
-/** The answer to `HEAD`: that to `GET`, but for the body. */
+/** The answer to `HEAD`: the answer to `GET` without its body. */
 function withoutBody(answer: Response): Response {
   answer.body?.cancel().catch(() => undefined);
   return new Response(null, answer);
@@ -364,13 +371,13 @@ function jsonBounds(limits: Required<RestLimits>, ofStranger: boolean, signal: A
   };
 }
 
-/** What the engine is told of the limits. */
+/** The limits that are passed to the engine. */
 function engineBounds(route: Route, { maxBatchBytes, maxRows, maxColumns }: Required<RestLimits>): object {
   if (route.body === "arrow") return { maxBatchBytes, maxRows };
   return route.answer === "rows" ? { maxColumns, batchBytes: ANSWER_BATCH_BYTES } : {};
 }
 
-/** Strangers get a half, so that something is left for others. */
+/** Requests without credentials get half of it, so that something is left for others. */
 const budgetOf = (
   maxBytes: number,
   maxAloneBytes: number,
@@ -409,7 +416,7 @@ function problemAnswer(
     inTheirWords,
   });
   const headers = {
-    // Of its own only where who calls was found out; whoever authorizes may want somebody else.
+    // A refusal by the authenticator has its own challenge. `authorize` may also answer 401, to ask for another caller.
     ...(problem.status === 401 ? { "www-authenticate": challenge } : {}),
     ...refusalIn(error)?.headers,
   };
@@ -417,7 +424,7 @@ function problemAnswer(
 }
 
 function tell(log: RestHandlerOptions["log"], entry: RequestLogEntry): void {
-  // A log that fails is no reason to fail a request that is done.
+  // A failing log must not fail a request that is done.
   const told = async (): Promise<unknown> => log?.(entry);
   told().catch(() => undefined);
 }
@@ -451,6 +458,6 @@ function checkBasePath(given = ""): string {
   if (typeof given !== "string" || !/^(\/[^/?#\s]+)*\/?$/.test(given)) {
     throw new InvalidInputError('basePath: must be a path such as "/lance"');
   }
-  // As URLs have it.
+  // In the form that URLs have.
   return new URL(given, "http://localhost").pathname.replace(/\/$/, "");
 }

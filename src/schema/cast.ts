@@ -1,5 +1,5 @@
 /**
- * Values of one type as those of another that keeps them:
+ * Casts values of one type to another that keeps them:
  *
  *     integers            other widths and signs; floats that have the value exactly
  *     floats              other widths: rounded, but never to infinity
@@ -13,7 +13,8 @@
  *                         have its size
  *     structs, maps       with members cast, which keep names and order
  *
- * Whether types go together is known before a value is read; a value that the new type does not have is an error.
+ * Whether there is a cast between two types is known before a value is read. A value that the new type does not have
+ * is an error.
  */
 
 import type {
@@ -39,7 +40,7 @@ const MAX_OFFSET_32 = 0x7fff_ffff;
 
 /**
  * @param path of the column, for messages
- * @throws InvalidInputError where values of the one type are not cast to the other
+ * @throws InvalidInputError where there is no cast from the one type to the other
  */
 export function castBetween(from: LogicalField, to: LogicalField, path: string): Cast {
   const cast = fieldCast(from, to, path);
@@ -87,7 +88,7 @@ function listKind({ logicalType }: LogicalField): 32 | 64 | null {
   return logicalType === "large_list" || logicalType === "large_list.struct" ? 64 : null;
 }
 
-/** What a fixed-size list is of, where its items have no columns of their own; null for other types. */
+/** Item type and dimension of a fixed-size list whose items have no columns of their own; null for other types. */
 function sizedList({ logicalType }: LogicalField): { item: LogicalField; dimension: number } | null {
   const parts = SIZED_LIST.exec(logicalType);
   if (parts === null) return null;
@@ -147,7 +148,7 @@ function listToSized(
     const items = cast(sliceColumn(list.items, first, count)) as FixedSizeListColumn["items"];
     const places = new Uint32Array(length * dimension);
     for (let row = 0; row < length; row++) {
-      // Null lists may have items or none; what stands for those means nothing.
+      // A null list may have items or none. What stands in for its items means nothing.
       if (!isValid(validity, row)) continue;
       const start = Number(list.offsets[row]);
       const size = Number(list.offsets[row + 1]) - start;
@@ -163,7 +164,7 @@ function listToSized(
   };
 }
 
-/** Items of a kind, all of them zero. */
+/** Items of the same kind, all of them zero. */
 function zeros(like: FixedSizeListColumn["items"], length: number): FixedSizeListColumn["items"] {
   switch (like.kind) {
     case "fixed":
@@ -189,7 +190,7 @@ function structToStruct(from: LogicalField, to: LogicalField, path: string): Cas
   };
 }
 
-/** Of types without children. */
+/** The cast between types without children; null where there is none. */
 function typeCast(from: string, to: string, path: string): Cast | null {
   if (from === to) return (column) => column;
   const bits = OFFSET_BITS.get(to);
@@ -224,7 +225,7 @@ function typeCast(from: string, to: string, path: string): Cast | null {
 /** The types of values and of indices. */
 const DICTIONARY = /^dict:(.+):([^:]+):[^:]+$/;
 
-/** Values as those of a dictionary of its own for each batch. */
+/** Casts values to those of a dictionary, with one dictionary for each batch. */
 function dictionaryCast(from: string, valueType: string, indexType: string, path: string): Cast | null {
   const values = typeCast(from, valueType, path);
   const index = parseNumberType(indexType);
@@ -339,7 +340,7 @@ function numberCast(from: NumberType | null, to: NumberType | null, name: string
     const values = read(column);
     const { bytes, set } = write(length);
     for (let row = 0; row < length; row++) {
-      // Slots of nulls may hold anything; there they are 0.
+      // Slots of nulls may hold anything; in the result they are 0.
       if (isValid(validity, row)) set(row, convert(values(row)));
     }
     return { kind: "fixed", length, validity, byteWidth: to.bytes, values: bytes };
@@ -356,7 +357,7 @@ type Ticks = Extract<NumberType, { kind: "ticks" }>;
 type Refuse = (value: number | bigint) => never;
 type Convert = (value: number | bigint) => number | bigint;
 
-/** From the value that is read to the one that is written, before its range is looked at. */
+/** Converts a value that was read to the one to write, before its range is checked. */
 function conversion(from: NumberType, to: NumberType, refuse: Refuse): Convert | null {
   if (from.kind === "integer" && to.kind === "float") {
     return (value) => {
@@ -381,13 +382,13 @@ function conversion(from: NumberType, to: NumberType, refuse: Refuse): Convert |
   return (value) => value;
 }
 
-/** In whatever zone they are shown, instants are the same. Local time has no instant, so that only UTC goes with it. */
+/** Instants are the same in every zone they are shown in. Local time has no instant, so only UTC goes with it. */
 function zonesAgree(from: Ticks, to: Ticks): boolean {
   if (from.zone !== null && to.zone !== null) return true;
   return [from.zone, to.zone].every((zone) => zone === null || zone === "UTC");
 }
 
-/** Times `multiplier`, by `divisor`, without a rest. */
+/** Multiplies by `multiplier` and divides by `divisor`; refuses a value that leaves a remainder. */
 function rescale(multiplier: bigint, divisor: bigint, refuse: Refuse): Convert {
   return (value) => {
     const product = BigInt(value) * multiplier;
@@ -425,7 +426,7 @@ function reader(type: NumberType): (column: FixedColumn) => Values {
 
 type Writer = (length: number) => { bytes: Uint8Array; set: (row: number, value: number | bigint) => void };
 
-/** Refuses what the type has no value for. */
+/** Writes values of a type; refuses those that the type does not have. */
 function writer(type: NumberType, refuse: Refuse): Writer {
   if (type.kind === "decimal") {
     return (length) => {
@@ -469,7 +470,7 @@ function writer(type: NumberType, refuse: Refuse): Writer {
   };
 }
 
-/** An array of the numbers that values of a type are kept as. */
+/** An array of numbers in which values of a type are kept. */
 interface NumberArray {
   readonly buffer: ArrayBufferLike;
   [row: number]: number | bigint;

@@ -7,7 +7,7 @@ import { TableColumnNotFoundError } from "../errors.js";
 import { formatFieldPath, parseFieldPath } from "../ident.js";
 import type { TableField } from "./schema.js";
 
-/** A field, and the way to it. */
+/** A field, and the path to it. */
 export interface FieldAtPath {
   /** Canonical. */
   readonly path: string;
@@ -17,7 +17,7 @@ export interface FieldAtPath {
   readonly field: TableField;
 }
 
-/** Finds a field among its siblings by name; of fields with one name the first. */
+/** Finds a field among its siblings by name; the first of several with the same name. */
 export type FindField = (siblings: readonly TableField[], name: string) => TableField | undefined;
 
 /** For many lookups in one schema: remembers the names of every level that it was asked about. */
@@ -34,7 +34,7 @@ export function fieldFinder(): FindField {
 }
 
 /**
- * @param find of {@link fieldFinder}, one for all the paths of an operation
+ * @param find a {@link fieldFinder}, the same for all paths of an operation
  * @throws InvalidInputError for a malformed path, naming the position; TableColumnNotFoundError for one that leads
  *   nowhere
  */
@@ -54,7 +54,7 @@ export function resolveField(fields: readonly TableField[], text: string, find =
   return { path, chain, field: chain[chain.length - 1] };
 }
 
-/** Every field of a schema with the way to it, parents before children. */
+/** Every field of a schema with the path to it, parents before children. */
 export function* allFields(
   fields: readonly TableField[],
   parents: readonly TableField[] = [],

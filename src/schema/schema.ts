@@ -25,14 +25,14 @@ export interface NewField extends Omit<TableField, "id" | "children"> {
   readonly children: readonly NewField[];
 }
 
-/** JSON, whose values are text to the outside and JSONB in a file. */
+/** JSON. Its values are text outside of a file and JSONB in it. */
 export const JSON_TYPE = "json";
 const NO_PARENT = -1;
 /** Key of the metadata that names a field's Arrow extension type. */
 export const EXTENSION_NAME_KEY = "ARROW:extension:name";
 /** Key of the metadata that makes a field part of the primary key. */
 export const PRIMARY_KEY = "lance-schema:unenforced-primary-key";
-/** The same, saying which part it is. */
+/** Key of the metadata that does the same, and says which part it is. */
 export const PRIMARY_KEY_POSITION = "lance-schema:unenforced-primary-key:position";
 const BLOB_EXTENSION = "lance.blob.v2";
 const BLOB_KEY = "lance-encoding:blob";
@@ -41,7 +41,7 @@ const PACKED_KEY = "lance-encoding:packed";
 /** Values of `Field.encoding`, a leftover of 0.1 that is still written. */
 const LEGACY_ENCODING = { none: 0, plain: 1, varBinary: 2, dictionary: 3 } as const;
 
-/** Gives out ids in depth-first order: what a new or overwritten schema gets, from 0. */
+/** Assigns ids in depth-first order. A new or overwritten schema gets them from 0. */
 export function assignFieldIds(fields: readonly NewField[], firstId = 0): TableField[] {
   let nextId = firstId;
   const assign = (field: NewField): TableField => {
@@ -108,7 +108,7 @@ export function fieldWithMetadata(field: Field, metadata: Map<string, Uint8Array
 }
 
 /**
- * The flat form of a schema as a data file states it: of blobs of version 2 it tells what the file holds, which are
+ * The flat form of a schema as a data file states it. For blobs of version 2 it tells what the file holds, which are
  * descriptors. Their members are not the table's and have no ids.
  */
 export function encodeFileSchema(fields: readonly TableField[]): Field[] {
@@ -142,7 +142,8 @@ const DESCRIPTOR_MEMBERS = [
 
 /**
  * The tree of a flat schema.
- * @throws CorruptFileError where ids repeat, a parent is missing or a type is, and where a type has no such children
+ * @throws CorruptFileError where ids repeat or are negative, a parent or a type is missing, or a type can't have the
+ *   children
  */
 export function decodeSchema(flat: readonly Field[], path: string): TableField[] {
   type Node = Omit<TableField, "children"> & { children: Node[] };
@@ -186,14 +187,14 @@ export function decodeSchema(flat: readonly Field[], path: string): TableField[]
   return top;
 }
 
-/** Types of values that nothing is inside of; types that are not known here may have anything. */
+/** Types that have no children. Types that are not known here may have any. */
 const PLAIN =
   /^(null|bool|u?int(8|16|32|64)|halffloat|float|double|(large_)?(string|binary)|json|fixed_size_binary|date32|date64|time32|time64|timestamp|duration|decimal|dict)(:|$)/;
-/** Types of lists, whose items are one field. */
+/** Types of lists and maps, whose items are one field. */
 const WITH_ITEM = /^((large_)?list(\.struct)?|map|fixed_size_list:struct:\d+)$/;
 const MAP_MEMBERS = 2;
 
-/** Whether a type may have these fields inside. */
+/** Whether a type may have these children. */
 function hasChildren(
   logicalType: string,
   children: readonly { readonly children: readonly unknown[] }[],
@@ -203,9 +204,9 @@ function hasChildren(
 }
 
 /**
- * The fields a data file of the given format version lists, in column order: each has one column, at its place
- * in the list. From 2.1 on only leaves have. A blob and a packed struct are one leaf although they have children, the
- * latter in all versions.
+ * The fields a data file of the given format version lists, in column order: each has one column, at its place in the
+ * list. From 2.1 on only leaves have a column. A blob and a packed struct are one leaf although they have children, a
+ * packed struct in all versions.
  */
 export function columnFields(fields: readonly TableField[], formatVersion: string): TableField[] {
   const withParents = formatVersion === "2.0" || formatVersion === "0.1";
@@ -220,7 +221,10 @@ export function columnFields(fields: readonly TableField[], formatVersion: strin
   return listed;
 }
 
-/** The fields along a branch, from the first one down: it has the number of the child to follow at each field. */
+/**
+ * The fields along `branch`, from the given field down; `branch` holds the number of the child to follow at each
+ * field.
+ */
 export function fieldsAlong(field: TableField, branch: readonly number[]): TableField[] {
   const fields = [field];
   for (const index of branch) fields.push(fields[fields.length - 1].children[index]);
@@ -232,7 +236,7 @@ export function isPacked(field: TableField): boolean {
   return field.logicalType === "struct" && asksForPacking(field.metadata) && storageOf(field) === "values";
 }
 
-/** Whether a field asks that what is inside it be packed, which is heeded on structs only. */
+/** Whether a field asks for its members to be packed, which is heeded on structs only. */
 export const asksForPacking = (metadata: ReadonlyMap<string, string>): boolean =>
   isSet(metadata, PACKED_KEY) || isSet(metadata, "packed");
 
@@ -244,9 +248,9 @@ const isSet = (metadata: ReadonlyMap<string, string>, key: string): boolean =>
  *
  *     values        what its type says
  *     json          JSONB, where the type is that of text
- *     blobs         where the values lie in the file: large binaries that the key `lance-encoding:blob` is set on,
- *                   whatever to
- *     blobStructs   the same, of the structs of data and uri that the extension `lance.blob.v2` is of
+ *     blobs         where the values lie in the file: large binaries with the key `lance-encoding:blob`, set to
+ *                   any value
+ *     blobStructs   the same, for structs of data and uri with the extension `lance.blob.v2`
  */
 export type FieldStorage = "values" | "json" | "blobs" | "blobStructs";
 
@@ -264,7 +268,10 @@ const BLOB_MEMBERS = [
   ["size", "uint64"],
 ] as const;
 
-/** What about a field makes its values lie in a way that is not read or written, in words; null for any other field. */
+/**
+ * The feature of a field because of which its values are stored in a way that is not read or written, in words; null
+ * for any other field.
+ */
 export function specialStorage(field: TableField): string | null {
   const { logicalType, metadata, children } = field;
   if (metadata.get(EXTENSION_NAME_KEY) === BLOB_EXTENSION) {

@@ -1,14 +1,14 @@
 /**
- * Columns that fragments have no values of, so that they are null there, and whose nulls cannot be written: files of
- * 2.0 store no null structs, and none store structs without members that are null or in null structs. Where rows are
- * written anew such columns are left out again, and so stay null. Pure.
+ * Finds columns that fragments have no values of, so they are null there, and whose nulls cannot be written: files of
+ * 2.0 store no null structs, and no files store structs without members that are null or in null structs. Where rows
+ * are rewritten, such columns are left out again and so stay null. Pure.
  */
 
 import type { DataFragment } from "../format/table.js";
 import type { TableField } from "../schema/schema.js";
 
 /**
- * The columns that none of the fragments has values of and files of the version store no nulls of.
+ * The columns of which none of the fragments has values and files of the version cannot store nulls.
  * @param version data format of the table
  */
 export function absentColumns(

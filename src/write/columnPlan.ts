@@ -1,6 +1,6 @@
 /**
- * How the columns of incoming rows become columns of a table's files: decided from the two schemas before a row
- * is read, so that rows which cannot fit are refused before anything is written. Pure.
+ * Plans how columns of incoming rows become columns of a table's files. The plan is made from the two schemas before a
+ * row is read, so rows that cannot fit are refused before anything is written. Pure.
  */
 
 import type { Field as ArrowField, DataType, Schema } from "apache-arrow";
@@ -31,27 +31,27 @@ import { storedLayoutOf } from "../schema/storedLayout.js";
 export interface PlannedColumn {
   /** Index of the column in the incoming batches. */
   readonly sourceIndex: number;
-  /** Where in it the leaf is. */
+  /** Path to the leaf within that column. */
   readonly branch: Branch;
   readonly target: FileColumn;
   readonly conversion: Conversion;
 }
 
 /**
- * What an incoming leaf needs to become the table's: it is dictionary-encoded and the table's is not; it is text and
- * the table's is JSON; it is JSONB from outside, which has to be looked over; it is the values of blobs and the
- * table's are structs with those.
+ * The conversion of an incoming leaf to the table's form: `decodeDictionary` if it is dictionary-encoded and the
+ * table's is not; `encodeJson` if it is text and the table's is JSON; `checkJson` if it is JSONB from outside, which
+ * has to be checked; `wrapBlob` if it is the values of blobs and the table's are structs with those.
  */
 export type Conversion = "none" | "decodeDictionary" | "encodeJson" | "checkJson" | "wrapBlob";
 
 export interface ColumnPlan {
-  /** The schema of the table's next version where the rows define it (create, overwrite); else the current one. */
+  /** The schema of the table's next version if the rows define it (create, overwrite); else the current one. */
   readonly fields: readonly TableField[];
   readonly columns: readonly PlannedColumn[];
 }
 
 /**
- * Rows that define the table's schema.
+ * The plan for rows that define the table's schema.
  * @throws TableSchemaValidationError, UnsupportedError naming column and type
  */
 export function planNewSchema(schema: Schema): ColumnPlan {
@@ -71,7 +71,7 @@ export function planNewSchema(schema: Schema): ColumnPlan {
 }
 
 /**
- * Rows appended to a table of the given schema. Columns match by name; nullable columns may be missing.
+ * The plan for rows appended to a table of the given schema. Columns match by name; nullable columns may be missing.
  * @throws TableSchemaValidationError naming the field that does not fit
  */
 export function planAppend(fields: readonly TableField[], schema: Schema): ColumnPlan {
@@ -99,14 +99,14 @@ export function planAppend(fields: readonly TableField[], schema: Schema): Colum
 interface MatchedLeaf {
   readonly branch: Branch;
   readonly field: TableField;
-  /** As it is written: what is around the leaf, from the top-level column on. */
+  /** Layout of the spine as it is written, from the top-level column on. */
   readonly layout: Layout;
   readonly conversion: Conversion;
 }
 
 /**
- * The leaves of incoming values that a field of the table takes. Members of structs match by name, in any order;
- * nullable ones may be missing. Items of lists, and keys and values of maps, match whatever their names.
+ * Matches the leaves of incoming values with a field of the table. Members of structs match by name, in any order;
+ * nullable ones may be missing. Items of lists, and keys and values of maps, match under any name.
  */
 function matchField(incoming: ArrowField, field: TableField, path: string): MatchedLeaf[] {
   const { type } = incoming;
@@ -133,7 +133,7 @@ function matchField(incoming: ArrowField, field: TableField, path: string): Matc
   return matchMembers(children, field, path, false);
 }
 
-/** @param byPosition the members are a map's key and value */
+/** @param byPosition whether the members are a map's key and value */
 function matchMembers(
   incoming: readonly ArrowField[],
   field: TableField,
@@ -177,8 +177,8 @@ function matchPacked(incoming: DataType, incomingType: string, field: TableField
 }
 
 /**
- * Blobs of version 2 are one leaf. They come as structs, with the extension named or not, whose members match by name
- * and may be missing; or as their values alone.
+ * Blobs of version 2 are one leaf. They come either as structs, with or without the extension's name, whose members
+ * match by name and may be missing, or as their values alone.
  */
 function matchBlob(incoming: ArrowField, incomingType: string, field: TableField, path: string): MatchedLeaf {
   const layout = storedLayoutOf(field, path);
@@ -207,7 +207,10 @@ function refuseOthers(incoming: readonly ArrowField[], field: TableField, path: 
   }
 }
 
-/** The leaves of a member that the rows lack: all null. The reference reads no file that has some of them only. */
+/**
+ * The leaves of a member that the rows lack: all null. They are written because the reference cannot read a file that
+ * has only some of the leaves.
+ */
 function missingLeaves(member: TableField, path: string): MatchedLeaf[] {
   return spinesOf(storedLayoutOf(member, path)).map((spine) => {
     const fields = fieldsAlong(member, spine.branch);
@@ -226,7 +229,7 @@ const childPath = (path: string, child: TableField): string => `${path}.${format
 
 function matchLeaf(incoming: ArrowField, incomingType: string, field: TableField, path: string): MatchedLeaf {
   const { type } = incoming;
-  // Text is taken for JSON, but JSON not for text.
+  // Text is accepted for JSON, but JSON not for text.
   if (field.logicalType === JSON_TYPE && (incomingType === JSON_TYPE || isText(type))) {
     const conversion = isText(type) ? "encodeJson" : "checkJson";
     return { branch: [], field, layout: JSONB_LAYOUT, conversion };
@@ -246,7 +249,7 @@ const typeMismatch = (incomingType: string, field: TableField, path: string): Ta
     `column ${path} is of type ${field.logicalType} in the table and of type ${incomingType} in the rows`,
   );
 
-/** @param top the column of the table the leaf is in */
+/** @param top the column of the table that contains the leaf */
 function planLeaf(sourceIndex: number, top: TableField, leaf: MatchedLeaf): PlannedColumn {
   return {
     sourceIndex,
@@ -338,7 +341,7 @@ function checkEmptyStruct({ name, metadata }: TableField, inList: boolean, versi
   }
 }
 
-/** Packed structs hold numbers in all versions; fixed-size lists from 2.2 on, and in 2.0; text from 2.2 on. */
+/** Packed structs may hold numbers in all versions, fixed-size lists in 2.0 and from 2.2 on, text from 2.2 on. */
 function checkPacked(field: TableField, version: FileVersion): void {
   const layout = storedLayoutOf(field, field.name);
   if (layout.kind !== "packedStruct" || version === "2.2") return;
@@ -350,7 +353,9 @@ function checkPacked(field: TableField, version: FileVersion): void {
   }
 }
 
-/** Names of columns that the reference's scans make up: it can't read a table that has one of its own. */
+/**
+ * Names of columns that the reference's scans add: the reference can't read a table that has a column of such a name.
+ */
 const RESERVED_NAMES: ReadonlySet<string> = new Set([
   "_rowid",
   "_rowaddr",
@@ -370,7 +375,7 @@ function checkColumnNames(fields: readonly ArrowField[]): void {
   }
 }
 
-/** @throws InvalidInputError for what cannot be the name of a top-level column */
+/** @throws InvalidInputError for a text that cannot be the name of a top-level column */
 export function checkColumnName(name: string): void {
   const reason = faultOfName(name);
   if (reason !== null) throw new InvalidInputError(reason);

@@ -1,6 +1,6 @@
 /**
- * Writes incoming rows as data files of a table, batch by batch. The files are invisible until a manifest names
- * them; when anything fails they are removed again.
+ * Writes incoming rows as data files of a table, batch by batch. The files are invisible until a manifest names them;
+ * on any failure they are removed again.
  */
 
 import {
@@ -38,44 +38,47 @@ import { dataDirectory, dataFileName } from "../table/versions/paths.js";
 import type { ColumnPlan, Conversion, PlannedColumn } from "./columnPlan.js";
 import { headerColumn, withHeaderColumns } from "./headerColumns.js";
 
-/** Attempts to create a file in a directory that others remove while it is empty. */
+/** Attempts to create a file in a directory that others may remove while it is empty. */
 const MAX_CREATE_ATTEMPTS = 3;
 
-/** So many bytes offsets of 32 bits reach. */
+/** Number of bytes that 32-bit offsets can address. */
 const MAX_DECODED_BYTES = 2 ** 31 - 1;
-/** Use of memory. */
+/** Name of this use of memory. */
 const DECODED = "decoded";
 
 export interface WrittenRows {
-  /** One fragment per file, ids not assigned yet. */
+  /** One fragment per file, without ids. */
   readonly fragments: DataFragment[];
   readonly rowCount: number;
-  /** Whether all the files are still where they were written, and whole. */
+  /** Whether all the files are still where they were written, and complete. */
   areInPlace(): Promise<boolean>;
-  /** Takes the files away again, for when the commit failed. */
+  /** Removes the files; for when the commit failed. */
   discard(): Promise<void>;
 }
 
 export interface WriteRowsOptions {
   readonly version: FileVersion;
-  /** The schema descriptor every file carries. */
+  /** The schema descriptor of every file. */
   readonly descriptor: FileSchema;
-  /** A directory that is not made where it is missing: that of a table which is there. Default: none. */
+  /** A directory that is not created if it is missing: that of a table which exists. Default: none. */
   readonly within?: string;
-  /** Rows of a file, at most {@link MAX_BARE_FILE_ROWS}. Default: as many as is usual for what the rows hold. */
+  /**
+   * Rows of a file, at most {@link MAX_BARE_FILE_ROWS}. Default: {@link MAX_BARE_FILE_ROWS} for batches without bytes,
+   * else {@link MAX_FILE_ROWS}.
+   */
   readonly fileRows?: number;
-  /** Bytes that the dictionaries of one batch may become where the table has plain values. Default: 2 GiB. */
+  /** Maximum decoded bytes of the dictionaries of one batch where the table has plain values. Default: 2 GiB. */
   readonly maxDecodedBytes?: number;
-  /** What rows are held in that wait to be written. */
+  /** Accounts for the memory of rows that wait to be written. */
   readonly memory?: MemoryShare;
   readonly signal?: AbortSignal;
 }
 
 /**
- * Consumes `input` to its end.
+ * Writes all rows of `input`.
  * @param tableRoot directory of the table or branch
  * @throws TableSchemaValidationError where a batch holds nulls in a column that is not nullable
- * @throws ConcurrentModificationError, TableGoneError where the directory is taken away meanwhile
+ * @throws ConcurrentModificationError, TableGoneError where the directory is removed meanwhile
  */
 export async function writeRows(
   disk: Disk,
@@ -89,7 +92,7 @@ export async function writeRows(
   const fileColumns = plan.columns.map((column) => column.target);
   const hasSideFiles = fileColumns.some((column) => column.blobs?.kind === "bySize");
   const written: string[] = [];
-  /** Of files that are complete, by name. */
+  /** Bytes of each complete file, by name. */
   const byteLengths = new Map<string, number>();
   const fragments: DataFragment[] = [];
   let writer: DataFileWriter | null = null;
@@ -104,7 +107,7 @@ export async function writeRows(
         const { descriptor, version, memory } = options;
         return await DataFileWriter.create(disk, path, fileColumns, descriptor, version, memory);
       } catch (error) {
-        // Another writer, failing, has just removed the directory because it was empty, or is doing so.
+        // A failing writer has just removed the directory because it was empty, or is removing it.
         const code = codeOf(error);
         if ((code !== "ENOENT" && code !== "EEXIST") || attempt === MAX_CREATE_ATTEMPTS) throw error;
       }
@@ -134,7 +137,7 @@ export async function writeRows(
       await breathe();
       await holdDecoded(plan, batch.columns, options);
       const columns = plan.columns.map((column) => incoming(column, batch.columns[column.sourceIndex]));
-      // Rows without bytes are so many so easily that their files would be, too.
+      // Rows without bytes easily become so many that files of the usual length would become too many.
       const isBare = columns.every((column) => columnBytes(column) === 0);
       const fileRows = options.fileRows ?? (isBare ? MAX_BARE_FILE_ROWS : MAX_FILE_ROWS);
       let start = 0;
@@ -160,7 +163,7 @@ export async function writeRows(
     if (writer !== null) await finishFile(writer);
     if (written.length > 0) await disk.syncDirectory(directory);
   } catch (error) {
-    // What is thrown is why the rows did not get in; a file that can't be removed is only an orphan.
+    // The error thrown is the one that kept the rows out; a file that can't be removed is only an orphan.
     await (writer as DataFileWriter | null)?.abort().catch(() => undefined);
     await discard().catch(() => undefined);
     if (codeOf(error) !== "ENOENT" || error instanceof NamespaceError) throw error;
@@ -174,15 +177,15 @@ export async function writeRows(
   }
   const areInPlace = async (): Promise<boolean> => {
     const stats = await Promise.all(written.map((name) => disk.stat(join(directory, name))));
-    // A copy of the directory that was taken while a file was written has less of it.
+    // In a copy of the directory that was taken while a file was written, the file is shorter.
     return stats.every((stat, index) => stat?.size === byteLengths.get(written[index]));
   };
   return { fragments, rowCount, areInPlace, discard };
 }
 
 /**
- * Makes room for the values that dictionaries stand for, before any is built: one long value may be there for each row.
- * @throws InvalidInputError where they are too many
+ * Waits for memory for the values of dictionaries, before any is built: each row may have the same long value.
+ * @throws InvalidInputError where the values have too many bytes
  */
 async function holdDecoded(
   { columns }: ColumnPlan,
@@ -234,7 +237,7 @@ function convert(
   }
 }
 
-/** Structs whose first member are the values, and whose others are null. */
+/** Makes structs whose first member holds the values and whose other members are null. */
 function wrapped(leaf: LeafColumn, layout: LeafLayout): Column {
   if (layout.kind !== "packedStruct" || leaf.kind !== "variable") {
     throw new InternalError(`values of kind ${leaf.kind} for structs of kind ${layout.kind}`);
@@ -244,7 +247,10 @@ function wrapped(leaf: LeafColumn, layout: LeafLayout): Column {
   return { kind: "packedStruct", length, validity, children: [leaf, ...(others as PackedMemberColumn[])] };
 }
 
-/** Structs without members come last, as if in a file of their own: emptyStruct.ts says why. */
+/**
+ * Makes the fragment of a file. Structs without members come last, as if in a file of their own: emptyStruct.ts says
+ * why.
+ */
 function fragmentOf(
   fileName: string,
   plan: ColumnPlan,

@@ -1,6 +1,6 @@
 /**
- * Files of version 2.0 have a column for every list and struct, in front of those of its items or members. Here a
- * plan, which knows leaves only, gets them. Pure.
+ * Adds header columns to a plan. Files of version 2.0 have a column for every list and struct, in front of those of its
+ * items or members; a plan knows leaves only. Pure.
  */
 
 import type { Column, Layout } from "../arrow/columns/column.js";
@@ -12,7 +12,7 @@ import type { ColumnPlan, PlannedColumn } from "./columnPlan.js";
 
 const NULL_LAYOUT: Layout = { kind: "null" };
 
-/** The plan with a column for every list and struct that the leaves are in. */
+/** The plan with a column for every list and struct around the leaves. */
 export function withHeaderColumns(plan: ColumnPlan): ColumnPlan {
   const planned = new Set<number>();
   const columns = plan.columns.flatMap((leaf) => {
@@ -41,7 +41,7 @@ export function withHeaderColumns(plan: ColumnPlan): ColumnPlan {
   return { ...plan, columns };
 }
 
-/** The fields from the top down to one. */
+/** The fields from the top down to the one with this id. */
 function chainTo(fields: readonly TableField[], id: number): TableField[] | null {
   for (const field of fields) {
     if (field.id === id) return [field];
@@ -51,7 +51,7 @@ function chainTo(fields: readonly TableField[], id: number): TableField[] | null
   return null;
 }
 
-/** A spine that ends in its node number `depth`, with nulls inside. */
+/** A spine cut below its node number `depth`, with nulls inside that node. */
 function cutBelow(layout: Layout, depth: number): Layout {
   if (layout.kind === "list") {
     return { ...layout, item: depth === 0 ? NULL_LAYOUT : cutBelow(layout.item, depth - 1) };
@@ -64,8 +64,8 @@ function cutBelow(layout: Layout, depth: number): Layout {
 }
 
 /**
- * The list or struct that the branch leads to, and what is around it, with nulls inside.
- * @param layout of the header; a member that is missing becomes nulls of it
+ * The list or struct that the branch leads to, with the nodes around it and nulls inside.
+ * @param layout of the header; a missing member becomes nulls of its layout
  */
 export function headerColumn(column: Column, branch: Branch, layout: Layout, depth = 0): Column {
   if (column.kind === "list" && layout.kind === "list") {
@@ -81,7 +81,7 @@ export function headerColumn(column: Column, branch: Branch, layout: Layout, dep
   return { ...column, children: [inside(child, branch, member, depth)] };
 }
 
-/** What is in node number `depth`. */
+/** The content of node number `depth`. */
 function inside(column: Column, branch: Branch, layout: Layout, depth: number): Column {
   return depth === branch.length
     ? nullColumn(layout, column.length)

@@ -1,7 +1,7 @@
 /**
- * Rows into a table: the stream is written to data files first, then one commit makes them visible. Appending is
- * rebased over whatever was committed meanwhile where the conflict table allows it; a table that was only
- * declared is created by the first insert that gets there, and the others append.
+ * Inserts rows into a table: writes the stream to data files, then makes them visible with one commit. An append is
+ * rebased over commits made meanwhile if the conflict table allows it. A table that was only declared is created by the
+ * first insert that reaches it; the others append.
  */
 
 import type { Schema } from "apache-arrow";
@@ -33,18 +33,18 @@ import { type WrittenRows, writeRows } from "./dataFiles.js";
 
 export interface InsertOptions {
   readonly mode: "Append" | "Overwrite";
-  /** For a table that has no versions yet. */
+  /** The formats of a table that has no versions yet. */
   readonly newTable: { readonly version: FileVersion; readonly naming: NamingScheme };
-  /** What to do where another writer creates the table first: fail by returning null, append, or replace its rows. */
+  /** What to do if another writer creates the table first: fail by returning null, append, or replace its rows. */
   readonly onCreated: "fail" | "append" | "overwrite";
-  /** Called before anything is written, when the columns are known to fit; what it throws ends the insert. */
+  /** Called once the columns are known to fit, before anything is written. An error it throws ends the insert. */
   readonly beforeRows?: () => Promise<unknown>;
   /**
-   * Called before a first version is committed, when all rows are written; what it throws ends the insert. Holds
-   * the table's lock.
+   * Called once all rows are written, before a first version is committed, while the table's lock is held. An error it
+   * throws ends the insert.
    */
   readonly beforeCreation?: () => Promise<void>;
-  /** The directory is a new one that nobody else can know of. */
+  /** Whether the directory is a new one that nobody else can know of. */
   readonly unshared?: boolean;
   readonly bounds?: InputBounds;
   readonly signal?: AbortSignal;
@@ -56,12 +56,12 @@ export interface InsertedRows {
   readonly rowCount: number;
 }
 
-/** The version that rows are planned on. */
+/** The version that an insert is planned on. */
 type Base = Extract<TableAnchor, { kind: "version" }>;
 
 /**
  * @param tableRoot directory of the table or branch
- * @param anchor what the rows are planned on
+ * @param anchor the state of the table that the insert is planned on
  * @returns null where the table was created meanwhile and `onCreated` is `fail`
  */
 export async function insertRows(
@@ -100,15 +100,15 @@ export async function insertRows(
     return inserted;
   } finally {
     await input.close();
-    // A directory that was there and empty is the caller's.
+    // A directory that existed before and was empty belongs to the caller.
     if (inserted === null && !isRefused && isNew && rootBefore?.length !== 0)
       await removeEmptyRoot(environment.disk, tableRoot);
   }
 }
 
 /**
- * Takes away the directories of a table that came to nothing. Others may be creating it at this moment: what they have
- * put there stays, and what stays empty for a failure here is no table either.
+ * Removes the directories of a table that was not created. Other writers may be creating it at this moment: their files
+ * stay, and a directory that stays empty because of a failure here is no table either.
  */
 async function removeEmptyRoot(disk: Disk, tableRoot: string): Promise<void> {
   const inside = [dataDirectory(tableRoot), transactionsDirectory(tableRoot), versionsDirectory(tableRoot)];
@@ -202,8 +202,8 @@ async function createWith(
 }
 
 /**
- * Another writer created the table while our files were written. They can replace its rows; they can be added to
- * them if its columns are ours.
+ * Handles a table that another writer created while our files were written. Our rows can replace its rows, or be added
+ * to them if its columns are the same as ours.
  */
 async function insertIntoCreated(
   environment: TableEnvironment,
@@ -246,7 +246,7 @@ async function insertIntoCreated(
 }
 
 /**
- * A table that was dropped while our rows were written took their files along.
+ * Checks that the files still exist: a table that was dropped while our rows were written took them along.
  * @throws TableReplacedError
  */
 async function requireInPlace(tableRoot: string, rows: WrittenRows): Promise<void> {
@@ -263,7 +263,7 @@ function metadataBytes(schema: Schema): Map<string, Uint8Array> {
 }
 
 /**
- * The file version a table's manifest demands.
+ * The file version that a table's manifest demands.
  * @throws UnsupportedError where it names none, or one that is not written
  */
 export function fileVersionOf(file: ManifestFile): FileVersion {
@@ -275,7 +275,7 @@ export function fileVersionOf(file: ManifestFile): FileVersion {
   return version;
 }
 
-/** The rows of an insert whose outcome can't be null. */
+/** The result of an insert that can't be null. */
 export function requireInserted(inserted: InsertedRows | null): InsertedRows {
   if (inserted === null)
     throw new InternalError("an insert that appends to what others create came to nothing");

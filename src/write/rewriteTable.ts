@@ -1,6 +1,6 @@
 /**
- * The next version of a table that is rewritten as a whole at every change: given rows in place of all that were
- * there, in one file, under the same schema. The table's settings and metadata stay.
+ * Makes the next version of a table that is rewritten as a whole at every change: the given rows replace all earlier
+ * ones, in one file, under the same schema. The table's settings and metadata stay.
  */
 
 import type { Schema } from "apache-arrow";
@@ -20,15 +20,15 @@ import { writeRows } from "./dataFiles.js";
 import { fileVersionOf } from "./insert.js";
 
 /**
- * Few rows are written at every change for the next change to replace them: to look for what compresses them takes
- * longer than to write them.
+ * Up to this many rows are written uncompressed: the next change replaces them, and finding a compression for them
+ * takes longer than writing them.
  */
 const MAX_PLAIN_ROWS = 2_000;
 
 /**
- * The caller holds the table's lock; the rows were computed from `base`, which was the latest version then.
+ * Commits rows that were computed from `base`, which was the latest version then. The caller holds the table's lock.
  * @param columns of `rowCount` rows each, one for every top-level field of the schema, in its order
- * @returns null where another writer was first: the rows are to be computed again
+ * @returns null where another writer was first: the rows must be computed again
  */
 export async function rewriteTable(
   environment: TableEnvironment,
@@ -60,7 +60,7 @@ export async function rewriteTable(
   );
 }
 
-/** The same columns, written as they are; says nothing in the schema. */
+/** The same columns, written uncompressed. The schema does not record this. */
 function uncompressed(plan: ColumnPlan): ColumnPlan {
   const metadata = new Map([["lance-encoding:compression", "none"]]);
   const columns = plan.columns.map((column) => ({ ...column, target: { ...column.target, metadata } }));

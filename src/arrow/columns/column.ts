@@ -1,6 +1,6 @@
 /**
- * A column in physical form: what the file layer stores and what Arrow buffers hold, without Arrow's classes.
- * All members are views over memory that somebody else may own; nobody writes into a column it was handed.
+ * A column in physical form: what the file layer stores and what Arrow buffers hold, without Arrow's classes. All
+ * members are views over memory that somebody else may own; a column that was passed in is never written to.
  * Conversions to and from apache-arrow `Data` are in `data.ts`.
  */
 
@@ -20,7 +20,7 @@ export type LeafLayout =
 /** Values of one byte or more each: integers, floats, temporal types, decimals, fixed-size binary. */
 export interface FixedLayout {
   readonly kind: "fixed";
-  /** Bytes a value takes, ≥ 1. */
+  /** Bytes per value, ≥ 1. */
   readonly byteWidth: number;
 }
 
@@ -38,10 +38,10 @@ export interface VariableLayout {
   readonly text: boolean;
 }
 
-/** How JSON lies in a file, and large binaries anywhere. */
+/** The layout of JSON in a file, and of large binaries anywhere. */
 export const JSONB_LAYOUT: VariableLayout = { kind: "variable", offsetBits: 64, text: false };
 
-/** `dimension` items to a value, each with a validity of its own. */
+/** `dimension` items per value, each with a validity of its own. */
 export interface FixedSizeListLayout {
   readonly kind: "fixedSizeList";
   readonly dimension: number;
@@ -57,7 +57,7 @@ export interface DictionaryLayout {
   readonly value: VariableLayout | FixedLayout;
 }
 
-/** Any number of items to a value; maps are lists of structs of key and value. */
+/** Any number of items per value; maps are lists of structs of key and value. */
 export interface ListLayout {
   readonly kind: "list";
   /** Width of the Arrow offsets; large lists have 64. */
@@ -69,7 +69,7 @@ export interface ListLayout {
   readonly isMap: boolean;
 }
 
-/** `dimension` structs to a value, whose members have columns of their own; of anything else: fixedSizeList. */
+/** `dimension` structs per value, whose members have columns of their own; for other items see fixedSizeList. */
 export interface SizedListLayout {
   readonly kind: "sizedList";
   readonly dimension: number;
@@ -80,7 +80,7 @@ export interface SizedListLayout {
 
 /**
  * Named members whose values lie row by row in one column. Members are never null by themselves. In memory it is a
- * struct like any other. A struct without members is one of these: it is a column by itself.
+ * struct like any other. A struct without members also has this layout, because it is a column by itself.
  */
 export interface PackedStructLayout {
   readonly kind: "packedStruct";

@@ -1,4 +1,4 @@
-/** Columns of one layout, one behind the other. */
+/** Concatenates columns of one layout. */
 
 import { copyBits } from "../../bytes/bits.js";
 import { concatBytes } from "../../bytes/concat.js";
@@ -22,8 +22,8 @@ import { takeColumn } from "./takeColumn.js";
 import { setBits } from "./validity.js";
 
 /**
- * The values of all columns, one behind the other, in memory of their own. At least one column; all of one
- * layout. Dictionaries that differ are united.
+ * Concatenates the values of columns into memory of their own. There is at least one column; all have one layout; a
+ * single column is returned as it is. Dictionaries that differ are united.
  * @throws UnsupportedError where offsets or dictionary indices would no longer fit their width
  */
 export function concatColumns<C extends Column>(columns: readonly C[]): C;
@@ -126,9 +126,9 @@ function concatVariable(
 }
 
 /**
- * The offsets of columns joined, from 0.
- * @param spans what each column's offsets cover
- * @param length values of all columns
+ * The offsets of the concatenated columns, from 0.
+ * @param spans number of bytes or items that each column's offsets cover
+ * @param length number of values of all columns
  */
 function concatOffsets(
   columns: readonly (VariableColumn | ListColumn)[],
@@ -171,7 +171,7 @@ interface UnitedDictionary {
   readonly dictionary: VariableColumn | FixedColumn;
 }
 
-/** One dictionary for all; columns whose indices change get new ones. */
+/** Unites the dictionaries of columns into one. Columns whose indices change get new indices. */
 function uniteDictionaries(columns: readonly DictionaryColumn[]): UnitedDictionary {
   const [first] = columns;
   if (columns.every((column) => column.dictionary === first.dictionary)) {

@@ -1,4 +1,6 @@
-/** Dictionary columns: made of plain ones, and read: their indices, checked, and the plain columns they stand for. */
+/**
+ * Dictionary columns: makes them from plain columns, reads and checks their indices, and decodes them to plain columns.
+ */
 
 import { alignedBytes } from "../../bytes/aligned.js";
 import { InvalidInputError } from "../../errors.js";
@@ -8,14 +10,14 @@ import { areNarrow } from "./offsets.js";
 import { takeColumn, takeFixed, takeVariable } from "./takeColumn.js";
 import { bothValid, isSet, takeValidity } from "./validity.js";
 
-/** Values that come to no more than this together are not worth a closer look. */
+/** Values of at most this many bytes in total are not worth an exact count. */
 const FEW_BYTES = 2 ** 20;
 
 /**
- * The distinct values of a column, in the order they come, and an index into them for each row. Nulls stay nulls of
- * the column.
+ * Encodes a column as a dictionary of its distinct values, in order of appearance, and an index for each row. Nulls
+ * stay nulls of the column.
  * @param keyBytes width of an index, of which the highest bit stays clear
- * @returns null where there are more distinct values than indices
+ * @returns null if there are more distinct values than indices
  */
 export function encodeDictionary(
   values: VariableColumn | FixedColumn,
@@ -55,7 +57,7 @@ export function encodeDictionary(
   };
 }
 
-/** Equal keys, equal values; null for a null. */
+/** A key that is equal for equal values only; null for a null. */
 export function entryKey(dictionary: VariableColumn | FixedColumn, entry: number): string | null {
   const { validity } = dictionary;
   if (validity !== null && !isSet(validity, entry)) return null;
@@ -74,7 +76,7 @@ export function entryKey(dictionary: VariableColumn | FixedColumn, entry: number
   return latin1.decode(bytes.subarray(begin, end));
 }
 
-/** Maps bytes to characters one to one, whatever the bytes: what the label "latin1" means to a decoder does not. */
+/** Maps any bytes to characters one to one, which a decoder with the label "latin1" does not. */
 const latin1 = {
   decode(bytes: Uint8Array): string {
     let text = "";
@@ -85,7 +87,7 @@ const latin1 = {
   },
 };
 
-/** Typed array of low words or whole indices over the bytes of an index column. */
+/** Typed array over the bytes of an index column: whole indices, or words for indices of 8 bytes. */
 export function indexView(bytes: Uint8Array, byteWidth: number): Uint8Array | Uint16Array | Uint32Array {
   switch (byteWidth) {
     case 1:
@@ -121,8 +123,7 @@ export function readIndices(column: DictionaryColumn): Uint32Array {
 }
 
 /**
- * The values that a dictionary column stands for, as a plain column. A value is null where its slot is or where
- * the dictionary's entry is.
+ * Decodes a dictionary column to a plain column. A value is null if its slot or its dictionary entry is null.
  * @throws InvalidInputError on an index outside the dictionary
  */
 export function decodeDictionary(column: DictionaryColumn): VariableColumn | FixedColumn {
@@ -153,8 +154,8 @@ export function decodeDictionary(column: DictionaryColumn): VariableColumn | Fix
 }
 
 /**
- * Where the rows of a dictionary column are null: where the slot is, or the dictionary's entry. The values are not built:
- * together they may be far longer than the dictionary.
+ * The validity of a dictionary column's rows: a row is null if its slot or its dictionary entry is null. The values are
+ * not built: together they may be far longer than the dictionary.
  * @throws InvalidInputError on an index outside the dictionary
  */
 export function dictionaryValidity(column: DictionaryColumn): Validity | null {
@@ -164,7 +165,7 @@ export function dictionaryValidity(column: DictionaryColumn): Validity | null {
 }
 
 /**
- * Bytes of the values that {@link decodeDictionary} builds, or of few of them somewhat more.
+ * Number of bytes of the values that {@link decodeDictionary} builds; if they are few, an upper bound.
  * @throws InvalidInputError on an index outside the dictionary
  */
 export function decodedBytes(column: DictionaryColumn): number {
@@ -186,7 +187,7 @@ export function decodedBytes(column: DictionaryColumn): number {
   return bytes;
 }
 
-/** Whether any row is null; a dictionary may hold the null its indices point at. */
+/** Whether any row is null, be it in the column or in the dictionary entry that its index points to. */
 export function hasNulls(column: Column): boolean {
   if (column.validity !== null || (column.kind === "null" && column.length > 0)) return true;
   return column.kind === "dictionary" && dictionaryValidity(column) !== null;

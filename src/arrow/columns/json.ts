@@ -1,13 +1,11 @@
-/**
- * Columns of JSON: text in Arrow, JSONB in a file. Nulls stay nulls; their slots become empty.
- */
+/** Converts columns of JSON: text in Arrow, JSONB in a file. Nulls stay nulls; their slots become empty. */
 
 import { decodeJsonb, encodeJsonb } from "../../bytes/jsonb.js";
 import { CorruptFileError, InternalError, InvalidInputError } from "../../errors.js";
 import type { Column, LeafColumn, VariableColumn } from "./column.js";
 
 /**
- * Text of what a file holds.
+ * Converts JSONB of a file to text.
  * @param path of the file, for errors
  * @throws CorruptFileError for bytes that are no JSONB
  */
@@ -23,9 +21,9 @@ export function jsonTextColumn(leaf: LeafColumn, path: string): Column {
 }
 
 /**
- * JSONB of text.
+ * Converts text to JSONB.
  * @param path of the column, for errors
- * @throws InvalidInputError naming column and row for text that is no JSON
+ * @throws InvalidInputError for text that is no JSON; it names column and row
  */
 export function jsonbColumn(leaf: LeafColumn, path: string): Column {
   const column = requireVariable(leaf);
@@ -33,8 +31,8 @@ export function jsonbColumn(leaf: LeafColumn, path: string): Column {
 }
 
 /**
- * JSONB that comes from outside, looked over.
- * @throws InvalidInputError naming column and row for bytes that are none
+ * Checks JSONB that comes from outside.
+ * @throws InvalidInputError for bytes that are no JSONB; it names column and row
  */
 export function checkedJsonbColumn(leaf: LeafColumn, path: string): Column {
   const column = requireVariable(leaf);

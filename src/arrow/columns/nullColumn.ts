@@ -1,3 +1,4 @@
+/** Makes columns of nulls. */
 import type { Column, FixedColumn, FixedSizeListColumn, Layout, Validity, VariableColumn } from "./column.js";
 
 const NO_BYTES = new Uint8Array(0);

@@ -1,4 +1,4 @@
-/** A range of a column's rows, as a view. */
+/** Slices a range of a column's rows, as a view. */
 
 import type { Column } from "./column.js";
 import { validityFrom } from "./validity.js";

@@ -1,6 +1,6 @@
 /**
- * Spines: a column tree, leaf by leaf. A file keeps the leaves of a nested column each by itself, together with
- * what is around it; the spine of a leaf is the tree with everything else left out. In a spine every struct has
+ * Spines: a column tree, leaf by leaf. A file stores each leaf of a nested column by itself, together with the lists
+ * and structs around it. The spine of a leaf is the tree with everything else left out. In a spine every struct has
  * exactly one child.
  *
  *     struct { a: list<int32>, b: utf8 }    struct { a: list<int32> }   and   struct { b: utf8 }
@@ -27,12 +27,12 @@ import { sliceColumn } from "./sliceColumn.js";
 import { bothValid } from "./validity.js";
 
 /**
- * Where a leaf is: the number of the child to follow at each node, 0 for the items of a list. That of a packed struct
- * may go on with the numbers of its members, where they come in another order.
+ * The path to a leaf: the number of the child to follow at each node, 0 for the items of a list. For a packed struct,
+ * the numbers of its members may follow if they come in another order.
  */
 export type Branch = readonly number[];
 
-/** In a branch, where the child to follow is missing: ends that of a leaf, and stands for a member of a packed struct. */
+/** In a branch, marks a missing child: it ends the branch of a leaf, and stands for a member of a packed struct. */
 export const MISSING_CHILD = -1;
 
 export interface Spine {
@@ -40,7 +40,7 @@ export interface Spine {
   readonly branch: Branch;
 }
 
-/** The spines of a layout, in the order of its leaves; one, the layout itself, where nothing is nested. */
+/** The spines of a layout, in the order of its leaves. A layout that is not nested has one spine, itself. */
 export function spinesOf(layout: Layout): Spine[] {
   switch (layout.kind) {
     case "list":
@@ -61,11 +61,11 @@ export function spinesOf(layout: Layout): Spine[] {
   }
 }
 
-/** Whether a column of the layout is kept leaf by leaf. */
+/** Whether a column of the layout is stored leaf by leaf. */
 export const isNested = (layout: Layout): layout is ListLayout | SizedListLayout | StructLayout =>
   layout.kind === "list" || layout.kind === "sizedList" || layout.kind === "struct";
 
-/** Events of each value of a spine that holds nothing: a list of a fixed number of structs has as many. */
+/** Events per value of a spine without lists: fixed-size lists of structs have one per item, other nodes one. */
 export function eventsPerValue(layout: Layout): number {
   let count = 1;
   for (let node = layout; ; ) {
@@ -91,8 +91,8 @@ export function leafOf(layout: Layout): LeafLayout {
 }
 
 /**
- * The spine of a column that the branch leads along.
- * @param layout of the spine; a child that is missing becomes nulls of it
+ * The spine of a column along a branch.
+ * @param layout of the spine; a missing child becomes nulls of its layout
  */
 export function pruneColumn(column: Column, branch: Branch, layout: Layout, depth = 0): Column {
   if (column.kind === "list" && layout.kind === "list") {
@@ -123,7 +123,7 @@ export function pruneColumn(column: Column, branch: Branch, layout: Layout, dept
   throw new InternalError(`a branch of ${branch.length} nodes ends at ${depth}`);
 }
 
-/** A spine with another leaf. */
+/** The layout of a spine with its leaf replaced. */
 export function withLeaf(layout: Layout, leaf: LeafLayout): Layout {
   if (layout.kind === "list" || layout.kind === "sizedList") {
     return { ...layout, item: withLeaf(layout.item, leaf) } as Layout;
@@ -143,7 +143,7 @@ export function leafColumn(spine: Column): LeafColumn {
   }
 }
 
-/** A spine with its leaf replaced by what is made of it. */
+/** A spine with its leaf replaced by the result of `make`. */
 export function mapLeaf(spine: Column, make: (leaf: LeafColumn) => Column): Column {
   if (spine.kind === "list" || spine.kind === "sizedList") {
     return { ...spine, items: mapLeaf(spine.items, make) };
@@ -153,10 +153,10 @@ export function mapLeaf(spine: Column, make: (leaf: LeafColumn) => Column): Colu
 }
 
 /**
- * The column that its spines make up, in the order of {@link spinesOf}; null stands for a leaf that is not there,
- * whose values are null.
+ * Merges spines, in the order of {@link spinesOf}, to a column. Null stands for a leaf that is absent; its values are
+ * null.
  * @param path the file the spines are from, for errors
- * @throws CorruptFileError where they disagree about the lists around them
+ * @throws CorruptFileError where spines disagree about the lists around them
  */
 export function mergeSpines(
   layout: Layout,
@@ -202,7 +202,10 @@ export function mergeSpines(
   return { kind: "struct", length, validity, children };
 }
 
-/** What is inside structs: the member of each that `members` names, outer-most first; null where any of them is. */
+/**
+ * Replaces structs with their members: `members` names the member to follow in each struct, outermost first. A value is
+ * null if any of the structs is.
+ */
 export function unwrapStructs(column: Column, members: readonly number[]): Column {
   let node = column;
   for (const [level, member] of members.entries()) {
@@ -229,7 +232,7 @@ function leafCount(layout: Layout): number {
   return layout.children.reduce((sum, child) => sum + leafCount(child.layout), 0);
 }
 
-/** Whether the lists of two columns are equally long, one by one. */
+/** Whether the lists of two columns have equal lengths, one by one. */
 function sameRuns(a: ListColumn, b: ListColumn): boolean {
   if (areNarrow(a.offsets) && areNarrow(b.offsets)) {
     const delta = a.offsets[0] - b.offsets[0];

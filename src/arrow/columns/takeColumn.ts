@@ -1,8 +1,12 @@
+/** Picks rows of a column by their indices. */
 import type { Column, FixedSizeListColumn, ListColumn, Validity, VariableColumn } from "./column.js";
 import { areNarrow, checkOffsetRange, wordsOf } from "./offsets.js";
 import { isSet, takeBits, takeValidity } from "./validity.js";
 
-/** The rows at `indices`, in that order, in memory of their own. Every index must be inside the column. */
+/**
+ * The rows at `indices`, in that order, in memory of their own; a dictionary is shared. Every index must lie inside the
+ * column.
+ */
 export function takeColumn<C extends Column>(column: C, indices: Uint32Array): C;
 export function takeColumn(column: Column, indices: Uint32Array): Column {
   const { length } = indices;
@@ -52,13 +56,13 @@ export function takeColumn(column: Column, indices: Uint32Array): Column {
   }
 }
 
-/** Offsets of the lists at `indices`, and where their items are. */
+/** Offsets of the lists at `indices`, and the positions of their items. */
 function takeLists(
   { offsets: source }: ListColumn,
   indices: Uint32Array,
 ): { offsets: Int32Array | BigInt64Array; positions: Uint32Array } {
   const { length } = indices;
-  // Items of a column are counted in 32 bits; so are the low words of wide offsets.
+  // Items of a column are counted in 32 bits, so the low words of wide offsets suffice.
   const wide = !areNarrow(source);
   const from = wide ? wordsOf(source) : source;
   const step = wide ? 2 : 1;
@@ -92,7 +96,7 @@ function takeItems(
   return takeColumn(items, itemPositions(dimension, indices));
 }
 
-/** Where the items of lists of one length are. */
+/** Positions of the items of lists of one length. */
 function itemPositions(dimension: number, indices: Uint32Array): Uint32Array {
   const positions = new Uint32Array(indices.length * dimension);
   for (let row = 0, position = 0; row < indices.length; row++) {
@@ -102,7 +106,7 @@ function itemPositions(dimension: number, indices: Uint32Array): Uint32Array {
   return positions;
 }
 
-/** Values of `byteWidth` bytes. */
+/** The values of `byteWidth` bytes at `indices`. */
 export function takeFixed(values: Uint8Array, byteWidth: number, indices: Uint32Array): Uint8Array {
   const { length } = indices;
   const taken = new Uint8Array(length * byteWidth);
@@ -149,7 +153,7 @@ export function takeFixed(values: Uint8Array, byteWidth: number, indices: Uint32
   return taken;
 }
 
-/** @param skipped rows that become empty, where given: a zero bit */
+/** @param skipped marks rows that become empty with a zero bit; null for none */
 export function takeVariable(
   column: VariableColumn,
   indices: Uint32Array,
@@ -161,7 +165,7 @@ export function takeVariable(
     : takeVariable64(wordsOf(offsets), bytes, indices, skipped);
 }
 
-/** Values at least this long are copied by the engine's own copy, shorter ones byte by byte. */
+/** Values at least this long are copied with the engine's own copy, shorter ones byte by byte. */
 const LONG_VALUE_BYTES = 48;
 
 function takeVariable32(
@@ -185,7 +189,7 @@ function takeVariable32(
   for (let row = 0; row < length; ) {
     let to = offsets[row];
     let at = source[indices[row]];
-    // Values that lie side by side are copied at once.
+    // Adjacent values are copied at once.
     let end = at + offsets[++row] - to;
     while (row < length && source[indices[row]] === end) end += offsets[row + 1] - offsets[row++];
     if (end - at >= LONG_VALUE_BYTES) bytes.set(from.subarray(at, end), to);
@@ -194,7 +198,7 @@ function takeVariable32(
   return { offsets, bytes };
 }
 
-/** @param source pairs of words */
+/** @param source pairs of words: low, high */
 function takeVariable64(
   source: Uint32Array,
   from: Uint8Array,

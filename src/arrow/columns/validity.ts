@@ -1,4 +1,4 @@
-/** Bitmaps of nulls: combine, count, pick, move. */
+/** Combines, counts, picks and moves bitmaps of nulls. */
 
 import { copyBits, countOnes } from "../../bytes/bits.js";
 import type { Validity } from "./column.js";
@@ -24,7 +24,7 @@ export function takeBits(bits: Uint8Array, bitOffset: number, indices: Uint32Arr
   return taken;
 }
 
-/** The same of rows; null where none of them is null. */
+/** The validity of the rows at `indices`, in that order; null if none of them is null. */
 export function takeValidity(validity: Validity | null, indices: Uint32Array): Validity | null {
   if (validity === null) return null;
   return validityFrom(takeBits(validity.bytes, validity.bitOffset, indices), 0, indices.length);
@@ -36,7 +36,7 @@ export function isSet(bits: Validity, index: number): boolean {
   return ((bits.bytes[Math.floor(bit / 8)] >>> (bit & 7)) & 1) === 1;
 }
 
-/** Valid where both are. */
+/** The validity that is set where both are. */
 export function bothValid(left: Validity | null, right: Validity | null, length: number): Validity | null {
   if (left === null || right === null) return left ?? right;
   const bytes = shiftBits(left.bytes, left.bitOffset, 0, length).slice(0, (length + 7) >>> 3);
@@ -45,13 +45,13 @@ export function bothValid(left: Validity | null, right: Validity | null, length:
   return validityFrom(bytes, 0, length);
 }
 
-/** Counts; null where nothing is null. */
+/** Counts the nulls and makes a validity; null if no value is null. */
 export function validityFrom(bytes: Uint8Array, bitOffset: number, length: number): Validity | null {
   const nullCount = length - countOnes(bytes, bitOffset, length);
   return nullCount === 0 ? null : { bytes, bitOffset, nullCount };
 }
 
-/** A bitmap whose first bit of interest is at `target` < 8; the same memory where it lies so already. */
+/** Moves a bitmap so that its first bit is at `target` < 8; the same memory if it already is there. */
 export function shiftBits(bytes: Uint8Array, bitOffset: number, target: number, length: number): Uint8Array {
   if ((bitOffset & 7) === target) return bytes.subarray(bitOffset >>> 3);
   const shifted = new Uint8Array((target + length + 7) >>> 3);

@@ -1,4 +1,4 @@
-/** Record batches and tables of apache-arrow over columns of the engine. */
+/** Makes record batches and tables of apache-arrow from columns of the engine. */
 
 import {
   type Data,
@@ -13,12 +13,12 @@ import {
 import type { Column, FixedColumn, VariableColumn } from "../columns/column.js";
 import { dataFromColumn } from "./data.js";
 
-/** apache-arrow's vectors of dictionaries that were handed out before; batches that share one stay sharing it. */
+/** apache-arrow's vectors of dictionaries handed out earlier. Batches that share a dictionary keep sharing it. */
 const dictionaryVectors = new WeakMap<VariableColumn | FixedColumn, Vector>();
 
 /**
- * A record batch over the memory of `columns`, which are in the order of the schema's fields and of `rowCount`
- * values each.
+ * A record batch over the memory of `columns`, which are in the order of the schema's fields and have `rowCount` values
+ * each.
  */
 export function makeBatch(schema: Schema, columns: readonly Column[], rowCount: number): RecordBatch {
   const children: Data[] = [];
@@ -33,7 +33,7 @@ export function makeBatch(schema: Schema, columns: readonly Column[], rowCount: 
   return new RecordBatch(schema, data);
 }
 
-/** A table of the batches, which all have the schema; one without rows where there are none. */
+/** A table of the batches, all of which have the schema. Without batches, the table has no rows. */
 export function toTable(schema: Schema, batches: readonly RecordBatch[]): Table {
   return new Table(schema, [...batches]);
 }

@@ -1,9 +1,9 @@
 /**
- * Columns from apache-arrow `Data` and back: views, nothing copied where alignment allows.
+ * Converts apache-arrow `Data` to columns and back: views, without a copy where alignment allows.
  *
- * apache-arrow's `Data` keeps two frames at once: `values` and `valueOffsets` begin at the slice, bitmaps begin
- * `offset` bits earlier, children of fixed-size lists are sliced along. Buffers may be longer than needed, and
- * shorter where all the values they lack are null. A `Data` of length 0 has any buffers and children, or none.
+ * In apache-arrow's `Data`, members begin at different places: `values` and `valueOffsets` begin at the slice, bitmaps
+ * begin `offset` bits earlier, children of fixed-size lists are sliced too. Buffers may be longer than needed, and
+ * shorter if all the values they lack are null. A `Data` of length 0 has any buffers and children, or none.
  */
 
 import {
@@ -34,7 +34,7 @@ import { nullColumn } from "../columns/nullColumn.js";
 import { sliceColumn } from "../columns/sliceColumn.js";
 import { shiftBits, validityFrom } from "../columns/validity.js";
 
-/** Most bytes that are made up for values that a null-filled column lacks. */
+/** Maximum bytes allocated for values that a null-filled column lacks. */
 const MAX_PADDED_BYTES = 2 ** 30;
 const NO_BYTES = new Uint8Array(0);
 
@@ -42,7 +42,7 @@ const NO_BYTES = new Uint8Array(0);
 export interface ForeignData {
   readonly length: number;
   readonly offset: number;
-  /** May count them when it is asked. */
+  /** Reading it may count the nulls. */
   readonly nullCount: number;
   readonly values?: ArrayBufferView | null;
   readonly valueOffsets?: ArrayBufferView | null;
@@ -56,8 +56,8 @@ export type DictionaryCache = WeakMap<object, VariableColumn | FixedColumn>;
 
 /**
  * The column that a `Data` holds, as views.
- * @param dictionaries where batches share dictionaries, keeps them from being converted anew for each
- * @throws InvalidInputError where the buffers are too short for what the `Data` says of itself
+ * @param dictionaries cache that keeps dictionaries shared by batches from being converted anew for each batch
+ * @throws InvalidInputError where the buffers are too short for the length and offset of the `Data`
  */
 export function columnFromData(data: ForeignData, layout: Layout, dictionaries?: DictionaryCache): Column {
   const { length } = data;
@@ -129,7 +129,7 @@ export function columnFromData(data: ForeignData, layout: Layout, dictionaries?:
   }
 }
 
-/** A child's values: none where there is no child, as apache-arrow makes nested columns that hold nothing. */
+/** A child's values; none if there is no child, as in nested columns without content that apache-arrow makes. */
 function childColumn(
   data: ForeignData,
   index: number,
@@ -142,7 +142,10 @@ function childColumn(
     : columnFromData(child, layout, dictionaries);
 }
 
-/** A struct's child, as long as the struct: longer ones are cut, shorter ones filled up where the struct is null. */
+/**
+ * A struct's child, with the length of the struct: a longer child is cut, a shorter one filled up where the struct is
+ * null.
+ */
 function structChild(
   column: Column,
   data: ForeignData,
@@ -234,7 +237,7 @@ function listItems(
   return concatColumns([sliceColumn(items, 0, held * layout.dimension), missing]);
 }
 
-/** Bytes of a null, about. */
+/** Approximate bytes of a null. */
 function itemBytes(layout: Layout): number {
   switch (layout.kind) {
     case "null":
@@ -275,7 +278,7 @@ function dictionaryOf(
   return column;
 }
 
-/** Accepts a buffer that holds `held` of `length` values when all behind them are null. */
+/** Accepts a buffer that holds only `held` of `length` values if all the values after those are null. */
 function requireNullTail(validity: Validity | null, held: number, length: number, what: string): void {
   if (held >= length) return;
   if (validity !== null && countOnes(validity.bytes, validity.bitOffset + held, length - held) === 0) return;
@@ -288,7 +291,7 @@ function allocate(byteLength: number, take = true): Uint8Array {
   return take ? new Uint8Array(byteLength) : NO_BYTES;
 }
 
-/** What `makeData` takes for any of the types; its own signature wants the type known at compile time. */
+/** The argument of `makeData` for any type; its own signature wants the type known at compile time. */
 interface DataProps {
   readonly type: DataType;
   readonly length: number;
@@ -305,7 +308,7 @@ const make = makeData as unknown as (props: DataProps) => Data;
 
 /**
  * The `Data` of an apache-arrow type over a column's memory.
- * @param dictionaries keeps columns that share a dictionary sharing apache-arrow's vector of it
+ * @param dictionaries keeps apache-arrow's vector shared between columns that share a dictionary
  */
 export function dataFromColumn(
   type: DataType,

@@ -1,6 +1,6 @@
 /**
- * Compressed bodies of Arrow IPC messages. apache-arrow decodes a body in one go and calls a codec for each buffer; where
- * there is time, buffers are inflated ahead of it, with breaks, and the codec only hands them over.
+ * Compressed bodies of Arrow IPC messages. apache-arrow decodes a body in one go and calls a codec for each buffer.
+ * Where the caller can wait, buffers are inflated before that, with breaks, and the codec only hands them over.
  *
  *     buffer   i64 bytes that it becomes, -1 where it is not compressed; a frame of LZ4 or ZSTD
  */
@@ -11,11 +11,11 @@ import { decodingLz4Frame, lz4FrameLength } from "../../bytes/lz4Frame.js";
 import { decodingZstdFrame, zstdFrameBound } from "../../bytes/zstd.js";
 import { malformedIpc } from "./malformedIpc.js";
 
-/** Most bytes that one compressed buffer may become. */
+/** Maximum bytes of one buffer, inflated. */
 const MAX_BUFFER_BYTES = 2 ** 31 - 1;
 export const LENGTH_PREFIX_BYTES = 8;
 
-/** A body of buffers that are compressed, and where they lie in it. */
+/** A body of compressed buffers, and where they lie in it. */
 export interface CompressedBody {
   readonly body: Uint8Array;
   readonly type: CompressionType;
@@ -29,10 +29,10 @@ const DECODERS = new Map<CompressionType, Inflating>([
   [CompressionType.ZSTD, inflatingZstd],
 ]);
 
-/** Our codecs, as they were registered. */
+/** The codecs that this module registered. */
 const registered = new Map<CompressionType, (frame: Uint8Array) => Uint8Array>();
 
-/** Makes apache-arrow able to read LZ4 and ZSTD bodies. Codecs that are registered already stay in place. */
+/** Lets apache-arrow read LZ4 and ZSTD bodies. Codecs that are already registered stay in place. */
 export function ensureCodecs(): void {
   for (const [type, inflating] of DECODERS) {
     const codec = compressionRegistry.get(type);
@@ -50,21 +50,23 @@ export function ensureCodecs(): void {
 }
 
 /**
- * Bytes that the batch which is being decoded may still become: its codecs are called from inside apache-arrow, which
- * hands nothing through. Decoding never waits, so batches of several inputs don't meet here.
+ * Bytes that the batch being decoded may still inflate to. A module variable, because apache-arrow calls the codecs and
+ * passes nothing through. Decoding never waits, so batches of several inputs don't meet here.
  */
 let inflationLeft = Number.POSITIVE_INFINITY;
 
-/** Decodes what may become so many bytes. */
+/** Runs `decode`, which may inflate buffers to at most `maxBytes` in total. */
 export function withInflation<Result>(maxBytes: number, decode: () => Result): Result {
   inflationLeft = maxBytes;
   return decode();
 }
 
-/** What was inflated ahead, by the memory that the compressed bytes lie in and by where they begin. */
+/**
+ * Buffers that were inflated ahead, by the memory that holds the compressed bytes and the position where they begin.
+ */
 const inflated = new WeakMap<ArrayBufferLike, Map<number, Uint8Array>>();
 
-/** Hands over what was inflated ahead; once. */
+/** Returns a buffer that was inflated ahead, and forgets it. */
 function taken(frame: Uint8Array): Uint8Array | undefined {
   const contents = inflated.get(frame.buffer);
   const content = contents?.get(frame.byteOffset);
@@ -73,12 +75,12 @@ function taken(frame: Uint8Array): Uint8Array | undefined {
 }
 
 /**
- * Inflates the buffers of a body that is decoded next, with breaks.
- * @param maxBytes that they may become together
+ * Inflates the buffers of the body to be decoded next, with breaks.
+ * @param maxBytes limit of all buffers together, inflated
  */
 export function* inflateAhead(compressed: CompressedBody, maxBytes: number): Generator<void, void> {
   const inflating = DECODERS.get(compressed.type);
-  // Somebody else's codec inflates by itself.
+  // A codec that somebody else registered inflates by itself.
   if (
     inflating === undefined ||
     compressionRegistry.get(compressed.type)?.decode !== registered.get(compressed.type)
@@ -107,8 +109,8 @@ function* framesOf({ body, buffers }: CompressedBody): Generator<Uint8Array, voi
 }
 
 /**
- * Bytes that the buffers of a body become, found with breaks; at most `maxBytes`, as what becomes more is refused when it
- * is inflated.
+ * Computes the inflated bytes of a body's buffers, with breaks; at most `maxBytes`, because a body that exceeds them is
+ * refused when it is inflated.
  */
 export function* inflatedBytes(compressed: CompressedBody, maxBytes: number): Generator<void, number> {
   let sum = 0;
@@ -120,7 +122,7 @@ export function* inflatedBytes(compressed: CompressedBody, maxBytes: number): Ge
   return sum;
 }
 
-/** Of a frame whose declared length may be that of the frame. */
+/** Inflated bytes of a frame whose declared length may be that of the frame itself. */
 function* contentBytes(frame: Uint8Array, type: CompressionType, maxBytes: number): Generator<void, number> {
   if (type === CompressionType.LZ4_FRAME) return (yield* lz4FrameLength(frame, maxBytes)) ?? maxBytes;
   const bound = zstdFrameBound(frame);
@@ -150,8 +152,8 @@ function* inflatingZstd(frame: Uint8Array, maxBytes: number): Generator<void, Ui
 }
 
 /**
- * The uncompressed length that stands in front of a compressed buffer; null for one that is not compressed. apache-arrow
- * hands over a view of the bytes behind it.
+ * The uncompressed length, which lies in front of a compressed buffer; null for a buffer that is not compressed.
+ * apache-arrow passes a view of the bytes after the length.
  */
 function declaredLength(frame: Uint8Array): number | null {
   if (frame.byteOffset < LENGTH_PREFIX_BYTES) return null;
@@ -162,7 +164,7 @@ function declaredLength(frame: Uint8Array): number | null {
 
 function checkDeclaredLength(frame: Uint8Array, length: number): void {
   const declared = declaredLength(frame);
-  // apache-arrow 21 writes the compressed length where the uncompressed belongs.
+  // apache-arrow 21 writes the compressed length in place of the uncompressed one.
   if (declared === null || declared === length || declared === frame.length) return;
   throw malformedIpc(`a buffer that holds ${length} bytes and declares ${declared}`);
 }

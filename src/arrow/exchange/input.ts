@@ -1,10 +1,10 @@
 /**
- * Rows as callers hand them in, made one: a schema of our own apache-arrow and columns, batch by batch. Taken
- * are tables and record batches of any version of apache-arrow, iterables of batches, and Arrow IPC as bytes or
- * as a stream of bytes. Objects are told apart by their members, never by their class.
+ * Converts rows as callers pass them to one form: a schema of the apache-arrow version used here, and columns batch by
+ * batch. Accepts tables and record batches of any version of apache-arrow, iterables of batches, and Arrow IPC as bytes
+ * or as a stream of bytes. Objects are recognised by their members, never by their class.
  *
- * A batch is handed out only after its buffers, offsets and indices were found to be possible. One batch is
- * held at a time.
+ * A batch is handed out only after its buffers, offsets and indices were found to be valid. One batch is held at a
+ * time.
  */
 
 import type { Field, Schema } from "apache-arrow";
@@ -22,22 +22,22 @@ import { openIpcBytes, openIpcStream } from "./ipc.js";
 import { type CheckedDictionaries, validateColumn } from "./validate.js";
 
 export interface InputBatch {
-  /** In the order of the schema's fields, of `rowCount` values each. */
+  /** Columns in the order of the schema's fields, with `rowCount` values each. */
   readonly columns: Column[];
   /** > 0. */
   readonly rowCount: number;
 }
 
-/** What an item of a list that has no bytes counts against the bound on a batch. */
+/** Size that a list item without bytes counts for in the bound on a batch. */
 const BARE_ITEM_BYTES = 16;
-/** What blocks of memory are called. */
+/** Tags of blocks of memory. */
 const MEMORY_TAGS: ReadonlySet<string> = new Set(["ArrayBuffer", "SharedArrayBuffer"]);
 
 /** Rows ready to be read, once. */
 export interface ArrowInput {
   readonly schema: Schema;
   readonly batches: AsyncIterable<InputBatch>;
-  /** Lets go of what the caller handed in, whether or not it was read to its end. Any number of calls. */
+  /** Releases the caller's data, whether or not it was read to its end. May be called any number of times. */
   close(): Promise<void>;
 }
 
@@ -53,20 +53,20 @@ interface ForeignTable {
   readonly batches: readonly ForeignBatch[];
 }
 
-/** Bounds of what is read. */
+/** Bounds on the input. */
 export interface InputBounds {
-  /** Of one batch of IPC, uncompressed, and of an IPC file that comes in pieces. */
+  /** Limit, in bytes, of one batch of IPC, uncompressed, and of an IPC file that arrives in pieces. Default: none. */
   readonly maxBatchBytes?: number;
-  /** Of all batches. */
+  /** Limit on the rows of all batches. Default: none. */
   readonly maxRows?: number;
-  /** What IPC that comes in pieces is held in. */
+  /** Accounts for the memory of IPC that arrives in pieces. */
   readonly memory?: MemoryShare;
 }
 
 /**
- * Opens what a caller handed in as rows; reads no further than the schema.
+ * Opens rows that a caller passed; reads no further than the schema.
  * @param signal ends the reading with its reason
- * @throws InvalidInputError on anything that is no Arrow data, UnsupportedError on types that cannot be stored;
+ * @throws InvalidInputError for anything that is no Arrow data, UnsupportedError for types that cannot be stored;
  *   both also while batches are read, with the error of a failing iterator as `cause`
  */
 export async function openInput(
@@ -149,7 +149,7 @@ class Rows implements ArrowInput {
   readonly #source: Source;
   readonly #dictionaries: DictionaryCache = new WeakMap();
   readonly #checked: CheckedDictionaries = new WeakSet();
-  /** Schemas of batches that were found to agree with ours. */
+  /** Schemas of batches that were found to agree with `schema`. */
   readonly #agreeing = new WeakSet<object>();
   readonly #bounds: InputBounds;
   #rowCount = 0;
@@ -249,7 +249,7 @@ class Rows implements ArrowInput {
   }
 }
 
-/** Items of lists that no bytes stand for: each takes some memory on its way into a page. */
+/** Number of list items that take no bytes: each takes some memory on its way into a page. */
 function countBareItems(column: Column, isItem = false): number {
   switch (column.kind) {
     case "null":
@@ -271,7 +271,7 @@ function countBareItems(column: Column, isItem = false): number {
   }
 }
 
-/** A field's type with all that is inside it, in a form that equal types share. */
+/** A field's type with all nested types, in a form that equal types share. */
 function typeName(field: Field): string {
   const describe = ({ logicalType, children }: LogicalField): string =>
     children.length === 0
@@ -282,7 +282,9 @@ function typeName(field: Field): string {
 
 type AnyIterator = Iterator<unknown> | AsyncIterator<unknown>;
 
-/** The caller's iterator: its errors wrapped, its waits ended by the signal, and returned when it is let go. */
+/**
+ * The caller's iterator. Its errors are wrapped, the signal ends its waits, and `return` is called when it is released.
+ */
 class Source {
   readonly #signal: AbortSignal | undefined;
   #iterator: AnyIterator | null = null;
@@ -323,7 +325,7 @@ class Source {
       // A source that waits for its next value cannot return before it has it.
       await untilAborted(iterator.return(), this.#signal);
     } catch {
-      // The rows were read as far as they were wanted; what goes wrong in letting go of them changes nothing.
+      // The rows were read as far as they were wanted; an error while releasing them changes nothing.
     }
   }
 }
@@ -355,7 +357,7 @@ function sourceFailed(error: unknown): InvalidInputError {
   return new InvalidInputError(`the rows' source failed: ${messageOf(error)}`, { cause: error });
 }
 
-/** A stream that somebody else reads refuses to be iterated. */
+/** Opens the iterator of a value. A stream that somebody else reads throws here. */
 function openIterator(value: unknown): AnyIterator | null {
   try {
     return iteratorOf(value);
@@ -375,7 +377,7 @@ function iteratorOf(value: unknown): AnyIterator | null {
   return null;
 }
 
-/** For streams of platforms where they cannot be iterated. */
+/** Iterates a stream on platforms where streams are not iterable. */
 async function* streamIterator(stream: ReadableStream<unknown>): AsyncGenerator<unknown> {
   const reader = stream.getReader();
   let ended = false;

@@ -1,13 +1,13 @@
 /**
- * Arrow IPC streams and files. Messages are cut out of the bytes and looked over here; apache-arrow decodes
- * them. It would take a stream that breaks off for one that ends, and believe every length.
+ * Reads Arrow IPC streams and files. Messages are cut from the bytes and checked here; apache-arrow decodes them. By
+ * itself, apache-arrow would mistake a stream that breaks off for one that ends, and believe every length.
  *
  *     stream    message*, then optionally an end mark: a message with metadata of 0 bytes
  *     message   u32 FFFFFFFF (absent before Arrow 0.15), i32 bytes of metadata, metadata (a flatbuffer), body
  *     file      "ARROW1", 2 zero bytes, messages, footer, i32 bytes of the footer, "ARROW1"
  *
- * The footer of a file holds its schema and says where its dictionaries and batches are; not every writer puts
- * the schema in front of them as well.
+ * The footer of a file holds its schema and says where its dictionaries and batches are. Not every writer also puts the
+ * schema in front of them.
  */
 
 import type { RecordBatch, Schema } from "apache-arrow";
@@ -34,35 +34,38 @@ const MAX_BATCH_ROWS = 2 ** 31 - 1;
 const CONTINUATION = 0xffffffff;
 const FILE_MAGIC = [0x41, 0x52, 0x52, 0x4f, 0x57, 0x31];
 const FILE_HEADER_BYTES = 8;
-/** Parts that one dictionary may have: with each, apache-arrow goes through those before it. */
+/** Maximum number of parts of one dictionary: for each part, apache-arrow goes through those before it. */
 const MAX_DICTIONARY_PARTS = 1024;
-/** Pieces of fewer bytes are copied together: what holds one takes more memory than it does. */
+/** Smaller pieces are copied together: the object that holds such a piece takes more memory than the piece. */
 const CRUMB_BYTES = 2 ** 12;
 const CRUMBS_BYTES = 2 ** 16;
-/** Bytes behind the end of a stream that are looked at together. */
+/** Bytes after the end of a stream are checked in portions of this size. */
 const REST_BYTES = 2 ** 16;
 
-/** One message: metadata with what precedes it, as it goes to apache-arrow, and its body. */
+/** One message: its metadata with the length in front, as apache-arrow expects it, and its body. */
 interface Frame {
   readonly kind: MessageHeader;
-  /** Of the schema that the messages behind it are of, nested ones included. */
+  /** Number of fields of the schema that the following messages have, nested ones included. */
   readonly fields: number;
   readonly head: Uint8Array;
   readonly body: Uint8Array;
-  /** Of a dictionary: which one it is of, and whether it continues it or takes its place. */
+  /** For a part of a dictionary: the dictionary's id, and whether the part continues or replaces it. Else null. */
   readonly dictionary: { readonly id: number; readonly isDelta: boolean } | null;
-  /** A batch without rows. apache-arrow writes ones that it can't read again: children of nested columns are missing. */
+  /**
+   * True for a batch without rows. apache-arrow writes some that it can't read again: children of nested columns are
+   * missing.
+   */
   readonly isEmpty: boolean;
-  /** The body where its buffers are compressed, else null. */
+  /** The body if its buffers are compressed, else null. */
   readonly compressed: CompressedBody | null;
 }
 
-/** Asks for bytes by their number and is given as many or, at the end of the input, fewer. */
+/** Yields a number of bytes and is given as many or, at the end of the input, fewer. */
 type Requests<Result> = Generator<number, Result, Uint8Array>;
 
 /**
- * The next message, with a body of no more than `maxBytes`; null at the end of the stream.
- * @param fields of the schema ahead of it
+ * The next message, with a body of at most `maxBytes`; null at the end of the stream.
+ * @param fields number of fields of the schema before it
  */
 function* readFrame(maxBytes: number, fields: number): Requests<Frame | null> {
   const start = yield 4;
@@ -151,13 +154,13 @@ function checkedBatchHeader(message: Message, bodyLength: number): BatchHeader |
   return batch;
 }
 
-/** A message, and the bytes that its buffers become where they are compressed. */
+/** A message, and the inflated size of its buffers if they are compressed. */
 interface Measured {
   readonly frame: Frame;
   readonly inflation: number;
 }
 
-/** With breaks. */
+/** Computes the inflated size of a message, with breaks. */
 function* measured(frame: Frame, maxBytes: number): Generator<void, Measured> {
   const inflation = frame.compressed === null ? 0 : yield* inflatedBytes(frame.compressed, maxBytes);
   return { frame, inflation };
@@ -172,20 +175,20 @@ function* inflatedAhead({ frame, inflation }: Measured): Generator<void, void> {
 class FrameDecoder {
   readonly #maxBytes: number;
   readonly #queue: Uint8Array[] = [];
-  /** Dictionaries and their parts in the queue, and their bytes. */
+  /** Number of dictionary parts in the queue; `#queuedBytes` are their bytes. */
   #queuedParts = 0;
   #queuedBytes = 0;
-  /** What they become. */
+  /** Bytes that the queued parts become when inflated. */
   #queuedInflation = 0;
-  /** Bytes of the dictionaries of batches before. */
+  /** Bytes of the dictionaries of earlier batches. */
   #dictionaryBytes = 0;
-  /** Parts of each dictionary, by its id. */
+  /** Number of parts of each dictionary, by its id. */
   readonly #parts = new Map<number, number>();
   readonly #reader: RecordBatchReader;
   #starved = false;
   readonly schema: Schema;
 
-  /** @param maxBytes of one batch, uncompressed, and of its dictionaries together */
+  /** @param maxBytes limit of one batch, uncompressed, and of its dictionaries together */
   constructor(frame: Frame | null, maxBytes: number) {
     this.#maxBytes = maxBytes;
     if (frame === null) throw new InvalidInputError("no Arrow data: the input is empty");
@@ -202,8 +205,8 @@ class FrameDecoder {
   }
 
   /**
-   * apache-arrow takes the next piece before it hands out the end of the last, so it is given an empty one where
-   * there is none yet. It asks for more only when it misread a message.
+   * apache-arrow takes the next piece before it returns the end of the last, so it is given an empty one if there is no
+   * next piece yet. It asks for more only if it misread a message.
    */
   #nextPiece(): IteratorResult<Uint8Array, undefined> {
     const value = this.#queue.shift();
@@ -216,18 +219,18 @@ class FrameDecoder {
     return { done: false, value: new Uint8Array(0) };
   }
 
-  /** Bytes that are held between batches. */
+  /** Bytes held between batches. */
   get keptBytes(): number {
     return this.#dictionaryBytes + this.#queuedBytes;
   }
 
-  /** Bytes that are held while the message is decoded and its batch is in use. */
+  /** Bytes held while the message is decoded and its batch is in use. */
   bytesWith({ frame, inflation }: Measured): number {
     if (frame.isEmpty) return this.keptBytes;
     return this.keptBytes + frame.body.length + this.#queuedInflation + inflation;
   }
 
-  /** The batch that the message completes; null where it has no rows, and where more messages have to come first. */
+  /** The batch that the message completes; null if it has no rows or if more messages have to come first. */
   push({ frame, inflation: ownInflation }: Measured): RecordBatch | null {
     const { kind, head, body, dictionary, isEmpty } = frame;
     if (kind === MessageHeader.Schema) throw malformed("a second schema");
@@ -235,7 +238,7 @@ class FrameDecoder {
     this.#queue.push(head);
     if (body.length > 0) this.#queue.push(body);
     if (dictionary !== null) {
-      // Dictionaries wait for the batch that they are for.
+      // Dictionaries wait for their batch.
       this.#countPart(dictionary);
       this.#queuedBytes += head.length + body.length;
       this.#queuedInflation += ownInflation;
@@ -261,7 +264,10 @@ class FrameDecoder {
     }
   }
 
-  /** Dictionaries outlive their batch, and those of many parts become longer than any message was. */
+  /**
+   * Checks the size of dictionaries: they outlive their batch, and those with many parts become longer than any single
+   * message.
+   */
   #checkDictionaries(batch: RecordBatch): void {
     let bytes = 0;
     for (const dictionary of batch.dictionaries.values()) bytes += dictionary.byteLength;
@@ -270,7 +276,7 @@ class FrameDecoder {
   }
 }
 
-/** @param maxBytes that compressed buffers may become, together */
+/** @param maxBytes limit of all compressed buffers together, inflated */
 function decoding<Result>(decode: () => Result, maxBytes = Number.POSITIVE_INFINITY): Result {
   try {
     return withInflation(maxBytes, decode);
@@ -284,16 +290,16 @@ function isFile(start: Uint8Array): boolean {
   return start.length >= FILE_MAGIC.length && FILE_MAGIC.every((byte, index) => start[index] === byte);
 }
 
-/** What is in a file. */
+/** The content of a file. */
 interface FileOutline {
   /** Batches with rows. */
   readonly filled: readonly (Measured & { readonly index: number })[];
   readonly dictionaries: readonly Measured[];
-  /** Bytes that the buffers of its dictionaries become. */
+  /** Inflated bytes of the buffers of its dictionaries. */
   readonly inflatedDictionaries: number;
 }
 
-/** Looks over the footer of a file and every message that it points to, with breaks. */
+/** Checks the footer of a file and every message that it points to, with breaks. */
 function* outlineFile(file: Uint8Array, maxBytes: number): Generator<void, FileOutline> {
   const trailer = file.length - FILE_MAGIC.length;
   if (trailer < FILE_HEADER_BYTES + 4 || !isFile(file.subarray(trailer))) throw truncated();
@@ -330,7 +336,7 @@ function* outlineFile(file: Uint8Array, maxBytes: number): Generator<void, FileO
   return { filled, dictionaries, inflatedDictionaries };
 }
 
-/** Opens a file by way of its footer, and decodes its dictionaries, with breaks. */
+/** Opens a file through its footer and decodes its dictionaries, with breaks. */
 function* decodeFile(
   file: Uint8Array,
   { filled, dictionaries, inflatedDictionaries }: FileOutline,
@@ -363,13 +369,13 @@ function* decodeFile(
   };
 }
 
-/** Messages from bytes that are all there. */
+/** Reads messages from bytes that are completely in memory. */
 class ByteCursor {
   readonly #bytes: Uint8Array;
   #position = 0;
   #fields: number;
 
-  /** @param fields of the schema, where it is not among the messages */
+  /** @param fields number of fields of the schema, if it is not among the messages */
   constructor(bytes: Uint8Array, fields = 0) {
     this.#bytes = bytes;
     this.#fields = fields;
@@ -387,28 +393,28 @@ class ByteCursor {
     return step.value;
   }
 
-  /** The bytes behind the last message taken. */
+  /** The bytes after the last message taken. */
   rest(): Uint8Array {
     return this.#bytes.subarray(this.#position);
   }
 }
 
-/** What pieces that came count: where a message is put together of them, it is there twice. */
+/** Factor by which received pieces count: while a message is assembled from pieces, its bytes are in memory twice. */
 const RECEIVED_FACTOR = 2;
-/** Uses of memory. */
+/** Names of uses of memory. */
 const RECEIVED = "received";
 const BATCH = "batch";
 
-/** Messages from bytes that come in pieces of any size. */
+/** Reads messages from bytes that arrive in pieces of any size. */
 class ByteQueue {
   readonly #source: AsyncIterator<Uint8Array>;
   readonly #memory: MemoryShare | undefined;
-  /** Of the schema among the messages so far. */
+  /** Number of fields of the schema among the messages so far. */
   #fields = 0;
   #pieces: Uint8Array[] = [];
   #held = 0;
   #ended = false;
-  /** Small pieces behind the others, the first `#crumbed` bytes of it. */
+  /** Small pieces that follow the others; the first `#crumbed` bytes are in use. */
   #crumbs = new Uint8Array(0);
   #crumbed = 0;
 
@@ -417,7 +423,7 @@ class ByteQueue {
     this.#memory = memory;
   }
 
-  /** Says what is taken now that the last message was taken. */
+  /** Reports the memory still in use after the last message was taken. */
   settle(): void {
     this.#memory?.note(RECEIVED, RECEIVED_FACTOR * this.#held);
   }
@@ -436,7 +442,7 @@ class ByteQueue {
     return this.#pieces[0]?.subarray(0, length) ?? new Uint8Array(0);
   }
 
-  /** `length` bytes, or all that is left where that is less. */
+  /** `length` bytes, or all that is left if that is less. */
   async take(length: number): Promise<Uint8Array> {
     await this.#fill(length);
     const taken: Uint8Array[] = [];
@@ -488,7 +494,7 @@ class ByteQueue {
     this.#crumbed += piece.length;
   }
 
-  /** Makes a piece of the crumbs; what they leave of the memory is for the next. */
+  /** Makes a piece of the crumbs. The rest of their memory is for the next crumbs. */
   #sweep(): void {
     if (this.#crumbed === 0) return;
     this.#pieces.push(this.#crumbs.subarray(0, this.#crumbed));
@@ -497,16 +503,16 @@ class ByteQueue {
   }
 }
 
-/** A schema and the record batches behind it, each decoded when it is asked for. */
+/** A schema and the record batches after it, each decoded when it is asked for. */
 export interface IpcStream {
   readonly schema: Schema;
   readonly batches: AsyncIterable<RecordBatch>;
 }
 
 /**
- * Opens a stream or a file of which all bytes are there. Batches are views over the bytes where these are
- * aligned and not compressed.
- * @param maxBatchBytes of one batch, uncompressed
+ * Opens a stream or a file that is completely in memory. Batches are views over the bytes where these are aligned and
+ * not compressed.
+ * @param maxBatchBytes limit of one batch, uncompressed
  * @throws InvalidInputError, also while batches are read
  */
 export async function openIpcBytes(
@@ -516,7 +522,7 @@ export async function openIpcBytes(
   return streamOf(await goThrough(decodeIpc(bytes, maxBatchBytes)));
 }
 
-/** @param memory what batches are held in, each until the next one is asked for */
+/** @param memory accounts for batches, each until the next one is asked for */
 function streamOf({ schema, batches }: DecodedIpc, memory?: MemoryShare): IpcStream {
   return {
     schema,
@@ -533,9 +539,10 @@ function streamOf({ schema, batches }: DecodedIpc, memory?: MemoryShare): IpcStr
 }
 
 /**
- * Opens a stream, or a file, that comes in pieces. A stream holds one batch in memory at a time, a file all.
- * @param maxBatchBytes of one batch, uncompressed, and of a file
- * @param memory what the bytes, and what they become, are held in: a batch until the next one is asked for
+ * Opens a stream or a file that arrives in pieces. A stream holds one batch in memory at a time, a file all of its
+ * bytes.
+ * @param maxBatchBytes limit of one batch, uncompressed, and of a file
+ * @param memory accounts for the bytes and their decoded form: a batch until the next one is asked for
  * @throws InvalidInputError, also while batches are read
  */
 export async function openIpcStream(
@@ -592,10 +599,11 @@ export function readIpc(bytes: Uint8Array): { readonly schema: Schema; readonly 
 interface DecodedIpc {
   readonly schema: Schema;
   readonly batches: Iterable<{
-    /** Bytes that are held while the batch is in use. */
+    /** Bytes held while the batch is in use. */
     readonly heldBytes: number;
     /**
-     * Decodes it, with breaks: once, and before the next one is taken. Null where a message completes no batch.
+     * Decodes the batch, with breaks. To be called once, before the next batch is taken. Null if a message completes no
+     * batch.
      */
     readonly decode: () => Generator<void, RecordBatch | null>;
   }>;
@@ -626,7 +634,7 @@ function* decodeIpc(bytes: Uint8Array, maxBytes: number): Generator<void, Decode
   };
 }
 
-/** Behind the end mark there may be padding; anything else would be rows lost without a word. */
+/** Padding may follow the end mark; anything else would be rows lost silently. */
 function checkPadding(rest: Uint8Array): void {
   if (rest.some((byte) => byte !== 0)) {
     throw malformed(

@@ -1,10 +1,10 @@
 /**
- * Looks over the metadata of an Arrow IPC message before apache-arrow decodes it. apache-arrow's flatbuffer
- * readers check nothing: a table outside the bytes reads as zeros, and a vector that claims two billion fields
- * is read field by field. Here every table, vector and string on the way is followed with its bounds checked,
- * and the work that decoding will take is limited: to a small multiple of the metadata's size, and to numbers of
- * fields and pairs of metadata in all, each counted as often as it is reached. Many fields may point to one, whose
- * children are shared in turn, and apache-arrow decodes it anew for each.
+ * Checks the metadata of an Arrow IPC message before apache-arrow decodes it. apache-arrow's flatbuffer readers check
+ * nothing: a table outside the bytes reads as zeros, and a vector that claims two billion fields is read field by
+ * field. Here every table, vector and string is followed with its bounds checked, and the work of decoding is limited:
+ * to a small multiple of the metadata's size, and to total numbers of fields and of pairs of metadata. A field counts
+ * each time it is reached, because many fields may point to the same one, whose children are shared in turn, and
+ * apache-arrow decodes it anew for each.
  *
  *     table    i32 distance back to its vtable; then its fields
  *     vtable   u16 bytes of the vtable, u16 bytes of the table, u16 position of each field in the table, 0 where
@@ -18,15 +18,15 @@
 import { malformedIpc as malformed } from "./malformedIpc.js";
 
 const MAX_NESTING = 64;
-/** Bytes and elements that decoding may visit, as a multiple of the metadata's size; shared strings count anew. */
+/** Bytes and elements that decoding may visit, as a multiple of the metadata's size; shared strings count each time. */
 const WORK_FACTOR = 16;
 const MIN_WORK = 65536;
 const MAX_WORK = 2 ** 26;
-/** Fields of a schema, nested ones and those of dictionaries included. */
+/** Maximum number of fields of a schema, nested ones and those of dictionaries included. */
 const MAX_FIELDS = 2 ** 16;
-/** Pairs of key and value of a schema and its fields, or of a message. */
+/** Maximum number of pairs of key and value of a schema and its fields, or of a message. */
 const MAX_PAIRS = 2 ** 17;
-/** No type has more buffers than three. */
+/** No type has more than three buffers. */
 const BUFFERS_PER_FIELD = 3;
 
 const HEADER_SCHEMA = 1;
@@ -40,29 +40,29 @@ const BLOCK_BYTES = 24;
 const LITTLE_ENDIAN = 0;
 
 /**
- * @param fields of the schema that a batch is of
- * @returns the fields of a schema; for any other message the number given
+ * @param fields number of fields of the schema that a batch has
+ * @returns the number of fields of a schema; for any other message `fields`
  * @throws InvalidInputError where apache-arrow would read outside the metadata or forever
  */
 export function checkMessageMetadata(metadata: Uint8Array, fields: number): number {
   return new Guard(metadata).message(fields);
 }
 
-/** Where a message lies in a file: offset of its first byte, bytes of its metadata and body together. */
+/** Where a message lies in a file: `offset` of its first byte, bytes of its metadata and body together. */
 export interface Block {
   readonly offset: number;
   readonly byteLength: number;
 }
 
 export interface Footer {
-  /** Of the schema, nested ones included. */
+  /** Number of fields of the schema, nested ones included. */
   readonly fields: number;
   readonly dictionaries: readonly Block[];
   readonly batches: readonly Block[];
 }
 
 /**
- * Where the messages of a file are. The positions themselves are unchecked.
+ * Reads where the messages of a file lie. The positions themselves are not checked.
  * @throws InvalidInputError as {@link checkMessageMetadata}
  */
 export function checkFooter(footer: Uint8Array): Footer {
@@ -176,7 +176,7 @@ class Guard {
       visit(this.#checkTable(this.#follow(vector.start + index * 4)));
   }
 
-  /** Position of a field's value inside the bytes; 0 where the table has it not. */
+  /** Position of a field's value inside the bytes; 0 if the table lacks it. */
   #field(table: number, slot: number, byteLength: number): number {
     const vtable = table - this.#int32(table);
     if (vtable < 0) throw malformed("a table without layout");

@@ -1,6 +1,6 @@
 /**
- * Looks over columns whose memory came from outside. apache-arrow takes offsets and indices as they are; a file
- * written from wrong ones could not be read again.
+ * Validates columns whose memory came from outside. apache-arrow accepts offsets and indices unchecked; a file written
+ * from wrong ones could not be read again.
  */
 
 import { InvalidInputError } from "../../errors.js";
@@ -8,12 +8,12 @@ import { isAscii, isUtf8 } from "../../platform/native.js";
 import type { Column, DictionaryColumn, Layout, ListColumn, VariableColumn } from "../columns/column.js";
 import { areNarrow } from "../columns/offsets.js";
 
-/** Dictionaries that were found right before; batches share them. */
+/** Dictionaries that have already been checked; batches share them. */
 export type CheckedDictionaries = WeakSet<object>;
 
 /**
- * Checks that offsets ascend inside the bytes, that text is UTF-8, and that indices are inside their dictionary,
- * each where it is not null.
+ * Checks that offsets ascend within the bytes, that text is UTF-8, and that indices lie within their dictionary. Text
+ * and indices in slots of nulls are not checked.
  * @param path the column, for messages
  * @throws InvalidInputError
  */
@@ -59,7 +59,7 @@ export function validateColumn(
   }
 }
 
-/** @param available what the offsets are positions in: bytes, or items */
+/** @param available number of bytes, or items, that the offsets point into */
 function checkOffsets(column: VariableColumn | ListColumn, available: number, path: string): void {
   const { offsets, length } = column;
   if (areNarrow(offsets)) {
@@ -96,7 +96,7 @@ function checkText(column: VariableColumn, path: string): void {
   if (begin === end) return;
   const text = bytes.subarray(begin, end);
   if (isAscii(text) || (isUtf8(text) && !splitsCharacters(column))) return;
-  // Only slots of nulls may hold what is no text.
+  // Only slots of nulls may hold bytes that are no text.
   const { validity } = column;
   for (let value = 0; value < length; value++) {
     if (validity !== null) {
@@ -109,11 +109,11 @@ function checkText(column: VariableColumn, path: string): void {
   }
 }
 
-/** Whether a value begins inside a character of the text that all values make up together. */
+/** Whether a value begins inside a character of the text that all values together form. */
 function splitsCharacters({ offsets, bytes, length }: VariableColumn): boolean {
   let split = 0;
   if (areNarrow(offsets)) {
-    // The byte behind the text reads as undefined, which counts as 0.
+    // The byte after the text reads as undefined, which counts as 0.
     for (let value = 0; value < length; value++) split |= +((bytes[offsets[value]] & 0xc0) === 0x80);
   } else {
     const words = new Uint32Array(offsets.buffer, offsets.byteOffset, offsets.length * 2);
@@ -127,7 +127,7 @@ function splitsCharacters({ offsets, bytes, length }: VariableColumn): boolean {
 function checkIndices(column: DictionaryColumn, signed: boolean, path: string): void {
   const { length, validity, dictionary } = column;
   const { byteWidth, values } = column.indices;
-  // A negative index reads as one of the upper half, which no dictionary of signed indices fills.
+  // A negative index reads as a number of the upper half, which no dictionary with signed indices reaches.
   const size = signed ? Math.min(dictionary.length, 2 ** (byteWidth * 8 - 1)) : dictionary.length;
   if (largestWord(values, byteWidth, length) < size) return;
   const view = new DataView(values.buffer, values.byteOffset, values.byteLength);
@@ -141,7 +141,7 @@ function checkIndices(column: DictionaryColumn, signed: boolean, path: string): 
   }
 }
 
-/** The largest index where all are narrow and aligned; infinity where they have to be looked at one by one. */
+/** The largest index if all are narrow and aligned; infinity if they have to be checked one by one. */
 function largestWord(values: Uint8Array, byteWidth: number, length: number): number {
   if (byteWidth === 8 || values.byteOffset % byteWidth !== 0)
     return length === 0 ? -1 : Number.POSITIVE_INFINITY;

@@ -1,4 +1,4 @@
-/** Types, fields and schemas of any release of apache-arrow as ones of ours. */
+/** Converts types, fields and schemas of any version of apache-arrow to ones of the version used here. */
 
 import {
   Binary,
@@ -51,9 +51,9 @@ export interface ForeignSchema {
 }
 
 /**
- * A type of any version of apache-arrow as one of ours. Dictionaries get ids of their own, so that types of
- * different origin can be put into one schema.
- * @throws InvalidInputError on something that is no type, UnsupportedError on a type unknown to apache-arrow 21
+ * Converts a type of any version of apache-arrow to one of the version used here. Dictionaries get new ids, so that
+ * types of different origin can be put into one schema.
+ * @throws InvalidInputError for a value that is no type, UnsupportedError for a type unknown to apache-arrow 21
  */
 export function adoptType(foreign: ForeignType): DataType {
   switch (foreign.typeId) {
@@ -141,7 +141,7 @@ function adoptChild(foreign: ForeignType): Field {
 
 /** @throws as {@link adoptType} */
 function adoptField(foreign: ForeignField): Field {
-  // An empty name, which members of structs may have, comes out of IPC bytes as null.
+  // Members of structs may have an empty name, which comes out of IPC bytes as null.
   const name: unknown = foreign?.name ?? "";
   if (typeof name !== "string" || typeof foreign?.type !== "object" || foreign.type === null) {
     throw new InvalidInputError("not an Arrow field");

@@ -1,6 +1,6 @@
 /**
  * The physical layout that values of an Arrow type have in memory and in files: one exhaustive switch. A type that this
- * build cannot store is an `UnsupportedError`, parameters that no Arrow type has an `InvalidInputError`, both naming
+ * build cannot store is an `UnsupportedError`, parameters that no Arrow type has are an `InvalidInputError`; both name
  * the column.
  */
 
@@ -68,7 +68,7 @@ export function layoutOf(type: DataType, path: string): Layout {
         case "fixedSizeList":
           return { kind: "fixedSizeList", dimension, item };
         case "struct":
-          // The reference writes such lists and does not find its way through them again.
+          // The reference writes such lists but cannot read them again.
           if (holds(item, "list")) throw unsupported(type, path);
           return { kind: "sizedList", dimension, item, itemNullable: type.children[0].nullable };
         case "variable":
@@ -144,7 +144,7 @@ export function layoutOf(type: DataType, path: string): Layout {
   throw unsupported(type, path);
 }
 
-/** Whether a layout is, or has inside, one of a kind. */
+/** Whether a layout is of the given kind or contains a layout of that kind. */
 export function holds(layout: Layout, kind: "list" | "sizedList"): boolean {
   if (layout.kind === kind) return true;
   if (layout.kind === "list" || layout.kind === "sizedList") return holds(layout.item, kind);

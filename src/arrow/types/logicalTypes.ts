@@ -1,7 +1,7 @@
 /**
- * Types as a table's schema holds them: strings and children, and the Arrow types they mean. Each direction is one
- * exhaustive switch; a type that this build cannot store is an `UnsupportedError`, parameters that no Arrow type has
- * an `InvalidInputError`, both naming the column.
+ * Converts between types as a table's schema stores them (strings and children) and the Arrow types they mean. Each
+ * direction is one exhaustive switch. A type that this build cannot store is an `UnsupportedError`, parameters that no
+ * Arrow type has are an `InvalidInputError`; both name the column.
  *
  *     logical type string                    Arrow type
  *     null bool int8 … uint64                Null Bool Int8 … Uint64
@@ -81,16 +81,16 @@ import {
 
 const EXTENSION_NAME_KEY = "ARROW:extension:name";
 const EXTENSION_METADATA_KEY = "ARROW:extension:metadata";
-/** 16-bit floats of 8 bits of exponent, which Arrow has as 2 bytes. */
+/** 16-bit floats with 8 bits of exponent, which Arrow has as 2 bytes. */
 const BFLOAT16_EXTENSION = "lance.bfloat16";
 /** Arrow's extension type of JSON as text, and the format's of JSON in binary form. */
 const JSON_TEXT_EXTENSION = "arrow.json";
 const JSON_BINARY_EXTENSION = "lance.json";
-/** The type that both are in a table's schema. */
+/** The type that both have in a table's schema. */
 const JSON_LOGICAL_TYPE = "json";
 
 /**
- * The string that a table's schema holds for the type, its children left out.
+ * The string that a table's schema stores for the type, without its children.
  * @param path the column, for messages
  * @throws UnsupportedError, InvalidInputError
  */
@@ -149,7 +149,7 @@ export function logicalTypeOf(type: DataType, path: string): string {
   throw unsupported(type, path);
 }
 
-/** A field as a table's schema holds it. */
+/** A field as a table's schema stores it. */
 export interface LogicalField {
   readonly name: string;
   readonly logicalType: string;
@@ -159,7 +159,7 @@ export interface LogicalField {
 }
 
 /**
- * The fields that a table's schema holds for an Arrow field: its own and those inside it.
+ * The fields that a table's schema stores for an Arrow field: its own and those inside it.
  * @param path the column, for messages
  * @throws UnsupportedError, InvalidInputError
  */
@@ -181,7 +181,10 @@ export function logicalFieldOf(field: Field, path: string): LogicalField {
   return { name, logicalType, nullable, metadata, children };
 }
 
-/** Items of a fixed-size list have no field to keep their extension type in; of one of them the type itself does. */
+/**
+ * Whether a field has the extension type lance.bfloat16. Items of a fixed-size list have no field that could keep an
+ * extension type; for this one the logical type itself keeps it.
+ */
 const isBfloat16 = ({ type, metadata }: Field): boolean =>
   metadata.get(EXTENSION_NAME_KEY) === BFLOAT16_EXTENSION &&
   (type.typeId as Type) === Type.FixedSizeBinary &&
@@ -193,7 +196,10 @@ const bfloat16Metadata = (): Map<string, string> =>
     [EXTENSION_METADATA_KEY, ""],
   ]);
 
-/** Whether a field holds JSON, and in which form; null where it does not, whatever its extension type is called. */
+/**
+ * The form of the JSON that a field holds; null if it holds none, even if its extension type has the name of a JSON
+ * type.
+ */
 export function jsonForm({ type, metadata }: Field): "text" | "binary" | null {
   switch (metadata.get(EXTENSION_NAME_KEY)) {
     case JSON_TEXT_EXTENSION:
@@ -205,11 +211,14 @@ export function jsonForm({ type, metadata }: Field): "text" | "binary" | null {
   }
 }
 
-/** Strings with offsets of either width. */
+/** Whether a type is strings, with offsets of either width. */
 export const isText = ({ typeId }: DataType): boolean =>
   (typeId as Type) === Type.Utf8 || (typeId as Type) === Type.LargeUtf8;
 
-/** Fields that have an entry of their own in a table's schema; the items of fixed-size lists have none but structs. */
+/**
+ * Child fields that have an entry of their own in a table's schema. Items of fixed-size lists have one only if they are
+ * structs.
+ */
 function storedChildren(type: DataType): readonly Field[] {
   switch (type.typeId as Type) {
     case Type.List:
@@ -326,7 +335,7 @@ export function arrowTypeFromLogical(
   throw refuse();
 }
 
-/** The type of a field that has children; null where the string is no such type, or its children do not fit. */
+/** The type of a field that has children; null if the string is no such type or the children do not fit it. */
 function nestedType(
   logicalType: string,
   children: readonly Field[],
@@ -353,7 +362,7 @@ function nestedType(
     : null;
 }
 
-/** The type of a fixed-size list of structs, and their number. */
+/** Matches the type of a fixed-size list of structs and captures its dimension. */
 const STRUCT_LIST = /^fixed_size_list:struct:(\d+)$/;
 
 /** The types whose logical string has no parameters. */

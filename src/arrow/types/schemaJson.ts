@@ -1,6 +1,7 @@
 /**
- * Schemas and types in the JSON of the namespace spec. Out: in the reference's vocabulary. In: in the spec's (`utf8`,
- * `float64`) or in that of tables' schemas (`string`, `double`, `timestamp:us:-`); also apache-arrow types of any version.
+ * Schemas and types in the JSON of the namespace spec. Output uses the reference's vocabulary. Input may use the spec's
+ * (`utf8`, `float64`) or that of tables' schemas (`string`, `double`, `timestamp:us:-`), or be apache-arrow types of
+ * any version.
  */
 
 import {
@@ -38,13 +39,13 @@ export interface JsonArrowField {
 export interface JsonArrowType {
   type: string;
   fields?: JsonArrowField[];
-  /** Bytes or items of a value of fixed size; `precision · 1000 + scale` of a decimal. */
+  /** Bytes or items of a fixed-size value; `precision · 1000 + scale` of a decimal. */
   length?: number;
 }
 
 /**
- * A schema as the namespace spec's JSON, in the reference's vocabulary: dictionaries appear as their values,
- * units and time zones are not told.
+ * Converts a schema to the namespace spec's JSON, in the reference's vocabulary: dictionaries appear as their values;
+ * units and time zones are left out.
  * @throws UnsupportedError on types the spec has no name for
  */
 export function schemaToJson(schema: Schema): JsonArrowSchema {
@@ -120,7 +121,7 @@ function typeToJson(type: DataType, path: string): JsonArrowType {
   throw unsupported(type, path);
 }
 
-/** The spec's names for types that tables' schemas have another name for. */
+/** The spec's names for types that have another name in tables' schemas. */
 const SPEC_NAMES: ReadonlyMap<string, string> = new Map([
   ["boolean", "bool"],
   ["float16", "halffloat"],
@@ -131,14 +132,14 @@ const SPEC_NAMES: ReadonlyMap<string, string> = new Map([
   ["date32", "date32:day"],
   ["date64", "date64:ms"],
 ]);
-/** Names that leave open in which unit; with one they are names of tables' schemas. */
+/** Names that lack a unit. With a unit they are names of tables' schemas. */
 const WITHOUT_UNIT = ["timestamp", "time32", "time64", "duration"];
-/** No type is nested deeper. */
+/** Maximum nesting of a type. */
 const MAX_DEPTH = 64;
 
 /**
  * @param path the column, for messages
- * @throws InvalidInputError on something that names no type, UnsupportedError on a type that is not stored
+ * @throws InvalidInputError for a value that names no type, UnsupportedError for a type that cannot be stored
  */
 export function typeFromJson(given: unknown, path: string, depth = 0): DataType {
   const invalid = (reason: string) => new InvalidInputError(`type of column ${path}: ${reason}`);

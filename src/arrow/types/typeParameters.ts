@@ -1,6 +1,6 @@
 /**
- * What a type is told by besides its kind: widths, units, sizes, time zones. They are checked here, since a type may come
- * from any version of apache-arrow, or from the hand of a user.
+ * The parameters that distinguish types of one kind: widths, units, sizes, time zones. They are checked here, since a
+ * type may come from any version of apache-arrow or be made by hand.
  */
 
 import { type DataType, type Dictionary, Type } from "apache-arrow";
@@ -9,17 +9,17 @@ import { InvalidInputError, UnsupportedError } from "../../errors.js";
 /** Separates the parts of a logical type string, so a time zone cannot hold it. */
 export const SEPARATOR = ":";
 
-/** By apache-arrow's number of the unit. */
+/** Names of units of time, indexed by apache-arrow's number of the unit. */
 export const TIME_UNITS = ["s", "ms", "us", "ns"] as const;
 
-/** By apache-arrow's number of the precision, as are the names. */
+/** Widths of floats, indexed, like their names, by apache-arrow's number of the precision. */
 export const FLOAT_BYTES = [2, 4, 8] as const;
 export const FLOAT_NAMES = ["halffloat", "float", "double"] as const;
 
-/** Largest number of items or bytes that one value of a fixed size may have; Arrow keeps it in 32 bits. */
+/** Largest number of items or bytes of one fixed-size value; Arrow keeps it in 32 bits. */
 export const MAX_FIXED_SIZE = 0x7fffffff;
 
-/** The parameters of a type of any version of apache-arrow; which are there depends on `typeId`. */
+/** The parameters of a type of any version of apache-arrow. `typeId` determines which of them are present. */
 export interface ForeignType {
   readonly typeId: number;
   readonly isSigned?: boolean;

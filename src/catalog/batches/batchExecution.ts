@@ -1,5 +1,5 @@
 /**
- * Bringing a decided batch to its end, under the locks of its tables and of its directory: all parts are done, or all
+ * Brings a decided batch to its end, under the locks of its tables and of its directory: all parts are done, or all
  * that were begun are undone.
  */
 
@@ -29,9 +29,9 @@ export function workOn(
 }
 
 /**
- * Does what is left of a batch, or undoes it, and ends it.
+ * Does the remaining parts of a batch, or undoes it, and ends it.
  * @throws LocksLostError, after which nothing more may be done
- * @throws whatever else may pass, see {@link isLasting}; the journal is there
+ * @throws any other error that may pass, see {@link isLasting}; the journal stays
  */
 export async function finishBatch(work: BatchWork): Promise<Ending> {
   const steps = inOrder(work.batch.steps);
@@ -42,7 +42,7 @@ export async function finishBatch(work: BatchWork): Promise<Ending> {
     } catch (refusal) {
       await requireLocks(work.locks);
       if (!isLasting(refusal)) throw refusal;
-      // Of a batch that another began, any part may be done. The last one is undone first.
+      // In a batch that another process began, any part may be done. The last one is undone first.
       const begun = work.isOwn ? [step, ...done] : steps.toReversed();
       for (const each of begun) await undoUnlessRefused(work, each, done.includes(each));
       await end(work, "undone");
@@ -63,8 +63,8 @@ const inOrder = (steps: readonly BatchStep[]): BatchStep[] =>
   ORDER.flatMap((kind) => steps.filter((step) => step.kind === kind));
 
 /**
- * A part that can't be undone stays: the table would refuse the next one who tries as well, and until its owner has
- * mended it nobody could use the other tables.
+ * Undoes a part. One that can't be undone stays: the table would refuse the next attempt as well, and until its owner
+ * has mended it nobody could use the other tables.
  */
 async function undoUnlessRefused(work: BatchWork, step: BatchStep, wasDone: boolean): Promise<void> {
   try {
@@ -79,9 +79,10 @@ async function end(work: BatchWork, outcome: Outcome): Promise<void> {
   const { environment, unguarded, batch, locks, isOwn } = work;
   const { root } = environment;
   await requireLocks(locks);
-  // With the batch's directory its lock goes: what is left to remove by then is garbage, and needs none.
+  // The batch's lock goes with its directory: what is left to remove by then is garbage, and needs no lock.
   if (!isOwn) return endBatch(unguarded.disk, root, batch.directory, outcome);
-  // The tables may have gone on from what the batch has made of them. Who settles it in its stead holds its lock.
+  // Only the batch's lock counts now: the tables may have changed again since the batch was done, and a process that
+  // settles it in this one's stead holds the batch's lock.
   const confirm = () => requireLock(locks.batch);
   if (await endOwnBatch(unguarded.disk, root, batch.directory, outcome, confirm)) return;
   throw new LocksLostError("another process has ended the batch");

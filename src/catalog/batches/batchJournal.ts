@@ -1,21 +1,22 @@
 /**
- * What makes a change of several tables one: its journal, which is there from the moment the change is decided until
- * all of its parts are done. Below the namespace's directory:
+ * The journal that makes a change of several tables one: it is there from the moment the change is decided until all of
+ * its parts are done. Below the namespace's directory:
  *
  *   .tiltyard-batches/<uuid>/<n>.manifest    manifests to publish; written and synced first
  *   .tiltyard-batches/<uuid>/journal.json    the steps; published exclusively, which decides. See journalFormat.ts
  *
- * A directory without a journal was never decided. One with a journal is to be brought to an end by whoever finds it,
- * under the lock of the batch's directory: two at it at once would take each other's parts for a third writer's.
+ * A directory without a journal was never decided, or has ended. The process that finds one with a journal brings the
+ * batch to an end, under the lock of the batch's directory: two processes at once would take each other's parts for a
+ * third writer's.
  *
- * Who ends a batch that another process decided moves the journal, in one step, to where that process looks for the
+ * A process that ends a batch of another one moves the journal, in one step, to where the other process looks for the
  * outcome when it goes on:
  *
  *   .tiltyard-ended-batches/<uuid>.done      all parts are done
  *   .tiltyard-ended-batches/<uuid>.undone    no part is
  *   .tiltyard-ended-batches/<uuid>.damaged/  a journal of which nothing is known, set aside with its manifests
  *
- * An outcome goes after a week: nobody waits for it any more. What was set aside stays.
+ * An outcome is removed after a week: nobody waits for it any more. A journal that was set aside stays.
  */
 
 import { CorruptFileError, InvalidInputError } from "../../errors.js";
@@ -55,7 +56,7 @@ const outcomePath = (root: string, directory: string, outcome: Outcome): string 
 // ------------------------------------------------------------------------------------------------ deciding
 
 /**
- * Gets a batch ready in a directory of its own; nothing is decided. Where it fails nothing stays.
+ * Prepares a batch in a directory of its own; nothing is decided yet. After a failure nothing stays.
  * @param manifests what the steps call `<index>.manifest`
  */
 export async function prepareBatch(
@@ -108,7 +109,8 @@ export async function decideBatch(
 
 /** Directories of batches, decided or not, in the order in which they are to be looked at. */
 export async function listBatches(disk: Disk, root: string): Promise<string[]> {
-  // Asked by every operation: the error for listing what is not there costs more than all else of many of them.
+  // Every operation asks this: the error for listing a missing directory costs more than all the rest of many
+  // operations.
   if ((await disk.stat(batchesDirectory(root))) === null) return [];
   const entries = await disk.list(batchesDirectory(root));
   if (entries === null) return [];
@@ -118,7 +120,7 @@ export async function listBatches(disk: Disk, root: string): Promise<string[]> {
     .sort();
 }
 
-/** Whether a batch is decided and not at its end. */
+/** Whether a batch is decided and has not ended. */
 export const isDecided = async (disk: Disk, directory: string): Promise<boolean> =>
   (await disk.stat(journalPath(directory))) !== null;
 
@@ -140,10 +142,10 @@ export async function readJournal(disk: Disk, directory: string): Promise<Decode
 // -------------------------------------------------------------------------------------------------- ending
 
 /**
- * Ends a batch that the caller decided, and whose parts are all done, or all undone. What can't be removed after the
- * journal is garbage. The caller holds the lock of its directory.
- * @param confirm rejects where that was lost: a process that stood still right before it moved the journal has moved it
- *   under the hands of another one, for which it is put back
+ * Ends a batch that the caller decided, and whose parts are all done, or all undone. Files that can't be removed after
+ * the journal are garbage. The caller holds the lock of its directory.
+ * @param confirm rejects where that lock was lost: a process that was suspended right before it moved the journal has
+ *   taken it from another one, for which it is put back
  * @returns false where another process has ended it
  */
 export async function endOwnBatch(
@@ -163,7 +165,7 @@ export async function endOwnBatch(
   try {
     await confirm();
   } catch (error) {
-    // Where the other one has ended the batch by now, there is nothing to put back.
+    // If the other process has ended the batch by now, there is nothing to put back.
     await disk.rename(ended, journalPath(directory)).catch((cause: unknown) => {
       if (codeOf(cause) !== "ENOENT") throw cause;
     });
@@ -185,9 +187,11 @@ export async function endBatch(disk: Disk, root: string, directory: string, outc
     await disk.syncDirectory(endedDirectory(root));
   } catch (error) {
     const code = codeOf(error);
-    // Who decided it woke, has taken the journal for a moment, and puts it back: the outcome stands.
+    // The process that decided the batch woke up, has taken the journal for a moment, and puts it back: the outcome
+    // stands.
     if (code === "ENOENT") await disk.create(path).then((handle) => handle.close());
-    // This user may not write there. Better one process that does not learn it than tables that nobody can use.
+    // This user may not write there. Better one process that does not learn the outcome than tables that nobody can
+    // use.
     else if (code === "EACCES" || code === "EPERM") await disk.remove(journalPath(directory));
     else throw error;
   }
@@ -196,15 +200,16 @@ export async function endBatch(disk: Disk, root: string, directory: string, outc
   await forgetOutcomes(disk, root);
 }
 
-/** Removes what there is of a batch that was not decided, or has ended; what can't be removed is garbage. */
+/** Removes the files of a batch that was not decided, or has ended; those that can't be removed are garbage. */
 export async function dropBatch(disk: Disk, root: string, directory: string): Promise<void> {
   await disk.removeTree(directory).catch(() => undefined);
   await disk.removeEmptyDirectory(batchesDirectory(root)).catch(() => false);
 }
 
 /**
- * Removes what is nobody's: a batch that was never decided, or what is left of one that has ended. The caller holds the lock of its directory; a process
- * that stood still since it held it may decide at this very moment, so the directory gets another name first.
+ * Removes a batch that belongs to nobody: one that was never decided, or the rest of one that has ended. The caller
+ * holds the lock of its directory. A process that was suspended since it held that lock may decide at this very moment,
+ * so the directory gets another name first.
  */
 export async function dropUndecided(disk: Disk, root: string, directory: string): Promise<void> {
   const aside = join(endedDirectory(root), basename(directory) + UNDECIDED_SUFFIX);
@@ -213,7 +218,7 @@ export async function dropUndecided(disk: Disk, root: string, directory: string)
   if (await isDecided(disk, aside)) {
     await disk.rename(aside, directory);
   } else {
-    // The process that ended it may stand still between that and the last look at its lock.
+    // The process that ended the batch may be suspended between that step and the last look at its lock.
     for (const outcome of OUTCOMES) {
       if ((await disk.stat(ownEndPath(aside, outcome))) === null) continue;
       await disk.rename(ownEndPath(aside, outcome), outcomePath(root, directory, outcome));
@@ -224,12 +229,12 @@ export async function dropUndecided(disk: Disk, root: string, directory: string)
   await disk.removeEmptyDirectory(batchesDirectory(root)).catch(() => false);
 }
 
-/** Puts a damaged journal where nobody looks for batches, with its manifests. The caller holds the lock. */
+/** Moves a damaged journal, with its manifests, to where nobody looks for batches. The caller holds the lock. */
 export async function setAside(disk: Disk, root: string, directory: string): Promise<void> {
   const aside = join(endedDirectory(root), `${basename(directory)}.damaged`);
   await disk.makeDirectory(aside);
   const names = ((await disk.list(directory)) ?? []).map(({ name }) => name);
-  // The journal last: with it the others are looked for no more.
+  // The journal goes last: once it is gone, nobody looks for the others.
   for (const name of names.filter((name) => name.endsWith(".manifest"))) {
     await disk.rename(join(directory, name), join(aside, name));
   }
@@ -249,7 +254,7 @@ export async function readOutcome(disk: Disk, root: string, directory: string): 
   return null;
 }
 
-/** Removes an outcome that was read by whom it was left for; one that stays goes with its age. */
+/** Removes an outcome that was read by the process it was left for; one that stays is removed when it is old. */
 export async function clearOutcome(disk: Disk, root: string, directory: string): Promise<void> {
   for (const outcome of OUTCOMES) {
     await disk.remove(outcomePath(root, directory, outcome)).catch(() => undefined);
@@ -257,7 +262,10 @@ export async function clearOutcome(disk: Disk, root: string, directory: string):
   await disk.removeEmptyDirectory(endedDirectory(root)).catch(() => false);
 }
 
-/** Removes outcomes that nobody waits for any more, and undecided batches whose remover died. A failure is nobody's: the next one tries again. */
+/**
+ * Removes outcomes that nobody waits for any more, and undecided batches whose remover died. A failure is ignored: the
+ * next call tries again.
+ */
 export async function forgetOutcomes(disk: Disk, root: string): Promise<void> {
   const directory = endedDirectory(root);
   if ((await disk.stat(directory).catch(() => null)) === null) return;

@@ -9,13 +9,13 @@ import { isLasting } from "./batchRefusals.js";
 export interface BatchLocks {
   /** That of its directory. */
   readonly batch: LockLease;
-  /** By directory of a table or branch; one that is gone has none. */
+  /** By directory of a table or branch; a directory that is gone has none. */
   readonly tables: ReadonlyMap<string, LockLease>;
   /** Why the locks of others can't be had, now or later. */
   readonly refusals: ReadonlyMap<string, unknown>;
 }
 
-/** A lock was lost while this process stood still: another one may be at the batch, or have ended it. */
+/** A lock was lost while this process was suspended: another one may be working on the batch, or have ended it. */
 export class LocksLostError extends Error {}
 
 /** @throws LocksLostError unless a lock is held */
@@ -32,12 +32,12 @@ export async function requireLocks({ batch, tables }: BatchLocks): Promise<void>
   for (const lease of [batch, ...tables.values()]) await requireLock(lease);
 }
 
-/** Locks of tables that were taken; and of those that can't be, why. */
+/** The locks of tables that were taken, and the reasons why others can't be. */
 export type TableLocks = Pick<BatchLocks, "tables" | "refusals">;
 
 /**
- * Takes the locks of directories, in one order for all callers, so that no two wait for each other. One that is gone has
- * none, nor has one whose lock can't be had, now or later.
+ * Takes the locks of directories, in the same order for all callers, so that no two wait for each other. A directory
+ * that is gone gets none, nor does one whose lock can't be had, now or later.
  * @throws ServiceUnavailableError where a lock is not free in time
  */
 export async function withTableLocks<T>(

@@ -1,12 +1,12 @@
 /**
- * Doing the parts of a batch, and taking them back. Each part may have been done before, by a process that died; and
- * each proves first that the table is the one it was planned on. The disk is guarded: nothing is changed once the lock of
- * the batch is lost, without which nobody else touches what an unfinished batch names.
+ * Does the parts of a batch, and takes them back. Each part may have been done before, by a process that died; and each
+ * proves first that the table is the one it was planned on. The disk is guarded: nothing is changed once the lock of
+ * the batch is lost. Without that lock nobody else touches what an unfinished batch names.
  *
- * Where a table is gone, or another was put in its place, no version of it can be created: that is a conflict. An id that
- * another table has by now was taken from the one that is meant: that part is done. Versions to delete went with their
- * table: where the batch is settled for a process that died, that part is done as well, as that process may have deleted
- * them first; in a batch that was decided just now it is a conflict.
+ * If a table is gone, or another was put in its place, creating a version of it is a conflict. Deregistering it counts
+ * as done: an id that another table has by now was taken from the one that is meant. Versions to delete went with their
+ * table. If the batch is settled for a process that died, that part counts as done as well, as that process may have
+ * deleted them first; in a batch that was decided just now it is a conflict.
  */
 
 import { messageOf, NamespaceNotFoundError, TableNotFoundError } from "../../errors.js";
@@ -56,7 +56,7 @@ import type {
 
 /** A batch while it is done, or undone. */
 export interface BatchWork {
-  /** Of which the disk is guarded by the batch's lock. Knows of no batches: the parts of one must not wait for it. */
+  /** Its disk is guarded by the batch's lock. It knows of no batches: the parts of one must not wait for it. */
   readonly environment: CatalogEnvironment;
   /** The same without the guard. */
   readonly unguarded: CatalogEnvironment;
@@ -64,9 +64,9 @@ export interface BatchWork {
   readonly locks: BatchLocks;
   /** Whether it was decided under these locks, so that nobody else can have done any of it. */
   readonly isOwn: boolean;
-  /** What was published; grows. */
+  /** The versions published so far; grows. */
   readonly published: PublishedVersion[];
-  /** What was set aside, or was about to be; grows. */
+  /** The versions set aside so far, or about to be; grows. */
   readonly retired: RetiredVersion[];
 }
 
@@ -84,7 +84,7 @@ export interface PublishedVersion {
   readonly identity: string;
 }
 
-/** Directory of the table, whichever branch is meant. */
+/** Directory of the table itself, also where a branch is meant. */
 export const mainRootOf = ({ root }: Pick<CatalogEnvironment, "root">, location: string): string =>
   join(root, ...location.split("/"));
 
@@ -97,7 +97,7 @@ export const tableRootOf = (
 /** Directories whose locks a part is done under. */
 export function lockedRootsOf(environment: Pick<CatalogEnvironment, "root">, step: BatchStep): string[] {
   if (step.kind === "createVersion") return [tableRootOf(environment, step)];
-  // Refs may point at what goes.
+  // Refs may point at the versions to delete.
   if (step.kind === "deleteVersions") {
     return [mainRootOf(environment, step.location), tableRootOf(environment, step)];
   }
@@ -108,8 +108,8 @@ export function lockedRootsOf(environment: Pick<CatalogEnvironment, "root">, ste
 
 /**
  * Does a part, or finds it done.
- * @returns false where another did it, so that it is not to be undone
- * @throws BatchConflict, and what else may stand against it, see {@link isLasting}
+ * @returns false where another process did it, so that it is not to be undone
+ * @throws BatchConflict, and other errors that prevent it, see {@link isLasting}
  */
 export async function doStep(work: BatchWork, step: BatchStep): Promise<boolean> {
   switch (step.kind) {
@@ -137,7 +137,7 @@ async function declare(work: BatchWork, step: DeclareTableStep): Promise<void> {
   const { environment } = work;
   const { id, location, properties = {} } = step;
   const publish = () => publishTable(environment, placeOf(environment, id, location), properties);
-  // As when one table is declared: of a root table the directory decides, of others the row.
+  // As when one table is declared: for a root table the directory decides, for others the row.
   if (id.length === 1) await publish();
   await reserveFor(work, step);
   if (id.length > 1) await publish();
@@ -178,7 +178,7 @@ async function createVersion(work: BatchWork, step: CreateVersionStep): Promise<
   const stat = await disk.stat(path);
   if (stat !== null) work.published.push({ tableRoot, path, identity: stat.identity });
   await requireLock(locks.batch);
-  // Whoever drops tables takes no lock of theirs.
+  // Dropping a table takes no lock of the table.
   await requireSame(work, step).catch(async (error: unknown) => {
     if (await holds(disk, path, bytes)) await takeVersionBack(disk, tableRoot, path, lease);
     throw error;
@@ -240,7 +240,7 @@ async function deregister(work: BatchWork, step: DeregisterTableStep): Promise<b
     }
     return true;
   } catch (error) {
-    // Whoever took the id away meanwhile left what this part is to leave.
+    // A caller that took the id away meanwhile left the state that this part is to leave.
     if (error instanceof TableNotFoundError || error instanceof NamespaceNotFoundError) return false;
     throw error;
   }
@@ -259,7 +259,7 @@ async function isMeant(
 }
 
 /**
- * Removes the row of a table, if it has it.
+ * Removes the row of a table, if it has one.
  * @returns whether its directory is that of no other table
  */
 async function removeRow(environment: CatalogEnvironment, { id, location }: TableLocation): Promise<boolean> {
@@ -279,7 +279,7 @@ async function deleteVersions(work: BatchWork, step: DeleteVersionsStep): Promis
   const { disk } = environment;
   const { location, branch, versions } = step;
   if (!(await isPlannedOn(environment, step))) {
-    // Where the process died that began it, they are gone along with their table.
+    // If the process that began it died, the versions are gone along with their table.
     if (isOwn) throw new BatchConflict("the table or branch was dropped or replaced meanwhile");
     return;
   }
@@ -296,7 +296,7 @@ async function deleteVersions(work: BatchWork, step: DeleteVersionsStep): Promis
     confirm: () => confirmTables(work, step),
     onRetiring: (version) => work.retired.push({ step, version }),
   });
-  // All go or none.
+  // All versions go, or none.
   if (stayed.length > 0) {
     throw new BatchConflict(
       `version ${stayed[0]} has got a tag, or a branch that is made from it, meanwhile`,
@@ -307,9 +307,9 @@ async function deleteVersions(work: BatchWork, step: DeleteVersionsStep): Promis
 // ------------------------------------------------------------------------------------------------- undoing
 
 /**
- * Takes a part back, as far as it was done, unless somebody has built on it: that is then there to stay. Nothing is
- * taken back of a table whose lock can't be had.
- * @param wasDone whether all of it was
+ * Takes a part back, as far as it was done, unless somebody has built on it: then it stays. Nothing is taken back of a
+ * table whose lock can't be had.
+ * @param wasDone whether all of it was done
  */
 export async function undoStep(work: BatchWork, step: BatchStep, wasDone: boolean): Promise<void> {
   switch (step.kind) {
@@ -364,12 +364,12 @@ async function undeclare(work: BatchWork, step: DeclareTableStep): Promise<void>
   }
   const isOwnOnly = own.length > 0 && !hasOthers;
   if (!isOwnOnly || (await findLatestVersion(disk, place.directory)) !== null) {
-    // The table is another writer's, who does not know of our markers.
+    // The table is another writer's, which does not know of this batch's markers.
     if (step.mark !== undefined) for (const path of own) await disk.remove(path);
     return;
   }
-  // Looked at once it is out of everybody's way: an engine that knows of no batches may have made its table there.
-  // It has to go back also where the lock of the batch is lost by then.
+  // Asked once the directory is out of everybody's way: an engine that knows of no batches may have made its table
+  // there. The directory has to go back even if the lock of the batch is lost by then.
   const isUntouched = async (directory: string): Promise<boolean> => {
     if (environment !== unguarded) await requireLock(locks.batch);
     if ((await findLatestVersion(unguarded.disk, directory)) !== null) return false;
@@ -403,14 +403,12 @@ async function registerAgain(work: BatchWork, step: DeregisterTableStep): Promis
   if (isRoot) await unhide(disk, place.directory, () => isMeant(work, step, place));
 }
 
-/**
- * Puts versions back that were taken away. All of their files are there: who cleans up waits until the batch has ended.
- */
+/** Puts versions back that were taken away. All of their files are there: a cleanup waits until the batch has ended. */
 async function returnVersions(work: BatchWork, step: DeleteVersionsStep): Promise<void> {
   const { environment, locks } = work;
   const { disk } = environment;
   if (!lockedRootsOf(environment, step).every((root) => locks.tables.has(root))) return;
-  // A journal without it does not tell whether they are of this table.
+  // A journal without an identity does not tell whether the versions are of this table.
   if (step.identity === undefined || !(await isPlannedOn(environment, step))) return;
   const confirm = () => confirmTables(work, step);
   await returnVersionsUnderLock(disk, tableRootOf(environment, step), step.versions, confirm);
@@ -424,8 +422,9 @@ async function confirmTables({ environment, locks }: BatchWork, step: BatchStep)
 // ---------------------------------------------------------------------------------------------- resurrected
 
 /**
- * Takes back what this process has done of a batch after another had undone it: it stood still between the last look at
- * its locks and the step. It is told by the file, or the mark, that nobody else has. The caller holds no locks.
+ * Takes back what this process did of a batch after another one had undone it, because it was suspended between the
+ * last look at its locks and the step. Its work is recognised by the file, or the mark, that nobody else has. The
+ * caller holds no locks.
  */
 export async function removeResurrected(work: BatchWork): Promise<void> {
   const { disk, lock } = work.unguarded;
@@ -446,7 +445,10 @@ export async function removeResurrected(work: BatchWork): Promise<void> {
   }
 }
 
-/** The same after another has done the batch: what was set aside may have been of another table in the same place. */
+/**
+ * The same after another process has done the batch: the versions set aside may have been of another table in the same
+ * place.
+ */
 export const returnForeign = (work: BatchWork): Promise<void> =>
   returnRetired(work, async (step) => !(await isPlannedOn(work.unguarded, step)));
 

@@ -1,6 +1,6 @@
 /**
- * Which unfinished batches stand in the way of an operation: those that change what it reads or changes. Nothing is
- * looked up while there is no batch.
+ * Tells which unfinished batches block an operation: those that change what it reads or changes. Nothing is looked up
+ * while there is no batch.
  */
 
 import { NamespaceError } from "../../errors.js";
@@ -30,7 +30,7 @@ export type BatchScope =
     }
   | { readonly kind: "everything" };
 
-/** Whether a batch that changes what is named changes anything of a scope. */
+/** Whether a batch that changes the named tables changes anything in a scope. */
 export async function isConcerned(
   environment: CatalogEnvironment,
   names: BatchNames,
@@ -63,7 +63,7 @@ async function isWithin(
     try {
       catalog ??= await readCatalog(environment);
     } catch (error) {
-      // Whoever needs the catalog is told what is wrong with it; who does not is kept waiting at most.
+      // A caller that needs the catalog is told what is wrong with it; any other is kept waiting at most.
       if (error instanceof NamespaceError) return true;
       throw error;
     }
@@ -92,7 +92,7 @@ async function areConcerned(
   return realWanted.some((a) => realChanged.some((b) => overlap(a, b)));
 }
 
-/** Where the tables of ids lie, or would lie; none where only a new place could be theirs. */
+/** The directories where the tables of ids lie, or would lie; none for an id that could only get a new place. */
 async function directoriesOf(
   environment: CatalogEnvironment,
   ids: readonly (readonly string[])[],

@@ -1,18 +1,18 @@
 /**
- * Bringing batches to an end that others left: every operation first settles those that change what it is about, and so
+ * Brings batches that others left to an end: every operation first settles those that change what it is about, and so
  * does every writer that gets a table's lock. Nobody is stopped for good:
  *
- * - What a table or the catalog answers to a part that it would answer again (it is damaged, gone, another one, of a
- *   kind that can't be written; this user may not) ends the batch: its parts are undone. A table whose lock this user
- *   may not take is looked at: where its part is done, the others are done as well.
- * - What may pass (a full disk, a failing one, too many open files, a lock that is held) leaves the journal, and is
- *   reported to whoever reads or changes a table of the batch. All others go on.
- * - Who reads and may not write where the batch lies reads what is there. A listing waits for a while, and shows what is
- *   there whenever a batch can't be brought to an end: of one that is half done, the parts that are.
+ * - A refusal of a part that would come again (the table or the catalog is damaged, gone, another one, or of a kind
+ *   that can't be written; this user may not write) ends the batch: its parts are undone. A table whose lock this user
+ *   may not take is looked at: if its part is done, the others are done as well.
+ * - A failure that may pass (a full disk, a failing one, too many open files, a lock that is held) leaves the journal,
+ *   and is reported to callers that read or change a table of the batch. All others go on.
+ * - A reader that may not write where the batch lies reads what is there. A listing waits for a while, and shows what
+ *   is there whenever a batch can't be brought to an end: of a half-done batch, the parts that are done.
  * - A journal that is damaged, or of a later release, is not acted on. Tables that can be recognised in it are refused,
  *   as they may be half changed, until the later release has brought it to an end or somebody has removed it. A damaged
- *   one in which nothing can be recognised is set aside; what it did stays, and nobody was told that it is done. One that
- *   can't be read, as its permissions or the disk don't let it, stops nobody, as no one can tell whom it should.
+ *   one in which nothing can be recognised is set aside; what it did stays, and nobody was told that it is done. One
+ *   that can't be read, because of its permissions or the disk, stops nobody, as no one can tell whom it should stop.
  */
 
 import {
@@ -48,18 +48,16 @@ import { type DecodedJournal, namesOf } from "./journalFormat.js";
 
 export interface SettleOptions {
   readonly signal?: AbortSignal;
-  /**
-   * What does not end the call: that this user may not write where a batch lies, or anything at all. Default: nothing.
-   */
+  /** Failures that do not end the call: that this user may not write where a batch lies, or any. Default: none. */
   readonly tolerate?: "unwritable" | "everything";
 }
 
-/** A directory without a journal that is so old belongs to nobody who still writes it. */
+/** A directory without a journal that is this old is not being written any more. */
 const ABANDONED_MS = 60 * 60 * 1000;
 /** Times that another process may take the locks over. */
 const MAX_ATTEMPTS = 3;
 
-/** What the table layer asks about batches. */
+/** The questions of the table layer about batches. */
 export const unfinishedBatches = (environment: CatalogEnvironment): UnfinishedBatches => ({
   present: (tableRoot) => hasUnfinished(environment, scopeOf(tableRoot)),
   settle: (tableRoot, signal) => settleBatches(environment, scopeOf(tableRoot), { signal }),
@@ -81,8 +79,8 @@ export async function hasUnfinished(environment: CatalogEnvironment, scope: Batc
 }
 
 /**
- * Brings the batches to an end that were decided and change anything of the scope: waits for those under way, does the
- * rest of those whose process died. Costs one look at a directory that is not there where there are none.
+ * Brings to an end the batches that were decided and change anything in the scope: waits for those under way, does the
+ * rest of those whose process died. Where there are no batches, it costs one look at a missing directory.
  * @throws ServiceUnavailableError for one that can't be brought to an end now
  * @throws CorruptFileError, UnsupportedError for a journal that is not understood
  */
@@ -92,7 +90,7 @@ export async function settleBatches(
   { signal, tolerate }: SettleOptions = {},
 ): Promise<void> {
   const { disk, root, lock } = environment;
-  // A lock whose holder died is free by then.
+  // After this wait, a lock whose holder died is free.
   const patience = tolerate === "everything" ? { waitMs: 1.5 * (lock.staleMs ?? DEFAULT_STALE_MS) } : {};
   const excuse = (error: unknown): void => {
     signal?.throwIfAborted();
@@ -131,7 +129,7 @@ async function settleDirectory(
 
 // ------------------------------------------------------------------------------------------------- journals
 
-/** Who may not look there can't know of any batch, nor bring one to an end. */
+/** Directories of batches; none where this user may not look, and so could not bring one to an end. */
 async function listReadable(disk: Disk, root: string): Promise<string[]> {
   try {
     return await listBatches(disk, root);
@@ -141,7 +139,7 @@ async function listReadable(disk: Disk, root: string): Promise<string[]> {
   }
 }
 
-/** Null also for a journal that can't be read, at a second attempt either: it is as for an engine without journals. */
+/** Null also for a journal that can't be read, even at a second attempt: it is as for an engine without journals. */
 async function readIfReadable(disk: Disk, directory: string): Promise<DecodedJournal | null> {
   try {
     return await readJournal(disk, directory);
@@ -179,14 +177,17 @@ async function concerns(
   }
 }
 
-/** Nobody is kept waiting by what can't be removed, or set aside, now: the next one tries again. */
+/**
+ * Removes an abandoned batch. One that can't be removed, or set aside, now keeps nobody waiting: the next operation
+ * tries again.
+ */
 async function dropAbandoned(environment: CatalogEnvironment, directory: string): Promise<void> {
   const { disk, root, lock } = environment;
   try {
     const stat = await disk.stat(directory);
     if (stat === null || (await isDecided(disk, directory))) return;
     const isYoung = Date.now() - Number(stat.modifiedNs / 1_000_000n) < ABANDONED_MS;
-    // What has ended, and could not be removed, is nobody's at any age.
+    // A batch that has ended, and could not be removed, belongs to nobody at any age.
     if (isYoung && (await readOutcome(disk, root, directory)) === null) return;
     await withLock(directory, { ...lock, retries: 0 }, async () => {
       if (!(await isDecided(disk, directory))) await dropUndecided(disk, root, directory);
@@ -211,7 +212,7 @@ async function setAsideQuietly(environment: CatalogEnvironment, directory: strin
 // ------------------------------------------------------------------------------------------------- settling
 
 /**
- * Does what is left of a batch, once nobody else is at it, and leaves the outcome to the process that decided it.
+ * Does the rest of a batch, once nobody else works on it, and leaves the outcome to the process that decided it.
  * @throws ServiceUnavailableError where others keep taking the locks over, and for locks that are not free
  */
 export async function settleBatch(
@@ -249,7 +250,7 @@ async function settleUnderLocks(work: BatchWork): Promise<void> {
   const { environment, batch } = work;
   const { disk, root } = environment;
   if (!(await isDecided(disk, batch.directory))) {
-    // It ended meanwhile; this lock may have kept its directory from going.
+    // The batch ended meanwhile; this lock may have kept its directory from being removed.
     await dropBatch(disk, root, batch.directory);
     return;
   }
@@ -259,7 +260,7 @@ async function settleUnderLocks(work: BatchWork): Promise<void> {
   else await finishBatch(work);
 }
 
-/** What was done without the locks is taken back where another process has undone all else. */
+/** Takes back what was done without the locks, where another process has undone all the rest. */
 async function retractIfUndone(work: BatchWork): Promise<void> {
   const { disk, root } = work.environment;
   if ((await readOutcome(disk, root, work.batch.directory)) === "undone") await removeResurrected(work);

@@ -3,15 +3,15 @@
  *
  *   lock the tables ─ check every part ─ lock the batch ─ write the journal ─ do the parts ─ remove the journal ─ unlock
  *
- * The journal decides. A process that dies behind it leaves the rest to whoever comes next to one of its tables (see
- * batchSettlement.ts), which is why nobody sees or takes what is half done. Only an engine that knows of no journals can
- * get in between; where it takes a number that a part needs, what was done so far is undone.
+ * The journal decides. If the process dies after writing it, the next operation on one of its tables does the rest (see
+ * batchSettlement.ts), so nobody sees or takes a half-done batch. Only an engine that knows of no journals can get in
+ * between; where it takes a version number that a part needs, the parts done so far are undone.
  *
- * Parts are done in an order in which those come last that are seen most when they are undone: declarations, versions,
- * then deregistrations, then deletions.
+ * The parts whose undoing is seen most are done last. The order is: declarations, versions, then deregistrations, then
+ * deletions.
  *
- * Whoever stood still while its locks were taken over does nothing more: each part looks at them right before it acts.
- * The outcome that another process brought about lies where that one left it.
+ * A process that was suspended while its locks were taken over does nothing more: each part looks at them right before
+ * it acts. It finds the outcome where the process that ended the batch left it.
  */
 
 import { ConcurrentModificationError, InternalError, messageOf, NamespaceError } from "../../errors.js";
@@ -39,33 +39,33 @@ import type { BatchScope } from "./batchScope.js";
 import { hasUnfinished, settleBatch, settleBatches } from "./batchSettlement.js";
 import { type BatchStep, formatStep } from "./journalFormat.js";
 
-/** What a batch is to do, found to be possible. */
+/** The steps of a batch, found to be possible. */
 export interface BatchPlan {
   readonly steps: readonly BatchStep[];
   /** Manifests of its versions; a step names one by its position. */
   readonly manifests: readonly Uint8Array[];
 }
 
-/** What a batch is about. */
+/** The tables that a batch is about. */
 export interface BatchTargets {
   /** Of all tables that it changes, declares or deregisters. */
   readonly ids: readonly (readonly string[])[];
   /**
-   * Directories of the tables and branches whose versions it changes; that of the table itself as well where versions of
-   * a branch go.
+   * Directories of the tables and branches whose versions it changes; where versions of a branch are deleted, also that
+   * of the table itself.
    */
   readonly tableRoots: readonly string[];
 }
 
-/** Times that a process may stand still before it has decided. */
+/** Times that a process may be suspended, and lose its locks, before it has decided. */
 const MAX_ATTEMPTS = 5;
 
 /**
- * @param plan checks every part, under the locks of the tables; what it throws ends the batch with nothing written. It
- *   may be called again
- * @throws ConcurrentModificationError where another engine got in between; what a part was refused with, naming it.
- *   Nothing has changed then
- * @throws InternalError where the batch is decided and not done: whoever comes next to one of its tables does the rest
+ * @param plan checks every part, under the locks of the tables; an error that it throws ends the batch with nothing
+ *   written. It may be called again
+ * @throws ConcurrentModificationError where another engine got in between; the error that a part was refused with,
+ *   naming the part. Nothing has changed then
+ * @throws InternalError where the batch is decided and not done: the next operation on one of its tables does the rest
  */
 export async function commitBatch(
   environment: CatalogEnvironment,
@@ -80,7 +80,7 @@ export async function commitBatch(
     const attempt = await withTableLocks(tableRoots, lock, async (locks): Promise<Attempt | null> => {
       requireAll(tableRoots, locks);
       if (await hasUnfinished(environment, scope)) return null;
-      // Before the plan: what it is made on must not be another table than the one that is changed.
+      // Read before the plan, which must not be made on another table than the one that is changed.
       const identities = await readIdentities(environment, tableRoots);
       const { steps, manifests } = await plan();
       if (steps.length === 0) return { kind: "ended", ending: { outcome: "done" } };
@@ -95,7 +95,7 @@ export async function commitBatch(
   throw new ConcurrentModificationError("the locks of the batch were taken over again and again");
 }
 
-/** @throws TableGoneError where a table was dropped; why a lock can't be had */
+/** @throws TableGoneError where a table was dropped; the reason why a lock can't be had */
 function requireAll(tableRoots: readonly string[], { tables, refusals }: TableLocks): void {
   for (const tableRoot of tableRoots) {
     if (tables.has(tableRoot)) continue;
@@ -117,7 +117,7 @@ async function readIdentities(
   return identities;
 }
 
-/** A step with what tells its table from another. */
+/** Adds to a step what tells its table from another. */
 function complete(environment: CatalogEnvironment, step: BatchStep, identities: Identities): BatchStep {
   switch (step.kind) {
     case "createVersion":
@@ -130,7 +130,7 @@ function complete(environment: CatalogEnvironment, step: BatchStep, identities: 
   }
 }
 
-/** What came of an attempt: an end, nothing, or what another process makes of it. */
+/** The result of an attempt: the batch ended, nothing was decided, or another process took the batch over. */
 type Attempt =
   | { readonly kind: "ended"; readonly ending: Ending }
   | { readonly kind: "undecided" }
@@ -163,7 +163,7 @@ async function decideAndDo(
     }
     if (error instanceof PublishUncertainError) throw error;
     await dropBatch(disk, root, batch.directory);
-    // Its directory was taken for nobody's.
+    // Another process took its directory for an abandoned one.
     if (error instanceof LocksLostError || codeOf(error) === "ENOENT") return { kind: "undecided" };
     throw error;
   }
@@ -175,7 +175,7 @@ const unfinished = (cause: unknown): InternalError =>
     { cause },
   );
 
-/** @throws why it was undone, naming the part */
+/** @throws the reason why it was undone, naming the part */
 function requireDone(ending: Ending): void {
   if (ending.outcome === "done") return;
   const { refusal, step } = ending;
@@ -184,14 +184,14 @@ function requireDone(ending: Ending): void {
     throw new ConcurrentModificationError(message, { cause: refusal.cause });
   }
   if (!(refusal instanceof NamespaceError)) throw new InternalError(message, { cause: refusal });
-  // Of its own kind, with all that it tells.
+  // Thrown as an error of its own kind, with all that it tells.
   refusal.message = message;
   throw refusal;
 }
 
 /**
- * @throws ConcurrentModificationError where another process undid the batch; InternalError where it is not known what
- *   came of it, or it can't be brought to an end now
+ * @throws ConcurrentModificationError where another process undid the batch; InternalError where its outcome is not
+ *   known, or it can't be brought to an end now
  */
 async function requireLearned(work: BatchWork): Promise<void> {
   if ((await learnOutcome(work)) === "done") return returnForeign(work);
@@ -204,7 +204,7 @@ async function requireLearned(work: BatchWork): Promise<void> {
 async function learnOutcome({ unguarded: environment, batch }: BatchWork): Promise<Outcome> {
   const { disk, root, lock } = environment;
   for (let attempt = 1; ; attempt++) {
-    // First: a journal that is there is not to be acted on without the outcome.
+    // First: a journal that is still there is settled, by the outcome if there is one already.
     if (await isDecided(disk, batch.directory)) {
       await settleBatch(environment, batch, lock).catch((error: unknown) => {
         throw unfinished(error);

@@ -9,8 +9,8 @@
  *     {"kind":"deleteVersions","location":"t.lance","branch":null,"versions":[3,4],"identity":{…}}]}
  *
  * Identities and marks tell the table that is meant from one that was put in its place. Journals of earlier releases
- * have none, and no location where a table is deregistered. A later release counts `format` up where its steps are not
- * for earlier ones.
+ * have none, and no location where a table is deregistered. A later release increments `format` where its steps are not
+ * for earlier releases.
  */
 
 import { NamespaceError } from "../../errors.js";
@@ -51,7 +51,7 @@ export interface DeregisterTableStep {
   readonly kind: "deregisterTable";
   readonly id: readonly string[];
   readonly location?: string;
-  /** Those that the table has; they are put back where this is undone. */
+  /** The properties that the table has; they are put back where this is undone. */
   readonly properties?: Properties;
   readonly identity?: TableIdentity;
 }
@@ -106,7 +106,7 @@ export function decodeJournal(bytes: Uint8Array): DecodedJournal {
   }
 }
 
-/** Names in steps, whether or not the steps are right in all else. */
+/** The names in steps, even if the steps are wrong in all else. */
 function recognise(steps: unknown): BatchNames {
   if (!Array.isArray(steps)) return NOTHING;
   const ids: string[][] = [];
@@ -119,7 +119,7 @@ function recognise(steps: unknown): BatchNames {
   return { ids, locations };
 }
 
-/** What steps change. */
+/** The names of what steps change. */
 export function namesOf(steps: readonly BatchStep[]): BatchNames {
   const ids: (readonly string[])[] = [];
   const locations = new Set<string>();
@@ -149,7 +149,7 @@ const formatPlace = ({ location, branch }: CreateVersionStep | DeleteVersionsSte
 
 // ------------------------------------------------------------------------------------------------- checks
 
-/** What is named in a journal must lie where a batch may reach. */
+/** Everything that a journal names must lie where a batch may reach. */
 function checkStep(step: unknown): BatchStep {
   if (!isObject(step)) throw new TypeError("a step that is no object");
   const require = (isRight: boolean, member: string): void => {
@@ -196,7 +196,7 @@ function checkStep(step: unknown): BatchStep {
   return step as unknown as BatchStep;
 }
 
-/** A table of the root lies under its name, and no other does: one that is undone takes the directory away. */
+/** A table of the root lies under its name, and no other does, as undoing a declaration takes the directory away. */
 const isPlaceOf = (id: readonly string[], location: string): boolean =>
   id.length === 1 ? location === rootLocation(id[0]) : rootTableAt(location.split("/")[0]) === null;
 

@@ -1,15 +1,15 @@
 /**
- * Tables that were dropped, and whose directories could not be moved:
+ * Removes tables that were dropped and whose directories could not be moved:
  *
  *   write the file .tiltyard-dropped-<uuid>      a record that names the directory, for the sweeping
  *   hide the directory by a marker that says so  this decides
  *   empty the directory                          under its lock; the marker goes last
  *   remove the directory, then the record
  *
- * The marker is published as a temporary file of the very directory, so that another table which has come to lie there is
- * not hidden in its stead. A file whose name one of a successor can have is moved into a temporary directory, which fails
- * once the lock was taken over: whoever stood still in the middle of the emptying removes nothing of a table that was made
- * in the same place since.
+ * The marker is published from a temporary file in the same directory, so that another table which has come to lie
+ * there is not hidden in its stead. A file whose name a successor's file can have is moved into a temporary directory,
+ * which fails once the lock was taken over. So a process that was suspended while it emptied the directory removes
+ * nothing of a table that was made in the same place since.
  */
 
 import { InvalidInputError } from "../../errors.js";
@@ -27,15 +27,15 @@ import { hideAsDropped, hidingMarkerPath, isDropped, isHidingMarker } from "./ma
 
 /** Longer than any location. */
 const MAX_RECORD_BYTES = 64 * 1024;
-/** Age from which a record names a directory that nobody is about to hide. */
+/** Age from which nobody is about to hide the directory that a record names. */
 const STALE_RECORD_MS = 60 * 60 * 1000;
-/** A directory that others work in for longer is left to the next sweeping. */
+/** A directory that others work in for longer is left to the next sweep. */
 const SWEEP_WAIT_MS = 2_000;
 
-/** What directories are taken away with. */
+/** What the removal of directories needs. */
 export type RemovalEnvironment = Pick<CatalogEnvironment, "disk" | "root" | "lock" | "handles">;
 
-/** Whether a path leads elsewhere than it says. */
+/** Whether links make a path lead elsewhere than it says. */
 export async function isLink(disk: Disk, root: string, directory: string): Promise<boolean> {
   const [realRoot, real] = [await disk.realPath(root), await disk.realPath(directory)];
   return real !== null && (realRoot === null || real !== join(realRoot, relative(root, directory)));
@@ -70,19 +70,19 @@ export async function hideInPlace(
     // The marker may be there: then the record is needed.
     if (error instanceof PublishUncertainError) throw error;
     await disk.remove(record).catch(() => undefined);
-    // The directory is gone, or somebody is emptying it who was first to hide it.
+    // The directory is gone, or another process was first to hide it and is emptying it.
     if (codeOf(error) === "ENOENT") return false;
     throw error;
   }
   if (!isHidden) await disk.remove(record);
-  // Whoever found the record stale meanwhile has removed it.
+  // A process that found the record stale meanwhile has removed it.
   else if ((await disk.stat(record)) === null) await writeRecord(disk, record, location);
-  // Our temporary file may have kept whoever emptied it from removing it.
+  // This call's temporary file may have kept the process that emptied the directory from removing it.
   if (wasEmptied) await disk.removeEmptyDirectory(directory);
   return isHidden;
 }
 
-/** Under its own name at once: a record that is cut short names nothing, and is removed when it is stale. */
+/** Writes a record under its own name at once: one that is cut short names nothing, and is removed when it is stale. */
 async function writeRecord(disk: Disk, record: string, location: string): Promise<void> {
   const handle = await disk.create(record);
   try {
@@ -100,7 +100,7 @@ async function writeRecord(disk: Disk, record: string, location: string): Promis
 export async function removeRecorded(environment: RemovalEnvironment, record: string): Promise<void> {
   const { disk, root } = environment;
   const location = await readRecord(disk, record);
-  // Of a directory that is not hidden, somebody may be about to hide it.
+  // If the directory is not hidden, somebody may be about to hide it.
   const isOld = await isStale(disk, record);
   const directory = location === null ? null : join(root, ...location.split("/"));
   if (directory === null || (await isLink(disk, root, directory))) {
@@ -131,7 +131,7 @@ export async function removeDropped(environment: RemovalEnvironment, directory: 
   await disk.removeEmptyDirectory(directory);
 }
 
-/** All of a hidden directory; versions first, as somebody may know the path, and last the marker that hides it. */
+/** Removes all of a hidden directory: versions first, as somebody may know the path; last the marker that hides it. */
 async function removeContent(disk: Disk, directory: string, lease: LockLease): Promise<void> {
   const side = sideDirectory(directory);
   const remove = async (work: (removal: Removal) => Promise<unknown>): Promise<void> => {
@@ -155,7 +155,7 @@ async function removeContent(disk: Disk, directory: string, lease: LockLease): P
     await removeFrom(directory, staysToTheEnd);
     await removeFrom(side, isTemporary);
   });
-  // Where somebody has put something there meanwhile, it stays hidden, and goes with the next sweeping.
+  // If somebody has put something there meanwhile, the directory stays hidden, and goes with the next sweep.
   const left = ((await disk.list(directory)) ?? []).filter(
     ({ name }) => name === SIDE_NAME || !staysToTheEnd(name),
   );
@@ -168,7 +168,7 @@ const isTemporary = (name: string): boolean => name.startsWith(TEMPORARY_PREFIX)
 const staysToTheEnd = (name: string): boolean =>
   isHidingMarker(name) || name.startsWith(LOCK_NAME) || name === SIDE_NAME;
 
-/** Whether nothing is in a directory but what the removal of its last file left there: it is no table's any more. */
+/** Whether a directory holds only what the removal of its last file left there; then it is no table's any more. */
 export async function isEmptied(disk: Disk, directory: string): Promise<boolean> {
   const entries = await disk.list(directory);
   if (entries === null) return false;
@@ -177,7 +177,10 @@ export async function isEmptied(disk: Disk, directory: string): Promise<boolean>
   return ((await disk.list(sideDirectory(directory))) ?? []).every(({ name }) => isTemporary(name));
 }
 
-/** Removes what files were moved into, by us or by somebody who died: under the lock nobody else has any. */
+/**
+ * Removes the temporary directories that files were moved into, by this process or one that died: under the lock nobody
+ * else has any.
+ */
 async function removeTemporaries(disk: Disk, directory: string, lease: LockLease): Promise<void> {
   const side = sideDirectory(directory);
   await lease.confirm();

@@ -1,8 +1,9 @@
 /**
- * Whose a table was that lies under no id: who registers it takes it from them. A table of a child namespace that is
- * deregistered, renamed or registered here keeps a note of its last id in its directory. Of others the place tells, which
- * was made of the id they were declared under. Where it does not show that whole, only who may register everything may
- * take it: the root is asked about. Tables of the root have no other place than their own.
+ * Tells the last id of a table that lies under no id: registering the table takes it from the owner of that id. A table
+ * of a child namespace that is deregistered, renamed or registered here keeps a note of its last id in its directory.
+ * For other tables the place tells, which was made of the id they were declared under. Where the place does not show
+ * the whole id, only a caller that may register everything may take the table: the root is asked about. Tables of the
+ * root have no other place than their own.
  */
 
 import { CorruptFileError } from "../../errors.js";
@@ -20,12 +21,12 @@ import type { TableLocation } from "./tables.js";
 const NOTE_NAME = ".tiltyard-deregistered.json";
 /** Bytes; ids are shorter. */
 const MAX_NOTE_BYTES = 65_536;
-/** In place of an id that nobody knows. */
+/** Stands for an id that nobody knows. */
 const ROOT: readonly string[] = [];
 
 /**
- * Notes whose a table is: before its id is taken from it, and before it gets another. Where its directory can't be written
- * to, its place has to tell.
+ * Notes the id of a table, before the id is taken from it and before it gets another. Where its directory can't be
+ * written to, its place has to tell the id.
  */
 export async function noteFormerId({ disk }: CatalogEnvironment, place: TableLocation): Promise<void> {
   const bytes = new TextEncoder().encode(JSON.stringify(place.id));
@@ -36,14 +37,14 @@ export async function noteFormerId({ disk }: CatalogEnvironment, place: TableLoc
   }
 }
 
-/** Notes another id where there is a note: that of a table of the root is from before it came there. */
+/** Notes another id where there is a note. The note of a table of the root is from before it came there. */
 export async function renewFormerId(environment: CatalogEnvironment, place: TableLocation): Promise<void> {
   if ((await environment.disk.stat(join(place.directory, NOTE_NAME))) === null) return;
   await noteFormerId(environment, place);
 }
 
 /**
- * The ids that the table at a place, and those that it lies in, had last; empty ones stand for what nobody knows.
+ * The last ids of the table at a place and of those that it lies in; an empty one stands for an id that nobody knows.
  * @param location below the root, without symbolic links
  */
 export async function formerIdsOf(
@@ -71,7 +72,7 @@ async function readNote(disk: Disk, directory: string): Promise<readonly string[
   }
 }
 
-/** The root for what nobody wrote who takes part. */
+/** The id in a note; the root for anything that is no note. */
 function parseNote(bytes: Uint8Array): readonly string[] {
   try {
     const id: unknown = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
@@ -87,7 +88,7 @@ const isId = (value: unknown): value is readonly string[] =>
   value.length > 0 &&
   value.every((part) => typeof part === "string" && part !== "" && !part.includes(DEFAULT_DELIMITER));
 
-/** The id that a place was made of; the root where it does not show it whole, null where it was not made of any. */
+/** The id that a place was made of; the root where the place does not show it whole, null where it was made of none. */
 function idInPlace(name: string): readonly string[] | null {
   const shown = idShownIn(name);
   if (shown === undefined) return null;

@@ -1,9 +1,10 @@
 /**
- * What is left of a table whose creation did not come to its end: a directory with parts of a table, no version and no
- * marker. It is no table. In the root it is in the way of one that is to be moved there; elsewhere nobody knows of it.
+ * Leftovers of tables whose creation did not come to its end: directories with parts of a table, no version and no
+ * marker. A leftover is no table. In the root it blocks a table that is to be moved there; elsewhere nobody knows of
+ * it.
  *
- * A directory with a version stays, whoever refers to it: it may be that of a table that was deregistered, whose data
- * is to be kept.
+ * A directory with a version stays, even if nothing refers to it: it may be that of a deregistered table, whose data is
+ * to be kept.
  */
 
 import { TableAlreadyExistsError } from "../../errors.js";
@@ -22,13 +23,13 @@ import { isDeregistered, isDropped } from "./markers.js";
 import { sweepDropped, takeAway } from "./removal.js";
 import { findTable, type TableLocation } from "./tables.js";
 
-/** Age from which the parts of a table that no row names are nobody's, however slowly its rows come in. */
+/** Age from which the parts of a table that no row names are abandoned, however slowly its rows come in. */
 const ABANDONED_MS = 7 * 24 * 60 * 60 * 1000;
 
 /**
- * Frees the place of a root table that does not exist. A creation that has not touched its directory for as long as
- * makes a lock stale counts as dead; one that goes on finds its files gone, and fails.
- * @throws TableAlreadyExistsError where something else lies there, or what may still become a table
+ * Frees the place of a root table that does not exist. A creation that has not touched its directory for as long as it
+ * takes a lock to go stale counts as dead; if it goes on after all, it finds its files gone, and fails.
+ * @throws TableAlreadyExistsError where something else lies there, or something that may still become a table
  */
 export async function clearPlace(
   environment: CatalogEnvironment,
@@ -51,9 +52,9 @@ export async function clearPlace(
 }
 
 /**
- * Removes what is left of dropped tables, and what creations of tables of child namespaces left behind that died a week
- * ago or earlier. The latter is decided under the catalog's lock, under which tables are published: a creation that goes
- * on after all finds its directory gone.
+ * Removes the leftovers of dropped tables, and of creations of tables of child namespaces that died a week ago or
+ * earlier. The latter are chosen under the catalog's lock, under which tables are published: a creation that goes on
+ * after all finds its directory gone.
  */
 export async function sweepCreations(environment: CatalogEnvironment, signal?: AbortSignal): Promise<void> {
   await sweepDropped(environment);
@@ -84,7 +85,7 @@ const occupied = ({ id, location }: TableLocation): TableAlreadyExistsError =>
     `the place of table ${formatIdentifier(id)}, ${location}, is taken by something that is no table, or not yet`,
   );
 
-/** Whether there is nothing but what a creation makes, and nothing of it younger than `ageMs`. */
+/** Whether a directory holds nothing but what a creation makes, and nothing younger than `ageMs`. */
 async function isLeftover(disk: Disk, directory: string, ageMs: number): Promise<boolean> {
   const isOld = async (path: string): Promise<boolean> => {
     const stat = await disk.stat(path);
@@ -92,7 +93,7 @@ async function isLeftover(disk: Disk, directory: string, ageMs: number): Promise
   };
   if (!(await isOld(directory))) return false;
   for (const { name, kind } of (await disk.list(directory)) ?? []) {
-    // Whoever holds the lock is waited for.
+    // The lock does not count: `clearPlace` waits for its holder.
     if (name.startsWith(LOCK_NAME) || (kind === "file" && name.startsWith(TEMPORARY_PREFIX))) continue;
     if (kind !== "directory" || !CREATED_PARTS.includes(name)) return false;
     const part = join(directory, name);

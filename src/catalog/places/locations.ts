@@ -1,12 +1,12 @@
 /**
- * Where tables lie below the namespace's directory. Always relative, with `/`:
+ * The places of tables below the namespace's directory. Always relative, with `/`:
  *
  *     <name>.lance            a table of the root namespace; its name is its place
  *     <8 hex>_<object id>     a table of another namespace; random, kept in its catalog row
  *     anything else           a table that was registered
  *
- * The id in a place is for people: what a file system or the reference's paths could refuse or rewrite is escaped,
- * and long ones are cut. Only whose a place was is told by it, where it shows the id whole.
+ * The id in a place is for people: characters that a file system or the reference's paths could refuse or rewrite are
+ * escaped, and long ids are cut. The engine only uses it to tell whose a place was, where it shows the whole id.
  */
 
 import { toHex } from "../../bytes/hex.js";
@@ -35,8 +35,8 @@ export function rootTableAt(location: string): string | null {
 }
 
 /**
- * The name of a table of the root that is to be made. Names that other tables have are not looked at here.
- * @throws InvalidInputError for one whose directory could not be made, or be moved, everywhere
+ * Checks the name of a table of the root that is to be made. The names of other tables are not looked at here.
+ * @throws InvalidInputError for a name whose directory some platform could not make, or could not hold after a move
  */
 export function checkNewRootTableName(name: string): void {
   checkRootTableName(name);
@@ -49,21 +49,21 @@ export function checkNewRootTableName(name: string): void {
   if (prefix !== undefined) refuse(`names that begin with ${prefix.toLowerCase()} are the engine's own`);
 }
 
-/** Whether a place is, or lies in, one that some file system takes for that of a root table. */
+/** Whether a place is, or lies in, one that some file system treats as that of a root table. */
 export function isInRootTable(location: string): boolean {
   const folded = foldName(location.split("/", 1)[0]);
   const suffix = foldName(TABLE_SUFFIX);
   return folded.endsWith(suffix) && isRootTableName(folded.slice(0, -suffix.length));
 }
 
-/** Whether some file system takes one place for the other, or finds one in the other. */
+/** Whether some file system treats two places as the same, or finds one in the other. */
 export function mayOverlap(location: string, other: string): boolean {
   if (differEarly(location, other)) return false;
   const [a, b] = [foldPath(location), foldPath(other)];
   return a === b || a.startsWith(`${b}/`) || b.startsWith(`${a}/`);
 }
 
-/** Whether the letters and digits that two texts begin with tell that they don't fold together: most are told so. */
+/** Whether the letters and digits at the start of two texts show that they don't fold together, as in most cases. */
 function differEarly(a: string, b: string): boolean {
   for (let index = 0; index < a.length && index < b.length; index++) {
     const [left, right] = [plainUnit(a, index), plainUnit(b, index)];
@@ -91,7 +91,7 @@ export function newLocation(objectId: string): string {
   return `${toHex(crypto.getRandomValues(new Uint8Array(4)))}_${shown}`;
 }
 
-/** Whether a place may be one that {@link newLocation} gave. */
+/** Whether a place may come from {@link newLocation}. */
 export const isNewLocation = (location: string): boolean => /^[0-9a-f]{8}_[A-Za-z0-9_$.-]*$/.test(location);
 
 /**
@@ -106,7 +106,7 @@ export function idShownIn(name: string): string | null | undefined {
 
 /**
  * The directory of a place that a catalog row names.
- * @throws CorruptFileError where it leads out of the root, or to what is no table's
+ * @throws CorruptFileError where it leads out of the root, or to something that is no table's
  */
 export function directoryOf(root: string, location: string | null, objectId: string): string {
   const reason = location === null ? "it is missing" : whyNotALocation(location);
@@ -119,8 +119,8 @@ export function directoryOf(root: string, location: string | null, objectId: str
 }
 
 /**
- * A place a caller hands in.
- * @throws InvalidInputError unless it is relative and stays below the root, and can do so on every platform
+ * Checks a place that a caller hands in.
+ * @throws InvalidInputError unless it is relative and stays below the root, on every platform
  */
 export function checkNewLocation(location: string): void {
   checkLocation(location);
@@ -152,7 +152,7 @@ function whyNotALocation(location: string): string | null {
   return null;
 }
 
-/** Whether some file system would find what the engine keeps for itself by that name. */
+/** Whether some file system would find the engine's own files by that name. */
 function isOwnName(name: string): boolean {
   // Most begin with a letter or digit, which no fold takes away.
   if (/^[A-Za-z0-9]/.test(name)) return false;

@@ -1,8 +1,8 @@
 /**
- * Files in a table's directory that say what it is while it has no data, or that it is hidden. Markers stay when
- * data arrives, so their presence never means that a table is empty. Their content says nothing to other engines; here it
- * tells which declaration of a batch made them, and tells a dropped table, which is to be removed, from a deregistered one,
- * which is kept.
+ * Marker files in a table's directory. They say what it is while it has no data, or that it is hidden. Markers stay
+ * when data arrives, so their presence never means that a table is empty. Other engines ignore their content. Here it
+ * tells which declaration of a batch made them, and tells a dropped table, which is to be removed, from a deregistered
+ * one, which is kept.
  */
 
 import { ConcurrentModificationError, UnsupportedError } from "../../errors.js";
@@ -40,7 +40,7 @@ export const reservationPath = (directory: string): string => join(directory, RE
 export const isDropped = (disk: Disk, directory: string): Promise<boolean> =>
   hasContent(disk, hidingMarkerPath(directory), DROPPED_CONTENT);
 
-/** Whether a file of a table's directory is what hides it. */
+/** Whether a file in a table's directory is the marker that hides it. */
 export const isHidingMarker = (name: string): boolean => name === DEREGISTERED_MARKER;
 
 export const hidingMarkerPath = (directory: string): string => join(directory, DEREGISTERED_MARKER);
@@ -49,7 +49,8 @@ export const hidingMarkerPath = (directory: string): string => join(directory, D
 const TAKEN_CODES: ReadonlySet<string | undefined> = new Set(["EEXIST", "ENOTDIR"]);
 
 /**
- * Reserves a directory for a table; false where somebody else has reserved it, or put there what is no directory.
+ * Reserves a directory for a table; false where somebody else has reserved it, or has put something there that is no
+ * directory.
  * @throws ConcurrentModificationError where somebody removes it at the same time
  */
 export async function reserve(disk: Disk, directory: string): Promise<boolean> {
@@ -74,7 +75,7 @@ export async function reserve(disk: Disk, directory: string): Promise<boolean> {
 export type Reservation = "new" | "same" | "other";
 
 /**
- * As {@link reserve}, in a way that can be told from all other reservations, and begun again where it was interrupted.
+ * As {@link reserve}, but the reservation can be told from all others, and an interrupted one can be begun again.
  * @param mark a text that no other declaration has
  */
 export async function reserveAs(disk: Disk, directory: string, mark: string): Promise<Reservation> {
@@ -117,7 +118,7 @@ const isMarkedAs = (disk: Disk, path: string, mark: string): Promise<boolean> =>
 
 /**
  * Hides a root table; false where somebody else has hidden it, or another table has come to lie there.
- * @param isTable whether the table that is meant lies under a path; looked at as late as can be
+ * @param isTable whether the table that is meant lies under a path; asked as late as possible
  */
 export function hide(
   disk: Disk,
@@ -128,8 +129,10 @@ export function hide(
 }
 
 /**
- * Hides the directory of a table that is dropped; false where somebody else has hidden it, or it is not the one.
- * @param verify whether it is; looked at right before, with a file in the directory that is gone with it
+ * Hides the directory of a table that is dropped; false where somebody else has hidden it, or it is not the one that is
+ * meant.
+ * @param verify whether it is the one; asked right before the decision, with a temporary file in the directory that
+ *   would vanish with it
  */
 export async function hideAsDropped(
   disk: Disk,
@@ -141,7 +144,7 @@ export async function hideAsDropped(
   } catch (error) {
     if (!(error instanceof UnsupportedError)) throw error;
   }
-  // Without hard links. Root tables are hidden under the catalog's lock, and others by nobody else.
+  // Without hard links. Root tables are hidden under the catalog's lock, and nobody else hides others.
   if (!(await verify()) || (await isDeregistered(disk, directory))) return false;
   await replaceFile(disk, hidingMarkerPath(directory), DROPPED_CONTENT, { sync: true });
   return true;
@@ -158,7 +161,7 @@ export async function unhide(
   isTable: (directory: string) => Promise<boolean>,
 ): Promise<boolean> {
   const marker = hidingMarkerPath(directory);
-  // Of those who would remove the marker one moves it.
+  // Of several callers that would remove the marker, only one can move it.
   const moved = join(directory, temporaryName());
   try {
     await disk.rename(marker, moved);
@@ -196,8 +199,8 @@ async function create(
 }
 
 /**
- * The same without hard links. A marker means what its name says as soon as it is there; after a crash its content may
- * be missing, and with it whose it is.
+ * The same without hard links. A marker means what its name says as soon as it is there; after a crash its content,
+ * which tells whose it is, may be missing.
  */
 async function createInPlace(
   disk: Disk,
@@ -218,7 +221,7 @@ async function createInPlace(
     await handle.write([content]);
     await handle.sync();
   } catch (error) {
-    // The failure to write tells more than what the clearing up may come to.
+    // The failure to write tells more than a failure of the cleanup.
     await handle.close().catch(() => undefined);
     await disk.remove(join(directory, name)).catch(() => undefined);
     throw error;

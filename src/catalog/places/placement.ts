@@ -1,11 +1,12 @@
 /**
- * Where a new table is put. A table of the root becomes a directory of its name, and some file systems take several
- * names for one ({@link foldName}). No two tables of the root may have such names on any file system, so that the
- * namespace's directory can be moved between all of them:
+ * Chooses and claims the place of a new table. A table of the root becomes a directory of its name, and some file
+ * systems treat several names as one ({@link foldName}). No two tables of the root may have such names on any file
+ * system, so that the namespace's directory can be moved between all of them:
  *
  *   look at the neighbours ─ make the directory ─ under the catalog's lock: look again ─ row
  *
- * The directory and the row together are the claim to the name. Whoever is second to have both finds the other's.
+ * The directory and the row together are the claim to the name. The writer that is second to have both finds the
+ * other's.
  */
 
 import { InvalidInputError, ServiceUnavailableError, TableAlreadyExistsError } from "../../errors.js";
@@ -26,16 +27,16 @@ import { locationOf, refuseOtherObject, rootPlace, type TableLocation, tableRow 
 
 /** A place for a new table. */
 export interface PlannedPlace extends TableLocation {
-  /** Made up just now: nobody else can know of it. */
+  /** True where the place was made up just now: nobody else can know of it. */
   readonly unshared: boolean;
 }
 
 /**
- * Where a table that does not exist would be put. Makes nothing.
+ * The place where a new table would be put. Makes nothing.
  * @param moved the place of a table that would be moved there
  * @throws InvalidInputError for an illegal name, and for one that folds together with another's
  * @throws NamespaceNotFoundError where a parent does not exist, TableAlreadyExistsError where the id is another
- *   object's, or the place a deregistered table's or a file's
+ *   object's, or the place is that of a deregistered table or of a file
  */
 export async function planPlace(
   environment: CatalogEnvironment,
@@ -53,7 +54,7 @@ export async function planPlace(
     if (await freeOfNeighbours(environment, catalog, place, moved)) await refuseKeptPlace(environment, place);
     return { ...place, unshared: false };
   }
-  // What a crash, or a creation that is under way, left in the catalog keeps its place.
+  // A row that a crash, or a creation under way, left in the catalog keeps its place.
   const row = tableRow(catalog, id);
   if (row !== null) {
     const place = locationOf(environment, id, row);
@@ -65,8 +66,8 @@ export async function planPlace(
 }
 
 /**
- * A directory that a deregistered table keeps is not free: what is put there would stay hidden. Neither is a name that
- * something else has than a directory. What is left of a dropped table is removed.
+ * Refuses a place that is not free: the directory of a deregistered table, where a new table would stay hidden, or a
+ * name that something other than a directory has. The leftovers of a dropped table are removed.
  * @throws TableAlreadyExistsError; ServiceUnavailableError where a dropped table can't be removed yet
  */
 async function refuseKeptPlace(environment: CatalogEnvironment, place: TableLocation): Promise<void> {
@@ -85,11 +86,11 @@ async function refuseKeptPlace(environment: CatalogEnvironment, place: TableLoca
 }
 
 /**
- * Removes what is left at a place of a table that was dropped, and could not be moved.
+ * Removes the leftovers at the place of a table that was dropped and could not be moved.
  * @throws ServiceUnavailableError where that can't be done yet
  */
 async function freeDropped(environment: CatalogEnvironment, { id, directory }: TableLocation): Promise<void> {
-  // Whoever was sweeping it at the same time may have removed it.
+  // A sweep at the same time may have removed it.
   const cause = await removeDropped(environment, directory).catch((error: unknown) => error);
   if (await isDropped(environment.disk, directory)) {
     throw new ServiceUnavailableError(
@@ -109,7 +110,7 @@ const noDirectory = ({ id, location }: TableLocation, cause?: unknown): TableAlr
 /**
  * Makes the directory of a root table that is being made, if it is not there.
  * @returns whether it was made
- * @throws InvalidInputError where the disk takes another entry for it, TableAlreadyExistsError where it is a file
+ * @throws InvalidInputError where the disk treats another entry as the same, TableAlreadyExistsError where it is a file
  */
 export async function claimPlace(environment: CatalogEnvironment, place: TableLocation): Promise<boolean> {
   try {
@@ -121,7 +122,7 @@ export async function claimPlace(environment: CatalogEnvironment, place: TableLo
     if (codeOf(error) === "EEXIST" || codeOf(error) === "ENOTDIR") throw noDirectory(place, error);
     throw error;
   }
-  // What is put there would stay hidden.
+  // A table that is put there would stay hidden.
   if (await isDropped(environment.disk, place.directory)) await freeDropped(environment, place);
   await refuseNeighbours(environment, await readCatalog(environment), place);
   return false;
@@ -129,7 +130,7 @@ export async function claimPlace(environment: CatalogEnvironment, place: TableLo
 
 /**
  * Makes sure that no other table has a name which folds together with that of a root table whose directory is there.
- * Under the catalog's lock nobody can get one until the row is written.
+ * Under the catalog's lock nobody can get such a name until the row is written.
  * @throws InvalidInputError naming the other
  */
 export async function refuseNeighbours(
@@ -140,14 +141,14 @@ export async function refuseNeighbours(
   const { isThere, others } = await environment.rootNames.neighbours(place.location, catalog, true);
   for (const other of others) {
     const holder = await holderOf(environment, catalog, other);
-    // Spelled otherwise, the directory that is there is the other one.
+    // If the place is spelled otherwise, the directory that is there is the other entry.
     if (holder !== null || !isThere) throw foldsTogether(place, holder ?? other.name);
   }
 }
 
 /**
  * The same for a place where nothing is yet.
- * @param moved is about to leave its place
+ * @param moved the table that is about to leave its place
  */
 export async function refuseHolders(
   environment: CatalogEnvironment,
@@ -164,7 +165,7 @@ export async function refuseHolders(
 }
 
 /**
- * As {@link refuseHolders}, and what a creation left that came to nothing is taken away.
+ * As {@link refuseHolders}, but also takes away the leftovers of failed creations.
  * @returns whether there may be something at the place
  */
 async function freeOfNeighbours(
@@ -185,7 +186,7 @@ async function freeOfNeighbours(
   return isThere || others.length > 0;
 }
 
-/** Takes away what a creation left; false where it is more than that, or may still become more. */
+/** Takes away the leftovers of a creation; false where there is more than that, or they may still become a table. */
 async function clearDead(environment: CatalogEnvironment, { name }: DirectoryEntry): Promise<boolean> {
   const tableName = rootTableAt(name);
   if (tableName === null) return false;
@@ -200,7 +201,7 @@ async function clearDead(environment: CatalogEnvironment, { name }: DirectoryEnt
   }
 }
 
-/** What has the place of a root table, for a message: a table, one that is being made, or no table; null for nothing. */
+/** What holds a root table's place, for messages: a table, one that is being made, or no table; null for nothing. */
 async function holderOf(
   { disk, root, latestVersions }: CatalogEnvironment,
   catalog: Catalog,

@@ -1,5 +1,5 @@
 /**
- * Taking tables' directories away. A directory first gets a name that no listing shows, in one step:
+ * Takes tables' directories away. A directory first gets a name that no listing shows, in one step:
  *
  *   rename to .tiltyard-dropping-…     out of everybody's way, and still whole; the name tells which one was meant
  *   look at what was moved             another table may have come to lie there since the caller looked: it goes back
@@ -9,7 +9,8 @@
  * A directory that can't be renamed (of a lower layer of overlayfs; on Windows, one in which a file is open) is hidden
  * instead, and emptied where it is (droppedRecords.ts).
  *
- * What a crash leaves of it goes with the next one; what was not decided only after an hour, if it is what was meant.
+ * The next removal also removes what a crash left of an earlier one. A directory whose removal was not decided goes
+ * only after an hour, and only if it is the one that was meant.
  */
 
 import { InternalError, messageOf } from "../../errors.js";
@@ -23,21 +24,21 @@ import { isDropped } from "./markers.js";
 
 /** Start of the names that dropped tables' directories, and records of them, carry until they are gone. */
 const DROPPED_PREFIX = ".tiltyard-dropped-";
-/** Start of the names that directories carry before that is decided. */
+/** Start of the names that directories carry before their removal is decided. */
 const DROPPING_PREFIX = ".tiltyard-dropping-";
-/** All of such a name: what merely begins so may be a table that another engine made. */
+/** The whole of such a name: a table of another engine may have a name that merely begins like this. */
 const DROPPED_NAME = /^\.tiltyard-(dropp(?:ed|ing))-[0-9a-f-]{36}(?:-([0-9a-f]{16}))?$/;
-/** A directory whose dropping was begun so long ago goes: who began it is dead. */
+/** A directory whose removal began this many milliseconds ago goes: the process that began it is dead. */
 const ABANDONED_MS = 60 * 60 * 1000;
 
-/** Whether what lies in a directory is what the caller means; asked where it can still be put back. */
+/** Whether a directory holds what the caller means to remove; asked while it can still be put back. */
 export type IsDoomed = (directory: string) => Promise<boolean>;
 
 const always: IsDoomed = async () => true;
 
 /**
- * Makes a directory vanish, durably; false where there is none that is doomed, or it is hidden already.
- * {@link sweepDropped} frees the space.
+ * Makes a directory vanish, durably; false where there is no doomed one, or it is hidden already. {@link sweepDropped}
+ * frees the space.
  */
 export async function takeAway(
   environment: RemovalEnvironment,
@@ -47,7 +48,7 @@ export async function takeAway(
   const { disk, root, handles } = environment;
   // Windows does not rename a directory in which a file is open.
   handles.evict(directory);
-  // Before it is asked whether it is the one that is meant: no other can have been it then, and be it no more.
+  // Read before `isDoomed` is asked, so that the signature can't be that of a directory which replaced the doomed one.
   const seen = await disk.stat(directory);
   if (seen === null || !(await isDoomed(directory))) return false;
   const id = crypto.randomUUID();
@@ -57,7 +58,7 @@ export async function takeAway(
     await disk.rename(directory, moved);
   } catch (error) {
     if (codeOf(error) === "ENOENT") return false;
-    // The renaming of a link would have moved the link; what it leads to is somebody else's.
+    // The renaming of a link would have moved the link; its target is somebody else's.
     if (!isUnmovable(error) || (await isLink(disk, root, directory))) throw error;
     return hideInPlace(environment, directory, join(root, DROPPED_PREFIX + id), isDoomed);
   }
@@ -68,7 +69,7 @@ export async function takeAway(
       return true;
     }
   } catch (error) {
-    // Where it can't be put back either, it is gone, and goes for good when it is swept.
+    // If it can't be put back either, the directory is gone, and is removed for good when it is swept.
     await putBack(disk, moved, directory).catch(() => undefined);
     throw error;
   }
@@ -76,7 +77,10 @@ export async function takeAway(
   return false;
 }
 
-/** A directory that somebody made in its place is empty, or a table of its own by now: that one stays. */
+/**
+ * Puts a directory back. One that somebody made in its place gives way if it is empty; else it is a table of its own by
+ * now, and stays.
+ */
 async function putBack(disk: Disk, moved: string, directory: string): Promise<void> {
   if ((await disk.stat(moved)) === null) return;
   await disk.removeEmptyDirectory(directory);
@@ -84,9 +88,9 @@ async function putBack(disk: Disk, moved: string, directory: string): Promise<vo
 }
 
 /**
- * Takes a directory away that is no table's any more, in whichever way can be made sure of. {@link sweepDropped} frees
- * the space.
- * @throws InternalError where none can: the directory stays, and the caller has to say so
+ * Takes away a directory that is no table's any more, in any way that is sure to work. {@link sweepDropped} frees the
+ * space.
+ * @throws InternalError where there is no such way: the directory stays, and the caller has to say so
  */
 export async function discardDirectory(
   environment: RemovalEnvironment,
@@ -106,7 +110,7 @@ export async function discardDirectory(
         (await hideInPlace(environment, directory, record, isDoomed));
       if (isHidden) return;
     } catch {
-      // That the directory can't be moved tells more.
+      // The failure to move the directory tells more.
     }
   }
   if ((await disk.stat(directory)) === null || (await isDropped(disk, directory))) return;
@@ -117,8 +121,8 @@ export async function discardDirectory(
 }
 
 /**
- * Removes what was taken away. That is decided by then, so a failure here is not the caller's: the next one tries
- * again.
+ * Removes what was taken away. The removal is decided by then, so a failure here does not fail the caller: the next
+ * sweep tries again.
  */
 export async function sweepDropped(environment: RemovalEnvironment): Promise<void> {
   const { disk, root } = environment;
@@ -135,8 +139,9 @@ export async function sweepDropped(environment: RemovalEnvironment): Promise<voi
 }
 
 /**
- * Whether a directory was moved long ago by one who died before it was decided, and is the one that was meant. Another,
- * which had come to lie there, stays: it is somebody's table, and can be given its name back by hand.
+ * Whether a directory was moved long ago by a process that died before it decided, and is the one that was meant.
+ * Another directory, which had come to lie there, stays: it is somebody's table, and can be given its name back by
+ * hand.
  */
 async function isAbandoned(disk: Disk, directory: string, signature: string | undefined): Promise<boolean> {
   const stat = await disk.stat(directory).catch(() => null);
@@ -147,7 +152,7 @@ async function isAbandoned(disk: Disk, directory: string, signature: string | un
   return Date.now() - Number(stat.changedNs / 1_000_000n) > ABANDONED_MS;
 }
 
-/** In place of a time of birth: some platforms give that of the last change then. */
+/** Stands for an unknown time of birth, in place of which some platforms give that of the last change. */
 const UNKNOWN = 0n;
 
 /** What tells a directory from another in the same place, short enough for a name. */

@@ -1,6 +1,6 @@
 /**
- * Places that several tables have, or that some file system takes for one. A new table never gets such a place. Where
- * rows of another engine share one, or a disk makes one of two, dropping a table leaves the other's files alone.
+ * Places that several tables share, or that some file system treats as one. A new table never gets such a place. Where
+ * rows of another engine share one, or a disk treats two as one, dropping a table leaves the other's files alone.
  */
 
 import { areApart } from "../../io/names/spelling.js";
@@ -12,7 +12,7 @@ import { isInRootTable, mayOverlap } from "./locations.js";
 export const isInUse = (location: string, rows: readonly CatalogRow[]): boolean =>
   isInRootTable(location) || overlapping(location, rows).length > 0;
 
-/** Whether a place is that of none of the rows on this disk, nor of a root table on any. */
+/** Whether none of the rows names a place on this disk, and no root table can have it on any. */
 export const isUnshared = async (
   environment: CatalogEnvironment,
   location: string,

@@ -3,8 +3,8 @@
  *
  * - A table of the root is the directory `<name>.lance`: it exists when that holds versions or a reservation
  *   marker, and is hidden by a deregistration marker. Its catalog row is for the reference, and for properties.
- * - A table of another namespace exists when it has a catalog row and the directory that names. A row without the
- *   directory means nothing: it is what a crash leaves of a change that did not come to pass.
+ * - A table of another namespace exists when it has a catalog row and the directory that the row names. A row without
+ *   the directory means nothing: a crash left it of a change that did not come to pass.
  */
 
 import { TableAlreadyExistsError, TableNotFoundError } from "../../errors.js";
@@ -17,7 +17,7 @@ import { decodeProperties, objectIdOf, parentOf, requireNamespace } from "../row
 import { directoryOf, rootLocation } from "./locations.js";
 import { isDeregistered, isReserved } from "./markers.js";
 
-/** Where a table is, whether or not there is one. */
+/** The place of a table, whether or not the table exists. */
 export interface TableLocation {
   readonly id: readonly string[];
   /** Relative to the namespace's directory. */
@@ -30,7 +30,7 @@ export interface TableLocation {
 export interface FoundTable extends TableLocation {
   /** Null while the table is only declared. */
   readonly latest: LatestVersion | null;
-  /** What makes it a table, in child namespaces; that of a root table is not looked at. */
+  /** The row that makes it a table, in child namespaces; null for a root table, whose row is not looked at. */
   readonly row: CatalogRow | null;
 }
 
@@ -62,7 +62,7 @@ export async function requireTable(
 }
 
 /**
- * Makes sure that a table that was found is still one: that a catalog knows it. It may have another id by now.
+ * Makes sure that a table that was found is still known as a table. It may have another id by now.
  * @throws TableNotFoundError
  */
 export async function requireKnown(environment: CatalogEnvironment, table: FoundTable): Promise<void> {
@@ -88,12 +88,12 @@ async function findRootTable(
   ]);
   if (hidden) return null;
   if (latest === null && !(await isReserved(disk, place.directory))) return null;
-  // Another table, on a disk that ignores case.
+  // On a disk that ignores case, this is another table.
   if (!(await isSpelledSo(environment, place.location))) return null;
   return { ...place, latest, row: null };
 }
 
-/** Whether an entry of the namespace's directory that was found has just that name. */
+/** Whether an entry that was found in the namespace's directory has exactly that name. */
 const isSpelledSo = ({ root, spelling, rootNames }: CatalogEnvironment, name: string): Promise<boolean> =>
   spelling.isExact(root, name, () => rootNames.all());
 
@@ -108,13 +108,13 @@ async function findAt(
   return { ...place, latest, row };
 }
 
-/** The row that makes a table of the id, or null; rows of other objects are none. */
+/** The row that makes the id a table, or null; rows of other objects don't count. */
 export function tableRow(catalog: Catalog, id: readonly string[]): CatalogRow | null {
   const row = catalog.find(objectIdOf(id));
   return row?.objectType === "table" ? row : null;
 }
 
-/** @throws CorruptFileError where the row's location is none */
+/** @throws CorruptFileError where the row's location is invalid */
 export function locationOf(
   environment: CatalogEnvironment,
   id: readonly string[],
@@ -131,14 +131,14 @@ export function rootPlace(environment: CatalogEnvironment, id: readonly string[]
   return { id, location, directory: join(environment.root, location) };
 }
 
-/** @throws TableAlreadyExistsError where the id is that of a namespace, or of what other engines keep */
+/** @throws TableAlreadyExistsError where the id is that of a namespace, or of an object of another engine */
 export function refuseOtherObject(catalog: Catalog, id: readonly string[]): void {
   const row = catalog.find(objectIdOf(id));
   if (row === null || row.objectType === "table") return;
   throw new TableAlreadyExistsError(`${formatIdentifier(id)} is the id of a ${row.objectType.slice(0, 40)}`);
 }
 
-/** Whether there is a directory where a table's row says. */
+/** Whether the directory that a table's row names is there. */
 export async function hasDirectory(
   environment: CatalogEnvironment,
   id: readonly string[],

@@ -28,11 +28,11 @@ export interface CatalogRow {
   readonly metadata: string | null;
 }
 
-/** What becomes of the rows: replaced ones keep their place, added ones come last. */
+/** A change of the rows: replaced ones keep their place, added ones come last. */
 export interface CatalogChange {
-  /** Ids of rows that go. */
+  /** Ids of rows to remove. */
   readonly remove?: ReadonlySet<string>;
-  /** Rows in place of those with the ids they are kept under. */
+  /** New rows, by the ids of the rows that they replace. */
   readonly replace?: ReadonlyMap<string, CatalogRow>;
   readonly add?: readonly CatalogRow[];
 }
@@ -81,7 +81,7 @@ export class Catalog {
   static readonly empty: Catalog = new Catalog([], [], []);
 
   /**
-   * Takes the columns of a version's rows.
+   * Makes the catalog from the columns of a version's rows.
    * @param path of the version's manifest, for errors
    * @throws CorruptFileError where a row has no id or type, UnsupportedError where a column is missing
    */
@@ -99,7 +99,7 @@ export class Catalog {
     return new Catalog(fields, columns, rows);
   }
 
-  /** Memory it takes, about. */
+  /** Bytes of memory it takes, about. */
   get byteLength(): number {
     let characters = 0;
     for (const { objectId, location, metadata } of this.rows) {
@@ -158,7 +158,7 @@ export class Catalog {
     return children;
   }
 
-  /** Rows of objects anywhere below a namespace, whatever their type. */
+  /** Rows of objects of any type, anywhere below a namespace. */
   rowsBelow(objectId: string): CatalogRow[] {
     const prefix = objectId + DEFAULT_DELIMITER;
     return this.rows.filter((row) => row.objectId.startsWith(prefix));
@@ -174,7 +174,7 @@ export class Catalog {
     const replaced = [...replace.keys()];
     const rows: CatalogRow[] = [];
     const kept: number[] = [];
-    /** By row: where its known values are, in the old rows with the fresh ones behind them. */
+    /** Per row, the position of its known values in the list of the old rows followed by the fresh ones. */
     const sources: number[] = [];
     for (let index = 0; index < this.rows.length; index++) {
       const row = this.rows[index];
@@ -283,7 +283,7 @@ function encodeStrings(values: readonly (string | null)[]): VariableColumn {
   };
 }
 
-/** By the bytes of their UTF-8, which is the order of code points and not that of UTF-16 units. */
+/** Compares names by the bytes of their UTF-8, which is the order of code points and not that of UTF-16 units. */
 export function compareNames(a: string, b: string): number {
   const length = Math.min(a.length, b.length);
   for (let index = 0; index < length; index++) {

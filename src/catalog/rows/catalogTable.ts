@@ -2,12 +2,12 @@
  * The catalog's table, `<root>/__manifest`: an ordinary Lance table with a row per namespace and table. It is made
  * by the first change. What always holds:
  *
- * - A change is one version: all rows in one file, committed right on top of the version they were computed from.
- *   Who loses the number to another writer reads again and computes again.
- * - Reading costs a look at what the latest version is; its rows are decoded once and kept.
+ * - A change is one version: all rows in one file, committed right on top of the version they were computed from. A
+ *   writer that loses the number to another one reads again and computes again.
+ * - Reading costs a look for the latest version; its rows are decoded once and kept.
  * - Old versions are emptied, but keep their numbers: see oldVersions.ts.
- * - Settings, metadata and columns that are not understood here stay as they are. Feature flags in the table's
- *   metadata that are not known keep us from reading, or from writing.
+ * - Settings, metadata and columns that are not understood here stay as they are. Unknown feature flags in the table's
+ *   metadata prevent reading, or writing.
  */
 
 import type { Column } from "../../arrow/columns/column.js";
@@ -49,7 +49,7 @@ export interface CatalogEnvironment extends TableEnvironment, FileReaders {
   readonly latestVersions: LatestVersions;
   /** What lies directly in the namespace's directory. */
   readonly rootNames: RootNames;
-  /** Tells what was found by its own name from what a disk that folds names found by another. */
+  /** Tells an entry found by its own name from one that a disk that folds names found by another. */
   readonly spelling: Spelling;
   /** Whether there are versions in a directory of versions. */
   readonly versionsIn: SettledDirectories<boolean>;
@@ -108,7 +108,7 @@ interface OpenCatalog {
 
 /**
  * The catalog as it is now; empty where there is none.
- * @throws UnsupportedError for a feature flag this build does not know, CorruptFileError for rows that are none
+ * @throws UnsupportedError for a feature flag this build does not know, CorruptFileError for invalid rows
  */
 export async function readCatalog(environment: CatalogEnvironment): Promise<Catalog> {
   return (await openCatalog(environment))?.catalog ?? Catalog.empty;
@@ -143,7 +143,7 @@ async function openAt(environment: CatalogEnvironment, entry: LatestVersion): Pr
 }
 
 /**
- * Whether a failure shows no damage but that the version was not the latest any more: newer ones have followed, and it
+ * Whether a failure shows no damage, only that the version was not the latest any more: newer ones have followed and it
  * was emptied, or another catalog was made in its place.
  * @param file the version's manifest, as far as it was read
  */
@@ -161,7 +161,7 @@ async function isLeftBehind(
   return current?.isCopyOf(file) !== true;
 }
 
-/** Tells apart the manifests of one path: of a catalog, and of one made anew in its place. */
+/** A key that tells apart the manifests of one path: that of a catalog, and that of one made anew in its place. */
 function keyOf(file: ManifestFile): string {
   const { timestamp } = file.manifest;
   return [file.path, file.byteLength, timestamp?.seconds, timestamp?.nanos, file.transaction?.uuid].join(
@@ -211,9 +211,9 @@ function checkFlags(manifest: Manifest, key: string, path: string): void {
 }
 
 /**
- * What to change, given the catalog as it is; null for nothing. Called again when another writer was first. What it
- * throws ends the change, with nothing written. It runs under the catalog's lock and must not take a table's; what it
- * does besides that can't be undone, it does right behind a look at the lease.
+ * Decides what to change, given the catalog as it is; null for nothing. It is called again when another writer was
+ * first. An error that it throws ends the change, with nothing written. It runs under the catalog's lock and must not
+ * take a table's. It confirms the lease right before any step of its own that can't be undone.
  */
 export type CatalogPlan = (
   catalog: Catalog,
@@ -288,13 +288,13 @@ async function commitOver(
   try {
     return await rewriteTable(environment, directory, open, catalog.columns, catalog.rows.length, lease);
   } catch (error) {
-    // So many were first that the version which the change was computed from is emptied.
+    // So many writers were first that the version which the change was computed from is emptied.
     if (await isLeftBehind(environment, open.entry, open.file, error)) return null;
     throw error;
   }
 }
 
-/** Version 1, without rows. Whoever makes it: afterwards it is there. */
+/** Makes version 1, without rows, unless another writer has made it. */
 async function createCatalog(
   environment: CatalogEnvironment,
   signal: AbortSignal | undefined,

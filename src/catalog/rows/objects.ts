@@ -1,6 +1,6 @@
 /**
- * Objects of the catalog by their path: ids, parents, properties. Namespaces and tables share one space of ids, and
- * the parent of what is made must be there.
+ * Objects of the catalog by their path: ids, parents, properties. Namespaces and tables share one space of ids, and the
+ * parent of a new object must exist.
  */
 
 import { CorruptFileError, InvalidInputError, NamespaceNotFoundError } from "../../errors.js";
@@ -9,8 +9,8 @@ import type { Properties } from "../../namespace.js";
 import type { Catalog, CatalogRow } from "./catalogRows.js";
 
 /**
- * The id under which the catalog keeps an object; "" for the root. Any text that is unambiguous is looked up, as
- * other engines may have made what this one would refuse to make.
+ * The id under which the catalog keeps an object; "" for the root. Any unambiguous text is looked up, as other engines
+ * may have made objects that this one would refuse to make.
  * @throws InvalidInputError for parts that are empty or hold the delimiter
  */
 export function objectIdOf(path: readonly string[]): string {
@@ -37,8 +37,8 @@ export function findNamespace(catalog: Catalog, path: readonly string[]): Catalo
 }
 
 /**
- * @throws NamespaceNotFoundError unless the namespace and all it is in exist, InvalidInputError where the first that
- *   does not exist has a name that none could have
+ * @throws NamespaceNotFoundError unless the namespace and all that it lies in exist, InvalidInputError where the first
+ *   one that does not exist has an illegal name
  */
 export function requireNamespace(catalog: Catalog, path: readonly string[]): void {
   for (let depth = 1; depth <= path.length; depth++) {
@@ -47,7 +47,7 @@ export function requireNamespace(catalog: Catalog, path: readonly string[]): voi
   }
 }
 
-/** Why there is no such namespace. */
+/** The error for a namespace that does not exist. */
 export function namespaceNotFound(path: readonly string[]): NamespaceNotFoundError | InvalidInputError {
   try {
     checkObjectName(path[path.length - 1]);

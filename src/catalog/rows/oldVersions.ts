@@ -1,21 +1,21 @@
 /**
- * What becomes of the catalog's old versions. Nobody reads them, but their numbers must stay taken. An open connection
- * of the reference finds a newer version by asking whether there is one under the number after the one it knows, for as
- * long as it lives, and commits its change under that number. Were the number free, the connection would not see that
- * it is behind, and a change that it acknowledges would lie below the latest version, where nobody finds it.
+ * Empties the catalog's old versions. Nobody reads them, but their numbers must stay taken. An open connection of the
+ * reference finds a newer version by asking whether there is one under the number after the one it knows, for as long
+ * as it lives, and commits its change under that number. If the number were free, the connection would not see that it
+ * is behind, and a change that it acknowledges would lie below the latest version, where nobody finds it.
  *
- * So an old version is emptied: its files are removed, and its manifest gives way to an empty file of the same name.
- * Most of the empty files are further names of a few, so that a version costs a directory entry. What always holds:
+ * So an old version is emptied: its files are removed, and its manifest is replaced by an empty file of the same name.
+ * Most of the empty files are hard links to a few, so that a version costs a directory entry. What always holds:
  *
- * - The newest versions stay whole, for those who are reading them: at least `MIN_KEPT`, and more of a small catalog.
+ * - The newest versions stay whole for their readers: at least `MIN_KEPT`, and more of a small catalog.
  * - The name of a version is taken at every moment: the empty file is renamed onto the manifest.
- * - Emptied are the oldest versions, up to some number; which one that is can be found by bisection.
- * - The files go first. Where a crash comes in between, the manifest still tells which they are.
+ * - The emptied versions are the oldest ones, up to some number, which can be found by bisection.
+ * - The files go first. After a crash in between, the manifest still tells which they are.
  * - A version is emptied only after a newer one was published for good, so that a power cut takes back nothing that is
  *   needed.
  *
- * A few versions are emptied at once, at a change in every so many; a long history that another engine has left
- * behind is worked off little by little.
+ * Every so many changes, a few versions are emptied at once; a long history that another engine has left behind is
+ * worked off little by little.
  */
 
 import { CorruptFileError, UnsupportedError } from "../../errors.js";
@@ -39,18 +39,18 @@ import { writeHint } from "../../table/versions/versionHint.js";
 import { type CommittedVersion, entryOf, type VersionEntry } from "../../table/versions/versions.js";
 import { removeStrayFiles } from "./strayFiles.js";
 
-/** Versions that stay whole: as many as take up so many bytes, within bounds. */
+/** Bytes taken up by the versions that stay whole, within bounds on their number. */
 const KEPT_BYTES = 8 * 1024 * 1024;
 export const MIN_KEPT = 32;
 export const MAX_KEPT = 256;
-/** What a file takes up is a multiple of this, about. */
+/** The space that a file takes up is about a multiple of this. */
 const BLOCK_BYTES = 4096;
-/** So many versions must have become old before any is emptied. */
+/** This many versions must have become old before any is emptied. */
 const MIN_BATCH = 16;
-/** More are not emptied at one change. */
+/** At most this many are emptied at one change. */
 const MAX_BATCH = 32;
 
-/** A file name that leads nowhere else. */
+/** A file name that does not lead out of its directory. */
 const PLAIN_NAME = /^\w[\w.-]*$/;
 
 /** What is known of one catalog's old versions from one change to the next. */
@@ -61,8 +61,8 @@ export class OldVersions {
   #latest = 0;
 
   /**
-   * Empties some versions, if enough of them have become old. Never rejects: the change that was made is not to fail
-   * for what a later one can do as well.
+   * Empties some versions, if enough of them have become old. Never rejects: the change that was made must not fail
+   * because of work that a later one can do as well.
    * @param latest the version that was just committed
    * @param lease of the catalog's lock
    */
@@ -72,7 +72,7 @@ export class OldVersions {
     latest: CommittedVersion,
     lease: LockLease,
   ): Promise<void> {
-    // Numbers that go back are those of another catalog in the same place.
+    // A number that goes back is that of another catalog in the same place.
     if (latest.version <= this.#latest) this.#firstWhole = null;
     this.#latest = latest.version;
     const end = latest.version - keptVersions(latest.file) + 1;
@@ -91,10 +91,10 @@ export class OldVersions {
     }
   }
 
-  /** @param end where to look for it below */
+  /** @param end the versions below it are searched */
   async #findFirstWhole(emptying: Emptying, end: number): Promise<number> {
     const known = this.#firstWhole;
-    // Another process may have gone on meanwhile.
+    // Another process may have emptied more meanwhile.
     return known !== null && (await emptying.isWhole(known)) ? known : emptying.firstWholeBelow(end);
   }
 }
@@ -115,7 +115,7 @@ class Emptying {
   readonly #tableRoot: string;
   readonly #latest: CommittedVersion;
   readonly #lease: LockLease;
-  /** A version that is emptied, to which names can be added. */
+  /** Path of an emptied version, to which hard links can be made. */
   #emptied: string | null = null;
 
   constructor(environment: TableEnvironment, tableRoot: string, latest: CommittedVersion, lease: LockLease) {
@@ -190,7 +190,7 @@ class Emptying {
     this.#emptied = path;
   }
 
-  /** Makes an empty file under a name of its own: a further name of one that there is, if the file system can do that. */
+  /** Makes an empty file under a name of its own: a hard link to an existing one, if the file system can do that. */
   async #stageEmptyFile(): Promise<string> {
     const staged = join(versionsDirectory(this.#tableRoot), temporaryName());
     if (this.#emptied !== null) {
@@ -198,7 +198,7 @@ class Emptying {
         await this.#disk.link(this.#emptied, staged);
         return staged;
       } catch {
-        // No file system has any number of names for one file, and some have only one.
+        // Every file system limits the number of names of one file, some to a single one.
       }
     }
     const handle = await this.#disk.create(staged);
@@ -206,7 +206,7 @@ class Emptying {
     return staged;
   }
 
-  /** How to remove the files of a version that neither the next one nor the latest one has. */
+  /** Functions that remove the files of a version that neither the next version nor the latest one has. */
   #filesOf(file: ManifestFile, next: ManifestFile | null): (() => Promise<void>)[] {
     const needed = new ReferencedFiles();
     if (next !== null) needed.add(next);
@@ -231,12 +231,12 @@ class Emptying {
     ];
   }
 
-  /** Null where the version is not there, or does not tell what its files are: they stay. */
+  /** Null where the version is not there, or does not tell what its files are; then they stay. */
   async #read(version: number): Promise<ManifestFile | null> {
     if (version === this.#latest.version) return this.#latest.file;
     try {
       const file = await this.#environment.manifests.read(this.#disk, this.#entry(version).path);
-      // Decoded here, so that what is damaged shows here.
+      // Decoded here, so that damage shows here.
       if (file !== null) new ReferencedFiles().add(file);
       return file;
     } catch (error) {

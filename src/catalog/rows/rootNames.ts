@@ -1,10 +1,11 @@
 /**
- * What lies directly in the namespace's directory, by name. The list is kept, and grows along with the tables that are
- * made through it, so that making one table does not list all the others.
+ * The entries directly in the namespace's directory, by name. The list is kept, and grows along with the tables that
+ * are made through it, so that making one table does not list all the others.
  *
- * What is made elsewhere shows. A table of this engine, made by any process, comes with another version of the catalog.
- * What another engine makes changes the times of the directory; where they are too young to tell, it changes the count
- * of links, which grows by one with each directory. File systems that don't count them are asked for a list each time.
+ * Entries made elsewhere are noticed. A table of this engine, made by any process, comes with another version of the
+ * catalog. An entry of another engine changes the times of the directory; where they are too young to tell, it changes
+ * the count of links, which grows by one with each directory. On a file system that doesn't count links, the directory
+ * is listed each time.
  */
 
 import type { DirectoryEntry, Disk, FileStat } from "../../io/disk/disk.js";
@@ -19,20 +20,20 @@ const FOLDED_SUFFIX = ".LANCE";
 
 type Kind = DirectoryEntry["kind"];
 
-/** What was found when a place was looked for. */
+/** The result of looking for a place. */
 export interface Neighbours {
   /** Whether the place is there, spelled as it was asked for. */
   readonly isThere: boolean;
-  /** Other entries that some file system takes for it. */
+  /** Other entries that some file system treats as the same. */
   readonly others: readonly DirectoryEntry[];
 }
 
 interface List {
-  /** Of the directory, from before it was listed or from when the last name was added. */
+  /** Stat of the directory, from before it was listed or from when the last name was added. */
   stat: FileStat;
   /** Whether the next change of the directory is sure to show in its times. */
   isSettled: boolean;
-  /** Every table that has a row there and a directory is in the list; null where the list was made without one. */
+  /** Every table that has a row in this catalog and a directory is in the list; null where it was made without one. */
   catalog: Catalog | null;
   readonly kinds: Map<string, Kind>;
   /** Names that end as those of root tables do, by their {@link keyOf}; null until they are asked for. */
@@ -52,7 +53,7 @@ export class RootNames {
     this.#root = root;
   }
 
-  /** Names of all that is in the directory now. */
+  /** Names of all entries of the directory as it is now. */
   all(): Promise<ReadonlySet<string>> {
     return this.#inTurn(async () => {
       const stat = await this.#disk.stat(this.#root);
@@ -64,10 +65,10 @@ export class RootNames {
   }
 
   /**
-   * What lies where a root table does or would, on this file system or another.
+   * The entries at the place of a root table, as this file system or another one sees it.
    * @param location of the table
    * @param catalog read before this call
-   * @param isMade whether the table's directory is known to be there, under whichever spelling
+   * @param isMade whether the table's directory is known to be there, under any spelling
    */
   neighbours(location: string, catalog: Catalog, isMade: boolean): Promise<Neighbours> {
     return this.#inTurn(async () => {
@@ -97,12 +98,12 @@ export class RootNames {
     if (this.#list?.catalog === before) this.#list.catalog = after;
   }
 
-  /** Notes that a table came to the directory otherwise than by being made. */
+  /** Notes that a table came to the directory in another way than by being made. */
   forget(): void {
     this.#list = null;
   }
 
-  /** The list that is kept, if it is whole or lacks nothing but what was made here. */
+  /** The list that is kept, if it is complete or lacks only directories that were made here. */
   #known(stat: FileStat, catalog: Catalog): List | null {
     const list = this.#list;
     if (list === null) return null;
@@ -133,18 +134,18 @@ export class RootNames {
     return this.#list;
   }
 
-  /** One look at a time: none may put an older list in the place of a newer one. */
+  /** Runs one look at a time, so that none replaces a newer list by an older one. */
   #inTurn<T>(look: () => Promise<T>): Promise<T> {
     const turn = this.#lastTurn.then(look);
-    // Its failure is told to whoever asked for it.
+    // The caller that asked for the look is told of its failure.
     this.#lastTurn = turn.catch(() => undefined);
     return turn;
   }
 }
 
 /**
- * What the names of root tables have in common whose directories, or whose names, some file system takes for one. Null
- * for the name of an entry that can't be taken for a root table's directory.
+ * A key that root tables share if some file system treats their directories, or their names, as the same. Null for the
+ * name of an entry that no file system treats as a root table's directory.
  */
 function keyOf(entryName: string): string | null {
   const folded = foldName(entryName);

@@ -2,9 +2,9 @@
  * Data files that no version of the catalog refers to. A writer that died between writing its rows and publishing them
  * left them behind, or a power cut brought them back.
  *
- * One may also be of a writer that is about to publish it. Such a writer has read the version that was the latest when
- * it began, and publishes under the next number or not at all. So a file that is older than the version that is now the
- * latest will never be published: the number it was written for is taken.
+ * Such a file may also belong to a writer that is about to publish it. That writer has read the version that was the
+ * latest when it began, and publishes under the next number or not at all. So a file that is older than the version
+ * that is now the latest will never be published: the number it was written for is taken.
  */
 
 import { CorruptFileError, UnsupportedError } from "../../errors.js";
@@ -16,13 +16,13 @@ import { readManifestFile } from "../../table/versions/manifest.js";
 import { dataDirectory } from "../../table/versions/paths.js";
 import { type CommittedVersion, entryOf } from "../../table/versions/versions.js";
 
-/** What file systems of several machines date their files by may differ by less than this. */
+/** The clocks by which the file systems of several machines date their files differ by less than this. */
 const MARGIN_NS = 3_600_000_000_000n;
 /** Files that are written as a whole, and those that the reference has not finished. */
 const DATA_FILE = /\.lance$|^\.tmp/;
 
 /**
- * Removes data files that are nobody's. Costs little where there are none.
+ * Removes data files that belong to nobody. Costs little where there are none.
  * @param latest the version that was just committed
  * @param firstWhole the oldest version that has its files
  */
@@ -36,7 +36,7 @@ export async function removeStrayFiles(
   const directory = dataDirectory(tableRoot);
   const entries = (await disk.list(directory)) ?? [];
   const names = entries.filter(({ name, kind }) => kind === "file" && DATA_FILE.test(name));
-  // Few versions have more than one, and none of them is stray where there are no more than versions.
+  // Few versions have more than one data file, and none is stray where there are no more files than versions.
   if (names.length <= latest.version - firstWhole + 1) return;
   const published = await disk.stat(latest.path);
   if (published === null) return;
@@ -54,7 +54,7 @@ export async function removeStrayFiles(
   }
 }
 
-/** What versions refer to, from one on; null where one of them does not tell. */
+/** The files that versions refer to, from `first` on; null where one of them does not tell. */
 async function referencedSince(
   disk: Disk,
   tableRoot: string,

@@ -1,21 +1,21 @@
 /**
- * Where blobs lie. A column of blobs keeps its values outside the pages, anywhere in the same file; its pages hold,
- * per value, 16 bytes:
+ * Descriptors of blobs: they say where the values of a blob column lie. The values are outside the pages, anywhere in
+ * the same file; the pages hold, per value, 16 bytes:
  *
  *     0  u64  position in the file        8  u64  bytes
  *
- * A value of no bytes has position 0. Any other position of none is a null: 1 in version 2.0, its levels from 2.1
- * on (structural/blob.ts). In memory descriptors are a column of 16-byte values with a validity.
+ * An empty value has position 0. A descriptor with 0 bytes and any other position is a null: position 1 in version 2.0,
+ * the null's levels from 2.1 on (structural/blob.ts). In memory, descriptors are a column of 16-byte values with a
+ * validity.
  *
- * Blobs of version 2, in files of 2.2, are packed structs of variable width, a column of binaries in memory:
+ * Blobs of version 2, in files of 2.2, have packed structs of variable width as descriptors, in memory a column of
+ * binaries:
  *
  *     0  u8   kind: 0 in the data file, 1 in a side file with others, 2 in one of its own, 3 outside the table
  *     1  u64  position          9  u64  bytes
- *    17  u32  number of the side file, from 1
- *    21  u32  bytes of the URI, and the URI
  *
- * Side files are in a directory named as the data file without its suffix. The name of one is its number, bit by bit
- * from the lowest on, as 32 digits 0 and 1, and `.blob`.
+ * Side files are in a directory that has the name of the data file without its suffix. The name of a side file is its
+ * number in binary, lowest bit first, as 32 digits 0 and 1, and `.blob`.
  */
 
 import type {
@@ -30,13 +30,13 @@ import type {
 import { corruptPage, type PageOrigin, unsupportedPage } from "../container/page.js";
 
 export const DESCRIPTOR_BYTES = 16;
-/** What a leaf of blobs is as far as its pages go. */
+/** The layout of a blob leaf as its pages store it. */
 export const DESCRIPTOR_LAYOUT: FixedLayout = { kind: "fixed", byteWidth: DESCRIPTOR_BYTES };
 
-/** What a leaf of blobs of version 2 is as far as its pages go. */
+/** The layout of a leaf of version 2 blobs, as pages are read. */
 export const PACKED_DESCRIPTOR_LAYOUT: VariableLayout = { kind: "variable", offsetBits: 32, text: false };
 
-/** The same as it is written. */
+/** The same layout, as pages are written. */
 export const DESCRIPTOR_ROW_LAYOUT: PackedStructLayout = {
   kind: "packedStruct",
   children: [
@@ -48,11 +48,11 @@ export const DESCRIPTOR_ROW_LAYOUT: PackedStructLayout = {
   ],
 };
 
-/** Where the bytes of a value are. */
+/** Where the bytes of a value lie. */
 export interface BlobLocation {
-  /** The file; null for a value outside the table, of which only the URI is known. */
+  /** The file; null for a value outside the table, which is known by its URI only. */
   readonly path: string | null;
-  /** Number of the file if it is a side file, else 0. */
+  /** Number of the side file; 0 for the data file. */
   readonly sideFile: number;
   readonly byteOffset: number;
   readonly length: number;
@@ -65,9 +65,9 @@ const KIND = { INLINE: 0, PACKED: 1, DEDICATED: 2, EXTERNAL: 3 } as const;
 const DATA_FILE_SUFFIX = ".lance";
 
 /**
- * Where each value of a column of descriptors is, of either kind; null for a null.
+ * The location of each value in a column of descriptors of either kind; null for a null.
  * @param path of the data file
- * @throws CorruptFileError for descriptors that are none, UnsupportedError for an unknown kind
+ * @throws CorruptFileError for invalid descriptors, UnsupportedError for an unknown kind
  */
 export function blobLocations(column: FixedColumn | VariableColumn, path: string): (BlobLocation | null)[] {
   return Array.from({ length: column.length }, (_, index) => {
@@ -104,7 +104,7 @@ function packedDescriptorAt(
     case KIND.DEDICATED: {
       const sideFile = view.getUint32(17, true);
       if (sideFile === 0) throw corruptPage(origin, "a blob in a side file without a number");
-      // The directory of side files is called as the data file is without its suffix.
+      // The directory of side files has the name of the data file without its suffix.
       if (!path.endsWith(DATA_FILE_SUFFIX))
         throw corruptPage(origin, "a blob in a side file of no data file");
       return { path: sideFilePath(path, sideFile), sideFile, byteOffset, length, uri };
@@ -126,7 +126,7 @@ export function sideFilePath(dataFilePath: string, number: number): string {
   return `${sideDirectory(dataFilePath)}/${bits}.blob`;
 }
 
-/** Descriptors of version 2 in the making: those that are not set are of no bytes. */
+/** Builds descriptors of version 2. Those that are not set describe empty values. */
 export class DescriptorRows {
   readonly #length: number;
   readonly #kinds: Uint8Array;
@@ -142,12 +142,12 @@ export class DescriptorRows {
     this.#sideFiles = new DataView(new ArrayBuffer(length * 4));
   }
 
-  /** A value in the data file. */
+  /** Sets the descriptor of a value in the data file. */
   setInline(index: number, byteOffset: number, byteCount: number): void {
     this.#set(index, KIND.INLINE, byteOffset, byteCount);
   }
 
-  /** A value in a side file, alone or with others. */
+  /** Sets the descriptor of a value in a side file, alone or with others. */
   setAside(
     index: number,
     file: { number: number; byteOffset: number; isAlone: boolean },
@@ -186,7 +186,7 @@ export class DescriptorRows {
   }
 }
 
-/** Descriptors of `count` values, all of them of no bytes. */
+/** Descriptors of `count` empty values. */
 export const emptyDescriptors = (count: number): Uint8Array => new Uint8Array(count * DESCRIPTOR_BYTES);
 
 export function setDescriptor(
@@ -205,7 +205,7 @@ function setUint64(view: DataView, at: number, value: number): void {
   view.setUint32(at + 4, Math.floor(value / 2 ** 32), true);
 }
 
-/** Where a value lies; null for a null. @throws CorruptFileError for a number that no file is as long as */
+/** The location of a value; null for a null. @throws CorruptFileError for a number larger than any file */
 function descriptorAt(
   { values, validity }: FixedColumn,
   index: number,
@@ -227,7 +227,7 @@ function isValid({ bytes, bitOffset }: Validity, index: number): boolean {
 }
 
 /**
- * For each descriptor of no bytes what its position says, 0 for all others.
+ * The position of each descriptor of an empty value; 0 for all other descriptors.
  * @throws CorruptFileError for a position that does not fit 32 bits
  */
 export function marksOf(values: Uint8Array, count: number, origin: PageOrigin): Uint32Array {

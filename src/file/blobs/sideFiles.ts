@@ -1,7 +1,8 @@
 /**
- * The side files of a data file that is being written: blobs that are too big for it (blobPlacement.ts), in a directory
- * beside it (blobDescriptors.ts). They are numbered from 1 in the order they are begun in. Columns with the same bound
- * of a side file share the one that several values go into; nothing is between these.
+ * The side files of a data file that is being written. They hold blobs too large for the data file (blobPlacement.ts)
+ * and lie in a directory beside it (blobDescriptors.ts). They are numbered from 1 in the order in which they are begun.
+ * Columns with the same size bound for side files share the file that several values go into, without padding between
+ * values.
  */
 
 import type { Disk } from "../../io/disk/disk.js";
@@ -10,12 +11,12 @@ import type { SizePlacement } from "../container/blobPlacement.js";
 import { FileAppender } from "../container/fileAppender.js";
 import { sideDirectory, sideFilePath } from "./blobDescriptors.js";
 
-/** Where a value was put. */
+/** Where a value was stored. */
 export interface SidePosition {
-  /** Of the file. */
+  /** Number of the side file. */
   readonly number: number;
   readonly byteOffset: number;
-  /** The file has this value only. */
+  /** Whether the file holds only this value. */
   readonly isAlone: boolean;
 }
 
@@ -27,11 +28,11 @@ interface SideFile {
 export class SideFiles {
   readonly #disk: Disk;
   readonly #dataFilePath: string;
-  /** Files begun so far. */
+  /** Number of files begun so far. */
   #count = 0;
-  /** Those that take more values, by the bytes they may have. */
+  /** Files that can take more values, by the bytes they may have. */
   readonly #shared = new Map<number, SideFile>();
-  /** Being written for one value. */
+  /** The file that is being written for a single value. */
   #alone: FileAppender | null = null;
 
   constructor(disk: Disk, dataFilePath: string) {
@@ -39,7 +40,7 @@ export class SideFiles {
     this.#dataFilePath = dataFilePath;
   }
 
-  /** Writes a value, whose memory nobody may write into until all is finished. */
+  /** Writes a value. Nobody may write into its memory until all files are finished. */
   async put(value: Uint8Array, placement: SizePlacement): Promise<SidePosition> {
     if (value.length > placement.sharedBytes) {
       const { number, file } = await this.#begin();
@@ -56,7 +57,7 @@ export class SideFiles {
     return { number, byteOffset, isAlone: false };
   }
 
-  /** Completes the files; they and their names survive a power cut then. */
+  /** Completes the files. They and their names then survive a power cut. */
   async finish(): Promise<void> {
     for (const { file } of this.#shared.values()) await file.finish();
     if (this.#count > 0) await this.#disk.syncDirectory(sideDirectory(this.#dataFilePath));
@@ -73,7 +74,7 @@ export class SideFiles {
     }
   }
 
-  /** A file with room for a value, if it has others. */
+  /** The shared file with room for a value. A new file takes a value of any size. */
   async #sharedFor(valueBytes: number, fileBytes: number): Promise<SideFile> {
     const before = this.#shared.get(fileBytes);
     if (before !== undefined && before.file.position + valueBytes <= fileBytes) return before;

@@ -9,9 +9,9 @@
  * Row r of a lane takes bits r·W … r·W + W − 1 of the lane's string of T·W bits, least significant first;
  * word w of that string is word w·L + ℓ of the output, little-endian. W = 0 takes no bytes, all values 0.
  *
- * All lanes of a row share word and shift, so the loops run over rows outside and lanes inside: in kernels
+ * All lanes of a row share word and shift, so the outer loop runs over rows and the inner one over lanes: in kernels
  * (bitpackKernel.ts) or, where the runtime has none, here. Where it is faster, packing takes a few lanes at a time
- * through all rows, their words in registers. 64-bit words are handled as two 32-bit halves.
+ * through all rows and keeps their words in registers. 64-bit words are handled as two 32-bit halves.
  */
 
 import { type PackKernel, packKernel, type UnpackKernel, unpackKernel } from "./bitpackKernel.js";
@@ -59,7 +59,7 @@ export function unpackBits(
   }
 }
 
-/** The same of at least one bit, for runtimes without kernels. */
+/** {@link unpackBits} for at least one bit, in runtimes without kernels. */
 export function unpackBitsPlainly(
   wordBits: WordBits,
   packedBits: number,
@@ -81,7 +81,7 @@ export function unpackBitsPlainly(
   if (!direct) output.set(new Uint8Array(scratchOut, 0, outputBytes), outputOffset);
 }
 
-/** Kernels by widths of words, made when first needed. */
+/** Kernels by word width, made when first needed. */
 const packKernels = new Map<WordBits, PackKernel | null>();
 const unpackKernels = new Map<WordBits, UnpackKernel | null>();
 
@@ -120,7 +120,7 @@ export function packBits(
   }
 }
 
-/** The same of at least one bit, for runtimes without kernels. */
+/** {@link packBits} for at least one bit, in runtimes without kernels. */
 export function packBitsPlainly(
   wordBits: WordBits,
   packedBits: number,
@@ -200,10 +200,10 @@ export function requiredBits(
   return 32 - Math.clz32(all);
 }
 
-/** Bits of an address that must be zero where units lie: all but bytes are handled as 32-bit words. */
+/** Bits that must be zero in the address of a unit: words other than bytes are handled as 32-bit words. */
 const viewMask = (wordBits: WordBits): number => (wordBits === 8 ? 0 : 3);
 
-/** Bits of an address that must be zero where words are looked at one by one; those of 64 bits in halves. */
+/** Bits that must be zero in the address of words that are read one by one; 64-bit words are read in halves. */
 const alignmentMask = (wordBits: WordBits): number => (wordBits === 8 ? 0 : wordBits === 16 ? 1 : 3);
 
 function alignedInput(wordBits: WordBits, input: Uint8Array, inputOffset: number, byteLength: number): Words {
@@ -271,7 +271,7 @@ function unpack16(packedBits: number, input: Int32Array, output: Int32Array): vo
   }
 }
 
-/** In pairs as well. */
+/** Words are handled in pairs here too. */
 function pack16(packedBits: number, input: Int32Array, output: Int32Array): void {
   if (packedBits === 1) {
     for (let pair = 0; pair < 32; pair++) {
@@ -303,7 +303,7 @@ function pack16(packedBits: number, input: Int32Array, output: Int32Array): void
   }
 }
 
-/** Eight rows of a pair of lanes, of one or two bits each, one above the other. */
+/** Eight rows of a pair of lanes, packed above one another at one or two bits each. */
 const eightRows = (input: Int32Array, at: number, bits: number): number =>
   input[at] |
   (input[at + 64] << bits) |

@@ -1,6 +1,6 @@
 /**
- * Bit-packing as WebAssembly kernels, two for each width of words: the loops of bitpack.ts, 16 bytes at a time.
- * Whatever the width, a row of lanes is 128 bytes, both packed and unpacked. The memory of each:
+ * Bit-packing as WebAssembly kernels, two for each word width: the loops of bitpack.ts, 16 bytes at a time. At every
+ * width a row of lanes is 128 bytes, both packed and unpacked. The memory of each kernel:
  *
  *     mask       16 bytes: words with as many ones as values have bits
  *     rows       64 × u32: where the first lane of each row is among the words
@@ -51,7 +51,7 @@ const WORDS = ROWS + 4 * 64;
 const PACKED = WORDS + 8 * UNIT;
 const PAGES = Math.ceil((PACKED + 8 * UNIT + ROW_BYTES) / 65536);
 
-/** What a kernel does with a row: addresses of its words and of the packed row it begins in, and by how many bits. */
+/** The code for one row, from the addresses of its words and of the packed row it begins in, and the shift in bits. */
 type RowBody = (words: Code, packed: Code, shift: Code, packedBits: Code, shape: VectorShape) => Code;
 
 const unpackRow =
@@ -81,7 +81,7 @@ const packRow =
     const value = (vector: number) => vectorLoad(words, WORDS + vector);
     const write = (written: (vector: number) => Code, offset = 0): Code =>
       VECTORS.map((vector) => vectorStore(packed, written(vector), PACKED + offset + vector));
-    // The first row of a word overwrites what was there; so does what goes on in the next word.
+    // The first row in a word overwrites what was there; so does the part of a row that goes on in the next word.
     return [
       when(
         shift,
@@ -155,7 +155,7 @@ class UnitKernel {
     output.set(this.#words, outputOffset);
   }
 
-  /** @param words 1024 of them, none of more than `packedBits` > 0 */
+  /** @param words 1024 words, none of more than `packedBits` > 0 bits */
   pack(packedBits: number, words: Uint8Array, output: Uint8Array, outputOffset: number): void {
     this.#words.set(words);
     this.#run(packedBits);
@@ -175,13 +175,13 @@ export type PackKernel = Pick<UnitKernel, "pack">;
 export type UnpackKernel = Pick<UnitKernel, "unpack">;
 
 /**
- * What packs units of one width of words; null where the runtime has no kernels.
+ * The kernel that packs units of one word width; null where the runtime has no kernels.
  * @param rowStarts number of the value in lane 0 of each row
  */
 export const packKernel = (wordBits: WordBits, rowStarts: Int32Array): PackKernel | null =>
   unitKernel(wordBits, packRow(wordBits), rowStarts);
 
-/** The way back. */
+/** The kernel that unpacks what {@link packKernel} packs. */
 export const unpackKernel = (wordBits: WordBits, rowStarts: Int32Array): UnpackKernel | null =>
   unitKernel(wordBits, unpackRow(wordBits), rowStarts);
 

@@ -40,7 +40,7 @@ export const describeByteStreamSplit = (bitsPerValue: 32 | 64): CompressiveEncod
   byteStreamSplit: { values: { flat: { bitsPerValue, data: undefined } } },
 });
 
-/** The bytes of values of `byteWidth` bytes, by their place in the value. */
+/** The bytes of values of `byteWidth` bytes, ordered by their place in the value. */
 export function splitByteStreams(byteWidth: number, values: Uint8Array): Uint8Array {
   const output = new Uint8Array(values.length);
   const count = values.length / byteWidth;

@@ -8,8 +8,8 @@
  *     lance-encoding:dict-size-ratio       share of the plain size that a dictionary may take; default 0.8
  *     lance-encoding:structural-encoding   miniblock, fullzip
  *
- * They choose among encodings that fit the values. One that doesn't fit is left unused, as the reference does. In
- * version 2.0 the first two apply to strings and binaries, the others to nothing.
+ * They choose among encodings that fit the values. An encoding that doesn't fit is not used; the reference does the
+ * same. In version 2.0 only the first two have an effect, and only on strings and binaries.
  */
 
 import { InvalidInputError } from "../../errors.js";
@@ -27,7 +27,7 @@ const PREFIX = "lance-encoding:";
 const COMPRESSIONS = ["zstd", "lz4", "fsst", "none"] as const;
 const DEFAULT_DICTIONARY_RATIO = 0.8;
 
-/** What no metadata asks for. */
+/** The options of a column without metadata. */
 export const DEFAULT_COMPRESSION: CompressionOptions = {
   compression: null,
   level: null,
@@ -38,11 +38,11 @@ export const DEFAULT_COMPRESSION: CompressionOptions = {
 };
 
 /**
- * Reads the options from a field's metadata. Numbers that are none, and unknown modes of byte-stream split, are
- * ignored, as the reference ignores them.
+ * Reads the options from a field's metadata. Malformed numbers and unknown modes of byte-stream split are ignored, as
+ * in the reference.
  * @param path of the column, for messages
  * @throws InvalidInputError for a compression or structural encoding that doesn't exist, and for a dictionary ratio
- *   that is no share
+ *   that is not above 0 and at most 1
  */
 export function compressionOptions(metadata: ReadonlyMap<string, string>, path: string): CompressionOptions {
   if (metadata.size === 0) return DEFAULT_COMPRESSION;
@@ -58,8 +58,8 @@ export function compressionOptions(metadata: ReadonlyMap<string, string>, path: 
 }
 
 /**
- * What version 2.0 has of these: the compression of strings and binaries, and its level. An unknown one is ignored
- * there, by the reference too.
+ * The options that version 2.0 has: the compression of strings and binaries, and its level. An unknown compression is
+ * ignored there, as in the reference.
  */
 export function arrayCompression(
   metadata: ReadonlyMap<string, string>,

@@ -1,6 +1,6 @@
 /**
- * Decoding of values of a fixed width, by whatever chain of compressions lies over them. A chain is resolved
- * once per page into a {@link FixedDecoder}; its `decode` then runs once per chunk or block.
+ * Decodes values of a fixed width under any chain of compressions. A chain is resolved once per page into a
+ * {@link FixedDecoder}, whose `decode` then runs once per chunk or block.
  *
  * Widths: 1 bit (bitmaps, least significant bit first) or a whole number of bytes, little-endian.
  */
@@ -15,7 +15,7 @@ import { inlineBitpackingDecoder } from "./inlineBitpacking.js";
 import { outOfLineBitpackingDecoder } from "./outOfLineBitpacking.js";
 import { rleDecoder } from "./rle.js";
 
-/** @throws UnsupportedError for an encoding that is not of fixed width or not read yet. */
+/** @throws UnsupportedError for an encoding that is not of fixed width or not supported. */
 export function fixedDecoder(
   encoding: CompressiveEncoding | undefined,
   context: EncodingContext,
@@ -51,7 +51,7 @@ export function fixedDecoder(
   throw unsupportedPage(origin, `${encodingName(encoding)} for values of a fixed width`);
 }
 
-/** Values one behind the other. */
+/** Decodes values that lie back to back. */
 function flatDecoder(bitsPerValue: number, origin: PageOrigin): FixedDecoder {
   if (bitsPerValue !== 1 && (bitsPerValue === 0 || bitsPerValue % 8 !== 0)) {
     throw corruptPage(origin, `flat values of ${bitsPerValue} bits`);

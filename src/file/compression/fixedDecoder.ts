@@ -1,5 +1,5 @@
 /**
- * What decodes values of a fixed width, whatever the encoding; made by fixed.ts.
+ * The interface that decodes values of a fixed width under any encoding; fixed.ts makes it.
  */
 
 /**
@@ -15,9 +15,9 @@ export interface FixedDecoder {
   readonly bufferCount: number;
   /**
    * Decodes `count` values from `buffers[first …]` and writes them from value number `outputIndex` on.
-   * `output` is zero from there on and has room for them; bytes behind them may be written too, so chunks are
+   * `output` is zero from there on and has room for them. Bytes behind them may be written too, so chunks are
    * decoded in order.
-   * @throws CorruptFileError where the buffers do not hold exactly these values.
+   * @throws CorruptFileError where the buffers do not hold these values.
    */
   decode(
     buffers: readonly Uint8Array[],

@@ -1,5 +1,5 @@
 /**
- * FSST: strings as chains of one-byte codes for symbols of 1 to 8 bytes. Which symbols is for fsstTraining.ts.
+ * FSST: strings as chains of one-byte codes for symbols of 1 to 8 bytes. fsstTraining.ts chooses the symbols.
  *
  *     symbol table   u64 header, n × 8-byte symbols (zero-padded), n length bytes, rest unused
  *     header         bits 0–7 n, bit 24 "encoded", bits 32–63 the number 0x46535354; the rest is of no use here
@@ -53,12 +53,12 @@ export function decodeFsstSymbols(table: Uint8Array, origin: PageOrigin): FsstSy
   return { count, low, high, lengths };
 }
 
-/** Fewer codes than this are done before the kernel has its symbols. */
+/** Fewer codes than this are decoded faster than the kernel gets its symbols. */
 const KERNEL_CODES = 2048;
 
 /**
- * Decodes all values of a page. `offsets` are ascending positions of the values in `codes`, one more than there
- * are values; they are replaced by positions in the bytes that are returned.
+ * Decodes all values of a page. `offsets` are ascending positions of the values in `codes`, one more than there are
+ * values; they are overwritten with positions in the returned bytes.
  */
 export function decodeFsst(
   symbols: FsstSymbols,
@@ -131,7 +131,7 @@ export function decodeFsstPlainly(
   offsets[0] = 0;
   for (let value = 1; value < offsets.length; value++) {
     const end = offsets[value];
-    // Symbols are stored as eight bytes each, whatever their length.
+    // A symbol of any length is written as eight bytes.
     const room = write + 8 * (end - read);
     if (room > output.length) {
       output = enlarged(output, write, room, origin);
@@ -157,10 +157,10 @@ export function decodeFsstPlainly(
   return output.subarray(0, write);
 }
 
-/** Codes that are looked at to estimate how many bytes all of them stand for. */
+/** Codes sampled to estimate how many bytes all codes stand for. */
 const SAMPLE_CODES = 1 << 15;
 
-/** Bytes to begin with: what the first codes suggest, and some more. */
+/** Initial size of the output: what the first codes suggest, and some more. */
 function estimateSize({ lengths }: FsstSymbols, codes: Uint8Array, start: number, end: number): number {
   const sampleEnd = Math.min(end, start + SAMPLE_CODES);
   let size = 0;
@@ -181,9 +181,9 @@ function enlarged(
   return larger;
 }
 
-/** Bytes of a table as it is written, whatever the number of symbols. */
+/** Bytes of a written table, for any number of symbols. */
 const TABLE_BYTES = HEADER_BYTES + 256 * 9;
-/** Below this a table takes too much of what it saves. */
+/** With fewer bytes of values, a table takes too much of what it saves. */
 const LEAST_BYTES = 16 * 1024;
 /** Share of the bytes that codes and table must save. */
 const WORTHWHILE_SAVING = 0.1;
@@ -197,16 +197,16 @@ export interface FsstCodes {
 }
 
 /**
- * Values of variable width as FSST codes, or null where that saves little.
+ * Encodes values of variable width as FSST codes; null where that saves little.
  * @param offsets positions in `bytes`, starting at 0
- * @param insist take the codes as soon as they save anything
+ * @param insist whether to take the codes as soon as they save anything
  */
 export function encodeFsst(offsets: Int32Array, bytes: Uint8Array, insist = false): FsstCodes | null {
   if (bytes.length < (insist ? 1 : LEAST_BYTES)) return null;
   const { table, saving } = trainFsst(offsets, bytes);
   const tableShare = insist ? 0 : TABLE_BYTES / bytes.length;
   if (saving - tableShare < (insist ? 0 : WORTHWHILE_SAVING)) return null;
-  // The sample tells how much room the codes will take; where it deceives, a second attempt has room for all.
+  // The sample predicts the size of the codes. Where it is too low, a second attempt has as much room as the values.
   const expected = Math.ceil(bytes.length * (1 - saving) * 1.1) + 2 * STRETCH_BYTES;
   const encoded =
     (expected < bytes.length ? encodeCodes(table, offsets, bytes, expected) : null) ??
@@ -228,7 +228,7 @@ function encodeSymbolTable({ count, low, high, lengths }: FsstSymbolTable): Uint
   return bytes;
 }
 
-/** Input bytes encoded between two looks at the room left. */
+/** Input bytes encoded between two checks of the room left. */
 const STRETCH_BYTES = 1 << 12;
 
 /** Encodes all values; null as soon as the codes take more than `limit` bytes. */
@@ -260,7 +260,7 @@ export function encodeWithoutKernel(
     positions,
     limit,
   };
-  // Symbols are compared eight bytes at a time; the values at the end are copied to where there are as many.
+  // Symbols are compared eight bytes at a time, so the last values are copied to an array that has eight bytes more.
   let direct = count;
   while (direct > 0 && offsets[direct] + 8 > bytes.length) direct--;
   if (!encodeRows(encoder, bytes, 0, 0, direct)) return null;
@@ -278,12 +278,12 @@ interface CodeEncoder {
   readonly offsets: Int32Array;
   readonly output: Uint8Array;
   readonly positions: Int32Array;
-  /** Bytes of codes that are too many. */
+  /** Most bytes that the codes may take. */
   readonly limit: number;
 }
 
 /**
- * Encodes values `first` to `last − 1`, false where they get too long.
+ * Encodes values `first` to `last − 1`; false as soon as the codes take more than `limit` bytes.
  * @param bytes whose first byte is at position `bytesStart`
  */
 function encodeRows(
@@ -301,7 +301,7 @@ function encodeRows(
     const end = offsets[value + 1] - bytesStart;
     while (read < end) {
       if (write > limit) return false;
-      // Where eight bytes are left, no symbol reaches beyond them.
+      // While eight bytes of the value are left, no symbol reaches beyond its end.
       const stretchEnd = Math.min(end - 7, read + STRETCH_BYTES);
       while (read < stretchEnd) {
         const low = view.getInt32(read, true);

@@ -1,6 +1,6 @@
 /**
  * FSST decoding as a WebAssembly kernel: the loop of `decodeFsstPlainly` in fsst.ts, which in JavaScript cannot move
- * eight bytes at once. Codes are handed over in blocks, wherever values begin and end in them. Its memory:
+ * eight bytes at once. Codes are passed in blocks, regardless of where values begin and end. Its memory:
  *
  *     symbols     256 × 8 bytes, zero-padded
  *     lengths     256 × u32
@@ -10,7 +10,7 @@
  *                 behind an escape
  *     output      what the codes stand for
  *
- * Addresses never leave the memory, whatever the codes: each takes one position and stores at most eight bytes.
+ * Addresses never leave the memory for any codes: each code takes one position and stores at most eight bytes.
  */
 
 import {
@@ -49,7 +49,7 @@ const POSITIONS = CODES + BLOCK_CODES + 8;
 const OUTPUT = POSITIONS + 4 * (BLOCK_CODES + 2);
 const PAGES = Math.ceil((OUTPUT + 8 * (BLOCK_CODES + 1)) / 65536);
 
-/** Codes between two looks at whether they are at their end. */
+/** Codes decoded between two checks for the end of the block. */
 const UNROLLED = 4;
 
 const decodeKernel = (): Kernel | null =>
@@ -68,7 +68,7 @@ const decodeKernel = (): Kernel | null =>
         set(read, add(get(read), constant(codes))),
         set(position, add(get(position), constant(4 * codes))),
       ];
-      // One code; any that is no symbol's, the escape too, leaves the block around the one it is in.
+      // Decodes one code. A code without symbol, such as the escape, leaves the block around the one it is in.
       const one: Code = [
         store(get(position), get(write)),
         set(code, load8(get(read))),
@@ -116,7 +116,7 @@ export class FsstDecoder {
     this.positions = new Int32Array(memory, POSITIONS, BLOCK_CODES + 2);
   }
 
-  /** By code, symbols as their first and last four bytes, and their lengths. */
+  /** Sets the symbols by code: their first four bytes, their last four bytes and their lengths. */
   setSymbols(low: Int32Array, high: Int32Array, lengths: Uint8Array): void {
     const words = this.#words;
     for (let code = 0; code < 256; code++) {
@@ -129,8 +129,8 @@ export class FsstDecoder {
   /**
    * Decodes one to {@link BLOCK_CODES} codes.
    * @param count codes below this have a symbol
-   * @returns how many codes were decoded: one more than there were where the last is an escape, 0 where one of them
-   * has no symbol
+   * @returns the number of codes decoded: one more than were given if the last is an escape, 0 if one of them has no
+   * symbol
    */
   decode(codes: Uint8Array, start: number, end: number, count: number): number {
     this.#bytes.set(codes.subarray(start, end + 1), CODES);
@@ -147,10 +147,10 @@ export class FsstDecoder {
   static readonly ORIGIN = OUTPUT;
 }
 
-/** Undefined until it is wanted. */
+/** Undefined until its first use. */
 let decoder: FsstDecoder | null | undefined;
 
-/** Null where there is no WebAssembly. There is one decoder: a page is decoded without a break. */
+/** Null where there is no WebAssembly. One decoder is enough, because a page is decoded without a break. */
 export function fsstDecoder(): FsstDecoder | null {
   if (decoder === undefined) {
     const made = decodeKernel();

@@ -1,9 +1,9 @@
 /**
- * FSST encoding as a WebAssembly kernel: the loop of `encodeRows` in fsst.ts, with the same codes. It goes through
- * several stretches of the values at once, so that the processor looks up a symbol of one while it waits for that of
- * another, and it chooses between symbols without branches, which text makes unpredictable.
+ * FSST encoding as a WebAssembly kernel: the loop of `encodeRows` in fsst.ts, with the same codes. It encodes several
+ * stretches of the values at once, so that the processor looks up a symbol of one while it waits for that of another.
+ * It chooses between symbols without branches, which text makes unpredictable.
  *
- * Values are handed over in blocks that fit the kernel's memory, which stays as small as a cache:
+ * Values are passed in blocks that fit the kernel's memory, which is kept as small as a cache:
  *
  *     slots     2048 × { u64 symbol, u32 entry, 4 bytes unused }, by the hash of the next three bytes
  *     shorts    65536 × u16 entry, by the next two bytes
@@ -12,7 +12,7 @@
  *     input     the block's bytes, and some that belong to none
  *     output    codes
  *
- * An entry says which code to write and how far that takes one:
+ * An entry says which code to write, and how many bytes that reads and writes:
  *
  *     bits 0–7    code; 255, the escape, for a byte without symbol
  *     bits 8–11   bytes of the symbol
@@ -72,8 +72,8 @@ const PAGES = Math.ceil((OUTPUT + 2 * BLOCK_BYTES + 64 * STRETCHES) / 65536);
 const STRETCH_NUMBERS = Array.from({ length: STRETCHES }, (_, stretch) => stretch);
 
 /**
- * One symbol of a stretch, or the step to its next value.
- * @param exit depth of the block to leave once the stretch is done, from the loop the step is in
+ * Encodes one symbol of a stretch, or steps to its next value.
+ * @param exit depth of the block to leave once the stretch is done, seen from the loop that contains the step
  */
 function step(local: (name: string) => number, stretch: number, exit: number): Code {
   const of = (name: string): number => local(`${name}${stretch}`);
@@ -104,7 +104,7 @@ function step(local: (name: string) => number, stretch: number, exit: number): C
       set(slot, shiftLeft(hash, constant(4))),
       set(entry, load(get(slot), 8)),
       set(length, lengthOf(get(entry))),
-      // The symbol's bytes are equal, and all of them are the value's.
+      // The condition: the symbol's bytes are equal, and all of them lie in the value.
       set(
         entry,
         select(
@@ -153,7 +153,7 @@ const fsstKernel = (): Kernel | null =>
             leave(0),
           ),
         ),
-        // What is left of each once one of them is done.
+        // The rest of each stretch, once one of them is done.
         STRETCH_NUMBERS.map((n) => block(leaveWhen(0, isDone(n)), loop(step(local, n, 1), leave(0)))),
       ];
     },
@@ -166,7 +166,7 @@ interface Room {
   readonly entries: Uint16Array;
 }
 
-/** Undefined until it is wanted. */
+/** Undefined until its first use. */
 let room: Room | null | undefined;
 
 function openRoom(): Room | null {
@@ -180,7 +180,7 @@ function openRoom(): Room | null {
   };
 }
 
-/** An entry of a table of symbols as the kernel's. */
+/** Turns an entry of a symbol table into one of the kernel. */
 const entryOf = (entry: number): number => (entry === 0 ? 0x21ff : 0x1000 | entry);
 
 function setTable({ words, entries }: Room, table: FsstSymbolTable): void {
@@ -189,7 +189,7 @@ function setTable({ words, entries }: Room, table: FsstSymbolTable): void {
     const entry = slotCodes[slot];
     words[4 * slot] = slots[4 * slot];
     words[4 * slot + 1] = slots[4 * slot + 1];
-    // Of an empty slot three bytes are compared, which hash elsewhere.
+    // In an empty slot three bytes are compared; they hash elsewhere, so they never match.
     words[4 * slot + 2] = entry === 0 ? 3 << 8 : 0x1000 | entry;
   }
   const shorts = SHORTS / 2;
@@ -198,7 +198,7 @@ function setTable({ words, entries }: Room, table: FsstSymbolTable): void {
   for (let byte = 0; byte < 256; byte++) entries[SINGLES / 2 + byte] = entryOf(singles[byte]);
 }
 
-/** Values as codes; null where they take more than `limit` bytes. Undefined where the kernel can't be used. */
+/** Encodes values; null where the codes take more than `limit` bytes. Undefined where the kernel can't be used. */
 export function encodeInKernel(
   table: FsstSymbolTable,
   offsets: Int32Array,
@@ -216,7 +216,7 @@ export function encodeInKernel(
   for (let first = 0; first < count; ) {
     const last = blockEnd(offsets, first);
     const start = offsets[first];
-    // A value that is longer than a block.
+    // The value is longer than a block.
     if (last === first) return undefined;
     memory.set(bytes.subarray(start, offsets[last]), INPUT);
     words.set(offsets.subarray(first, last + 1), OFFSETS / 4);

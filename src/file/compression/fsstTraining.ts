@@ -2,13 +2,13 @@
  * Finds the symbols that make text short under FSST (Boncz, Neumann, Leis: "FSST: Fast Random Access String
  * Compression", VLDB 2020).
  *
- * It starts with no symbols and goes several times over a sample, encoding it with the symbols it has and counting
- * how often each was used, and which followed which. The symbols of the next round are those, and pairs of them
- * joined, that would have saved the most bytes. What is found depends on the sample alone.
+ * Training starts with no symbols and goes over a sample several times. Each round encodes it with the symbols there
+ * are, and counts how often each was used and which followed which. The symbols of the next round are those symbols and
+ * joined pairs that would have saved the most bytes. The result depends on the sample alone.
  *
- * To encode, the longest symbol at a position has to be found at once. Symbols of three bytes and more stand in a
- * hash table by their first three bytes, one per slot: of two that meet there only the better becomes a symbol.
- * All others are in a table by the next two bytes.
+ * An encoder has to find the longest symbol at a position at once. Symbols of three bytes and more are in a hash table
+ * by their first three bytes, one per slot: of two with the same slot, only the better becomes a symbol. All others are
+ * in a table by the next two bytes.
  */
 
 /** Codes for symbols; the one after them is the escape. */
@@ -26,7 +26,7 @@ const PIECE_BYTES = 512;
 const ROUNDS = [8, 38, 68, 98, 128] as const;
 const ALL = 128;
 
-/** A pseudo-code for a byte that no symbol starts with is this plus the byte. */
+/** The pseudo-code of a single byte is this plus the byte. */
 const BYTE_CODES = 256;
 const ALL_CODES = 512;
 
@@ -52,7 +52,7 @@ export class FsstSymbolTable {
     this.count = 0;
     this.shortCodes.fill(0);
     for (let slot = 0; slot < SLOTS; slot++) {
-      // Bytes that hash elsewhere, so that nothing that hashes here equals them.
+      // These bytes hash to another slot, so no bytes that hash to this one equal them.
       this.slots[4 * slot] = slot === 0 ? 1 : 0;
       this.slots[4 * slot + 1] = 0;
       this.slots[4 * slot + 2] = -1;
@@ -61,7 +61,7 @@ export class FsstSymbolTable {
     }
   }
 
-  /** Adds a symbol; false where its slot is taken. Symbols of one byte come before those of two. */
+  /** Adds a symbol; false where its slot is taken. Symbols of one byte must be added before those of two. */
   add(low: number, high: number, length: number): boolean {
     const code = this.count;
     const entry = (length << 8) | code;
@@ -98,11 +98,11 @@ export class FsstSymbolTable {
 /** Slot of a symbol of three bytes or more that starts with these bytes. */
 const slotOf = (low: number): number => Math.imul(low & 0xffffff, HASH_PRIME) >>> HASH_SHIFT;
 
-/** The first `length` bytes of the low word, and what is left of them in the high word. */
+/** Masks of the first `length` bytes of a symbol, in its low word and in its high word. */
 const lowMask = (length: number): number => (length >= 4 ? -1 : (1 << (8 * length)) - 1);
 const highMask = (length: number): number => (length <= 4 ? 0 : lowMask(length - 4));
 
-/** The best table found, and what it saves: the share of the sample's bytes. */
+/** The table found, and the share of the sample's bytes that it saves. */
 export interface FsstTraining {
   readonly table: FsstSymbolTable;
   readonly saving: number;
@@ -120,7 +120,7 @@ export function trainFsst(offsets: Int32Array, bytes: Uint8Array): FsstTraining 
     counts.clear();
     countCodes(table, sample, share, counts);
     const candidates = new Candidates();
-    // Of a small sample every use counts.
+    // In a small sample, a single use is enough.
     const least = Math.min(Math.max(2, (5 * share) >> 7), Math.max(1, sample.length >> 11));
     propose(table, counts, least, share === ALL, candidates);
     candidates.select(table);
@@ -132,7 +132,7 @@ export function trainFsst(offsets: Int32Array, bytes: Uint8Array): FsstTraining 
 }
 
 interface Sample {
-  /** The pieces, one behind the other, and eight bytes that belong to none. */
+  /** The pieces, back to back, and eight bytes that belong to none. */
   readonly bytes: Uint8Array;
   /** Where each piece ends. */
   readonly ends: readonly number[];
@@ -140,8 +140,8 @@ interface Sample {
 }
 
 /**
- * All values where they are few, else values from all over the page, at uneven distances, for neighbours are often
- * alike and so are values at equal distances. Of long values a piece is taken.
+ * All values where they are few; else values from all over the page, at uneven distances, because neighbours are often
+ * alike and so are values at equal distances. Only a piece of a long value is taken.
  */
 function takeSample(offsets: Int32Array, bytes: Uint8Array): Sample {
   const count = offsets.length - 1;
@@ -169,7 +169,7 @@ function takeSample(offsets: Int32Array, bytes: Uint8Array): Sample {
     const jitter = (pick * GOLDEN_RATIO) % 1;
     const position = first + Math.floor((pick + jitter) * distance);
     const row = rowAt(offsets, position);
-    // A value of less than two pieces is taken from its start, for that is where values look alike.
+    // A position in the first piece of a value takes that piece from its start, because values look alike there.
     const start = position - offsets[row] < PIECE_BYTES ? offsets[row] : position;
     take(start, Math.min(start + PIECE_BYTES, offsets[row + 1]));
   }
@@ -190,10 +190,10 @@ function rowAt(offsets: Int32Array, position: number): number {
   return low;
 }
 
-/** Counts of pairs, all 0 while no training is going on. */
+/** Counts of pairs; all are 0 between trainings. */
 const pairScratch = new Uint32Array(ALL_CODES * ALL_CODES);
 
-/** How often codes were used, and pairs of them one behind the other. */
+/** How often each code was used, and each pair of consecutive codes. */
 class CodeCounts {
   readonly single = new Uint32Array(ALL_CODES);
   readonly pairs = pairScratch;
@@ -244,7 +244,7 @@ function countCodes(table: FsstSymbolTable, sample: Sample, share: number, count
       const length = entry >>> 8;
       const code = length === 0 ? BYTE_CODES + byte : entry & 0xff;
       single[code]++;
-      // A symbol's first byte alone may make the better pair, and the better symbol.
+      // The first byte of a symbol alone may make the better pair, and the better symbol.
       if (length > 1) single[BYTE_CODES + byte]++;
       if (previous >= 0) {
         counts.addPair(previous, code);
@@ -258,7 +258,7 @@ function countCodes(table: FsstSymbolTable, sample: Sample, share: number, count
   return encodedBytes;
 }
 
-/** Symbols that would be of use, each once, with the bytes they would save. */
+/** Symbols that would save bytes, each once, and how many they would save. */
 class Candidates {
   readonly low: number[] = [];
   readonly high: number[] = [];
@@ -289,7 +289,7 @@ class Candidates {
   /** Makes the most useful candidates the table's symbols. */
   select(table: FsstSymbolTable): void {
     const { low, high, lengths, gains } = this;
-    // Sorted as numbers: gain above, index below, later ones first among equals.
+    // Sorted as one number each: the gain above, the index below. Among equal gains, later ones come first.
     const order = new Float64Array(gains.length);
     const scale = 2 ** 20;
     for (let index = 0; index < order.length; index++) order[index] = gains[index] * scale + index;
@@ -312,8 +312,8 @@ class Candidates {
 }
 
 /**
- * What follows from the counts: the symbols in use, the bytes without symbol and, except in the last round, joined
- * pairs. Whatever was met fewer than `least` times is left out.
+ * Adds the candidates that follow from the counts: the symbols in use, the bytes without symbol and, except in the last
+ * round, joined pairs. Those met fewer than `least` times are left out.
  */
 function propose(
   table: FsstSymbolTable,

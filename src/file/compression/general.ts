@@ -4,7 +4,7 @@
  *     LZ4    u32 uncompressed size, then one raw LZ4 block
  *     ZSTD   u64 uncompressed size, then a zstd frame; a bare frame (no size in front) is read too
  *
- * A declared size is held against what the compressed bytes can at most become before memory is taken for it.
+ * A declared size is checked against the most that the compressed bytes can become, before memory is allocated for it.
  */
 
 import { decodeLz4Block, encodeLz4Block, encodeSmallLz4Block } from "../../bytes/lz4.js";
@@ -20,7 +20,7 @@ import { corruptPage, type PageOrigin, unsupportedPage } from "../container/page
 
 export type Decompress = (bytes: Uint8Array) => Uint8Array;
 
-/** What undoes `compression`; the result is freshly allocated. */
+/** The function that undoes `compression`; its result is newly allocated. */
 export function decompressor(compression: BufferCompression | undefined, origin: PageOrigin): Decompress {
   switch (compression?.scheme) {
     case CompressionScheme.LZ4:
@@ -59,14 +59,14 @@ function decompressZstd(bytes: Uint8Array, origin: PageOrigin): Uint8Array {
   return output;
 }
 
-/** The magic number, and a flag byte with the bit clear that no frame sets: a size field cannot look like it. */
+/** Looks for the magic number, then a byte with the bit clear that no frame sets. No size of a buffer looks like it. */
 const isZstdFrame = (bytes: Uint8Array): boolean =>
   bytes.length > 4 && readUint32(bytes, 0) === 0xfd2fb528 && (bytes[4] & 0x10) === 0;
 
 const readUint32 = (bytes: Uint8Array, at: number): number =>
   (bytes[at] | (bytes[at + 1] << 8) | (bytes[at + 2] << 16) | (bytes[at + 3] << 24)) >>> 0;
 
-/** What compresses buffers, and how a page says so. */
+/** Compresses buffers, and describes the compression for a page. */
 export interface Compressor {
   /** As version 2.0 names it. */
   readonly scheme: "lz4" | "zstd";
@@ -74,10 +74,10 @@ export interface Compressor {
   describe(values: CompressiveEncoding): CompressiveEncoding;
 }
 
-/** LZ4, as a page's buffers have it. */
+/** LZ4 for the buffers of a page. */
 const lz4Compressor: Compressor = lz4By(encodeLz4Block);
 
-/** LZ4 for what is written once a page and read with every part of it: small, and slower to write. */
+/** LZ4 for buffers that are written once per page and read with every part of it: smaller, and slower to write. */
 export const smallLz4Compressor: Compressor = lz4By(encodeSmallLz4Block);
 
 function lz4By(encode: (bytes: Uint8Array) => Uint8Array): Compressor {
@@ -99,7 +99,7 @@ function lz4By(encode: (bytes: Uint8Array) => Uint8Array): Compressor {
 const LEAST_ZSTD_LEVEL = 1;
 const LARGEST_ZSTD_LEVEL = 22;
 
-/** The compressor for what a column asks. Levels are for runtimes that have an encoder for ZSTD. */
+/** The compressor that a column asks for. Only runtimes with an encoder of their own for ZSTD heed the level. */
 export function compressor(scheme: "lz4" | "zstd", level: number | null): Compressor {
   if (scheme === "lz4") return lz4Compressor;
   const used = level === null ? null : Math.min(Math.max(level, LEAST_ZSTD_LEVEL), LARGEST_ZSTD_LEVEL);

@@ -40,7 +40,7 @@ export function inlineBitpackingDecoder(encoding: InlineBitpacking, origin: Page
   };
 }
 
-/** Unpacks the first `count` values of a unit, in place where `output` has room for all 1024. */
+/** Unpacks the first `count` values of a unit; straight into `output` where it has room for all 1024. */
 export function unpackUnit(
   wordBits: WordBits,
   packedBits: number,

@@ -18,7 +18,7 @@ import type {
 import { copyBits, countOnes } from "../../bytes/bits.js";
 import { TableSchemaValidationError } from "../../errors.js";
 
-/** Bytes that a member takes in each row; null where that is no whole number, or not the same in all of them. */
+/** Bytes that a member takes in each row; null where that is not a whole number, or not the same in all rows. */
 export function memberBytes(layout: PackedMember["layout"]): number | null {
   if (layout.kind === "fixed") return layout.byteWidth;
   if (layout.kind === "variable" || layout.item.kind === "bits") return null;
@@ -26,7 +26,7 @@ export function memberBytes(layout: PackedMember["layout"]): number | null {
   return itemBytes === null ? null : itemBytes * layout.dimension;
 }
 
-/** The columns of `count` rows whose members all have {@link memberBytes}. */
+/** Splits `count` rows, whose members all have {@link memberBytes}, into columns. */
 export function splitRows(
   { children: members }: PackedStructLayout,
   rows: Uint8Array,
@@ -59,7 +59,7 @@ function memberColumn(
   return { kind: "fixed", length, validity: null, byteWidth, values };
 }
 
-/** The rows of columns whose members all have {@link memberBytes}. */
+/** Joins columns, whose members all have {@link memberBytes}, into rows. */
 export function joinRows(
   { children: members }: PackedStructLayout,
   { children, length }: PackedStructColumn,
@@ -80,7 +80,7 @@ function memberValues(column: Column): Uint8Array {
   return column.kind === "fixed" ? column.values : new Uint8Array(0);
 }
 
-/** Copies `width` bytes `count` times, each `step` bytes behind the ones before. */
+/** Copies `width` bytes `count` times; each time, the positions advance by `sourceStep` and `targetStep`. */
 function copyStrided(
   source: Uint8Array,
   sourceStart: number,
@@ -106,12 +106,12 @@ function copyStrided(
   }
 }
 
-/** Up to this width bytes are moved one by one, beyond it by a call. */
+/** Up to this many bytes are copied one by one, more by a call. */
 const SHORT_VALUE = 48;
 
 /**
  * @param path the column, for messages
- * @throws TableSchemaValidationError where a member of a struct that is not null is: there is no place to say so
+ * @throws TableSchemaValidationError where a member is null in a struct that is not: files have no place for that
  */
 export function refuseNullMembers(
   { children: members }: PackedStructLayout,
@@ -134,7 +134,7 @@ export function refuseNullItems(layout: PackedStructLayout, column: PackedStruct
   for (const index of column.children.keys()) refuseNullItemsOf(layout, column, index, path);
 }
 
-/** As {@link refuseNullItems}, of lists of booleans only: the reference reads none that are null. */
+/** As {@link refuseNullItems}, for lists of booleans only: the reference does not read null booleans there. */
 export function refuseNullBits(layout: PackedStructLayout, column: PackedStructColumn, path: string): void {
   for (const [index, child] of column.children.entries()) {
     let node: PackedMemberColumn | FixedSizeListColumn["items"] = child;

@@ -1,17 +1,17 @@
 /**
- * Single values out of a bit-packed unit (bitpack.ts), each by its place: a value lies in one lane, in one word of it
- * or two, so that it costs two loads rather than the unit.
+ * Reads single values from a bit-packed unit (bitpack.ts) by their places. A value lies in one lane, in one or two of
+ * its words, so it costs two loads rather than the whole unit.
  */
 
 import { PACK_UNIT } from "./bitpack.js";
 
-/** Group of eight rows of a lane that holds values 16·index on; a permutation that is its own inverse. */
+/** The group of eight rows of a lane that holds the values from 16·index on; a permutation that is its own inverse. */
 const ROW_GROUPS = Uint8Array.of(0, 4, 2, 6, 1, 5, 3, 7);
 
 /** The lowest `bits` bits, up to 32. */
 const lowBits = (bits: number): number => (bits >= 32 ? -1 : (1 << bits) - 1);
 
-/** Bytes at an address that is a multiple of 4, also as words: views are dear to make for every unit. */
+/** Bytes at an address that is a multiple of 4, also as words: making a view for every unit is expensive. */
 export interface WordMemory {
   readonly bytes: Uint8Array;
   readonly words: Uint32Array;
@@ -22,14 +22,14 @@ export const wordMemory = (bytes: Uint8Array): WordMemory => ({
   words: new Uint32Array(bytes.buffer, bytes.byteOffset, bytes.length >>> 2),
 });
 
-/** Where values are taken from, and which. */
+/** Which values to take, and from where. */
 export interface PackedValues {
   readonly data: WordMemory;
   /** Where in the data the words of the unit begin; at a multiple of the width of a value. */
   readonly start: number;
-  /** Of a packed value. */
+  /** Bits of a packed value. */
   readonly bits: number;
-  /** Places of values, ascending; those from `first` to `end - 1` are taken, less `origin`. */
+  /** Ascending places of values. Those at `first` to `end - 1` are taken, each less `origin`. */
   readonly places: Uint32Array;
   readonly first: number;
   readonly end: number;

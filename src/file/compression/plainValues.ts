@@ -1,4 +1,4 @@
-/** Values of variable width as pages store them: one behind the other, none of them a null's. */
+/** Values of variable width as pages store them: back to back, with no bytes for nulls. */
 
 import type { VariableColumn } from "../../arrow/columns/column.js";
 import { areNarrow } from "../../arrow/columns/offsets.js";
@@ -13,7 +13,7 @@ export interface PlainValues {
 }
 
 /**
- * The values of a column; the slots of nulls get empty ones. Views of the column's bytes where no null hides any.
+ * The values of a column, with empty values for nulls. The bytes are a view of the column's where no null has any.
  * @param marks for each slot, 0 where it is not null; null where none is
  * @throws UnsupportedError for more than 2 GiB
  */

@@ -127,7 +127,7 @@ export const describeRle = (wordBits: WordBits): CompressiveEncoding => ({
   },
 });
 
-/** Runs, of any length, among `count` values of 1, 2, 4, 8 or 16 bytes at `byteOffset`. */
+/** Counts the runs, of any length, among `count` values of 1, 2, 4, 8 or 16 bytes at `byteOffset`. */
 export function countRuns(byteWidth: number, bytes: Uint8Array, byteOffset: number, count: number): number {
   const values = alignedBytes(
     bytes.subarray(byteOffset, byteOffset + count * byteWidth),
@@ -151,10 +151,10 @@ export function countRuns(byteWidth: number, bytes: Uint8Array, byteOffset: numb
   return runs;
 }
 
-/** Longest run that one byte tells. */
+/** Longest run that one length byte holds. */
 const MAXIMUM_RUN = 255;
 
-/** Room for the runs of one chunk, used again for the next. */
+/** Memory for the runs of one chunk, reused for the next. */
 export class RleRuns {
   /** Run values, `runCount` words of them, at an address that is a multiple of 8. */
   readonly values: Uint8Array;
@@ -169,7 +169,7 @@ export class RleRuns {
     this.lengths = new Uint8Array(maximumCount);
   }
 
-  /** Finds the runs of `count` words at `byteOffset`, no more than there is room for. */
+  /** Finds the runs of `count` words at `byteOffset`; `count` is at most the `maximumCount` of the constructor. */
   encode(words: Uint8Array, byteOffset: number, count: number): void {
     const wordBits = this.wordBits;
     const lengths = this.lengths;

@@ -31,7 +31,7 @@ export interface VariableEncoding {
   readonly symbols: FsstSymbols | null;
 }
 
-/** @throws UnsupportedError for an encoding that is not of variable width or not read yet. */
+/** @throws UnsupportedError for an encoding that is not of variable width or not supported. */
 export function resolveVariable(
   encoding: CompressiveEncoding | undefined,
   origin: PageOrigin,
@@ -181,7 +181,7 @@ export function decodeVariableBlock(
   return finishVariable(layout, encoding.symbols, offsets, bytes, origin);
 }
 
-/** Decodes FSST codes, if that is what `bytes` are, and widens the offsets as the layout wants them. */
+/** Decodes FSST codes, if `symbols` are given, and widens the offsets as the layout requires. */
 export function finishVariable(
   layout: VariableLayout,
   symbols: FsstSymbols | null,
@@ -200,8 +200,8 @@ export function finishVariable(
 }
 
 /**
- * The column of values that were stored each by itself.
- * @param offsets of the stored values, from 0; not to be used any more afterwards
+ * The column of values that were stored one by one.
+ * @param offsets positions of the stored values, from 0; must not be used afterwards
  */
 export function finishEach(
   layout: VariableLayout,
@@ -214,7 +214,7 @@ export function finishEach(
   return finishVariable(layout, symbols, offsets, plain, origin);
 }
 
-/** Undoes the compression of every value by itself; `offsets` are replaced. Empty values are stored as such. */
+/** Decompresses every value by itself and overwrites `offsets`. Empty values are stored as empty values. */
 function decompressEach(
   stored: Uint8Array,
   offsets: Int32Array,
@@ -250,15 +250,15 @@ export const describeVariable = (offsetBits: 32 | 64): CompressiveEncoding => ({
   variable: { offsets: { flat: { bitsPerValue: offsetBits, data: undefined } }, values: undefined },
 });
 
-/** Bytes of a chunk's buffer of `count` values that are `byteCount` long together. */
+/** Bytes of a chunk's buffer of `count` values with `byteCount` bytes in all. */
 export function variableChunkBytes(offsetBits: 32 | 64, count: number, byteCount: number): number {
   const width = offsetBits / 8;
   return Math.ceil(((count + 1) * width + byteCount) / width) * width;
 }
 
 /**
- * Writes values `start` to `start + count − 1` as a chunk's buffer at `outputOffset`, a multiple of 8, of
- * `output`, which is zero there and at an address that is a multiple of 8.
+ * Writes values `start` to `start + count − 1` as a chunk's buffer at `outputOffset` of `output`, which is zero there.
+ * That offset and the address of `output` are multiples of 8.
  */
 export function encodeVariableChunk(
   offsetBits: 32 | 64,

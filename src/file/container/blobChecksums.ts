@@ -1,6 +1,6 @@
 /**
- * Checksums of the values of blobs, which lie outside of pages, in a global buffer of our own that other readers pass
- * over. Little-endian:
+ * Checksums of blob values, which lie outside the pages. They are in a global buffer that only this library writes;
+ * other readers ignore it. Little-endian:
  *
  *      0  8 bytes  "TILTYBLB"
  *      8  u32      number of this format: 2 where values lie in side files, else 1
@@ -10,8 +10,8 @@
  *      …  u32 ×    CRC-32 of each value, in the same order
  *      …  u32      CRC-32 of all of the buffer in front of it
  *
- * Values of no bytes are not among them. The buffer lies in front of the descriptor and is not part of what the
- * checksums of checksums.ts cover, so that opening a file does not read it: it is read with the first value that is read whole.
+ * Empty values are not listed. The buffer lies before the descriptor and is not covered by the checksums of
+ * checksums.ts, so opening a file does not read it: it is read with the first value that is read whole.
  */
 
 import { crc32 } from "../../bytes/crc32.js";
@@ -19,7 +19,7 @@ import { CorruptFileError } from "../../errors.js";
 import type { ReadHandle } from "../../io/disk/disk.js";
 import type { ByteRange } from "./page.js";
 
-/** Index of the buffer among the global buffers, in files that have blobs. */
+/** Index of this buffer among the global buffers of a file that has blobs. */
 export const BLOB_CHECKSUM_BUFFER_INDEX = 1;
 
 const MAGIC = new TextEncoder().encode("TILTYBLB");
@@ -30,7 +30,7 @@ const VALUE_BYTES = 12;
 const SIDE_FILE_BYTES = 4;
 const INITIAL_CAPACITY = 64;
 
-/** Gathers the checksums of the blobs of a file and its side files while they are written. */
+/** Collects the checksums of the blobs of a file and its side files while they are written. */
 export class BlobChecksumList {
   #count = 0;
   #sideFiles = new Uint32Array(INITIAL_CAPACITY);
@@ -42,8 +42,8 @@ export class BlobChecksumList {
   }
 
   /**
-   * @param sideFile number of the file if it is a side file, else 0
-   * @param position behind that of the value added before in the same file
+   * @param sideFile number of the side file that holds the value; 0 for the data file
+   * @param position greater than that of the value added before in the same file
    */
   add(sideFile: number, position: number, value: Uint8Array): void {
     if (this.#count === this.#positions.length) {
@@ -66,7 +66,7 @@ export class BlobChecksumList {
     const files = this.#sideFiles;
     const order = Uint32Array.from({ length: count }, (_, index) => index);
     const withSideFiles = files.subarray(0, count).some((file) => file > 0);
-    // Values of one file stay in the order they were added in.
+    // Within a file, values stay in the order in which they were added.
     if (withSideFiles) order.sort((a, b) => files[a] - files[b] || a - b);
     const valueBytes = VALUE_BYTES + (withSideFiles ? SIDE_FILE_BYTES : 0);
     const out = new Uint8Array(HEADER_BYTES + valueBytes * count + 4);
@@ -98,16 +98,16 @@ interface Values {
   readonly checksums: Uint32Array;
 }
 
-/** Where values that were read lie. */
+/** Locations of the values that were read. */
 export interface ReadValues {
   readonly path: string;
-  /** Number of the file if it is a side file, else 0. */
+  /** Number of the side file; 0 for the data file. */
   readonly sideFile: number;
-  /** Of each value; those of no bytes are passed over. */
+  /** The range of each value. Empty values are not verified. */
   readonly ranges: readonly ByteRange[];
 }
 
-/** What blobs of one data file and its side files that were read whole are held against. */
+/** Verifies blobs of one data file and its side files that were read whole. */
 export class BlobChecksums {
   readonly #buffer: ByteRange;
   #values: Promise<Values | null> | null = null;
@@ -116,15 +116,15 @@ export class BlobChecksums {
     this.#buffer = buffer;
   }
 
-  /** Bytes held once they are read. */
+  /** Bytes of memory held once the checksums are read. */
   get memoryWeight(): number {
     return this.#buffer.length;
   }
 
   /**
-   * Checks values of one file.
+   * Verifies values of one file.
    * @param handle of the data file
-   * @param values the bytes of each
+   * @param values the bytes of each value
    * @throws CorruptFileError
    */
   async verify(
@@ -153,14 +153,14 @@ export class BlobChecksums {
     try {
       return await reading;
     } catch (error) {
-      // What failed may be the disk: the next read tries again.
+      // The failure may be the disk's, so the next read tries again.
       if (this.#values === reading) this.#values = null;
       throw error;
     }
   }
 }
 
-/** Null for a buffer that is another writer's, or of another format. */
+/** Null for a buffer that another writer wrote or that has another format number. */
 function decodeValues(bytes: Uint8Array, byteOffset: number, path: string): Values | null {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const end = bytes.length - 4;
@@ -185,7 +185,7 @@ function decodeValues(bytes: Uint8Array, byteOffset: number, path: string): Valu
   return { sideFiles, positions, checksums };
 }
 
-/** Where a position of a file is among ascending ones; -1 where it is not. */
+/** Index of a file position among the ascending ones; -1 if it is not there. */
 function indexOf({ sideFiles, positions }: Values, sideFile: number, position: number): number {
   const fileOf = (index: number): number => (sideFiles === null ? 0 : sideFiles[index]);
   let low = 0;

@@ -1,6 +1,6 @@
 /**
- * Where the values of a column of blobs are put: those of the key `lance-encoding:blob` into the data file, those of
- * version 2 by their size:
+ * Where the values of a blob column are stored. Columns with the key `lance-encoding:blob` store them in the data file,
+ * blobs of version 2 by size:
  *
  *     up to 64 KiB    into the data file
  *     up to 4 MiB     into a side file, one behind the other; a file that would grow beyond 1 GiB is followed by
@@ -14,14 +14,14 @@ import { InvalidInputError } from "../../errors.js";
 
 export type BlobPlacement = { readonly kind: "inFile" } | SizePlacement;
 
-/** Bounds in bytes, each the last that belongs to the smaller side. */
+/** Bounds in bytes, each the largest size that still belongs to the smaller side. */
 export interface SizePlacement {
   readonly kind: "bySize";
-  /** Of a value that shares a file with others, be it a side file or the data file. */
+  /** Largest value that shares a file with others, be it a side file or the data file. */
   readonly sharedBytes: number;
-  /** Of a value in the data file. */
+  /** Largest value stored in the data file. */
   readonly inlineBytes: number;
-  /** Of a side file with several values. */
+  /** Largest side file that holds several values. */
   readonly sideFileBytes: number;
 }
 
@@ -34,6 +34,7 @@ const SHARED_BYTES = 4 * 1024 * 1024;
 const SIDE_FILE_BYTES = 1024 * 1024 * 1024;
 
 /**
+ * The placement that a field's metadata asks for, with defaults for the bounds it does not set.
  * @param metadata of the field
  * @param path the column, for messages
  * @throws InvalidInputError for a bound that is no number

@@ -1,13 +1,14 @@
 /**
- * Checksums of a data file, in two fields of the schema descriptor that other readers pass over:
+ * Checksums of a data file. They lie in two fields of the schema descriptor, which other readers ignore:
  *
  *     bufferCounts   page buffers of each column
  *     checksums      u32 × CRC-32 of every page buffer, in column, page and buffer order; then the CRC-32 of the rest
  *                    of the file: from the first byte of the descriptor to the end of the file, these last four bytes
  *                    of the descriptor left out. Little-endian
  *
- * Page buffers lie in front of the descriptor and all other metadata behind it, so that every byte that matters is
- * under one checksum; values of blobs have their own (blobChecksums.ts). A file without the fields is read unverified.
+ * Page buffers lie before the descriptor and all other metadata after it, so every byte that matters is covered by
+ * exactly one checksum. Blob values have checksums of their own (blobChecksums.ts). A file without these fields is read
+ * unverified.
  */
 
 import { crc32 } from "../../bytes/crc32.js";
@@ -15,12 +16,12 @@ import { CorruptFileError } from "../../errors.js";
 import type { FileDescriptor } from "../../format/file.js";
 import type { ByteRange } from "./page.js";
 
-/** What page buffers that were read are held against. */
+/** Verifies page buffers that were read. */
 export interface BufferChecksums {
   /**
-   * Checks the bytes of a whole page buffer, the first time it is read.
+   * Checks the bytes of a whole page buffer the first time it is read.
    * @param bufferIndex number of the buffer among those of the column
-   * @param byteOffset where it lies, for errors
+   * @param byteOffset where the buffer lies, for errors
    * @throws CorruptFileError
    */
   verify(columnIndex: number, bufferIndex: number, bytes: Uint8Array, path: string, byteOffset: number): void;
@@ -40,7 +41,7 @@ export class PageChecksums implements BufferChecksums {
     this.#verified = new Uint8Array(values.length);
   }
 
-  /** Page buffers of a column. */
+  /** Number of page buffers of a column. */
   bufferCount(columnIndex: number): number {
     return this.#starts[columnIndex + 1] - this.#starts[columnIndex];
   }
@@ -69,7 +70,7 @@ export class PageChecksums implements BufferChecksums {
 const CHECKSUM_BYTES = 4;
 
 /**
- * What the descriptor holds; the last of the checksums is still missing.
+ * The checksum fields of the descriptor. The last checksum is still zero; {@link sealMetadata} sets it.
  * @param pageChecksums of the page buffers of each column
  */
 export function describeChecksums(
@@ -87,7 +88,10 @@ export function describeChecksums(
   return { bufferCounts, checksums };
 }
 
-/** Fills in the last checksum; `rest` is the file from its descriptor on, which ends with it. */
+/**
+ * Fills in the last checksum. `rest` is the file from the descriptor to the end; the descriptor ends with that
+ * checksum.
+ */
 export function sealMetadata(rest: Uint8Array, descriptorLength: number): void {
   const view = new DataView(rest.buffer, rest.byteOffset, rest.byteLength);
   view.setUint32(descriptorLength - CHECKSUM_BYTES, metadataChecksum(rest, descriptorLength), true);
@@ -97,9 +101,9 @@ const metadataChecksum = (rest: Uint8Array, descriptorLength: number): number =>
   crc32(rest.subarray(descriptorLength), crc32(rest.subarray(0, descriptorLength - CHECKSUM_BYTES)));
 
 /**
- * Checks the metadata and takes out the checksums of the pages.
+ * Verifies the metadata and extracts the checksums of the page buffers.
  * @param descriptor one with checksums
- * @param range where it lies
+ * @param range where the descriptor lies
  * @param rest the file from the first byte of the descriptor to its end
  * @throws CorruptFileError where the metadata is not what was written
  */

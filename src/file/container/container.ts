@@ -1,5 +1,5 @@
 /**
- * The container of a data file, versions 2.0 to 2.3: where the pages of every column lie. All integers are
+ * The container of a data file, versions 2.0 to 2.3: it says where the pages of every column lie. All integers are
  * little-endian, all positions absolute.
  *
  *     page buffers, blobs      each at a multiple of 64, padded with zeros
@@ -51,7 +51,7 @@ export interface Footer {
   readonly globalBufferCount: number;
 }
 
-/** A page as the column metadata describes it. */
+/** A page, as the column metadata describes it. */
 export interface PageRecord {
   readonly buffers: readonly ByteRange[];
   readonly rowCount: number;
@@ -99,11 +99,11 @@ const FOOTER_VERSIONS: Readonly<Record<FileVersion, readonly [number, number]>> 
   "2.2": [2, 2],
 };
 
-/** Whether a version, as manifests name it, is one that is read. */
+/** Whether this build reads a version, given as manifests name it. */
 export const isReadableVersion = (version: string): version is ReadableVersion =>
   version === "2.3" || isFileVersion(version);
 
-/** Whether a version, as manifests name it, is one that is read and written. */
+/** Whether this build reads and writes a version, given as manifests name it. */
 export const isFileVersion = (version: string): version is FileVersion =>
   Object.hasOwn(FOOTER_VERSIONS, version);
 
@@ -117,8 +117,8 @@ function fileVersion(major: number, minor: number, path: string): ReadableVersio
 }
 
 /**
- * The error for a version this build neither reads nor writes: it says what the version is and what to do.
- * @param what the file or table that has it
+ * The error for a version this build neither reads nor writes. It names the version and says what to do.
+ * @param what the file or table that has the version
  */
 export function unsupportedFileVersion(version: string, what: string): UnsupportedError {
   const advice =
@@ -130,7 +130,7 @@ export function unsupportedFileVersion(version: string, what: string): Unsupport
   );
 }
 
-/** Positions in a table, each checked to lie in front of the footer. */
+/** The ranges in a table. Each is checked to lie before the footer. */
 export function decodeTable(
   bytes: Uint8Array,
   path: string,
@@ -215,12 +215,12 @@ function decodePageEncoding(
 }
 
 /**
- * Everything behind the last page buffer.
- * @param position where it will lie, a multiple of 64
+ * Encodes everything after the last page buffer.
+ * @param position where the result will lie, a multiple of 64
  * @param columns the pages of each column, in row order
  * @param pageChecksums CRC-32 of every page buffer of each column, in page and buffer order
- * @param isBlob for each column whether its pages hold descriptors of blobs
- * @param blobChecksums where the checksums of blobs lie, if there are any
+ * @param isBlob whether the pages of each column hold descriptors of blobs
+ * @param blobChecksums where the checksums of blobs lie, null if there are none
  */
 export function encodeTail(
   version: FileVersion,
@@ -292,7 +292,7 @@ const wrap = (typeUrl: string, value: Uint8Array): Encoding => ({
 
 /** A ColumnEncoding whose member `values` (number 1) is an empty message; the reference insists on its presence. */
 const COLUMN_ENCODING = wrap(COLUMN_ENCODING_TYPE_URL, Uint8Array.of(0x0a, 0x00));
-/** A ColumnEncoding whose member `blob` (number 3) has such a one as its `inner` (number 1). */
+/** A ColumnEncoding whose member `blob` (number 3) has the encoding above as its `inner` (number 1). */
 const BLOB_COLUMN_ENCODING = wrap(
   COLUMN_ENCODING_TYPE_URL,
   Uint8Array.of(0x1a, 0x04, 0x0a, 0x02, 0x0a, 0x00),
@@ -313,7 +313,7 @@ function encodeColumnMetadata(pages: readonly PageRecord[], encoding: Encoding):
       encoding: encodePageEncoding(page.layout),
       priority,
     };
-    // 2.0 counts the values of the column itself here, which are no rows: it has 0 everywhere.
+    // 2.0 would count the values of the column itself here, which are no rows: it has 0 everywhere.
     if (page.layout.array === undefined) priority += page.rowCount;
     return message;
   });

@@ -1,6 +1,6 @@
 /**
- * A new file, written front to back: bytes gather until they are worth a write, and while one write is under way the
- * next one gathers. Memory that was handed in is the file's until the write behind it has ended.
+ * A new file, written front to back. Bytes gather until they are worth a write; while one write is under way, the next
+ * one gathers. The caller must leave memory that it appended unchanged until its write has ended.
  */
 
 import type { Disk, WriteHandle } from "../../io/disk/disk.js";
@@ -23,17 +23,17 @@ export class FileAppender {
     this.#handle = handle;
   }
 
-  /** Creates the file, under a name that is free. */
+  /** Creates the file, whose name must be free. */
   static async create(disk: Disk, path: string): Promise<FileAppender> {
     return new FileAppender(await disk.create(path));
   }
 
-  /** Where the next byte will lie. */
+  /** File position of the next byte appended. */
   get position(): number {
     return this.#position;
   }
 
-  /** Puts bytes in line; {@link relieve} is to be called every now and then. */
+  /** Queues bytes. The caller must call {@link relieve} every now and then. */
   append(bytes: Uint8Array): void {
     if (bytes.length === 0) return;
     this.#queue.push(bytes);
@@ -41,17 +41,17 @@ export class FileAppender {
     this.#position += bytes.length;
   }
 
-  /** Puts zeros in line, up to the next multiple of 64. */
+  /** Queues zeros up to the next multiple of 64. */
   pad(): void {
     this.append(PADDING.subarray(0, align(this.#position) - this.#position));
   }
 
-  /** Begins to write what is in line if that is enough for a write, which waits for the one before. */
+  /** Starts to write the queued bytes if they are enough for a write, once the previous write has ended. */
   async relieve(): Promise<void> {
     if (this.#queuedBytes >= WRITE_BYTES) await this.#submit();
   }
 
-  /** Writes all and closes the file; its bytes survive a power cut then, its name is the caller's to sync. */
+  /** Writes the rest and closes the file. Its bytes then survive a power cut; the caller must sync its name. */
   async finish(): Promise<void> {
     await this.#submit();
     await this.#inFlight;
@@ -60,9 +60,9 @@ export class FileAppender {
     await this.#handle.close();
   }
 
-  /** Gives up; the file is the caller's to remove. */
+  /** Gives up. The caller must remove the file. */
   async abandon(): Promise<void> {
-    // What failed has been, or is being, thrown where the write was awaited.
+    // The failure has been, or is being, thrown where the write was awaited.
     await this.#inFlight.catch(() => undefined);
     if (!this.#open) return;
     this.#open = false;
@@ -75,7 +75,7 @@ export class FileAppender {
     this.#queue = [];
     this.#queuedBytes = 0;
     this.#inFlight = this.#handle.write(chunks);
-    // It is awaited by the next submit; until then nobody listens.
+    // The next submit awaits it; until then nobody listens.
     this.#inFlight.catch(() => undefined);
   }
 }

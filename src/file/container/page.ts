@@ -1,6 +1,6 @@
 /**
- * What passes between the container (which knows where bytes lie) and the page codecs (which know what they
- * mean).
+ * The types that the container (which knows where bytes lie) and the page codecs (which know what the bytes mean)
+ * exchange.
  */
 
 import type { Layout } from "../../arrow/columns/column.js";
@@ -12,7 +12,7 @@ import type { BlobPlacement } from "./blobPlacement.js";
 /** Data file versions that are read and written. */
 export type FileVersion = "2.0" | StructuralVersion;
 
-/** Data file versions that are read, 2.3 as far as its pages are laid out and encoded as those of 2.2 are. */
+/** Data file versions that are read: 2.3 only where its pages are laid out and encoded like those of 2.2. */
 export type ReadableVersion = FileVersion | "2.3";
 
 /** Versions whose pages have a structural layout and levels. */
@@ -20,18 +20,18 @@ export type StructuralVersion = "2.1" | "2.2";
 
 /** How a page is encoded: a structural layout, or arrays in 2.0. Exactly one member is set. */
 export interface PageEncoding extends PageLayout {
-  /** Of 2.0. */
+  /** The encoding of a page of a 2.0 file. */
   array?: ArrayEncoding;
-  /** Pages of 2.0 that make up rows of lists together. */
+  /** Pages of a 2.0 file that together make up rows of lists. */
   nested?: NestedArrays;
 }
 
 /** Pages of one column of a 2.0 file, and those of the columns inside its lists (v20/nestedArrays.ts). */
 export interface NestedArrays {
   readonly pages: readonly ArrayPage[];
-  /** Values of the first page that are not wanted. */
+  /** Number of leading values of the first page to leave out. */
   readonly skip: number;
-  /** Values that are wanted. */
+  /** Number of values wanted. */
   readonly count: number;
   /** All items of the pages' lists; null for a leaf. */
   readonly items: NestedArrays | null;
@@ -52,7 +52,7 @@ export interface ByteRange {
 /** A page ready to be written. */
 export interface EncodedPage {
   readonly encoding: PageEncoding;
-  /** The page's buffers, each as pieces to be written one behind the other (views where possible). */
+  /** The page's buffers, each as pieces that are written back to back (views where possible). */
   readonly buffers: readonly (readonly Uint8Array[])[];
   readonly rowCount: number;
 }
@@ -63,16 +63,16 @@ export interface FileColumn {
   readonly fieldId: number;
   /** Canonical path, for messages. */
   readonly path: string;
-  /** A spine: one leaf and what is around it. */
+  /** A spine: one leaf and the lists and structs around it. */
   readonly layout: Layout;
   /**
-   * The column is that of the list or struct that the leaf is in, as 2.0 has them; the leaf is one of nulls and
-   * stands for what is inside.
+   * True for the column that 2.0 files have for a list or struct itself. The leaf is then a column of nulls that stands
+   * for the content of the list or struct.
    */
   readonly isHeader?: boolean;
-  /** The leaf's values are put outside the pages, which say where: see blobPlacement.ts. */
+  /** Set where the leaf's values are stored outside the pages, which hold their locations: see blobPlacement.ts. */
   readonly blobs?: BlobPlacement;
-  /** Of the outer-most node. */
+  /** Whether the outermost node is nullable. */
   readonly nullable: boolean;
   /** Arrow field metadata; `lance-encoding:*` keys steer compression. */
   readonly metadata: ReadonlyMap<string, string>;
@@ -85,11 +85,11 @@ export interface PageOrigin {
   readonly byteOffset: number;
 }
 
-/** The error for bytes of a page that cannot be what its encoding says. */
+/** The error for page bytes that contradict their encoding. */
 export const corruptPage = (origin: PageOrigin, reason: string): CorruptFileError =>
   new CorruptFileError(origin.path, origin.byteOffset, reason);
 
-/** The error for a page that is encoded in a way this build does not read. */
+/** The error for a page whose encoding this build does not read. */
 export const unsupportedPage = (origin: PageOrigin, what: string): UnsupportedError =>
   new UnsupportedError(
     `${origin.path}: page at byte ${origin.byteOffset} uses ${what}, which is not supported`,

@@ -1,7 +1,7 @@
 /**
  * Reads data files of versions 2.0 to 2.3: opens one by its last bytes, then fetches whole pages.
- * An open {@link DataFile} holds metadata only, never changes and may be shared and cached; the handle it was
- * read through is passed in anew for every read.
+ * An open {@link DataFile} holds metadata only and never changes, so it may be shared and cached. It does not keep the
+ * handle it was read through: every read takes a handle.
  */
 
 import { CorruptFileError } from "../../errors.js";
@@ -13,60 +13,60 @@ import { type BufferChecksums, decodeChecksums, type PageChecksums } from "./che
 import { decodeColumnMetadata, decodeFooter, decodeTable, FOOTER_BYTES, type Footer } from "./container.js";
 import type { ByteRange, PageEncoding, ReadableVersion } from "./page.js";
 
-/** Bytes fetched when a file is opened; the metadata of all but very wide or long files lies within. */
+/** Bytes fetched when a file is opened. The metadata of all but very wide or long files fits in them. */
 export const TAIL_BYTES = 64 * 1024;
-/** The same where most of a small file is going to be read: twice as many bytes cost less than another call. */
+/** The same where most of a small file will be read: twice as many bytes cost less than another call. */
 export const SCANNED_TAIL_BYTES = 128 * 1024;
-/** Larger files are not kept as a whole with their metadata: many of them would displace that of all others. */
+/** Larger files are not cached whole with their metadata: many of them would displace the metadata of all others. */
 const MAX_SHARED_BYTES = TAIL_BYTES;
 
 const NO_BYTES = new Uint8Array(0);
 
 /**
- * A page of a column. Its rows are those of the file; in 2.0, where items of lists have columns of their own, they
- * are the values of the column, whatever they belong to.
+ * A page of a column. Its rows are those of the file. In 2.0, where items of lists have columns of their own, they are
+ * the values of the column at any depth.
  */
 export interface DataPage {
-  /** Row of the file the page begins with. */
+  /** Row of the file with which the page begins. */
   readonly rowStart: number;
   readonly rowCount: number;
-  /** Values of each row, where {@link countedByRows} has looked; else 1. */
+  /** Values of each row, if {@link countedByRows} set it; else 1. */
   readonly valuesPerRow?: number;
   readonly bufferRanges: readonly ByteRange[];
   readonly layout: PageEncoding;
-  /** Number of the page's first buffer among those of its column. */
+  /** Index of the page's first buffer among those of its column. */
   readonly bufferIndex: number;
 }
 
-/** A physical column; its pages are decoded when first asked for. */
+/** A physical column. Its pages are decoded on first access. */
 export interface DataColumn {
   /**
-   * In row order, without gaps; those of fixed-size lists of structs count items ({@link countedByRows}).
+   * Pages in row order, without gaps. Pages of fixed-size lists of structs count items ({@link countedByRows}).
    * @throws CorruptFileError where the column's metadata is damaged
    */
   readonly pages: readonly DataPage[];
 }
 
-/** What is known of a data file without its pages. */
+/** The metadata of a data file, without its pages. */
 export interface DataFile {
   readonly path: string;
-  /** That of the handle it was read through: equal for equal bytes under the same path only. */
+  /** Identity of the handle it was read through. Only under the same path do equal identities mean equal bytes. */
   readonly identity: string;
   readonly version: ReadableVersion;
   readonly rowCount: number;
   readonly columns: readonly DataColumn[];
   readonly descriptor: FileDescriptor;
-  /** 0 is the schema descriptor. */
+  /** Entry 0 is the schema descriptor. */
   readonly globalBuffers: readonly ByteRange[];
   /** Null for files without checksums. */
   readonly checksums: BufferChecksums | null;
-  /** Of the values of blobs in this file; null for files without. */
+  /** Checksums of the file's blob values; null for files without them. */
   readonly blobChecksums: BlobChecksums | null;
-  /** The whole file where it is so small that opening it has read it all, else null. */
+  /** The whole file if it is so small that opening it has read all of it, else null. */
   readonly content: Uint8Array | null;
-  /** The content is kept for others too: nothing that is given away may be a view of it. */
+  /** Whether others use the content too: nothing that is handed out may be a view of it then. */
   readonly sharesContent: boolean;
-  /** Rough bytes of memory this object holds on to, for caches. */
+  /** Approximate bytes of memory this object holds, for caches. */
   readonly memoryWeight: number;
 }
 
@@ -110,7 +110,7 @@ export async function openDataFile(handle: ReadHandle, path: string): Promise<Da
         range.byteOffset,
         path,
         fileSize,
-        // Columns of 2.0 may be items of lists: their number is not known here.
+        // Columns of 2.0 may be items of lists, whose number is not known here.
         footer.version === "2.0" ? null : rowCount,
         checksums?.bufferCount(index),
       ),
@@ -121,7 +121,7 @@ export async function openDataFile(handle: ReadHandle, path: string): Promise<Da
     version: footer.version,
     rowCount,
     columns,
-    // The checksums are known by now, and their bytes lie among all that was read with them.
+    // The checksums are decoded by now, and keeping their bytes would keep alive everything that was read with them.
     descriptor: { ...descriptor, bufferCounts: [], checksums: NO_BYTES },
     globalBuffers,
     checksums,
@@ -138,7 +138,7 @@ export async function openDataFile(handle: ReadHandle, path: string): Promise<Da
   };
 }
 
-/** The file as a cache keeps it: with its content, if that is small, which is everybody's then. */
+/** The file as a cache keeps it: with its content if that is small. All users of the cache then share the content. */
 export function shareable(file: DataFile): DataFile {
   const { content, memoryWeight } = file;
   if (content === null) return file;
@@ -146,7 +146,7 @@ export function shareable(file: DataFile): DataFile {
   return { ...file, content: null, memoryWeight: memoryWeight - content.length };
 }
 
-/** The last bytes of a file, and a way to those in front of them. */
+/** The last bytes of a file, and access to the bytes before them. */
 class Tail {
   readonly #handle: ReadHandle;
   readonly #bytes: Uint8Array;
@@ -181,7 +181,7 @@ async function readTable(tail: Tail, table: ByteRange, path: string): Promise<By
   return decodeTable(await tail.get(table), path, table.byteOffset, tail.fileSize);
 }
 
-/** @param metadataBytes of the descriptor and the columns */
+/** @param metadataBytes total length of the descriptor and the column metadata */
 async function readChecksums(
   tail: Tail,
   descriptor: FileDescriptor,
@@ -221,7 +221,7 @@ class LazyColumn implements DataColumn {
     rowCount: number | null,
     bufferCount: number | undefined,
   ) {
-    // A copy: a view would keep alive all that was read with it.
+    // A copy: a view would keep alive everything that was read with it.
     this.#bytes = bytes.slice();
     this.#byteOffset = byteOffset;
     this.#path = path;
@@ -261,12 +261,12 @@ class LazyColumn implements DataColumn {
   }
 }
 
-/** How many values a column holds, row by row or item by item. */
+/** Whether a column holds as many values as the file has rows, or a whole multiple of that (items). */
 const isMultiple = (valueCount: number, rowCount: number): boolean =>
   valueCount === rowCount || (rowCount > 0 && valueCount > 0 && valueCount % rowCount === 0);
 
 /**
- * The file with the pages of some columns counting rows.
+ * The file, with the pages of the given columns counted in rows.
  * @throws CorruptFileError where a column does not hold `valuesPerRow` values for each row of the file
  */
 export function countedByRows(
@@ -297,7 +297,7 @@ export function countedByRows(
   return leaves.some(({ valuesPerRow }) => valuesPerRow > 1) ? { ...file, columns } : file;
 }
 
-/** Pages of one column to read. */
+/** The pages of one column to read. */
 export interface PageRequest {
   readonly columnIndex: number;
   /** Indexes into the column's `pages`. */
@@ -305,7 +305,8 @@ export interface PageRequest {
 }
 
 /**
- * Fetches the buffers of pages, neighbours in one read: by request, page and buffer, for `decodePage`.
+ * Fetches the buffers of pages, neighbouring ones in one read. The result is indexed by request, page and buffer, for
+ * `decodePage`.
  * @throws CorruptFileError where a buffer fails its checksum
  */
 export async function readPageBuffers(
@@ -334,7 +335,7 @@ export async function readPageBuffers(
   );
 }
 
-/** Bytes that a read of pages fetches, to bound what is read at once. */
+/** Number of bytes that a request fetches, to bound how much is read at once. */
 export function pageBytes(file: DataFile, request: PageRequest): number {
   const { pages } = file.columns[request.columnIndex];
   let sum = 0;

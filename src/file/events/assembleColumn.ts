@@ -1,6 +1,4 @@
-/**
- * Nested columns from the events of a page, as nesting.ts makes them of columns: levels become offsets and validity.
- */
+/** Builds nested columns from the events of a page, the reverse of nesting.ts: levels become offsets and validity. */
 
 import type {
   Column,
@@ -25,21 +23,21 @@ import {
 } from "./levels.js";
 import { nodesOf } from "./nesting.js";
 
-/** A node of a page, with the levels its layer took. */
+/** A node of a page's spine, with the levels that its layer uses. */
 interface PageNode {
   readonly layout: Layout;
-  /** 0 where the layer has no such level. */
+  /** 0 where the layer has no level for nulls. */
   readonly nullLevel: number;
   readonly emptyLevel: number;
-  /** Largest level of events that stand for a value of the node, be it one in a null struct. */
+  /** Largest definition level of events that stand for a value of the node, including a value in a null struct. */
   readonly reach: number;
   /** Smallest repetition level of events that begin a value of the node. */
   readonly begins: number;
-  /** Events that make up a value where it holds no lists: more than one around fixed-size lists of structs. */
+  /** Number of events of a value that holds no lists; more than one around fixed-size lists of structs. */
   readonly stride: number;
 }
 
-/** Matches the layers of a page with the nodes of a spine; outer-most first. */
+/** Matches the layers of a page with the nodes of a spine, outermost first. */
 function pageNodes(
   layout: Layout,
   kinds: readonly number[],
@@ -75,7 +73,7 @@ function pageNodes(
       stride: eventsPerValue(node.layout),
     });
   }
-  // A null struct has members all the same: what ends at the struct counts as one of each.
+  // A null struct still has members: an event that ends at the struct counts as one value of each member.
   for (let index = 1; index < described.length; index++) {
     const parent = described[index - 1];
     if (parent.layout.kind === "struct" || parent.layout.kind === "sizedList")
@@ -85,9 +83,9 @@ function pageNodes(
 }
 
 /**
- * Puts a spine together.
+ * Builds the column of a spine.
  * @param values of visible events, without validity
- * @param allNull no value is one, whatever the levels say
+ * @param allNull whether every value is null, regardless of the levels
  * @throws CorruptFileError where levels, values and rows do not fit each other
  */
 export function assembleColumn(
@@ -144,7 +142,8 @@ export function assembleColumn(
 }
 
 /**
- * Every event continues a list that is open, the first begins a row, and levels are such that there are.
+ * Checks that the first event begins a row, that every other event continues a list that is open, and that no level is
+ * too large.
  * @throws CorruptFileError
  */
 function checkLevels(
@@ -155,7 +154,7 @@ function checkLevels(
   eventCount: number,
   origin: PageOrigin,
 ): void {
-  // By repetition level: the largest definition level of an event in the list that goes on.
+  // By repetition level: the largest definition level that an event in the continued list may have.
   const inside = new Int32Array(listDepth + 1).fill(maximumDefinition);
   for (const [index, node] of nodes.entries()) {
     if (node.layout.kind === "list") inside[node.begins - 1] = nodes[index + 1].reach;
@@ -167,7 +166,7 @@ function checkLevels(
     if (definition !== null) checkMaximum(definition, maximumDefinition, origin);
     return;
   }
-  // A negative number stands for a fault; that of each event is looked for where there is one.
+  // A negative number means a fault. Only then are the single events searched for it.
   let fault = 0;
   if (definition === null) {
     for (let event = 0; event < eventCount; event++) fault |= listDepth - repetition[event];
@@ -195,16 +194,16 @@ function validityOf(node: PageNode, levels: Levels, length: number): Validity | 
   return validityOfEvents(events, node, nullLevel, nullLevel, length);
 }
 
-/** The first of the events of each value, which tells for all of them; they are in no lists. */
+/** The first event of each value, whose level holds for all events of the value. The events are in no lists. */
 const firstEvents = ({ definition }: Levels, stride: number): Levels => ({
   repetition: null,
   definition: definition?.filter((_, event) => event % stride === 0) ?? null,
 });
 
 /**
- * Where the items of each list begin.
+ * Computes where the items of each list begin.
  * @param length number of the lists
- * @throws CorruptFileError where the events make up another number
+ * @throws CorruptFileError where the events make up another number of lists
  */
 function listOffsets(
   { begins: listBegins, reach: listReach }: PageNode,
@@ -217,8 +216,8 @@ function listOffsets(
   const offsets = new Int32Array(length + 1);
   let list = 0;
   let items = 0;
-  // Levels come in no order that a processor could foresee, so there is arithmetic on signs instead of branches: -1
-  // for an event that begins no list, or no item. What such an event writes is written over by the next.
+  // A processor cannot predict the order of levels, so the loops use arithmetic on signs instead of branches: -1 for an
+  // event that begins no list, or no item. The next event overwrites what such an event wrote.
   if (repetition === null) {
     // Every event is a row.
     for (let event = 0; event < eventCount; event++) {

@@ -2,8 +2,8 @@
  * Repetition and definition levels: how one leaf column stores which of its values, and which of the lists and
  * structs around them, are null or empty.
  *
- * `layers` names the nodes from the leaf outwards. Definition level 0 is a value; each layer takes the numbers
- * that follow, inner-most first:
+ * `layers` names the nodes from the leaf outwards. Definition level 0 is a value; each layer takes the next numbers,
+ * innermost first:
  *
  *     ALL_VALID_ITEM, ALL_VALID_LIST   none
  *     NULLABLE_ITEM, NULLABLE_LIST     1: null
@@ -20,7 +20,7 @@ import { fixedDecoder } from "../compression/fixed.js";
 import type { FixedDecoder } from "../compression/fixedDecoder.js";
 import { corruptPage, type PageOrigin } from "../container/page.js";
 
-/** What the layers of a page say about its levels. */
+/** Properties of a page's levels that follow from its layers. */
 export interface Layers {
   /** Number of list layers: the repetition level that starts a row. */
   readonly listDepth: number;
@@ -48,15 +48,15 @@ export function describeLayers(layers: readonly number[], origin: PageOrigin): L
   return { listDepth, maximumDefinition, maximumVisible };
 }
 
-/** The levels of a page, in event order. Null: the page has no such stream, all are 0. */
+/** The levels of a page, in event order. A stream that the page lacks is null: its levels are all 0. */
 export interface Levels {
   readonly repetition: Uint16Array | null;
   readonly definition: Uint16Array | null;
 }
 
-/** The levels of a page that is to be written, and the layers they are numbered by. */
+/** The levels of a page to be written, and the layers that number them. */
 export interface PageLevels extends Layers, Levels {
-  /** Inner-most first, as narrow as the page allows. */
+  /** Layers, innermost first, with no more levels than the page needs. */
   readonly layers: readonly number[];
   readonly rowCount: number;
   readonly eventCount: number;
@@ -64,7 +64,7 @@ export interface PageLevels extends Layers, Levels {
   readonly visibleCount: number;
 }
 
-/** The levels of a page of one leaf without anything around it: 0 for a value, 1 for a null. */
+/** The levels of a page of a leaf with no lists or structs around it: 0 for a value, 1 for a null. */
 export function leafLevels(definition: Uint16Array | null, rowCount: number): PageLevels {
   const maximum = definition === null ? 0 : 1;
   return {
@@ -83,10 +83,10 @@ export function leafLevels(definition: Uint16Array | null, rowCount: number): Pa
 export const isListLayer = (layer: number): boolean =>
   layer !== RepDefLayer.ALL_VALID_ITEM && layer !== RepDefLayer.NULLABLE_ITEM;
 
-/** Bits that hold every level up to `maximum`. */
+/** Number of bits that hold every level up to `maximum`. */
 export const levelBits = (maximum: number): number => 32 - Math.clz32(maximum);
 
-/** What decodes one stream of levels. */
+/** The decoder for one stream of levels. */
 export function levelDecoder(encoding: CompressiveEncoding, origin: PageOrigin): FixedDecoder {
   const decoder = fixedDecoder(encoding, "block", origin);
   if (decoder.bitsPerValue !== 16) throw corruptPage(origin, `levels of ${decoder.bitsPerValue} bits`);
@@ -94,7 +94,7 @@ export function levelDecoder(encoding: CompressiveEncoding, origin: PageOrigin):
 }
 
 /**
- * Levels of one item layer under any number of struct layers, as the validity of the leaf: level 0 is valid.
+ * The validity of a leaf in one item layer within any number of struct layers: level 0 is valid.
  * @throws CorruptFileError for a level beyond `maximum`.
  */
 export function validityOfLevels(
@@ -145,7 +145,7 @@ export function validityOfLevels(
   return nonZero === 0 ? null : { bytes, bitOffset: 0, nullCount: nonZero };
 }
 
-/** Number of one bits of each byte. */
+/** Number of set bits of each byte value. */
 const ONES = Uint8Array.from({ length: 256 }, (_, byte) => {
   let ones = 0;
   for (let rest = byte; rest !== 0; rest >>>= 1) ones += rest & 1;
@@ -161,7 +161,9 @@ export function checkMaximum(levels: Uint16Array, maximum: number, origin: PageO
   }
 }
 
-/** The definition levels of one item layer: 1 for every null among `count` values whose bits start at bit 0. */
+/**
+ * The definition levels of one item layer: 1 for every null among `count` values whose validity bits start at bit 0.
+ */
 export function levelsOfValidity(validity: Uint8Array, count: number): Uint16Array {
   const levels = new Uint16Array(count);
   for (let start = 0, byte = 0; start < count; start += 8, byte++) {
@@ -174,11 +176,11 @@ export function levelsOfValidity(validity: Uint8Array, count: number): Uint16Arr
 }
 
 /**
- * The validity of the values of a node, each of which begins with an event that is told by its levels.
+ * The validity of the values of a node. The levels tell which events begin a value.
  * @param begins smallest repetition level of such an event
- * @param reach largest definition level of one
- * @param firstNull and `lastNull` between them are the definition levels of nulls
- * @param count of values
+ * @param reach largest definition level of such an event
+ * @param firstNull first definition level that means null; `lastNull` is the last one
+ * @param count number of values
  */
 export function validityOfEvents(
   { repetition, definition }: Levels,
@@ -188,15 +190,15 @@ export function validityOfEvents(
   count: number,
 ): Validity | null {
   if (definition === null) return null;
-  // No level is below 0, so that without repetition levels every event begins a value.
+  // No level is below 0, so without repetition levels every event begins a value.
   const repeats = repetition ?? definition;
   const smallest = repetition === null ? 0 : begins;
   const eventCount = definition.length;
-  // Bits are written one too far: where the next value would be.
+  // Bits are written one place too far, where the next value would be.
   const bytes = new Uint8Array((count >>> 3) + 1);
   let value = 0;
   let nullCount = 0;
-  // Levels come in no order that a processor could foresee, so there is arithmetic on signs instead of branches.
+  // A processor cannot predict the order of levels, so there is arithmetic on signs instead of branches.
   for (let event = 0; event < eventCount; event++) {
     const level = definition[event];
     const isValue = ~((repeats[event] - smallest) | (reach - level)) >>> 31;

@@ -1,17 +1,17 @@
 /**
- * Nested columns as events; assembleColumn.ts is the way back. A leaf in lists and structs is stored as a stream of events: what each is
- * (repetition level: how far the lists around it go on; definition level: what of it is null or empty), and the
- * values of those events that have one. `levels.ts` says how levels are numbered.
+ * Turns nested columns into events; assembleColumn.ts is the reverse. A leaf in lists and structs is stored as a stream
+ * of events and the values of those events that have one. Each event has a repetition level (which of the lists around
+ * it continue) and a definition level (which node of it is null or empty). `levels.ts` says how levels are numbered.
  *
  *     rows of list<int32>           [1, 2]   null   []   [3]
  *     repetition, of depth 1         1  0     1     1     1        1: a row begins, 0: the list goes on
  *     definition                     0  0     1     2     0        1: null list, 2: empty list
  *     values                         1  2                 3
  *
- * A fixed-size list of structs has no levels of its own but that of a null; what is around its items is told by each of
- * them. A page of such lists counts items where others count rows.
+ * A fixed-size list of structs has no levels of its own except one for nulls; each of its items repeats the levels of
+ * the nodes around it. A page of such lists counts items where others count rows.
  *
- * Columns are walked node by node from the outside; a node turns the events so far into as many or more.
+ * Columns are walked node by node from the outside. A node turns the events so far into as many or more.
  */
 
 import type {
@@ -33,20 +33,20 @@ import { TableSchemaValidationError, UnsupportedError } from "../../errors.js";
 import { RepDefLayer } from "../../format/encodings.js";
 import { describeLayers, type Layers, type PageLevels, slotValidity } from "./levels.js";
 
-/** A page's worth of events. */
+/** The events of a page. */
 export interface ShreddedColumn {
-  /** Of visible events; null where their definition level is not 0. */
+  /** The values of visible events; null where the definition level is not 0. */
   readonly values: LeafColumn;
   readonly levels: PageLevels;
 }
 
-/** What is around a leaf, or the leaf: a node of a spine. */
+/** A node of a spine: the leaf, or a list or struct around it. */
 export interface SpineNode {
   readonly layout: Layout;
   readonly nullable: boolean;
 }
 
-/** The nodes of a spine, outer-most first; the last is the leaf. */
+/** The nodes of a spine, outermost first; the last is the leaf. */
 export function nodesOf(layout: Layout, nullable: boolean): SpineNode[] {
   const nodes: SpineNode[] = [{ layout, nullable }];
   for (let node = layout; ; ) {
@@ -63,26 +63,26 @@ export function nodesOf(layout: Layout, nullable: boolean): SpineNode[] {
 }
 
 /**
- * Events while a column is walked: what ended them, and where those that did not end go on. An event has a slot in
- * the node's column unless a null or empty list ended it.
+ * Events while a column is walked: which node ended each of them, and where the ones that have not ended continue. An
+ * event has a slot in the node's column unless a null or empty list ended it.
  */
 interface Events {
   count: number;
-  /** 0 for an event that goes on, else 1 + 2 · node (null) or 2 + 2 · node (empty); null while none has ended. */
+  /** 0 for an event that has not ended, else 1 + 2 · node (null) or 2 + 2 · node (empty); null while none has ended. */
   marks: Uint16Array | null;
-  /** Null until the first list. */
+  /** Repetition levels; null until the first list. */
   repetition: Uint16Array | null;
-  /** Largest mark of events without a slot: the last list's for empty ones. */
+  /** Largest mark of events without a slot: the last list's mark for empty lists. */
   closed: number;
-  /** The slot of each event that has one; null: they follow one another. */
+  /** The slot of each event that has one; null if the slots are consecutive. */
   positions: Uint32Array | null;
-  /** The first of such slots, and their number. */
+  /** The first of the consecutive slots; `slotCount` is their number. */
   firstSlot: number;
   slotCount: number;
 }
 
 /**
- * Takes a spine apart.
+ * Splits a spine into its leaf values and levels.
  * @throws TableSchemaValidationError for a null where its layout allows none
  */
 export function shredColumn(
@@ -152,7 +152,7 @@ export function shredColumn(
 const unexpectedNull = (path: string): TableSchemaValidationError =>
   new TableSchemaValidationError(`column ${path} is not nullable and the rows hold nulls`);
 
-/** Where a leaf is null: also where its dictionary's entry is. */
+/** The validity of a leaf. A dictionary value is also null where its dictionary entry is null. */
 const leafValidity = (leaf: LeafColumn): Validity | null =>
   leaf.kind === "dictionary" ? dictionaryValidity(leaf) : leaf.validity;
 
@@ -187,7 +187,7 @@ function markAll(events: Events, mark: number, seen: Uint8Array): void {
   }
 }
 
-/** Positions as numbers; beyond 32 bits no column's items can be counted. */
+/** Offsets as numbers. Offsets of 2^31 and more are refused: no column can count that many items. */
 function numbersOf(offsets: Int32Array | BigInt64Array): Int32Array {
   if (areNarrow(offsets)) return offsets;
   const words = new Int32Array(offsets.buffer, offsets.byteOffset, 2 * offsets.length);
@@ -202,8 +202,8 @@ function numbersOf(offsets: Int32Array | BigInt64Array): Int32Array {
 }
 
 /**
- * Replaces the event of each list by those of its items.
- * @param rowStart repetition level of events in no list yet
+ * Replaces the event of each list with the events of its items.
+ * @param rowStart repetition level of events that are in no list yet
  * @param next repetition level of items that are not the first of their list
  */
 function openLists(
@@ -221,7 +221,10 @@ function openLists(
   events.closed = emptyMark;
 }
 
-/** Lists in their order whose items follow one another. False, nothing done, where a list that ended has items. */
+/**
+ * Handles lists in order whose items follow one another. Returns false, with nothing done, where a list that ended has
+ * items.
+ */
 function openAdjoining(
   events: Events,
   offsets: Int32Array,
@@ -281,7 +284,7 @@ function openAdjoining(
   return true;
 }
 
-/** Lists anywhere. */
+/** Handles lists at any positions. */
 function openScattered(
   events: Events,
   offsets: Int32Array,
@@ -329,7 +332,7 @@ function openScattered(
   events.positions = newPositions;
 }
 
-/** Slots that follow one another, one by one. */
+/** The positions of consecutive slots, spelled out. */
 function positionsOf({ count, marks, closed, firstSlot }: Events): Uint32Array {
   const positions = new Uint32Array(count);
   let slot = firstSlot;
@@ -340,8 +343,8 @@ function positionsOf({ count, marks, closed, firstSlot }: Events): Uint32Array {
 }
 
 /**
- * Replaces each event by those of as many items; what ended an event ended them all. There are no lists around: the
- * format knows no fixed-size lists of structs in lists.
+ * Replaces each event with one per item; a mark that ended an event ends all of them. There are no lists around: the
+ * format has no fixed-size lists of structs in lists.
  */
 function repeatEvents(events: Events, dimension: number): void {
   const { count, marks, repetition } = events;
@@ -358,7 +361,9 @@ function repeatEvents(events: Events, dimension: number): void {
   }
 }
 
-/** The reference takes what is in a null struct for null, so that lists and structs in one have to be nullable. */
+/**
+ * The reference treats the content of a null struct as null, so lists and structs in a null struct have to be nullable.
+ */
 function allowMasked(nodes: readonly SpineNode[], seen: Uint8Array): void {
   let inNull = false;
   for (const [index, { layout }] of nodes.entries()) {
@@ -368,7 +373,7 @@ function allowMasked(nodes: readonly SpineNode[], seen: Uint8Array): void {
   }
 }
 
-/** The layers that what was seen needs, inner-most first, and the level of each mark. */
+/** The layers that the seen marks need, innermost first, and the level of each mark. */
 function numberLevels(
   nodes: readonly SpineNode[],
   seen: Uint8Array,
@@ -392,7 +397,7 @@ function numberLevels(
   return { layers, levelOfMark };
 }
 
-/** The leaf's values of the events that have one. */
+/** The leaf's values for the events that have one. */
 function visibleValues(
   leaf: LeafColumn,
   { count, positions, firstSlot, slotCount }: Events,
@@ -419,7 +424,7 @@ function visibleValues(
     : { ...values, validity: slotValidity(definition, maximumVisible, values.length) };
 }
 
-/** The values at the first `count` positions: a view where these follow one another. */
+/** The values at the first `count` positions: a view if the positions are consecutive. */
 function pickValues(leaf: LeafColumn, positions: Uint32Array, count: number): LeafColumn {
   if (count === 0) return sliceColumn(leaf, 0, 0);
   const first = positions[0];

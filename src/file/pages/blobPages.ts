@@ -1,6 +1,6 @@
 /**
- * Pages of a column of blobs, and which of its values have to be put into the file for them. What a page holds are
- * descriptors (blobDescriptors.ts); how it is laid out depends on the file version.
+ * Encodes pages of a blob column, and finds the values that must be stored for them. Pages hold descriptors
+ * (blobDescriptors.ts); their layout depends on the file version.
  */
 
 import type { Column, LeafColumn } from "../../arrow/columns/column.js";
@@ -14,7 +14,7 @@ import { encodeBlobPage, markOfLevel } from "../structural/blob.js";
 import { encodeDescriptorPage } from "../v20/blobs.js";
 import { encodeNestedPage } from "../v20/nestedArrays.js";
 
-/** The leaf of a spine, and which of its values are in no null and no list that is one. */
+/** The leaf of a spine, and which of its values are visible: neither null nor in a null list or struct. */
 export function visibleLeaf(spine: Column): {
   readonly leaf: LeafColumn;
   isVisible(index: number): boolean;
@@ -37,7 +37,7 @@ export function visibleLeaf(spine: Column): {
   return { leaf: node, isVisible: (index) => flags === null || flags[index] === 1 };
 }
 
-/** @returns for each value 1 where it is visible; null where all are */
+/** @returns for each value 1 if it is visible; null if all are */
 function hideNulls(visible: Uint8Array | null, { validity, length }: Column): Uint8Array | null {
   if (validity === null) return visible;
   const flags = visible ?? new Uint8Array(length).fill(1);
@@ -61,8 +61,8 @@ function visibleItems(
 }
 
 /**
- * Encodes a page of a column whose leaf is of descriptors.
- * @param columns whose rows the page has; descriptors of nulls are of no bytes
+ * Encodes a page of a column whose leaf holds descriptors.
+ * @param columns the rows of the page; the descriptors of nulls describe empty values
  */
 export function encodeBlobs(
   column: FileColumn,

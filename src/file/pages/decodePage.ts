@@ -1,13 +1,13 @@
 /**
- * Decoding of one page of a data file: from its buffers to a column in Arrow's physical form. What follows is about
- * versions 2.1 and 2.2; arrays of 2.0 are in ../v20.
+ * Decodes one page of a data file from its buffers to a column in Arrow's physical form. The rest of this comment is
+ * about versions 2.1 and 2.2; arrays of 2.0 are in ../v20.
  *
- * A structural layout (mini-block, full-zip, constant, blob) says how values and levels lie in the page's
- * buffers, a chain of compressions how each of them is stored. Decoding yields the values of all visible events
- * and the levels; the levels then become validity, and the lists and structs around a leaf.
+ * A structural layout (mini-block, full-zip, constant, blob) says how values and levels lie in the page's buffers; a
+ * chain of compressions says how each of them is stored. Decoding yields the values of all visible events and the
+ * levels. The levels then become validity, and the lists and structs around a leaf.
  *
- * Nothing in a page is believed unchecked: whatever the bytes, the result is an error or a column whose offsets
- * and indices are in range, and memory is bounded by the page's size and `rowCount`.
+ * Nothing in a page is trusted unchecked: for any bytes, the result is an error or a column whose offsets and indices
+ * are in range, and memory is bounded by the page's size and `rowCount`.
  */
 
 import {
@@ -30,8 +30,9 @@ import { decodeArrayPage } from "../v20/decodeArray.js";
 import { decodeNestedArrays } from "../v20/nestedArrays.js";
 
 /**
- * Decodes a page into the spine that `layout` is. The column may be a view over `buffers`, which nobody must write into afterwards.
- * @param rowCount top-level rows of the page; sizes the result, so it must have been held against the manifest.
+ * Decodes a page into the spine that `layout` describes. The column may be a view over `buffers`, which nobody may
+ * write into afterwards.
+ * @param rowCount top-level rows of the page; sizes the result, so it must have been checked against the manifest.
  * @throws CorruptFileError where the buffers are not what `page` says.
  * @throws UnsupportedError for an encoding that is not read yet.
  */
@@ -77,11 +78,14 @@ export function decodePage(
     const events = blobEvents(decodePage(leaf, inner, rowCount, buffers, origin), layers, origin);
     return columnOf(layout, kinds, layers, events, rowCount, false, origin);
   }
-  // The sparse layout is the only one that there is besides.
+  // The only other layout is the sparse one.
   throw unsupportedPage(origin, `a layout that files have from version 2.3 on, for ${layoutName(leaf)}`);
 }
 
-/** A leaf by itself is in no list; structs around it, which it may be read without, make it null where they are. */
+/**
+ * Checks that a leaf by itself is in no list. It may be read without the structs around it; it is then null where they
+ * are.
+ */
 function pageLayers(layout: Layout, kinds: readonly number[], origin: PageOrigin): Layers {
   const layers = describeLayers(kinds, origin);
   if (layers.listDepth > 0 && !isNested(layout)) {
@@ -136,7 +140,7 @@ function allNull(values: Column): Column {
 
 const withValidity = (column: Column, validity: Validity): Column => ({ ...column, validity });
 
-/** A layout in words, for messages. */
+/** Name of a layout, for messages. */
 function layoutName(layout: LeafLayout): string {
   switch (layout.kind) {
     case "fixed":

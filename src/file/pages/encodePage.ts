@@ -1,5 +1,5 @@
 /**
- * Encodes the rows of one column as a page, in the layout and under the compression that suit the values:
+ * Encodes the rows of one column as a page, in the layout and with the compression that suit the values:
  *
  *     nothing but nulls                    constant
  *     one value in all valid rows          constant (2.2)
@@ -13,9 +13,9 @@
  *     packed structs                       mini-block; full-zip where members are text or lists (2.2)
  *     structs without members              constant (emptyStruct.ts)
  *
- * Slots of null rows are written as the value before or as empty values, so that equal rows make equal pages. What
- * a column's metadata asks for goes before what a sample says (compressionOptions.ts). Compression is decided on a
- * sample: values that don't compress cost next to nothing.
+ * The slots of null rows are written as the value before or as empty values, so equal rows make equal pages. What a
+ * column's metadata asks for takes precedence over what a sample suggests (compressionOptions.ts). Compression is
+ * decided on a sample: values that don't compress cost next to nothing.
  */
 
 import {
@@ -94,19 +94,19 @@ interface PageTarget {
   readonly path: string;
   readonly version: StructuralVersion;
   readonly compression: CompressionOptions;
-  /** No chunks would hold the events that lie between the values. */
+  /** True if no chunks could hold the events that lie between the values. */
   readonly exceeds?: boolean;
 }
 
-/** The reference takes wider values for full-zip only. */
+/** The reference accepts wider values in full-zip only. */
 const MAXIMUM_MINI_BLOCK_VALUE_BYTES = 256;
-/** Longest value that is put into chunks because the column's metadata asks for them. */
+/** Longest value that is put into chunks if the column's metadata asks for them. */
 const MAXIMUM_FORCED_VALUE_BYTES = 8 * 1024;
 
 /**
- * Encodes `rowCount` rows, which come in one or more columns of the given layout, as one page; as several where
- * lists are null or empty so often that one would not hold them.
- * @param layout a spine: one leaf and what is around it
+ * Encodes `rowCount` rows, given as one or more columns of the same layout, as one page; as several pages where lists
+ * are null or empty so often that one would not hold them.
+ * @param layout a spine: one leaf and the lists and structs around it
  * @throws UnsupportedError for values that no page can hold, TableSchemaValidationError for nulls where the layout
  *   allows none
  */
@@ -178,15 +178,15 @@ function encodeLeaf(
 }
 
 /**
- * Pages of whole rows: one where events without values nowhere lie together in such numbers that a chunk may not
- * hold them, else pages so small that they do find room.
+ * Cuts into pages of whole rows: one page unless so many events without values lie together that a chunk may not hold
+ * them; else pages small enough to hold them.
  */
 function cutPages(shredded: ShreddedColumn, version: StructuralVersion): ShreddedColumn[] {
   const { levels, values } = shredded;
   const { repetition, definition, eventCount, listDepth, maximumVisible } = levels;
   const limit = maximumChunkEvents(version, levels);
   if (repetition === null || definition === null || values.length === 0) return [shredded];
-  // A chunk has two values at least, so that three runs of events without values may come together.
+  // A chunk has at least two values, so three runs of events without values may come together.
   const mostRun = Math.floor(limit / 4);
   if (eventCount - values.length <= mostRun || longestInvisible(definition, maximumVisible) <= mostRun) {
     return [shredded];
@@ -230,8 +230,8 @@ function cutPages(shredded: ShreddedColumn, version: StructuralVersion): Shredde
 }
 
 /**
- * Whether a page, which is one row then, has so many events between its values that no chunks could hold them. Where
- * the reference fails on full-zip pages, chunks are used as long as there is a way.
+ * Whether a page, which is then one row, has so many events between its values that no chunks could hold them. Where
+ * the reference fails on full-zip pages, chunks are used as long as they can hold the events.
  */
 function exceedsChunks(levels: PageLevels, version: StructuralVersion): boolean {
   const { definition, eventCount, maximumVisible } = levels;
@@ -240,7 +240,7 @@ function exceedsChunks(levels: PageLevels, version: StructuralVersion): boolean 
   return longestInvisible(definition, maximumVisible) > (mayZip(levels) ? limit / 4 : limit);
 }
 
-/** Most events without values one behind the other. */
+/** Length of the longest run of events without values. */
 function longestInvisible(definition: Uint16Array, maximumVisible: number): number {
   let most = 0;
   let run = 0;
@@ -255,7 +255,7 @@ const values = (encoding: CompressiveEncoding): MiniBlockValues => ({ encoding, 
 
 // ------------------------------------------------------------------------------------------- fixed width
 
-/** Fixed-width values without nulls; they are joined only if they get encoded. */
+/** Fixed-width values without nulls. They are joined only if they get encoded. */
 function encodeFixedPieces(
   layout: LeafLayout,
   columns: readonly FixedColumn[],
@@ -274,7 +274,7 @@ function encodeFixedPieces(
 const piecesOf = (columns: readonly FixedColumn[]): Uint8Array[] =>
   columns.map((column) => column.values.subarray(0, column.length * column.byteWidth));
 
-/** @param known what was found to suit the values, where somebody looked */
+/** @param known encodings that were already found to suit the values */
 function encodeFixed(
   layout: LeafLayout,
   column: FixedColumn,
@@ -295,7 +295,7 @@ function encodeFixed(
   if (mayChoose && levels.definition === null && levels.repetition === null) {
     return encodeFullZipFlat([plain], byteWidth * 8, levels, flat(byteWidth * 8));
   }
-  // In 2.1 the chunks that would do instead hold no values of this width.
+  // In 2.1, chunks, the alternative, hold no values of this width.
   const mustZip = exceeds === true || (version === "2.1" && byteWidth > MAXIMUM_FORCED_VALUE_BYTES);
   const zips = byteWidth >= WIDE_VALUE_BYTES || compression.structure === "fullzip";
   if (mustZip || (mayChoose && zips && mayZip(levels))) {
@@ -345,7 +345,7 @@ function encodeBits(
     return encodeConstant(Uint8Array.of(ones), layout, levels);
   }
   if (exceeds === true) {
-    // A byte for each: full-zip values have no bits.
+    // One byte per bit: full-zip values cannot be bits.
     const bytes = Uint8Array.from({ length }, (_, row) => (bits[row >>> 3] >>> (row & 7)) & 1);
     return encodeFullZipFixed([{ bytes, byteWidth: 1 }], length, levels, flat(8));
   }
@@ -389,7 +389,7 @@ function encodeVariable(
     compression.structure === null
       ? longest(offsets) >= MAXIMUM_MINI_BLOCK_VALUE_BYTES
       : compression.structure === "fullzip" || longest(offsets) > MAXIMUM_FORCED_VALUE_BYTES;
-  // In 2.1 the chunks that would do instead hold no values of this length.
+  // In 2.1, chunks, the alternative, hold no values of this length.
   const mustZip = version === "2.1" && longest(stored.offsets) > MAXIMUM_FORCED_VALUE_BYTES;
   if (exceeds === true || (zips && (mayZip(levels) || mustZip))) {
     const zipped = stored.compressor === null ? stored : compressEach(stored, stored.compressor);
@@ -410,9 +410,10 @@ function encodeDictionary(
 ): EncodedPage {
   const { length, dictionary } = column;
   const { byteWidth } = layout.index;
-  // A row is null where its slot is, and where the dictionary's entry is.
+  // A row is null if its slot or its dictionary entry is null.
   const definition = slotLevels({ ...column, validity: dictionaryValidity(column) });
-  // Of a leaf by itself the levels are those of its slots; in lists and structs the dictionary's nulls are in them.
+  // The levels of a leaf by itself are those of its slots. In lists and structs the levels include the dictionary's
+  // nulls.
   const levels = pageLevels.layers.length === 1 ? leafLevels(definition, length) : pageLevels;
   if (definition !== null && definition.indexOf(0) < 0) return encodeAllNull(levels, version);
   const indices = withoutNulls(column.indices.values, byteWidth, definition, length);

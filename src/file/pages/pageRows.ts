@@ -1,10 +1,10 @@
 /**
- * Reads rows of pages: as few bytes of each page as the rows need, all pages of a request in two rounds of reads
- * at most, rows near to each other in one. The first round fetches what says where rows lie (chunk words, dictionaries, entries of
- * repetition indexes), the second the rows; chunk maps are kept for the next time.
+ * Reads rows of pages: as few bytes of each page as the rows need, all pages of a request in at most two rounds of
+ * reads, nearby rows in one read. The first round fetches what says where rows lie (chunk words, dictionaries, entries
+ * of repetition indexes), the second the rows. Chunk maps are cached for later reads.
  *
- * A page is read whole, and held against its checksums, where most of it would be read anyway. What is read in
- * part is not verified: a checksum covers a whole buffer.
+ * A page is read whole, and verified against its checksums, where most of it would be read anyway. What is read in part
+ * is not verified, because a checksum covers a whole buffer.
  */
 
 import type { HandlePool } from "../../io/disk/handles.js";
@@ -32,27 +32,32 @@ import {
 
 /** Pages of at most this size are always read whole: a read costs about as much as these bytes. */
 const SMALL_PAGE_BYTES = 64 * 1024;
-/** Pages of at most this size that few rows are wanted of are read like slices: at once where a cache has them. */
+/**
+ * Pages of at most this size of which few rows are wanted are read like slices: without waiting where a cache has them.
+ */
 const MAX_GATHERED_PAGE_BYTES = 4 * 1024 * 1024;
-/** Number of the buffer of a mini-block page that holds its chunks. */
+/** Index of the buffer of a mini-block page that holds its chunks. */
 const CHUNK_BUFFER = 1;
-/** Buffers of a file begin at multiples of this, as writers put them. */
+/** Writers put the buffers of a file at multiples of this. */
 const BUFFER_ALIGNMENT = 64;
-/** Share of a page's bytes or rows from which on it is read whole. */
+/** Share of a page's bytes or rows above which it is read whole. */
 const MOST = 0.5;
 
 export interface RowsRequest {
   readonly columnIndex: number;
   readonly pageIndex: number;
-  /** Rows of the page; null for all of them. */
+  /** The wanted rows of the page; null for all of them. */
   readonly rows: RowRuns | null;
-  /** What uses the rows keeps nothing of a mini-block page's buffers: they may be in memory that is lent. Default false. */
+  /**
+   * True if the user of the rows keeps nothing of a mini-block page's buffers, which may then be in lent memory.
+   * Default false.
+   */
   readonly borrow?: boolean;
 }
 
 /** Rows of a page as they lie in the file, to be decoded as a page. */
 export interface EncodedRows {
-  /** Those asked for, and others that came with them; counted from the page's first. */
+  /** The rows asked for, and others that came with them; counted from the page's first. */
   readonly rows: RowRuns;
   readonly rowCount: number;
   readonly layout: DataPage["layout"];
@@ -60,7 +65,7 @@ export interface EncodedRows {
   readonly origin: PageOrigin;
 }
 
-/** What reads share: open files, where the chunks of pages lie, and memory. */
+/** Shared by reads: open files, the places of chunks in pages, and memory. */
 export interface PageSource {
   readonly handles: HandlePool;
   readonly chunkMaps: LruCache<ChunkMap>;
@@ -68,11 +73,12 @@ export interface PageSource {
 }
 
 /**
- * Reads rows of pages of one file and hands them over, each as soon as it is there: pages that the system has in memory
- * one after the other, so that the next one may be read into the memory of the last.
+ * Reads rows of pages of one file and hands each over as soon as it is there. Pages that the system has in memory are
+ * handled one after the other, so the next one may be read into the memory of the last.
  * @param use is given the rows and the index of their request, in any order
  * @returns what `use` returned, in the order of the requests
- * @throws CorruptFileError where a buffer fails its checksum or says that rows lie outside of it; what `use` throws
+ * @throws CorruptFileError where a buffer fails its checksum or says that rows lie outside of it; any error that `use`
+ *   throws
  */
 export async function readPageRows<T>(
   source: PageSource,
@@ -90,7 +96,7 @@ export async function readPageRows<T>(
   );
 }
 
-/** How bytes of the file are had, in the way of io/disk/ranges. */
+/** Access to the bytes of the file, with the functions of io/disk/ranges. */
 interface Fetch {
   ranges(ranges: readonly ByteRange[]): Promise<Uint8Array[]>;
   gathered(
@@ -101,7 +107,7 @@ interface Fetch {
 
 type Allocate = (byteLength: number) => Uint8Array<ArrayBuffer>;
 
-/** From a file that is in memory. Copies, if others have it too: what is given away ends up in the hands of callers. */
+/** Reads from a file that is in memory. Makes copies if others share the file: what is handed out may reach callers. */
 function contentFetch(content: Uint8Array, isShared: boolean): Fetch {
   return {
     ranges: async (ranges) =>
@@ -140,7 +146,7 @@ async function read<T>(
         return use(wholePage(file, plan, (await largeBytes)[large.indexOf(plan)]), index);
       const fetching =
         slice === null ? fetchPage(source, plan, fetch) : fetchSlice(source, plan, slice, fetch);
-      // What is there is not awaited: other pages would be read before this one's memory is given back.
+      // Bytes that are already there are not awaited: other pages would be read before this one's memory is given back.
       const { buffers, lent } = isPending(fetching) ? await fetching : fetching;
       const rows = slice === null ? wholePage(file, plan, buffers) : slicedPage(plan, slice, buffers);
       const used = use(rows, index);
@@ -150,7 +156,7 @@ async function read<T>(
   );
 }
 
-/** The buffers of each page, neighbours in one read. */
+/** Reads the buffers of each page, neighbouring ones in one read. */
 async function readAhead(plans: readonly RequestPlan[], fetch: Fetch): Promise<Uint8Array[][]> {
   if (plans.length === 0) return [];
   const bytes = await fetch.ranges(plans.flatMap(({ page }) => page.bufferRanges));
@@ -158,7 +164,10 @@ async function readAhead(plans: readonly RequestPlan[], fetch: Fetch): Promise<U
   return plans.map(({ page }) => bytes.slice(next, (next += page.bufferRanges.length)));
 }
 
-/** Large pages of which all is wanted come by way of the thread pool, neighbours in one read. */
+/**
+ * Pages of which all rows are wanted, and large ones read whole, come by way of the thread pool, neighbouring ones in
+ * one read.
+ */
 function isReadAhead({ slice, page, request }: RequestPlan): boolean {
   if (slice !== null) return false;
   return request.rows === null || bufferBytes(page.bufferRanges) > MAX_GATHERED_PAGE_BYTES;
@@ -167,7 +176,7 @@ function isReadAhead({ slice, page, request }: RequestPlan): boolean {
 /** Buffers of a page or slice. */
 interface FetchedBuffers {
   readonly buffers: readonly Uint8Array[];
-  /** Memory of theirs that is to be given back; null where all is their own. */
+  /** Lent memory that must be given back; null if the buffers own all of theirs. */
   readonly lent: Uint8Array<ArrayBuffer> | null;
 }
 
@@ -207,7 +216,7 @@ function fetchPage(
     const buffers = wanted.map(({ byteOffset, length }, index) => {
       const start = byteOffset - span.byteOffset;
       const end = start + length;
-      // A dictionary, which is behind the chunks, goes along with the rows.
+      // A dictionary, which lies after the chunks, is handed out with the rows.
       return index > CHUNK_BUFFER ? lent.slice(start, end) : lent.subarray(start, end);
     });
     if (map === null) return { buffers, lent };
@@ -217,7 +226,7 @@ function fetchPage(
   return isPending(bytes) ? bytes.then(finish) : finish(bytes);
 }
 
-/** What to read to have some buffers, which lie close together as writers put them, in one piece; else null. */
+/** The range that holds all the buffers, if they lie as close together as writers put them; else null. */
 function spanOf(ranges: readonly ByteRange[]): ByteRange | null {
   let start = Number.POSITIVE_INFINITY;
   let end = 0;
@@ -225,7 +234,7 @@ function spanOf(ranges: readonly ByteRange[]): ByteRange | null {
     start = Math.min(start, byteOffset);
     end = Math.max(end, byteOffset + length);
   }
-  // Addresses in memory are as in the file.
+  // Bytes keep the alignment in memory that they have in the file.
   start -= start % BUFFER_ALIGNMENT;
   return end - start <= bufferBytes(ranges) + ranges.length * BUFFER_ALIGNMENT
     ? { byteOffset: start, length: end - start }
@@ -260,7 +269,7 @@ function wholePage(
   return { rows: allRows(rowCount), rowCount, layout, buffers, origin };
 }
 
-/** Fetches what says where rows lie, and cuts the slices. */
+/** Fetches what says where rows lie, and plans the slices. */
 async function locateRows(
   source: PageSource,
   file: DataFile,
@@ -292,9 +301,9 @@ interface RequestPlan {
   readonly origin: PageOrigin;
   /** Null where the page is read whole. */
   readonly way: Sliceable | null;
-  /** Of a mini-block page whose chunks are known, at the latest when rows are located. */
+  /** The chunk map of a mini-block page; set when rows are located, at the latest. */
   map: ChunkMap | null;
-  /** What the chunk map of a mini-block page is made of; null where it is known. */
+  /** The ranges from which the chunk map of a mini-block page is made; null where the map is known. */
   readonly mapRanges: readonly ByteRange[] | null;
   /** The entries of a repetition index that say where the rows lie; null where the page has none. */
   readonly entryRanges: RangeList | null;
@@ -317,7 +326,7 @@ function planRequest(source: PageSource, file: DataFile, request: RowsRequest): 
   return { request, page, origin, way, map, mapRanges, entryRanges, slice: null };
 }
 
-/** Constant pages are sliced whatever their size: what counts there are the rows that are made of them. */
+/** Constant pages of any size are sliced: the cost there is the rows that are made of them. */
 function worthSlicing(page: DataPage, rows: RowRuns | null): boolean {
   if (rows === null || countRows(rows) > page.rowCount * MOST) return false;
   return page.layout.constant !== undefined || bufferBytes(page.bufferRanges) > SMALL_PAGE_BYTES;
@@ -377,7 +386,7 @@ function readMap(
     const number = page.bufferIndex + buffer;
     file.checksums?.verify(request.columnIndex, number, located[index], file.path, byteOffset);
   }
-  // Copies: a view would keep alive all that was read with it.
+  // Copies: a view would keep alive everything that was read with it.
   const [words, dictionary] = located.map((bytes) => bytes.slice());
   const map = mapChunks(page, layout, words, dictionary ?? null, origin);
   source.chunkMaps.set(mapKey(file, request), map, map.memoryWeight);

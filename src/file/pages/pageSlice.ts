@@ -1,6 +1,7 @@
 /**
- * Which bytes of a page hold given rows, so that a few rows of a large page don't cost the whole page. Pure: plans
- * what to read and puts what was read together to a page of its own, which the page codecs decode like any other.
+ * Finds which bytes of a page hold given rows, so that a few rows of a large page don't cost the whole page. Pure: it
+ * plans what to read and assembles the bytes read into a page of their own, which the page codecs decode like any
+ * other.
  *
  *     mini-block             the chunks that hold the rows; the chunk words tell where they lie, a dictionary
  *                            comes along whole
@@ -10,10 +11,10 @@
  *     blob                   as the mini-block page in it
  *     arrays of 2.0          the rows themselves, where they are of one size and none is null
  *
- * Only pages whose events are their rows, or of which each row has equally many, are sliced. Chunks may begin and end
- * within such a row: then as many come along as make whole rows. Pages with lists, and constant pages with levels, are read
- * whole. A checksum covers a whole buffer, so that the bytes of a slice cannot be held against it; the structures
- * that say where rows lie are checked here, the rest by the codecs.
+ * Only pages whose events are their rows, or have equally many events for each row, are sliced. Chunks may begin and
+ * end within such a row: enough chunks to make whole rows are then included. Pages with lists, and constant pages with
+ * levels, are read whole. A checksum covers a whole buffer, so the bytes of a slice cannot be verified against it; the
+ * structures that say where rows lie are checked here, the rest by the codecs.
  */
 
 import { concatBytes } from "../../bytes/concat.js";
@@ -37,7 +38,7 @@ export interface RowRuns {
 export interface SlicedPage {
   readonly layout: PageEncoding;
   readonly rowCount: number;
-  /** Values that the page holds of each row, 1 where nothing is said: more in fixed-size lists of structs. */
+  /** Number of values that the page holds for each row, default 1; more in fixed-size lists of structs. */
   readonly valuesPerRow?: number;
   readonly bufferRanges: readonly ByteRange[];
 }
@@ -50,7 +51,7 @@ export interface PageSlice {
   readonly layout: PageEncoding;
   /** What to read. */
   readonly ranges: RangeList;
-  /** The page's buffers, from the bytes of all `ranges`, one behind the other. */
+  /** Makes the page's buffers from the bytes of all `ranges`, back to back. */
   assemble(bytes: Uint8Array): Uint8Array[];
 }
 
@@ -59,10 +60,10 @@ export interface ChunkMap {
   readonly words: Uint8Array;
   /** Position of each chunk in the chunk data, and the end of the last one. */
   readonly offsets: Float64Array;
-  /** First value of each chunk, and the number of values. */
+  /** First value of each chunk, and as the last entry the number of values. */
   readonly valueStarts: Uint32Array;
   readonly dictionary: Uint8Array | null;
-  /** Bytes of memory, for caches. */
+  /** Approximate bytes of memory, for caches. */
   readonly memoryWeight: number;
 }
 
@@ -74,7 +75,7 @@ export type Sliceable =
   | { readonly kind: "constant"; readonly layout: ConstantLayout }
   | { readonly kind: "arrayRows"; readonly rowBytes: number };
 
-/** Tells how a page can be sliced. `buffers` of a mini-block page are those its {@link ChunkMap} is made of. */
+/** Says how a page can be sliced. For a mini-block page, `buffers` are those its {@link ChunkMap} is made of. */
 export function sliceable(page: SlicedPage): Sliceable | null {
   const { miniBlock, fullZip, constant, array, blob } = page.layout;
   const { bufferRanges, rowCount, valuesPerRow = 1 } = page;
@@ -171,7 +172,7 @@ export function sliceArrayRows(
   };
 }
 
-/** Where runs of rows of one size lie. */
+/** Where runs of rows of equal size lie. */
 function rowRanges({ byteOffset }: ByteRange, rowBytes: number, { starts, counts }: RowRuns): RangeList {
   const byteOffsets = new Float64Array(starts.length);
   const lengths = new Float64Array(starts.length);
@@ -195,7 +196,7 @@ export function indexEntryRanges(
 
 /**
  * A page that holds `rows` of a full-zip page of variable width.
- * @param entries the bytes of all {@link indexEntryRanges}, one behind the other
+ * @param entries the bytes of all {@link indexEntryRanges}, back to back
  * @throws CorruptFileError where the index points outside the page
  */
 export function sliceVariableRows(
@@ -242,8 +243,8 @@ function zippedSlice(layout: FullZipLayout, rows: RowRuns, ranges: RangeList, va
 
 /**
  * Reads the chunk words of a mini-block page.
- * @param dictionary the page's dictionary buffer, null where it has none
- * @throws CorruptFileError where chunks leave the page's data or hold other than its rows
+ * @param dictionary the page's dictionary buffer, null if it has none
+ * @throws CorruptFileError where chunks leave the page's data or do not hold exactly its rows
  */
 export function mapChunks(
   { bufferRanges: [, data], rowCount, valuesPerRow = 1 }: SlicedPage,
@@ -277,7 +278,7 @@ export function mapChunks(
   return { words, offsets, valueStarts, dictionary, memoryWeight };
 }
 
-/** Chunks between two that hold rows come along where they are of no more bytes. */
+/** Chunks between two that hold rows are read along if they have at most this many bytes. */
 const CHUNK_GAP_BYTES = 16 * 1024;
 
 /** A page of the chunks of a mini-block page that hold `rows`. */
@@ -290,7 +291,7 @@ export function sliceChunks(
   const wordBytes = layout.hasLargeChunk ? 4 : 2;
   const { valueStarts, offsets } = map;
   const isWithinRow = (chunk: number): boolean => valueStarts[chunk] % valuesPerRow !== 0;
-  // Runs of chunks, as their first and the one after their last, in turn.
+  // For each run of chunks its first chunk and the one after its last, in turn.
   const bounds = new Uint32Array(2 * rows.starts.length);
   let runs = 0;
   let end = 0;
@@ -328,7 +329,7 @@ export function sliceChunks(
     ranges: { byteOffsets, lengths },
     assemble(bytes) {
       const buffers = [words.length === 1 ? words[0] : concatBytes(words), bytes];
-      // A copy: it may go along with the rows, into the hands of callers, and the map serves others.
+      // A copy: the rows may take it into the hands of callers, and the map serves other reads.
       if (map.dictionary !== null) buffers.push(map.dictionary.slice());
       return buffers;
     },
@@ -347,14 +348,14 @@ function chunkOf(valueStarts: Uint32Array, value: number, from: number): number 
   return low;
 }
 
-/** Rows of all runs. */
+/** Number of rows in all runs. */
 export function countRows({ counts }: RowRuns): number {
   let sum = 0;
   for (let run = 0; run < counts.length; run++) sum += counts[run];
   return sum;
 }
 
-/** The runs that ascending `rows` make; a row may appear more than once. */
+/** The runs that ascending `rows` form; a row may appear more than once. */
 export function runsOf(rows: Uint32Array): RowRuns {
   const starts = new Uint32Array(rows.length);
   const counts = new Uint32Array(rows.length);

@@ -1,9 +1,9 @@
 /**
- * Decoding of a few rows of a mini-block page: of the chunks that hold them only these values. A bit-packed value
- * is taken out of its unit by its place, a string by its offsets, so that a row does not cost the thousand or more
- * that share its chunk. Where that is not possible the chunk is decoded, and nothing of the chunks without rows.
+ * Decodes a few rows of a mini-block page: only the wanted values, and only of the chunks that hold them. A bit-packed
+ * value is read from its place in the unit, a string through its offsets, so a row does not cost the thousand or more
+ * that share its chunk. Where that is not possible, the chunk is decoded; chunks without wanted rows never are.
  *
- * Checks what it reads, like the decoder of whole pages does; what it does not read stays unchecked.
+ * Checks what it reads, as the decoder of whole pages does. What it does not read stays unchecked.
  */
 
 import type {
@@ -26,7 +26,7 @@ import { corruptPage, type PageEncoding, type PageOrigin, unsupportedPage } from
 import { describeLayers, levelDecoder, validityOfLevels } from "../events/levels.js";
 import { decodeDictionary, resolveDictionary } from "../structural/dictionary.js";
 
-/** Share of a page's rows from which on decoding all of them is no dearer. */
+/** Share of a page's rows above which decoding all of them is no dearer. */
 const MOST = 0.25;
 
 /** Whether `count` rows of a page of `rowCount` are worth picking. */
@@ -34,7 +34,7 @@ export function worthPicking(count: number, rowCount: number): boolean {
   return count <= rowCount * MOST;
 }
 
-/** Whether rows of a page of so many rows and buffers can be picked at all. */
+/** Whether rows of a page with these numbers of rows and buffers can be picked at all. */
 export function pickable(
   layout: Layout,
   { miniBlock: page }: PageEncoding,
@@ -51,7 +51,7 @@ export function pickable(
 }
 
 /**
- * The rows at ascending `positions` of a {@link pickable} page, in memory of their own but for the dictionary.
+ * The rows at ascending `positions` of a {@link pickable} page. Except for the dictionary, they own their memory.
  * @param positions in the page; each once
  */
 export function pickRows(
@@ -116,24 +116,24 @@ function withValidity(
 
 /** A chunk that holds wanted values. */
 interface Chunk {
-  /** The page's chunks; at an address that is a multiple of 8. */
+  /** The page's chunks, at an address that is a multiple of 8. */
   readonly data: Uint8Array;
-  /** The same memory. */
+  /** The same memory as words. */
   readonly memory: WordMemory;
-  /** Where in the data each value buffer begins, and its bytes. */
+  /** Where in the data each value buffer begins; `sizes` has its bytes. */
   readonly starts: number[];
   readonly sizes: number[];
-  /** Values of the chunk. */
+  /** Number of values in the chunk. */
   count: number;
-  /** Value of the page that the chunk begins with. */
+  /** Row of the page with which the chunk begins. */
   firstRow: number;
 }
 
-/** Gathers values out of chunks. */
+/** Collects values from chunks. */
 interface Picker {
   readonly bufferCount: number;
   /**
-   * Takes the values at `positions[first]` to `positions[end - 1]` of the page out of the chunk that holds them.
+   * Takes the values at `positions[first]` to `positions[end - 1]` of the page from the chunk that holds them.
    * @param definition levels of the values at all positions, or null where none is null
    */
   pick(
@@ -145,7 +145,7 @@ interface Picker {
   ): void;
 }
 
-/** Walks the chunks that hold the positions; returns the definition levels there, null where there are none. */
+/** Walks the chunks that hold the positions. Returns the definition levels there, null if the page has none. */
 function pickChunks(
   page: MiniBlockLayout,
   [words, bytes]: readonly Uint8Array[],
@@ -235,7 +235,7 @@ const alignTo8 = (size: number): number => Math.ceil(size / 8) * 8;
 
 /** The definition levels of wanted values. */
 class LevelPicker {
-  /** Where those of the chunk begin, and their bytes. */
+  /** Where the levels of the chunk begin; `size` is their bytes. */
   start = 0;
   size = 0;
   private readonly decoder: FixedDecoder;
@@ -266,7 +266,7 @@ const bufferOf = ({ data, starts, sizes }: Chunk, buffer: number): Uint8Array =>
 
 // ------------------------------------------------------------------------------------------- fixed width
 
-/** Share of a bit-packed unit's values from which on unpacking all of them is no dearer. */
+/** Share of a bit-packed unit's values from which unpacking all of them is no dearer. */
 const MOST_PICKED = 1 / 16;
 
 /** Values of a whole number of bytes, or of one bit. */
@@ -316,7 +316,7 @@ class FixedPicker implements Picker {
     }
   }
 
-  /** Copies values that lie one behind the other from `start` on, the first of which is that of row `firstRow`. */
+  /** Copies values that lie back to back from `start` on, where the value of row `firstRow` lies. */
   private copy(
     from: WordMemory,
     start: number,
@@ -347,7 +347,7 @@ class FixedPicker implements Picker {
     }
   }
 
-  /** All values of a chunk, in memory of the picker's. */
+  /** Decodes all values of a chunk into memory of the picker. */
   private decode(chunk: Chunk): WordMemory {
     const byteLength = Math.ceil((chunk.count * this.bitsPerValue) / 8);
     if (this.scratch.bytes.length >= byteLength) this.scratch.bytes.fill(0);
@@ -357,7 +357,7 @@ class FixedPicker implements Picker {
     return this.scratch;
   }
 
-  /** Takes values out of a bit-packed unit (inlineBitpacking.ts). */
+  /** Takes values from a bit-packed unit (inlineBitpacking.ts). */
   private unpack(
     { memory, starts: [start], sizes: [size], count, firstRow }: Chunk,
     byteWidth: number,
@@ -383,9 +383,9 @@ class FixedPicker implements Picker {
 
 // ---------------------------------------------------------------------------------------- variable width
 
-/** Values at least this long are copied by the engine's own copy, shorter ones byte by byte. */
+/** Values at least this long are copied with the engine's own copy, shorter ones byte by byte. */
 const LONG_VALUE_BYTES = 48;
-/** Room for values, for each of them at the beginning. */
+/** Initial room for values, in bytes per value. */
 const EXPECTED_BYTES = 32;
 
 /** Strings and binaries. */

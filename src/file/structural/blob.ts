@@ -1,10 +1,10 @@
 /**
- * The blob layout of 2.1: another layout, in which the values are descriptors (../blobDescriptors.ts), and layers of
- * its own. All values of the inner layout are valid; an event without a value is a descriptor of no bytes:
+ * The blob layout of 2.1: an inner layout whose values are descriptors (../blobs/blobDescriptors.ts), and layers of its
+ * own. All values of the inner layout are valid. An event without a value is a descriptor of no bytes:
  *
  *     position, bits 0–15   repetition level        bits 16–31   definition level, not 0
  *
- * Levels of values have nowhere to be, so that a blob cannot be in a list.
+ * The descriptor of a value has no room for levels, so a blob cannot be in a list.
  */
 
 import type { LeafLayout } from "../../arrow/columns/column.js";
@@ -18,7 +18,7 @@ import { MiniBlockEncoder, type PageEvents } from "./miniBlock.js";
 /** Descriptors in a chunk: 16 KiB of them. */
 const CHUNK_DESCRIPTORS = 1024;
 
-/** The layout of the descriptors, as one of 16-byte values. */
+/** The layout of the descriptors, as a layout of 16-byte values. */
 export function descriptorLayout(leaf: LeafLayout, page: BlobLayout, origin: PageOrigin): PageLayout {
   const { innerLayout } = page;
   if (leaf.kind !== "fixed" || leaf.byteWidth !== DESCRIPTOR_BYTES) {
@@ -35,7 +35,7 @@ export function descriptorLayout(leaf: LeafLayout, page: BlobLayout, origin: Pag
   return { miniBlock: { ...miniBlock, valueCompression: pair.values } };
 }
 
-/** Tells the levels from decoded descriptors. */
+/** Reads the levels from decoded descriptors. */
 export function blobEvents(
   descriptors: PageEvents["values"],
   { listDepth, maximumDefinition }: Layers,
@@ -64,7 +64,7 @@ const DESCRIPTOR_PAIR: CompressiveEncoding = {
   packedStruct: { bitsPerValue: [64, 64], values: flat(DESCRIPTOR_BYTES * 8) },
 };
 
-/** @param descriptors one per event, those of events without a value as above */
+/** @param descriptors one per event; the header of this file describes those of events without a value */
 export function encodeBlobPage(descriptors: Uint8Array, levels: PageLevels): EncodedPage {
   const count = descriptors.length / DESCRIPTOR_BYTES;
   const encoder = new MiniBlockEncoder("2.1", leafLevels(null, count), descriptors.length + 4096);
@@ -84,5 +84,5 @@ export function encodeBlobPage(descriptors: Uint8Array, levels: PageLevels): Enc
   };
 }
 
-/** What a descriptor of no bytes has as its position for an event that ends at a definition level. */
+/** The position in the descriptor of an event without a value, from the event's definition level. */
 export const markOfLevel = (level: number): number => level * 2 ** 16;

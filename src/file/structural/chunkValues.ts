@@ -1,9 +1,9 @@
 /**
- * Gathers the values of a mini-block page, chunk by chunk, into one column without validity. One class per
- * physical layout; the encodings over them are resolved once per page.
+ * Gathers the values of a mini-block page, chunk by chunk, into one column without validity. Each physical layout has
+ * its own form of {@link ChunkValues}; encodings are resolved once per page.
  *
- * A value buffer that an encoding reads is a buffer of the chunk, in this order: for each fixed-size list layer
- * with null items its bitmap, outer-most first; then the buffers of the values.
+ * The value buffers of a chunk come in this order: for each fixed-size list layer with null items its bitmap,
+ * outer-most first; then the buffers of the values.
  */
 
 import type {
@@ -29,18 +29,18 @@ export interface ChunkValues<C extends Column = Column> {
   /** Value buffers of a chunk. */
   readonly bufferCount: number;
   append(buffers: readonly Uint8Array[], count: number): void;
-  /** The column of all values appended, as many as were announced. */
+  /** The column of all appended values. Call it after as many values as were announced. */
   finish(): C;
 }
 
-/** Largest result a page may have, whatever the size of its buffers. */
+/** Bytes that a page may decode to at any size of its buffers. */
 const UNQUESTIONED_BYTES = 2 ** 28;
-/** Beyond that, bytes of a result per byte of its page; no encoding in use packs more. */
+/** Beyond that, most bytes of a result per byte of its page. No encoding in use packs more densely. */
 const LARGEST_EXPANSION = 1024;
 
 /**
- * What gathers `count` values of `layout` stored under `encoding`.
- * @param pageBytes size of the page's buffers; a result out of all proportion to it is refused unread.
+ * Makes the {@link ChunkValues} for `count` values of `layout` under `encoding`.
+ * @param pageBytes size of the page's buffers; a result out of all proportion to it is refused before it is read.
  */
 export function chunkValues(
   layout: LeafLayout,
@@ -73,7 +73,7 @@ export function chunkValues(
   }
 }
 
-/** Zeros for `count` values, refused where the page is far too small to hold them. */
+/** Zeros for `count` values. Throws where the page is far too small to hold them. */
 export function allocateValues(
   count: number,
   bitsPerValue: number,
@@ -197,7 +197,7 @@ function packedChunks(
   };
 }
 
-/** The values of a list are those of its items. */
+/** Gathers the items of the lists as values. */
 function listChunks(
   layout: FixedSizeListLayout,
   encoding: CompressiveEncoding | undefined,
@@ -257,8 +257,8 @@ function listChunks(
 }
 
 /**
- * The list at the head of an encoding. A compression in front of lists without null items finds the items'
- * buffer just as it would behind them, so it is moved there.
+ * The list at the head of an encoding. A compression around lists without null items applies to the same buffer as one
+ * around the items, so it is moved inside.
  */
 export function listEncoding(encoding: CompressiveEncoding | undefined, origin: PageOrigin): FixedSizeList {
   if (encoding === undefined) throw corruptPage(origin, "missing encoding");
@@ -273,7 +273,7 @@ export function listEncoding(encoding: CompressiveEncoding | undefined, origin: 
 
 type ItemColumn = FixedSizeListColumn["items"];
 
-/** `items` with the nulls of a bitmap that nobody else holds. */
+/** `items` with the validity of a bitmap, which the column then owns. */
 export function withItemValidity(items: ItemColumn, bitmap: Uint8Array): ItemColumn {
   const nullCount = items.length - countOnes(bitmap, 0, items.length);
   if (nullCount === 0) return items;

@@ -1,5 +1,5 @@
 /**
- * The constant layout: a page without values, or with one that all its valid slots share (2.2).
+ * The constant layout: a page without values, or (2.2) with one value that all its valid slots share.
  *
  *     buffers                          value
  *     none, or repetition, definition  `inlineValue`, its little-endian bytes (a boolean is one byte); without
@@ -7,7 +7,8 @@
  *     scalar, or scalar, rep., def.    in the scalar: u32 k, k × u32 sizes, then the k buffers of an Arrow array
  *                                      of one element, without validity
  *
- * Levels are plain u16 words unless the page names a compression for them; an empty buffer is no stream.
+ * Levels are plain u16 words unless the page names a compression for them. An empty buffer means that the page has no
+ * such levels.
  */
 
 import type {
@@ -35,13 +36,13 @@ import { type Layers, type Levels, levelBits, levelDecoder, type PageLevels } fr
 import { encodeLevels, levelEncoder } from "./levelEncoder.js";
 import type { PageEvents } from "./miniBlock.js";
 
-/** A page without a value has no events but nulls: every one of its slots is to be read as null. */
+/** `allNull` is set for a page without a value: all its slots are null. */
 export type ConstantEvents = PageEvents & { readonly allNull: boolean };
 
-/** Largest column that a page of a few bytes may stand for where nobody knows how many values are right. */
+/** Bytes that a column in lists may always take. How many values are right is unknown; few bytes may announce many. */
 const UNQUESTIONED_BYTES = 2 ** 28;
 
-/** Decodes a page of `rowCount` rows, which is what the caller knows to be right. */
+/** Decodes a page of `rowCount` rows, a number that the caller has checked. */
 export function decodeConstant(
   layout: LeafLayout,
   page: ConstantLayout,
@@ -78,7 +79,7 @@ export function decodeConstant(
   return { values: repeat(layout, null, slotCount, origin), levels, allNull: true };
 }
 
-/** Values of a page: events that are visible. */
+/** Number of values of a page: one for each visible event. */
 function countSlots({ repetition, definition }: Levels, layers: Layers, rowCount: number): number {
   if (layers.listDepth === 0) return rowCount;
   if (definition === null) return repetition?.length ?? rowCount;
@@ -89,7 +90,7 @@ function countSlots({ repetition, definition }: Levels, layers: Layers, rowCount
   return count;
 }
 
-/** Bytes that a value takes in memory, whatever it is. */
+/** Fewest bytes that a value takes in memory. */
 function leastBytes(layout: LeafLayout): number {
   switch (layout.kind) {
     case "fixed":
@@ -121,7 +122,7 @@ function decodeStream(
     return new Uint16Array(aligned.buffer, aligned.byteOffset, aligned.length / 2);
   }
   const decoder = levelDecoder(compression, origin);
-  // The densest encoding of levels stores a unit of 1024 in no bytes at all, but never a page of them.
+  // The densest encoding of levels stores a unit of 1024 in no bytes, but never a whole page.
   if (count > 2 ** 24 && count > bytes.length * 2 ** 16) {
     throw corruptPage(origin, `${count} levels in ${bytes.length} bytes`);
   }
@@ -160,7 +161,7 @@ function decodeScalar(layout: LeafLayout, scalar: Uint8Array, origin: PageOrigin
   return scalar.subarray(headerBytes + firstSize + start, headerBytes + firstSize + end);
 }
 
-/** A column of `count` times `value`; null stands for slots that nobody reads. */
+/** A column that holds `value` `count` times. With null for a value, its slots are never read. */
 function repeat(layout: LeafLayout, value: Uint8Array | null, count: number, origin: PageOrigin): Column {
   switch (layout.kind) {
     case "fixed":
@@ -302,7 +303,7 @@ export function encodeAllNull(levels: PageLevels, version: StructuralVersion): E
   );
 }
 
-/** Largest value that lies in the page's description; the reference reads no larger one. */
+/** Largest value stored in the page's description; the reference reads no larger one. */
 const MAXIMUM_INLINE_BYTES = 32;
 
 /** A page of one value (2.2), with levels as plain words. */

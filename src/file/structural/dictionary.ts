@@ -46,7 +46,7 @@ export function decodeDictionary(
       `dictionary of ${decoder.bitsPerValue}-bit values for ${byteWidth * 8}-bit ones`,
     );
   }
-  // A value takes no less than a thousandth of its width under any encoding; beyond that the count is wrong.
+  // No encoding packs a value into less than a thousandth of its width, so a larger count is wrong.
   if (count * byteWidth > (buffer.length + 64) * 1024) {
     throw corruptPage(origin, `dictionary of ${count} values in ${buffer.length} bytes`);
   }
@@ -55,7 +55,7 @@ export function decodeDictionary(
   return { kind: "fixed", byteWidth, length: count, validity: null, values };
 }
 
-/** The column that indices and dictionary make; `definition` tells whose indices mean nothing. */
+/** Joins indices and dictionary into a column. Where `definition` is not 0, the index means nothing. */
 export function resolveDictionary(
   layout: LeafLayout,
   indices: FixedColumn,
@@ -90,7 +90,7 @@ function dictionaryColumn(
 
 type IndexNumbers = Uint8Array | Uint16Array | Uint32Array;
 
-/** Indices as numbers; those beyond 32 bits come out as the largest one, which no dictionary reaches. */
+/** Indices as numbers. One beyond 32 bits becomes the largest 32-bit number, which is outside every dictionary. */
 function indexNumbers({ values, byteWidth, length }: FixedColumn): IndexNumbers {
   if (byteWidth === 1) return values;
   if (byteWidth === 2) return new Uint16Array(values.buffer, values.byteOffset, length);
@@ -146,7 +146,7 @@ function gatherFixed(numbers: IndexNumbers, dictionary: FixedColumn): FixedColum
 
 /** Values up to this length are copied in steps, longer ones by a call. */
 const SHORT_VALUE = 64;
-/** Most values are no longer than a step, so that how many it takes is not a guess for the processor. */
+/** Bytes of a step. Most values fit into one, so the processor predicts the number of steps well. */
 const STEP_BYTES = 16;
 
 export function gatherVariable(
@@ -167,8 +167,8 @@ export function gatherVariable(
     offsets[index + 1] = total;
   }
   if (total > MAXIMUM_POSITION) throw unsupportedPage(origin, "more than 2 GiB of values");
-  // The dictionary's bytes lie behind the result's, so that a value moves within one array; the gaps take what
-  // steps write and read too much.
+  // The dictionary's bytes lie behind the result's, so a value moves within one array. The gaps absorb what steps read
+  // and write beyond a value.
   const from = starts[0];
   const dictionaryStart = total + STEP_BYTES;
   const bytes = new Uint8Array(dictionaryStart + starts[size] - from + STEP_BYTES);

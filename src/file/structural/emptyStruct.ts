@@ -1,13 +1,13 @@
 /**
- * Structs without members. A file has nothing to say of them but how many there are:
+ * Structs without members. A file stores only how many there are:
  *
  *     2.0    a page of the array `struct`, without buffers, as for any struct; in lists too
- *     2.1 …  a constant page without buffers and with the one layer NULLABLE_ITEM, whatever is around them. It is that
- *            of a column of nulls, but none of them is null: the format has no levels for them, so that there are none
- *            in lists or in null structs either
+ *     2.1 …  a constant page without buffers and with the one layer NULLABLE_ITEM, also for structs inside structs. A
+ *            column of nulls has the same page, but here no struct is null: the format has no levels for them, so
+ *            they cannot be in lists or in null structs either
  *
- * From 2.1 on the reference loses count of a file's columns behind such a page where it reads both at once. It keeps
- * count where a fragment names the file twice, for these columns and for all others (write/dataFiles).
+ * From 2.1 on, the reference miscounts a file's columns behind such a page where it reads them together with it. It
+ * counts correctly where a fragment names the file twice: for these columns and for all others (write/dataFiles).
  */
 
 import type { Column, Layout } from "../../arrow/columns/column.js";
@@ -18,8 +18,8 @@ import { type EncodedPage, type PageEncoding, type PageOrigin, unsupportedPage }
 
 /**
  * @param layout a spine that ends in a struct without members
- * @throws UnsupportedError for nulls and for lists around, TableSchemaValidationError for nulls where the layout allows
- *   none
+ * @throws UnsupportedError for nulls and for structs in lists, TableSchemaValidationError for nulls where the layout
+ *   allows none
  */
 export function encodeEmptyStructs(
   layout: Layout,
@@ -55,7 +55,7 @@ export const inLists = (path: string): UnsupportedError =>
 
 /**
  * @param layout a spine that ends in a struct without members
- * @throws UnsupportedError for a page that says more than how many there are
+ * @throws UnsupportedError for a page that stores more than the number of structs, and for structs in lists
  */
 export function decodeEmptyStructs(
   layout: Layout,

@@ -4,27 +4,27 @@ import { ValueSet } from "../../bytes/valueSet.js";
 import { WordSet } from "../../bytes/wordSet.js";
 import { DEFAULT_COMPRESSION } from "../compression/compressionOptions.js";
 
-/** Values by their first occurrence, and the number of each row's value. */
+/** Distinct values in the order of their first occurrence, and for each row the index of its value. */
 export interface FoundDictionary {
   readonly indices: Uint32Array;
-  /** Of the dictionary's values, starting at 0. */
+  /** Positions of the dictionary's values in `bytes`, starting at 0. */
   readonly offsets: Int32Array;
   readonly bytes: Uint8Array;
 }
 
 /** Pages with fewer rows are not worth a dictionary. */
 const LEAST_DICTIONARY_ROWS = 100;
-/** Rows looked at before all of them are. */
+/** Rows of the sample that is checked before all rows are. */
 const SAMPLE_ROWS = 4096;
-/** Share of the sample's rows that may hold a value of their own. */
+/** Most distinct values, as a share of the rows, in the sample and in all rows. */
 const SAMPLE_DISTINCT = 0.65;
 const MAXIMUM_DICTIONARY_VALUES = 1 << 15;
 
 /**
- * The dictionary of variable-width values where it and its indices are smaller than they are, else null. Nulls have
- * the index of the value before.
+ * Finds the dictionary of variable-width values; null where dictionary and indices would not save enough. A null has
+ * the index of the value before it.
  * @param offsets positions in `bytes`, starting at 0
- * @param ratio share of the values' size that the dictionary may take, indices included
+ * @param ratio share of the values' size that dictionary and indices may take
  */
 export function findDictionary(
   offsets: Int32Array,
@@ -56,14 +56,14 @@ export function findDictionary(
   return { indices, ...values };
 }
 
-/** Values of a fixed width by their first occurrence, and the number of each row's value. */
+/** Distinct values of a fixed width in the order of their first occurrence, and for each row the index of its value. */
 export interface FoundFixedDictionary {
   readonly indices: Uint32Array;
   readonly values: Uint8Array;
   readonly itemCount: number;
 }
 
-/** The dictionary of values of a multiple of four bytes; null where it has more than `limit` values. */
+/** Finds the dictionary of values whose width is a multiple of 4 bytes; null where more than `limit` are distinct. */
 export function findFixedDictionary(
   byteWidth: number,
   bytes: Uint8Array,
@@ -86,7 +86,7 @@ export function findFixedDictionary(
   return { indices, values, itemCount };
 }
 
-/** Different values among `sampleCount` of `count` values; one more than `limit` as soon as there are more. */
+/** Counts the distinct values among `sampleCount` of `count` values; stops beyond `limit` and returns `limit` + 1. */
 export function countDistinct(
   byteWidth: number,
   bytes: Uint8Array,

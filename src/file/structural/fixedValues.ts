@@ -1,14 +1,15 @@
 /**
- * Values of a fixed width in the chunks of a mini-block page, under the encoding that a look at some of them says
- * takes the least room:
+ * Writes values of a fixed width into the chunks of a mini-block page, under the encoding that takes the least room by
+ * a sample of them:
  *
- *     flat         one behind the other
+ *     flat         back to back
  *     packed       words of 1, 2, 4 or 8 bytes, bit-packed
  *     runs         such words, run-length encoded
- *     dictionary   values of 8 or 16 bytes of which few recur, as 32-bit indices that are packed or runs themselves
+ *     dictionary   values of 8 or 16 bytes, few of them distinct, as 32-bit indices that are packed or runs themselves
  *     general      LZ4 or ZSTD over the bytes of each chunk, where the column's metadata asks for it
  *
- * A dictionary is found only by looking at all values; where there are too many after all, the next best is taken.
+ * To build a dictionary, all values must be read. Where too many turn out to be distinct, the next best encoding is
+ * used.
  */
 
 import type { CompressiveEncoding } from "../../format/encodings.js";
@@ -28,26 +29,26 @@ import { MAXIMUM_CHUNK_VALUES, type MiniBlockEncoder, type MiniBlockValues } fro
 
 export type FixedEncoding = "flat" | "packed" | "runs" | "dictionary" | "general";
 
-/** Fixed-width values with nulls go to full-zip pages from this width on. */
+/** Fixed-width values with levels go to full-zip pages from this width on. */
 export const WIDE_VALUE_BYTES = 128;
-/** Bytes of values in a chunk; all of a chunk has to stay within 32 KiB in 2.1. */
+/** Bytes of values in a chunk. In 2.1 a whole chunk must stay within 32 KiB. */
 const CHUNK_BYTES = { "2.1": 16 * 1024, "2.2": 32 * 1024 } as const;
 /** Most values in a chunk of runs. */
 const RUN_CHUNK_VALUES = 4096;
-/** Share of a page that an encoding must save: with a tenth, pages were more than a tenth larger for leaving it. */
+/** Share of a page that an encoding must save. With a tenth, pages without the encoding were over a tenth larger. */
 const WORTHWHILE_SAVING = 0.08;
-/** Units of 1024 values looked at to tell what encodings would save. */
+/** Units of 1024 values sampled to estimate what encodings would save. */
 const SAMPLE_UNITS = 16;
-/** Values looked at to tell whether they recur, and the share of them that may be different ones. */
+/** Values sampled to estimate how many are distinct, and the share of them that may be. */
 const DICTIONARY_SAMPLE = 4096;
 const DICTIONARY_DISTINCT = 0.65;
 const MAXIMUM_DICTIONARY_VALUES = 1 << 15;
 /** Pages with fewer values are not worth a dictionary. */
 const LEAST_DICTIONARY_VALUES = 100;
-/** Bytes that a page takes for having a dictionary: its place in the file, and that it has one. */
+/** Bytes that a dictionary costs besides its values: its place in the file and its description. */
 const DICTIONARY_OVERHEAD = 128;
 
-/** Width of words that are packed, or null. */
+/** Bits of the words that values of `byteWidth` are packed as; null where they are not packed. */
 export const wordBitsOf = (byteWidth: number): WordBits | null =>
   byteWidth === 1 || byteWidth === 2 || byteWidth === 4 || byteWidth === 8
     ? ((byteWidth * 8) as WordBits)
@@ -81,14 +82,14 @@ export function chooseFixedEncodings(
   return choices;
 }
 
-/** Words of 32 bits and less are packed as well as their indices would be. */
+/** Words of 32 bits and less have none: they pack as well as their indices would. */
 const hasDictionaries = (byteWidth: number): boolean => byteWidth === 8 || byteWidth === 16;
 
 const mayRun = ({ runsPerValue }: Survey, { rleThreshold }: CompressionOptions): boolean =>
   rleThreshold === null || runsPerValue < rleThreshold;
 
 interface Survey {
-  /** Room that an encoding takes, as a share of the plain size; infinite where there is no such encoding. */
+  /** Size under each encoding, as a share of the plain size; infinite where the encoding does not apply. */
   readonly packed: number;
   readonly runs: number;
   readonly runsPerValue: number;
@@ -100,7 +101,7 @@ const NOTHING_TO_SAVE: Survey = {
   runsPerValue: 1,
 };
 
-/** Looks at units spread over the page. */
+/** Samples units from all over the page. */
 function surveyValues(byteWidth: number, bytes: Uint8Array, count: number): Survey {
   const wordBits = wordBitsOf(byteWidth);
   if (wordBits === null && !hasDictionaries(byteWidth)) return NOTHING_TO_SAVE;
@@ -128,7 +129,7 @@ function surveyValues(byteWidth: number, bytes: Uint8Array, count: number): Surv
   };
 }
 
-/** What a dictionary and its indices would take at least, as a share of the plain size. */
+/** Least size of a dictionary and its indices, as a share of the plain size. */
 function dictionaryShare(byteWidth: number, bytes: Uint8Array, count: number, runsPerValue: number): number {
   const sampleCount = Math.min(count, DICTIONARY_SAMPLE);
   const limit = Math.floor(sampleCount * DICTIONARY_DISTINCT);
@@ -138,13 +139,13 @@ function dictionaryShare(byteWidth: number, bytes: Uint8Array, count: number, ru
   return (dictionaryBytes + count * indexBytes(distinct, runsPerValue)) / (count * byteWidth);
 }
 
-/** Bytes of an index of one of `itemCount` values. */
+/** Average bytes of an index into a dictionary of `itemCount` values. */
 const indexBytes = (itemCount: number, runsPerValue: number): number =>
   Math.min(Math.ceil(Math.log2(Math.max(2, itemCount))) / 8, runsPerValue * 5);
 
 /**
- * Writes the values as chunks, under the first of the encodings that works out.
- * @param bytes of whole values; slots of nulls hold anything
+ * Writes the values as chunks, under the first encoding of `choices` that works.
+ * @param bytes whole values; the slots of nulls may hold anything
  */
 export function encodeFixedValues(
   choices: readonly FixedEncoding[],
@@ -232,7 +233,7 @@ function encodeRuns(
   return { encoding: describeRle(wordBits), bufferCount: 2 };
 }
 
-/** Null where there are too many different values. */
+/** Null where too many values are distinct. */
 function encodeWithDictionary(
   encoder: MiniBlockEncoder,
   byteWidth: number,
@@ -253,7 +254,7 @@ function encodeWithDictionary(
   };
 }
 
-/** Indices into a page's dictionary: whichever of packing and runs takes less room. */
+/** Writes a dictionary's indices under the smaller of packing and runs, unless `options` ask for LZ4, ZSTD or none. */
 export function encodeIndices(
   encoder: MiniBlockEncoder,
   indices: Uint32Array,
@@ -266,7 +267,7 @@ export function encodeIndices(
   return encodeFixedValues(choices, encoder, 4, bytes, indices.length, version, options);
 }
 
-/** A dictionary's block: packed where it is a unit of words at most, under LZ4 in 2.2, where that saves something. */
+/** Compresses a dictionary's block where that saves enough: at most one unit of words is packed; 2.2 may use LZ4. */
 export function compressDictionary(
   encoding: CompressiveEncoding,
   block: Uint8Array,
@@ -281,7 +282,7 @@ export function compressDictionary(
   return { encoding: smallLz4Compressor.describe(encoding), block: compressed };
 }
 
-/** Null where the values are no words, or too many of them. */
+/** Null where the values are not words, or more than one unit of them. */
 function packDictionary(
   { flat: plain }: CompressiveEncoding,
   block: Uint8Array,
@@ -296,7 +297,7 @@ function packDictionary(
   return { encoding: describeInlineBitpacking(wordBits), block: packed };
 }
 
-/** Chunks that are compressed as they are, or by the bytes of their values in turn. */
+/** Compresses each chunk, as it is or after byte-stream split. */
 function encodeGeneral(
   encoder: MiniBlockEncoder,
   byteWidth: number,
@@ -320,7 +321,7 @@ function encodeGeneral(
   return { encoding: describe(encoding), bufferCount: 1 };
 }
 
-/** Values of this many bytes (or fractions) that make a chunk: a power of two, at least 2. */
+/** Values in a chunk, at `valueBytes` bytes (or a fraction) each: a power of two, at least 2. */
 export function chunkValues(valueBytes: number, version: StructuralVersion): number {
   const fitting = Math.min(MAXIMUM_CHUNK_VALUES, CHUNK_BYTES[version] / valueBytes);
   return 2 ** Math.max(1, Math.floor(Math.log2(fitting)));

@@ -1,7 +1,6 @@
 /**
- * The full-zip layout: large values, each right behind its levels. Buffer 0 holds the events one behind the
- * other; buffer 1, where rows differ in size, is an index of where they start, which a reader of the whole page
- * does not need. An event:
+ * The full-zip layout: large values, each right behind its levels. Buffer 0 holds the events back to back. Where rows
+ * differ in size, buffer 1 is an index of their starts, which a reader of the whole page does not need. An event:
  *
  *     control word   (repetition << defBits) | definition, little-endian; 0 bytes without levels, then
  *                    1 byte for up to 8 bits of both, 2 for up to 16, 4 beyond
@@ -10,7 +9,7 @@
  *                    variable width: the length (bitsPerOffset bits) and as many bytes, of events with
  *                    definition level 0 only
  *
- * How a value of fixed width lies in its bytes is in valueShape.ts, how the rows of packed structs do in packedRows.ts.
+ * See valueShape.ts for the bytes of a value of fixed width, and packedRows.ts for those of a row of packed structs.
  */
 
 import type { LeafLayout } from "../../arrow/columns/column.js";
@@ -28,7 +27,7 @@ import type { PageEvents } from "./miniBlock.js";
 import { decodePackedRows } from "./packedRows.js";
 import { valueShape } from "./valueShape.js";
 
-/** Decodes a page; without lists it has as many events as values, which the caller knows to be right. */
+/** Decodes a page. Without lists it has as many events as values; the caller has checked both numbers. */
 export function decodeFullZip(
   layout: LeafLayout,
   page: FullZipLayout,
@@ -40,7 +39,7 @@ export function decodeFullZip(
   const events = buffers[0];
   const control = controlWord(page, origin);
   const eventCount = page.itemCount;
-  // Every event with a control word takes at least that; without one there are no invisible events.
+  // Every event takes at least its control word. Without control words, no event is invisible.
   if (control.byteWidth > 0 && eventCount * control.byteWidth > events.length) {
     throw corruptPage(origin, `${eventCount} events in ${events.length} bytes`);
   }
@@ -52,7 +51,7 @@ export function decodeFullZip(
     if (layout.kind !== "variable") {
       throw unsupportedPage(origin, `variable-width values for a column of layout ${layout.kind}`);
     }
-    // Rows of a packed struct are left as they are for a column that wants bytes: descriptors of blobs.
+    // A column of bytes gets the rows of a packed struct as they are: these are descriptors of blobs.
     const isPacked = page.valueCompression?.variablePackedStruct !== undefined;
     const encoding = isPacked ? PACKED_ROWS : resolveVariable(page.valueCompression, origin);
     const { offsets, bytes, levels } = decodeVariableEvents(page, layers, control, events, origin);
@@ -123,13 +122,12 @@ function decodeFixedEvents(
   return { values: shape.column(values.subarray(0, written), visibleCount), levels };
 }
 
-/** Bytes of events that are unzipped at a time: few enough to stay in a processor's cache. */
+/** Bytes of events that are unzipped at a time: few enough for a processor's cache. */
 const BLOCK_BYTES = 1 << 16;
 
 /**
- * Copies the visible values to the front of `values`, which is as large as `events`. Blocks are copied as they
- * are and their values then close ranks. Returns the bytes the values take, or -1 where the events do not fill
- * `events` exactly.
+ * Copies the visible values to the front of `values`, which is as large as `events`. Each block is copied whole, then
+ * its values are moved together. Returns the bytes of the values, or -1 where the events do not fill `events` exactly.
  */
 function unzipFixed(
   events: Uint8Array,
@@ -150,7 +148,7 @@ function unzipFixed(
   for (let event = 0; event < eventCount; ) {
     const blockEnd = Math.min(event + eventsPerBlock, eventCount);
     values.set(events.subarray(read, Math.min(read + largestBlock, total)), written);
-    // What is at `read` in the events is at `read + shift` in the values until the next block.
+    // Within this block, position `read` of the events is position `read + shift` of the values.
     const shift = written - read;
     for (; event < blockEnd; event++) {
       if (read + controlBytes > total) return -1;
@@ -176,7 +174,7 @@ function unzipFixed(
 /** Rows of a packed struct that are left as they are. */
 const PACKED_ROWS: VariableEncoding = { offsetBits: 32, decompress: null, symbols: null };
 
-/** The values of visible events as they are stored, those of nulls empty, and the levels. */
+/** The stored values of visible events, empty for nulls, and the levels. */
 function decodeVariableEvents(
   page: FullZipLayout,
   layers: Layers,
@@ -194,7 +192,7 @@ function decodeVariableEvents(
   if (events.length > MAXIMUM_POSITION) throw unsupportedPage(origin, "more than 2 GiB of values");
   const levels = newLevels(control, page.itemCount);
   const offsets = new Int32Array(visibleCount + 1);
-  // Values close ranks within a copy of the page; a move never reaches what is still to be read.
+  // Values are moved together within a copy of the page; a move never overwrites what is still to be read.
   const bytes = new Uint8Array(events);
   const { maximumVisible } = layers;
   if (!unzipVariable(bytes, lengthBits / 8, control, maximumVisible, levels, page.itemCount, offsets)) {
@@ -204,8 +202,8 @@ function decodeVariableEvents(
 }
 
 /**
- * Moves the values to the front of `bytes`, which holds the events, and notes where they end in `offsets`.
- * False where the events do not fill `bytes`, or the visible ones `offsets`, exactly.
+ * Moves the values to the front of `bytes`, which holds the events, and writes their ends to `offsets`. False unless
+ * the events fill `bytes` exactly and the visible ones fill `offsets` exactly.
  */
 function unzipVariable(
   bytes: Uint8Array,
@@ -258,13 +256,13 @@ function unzipVariable(
   return read === total && value === visibleCount;
 }
 
-/** Whether full-zip pages may be used: the reference takes nulls around a list, in such a page, for values. */
+/** Whether full-zip pages may be used: in such a page, the reference takes nulls around a list for values. */
 export function mayZip({ layers }: PageLevels): boolean {
   const firstList = layers.findIndex(isListLayer);
   return firstList < 0 || !layers.includes(RepDefLayer.NULLABLE_ITEM, firstList);
 }
 
-/** Values of a fixed width, one behind the other and without levels: nothing but the pieces they come in. */
+/** Encodes values of a fixed width without levels. The page is the given pieces, back to back. */
 export function encodeFullZipFlat(
   pieces: readonly Uint8Array[],
   bitsPerValue: number,
@@ -282,13 +280,13 @@ export function encodeFullZipFlat(
   return { encoding: { fullZip }, buffers: [pieces], rowCount };
 }
 
-/** A part of every value: `byteWidth` bytes for each of them, one behind the other. */
+/** One part of every value: `byteWidth` bytes per value, back to back. */
 export interface ZippedPart {
   readonly bytes: Uint8Array;
   readonly byteWidth: number;
 }
 
-/** How the levels of an event become its control word. */
+/** The control word for levels with these bounds. */
 function controlOf({ listDepth, maximumDefinition }: PageLevels): ControlWord {
   const repBits = levelBits(listDepth);
   const defBits = levelBits(maximumDefinition);
@@ -297,9 +295,9 @@ function controlOf({ listDepth, maximumDefinition }: PageLevels): ControlWord {
 }
 
 /**
- * Values of a fixed width made of parts (item validity, items), each behind its control word; those of nulls are
- * zeros.
- * @param valueCount visible events
+ * Encodes values of a fixed width that consist of parts (item validity, items). Each value follows its control word;
+ * the value of a null is zeros.
+ * @param valueCount number of visible events
  */
 export function encodeFullZipFixed(
   parts: readonly ZippedPart[],
@@ -352,12 +350,12 @@ export function encodeFullZipFixed(
   return { encoding: { fullZip }, buffers, rowCount: levels.rowCount };
 }
 
-/** Up to this width bytes are moved one by one, beyond it by a call. */
+/** Fewer bytes than this are copied one by one, others by a call. */
 const SHORT_PART = 48;
 
 /**
- * Values of variable width, each behind its control word and length; a null is its control word alone.
- * @param offsets of the values of visible events, positions in `bytes`, starting at 0; nulls are empty
+ * Encodes values of variable width, each behind its control word and length; a null is its control word alone.
+ * @param offsets positions in `bytes` of the values of visible events, starting at 0; nulls are empty
  */
 export function encodeFullZipVariable(
   offsetBits: 32 | 64,
@@ -415,7 +413,7 @@ export function encodeFullZipVariable(
   };
 }
 
-/** Row starts as words just wide enough for `largest`, the total there would be if no row were null. */
+/** Row starts as words just wide enough for `largest`, the size that the events would have if all had values. */
 function encodeRepetitionIndex(starts: Float64Array, largest: number): Uint8Array {
   if (largest <= 0xff) return Uint8Array.from(starts);
   if (largest <= 0xffff) return new Uint8Array(Uint16Array.from(starts).buffer);

@@ -1,6 +1,6 @@
 /**
- * How the levels of one kind are written in a page. One encoding serves all of its chunks, so it is chosen for the
- * page: runs where they take less room than packing, from version 2.2 on; packing else.
+ * Encodes the levels of one kind in a page. All chunks share one encoding, so it is chosen for the page: from version
+ * 2.2 on runs, where they take less room than packing; packing otherwise.
  */
 
 import type { CompressiveEncoding } from "../../format/encodings.js";
@@ -13,10 +13,10 @@ import {
 import { describeRle, RleBlock } from "../compression/rle.js";
 import type { StructuralVersion } from "../container/page.js";
 
-/** Most events of a chunk, and most bytes of either of its kinds of levels: both are told in 16 bits. */
+/** Most events of a chunk, and most bytes of each of its kinds of levels: each number is stored in 16 bits. */
 export const MAXIMUM_CHUNK_LEVELS = 65_535;
 
-/** Levels to bytes, a range at a time. */
+/** Encodes levels to bytes, a range at a time. */
 export interface LevelEncoder {
   readonly encoding: CompressiveEncoding;
   /** Bytes of the levels from `start` to `end − 1`. */
@@ -25,7 +25,7 @@ export interface LevelEncoder {
   write(output: Uint8Array, outputOffset: number): void;
 }
 
-/** @param bits that hold each of the levels */
+/** @param bits bits that hold each level */
 export function levelEncoder(levels: Uint16Array, bits: number, version: StructuralVersion): LevelEncoder {
   return version !== "2.1" && runsSave(levels, bits) ? runEncoder(levels) : packEncoder(levels, bits);
 }
@@ -62,17 +62,17 @@ function runEncoder(levels: Uint16Array): LevelEncoder {
   };
 }
 
-/** Bytes of a run of levels, and of the head of a block of them. */
+/** Bytes of one run of levels, and of the head of a block of runs. */
 const RUN_BYTES = 3;
 const BLOCK_HEAD_BYTES = 8;
-/** Longest run that is told at once. */
+/** Longest run that one length byte holds. */
 const MAXIMUM_RUN = 255;
-/** Units that the levels of one chunk are spread over at most. */
+/** Most units that the levels of one chunk spread over. */
 const CHUNK_UNITS = Math.ceil(MAXIMUM_CHUNK_LEVELS / PACK_UNIT) + 1;
 
 /**
- * Whether levels take less room as runs, were they cut into chunks of a unit each, and no chunk of any size could
- * have more bytes of them than it can tell.
+ * Whether levels take less room as runs than packed, counted as if each unit were a chunk. False where a chunk of some
+ * size could have more bytes of runs than its header can state.
  */
 function runsSave(levels: Uint16Array, bits: number): boolean {
   const limit = outOfLinePackedBytes(bits, levels.length);

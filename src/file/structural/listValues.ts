@@ -1,6 +1,6 @@
 /**
- * Fixed-size lists of values of a fixed width, whose items lie in their pages as those of numbers do: in full-zip pages
- * where they are wide, in mini-blocks where they are small and some are null, or where they are bits.
+ * Writes fixed-size lists of fixed-width items. Wide lists, and lists that have neither levels nor null items, go to
+ * full-zip pages. Other lists, and lists of bits, go to mini-block pages.
  */
 
 import type { BitsColumn, FixedColumn, FixedSizeListColumn } from "../../arrow/columns/column.js";
@@ -14,12 +14,12 @@ import { encodeFullZipFixed, encodeFullZipFlat, mayZip, type ZippedPart } from "
 import { MiniBlockEncoder } from "./miniBlock.js";
 import { bitsFromZero, sliceBits, slotLevels, withoutNulls } from "./slots.js";
 
-/** Bytes of a chunk's lists in 2.1. */
+/** Most bytes of lists in a chunk of 2.1. */
 const MAXIMUM_LIST_CHUNK_BYTES = 24 * 1024;
 
 /** Nested fixed-size lists, taken apart. */
 interface ListShape {
-  /** Of each list, outer-most first. */
+  /** The dimension of each list, outer-most first. */
   readonly dimensions: readonly number[];
   /** Items of the inner-most lists in one value. */
   readonly itemsPerValue: number;
@@ -51,7 +51,7 @@ function listEncoding(shape: ListShape, validities: readonly boolean[]): Compres
   );
 }
 
-/** Lists without null items, whose items are whole bytes, are pages of nothing but these; null for other lists. */
+/** Encodes lists whose items are whole bytes and never null as a page of items alone; null for other lists. */
 export function encodePlainLists(
   columns: readonly FixedSizeListColumn[],
   levels: PageLevels,
@@ -67,11 +67,11 @@ export function encodePlainLists(
   return encodeFullZipFlat(pieces, shape.itemBits * shape.itemsPerValue, levels, listEncoding(shape, []));
 }
 
-/** Lists with what their items are made of. */
+/** A column of lists taken apart into bitmaps and items. */
 interface ListParts {
   readonly shape: ListShape;
   readonly encoding: CompressiveEncoding;
-  /** For each list whose items may be null, outer-most first. */
+  /** Item validity of each list that has one, outer-most first. */
   readonly bitmaps: readonly { readonly bits: Uint8Array; readonly itemsPerValue: number }[];
   /** Items of the inner-most lists. */
   readonly items: FixedColumn | BitsColumn;
@@ -92,7 +92,7 @@ function partsOf(column: FixedSizeListColumn): ListParts {
   return { shape, encoding: listEncoding(shape, validities), bitmaps, items: node };
 }
 
-/** Values whose bitmaps and items lie together, and how they are described. */
+/** The parts of full-zip values, whose bitmaps and items lie together, and the encoding that describes them. */
 export function zipList(column: FixedSizeListColumn): { parts: ZippedPart[]; encoding: CompressiveEncoding } {
   const { shape, encoding, bitmaps, items } = partsOf(column);
   const parts: ZippedPart[] = bitmaps.map(({ bits, itemsPerValue }) => ({
@@ -108,7 +108,7 @@ export function zipList(column: FixedSizeListColumn): { parts: ZippedPart[]; enc
 
 const bitsOf = ({ bits, bitOffset, length }: BitsColumn): Uint8Array => sliceBits(bits, bitOffset, length);
 
-/** @param exceeds no chunks would hold the events between the lists */
+/** @param exceeds whether the events between the lists are too many for any chunk */
 export function encodeList(
   column: FixedSizeListColumn,
   levels: PageLevels,
@@ -169,7 +169,7 @@ function validBits(items: BitsColumn, itemsPerValue: number, definition: Uint16A
   return bits;
 }
 
-/** Every value's `bitsPerValue` bits, filled up to whole bytes. */
+/** The `bitsPerValue` bits of every value, padded to whole bytes. */
 function spreadBits(bits: Uint8Array, bitsPerValue: number, count: number): Uint8Array {
   const byteWidth = Math.ceil(bitsPerValue / 8);
   const spread = new Uint8Array(count * byteWidth);

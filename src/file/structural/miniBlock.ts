@@ -35,7 +35,7 @@ export interface PageEvents {
   readonly levels: Levels;
 }
 
-/** Decodes a page whose layout says how many values it has; the caller knows whether that can be right. */
+/** Decodes a page. Its layout states the number of values; without lists, the caller has checked that number. */
 export function decodeMiniBlock(
   layout: LeafLayout,
   page: MiniBlockLayout,
@@ -82,7 +82,7 @@ interface ChunkPlan {
   readonly levelCount: number;
 }
 
-/** Reads the chunk words; all chunks are inside the data and their counts add up to the page's. */
+/** Reads the chunk words; checks that all chunks lie in the data and that their counts add up to the page's. */
 function planChunks(
   page: MiniBlockLayout,
   chunkWords: Uint8Array,
@@ -191,7 +191,7 @@ const alignTo8 = (size: number): number => Math.ceil(size / 8) * 8;
 /** Most values of a chunk: its log2 has four bits. */
 export const MAXIMUM_CHUNK_VALUES = 32_768;
 
-/** What a page says about its values, next to its chunks. */
+/** What a page stores about its values besides the chunks. */
 export interface MiniBlockValues {
   readonly encoding: CompressiveEncoding;
   /** Buffers of a chunk. */
@@ -206,8 +206,8 @@ export interface MiniBlockValues {
 const MAXIMUM_LEVELS_PER_BYTE = 1024;
 
 /**
- * Lays out the chunks of a page; the caller writes the values into the room it is given. A chunk has the events of
- * its values, and those without a value in front of them; the last chunk has all that are left.
+ * Lays out the chunks of a page; the caller writes the values where it is told. A chunk has the events of its values
+ * and the events without a value in front of them; the last chunk has all events that are left.
  */
 export class MiniBlockEncoder {
   /** Chunk data so far; its address is a multiple of 8. Replaced by `beginChunk` when it grows. */
@@ -215,7 +215,7 @@ export class MiniBlockEncoder {
   private position = 0;
   private readonly sizes: number[] = [];
   private readonly counts: number[] = [];
-  /** Per chunk: rows that end in it, events of the row that does not. */
+  /** Two numbers per chunk: rows that end in it; its events of a row that goes on in the next chunk. */
   private readonly rowEnds: number[] = [];
   private valueCount = 0;
   private eventCount = 0;
@@ -225,7 +225,7 @@ export class MiniBlockEncoder {
   private readonly repetitionEncoder: LevelEncoder | null;
   private readonly definitionEncoder: LevelEncoder | null;
 
-  /** @param expectedBytes of chunk data; a bad guess costs a copy */
+  /** @param expectedBytes estimated size of the chunk data; too low an estimate costs a copy */
   constructor(
     private readonly version: StructuralVersion,
     private readonly levels: PageLevels,
@@ -240,9 +240,9 @@ export class MiniBlockEncoder {
   }
 
   /**
-   * Adds a chunk of `count` values, a power of two except in the last one. Returns where its value buffers go in
+   * Adds a chunk of `count` values, a power of two except in the last chunk. Returns where its value buffers go in
    * `data`, which is zero there; each begins at the next multiple of 8 behind the one before.
-   * @throws UnsupportedError where the chunk would be larger than one can be
+   * @throws UnsupportedError where the chunk would exceed the limits of the format
    */
   beginChunk(count: number, bufferSizes: readonly number[]): number {
     const repetition = this.repetitionEncoder;
@@ -302,7 +302,7 @@ export class MiniBlockEncoder {
     const known = this.valueCount + count;
     if (known === this.foundCount) return this.foundEnd;
     let event = this.eventCount;
-    // Events that are certainly in the chunk, again and again, until all its values are.
+    // Each round takes as many events as values are missing, which are all certain to be in the chunk.
     for (let left = count; left > 0; ) {
       let visible = 0;
       for (const end = event + left; event < end; event++) visible += +(definition[event] <= maximumVisible);
@@ -314,8 +314,8 @@ export class MiniBlockEncoder {
   }
 
   /**
-   * How many of the next `count` values may make a chunk, so that the levels of their events find room in it: all,
-   * or a power of two.
+   * How many of the next `count` values fit into a chunk together with the levels of their events: all, or a power of
+   * two.
    */
   fittingValues(count: number): number {
     const limit = maximumChunkEvents(this.version, this.levels);
@@ -406,10 +406,10 @@ export class MiniBlockEncoder {
 
 /** Largest chunk of version 2.1. */
 const MAXIMUM_SMALL_CHUNK_BYTES = 32_768;
-/** Bytes of levels in a chunk of version 2.1 at most; the rest is for the values. */
+/** Most bytes of levels in a chunk of version 2.1; the rest is for the values. */
 const SMALL_CHUNK_LEVEL_BYTES = 8_064;
 
-/** Most events of a chunk, so that their levels find room in it whatever they are. */
+/** Most events whose levels fit into a chunk in every case. */
 export function maximumChunkEvents(
   version: StructuralVersion,
   { listDepth, maximumDefinition }: Layers,

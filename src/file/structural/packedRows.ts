@@ -7,7 +7,7 @@
  *
  *     struct { a: int16, b: utf8 }    { 7, "xyz" }    07 00  03 00 00 00  78 79 7a
  *
- * A null struct has no bytes at all; no other struct has none.
+ * A null struct has no bytes; every other struct has some.
  */
 
 import type {
@@ -26,8 +26,8 @@ import { valueShape } from "./valueShape.js";
 // ------------------------------------------------------------------------------------------------ decode
 
 /**
- * Parts rows into the columns of their members; those of empty rows are zeros and empty values.
- * @param offsets of the rows in `bytes`, from 0
+ * Splits rows into the columns of their members. The members of empty rows are zeros and empty values.
+ * @param offsets positions of the rows in `bytes`, from 0
  */
 export function decodePackedRows(
   { children: members }: PackedStructLayout,
@@ -68,7 +68,7 @@ export function decodePackedRows(
   return { kind: "packedStruct", length, validity: null, children };
 }
 
-/** Rows while their members are taken off them, all of a member at a time. */
+/** Rows that are being split, one member of all rows at a time. */
 interface Rows {
   readonly bytes: Uint8Array;
   /** Where each row ends. */
@@ -123,7 +123,7 @@ function takeVariable(
   return { offsets, bytes: taken };
 }
 
-/** Up to this width bytes are moved one by one, beyond it by a call. */
+/** Up to this many bytes are copied one by one, more by a call. */
 const SHORT_VALUE = 48;
 
 // ------------------------------------------------------------------------------------------------ encode
@@ -134,7 +134,7 @@ export type PackedPart = FixedPart | VariablePart;
 export interface FixedPart {
   readonly kind: "fixed";
   readonly encoding: CompressiveEncoding;
-  /** What the value of a row is made of: `byteWidth` bytes of each. */
+  /** The value of a row consists of `byteWidth` bytes of each piece. */
   readonly pieces: readonly { readonly bytes: Uint8Array; readonly byteWidth: number }[];
 }
 
@@ -142,14 +142,14 @@ export interface VariablePart {
   readonly kind: "variable";
   readonly encoding: CompressiveEncoding;
   readonly lengthBits: 32 | 64;
-  /** From 0. */
+  /** Positions in `bytes`, from 0. */
   readonly offsets: Int32Array;
   readonly bytes: Uint8Array;
 }
 
 /**
- * Puts rows together.
- * @param definition for each row 0, or the level of its null; null where there are none
+ * Joins the members into rows.
+ * @param definition for each row 0, or the level of its null; null where no row is null
  */
 export function encodePackedRows(
   parts: readonly PackedPart[],

@@ -4,7 +4,7 @@ import type { Column, Validity } from "../../arrow/columns/column.js";
 import { copyBits } from "../../bytes/bits.js";
 import { levelsOfValidity } from "../events/levels.js";
 
-/** For each slot of a column whether it is null, 1 or 0; null where none is. */
+/** For each slot of a column 1 if it is null, else 0; null where no slot is. */
 export const slotLevels = ({ validity, length }: Column): Uint16Array | null =>
   validity === null ? null : levelsOfValidity(bitsFromZero(validity, length), length);
 
@@ -16,8 +16,8 @@ export function bitsFromZero({ bytes, bitOffset }: Validity, length: number): Ui
 }
 
 /**
- * The values, with that of the value before in the slots of nulls, so that they neither widen nor interrupt anything;
- * copied where that is any change; whole values only.
+ * The first `count` values, with the value before in each slot of a null, so that nulls neither widen packed values nor
+ * interrupt runs. A view where no slot is null, else a copy.
  */
 export function withoutNulls(
   bytes: Uint8Array,
@@ -38,7 +38,7 @@ export function withoutNulls(
   return copy;
 }
 
-/** Bits in a bitmap of their own that starts and ends with a byte. */
+/** Copies bits to a bitmap of their own, from bit 0 on. */
 export function sliceBits(bits: Uint8Array, start: number, count: number): Uint8Array {
   const slice = new Uint8Array(Math.ceil(count / 8));
   copyBits(bits, start, slice, 0, count);

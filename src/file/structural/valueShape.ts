@@ -1,6 +1,6 @@
 /**
- * Values of a fixed width, each by itself: numbers as they are, a boolean in a byte. A fixed-size list with null items
- * starts with one bitmap per such list layer, outer-most first, each filled up to a byte.
+ * The bytes of a single value of fixed width: a number as it is, a boolean in a byte. A fixed-size list with null items
+ * starts with one bitmap per such list layer, outer-most first, each padded to whole bytes.
  */
 
 import type {
@@ -163,7 +163,7 @@ const bitsColumn = (bits: Uint8Array, length: number): BitsColumn => ({
   bitOffset: 0,
 });
 
-/** Booleans that take a byte each. */
+/** Packs booleans that take a byte each. */
 function packBooleans(values: Uint8Array, count: number): BitsColumn {
   const bits = new Uint8Array(Math.ceil(count / 8));
   for (let index = 0; index < count; index++) {

@@ -1,8 +1,7 @@
 /**
- * Values of variable width in pages: strings and binaries, gathered from a column, and under the encoding that takes
- * the least room:
+ * Writes values of variable width, strings and binaries, into pages under the encoding that takes the least room:
  *
- *     dictionary   where few values recur: 32-bit indices that are packed or runs, and the values once
+ *     dictionary   where few values are distinct: 32-bit indices that are packed or runs, and the values once
  *     FSST         text of some length, and binaries with huge values (fsst.ts)
  *     general      LZ4 or ZSTD, where the column's metadata asks for it: over each chunk, or each full-zip value. ZSTD
  *                  also where values are huge and it takes less room than FSST
@@ -29,23 +28,23 @@ import { findDictionary } from "./findDictionary.js";
 import { compressDictionary, encodeIndices } from "./fixedValues.js";
 import type { MiniBlockEncoder, MiniBlockValues } from "./miniBlock.js";
 
-/** Values as a page stores them, the dictionary aside. */
+/** Values as a page without a dictionary stores them. */
 export interface StoredValues extends PlainValues {
   readonly encoding: CompressiveEncoding;
-  /** What is still to be done to each chunk or full-zip value. */
+  /** Compresses each chunk or full-zip value as the last step; null where nothing does. */
   readonly compressor: Compressor | null;
 }
 
-/** Bytes of offsets and values of a chunk. */
+/** Most bytes of offsets and values in a chunk. */
 const CHUNK_BYTES = { "2.1": 24 * 1024, "2.2": 64 * 1024 } as const;
 const MAXIMUM_CHUNK_VALUES = 4096;
 /** Binaries are tried under FSST, and all values under ZSTD, when one of them is at least this long. */
 const HUGE_VALUE_BYTES = 32 * 1024;
 /** Bytes of values that are compressed to find out what ZSTD saves. */
 const SAMPLE_BYTES = 256 * 1024;
-/** Share of the room that ZSTD must save beside what is read faster. */
+/** Share of the room that ZSTD must save over FSST or plain values, which are faster to read. */
 const ZSTD_SAVING = 0.08;
-/** Share of the values that a dictionary of text may hold without a look at what FSST would save. */
+/** A dictionary of text with up to this share of the values' bytes is used without an estimate of FSST. */
 const LARGE_DICTIONARY_SHARE = 0.3;
 
 /** Encodes values for chunks or full-zip pages. */
@@ -74,7 +73,7 @@ export function storeValues(
   return { offsets, bytes, encoding: { fsst: { symbolTable, values: plain } }, compressor: null };
 }
 
-/** Whether values that are compressed one by one take much less room than under FSST, by some of them. */
+/** Whether a sample of the values takes much less room if each is compressed by itself than under FSST. */
 function savesBesideFsst(values: PlainValues, { compress }: Compressor): boolean {
   const sample = sampleOf(values);
   const { offsets, bytes } = sample;
@@ -86,12 +85,12 @@ function savesBesideFsst(values: PlainValues, { compress }: Compressor): boolean
   }
   const codes = encodeFsst(offsets, bytes, false);
   if (codes === null) return size < bytes.length * (1 - ZSTD_SAVING);
-  // The page has one table of symbols for all its values.
+  // The page has one table of symbols for all its values, so the sample bears its share of that.
   const tableBytes = (codes.symbolTable.length * bytes.length) / values.bytes.length;
   return size < (codes.bytes.length + tableBytes) * (1 - ZSTD_SAVING);
 }
 
-/** Values that are spread over the page: all of them where they are few bytes. */
+/** A sample of values from all over the page; all of them where they are few bytes. */
 function sampleOf(values: PlainValues): PlainValues {
   const count = values.offsets.length - 1;
   const step = Math.max(1, Math.floor(values.bytes.length / SAMPLE_BYTES));
@@ -108,7 +107,7 @@ function sampleOf(values: PlainValues): PlainValues {
   return { offsets: Int32Array.from(ends), bytes: concatBytes(parts, size) };
 }
 
-/** Writes the values as indices and dictionary; null where too many differ. */
+/** Writes the values as indices and dictionary; null where that saves too little, or FSST takes less room. */
 export function encodeVariableDictionary(
   newEncoder: () => MiniBlockEncoder,
   { offsets, bytes }: PlainValues,
@@ -155,7 +154,7 @@ export function encodeVariableChunks(
     count <= MAXIMUM_CHUNK_VALUES && sizeOf(start, count) <= CHUNK_BYTES[version];
   for (let start = 0; start < valueCount; ) {
     let count = valueCount - start;
-    // A chunk of one value can only be the last: the last two stay together, whatever their size.
+    // Only the last chunk may have one value, so the last two values stay together at any size.
     if (count > 2 && !fits(start, count)) {
       count = 2 ** Math.floor(Math.log2(Math.min(count - 1, MAXIMUM_CHUNK_VALUES)));
       while (count > 2 && !fits(start, count)) count /= 2;
@@ -194,7 +193,7 @@ export function compressEach({ offsets, bytes }: PlainValues, { compress }: Comp
   return { offsets: positions, bytes: concatBytes(parts, position) };
 }
 
-/** The value all valid rows share, or null. */
+/** The value that all valid rows share, or null. */
 export function commonValue(
   offsets: Int32Array,
   bytes: Uint8Array,

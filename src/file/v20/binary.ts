@@ -16,7 +16,7 @@ import { decodeEnds, encodeEnds } from "./endOffsets.js";
 import { arrayName, decodeBytes, decodeFixedWidth, encodeFlat, noNulls, withoutNulls } from "./fixedWidth.js";
 import type { PageBufferList, PageBuffers } from "./pageBuffers.js";
 
-/** Decodes an array of values of variable width that is no dictionary. */
+/** Decodes an array of values of variable width that is not a dictionary. */
 export function decodeVariable(
   layout: VariableLayout,
   encoding: ArrayEncoding,
@@ -69,9 +69,9 @@ function decodeEqualLengths(
 
 /**
  * Encodes values as a `binary` array.
- * @param offsets one more than there are values; the first may be any
+ * @param offsets one more than there are values; the first may be any number
  * @param isNull for each value, 1 or 0; null where none is null. Null values must be empty
- * @param compressor of the bytes, used where it saves any
+ * @param compressor compresses the bytes, where that makes them fewer
  */
 export function encodeBinary(
   offsets: Int32Array | BigInt64Array,

@@ -1,6 +1,6 @@
 /**
- * Blobs of 2.0: a packed struct of two 64-bit numbers per value, position and size (../blobDescriptors.ts), a null at
- * position 1. Nothing else says which values are null.
+ * Blobs of 2.0: a packed struct of two 64-bit numbers per value, position and size (../blobs/blobDescriptors.ts). A
+ * null has position 1; nothing else says which values are null.
  */
 
 import type { Column, FixedColumn, FixedLayout, Layout } from "../../arrow/columns/column.js";
@@ -40,7 +40,7 @@ export function decodeDescriptors(
   return { kind: "fixed", byteWidth, length: count, validity, values };
 }
 
-/** Makes a page of the descriptors of a leaf. */
+/** Encodes the descriptors of a leaf as a page. */
 export function encodeDescriptorPage(
   layout: Layout,
   columns: readonly Column[],

@@ -8,7 +8,7 @@
  *     packedStruct   the members of a row side by side (../compression/packedStruct.ts), none of them null
  *     struct         nothing: structs without members
  *
- * As in later versions, nothing in a page is believed unchecked; memory is bounded by the page and `rowCount`.
+ * As in later versions, everything in a page is checked before use. Memory is bounded by the page and `rowCount`.
  */
 
 import type {
@@ -31,10 +31,10 @@ import { arrayName, decodeFixedWidth, plainRowBytes } from "./fixedWidth.js";
 import { bufferAt, type PageBuffers } from "./pageBuffers.js";
 
 /**
- * Decodes a page of a leaf. The column may be a view over `buffers`, which nobody must write into afterwards.
- * @param rowCount values of the page; sizes the result
+ * Decodes a page of a leaf. The column may be a view over `buffers`, which must not be changed afterwards.
+ * @param rowCount number of values of the page; sizes the result
  * @throws CorruptFileError where the buffers are not what `encoding` says
- * @throws UnsupportedError for an encoding that is not read
+ * @throws UnsupportedError for an encoding that is not supported
  */
 export function decodeArrayPage(
   layout: Layout,
@@ -54,7 +54,7 @@ function decodeArray(
 ): Column {
   if (encoding === undefined) throw corruptPage(page.origin, "missing array");
   if (layout.kind === "struct") {
-    // A spine: members of structs have columns of their own, and only one is wanted.
+    // A spine: each member of a struct has a column of its own, and only one of them is decoded here.
     const child = decodeArray(layout.children[0].layout, encoding, count, page);
     return { kind: "struct", length: count, validity: null, children: [child] };
   }
@@ -71,7 +71,7 @@ function decodeArray(
   return { ...column, validity: bothValid(bits, column.validity, count) };
 }
 
-/** What is valid by a bitmap of a nullable array and by the values in it. */
+/** The values that are valid both by the bitmap of a nullable array and by the array in it. */
 function bothValid(bits: Uint8Array, inner: Validity | null, count: number): Validity | null {
   let bytes = bits;
   if (inner !== null) {
@@ -135,7 +135,7 @@ function decodeValues(layout: Layout, encoding: ArrayEncoding, count: number, pa
   throw unsupportedPage(page.origin, `${arrayName(encoding)} for a column of layout ${layout.kind}`);
 }
 
-/** Rows of members side by side, in one buffer; members are described as if each had it for itself. */
+/** Decodes rows of members side by side in one buffer. Each member is described as if it had the buffer to itself. */
 function decodePacked(
   layout: PackedStructLayout,
   { inner, buffer }: PackedStruct,
@@ -161,7 +161,7 @@ function decodePacked(
   return splitRows(layout, rows, count);
 }
 
-/** Items of an optimisation dictionary, which are in no dictionary themselves. */
+/** Decodes the items of an optimisation dictionary, which cannot be in a dictionary themselves. */
 function decodeItems(
   layout: Layout,
   encoding: ArrayEncoding | undefined,

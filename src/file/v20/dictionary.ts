@@ -61,7 +61,7 @@ export function decodeIndexedValues(
     if (index > itemCount) throw misplacedIndex(index, itemCount + 1, page);
     if (isNull[index] === 1) nullCount++;
     else valid[row >>> 3] |= 1 << (row & 7);
-    // Nulls come out as the largest number, which is no item.
+    // Index 0, a null, becomes the largest number, which is not an item.
     numbers[row] = index - 1;
   }
   const validity = nullCount === 0 ? null : { bytes: valid, bitOffset: 0, nullCount };
@@ -96,7 +96,7 @@ export function decodeDictionaryColumn(
     else valid[row >>> 3] |= 1 << (row & 7);
   }
   if (itemValidity?.nullCount === 1 && isLastNull(dictionary)) {
-    // The item that was put behind the others for null rows is no part of the dictionary.
+    // The writer put this item behind the others for null rows; it is not part of the dictionary.
     dictionary = sliceColumn(dictionary, 0, itemCount - 1);
   }
   const indices: FixedColumn = { kind: "fixed", byteWidth, length: count, validity: null, values };
@@ -112,7 +112,7 @@ function isLastNull({ validity, length }: DictionaryColumn["dictionary"]): boole
 
 function checkItemCount(itemCount: number, page: PageBuffers): void {
   const byteCount = page.buffers.reduce((sum, buffer) => sum + buffer.length, 0);
-  // An item takes a byte at least in all encodings but those that say one thing of all.
+  // An item takes at least a bit in all encodings except those that state one thing for all items.
   if (itemCount > (byteCount + 64) * 8) {
     throw corruptPage(page.origin, `dictionary of ${itemCount} items in a page of ${byteCount} bytes`);
   }
@@ -121,7 +121,7 @@ function checkItemCount(itemCount: number, page: PageBuffers): void {
 const misplacedIndex = (index: number, size: number, page: PageBuffers) =>
   corruptPage(page.origin, `index ${index} into a dictionary of ${size} values`);
 
-/** Width of the indices, which no type tells. */
+/** Width of the indices, which no type states. */
 function indexBits(encoding: ArrayEncoding | undefined, page: PageBuffers): number {
   const { flat, bitpacked, bitpackedForNonNeg } = withoutNulls(encoding, page);
   const bits = flat?.bitsPerValue ?? (bitpacked ?? bitpackedForNonNeg)?.uncompressedBitsPerValue ?? 0;
@@ -140,7 +140,7 @@ const decodeIndices = (
 
 type IndexNumbers = Uint8Array | Uint16Array | Uint32Array;
 
-/** Indices as numbers; those beyond 32 bits come out as the largest one, which no dictionary reaches. */
+/** Indices as numbers. One beyond 32 bits becomes the largest 32-bit number, which is outside every dictionary. */
 function indexNumbers(values: Uint8Array, byteWidth: number, count: number): IndexNumbers {
   if (byteWidth === 1) return values;
   const { buffer, byteOffset } = alignedBytes(values, Math.min(byteWidth, 4));

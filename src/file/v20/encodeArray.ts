@@ -1,5 +1,5 @@
 /**
- * Encodes the rows of a leaf column as a page of a 2.0 data file, in the forms the reference writes itself:
+ * Encodes the rows of a leaf column as a page of a 2.0 data file, in the forms that the reference writes itself:
  *
  *     fixed width, bits    nullable(flat)
  *     fixed-size lists     nullable(fixedSizeList(nullable(flat)))
@@ -9,8 +9,8 @@
  *     packed structs       packedStruct(nullable(flat)…) over one buffer; struct, with none, where they have no members
  *     nothing but nulls    nullable(allNulls), for strings and binaries as `binary` with no bytes
  *
- * Slots of null rows are written as zeros or empty values, so that equal rows make equal pages and nothing gets to
- * disk that no reader can see.
+ * Slots of null rows are written as zeros or empty values, so that equal rows make equal pages and no data gets to disk
+ * that readers cannot see.
  */
 
 import type {
@@ -72,7 +72,7 @@ function encodeArray(
   page: PageBufferList,
   compression: ArrayCompression,
 ): ArrayEncoding {
-  // The reference knows no packed structs but in their own encoding, be there none.
+  // The reference reads packed structs only in their own encoding, even where there are no rows.
   if (layout.kind === "null" || (rowCount === 0 && layout.kind !== "packedStruct")) return ALL_NULLS;
   let nullCount = 0;
   for (const { validity } of columns) nullCount += validity?.nullCount ?? 0;
@@ -105,7 +105,7 @@ function encodeArray(
 const piecesOf = (columns: readonly FixedColumn[]): Uint8Array[] =>
   columns.map((column) => column.values.subarray(0, column.length * column.byteWidth));
 
-/** For each value whether it is null (1) or not (0); null where none is. */
+/** For each value 1 if it is null, else 0; null where no value is. */
 function nullFlags({ validity, length }: Column): Uint8Array | null {
   if (validity === null) return null;
   const { bytes, bitOffset } = validity;
@@ -116,7 +116,7 @@ function nullFlags({ validity, length }: Column): Uint8Array | null {
   return flags;
 }
 
-/** A bitmap that starts and ends with a byte. */
+/** Copies bits to a bitmap of their own, from bit 0 on. */
 function bitsFromZero(bits: Uint8Array, bitOffset: number, count: number): Uint8Array {
   const copy = new Uint8Array(Math.ceil(count / 8));
   copyBits(bits, bitOffset, copy, 0, count);
@@ -188,7 +188,7 @@ function encodeShapeValues(
   }
 }
 
-/** A copy with zeros in the slots that are flagged. */
+/** A copy with zeros in the flagged slots. */
 function cleared(values: Uint8Array, byteWidth: number, flags: Uint8Array): Uint8Array {
   const copy = values.slice();
   for (let index = flags.indexOf(1); index >= 0; index = flags.indexOf(1, index + 1)) {
@@ -247,9 +247,9 @@ function encodeVariable(
 ): ArrayEncoding {
   const isNull = nullFlags(column);
   const { offsets, bytes } = plainValues(column, isNull);
-  // The reference reads such dictionaries of text with 32-bit offsets only, and none without items.
+  // The reference reads such dictionaries only for text with 32-bit offsets, and only with at least one item.
   if (layout.text && layout.offsetBits === 32) {
-    // Levels serve as null flags there: 0 is a value.
+    // findDictionary takes null flags as levels: 0 is a value.
     const levels = isNull === null ? null : Uint16Array.from(isNull);
     const found = findDictionary(offsets, bytes, levels);
     const itemCount = found === null ? 0 : found.offsets.length - 1;
@@ -338,7 +338,7 @@ function withNullItem(dictionary: VariableColumn | FixedColumn): VariableColumn 
   return concatColumns<VariableColumn>([dictionary, nullItem]);
 }
 
-/** The largest of unsigned indices; a negative one is larger than any dictionary. */
+/** The largest index, read as unsigned: a negative index is then larger than any dictionary. */
 function largestIndex(indices: Uint8Array, byteWidth: number): number {
   let largest = 0;
   if (byteWidth === 1) {

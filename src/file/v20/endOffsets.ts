@@ -1,6 +1,6 @@
 /**
- * Ends of strings, binaries and lists of a 2.0 page: one u64 per value, where it ends among the bytes or items,
- * counted from the first one of the page; a null has the end of the value before it plus an adjustment that is
+ * Ends of strings, binaries and lists of a 2.0 page. One u64 per value says where the value ends among the bytes or
+ * items, counted from the first one of the page. A null has the end of the value before it plus an adjustment that is
  * larger than any end.
  *
  *     "a", null, "bb", ""   adjustment 4   →   1, 5, 3, 3

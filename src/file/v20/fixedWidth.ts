@@ -25,7 +25,7 @@ import { corruptPage, unsupportedPage } from "../container/page.js";
 import { bufferAt, type PageBufferList, type PageBuffers } from "./pageBuffers.js";
 
 /**
- * The values of an array in ⌈n·bits/8⌉ bytes, a view where they lie so.
+ * The values of an array in ⌈n·bits/8⌉ bytes; a view where they are stored in that form.
  * @param count sizes the result
  */
 export function decodeFixedWidth(
@@ -70,7 +70,7 @@ export function withoutNulls(encoding: ArrayEncoding | undefined, page: PageBuff
   return inner;
 }
 
-/** All bytes of an array of bytes, whose number is known from elsewhere. */
+/** All bytes of an array of bytes. Their number is known from elsewhere, so the caller checks it. */
 export function decodeBytes(encoding: ArrayEncoding | undefined, page: PageBuffers): Uint8Array {
   if (encoding?.nullable?.allNulls !== undefined) return new Uint8Array(0);
   const { flat, ...other } = withoutNulls(encoding, page);
@@ -148,7 +148,7 @@ function decodeBitpacked(
       if (mask !== 0) {
         const at = start + byte * 8;
         const index = Math.floor(at / 8);
-        // What is read behind the buffer's end is undefined, which shifts as 0, and masked away.
+        // A read behind the buffer's end gives undefined, which shifts as 0 and is masked away.
         bits |= ((bytes[index] | (bytes[index + 1] << 8)) >>> (at % 8)) & mask;
       }
       values[value * wordBytes + byte] = bits;
@@ -177,8 +177,8 @@ function repeatValue(value: Uint8Array, bitsPerValue: number, count: number, pag
 }
 
 /**
- * Bytes of a row of a page whose only buffer holds its rows side by side as they are, nothing else and no null among
- * them; null for any other page.
+ * Bytes per row of a page whose only buffer holds nothing but its rows, side by side, unchanged and without nulls; null
+ * for any other page.
  */
 export function plainRowBytes({ nullable, packedStruct }: ArrayEncoding): number | null {
   if (packedStruct !== undefined) {
@@ -200,7 +200,7 @@ export function plainRowBytes({ nullable, packedStruct }: ArrayEncoding): number
 const isFirstBuffer = (buffer: BufferReference | undefined): boolean =>
   buffer === undefined || (buffer.bufferIndex === 0 && buffer.bufferType === BufferKind.PAGE);
 
-/** Bytes of a row of pairs of 64-bit numbers, null where the rows of a packed struct are none. */
+/** Bytes per row of a packed struct that is a pair of 64-bit numbers; null for any other packed struct. */
 export function descriptorBytes({ inner, buffer }: PackedStruct): number | null {
   const isPair = inner.length === 2 && inner.every((array) => wordBits(array) === 64);
   return isPair && isFirstBuffer(buffer) ? 16 : null;
@@ -216,7 +216,7 @@ export const encodeFlat = (
   page: PageBufferList,
 ): ArrayEncoding => ({ flat: { bitsPerValue, buffer: page.add(...pieces), compression: undefined } });
 
-/** An array without nulls, as the format wants to be told. */
+/** Marks an array as free of nulls, as the format requires. */
 export const noNulls = (values: ArrayEncoding): ArrayEncoding => ({ nullable: { noNulls: { values } } });
 
 /** An array's encoding in words, for messages. */

@@ -9,8 +9,8 @@
  *     list<struct<a>>   [{a: 1}, {a: 2}], null, [], [{a: 3}]
  *                       list 2, 6, 2, 3 (adjustment 4)    struct, 3 values    a 1, 2, 3
  *
- * A column of a leaf is read together with those of the lists around it: {@link NestedArrays} are the pages of all
- * of them that make up some rows. Pages of different columns begin and end where they like.
+ * The column of a leaf is read together with those of the lists around it: {@link NestedArrays} are the pages of all
+ * of them that make up some rows. Page boundaries differ from column to column.
  */
 
 import type { Column, Layout, LeafLayout, ListColumn, ListLayout } from "../../arrow/columns/column.js";
@@ -119,7 +119,7 @@ class NestedDecoder {
   }
 }
 
-/** @throws CorruptFileError for an array that is none of lists */
+/** @throws CorruptFileError for an array that is not one of lists */
 export function listOf(encoding: ArrayEncoding | undefined, origin: PageOrigin) {
   if (encoding?.list === undefined) throw corruptPage(origin, "no lists in a column of lists");
   return encoding.list;
@@ -129,7 +129,7 @@ export function listOf(encoding: ArrayEncoding | undefined, origin: PageOrigin) 
 
 /**
  * Encodes the values that `rowCount` rows have in one column.
- * @param encodeLeaf what makes a page of the values of a leaf
+ * @param encodeLeaf makes a page of the values of a leaf
  * @throws UnsupportedError for null structs, which 2.0 has no way to store, TableSchemaValidationError for nulls where
  *   the layout allows none
  */
@@ -198,7 +198,7 @@ function encodeLists(column: ListColumn): EncodedPage {
   return { encoding: { array: { list } }, buffers: page.buffers, rowCount: length };
 }
 
-/** Where lists end, from 0 on, with null lists empty, and which are null. */
+/** Where lists end, counted from 0 with null lists empty, and which of them are null. */
 function visibleOffsets({ offsets, validity, length }: ListColumn): {
   offsets: Int32Array;
   isNull: Uint8Array | null;

@@ -1,4 +1,4 @@
-/** The buffers of a 2.0 page, as the arrays in it name them. */
+/** The buffers of a 2.0 page, which the arrays in it name by index. */
 
 import { BufferKind, type BufferReference } from "../../format/encodings20.js";
 import { corruptPage, type PageOrigin, unsupportedPage } from "../container/page.js";
@@ -26,7 +26,7 @@ export function bufferAt(page: PageBuffers, reference: BufferReference | undefin
 export class PageBufferList {
   readonly buffers: (readonly Uint8Array[])[] = [];
 
-  /** Takes in a buffer, which is its pieces one behind the other. */
+  /** Adds a buffer that consists of the pieces, back to back. */
   add(...pieces: readonly Uint8Array[]): BufferReference {
     this.buffers.push(pieces);
     return { bufferIndex: this.buffers.length - 1, bufferType: BufferKind.PAGE };

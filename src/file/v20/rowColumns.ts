@@ -1,7 +1,7 @@
 /**
- * The columns of a 2.0 file by rows. A leaf in lists has its values in one column and their places in others; here
- * they become one column whose pages hold whole rows, as the columns of later versions do: each is a page of the
- * outer-most lists and all pages of the columns inside that hold a part of it. Pure: only metadata is looked at.
+ * Arranges the columns of a 2.0 file by rows. A leaf in lists has its values in one column and the ends of its lists in
+ * others. Here they become one column whose pages hold whole rows, as in later versions: each of them is a page of the
+ * outer-most lists and all pages of the columns inside that hold a part of it. Pure: reads only metadata.
  */
 
 import { CorruptFileError, UnsupportedError } from "../../errors.js";
@@ -18,31 +18,31 @@ export interface LeafColumns {
   readonly listColumnIndexes: readonly number[];
 }
 
-/** A buffer by its column, and its number there. */
+/** A buffer, as its column and its number in that column. */
 interface BufferHome {
   readonly columnIndex: number;
   readonly bufferIndex: number;
 }
 
-/** A column inside lists, and where its pages and their items begin. */
+/** A leaf or one of the lists around it, and where the items of its pages begin. */
 interface NestedColumn {
   readonly columnIndex: number;
   readonly pages: readonly DataPage[];
-  /** For lists: items in front of each page, and of all pages; null for a leaf. */
+  /** For lists: items in front of each page, then items of all pages; null for a leaf. */
   readonly itemStarts: Float64Array | null;
   readonly valueCount: number;
 }
 
 /**
- * Values that take no bytes in a file may be this many in a page; the reference cuts pages far below. Structs without
- * members, which take none in memory either, may be any number.
+ * Most values in a page that may take no bytes in the file; the reference cuts pages far below this number. Structs
+ * without members have no limit, as they take no memory either.
  */
 const MAXIMUM_BYTELESS_VALUES = 2 ** 26;
-/** Values that a byte may stand for, in any encoding. */
+/** Most values that a byte may stand for, in any encoding. */
 const VALUES_PER_BYTE = 1024;
 
 /**
- * The file with a column for each leaf, in their order, instead of those it has.
+ * The file with a column for each of the `leaves`, in their order, in place of its own columns.
  * @throws CorruptFileError where the columns of a leaf don't fit each other
  */
 export function columnsByRows(file: DataFile, leaves: readonly LeafColumns[]): DataFile {
@@ -125,7 +125,7 @@ function nestedColumn(file: DataFile, columnIndex: number, isList: boolean): Nes
 }
 
 /**
- * Pages `first` to `end - 1` of a column, with all that is inside them.
+ * Pages `first` to `end - 1` of a column, with the pages inside them.
  * @param skip values of the first page that don't belong to the rows
  * @param take called with the pages in the order they are decoded
  */

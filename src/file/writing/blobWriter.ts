@@ -1,6 +1,6 @@
 /**
- * Puts the values of blobs where they belong while a data file is written, and descriptors in their place. What lies
- * in the data file begins at a multiple of 64. Values are handed on as they come: none is copied, none is kept.
+ * Stores blob values in their files while a data file is written, and puts descriptors in their place. Values in the
+ * data file begin at multiples of 64. Values are handed on as they come: none is copied, none is kept.
  */
 
 import type {
@@ -33,7 +33,7 @@ export class BlobWriter {
 
   /**
    * @param path of the data file
-   * @param file the data file
+   * @param file the appender of the data file
    */
   constructor(disk: Disk, path: string, file: FileAppender) {
     this.#file = file;
@@ -44,7 +44,7 @@ export class BlobWriter {
    * Writes the values of a spine's leaf.
    * @param path the column, for messages
    * @returns the spine with descriptors as its leaf
-   * @throws InvalidInputError for a struct that is no blob, UnsupportedError for one outside the table
+   * @throws InvalidInputError for a struct that is no blob, UnsupportedError for a blob outside the table
    */
   async place(spine: Column, placement: BlobPlacement, path: string): Promise<Column> {
     const { leaf, isVisible } = visibleLeaf(spine);
@@ -55,7 +55,7 @@ export class BlobWriter {
     return mapLeaf(spine, () => placed);
   }
 
-  /** Puts the checksums of all values into the data file. @returns where; null where there are none */
+  /** Writes the checksums of all values to the data file. @returns where they lie; null if there are none */
   writeChecksums(): ByteRange | null {
     if (this.#checksums.count === 0) return null;
     const buffer = this.#checksums.encode();
@@ -65,7 +65,7 @@ export class BlobWriter {
     return range;
   }
 
-  /** Completes the side files; they and their names survive a power cut then. */
+  /** Completes the side files. They and their names then survive a power cut. */
   async finish(): Promise<void> {
     await this.#sideFiles.finish();
   }
@@ -110,7 +110,7 @@ export class BlobWriter {
     return rows.column(validity);
   }
 
-  /** @returns where it lies in the data file */
+  /** @returns position of the value in the data file */
   async #inline(value: Uint8Array): Promise<number> {
     const { position } = this.#file;
     if (value.length === 0) return position;
@@ -122,7 +122,7 @@ export class BlobWriter {
   }
 }
 
-/** The value of a struct of data, uri and possibly the range within the latter. */
+/** The value in a struct of data, uri and possibly the range within what the uri names. */
 function dataAt([data, uri, ...range]: readonly LeafColumn[], index: number, path: string): Uint8Array {
   if (data.kind !== "variable") throw new InternalError(`values of blobs of kind ${data.kind}`);
   const has = (member: LeafColumn): boolean => isValid(member.validity, index);

@@ -1,9 +1,9 @@
 /**
- * Writes a data file front to back. Each column gathers rows until they make a page, which is encoded and handed
- * to the disk while the next one is encoded. Columns cut their pages independently of each other.
+ * Writes a data file front to back. Each column gathers rows until they make a page, which is encoded and handed to the
+ * disk while the next one is encoded. Columns cut their pages independently of each other.
  *
- * Memory is bounded by pages, not by the file: rows wait as views over the caller's memory where they fill most
- * of it, else as copies, so that a few bytes of a narrow column never keep a large batch alive.
+ * Memory is bounded by pages, not by the file. Waiting rows are views of the caller's memory if they fill most of it,
+ * else copies, so a few bytes of a narrow column never keep a large batch alive.
  */
 
 import type { Column, FixedColumn, ListColumn, VariableColumn } from "../../arrow/columns/column.js";
@@ -26,30 +26,30 @@ import { encodePages } from "../pages/encodePage.js";
 import { encodeNestedPage } from "../v20/nestedArrays.js";
 import { BlobWriter } from "./blobWriter.js";
 
-/** Rows of a data file; the caller starts another file beyond. */
+/** Rows of a data file; beyond these the caller starts another file. */
 export const MAX_FILE_ROWS = 1_048_576;
 /**
- * Rows of a data file that no bytes stand for, such as those of columns of nulls only: a page says how many there are.
- * Readers of 2.0 refuse pages of more (v20/rowColumns).
+ * Rows of a data file whose rows take no bytes, such as those of columns of nulls only: a page just says how many there
+ * are. Readers of 2.0 refuse pages with more rows (v20/rowColumns).
  */
 export const MAX_BARE_FILE_ROWS = 2 ** 26;
 
-/** Size of pages aimed at, in bytes of unencoded values; one may be half as large again. */
+/** Target size of pages, in bytes of unencoded values; a page may be half as large again. */
 const PAGE_BYTES = 8 * 1024 * 1024;
-/** Waiting bytes of a column that are worth a page. */
+/** Waiting bytes of a column that are enough for a page. */
 const MIN_PAGE_BYTES = PAGE_BYTES / 2;
-/** Bound on what waits in all columns together. */
+/** Bound on the bytes that wait in all columns together. */
 const MAX_WAITING_BYTES = 32 * 1024 * 1024;
 /** Bytes that may wait in all columns together where memory is short. */
 const MIN_WAITING_BYTES = 128 * 1024;
-/** Use of memory. */
+/** Name of this use of memory. */
 const WAITING = "waiting";
-/** Memory of the objects around a batch's rows; counts where batches have few rows. */
+/** Memory of the objects around a batch's rows; matters where batches have few rows. */
 const PART_OVERHEAD_BYTES = 512;
 
 const NO_METADATA: ReadonlyMap<string, string> = new Map();
 
-/** Rows of one column that wait for their page. */
+/** Rows of one column that wait to become a page. */
 interface WaitingRows {
   parts: Column[];
   rowCount: number;
@@ -96,10 +96,10 @@ export class DataFileWriter {
   }
 
   /**
-   * Creates the file, under a name that is free.
+   * Creates the file, whose name must be free.
    * @param columns the physical columns, in the order they get in the file
-   * @param schema what the file's schema descriptor says; only stand-alone readers of the file look at it
-   * @param memory what rows are held in that wait for their page
+   * @param schema content of the file's schema descriptor; only stand-alone readers of the file look at it
+   * @param memory share of memory that holds the waiting rows
    * @throws InvalidInputError where a column's metadata asks for an encoding that doesn't exist; no file is made
    */
   static async create(
@@ -116,7 +116,7 @@ export class DataFileWriter {
   }
 
   /**
-   * Appends rows; nobody may write into the columns' memory until the file is finished.
+   * Appends rows. Nobody may write into the columns' memory until the file is finished.
    * @param columns one per column of the file, each `rowCount` long
    */
   async write(columns: readonly Column[], rowCount: number): Promise<void> {
@@ -155,8 +155,8 @@ export class DataFileWriter {
   }
 
   /**
-   * Completes the file and makes its bytes survive a power cut; its name is the caller's to sync. What it has in side
-   * files survives with their names.
+   * Completes the file. Its bytes then survive a power cut; the caller must sync its name. Its side files and their
+   * names survive too.
    */
   async finish(): Promise<{ byteLength: number; rowCount: number }> {
     for (const index of this.#columns.keys()) await this.#writePages(index);
@@ -178,7 +178,7 @@ export class DataFileWriter {
     return { byteLength: this.#file.position, rowCount: this.#rowCount };
   }
 
-  /** Gives up and removes the file, and those of its blobs. */
+  /** Gives up and removes the file and its side files. */
   async abort(): Promise<void> {
     this.#memory?.note(WAITING, 0);
     try {
@@ -195,7 +195,7 @@ export class DataFileWriter {
   /** Writes the widest columns' waiting rows until little enough waits. */
   async #relieve(): Promise<void> {
     let held = this.#waiting.reduce((sum, waiting) => sum + waiting.heldBytes, 0);
-    // What others leave is not all for this one.
+    // The memory that others leave is not for this writer alone.
     const spare = (this.#memory?.spareBytes(WAITING) ?? Number.POSITIVE_INFINITY) / 2;
     const most = Math.min(MAX_WAITING_BYTES, Math.max(spare, MIN_WAITING_BYTES));
     if (held > most) {
@@ -217,7 +217,7 @@ export class DataFileWriter {
     if (waiting.rowCount === 0) return;
     this.#waiting[index] = nothingWaiting();
     const pageCount = Math.max(1, Math.round(waiting.byteCount / PAGE_BYTES));
-    // One row more than the average, or rounding down would leave a few rows for a page of their own.
+    // One row more than the average: without it, rounding down would leave a few rows for a page of their own.
     const rowBytes = waiting.byteCount / waiting.rowCount;
     const pageBytes = waiting.byteCount / pageCount + rowBytes;
     let parts: Column[] = [];
@@ -271,14 +271,14 @@ export class DataFileWriter {
     const version = this.#version;
     const { layout, nullable, path, blobs } = column;
     if (blobs?.kind === "inFile") return [encodeBlobs(column, parts, rowCount, version)];
-    // What a field of blobs asks for is meant for their values, and descriptors are never compressed.
+    // The metadata of a blob field is meant for the values; descriptors are never compressed.
     const metadata = blobs === undefined ? column.metadata : NO_METADATA;
     if (version === "2.0") return [encodeNestedPage(column, parts, rowCount)];
     return encodePages(layout, parts, rowCount, { version, nullable, path, metadata });
   }
 }
 
-/** The column as its pages are: with descriptors in the place of blobs. */
+/** The column as its pages store it: with descriptors in place of blobs. */
 function withDescriptors(column: FileColumn): FileColumn {
   if (column.blobs === undefined) return column;
   const leaf = column.blobs.kind === "inFile" ? DESCRIPTOR_LAYOUT : DESCRIPTOR_ROW_LAYOUT;
@@ -287,7 +287,7 @@ function withDescriptors(column: FileColumn): FileColumn {
 
 const nothingWaiting = (): WaitingRows => ({ parts: [], rowCount: 0, byteCount: 0, heldBytes: 0 });
 
-/** How the dictionary of a column compares to that of the rows that wait: a page has one dictionary. */
+/** How the dictionary of a column compares to that of the waiting rows: a page has one dictionary. */
 function sharedDictionary(waiting: WaitingRows, column: Column): "none" | "same" | "differs" {
   if (waiting.parts.length === 0) return "none";
   const first = leafColumn(waiting.parts[0]);
@@ -296,7 +296,7 @@ function sharedDictionary(waiting: WaitingRows, column: Column): "none" | "same"
   return sameDictionary(first.dictionary, next.dictionary) ? "same" : "differs";
 }
 
-/** Makes equal dictionaries one object, which is how columns are joined without comparing again. */
+/** Makes equal dictionaries the same object, so columns can be joined without comparing them again. */
 function withDictionaryOf(column: Column, other: Column): Column {
   const shared = leafColumn(other);
   return mapLeaf(column, (leaf) =>
@@ -367,7 +367,7 @@ function itemsWithin({ offsets, items, length }: ListColumn, start = 0, end = le
   return sliceColumn(items, first, Number(offsets[end]) - first);
 }
 
-/** Rows from `start` on whose bytes stay within `byteCount`. */
+/** Number of rows from `start` on whose bytes stay within `byteCount`. */
 function rowsWithin(column: Column, start: number, byteCount: number): number {
   const rest = column.length - start;
   if (rest === 0) return 0;
@@ -428,7 +428,7 @@ function holdColumn(column: Column): { column: Column; byteCount: number } {
       case "sizedList":
         return { ...source, validity, items: visit<Column>(source.items) };
       case "dictionary":
-        // The dictionary itself stays: it is compared with the next batch's and shared by all its batches.
+        // The dictionary itself is not copied: it is compared with the next batch's and shared by all its batches.
         byteCount += columnBytes(source.dictionary);
         return { ...source, validity, indices: visit(source.indices) };
       case "null":

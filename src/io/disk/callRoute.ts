@@ -5,20 +5,20 @@
  * back some 40 µs: a commit of twenty calls is several times faster in line. Two rules keep that harmless to
  * the rest of the process:
  *
- * - A slow call is paid back. After an in-line call that took `t` ≥ 0.5 ms (network file system, cold disk,
- *   huge directory) all calls go to the pool for 20·t, so slow calls hold this thread at most 5 % of the time.
- *   A call during which others had the processor is not slow, and two threads would get it even later.
- * - The event loop turns. In-line calls complete within microtasks, so a caller who awaits nothing else would
- *   starve timers and sockets; every 64th call waits for a turn first, whatever its kind.
+ * - A slow call is paid back. After an in-line call that took `t` ≥ 0.5 ms (network file system, cold disk, huge
+ *   directory) all calls go to the pool for 20·t, so slow calls hold this thread at most 5 % of the time. A call that
+ *   only lost the processor to others is not slow, and two threads would get the processor even later.
+ * - The event loop turns. In-line calls complete within microtasks, so a caller who awaits nothing else would starve
+ *   timers and sockets; every 64th call, of any kind, waits for a turn first.
  *
- * Of many calls in a row (`runMany`) none may be slow for the rest to be dear: reads of a device that no cache
- * holds take some 0.1 ms each and gain from being several at once. There a call of more than 0.06 ms sends those
- * next in line to the pool together, ever more of them while the first of what follows is as slow.
+ * Many calls in a row (`runMany`) can be expensive although none of them is slow: uncached reads of a device take some
+ * 0.1 ms each and gain from running several at once. There a call of more than 0.06 ms sends the next calls to the pool
+ * together, and ever more of them as long as the first call after them is as slow.
  *
  * A call that finds the process out of file descriptors waits for some, on either route.
  *
- * Calls that move more bytes than half a millisecond is enough for, or wait for the device (fsync), must not come
- * here; they always use the pool.
+ * Calls that move more bytes than fit into half a millisecond, or that wait for the device (fsync), must not come here;
+ * they always use the pool.
  */
 
 import { isShortage, outlastShortage } from "./shortage.js";
@@ -29,11 +29,11 @@ export type Done<T> = (error: NodeJS.ErrnoException | null, value: T) => void;
 const SLOW_CALL_MS = 0.5;
 const PAYBACK_FACTOR = 20;
 const MAX_INLINE_RUN = 64;
-/** In-line calls of `runMany` may hold the thread so long, all in all, before the event loop turns. */
+/** In-line calls of `runMany` may hold the thread for this long in total before the event loop turns. */
 const MAX_HELD_MS = 4;
-/** A call of `runMany` that takes longer than this, and than memory takes to copy its bytes, waited for a device. */
+/** A call of `runMany` that takes longer than this plus the time to copy its bytes in memory waited for a device. */
 const WAITED_MS = 0.06;
-/** What copies are sure to reach, into memory used for the first time. */
+/** Bytes that a copy moves at the least per millisecond, into memory used for the first time. */
 const LEAST_COPIED_PER_MS = 1024 * 1024;
 const LEAST_POOLED_RUN = 8;
 const MOST_POOLED_RUN = 64;
@@ -42,18 +42,18 @@ const MOST_POOLED_RUN = 64;
 interface InlineRun {
   /** Index of the next call. */
   readonly end: number;
-  /** The last one waited, or calls before it did so shortly ago: the next ones go to the pool. */
+  /** The last call waited for a device, or earlier calls were slow shortly ago: the next ones go to the pool. */
   readonly waited: boolean;
 }
 
-/** What this process has used so far. */
+/** The resources that this process has used so far. */
 export type Usage = Pick<NodeJS.ResourceUsage, "userCPUTime" | "systemCPUTime" | "voluntaryContextSwitches">;
 
 export class CallRoute {
   readonly #readUsage: () => Usage;
   #inlineRun = 0;
   #pooledUntilMs = 0;
-  /** Since `runMany` last let the event loop turn. */
+  /** Milliseconds of in-line calls since `runMany` last let the event loop turn. */
   #heldMs = 0;
 
   constructor(readUsage: () => Usage = () => process.resourceUsage()) {
@@ -92,9 +92,9 @@ export class CallRoute {
   }
 
   /**
-   * Makes one call for each of `lengths`, which moves so many bytes, by either of its two forms. Fails with the first
-   * failure, when no call is under way any more; then some calls were not made.
-   * @returns undefined where all were made in line: there is nothing to wait for
+   * Makes one call for each of `lengths`, the number of bytes that the call moves, by either of its two forms. Fails
+   * with the first failure, once no call is under way any more; some calls are then not made.
+   * @returns undefined where all calls were made in line and there is nothing to wait for
    */
   runMany(
     lengths: Float64Array,
@@ -105,7 +105,7 @@ export class CallRoute {
     return run.end === lengths.length ? undefined : this.#runRest(lengths, run, inline, pooled);
   }
 
-  /** Makes calls in line, from one on, until one waits for a device or the event loop is to turn. */
+  /** Makes calls in line, from `start` on, until one waits for a device or the event loop is to turn. */
   #runInRow(lengths: Float64Array, start: number, inline: (index: number) => void): InlineRun {
     let startMs = performance.now();
     if (startMs < this.#pooledUntilMs) return { end: start, waited: true };
@@ -154,8 +154,8 @@ export class CallRoute {
 }
 
 /**
- * Whether nothing waited for anything between two looks, and next to nothing was computed. All threads count, so that
- * a wait is never missed; where the platform counts no waits (Windows), every slow call is one.
+ * Whether no thread waited for anything between two readings, and next to nothing was computed. All threads count, so
+ * that a wait is never missed; where the platform counts no waits (Windows), every slow call counts as one.
  */
 function onlyLostProcessor(before: Usage, after: Usage): boolean {
   const waits = after.voluntaryContextSwitches - before.voluntaryContextSwitches;
@@ -166,10 +166,10 @@ function onlyLostProcessor(before: Usage, after: Usage): boolean {
 /** Shared by the whole thread: what it protects, the event loop, is shared too. */
 export const shortCalls = new CallRoute();
 
-/** For writes of up to a page: one that is slow speaks for the next writes, not for calls that move nothing. */
+/** For writes of up to a page: a slow one predicts the next writes, but not calls that move no data. */
 export const pageWrites = new CallRoute();
 
-/** For taking and releasing locks, where processes wait for each other: that says nothing of other calls. */
+/** For taking and releasing locks, where processes wait for each other: such waits say nothing about other calls. */
 export const lockCalls = new CallRoute();
 
 /** Makes one call on the thread pool. */

@@ -1,6 +1,6 @@
 /**
- * A disk that works nowhere but where the engine may (places.ts), whatever path it is handed. Looking for something by
- * `stat` and `realPath` is free below the namespace's directory.
+ * A disk that works only where the engine may (places.ts), for any path it is handed. `stat` is not checked below the
+ * namespace's directory and on the way to it; `realPath` and `isLink` are never checked.
  */
 
 import { dirname } from "node:path";
@@ -100,7 +100,7 @@ export class ConfinedDisk implements Disk {
     return this.#inner.stat(path);
   }
 
-  /** A file that is a link is read where it leads to, if that is a place to work in. */
+  /** Reads a file. A link is followed if its target lies where the engine may work. */
   async #follow<T>(path: string, read: (path: string) => Promise<T | null>): Promise<T | null> {
     await this.#places.confirm(dirname(path));
     try {

@@ -18,22 +18,24 @@ import { WINDOWS_ATTEMPTS } from "./windows.js";
 /** Attempts to make a directory that others make and remove at the same time. */
 const MAX_MAKE_ATTEMPTS = 10;
 
-/** Entries of a directory that is removed, all at the same time where calls are slow. */
+/** Number of a directory's entries that are removed together, all at the same time where calls are slow. */
 const REMOVED_AT_ONCE = 64;
 
-/** Removes a directory and all below it; quiet where there is none. A link in place of it goes without what it leads to. */
+/**
+ * Removes a directory and all below it; quiet where there is none. A link in its place is removed, its target stays.
+ */
 export async function removeTree(directory: string): Promise<void> {
   try {
-    // A link that stands for the tree goes, and what it leads to is somebody else's.
+    // A link in place of the tree is removed; its target is somebody else's.
     if (await isSymbolicLink(directory)) await unlink(directory);
     else await removeTreeInShortCalls(directory);
   } catch {
-    // What others put there or hold on to meanwhile, and what is no directory, takes longer.
+    // Entries that others add or keep in use meanwhile, and a path that is no directory, take longer.
     await removeStubbornTree(directory);
   }
 }
 
-/** @throws what the first call that fails does */
+/** @throws the error of the first call that fails */
 async function removeTreeInShortCalls(directory: string): Promise<void> {
   const entries = await readDirectory(directory);
   for (let start = 0; start < entries.length; start += REMOVED_AT_ONCE) {
@@ -66,7 +68,7 @@ async function removeStubbornTree(directory: string): Promise<void> {
 
 /**
  * Makes a directory and its parents; true where it was not there.
- * @param within a directory on the way that is not made
+ * @param within a directory on the way that must be there: it is not made
  */
 export async function makeDirectories(directory: string, within: string | undefined): Promise<boolean> {
   // What was in the way may be gone again by the time it is looked at; then another attempt is made.
@@ -81,7 +83,7 @@ export async function makeDirectories(directory: string, within: string | undefi
 }
 
 async function tryMakeDirectories(directory: string, within: string | undefined): Promise<boolean> {
-  // Most are there: a look costs less than the error for making one.
+  // Most directories are there: a stat costs less than a failed attempt to make one.
   if ((await statOrNull(directory))?.isDirectory() === true) return false;
   try {
     try {

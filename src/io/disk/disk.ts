@@ -22,7 +22,10 @@ export interface FileStat {
    * string: equal strings, same bytes.
    */
   readonly identity: string;
-  /** Names of a file. Of a directory, where the file system counts it: grows by one with each directory made in it. */
+  /**
+   * Number of names of a file. For a directory, where the file system counts its links: grows by one with each
+   * directory made in it.
+   */
   readonly links: number;
 }
 
@@ -48,15 +51,16 @@ export interface ReadHandle {
   readonly size: number;
   readonly identity: string;
   /**
-   * The bytes that were read along with the opening, up to the file's end: once, then null. A disk may do without.
+   * The bytes that were read along with the opening, up to the file's end; null from the second call on. A disk may
+   * lack this method.
    */
   takeTail?(): Uint8Array | null;
   /** Reads exactly `length` bytes into fresh memory of its own (8-byte aligned); fails on a shorter file. */
   read(byteOffset: number, length: number): Promise<Uint8Array>;
   /**
-   * Reads many pieces into memory of the caller, in any order and several at once; fails on a shorter file, and
-   * then leaves the target half filled. Until it settles the target is its own; undefined where it has all bytes
-   * already. A disk may do without: `read` is called for each piece then.
+   * Reads many pieces into memory of the caller, in any order and several at once; fails on a shorter file, and then
+   * leaves the target half filled. Until it settles, the target belongs to this call; it returns undefined where all
+   * bytes are read already. A disk may lack this method: `read` is called for each piece then.
    */
   readInto?(target: Uint8Array, pieces: ReadPieces): Promise<void> | undefined;
   close(): Promise<void>;
@@ -75,17 +79,17 @@ export interface Disk {
   /** The whole file, or null where there is none. Fails above `maxBytes`, and as `open` does. */
   readFile(path: string, maxBytes?: number): Promise<Uint8Array | null>;
   /**
-   * Opens for reading; null where there is no such file. What is there and is no regular file fails at once, by a
-   * `CorruptFileError`, or where it is a symbolic link by a `LinkedFileError`.
-   * @param tailBytes so many bytes at the end of the file are wanted first, all of a shorter file; a disk may read them
-   *   along, which is one call instead of two
+   * Opens a file for reading; null where there is no such file. Anything but a regular file fails at once: a symbolic
+   * link with a `LinkedFileError`, all else with a `CorruptFileError`.
+   * @param tailBytes number of bytes at the end of the file that are wanted first, all of a shorter file; a disk may
+   *   read them along, which is one call instead of two
    */
   open(path: string, tailBytes?: number): Promise<ReadHandle | null>;
   /** Creates a new file; fails with EEXIST where the name is taken. */
   create(path: string): Promise<WriteHandle>;
   /**
-   * Puts bytes in place of those of an existing file of just that length; false, with nothing done, where there is
-   * none. A reader may see some of the old bytes and some of the new ones. A disk may do without.
+   * Overwrites the bytes of an existing file of exactly that length; false, with nothing done, where there is no such
+   * file. A reader may see some of the old bytes and some of the new ones. A disk may lack this method.
    */
   overwrite?(path: string, bytes: Uint8Array): Promise<boolean>;
   /** Gives an existing file a second name that must be free; fails with EEXIST where it is taken. */
@@ -101,7 +105,7 @@ export interface Disk {
   /**
    * Makes a directory and its parents; true when the directory itself was not there before. On return the
    * directories it made survive a power cut (not with durability "none").
-   * @param within a directory on the way that is not made; fails with ENOENT where it is not there
+   * @param within a directory on the way that is never made; the call fails with ENOENT where it is not there
    */
   makeDirectory(path: string, within?: string): Promise<boolean>;
   /** Entries of a directory in no order, or null where there is none. */
@@ -111,11 +115,11 @@ export interface Disk {
   /** The path without symbolic links, or null where there is nothing under it. */
   realPath(path: string): Promise<string | null>;
   /**
-   * Whether a path is itself a symbolic link, of whichever kind the platform has; false where there is nothing. A disk may
-   * do without.
+   * Whether a path is itself a symbolic link, of any kind that the platform has; false where there is nothing. A disk
+   * may lack this method.
    */
   isLink?(path: string): Promise<boolean>;
-  /** Makes the bytes of an existing file survive a power cut, whoever wrote them; a no-op where needless. */
+  /** Makes the bytes of an existing file survive a power cut, no matter who wrote them; a no-op where needless. */
   syncFile(path: string): Promise<void>;
   /** Makes the names in a directory survive a power cut; a no-op where the platform can't, or needn't. */
   syncDirectory(path: string): Promise<void>;

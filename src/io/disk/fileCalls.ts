@@ -1,10 +1,10 @@
 /**
  * The file-system calls of Node.js, each written once in its two forms: at once on this thread, and on the thread pool.
- * callRoute.ts chooses. All fail as the platform does, but for a shortage of descriptors, which they outlast.
+ * callRoute.ts chooses. All fail as the platform does, except that they wait out a shortage of descriptors.
  */
 
-// Not those of fs-extra: they would wait for descriptors on their own, and nobody would learn that idle files are in the
-// way (shortage.ts).
+// Not the versions of fs-extra: those would wait for descriptors on their own, and idle files would not be closed to
+// make room (shortage.ts).
 import { open, readdir } from "node:fs";
 import fs from "fs-extra";
 import { onPool, pageWrites, shortCalls } from "./callRoute.js";
@@ -66,7 +66,7 @@ export function writeVectors(
   return route.run(() => fs.writevSync(fd, vectors, position), pooled);
 }
 
-/** Data and size only: what a later read needs, without a journal write for the times. */
+/** Syncs data and size only: what a later read needs, without a journal write for the times. */
 export const syncData = (fd: number): Promise<void> =>
   onPool<void>((done) => fs.fdatasync(fd, (error) => done(error, undefined)));
 
@@ -104,7 +104,7 @@ export const unlink = (filePath: string): Promise<void> =>
     (done) => fs.unlink(filePath, (error) => done(error, undefined)),
   );
 
-/** Of the path itself, not of what a link leads to. */
+/** Looks at the path itself, not at what a link leads to. */
 export const isSymbolicLink = (filePath: string): Promise<boolean> =>
   shortCalls.run<boolean>(
     () => fs.lstatSync(filePath).isSymbolicLink(),
@@ -133,7 +133,10 @@ export const removeOneDirectory = (directory: string): Promise<void> =>
 export const statOrNull = (filePath: string): Promise<fs.BigIntStats | null> =>
   statAs(filePath, (stats) => stats);
 
-/** As {@link statOrNull}, in another form. The commonest of all calls: an await in it would cost as much as the call. */
+/**
+ * As {@link statOrNull}, with the stats converted. This is the commonest of all calls: an await in it would cost as
+ * much as the call.
+ */
 export function statAs<T>(filePath: string, convert: (stats: fs.BigIntStats) => T): Promise<T | null> {
   return shortCalls.run<T | null>(
     () => {

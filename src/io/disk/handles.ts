@@ -3,11 +3,11 @@
  *
  * - A handle in use is never closed; eviction takes the one idle for longest. While more callers than the bound
  *   read different files at once, that many are open.
- * - Each path is open once: callers at the same time share the handle, and the opening of it.
+ * - Each path is open once: concurrent callers share the handle, and the opening of it.
  *
- * A handle is kept by path, so only files that are never changed in place may be read through it, under names
- * that are never used again (data files carry a UUID). An unlinked file stays readable through its handle
- * until it is evicted; whether the table still exists is for the caller to know. `evict` frees it.
+ * A handle is kept by path. So the pool may only read files that are never changed in place and whose names are never
+ * used again (data files carry a UUID). An unlinked file stays readable through its handle until the handle is evicted;
+ * the caller must know whether the table still exists. `evict` frees the handle.
  */
 
 import { CorruptFileError } from "../../errors.js";
@@ -42,9 +42,9 @@ export class HandlePool implements IdleFiles {
   }
 
   /**
-   * Calls `fn` with the open file and keeps it open until `fn` is done. A file that is not there is a
-   * `CorruptFileError`: only what a manifest lists is read this way.
-   * @param tailBytes so many bytes at its end are wanted first, see `Disk.open`
+   * Calls `fn` with the open file and keeps it open until `fn` is done. A missing file is a `CorruptFileError`, because
+   * only files that a manifest lists are read this way.
+   * @param tailBytes number of bytes at its end that are wanted first, see `Disk.open`
    */
   async withHandle<T>(path: string, fn: (handle: ReadHandle) => Promise<T>, tailBytes?: number): Promise<T> {
     let file = this.#files.get(path);
@@ -75,14 +75,14 @@ export class HandlePool implements IdleFiles {
     }
   }
 
-  /** Lets go of every file that nobody reads. */
+  /** Lets go of every file that nobody is reading. */
   release(): void {
     for (const [path, file] of this.#files) if (file.users === 0) this.#drop(path, file);
   }
 
   /**
-   * Lets go of all files; resolves when the idle ones are closed. Reads may go on, of a scan that is under way:
-   * each then opens its file for itself.
+   * Lets go of all files; resolves when the idle ones are closed. Reads of a running scan may go on: each then opens
+   * its file for itself.
    */
   async close(): Promise<void> {
     this.#closed = true;

@@ -2,7 +2,7 @@
 
 import { PermissionDeniedError } from "../../errors.js";
 
-/** A link stands where a file was to be opened: where it leads to has to be looked at first. */
+/** The file that was to be opened is a symbolic link: its target has to be looked at first. */
 export class LinkedFileError extends PermissionDeniedError {
   /** Of the link. */
   readonly path: string;

@@ -1,6 +1,6 @@
 /**
- * The disk of Node.js. With durability "none" nothing is ever synced; all else is the same. Calls that open something wait
- * where the process is out of descriptors (shortage.ts), and short calls may run in line (callRoute.ts).
+ * The disk of Node.js. With durability "none" nothing is ever synced; all else is the same. Calls that open something
+ * wait while the process is out of descriptors (shortage.ts), and short calls may run in line (callRoute.ts).
  */
 
 import path from "node:path";
@@ -41,9 +41,9 @@ const MAX_DURABLE_DIRECTORIES = 4096;
 const { O_RDONLY, O_RDWR, O_NONBLOCK = 0, O_NOFOLLOW = 0 } = fs.constants;
 const OVERWRITE_FLAGS = O_RDWR | O_NONBLOCK | O_NOFOLLOW;
 const SYNC_FLAGS = O_RDONLY | O_NONBLOCK;
-/** What platforms say of a link that is not to be followed. */
+/** The codes of platforms for a link that is not to be followed. */
 const LINK_CODES: ReadonlySet<string | undefined> = new Set(["ELOOP", "EMLINK", "EFTYPE"]);
-/** What they say of a socket, or a device that is not there. */
+/** Their codes for a socket, or a device that is not there. */
 const SPECIAL_CODES: ReadonlySet<string | undefined> = new Set(["ENXIO", "ENODEV", "EOPNOTSUPP"]);
 
 export class NodeDisk implements Disk {
@@ -212,9 +212,9 @@ export class NodeDisk implements Disk {
   }
 
   /**
-   * Syncs the names of a directory and of those above it, each once: one that is there already may have been
-   * made a moment ago by another process, or by a call that failed half-way, and what is published in it must
-   * not be lost with it. Birth time and inode tell a directory from its successor under the same path.
+   * Syncs the names of a directory and of those above it, each once. A directory that is there already may have been
+   * made a moment ago by another process, or by a call that failed half-way, and what is published in it must not be
+   * lost with it. Birth time and inode tell a directory from its successor under the same path.
    */
   async #makeNamesDurable(directory: string): Promise<void> {
     for (let parent = path.dirname(directory); parent !== directory; parent = path.dirname(directory)) {
@@ -225,7 +225,7 @@ export class NodeDisk implements Disk {
       try {
         await this.syncDirectory(parent);
       } catch (error) {
-        // Above what this user may read, directories are not ours to make.
+        // In a parent that this user may not read, directories are not the engine's to make.
         if (codeOf(error) !== "EACCES") throw error;
         return;
       }

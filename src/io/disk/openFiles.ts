@@ -5,8 +5,8 @@
  *   pool: callers lay typed arrays over it and keep it.
  * - A descriptor is closed only when no call on it is under way. Closing earlier would let another file take
  *   the number, and the call would read or write that file.
- * - Only regular files are opened: what waits for another process (a FIFO, a device) would hold a thread for good.
- *   Opening such a thing does not wait, and what was opened is looked at before it is read. Links are not followed.
+ * - Only regular files are opened: a file that waits for another process (a FIFO, a device) would hold a thread for
+ *   good. The opening itself never waits, and the open file is checked before it is read. Links are not followed.
  */
 
 import { open } from "node:fs";
@@ -43,8 +43,9 @@ const READ_FLAGS = O_RDONLY | O_NONBLOCK | O_NOFOLLOW;
 
 /**
  * Opens a regular file for reading.
- * @param tailBytes so many bytes at its end are read along, or fewer
- * @throws LinkedFileError, where the platform can't refuse links by itself; CorruptFileError for what is no regular file
+ * @param tailBytes number of bytes at its end that are read along; fewer may be read
+ * @throws LinkedFileError, where the platform can't refuse links by itself; CorruptFileError for anything but a regular
+ *   file
  */
 export function openForReading(filePath: string, tailBytes: number): Promise<ReadHandle> {
   const wanted = Math.min(tailBytes, MAX_INLINE_BYTES);
@@ -54,7 +55,7 @@ export function openForReading(filePath: string, tailBytes: number): Promise<Rea
   );
 }
 
-/** The calls of an opening, one behind the other on this thread: together they are as short as each of them. */
+/** Makes the calls of an opening one after the other on this thread: together they are still a short call. */
 function openInLine(filePath: string, tailBytes: number): NodeReadHandle {
   if (O_NOFOLLOW === 0 && fs.lstatSync(filePath).isSymbolicLink()) throw new LinkedFileError(filePath);
   const fd = fs.openSync(filePath, READ_FLAGS);
@@ -119,7 +120,7 @@ class OpenFile {
     return this.useAtOnce(call);
   }
 
-  /** As `use`, for calls that may be over at once; those throw. */
+  /** As `use`, for calls that may finish at once; such a call throws instead of rejecting. */
   protected useAtOnce<Result>(call: (fd: number) => Result): Result {
     if (this.#closing !== null) throw new InternalError(`${this.path} was used after it was closed`);
     this.#callsUnderWay++;
@@ -186,7 +187,7 @@ class NodeReadHandle extends OpenFile implements ReadHandle {
         for (let start = 0; start < length; start += partBytes) {
           parts.push(this.#readPart(fd, target, byteOffset, start, Math.min(length, start + partBytes)));
         }
-        // All of them: none may write into memory, or use the descriptor, after this call has failed.
+        // Waits for all parts: none may write into memory, or use the descriptor, after this call has failed.
         for (const outcome of await Promise.allSettled(parts)) {
           if (outcome.status === "rejected") throw outcome.reason;
         }
@@ -232,7 +233,7 @@ class NodeReadHandle extends OpenFile implements ReadHandle {
     });
   }
 
-  /** Before anything is read: every piece lies within the file, and its bytes within the target. */
+  /** Checks, before anything is read, that every piece lies within the file, and its bytes within the target. */
   #checkPieces(target: Uint8Array, { byteOffsets, lengths, positions }: ReadPieces): void {
     for (let index = 0; index < byteOffsets.length; index++) {
       const byteOffset = byteOffsets[index];

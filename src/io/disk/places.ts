@@ -1,11 +1,11 @@
 /**
- * Where an engine may work: below the namespace's directory, and below those that its host allows besides, links
- * resolved. Manifests, and links that somebody has put into a directory, may lead anywhere else.
+ * Checks where an engine may work: below the namespace's directory and below the further ones that its host allows,
+ * with links resolved. Manifests, and links that somebody has put into a directory, may lead anywhere else.
  *
- * A directory is proven by the way to it: of its home, which the host has chosen, every further directory is either no
- * link or leads to where the engine may work. What is proven holds for a moment, so that what is asked for many times a
- * second costs a look or two; a table that is opened again is told by its directory's identity. Who may replace
- * directories by links at any time, with the rights of another program on the same machine, is not kept out by this.
+ * A directory is proven by the path to it: below its home, which the host has chosen, each directory is either no link
+ * or leads to where the engine may work. A proof holds for a moment, so that a directory asked about many times a
+ * second costs a look or two; a table that is opened again is recognised by its directory's identity. This does not
+ * keep out another program on the same machine that has the rights to replace directories by links at any time.
  */
 
 import path from "node:path";
@@ -13,20 +13,20 @@ import { PermissionDeniedError } from "../../errors.js";
 import { LruCache } from "../memory/cache.js";
 import type { Disk, FileStat } from "./disk.js";
 
-/** What is proven holds for so long. */
+/** Milliseconds for which a proof holds. */
 const PROVEN_MS = 250;
 const MAX_PROVEN = 65_536;
 
-/** What tells a directory from another under its path. */
+/** What tells a directory from another one under the same path. */
 type Seen = Pick<FileStat, "inode" | "birthNs">;
 
 export class Places {
   readonly #disk: Disk;
   readonly #root: string;
   readonly #bases: readonly string[];
-  /** Directories, by the time that they were proven at. */
+  /** When each directory was last proven. */
   readonly #proven = new LruCache<number>(MAX_PROVEN);
-  /** Directories that were proven when they looked so. */
+  /** What each directory looked like when it was proven. */
   readonly #seen = new LruCache<Seen>(MAX_PROVEN);
 
   /**
@@ -40,7 +40,8 @@ export class Places {
   }
 
   /**
-   * Makes sure that the engine may work in a directory; one that is not there proves nothing, and nothing is in it.
+   * Makes sure that the engine may work in a directory. A directory that is not there proves nothing, but also holds
+   * nothing.
    * @returns undefined where there is nothing to wait for
    * @throws PermissionDeniedError
    */
@@ -50,11 +51,11 @@ export class Places {
     return this.#prove(directory, false);
   }
 
-  /** The same of a directory of which its look is known: it is proven once for each. */
+  /** The same for a directory whose identity is known: it is proven once per identity. */
   confirmSeen(directory: string, { inode, birthNs }: Seen): Promise<void> | undefined {
     const seen = this.#seen.peek(directory);
     if (seen?.inode === inode && seen.birthNs === birthNs) return undefined;
-    // It is another than before, or new here: what was proven a moment ago may be what it has replaced.
+    // The directory is new here, or another than before: what was proven a moment ago may be what it has replaced.
     return this.#prove(directory, true).then(() => this.#seen.set(directory, { inode, birthNs }, 1));
   }
 
@@ -68,7 +69,7 @@ export class Places {
     return isBelow(this.#root, entryPath);
   }
 
-  /** Whether the host allows a directory outside the root, as it is now. */
+  /** Whether the host allows a directory outside the root, with the links as they are now. */
   async isAllowedBase(directory: string): Promise<boolean> {
     if (!path.isAbsolute(directory)) return false;
     const real = await this.#disk.realPath(directory);
@@ -76,14 +77,14 @@ export class Places {
   }
 
   /**
-   * The path that a file has without links.
+   * The path of a file with all links resolved.
    * @returns null where there is nothing
-   * @throws PermissionDeniedError where it lies elsewhere
+   * @throws PermissionDeniedError where it lies outside the directories that the engine may work in
    */
   async resolve(filePath: string): Promise<string | null> {
     const real = await this.#disk.realPath(filePath);
     if (real === null) {
-      // Whether there is something is nobody's to know.
+      // The caller must not learn whether there is something outside.
       if (this.#homeOf(filePath) === null) throw denied(filePath);
       return null;
     }
@@ -91,7 +92,7 @@ export class Places {
     throw denied(filePath);
   }
 
-  /** @param anew also the directories that it lies in */
+  /** @param anew whether the directories that it lies in are proven again, too */
   async #prove(directory: string, anew: boolean): Promise<void> {
     const home = this.#homeOf(directory);
     if (home !== directory) {
@@ -107,7 +108,7 @@ export class Places {
     this.#proven.set(directory, performance.now(), 1);
   }
 
-  /** The directory of the host's choice that another lies below, by its text. */
+  /** The directory chosen by the host that a path is or lies below, by its text; null where there is none. */
   #homeOf(directory: string): string | null {
     if (isBelow(directory, this.#root)) return this.#root;
     return this.#bases.find((base) => isBelow(directory, base)) ?? null;
@@ -122,7 +123,7 @@ export class Places {
   }
 }
 
-/** Whether a path is another one, or below it, by their texts. */
+/** Whether a path is that of a directory or lies below it, by their texts. */
 function isBelow(entryPath: string, directory: string): boolean {
   if (!entryPath.startsWith(directory)) return false;
   const next = entryPath.charAt(directory.length);

@@ -1,6 +1,6 @@
 /**
- * Reads many byte ranges of a file in few calls: neighbouring ranges are read together, a bounded number of
- * reads is under way at once. What always holds:
+ * Reads many byte ranges of a file in few calls: neighbouring ranges are read together, and a bounded number of reads
+ * is under way at once. What always holds:
  *
  * - The answer has one view per range, in the order asked, over memory shared with its neighbours; holding one
  *   view keeps its whole read alive.
@@ -141,11 +141,11 @@ export function gatheredBytes(ranges: RangeList): number {
 }
 
 /**
- * The bytes of all ranges, one range behind the other, in memory of their own. Made for many small ranges: none
+ * The bytes of all ranges, one range behind the other, in memory of their own. Made for many small ranges: no range
  * costs a promise or an object, and where the disk has all bytes at once there is nothing to wait for. A range that
  * does not lie within the file is a `CorruptFileError`, before anything is read.
- * @param scratch serves reads of more than is wanted
- * @param allocate where the memory is had, if not made for this
+ * @param scratch lends the memory for reads that include gaps
+ * @param allocate makes the memory that is returned; default: fresh memory
  */
 export function gatherRanges(
   handle: ReadHandle,
@@ -215,7 +215,7 @@ function planGather({ byteOffsets, lengths }: RangeList): GatherPlan {
   return { reads, places, byteLength };
 }
 
-/** The pieces, one `read` each, a bounded number of them at once. */
+/** Reads the pieces with one `read` each, a bounded number of them at once. */
 async function readEach(
   handle: ReadHandle,
   target: Uint8Array,

@@ -1,17 +1,17 @@
 /**
- * What was found in a directory, kept as long as the directory is the same: making, removing or renaming an entry
- * changes its time. Times are coarse, so what was found right after a change is not kept.
+ * A cache of findings about directories, each kept as long as its directory is unchanged: making, removing or renaming
+ * an entry changes the directory's time. Times are coarse, so a finding from right after a change is not kept.
  */
 
 import { LruCache } from "../memory/cache.js";
 import type { Disk, FileStat } from "./disk.js";
 
-/** A change of a directory so shortly before it was read may have a second one with the same time. */
+/** A change of a directory this shortly before it was read may be followed by a second one with the same time. */
 const TIME_GRAIN_MS = 50;
 /** The same where times are of whole seconds, or of every other, as some file systems keep them. */
 const COARSE_GRAIN_MS = 2100;
 const NS_PER_SECOND = 1_000_000_000n;
-/** Directories that something is kept of. */
+/** Maximum number of directories that a finding is kept for. */
 const MAX_KEPT = 65_536;
 
 interface Kept<Found> {
@@ -31,7 +31,7 @@ export class SettledDirectories<Found> {
     this.#look = look;
   }
 
-  /** What is in a directory; null where there is none. */
+  /** The finding about a directory; null where there is no directory. */
   async find(path: string): Promise<Found | null> {
     const stat = await this.#disk.stat(path);
     const kept = this.#kept.peek(path);
@@ -45,7 +45,7 @@ export class SettledDirectories<Found> {
   }
 }
 
-/** Whether a directory's next change will show in its times, that being what was known of it at `atMs`. */
+/** Whether the next change of a directory will show in its times, given its stat from `atMs`. */
 export function isSettled({ changedNs }: FileStat, atMs: number): boolean {
   const grainMs = changedNs % NS_PER_SECOND === 0n ? COARSE_GRAIN_MS : TIME_GRAIN_MS;
   return Number(changedNs / 1_000_000n) + grainMs < atMs;

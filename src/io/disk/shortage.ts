@@ -1,6 +1,6 @@
 /**
- * Waiting for file descriptors. A process may have so many files open; where more are wanted at once, the calls that
- * open files wait for others to close theirs. Files that are open for nobody are closed first.
+ * Waiting for file descriptors. The number of files that a process may have open is limited; where more are wanted at
+ * once, the calls that open files wait for others to close theirs. Open files that nobody is reading are closed first.
  */
 
 import { codeOf } from "./errno.js";
@@ -10,7 +10,7 @@ const MAX_WAITED_MS = 60_000;
 const FIRST_PAUSE_MS = 1;
 const MAX_PAUSE_MS = 20;
 
-/** Keeps files open that nobody reads at the moment. */
+/** A holder of open files that nobody is reading at the moment. */
 export interface IdleFiles {
   /** Closes them. */
   release(): void;
@@ -19,7 +19,7 @@ export interface IdleFiles {
 /** Held weakly: a pool that nobody closes can still be collected. */
 const holders = new Set<WeakRef<IdleFiles>>();
 
-/** From now on `files` are released where descriptors run short. */
+/** Registers `files` to be released when descriptors run short. */
 export function releaseInShortage(files: IdleFiles): void {
   holders.add(new WeakRef(files));
 }
@@ -30,7 +30,7 @@ export function isShortage(error: unknown): boolean {
   return code === "EMFILE" || code === "ENFILE";
 }
 
-/** Makes a call again, until there are descriptors for it; fails as it does where there are none for a minute. */
+/** Repeats a call until there are descriptors for it; fails as the call does where there are none for a minute. */
 export async function outlastShortage<T>(call: () => Promise<T>): Promise<T> {
   const startMs = performance.now();
   for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, MAX_PAUSE_MS)) {
@@ -40,7 +40,7 @@ export async function outlastShortage<T>(call: () => Promise<T>): Promise<T> {
       if (!isShortage(error) || performance.now() - startMs >= MAX_WAITED_MS) throw error;
     }
     releaseIdleFiles();
-    // Those who wait must not all come back at once.
+    // The waiting calls must not all come back at once.
     await new Promise((resolve) => setTimeout(resolve, pauseMs * (0.5 + Math.random())));
   }
 }

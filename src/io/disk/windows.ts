@@ -3,10 +3,10 @@
 import { codeOf } from "./errno.js";
 
 export const IS_WINDOWS = process.platform === "win32";
-/** Of a call on what others may have open for a moment. */
+/** Attempts at a call on a file that others may have open for a moment. */
 export const WINDOWS_ATTEMPTS = 6;
 
-/** Windows refuses to rename or remove what a scanner or indexer has open for a moment. */
+/** Repeats a refused call: Windows does not rename or remove a file that a scanner or indexer has open for a moment. */
 export async function whileHeldByOthers(call: () => Promise<void>): Promise<void> {
   for (let attempt = 1; ; attempt++) {
     try {

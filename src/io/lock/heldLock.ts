@@ -1,6 +1,6 @@
 /**
- * One holding of a lock, from the attempt to take it to its release. The lock is a directory; who holds it is the
- * entry in it that names the owner (see lockOwner.ts):
+ * One hold of a lock, from the attempt to take it to its release. The lock is a directory, and an entry in it names the
+ * owner that holds it (see lockOwner.ts):
  *
  *   .tiltyard.lock/                 mkdir takes it
  *     owner-…/                      made right after; the lock is held as long as this very entry is there. A file on
@@ -8,16 +8,16 @@
  *     fencing-…/                    the entry of a holder that was overruled, while another process fences it off
  *                                   (staleLocks.ts)
  *
- * Everything is decided by single steps on the owner's entry. Releasing removes it, so that nobody releases a lock
- * that is another's by then. Taking over renames it, so that of several waiters one does it, and the holder that
- * wakes up later finds that its entry is gone.
+ * Single steps on the owner's entry decide everything. A release removes the entry, so that nobody releases a lock that
+ * is another's by then. A takeover renames it, so that only one of several waiters takes over, and a holder that wakes
+ * up later finds its entry gone.
  *
- * A directory without an owner is held by nobody: its maker died, or was about to make its entry. A waiter may remove
- * it; the maker then fails to make the entry, and tries again.
+ * Nobody holds a directory without an owner's entry: its maker died, or was about to make the entry. A waiter may
+ * remove it; the maker then fails to make the entry, and tries again.
  *
  * proper-lockfile drives it: it makes the directory, renews the entry's time every half `staleMs`, and its signal-exit
- * handler releases what is held when the process exits or a signal ends it. The file system it works on is this
- * class's, by the short route of callRoute.ts.
+ * handler releases the held locks when the process exits or a signal ends it. It works on the file system that this
+ * class provides, by the short route of callRoute.ts.
  */
 
 import path from "node:path";
@@ -33,7 +33,7 @@ export const LOCK_NAME = ".tiltyard.lock";
 
 type NodeDone = (error: Error | null) => void;
 
-/** One attempt to hold, then one holding of, a table's lock; also the file system proper-lockfile works on. */
+/** One attempt to take a table's lock, then one hold of it; also the file system that proper-lockfile works on. */
 export class HeldLock implements LockLease {
   readonly #owner = newOwnerName();
   readonly #staleMs: number;
@@ -99,8 +99,8 @@ export class HeldLock implements LockLease {
     try {
       await this.#release();
     } catch {
-      // What was done under the lock is decided. A lock that was lost (ERELEASED, ENOTACQUIRED) is another's
-      // to release, and one that could not be removed is no longer renewed and goes stale.
+      // The work under the lock is decided by now. A lock that was lost (ERELEASED, ENOTACQUIRED) is another's to
+      // release, and one that could not be removed is no longer renewed and goes stale.
       this.#lost = true;
     }
   }
@@ -117,7 +117,7 @@ export class HeldLock implements LockLease {
     return (await statOrUndefined(this.#ownerPath)) !== undefined;
   }
 
-  /** Renews the lock; false where it is not there any more. */
+  /** Renews the lock; false where it is gone. */
   async #touch(): Promise<boolean> {
     const now = new Date();
     try {
@@ -143,12 +143,12 @@ export class HeldLock implements LockLease {
     try {
       await makeEntry(this.#ownerPath);
     } catch (error) {
-      // Somebody took the directory for one that its maker has left behind.
+      // A waiter removed the directory because it took it for an abandoned one.
       if (isMissing(error)) throw heldByAnother();
       await removeDirectory(this.#lockPath).catch(() => undefined);
       throw error;
     }
-    // In a directory that was removed and made again meanwhile, there are two: each of them gives way.
+    // A directory that was removed and made again meanwhile may hold two entries: both owners give way.
     if ((await namesIn(this.#lockPath)).length !== 1) {
       await removeEntry(this.#ownerPath).catch(ignoreMissing);
       throw heldByAnother();
@@ -157,7 +157,7 @@ export class HeldLock implements LockLease {
     this.#isHeld = true;
   }
 
-  /** Removes the owner's entry, which decides, then the directory unless somebody is in it. */
+  /** Removes the owner's entry, which decides the release, then the directory unless it holds another entry. */
   async #unmake(): Promise<void> {
     await removeEntry(this.#ownerPath);
     await removeDirectory(this.#lockPath).catch(() => undefined);
@@ -172,8 +172,8 @@ export class HeldLock implements LockLease {
   #fileSystem() {
     return {
       mkdir: (_: string, done: NodeDone) => settle(this.#make(), done),
-      // While the lock is being taken there is nothing to find out: who is in the way was looked at before, and the
-      // time of an entry just made is known.
+      // While the lock is being taken there is nothing to find out: the caller has already looked for another holder,
+      // and the time of an entry just made is known.
       stat: (_: string, done: (error: Error | null, stats?: { mtime: Date }) => void) => {
         if (!this.#isHeld) return settle(Promise.resolve({ mtime: new Date() }), done);
         if (this.#release === null) return settle(Promise.resolve({ mtime: this.#setTo }), done);
@@ -199,7 +199,7 @@ export class HeldLock implements LockLease {
   }
 }
 
-/** What proper-lockfile expects of an attempt to make a directory that is there. */
+/** The error that proper-lockfile expects from an attempt to make a directory that is already there. */
 const heldByAnother = (): Error =>
   Object.assign(new Error("the lock is another's by now"), { code: "EEXIST" });
 
@@ -217,7 +217,7 @@ export function ignoreMissing(error: unknown): void {
   if (!isMissing(error)) throw error;
 }
 
-/** Names of what is in a directory; fails where there is none. */
+/** Names of the entries of a directory; fails where there is no directory. */
 export const namesIn = (directory: string): Promise<string[]> =>
   lockCalls.run<string[]>(
     () => fs.readdirSync(directory),
@@ -249,8 +249,8 @@ export function removeDirectory(directory: string): Promise<void> {
 }
 
 /**
- * Removes an entry of a lock: an empty directory, unless somebody has put files into it or it is another thing.
- * Fails with ENOENT where there is none.
+ * Removes an entry of a lock: an empty directory, unless somebody has put files into it or it is of another kind. Fails
+ * with ENOENT where there is none.
  */
 export async function removeEntry(entry: string): Promise<void> {
   try {
@@ -281,7 +281,7 @@ const statEntry = (entry: string): Promise<fs.Stats> =>
     (done) => fs.stat(entry, done),
   );
 
-/** What lies at a path, which may be a link; undefined where there is nothing. */
+/** The stats of a path itself, even where it is a link; undefined where there is nothing. */
 export function statOrUndefined(entry: string): Promise<fs.Stats | undefined> {
   return lockCalls.run<fs.Stats | undefined>(
     () => fs.lstatSync(entry, { throwIfNoEntry: false }),

@@ -1,21 +1,21 @@
-/** What the holder of a lock may rely on, and how it learns that it may not any more. */
+/** What the holder of a lock may rely on, and how it learns that the lock is lost. */
 
 import { ConcurrentModificationError } from "../../errors.js";
 
 /** What the holder of the lock is handed. */
 export interface LockLease {
   /**
-   * True as soon as others may think the lock theirs: it was taken over, or could not be renewed in time. False
-   * says nothing of the present moment: {@link confirm} does.
+   * True as soon as another process may consider the lock its own: it was taken over, or could not be renewed in time.
+   * False does not prove that the lock is still held at this moment: {@link confirm} does.
    */
   readonly compromised: boolean;
   /**
-   * Makes sure, by a look at the disk, that the lock is still held: to be called right before each step that can't be
-   * undone and relies on being alone.
+   * Makes sure, by a look at the disk, that the lock is still held. To be called right before each step that can't be
+   * undone and relies on exclusive access.
    * @throws LeaseLostError where another has taken it over
    */
   confirm(): Promise<void>;
-  /** Says that the locked directory was moved, the lock with it. */
+  /** Tells the lease that the locked directory was moved, and the lock with it. */
   movedTo(directory: string): void;
 }
 
@@ -26,7 +26,7 @@ export class LeaseLostError extends ConcurrentModificationError {
   }
 }
 
-/** A lease of what nobody else can know of. */
+/** A lease for something that no other process can know of. */
 export const UNSHARED_LEASE: LockLease = {
   compromised: false,
   confirm: async () => undefined,

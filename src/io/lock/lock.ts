@@ -1,13 +1,14 @@
 /**
- * One writer at a time per table: `withLock` serialises the callers of this thread in the order they came, then
- * takes a lock that other threads, processes and machines see. Every writer of a table takes it. Which of two commits gets
- * a version is not decided by it but by exclusive creation (publish.ts): it saves writers from preparing commits that would
- * lose. What exclusive creation can't decide is done under it: changes of refs, removals of versions, moves of tables.
+ * One writer at a time per table: `withLock` serialises the callers of this thread in the order they came, then takes a
+ * lock that other threads, processes and machines see. Every writer of a table takes it. The lock does not decide which
+ * of two commits gets a version; exclusive creation does (publish.ts). It saves writers from preparing commits that
+ * would lose, and protects changes that exclusive creation can't decide: changes of refs, removals of versions, moves
+ * of tables.
  *
  * The lock is the directory `.tiltyard.lock` in the table's directory (heldLock.ts), made and kept fresh by
  * proper-lockfile. Importing this module adds that package's signal-exit handler, which releases the locks still held
- * when the process exits or a signal ends it. SIGKILL and power cuts leave them behind; staleLocks.ts says when a lock
- * counts as a dead process's, and how it is taken over.
+ * when the process exits or a signal ends it. SIGKILL and power cuts leave them behind; staleLocks.ts says when a
+ * lock's holder counts as dead, and how the lock is taken over.
  */
 
 import path from "node:path";
@@ -23,13 +24,13 @@ export interface LockOptions {
   readonly staleMs?: number;
   /** Attempts after the first before giving up. Default: as many as fit into `waitMs`. */
   readonly retries?: number;
-  /** Milliseconds to wait for the lock altogether. Default 60,000. */
+  /** Milliseconds to wait for the lock in total. Default 60,000. */
   readonly waitMs?: number;
   /** Ends the wait (not the work); the call rejects with the signal's reason. */
   readonly signal?: AbortSignal;
-  /** Called with the directory before anything is made in it; rejects where nothing may be. Default: nothing. */
+  /** Called with the directory before anything is made in it; rejects where nothing may be made. Default: no check. */
   readonly admit?: (directory: string) => Promise<void> | undefined;
-  /** Called with the directory before its lock is taken over from a holder that counts as dead. Default: nothing. */
+  /** Called with the directory before its lock is taken over from a holder that counts as dead. Default: no call. */
   readonly fence?: Fence;
 }
 
@@ -37,17 +38,20 @@ export const DEFAULT_STALE_MS = 10_000;
 const MIN_STALE_MS = 2_000;
 const DEFAULT_WAIT_MS = 60_000;
 /**
- * Between two looks at a lock that is held. The same for all who wait, however long they have, so that each has the
- * same chance; a lock that stays taken for long is no commit's, and is looked at less.
+ * Milliseconds between two looks at a held lock. They are the same for all waiters, regardless of their deadlines, so
+ * that each has the same chance. A lock that stays held for long is not held for a commit, and is looked at less often.
  */
 const LOOK_MS = 1;
 const PATIENT_LOOK_MS = 3;
 const PATIENT_AFTER_MS = 1000;
 
-/** So long this thread may pass the lock among its own callers before others get a chance of it. */
+/** Milliseconds for which this thread may pass the lock among its own callers before others get a chance. */
 const MAX_RUN_MS = 200;
 
-/** So long calls on the lock may fail for what other processes do there; then it is something else. */
+/**
+ * Milliseconds for which calls on the lock may fail because of other processes at work there. A longer failure has
+ * another cause.
+ */
 const MAX_OBSTRUCTED_MS = 2000;
 
 /** The callers of this thread that want one lock; the first one holds it or is taking it. */
@@ -61,12 +65,11 @@ interface Queue {
 const queues = new Map<string, Queue>();
 
 /**
- * Calls `fn` while holding the lock of a table's directory, which must exist. Rejects with
- * `ServiceUnavailableError` when the lock is not free in time, with what the platform says when it can't be
- * made, and with whatever `fn` rejects with. A lock that cannot be released does not change the outcome of
- * `fn`; it goes stale.
+ * Calls `fn` while holding the lock of a table's directory, which must exist. Rejects with `ServiceUnavailableError`
+ * when the lock is not free in time, with the platform's error when it can't be made, and with the error that `fn`
+ * rejects with. A lock that cannot be released goes stale; the outcome of `fn` does not change.
  *
- * Not reentrant: `fn` must not take the same lock again, it would wait for itself until `waitMs` is over.
+ * Not reentrant: `fn` must not take the same lock again, as it would wait for itself until `waitMs` is over.
  */
 export async function withLock<T>(
   directory: string,
@@ -134,7 +137,7 @@ async function acquire(resolved: string, deadlineMs: number, options: LockOption
   let obstructedMs: number | null = null;
   for (let attempt = 1; ; attempt++) {
     try {
-      // Most looks at a lock that many want find it held; an attempt costs some twenty times as much as a look.
+      // Most looks at a contended lock find it held, and an attempt costs some twenty times as much as a look.
       if (!(await isHeldByLiving(resolved, staleMs, fence))) {
         const lock = new HeldLock(resolved, staleMs);
         if (await lock.tryAcquire()) return lock;
@@ -152,8 +155,8 @@ async function acquire(resolved: string, deadlineMs: number, options: LockOption
 }
 
 /**
- * Whether a call failed because another process was at the same directory at that moment: on Windows that keeps a
- * directory from being renamed, and one that is being removed from being looked at.
+ * Whether a call failed because another process used the same directory at that moment. On Windows a directory in use
+ * can't be renamed, and one that is being removed can't be looked at.
  */
 const mayPass = (error: unknown): boolean =>
   codeOf(error) === "EBUSY" ||

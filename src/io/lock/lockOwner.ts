@@ -1,5 +1,5 @@
 /**
- * Who holds a lock, as the name of an entry in the lock's directory:
+ * The process that holds a lock, as the name of an entry in the lock's directory:
  *
  *   owner-<host>-<boot>-<pid namespace>-<pid>-<start>-<random>
  *
@@ -10,9 +10,9 @@
  *   start           when the process started, in clock ticks since the boot; 0 where the platform does not tell
  *   random          16 hex digits, so that no two holdings have one name
  *
- * With these a waiter on the same machine can tell that the owner is dead, instead of waiting for its lock to go
- * stale. Where anything is unknown the owner counts as alive. `fencing-…` names in the same way who fences off a holder
- * that was overruled (staleLocks.ts).
+ * With these a waiter on the same machine can tell that the owner is dead, instead of waiting for its lock to go stale.
+ * Where anything is unknown the owner counts as alive. A name `fencing-…` has the same parts, for the process that
+ * fences off a holder that was overruled (staleLocks.ts).
  */
 
 import { createHash, randomBytes } from "node:crypto";
@@ -20,7 +20,7 @@ import os from "node:os";
 import fs from "fs-extra";
 import { codeOf } from "../disk/errno.js";
 
-/** What the process that an entry names does. */
+/** The role of the process that an entry names. */
 export type EntryKind = "owner" | "fencing";
 
 const UNKNOWN = "0";
@@ -52,24 +52,24 @@ function newName(kind: EntryKind): string {
   return `${kind}-${host}-${boot}-${pidNamespace}-${pid}-${start}-${random}`;
 }
 
-/** What the process does that an entry of a lock's directory names; null where it names none. */
+/** The role of the process that an entry of a lock's directory names; null where the entry names none. */
 export const entryKindOf = (name: string): EntryKind | null => parseName(name)?.kind ?? null;
 
 /**
- * Whether the process that an entry names can no longer be running. False where that can't be told.
- * @param renewedMs when it last showed that it runs, by its own clock
+ * Whether the process that an entry names can no longer be running. False where that is unknown.
+ * @param renewedMs when the process last showed that it runs, by its own clock
  */
 export function isDeadProcess(name: string, renewedMs: number): boolean {
   const named = parseName(name);
   own ??= ownRecord();
   if (named === null || named.host !== own.host) return false;
   if (named.boot !== own.boot) {
-    // Another machine may have the same id and name. Its lock is younger than this machine's boot if it runs.
+    // Another machine may have the same id and name. If its process runs, its lock is younger than this machine's boot.
     const isKnown = named.boot !== UNKNOWN && own.boot !== UNKNOWN;
     return isKnown && renewedMs < Date.now() - os.uptime() * 1000;
   }
   if (named.pidNamespace !== own.pidNamespace) return false;
-  // Two containers whose namespaces are hidden from them: the same number is another process in each.
+  // In two containers whose namespaces are hidden from them, the same pid is a different process in each.
   if (own.pidNamespace === UNKNOWN && HAS_PID_NAMESPACES) return false;
   return !isRunning(named.pid, named.start);
 }
@@ -96,7 +96,7 @@ function ownRecord(): Omit<NamedProcess, "kind"> {
   };
 }
 
-/** What tells machines of one name apart where the platform keeps no id: the first network interface's address. */
+/** The first network interface's address: it tells machines of the same name apart where the platform keeps no id. */
 function networkAddress(): string {
   const interfaces = Object.entries(os.networkInterfaces()).sort(([a], [b]) => (a < b ? -1 : 1));
   for (const [, addresses = []] of interfaces) {
@@ -109,14 +109,14 @@ function networkAddress(): string {
 const digest = (text: string): string => createHash("sha256").update(text).digest("hex").slice(0, 12);
 
 /**
- * A process that ended but was not yet waited for by its parent does not run. Another process that was given the
- * number started at another time.
+ * A process that ended, but that its parent has not yet waited for, does not run. Another process that was given the
+ * same pid has another start time.
  */
 function isRunning(pid: number, start: string): boolean {
   try {
     process.kill(pid, 0);
   } catch (error) {
-    // EPERM: there is one, of another user.
+    // EPERM: the process exists and belongs to another user.
     if (codeOf(error) === "ESRCH") return false;
   }
   const found = statOf(pid);

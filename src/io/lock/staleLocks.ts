@@ -2,21 +2,21 @@
  * Locks whose holder is dead, and how they are taken from it.
  *
  * - A holder on this machine whose process is gone is dead at once (lockOwner.ts).
- * - A lock without a holder is one that is just being made or removed, or its process died at that. It is removed as soon
- *   as it was seen so for a moment: whoever makes it finds out, and tries again.
- * - Any other counts as dead when its entry has not changed for `staleMs` of this process's own time: two clocks are
- *   never compared, so a lock that is dated in the future goes stale like any other. Only a lock dated long ago, by
- *   any clock, is not watched first.
+ * - A lock directory without a holder's entry is just being made or removed, or its process died while doing so. It is
+ *   removed once it has been seen like that for a moment; a process that is still making it notices, and tries again.
+ * - Any other holder counts as dead when its entry has not changed for `staleMs` of this process's own time. Two clocks
+ *   are never compared, so a lock that is dated in the future goes stale like any other. Only a lock that is old by any
+ *   clock counts as dead without being watched first.
  *
- * A holder that counts as dead may only be suspended, right before its next step. Whoever takes the lock over fences it
- * off first, so that this step fails whenever it comes:
+ * A holder that counts as dead may merely be suspended, right before its next step. The process that takes the lock
+ * over fences the holder off first, so that this step fails whenever it comes:
  *
  *   rename owner-… to fencing-…        decides who does it; the holder's own looks now tell it that the lock is lost
  *   fence(directory)                   the caller removes the files that the holder's next step would use
  *   remove fencing-…                   and the lock's directory; now anybody may take the lock
  *
- * One process fences at a time, and nobody holds the lock meanwhile: a fence would else remove what the next holder is
- * about to publish. Where the fencing process dies, another renames its entry and begins anew.
+ * One process fences at a time, and nobody holds the lock meanwhile; otherwise a fence would remove what the next
+ * holder is about to publish. If the fencing process dies, another one renames its entry and starts again.
  */
 
 import path from "node:path";
@@ -34,19 +34,19 @@ import {
 } from "./heldLock.js";
 import { type EntryKind, entryKindOf, isDeadProcess, newFencingName } from "./lockOwner.js";
 
-/** Removes what a holder that was overruled could still publish from a locked directory. */
+/** Removes from a locked directory what a holder that was overruled could still publish. */
 export type Fence = (directory: string) => Promise<void>;
 
-/** A lock of this many times `staleMs`, and of this age, is not watched: clocks do not differ as much. */
+/** A lock older than this many times `staleMs`, and than this age, is not watched: clocks do not differ by as much. */
 const OLD_FACTOR = 6;
 const OLD_MS = 60_000;
-/** So long a lock may have no holder. */
+/** Milliseconds for which a lock may have no holder. */
 const EMPTY_MS = 30;
-/** Between two looks no more than this counts as watched: the watching process may itself have been suspended. */
+/** Of the time between two looks at most this much counts as watched: the watching process may have been suspended. */
 const MAX_WATCHED_STEP_MS = 1000;
-/** Between two looks at who holds a lock; in between it is enough to know that somebody does. */
+/** Milliseconds between two looks at the holder of a lock; in between it is enough to know that the lock is there. */
 const LOOK_MS = 20;
-/** Locks that are watched; the oldest is forgotten first, and watched anew. */
+/** Maximum number of watched locks; the one looked at longest ago is forgotten first, and then watched anew. */
 const MAX_WATCHED = 1024;
 
 /** What was seen of a lock since it last changed. */
@@ -59,7 +59,7 @@ interface Watch {
 /** By the path of the lock. */
 const watches = new LruCache<Watch>(MAX_WATCHED);
 
-/** An entry of a lock that names a process: who holds the lock, is about to, or fences its holder off. */
+/** An entry of a lock that names a process: one that holds the lock, is about to hold it, or fences its holder off. */
 interface FoundEntry {
   readonly name: string;
   readonly kind: EntryKind;
@@ -70,17 +70,17 @@ interface FoundEntry {
 /** A lock as it lies on the disk. */
 interface FoundLock {
   readonly path: string;
-  /** Else somebody has put a file or a link in its place. */
+  /** False where somebody has put a file or a link in its place. */
   readonly isDirectory: boolean;
   readonly entries: readonly FoundEntry[];
-  /** Names of what else lies in it: an operating system's file, say. */
+  /** Names of the other entries in it, for example an operating system's file. */
   readonly strangers: readonly string[];
   /** Milliseconds since the epoch: when the lock or one of its entries was last renewed. */
   readonly renewedMs: number;
 }
 
 /**
- * Whether a living process holds the lock of a directory, as far as can be told; takes it from a dead one.
+ * Whether a living process holds the lock of a directory, as far as can be told; takes the lock from a dead one.
  * @returns false where the lock is free, or was a moment ago
  */
 export async function isHeldByLiving(directory: string, staleMs: number, fence: Fence): Promise<boolean> {
@@ -97,7 +97,7 @@ export async function isHeldByLiving(directory: string, staleMs: number, fence: 
 }
 
 async function findLock(lockPath: string): Promise<FoundLock | null> {
-  // Mostly there is none, which a look tells far cheaper than a failed listing.
+  // Mostly there is no lock, which a stat tells far more cheaply than a failed listing.
   const stats = await statOrUndefined(lockPath);
   if (stats === undefined) return null;
   const isDirectory = stats.isDirectory();
@@ -119,14 +119,14 @@ async function findLock(lockPath: string): Promise<FoundLock | null> {
     const entry = await statOrUndefined(path.join(lockPath, name));
     // Released, or taken over, since it was listed.
     if (entry === undefined) return null;
-    // The entry of one who fences was made by another and renamed, which only the time of the change tells.
+    // A fencing entry was made by another process and then renamed; only the time of its change tells when.
     entries.push({ name, kind, renewedMs: kind === "fencing" ? entry.ctimeMs : entry.mtimeMs });
   }
   const times = entries.length === 0 ? [stats.mtimeMs] : entries.map(({ renewedMs }) => renewedMs);
   return { path: lockPath, isDirectory, entries, strangers, renewedMs: Math.max(...times) };
 }
 
-/** Whether all who are in a lock are dead. One who is about to hold it may have died beside the holder. */
+/** Whether all processes that a lock names are dead. One that was about to hold it may have died beside the holder. */
 function isDead(
   { path: lockPath, isDirectory, entries, strangers, renewedMs }: FoundLock,
   staleMs: number,
@@ -158,7 +158,7 @@ async function takeOver(
       await renameEntry(from, to);
       taken.push({ from, to });
     } catch (error) {
-      // It was released, or another waiter was first, unless the answer to the first of two requests was lost.
+      // The lock was released, or another waiter was first, unless the answer to the first of two requests was lost.
       if (!isMissing(error)) throw error;
       if ((await statOrUndefined(to)) !== undefined) taken.push({ from, to });
     }
@@ -166,13 +166,13 @@ async function takeOver(
   try {
     if (taken.length > 0) await fence(directory);
   } catch (error) {
-    // Others, or the next call, find the lock as it was, rather than one who seems to be at it.
+    // Others, or the next call, must find the lock as it was, and not a process that seems to be fencing.
     for (const { from, to } of taken) await renameEntry(to, from).catch(() => undefined);
     throw error;
   }
-  // It is gone where another took this process for dead, and fences in its stead.
+  // The entry is gone where another process took this one for dead, and fences in its place.
   for (const { to } of taken) await removeEntry(to).catch(ignoreMissing);
-  // What else lies there is nobody's. Owners that come meanwhile are not among it.
+  // The other entries belong to nobody. Owners that come meanwhile are not among them.
   for (const name of strangers) await fs.remove(path.join(lockPath, name));
   // Somebody else may have made an entry by now.
   await removeDirectory(lockPath).catch(() => undefined);

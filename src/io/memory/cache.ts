@@ -1,12 +1,13 @@
 /**
- * A cache bounded in bytes, or in entries that weigh 1 each, that drops what was used longest ago. What always holds:
+ * A cache bounded in bytes, or in entries that weigh 1 each, that drops the least recently used entries. What always
+ * holds:
  *
  * - Callers who ask for the same key at the same time share one load.
  * - A failed load is not remembered.
  * - What was deleted stays deleted: a load under way at the time is handed to its callers but not kept.
  *
- * It knows nothing of change: keys must name what cannot change, or values tell what they were made of, so that who
- * asks can compare (files by their identity).
+ * The cache does not notice changes: keys must name what cannot change, or values must tell what they were made of, so
+ * that the caller can compare (files by their identity).
  */
 
 /** What a load hands to the cache. */
@@ -31,7 +32,7 @@ export class LruCache<V> {
 
   /**
    * @param maxWeight Bytes all entries may weigh together; a heavier single value is never kept
-   * @param leastEntries that are kept however heavy they are; default none
+   * @param leastEntries number of entries that are kept however heavy they are; default none
    */
   constructor(maxWeight: number, leastEntries = 0) {
     this.#maxWeight = maxWeight;

@@ -1,8 +1,8 @@
-/** Results that may be there at once. */
+/** Results that may be available at once or awaited. */
 
 /**
- * Whether a result is still awaited. A promise is known by its `then`: by its class it is none where another realm made
- * it, or where the global `Promise` was replaced.
+ * Whether a result is a promise, recognised by its `then`. A check of its class would fail where another realm made it,
+ * or where the global `Promise` was replaced.
  */
 export const isPending = (result: unknown): result is Promise<unknown> =>
   typeof result === "object" && result !== null && "then" in result && typeof result.then === "function";

@@ -1,9 +1,9 @@
 /**
- * Memory for bytes that are looked at and dropped. Memory used for the first time costs the system as much as
- * the copying of its bytes does, so what was read into is kept, up to a bound, and lent again. What always holds:
+ * Memory for bytes that are looked at and dropped. Memory used for the first time costs the system as much as copying
+ * the bytes into it, so used memory is kept, up to a bound, and lent again. What always holds:
  *
- * - What is lent is the borrower's alone until it is given back; it holds anything.
- * - Nobody keeps a view of what was given back. One who is not sure just does not give it back.
+ * - Lent memory belongs to its borrower alone until it is given back; its content is arbitrary.
+ * - Nobody keeps a view of memory that was given back. A borrower that is not sure does not give it back.
  */
 
 const GRAIN_BYTES = 64 * 1024;
@@ -47,7 +47,7 @@ export class ScratchMemory {
     const memory = lent.buffer;
     if (memory.byteLength > this.#maxKept) return;
     while (this.#kept + memory.byteLength > this.#maxKept) {
-      // The smaller serve fewer borrowers.
+      // Smaller pieces serve fewer borrowers.
       let smallest = -1;
       for (let index = 0; index < this.#free.length; index++) {
         const size = this.#free[index].byteLength;
@@ -60,7 +60,7 @@ export class ScratchMemory {
     this.#kept += memory.byteLength;
   }
 
-  /** Keeps nothing any more. */
+  /** Drops all kept memory. */
   clear(): void {
     this.#free.length = 0;
     this.#kept = 0;

@@ -1,28 +1,29 @@
 /**
- * Names as the coarsest of file systems sees them. Many file systems take some names for the same one: those that differ
- * in case (NTFS, APFS, exFAT, ext4 with casefold), in Unicode normalisation or in characters that nobody sees (APFS,
- * HFS+), in trailing dots and spaces (Windows). {@link foldName} maps names to one text if any of them may do so.
+ * Names as the coarsest of file systems sees them. Many file systems treat some names as the same: names that differ
+ * only in case (NTFS, APFS, exFAT, ext4 with casefold), in Unicode normalisation or invisible characters (APFS, HFS+),
+ * or in trailing dots and spaces (Windows). {@link foldName} maps names to the same text if any file system may treat
+ * them as the same.
  *
- * The fold only ever tells that two names are too close to each other, so it is coarser than every file system: it also
- * joins compatibility forms, and `ß` with `ss`. Nothing is stored or looked up under a folded name. Pure.
+ * The fold only serves to tell that two names are too close to each other, so it is coarser than every file system: it
+ * also joins compatibility forms, and `ß` with `ss`. Nothing is stored or looked up under a folded name. Pure.
  */
 
-/** Folding what a round made may make something else; no text is known to need more than three. */
+/** Folding the result of a round may change it again; no text is known to need more than three rounds. */
 const MAX_ROUNDS = 8;
 const ASCII = /^[\0-\x7f]*$/;
-/** The Asomtavruli of Georgian, which HFS+ takes for the capitals of its modern letters, and Unicode does not. */
+/** The capitals of the modern Georgian letters: in Unicode the Mtavruli, on HFS+ the Asomtavruli. */
 const MTAVRULI = /[\u1c90-\u1cba\u1cbd-\u1cbf]/g;
 const MTAVRULI_TO_ASOMTAVRULI = 0x1c90 - 0x10a0;
 /** The Turkish capital: some mappings drop its dot, others keep it. */
 const I_WITH_MARKS = /I\p{M}+/gu;
 const DOT_ABOVE = "\u0307";
-/** The iota below, a mark that moves behind others, is a letter in capitals, which stays where it is. */
+/** The iota subscript is a mark that moves behind other marks; in capitals it is a letter, which stays where it is. */
 const MARKED_IOTAS = /(?:\u0399|\p{M})+/gu;
 const IOTA = "\u0399";
 const IGNORABLE = /\p{Default_Ignorable_Code_Point}/gu;
 const TRAILING = /[. ]+$/;
 
-/** One name, without slashes. Names that fold to one text may be one name to some file system. */
+/** Folds one name, without slashes. Names that fold to the same text may be the same name on some file system. */
 export function foldName(name: string): string {
   if (ASCII.test(name)) return name.toUpperCase().replace(TRAILING, "");
   let folded = name;
@@ -52,7 +53,7 @@ function iotasLast(run: string): string {
 export const foldPath = (path: string): string =>
   path.includes("/") ? path.split("/").map(foldName).join("/") : foldName(path);
 
-/** Folded. Windows numbers its ports with superscript digits as well, which fold to digits. */
+/** Device names of Windows, folded. Windows numbers its ports with superscript digits as well, which fold to digits. */
 const DEVICE = /^(CON|PRN|AUX|NUL|COM[0-9]|LPT[0-9]|CONIN\$|CONOUT\$)$/;
 
 /** Whether Windows takes a file or directory of that name, with any extension, for a device. */

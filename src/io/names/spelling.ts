@@ -1,16 +1,16 @@
 /**
  * How names are spelled on disk. File systems that ignore case, and those that normalise, find an entry by other names
- * than the one it was made with. Only a list of the directory tells its own.
+ * than the one it was made with. Only a list of the directory tells the entry's own name.
  */
 
 import { join } from "node:path";
 import type { Disk } from "../disk/disk.js";
 
-/** Names of all that is directly in a directory; none where there is no such directory. */
+/** Names of the direct entries of a directory; empty where there is no such directory. */
 export const namesIn = async (disk: Disk, directory: string): Promise<ReadonlySet<string>> =>
   new Set((await disk.list(directory))?.map((entry) => entry.name));
 
-/** Tells whether what was found by a name has just that name. */
+/** Tells whether an entry that was found by a name has exactly that name. */
 export class Spelling {
   readonly #disk: Disk;
   /** Whether the disk finds nothing by another name; null until it is known. */
@@ -21,9 +21,9 @@ export class Spelling {
   }
 
   /**
-   * Whether an entry that was found in a directory is spelled so, case included. On a disk that tells upper from lower
-   * case, which is found out once, this costs nothing.
-   * @param names what lies in the directory, if that is known at a smaller price than by listing it
+   * Whether an entry that was found in a directory has exactly this spelling, case included. On a case-sensitive disk,
+   * which is found out once, this costs nothing.
+   * @param names the names in the directory, where they can be had more cheaply than by listing it
    */
   async isExact(
     directory: string,
@@ -34,7 +34,7 @@ export class Spelling {
     const other = swapCase(name);
     if (this.#isExact === null && other !== name) {
       if ((await this.#disk.stat(join(directory, other))) === null) {
-        // That tells nothing of an entry that is gone by now.
+        // If the entry is gone by now, that tells nothing about the disk.
         if ((await this.#disk.stat(join(directory, name))) !== null) this.#isExact = true;
         return true;
       }
@@ -45,13 +45,13 @@ export class Spelling {
   }
 }
 
-/** The other case for each letter of ASCII. */
+/** Swaps the case of each ASCII letter. */
 const swapCase = (name: string): string =>
   name.replace(/[A-Za-z]/g, (letter) => String.fromCharCode(letter.charCodeAt(0) ^ 0x20));
 
 /**
- * Whether what one path leads to lies outside of all that another one leads to, and the other way round. The paths are
- * relative, with `/`, and some file systems take them, or the beginning of one for the other.
+ * Whether two paths lead to separate places, neither of them the same as the other or inside it. The paths are
+ * relative, with `/`, and some file systems treat them, or one and the beginning of the other, as the same.
  */
 export async function areApart(disk: Disk, directory: string, path: string, other: string): Promise<boolean> {
   const names = path.split("/");

@@ -1,4 +1,4 @@
-/** ListTableBranches: the branches of a table but main, page by page. */
+/** ListTableBranches: the branches of a table except main, page by page. */
 
 import type { BranchContents, ListTableBranchesRequest, ListTableBranchesResponse } from "../../namespace.js";
 import { listBranches, readBranch } from "../../table/refs/branches.js";

@@ -1,4 +1,4 @@
-/** CreateNamespace: a new child namespace; `Overwrite` only makes one anew that holds nothing. */
+/** CreateNamespace: creates a child namespace; `Overwrite` only replaces an empty one. */
 
 import { type CreationMode, createNamespace as create } from "../../catalog/namespaces.js";
 import type { CreateNamespaceRequest, CreateNamespaceResponse } from "../../namespace.js";

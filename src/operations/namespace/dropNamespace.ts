@@ -1,4 +1,4 @@
-/** DropNamespace: removes a namespace, with `Cascade` also all that is in it. */
+/** DropNamespace: removes a namespace, with `Cascade` also everything in it. */
 
 import { dropNamespace as drop } from "../../catalog/namespaces.js";
 import { InvalidInputError } from "../../errors.js";

@@ -1,4 +1,4 @@
-/** InsertIntoTable: adds rows or replaces all; makes a table of one that was only declared. */
+/** InsertIntoTable: adds rows or replaces all; gives a table that was only declared its first version. */
 
 import { requireKnown } from "../../catalog/places/tables.js";
 import type { InsertIntoTableRequest, InsertIntoTableResponse, RowsInput } from "../../namespace.js";

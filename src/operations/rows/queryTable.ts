@@ -1,4 +1,4 @@
-/** QueryTable: rows of a version, without predicates so far: columns, limit and offset. */
+/** QueryTable: rows of a version, with columns, limit and offset; no predicates so far. */
 
 import type { RecordBatch, Table } from "apache-arrow";
 import { toTable } from "../../arrow/exchange/batch.js";
@@ -21,7 +21,7 @@ import { operationError } from "../failure.js";
 import { optionalBoolean, optionalCount, requireTableId } from "../request.js";
 import { fragmentSource, isInPlace, requireSnapshot } from "../snapshot.js";
 
-/** Members that ask for what this release does not have, and what that is. */
+/** Members for features that this release does not have, with the names of these features. */
 const NOT_YET = {
   filter: "predicates",
   vector: "searches by vector",
@@ -65,7 +65,7 @@ export async function queryTable(
     signal: request.signal,
   };
   const source = fragmentSource(context, snapshot);
-  /** The files of a version that is gone are not damaged. */
+  /** Missing files of a removed version are not damage. */
   const whyUnreadable = async (error: unknown): Promise<unknown> => {
     if (!(error instanceof CorruptFileError) || (await isInPlace(context, snapshot))) return error;
     return new TableVersionNotFoundError(
@@ -93,8 +93,8 @@ export async function queryTable(
 }
 
 /**
- * Late, as a request for a table or version that is not there is told so in any release; before its columns, some of
- * which come with what is missing.
+ * Refuses members for missing features. Called after the table and version were found, because every release reports
+ * these missing first. Called before the columns are resolved, because some columns exist only with a missing feature.
  */
 function refuseNotYet(request: QueryTableRequest): void {
   for (const [member, missing] of Object.entries(NOT_YET)) {

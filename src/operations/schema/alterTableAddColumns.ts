@@ -1,4 +1,4 @@
-/** AlterTableAddColumns: new columns that are all null, or the same constant in every row. */
+/** AlterTableAddColumns: adds columns that are null, or the same constant, in every row. */
 
 import { typeFromJson } from "../../arrow/types/schemaJson.js";
 import { InvalidInputError, UnsupportedError } from "../../errors.js";

@@ -1,4 +1,4 @@
-/** AlterTableAlterColumns: other names, nullability and types for columns; all the changes or none. */
+/** AlterTableAlterColumns: changes names, nullability and types of columns; all the changes or none. */
 
 import { typeFromJson } from "../../arrow/types/schemaJson.js";
 import { InvalidInputError, UnsupportedError } from "../../errors.js";

@@ -1,4 +1,4 @@
-/** AlterTableDropColumns: takes columns, or members of them, out of the schema; their files stay. */
+/** AlterTableDropColumns: removes columns, or members of columns, from the schema; their files stay. */
 
 import type { AlterTableDropColumnsRequest, AlterTableDropColumnsResponse } from "../../namespace.js";
 import { dropColumns } from "../../write/columns/changeColumns.js";

@@ -1,4 +1,4 @@
-/** UpdateTableSchemaMetadata: other metadata for the schema, in place of all that it has. */
+/** UpdateTableSchemaMetadata: replaces all metadata of the schema. */
 
 import type { UpdateTableSchemaMetadataRequest, UpdateTableSchemaMetadataResponse } from "../../namespace.js";
 import { commitPlanned } from "../../table/commit/commit.js";

@@ -39,7 +39,7 @@ import {
 } from "../version/removal.js";
 import { checkWantedPlace } from "./wantedPlace.js";
 
-/** Places of tables that a batch declares or deregisters, as the answer names them. */
+/** Place and properties of a table that a batch declares or deregisters, as the answer names them. */
 interface Outcome {
   readonly location: string;
   readonly properties: Readonly<Record<string, string>>;
@@ -113,7 +113,7 @@ function idOf(operation: BatchCommitOperation): readonly string[] {
   return requireTableId((declareTable ?? createTableVersion ?? deleteTableVersions ?? deregisterTable)?.id);
 }
 
-/** An id that comes or goes is no other part's: which of the two came first would be anybody's guess. */
+/** Refuses an id that one part declares or deregisters and another part also names: their order would be undefined. */
 function refuseRepeated(operations: readonly BatchCommitOperation[]): void {
   const used = new Set<string>();
   const changed = new Set<string>();
@@ -130,7 +130,10 @@ function refuseRepeated(operations: readonly BatchCommitOperation[]): void {
   }
 }
 
-/** Tables of the root that a batch makes are not there yet when each is held against those that are. */
+/**
+ * Refuses new root tables whose directories some file systems would take for the same one. The check against existing
+ * tables does not find these, because the new tables do not exist yet.
+ */
 function refuseFoldingTogether(operations: readonly BatchCommitOperation[]): void {
   const names = new Map<string, string>();
   for (const { declareTable } of operations) {

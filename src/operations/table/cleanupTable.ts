@@ -39,7 +39,7 @@ export async function cleanupTable(
   );
   const { leftoversRemoved, ...counts } = removed;
   const { dataFilesRemoved, deletionFilesRemoved, transactionFilesRemoved, indexFilesRemoved } = counts;
-  // What died elsewhere is not what this call is about: a failure is the next one's.
+  // Leftovers of other tables are not the purpose of this call: a failure is left to the next one.
   await sweepCreations(context, signal).catch(() => undefined);
   await forgetOutcomes(context.disk, context.root);
   const named = dataFilesRemoved + deletionFilesRemoved + transactionFilesRemoved + indexFilesRemoved;

@@ -1,6 +1,6 @@
 /**
- * CreateTable: a new table of the given rows. In the root its catalog row comes before its first version, which
- * decides; in a child namespace it comes last and decides, so that nothing is seen of a table that came to nothing.
+ * CreateTable: creates a table from the given rows. In the root, the catalog row comes before the first version, which
+ * decides. In a child namespace, the row comes last and decides, so that a failed creation leaves nothing visible.
  */
 
 import { claimPlace, planPlace } from "../../catalog/places/placement.js";
@@ -54,7 +54,7 @@ export async function createTable(
       `properties: table ${formatIdentifier(id)} was declared, and keeps the properties of then`,
     );
   }
-  // A row that a table of that name left behind, which is gone, must not lend it its properties.
+  // A catalog row left behind by a former table of that name must not pass on its properties.
   const publish = () =>
     found === null
       ? publishClaimed(context, place, properties ?? {}, signal)
@@ -87,7 +87,7 @@ export async function createTable(
   }
   try {
     if (found === null && !isRoot) await publishNewTable(context, place, properties ?? {}, signal);
-    // The rows are in: the properties of a table that was replaced follow.
+    // The rows are committed; the properties of the replaced table follow.
     else if (anchor.kind === "version" && properties !== undefined)
       await republishTable(context, place, properties, signal);
   } catch (error) {

@@ -24,12 +24,12 @@ export async function dropTable(
   const { id, location, directory } = table;
   const isTable = await watchTable(context.disk, table);
   if (id.length === 1) {
-    // The data of a table that was deregistered since it was found stays.
+    // A table that was deregistered since it was found keeps its data.
     const isListed = async (movedTo: string) =>
       (await isTable(movedTo)) && !(await isDeregistered(context.disk, movedTo));
     const vanish = async (catalog: Catalog) => {
       const others = catalog.rows.filter(({ objectId }) => objectId !== objectIdOf(id));
-      // Rows of another engine may name the directory: their tables keep the data.
+      // Catalog rows of another engine may name the directory: their tables keep the data.
       if (await isNamed(context, location, others)) {
         return hide(context.disk, directory, isTable).catch((error: unknown) => {
           if (codeOf(error) === "ENOENT") return false;

@@ -1,4 +1,4 @@
-/** RegisterTable: puts data that lies below the root under an id. */
+/** RegisterTable: gives an id to data that lies below the root. */
 
 import { registerTable as register } from "../../catalog/registration.js";
 import { InvalidInputError } from "../../errors.js";

@@ -1,4 +1,4 @@
-/** RenameTable: another name, in the same namespace or in another one. */
+/** RenameTable: gives a table another name, in the same namespace or in another one. */
 
 import { requireTable } from "../../catalog/places/tables.js";
 import { renameTable as rename } from "../../catalog/relocation.js";

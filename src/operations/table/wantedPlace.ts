@@ -1,11 +1,11 @@
-/** The place a caller wants a declared table at, which is the namespace's to choose. */
+/** Checks the place that a caller wants for a declared table, which the namespace chooses. */
 
 import { InvalidInputError } from "../../errors.js";
 import { formatIdentifier } from "../../ident.js";
 import { resolve } from "../../platform/native.js";
 import type { OperationContext } from "../context.js";
 
-/** @throws InvalidInputError where it is another than the one chosen */
+/** @throws InvalidInputError if it differs from the chosen place */
 export function checkWantedPlace(
   context: OperationContext,
   id: readonly string[],

@@ -1,4 +1,4 @@
-/** CreateTableTag: gives a version a name that no tag has. */
+/** CreateTableTag: names a version with a new tag. */
 
 import type { CreateTableTagRequest, CreateTableTagResponse } from "../../namespace.js";
 import { checkTagName } from "../../table/refs/refs.js";

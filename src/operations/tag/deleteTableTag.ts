@@ -1,4 +1,4 @@
-/** DeleteTableTag: takes a name away; the version it named stays. */
+/** DeleteTableTag: deletes a tag; the version it named stays. */
 
 import type { DeleteTableTagRequest, DeleteTableTagResponse } from "../../namespace.js";
 import { checkTagName } from "../../table/refs/refs.js";
@@ -16,7 +16,7 @@ export async function deleteTableTag(
   const tag = requireString(request.tag, "tag");
   checkTagName(tag);
   const { table } = await openTable(context, { id: request.id });
-  // Without the lock, as it may take its time; asked again under it.
+  // Asked without the lock, because it may take long; asked again under the lock.
   await access.requireBranch(await branchOfTag(context.disk, table.directory, tag));
   await deleteTag(context, table.directory, tag, request.signal, access.requireBranch);
   return {};

@@ -1,4 +1,4 @@
-/** UpdateTableTag: lets a tag name another version. */
+/** UpdateTableTag: moves a tag to another version. */
 
 import type { UpdateTableTagRequest, UpdateTableTagResponse } from "../../namespace.js";
 import { checkTagName } from "../../table/refs/refs.js";
@@ -16,7 +16,7 @@ export async function updateTableTag(
   const tag = requireString(request.tag, "tag");
   checkTagName(tag);
   const { mainRoot, target } = await openTarget(context, request);
-  // Without the lock, as it may take its time; asked again under it.
+  // Asked without the lock, because it may take long; asked again under the lock.
   await access.requireBranch(await branchOfTag(context.disk, mainRoot, tag));
   await updateTag(context, mainRoot, tag, target, request.signal, access.requireBranch);
   return {};

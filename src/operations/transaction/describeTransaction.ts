@@ -18,7 +18,7 @@ import type { Access } from "../access.js";
 import type { OperationContext } from "../context.js";
 import { optionalId } from "../request.js";
 
-/** Tables looked into at once. */
+/** Maximum number of tables searched at once. */
 const PARALLELISM = 16;
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
@@ -57,7 +57,7 @@ interface Found {
   readonly foundIn: readonly string[];
 }
 
-/** @throws TransactionNotFoundError; CorruptFileError where it may be in a table that can't be read */
+/** @throws TransactionNotFoundError; CorruptFileError if it may be in a table that can't be read */
 async function findAnywhere(
   context: OperationContext,
   id: string,
@@ -71,7 +71,7 @@ async function findAnywhere(
       const found = table && (await findTransaction(context, table.directory, id, options));
       return found && { found, foundIn: tableId };
     } catch (error) {
-      // It is not what stands between the caller and a transaction of another table.
+      // A missing or corrupt table must not hide a transaction of another table.
       if (error instanceof NamespaceNotFoundError) return null;
       if (!(error instanceof CorruptFileError)) throw error;
       unreadable = error;
@@ -92,7 +92,7 @@ async function findAnywhere(
   throw new TransactionNotFoundError(`there is no transaction ${id}`);
 }
 
-/** Names of properties are the reference's, as are those of operations. */
+/** Names of properties and operations are the reference's. */
 function describe(
   tableId: readonly string[],
   { transaction, branch, version, file }: CommittedTransaction,

@@ -1,4 +1,4 @@
-/** From requests for parts of a batch to its steps: what both batch operations share. */
+/** Turns requests for parts of a batch into its steps; shared by both batch operations. */
 
 import type { CreateVersionStep } from "../../catalog/batches/journalFormat.js";
 import { InvalidInputError } from "../../errors.js";
@@ -21,7 +21,7 @@ import type { OperationContext } from "../context.js";
 import { openTable } from "../snapshot.js";
 import { stagedOf } from "./stagedOf.js";
 
-/** A version to create, and the table or branch it is for. */
+/** A version to create, and its table or branch. */
 export interface VersionPart {
   readonly location: string;
   readonly branch: string | null;
@@ -29,7 +29,7 @@ export interface VersionPart {
   readonly staged: StagedVersion;
 }
 
-/** @throws what `createTableVersion` throws before it looks at the staged file; messages name the member */
+/** @throws what `createTableVersion` throws before it reads the staged file; messages name the member */
 export async function openVersionPart(
   context: OperationContext,
   request: CreateTableVersionRequest,
@@ -47,15 +47,13 @@ export interface PlannedVersions {
   readonly steps: readonly CreateVersionStep[];
   /** In the order of the steps. */
   readonly sources: readonly StagedManifest[];
-  /** The versions as they are going to be. */
+  /** The versions as they will be. */
   readonly records: ReadonlyMap<VersionPart, TableVersion>;
 }
 
 export const NO_VERSIONS: PlannedVersions = { steps: [], sources: [], records: new Map() };
 
-/**
- * @throws ConcurrentModificationError, InvalidInputError where any of them can't be published
- */
+/** @throws ConcurrentModificationError, InvalidInputError if any of them can't be published */
 export async function planVersions(
   context: OperationContext,
   parts: readonly VersionPart[],
@@ -63,10 +61,10 @@ export async function planVersions(
   const steps: CreateVersionStep[] = [];
   const sources: StagedManifest[] = [];
   const records = new Map<VersionPart, TableVersion>();
-  // Numbers of one table have to be published in their order.
+  // Versions of one table must be published in ascending order.
   const ascending = [...parts].sort((a, b) => a.staged.version - b.staged.version);
   const claimed = new Set<string>();
-  /** What the tables are going to be, so far. */
+  /** Latest manifests of the tables after the steps planned so far. */
   const planned = new Map<string, ManifestFile>();
   for (const part of ascending) {
     const { location, branch, tableRoot, staged } = part;
@@ -95,8 +93,8 @@ export async function planVersions(
 }
 
 /**
- * The versions as they were published; staged files, which nobody needs any more, are removed. Nothing is looked up:
- * others may have removed a version since.
+ * Returns the versions as they were published, and removes their staged files, which nobody needs any more. Looks
+ * nothing up: others may have removed a version since.
  */
 export async function publishedVersions(
   { disk }: OperationContext,

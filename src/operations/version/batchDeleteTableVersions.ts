@@ -1,4 +1,4 @@
-/** BatchDeleteTableVersions: takes versions out of a table's history, all that are asked for or none. */
+/** BatchDeleteTableVersions: deletes versions from a table's history, all requested ones or none. */
 
 import { commitBatch } from "../../catalog/batches/batches.js";
 import type { DeleteVersionsStep } from "../../catalog/batches/journalFormat.js";

@@ -1,4 +1,4 @@
-/** CreateTableVersion: puts a staged manifest in place as a version, if that number is free. */
+/** CreateTableVersion: publishes a staged manifest as a version, if the number is free. */
 
 import type { CreateTableVersionRequest, CreateTableVersionResponse } from "../../namespace.js";
 import { isMainBranch } from "../../table/refs/refs.js";
@@ -23,6 +23,6 @@ export async function createTableVersion(
   }
   const anchor = await anchorOfOpen(context, open);
   const { file } = await publishStagedVersion(context, open.tableRoot, anchor, staged);
-  // Not read again: by now it may be gone, or the version of a table that came after this one.
+  // Not read again: it may be gone by now, or belong to a table that replaced this one.
   return { transactionId: file.transaction?.uuid, version: versionOfFile(file, staged) };
 }

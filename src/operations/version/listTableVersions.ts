@@ -37,7 +37,7 @@ export async function listTableVersions(
   return { versions, pageToken: String(page[page.length - 1].version) };
 }
 
-/** The token is the last version of the page before; the empty string is the start. */
+/** The token is the last version of the previous page; the empty string is the start. */
 function parsePageToken(value: unknown): number | null {
   const token = optionalString(value, "pageToken") ?? "";
   if (token === "") return null;

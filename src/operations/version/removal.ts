@@ -1,4 +1,4 @@
-/** From requests to delete versions to the steps of a batch: what all operations that delete some share. */
+/** Turns requests to delete versions into steps of a batch; shared by all operations that delete versions. */
 
 import type { DeleteVersionsStep } from "../../catalog/batches/journalFormat.js";
 import { InvalidInputError } from "../../errors.js";
@@ -14,11 +14,11 @@ import { anchorOfOpen, openTable } from "../snapshot.js";
 /** Milliseconds to wait for a lock once the versions are gone: removing their files can wait. */
 const LOCK_WAIT_MS = 1000;
 
-/** Versions to delete, and the table or branch they are of. */
+/** Versions to delete, and their table or branch. */
 export interface RemovalPart {
   readonly location: string;
   readonly branch: string | null;
-  /** Directory of the table, whichever branch is meant. */
+  /** Directory of the table, regardless of the branch. */
   readonly mainRoot: string;
   /** Directory of the table or branch. */
   readonly tableRoot: string;
@@ -49,8 +49,8 @@ function checkedRange(given: Readonly<Record<string, unknown>>, index: number): 
 }
 
 /**
- * The step of each part, or null where there is nothing to delete; the caller holds the locks of their tables.
- * @throws InvalidInputError where any version is needed, TableReplacedError where the table was replaced
+ * The step of each part, or null if there is nothing to delete; the caller holds the locks of their tables.
+ * @throws InvalidInputError if any version is needed, TableReplacedError if the table was replaced
  */
 export async function planRemovals(
   context: OperationContext,
@@ -60,11 +60,11 @@ export async function planRemovals(
   const steps: (DeleteVersionsStep | null)[] = [];
   for (const { location, branch, mainRoot, tableRoot, ranges, anchor } of parts) {
     const wanted = await planVersionRemoval(context.disk, mainRoot, branch, ranges);
-    // None may be found because the table is another's by now.
+    // Versions may be missing because another table has taken this one's place.
     await requireAnchor(context.disk, tableRoot, anchor, (path) =>
       context.manifests.read(context.disk, path),
     );
-    // A version that two parts name goes with the first.
+    // A version that two parts name is deleted with the first.
     const versions = wanted.filter((version) => !planned.has(`${tableRoot}\0${version}`));
     for (const version of versions) planned.add(`${tableRoot}\0${version}`);
     steps.push(versions.length === 0 ? null : { kind: "deleteVersions", location, branch, versions });
@@ -72,7 +72,7 @@ export async function planRemovals(
   return steps;
 }
 
-/** What has to be locked for a part: its branch, and the table's refs. */
+/** The directories to lock for a part: its branch's, and the table's for its refs. */
 export const lockedRootsOf = ({ mainRoot, tableRoot }: RemovalPart): string[] => [mainRoot, tableRoot];
 
 /** Removes the files that only the deleted versions referred to. */
@@ -85,7 +85,7 @@ export async function finishRemovals(
   for (const [index, { mainRoot, branch }] of parts.entries()) {
     if (steps[index] === null) continue;
     const options = { waitMs: LOCK_WAIT_MS, signal };
-    // The versions are deleted; files that stay are the next cleanup's.
+    // The versions are deleted; the next cleanup removes files that stay.
     await clearRetired(context, mainRoot, branch, options).catch(() => undefined);
   }
 }

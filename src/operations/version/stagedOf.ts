@@ -15,7 +15,7 @@ import {
 } from "../request.js";
 
 /**
- * @param request its id was checked
+ * @param request with a checked id
  * @throws InvalidInputError naming the member
  */
 export function stagedOf(request: CreateTableVersionRequest, access: Access): StagedVersion {
@@ -36,10 +36,10 @@ export function stagedOf(request: CreateTableVersionRequest, access: Access): St
     eTag: optionalString(request.eTag, "eTag"),
     metadata: optionalStringMap(request.metadata, "metadata"),
     allow: {
-      // As createTableBranch asks about what a branch is made from.
+      // The question that createTableBranch asks about a branch's source.
       source: (source) =>
         access.require("createTableBranch", requireTableId(request.id), { branch: source ?? undefined }),
-      // What lies there is of no table of this namespace: only who may do so everywhere may use it.
+      // Files there belong to no table of this namespace: only a caller with this right everywhere may use them.
       base: (location) => access.require("createTableVersion", [], { location }),
     },
     signal: request.signal,

@@ -1,4 +1,4 @@
-/** The record of a version, as the version operations answer it. */
+/** Builds the record of a version that the version operations return. */
 
 import type { TableVersion } from "../../namespace.js";
 import { timestampMillis } from "../../table/commit/apply.js";
@@ -8,7 +8,7 @@ import { readVersionRecord, type VersionRecord } from "../../table/versions/vers
 import type { VersionEntry } from "../../table/versions/versions.js";
 import type { OperationContext } from "../context.js";
 
-/** Null where the version has been cleaned up since it was found. */
+/** Null if the version has been cleaned up since it was found. */
 export async function versionOf(
   context: OperationContext,
   tableRoot: string,
@@ -21,7 +21,7 @@ export async function versionOf(
   return file && versionOfFile(file, record);
 }
 
-/** The same of a manifest that is known, and may be gone by now. */
+/** The same for a known manifest, whose file may be gone by now. */
 export function versionOfFile(file: ManifestFile, { eTag, metadata }: VersionRecord): TableVersion {
   return {
     version: file.manifest.version,

@@ -1,20 +1,23 @@
-/** API keys: compared in a time that does not depend on how much of a key was guessed. */
+/** Checks API keys in a time that does not depend on how much of a key was guessed. */
 
 import { createHash, timingSafeEqual } from "node:crypto";
 import { InvalidInputError } from "../../errors.js";
 import type { Principal } from "../../namespace.js";
 
-/** Keys that are accepted, or who knows them: null where a key is not valid. */
+/** Accepted keys, or a function that looks a key up and returns null for an invalid one. */
 export type ApiKeyOptions =
   | readonly string[]
   | ((apiKey: string) => Principal | null | Promise<Principal | null>);
 
-/** What a header can carry: Latin-1 without control characters, no blank at either end; and no more than is looked at. */
+/**
+ * Keys that a header can carry: Latin-1 without control characters, no blank at either end, and no longer than the
+ * longest credential that is checked.
+ */
 const KEY = /^[!-~\u00a1-\u00ff](?:[ -~\u00a0-\u00ff]{0,16382}[!-~\u00a1-\u00ff])?$/;
 
 /**
- * Null where no keys are configured.
- * @throws InvalidInputError for a list that has none, or one that no header can carry
+ * Null if no keys are configured.
+ * @throws InvalidInputError for an empty list, or a key that no header can carry
  */
 export function createApiKeyCheck(
   options: ApiKeyOptions | undefined,
@@ -35,11 +38,11 @@ export function createApiKeyCheck(
   return (apiKey) => {
     const given = digest(apiKey);
     let found: number | null = null;
-    // All of them are compared, so that the time tells nothing of which one it is.
+    // All keys are compared, so that the time does not reveal which one matched.
     for (const [index, key] of known.entries()) if (timingSafeEqual(key, given)) found = index;
     return found === null ? null : { subject: `api-key-${found}`, method: "apiKey" };
   };
 }
 
-/** Digests are of one length whatever the keys are. */
+/** Digests have the same length for all keys. */
 const digest = (key: string): Uint8Array => createHash("sha256").update(key).digest();

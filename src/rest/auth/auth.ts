@@ -1,8 +1,8 @@
 /**
- * Who calls: credentials of a request to the principal they stand for. Headers come first (`authorization`, then
- * `x-api-key`); where they tell nothing, the body's `identity` is asked (`auth_token`, then `api_key`). A credential of
- * a kind that no way in is configured for is passed over. Of the others the first decides: a wrong one is not made good
- * by another.
+ * Identifies the caller: from the credentials of a request to their principal. Headers come first (`authorization`,
+ * then `x-api-key`); if they decide nothing, the body's `identity` follows (`auth_token`, then `api_key`). Credentials
+ * of a kind that is not configured are ignored. Of the others the first decides: another credential does not make up
+ * for a wrong one.
  */
 
 import { untilAborted } from "../../async/abort.js";
@@ -14,26 +14,26 @@ import { type ApiKeyOptions, createApiKeyCheck } from "./apiKeys.js";
 import { type BearerOptions, createBearerCheck, InvalidToken } from "./bearer.js";
 
 /**
- * What finds the principal of a credential; null where it is not valid. An error of the engine's classes that it throws
- * is the answer, any other is an internal error.
+ * Finds the principal of a credential; null if the credential is not valid. An error of the engine's classes that it
+ * throws becomes the answer; any other error is reported as an internal error.
  */
 export type PrincipalLookup = (credential: string) => Principal | null | Promise<Principal | null>;
 
-/** Each member opens a way in; without any, every request is refused. */
+/** Each member enables one kind of caller; without any, every request is refused. */
 export interface AuthOptions {
-  /** Keys that are accepted in `x-api-key`, or who knows them. */
+  /** Keys that are accepted in `x-api-key`, or a function that looks them up. */
   readonly apiKeys?: ApiKeyOptions;
-  /** The authorization server whose JWT access tokens are accepted, or who knows tokens. */
+  /** The authorization server whose JWT access tokens are accepted, or a function that looks tokens up. */
   readonly bearer?: BearerOptions | PrincipalLookup;
   /**
-   * Lets requests in whose credentials nobody here could check, or that have none. Those that can be checked are
-   * refused all the same when they are wrong.
+   * Accepts requests without credentials, or with credentials of a kind that is not configured. Credentials that can be
+   * checked are still refused if they are wrong. Default false.
    */
   readonly anonymous?: boolean;
 }
 
 const MEMBERS = ["apiKeys", "bearer", "anonymous"];
-/** Longest credential that is looked at, in characters. */
+/** Longest credential that is checked, in characters. */
 const MAX_CREDENTIAL = 16_384;
 const REALM = 'realm="tiltyard"';
 const ANONYMOUS: Principal = Object.freeze({ subject: "anonymous", method: "anonymous" });
@@ -43,7 +43,7 @@ export class Authenticator {
   readonly #bearer: PrincipalLookup | null;
   readonly #anonymous: boolean;
 
-  /** @throws InvalidInputError for options that cannot be meant */
+  /** @throws InvalidInputError for invalid options */
   constructor(options: AuthOptions = {}) {
     checkOptionMembers("auth", options, MEMBERS);
     const { apiKeys, bearer, anonymous = false } = options;
@@ -54,9 +54,9 @@ export class Authenticator {
   }
 
   /**
-   * The principal that the headers tell; null where only the body's identity can.
-   * @throws Refusal with 401 where the headers decide that nobody valid calls; the signal's reason once it is aborted;
-   * what a lookup throws
+   * The principal that the headers identify; null if only the body's identity can.
+   * @throws Refusal with 401 if the headers show that the caller is not valid; the signal's reason once it is aborted;
+   *   what a lookup throws
    */
   async byHeaders(headers: Headers, signal: AbortSignal): Promise<Principal | null> {
     const authorization = headers.get("authorization");
@@ -73,7 +73,7 @@ export class Authenticator {
   }
 
   /**
-   * The principal of a request whose headers told nothing.
+   * The principal of a request whose headers did not identify one.
    * @throws as {@link byHeaders}
    */
   async byIdentity(identity: Identity | undefined, signal: AbortSignal): Promise<Principal> {
@@ -85,11 +85,11 @@ export class Authenticator {
     throw this.#refuse(`credentials are needed: ${this.#kinds().join(" or ")}`);
   }
 
-  /** What a client that is refused has to come with, for `www-authenticate`. */
+  /** The credentials that a refused client must send, for `www-authenticate`. */
   challenge(error = ""): string {
     const challenges: string[] = [];
     if (this.#bearer !== null) challenges.push(`Bearer ${REALM}${error}`);
-    // A client is owed a challenge even where nothing would meet it.
+    // A refused client gets a challenge even if no credentials would satisfy it.
     if (this.#apiKey !== null || this.#bearer === null) challenges.push(`ApiKey ${REALM}`);
     return challenges.join(", ");
   }
@@ -116,7 +116,7 @@ export class Authenticator {
     return kinds;
   }
 
-  /** By RFC 6750 a request without a token is told no more than how to come with one. */
+  /** By RFC 6750, a request without a token only learns how to send one. */
   #refuse(detail: string): Refusal {
     return new Refusal(401, "Unauthenticated", detail, { "www-authenticate": this.challenge() });
   }
@@ -128,7 +128,7 @@ export class Authenticator {
   }
 }
 
-/** RFC 6750 has descriptions of printable ASCII only, and leaves nothing to be escaped. */
+/** RFC 6750 allows only printable ASCII in descriptions, without characters that would need escapes. */
 const quoted = (text: string): string => `"${text.replaceAll(/[^ !#-[\]-~]/g, "'")}"`;
 
 async function ask(
@@ -140,7 +140,7 @@ async function ask(
   return untilAborted(askSafely(lookup, credential), signal);
 }
 
-/** What the embedding server's own lookup throws or returns by mistake is its fault, not the client's. */
+/** An unexpected error or value from the host's own lookup is the server's fault, not the client's. */
 async function askSafely(lookup: PrincipalLookup, credential: string): Promise<Principal | null> {
   let answer: unknown;
   try {

@@ -1,6 +1,6 @@
 /**
- * Access tokens: JWTs of an OAuth 2.0 authorization server, verified against the keys it publishes (RFC 9068, RFC 8725).
- * What a token's header says of a key, but for the name of a published one, is not looked at.
+ * Access tokens: JWTs of an OAuth 2.0 authorization server, verified against the keys it publishes (RFC 9068, RFC
+ * 8725). The key that a token's header describes is ignored, except for the name of a published one.
  */
 
 import { errors, type JWTPayload, type JWTVerifyGetKey, type JWTVerifyResult, jwtVerify } from "jose";
@@ -10,19 +10,19 @@ import { checkOptionMembers } from "../../optionMembers.js";
 import { Refusal } from "../wire/problem.js";
 import { publishedKeys } from "./publishedKeys.js";
 
-/** An authorization server, and what its tokens must say. */
+/** An authorization server, and what its tokens must contain. */
 export interface BearerOptions {
   /** The tokens' `iss`, character by character. */
   readonly issuer: string;
   /** One of the tokens' `aud`. */
   readonly audience: string | readonly string[];
-  /** Where the server publishes its keys: https, or http on the loopback. */
+  /** URL at which the server publishes its keys: https, or http on the loopback. */
   readonly jwksUri: string;
-  /** Algorithms of signatures that are accepted; default: the asymmetric ones below. */
+  /** Accepted signature algorithms; default: the asymmetric ones below. */
   readonly algorithms?: readonly string[];
   /**
-   * What the tokens' header has as `typ`, for example `at+jwt`. Default: `at+jwt`, `JWT` or nothing, as servers differ,
-   * but no ID token that shows that it is one.
+   * The `typ` that the tokens' header must have, for example `at+jwt`. Default: `at+jwt`, `JWT` or none, because
+   * servers differ, but no token that is recognisable as an ID token.
    */
   readonly tokenType?: string;
 }
@@ -30,29 +30,29 @@ export interface BearerOptions {
 type BearerCheck = (token: string) => Principal | null | Promise<Principal | null>;
 type VerifyOptions = NonNullable<Parameters<typeof jwtVerify>[2]>;
 
-/** A token that is not valid; its cause, which never has the token, says why. */
+/** An invalid token; the cause, which never contains the token, says why. */
 export class InvalidToken extends Error {}
 
-/** Keys are published, so an algorithm that verifies by the signing key itself can never be meant. */
+/** The keys are published, so an algorithm that verifies with the signing key itself must never be accepted. */
 const ASYMMETRIC = [
   ...["RS256", "RS384", "RS512", "PS256", "PS384", "PS512"],
   ...["ES256", "ES384", "ES512", "EdDSA", "Ed25519"],
 ];
 const MEMBERS = ["issuer", "audience", "jwksUri", "algorithms", "tokenType"];
-/** Types of tokens in general, in which access tokens come as well. */
+/** General token types, which access tokens use as well. */
 const TOKEN_TYPES: readonly unknown[] = ["at+jwt", "jwt", undefined];
 /** Claims that only ID tokens have. */
 const ID_TOKEN_CLAIMS = ["nonce", "at_hash", "c_hash", "s_hash"];
 /** Seconds that the clocks of the two servers may differ by. */
 const CLOCK_TOLERANCE = 5;
-/** Keys that are tried for a token that does not name its own. */
+/** Maximum number of keys tried for a token that does not name its own. */
 const MAX_CANDIDATES = 8;
 const RETRY_AFTER = "5";
 
 /**
- * Null where no tokens are accepted. The check for an authorization server throws InvalidToken, with the reason, rather
- * than return null, and Refusal where its keys cannot be had.
- * @throws InvalidInputError for options that cannot be meant
+ * Null if no tokens are accepted. The check for an authorization server never returns null: it throws InvalidToken,
+ * with the reason, or Refusal if the server's keys are not available.
+ * @throws InvalidInputError for invalid options
  */
 export function createBearerCheck(options: BearerOptions | BearerCheck | undefined): BearerCheck | null {
   if (options === undefined || options === null) return null;
@@ -94,7 +94,7 @@ async function verify(
   }
 }
 
-/** @throws InvalidToken for one of the server's that is not for whoever brings it to call with */
+/** @throws InvalidToken for a token of the server that its bearer may not use for calls */
 function principalOf(
   { payload, protectedHeader }: JWTVerifyResult,
   tokenType: string | undefined,
@@ -107,17 +107,20 @@ function principalOf(
   return { subject: subjectOf(payload), method: "bearer", claims: payload };
 }
 
-/** Whether this is a token for calling somebody, rather than one that tells of a person or an event. */
+/** Whether this token is for making calls, rather than for describing a person or an event. */
 function isAccessToken(typ: unknown, payload: JWTPayload, tokenType: string | undefined): boolean {
   const type = typeof typ === "string" ? mediaType(typ) : typ;
   if (tokenType !== undefined) return type === mediaType(tokenType);
   return TOKEN_TYPES.includes(type) && !ID_TOKEN_CLAIMS.some((claim) => Object.hasOwn(payload, claim));
 }
 
-/** Types of media may leave out what is in front of the slash. */
+/** Media types may omit the part before the slash. */
 const mediaType = (typ: string) => typ.toLowerCase().replace(/^application\//, "");
 
-/** A client that acts for itself may have no `sub`. A malformed one is not made good: whose it is would be a guess. */
+/**
+ * A client that acts for itself may have no `sub`. A malformed `sub` is not replaced by `client_id`: the owner would be
+ * a guess.
+ */
 function subjectOf({ sub, client_id }: JWTPayload): string {
   const subject: unknown = sub === undefined ? client_id : sub;
   if (typeof subject !== "string" || subject === "") throw new InvalidToken("it does not say whose it is");
@@ -145,7 +148,7 @@ function checkOptions(options: BearerOptions) {
   return { issuer, audience: audiences, algorithms: pinned, tokenType, url: checkJwksUri(jwksUri) };
 }
 
-/** A copy; null for what is no list of texts, or has none. */
+/** A copy; null unless it is a list of texts, none of them empty, with at least one. */
 function textsOf(given: unknown): string[] | null {
   if (!Array.isArray(given) || given.length === 0) return null;
   return given.every((text) => typeof text === "string" && text !== "") ? [...given] : null;

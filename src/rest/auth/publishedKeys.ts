@@ -1,7 +1,7 @@
 /**
- * The keys that an authorization server publishes as a JWK set. They are kept, and asked for again when they are old
- * or when a token names a key that is not among them, but never twice within a pause: neither an authorization server
- * that is down nor tokens that nobody issued make this server call out for each request.
+ * The keys that an authorization server publishes as a JWK set. They are cached, and fetched again when they are old or
+ * when a token names an unknown key, but never twice within a pause. Neither an authorization server that is down nor
+ * forged tokens thus make this server send a request for each call.
  */
 
 import {
@@ -14,22 +14,22 @@ import {
 } from "jose";
 
 const TIMEOUT_MS = 5_000;
-/** Between two times that the keys are asked for. */
+/** Minimum time between two fetches of the keys. */
 const PAUSE_MS = 5_000;
 const MAX_AGE_MS = 600_000;
-/** How long the last keys serve while the server gives none. A key that it withdraws meanwhile is not known to be. */
+/** How long the last keys are used while the server delivers none. A key that is withdrawn meanwhile stays accepted. */
 const MAX_AGE_WITHOUT_SERVER_MS = 12 * 3_600_000;
-/** Bytes of a set of keys. */
+/** Maximum bytes of a set of keys. */
 const MAX_BYTES = 2 ** 20;
 
-/** The key of a token was not found, and it is not known to be wrong. */
+/** A token's key was not found, but the token is not known to be wrong. */
 class KeysUnavailable extends Error {}
 
 class TooSoon extends Error {}
 
 /**
- * What finds the key of a token.
- * @throws KeysUnavailable from the function that is returned; JOSEError of its own where the token names no key
+ * Returns a function that finds the key of a token.
+ * @throws KeysUnavailable from the returned function; its own JOSEError if the token is the reason
  */
 export function publishedKeys(url: URL): JWTVerifyGetKey {
   let askedAt = Number.NEGATIVE_INFINITY;
@@ -61,7 +61,7 @@ export function publishedKeys(url: URL): JWTVerifyGetKey {
   async function refresh(readAt: number): Promise<void> {
     if (!keys.fresh || Date.now() < Math.max(readAt + MAX_AGE_MS, askedAt + PAUSE_MS)) return;
     const refreshed = keys.reload().catch(note);
-    // Where it failed before, nobody waits for it to fail again.
+    // After a failure, no request waits for the next attempt.
     if (failedAt <= readAt) await refreshed;
   }
 
@@ -82,7 +82,7 @@ const isAboutToken = (error: unknown): boolean =>
   error instanceof errors.JWKSMultipleMatchingKeys ||
   error instanceof errors.JOSENotSupported;
 
-/** Reads a set of keys no further than a set of keys can be long. */
+/** Reads a set of keys, but no more than its maximum size. */
 async function fetchKeys(url: string, options: RequestInit): Promise<Response> {
   const response = await fetch(url, options);
   const pieces: Uint8Array[] = [];

@@ -1,33 +1,35 @@
 /**
- * What clients of different kinds send and expect otherwise than the interface says. A handler speaks one dialect per
- * request; that of the interface is here, each other one has a file of its own.
+ * What different kinds of clients send and expect that deviates from the interface. A handler speaks one dialect per
+ * request. The interface's dialect and the form-encoding one are here; each other one has its own file.
  */
 
 import type { DirectoryNamespace } from "../../DirectoryNamespace.js";
 import type { RowsInput } from "../../namespace.js";
 import { ROUTES, type Route } from "../wire/routes.js";
 
-/** A request that was checked, on its way to the engine. */
+/** A checked request on its way to the engine. */
 export interface EngineCall {
   readonly namespace: DirectoryNamespace;
   readonly route: Route;
-  /** Of the engine's form. */
+  /** In the engine's form. */
   readonly request: Readonly<Record<string, unknown>>;
   readonly data: RowsInput | undefined;
 }
 
 export interface Dialect {
   readonly routes: readonly Route[];
-  /** Whether paths are encoded as forms are: a plus sign is a space, unless the body says that it is a plus sign. Else it is
-   * one, unless the body says that it is a space. */
+  /**
+   * Whether paths are form-encoded. If so, a plus sign is a space, unless the body says that it is a plus sign. If not,
+   * it is a plus sign, unless the body says that it is a space.
+   */
   readonly pathsAreForms: boolean;
-  /** The JSON body as the interface has it. */
+  /** The JSON body in the interface's form. */
   readBody(route: Route, json: unknown): unknown;
   /** Makes the call and returns the engine's answer. */
   perform(call: EngineCall): Promise<unknown>;
   /** The form of an operation's answer. */
   answerOf(route: Route): Route["answer"];
-  /** The HTTP status of an error, where it is another than the error's own. */
+  /** The HTTP status of an error, if it differs from the error's own. */
   statusOf(error: unknown): number | undefined;
 }
 
@@ -37,7 +39,7 @@ export function callEngine({ namespace, route, request, data }: EngineCall): Pro
   return operation.call(namespace, request, data);
 }
 
-/** The interface document's own. */
+/** The dialect of the interface document. */
 export const INTERFACE_DIALECT: Dialect = {
   routes: ROUTES,
   pathsAreForms: false,
@@ -48,8 +50,8 @@ export const INTERFACE_DIALECT: Dialect = {
 };
 
 /**
- * That of the namespace spec's client in Rust, which LanceDB's `connectNamespace("rest")` is made of. It encodes paths as
- * forms, and names itself nowhere: it is known by what it leaves out, and by its URLs.
+ * The dialect of the namespace spec's client in Rust, which LanceDB's `connectNamespace("rest")` is based on. It
+ * form-encodes paths and never names itself: it is recognised by the headers it leaves out, and by its URLs.
  */
 export const FORM_DIALECT: Dialect = { ...INTERFACE_DIALECT, pathsAreForms: true };
 

@@ -1,5 +1,5 @@
 /**
- * What a client needs that commits through the server: answers that tell it to, and branches whose first version is
+ * Support for clients that commit through the server: answers that tell them to, and branches whose first version is
  * published before the branch itself is registered.
  */
 

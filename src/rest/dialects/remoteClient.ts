@@ -1,6 +1,6 @@
 /**
- * The dialect of LanceDB's remote client (`connect("db://…")`): what it sends and expects otherwise than the interface
- * and the namespace spec say. All of it is here.
+ * The dialect of LanceDB's remote client (`connect("db://…")`): what it sends and expects that deviates from the
+ * interface and the namespace spec. Routes that only this client has are in remoteRoutes.ts.
  *
  *     request                                               here
  *     mode, behavior with quotes inside the string          taken off
@@ -14,10 +14,10 @@
  *     answer                                                here
  *     describe: schema in a vocabulary of its own           made from the Arrow schema
  *     tags/list: the map itself                             not wrapped
- *     a table that exists already                           400: it knows it by status and text
- *     a tag that exists already                             400: after a 409 it would try again
- *     a column or tag that there is not                     400: it takes any 404 for a table that is not there
- *     an operation that there is not                        406, for the same reason
+ *     a table that exists already                           400: the client recognises it by status and text
+ *     a tag that exists already                             400: after a 409 the client would try again
+ *     a missing column or tag                               400: the client takes any 404 for a missing table
+ *     an unknown operation                                  406, for the same reason
  */
 
 import { DataType, type Field, type Schema, TimeUnit, Type } from "apache-arrow";
@@ -42,10 +42,10 @@ import { performOf, REMOTE_ROUTES } from "./remoteRoutes.js";
 
 type Members = Record<string, unknown>;
 
-/** It names its database in every request. */
+/** The client names its database in every request. */
 export const isRemoteClient = (headers: Headers): boolean => headers.has("x-lancedb-database");
 
-/** Errors that it is told by 400: what it knows them by, or what it would take them for, is in the way of their own. */
+/** Errors that this client gets as 400: it recognises them by that status, or would misread their own. */
 const ARE_400 = [
   ...[TableAlreadyExistsError, TableTagAlreadyExistsError],
   ...[TableColumnNotFoundError, TableTagNotFoundError],
@@ -78,7 +78,7 @@ const BODIES: Partial<Record<Route["operation"], (body: Members) => Members>> = 
     typeof body.query === "object" && body.query !== null
       ? { ...body, query: readQuery({ ...(body.query as Members) }) }
       : body,
-  // Null passes as a version only where one may be left out.
+  // The schema accepts null as a version only if the version is optional.
   restoreTable: (body) => ({ ...body, version: body.version ?? LATEST }),
 };
 
@@ -136,7 +136,7 @@ function remoteSchema(schema: Schema): JsonSchema {
 
 function remoteField(field: Field): JsonField {
   const { name, length } = remoteType(field.type);
-  // The items of dictionaries are no fields; a map's are.
+  // The values of dictionaries are not fields; a map's entries are.
   const children = DataType.isDictionary(field.type) ? [] : (field.type.children ?? []);
   return {
     name: field.name,
@@ -160,7 +160,7 @@ const UNITS = {
   [TimeUnit.NANOSECOND]: "ns",
 } as const;
 
-/** Members of the types below, whichever release of apache-arrow they are of. */
+/** Members of the types below, in any release of apache-arrow. */
 interface AnyType {
   readonly typeId: Type;
   readonly isSigned?: boolean;

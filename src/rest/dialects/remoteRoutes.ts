@@ -1,6 +1,6 @@
 /**
- * Routes that only LanceDB's remote client has. It takes a path that there is not for a table that there is not: what is
- * missing here is said of each of them, once it is known that the table is there.
+ * Routes that only LanceDB's remote client uses. The client takes an unknown path for a missing table. Each route here
+ * therefore checks first that the table exists, and then reports the missing feature.
  */
 
 import { z } from "zod";
@@ -11,15 +11,15 @@ import { callEngine, type EngineCall } from "./dialect.js";
 
 type Perform = (call: EngineCall) => Promise<unknown>;
 
-/** Index under which a table keeps that LanceDB writes it through a log, beside its versions. */
+/** The index that marks a table which LanceDB writes through a log, in addition to its versions. */
 const LOG_INDEX = "__lance_mem_wal";
 
 const PERFORM = new Map<Route, Perform>();
 
-/** How the request of a route of these is met; undefined for any other. */
+/** How a request to one of these routes is performed; undefined for any other route. */
 export const performOf = (of: Route): Perform | undefined => PERFORM.get(of);
 
-/** @param operation what is authorized, and says whether the table is there */
+/** @param operation the one that is authorized, and that checks whether the table exists */
 function added(
   operation: Route["operation"],
   tail: string,
@@ -31,7 +31,7 @@ function added(
   return made;
 }
 
-/** What is missing is said where the table is there, and the branch where the request names one. */
+/** A route that reports a missing feature if the table exists, and the branch if the request names one. */
 function unsupported(tail: string, what: string, body: z.ZodRawShape = {}): Route {
   return added("describeTable", tail, { summary: what, body }, async (call) => {
     const { fromBranch, ...request } = call.request;
@@ -43,7 +43,7 @@ function unsupported(tail: string, what: string, body: z.ZodRawShape = {}): Rout
   });
 }
 
-/** What the table's log tells, which is null for a table without one. */
+/** A route that reads the table's log; the answer is null for a table without one. */
 function ofLog(tail: string, member: string): Route {
   const answer = { bare: z.object({ [member]: z.null() }) };
   return added(
@@ -81,7 +81,7 @@ export const REMOTE_ROUTES: readonly Route[] = [
   ...["create", "complete", "abort"].map((step) =>
     unsupported(`multipart_write/${step}`, "writing one version by several requests"),
   ),
-  // The table is to be made: there is nothing to look at.
+  // The table does not exist yet, so there is nothing to check.
   added("declareTable", "clone", { summary: "Copy a table" }, async () => {
     throw new UnsupportedError("clone: copying tables is not supported by this release");
   }),

@@ -1,34 +1,34 @@
 /**
- * Requests under way: how many there may be, how long each may take, and how they end when the server stops. A request
- * is under way until the last byte of its answer was handed over. Requests of strangers, who have shown no credentials,
- * get a part of the places only, so that others find one.
+ * Requests in progress: how many there may be, how long each may take, and how they end when the server stops. A
+ * request is in progress until the last byte of its answer was handed over. Strangers, who have shown no credentials,
+ * get only a part of the places, so that others find one.
  */
 
 import { ServiceUnavailableError } from "../../errors.js";
 import { Refusal } from "../wire/problem.js";
 
-/** Seconds after which a refused client may come again. */
+/** Seconds after which a refused client may try again. */
 const RETRY_AFTER = "1";
 
 export interface AdmissionLimits {
   readonly maxInFlight: number;
-  /** Of strangers. */
+  /** For strangers. */
   readonly maxUnauthenticated: number;
   readonly requestTimeoutMs: number;
 }
 
-/** One request under way. */
+/** One request in progress. */
 export interface Ticket {
   /** Ends the work: the client went away, the time is up, or the server stops. */
   readonly signal: AbortSignal;
   /**
-   * Counts the request among those of strangers, where it is not yet.
-   * @throws Refusal where there are too many already
+   * Counts the request as a stranger's, if it is not counted yet.
+   * @throws Refusal if there are too many already
    */
   ofStranger(): void;
-  /** Counts it among them no more. */
+  /** No longer counts the request as a stranger's. */
   ofCaller(): void;
-  /** Any number of calls. */
+  /** May be called any number of times. */
   release(): void;
 }
 
@@ -48,8 +48,8 @@ export class Admission {
   }
 
   /**
-   * Lets a request in.
-   * @throws Refusal while the server stops, and where there are too many already
+   * Admits a request.
+   * @throws Refusal while the server stops, and if there are too many already
    */
   enter(client: AbortSignal): Ticket {
     const { maxInFlight, maxUnauthenticated, requestTimeoutMs } = this.#limits;
@@ -82,7 +82,7 @@ export class Admission {
     return { signal: controller.signal, ofStranger, ofCaller, release };
   }
 
-  /** Lets nobody in from now on, waits for those under way, and ends them when the grace is over. */
+  /** Admits no more requests, waits for those in progress, and aborts them when the grace period is over. */
   async stop(graceMs: number): Promise<void> {
     this.#stopping = true;
     if (this.#underWay.size === 0) return;

@@ -1,6 +1,6 @@
 /**
- * Bodies of requests, read within bounds: of size, of depth, of the time between two pieces, and of the time that is
- * waited for all of them. Rows are handed on piece by piece as they come.
+ * Bodies of requests, read within bounds: on size, depth, the time between two pieces, and the total time spent
+ * waiting. Rows are passed on piece by piece as they come.
  */
 
 import { breathe } from "../../async/eventLoop.js";
@@ -11,44 +11,44 @@ import { bodyIsGone } from "./parsedBody.js";
 export interface BodyBounds {
   /** Bytes. */
   readonly maxBytes: number;
-  /** Milliseconds until the next piece has to be there. */
+  /** Milliseconds within which the next piece must arrive. */
   readonly idleMs: number;
-  /** Milliseconds that are waited for the client in all, besides those that its bytes earn. */
+  /** Total milliseconds to wait for the client, in addition to those that its bytes earn. */
   readonly waitMs: number;
   /** Bytes that earn a second. */
   readonly bytesPerSecond: number;
   readonly signal: AbortSignal;
-  /** What JSON is held in, while it is read and as long as what it says is in use. */
+  /** Memory bound that JSON counts against, while it is read and as long as its content is in use. */
   readonly memory?: MemoryShare;
 }
 
-/** Objects and arrays inside each other, at most. No request of the interface comes near. */
+/** Maximum nesting of objects and arrays. No request of the interface comes near. */
 const MAX_JSON_DEPTH = 64;
 
 const OPENING_BRACE = 0x7b;
 const OPENING_BRACKET = 0x5b;
 
-/** Use of memory. */
+/** Name of the memory use. */
 const JSON_USE = "json";
-/** Bytes that a byte of JSON becomes at most, about: `{}` in an array is an object. */
+/** Approximate maximum of bytes that a byte of JSON becomes: `{}` in an array is an object. */
 const PARSED_FACTOR = 32;
 
 const COLON = 0x3a;
 const COMMA = 0x2c;
 
-/** Objects and arrays in all, at most: of more of them JSON takes long to parse, and much memory. */
+/** Maximum number of objects and arrays: more of them take long to parse, and much memory. */
 const MAX_JSON_NODES = 2 ** 16;
-/** Members of all objects, at most: each name is made a string of its own, and looked at. */
+/** Maximum number of members of all objects: each name becomes a string of its own, and is checked. */
 const MAX_JSON_MEMBERS = 2 ** 18;
-/** Commas in all, at most: vectors are long arrays of numbers, which are quick. */
+/** Maximum number of commas: vectors are long arrays of numbers, which parse quickly. */
 const MAX_JSON_COMMAS = 2 ** 18;
-/** JSON of so many bytes takes a while to parse and to check. */
+/** From this many bytes on, JSON takes a while to parse and to check. */
 const LONG_JSON_BYTES = 2 ** 12;
 
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 
 /**
- * The body as pieces of bytes. Letting go of the iterator lets go of the body.
+ * The body as pieces of bytes. Closing the iterator releases the body.
  * @throws Refusal while it is read
  */
 export async function* readPieces(request: Request, bounds: BodyBounds): AsyncGenerator<Uint8Array> {
@@ -58,7 +58,7 @@ export async function* readPieces(request: Request, bounds: BodyBounds): AsyncGe
   if (request.bodyUsed || request.body.locked) throw bodyIsGone();
   const reader = request.body.getReader();
   let received = 0;
-  /** The time that the rows before a piece took is not the client's. */
+  /** Excludes the time that earlier rows took to process, which is not the client's. */
   let waitedMs = 0;
   let ended = false;
   try {
@@ -76,15 +76,15 @@ export async function* readPieces(request: Request, bounds: BodyBounds): AsyncGe
       if (value.length > 0) yield value;
     }
   } finally {
-    // A body that is not wanted any more may not answer either.
+    // Cancelling a body may fail as well.
     if (!ended) reader.cancel().catch(() => undefined);
   }
 }
 
 /**
- * The body as JSON; undefined where there is none. The media type counts without a body too: a page of any site can have
- * a form sent, but nothing that says it is JSON.
- * @throws Refusal where it is none, or breaks a bound
+ * The body as JSON; undefined if there is none. The media type is checked even without a body: a page of any site can
+ * have a form sent, but nothing that is declared as JSON.
+ * @throws Refusal if the body is not JSON, or breaks a bound
  */
 export async function readJson(request: Request, bounds: BodyBounds): Promise<unknown> {
   refuseMediaType(request, ["application/json"]);
@@ -98,13 +98,13 @@ export async function readJson(request: Request, bounds: BodyBounds): Promise<un
   if (isLong) await breathe();
   const value = parseJson(bytes);
   checkMembers(value);
-  // What is made of it takes its time too.
+  // The steps that use the value take time too.
   if (isLong) await breathe();
   return value;
 }
 
 /**
- * Refuses a body that says it is something else than one of these types. One that does not say is taken.
+ * Refuses a body that declares another type than these. A body without a declared type is accepted.
  * @throws Refusal
  */
 export function refuseMediaType(request: Request, accepted: readonly string[]): void {
@@ -154,7 +154,7 @@ function cutOff(reason: unknown): never {
   throw new Refusal(400, "InvalidInput", "the body broke off");
 }
 
-/** What is in strings counts as well: nobody needs so many. */
+/** Characters in strings count as well: no request needs so many. */
 function refuseManyNodes(bytes: Uint8Array): void {
   let nodes = 0;
   let members = 0;
@@ -180,7 +180,7 @@ function parseJson(bytes: Uint8Array): unknown {
   }
 }
 
-/** Refuses what is nested too deep, and members that stand for the prototype of objects. */
+/** Refuses too deep nesting, and members that stand for the prototype of objects. */
 function checkMembers(value: unknown): void {
   let level: unknown[] = [value];
   for (let depth = 0; level.length > 0; depth++) {
@@ -197,7 +197,10 @@ function checkMembers(value: unknown): void {
   }
 }
 
-/** All of them in one. The pieces themselves are not held: each may be a byte, and a window on a large buffer. */
+/**
+ * Joins the pieces into one array. The pieces themselves are not kept: each may be one byte, in a view of a large
+ * buffer.
+ */
 async function gather(pieces: AsyncIterable<Uint8Array>, memory?: MemoryShare): Promise<Uint8Array> {
   let bytes = new Uint8Array(0);
   let length = 0;

@@ -1,17 +1,18 @@
 /**
- * Memory that all requests of a handler share. Each says what it is about to take; where others have taken too much, it
- * waits until they let go, but not for long. A little is for everybody: requests that stay small never wait.
+ * Memory that all requests of a handler share. Each request declares what it is about to take. If others have taken too
+ * much, it waits for a bounded time until they release some. Every request gets a small amount free of charge: requests
+ * that stay small never wait.
  */
 
 import type { MemoryShare } from "../../memory.js";
 import { Refusal } from "../wire/problem.js";
 
 export interface BudgetLimits {
-  /** Bytes that all requests may hold together, besides those that are free. */
+  /** Bytes that all requests may hold together, in addition to the free ones. */
   readonly maxBytes: number;
   /** Of these, bytes that requests of strangers may hold together. */
   readonly maxStrangerBytes: number;
-  /** Bytes that one request may hold while nobody else holds any. */
+  /** Bytes that one request may hold while no other holds any. */
   readonly maxAloneBytes: number;
   /** Milliseconds that a request waits for memory. */
   readonly waitMs: number;
@@ -31,7 +32,7 @@ interface Waiter {
 }
 
 export interface BudgetShare extends MemoryShare {
-  /** Lets go of everything. Any number of calls; nothing is counted afterwards. */
+  /** Releases everything. May be called any number of times; nothing is counted afterwards. */
   close(): void;
 }
 
@@ -51,14 +52,14 @@ export class MemoryBudget {
     return this.#held;
   }
 
-  /** @param signal ends the waiting */
+  /** @param signal ends any waiting */
   open(signal: AbortSignal, ofStranger: boolean): BudgetShare {
     const share = new Share(this, signal, ofStranger);
     this.#shares.add(share);
     return share;
   }
 
-  /** Bytes that the share may come to hold at once, those it holds and the free ones included. */
+  /** Bytes that the share may hold in all at this moment, including those it holds and the free ones. */
   mostFor(share: Share): number {
     const { maxBytes, maxStrangerBytes } = this.#limits;
     const others = this.#held - share.counted;
@@ -74,7 +75,7 @@ export class MemoryBudget {
   hold(share: Share, use: string, byteLength: number): Promise<void> | undefined {
     const before = share.bytesOf(use);
     const total = share.total - before + byteLength;
-    // Those who hold something go on before those who hold nothing: they are the ones who let go of it.
+    // Requests that hold memory go before those that hold none, because only they can release some.
     const isTurn = this.#waiters.length === 0 || share.counted > 0;
     if (byteLength <= before || total <= FREE_BYTES || (isTurn && total <= this.mostFor(share))) {
       this.note(share, use, byteLength);
@@ -138,13 +139,13 @@ export class MemoryBudget {
       const { share, use, byteLength } = waiter;
       const total = share.total - share.bytesOf(use) + byteLength;
       if ((isTurn || share.counted > 0) && total <= this.mostFor(share)) waiter.resolve();
-      // A stranger who has to wait for strangers is in nobody else's way.
+      // A stranger that has to wait for other strangers blocks nobody else.
       else if (share.counted === 0 && !share.ofStranger) isTurn = false;
     }
     this.#breakCircle();
   }
 
-  /** Where all that is held is held by those who wait, the last of them is refused: nobody would let go of it. */
+  /** Refuses the last waiting request that holds memory if waiting requests hold all of it: none would release any. */
   #breakCircle(): void {
     const holders = new Set(this.#waiters.map(({ share }) => share).filter(({ counted }) => counted > 0));
     let sum = 0;

@@ -1,16 +1,16 @@
 /** Counts of requests, for the server that embeds the handler to publish. */
 
-/** Live: read it whenever the numbers are wanted. */
+/** Live: may be read at any time. */
 export interface RestCounters {
-  /** That have ended. */
+  /** Requests that have ended. */
   readonly requests: number;
-  /** Under way now. */
+  /** Requests in progress. */
   readonly inFlight: number;
-  /** By HTTP status. */
+  /** Requests that have ended, by HTTP status. */
   readonly byStatus: Readonly<Record<number, number>>;
-  /** By operation; those without a route are not among them. */
+  /** Requests that have ended, by operation; those without a route are not included. */
   readonly byOperation: Readonly<Record<string, number>>;
-  /** Milliseconds that all of them took together. */
+  /** Total milliseconds of all requests that have ended. */
   readonly totalMs: number;
 }
 

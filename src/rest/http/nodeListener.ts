@@ -1,4 +1,4 @@
-/** A fetch-style handler behind Node's own HTTP server: streams in both directions, at the pace of who takes. */
+/** Runs a fetch-style handler behind Node's own HTTP server: streams in both directions, at the receiver's pace. */
 
 import { once } from "node:events";
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
@@ -7,27 +7,30 @@ import { attachProblemAnswers, serverOf } from "./nodeProblems.js";
 import { parsedBody } from "./parsedBody.js";
 import { inTurn } from "./pipelining.js";
 
-/** What {@link toNodeListener} takes: a handler of this package or any other of the same form. */
+/** A handler that {@link toNodeListener} accepts: one of this package, or any other of the same form. */
 export interface FetchHandler {
   (request: Request): Response | Promise<Response>;
-  /** What the paths that it serves begin with; absent or empty: anything. */
+  /** Prefix of the paths that it serves; absent or empty: any path. */
   readonly basePath?: string;
 }
 
-/** What is left of a body that nobody wants is taken so far, so that the client gets to read the answer. */
+/** Bounds within which the rest of an unwanted body is read, so that the client gets to read the answer. */
 const LINGER_MS = 1000;
 const LINGER_BYTES = 2 ** 23;
 
 /**
  * A listener for `http.createServer` and `https.createServer`. The request's signal is aborted when the client goes
  * away before it has its answer. Requests that a client sends without waiting for answers are handled one after the
- * other; with more than 16 of them behind the first the connection is cut. Some bounds are Node's own, and come before the handler's: `server.requestTimeout`, 5 minutes, cuts bodies that
- * take longer unless it is set to 0 (afterwards: among the options of `createServer` it takes the bound on headers with
- * it), and `maxHeaderSize`, 16 KiB, refuses larger headers without a body.
+ * other; the connection is cut if more than 16 of them wait behind the first.
  *
- * Behind Express and the like: `app.use("/lance", toNodeListener(handler))`, where the handler's `basePath` may be `/lance`
- * or nothing, best in front of body parsers. A body that was read before is taken from `request.rawBody` or `request.body`
- * where these have its bytes, or JSON; else it is refused with 500.
+ * Some bounds are Node's own, and apply before the handler's. `server.requestTimeout`, 5 minutes, cuts off bodies that
+ * take longer. Set it to 0 to lift that bound, but only on the finished server: as an option of `createServer`, 0 also
+ * lifts the bound on headers. `maxHeaderSize`, 16 KiB, refuses larger headers; unless `attachProblemAnswers` is in
+ * effect, that answer has no body.
+ *
+ * Behind Express and the like: `app.use("/lance", toNodeListener(handler))`, where the handler's `basePath` may be
+ * `/lance` or absent, preferably before body parsers. A body that was read before is taken from `request.rawBody` or
+ * `request.body` if these hold its bytes, or JSON; otherwise the request is refused with 500.
  */
 export function toNodeListener(handler: FetchHandler): RequestListener {
   let known: object | undefined;
@@ -35,7 +38,7 @@ export function toNodeListener(handler: FetchHandler): RequestListener {
     const server = serverOf(incoming);
     if (server !== known) {
       known = server;
-      // Where others listen too, the server's answers are theirs.
+      // If others listen too, the server's own answers are theirs.
       const listeners = server?.listeners("request");
       if (server !== undefined && listeners?.length === 1 && listeners[0] === listener)
         attachProblemAnswers(server);
@@ -68,10 +71,10 @@ async function serve(
     if (answer === undefined || incoming.method === "HEAD") outgoing.flushHeaders();
     else await send(answer, outgoing, signal);
   } finally {
-    // Of an answer that was sent whole nothing is left to let go of.
+    // After a complete answer there is nothing left to release.
     answer?.cancel().catch(() => undefined);
   }
-  // The end of an answer may be the end of the connection, whose client would lose what it has not read yet.
+  // Ending the answer may end the connection, and the client would then lose what it has not read yet.
   const isWhole = await body.takeRest();
   if (signal.aborted) return;
   outgoing.end(() => {
@@ -90,7 +93,7 @@ function headersOf(response: Response): Record<string, string | string[]> {
   return headers;
 }
 
-/** The answer to what cannot be handed on. */
+/** The answer to a request that cannot be passed to the handler. */
 function noRequest({ url = "" }: IncomingMessage): Response {
   const refusal = new Refusal(
     400,
@@ -102,7 +105,10 @@ function noRequest({ url = "" }: IncomingMessage): Response {
   return Response.json(problem, { status: problem.status, headers });
 }
 
-/** Null where the target is no path. The host that the client names is among the headers only. */
+/**
+ * Null if the target is not a path, or fetch does not know the method. Only the headers have the host that the client
+ * names.
+ */
 function requestOf(
   incoming: IncomingMessage,
   body: IncomingBody,
@@ -114,12 +120,12 @@ function requestOf(
   const target = url.startsWith("/") ? `http://localhost${url}` : url;
   if (!URL.canParse(target)) return null;
   const headers = new Headers();
-  // Where the target has a host of its own, or HTTP/2 names one, that is what counts.
+  // A host in the target, or one that HTTP/2 names, takes precedence.
   let host = target === url ? new URL(url).host : null;
   for (let index = 0; index < rawHeaders.length; index += 2) {
     const name = rawHeaders[index];
     const value = rawHeaders[index + 1];
-    // Names with a colon in front are HTTP/2's own.
+    // Names that begin with a colon are HTTP/2's own.
     if (!name.startsWith(":")) headers.append(name, value);
     else if (name === ":authority") host = value;
   }
@@ -139,8 +145,8 @@ function requestOf(
 }
 
 /**
- * The target. Frameworks take the path that a listener is mounted at from the URL, and keep the whole: that counts where
- * the handler knows the path as its own.
+ * The target. Frameworks remove the path that a listener is mounted at from the URL, and keep the whole URL in
+ * `originalUrl`. The whole URL counts if it begins with the handler's base path.
  */
 function urlOf(incoming: IncomingMessage, basePath = ""): string {
   const { url = "/", originalUrl } = incoming as IncomingMessage & { readonly originalUrl?: unknown };
@@ -151,8 +157,8 @@ function urlOf(incoming: IncomingMessage, basePath = ""): string {
 }
 
 /**
- * The body of a request. While somebody reads it, it comes at that pace; what is left of it when the answer was sent is
- * taken and dropped, because the connection's next request is behind it.
+ * The body of a request. It arrives at the pace of its reader. The rest of it after the answer was sent is read and
+ * dropped, because the connection's next request follows it.
  */
 class IncomingBody {
   readonly #incoming: IncomingMessage;
@@ -161,7 +167,7 @@ class IncomingBody {
     this.#incoming = incoming;
   }
 
-  /** @param headers loses what is not true of a body that was read before */
+  /** @param headers loses those that do not describe a body that was read before */
   open(headers: Headers): ReadableStream<Uint8Array> | Uint8Array<ArrayBuffer> {
     const parsed = parsedBody(this.#incoming);
     if (parsed instanceof Refusal) {
@@ -188,7 +194,7 @@ class IncomingBody {
   }
 
   /**
-   * Takes the rest, as far as is decent; a client that is still sending reads no answer.
+   * Reads the rest, within the bounds above: a client that is still sending reads no answer.
    * @returns whether that was all
    */
   takeRest(): Promise<boolean> {
@@ -197,7 +203,7 @@ class IncomingBody {
     if (incoming.complete || incoming.destroyed) return Promise.resolve(incoming.complete);
     return new Promise((resolve) => {
       let taken = 0;
-      // When the thread was held for long, the time is up before anybody has looked at what came meanwhile.
+      // If the thread was busy for long, the time is up before data that arrived meanwhile has been looked at.
       const lookOnce = () => {
         const before = taken;
         setImmediate(() => {
@@ -220,13 +226,13 @@ class IncomingBody {
   }
 }
 
-/** Hands a body over at the pace it is taken. Rejects where the client leaves or the body fails. */
+/** Sends a body at the pace at which it is taken. Rejects if the client leaves or the body fails. */
 async function send(
   body: ReadableStreamDefaultReader<Uint8Array>,
   outgoing: ServerResponse,
   signal: AbortSignal,
 ): Promise<void> {
-  // Whoever waits for a client to take something must learn of either too.
+  // A wait for the client must end in both cases, too.
   const over = new AbortController();
   body.closed.catch((reason: unknown) => over.abort(reason));
   signal.addEventListener("abort", () => {

@@ -1,6 +1,7 @@
 /**
- * What Node's own server answers in a handler's place, as problems: requests that are no HTTP, whose headers are too
- * long, that took too long to arrive, or that expect what there is not. Node sends a status and nothing else.
+ * The answers that Node's own server gives in a handler's place, as problems: to requests that are not HTTP, whose
+ * headers are too long, that took too long to arrive, or that expect something unsupported. Node itself sends a status
+ * and nothing else.
  */
 
 import type { EventEmitter } from "node:events";
@@ -8,26 +9,26 @@ import { type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } 
 import type { Duplex } from "node:stream";
 import { type Problem, problemOf, Refusal } from "../wire/problem.js";
 
-/** What the client still sends is taken so long, that it gets to read the answer. */
+/** Milliseconds for which further data of the client is read, so that it gets to read the answer. */
 const LINGER_MS = 200;
 
-/** What Node's server says of a request that it cannot hand on. */
+/** Node's error for a request that its server cannot pass on. */
 interface ClientError extends Error {
   readonly code?: string;
-  /** Of the parser. */
+  /** The parser's reason. */
   readonly reason?: string;
 }
 
 /**
- * Makes a server of Node answer as the handlers of this package do where it gets no request to hand on. Events that the
- * server has listeners for already, or gets later, stay with those. `toNodeListener` does so by itself on the first
- * request, where it is all that the server does; before that, and behind frameworks, this does.
+ * Makes a Node server answer like the handlers of this package when it has no request to pass on. Events that the
+ * server already has listeners for, or gets some later, are left to those. `toNodeListener` calls this by itself on the
+ * first request, if it is the server's only listener. Call this to cover the time before, and behind frameworks.
  *
  *     attachProblemAnswers(createServer(toNodeListener(handler))).listen(8080, "127.0.0.1");
  *
- * Fastify listens to `clientError` itself: `fastify.server.removeAllListeners("clientError")` comes before this there.
+ * Fastify listens to `clientError` itself: call `fastify.server.removeAllListeners("clientError")` before this.
  *
- * A request of HTTP/1.1 without a host is still Node's to answer (`requireHostHeader` of `createServer`).
+ * Node still answers a request of HTTP/1.1 without a host (`requireHostHeader` of `createServer`).
  */
 export function attachProblemAnswers<S extends EventEmitter>(server: S): S {
   const attached: EventEmitter = server;
@@ -51,10 +52,10 @@ export const serverOf = ({ socket }: IncomingMessage): Server | undefined =>
 const answered = new WeakSet<Duplex>();
 
 function answerOnSocket(error: ClientError, socket: Duplex): void {
-  // Whatever else the client sends is no HTTP either.
+  // Anything else that the client sends is not HTTP either.
   if (answered.has(socket)) return;
   const refusal = refusalOf(error);
-  // Of an answer that is on its way no more can be said than that it breaks off. Node has no other name for it.
+  // An answer in progress can only be broken off. Node has no other name for it.
   const { _httpMessage: current } = socket as { readonly _httpMessage?: ServerResponse | null };
   if (refusal === null || !socket.writable || current?.headersSent === true) {
     socket.destroy(error);
@@ -75,7 +76,7 @@ function answerOnSocket(error: ClientError, socket: Duplex): void {
   socket.once("close", () => clearTimeout(late));
 }
 
-/** Null where there is nobody to answer. */
+/** Null if there is nobody to answer. */
 function refusalOf({ code = "", reason = "" }: ClientError): Refusal | null {
   if (code === "HPE_HEADER_OVERFLOW") {
     return new Refusal(431, "InvalidInput", "the header is longer than the server's maxHeaderSize");

@@ -1,10 +1,10 @@
 /**
- * Whom a handler listens to among what browsers send: for which hosts it answers, and which web pages may call it. Both are
- * told by headers alone, and are checked before anything else of a request is looked at.
+ * Which requests of browsers a handler accepts: for which hosts it answers, and which web pages may call it. Both are
+ * decided by headers alone, before anything else of a request is processed.
  *
- * A page of any site can make the browser of its reader send requests to addresses that only the reader reaches. A form
- * needs no permission for that: such requests are known by `sec-fetch-site` and `origin`. A site that lets its own name
- * resolve to the reader's machine may even read the answers: such requests are known by the name in `host`.
+ * A page of any site can make its reader's browser send requests to addresses that only the reader reaches. A form
+ * needs no permission for that: `sec-fetch-site` and `origin` reveal such requests. A site that lets its own name
+ * resolve to the reader's machine may even read the answers: the name in `host` reveals such requests.
  */
 
 import { InvalidInputError } from "../../errors.js";
@@ -12,16 +12,16 @@ import { Refusal } from "../wire/problem.js";
 
 export interface OriginOptions {
   /**
-   * Names that the server is called by, each with a port or for every port: `"tables.example.com"`,
-   * `"10.0.0.7:8080"`, `"*.example.com"` (every name below that one), `"*"` (any). Requests for other hosts are refused
-   * with 421. Default: any; with `auth.anonymous`, the names of the machine itself only: `localhost` and names below it,
-   * 127.0.0.0/8 and `[::1]`. What is listed takes the place of the default.
+   * Names that the server is called by, each with a port or for every port: `"tables.example.com"`, `"10.0.0.7:8080"`,
+   * `"*.example.com"` (every name below that one), `"*"` (any). Requests for other hosts are refused with 421. Default:
+   * any; with `auth.anonymous`, only the names of the machine itself: `localhost` and names below it, 127.0.0.0/8 and
+   * `[::1]`. A list replaces the default.
    */
   readonly allowedHosts?: readonly string[];
   /**
-   * Origins of the web pages that may call the server besides its own, such as `"https://app.example.com"`, or `"*"` for
-   * any that has a name. Requests of other pages are refused with 403. Default: none. Browsers are never asked to send
-   * cookies or certificates along.
+   * Origins of web pages that may call the server besides its own, such as `"https://app.example.com"`, or `"*"` for
+   * every page whose origin has a name. Requests of other pages are refused with 403. Default: none. Browsers are never
+   * asked to send cookies or certificates along.
    */
   readonly allowedOrigins?: readonly string[];
 }
@@ -30,37 +30,37 @@ const ANY = "*";
 /** Seconds that a browser may keep the answer to a preflight. */
 const PREFLIGHT_SECONDS = "3600";
 const METHODS = "GET, HEAD, POST";
-/** Headers of answers that pages may read besides those that they always may. */
+/** Headers of answers that pages may read in addition to those that they always may. */
 const EXPOSED = "x-request-id, www-authenticate, retry-after, allow";
 const HEADER_NAMES = /^[\w!#$%&'*+.^`|~, -]*$/;
-/** Of a host header, or of a pattern behind its `*.`: a name or address, and perhaps a port. */
+/** The value of a host header, or of a pattern after its `*.`: a name or address, and optionally a port. */
 const AUTHORITY = /^(?:\[[\da-f:.]+\]|[^\s,/?#@\\:[\]]+)(?::(\d*))?$/i;
 
 interface HostPattern {
-  /** As URLs have it; empty stands for any. */
+  /** In the form that URLs have; empty stands for any. */
   readonly name: string;
   readonly isSuffix: boolean;
   /** Empty stands for any. */
   readonly port: string;
 }
 
-/** Where a request is sent to, by its own account. */
+/** The server that a request names as its target. */
 interface Authority {
-  /** As URLs have it. */
+  /** In the form that URLs have. */
   readonly name: string;
   readonly port: string;
 }
 
 export class Origins {
-  /** Null where every host will do. */
+  /** Null if every host is accepted. */
   readonly #isKnownHost: ((authority: Authority) => boolean) | null;
   readonly #allowed: ReadonlySet<string>;
-  /** The host that was answered for last. */
+  /** The host that was accepted last. */
   #lastKnown: string | undefined;
 
   /**
-   * @param anonymous whether everybody is let in
-   * @throws InvalidInputError for options that cannot be meant
+   * @param anonymous whether callers without credentials are accepted
+   * @throws InvalidInputError for invalid options
    */
   constructor({ allowedHosts, allowedOrigins }: OriginOptions, anonymous: boolean) {
     const patterns = allowedHosts === undefined ? null : readHosts(allowedHosts);
@@ -70,8 +70,9 @@ export class Origins {
   }
 
   /**
-   * Checks where a request was sent to, and from which page.
-   * @throws Refusal with 421 for a host that this server is not, and with 403 for a page that may not call it
+   * Checks which host a request was sent to, and from which page.
+   * @throws Refusal with 421 for a host that this server does not answer for, and with 403 for a page that may not call
+   *   it
    */
   check(request: Request): void {
     const { headers } = request;
@@ -96,7 +97,10 @@ export class Origins {
     }
   }
 
-  /** The answer to a browser that asks whether a page may send a request; null where it asks no such thing. */
+  /**
+   * The answer to a browser that asks whether a page may send a request; null for any other request, and for a page
+   * that is not in `allowedOrigins`.
+   */
   preflight({ method, headers }: Request): Response | null {
     if (method !== "OPTIONS" || !headers.has("access-control-request-method")) return null;
     const origin = headers.get("origin");
@@ -114,7 +118,7 @@ export class Origins {
     });
   }
 
-  /** Adds what browsers have to know of any answer, whether it is an error or not. */
+  /** Adds the headers that browsers need on every answer, including errors. */
   describe(request: Request, answer: Headers): void {
     answer.set("x-content-type-options", "nosniff");
     if (this.#allowed.size === 0) return;
@@ -126,7 +130,7 @@ export class Origins {
   }
 
   #answersFor(given: string): boolean {
-    // Most requests name the host that the one before them named.
+    // Most requests name the same host as the one before.
     if (this.#isKnownHost === null || given === this.#lastKnown) return true;
     const authority = readAuthority(given);
     if (authority === null || !this.#isKnownHost(authority)) return false;
@@ -134,7 +138,7 @@ export class Origins {
     return true;
   }
 
-  /** Pages without a name of their own, which is what `null` says, may be anybody's. */
+  /** Pages with the origin `null` have no name of their own, and may be anybody's. */
   #isAllowed(origin: string): boolean {
     return origin !== "null" && (this.#allowed.has(origin) || this.#allowed.has(ANY));
   }
@@ -148,7 +152,7 @@ function readAuthority(given: string): Authority | null {
   return { name: new URL(`http://${given}`).hostname.replace(/\.$/, ""), port: port[1] ?? "" };
 }
 
-/** Resolvers keep these names on the machine, whatever a site says of its own. */
+/** Resolvers keep these names on the machine, regardless of a site's claims about its own names. */
 function isLoopback({ name }: Authority): boolean {
   return (
     name === "localhost" ||
@@ -181,13 +185,13 @@ function readHosts(given: readonly string[]): readonly HostPattern[] {
 // ------------------------------------------------------------------------------------------------ origins
 
 /**
- * Whether a page came from the server that it calls. The scheme is left out: a proxy in front may have spoken TLS with the
- * page.
+ * Whether a page came from the server that it calls. The scheme is ignored: a proxy in front may have spoken TLS with
+ * the page.
  */
 function isOwn(origin: string, host: string): boolean {
   if (!/^https?:\/\//.test(origin) || !URL.canParse(origin)) return false;
   const { protocol, host: own } = new URL(origin);
-  // By the origin's scheme, whose own port is named in neither.
+  // Parsed with the origin's scheme, so that both sides omit its default port.
   return URL.canParse(`${protocol}//${host}`) && new URL(`${protocol}//${host}`).host === own;
 }
 

@@ -1,37 +1,37 @@
 /**
- * Bodies that somebody in front of the listener has read already, as the parsers of Express and others do. What is left on
- * the connection then is nothing, which must not be taken for an empty body.
+ * Bodies that code in front of the listener has already read, such as the parsers of Express and others. Nothing is
+ * left on the connection then, which must not be taken for an empty body.
  *
  *     what was put onto the request                   taken
  *     rawBody: bytes or text                          where the body was sent without an encoding
  *     body: bytes                                     always
  *     body: text, or a value                          where the request says that it is JSON
- *     anything else                                   never: whoever reads the body learns what to do about it
+ *     anything else                                   never: reading the body fails and says what to do about it
  */
 
 import type { IncomingMessage } from "node:http";
 import { Refusal } from "../wire/problem.js";
 
-/** What frameworks put onto a request. */
+/** Members that frameworks add to a request. */
 interface Parsed {
   readonly body?: unknown;
   readonly rawBody?: unknown;
-  /** Of a body parser that has put a body there, rather than an empty object in place of one. */
+  /** Set by a body parser that has put a body there, rather than an empty object in place of one. */
   readonly _body?: unknown;
 }
 
-/** More bytes than an empty JSON object is written with. */
+/** More bytes than an empty JSON object takes. */
 const EMPTY_OBJECT_BYTES = 16;
 
 const utf8 = new TextEncoder();
 
 /**
- * The body where it was read before; null where it is still to come. A refusal is for whoever reads the body: the request
- * may be refused for better reasons before.
+ * The body if it was read before; null if it is still to come. A refusal is for the code that reads the body: the
+ * request may be refused for better reasons before.
  */
 export function parsedBody(incoming: IncomingMessage): Uint8Array | Refusal | null {
   if (!incoming.readableDidRead) {
-    // Of an empty body nothing is ever read.
+    // An empty body is never read from.
     if (incoming.readableEnded) return new Uint8Array(0);
     if (incoming.readableEncoding === null) return null;
   }
@@ -40,7 +40,7 @@ export function parsedBody(incoming: IncomingMessage): Uint8Array | Refusal | nu
   return bytes === null || (bytes.length === 0 && declared > 0) ? bodyIsGone() : bytes;
 }
 
-/** Why a body that was read by somebody else cannot be served. */
+/** The refusal of a body that other code has read. */
 export const bodyIsGone = (): Refusal =>
   new Refusal(
     500,
@@ -59,7 +59,7 @@ function bytesOf(incoming: IncomingMessage): Uint8Array | null {
   if (ArrayBuffer.isView(body)) return viewOf(body);
   if (body === undefined || body === null || !isJson(incoming)) return null;
   if (typeof body === "string") return utf8.encode(body);
-  // An empty object may stand for a body that its parser has not looked at.
+  // An empty object may stand for a body that its parser has not parsed.
   const isEmpty = typeof body === "object" && Object.keys(body).length === 0;
   if (isEmpty && isParsed !== true && !(Number(length) <= EMPTY_OBJECT_BYTES)) return null;
   return utf8.encode(textOf(body));
@@ -72,7 +72,7 @@ function isJson({ headers }: IncomingMessage): boolean {
   return /^application\/json *(?:;|$)/i.test(headers["content-type"]?.trim() ?? "");
 }
 
-/** The value as JSON; of one that cannot be written so, a text that is none, which whoever reads it refuses. */
+/** The value as JSON. If it has no JSON form, a text that is not JSON, which the reader of the body refuses. */
 function textOf(value: unknown): string {
   try {
     return JSON.stringify(value) ?? "";

@@ -1,34 +1,34 @@
 /**
- * Requests that a client sends without waiting for answers. Node hands all of them on as soon as they are there, and
- * holds each until those before it are answered; how many there may be is up to whoever listens.
+ * Requests that a client sends without waiting for answers. Node passes all of them on as soon as they arrive, and
+ * holds each answer until those before it are finished; the listener has to bound their number.
  *
- * Those that waited share turns of the event loop with all long work. Else the answer to one would begin the next at once,
- * and clients with many connections would keep the loop from everybody else until all are answered.
+ * Waiting requests share turns of the event loop with all long work. Otherwise the answer to one would start the next
+ * at once, and clients with many connections would block the loop until all are answered.
  */
 
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { breathe } from "../../async/eventLoop.js";
 
-/** Requests of one connection that may wait behind the one that is being answered. */
+/** Maximum number of requests of one connection that wait behind the one being answered. */
 export const MAX_PIPELINED = 16;
 
-/** Requests that wait, by connection. */
+/** Number of waiting requests, by connection. */
 const waiting = new WeakMap<Socket, number>();
 
 /**
- * Calls `begin` when it is the request's turn, or never, where the client leaves. A connection with too many that wait is
- * cut: its client may send again what was not answered.
+ * Calls `begin` when it is the request's turn, or never if the client leaves. A connection with too many waiting
+ * requests is cut: its client may send the unanswered ones again.
  */
 export function inTurn(incoming: IncomingMessage, outgoing: ServerResponse, begin: () => void): void {
   const { socket } = incoming;
-  // Of a connection that was cut Node still hands on what came with the request that was too many. To be told of the cut
-  // when the connection is closed would take such a request longer than anything else.
+  // After a connection was cut, Node still passes on requests that came together with the one too many. Learning about
+  // the cut from the closing of the connection would take longer for such a request than anything else.
   if (socket.destroyed) {
     incoming.destroy();
     return;
   }
-  // An answer gets the connection when those before it are through.
+  // An answer gets the connection when those before it are finished.
   if (outgoing.socket !== null) {
     begin();
     return;

@@ -13,29 +13,31 @@ import type { QueryResult } from "../../namespace.js";
 import { ARROW_FILE, ARROW_STREAM, takesGzip, wantsStream } from "./negotiation.js";
 import { Refusal } from "./problem.js";
 
-/** JSON of fewer bytes is not compressed: it would not get there sooner. */
+/** JSON of fewer bytes is not compressed: it would not arrive sooner. */
 const MIN_GZIP_BYTES = 1024;
-/** A body of no more bytes is as good as taken: it fits where the system keeps it for the client. */
+/** A body of no more bytes counts as taken: it fits into the system's buffer for the client. */
 const TAKEN_BYTES = 2 ** 16;
 
-/** Bytes handed over at once, so that a client that takes them slowly is told from one that takes nothing. */
+/**
+ * Maximum bytes handed over at once, so that a client that takes them slowly can be told from one that takes nothing.
+ */
 const PIECE_BYTES = 2 ** 18;
-/** Pieces of fewer bytes are put together: each is handed on by itself. */
+/** Pieces of fewer bytes are joined, because each piece is passed on by itself. */
 const SMALL_BYTES = 2 ** 13;
-/** Use of memory. */
+/** Name of the memory use. */
 const ANSWER = "answer";
 
 const utf8 = new TextEncoder();
 
 export interface JsonAnswerOptions {
   readonly headers?: Readonly<Record<string, string>>;
-  /** What the answer is held in until its client has it. */
+  /** Memory bound that the answer counts against until its client has it. */
   readonly memory?: MemoryShare;
 }
 
 /**
- * A JSON answer, compressed where the client takes that and it pays.
- * @throws Refusal where there is no memory for it
+ * A JSON answer, compressed if the client accepts that and it pays.
+ * @throws Refusal if there is no memory for it
  */
 export function jsonAnswer(
   request: Request,
@@ -65,9 +67,9 @@ function holdAnswer(byteLength: number, memory: MemoryShare): void {
 }
 
 /**
- * Rows as an Arrow IPC file, or as a stream where the client asks for one, and where columns have dictionaries: those
- * of later batches take the place of earlier ones, which files have no way to say. The first batch is read before there is
- * an answer: what is wrong with the request, and most of what is wrong with the table, is an error answer then.
+ * Rows as an Arrow IPC file. They are a stream instead if the client asks for one, or if columns have dictionaries:
+ * dictionaries of later batches replace earlier ones, which a file cannot express. The first batch is read before the
+ * answer begins, so that errors of the request, and most errors of the table, still become error answers.
  */
 export async function rowsAnswer(request: Request, result: QueryResult): Promise<Response> {
   const asStream = wantsStream(request.headers, result.schema.dictionaries.size > 0);
@@ -83,7 +85,7 @@ export async function rowsAnswer(request: Request, result: QueryResult): Promise
       },
       async cancel() {
         await pieces.return(undefined);
-        // Pieces of which none was asked for have not begun, and so let go of nothing.
+        // If no piece was asked for, the generator has not begun, and so releases nothing.
         await batches.return?.();
       },
     },
@@ -128,7 +130,7 @@ function joined(pieces: readonly Uint8Array[], byteLength: number): Uint8Array {
   return bytes;
 }
 
-/** Takes what the writer writes, until somebody asks for it. */
+/** Collects what the writer writes, until it is asked for. */
 class Sink extends AsyncByteQueue {
   #pieces: Uint8Array[] = [];
 
@@ -136,7 +138,7 @@ class Sink extends AsyncByteQueue {
     this.#pieces.push(piece);
   }
 
-  /** Small pieces are put together. */
+  /** Joins small pieces. */
   take(): Uint8Array[] {
     const taken: Uint8Array[] = [];
     let small: Uint8Array[] = [];
@@ -163,9 +165,9 @@ class Sink extends AsyncByteQueue {
 }
 
 /**
- * The same answer; `done` is called once: when its last byte was taken, when its client let go of it, or when it broke
- * off, with the reason. When the signal is aborted it breaks off, also while nobody takes anything, and when nobody has
- * taken anything for `idleMs`.
+ * Returns the same answer, and calls `done` once: when the last byte was taken, when the client dropped the answer, or
+ * when the answer broke off, with the reason. The answer breaks off when the signal is aborted, even while nobody takes
+ * anything, and when nobody has taken anything for `idleMs`.
  */
 export function whenSent(
   response: Response,
@@ -194,14 +196,14 @@ export function whenSent(
     end(reason);
   };
   const abort = () => breakOff(signal?.reason);
-  /** From now on it is the client that is waited for. */
+  /** Starts the time within which the client must take the next piece. */
   const waitForClient = () => {
     idle = setTimeout(() => {
       breakOff(new ServiceUnavailableError(`the client took nothing of the answer for ${idleMs} ms`));
     }, idleMs);
     idle.unref?.();
   };
-  /** What was read and not handed over yet. */
+  /** Bytes that were read and not handed over yet. */
   let rest = new Uint8Array(0);
   const watched = new ReadableStream<Uint8Array>(
     {

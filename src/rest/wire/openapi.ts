@@ -31,7 +31,7 @@ const problem = z.object({
   code: z.int().min(0),
 });
 
-/** @param basePath stands in front of every path */
+/** @param basePath prefix of every path */
 export function openApiDocument(routes: readonly Route[], basePath: string): Described {
   const paths: Record<string, Record<string, Described>> = {};
   const records: Record<string, unknown> = {};
@@ -116,7 +116,7 @@ function queryParameters(query: z.ZodObject, records: Record<string, unknown>): 
     properties?: Record<string, Described>;
     required?: string[];
   };
-  // What bodies carry besides: the query has neither.
+  // Members that only bodies have.
   const { id: _id, identity: _identity, context: _context, ...members } = properties;
   return Object.entries(members).map(([name, schema]) => ({
     name,
@@ -146,7 +146,7 @@ function answerContent({ answer }: Route, records: Record<string, unknown>): Des
   return { content: { [JSON_TYPE]: { schema: jsonSchema(schema, "output", records) } } };
 }
 
-/** @param records takes the schemas that have a name, which the document holds once */
+/** @param records receives the schemas that have a name, which the document holds once */
 function jsonSchema(schema: z.ZodType, io: "input" | "output", records: Record<string, unknown>): Described {
   const made = z.toJSONSchema(schema, { io, unrepresentable: "any" });
   const text = JSON.stringify(made).replaceAll('"#/$defs/', '"#/components/schemas/');

@@ -12,7 +12,7 @@ export interface Problem {
   readonly detail: string;
   /** Path of the request. */
   readonly instance: string;
-  /** As `detail`: the name that the namespace spec has for it. */
+  /** Same as `detail`, under the namespace spec's name for it. */
   readonly error: string;
   /** Code of the namespace spec. */
   readonly code: number;
@@ -37,12 +37,10 @@ const KINDS: Readonly<Record<number, readonly [type: string, title: string]>> = 
 };
 const SERVER_ERROR = ["/errors/server-error", "Internal Server Error"] as const;
 
-/** Longest text of a client's making that is sent back to it. */
+/** Longest text that is sent back to a client, which may contain the client's own input. */
 const MAX_DETAIL = 2000;
 
-/**
- * A request that is refused before it reaches the engine, or a refusal that has a status or header of its own.
- */
+/** A request that is refused before it reaches the engine, or a refusal that has a status or header of its own. */
 export class Refusal extends Error {
   readonly status: number;
   readonly errorType: ErrorType;
@@ -67,15 +65,14 @@ export interface ProblemContext {
   readonly instance: string;
   /** Paths of the namespace's directory, which no answer names. */
   readonly roots: readonly string[];
-  /** HTTP status instead of the error's own. */
+  /** HTTP status to use instead of the error's own. */
   readonly status?: number;
-  /** Gives members of the request the names that the client knows them by. */
+  /** Replaces the names of request members in a text by those that the client knows. */
   inTheirWords(text: string): string;
 }
 
 /**
- * What to tell of an error. What went wrong inside the server stays there: of such errors the client learns no more
- * than that there was one.
+ * The problem that reports an error. The client learns nothing of errors inside the server except that there was one.
  */
 export function problemOf(thrown: unknown, context: ProblemContext): Problem {
   const { instance, roots, inTheirWords } = context;
@@ -83,7 +80,7 @@ export function problemOf(thrown: unknown, context: ProblemContext): Problem {
   const { status: own, type } = kindOf(error);
   const status = context.status ?? own;
   const [kind, title] = KINDS[status] ?? SERVER_ERROR;
-  // Refusals are for the client to read, whatever their status.
+  // Refusals are for the client to read, regardless of their status.
   const told = status < 500 || type === "ServiceUnavailable" || error instanceof Refusal;
   const detail = told
     ? inTheirWords(withoutRoots((error as Error).message, roots))
@@ -91,7 +88,7 @@ export function problemOf(thrown: unknown, context: ProblemContext): Problem {
   return { type: kind, title, status, detail, instance, error: detail, code: ERROR_TABLE[type].code };
 }
 
-/** The refusal that an error is, or that caused it: a body is refused while the engine reads it. */
+/** The refusal that an error is or was caused by: a body may be refused while the engine reads it. */
 export function refusalIn(error: unknown): Refusal | null {
   if (error instanceof Refusal) return error;
   return error instanceof NamespaceError && error.cause instanceof Refusal ? error.cause : null;
@@ -103,16 +100,17 @@ function kindOf(error: unknown): { readonly status: number; readonly type: Error
   return { status: 500, type: "Internal" };
 }
 
-/** Whether what is told of an error may have a path in it. */
+/** Whether the reported text of an error may contain a path. */
 export function mayNamePath(thrown: unknown): boolean {
   const error = refusalIn(thrown) ?? thrown;
   return /[/\\]|%2f|%5c/i.test(String((error as { readonly message?: unknown } | null)?.message ?? ""));
 }
 
-/** Paths below the namespace's directory are told from there on. */
+/** Removes the namespace's directory from paths below it. */
 function withoutRoots(text: string, roots: readonly string[]): string {
   let relative = text;
-  // A path may be part of another: the temporary directory of macOS lies below one of the same name.
+  // Longer paths come first, because one may contain another: the temporary directory of macOS lies below one of the
+  // same name.
   const forms = [...new Set(roots.flatMap(formsOf))].sort((a, b) => b.length - a.length);
   for (const form of forms) {
     for (const separator of SEPARATORS) relative = relative.replaceAll(form + separator, "");
@@ -123,9 +121,9 @@ function withoutRoots(text: string, roots: readonly string[]): string {
 
 const SEPARATORS = ["/", "\\\\", "\\", "%2F", "%5C"];
 
-/** How texts may have a path: as it is, in a URL, or in JSON. */
+/** The forms in which texts may contain a path: as it is, in a URL, or in JSON. */
 function formsOf(root: string): string[] {
-  // Of the root of a file system there is nothing to hide.
+  // The root of a file system reveals nothing.
   if (/^(?:[a-z]:)?[/\\]*$/i.test(root)) return [];
   const slashed = root.replaceAll("\\", "/");
   return [root, slashed, encodeURI(slashed), encodeURIComponent(root), JSON.stringify(root).slice(1, -1)];

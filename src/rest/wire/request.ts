@@ -1,4 +1,4 @@
-/** From a request's path, query, headers and body to the request object of an engine's operation. */
+/** Turns a request's path, query, headers and body into the request object of an engine's operation. */
 
 import { z } from "zod";
 import { InvalidInputError, UnsupportedError } from "../../errors.js";
@@ -9,21 +9,21 @@ import type { Route } from "./routes.js";
 import { identity } from "./shapes.js";
 import { camelCase, fromWire } from "./wireNames.js";
 
-/** A request taken apart. */
+/** The parts of a request. */
 export interface WireRequest {
   readonly route: Route;
   readonly method: string;
-  /** Parameters of the path, percent escapes as they came. */
+  /** Parameters of the path, with percent escapes as they came. */
   readonly parameters: Readonly<Record<string, string>>;
   readonly query: URLSearchParams;
   readonly headers: Headers;
-  /** What the body's JSON says; undefined where there is no JSON body. */
+  /** The parsed JSON of the body; undefined if there is no JSON body. */
   readonly json: unknown;
   /** Whether a plus sign in the path is a space, unless the body says that it is a plus sign. */
   readonly pathIsForm: boolean;
 }
 
-/** Who calls, as the request has it; headers win over the body. */
+/** The caller's credentials in a request; headers win over the body. */
 export function identityOf(headers: Headers, json: unknown): Identity | undefined {
   const ofBody = identitySchema.safeParse(json);
   const { api_key, auth_token } = (ofBody.success && ofBody.data.identity) || {};
@@ -37,7 +37,7 @@ const identitySchema = z.object({ identity: identity.nullish() });
 const CONTEXT_PREFIXES = ["x-lance-ctx-", "x-ns-ctx-"] as const;
 
 /**
- * The request for the engine, but for rows and signal.
+ * The request for the engine, except rows and signal.
  * @throws InvalidInputError naming the member that does not fit
  */
 export function engineRequest(wire: WireRequest): Readonly<Record<string, unknown>> {
@@ -47,7 +47,7 @@ export function engineRequest(wire: WireRequest): Readonly<Record<string, unknow
   const request: Record<string, unknown> = {};
   let bodyId: readonly string[] | undefined;
   if (body instanceof z.ZodObject) {
-    // A client that asks by GET has no body: what would be in it is in the query.
+    // A GET request has no body: the body's members are in the query.
     const schema = method === "GET" ? route.query.extend(body.shape) : route.query;
     Object.assign(request, check(schema, queryMembers(schema, wire.query)));
     if (method !== "GET") {
@@ -58,7 +58,7 @@ export function engineRequest(wire: WireRequest): Readonly<Record<string, unknow
   } else {
     Object.assign(request, check(route.query, queryMembers(route.query, wire.query)));
     if (body !== "arrow") {
-      // An empty one would be a request to remove everything.
+      // An empty body would be a request to remove everything.
       if (wire.json === undefined || wire.json === null) throw new InvalidInputError("the body is required");
       request[body.member] = checkWhole(body.schema, jsonObject(wire.json));
     }
@@ -73,7 +73,7 @@ export function engineRequest(wire: WireRequest): Readonly<Record<string, unknow
     }
     request[member] = named;
   }
-  // Who calls was found out from more than the body.
+  // The caller was identified from more than the body.
   delete request.identity;
   delete request.id;
   if (route.object !== "none") request.id = readId(wire, bodyId);
@@ -82,7 +82,10 @@ export function engineRequest(wire: WireRequest): Readonly<Record<string, unknow
   return request;
 }
 
-/** LanceDB's clients ask so for rows that lie in a log beside the table's versions: without them, rows would be missing. */
+/**
+ * Refuses `use_lsm`, by which LanceDB's clients ask for rows in a log beside the table's versions: without the log,
+ * rows would be missing.
+ */
 function refuseLog({ query, json }: WireRequest): void {
   const asksForLog = (members: unknown) =>
     typeof members === "object" && members !== null && "use_lsm" in members && members.use_lsm === true;
@@ -125,7 +128,7 @@ function reasonOf({ message }: z.core.$ZodIssue): string {
   return reason[0].toLowerCase() + reason.slice(1);
 }
 
-/** A text that begins with the engine's name of one of the request's members, beginning with the wire's. */
+/** Replaces the engine's name of a request member at the start of a text by the wire's name. */
 export function nameMemberAsWire({ query, body }: Route, text: string): string {
   const [member] = /^\w+(?=\b)/.exec(text) ?? [""];
   const names = [
@@ -138,7 +141,9 @@ export function nameMemberAsWire({ query, body }: Route, text: string): string {
 
 // ------------------------------------------------------------------------------------------------ query
 
-/** Members of the query as values of their types. Texts that are none stay texts, for the schema to refuse. */
+/**
+ * Members of the query, converted to their types. Texts that can't be converted stay texts, for the schema to refuse.
+ */
 function queryMembers(schema: z.ZodObject, query: URLSearchParams): Readonly<Record<string, unknown>> {
   const members: Record<string, unknown> = {};
   for (const [name, declared] of Object.entries(schema.shape)) {
@@ -187,8 +192,8 @@ function parseProperties(given: string): unknown {
 // ------------------------------------------------------------------------------------------------ id
 
 /**
- * The id that the path names. One in the body must be the same, and decides where a plus sign in the path may be a
- * space as well.
+ * The id that the path names. An id in the body must be the same, and decides whether a plus sign in the path, which
+ * may stand for either, is a space.
  */
 function readId(wire: WireRequest, bodyId: readonly string[] | undefined): readonly string[] {
   const { route, parameters, query } = wire;
@@ -198,7 +203,7 @@ function readId(wire: WireRequest, bodyId: readonly string[] | undefined): reado
   const delimiter = delimiters[0] ?? DEFAULT_DELIMITER;
   if (route.object === "transaction") {
     const named = parseIdentifier(decodeSegment(segment, "id", false), delimiter);
-    // A transaction's id may have its table's before it, in the path or in the body.
+    // A transaction's id may follow its table's, in the path or in the body.
     if (bodyId === undefined || isSameId(named, bodyId)) return named;
     return [...bodyId, ...named];
   }
@@ -224,7 +229,7 @@ function decodeSegment(segment: string, name: string, asForm: boolean): string {
 
 // ------------------------------------------------------------------------------------------------ context
 
-/** The body's context and that of the headers, which wins. */
+/** The context of the body and of the headers; the headers win. */
 function contextOf(
   headers: Headers,
   ofBody: Readonly<Record<string, string>> | undefined,
@@ -234,7 +239,7 @@ function contextOf(
     const prefix = CONTEXT_PREFIXES.find((candidate) => name.startsWith(candidate));
     if (prefix === undefined || name.length === prefix.length) return;
     const key = name.slice(prefix.length);
-    // As in bodies: whoever copies it would change what stands behind the copy.
+    // As in bodies: copying this member would change the prototype of the copy.
     if (key === "__proto__") throw new Refusal(400, "InvalidInput", `${name}: is no name of a member`);
     ofHeaders.push([key, value]);
   });

@@ -1,4 +1,4 @@
-/** From a method and path to the route and its parameters. */
+/** Finds the route, and its parameters, for a method and path. */
 
 import type { Result } from "hono/router";
 import { RegExpRouter } from "hono/router/reg-exp-router";
@@ -18,7 +18,7 @@ export class RouteFinder {
   readonly #methods = new Set<string>();
 
   constructor(routes: readonly Route[]) {
-    // What is named in full comes before what an id could be.
+    // Paths without parameters come before those in which an id could match.
     const ordered = [...routes].sort((a, b) => Number(a.path.includes("{")) - Number(b.path.includes("{")));
     for (const route of ordered) {
       for (const method of route.methods) {
@@ -61,7 +61,7 @@ function firstOf(matched: Result<Route>): FoundRoute | null {
 }
 
 /**
- * The path behind the base path, without the slashes that some clients put in front and at the end; empty where it
+ * The path after the base path, without the slashes that some clients add at the start and the end; empty if the path
  * does not begin with the base path.
  */
 export function innerPath(pathname: string, basePath: string): string {
@@ -71,9 +71,9 @@ export function innerPath(pathname: string, basePath: string): string {
 }
 
 /*
- * Where the delimiter is a dot, a dot is the root namespace as well. Whatever makes URLs takes such a segment for the
- * directory itself, and leaves it out. The tables of the root win over the namespaces in one called `table`, and tables
- * called as the first word of an operation over the root, which is no table.
+ * If the delimiter is a dot, a dot is the root namespace as well. Software that builds URLs takes such a segment for
+ * the directory itself, and leaves it out. Tables of the root win over namespaces inside one called `table`. Tables
+ * named like the first word of an operation win over the root, which is not a table.
  */
 const NAMESPACE_WITHOUT_ID = /^\/v1\/namespace\/(?=(?:create|describe|drop|exists|list|table\/list)$)/;
 const TABLE_WITHOUT_ID = /^\/v1\/(?:table|transaction)\//;

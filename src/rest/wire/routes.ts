@@ -1,6 +1,6 @@
 /**
- * Every operation on the wire, in one table: method and path, where the members of its request come from, what its
- * answer looks like. The handler, and the OpenAPI document, are made from this table and know no operation by name.
+ * Every operation on the wire, in one table: method and path, where the members of its request come from, and what its
+ * answer looks like. The handler and the OpenAPI document are made from this table and know no operation by name.
  */
 
 import { z } from "zod";
@@ -13,21 +13,22 @@ export type Operation = Exclude<keyof DirectoryNamespace, "close" | "root" | "ro
 export interface Route {
   readonly operation: Operation;
   readonly summary: string;
-  /** The first is the documented one; the others are what clients in use send as well. */
+  /** The first is the documented one; clients in use also send the others. */
   readonly methods: readonly ("GET" | "POST")[];
   /** Parameters are in braces; `{id}` is an object's identifier. */
   readonly path: string;
-  /** What `{id}` stands for. A transaction's id is no path of names. */
+  /** What `{id}` stands for. A transaction's id is not a path of names. */
   readonly object: "namespace" | "table" | "transaction" | "none";
   /** Members taken from the query. */
   readonly query: z.ZodObject;
   /**
-   * Members taken from the body: of a JSON object, or none and then the body is looked at for `id`, `identity` and
-   * `context` only. `arrow`: rows as an Arrow IPC stream. A member's name: the whole JSON object is that member.
+   * Members taken from the body, a JSON object. Without any, only `id`, `identity` and `context` are read from it.
+   * `arrow`: rows as an Arrow IPC stream. A member's name: the whole JSON object is that member.
    */
   readonly body: z.ZodObject | "arrow" | WholeBody;
   /**
-   * Of the answer: a record, the one member of the engine's answer that is sent bare, a bare value, nothing, or rows.
+   * Form of the answer: a record, the one member of the engine's answer that is sent bare, a bare value, nothing, or
+   * rows.
    */
   readonly answer:
     | z.ZodObject
@@ -72,7 +73,7 @@ type OfRequest<O extends Operation, Shape> = {
 
 export const POST = ["POST"] as const;
 const GET = ["GET"] as const;
-/** Of operations that only read and take no body, which some clients ask for by GET. */
+/** For operations that only read and take no body, which some clients call with GET. */
 const POST_OR_GET = ["POST", "GET"] as const;
 const emptyAnswer = z.object({});
 const flag = z.boolean().nullish();
@@ -92,7 +93,10 @@ type HostMember =
  * that the wire passes over would quietly mean its default, and a query read the latest version in place of a tag's.
  */
 type Complete<O extends Operation, Name> =
-  Exclude<MembersOf<RequestOf<O>>, CamelCase<Name> | HostMember | keyof typeof shape.common> extends infer Missing
+  Exclude<
+    MembersOf<RequestOf<O>>,
+    CamelCase<Name> | HostMember | keyof typeof shape.common
+  > extends infer Missing
     ? [Missing] extends [never]
       ? unknown
       : { readonly missing: Missing }
@@ -112,9 +116,7 @@ function route<
   path: Path,
   options: RouteOptions<
     Query & OfRequest<O, Query>,
-    | (Body & OfRequest<O, Body>)
-    | "arrow"
-    | (WholeBody & { readonly member: MembersOf<RequestOf<O>> })
+    (Body & OfRequest<O, Body>) | "arrow" | (WholeBody & { readonly member: MembersOf<RequestOf<O>> })
   > &
     Complete<O, keyof Query | keyof Body | NamesIn<Path>>,
 ): Route {
@@ -156,7 +158,7 @@ const dropMode = { mode: shape.mode, behavior: shape.mode };
 const listed = { ...shape.page, include_declared: flag };
 const planQuery = z.object(shape.query);
 
-/** A part of a batch. Each has one of the members. */
+/** A part of a batch. Each has exactly one of the members. */
 const batchOperation = z.object({
   declare_table: z
     .object({ id: shape.id, location: shape.text.nullish(), properties: shape.stringMap.nullish() })
@@ -178,7 +180,7 @@ const batchResult = z.object({
   deregister_table: shape.removedTable.optional(),
 });
 
-/** From the start, inclusive, to the end, exclusive; an end of -1 is behind the latest. */
+/** From the start, inclusive, to the end, exclusive; an end of -1 stands for the number after the latest. */
 function versionRange() {
   return z.object({ start_version: shape.version, end_version: z.int().min(-1) });
 }

@@ -1,6 +1,6 @@
 /**
  * What requests and answers look like on the wire: the records that several operations share, and the members that
- * requests of one kind have in common. Members that may be left out may also be null.
+ * requests of one kind have in common. Optional members may also be null.
  */
 
 import { z } from "zod";
@@ -20,10 +20,10 @@ export const mode = z.string().nullish().describe("In any case, PascalCase or sn
 
 export const identity = z.object({ api_key: z.string().nullish(), auth_token: z.string().nullish() });
 
-/** What every JSON body may have, besides the members of its operation. */
+/** Members that every JSON body may have, besides those of its operation. */
 export const common = { id: id.nullish(), identity: identity.nullish(), context: stringMap.nullish() };
 
-/** Of queries as of bodies. */
+/** In queries and in bodies. */
 export const page = {
   page_token: z.string().nullish().describe("Token of the previous page"),
   limit: z.int().min(1).max(MAX_INTEGER).nullish().describe("Most entries of the page, inclusive"),
@@ -174,7 +174,7 @@ const columnSelection = z.union([
   }),
 ]);
 
-/** What a query asks for; members of its body, and of those of plans. */
+/** Members of a query's body, and of the bodies of query plans. */
 export const query = {
   columns: columnSelection.nullish(),
   k: count.nullish().describe("Rows at most"),
@@ -235,7 +235,7 @@ export const newIndex = {
   branch,
 };
 
-/** Numbers that a backfill may be tuned by. */
+/** Numeric settings of a backfill. */
 const tuning = z.int().nullish();
 export const backfill = {
   column: text.min(1).describe("Path of the computed column"),

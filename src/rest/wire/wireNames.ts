@@ -1,7 +1,7 @@
 /**
- * Names on the wire and in the engine: the wire has `snake_case`, the engine `camelCase`. Conversion follows a schema
- * of the wire's form, so that keys of maps, which are the users', stay as they are, and members that the schema does
- * not have go nowhere, in either direction.
+ * Names on the wire and in the engine: the wire has `snake_case`, the engine `camelCase`. The conversion follows a
+ * schema of the wire's form: keys of maps, which belong to the users, stay as they are, and members that the schema
+ * does not have are dropped, in both directions.
  */
 
 import { z } from "zod";
@@ -10,12 +10,12 @@ import { z } from "zod";
 export const camelCase = (wireName: string): string =>
   wireName.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
 
-/** A checked value of the wire, as the engine names its members. Null stands for an absent member. */
+/** Converts a checked value of the wire to the engine's member names. Null stands for an absent member. */
 export function fromWire(schema: z.core.$ZodType, value: unknown): unknown {
   return convert(schema, value, (wireName) => ({ from: wireName, to: camelCase(wireName) }));
 }
 
-/** A value of the engine, as the wire names its members. */
+/** Converts a value of the engine to the wire's member names. */
 export function toWire(schema: z.core.$ZodType, value: unknown): unknown {
   return convert(schema, value, (wireName) => ({ from: camelCase(wireName), to: wireName }));
 }
@@ -52,5 +52,5 @@ function convert(schema: z.core.$ZodType, value: unknown, rename: Renaming): unk
   return value;
 }
 
-/** Every key becomes a member of the object itself, whatever it is called. */
+/** Makes every key a member of the object itself, including `__proto__`. */
 const mapOf = (entries: readonly (readonly [string, unknown])[]): Members => Object.fromEntries(entries);

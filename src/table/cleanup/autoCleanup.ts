@@ -1,11 +1,11 @@
 /**
- * Cleaning up after commits, as a table's config asks for it:
+ * Cleans up after commits, as a table's config asks for it:
  *
- *   lance.auto_cleanup.interval          every so many versions; 0 and 1 are every version. Absent: never
- *   lance.auto_cleanup.older_than        only versions of that age, as in `14d`, `1h 30m`, `0s`
- *   lance.auto_cleanup.retain_versions   the newest so many stay
+ *   lance.auto_cleanup.interval          clean up at every n-th version; 0 and 1 mean every version. Absent: never
+ *   lance.auto_cleanup.older_than        remove only versions of at least that age, as in `14d`, `1h 30m`, `0s`
+ *   lance.auto_cleanup.retain_versions   keep that many of the newest versions
  *
- * A version goes where both of the last two let it go. The version before the new one always stays.
+ * A version is removed only if both of the last two allow it. The version before the new one always stays.
  */
 
 import { InvalidInputError } from "../../errors.js";
@@ -20,12 +20,15 @@ const INTERVAL = `${PREFIX}interval`;
 const OLDER_THAN = `${PREFIX}older_than`;
 const RETAIN_VERSIONS = `${PREFIX}retain_versions`;
 
-/** Milliseconds to wait for the lock: the commit is acknowledged only then, and there will be other ones to clean up. */
+/**
+ * Milliseconds to wait for the lock. Short, because the commit is acknowledged only after the cleanup, and later
+ * commits can clean up as well.
+ */
 const LOCK_WAIT_MS = 1000;
 
 /**
- * Cleans up where the config asks for it. Nothing that goes wrong is reported: the commit stands, and what is left to
- * remove is found at the next occasion. Tags keep their versions, and do not keep others from going.
+ * Cleans up where the config asks for it. Errors are not reported: the commit stands, and the next cleanup finds what
+ * is left to remove. Tagged versions stay, and do not keep others from being removed.
  */
 export async function cleanUpAfterCommit(
   environment: TableEnvironment,
@@ -36,7 +39,7 @@ export async function cleanUpAfterCommit(
   try {
     const policy = autoCleanupPolicy(manifest.config, version);
     if (policy === null) return;
-    // What the manifest says of its branch decides nothing: whoever wrote it could choose whose versions go.
+    // The branch named in the manifest is not relied on: its writer could choose whose versions are removed.
     const { mainRoot, branch } = await findLine(environment.disk, tableRoot);
     await cleanUpVersions(environment, mainRoot, branch, {
       ...policy,
@@ -49,8 +52,8 @@ export async function cleanUpAfterCommit(
 }
 
 /**
- * What the config asks for after the commit of a version; null where nothing.
- * @throws InvalidInputError for settings that say nothing that can be followed
+ * The policy that the config asks for after the commit of a version; null where it asks for no cleanup.
+ * @throws InvalidInputError for settings that can't be interpreted
  */
 export function autoCleanupPolicy(
   config: ReadonlyMap<string, string>,
@@ -71,8 +74,8 @@ export function autoCleanupPolicy(
 }
 
 /**
- * @param before settings that a table has already: none of its own are refused
- * @throws InvalidInputError for settings that say nothing that can be followed
+ * @param before settings that the table has already, which are not refused
+ * @throws InvalidInputError for settings that can't be interpreted
  */
 export function checkAutoCleanup(
   config: ReadonlyMap<string, string>,
@@ -80,7 +83,7 @@ export function checkAutoCleanup(
 ): void {
   const keys = [INTERVAL, OLDER_THAN, RETAIN_VERSIONS];
   if (keys.every((key) => config.get(key) === before?.get(key))) return;
-  // Version 0 is one of those that are cleaned up after, whatever the interval.
+  // A cleanup follows version 0 at any interval, so all settings are parsed.
   autoCleanupPolicy(config, 0);
 }
 
@@ -95,7 +98,7 @@ const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
-/** Milliseconds of each unit; months and years are those of a Gregorian calendar on average, by the hundredth day. */
+/** Milliseconds of each unit. A month is 30.44 days and a year 365.25 days. */
 const UNITS: Readonly<Record<string, number>> = {
   ...{ nsec: 1e-6, ns: 1e-6, usec: 1e-3, us: 1e-3, msec: 1, ms: 1 },
   ...{ seconds: SECOND, second: SECOND, secs: SECOND, sec: SECOND, s: SECOND },

@@ -1,24 +1,27 @@
 /**
- * Removing old versions of a table or branch, and the files that nothing refers to any more.
+ * Removes old versions of a table or branch, and the files that nothing refers to any more.
  *
- * Kept are the latest version, those the policy keeps, those that tags name or that branches were made from, and every
- * file that any of them refers to, or any version of any branch: a branch reads what it inherited in its source's
- * directory. Tables cloned elsewhere are not known here, and lose what they share with a version that goes.
+ * A cleanup keeps the latest version, the versions that the policy keeps, those that tags name or that branches were
+ * made from, and every file that one of these or any version of any branch refers to: a branch reads inherited files
+ * in its source's directory. Tables cloned elsewhere are not known here, and lose the files that they share with a
+ * removed version.
  *
- * Garbage is of three kinds. Files that a removed version referred to, and none that stays, are nobody's. Files that no
- * version refers to may belong to a commit that is being written; they stay until they are a week old, or the caller
- * vouches for there being no writer, and are removed under the lock only: under it, our own writers make sure that
- * their files are still there before they commit. What writers leave behind that died has names of its own
- * (leftovers.ts).
+ * There are three kinds of garbage. Files that a removed version referred to and no remaining one does belong to
+ * nobody. Files that no version refers to may belong to a commit that is being written. They stay until they are a
+ * week old or the caller vouches that there is no writer, and are removed only under the lock: under it, our own
+ * writers make sure that their files still exist before they commit. Files left behind by writers that died have
+ * names of their own (leftovers.ts).
  *
- *   read manifests ─ lock ─ read what is new ─ remove unreferenced files ─ take versions away ─ unlock ─ remove their files
+ *   read manifests ─ lock ─ read what is new ─ remove unreferenced files ─ take versions away ─ unlock
+ *        ─ remove their files
  *
- * Most of the work is reading manifests, which is done ahead. Unreferenced files come first under the lock, so that a
- * full disk has room for what must be written before versions go. Engines that don't take the lock cannot make a version
- * refer to the files of one that is gone, and versions are only ever taken from below the latest.
+ * Most of the work is reading manifests, which is done before the lock is taken. Under the lock, unreferenced files
+ * are removed first, so that a full disk has room for what must be written before versions are removed. Engines that
+ * don't take the lock cannot make a version refer to the files of a removed one, and only versions below the latest
+ * are ever removed.
  *
- * A lock may be lost while its holder is suspended: it is looked at before each step that can't be undone, and what can
- * be undone is looked at again afterwards (retiredVersions.ts).
+ * A lock may be lost while its holder is suspended. So it is checked before each step that can't be undone, and a
+ * step that can be undone is checked again afterwards (retiredVersions.ts).
  */
 
 import { breathe } from "../../async/eventLoop.js";
@@ -54,17 +57,17 @@ import {
 } from "./retiredVersions.js";
 
 export interface CleanupOptions extends RetentionPolicy {
-  /** A version that stays whatever the policy says. */
+  /** A version that stays, regardless of the policy. */
   readonly keptVersion?: number;
-  /** Files that no version refers to go at any age: nobody is writing to the table. */
+  /** Removes files that no version refers to, of any age: nobody is writing to the table. */
   readonly deleteUnverified?: boolean;
-  /** Tags on versions that the policy lets go are an error, rather than a reason to keep these. */
+  /** Makes tags on versions that the policy would remove an error, rather than a reason to keep these versions. */
   readonly errorIfTagged?: boolean;
-  /** Nothing goes but what versions leave behind that were taken away before. */
+  /** Removes only the files of versions that were removed before. */
   readonly retiredOnly?: boolean;
   /** Milliseconds to wait for the table's lock. */
   readonly waitMs?: number;
-  /** Looked at until the first version is taken away; then the cleanup goes through. */
+  /** Checked until the first version is removed; from then on the cleanup is completed. */
   readonly signal?: AbortSignal;
 }
 
@@ -81,7 +84,7 @@ export interface CleanupResult {
   readonly leftoversRemoved: number;
 }
 
-/** Age from which a file that no version refers to is nobody's. */
+/** Age from which a file that no version refers to counts as abandoned. */
 const UNVERIFIED_MS = 7 * 24 * 60 * 60 * 1000;
 
 /**
@@ -89,8 +92,9 @@ const UNVERIFIED_MS = 7 * 24 * 60 * 60 * 1000;
  * @param branch the branch to clean up; null is the main branch
  * @throws TableGoneError where there are no versions; InvalidTableStateError where tags are in the way and
  *   `errorIfTagged` is set
- * @throws UnsupportedError, CorruptFileError where a version can't be read, so that it is unknown what it needs
- * @throws LeaseLostError where another took the lock over
+ * @throws UnsupportedError, CorruptFileError where a version can't be read, so that it is unknown which files it
+ *   needs
+ * @throws ConcurrentModificationError where another writer took the lock over
  */
 export async function cleanUpVersions(
   environment: TableEnvironment,
@@ -102,7 +106,7 @@ export async function cleanUpVersions(
   let postponed = await cleanUpOnce(environment, mainRoot, branch, options, removed);
   for (let before = 0; postponed > 0 && removed.bytes > before; ) {
     before = removed.bytes;
-    // Versions are gone, and the disk has room for more to go. What does not go now goes next time.
+    // Versions were removed, and the disk has room for removing more. The rest is left to the next cleanup.
     const rest = { ...options, signal: undefined };
     postponed = await cleanUpOnce(environment, mainRoot, branch, rest, removed).catch(() => 0);
   }
@@ -139,7 +143,7 @@ async function cleanUpOnce(
     isLocked = true;
     return removeOnce(cleanup, leases);
   };
-  // The main branch's lock first, as for all changes of what refs point at.
+  // The main branch's lock is taken first, as for all changes of what refs point at.
   const remove = () =>
     withTableLock(environment, mainRoot, lock, (lease) =>
       branch === null
@@ -158,7 +162,7 @@ async function cleanUpOnce(
     if ((await environment.disk.stat(cleanup.tableRoot)) === null) {
       throw new TableGoneError(cleanup.tableRoot, { cause: error });
     }
-    // What was being written is gone: whoever takes a lock over removes it.
+    // The temporary files are gone: a writer that takes a lock over removes them.
     throw new ConcurrentModificationError(
       `${cleanup.tableRoot}: another writer took over during a cleanup; please retry`,
       { cause: error },
@@ -169,8 +173,8 @@ async function cleanUpOnce(
 }
 
 /**
- * Removes the files of versions that were taken away before, and nothing else.
- * @throws what {@link cleanUpVersions} throws
+ * Removes the files of versions that were removed before, and nothing else.
+ * @throws the errors of {@link cleanUpVersions}
  */
 export const clearRetired = (
   environment: TableEnvironment,
@@ -180,19 +184,20 @@ export const clearRetired = (
 ): Promise<CleanupResult> =>
   cleanUpVersions(environment, mainRoot, branch, { ...options, retiredOnly: true });
 
-/** What a cleanup is of, and how it is to be done. */
+/** What a cleanup works on, and how. */
 interface CleanupTask {
   readonly disk: Disk;
   readonly mainRoot: string;
   readonly branch: string | null;
   readonly options: CleanupOptions;
   readonly lock: LockOptions;
-  /** Where what is removed is counted. */
+  /** Counts what is removed. */
   readonly removed: RemovedFiles;
 }
 
 /**
- * What was surveyed means nothing once the lock was lost: the work is not begun anew, as other work under a lock is.
+ * Removes versions. Unlike other work under a lock, this does not start over where the lock was lost: the survey
+ * means nothing then.
  * @throws ConcurrentModificationError where a lock was lost
  */
 async function removeOnce(cleanup: Cleanup, leases: readonly LockLease[]): Promise<number> {
@@ -213,17 +218,17 @@ class Cleanup {
   readonly #nowMs = Date.now();
   readonly #manifests: ManifestReader;
   readonly #files: VersionFiles;
-  /** Manifests that count among what is needed, by path and identity. */
+  /** Manifests whose files count as needed, by path and identity. */
   readonly #noted = new Set<string>();
   /** The same by path. */
   readonly #notedPaths = new Set<string>();
-  /** Versions that may go, by path and identity of their manifests. */
+  /** Versions that may be removed, by path and identity of their manifests. */
   readonly #outdated = new Map<string, VersionEntry>();
-  /** Versions that a cleanup has retired that did not live to release them, and nobody needs. */
+  /** Unneeded versions that were retired by a cleanup that did not live to release them. */
   readonly #retired: SetAsideVersion[] = [];
   /** Versions whose files are to be removed. */
   readonly #released: SetAsideVersion[] = [];
-  /** When the oldest version was committed that stays for its age or number. */
+  /** When the oldest version was committed that the policy or an option keeps. */
   #earliestKeptMs = Number.POSITIVE_INFINITY;
 
   constructor(task: CleanupTask) {
@@ -235,7 +240,7 @@ class Cleanup {
     this.#files = new VersionFiles();
   }
 
-  /** Reads all versions and decides which may go. */
+  /** Reads all versions and decides which may be removed. */
   async survey(): Promise<void> {
     const entries = await this.#listOwn();
     const pinned = await this.#pinned();
@@ -274,7 +279,7 @@ class Cleanup {
   }
 
   /**
-   * Takes the versions away, and the files that are nobody's. The locks are held.
+   * Removes the versions, and the files that belong to nobody. The locks are held.
    * @returns how many versions stay only because the disk is full
    */
   async removeVersions(leases: readonly LockLease[]): Promise<number> {
@@ -292,7 +297,7 @@ class Cleanup {
       confirm,
       readPinned: async () => {
         const needed = await this.#pinned();
-        // What others have committed meanwhile, who don't take the lock.
+        // Engines that don't take the lock may have committed versions meanwhile.
         await this.#noteNewcomers(going);
         return needed;
       },
@@ -308,7 +313,7 @@ class Cleanup {
     return postponed;
   }
 
-  /** Removes what the versions that went leave behind. No version can come to refer to it any more. */
+  /** Removes the files that only removed versions referred to. No version can come to refer to them any more. */
   async removeReleased(): Promise<void> {
     const { removed } = this.#task;
     const { needed, released } = this.#files;
@@ -318,7 +323,7 @@ class Cleanup {
       if (!released[area.names].has(name) || needed[area.names].has(name)) continue;
       await removeFound(this.#disk, found, removed, () => true);
     }
-    // With their manifests gone nobody would know of files that come back.
+    // Once their manifests are gone, nobody would know of files that come back.
     await syncRemovals(this.#disk, this.tableRoot);
     await forgetReleased(this.#disk, this.tableRoot, this.#released, removed);
   }
@@ -342,7 +347,7 @@ class Cleanup {
     this.#notedPaths.add(path);
   }
 
-  /** Counts what versions refer to among what is needed. */
+  /** Counts as needed the files that the versions refer to. */
   async #noteAll(entries: readonly VersionEntry[]): Promise<void> {
     await this.#manifests.forEach(entries, async (image, entry) => {
       checkReaderFlags(image.file.head, entry.path);
@@ -350,7 +355,7 @@ class Cleanup {
     });
   }
 
-  /** The same of those whose manifests were not seen before. */
+  /** The same for versions whose manifests were not seen before. */
   async #noteUnseen(entries: readonly VersionEntry[]): Promise<void> {
     const unseen: VersionEntry[] = [];
     for (const entry of entries) {
@@ -360,7 +365,7 @@ class Cleanup {
     await this.#noteAll(unseen);
   }
 
-  /** Counts what the versions of all other branches refer to among what is needed. */
+  /** Counts as needed the files that the versions of all other branches refer to. */
   async #noteOthers(): Promise<void> {
     for (const root of await this.#otherRoots()) {
       await this.#noteUnseen(await listVersions(this.#disk, root));
@@ -374,8 +379,8 @@ class Cleanup {
   }
 
   /**
-   * The versions that go, of those that were found to be outdated: whatever was put in their place since, stays. Counts
-   * what all others refer to among what is needed.
+   * The outdated versions that are removed; one whose manifest was replaced since stays. Counts as needed the files
+   * that all other versions refer to.
    */
   async #pickGoing(entries: readonly VersionEntry[], pinned: PinnedVersions): Promise<Set<VersionEntry>> {
     const latest = entries[entries.length - 1];
@@ -392,7 +397,7 @@ class Cleanup {
     return going;
   }
 
-  /** Counts versions among what is needed that are there since the others were listed. */
+  /** Counts as needed the files of versions that appeared after the others were listed. */
   async #noteNewcomers(going: ReadonlySet<VersionEntry>): Promise<void> {
     const known = new Set(Array.from(going, ({ path }) => path));
     for (const root of [this.tableRoot, ...(await this.#otherRoots())]) {
@@ -402,8 +407,8 @@ class Cleanup {
   }
 
   /**
-   * Versions that a cleanup took away and did not live to clear up after. One that is needed after all is put back, as
-   * long as it was not released.
+   * Takes over versions that were set aside by a cleanup that did not live to remove their files. A version that is
+   * needed after all is put back, as long as it was not released.
    */
   async #takeUpSetAside(
     entries: readonly VersionEntry[],
@@ -432,7 +437,7 @@ class Cleanup {
     try {
       await noteRemovedVersions(this.#disk, this.tableRoot, latest.version);
     } catch (error) {
-      // It keeps its files, and waits for there to be room.
+      // The version keeps its files, and waits until there is room.
       if (isDiskFull(error)) return;
       throw error;
     }
@@ -440,8 +445,8 @@ class Cleanup {
   }
 
   /**
-   * What was found to be outdated and was not released here may be there all the same: put back, or retired by another
-   * who may put it back. Then its files are needed.
+   * An outdated version that was not released here may still exist: it was put back, or retired by another process,
+   * which may put it back. Then its files are needed.
    */
   async #noteUnreleased(): Promise<void> {
     const released = new Set(this.#released.map(({ version }) => version));
@@ -467,7 +472,7 @@ class Cleanup {
 
   // ------------------------------------------------------------------------------------------------- files
 
-  /** Removes files that no version refers to, and what dead writers have left. */
+  /** Removes files that no version refers to, and leftovers of dead writers. */
   async #removeUnreferenced(entries: readonly VersionEntry[], confirm: () => Promise<void>): Promise<void> {
     const { mainRoot, lock, removed } = this.#task;
     const versions = new Set(entries.map(({ version }) => version));
@@ -496,7 +501,7 @@ class Cleanup {
     }
   }
 
-  /** Nobody will commit it any more. */
+  /** Whether nobody will commit the file any more. */
   #isOld(stat: FileStat): boolean {
     return this.#options.deleteUnverified === true || this.#isForgotten(stat);
   }

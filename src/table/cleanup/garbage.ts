@@ -1,6 +1,6 @@
 /**
- * The files of a table or branch that versions refer to by their names, found in its directory, and their removal where
- * no version needs them.
+ * Finds the files in the directory of a table or branch that versions refer to by name, and removes those that no
+ * version needs.
  */
 
 import { breathe } from "../../async/eventLoop.js";
@@ -15,14 +15,14 @@ import {
 import type { ReferencedFiles } from "./referencedFiles.js";
 
 /**
- * The parts of a table's directory that garbage is looked for in. What the reference is writing has a `#` and a number
- * behind its name.
+ * A part of a table's directory that is searched for garbage. Files that the reference is writing have a `#` and a
+ * number after their names.
  */
 interface Area {
   readonly directoryOf: (tableRoot: string) => string;
   readonly names: keyof ReferencedFiles & ("data" | "deletions" | "transactions" | "indices");
   readonly files: RegExp | null;
-  /** Directories that belong to a file, or are named like one; null where there are none. */
+  /** Directories that belong to a file, or are referred to like one; null where there are none. */
   readonly directories: { readonly name: RegExp; readonly content: RegExp; readonly suffix: string } | null;
 }
 
@@ -31,7 +31,7 @@ const AREAS: readonly Area[] = [
     directoryOf: dataDirectory,
     names: "data",
     files: /\.lance(#\d+)?$/,
-    // Blobs that lie beside a data file, in a directory of its name.
+    // Blobs beside a data file, in a directory of its name.
     directories: { name: /^/, content: /\.blob(#\d+)?$/, suffix: ".lance" },
   },
   { directoryOf: deletionsDirectory, names: "deletions", files: /\.(arrow|bin)(#\d+)?$/, directories: null },
@@ -48,19 +48,19 @@ const AREAS: readonly Area[] = [
 export interface FoundFile {
   readonly area: Area;
   readonly path: string;
-  /** What versions know it by. */
+  /** The name by which versions refer to it. */
   readonly name: string;
   readonly isDirectory: boolean;
 }
 
-/** What was removed. */
+/** Counts of what was removed. */
 export class RemovedFiles {
   /** Data files, and files of blobs beside them. */
   data = 0;
   deletions = 0;
   transactions = 0;
   indices = 0;
-  /** What writers left behind that died: temporary files, staged manifests and the like. */
+  /** Temporary files, staged manifests and the like, left behind by writers that died. */
   leftovers = 0;
   versions = 0;
   /** Of all of them, manifests included. */
@@ -81,7 +81,7 @@ export async function* findFiles(disk: Disk, tableRoot: string): AsyncGenerator<
   }
 }
 
-/** Makes sure that what was removed stays so after a power cut. */
+/** Makes sure that removed files stay removed after a power cut. */
 export async function syncRemovals(disk: Disk, tableRoot: string): Promise<void> {
   for (const { directoryOf } of AREAS) {
     const directory = directoryOf(tableRoot);
@@ -91,7 +91,7 @@ export async function syncRemovals(disk: Disk, tableRoot: string): Promise<void>
 
 /**
  * Removes a file, or a directory that holds nothing but files of the expected kind.
- * @param mayGo asked with what the files look like right before
+ * @param mayGo asked right before the removal, with the state of the files
  */
 export async function removeFound(
   disk: Disk,
@@ -111,7 +111,7 @@ export async function removeFound(
   const statsOf = async (paths: readonly string[]): Promise<FileStat[]> =>
     (await Promise.all(paths.map((each) => disk.stat(each)))).filter((stat) => stat !== null);
   const stats = await statsOf(files);
-  // An empty directory may be one that a writer has just made: its own age tells.
+  // A writer may have just made an empty directory, so its own age decides.
   if (!(await mayGo(stats.length === 0 ? await statsOf([path]) : stats))) return;
   if (isDirectory) await disk.removeTree(path);
   else await disk.remove(path);

@@ -1,5 +1,5 @@
 /**
- * What writers leave in a table's directory that died, or gave up and could not clear up after themselves:
+ * Removes what writers leave in a table's directory when they die, or give up and can't clear up after themselves:
  *
  *   .tmp-<uuid>                           files that were being written, see publish.ts
  *   _versions/<name>.manifest-<uuid>      manifests that were staged and never published; also below _staging
@@ -7,8 +7,9 @@
  *   _tiltyard/versions/<version>.json     records of versions that are not there
  *   tree/<branch>                         directories of branches that are not registered
  *
- * Temporary files beside manifests and refs, and records of versions, are made and used up under locks that the caller
- * holds: no living writer has one. Everything else stays until nobody can be about to use it.
+ * Temporary files beside manifests and refs, and records of versions, are made and used up under locks that the
+ * caller holds, so no living writer has one. Everything else stays until it is so old that nobody can be about to use
+ * it.
  */
 
 import { breathe } from "../../async/eventLoop.js";
@@ -41,15 +42,15 @@ export interface LeftoverSweep {
   readonly mainRoot: string;
   /** Directory of the table or branch that is cleaned up; its lock is held. */
   readonly tableRoot: string;
-  /** Numbers of the versions that are there. */
+  /** Numbers of the existing versions. */
   readonly versions: ReadonlySet<number>;
   readonly removed: RemovedFiles;
-  /** Whether nobody can be about to use what was changed last when `stat` says. */
+  /** Whether a file that was last changed when `stat` says is too old for anybody to be about to use it. */
   isOld(stat: FileStat): boolean;
-  /** The same, of what may be of a commit under way by an engine that does not take the lock. */
+  /** The same for a file that may belong to a commit under way by an engine that does not take the lock. */
   isForgotten(stat: FileStat): boolean;
   /**
-   * Asked before each step.
+   * Called before each step.
    * @throws LeaseLostError where a lock is not held any more
    */
   confirm(): Promise<void>;
@@ -68,7 +69,7 @@ const MAX_DEPTH = 128;
 /** Levels of directories below a part of a branch's directory. */
 const MAX_PART_DEPTH = 4;
 
-/** On what look of it something goes; null: on none. */
+/** Decides by the state of a file or directory whether it is removed; null: never. */
 type Condition = ((stat: FileStat) => boolean) | null;
 
 export async function sweepLeftovers(sweep: LeftoverSweep): Promise<void> {
@@ -76,7 +77,7 @@ export async function sweepLeftovers(sweep: LeftoverSweep): Promise<void> {
   const always = () => true;
   const ifOld = (stat: FileStat) => sweep.isOld(stat);
   const ifForgotten = (stat: FileStat) => sweep.isForgotten(stat);
-  /** Where temporary files are made under the locks that are held. */
+  /** For directories where temporary files are made under the locks that are held. */
   const underLock = (name: string): Condition => {
     if (TEMPORARY.test(name)) return always;
     return FOREIGN_TEMPORARY.test(name) ? ifForgotten : null;
@@ -103,7 +104,7 @@ export async function sweepLeftovers(sweep: LeftoverSweep): Promise<void> {
   if (tableRoot === mainRoot) await sweepTree(sweep, await listBranches(sweep.disk, mainRoot));
 }
 
-/** Removes files, and directories that are temporary, from a directory. */
+/** Removes files and temporary directories from a directory. */
 async function sweepDirectory(
   sweep: LeftoverSweep,
   directory: string,
@@ -118,7 +119,7 @@ async function sweepDirectory(
     const stat = await disk.stat(path);
     if (stat === null || !condition(stat)) continue;
     if (directory === versionRecordsDirectory(sweep.tableRoot) && RECORD.test(name)) {
-      // The version may be published, with a record of that name, as soon as the lock is lost.
+      // As soon as the lock is lost, the version may be published with a record of that name.
       await removeLeased(disk, path, sideDirectory(sweep.tableRoot), sweep.tableRoot, sweep);
     } else {
       await sweep.confirm();
@@ -130,7 +131,7 @@ async function sweepDirectory(
 }
 
 /**
- * Removes a directory that nobody has put anything into for long.
+ * Removes an empty directory that nothing was put into for long.
  * @param stat of the directory, before anything was removed from it
  */
 async function removeIfEmpty(
@@ -153,7 +154,7 @@ async function sweepTree(sweep: LeftoverSweep, registered: readonly string[]): P
   await removeIfEmpty(sweep, tree, stat);
 }
 
-/** The directories whose branch names begin with `prefix`, innermost first. */
+/** Sweeps the directories whose branch names begin with `prefix`, innermost first. */
 async function sweepBelow(
   sweep: LeftoverSweep,
   registered: readonly string[],
@@ -168,7 +169,7 @@ async function sweepBelow(
     const root = join(directory, name);
     const stat = await sweep.disk.stat(root);
     await sweepBelow(sweep, registered, `${branch}/`, depth + 1);
-    // The disk may list a directory under another spelling of the name that the branch has.
+    // The disk may list a directory under another spelling of the branch's name.
     const staying = await asSpelledBy(sweep.disk, sweep.mainRoot, branch, registered);
     if (staying.includes(branch)) continue;
     await sweepBranch(sweep, root, ownParts(branch, staying));
@@ -176,7 +177,7 @@ async function sweepBelow(
   }
 }
 
-/** @param parts names of what in the directory would be the branch's own */
+/** @param parts names of the entries in the directory that would be the branch's own */
 async function sweepBranch(sweep: LeftoverSweep, root: string, parts: readonly string[]): Promise<void> {
   const { disk } = sweep;
   const inside = (await disk.list(root)) ?? [];
@@ -184,13 +185,13 @@ async function sweepBranch(sweep: LeftoverSweep, root: string, parts: readonly s
   if (own.length === 0) return;
   for (const { name } of own) if (!(await isOldTree(sweep, join(root, name)))) return;
   try {
-    // Somebody may still hold on to it who had opened the branch before it was deleted.
+    // A process that opened the branch before it was deleted may still be using it.
     await withLock(root, { ...sweep.lock, waitMs: 0 }, async (lease) => {
       const confirm = async () => {
         await sweep.confirm();
         await lease.confirm();
       };
-      // A branch of that name, made anew, would lie in the same directories.
+      // A new branch of that name would lie in the same directories.
       const { mainRoot } = sweep;
       const removal = new Removal(disk, sideDirectory(mainRoot), mainRoot, { confirm }, hasUniqueNames);
       try {
@@ -204,14 +205,14 @@ async function sweepBranch(sweep: LeftoverSweep, root: string, parts: readonly s
       }
     });
   } catch (error) {
-    // It is in use, vanished, or there is no room for a lock: another cleanup will see to it.
+    // It is in use or gone, or there is no room for a lock. Another cleanup will remove it.
     if (error instanceof ServiceUnavailableError || isMissing(error) || isDiskFull(error)) return;
     throw error;
   }
   await disk.removeEmptyDirectory(root);
 }
 
-/** Whether all that is below a path is old; not where it lies deeper than a branch's files do. */
+/** Whether everything below a path is old; false where it goes deeper than a branch's files do. */
 async function isOldTree(sweep: LeftoverSweep, path: string, depth = 0): Promise<boolean> {
   const stat = await sweep.disk.stat(path);
   if (stat === null) return true;
@@ -223,7 +224,7 @@ async function isOldTree(sweep: LeftoverSweep, path: string, depth = 0): Promise
   return true;
 }
 
-/** Adds the files below a directory to what was removed. */
+/** Counts the files below a directory as removed. */
 async function countTree(sweep: LeftoverSweep, directory: string, depth = 0): Promise<void> {
   const { disk, removed } = sweep;
   for (const { name, kind } of (await disk.list(directory)) ?? []) {

@@ -1,6 +1,6 @@
 /**
  * Names of the files that versions refer to. Names are random, so a name is enough to tell one file of a table and
- * its branches from all others, wherever the directory has been moved since a manifest noted its place.
+ * its branches from all others, even where the directory was moved since a manifest noted its place.
  */
 
 import { breathe } from "../../async/eventLoop.js";
@@ -43,17 +43,17 @@ export class ReferencedFiles {
 }
 
 /**
- * What versions refer to that stay, and what versions refer to that go. Versions are best added in their order: of each
- * only what the one before has not is decoded.
+ * The files that remaining versions refer to, and the files that removed versions refer to. Versions are best added
+ * in their order, because only what the one before lacks is decoded of each.
  */
 export class VersionFiles {
-  /** What versions that stay refer to. */
+  /** Files that remaining versions refer to. */
   readonly needed = new ReferencedFiles();
-  /** What versions that go refer to, but for what was found to be needed before. */
+  /** Files that removed versions refer to; files found to be needed before may be left out. */
   readonly released = new ReferencedFiles();
-  /** Of the version that was added last among those that stay. */
+  /** The remaining version that was added last. */
   #lastNeeded: ManifestImage | null = null;
-  /** Of the version that was added last. */
+  /** The version that was added last. */
   #lastAdded: ManifestImage | null = null;
 
   /** @throws CorruptFileError */

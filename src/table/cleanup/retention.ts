@@ -1,25 +1,25 @@
 /**
- * Which versions a cleanup may take, by age and number. Pure; tags and branches keep further ones.
+ * Decides by age and number which versions a cleanup may remove. Pure. Tags and branches keep further versions.
  *
- * What counts is for how long a version has not been the latest any more. Somebody may have begun to read it just
- * before, however long ago it was committed, and has that long to go on.
+ * What counts is how long ago a version stopped being the latest, not when it was committed: a reader may have begun
+ * to read it just before it was superseded, and has that long to go on.
  */
 
 export interface RetentionPolicy {
-  /** Only versions that others followed at least so many milliseconds ago go. Absent: of any age. */
+  /** Removes only versions that were superseded at least this many milliseconds ago. Absent: of any age. */
   readonly olderThanMs?: number;
-  /** The newest versions stay, so many of them, the latest included. Absent: the latest alone. */
+  /** Keeps this many of the newest versions, the latest included. Absent: the latest alone. */
   readonly retainVersions?: number;
 }
 
 export interface VersionAge {
-  /** When the version after it was committed, in milliseconds since the epoch; of the latest anything. */
+  /** When the next version was committed, in milliseconds since the epoch; any value for the latest. */
   readonly followedMs: number;
   /** Number of newer versions. */
   readonly newerCount: number;
 }
 
-/** Whether the policy lets a version go; never the latest. */
+/** Whether the policy lets a version be removed; never the latest. */
 export function isOutdated(
   { followedMs, newerCount }: VersionAge,
   { olderThanMs = 0, retainVersions = 1 }: RetentionPolicy,

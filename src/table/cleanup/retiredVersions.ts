@@ -1,20 +1,20 @@
 /**
- * Taking versions away without losing track of their files. The manifest of a version goes through these names, each
- * step a rename within `_versions`:
+ * Removes versions without losing track of their files. The manifest of a version goes through these names, each step
+ * a rename within `_versions`:
  *
  *   <name>.manifest ─ <name>.retired ─ <name>.released ─ removed
  *
- * - Retired: it is no version any more, and all its files are there. Whoever has retired it looks once more whether
- *   it is needed, and puts it back if it is, or if the lock was lost meanwhile. One that a dead process has retired is
- *   released, or put back, by the next cleanup.
- * - Released: that look found that nobody needs it. It never comes back; its files are removed, and then itself.
+ * - Retired: it is no version any more, and all its files still exist. The process that retired it checks once more
+ *   whether it is needed, and puts it back if it is, or if the lock was lost meanwhile. If that process died, the
+ *   next cleanup releases the version or puts it back.
+ * - Released: that check found that nobody needs it. It never comes back: its files are removed, then its manifest.
  *
- * So at any moment a version is there with all its files, or it is no version and says what is still to be removed. A
- * tag or branch is published before its maker looks for the version, which is looked for after it was retired: of the
- * two that meet, one sees the other. A process that was suspended while another did its work finds the name that it is
- * about to change gone.
+ * So at any moment a version either exists with all its files, or is no version and its manifest says what is still
+ * to be removed. A tag or branch is published before its maker looks for the version, and a version is retired before
+ * its remover looks for refs. So if both happen at once, at least one of the two sees the other. A process that was
+ * suspended while another did its work finds that the name it is about to change is gone.
  *
- * Renaming needs no room, so that a full disk can be cleaned up.
+ * Renaming needs no room, so a full disk can be cleaned up.
  */
 
 import { breathe } from "../../async/eventLoop.js";
@@ -44,13 +44,13 @@ export interface SetAsideVersion extends VersionEntry {
   readonly state: RemovalState;
 }
 
-/** What is looked at before and after versions are taken away. */
+/** Checks before and after versions are retired. */
 export interface RetirementGuard {
   /** @throws LeaseLostError where a lock is not held any more */
   confirm(): Promise<void>;
-  /** What refs need now; null where that is unknown, so that it may be any version. */
+  /** The versions that refs need now; null where that is unknown, so that any version may be needed. */
   readPinned(): Promise<PinnedVersions | null>;
-  /** Called with each version right before it is set aside; it may not come to it. */
+  /** Called with each version right before it is set aside, which may still fail. */
   onRetiring?(version: SetAsideVersion): void;
 }
 
@@ -61,11 +61,11 @@ export interface Retirement {
 }
 
 /**
- * Retires versions; durable on return. When it throws all of them are versions again, unless the disk fails while they
- * are put back. The caller holds the table's lock, and that of its refs.
+ * Retires versions; durable on return. If it throws, all of them are versions again, unless the disk fails while they
+ * are put back. The caller holds the locks of the table and of its refs.
  * @param entries all versions, ascending
  * @param going those of them to be retired; never the latest
- * @param options `partially`: where the disk is full, those go for which nothing has to be written
+ * @param options `partially`: where the disk is full, retires only versions for which nothing has to be written
  */
 export async function retireVersions(
   disk: Disk,
@@ -90,7 +90,7 @@ export async function retireVersions(
       if (!moving.has(entry)) continue;
       await guard.confirm();
       const aside = retiredOf(tableRoot, entry);
-      // Before it is done: a failure may be reported for what has happened.
+      // Recorded before the rename, because a failure may be reported for a rename that has happened.
       moved.push(aside);
       guard.onRetiring?.(aside);
       try {
@@ -119,8 +119,8 @@ export async function retireVersions(
 }
 
 /**
- * Notes, before versions go, that the latest is not found by counting on from any other.
- * @returns the failure where the disk is too full for that, else null
+ * Records, before versions are removed, that the latest version is not found by counting up from any other.
+ * @returns the error where the disk is too full for that, else null
  */
 async function noteRemoval(
   disk: Disk,
@@ -136,15 +136,16 @@ async function noteRemoval(
   }
 }
 
-/** Removes a hint; without one nothing is counted on from. The room that it took up is free on return. */
+/** Removes the hint, so that no reader counts up from it. The room that it took up is free on return. */
 export async function forgetHint(disk: Disk, tableRoot: string): Promise<void> {
   await disk.remove(hintPath(tableRoot));
   await disk.syncDirectory(versionsDirectory(tableRoot));
 }
 
 /**
- * The versions that can go without leaving one that stays without the next one: a hint that a stalled writer has yet to
- * write would be taken for right there. Below the beginning of the jump that was noted last, no hint is.
+ * The versions that can be removed without leaving a remaining one without its successor. Otherwise a hint to it,
+ * which a stalled writer has yet to write, would be taken as right. Below the start of the last recorded jump no hint
+ * is taken as right, so gaps there do no harm.
  */
 function withoutNewGaps(
   entries: readonly VersionEntry[],
@@ -163,7 +164,7 @@ function withoutNewGaps(
   return first;
 }
 
-/** Those of the versions moved aside that have to come back. */
+/** The retired versions that have to be put back. */
 function neededOf(
   moved: readonly SetAsideVersion[],
   pinned: PinnedVersions | null,
@@ -172,11 +173,11 @@ function neededOf(
   if (pinned === null) return new Set(moved);
   const needed = moved.filter(({ version }) => isPinned(pinned, version));
   if (isNoted || needed.length === 0) return new Set(needed);
-  // One that comes back alone would be without the next one.
+  // One that is put back alone would lack its successor.
   return new Set(moved.filter(({ version }) => version >= needed[0].version));
 }
 
-/** A version as it is when it has been retired. */
+/** A version in its retired state. */
 export const retiredOf = (tableRoot: string, entry: VersionEntry): SetAsideVersion =>
   setAside(tableRoot, entry, "retired");
 
@@ -202,7 +203,10 @@ async function tryRename(disk: Disk, from: string, to: string): Promise<boolean>
   }
 }
 
-/** Makes a retired version one of the table's again; quiet where somebody else has put it back, or released it. */
+/**
+ * Makes a retired version a version of the table again. Does nothing where another process has put it back or
+ * released it.
+ */
 export async function putBack(
   disk: Disk,
   tableRoot: string,
@@ -213,8 +217,8 @@ export async function putBack(
 }
 
 /**
- * Takes the step from which retired versions don't come back; durable on return, whoever retired them. Returns those
- * that were released here: others were put back, or released by somebody else.
+ * Releases retired versions, no matter who retired them; durable on return. From then on they don't come back.
+ * Returns those that were released here: others were put back, or released by another process.
  */
 export async function releaseVersions(
   disk: Disk,
@@ -230,7 +234,7 @@ export async function releaseVersions(
   return released;
 }
 
-/** The versions that were set aside and are not removed yet; some of them may be versions all the same. */
+/** The versions that were set aside and are not removed yet. For some of them the version may exist again. */
 export async function listSetAside(disk: Disk, tableRoot: string): Promise<SetAsideVersion[]> {
   const found: SetAsideVersion[] = [];
   const directory = versionsDirectory(tableRoot);
@@ -247,7 +251,7 @@ export async function listSetAside(disk: Disk, tableRoot: string): Promise<SetAs
   return found;
 }
 
-/** Forgets versions whose files are gone. */
+/** Removes the manifests and records of released versions whose files are gone. */
 export async function forgetReleased(
   disk: Disk,
   tableRoot: string,

@@ -1,6 +1,6 @@
 /**
- * Taking versions out of a table's history by their numbers, whatever their age. Their manifests are set aside, so that
- * a cleanup finds the files that only they referred to.
+ * Removes versions from a table's history by their numbers, at any age. Their manifests are set aside, so that a
+ * cleanup finds the files that only they referred to.
  */
 
 import { CorruptFileError, InvalidInputError } from "../../errors.js";
@@ -11,20 +11,19 @@ import { versionsDirectory } from "../versions/paths.js";
 import { listVersions } from "../versions/versions.js";
 import { listSetAside, putBack, type RetirementGuard, retireVersions } from "./retiredVersions.js";
 
-/** Versions that follow each other. */
+/** Consecutive versions. */
 export interface VersionRange {
   readonly start: number;
-  /** Exclusive; null is behind the latest. */
+  /** Exclusive; null: through the latest. */
   readonly end: number | null;
 }
 
 /**
- * Which versions the ranges are of, ascending; a number without a version is none. The caller holds the locks of the
- * table's refs and of the branch.
+ * The existing versions in the ranges, ascending. The caller holds the locks of the table's refs and of the branch.
  * @param mainRoot directory of the table
  * @param branch null is the main branch
- * @throws InvalidInputError where one of them is the latest, has a tag, or is what a branch was made from
- * @throws CorruptFileError where that can't be told
+ * @throws InvalidInputError where one of them is the latest, has a tag, or is the version that a branch was made from
+ * @throws CorruptFileError where a ref that can't be read leaves this open
  */
 export async function planVersionRemoval(
   disk: Disk,
@@ -56,7 +55,7 @@ export async function planVersionRemoval(
 function within(versions: readonly number[], ranges: readonly VersionRange[]): number[] {
   const ascending = [...ranges].sort((a, b) => a.start - b.start);
   let next = 0;
-  /** Where the farthest of the ranges ends that have begun. */
+  /** The highest end of the ranges that have begun. */
   let end = 0;
   return versions.filter((version) => {
     for (; next < ascending.length && ascending[next].start <= version; next++) {
@@ -67,12 +66,13 @@ function within(versions: readonly number[], ranges: readonly VersionRange[]): n
 }
 
 /**
- * Takes versions away that were found to be needed by nobody; durable on return. Those that are gone are done, and what
- * has come to be needed meanwhile stays. The caller holds the locks of the table's refs and of the branch.
+ * Removes versions that were found to be unneeded; durable on return. Versions that are gone count as removed, and
+ * versions that have come to be needed meanwhile stay. The caller holds the locks of the table's refs and of the
+ * branch.
  * @param mainRoot directory of the table
  * @param branch null is the main branch
- * @param watch its `confirm` throws where one of the locks is not held any more; then none is taken away
- * @returns those that stay
+ * @param watch its `confirm` throws where one of the locks is not held any more; then no version is removed
+ * @returns the versions that stay
  */
 export async function deleteVersionsUnderLock(
   disk: Disk,
@@ -87,7 +87,7 @@ export async function deleteVersionsUnderLock(
   if (latest === undefined) return [];
   const guard: RetirementGuard = {
     ...watch,
-    // With a ref that can't be read any version may be needed, and one that stays does no harm.
+    // If a ref can't be read, any version may be needed. A version that stays does no harm.
     readPinned: () =>
       readPinnedVersions(disk, mainRoot, branch).catch((error: unknown) => {
         if (error instanceof CorruptFileError) return null;
@@ -105,8 +105,8 @@ export async function deleteVersionsUnderLock(
 }
 
 /**
- * Puts versions back that {@link deleteVersionsUnderLock} took away, as long as no cleanup has released them; durable on
- * return. The caller holds the locks of the table's refs and of the branch.
+ * Puts back versions that {@link deleteVersionsUnderLock} removed, as long as no cleanup has released them; durable
+ * on return. The caller holds the locks of the table's refs and of the branch.
  * @param confirm throws where one of the locks is not held any more
  */
 export async function returnVersionsUnderLock(

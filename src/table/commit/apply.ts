@@ -1,9 +1,9 @@
 /**
- * What a transaction makes of a version: the manifest of the next one. Pure; the same transaction can be applied
- * to a newer base when a commit lost its race.
+ * Applies a transaction to a version, which gives the manifest of the next version. Pure: the same transaction can be
+ * applied to a newer base when a commit has lost its race.
  *
- * Ids: fragments of a transaction carry id 0 until here and get the numbers above the highest ever given out,
- * also on overwrite. With stable row ids, new rows get the next unused ids, and the version they came with.
+ * Ids: a new fragment comes with id 0 and gets the next number above the highest ever assigned, also on overwrite.
+ * With stable row ids, new rows get the next unused ids and the number of the version that adds them.
  */
 
 import { InvalidInputError, UnsupportedError } from "../../errors.js";
@@ -38,19 +38,19 @@ export interface ApplyContext {
   readonly restored?: VersionContent;
   /**
    * The overwrite replaces a table that is rewritten at every change: its fragments are numbered from 0 again, and
-   * there is no file of its transaction.
+   * its transaction has no file.
    */
   readonly rewritesTable?: boolean;
 }
 
-/** What committed manifests say about who wrote them. */
+/** The writer that committed manifests name. */
 export const WRITER = WriterVersion.create({ library: "tiltyard", version: "0.1.0" });
 
 const DATA_FILE_FORMAT = "lance";
 const NS_PER_SECOND = 1_000_000_000n;
 
 /**
- * @param base the latest version, or null where the transaction creates the table; of a clone the version cloned
+ * @param base the latest version, or null where the transaction creates the table; for a clone the version cloned
  * @throws UnsupportedError for operations that this build does not commit
  * @throws TransactionConflictError where the base no longer has what the transaction changes
  */
@@ -157,7 +157,10 @@ function restoreOver(current: Manifest, restored: VersionContent): VersionConten
   };
 }
 
-/** Now, but later than the version before even where clocks disagree: versions are also found by time. */
+/**
+ * The current time, but always later than the version before, even where clocks disagree: versions are also found by
+ * time.
+ */
 function timestampAfter(previous: Timestamp | undefined, nowNs: bigint): Timestamp {
   const earliest =
     previous === undefined ? 0n : BigInt(previous.seconds) * NS_PER_SECOND + BigInt(previous.nanos) + 1n;

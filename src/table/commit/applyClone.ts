@@ -1,7 +1,7 @@
 /**
- * The first version of a branch: a copy of another line's version, under the same number, whose files stay where
- * they are. What lay in the source's own directory is found by a new base path; what the source has inherited
- * itself keeps the base path it has.
+ * Makes the first version of a branch: a copy of another branch's version, under the same number. The files stay
+ * where they are. Those in the source's own directory are found by a new base path; those that the source has
+ * inherited itself keep the base path they have.
  */
 
 import { UnsupportedError } from "../../errors.js";

@@ -1,10 +1,11 @@
 /**
- * Changes of a table's rows: what appends, deletions, updates, compactions and replaced files make of the list of
- * fragments. A change is laid over the fragment as it is now, which may have newer columns than when it was planned.
+ * Changes of a table's rows: how appends, deletions, updates, compactions and replaced files change the list of
+ * fragments. A change is applied to the fragment as it is now, which may have newer columns than when the change was
+ * planned.
  *
- * Ids: new fragments carry id 0 until here and get the numbers above the highest ever given out; those of a
- * compaction bring the numbers they reserved. With stable row ids, new rows get the next unused ids, and the version
- * they came with.
+ * Ids: a new fragment comes with id 0 and gets the next number above the highest ever assigned. The fragments of a
+ * compaction bring the numbers they reserved. With stable row ids, new rows get the next unused ids and the number of
+ * the version that adds them.
  */
 
 import { InvalidInputError, UnsupportedError } from "../../errors.js";
@@ -29,7 +30,7 @@ import { remapIndices, uncoverFields } from "./indexEntries.js";
 
 const MAX_FRAGMENT_ID = 0xffff_ffff;
 
-/** @param version the version the rows come with */
+/** @param version the version that adds the rows */
 export function appendFragments(
   base: VersionContent,
   added: readonly DataFragment[],
@@ -85,7 +86,7 @@ const rangeSegment = (start: number, count: number): U64Segment =>
   U64Segment.create({ range: U64Range.create({ start, end: start + count }) });
 
 /**
- * The fragments of a change of columns. With stable row ids, rows whose files are others than before count as updated
+ * The fragments of a column change. With stable row ids, the rows of a fragment whose files changed count as updated
  * by `version`.
  */
 export function withUpdatedRows(
@@ -103,7 +104,7 @@ export function withUpdatedRows(
   );
 }
 
-/** Takes ids out of circulation, for a compaction that writes its fragments before it commits them. */
+/** Reserves ids, for a compaction that writes its fragments before it commits them. */
 export function reserveFragmentIds(base: VersionContent, count: number): VersionContent {
   const maxFragmentId = checkedFragmentId(highestFragmentId(base.manifest) + count);
   return { ...base, manifest: { ...base.manifest, maxFragmentId } };
@@ -123,7 +124,8 @@ export function deleteRows(
 
 /**
  * @throws TransactionConflictError where a fragment is gone
- * @throws UnsupportedError with stable row ids: who plans the update has to say when its rows were created
+ * @throws UnsupportedError with stable row ids: the planner of the update would have to say when its rows were
+ *   created
  */
 export function updateRows(base: VersionContent, update: Update, version: number): VersionContent {
   if (hasStableRowIds(base.manifest)) {
@@ -140,7 +142,10 @@ export function updateRows(base: VersionContent, update: Update, version: number
   return appendFragments(indexed, newFragments, version);
 }
 
-/** The fragments with some replaced by what `change` makes of them, and some left out; their order stays. */
+/**
+ * The fragments in their order, with the `changed` ones replaced by the result of `change` and those of `removedIds`
+ * left out.
+ */
 function changeFragments(
   { manifest }: VersionContent,
   changed: readonly DataFragment[],
@@ -169,10 +174,11 @@ function requireFragments(manifest: Manifest, ids: readonly number[]): void {
 }
 
 /**
- * Fragments in place of others that hold the same rows. All are sorted by id afterwards, which readers that look
- * fragments up by id rely on.
- * @throws TransactionConflictError where a fragment is gone, or was changed since, or has the id of a new one
- * @throws InvalidInputError where an index covers a part of what is merged, or is not brought along
+ * Replaces fragments by others that hold the same rows. All fragments are sorted by id afterwards, because readers
+ * that look fragments up by id rely on it.
+ * @throws TransactionConflictError where a fragment is gone or had rows deleted since, or the id of a new one is
+ *   taken
+ * @throws InvalidInputError where an index covers only a part of what is merged, or is not rewritten along with it
  */
 export function rewriteFragments(base: VersionContent, rewrite: Rewrite): VersionContent {
   const { manifest } = base;
@@ -214,8 +220,8 @@ export function rewriteFragments(base: VersionContent, rewrite: Rewrite): Versio
 }
 
 /**
- * Reserved ids are taken all the same where a version comes in between that its writer had made before the reservation:
- * versions that are published ready-made may be numbered above it.
+ * Refuses ids that another fragment has. Reserved ids can be taken nevertheless: a version that is published
+ * ready-made may have been written before the reservation and have such ids.
  */
 function requireFreeIds(
   manifest: Manifest,
@@ -232,9 +238,9 @@ function requireFreeIds(
 }
 
 /**
- * Other files for the same fields of the same rows.
+ * Replaces files by others for the same fields of the same rows.
  * @throws TransactionConflictError where a fragment is gone
- * @throws InvalidInputError where a file holds other fields than the one it is to replace
+ * @throws InvalidInputError where a file holds other fields than the one it replaces
  */
 export function replaceFiles(base: VersionContent, { replacements }: DataReplacement): VersionContent {
   requireFragments(

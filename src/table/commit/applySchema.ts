@@ -1,6 +1,6 @@
 /**
- * Changes of a table's schema and of what is written about it: columns added, altered and dropped, and the four maps
- * of text (config, table metadata, schema metadata, field metadata). An index whose field is gone goes with it.
+ * Changes of a table's schema and metadata: columns added, altered and dropped, and the four text maps (config, table
+ * metadata, schema metadata, field metadata). An index whose field is dropped is dropped with it.
  */
 
 import { UnsupportedError } from "../../errors.js";
@@ -13,8 +13,8 @@ import { TransactionConflictError } from "./conflict.js";
 import { retainIndices } from "./indexEntries.js";
 
 /**
- * Another schema, and all fragments as they are under it.
- * @param version the version it makes
+ * Replaces the schema, and all fragments by those that go with it.
+ * @param version the version that the change makes
  */
 export function changeColumns(base: VersionContent, merge: Merge, version: number): VersionContent {
   const { manifest } = base;
@@ -34,9 +34,9 @@ export function changeColumns(base: VersionContent, merge: Merge, version: numbe
 }
 
 /**
- * Another schema over the same files.
- * @throws TransactionConflictError where rows that were not there when it was planned would be left without files,
- *   which the reference cannot read
+ * Replaces the schema over the same files.
+ * @throws TransactionConflictError where rows added after the change was planned would be left without files, which
+ *   the reference cannot read
  */
 export function projectSchema(base: VersionContent, { schema }: Project): VersionContent {
   const fragments = base.manifest.fragments.map(withoutDeadFiles(schema));
@@ -50,7 +50,7 @@ export function projectSchema(base: VersionContent, { schema }: Project): Versio
   return retainIndices({ ...base, manifest: { ...base.manifest, fields: schema, fragments } });
 }
 
-/** Drops files of which no field is left; a file that still has one keeps naming the others. */
+/** Drops files none of whose fields is left. A file that still has one keeps naming the others. */
 function withoutDeadFiles(schema: readonly Field[]): (fragment: DataFragment) => DataFragment {
   const ids = new Set(schema.map((field) => field.id));
   return (fragment) => {

@@ -1,11 +1,12 @@
 /**
- * Making a branch. Under the lock of the table's refs:
+ * Creates a branch. Under the lock of the table's refs:
  *
  *   clear what lies in tree/<branch> ─ transaction file ─ first manifest ─ hint ─ createExclusive(ref)
  *
- * The ref decides. Up to it there is no branch, whatever lies in the directory: what a crash left there, of this or
- * another engine, or a deletion that another branch below was in the way of, belongs to nobody and is cleared by
- * the next creation. Engines that don't take the lock may be making the same branch: one of the two gets the ref.
+ * The ref decides: until it exists there is no branch, even if there are files in the directory. Such files were left
+ * by a crash of this or another engine, or by a deletion that a nested branch stood in the way of. They belong to
+ * nobody, and the next creation clears them. An engine that doesn't take the lock may be creating the same branch;
+ * one of the two gets the ref.
  */
 
 import {
@@ -55,7 +56,7 @@ import { applyTransaction, WRITER } from "./apply.js";
 import { publishManifest } from "./publication.js";
 import { fileNameOf, newTransaction } from "./transaction.js";
 
-/** Longer than another engine takes between the first manifest of a branch and its ref. */
+/** Longer than another engine takes from writing the first manifest of a branch to writing its ref. */
 const FOREIGN_CREATION_MS = 5_000n;
 
 /** What a branch is made from. */
@@ -78,11 +79,11 @@ interface OpenSource extends RefTarget {
 /**
  * @param mainRoot directory of the table
  * @returns the id of the transaction that made its first version
- * @throws InvalidInputError for an illegal name and one that gets into the way of others,
- *   TableBranchAlreadyExistsError, and where there is no such source TableBranchNotFoundError or
+ * @throws InvalidInputError for an illegal name and for one whose directory would collide with another branch's,
+ *   TableBranchAlreadyExistsError, and where the source does not exist TableBranchNotFoundError or
  *   TableVersionNotFoundError
- * @throws ConcurrentModificationError where another engine seems to be making the same branch
- * @throws PublishUncertainError where the branch may or may not be there
+ * @throws ConcurrentModificationError where another engine seems to be creating the same branch
+ * @throws PublishUncertainError where the branch may or may not exist
  */
 export function createBranch(
   environment: TableEnvironment,
@@ -111,14 +112,14 @@ export function createBranch(
       await writeFirstVersion(environment, mainRoot, root, opened, transaction, lease);
       await register(disk, mainRoot, branch, opened, lease);
     } catch (error) {
-      // A branch that may be there needs its files.
+      // A branch that may exist needs its files.
       const refPath = branchRefPath(mainRoot, branch);
       if (!(error instanceof PublishUncertainError && error.path === refPath)) {
         await removeFirstVersion(disk, mainRoot, root, opened, transaction, lease).catch(() => undefined);
       }
       throw error;
     }
-    // Another engine's cleanup, and whoever drops the table, don't take the lock.
+    // Another engine's cleanup does not take the lock, and neither does dropping the table.
     const current = await environment.manifests.read(disk, opened.entry.path);
     if (current?.isCopyOf(opened.file) === true) return transaction.uuid;
     const removal = new Removal(disk, sideDirectory(mainRoot), mainRoot, lease);
@@ -134,9 +135,9 @@ const taken = (branch: string): TableBranchAlreadyExistsError =>
   new TableBranchAlreadyExistsError(`branch ${branch} already exists`);
 
 /**
- * Removes what lies where a new branch goes. Its makers are gone: those that take the lock don't hold it, and
- * others take a moment from the first manifest to the ref.
- * @throws ConcurrentModificationError where another engine's manifest is younger than that
+ * Removes leftovers from the place of a new branch. Their writers are gone: a writer that takes the lock does not
+ * hold it now, and another engine needs only a moment from the first manifest to the ref.
+ * @throws ConcurrentModificationError where another engine's manifest is younger than that moment
  */
 async function clearLeftovers(
   environment: TableEnvironment,
@@ -257,8 +258,8 @@ async function register(
 }
 
 /**
- * Takes away what was written for a branch that came to nothing, and the directories that it leaves empty. What
- * another engine has put beside it stays.
+ * Removes the files written for a branch whose creation failed, and the directories that this leaves empty. Files
+ * that another engine has put beside them stay.
  */
 async function removeFirstVersion(
   disk: Disk,
@@ -269,7 +270,7 @@ async function removeFirstVersion(
   lease: LockLease,
 ): Promise<void> {
   const versions = versionsDirectory(root);
-  // What lies there may be a successor's once the lock is lost.
+  // Once the lock is lost, the file may be a successor's.
   const first = manifestPath(root, source.version, source.entry.scheme);
   await removeLeased(disk, first, sideDirectory(mainRoot), mainRoot, lease);
   await lease.confirm();

@@ -1,13 +1,13 @@
 /**
- * Making a version visible by a transaction:
+ * Commits a transaction, which makes a version visible:
  *
  *   write the transaction file ─ lock ─ find the latest version ─ check against what came in between
  *        ─ publish the manifest of latest + 1 (publication.ts) ─ unlock
  *
- * The lock only saves writers from losing races; the exclusive creation of the manifest decides. An engine that
- * does not take the lock can still get in first, then the loop starts over on the newer version. So it does where the
- * lock was lost while this process was suspended. The order makes a crash harmless at every point: before the creation
- * nothing refers to what was written, after it the version is complete, and only the hint may be old.
+ * The exclusive creation of the manifest decides; the lock only saves writers from losing races. An engine that does
+ * not take the lock can still commit first. Then the loop starts over on the newer version, as it does where the lock
+ * was lost while this process was suspended. The order makes a crash harmless at every point: before the creation
+ * nothing refers to what was written, after it the version is complete and only the hint may be old.
  */
 
 import { ConcurrentModificationError } from "../../errors.js";
@@ -35,11 +35,11 @@ import { withFiles } from "./publication.js";
 /** A change as it was planned on one version. */
 export interface PlannedChange {
   readonly transaction: Transaction;
-  /** Removes the files written for it; called where it did not become a version. */
+  /** Removes the files written for the change; called where it did not become a version. */
   readonly discard?: () => Promise<void>;
 }
 
-/** A change that was committed, as it was planned in the end. */
+/** A committed change and the plan that was committed in the end. */
 export interface CommittedPlan<Plan> {
   readonly committed: CommittedVersion;
   readonly plan: Plan;
@@ -47,17 +47,18 @@ export interface CommittedPlan<Plan> {
 
 /** Lost races after which a commit gives up. */
 const MAX_ATTEMPTS = 20;
-/** Times a change is planned anew before it gives up. */
+/** Times a change is planned before it gives up. */
 const MAX_PLANS = 20;
 
 /**
- * Commits a change to a table that exists. Where the transaction was planned on an older version it is rebased,
- * unless what came in between stands against it.
+ * Commits a change to an existing table. A transaction that was planned on an older version is rebased, unless a
+ * commit made since then conflicts with it.
  * @param tableRoot directory of the table or branch
  * @param anchor the version that the transaction was planned on
  * @throws TableReplacedError where another table lies there by now
  * @throws ConcurrentModificationError where the change conflicts, or lost too many races
- * @throws TableGoneError where the table has no versions; TableVersionNotFoundError for a restore of none
+ * @throws TableGoneError where the table has no versions; TableVersionNotFoundError where the version to restore does
+ *   not exist
  * @throws PublishUncertainError where the version may or may not be there: its files must stay
  */
 export async function commitTransaction(
@@ -104,14 +105,15 @@ async function commitOverLatest(
 }
 
 /**
- * Commits a change that is asked for of the table as it now is, whichever version that be: planned on the latest
- * version and, where one that comes in between stands against it, planned again on that.
- * @param directory of its versions, as it was when the table was opened
- * @param plan what to commit over the version given, or null where there is nothing to do; a TransactionConflictError
- *   says that the version was overtaken while it was planned on, and is followed by another round
+ * Commits a change to the table as it is now: plans it on the latest version and, where a commit made meanwhile
+ * conflicts with it, plans it again on the version of that commit.
+ * @param directory the directory of the table's versions, as it was when the table was opened
+ * @param plan returns what to commit over the given version, or null where there is nothing to do; it throws a
+ *   TransactionConflictError where that version was overtaken during planning, and is then called again with a newer
+ *   one
  * @returns null where there was nothing to do
- * @throws what `plan` throws and {@link commitTransaction} throws; TableReplacedError where the versions lie in another
- *   directory; ConcurrentModificationError where others keep getting in between
+ * @throws errors of `plan` and of {@link commitTransaction}; TableReplacedError where the versions lie in another
+ *   directory; ConcurrentModificationError where other commits keep getting in between
  */
 export async function commitPlanned<Plan extends PlannedChange>(
   environment: TableEnvironment,
@@ -178,15 +180,16 @@ async function readLatest(
       checkWriterFlags(file.manifest, entry.path);
       return { entry, file };
     }
-    // It was the latest, and was followed by another and cleaned up, or the table was dropped.
+    // It was the latest, but was superseded and cleaned up since, or the table was dropped.
     if (attempt === MAX_ATTEMPTS) throw new ConcurrentModificationError(`${tableRoot}: versions come and go`);
     await backOff(attempt);
   }
 }
 
 /**
- * Commits the first version of a table. Null where the table has versions already, or somebody else was first.
- * @param anchor the table that was declared; where there is none its directory is made
+ * Commits the first version of a table. Returns null where the table already has versions or another writer was
+ * first.
+ * @param anchor the table that was declared; where there is none, its directory is made
  * @param transaction an overwrite
  * @throws TableReplacedError where another table lies there by now
  * @throws ConcurrentModificationError where the directory is dropped meanwhile
@@ -226,9 +229,9 @@ export async function commitCreation(
 }
 
 /**
- * Commits a change as the version right after the one it was planned on, and as no other: a table that is
- * rewritten as a whole is planned anew rather than rebased. The transaction is kept in the manifest alone, and
- * fragments are numbered from 0. The caller holds the table's lock.
+ * Commits a change as the version right after the one it was planned on, and as no other: a change that rewrites the
+ * whole table is planned again rather than rebased. The transaction is kept in the manifest alone, and fragments are
+ * numbered from 0. The caller holds the table's lock.
  * @param base the latest version, which the transaction was planned on
  * @returns null where another writer took the number
  * @throws LeaseLostError, OverruledError where the lock was lost

@@ -1,6 +1,6 @@
 /**
- * The attempts of one commit: what they share is the transaction, its file, and what was checked already. Each goes
- * from the latest version, read from the disk, to the manifest of the next one.
+ * The attempts of one commit. They share the transaction, its file and the record of what was already checked. Each
+ * attempt reads the latest version from the disk and publishes the manifest of the next one.
  */
 
 import { ConcurrentModificationError, TableVersionNotFoundError } from "../../errors.js";
@@ -29,15 +29,15 @@ import { checkConflict, keepsFields, namedFields, TransactionConflictError } fro
 import { type PublicationTerms, publishManifest } from "./publication.js";
 import { fileNameOf, operationOf, readTransaction } from "./transaction.js";
 
-/** Up to so many versions in between are opened by their numbers; beyond, the directory is listed. */
+/** Up to this many versions in between are opened by their numbers; for more, the directory is listed. */
 const MAX_PROBED_VERSIONS = 64;
 
 export interface CommitOptions {
   /** Schema metadata of an overwrite. */
   readonly schemaMetadata?: ReadonlyMap<string, Uint8Array>;
-  /** Ends the wait for the lock; a commit that has begun goes through. */
+  /** Ends the wait for the lock. A commit that has begun is completed. */
   readonly signal?: AbortSignal;
-  /** Called under the lock, right before the version is published; what it throws ends the commit. */
+  /** Called under the lock, right before the version is published. An error that it throws ends the commit. */
   readonly verify?: () => Promise<void>;
 }
 
@@ -45,7 +45,7 @@ export interface CreationOptions extends CommitOptions {
   /** Data format of the new table, e.g. `2.2`. */
   readonly dataFormatVersion: string;
   readonly scheme: NamingScheme;
-  /** Nobody else can know of the directory yet: there is nothing to look for, and its lock is not taken. */
+  /** Nobody else can know of the directory yet, so no versions are looked for and its lock is not taken. */
   readonly unshared?: boolean;
 }
 
@@ -56,11 +56,11 @@ export class CommitAttempts {
   readonly #anchor: TableAnchor;
   readonly #transaction: Transaction;
   readonly #transactionBytes: Uint8Array;
-  /** Nothing is kept from the version before but the table's settings; see {@link commitSuccessor}. */
+  /** The commit keeps nothing of the version before but the table's settings; see {@link commitSuccessor}. */
   readonly #rewritesTable: boolean;
-  /** Versions up to this one do not stand against the transaction. */
+  /** Versions up to this one do not conflict with the transaction. */
   #checkedUpTo: number;
-  /** Fields that the transaction names and one of those versions does not have. */
+  /** Fields that the transaction names and that one of those versions lacks. */
   readonly #droppedFields = new Set<number>();
   #transactionFileWritten = false;
 
@@ -87,7 +87,7 @@ export class CommitAttempts {
     options: CommitOptions,
   ): Promise<CommittedVersion | null> {
     const base = await readManifestAnew(this.#environment, latest);
-    // Dropped, or dropped and made anew, since it was found.
+    // The table was dropped, or dropped and created again, after the version was found.
     if (base === null) throw new TableGoneError(this.tableRoot);
     await this.#requirePlannedOn(base);
     checkWriterFlags(base.manifest, latest.path);
@@ -102,7 +102,9 @@ export class CommitAttempts {
     return this.#publish(content, latest.scheme, { lease, latest: base, verify: options.verify });
   }
 
-  /** What came in between means nothing on another table. */
+  /**
+   * Makes sure that this is the table that the change was planned on: the commits of another one mean nothing to it.
+   */
   async #requirePlannedOn(base: ManifestFile): Promise<void> {
     const anchor = this.#anchor;
     if (anchor.kind === "version" && anchor.file.path === base.path) {
@@ -146,7 +148,7 @@ export class CommitAttempts {
     });
   }
 
-  /** @throws ConcurrentModificationError where a version since the one read stands against the transaction */
+  /** @throws ConcurrentModificationError where a version committed after the one read conflicts with the transaction */
   async #checkConflicts(latest: VersionEntry): Promise<void> {
     if (operationOf(this.#transaction).kind === "restore") return;
     if (this.#checkedUpTo > latest.version) {
@@ -162,7 +164,8 @@ export class CommitAttempts {
       const other = await readTransaction(this.#environment.disk, this.tableRoot, file);
       const verdict = other === null ? "incompatible" : checkConflict(this.#transaction, other);
       if (verdict === "ok") {
-        // Fields are decoded along with all fragments: not where they are those of the version before.
+        // Decoding the fields decodes all fragments too, so this is skipped where the fields are those of the version
+        // before.
         if (other !== null && !keepsFields(other)) this.#refuseReusedFields(entry, file);
         continue;
       }
@@ -179,7 +182,9 @@ export class CommitAttempts {
     this.#checkedUpTo = latest.version;
   }
 
-  /** @throws TransactionConflictError where a field that the transaction names was dropped, and its id given to another */
+  /**
+   * @throws TransactionConflictError where a field that the transaction names was dropped and its id given to another
+   */
   #refuseReusedFields({ version }: VersionEntry, file: ManifestFile): void {
     const present = new Set(file.manifest.fields.map((field) => field.id));
     for (const id of namedFields(this.#transaction)) {
@@ -193,7 +198,7 @@ export class CommitAttempts {
     }
   }
 
-  /** Where the versions after those checked are, up to the latest; some of them may be gone. */
+  /** The versions after the checked ones, up to the latest. Some of them may be gone. */
   async #versionsSince(latest: VersionEntry): Promise<VersionEntry[]> {
     const first = this.#checkedUpTo + 1;
     const count = latest.version - this.#checkedUpTo;
@@ -232,19 +237,22 @@ export class CommitAttempts {
     return file;
   }
 
-  /** Writes what can be written before the lock is held: the shorter that is, the sooner others get it. */
+  /**
+   * Writes before the lock is taken what can be written by then: the shorter the lock is held, the sooner others get
+   * it.
+   */
   async writeAhead(): Promise<void> {
     try {
       await this.#writeTransactionFile();
     } catch (error) {
-      // The table was dropped, or never had the directory: which of the two shows under the lock.
+      // The table was dropped, or never had the directory. Which of the two it is shows under the lock.
       if (codeOf(error) !== "ENOENT") throw error;
     }
   }
 
   /**
-   * Not synced: the manifest holds the same bytes, so the version can be read without this file. Its directory is the
-   * caller's to make.
+   * Does not sync the file: the manifest holds the same bytes, so the version can be read without it. The caller
+   * makes the directory.
    */
   async #writeTransactionFile(): Promise<void> {
     if (this.#transactionFileWritten || this.#rewritesTable) return;
@@ -261,7 +269,7 @@ export class CommitAttempts {
     }
   }
 
-  /** What it leaves when it fails is a file that nothing refers to. */
+  /** Never rejects: a file that it can't remove is garbage that nothing refers to. */
   async removeTransactionFile(): Promise<void> {
     if (!this.#transactionFileWritten) return;
     this.#transactionFileWritten = false;

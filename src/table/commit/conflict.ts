@@ -1,5 +1,5 @@
 /**
- * Whether a transaction planned on an older version may still be committed over one that came in between. The
+ * Decides whether a transaction planned on an older version may still be committed over one committed since. The
  * table is the reference's (rows: mine; columns: the other, committed one), so that engines sharing a table agree:
  *
  *                  Append Delete  Overwr Create Rewrite Merge Project Restore Reserve Update  Data
@@ -16,12 +16,12 @@
  *   UpdateConfig   ok     ok      X 2    ok     ok      R     ok      ok      ok      X key   ok
  *   DataReplacement ok    ok      X      R field R frag ok    ok      X       ok      ok      R both
  *
- * R = retryable, X = incompatible; `frag`, `key`, ... = only where both touch the same one. 1: R where rows
- * written under the older schema could break a NOT NULL column, or have values of a type a column no longer has. 2: where metadata or the same key is set. 3, 4 are
- * ours: R where field or schema metadata is set, which the schema of mine would take back; R where mine is not known
- * to leave nullability as it is and the other brings values. Being stricter only means to plan again.
- * Cloning and adding base paths conflict with nothing; an operation this build does not know with everything but
- * a restore, which needs nothing of what it replaces.
+ * R = retryable, X = incompatible; `frag`, `key`, ... = only where both touch the same one. 1: R where rows written
+ * under the older schema could break a NOT NULL column, or have values for a column that is no longer in the schema.
+ * 2: where metadata or the same key is set. 3 and 4 are ours; being stricter only means to plan again. 3: R where the
+ * other sets field or schema metadata, which the schema of mine would revert. 4: R where mine is not known to leave
+ * nullability as it is and the other brings values. Cloning and adding base paths conflict with nothing. An operation
+ * that this build does not know conflicts with everything but a restore, which needs nothing of what it replaces.
  */
 
 import { ConcurrentModificationError } from "../../errors.js";
@@ -48,7 +48,7 @@ import { type Operation, type OperationKind, operationOf } from "./transaction.j
  */
 export type ConflictVerdict = "ok" | "retryable" | "incompatible";
 
-/** A change stood against by one that came in between, or by what it left of the table. */
+/** A change that conflicts with a commit made after its base version, or with what that commit left of the table. */
 export class TransactionConflictError extends ConcurrentModificationError {
   readonly verdict: Exclude<ConflictVerdict, "ok">;
 
@@ -95,8 +95,8 @@ export function checkConflict(mine: Transaction, other: Transaction): ConflictVe
 }
 
 /**
- * Fields that a transaction brings values or an index for without saying what they are. A field that was dropped may
- * leave its id to another one, which they must not get.
+ * Fields for which a transaction brings values or an index, and which it knows only by their ids. The id of a dropped
+ * field may be given to another field, which must not get these values or this index.
  */
 export function namedFields(mine: Transaction): ReadonlySet<number> {
   const operation = operationOf(mine);
@@ -108,12 +108,12 @@ export function namedFields(mine: Transaction): ReadonlySet<number> {
     case "createIndex":
       return new Set(operation.value.newIndices.flatMap((index) => index.fields));
     default:
-      // With all others, what gives ids out anew stands against them.
+      // All other operations conflict with every operation that can reassign ids.
       return new Set();
   }
 }
 
-/** Whether the version that a transaction made has the fields of the one before it. */
+/** Whether the version that a transaction made has the same fields as the one before it. */
 export function keepsFields(other: Transaction): boolean {
   const { kind } = operationOf(other);
   switch (kind) {
@@ -142,12 +142,12 @@ function checkAppend(fragments: readonly DataFragment[], other: Operation): Conf
   if (other.kind === "merge") {
     return retryableIf(lacksRequiredColumn(fragments, other.value) || hasOtherColumn(fragments, other.value));
   }
-  // Where nullability was tightened, the rows at hand were never checked against it.
+  // Where nullability was tightened, the appended rows were never checked against it.
   if (other.kind === "project") return retryableIf(!other.value.preservesNullability);
   return "ok";
 }
 
-/** Whether the fragments have values for a column that is not, or no longer, in the new schema: it would lose them. */
+/** Whether the fragments have values for a column that is not, or no longer, in the new schema: they would be lost. */
 function hasOtherColumn(fragments: readonly DataFragment[], merge: Merge): boolean {
   const ids = new Set(merge.schema.map((field) => field.id));
   return fragments.some((fragment) => fragment.files.some((file) => file.fields.some((id) => !ids.has(id))));
@@ -290,7 +290,7 @@ function checkProject(mine: Project, other: Operation): ConflictVerdict {
   }
 }
 
-/** A schema planned before would take such a change back. */
+/** Whether the update sets metadata that a schema planned before it would revert. */
 const changesSchemaMetadata = (update: UpdateConfig): boolean =>
   isChange(update.schemaMetadataUpdates) ||
   update.fieldMetadataUpdates.length > 0 ||

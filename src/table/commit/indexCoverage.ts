@@ -3,11 +3,11 @@
 import { decodeRoaring, encodeRoaring } from "../../bytes/roaring.js";
 import type { IndexMetadata } from "../../format/table.js";
 
-/** Far more than a table has. */
+/** Far more fragments than a table has. */
 const MAX_FRAGMENTS = 2 ** 26;
 
 /**
- * Ids of the fragments an index covers; null where it does not tell, and may cover any.
+ * Ids of the fragments that an index covers; null where the index does not tell, so that it may cover any.
  * @throws CorruptFileError
  */
 export function coverageOf(index: IndexMetadata): Set<number> | null {

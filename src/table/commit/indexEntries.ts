@@ -1,7 +1,7 @@
 /**
- * The list of a version's indexes under changes of the table. An index says by a bitmap which fragments it covers;
- * rows of others are found by scanning, so leaving a fragment out is always right, and naming one that was changed
- * never is.
+ * Updates the list of a version's indexes when the table changes. The bitmap of an index names the fragments that it
+ * covers. Rows of other fragments are found by scanning, so it is always right to leave a fragment out of the bitmap,
+ * and never right to name one that was changed.
  */
 
 import { InvalidInputError } from "../../errors.js";
@@ -11,8 +11,8 @@ import { encodeIndices, indicesOf, type VersionContent } from "../versions/versi
 import { coverageOf, withCoverage } from "./indexCoverage.js";
 
 /**
- * Says into which fragments others were merged whose rows indexes still know by their old addresses: where it is there,
- * an index covers more than its bitmap tells.
+ * Name of the index that records which fragments were merged into which, while other indexes still know the rows by
+ * their old addresses. Where it exists, an index covers more than its bitmap tells.
  */
 export const DEFERRED_REMAP_INDEX = "__lance_frag_reuse";
 
@@ -23,7 +23,7 @@ const withIndices = (content: VersionContent, indices: readonly IndexMetadata[])
   indexSectionBytes: encodeIndices(indices),
 });
 
-/** Adds and removes indexes; segments of one index share its name, so only ids count. */
+/** Adds and removes indexes. The segments of one index share its name, so only ids count. */
 export function changeIndices(
   base: VersionContent,
   { newIndices, removedIndices }: CreateIndex,
@@ -44,7 +44,10 @@ export function retainIndices(content: VersionContent): VersionContent {
   return kept.length === indices.length ? content : withIndices(content, kept);
 }
 
-/** Values of the fields changed in the fragments: indexes on any of them cover these no more. */
+/**
+ * Removes fragments in which values of the fields have changed from the coverage of all indexes on any of these
+ * fields.
+ */
 export function uncoverFields(
   content: VersionContent,
   fields: readonly number[],
@@ -63,10 +66,11 @@ export function uncoverFields(
 }
 
 /**
- * Indexes after fragments were replaced by others of the same rows. Where rows have addresses for ids, an index that
- * covers such fragments has been rewritten for the new addresses, and `rewritten` says as what; stable ids need none
- * of this.
- * @throws InvalidInputError where an index covers a part of a group, or is not among the rewritten
+ * Updates the indexes after fragments were replaced by others with the same rows. Where rows have addresses for ids,
+ * an index that covers such fragments must have been rewritten for the new addresses, and `rewritten` names the
+ * result. With stable ids no index needs to be rewritten.
+ * @throws InvalidInputError where an index covers only a part of a group, or had to be rewritten and is not in
+ *   `rewritten`
  */
 export function remapIndices(
   content: VersionContent,
@@ -109,7 +113,7 @@ function replacedBy(index: IndexMetadata, entry: RewrittenIndex): IndexMetadata 
     indexDetails: newIndexDetails ?? index.indexDetails,
     indexVersion: newIndexVersion,
     files: newIndexFiles,
-    // Rewritten in the table's own directory, wherever the one before was inherited from.
+    // The rewritten index lies in the table's own directory, even if the one before was inherited.
     baseId: undefined,
   };
 }

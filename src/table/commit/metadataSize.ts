@@ -1,13 +1,13 @@
-/** How much metadata a table may have. */
+/** The limit on a table's metadata. */
 
 import { InvalidInputError } from "../../errors.js";
 import type { Manifest } from "../../format/table.js";
 
-/** Bytes of all metadata of a version, about: every reader of the table reads them. */
+/** Approximate limit in bytes for all metadata of a version, because every reader of the table reads them. */
 const MAX_METADATA_BYTES = 2 ** 24;
 
 /**
- * A table that has more, of another engine's making, goes on as long as nothing is added.
+ * A table to which another engine gave more metadata stays writable as long as its metadata does not grow.
  * @throws InvalidInputError
  */
 export function refuseLongMetadata(before: Manifest | null, after: Manifest): void {

@@ -1,11 +1,12 @@
 /**
- * The one way a manifest becomes a version, whoever made it: a commit, a caller that staged it, a new branch.
+ * Publishes manifests. This is the only way a manifest becomes a version, no matter if a commit made it, a caller
+ * staged it or it begins a branch.
  *
  *   write the manifest as a temporary file ─ look at all that must hold ─ createExclusive ─ hint ─ cache
  *
- * What must hold is looked at last, with the temporary file in place: the lock, the table that the change was planned on,
- * the version that it goes on from. Where the process is suspended behind that look, and the lock is taken over or the
- * table replaced meanwhile, the temporary file is gone, and the creation fails.
+ * The conditions are checked last, with the temporary file in place: the lock, the table that the change was planned
+ * on, the version that the new one follows. If the process is suspended after this check, and the lock is taken over
+ * or the table replaced meanwhile, the temporary file is gone and the creation fails.
  */
 
 import { UnsupportedError } from "../../errors.js";
@@ -23,7 +24,7 @@ import { type CommittedVersion, findVersion } from "../versions/versions.js";
 export interface Publication {
   readonly version: number;
   readonly scheme: NamingScheme;
-  /** The file, in pieces that lie one behind the other. */
+  /** The file, in consecutive pieces. */
   readonly chunks: readonly Uint8Array[];
   /** What a reader decodes from it. */
   readonly fileAt: (path: string) => ManifestFile;
@@ -35,19 +36,19 @@ export interface PublicationTerms {
   readonly lease: LockLease;
   /** What the change was planned on. */
   readonly anchor: TableAnchor;
-  /** The version that the new one goes on from, read from the disk under the lock; null where there is none. */
+  /** The version that the new one follows, read from the disk under the lock; null where there is none. */
   readonly latest: ManifestFile | null;
-  /** Looked at besides; what it throws ends the publication. */
+  /** A further check. An error that it throws ends the publication. */
   readonly verify?: () => Promise<void>;
 }
 
 /**
- * Publishes a manifest under the number of its version; its directory is there.
+ * Publishes a manifest under the number of its version. The directory of versions must exist.
  * @param tableRoot directory of the table or branch
  * @returns null where the number is taken
  * @throws LeaseLostError, OverruledError where another writer took over: nothing was changed
  * @throws TableReplacedError where the table is not the one that the change was planned on
- * @throws PublishUncertainError where the version may or may not be there: its files must stay
+ * @throws PublishUncertainError where the version may or may not exist: its files must stay
  */
 export async function publishManifest(
   environment: TableEnvironment,
@@ -62,7 +63,7 @@ export async function publishManifest(
   const { lease, latest } = terms;
   const verify = async () => {
     await requireTerms(environment, tableRoot, terms);
-    // Two versions of one number, by two schemes, would make a table unreadable.
+    // Two manifests of one version, named by two schemes, would make a table unreadable.
     return latest !== null || (await findVersion(disk, tableRoot, version)) === null;
   };
   if (!(await createExclusive(disk, directory, name, chunks, { lease, verify }))) return null;
@@ -74,8 +75,8 @@ export async function publishManifest(
 }
 
 /**
- * @throws TableReplacedError where the table is another; OverruledError where the latest version is, which the caller
- *   follows with another attempt
+ * @throws TableReplacedError where the table is another one; OverruledError where the latest version is another one,
+ *   after which the caller makes another attempt
  */
 async function requireTerms(
   { disk, manifests }: TableEnvironment,
@@ -95,9 +96,9 @@ async function requireTerms(
 }
 
 /**
- * Makes a change for which files were written, and removes these unless they are, or may be, part of a version.
- * @param discard removes them; what it can't remove is garbage that nothing refers to
- * @param change null where it came to nothing
+ * Runs a change that files were written for, and removes the files unless they are, or may be, part of a version.
+ * @param discard removes the files; a file that it can't remove is garbage that nothing refers to
+ * @param change returns null where it made no version
  */
 export async function withFiles<Made>(
   discard: () => Promise<void>,

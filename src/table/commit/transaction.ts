@@ -59,7 +59,10 @@ export function newTransaction<Kind extends OperationKind>(
   return Transaction.create({ readVersion, uuid: crypto.randomUUID(), [kind]: value });
 }
 
-/** The name of a transaction's file; it keeps the version first read, whatever version it ends up as. */
+/**
+ * The name of a transaction's file. It keeps the version first read, even if the transaction is committed over a
+ * later one.
+ */
 export const fileNameOf = (transaction: Transaction): string =>
   transactionFileName(transaction.readVersion, transaction.uuid);
 

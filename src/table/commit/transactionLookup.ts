@@ -1,7 +1,7 @@
 /**
- * Finding the version that a transaction made, by the transaction's id. Its file in `_transactions` names the version
- * it was planned on, from which on versions are looked through, mostly one. A file proves nothing by itself: commits
- * that came to nothing leave some behind.
+ * Finds the version that a transaction made, by the transaction's id. The transaction's file in `_transactions` names
+ * the version it was planned on. The search goes through the versions from that one on, of which it mostly needs only
+ * one. A file proves nothing by itself: failed commits leave some behind.
  */
 
 import type { Transaction } from "../../format/table.js";
@@ -25,8 +25,8 @@ export interface CommittedTransaction {
 
 export interface LookupOptions {
   /**
-   * Reads the manifests of all versions, newest first, where no transaction file has the id: who publishes staged
-   * manifests need not write one.
+   * Reads the manifests of all versions, newest first, where no transaction file leads to the version: a caller that
+   * publishes staged manifests need not write one.
    */
   readonly thorough: boolean;
   readonly signal?: AbortSignal;
@@ -38,11 +38,11 @@ interface Environment {
 }
 
 /**
- * The transaction of an id, on whichever branch of the table it was made; null where no version of it is there (any
+ * The transaction with the given id, on any branch of the table; null where no version that it made exists (any
  * more).
  * @param mainRoot directory of the table
  * @param id hyphenated, in lower case
- * @throws CorruptFileError, UnsupportedError for what has to be looked at and can't be read
+ * @throws CorruptFileError, UnsupportedError for a file that the search needs and can't read
  */
 export async function findTransaction(
   environment: Environment,
@@ -64,7 +64,7 @@ export async function findTransaction(
   return null;
 }
 
-/** The version that a transaction file of this id says it was planned on; null where there is none. */
+/** The version that a transaction file of this id names as the one planned on; null where there is no such file. */
 async function findPlanned(disk: Disk, tableRoot: string, id: string): Promise<{ version: number } | null> {
   for (const { name } of (await disk.list(transactionsDirectory(tableRoot))) ?? []) {
     const parsed = parseTransactionFileName(name);
@@ -73,7 +73,7 @@ async function findPlanned(disk: Disk, tableRoot: string, id: string): Promise<{
   return null;
 }
 
-/** @param planned what the transaction was planned on, or null where that is not known */
+/** @param planned the version that the transaction was planned on; null where that is not known */
 async function findVersionOf(
   environment: Environment,
   mainRoot: string,

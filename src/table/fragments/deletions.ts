@@ -14,11 +14,11 @@ import { type DataFragment, DELETION_FILE_TYPE, type Manifest } from "../../form
 import type { Disk } from "../../io/disk/disk.js";
 import { resolveDeletionFile } from "./fileLookup.js";
 
-/** Beyond this a file holds more than any fragment has rows. */
+/** A larger file would hold more rows than any fragment has. */
 const MAX_DELETION_FILE_BYTES = 2 ** 30;
 
 /**
- * Offsets of the deleted rows of a fragment, ascending and each once; null where none are.
+ * Offsets of the deleted rows of a fragment, ascending and each once; null where it has no deletion file.
  * @throws CorruptFileError
  */
 export async function readDeletions(

@@ -1,11 +1,11 @@
 /**
- * Where the files that a manifest names are: in the table's or branch's own directory, or where one of the
- * manifest's base paths points. What a branch inherits lies in its source's directory.
+ * Finds the files that a manifest names. They lie in the table's or branch's own directory, or where one of the
+ * manifest's base paths points. The files that a branch inherits lie in its source's directory.
  *
- * Base paths are absolute, so those of a branch's sources are wrong once the table's directory was moved. A branch
- * knows where it is, though, and its sources by name, so they are looked for around it first. What such a name means
- * in the manifest of a table that was cloned from elsewhere can't be told from the manifest alone; the file itself
- * tells, as its name is random.
+ * Base paths are absolute, so those of a branch's sources are wrong once the table's directory was moved. But a
+ * branch knows its own place and the names of its sources, so the sources are looked for around it first. In the
+ * manifest of a table that was cloned from elsewhere, such a name may mean another branch. The manifest alone does
+ * not tell, but the file itself does, because its name is random.
  */
 
 import { CorruptFileError } from "../../errors.js";
@@ -27,7 +27,7 @@ const INDEX_ID_BYTES = 16;
 
 /**
  * Absolute path of a data file that a manifest names; the disk is only asked where there are two places to look.
- * @throws CorruptFileError for a name that leads out of the table, and a base path that is none
+ * @throws CorruptFileError for a name that leads out of the table, and for an invalid base path
  */
 export const resolveDataFile = (
   disk: Disk,
@@ -53,9 +53,9 @@ export function resolveDeletionFile(
 }
 
 /**
- * Absolute path of the directory of an index's files, wherever among the places that the version reads from it is; where
- * its metadata says if it is in none of them.
- * @throws CorruptFileError for an index without an id, and a base path that is none
+ * Absolute path of the directory of an index's files, which may be in any of the places that the version reads from.
+ * If it is in none of them, the place that the index's metadata states.
+ * @throws CorruptFileError for an index without an id, and for an invalid base path
  */
 export async function resolveIndexDirectory(
   disk: Disk,
@@ -70,7 +70,8 @@ export async function resolveIndexDirectory(
   const name = indexDirectoryName(uuid.uuid);
   const stated = await resolveFile(disk, tableRoot, manifest, baseId, indicesDirectory, name);
   if ((await disk.stat(stated)) !== null) return stated;
-  // A branch that the reference made from another names that one, also for what it has inherited itself.
+  // A branch that the reference made from another branch names that one, even for an index that that one inherited
+  // itself.
   const bases = manifest.basePaths.filter(({ path, isDatasetRoot }) => isDatasetRoot && isAbsolute(path));
   for (const id of [undefined, ...bases.map((base) => base.id)]) {
     const place = await resolveFile(disk, tableRoot, manifest, id, indicesDirectory, name);
@@ -104,8 +105,8 @@ function resolveFile(
 }
 
 /**
- * Where the source that a base path names is now, if it is the table's main branch or another one of it; null where
- * it can't be.
+ * The current directory of the source that a base path names, if that is the table's main branch or another branch of
+ * it; null where it can't be.
  */
 function sourceRoot(tableRoot: string, manifest: Manifest, base: BasePath): string | null {
   const { branch } = manifest;
@@ -117,7 +118,7 @@ function sourceRoot(tableRoot: string, manifest: Manifest, base: BasePath): stri
   return isBranchName(base.name) ? branchRoot(mainRoot, base.name) : null;
 }
 
-/** The one that is there; the first where neither is. */
+/** The path that exists; the first where neither does. */
 async function findEither(disk: Disk, first: string, second: string): Promise<string> {
   if ((await disk.stat(first)) !== null) return first;
   return (await disk.stat(second)) !== null ? second : first;

@@ -1,7 +1,7 @@
 /**
- * The ids of a fragment's rows, and the versions that made and last changed them, where a table's row ids are stable.
- * Row by row they would be long lists, but mostly they are a few runs: of ids that count up, of one version for many
- * rows. Files hold runs in five forms, of which any may be read; what is written is the shortest for each stretch:
+ * The ids of a fragment's rows, and the versions that made and last changed them, in a table with stable row ids.
+ * Listed row by row they would be long, but mostly they are a few runs: of ids that count up, or of one version for
+ * many rows. Files hold runs in five forms. All are read; the shortest is written for each stretch:
  *
  *     range             start, end
  *     rangeWithHoles    a range and the ascending values it lacks
@@ -9,8 +9,8 @@
  *     sortedArray       ascending values, as a base and offsets of 16 or 32 bits, or as 64 bits each
  *     array             the same in any order
  *
- * Versions come as pairs of such a segment and a number. Their segments hold row positions, which may have gaps
- * where rows were deleted, so that only their lengths mean something.
+ * Versions are stored as pairs of such a segment and a number. Their segments hold row positions, which may have gaps
+ * where rows were deleted, so only the lengths of the segments mean something.
  */
 
 import { countOnes } from "../../bytes/bits.js";
@@ -40,7 +40,7 @@ export interface RowRuns {
 
 /** Ids further apart get segments of their own: a bit for each id in between would be longer. */
 const MAX_GAP = 64;
-/** Shorter stretches of ids are listed one by one where many follow on each other. */
+/** Stretches of up to this many ids are listed one by one where enough of them follow each other. */
 const MAX_LISTED = 2;
 const MIN_LISTED_STRETCHES = 4;
 
@@ -78,14 +78,14 @@ export const uniformRuns = (value: number, rowCount: number): RowRuns => ({
   counts: rowCount === 0 ? [] : [rowCount],
 });
 
-/** The rows of one after those of the other. */
+/** The rows of all parts, one part after the other. */
 export function concatRuns(step: 0 | 1, parts: readonly RowRuns[]): RowRuns {
   const joined = new RunBuilder(step);
   for (const part of parts) joined.addAll(part);
   return joined;
 }
 
-/** @param deleted positions of the rows that go, ascending */
+/** @param deleted positions of the rows to leave out, ascending */
 export function withoutRows(runs: RowRuns, deleted: Uint32Array): RowRuns {
   const kept = new RunBuilder(runs.step);
   let next = 0;
@@ -103,7 +103,7 @@ export function withoutRows(runs: RowRuns, deleted: Uint32Array): RowRuns {
   return kept;
 }
 
-/** The runs cut into pieces of so many rows each. */
+/** Cuts the runs into pieces of the given numbers of rows. */
 export function splitRuns(runs: RowRuns, rowCounts: readonly number[]): RowRuns[] {
   let run = 0;
   let used = 0;
@@ -224,7 +224,7 @@ const byteWidthOf = (span: number): 2 | 4 | 8 => (span < 2 ** 16 ? 2 : span < 2 
 
 // ---------------------------------------------------------------------------------------------- versions
 
-/** As {@link decodeRowIds}, the version of each row. */
+/** Like {@link decodeRowIds}, for the version of each row. */
 export function decodeRowVersions(bytes: Uint8Array, rowCount: number, path: string): RowRuns {
   const sequence = RowDatasetVersionSequence.decode(bytes, { path, byteOffset: 0 });
   const versions = new RunBuilder(0);
@@ -250,7 +250,7 @@ export function encodeRowVersions({ values, counts }: RowRuns): Uint8Array {
 
 // ---------------------------------------------------------------------------------------------- segments
 
-/** Adds the values of a segment, at most `limit`; returns how many they are. */
+/** Adds the values of a segment, which are at most `limit`, and returns their number. */
 function addSegment(target: RunBuilder, segment: U64Segment, limit: number, path: string): number {
   const { range, rangeWithHoles, rangeWithBitmap } = segment;
   const checkedCount = (count: number): number => {

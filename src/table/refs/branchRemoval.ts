@@ -1,11 +1,11 @@
 /**
- * Deleting a branch. Under the lock of the table's refs and that of the branch:
+ * Deletes a branch. Under the lock of the table's refs and that of the branch:
  *
  *   check that nothing refers to it ─ remove the ref ─ take its directories away
  *
- * Removing the ref decides; what stays of the directories after a crash belongs to nobody. A branch lies in the
- * directories that its name spells, which it may share with others: those that would be left with nothing in them
- * go as well, and of one that other branches lie in only what is the branch's own.
+ * Removing the ref decides. Directories that remain after a crash belong to nobody. A branch lies in the directories
+ * that its name spells, which it may share with other branches. Directories that would be left empty are removed as
+ * well; in a directory that other branches lie in, only the branch's own parts are removed.
  */
 
 import { InternalError, InvalidInputError, messageOf, TableBranchNotFoundError } from "../../errors.js";
@@ -37,14 +37,15 @@ import {
 import { checkBranchName, lockRefs } from "./refs.js";
 import { listTags, readTag } from "./tags.js";
 
-/** Names in a message at most. */
+/** Most names that a message lists. */
 const MAX_NAMED = 10;
 
 /**
  * @param mainRoot directory of the table
- * @param release lets go of what is open below a directory
- * @throws TableBranchNotFoundError; InvalidInputError for an illegal name, and where other branches or tags refer
- *   to the branch; CorruptFileError where that can't be told; InternalError where it was deleted and files of it stay
+ * @param release closes what is open below a directory
+ * @throws TableBranchNotFoundError; InvalidInputError for an illegal name, and where other branches or tags refer to
+ *   the branch; CorruptFileError where a ref that can't be read leaves this open; InternalError where the branch was
+ *   deleted but files of it remain
  */
 export function deleteBranch(
   environment: TableEnvironment,
@@ -68,13 +69,13 @@ export function deleteBranch(
       try {
         if (!(await removal.takeOut(branchRefPath(mainRoot, branch)))) throw noBranch(branch);
         await disk.syncDirectory(branchesDirectory(mainRoot));
-        // Decided by then. What is left of the directories is in nobody's way, but somebody has to know of it.
+        // The deletion is decided by now. Directories that remain do no harm, but the caller must learn of them.
         const failures: unknown[] = [];
         for (const directory of directoriesOf(mainRoot, branch, staying)) {
           release(directory);
           await removal.takeOut(directory).catch((error: unknown) => failures.push(error));
         }
-        // Without the lock the directories may be a successor's by now: cleaning up the table tells them apart.
+        // Once the lock is lost, the directories may be a successor's. Cleaning up the table tells them apart.
         const [cause] = failures.filter((error) => !isOverruled(error));
         if (cause === undefined) return;
         throw new InternalError(`branch ${branch} was deleted, but its files stay: ${messageOf(cause)}`, {
@@ -86,7 +87,7 @@ export function deleteBranch(
     };
     const root = branchDirectory(mainRoot, branch);
     if ((await disk.stat(root)) === null) return remove();
-    // No writer of ours is in the middle of a commit to it.
+    // Under this lock, no writer of ours is in the middle of a commit to the branch.
     const lock = { ...environment.lock, signal: signal ?? environment.lock.signal };
     return withLock(root, lock, remove);
   });
@@ -129,8 +130,9 @@ function formatNames(names: string[]): string {
 }
 
 /**
- * The names of other branches, spelled as one where the disk takes a directory of theirs for one of its own. Such
- * branches can't be made here, but by another engine, or on another file system.
+ * The names of the other branches. Where the disk takes a directory of another branch for one of this branch's, its
+ * name is spelled like this one's. Such branches can't be made here, but can be made by another engine, or on another
+ * file system.
  */
 export async function asSpelledBy(
   disk: Disk,
@@ -147,7 +149,7 @@ export async function asSpelledBy(
   return spelled;
 }
 
-/** A name, with the parts that another's fold together with spelled as they are there. */
+/** The name `other`, with the leading parts that fold together with those of `branch` spelled as they are there. */
 function spelledBy(branch: string, other: string): string {
   const parts = branch.split("/");
   const otherParts = other.split("/");
@@ -159,7 +161,7 @@ function spelledBy(branch: string, other: string): string {
 }
 
 /**
- * The directories that go with a branch.
+ * The directories that are removed with a branch.
  * @param others the branches that stay; one of the same name has the same directory
  */
 export function directoriesOf(mainRoot: string, branch: string, others: readonly string[]): string[] {

@@ -11,9 +11,9 @@ import { branchRoot } from "./refs.js";
 const MAX_DEPTH = 128;
 
 /**
- * Directories of all branches but the main one. One without a ref is of a branch being made, or left of one that was
- * deleted; it counts while its newest version is younger than `graceMs`.
- * @throws CorruptFileError for a ref that is named as none can be
+ * Directories of all branches but the main one. A directory without a ref belongs to a branch being made, or is left
+ * of a deleted one; it counts while its newest version is younger than `graceMs`.
+ * @throws CorruptFileError for a ref whose name no ref can have
  */
 export async function branchRoots(disk: Disk, mainRoot: string, graceMs: number): Promise<string[]> {
   const names = await listBranches(disk, mainRoot);

@@ -9,8 +9,8 @@
  *   manifestSize    bytes of the parent's manifest
  *   metadata        object of strings; kept, and of no meaning here
  *
- * and lies in `tree/<branch>`, laid out like a table. The files of what it inherits stay with its parent, so that
- * a branch that others were made from can't be deleted.
+ * It lies in `tree/<branch>`, laid out like a table. The files that it inherits stay with its parent, so a branch
+ * that others were made from can't be deleted.
  */
 
 import { CorruptFileError, InvalidInputError } from "../../errors.js";
@@ -21,7 +21,7 @@ import { join } from "../../platform/native.js";
 import { branchesDirectory, branchRefPath, branchTree, TABLE_PARTS } from "../versions/paths.js";
 import { checkBranchName, isMainBranch, listRefNames, type RefContent, readRefFile } from "./refs.js";
 
-/** The way from the main branch to a branch: of each fork its version and a random id. */
+/** The path from the main branch to a branch: the version and a random id of each fork. */
 export type Lineage = readonly (readonly [version: number, id: string])[];
 
 export interface Branch {
@@ -45,7 +45,7 @@ export const listBranches = (disk: Disk, mainRoot: string): Promise<string[]> =>
   listRefNames(disk, branchesDirectory(mainRoot), checkBranchName);
 
 /**
- * What is registered of a branch, or null where there is none of that name.
+ * The registration of a branch, or null where there is none of that name.
  * @throws InvalidInputError for an illegal name, CorruptFileError
  */
 export async function readBranch(disk: Disk, mainRoot: string, branch: string): Promise<Branch | null> {
@@ -91,7 +91,7 @@ const isStringMap = (value: unknown): value is Record<string, string> =>
   !Array.isArray(value) &&
   Object.values(value).every((entry) => typeof entry === "string");
 
-/** Undefined for what is no identifier, null for none. */
+/** Undefined for a malformed identifier, null for a missing one. */
 function parseLineage(identifier: unknown): Lineage | null | undefined {
   if (identifier === undefined || identifier === null) return null;
   const { version_mapping: mapping } = identifier as { version_mapping?: unknown };
@@ -101,7 +101,7 @@ function parseLineage(identifier: unknown): Lineage | null | undefined {
   return mapping.every(isFork) ? (mapping as Lineage) : undefined;
 }
 
-/** What is registered of a new branch. */
+/** The registration of a new branch. */
 export function newBranchRef(parent: {
   readonly branch: string | null;
   readonly version: number;
@@ -119,7 +119,7 @@ export function newBranchRef(parent: {
   };
 }
 
-/** Whether a branch was made from another one, or from one that was, and so needs the other's files. */
+/** Whether a branch was made from another one, directly or through others, and so needs the other's files. */
 export function descendsFrom(branch: Branch, ancestor: Branch, ancestorName: string): boolean {
   if (branch.parentBranch === ancestorName) return true;
   const { lineage } = branch;
@@ -132,23 +132,26 @@ export function descendsFrom(branch: Branch, ancestor: Branch, ancestorName: str
 
 // ------------------------------------------------------------------------------------------------ nesting
 
-/** How the names of what a table keeps in its directory begin, and some of them whole; folded. */
+/** Names that a table uses in its directory: the beginnings of some, then whole names; folded. */
 const TAKEN_STARTS: readonly string[] = ["_", ".tiltyard", ".lance-", ".ns-", ".tmp-"].map(foldName);
 const TAKEN: readonly string[] = ["data", "tree"].map(foldName);
 
-/** Whether some file system takes a part of a branch's name, but the first, for what a table keeps in its directory. */
+/**
+ * Whether some file system takes a part of a branch's name, other than the first, for a name that a table uses in its
+ * directory.
+ */
 function isTakenPart(part: string): boolean {
   const folded = foldName(part);
   return TAKEN.includes(folded) || TAKEN_STARTS.some((start) => folded.startsWith(start));
 }
 
-/** Whether the directory of a branch may lie in that of another one without getting into its way. */
+/** Whether a branch's directory can lie in that of another one without colliding with the other's files. */
 export const nestsCleanly = (branch: string): boolean => !branch.split("/").slice(1).some(isTakenPart);
 
 /**
- * @param others the branches there are
- * @throws InvalidInputError where the directory of a new branch would get into the way of another one's, here or on
- *   another file system
+ * @param others the existing branches
+ * @throws InvalidInputError where the directory of a new branch would collide with another one's, here or on another
+ *   file system
  */
 export function checkNewBranchName(branch: string, others: readonly string[]): void {
   checkBranchName(branch);
@@ -171,10 +174,10 @@ export function checkNewBranchName(branch: string, others: readonly string[]): v
 }
 
 /**
- * What creations and deletions that did not come to their end leave in the directories of no branch must not become
- * part of one either.
- * @param branch that has no twin among the branches there are
- * @throws InvalidInputError where some file system would take a directory that is there for one of the branch's
+ * Refuses directories that would become part of a new branch: interrupted creations and deletions leave some that
+ * belong to no branch.
+ * @param branch a branch without a twin among the existing ones
+ * @throws InvalidInputError where some file system would take an existing directory for one of the branch's
  */
 export async function refuseTwinDirectories(disk: Disk, mainRoot: string, branch: string): Promise<void> {
   let parent = branchTree(mainRoot);
@@ -193,7 +196,9 @@ export async function refuseTwinDirectories(disk: Disk, mainRoot: string, branch
   }
 }
 
-/** Whether some file system takes the directory of one branch, or one that it lies in, for one of the other's. */
+/**
+ * Whether some file system takes the directory of one branch, or one that it lies in, for one of the other branch's.
+ */
 export function foldTogether(branch: string, other: string): boolean {
   const parts = branch.split("/");
   const otherParts = other.split("/");
@@ -202,8 +207,9 @@ export function foldTogether(branch: string, other: string): boolean {
 }
 
 /**
- * What in a branch's directory is its own, by name: branches below may lie where a part of it would.
- * @param others the branches there are, without this one
+ * The names of the parts of a branch's directory that are its own: a nested branch may lie where one of the parts
+ * would.
+ * @param others the existing branches, without this one
  */
 export function ownParts(branch: string, others: readonly string[]): string[] {
   const below = others

@@ -11,10 +11,11 @@ export interface PinnedVersions {
 }
 
 /**
- * To be sure of what is found, the caller holds the lock of the table's refs.
+ * The versions of a branch that refs need. The result is certain only while the caller holds the lock of the table's
+ * refs.
  * @param mainRoot directory of the table
  * @param branch the branch whose versions are looked at; null is the main branch
- * @throws CorruptFileError for a ref that can't be read: it may be of any version
+ * @throws CorruptFileError for a ref that can't be read: it may need any version
  */
 export async function readPinnedVersions(
   disk: Disk,

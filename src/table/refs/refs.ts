@@ -1,10 +1,10 @@
 /**
- * What branches and tags have in common: names, the JSON files they are kept in, and the lock that changes of them
- * take. `_refs/branches/<name>.json` and `_refs/tags/<name>.json` are named by percent-encoding, slashes included,
- * and lie in the directory of the main branch, whichever branch they are of.
+ * What branches and tags have in common: names, the JSON files that hold them, and the lock for changing them. The
+ * names of `_refs/branches/<name>.json` and `_refs/tags/<name>.json` are percent-encoded, slashes included. The files
+ * lie in the directory of the main branch, even those of another branch.
  *
- * The lock is that of the main branch's directory. Whoever changes a ref, or removes versions that refs may point
- * at, holds it; whoever needs that of a branch besides takes it second.
+ * The lock is that of the main branch's directory. A writer holds it to change a ref, or to remove versions that refs
+ * may point at. If the writer also needs the lock of a branch, it takes that one second.
  */
 
 import {
@@ -26,7 +26,7 @@ const MAIN = "main";
 /** Refs are a few lines; their metadata is the user's. */
 const MAX_REF_BYTES = 2 ** 20;
 const SEGMENT = /^[\p{L}\p{N}._-]+$/u;
-/** Of a name as its file has it; leaves room for the ending, and for what the reference appends while it writes. */
+/** Limit for an encoded name. Leaves room for the ending, and for what the reference appends while it writes. */
 const MAX_NAME_BYTES = 240;
 
 // ------------------------------------------------------------------------------------------------- names
@@ -57,7 +57,7 @@ export function checkBranchName(branch: string): void {
   if (isTooLong(branch)) refuse("the name is too long");
 }
 
-/** Whether {@link checkBranchName} lets a name pass. */
+/** Whether {@link checkBranchName} accepts a name. */
 export function isBranchName(branch: string): boolean {
   try {
     checkBranchName(branch);
@@ -87,13 +87,15 @@ export const branchRoot = (mainRoot: string, branch: string | undefined): string
   isMainBranch(branch) ? mainRoot : branchDirectory(mainRoot, branch);
 
 /**
- * Directory of the table of which a branch lies in `tableRoot`.
- * @param branch as a request names it, or the table's own refs do; never as a manifest does
+ * Directory of the table whose branch lies in `tableRoot`.
+ * @param branch as named by a request or by the table's own refs, never by a manifest
  */
 export const mainRootOf = (tableRoot: string, branch: string | undefined): string =>
   isMainBranch(branch) ? tableRoot : resolve(tableRoot, relative(branchDirectory("/t", branch), "/t"));
 
-/** Which table, and which of its branches, lies in a directory, by the refs of the table; null is the main branch. */
+/**
+ * Finds by the refs of a table which table, and which of its branches, lies in a directory; null is the main branch.
+ */
 export async function findLine(
   disk: Disk,
   tableRoot: string,
@@ -143,14 +145,14 @@ export async function readRefFile(disk: Disk, path: string): Promise<RefContent 
   return value as RefContent;
 }
 
-/** As the reference lays it out. */
+/** The content in the layout of the reference. */
 export const encodeRefFile = (content: RefContent): Uint8Array =>
   new TextEncoder().encode(JSON.stringify(content, null, 2));
 
 /**
  * Names of the refs in a directory, in no order.
  * @param check what a name must pass
- * @throws CorruptFileError for a file that is named as no ref can be: it may stand for what must not be lost
+ * @throws CorruptFileError for a file whose name no ref can have: it may stand for a ref that must not be lost
  */
 export async function listRefNames(
   disk: Disk,
@@ -159,7 +161,7 @@ export async function listRefNames(
 ): Promise<string[]> {
   const names: string[] = [];
   for (const entry of (await disk.list(directory)) ?? []) {
-    // What is still being written has another ending.
+    // A file that is still being written has another ending.
     if (entry.kind !== "file" || !entry.name.endsWith(REF_SUFFIX)) continue;
     const name = decodedName(entry.name.slice(0, -REF_SUFFIX.length));
     try {
@@ -192,7 +194,7 @@ export interface RefTarget {
   readonly version: number;
 }
 
-/** A version that is there, and the size of its manifest in bytes. */
+/** An existing version, and the size of its manifest in bytes. */
 export interface FoundTarget {
   readonly entry: VersionEntry;
   readonly manifestSize: number;

@@ -8,8 +8,8 @@
  *   manifestSize   bytes of the version's manifest
  *   metadata       object of strings; kept, and of no meaning here
  *
- * Creating publishes the file exclusively, moving replaces it whole, so that a tag names one version at any moment
- * and whatever happens to its writer.
+ * A tag is created by publishing its file exclusively, and moved by replacing the file whole. So a tag names one
+ * version at any moment, even if its writer dies.
  */
 
 import {
@@ -82,10 +82,10 @@ export const listTags = (disk: Disk, mainRoot: string): Promise<string[]> =>
 
 /**
  * @param mainRoot directory of the table
- * @throws InvalidInputError for an illegal name and one that folds together with another tag's,
- *   TableTagAlreadyExistsError, and where there is no such version TableBranchNotFoundError or
+ * @throws InvalidInputError for an illegal name and for one that folds together with another tag's,
+ *   TableTagAlreadyExistsError, and where the version does not exist TableBranchNotFoundError or
  *   TableVersionNotFoundError
- * @throws PublishUncertainError where the tag may or may not be there
+ * @throws PublishUncertainError where the tag may or may not exist
  */
 export function createTag(
   environment: TableEnvironment,
@@ -107,7 +107,7 @@ export function createTag(
     if (!(await createExclusive(disk, directory, tagName(tag), [encodeRefFile(content)], { lease }))) {
       throw new TableTagAlreadyExistsError(`tag ${tag} already exists`);
     }
-    // Another engine's cleanup, and whoever drops the table, don't take the lock.
+    // Another engine's cleanup does not take the lock, and neither does dropping the table.
     if ((await disk.stat(entry.path)) !== null) return;
     await removeTag(disk, mainRoot, tag, lease);
     for (const emptied of [directory, dirname(directory)]) await disk.removeEmptyDirectory(emptied);
@@ -118,13 +118,13 @@ export function createTag(
 const removedWhileTagged = (version: number): TableVersionNotFoundError =>
   new TableVersionNotFoundError(`version ${version} was removed while it was tagged`);
 
-/** @throws InvalidInputError for a name we do not give a tag */
+/** @throws InvalidInputError for a name that a new tag may not have */
 function checkNewTagName(tag: string): void {
   checkTagName(tag);
   const refuse = (reason: string): never => {
     throw new InvalidInputError(`tag ${JSON.stringify(tag.slice(0, 100))}: ${reason}`);
   };
-  // The format allows other alphabets, but the reference can't list a table's tags once it has such a one.
+  // The format allows other alphabets, but the reference can't list a table's tags once there is such a tag.
   if (!/^[\0-\x7f]*$/.test(tag)) refuse("only ASCII letters are allowed");
   if (isDeviceName(tagName(tag))) refuse("Windows takes a file of that name for a device");
 }
@@ -140,28 +140,31 @@ async function refuseTwin(disk: Disk, mainRoot: string, tag: string): Promise<vo
   );
 }
 
-/** Whether there is a tag of just that name; a disk that ignores case finds the file of another. */
+/** Whether there is a tag of exactly that name. A disk that ignores case would also find the file of another tag. */
 const isTag = async (disk: Disk, mainRoot: string, tag: string): Promise<boolean> =>
   (await namesIn(disk, tagsDirectory(mainRoot))).has(tagName(tag));
 
 /** Throws unless the caller may move or delete a tag of a branch; null is the main one. */
 export type AllowTag = (branch: string | null) => Promise<void>;
 
-/** The branch that a tag is on. Null is the main one, and that of a tag that is not there, or damaged: it names none. */
+/**
+ * The branch that a tag is on; null is the main branch. Null also for a missing or damaged tag, which names no
+ * branch.
+ */
 export async function branchOfTag(disk: Disk, mainRoot: string, tag: string): Promise<string | null> {
   try {
     return (await readTag(disk, mainRoot, tag))?.branch ?? null;
   } catch (error) {
-    // Whoever may change tags of the main branch may mend it.
+    // A caller that may change tags of the main branch may repair it.
     if (error instanceof CorruptFileError) return null;
     throw error;
   }
 }
 
 /**
- * Lets a tag point at another version.
+ * Points a tag at another version.
  * @param allow asked right before the change, under the lock of the refs: the tag may have been moved meanwhile
- * @throws TableTagNotFoundError, CorruptFileError, and where there is no such version, or it was removed meanwhile,
+ * @throws TableTagNotFoundError, CorruptFileError, and where the version does not exist, or was removed meanwhile,
  *   TableBranchNotFoundError or TableVersionNotFoundError: the tag is as before
  * @throws PublishUncertainError where the tag was moved, and may be back after a power cut
  */
@@ -192,7 +195,7 @@ export function updateTag(
 }
 
 /**
- * @param allow as of {@link updateTag}
+ * @param allow as for {@link updateTag}
  * @throws TableTagNotFoundError
  */
 export function deleteTag(

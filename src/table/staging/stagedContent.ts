@@ -1,14 +1,15 @@
 /**
- * Whether the content of a manifest that a caller staged belongs to the table or branch that it is to be published on.
- * The engine would follow all it says: it reads the files that a version names, removes them with the version, and counts
- * on with its numbers. So a staged version may name
+ * Checks that the content of a staged manifest belongs to the table or branch that it is to be published on. The
+ * engine would trust all of it: it reads the files that a version names, removes them with the version, and counts on
+ * from its numbers. So a staged version may name only
  *
- *   - data and deletion files of its own directory that are there, or that the version before has as well;
- *   - base paths that the version before has. The first version of a branch may add one: what it was made from. Where there
- *     is none before, as for a clone, those that the host allows, and the caller may use;
+ *   - data and deletion files that exist in its own directory, or that the version before has as well;
+ *   - base paths that the version before has. The first version of a branch may add one, for the source it was made
+ *     from. Where there is no version before, as for a clone, it may name base paths that the host allows and the
+ *     caller may use;
  *   - numbers (of fragments, fields, rows) that leave room for those to come.
  *
- * Fragments that the version before has, byte for byte, are not looked at on the disk.
+ * Fragments that the version before has, byte for byte, are not checked on the disk.
  */
 
 import { toHex } from "../../bytes/hex.js";
@@ -41,16 +42,16 @@ import { isFileName } from "../versions/paths.js";
 import { indicesOf, type VersionContent } from "../versions/versionContent.js";
 import { findVersion } from "../versions/versions.js";
 
-/** Ids of fragments and fields may jump by so much. */
+/** How far ids of fragments and fields may jump. */
 const MAX_ID_STEP = 2 ** 20;
-/** Row ids may. */
+/** How far row ids may jump. */
 const MAX_ROW_ID_STEP = 2 ** 40;
 /** Ids of fragments, and positions of rows in one, are numbers of 32 bits. */
 const MAX_UINT32 = 2 ** 32 - 1;
 /** The last second of the year 9999. */
 const MAX_SECONDS = 253_402_300_799;
 const NS_PER_SECOND = 1_000_000_000;
-/** Fields inside fields. */
+/** Most levels of nested fields. */
 const MAX_DEPTH = 64;
 /** In place of the id of a field that was dropped. */
 const DROPPED_FIELD = -2;
@@ -67,11 +68,11 @@ export interface StagedTarget {
   readonly allow?: AllowFirst;
 }
 
-/** Whom the first version of a table or branch is asked about; both throw unless the caller may. */
+/** Permissions for the first version of a table or branch. Each throws unless the caller has it. */
 export interface AllowFirst {
-  /** Make a branch from that one; null is the main one. */
+  /** To make a branch from the given one; null is the main branch. */
   readonly source: (branch: string | null) => Promise<void>;
-  /** Give a table a base path of which no version before has any, to an absolute path that the host allows. */
+  /** To give a table, where there is no version before, a base path to an absolute path that the host allows. */
   readonly base: (path: string) => Promise<void>;
 }
 
@@ -98,13 +99,13 @@ export async function checkStagedContent(
     await check.fragments();
     check.indices();
   } catch (error) {
-    // What is decoded on the way comes from the same hands.
+    // The parts decoded on the way come from the same caller.
     if (!(error instanceof CorruptFileError)) throw error;
     throw new InvalidInputError(`the staged manifest: ${error.message}`, { cause: error });
   }
 }
 
-/** The base path that the first version of a branch adds for what it was made from, and the branch that it names. */
+/** The base path that the first version of a branch adds for its source, and the source branch that it names. */
 function addedBase({
   basePaths,
 }: Manifest): { readonly added: BasePath; readonly source: string | null } | null {
@@ -117,15 +118,15 @@ function addedBase({
   return source === null || isBranchName(source) ? { added, source } : null;
 }
 
-/** Asks about the branch that the first version of a branch says it was made from. */
+/** Makes sure that the caller may make a branch from the source that the first version of a branch names. */
 export async function requireSource(manifest: Manifest, allow: AllowFirst): Promise<void> {
   const base = addedBase(manifest);
   if (base !== null) await allow.source(base.source);
 }
 
 /**
- * What the first version of a branch is a copy of: the version of that number of the branch that its last base path
- * stands for. Null where there is none, as in the first version of a table.
+ * The content that the first version of a branch is a copy of: the version of the same number of the branch that its
+ * last base path stands for. Null where there is none, as for the first version of a table.
  */
 async function contentOfSource(
   environment: TableEnvironment,
@@ -139,7 +140,7 @@ async function contentOfSource(
   await allow?.source(source);
   const { disk } = environment;
   const mainRoot = mainRootOf(tableRoot, branch);
-  // A disk that ignores case would find the branch by other names as well, which were not asked about.
+  // A disk that ignores case would also find the branch by other names, for which permission was not checked.
   if (source !== null && !(await listBranches(disk, mainRoot)).includes(source)) return null;
   const root = branchRoot(mainRoot, source ?? undefined);
   if (added.path !== root && (await disk.realPath(added.path)) !== (await disk.realPath(root))) return null;
@@ -169,7 +170,7 @@ class ContentCheck {
   readonly #before: VersionContent | null;
   readonly #highestField: number;
   readonly #baseIds = new Set<number | undefined>([undefined]);
-  /** Data files of the version before, by name and base; found out where a fragment is new. */
+  /** Data files of the version before, by name and base; determined once a fragment is new. */
   #knownFiles: ReadonlySet<string> | null = null;
   #realRoot: string | null = null;
 
@@ -246,7 +247,7 @@ class ContentCheck {
     }
   }
 
-  /** Decoding it has shown that ids are unique, and parents before their children. */
+  /** Decoding the schema has already checked that ids are unique and that parents come before their children. */
   schema(): void {
     const depths = new Map<number, number>();
     for (const { id, parentId } of this.#manifest.fields) {
@@ -257,7 +258,7 @@ class ContentCheck {
     }
   }
 
-  /** Settings that the version before has are none of this one's doing. */
+  /** Settings that the version before has are not this version's doing, and are not checked. */
   settings(): void {
     checkAutoCleanup(this.#manifest.config, this.#before?.manifest.config);
   }
@@ -277,7 +278,7 @@ class ContentCheck {
 
   async fragments(): Promise<void> {
     const before = new Map(this.#before?.manifest.fragments.map((each) => [each.id, each]));
-    // A base path that is left out may be that of a fragment which is as it was.
+    // A base path that was left out may be that of an unchanged fragment.
     const hasAllBases = this.#manifest.basePaths.length >= (this.#before?.manifest.basePaths.length ?? 0);
     for (const fragment of this.#manifest.fragments) {
       const twin = before.get(fragment.id);
@@ -346,7 +347,7 @@ class ContentCheck {
     if (columnIndices.some((index) => index < -1)) refuse(`has a negative column in ${quoted(path)}`);
   }
 
-  /** @param name in messages */
+  /** @param name for messages */
   async #requireFile(path: string, baseId: number | undefined, name: string): Promise<void> {
     const { disk } = this.#environment;
     const isThere = (await disk.stat(path))?.kind === "file";

@@ -1,12 +1,12 @@
 /**
- * Where a caller may leave a manifest that it wants published: in the directory of that very table or branch,
+ * Where a caller may leave a manifest for publication: in the directory of that very table or branch,
  *
  *   _versions/<name>         under a name that is no version's, and none that the engine gives
  *   <name>                   beside the parts of the table, under a name of the caller's own
  *   <directory>/…/<name>     in a directory of the caller's own, such as `_staging`
  *
- * and nowhere else. What lies in any other place was published, or is being written, by somebody: publishing it would
- * take it away from there. Names are compared as the coarsest file system does (io/names/foldName.ts).
+ * and nowhere else. A file in any other place was published, or is being written, by somebody else, and publishing it
+ * would take it away from there. Names are compared as the coarsest file system does (io/names/foldName.ts).
  */
 
 import { InvalidTableStateError, UnsupportedError } from "../../errors.js";
@@ -22,22 +22,22 @@ import {
   versionsDirectory,
 } from "../versions/paths.js";
 
-/** A file that was found where staged files lie. */
+/** A file found in a place for staged files. */
 export interface StagedFile {
   /** Without symbolic links. */
   readonly path: string;
 }
 
 const VERSIONS = "_versions";
-/** How the names begin that engines give to what they keep beside the parts of a table; folded. */
+/** Beginnings of the names that engines use beside the parts of a table; folded. */
 const ENGINE_STARTS: readonly string[] = [".tiltyard", ".lance-", ".ns-", TEMPORARY_PREFIX].map(foldName);
-/** What the reference is writing. */
+/** A file that the reference is writing. */
 const FOREIGN_TEMPORARY = /#\d+$/;
 /** A version that the reference keeps off the chain of versions. */
 const DETACHED = /^d\d+\.manifest$/;
 
 /**
- * The file that a caller names, or why it can't be a staged one, in words that follow its path.
+ * The file that a caller names, or the reason why it can't be a staged one, in words that follow its path.
  * @param stagedPath absolute, relative to the table, or absolute without its leading slash
  * @throws InvalidTableStateError where the table has no directory
  */
@@ -63,8 +63,8 @@ export async function findStaged(
 }
 
 /**
- * Why no staged file lies at a place; null where one may.
- * @param names the way there from the directory of the table or branch
+ * Why no staged file may lie at a place; null where one may.
+ * @param names the path from the directory of the table or branch, in segments
  */
 export function whyNotStaged(names: readonly string[]): string | null {
   const directories = names.slice(0, -1);
@@ -78,7 +78,7 @@ export function whyNotStaged(names: readonly string[]): string | null {
   return part === undefined ? null : `lies in ${part}, where only what is published lies`;
 }
 
-/** The directories of branches may lie in those of others. */
+/** Why the file is another branch's, whose directory may lie in this one's; null where it is not. */
 async function whyAnothers(disk: Disk, realRoot: string, names: readonly string[]): Promise<string | null> {
   for (let depth = 1; depth < names.length; depth++) {
     if (names[depth - 1] === VERSIONS) continue;
@@ -93,22 +93,22 @@ function isEngineName(name: string): boolean {
   return ENGINE_STARTS.some((start) => folded.startsWith(start)) || FOREIGN_TEMPORARY.test(folded);
 }
 
-/** Whether a file of `_versions` is a version, one that is being removed, or tells which version is the latest. */
+/** Whether a file of `_versions` is a version, a version being removed, or the hint that names the latest version. */
 function isVersionName(name: string): boolean {
   const folded = foldName(name).toLowerCase();
   if (folded === foldName(HINT_NAME).toLowerCase() || DETACHED.test(folded)) return true;
   try {
     return parseManifestName(folded) !== null || parseSetAsideName(folded) !== null;
   } catch (error) {
-    // A number beyond those that versions have here.
+    // The number is beyond those that versions can have here.
     if (error instanceof UnsupportedError) return true;
     throw error;
   }
 }
 
 /**
- * Removes a staged file that was published, if what lies there is still the very file that was read. One that stays does
- * no harm: the version is published all the same, and a cleanup removes the file when it is old.
+ * Removes a staged file that was published, if it is still the very file that was read. A leftover staged file does
+ * no harm: the version is published anyway, and a cleanup removes the file when it is old.
  * @param identity of the file when it was read
  */
 export async function removeStaged(

@@ -1,7 +1,7 @@
 /**
- * Publishing a manifest that somebody else wrote, under a version number that must be free: the table side of
- * createTableVersion. What is published are the bytes that were checked, not the file they came from: its owner
- * may still write to it.
+ * Publishes a manifest that somebody else wrote, under a version number that must be free: the table side of
+ * createTableVersion. It publishes the bytes that were checked, not the file they came from, because the owner of the
+ * file may still write to it.
  */
 
 import { ConcurrentModificationError, CorruptFileError, InvalidInputError } from "../../errors.js";
@@ -24,12 +24,12 @@ import { type CommittedVersion, findVersion, type VersionEntry } from "../versio
 import { type AllowFirst, checkStagedContent, requireSource } from "./stagedContent.js";
 import { findStaged, removeStaged } from "./stagedPlace.js";
 
-/** So many numbers may be skipped at once: none takes all those that are left. */
+/** Most numbers that may be skipped at once, so that no version takes all the numbers that are left. */
 const MAX_VERSION_STEP = 2 ** 32;
 
 export interface StagedVersion extends VersionRecord {
   readonly version: number;
-  /** That it is published on. Absent, null: the main branch. */
+  /** The branch that the version is published on. Absent, null: the main branch. */
   readonly branch?: string | null;
   /** Absolute, relative to the table, or absolute without its leading slash. */
   readonly stagedPath: string;
@@ -37,7 +37,7 @@ export interface StagedVersion extends VersionRecord {
   readonly manifestSize?: number;
   /** Default: the table's own; V2 for a table without versions. */
   readonly scheme?: NamingScheme;
-  /** Asked where it is the first of its table or branch. */
+  /** Called where it is the first version of its table or branch. */
   readonly allow?: AllowFirst;
   readonly signal?: AbortSignal;
 }
@@ -53,15 +53,15 @@ export interface StagedManifest {
 }
 
 /**
- * Publishes a staged manifest and then removes the staged file. A number may be claimed that is above the latest by at
- * most 2^32, for a table's first version any below that.
+ * Publishes a staged manifest and then removes the staged file. The version's number may be above the latest by at
+ * most 2^32; a table's first version may have any number below 2^32.
  * @param tableRoot directory of the table or branch; the staged file lies where stagedPlace.ts says
  * @param anchor the table as it was opened
  * @throws TableReplacedError where another table lies there by now
  * @throws ConcurrentModificationError where the number is not above the latest
- * @throws InvalidInputError where the staged file is not a whole manifest of that version in its place, its content does
- *   not belong to the table, or the number is too high
- * @throws PublishUncertainError where the version may or may not be there
+ * @throws InvalidInputError where the staged file is not in its place or not a whole manifest of that version, its
+ *   content does not belong to the table, or the number is too high
+ * @throws PublishUncertainError where the version may or may not exist
  */
 export async function publishStagedVersion(
   environment: TableEnvironment,
@@ -84,8 +84,8 @@ export async function publishStagedVersion(
 }
 
 /**
- * Asks whether a branch may be made of what its first version says, without the lock, as it may take its time. What is
- * asked again under it has been granted then.
+ * Asks, without the lock because it may take long, whether a branch may be made from the source that its first
+ * version names. When the same is asked under the lock, it has already been granted.
  */
 async function requireSourceOfFirst(
   disk: Disk,
@@ -98,7 +98,8 @@ async function requireSourceOfFirst(
 }
 
 /**
- * The staged manifest, checked; nothing is changed. Whether the number is free is told first, whatever is staged.
+ * Reads and checks the staged manifest; changes nothing. Checks first that the number is free, before it looks at the
+ * staged file.
  * @throws ConcurrentModificationError where the number is taken, InvalidInputError for what can't be published
  */
 export async function readStagedVersion(
@@ -108,14 +109,14 @@ export async function readStagedVersion(
 ): Promise<StagedManifest> {
   await refuseTaken(disk, tableRoot, staged.version);
   return readStaged(disk, tableRoot, staged).catch(async (error: unknown) => {
-    // Whoever won with this very file has removed it by now.
+    // Another caller may have published this very file and removed it by now.
     await refuseTaken(disk, tableRoot, staged.version);
     throw error;
   });
 }
 
 /**
- * The names under which a version may be published now.
+ * The latest version, and the naming scheme under which a version may be published now.
  * @throws ConcurrentModificationError where its number is not above the latest
  * @throws InvalidInputError where the table's manifests are named by another scheme, or the number is too high
  */
@@ -139,8 +140,8 @@ export async function planPublication(
 
 /**
  * Publishes a manifest; the caller holds the table's lock.
- * @param anchor the table that it is meant for
- * @throws what {@link planPublication}, {@link checkStagedContent} and {@link publishManifest} throw
+ * @param anchor the table that the manifest is meant for
+ * @throws the errors of {@link planPublication}, {@link checkStagedContent} and {@link publishManifest}
  */
 export async function publishUnderLock(
   environment: TableEnvironment,
@@ -156,14 +157,15 @@ export async function publishUnderLock(
   await requireAnchor(disk, tableRoot, anchor, (path) => manifests.read(disk, path));
   const latestFile = latest && (await readManifestAnew(environment, latest));
   if (latest !== null && latestFile === null) throw taken(tableRoot, version, latest.version);
-  // Whatever was found before: the version that it follows may be another one, and a journal's content comes from a disk.
+  // Checked here no matter what was found before: the version that it follows may be another one, and a journal's
+  // content comes from a disk.
   await checkStagedContent(
     environment,
     { tableRoot, branch: staged.branch ?? null, latest: latestFile, allow: staged.allow },
     source.file,
   );
   await disk.makeDirectory(versionsDirectory(tableRoot), tableRoot);
-  // Before the version itself: once it is there, no reader may miss it, or see it without its record.
+  // Written before the version itself: once that exists, no reader may miss it, or see it without its record.
   if (latest !== null && version > latest.version + 1) {
     await writeGap(disk, tableRoot, { from: latest.version, to: version }, lease);
   }
@@ -180,7 +182,10 @@ export async function publishUnderLock(
   return published;
 }
 
-/** The first version of a branch has the number of the one that it is made from. */
+/**
+ * Refuses numbers too far above the latest. The first version of a branch has the number of its source, so it is
+ * compared with the latest version of the main branch.
+ */
 async function refuseTooHigh(
   disk: Disk,
   tableRoot: string,
@@ -231,14 +236,14 @@ async function readStaged(disk: Disk, tableRoot: string, staged: StagedVersion):
       `manifestSize: ${staged.stagedPath} has ${size} bytes, not ${staged.manifestSize}`,
     );
   }
-  // Messages name it as the caller does: where links lead is not the caller's to know.
+  // Messages name the file by the caller's path: the caller must not learn where links lead.
   const file = decodeStaged(bytes, staged.stagedPath, refuse);
   const { version } = file.manifest;
   if (version !== staged.version) return refuse(`holds version ${version}, not ${staged.version}`);
   return { path, identity, bytes, file };
 }
 
-/** Decodes all of it: later readers decode some parts only when they need them. */
+/** Decodes all parts, because later readers decode some of them only when they need them. */
 function decodeStaged(
   bytes: Uint8Array,
   path: string,

@@ -1,4 +1,4 @@
-/** What the table layer works with, and the lock that every writer of a table takes. */
+/** The dependencies of the table layer, and the lock that every writer of a table takes. */
 
 import type { Disk } from "../../io/disk/disk.js";
 import { LeaseLostError, type LockLease } from "../../io/lock/lease.js";
@@ -8,36 +8,39 @@ import type { ManifestCache } from "./manifestCache.js";
 import { branchesDirectory, sideDirectory, tagsDirectory, versionsDirectory } from "./paths.js";
 import type { CommittedVersion } from "./versions.js";
 
-/** What the table layer works with. */
+/** The dependencies of the table layer. */
 export interface TableEnvironment {
   readonly disk: Disk;
   readonly lock: LockOptions;
   readonly manifests: ManifestCache;
-  /** Called after each commit to a table that was there, without the table's lock; never rejects. */
+  /** Called after each commit to an existing table, without the table's lock; never rejects. */
   readonly afterCommit?: (tableRoot: string, committed: CommittedVersion) => Promise<void>;
-  /** Whether the host lets tables refer to a directory outside the namespace's; absent where it lets them to none. */
+  /** Whether the host lets tables refer to a directory outside the namespace's; absent where it allows none. */
   readonly mayUseBase?: (path: string) => Promise<boolean>;
-  /** Changes of several tables at once that a process may have died in the middle of; absent where there are none. */
+  /**
+   * Changes of several tables at once that a process may have left half done when it died; absent where there are
+   * none.
+   */
   readonly batches?: UnfinishedBatches;
 }
 
-/** What keeps a version from being committed in between the parts of a batch. */
+/** Keeps versions from being committed between the parts of a batch. */
 export interface UnfinishedBatches {
-  /** Whether there is any that changes this table or branch; called under its lock. */
+  /** Whether an unfinished batch changes this table or branch; called under its lock. */
   present(tableRoot: string): Promise<boolean>;
-  /** Brings those to an end; called without a lock, as it takes those of all their tables. */
+  /** Finishes those batches; called without a lock, because it takes the locks of all their tables. */
   settle(tableRoot: string, signal?: AbortSignal): Promise<void>;
 }
 
-/** Times that work is begun anew after its lock was lost. */
+/** Most times that work is started where its lock keeps being lost. */
 const MAX_TAKES = 20;
 const FIRST_BACKOFF_MS = 1;
 const MAX_BACKOFF_MS = 50;
 
 /**
- * Holds a table's lock while no batch that changes the table is unfinished: one that its process left half done may have
- * versions yet to publish, whose numbers nobody else may take.
- * @param work begun anew where it fails because the lock was lost: nothing has changed then
+ * Runs work under a table's lock, once no unfinished batch changes the table: a batch that its process left half done
+ * may have versions yet to publish, whose numbers no other writer may take.
+ * @param work run again where it fails because the lock was lost: nothing has changed then
  */
 export async function withTableLock<T>(
   environment: TableEnvironment,
@@ -56,8 +59,8 @@ export async function withTableLock<T>(
 }
 
 /**
- * Holds the lock of a directory.
- * @param work begun anew where it fails because the lock was lost: nothing has changed then
+ * Runs work under the lock of a directory.
+ * @param work run again where it fails because the lock was lost: nothing has changed then
  */
 export async function withSteadyLock<T>(
   directory: string,
@@ -75,14 +78,14 @@ export async function withSteadyLock<T>(
   }
 }
 
-/** A pause before the next attempt, longer from one to the next and never the same for two who wait. */
+/** Pauses before the next attempt. Pauses grow up to a limit, and are random, so that two waiting writers differ. */
 export const backOff = (attempt: number): Promise<void> =>
   new Promise((resolve) => {
     const limit = Math.min(FIRST_BACKOFF_MS * 2 ** attempt, MAX_BACKOFF_MS);
     setTimeout(resolve, limit * (0.5 + Math.random() / 2));
   });
 
-/** Keeps the holder that a table's lock is taken over from, should it wake up, from what it was about to do. */
+/** Makes the next step of the former holder fail, should it wake up after its lock of a table was taken over. */
 export const fenceOffTable =
   (disk: Disk) =>
   async (tableRoot: string): Promise<void> => {

@@ -1,6 +1,6 @@
 /**
- * Feature flags of a manifest: what a reader, or a writer, must know of to do no harm. Both words are computed
- * from content at every commit; a bit that is set in a word and not implemented here is a refusal.
+ * Feature flags of a manifest: what a reader, or a writer, must know to do no harm. Both words are computed from
+ * content at every commit. A table with a bit that this build does not implement is refused.
  */
 
 import { CorruptFileError, UnsupportedError } from "../../errors.js";

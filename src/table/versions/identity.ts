@@ -1,16 +1,16 @@
 /**
- * What tells a table or branch from any other that comes to lie under its path: one that was dropped and made anew, a
- * branch that was deleted and made again, a directory that was put back from a copy. Its path and the numbers of its
- * versions tell nothing.
+ * Tells a table or branch from any other that comes to lie under its path: a table that was dropped and created
+ * again, a branch that was deleted and made again, a directory that was restored from a copy. The path and the
+ * numbers of the versions tell nothing.
  *
- * - A manifest holds the random id of its transaction and the time of its commit, so that its bytes are one version's of
- *   one table. While the version that a change was planned on is there, its bytes decide.
- * - Where that version was cleaned up, the directory of the versions has to be the one that it lay in: inode and time of
- *   birth are taken by the file system, and an inode is given away again only with another time of birth. overlayfs dates
- *   the birth of a directory anew when it is changed for the first time, but not that of a file in it.
+ * - A manifest holds the random id of its transaction and the time of its commit, so its bytes belong to one version
+ *   of one table. While the version that a change was planned on exists, its bytes decide.
+ * - Where that version was cleaned up, the directory of the versions must be the one that it lay in. The file system
+ *   assigns inode and time of birth, and reuses an inode only with another time of birth. overlayfs gives a directory
+ *   a new time of birth when it is changed for the first time, but not a file in it.
  *
  * The proof holds for the moment of a commit because the manifest to be published lies in that directory, as a
- * temporary file, before it is begun (io/publish.ts).
+ * temporary file, before the check begins (io/publish.ts).
  */
 
 import { ConcurrentModificationError, TableNotFoundError } from "../../errors.js";
@@ -39,14 +39,14 @@ export type TableAnchor =
   /** No table: the change makes it, and its directory. */
   | { readonly kind: "absent" };
 
-/** A directory that may be changed before it is looked at again, or moved. */
+/** A directory that may be changed or moved before it is looked at again. */
 export interface SeenDirectory {
   readonly directory: DirectoryIdentity;
   /** A file below it, and its path from there. */
   readonly file: { readonly path: string; readonly identity: DirectoryIdentity } | null;
 }
 
-/** What a change is planned on that makes a table. */
+/** The anchor of a change that makes a table. */
 export const ABSENT: TableAnchor = { kind: "absent" };
 
 /** The table that a change was planned on was replaced by another, or removed. */
@@ -56,24 +56,25 @@ export class TableReplacedError extends ConcurrentModificationError {
   }
 }
 
-/** A table or branch that was there when it was opened has no versions, or no directory, any more. */
+/** A table or branch that existed when it was opened has no versions, or no directory, any more. */
 export class TableGoneError extends TableNotFoundError {
   constructor(tableRoot: string, options?: { cause: unknown }) {
     super(`there is no table at ${tableRoot}`, options);
   }
 }
 
-/** Whether two looks at one path have seen the same directory. */
+/** Whether two looks at one path saw the same directory. */
 export function isSameDirectory(a: DirectoryIdentity, b: DirectoryIdentity): boolean {
   if (a.inode !== b.inode) return false;
   if (a.birthNs === b.birthNs) return true;
-  // Where the platform keeps no time of birth, the time of the last change may stand in for it: it says nothing then.
+  // Where the platform keeps no time of birth, the time of the last change may stand in for it, and then says
+  // nothing.
   return a.birthNs === a.changedNs && b.birthNs === b.changedNs;
 }
 
 /**
- * Null where there is no such directory.
- * @param filePath path from there of a file that is likely to stay
+ * A directory as it is now; null where there is none.
+ * @param filePath path below it of a file that is likely to stay
  */
 export async function seeDirectory(
   disk: Disk,
@@ -89,7 +90,7 @@ export async function seeDirectory(
   };
 }
 
-/** Whether what lies under a path is a directory that was seen under it or another. */
+/** Whether the directory under a path is one that was seen under this path or another. */
 export async function isSeenDirectory(disk: Disk, path: string, seen: SeenDirectory): Promise<boolean> {
   const stat = await disk.stat(path);
   if (stat === null || stat.inode !== seen.directory.inode) return false;
@@ -98,7 +99,7 @@ export async function isSeenDirectory(disk: Disk, path: string, seen: SeenDirect
   return seen.file !== null && file !== null && isSameDirectory(file, seen.file.identity);
 }
 
-/** The directory of a table that has no versions. */
+/** The anchor of a table that has no versions. */
 export async function declaredAnchor(disk: Disk, tableRoot: string): Promise<TableAnchor> {
   const entries = (await disk.list(tableRoot)) ?? [];
   const seen = await seeDirectory(disk, tableRoot, entries.find(({ kind }) => kind === "file")?.name);
@@ -107,8 +108,8 @@ export async function declaredAnchor(disk: Disk, tableRoot: string): Promise<Tab
 }
 
 /**
- * Makes sure that what lies under a path is what a change was planned on.
- * @param readFile the manifest under a path as it is now, or null
+ * Makes sure that the table under a path is the one that a change was planned on.
+ * @param readFile reads the manifest under a path as it is now; null where there is none
  * @throws TableReplacedError
  */
 export async function requireAnchor(

@@ -1,16 +1,16 @@
 /**
  * Finds the latest version of a table: through the hint where it can be proved right, else by listing `_versions`.
  *
- * Commits number on by one, so a hint N is right when manifest N exists and N + 1 does not. Each way in which a hint can
- * be wrong is checked:
+ * Commits count up by one, so a hint N is right when manifest N exists and N + 1 does not. Each way in which a hint
+ * can be wrong is checked:
  *
  * - It is stale because its writer died after publishing: N + 1 exists.
- * - It is stale across numbers that were skipped, or versions that were removed: the gap file tells (versionGap.ts). A hint
- *   below the gap's `from` proves nothing, and one before its `to` only where `to` does not exist.
+ * - It is stale across numbers that were skipped, or versions that were removed: the gap file tells (versionGap.ts).
+ *   A hint below the gap's `from` proves nothing, and one from there up to its `to` only where `to` does not exist.
  * - Another engine skipped numbers without a note, or files were copied in: `_versions` changed after the hint was
  *   written.
- * - It is too high, garbage, half written or missing: manifest N does not exist, or there is no N. A number that nobody
- *   meant is checked against all of the above like any other.
+ * - It is too high, garbage, half written or missing: manifest N does not exist, or there is no N. A wrong number
+ *   that passes for a hint is checked against all of the above like any other.
  */
 
 import type { Disk, FileStat } from "../../io/disk/disk.js";
@@ -29,8 +29,8 @@ import {
 } from "./versions.js";
 
 /**
- * Writing a hint changes its directory, so the two times differ by the clock's grain at most. Not larger than it
- * must be: a version copied into place within this time of the hint would be missed.
+ * Writing a hint changes its directory, so the two times differ by the clock's grain at most. The value is no larger
+ * than it must be, because a version copied into place within this time of the hint would be missed.
  */
 const HINT_GRAIN_NS = 50_000_000n;
 
@@ -43,7 +43,7 @@ export async function findLatestVersion(disk: Disk, tableRoot: string): Promise<
   return directoryStat === null ? null : findLatestIn(disk, tableRoot, directoryStat);
 }
 
-/** As {@link findLatestVersion}, where something is known of the directory of versions. */
+/** Like {@link findLatestVersion}, with the state of the directory of versions known. */
 async function findLatestIn(
   disk: Disk,
   tableRoot: string,
@@ -54,25 +54,25 @@ async function findLatestIn(
   return found === undefined ? null : { ...found, directory: directoryStat };
 }
 
-/** Tables whose latest version is known. */
+/** Most tables whose latest version is remembered. */
 const MAX_KNOWN = 16_384;
 
 /** The latest version of a table, as it was once found. */
 interface KnownLatest {
   readonly entry: LatestVersion;
-  /** Of the directory of versions before it was looked for. */
+  /** State of the directory of versions before the search. */
   readonly directoryStat: FileStat;
-  /** Whether what changes there shows in the directory's times. */
+  /** Whether the next change there shows in the directory's times. */
   readonly isSettled: boolean;
   /** Where the next version would be. */
   readonly nextPath: string;
 }
 
 /**
- * The latest versions of tables, found again by the look of their `_versions`: a version that comes or goes changes it.
- * Whatever its times are worth, no version is taken for the latest that has a next one; where it changed a moment ago,
- * so that the next change may not show, what is known serves as a hint. For readers: who commits finds out anew, under
- * the table's lock.
+ * Remembers the latest versions of tables. An entry holds while the state of `_versions` is unchanged, because a
+ * version that comes or goes changes it. Even if the directory's times are unreliable, a version that has a next one
+ * is never taken for the latest. If the directory changed so recently that the next change may not show, the entry
+ * serves only as a hint. For readers: a commit finds the latest version anew, under the table's lock.
  */
 export class LatestVersions {
   readonly #disk: Disk;
@@ -83,7 +83,7 @@ export class LatestVersions {
     this.#disk = disk;
   }
 
-  /** As {@link findLatestVersion}. */
+  /** Like {@link findLatestVersion}. */
   async find(tableRoot: string): Promise<LatestVersion | null> {
     const directory = versionsDirectory(tableRoot);
     const directoryStat = await this.#disk.stat(directory);
@@ -103,7 +103,7 @@ export class LatestVersions {
     return entry;
   }
 
-  /** What is known if it still holds, else null. */
+  /** The remembered version if it still holds, else null. */
   async #findAgain(tableRoot: string, known: KnownLatest): Promise<LatestVersion | null> {
     const { entry, directoryStat, nextPath } = known;
     if (known.isSettled) return (await this.#disk.stat(nextPath)) === null ? entry : null;
@@ -126,7 +126,7 @@ async function findByHint(
   return typeof hint === "number" ? proveLatest(disk, tableRoot, hint, gap) : null;
 }
 
-/** The latest version where that can be told from one that may be it, else null. */
+/** The latest version if one that may be it proves which one it is, else null. */
 async function proveLatest(
   disk: Disk,
   tableRoot: string,

@@ -32,15 +32,15 @@ const FOOTER_MINOR = 2;
 /** No manifest is read into memory beyond this size. */
 const MAX_MANIFEST_BYTES = 2 ** 30;
 
-/** What manifests of one table have in common: each decodes what the last decoded one does not have. */
+/** State shared by the manifests of one table: each decodes only what the last decoded one does not have. */
 export interface ManifestFamily {
-  /** Of the version that was decoded or made last, as long as anybody keeps it. */
+  /** The manifest that was decoded or made last, as long as anything else keeps it. */
   lastDecoded: WeakRef<Manifest> | null;
 }
 
 /**
- * A manifest file; its parts are decoded when first asked for, as a version that came in between only matters for
- * its transaction. Values are shared by all readers and never changed.
+ * A manifest file. Its parts are decoded when first asked for, because a version committed in between matters only
+ * for its transaction. Values are shared by all readers and never changed.
  */
 export class ManifestFile {
   /** Where it was read from. */
@@ -52,7 +52,7 @@ export class ManifestFile {
   readonly transactionBytes: Uint8Array | null;
   /** Size of the file. */
   readonly byteLength: number;
-  /** The file, in pieces that lie one behind the other. */
+  /** The file, in consecutive pieces. */
   readonly #content: readonly Uint8Array[];
   #manifest: Manifest | EncodedManifest;
   readonly #family: ManifestFamily | null;
@@ -83,7 +83,7 @@ export class ManifestFile {
     return "bytes" in this.#manifest ? null : this.#manifest;
   }
 
-  /** Whether the two are the same, byte for byte: of one version of one table. */
+  /** Whether the two are the same, byte for byte, and so of one version of one table. */
   isCopyOf(other: ManifestFile): boolean {
     return this === other || isSameContent(this.#content, other.#content);
   }
@@ -209,7 +209,7 @@ export interface ManifestFileContent {
   readonly transactionBytes: Uint8Array | null;
 }
 
-/** The file as chunks to write one behind the other, and what a reader will decode from them. */
+/** The file as chunks to write one after the other, and what a reader will decode from them. */
 export interface EncodedManifestFile {
   readonly chunks: readonly Uint8Array[];
   readonly byteLength: number;
@@ -292,7 +292,7 @@ export function schemaMetadataOf(manifest: Manifest): Map<string, string> {
   return new Map(Array.from(manifest.schemaMetadata, ([key, value]) => [key, decoder.decode(value)]));
 }
 
-/** Whether pieces that lie one behind the other are the same bytes, however they are cut. */
+/** Whether consecutive pieces hold the same bytes, even if they are cut differently. */
 function isSameContent(a: readonly Uint8Array[], b: readonly Uint8Array[]): boolean {
   const lengthOf = (pieces: readonly Uint8Array[]) => pieces.reduce((sum, { length }) => sum + length, 0);
   if (lengthOf(a) !== lengthOf(b)) return false;

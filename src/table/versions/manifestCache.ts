@@ -11,10 +11,10 @@ import type { VersionEntry } from "./versions.js";
 
 /** A decoded manifest takes about this many times the memory of its bytes. */
 const DECODED_FACTOR = 10;
-/** Per entry, besides. */
+/** Further memory per entry. */
 const ENTRY_BYTES = 2048;
 
-/** Directories whose manifests share what they have in common; the map starts over when it is full. */
+/** Most directories whose manifests share what they have in common; the map starts over when it is full. */
 const MAX_FAMILIES = 1024;
 /** Manifests that are read and decoded at the same time. */
 const MAX_READS = 16;
@@ -26,10 +26,11 @@ interface CachedManifest {
 }
 
 /**
- * Decoded manifests, bounded in bytes. A manifest never changes once it is published, but a dropped and remade
- * table has other ones under the same names, so every read checks that the file is still the same.
+ * Decoded manifests, bounded in bytes. A manifest never changes once it is published, but a table that was dropped
+ * and created again has others under the same names, so every read checks that the file is still the same.
  *
- * Versions of a table mostly have the same fragments. Each is decoded once, for the version it is first met in.
+ * Versions of a table mostly have the same fragments. Each fragment is decoded once, for the first version in which
+ * it is met.
  */
 export class ManifestCache {
   /** By path. */
@@ -56,7 +57,7 @@ export class ManifestCache {
       if (stat === null) return null;
       if (stat.identity === cached.identity) return cached.file;
     }
-    // What others are reading may be of a file that was there before this one.
+    // A read under way may be of a file that was there before this one.
     const underWay = this.#reading.get(path);
     if (underWay !== undefined) {
       const shared = await underWay.catch(() => null);
@@ -71,12 +72,15 @@ export class ManifestCache {
     }
   }
 
-  /** As {@link read}, from the disk in any case: for what must not rest on what the file system tells of a file. */
+  /**
+   * Like {@link read}, but always from the disk: for callers that must not rely on what the file system tells of a
+   * file.
+   */
   async readAnew(disk: Disk, path: string): Promise<ManifestFile | null> {
     return (await this.#read(disk, path))?.file ?? null;
   }
 
-  /** A few at a time: each takes the memory of a file and of what it becomes. */
+  /** Reads a few at a time, because each takes the memory of a file and of its decoded form. */
   #read(disk: Disk, path: string): Promise<CachedManifest | null> {
     return this.#limit.run(() => this.#readNow(disk, path));
   }
@@ -93,7 +97,7 @@ export class ManifestCache {
     return { identity: read.identity, file };
   }
 
-  /** Keeps what was just published, so that the next reader need not decode it. */
+  /** Keeps a manifest that was just published, so that the next reader need not decode it. */
   async remember(disk: Disk, path: string, file: ManifestFile): Promise<void> {
     const stat = await disk.stat(path).catch(() => null);
     if (stat === null || stat.size !== file.byteLength) return;
@@ -124,7 +128,7 @@ export class ManifestCache {
 }
 
 /**
- * The manifest of a version found before; it may have been cleaned up meanwhile, then null.
+ * The manifest of a version found before; null where it was cleaned up meanwhile.
  * @throws CorruptFileError where the file holds another version than its name says
  */
 export const readManifestAt = async (
@@ -132,7 +136,7 @@ export const readManifestAt = async (
   entry: VersionEntry,
 ): Promise<ManifestFile | null> => checkedVersion(await manifests.read(disk, entry.path), entry);
 
-/** As {@link readManifestAt}, from the disk in any case: what a commit is based on. */
+/** Like {@link readManifestAt}, but always from the disk: for the version that a commit is based on. */
 export const readManifestAnew = async (
   { disk, manifests }: ManifestReader,
   entry: VersionEntry,

@@ -1,8 +1,8 @@
 /**
- * Reading many manifests one behind the other, for who looks at each of them once. Thousands of manifests of a
- * megabyte are read into the same few pieces of memory, and none of them gets into the cache of manifests. They are not
- * decoded: versions of a table have most fragments in common, byte for byte, and who has seen those of one needs only
- * what another has besides.
+ * Reads many manifests one after the other, for a caller that looks at each of them once. Thousands of manifests of a
+ * megabyte are read into the same few pieces of memory, and none of them gets into the cache of manifests. Their
+ * fragments are not decoded: versions of a table have most fragments in common, byte for byte, so a caller that has
+ * seen those of one version needs only what the next one has besides.
  */
 
 import { breathe } from "../../async/eventLoop.js";
@@ -15,11 +15,11 @@ import { isSameBytes } from "../../platform/native.js";
 import { decodeManifestFile, type EncodedManifest, type ManifestFile, refuseOversized } from "./manifest.js";
 import type { VersionEntry } from "./versions.js";
 
-/** Manifests read at once at most. */
+/** Most manifests read at once. */
 const PARALLELISM = 16;
 /** Bytes of manifests read at once, about; a larger one is read alone. */
 const READ_BYTES = 16 * 1024 * 1024;
-/** Memory is taken somewhat larger than needed, as the next manifest mostly is. */
+/** Memory is allocated somewhat larger than needed, because the next manifest mostly is larger. */
 const GROWTH = 1.25;
 const LEAST_MEMORY_BYTES = 4096;
 /** Fragments of another manifest that one is compared with. */
@@ -51,7 +51,7 @@ export class ManifestImage {
     return this.#file;
   }
 
-  /** Keeps the image as it is until it is let go of as often; else it lasts for one visit. */
+  /** Keeps the image unchanged until {@link letGo} was called as often. Otherwise it lasts for one visit. */
   keep(): void {
     this.#keepers++;
   }
@@ -67,8 +67,9 @@ export class ManifestImage {
   }
 
   /**
-   * Indexes of the fragments that another manifest has not, and of some that it has: what lies between those that both
-   * have at the beginning and at the end is compared only with what is nearby. Without another one, of all.
+   * Indexes of the fragments that another manifest lacks; without another one, of all fragments. Some fragments that
+   * the other has may be among them: between those that both have at the beginning and at the end, a fragment is
+   * compared only with nearby ones.
    */
   *unsharedWith(other: ManifestImage | null): Generator<number, void, undefined> {
     const mine = this.#fragments;
@@ -93,8 +94,8 @@ export class ManifestImage {
   }
 
   /**
-   * The fragments between those that both have at the beginning and at the end.
-   * @returns index of the first of them, and the one behind the last
+   * The range of fragments between those that both have at the beginning and at the end.
+   * @returns the index of the first of them, and one past the last
    */
   #differenceFrom(other: ManifestImage): readonly [start: number, end: number] {
     const mine = this.#fragments;
@@ -107,7 +108,7 @@ export class ManifestImage {
     const start = firstIndex(mine.count, (index) => mine.endAt(index) > prefixEnd);
     const suffixStart = mine.endAt(last) - sharedSuffix(bytes, otherBytes);
     let end = firstIndex(mine.count, (index) => mine.tagAt(index) >= suffixStart);
-    // What ends with the same bytes may be one longer fragment there.
+    // The same bytes at the end may belong to one longer fragment there.
     const moreThere = others.count - mine.count;
     const shift = others.endAt(others.count - 1) - mine.endAt(last);
     const isFragmentThere = (index: number): boolean =>
@@ -131,7 +132,7 @@ export class ManifestImage {
     return this.#encoded;
   }
 
-  /** Takes the bytes of an open manifest file in place of those it had. */
+  /** Replaces the bytes of the image by those of an open manifest file. */
   async read(handle: ReadHandle): Promise<void> {
     const { path, size, identity } = handle;
     refuseOversized(path, size);
@@ -157,7 +158,7 @@ export class ManifestImage {
 /** Path and identity of a file in one string. */
 export const keyOf = (path: string, identity: string): string => `${path}\0${identity}`;
 
-/** The first index, up to `count`, of which something is true that is true of all behind it. */
+/** The first index, up to `count`, for which a condition is true that is true for all after it. */
 function firstIndex(count: number, isTrue: (index: number) => boolean): number {
   let low = 0;
   let high = count;
@@ -182,7 +183,7 @@ async function readAll(handle: ReadHandle, target: Uint8Array): Promise<void> {
   });
 }
 
-/** Reads manifests; its memory is that of a few of them, however many it reads. */
+/** Reads any number of manifests in the memory of a few. */
 export class ManifestReader {
   readonly #disk: Disk;
   readonly #free: ManifestImage[] = [];
@@ -194,8 +195,8 @@ export class ManifestReader {
   }
 
   /**
-   * Calls `visit` with each of the manifests that is still there, in their order.
-   * @throws CorruptFileError, UnsupportedError, and what `visit` throws
+   * Calls `visit` with each of the manifests that still exists, in their order.
+   * @throws CorruptFileError, UnsupportedError, and the errors of `visit`
    */
   async forEach<Entry extends VersionEntry>(
     entries: readonly Entry[],

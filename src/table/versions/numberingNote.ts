@@ -4,10 +4,10 @@ import { CorruptFileError } from "../../errors.js";
 import type { Disk } from "../../io/disk/disk.js";
 import { codeOf } from "../../io/disk/errno.js";
 
-/** Each is a line; anything longer is not ours to read. */
+/** Each is one line; a longer file is none of ours. */
 const MAX_NOTE_BYTES = 1024;
 
-/** What a note says; null where there is none, "garbage" where it is not what we would write. */
+/** The content of a note; null where there is none, "garbage" where it is not what we would write. */
 export async function readNote<T>(
   disk: Disk,
   path: string,
@@ -17,7 +17,7 @@ export async function readNote<T>(
   try {
     bytes = await disk.readFile(path, MAX_NOTE_BYTES);
   } catch (error) {
-    // Too long, or cut short under our hands: not a file that proves anything.
+    // Too long, or cut short while it was read: such a file proves nothing.
     if (error instanceof CorruptFileError || codeOf(error) === "EISDIR") return "garbage";
     throw error;
   }

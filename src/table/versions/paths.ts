@@ -17,7 +17,7 @@
  *   _staging/                                        manifests that a caller of createTableVersion has yet to publish
  *   _tiltyard/versions/<version>.json                what a caller of createTableVersion attached to a version
  *   _tiltyard/version_gaps.json                      which version numbers were skipped
- *   _tiltyard/retired/<name>.manifest                what older releases made of `<name>.retired`
+ *   _tiltyard/retired/<name>.manifest                what older releases wrote in place of `<name>.retired`
  *
  * The reference never looks into `_tiltyard`.
  */
@@ -31,7 +31,7 @@ import { join } from "../../platform/native.js";
 /** How manifests are named; one table uses one scheme. */
 export type NamingScheme = "V1" | "V2";
 
-/** How files of `_versions` end that readers take for versions. */
+/** Ending of the files in `_versions` that readers take for versions. */
 export const MANIFEST_SUFFIX = ".manifest";
 const V2_DIGITS = 20;
 const U64_MAX = 0xffff_ffff_ffff_ffffn;
@@ -62,25 +62,31 @@ export const TABLE_PARTS: readonly string[] = [
   "_tiltyard",
 ];
 
-/** Those of them that a table can have before its first version. */
+/** The parts that a table can have before its first version. */
 export const CREATED_PARTS: readonly string[] = ["_versions", "_transactions", "data"];
 export const retiredDirectory = (tableRoot: string): string => join(sideDirectory(tableRoot), "retired");
 
-/** Directories whose files have names that no other file ever has: they hold a random id, or the directory's own does. */
+/**
+ * Directories whose files have names that no other file ever has: the name of the file, or of its directory, holds a
+ * random id.
+ */
 const UNIQUE_NAMES: readonly string[] = ["data", "_transactions", "_deletions", "_indices"];
-/** Directories whose files have names that those of another table or branch in the same place have, too. */
+/** Directories whose files can have the same names as those of another table or branch in the same place. */
 const REPEATED_NAMES: readonly string[] = ["_versions", "_refs", "_tiltyard", "_staging", "tree"];
 
 const PARTS: ReadonlySet<string> = new Set([...TABLE_PARTS, "_refs", "tree"].map(foldName));
 const SIDE_START = foldName("_tiltyard");
 
-/** Whether some file system takes a name for that of a directory which holds what is published. */
+/** Whether some file system takes a name for that of a directory which holds published files. */
 export function isTablePart(name: string): boolean {
   const folded = foldName(name);
   return PARTS.has(folded) || folded.startsWith(SIDE_START);
 }
 
-/** Whether files below a part of a table have such names; undefined for a directory that is no part. */
+/**
+ * Whether files below a part of a table have names that no other file ever has; undefined for a directory that is no
+ * part.
+ */
 export function hasUniqueNames(directoryName: string): boolean | undefined {
   if (UNIQUE_NAMES.includes(directoryName)) return true;
   return REPEATED_NAMES.includes(directoryName) ? false : undefined;
@@ -88,17 +94,17 @@ export function hasUniqueNames(directoryName: string): boolean | undefined {
 
 // ------------------------------------------------------------------------------------- names from content
 
-/** What this engine and the reference name their files, and most other writers too. */
+/** The form of file names that this engine and the reference use, and most other writers too. */
 const USUAL_NAME = /^[0-9A-Za-z_-]+\.[a-z]{1,8}$/;
 const MAX_NAME_BYTES = 255;
-/** Separators, streams and drives of Windows, and what no name holds. */
+/** Separators, streams and drives of Windows, and characters that no name holds. */
 const UNFIT = /[/\\:\p{Cc}]/u;
-/** No name of a device is as long. */
+/** Longer than any name of a device. */
 const MIN_USUAL_LENGTH = 24;
 
 /**
- * Whether a text from a manifest is the name of one file, which leads nowhere but to the directory that it is looked for
- * in. Every name that a path is made of goes through this.
+ * Whether a text from a manifest is the name of one file, which can't lead out of the directory that it is looked for
+ * in. Every name that becomes part of a path goes through this.
  */
 export function isFileName(name: string): boolean {
   if (name.length >= MIN_USUAL_LENGTH && name.length <= MAX_NAME_BYTES && USUAL_NAME.test(name)) return true;
@@ -106,7 +112,7 @@ export function isFileName(name: string): boolean {
   return new TextEncoder().encode(name).length <= MAX_NAME_BYTES;
 }
 
-/** The same of the name of a data file, which other writers may put into directories below `data/`. */
+/** The same for the name of a data file, which other writers may put into directories below `data/`. */
 export const isDataFileName = (name: string): boolean => name.split("/").every(isFileName);
 
 export const HINT_NAME = "latest_version_hint.json";
@@ -184,7 +190,7 @@ export function parseManifestName(name: string): { version: number; scheme: Nami
   return { version: safeVersion(BigInt(digits), name), scheme: "V1" };
 }
 
-/** How the manifest of a version is named that is being removed; see retiredVersions.ts. */
+/** Ending of the manifest of a version that is being removed; see retiredVersions.ts. */
 export type RemovalState = "retired" | "released";
 const REMOVAL_STATES: readonly RemovalState[] = ["retired", "released"];
 

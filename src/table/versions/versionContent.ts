@@ -1,4 +1,4 @@
-/** What a version consists of, for those who make the next one from it. */
+/** The content of a version, from which the next one is made. */
 
 import type { IndexMetadata } from "../../format/table.js";
 import { IndexSection, type Manifest } from "../../format/table.js";

@@ -1,6 +1,6 @@
 /**
- * The gap file: the last jump in the numbering of a table's versions. Whoever skips numbers, or removes versions, records
- * the jump first, durably and under the table's lock. Only the last jump is kept.
+ * The gap file: the last jump in the numbering of a table's versions. A writer that skips numbers or removes versions
+ * records the jump first, durably and under the table's lock. Only the last jump is kept.
  */
 
 import type { Disk } from "../../io/disk/disk.js";
@@ -27,7 +27,10 @@ export async function readGap(disk: Disk, tableRoot: string): Promise<VersionGap
   return gap === "garbage" ? null : gap;
 }
 
-/** Few tables have the file: asking whether it is there is far cheaper than the error for opening what is not. */
+/**
+ * Few tables have the file, so its existence is checked first: that is far cheaper than the error for opening a
+ * missing file.
+ */
 export const readGapFile = async (disk: Disk, tableRoot: string): Promise<VersionGap | null | "garbage"> =>
   (await disk.stat(gapsPath(tableRoot))) === null ? null : readNote(disk, gapsPath(tableRoot), parseGap);
 
@@ -44,11 +47,11 @@ export async function writeGap(
 }
 
 /**
- * Notes, before versions are removed, that the one after a version may be missing: no hint below the latest proves
- * anything from here on. Durable on return. Must be called under the table's lock.
+ * Records, before versions are removed, that the successor of a version may be missing: from here on, no hint below
+ * the latest proves anything. Durable on return. Must be called under the table's lock.
  */
 export async function noteRemovedVersions(disk: Disk, tableRoot: string, latest: number): Promise<void> {
   const gap = await readGap(disk, tableRoot);
-  // A jump to the latest says as much.
+  // A recorded jump to the latest says the same.
   if (gap?.to !== latest) await writeGap(disk, tableRoot, { from: latest - 1, to: latest });
 }

@@ -20,10 +20,10 @@ function parseHint(value: unknown): number | null {
 const HINT_BYTES = 32;
 
 /**
- * Notes the latest version for the next lookup. Losing it costs a directory listing, so it is not synced, it may be
- * read half written, and a failure is not the commit's. In place, as file systems may hurry a file to the device
- * that is renamed onto another.
- * @param options `isFirst`: there is none yet, in all likelihood
+ * Notes the latest version for the next lookup. Losing the hint costs a directory listing, so it is not synced, it
+ * may be read half written, and a failure does not fail the commit. The hint is written in place, because file
+ * systems may hurry a file to the device that is renamed onto another.
+ * @param options `isFirst`: in all likelihood there is no hint yet
  */
 export async function writeHint(
   disk: Disk,
@@ -41,7 +41,7 @@ export async function writeHint(
   }
 }
 
-/** False where there is one. */
+/** False where there is a hint already. */
 async function createHint(disk: Disk, path: string, bytes: Uint8Array): Promise<boolean> {
   let handle: WriteHandle;
   try {

@@ -1,7 +1,7 @@
 /**
- * What the caller of createTableVersion attached to a version: `_tiltyard/versions/<version>.json`, one JSON
- * object. It is written before the manifest is published, so that no reader sees the version without it; the
- * manifest's size and SHA-256 in it tell it from the record of an attempt that never was published.
+ * What the caller of createTableVersion attached to a version: `_tiltyard/versions/<version>.json`, one JSON object.
+ * It is written before the manifest is published, so that no reader sees the version without it. It holds the
+ * manifest's size and SHA-256, which tell it from the record of an attempt that was never published.
  */
 
 import { InvalidInputError } from "../../errors.js";
@@ -18,7 +18,7 @@ export interface VersionRecord {
   readonly metadata?: Readonly<Record<string, string>>;
 }
 
-/** The file: a record and whose it is. */
+/** The file: a record and the manifest that it belongs to. */
 interface StoredRecord extends VersionRecord {
   readonly manifestSize: number;
   /** Hexadecimal. */
@@ -31,7 +31,8 @@ const recordPath = (tableRoot: string, version: number): string =>
   join(versionRecordsDirectory(tableRoot), versionRecordName(version));
 
 /**
- * Attaches a record to a version about to be published, or makes sure that it has none. Durable on return.
+ * Attaches a record to a version about to be published, or makes sure that it has none. A record is durable on
+ * return.
  * @throws InvalidInputError for a record beyond 1 MiB
  */
 export async function writeVersionRecord(
@@ -70,7 +71,7 @@ export async function readVersionRecord(
   entry: VersionEntry,
 ): Promise<VersionRecord> {
   const path = recordPath(tableRoot, entry.version);
-  // Longer than anything we write: nothing of ours.
+  // A file longer than anything we write is not ours.
   const stat = await disk.stat(path);
   if (stat === null || stat.kind !== "file" || stat.size > MAX_RECORD_BYTES) return {};
   const bytes = await disk.readFile(path);

@@ -1,4 +1,4 @@
-/** The versions of a table that are there, by the names of their manifests. */
+/** Finds the existing versions of a table by the names of their manifests. */
 
 import { breathe } from "../../async/eventLoop.js";
 import { InvalidTableStateError } from "../../errors.js";
@@ -9,7 +9,7 @@ import type { DirectoryIdentity, TableAnchor } from "./identity.js";
 import type { ManifestFile } from "./manifest.js";
 import { manifestPath, type NamingScheme, parseManifestName, versionsDirectory } from "./paths.js";
 
-/** A version that is there. */
+/** An existing version. */
 export interface VersionEntry {
   readonly version: number;
   readonly scheme: NamingScheme;
@@ -29,20 +29,20 @@ export interface TableVersion {
   readonly file: ManifestFile;
 }
 
-/** A version that this process made, and that is there for good. */
+/** A version that this process has committed durably. */
 export interface CommittedVersion extends VersionEntry {
   readonly manifest: Manifest;
   readonly file: ManifestFile;
 }
 
-/** What a change is planned on that is planned on a version. */
+/** The anchor of a change that is planned on a version. */
 export const anchorOf = ({ entry, file }: TableVersion): TableAnchor => ({
   kind: "version",
   file,
   directory: entry.directory,
 });
 
-/** Names that are parsed in a row. */
+/** Names that are parsed without a pause. */
 const ENTRIES_AT_ONCE = 512;
 
 /** One version, or null where it does not exist. */
@@ -68,7 +68,7 @@ export async function listVersions(disk: Disk, tableRoot: string): Promise<Versi
   const directory = versionsDirectory(tableRoot);
   const versions: VersionEntry[] = [];
   for (const [index, entry] of ((await disk.list(directory)) ?? []).entries()) {
-    // Most tables have few versions, and are done before that.
+    // Most tables have few versions, and are done before the first pause.
     if ((index + 1) % ENTRIES_AT_ONCE === 0) await breathe();
     if (entry.kind !== "file") continue;
     const parsed = parseManifestName(entry.name);
@@ -83,7 +83,7 @@ export async function listVersions(disk: Disk, tableRoot: string): Promise<Versi
   return versions.sort((a, b) => a.version - b.version);
 }
 
-/** Where a version is, if it is there. */
+/** The entry that a version has if it exists. */
 export const entryOf = (tableRoot: string, version: number, scheme: NamingScheme): VersionEntry => ({
   version,
   scheme,

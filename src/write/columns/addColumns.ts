@@ -1,4 +1,4 @@
-/** What new columns make of a schema: all null, or one constant. Pure; constants have values to write. */
+/** Plans new columns of a schema: all null, or one constant. Pure; only constants have values to write. */
 
 import { Field as ArrowField, type DataType } from "apache-arrow";
 import type { Column } from "../../arrow/columns/column.js";
@@ -27,9 +27,9 @@ export type AddedColumn =
   | { readonly name: string; readonly type: DataType; readonly metadata: ReadonlyMap<string, string> };
 
 export interface AddedColumns {
-  /** The schema that comes out. */
+  /** The new schema. */
   readonly schema: Field[];
-  /** The columns that are not all null, with their one value. */
+  /** The columns that are not all null, each with its one value. */
   readonly constants: readonly { readonly field: TableField; readonly value: Column }[];
 }
 
@@ -76,11 +76,11 @@ function newColumn(column: AddedColumn): { field: NewField; value: Column | null
   return { field: logicalFieldOf(field, path), value: null };
 }
 
-/** Bytes of a batch of constants, about. */
+/** Approximate bytes of a batch of constants. */
 const BATCH_BYTES = 4 * 1024 * 1024;
 const MAX_BATCH_ROWS = 65_536;
 
-/** Each value so many times, batch by batch. */
+/** Repeats each value `rowCount` times, batch by batch. */
 export async function* repeatValues(
   values: readonly Column[],
   rowCount: number,

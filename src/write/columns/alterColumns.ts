@@ -1,9 +1,9 @@
 /**
- * What alterations make of a schema: renames, nullability, other types. Pure: a plan says which schema comes out,
- * which values have to be looked at first and which columns are written anew.
+ * Plans alterations of a schema: renames, nullability, other types. Pure: a plan has the new schema, the fields whose
+ * values have to be checked first, and the columns to rewrite.
  *
- * A column of another type is another field, with a new id; its values are written to files of their own and the old
- * ones stay where they are. Paths are those of the schema as it was: names can be swapped.
+ * A column of another type is another field, with a new id. Its values are written to files of their own; the old ones
+ * stay where they are. Paths are those of the old schema, so names can be swapped.
  */
 
 import { Field as ArrowField, type DataType } from "apache-arrow";
@@ -40,37 +40,37 @@ export interface ColumnAlteration {
 }
 
 export interface AlteredColumns {
-  /** The schema that comes out. */
+  /** The new schema. */
   readonly schema: Field[];
-  /** Fields that must not be null from now on, and were allowed to be. */
+  /** Fields that were nullable and no longer are. */
   readonly tightened: readonly FieldAtPath[];
-  /** Top-level columns with values to write; none where only the schema changes. */
+  /** Top-level columns with values to write; none if only the schema changes. */
   readonly rewritten: readonly RewrittenColumn[];
-  /** The fields that are new. */
+  /** Ids of the new fields. */
   readonly newIds: ReadonlySet<number>;
 }
 
-/** What is written of one top-level column. */
+/** The part of one top-level column that is rewritten. */
 export interface RewrittenColumn {
-  /** What to read, of the schema before. */
+  /** The fields to read, from the old schema. */
   readonly from: TableField;
-  /** What to write, of the schema that comes out. */
+  /** The fields to write, from the new schema. */
   readonly to: TableField;
   readonly cast: Cast;
 }
 
-/** What happens to one field. */
+/** The change of one field. */
 interface Change {
   readonly at: FieldAtPath;
   readonly name: string;
   readonly nullable: boolean;
-  /** Of another type. */
+  /** The new field, if the type changes; else null. */
   readonly replacement: NewField | null;
 }
 
 /**
  * @param base the version to change
- * @throws TableColumnNotFoundError, InvalidInputError, UnsupportedError for what cannot be done to the schema
+ * @throws TableColumnNotFoundError, InvalidInputError, UnsupportedError for changes that the schema does not allow
  */
 export function planAlteredColumns(
   base: ManifestFile,
@@ -92,7 +92,7 @@ export function planAlteredColumns(
   const altered = decodeSchema(schema, path);
   checkAltered(altered);
   const tightened = Array.from(changes.values()).filter(({ at, nullable }) => at.field.nullable && !nullable);
-  // In files of 2.0 a list or struct has a column of its own, which no two files can share.
+  // In files of 2.0 a list or struct has a column of its own, which two files cannot share.
   const whole = manifest.dataFormat?.version === "2.0";
   const rewritten =
     newIds.size === 0
@@ -127,7 +127,7 @@ function planChange(at: FieldAtPath, before: Change | undefined, alteration: Col
   return { at, name, nullable: mayBeNull, replacement: wanted };
 }
 
-/** The field in another type; null where it has that type already. */
+/** The field in another type; null if it already has that type. */
 function replacementOf({ field, path }: FieldAtPath, type: DataType): NewField | null {
   const { metadata, nullable, name } = field;
   const wanted = logicalFieldOf(new ArrowField(name, type, nullable, new Map()), path);
@@ -138,11 +138,11 @@ function replacementOf({ field, path }: FieldAtPath, type: DataType): NewField |
     );
   }
   castBetween(field, wanted, path);
-  // What users noted about a column is true in its new type, too.
+  // Users' notes about a column also hold for its new type.
   return { ...wanted, metadata };
 }
 
-/** Whether values and what is inside them have the same types, names and nullability. */
+/** Whether fields and the fields inside them have the same types, names and nullability. */
 function isSameType(field: NewField, wanted: NewField): boolean {
   return (
     field.logicalType === wanted.logicalType &&
@@ -154,7 +154,7 @@ function isSameType(field: NewField, wanted: NewField): boolean {
   );
 }
 
-/** The flat schema after the changes; unchanged fields are what they were, with all that they carry. */
+/** The flat schema after the changes. Unchanged fields stay as they were, with all members. */
 function alteredSchema(
   flat: readonly Field[],
   changes: ReadonlyMap<number, Change>,
@@ -201,8 +201,8 @@ function checkAltered(fields: readonly TableField[]): void {
 }
 
 /**
- * What of a column is read and written: the ways to the fields that are new, and with `whole` all the rest of it.
- * Null where nothing is new.
+ * The part of a column that is read and written: the paths to new fields, and with `whole` all the rest of the column.
+ * Null if nothing is new.
  */
 function rewrittenPart(
   from: TableField,

@@ -1,7 +1,7 @@
 /**
- * Adds, alters and drops columns of a table: plans on the latest version, writes the files the plan needs, commits;
- * and does so again where another writer was first. Rows are read and written batch by batch. A change that fails
- * leaves the table as it was.
+ * Adds, alters and drops columns of a table: plans on the latest version, writes the files the plan needs, commits, and
+ * starts again if another writer was first. Rows are read and written batch by batch. A change that fails leaves the
+ * table as it was.
  */
 
 import { hasNulls } from "../../arrow/columns/dictionaries.js";
@@ -36,7 +36,7 @@ import { ColumnFiles } from "./columnFiles.js";
 import { planDroppedFields } from "./dropColumns.js";
 import { physicalRows } from "./physicalRows.js";
 
-/** Rows of a batch at most, as they are read to be written in another type. */
+/** Maximum rows of a batch that is read to be written in another type. */
 const BATCH_ROWS = 16_384;
 
 export type ColumnEnvironment = TableEnvironment & FileReaders;
@@ -46,7 +46,7 @@ export interface ChangeTarget {
   readonly environment: ColumnEnvironment;
   /** Directory of the table or branch. */
   readonly tableRoot: string;
-  /** That of its versions, when the table was opened. */
+  /** Identity of the directory of its versions, when the table was opened. */
   readonly directory: DirectoryIdentity;
   readonly signal?: AbortSignal;
 }
@@ -78,8 +78,8 @@ export function addColumns(target: ChangeTarget, added: readonly AddedColumn[]):
 }
 
 /**
- * @throws TableColumnNotFoundError, InvalidInputError, UnsupportedError for what cannot be done to the schema;
- *   TableSchemaValidationError for what the rows stand against
+ * @throws TableColumnNotFoundError, InvalidInputError, UnsupportedError for changes that the schema does not allow;
+ *   TableSchemaValidationError for changes that the rows do not allow
  */
 export function alterColumns(
   target: ChangeTarget,
@@ -90,7 +90,7 @@ export function alterColumns(
     refuseIndexed(base, schema);
     const source = versionSource(target.environment, target.tableRoot, base);
     for (const at of tightened) await refuseNulls(source, base, at, target.signal);
-    // Rows appended meanwhile were not looked at.
+    // Rows appended meanwhile were not checked.
     const exclusive = tightened.length > 0;
     if (rewritten.length === 0) {
       const preservesNullability = tightened.length === 0;
@@ -115,7 +115,7 @@ export function dropColumns(target: ChangeTarget, paths: readonly string[]): Pro
       const project = Project.create({ schema, preservesNullability: true });
       return { transaction: newTransaction(version, "project", project) };
     }
-    // The reference reads no fragment without files, even if all that is left of it are nulls.
+    // The reference cannot read fragments without files, even if all their remaining values are null.
     const filled = await fillWithNulls(base, schema, bare, files);
     return { transaction: merge(base, schema, inPlaceOf(fragments, filled)) };
   });
@@ -123,7 +123,7 @@ export function dropColumns(target: ChangeTarget, paths: readonly string[]): Pro
 
 interface ColumnsPlan {
   readonly transaction: Transaction;
-  /** Only to be committed right after the version it was planned on. */
+  /** True if it may be committed only directly after the version it was planned on. */
   readonly exclusive?: boolean;
 }
 
@@ -154,7 +154,7 @@ async function commitColumns(
         },
         { signal, verify },
       );
-      // What can't be removed is an orphan that nothing refers to.
+      // A file that can't be removed is an orphan that nothing refers to.
       await files.discard(committed.manifest.fragments).catch(() => undefined);
       return { committed, transactionId: done.transaction.uuid };
     },
@@ -163,7 +163,7 @@ async function commitColumns(
 
 function merge(base: ManifestFile, schema: Field[], fragments: readonly DataFragment[]): Transaction {
   const before = new Map(base.manifest.fields.map((field) => [field.id, field]));
-  // Rows that others append meanwhile have no values for a new column that needs some.
+  // Rows that others append meanwhile lack values for a new column that is not nullable.
   const preservesNullability = schema.every(
     (field) => field.nullable || before.get(field.id)?.nullable === false,
   );
@@ -177,8 +177,8 @@ function inPlaceOf(fragments: readonly DataFragment[], changed: readonly DataFra
 }
 
 /**
- * An index is on values of one type. Taken away without a word, it would be missed only when queries are slow.
- * @throws InvalidInputError where a column to cast has one
+ * An index is on values of one type. If it were removed silently, nobody would miss it until queries are slow.
+ * @throws InvalidInputError where a column to cast has an index
  */
 function refuseIndexed(base: ManifestFile, schema: readonly Field[]): void {
   const kept = new Set(schema.map((field) => field.id));
@@ -218,7 +218,7 @@ async function refuseNulls(
   }
 }
 
-/** The fragments with the columns in their new types. One that has no values of a column needs no new ones. */
+/** The fragments with the columns in their new types. A fragment that has no values of a column needs no new ones. */
 async function rewrite(
   base: ManifestFile,
   source: FragmentSource,
@@ -244,9 +244,9 @@ async function rewrite(
     const written = columns.map(({ to }) => to);
     const columnsToWrite = {
       fields: written,
-      // In files of 2.0 lists and structs have columns of their own; they come along.
+      // In files of 2.0 lists and structs have columns of their own, which are written too.
       fieldIds: version === "2.0" ? undefined : newIds,
-      // Planned again over other names, a cast may have other columns to read.
+      // A cast that is planned again after renames may have other columns to read.
       key: JSON.stringify(["cast", read.map(shapeOf), written.map(shapeOf)]),
       rowsOf: (fragment: DataFragment) =>
         castRows(source, fragment, { read, columns, nullStructs: version !== "2.0", signal }),
@@ -263,10 +263,10 @@ interface ColumnCast {
   readonly signal: AbortSignal | undefined;
 }
 
-/** What is read or written, by ids and types. */
+/** The shape of a field that is read or written: ids and types. */
 const shapeOf = (field: TableField): unknown => [field.id, field.logicalType, field.children.map(shapeOf)];
 
-/** Ids of the leaves of a field that are others in the field it becomes. */
+/** Ids of the fields, `from` or inside it, that are replaced in `to`. */
 function replacedLeaves(from: TableField, to: TableField): number[] {
   if (from.id !== to.id) return leavesOf(from);
   return from.children.flatMap((child, index) => replacedLeaves(child, to.children[index]));
@@ -313,7 +313,7 @@ async function* castBatches(
   }
 }
 
-/** The fragments with a file of nulls for a column of the schema that is all null in them. */
+/** The fragments, each with a file of nulls for a column of the schema that is all null in it. */
 function fillWithNulls(
   base: ManifestFile,
   schema: readonly Field[],

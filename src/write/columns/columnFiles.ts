@@ -1,7 +1,7 @@
 /**
- * Files with columns for rows that are in a table already: one for every fragment that gets them, with a value for
- * every physical row; those of deleted rows mean nothing. When a change is planned again on a newer version, the files of
- * fragments that are as they were are used again.
+ * Writes files with new columns for existing rows: one file per fragment, with a value for every physical row; the
+ * values of deleted rows mean nothing. When a change is planned again on a newer version, the files of unchanged
+ * fragments are reused.
  */
 
 import type { ArrowInput, InputBatch } from "../../arrow/exchange/input.js";
@@ -17,13 +17,13 @@ import { type WrittenRows, writeRows } from "../dataFiles.js";
 
 /** Columns to write. */
 export interface NewColumns {
-  /** Top-level fields, of which only those to write have leaves. */
+  /** Top-level fields, pruned to the leaves to write. */
   readonly fields: readonly TableField[];
-  /** Fields to write; all where it is not given. */
+  /** Ids of the fields to write. Default: all. */
   readonly fieldIds?: ReadonlySet<number>;
-  /** What is written, so that it is not written twice: the same text means the same values. */
+  /** Identifies the values, so that they are not written twice: equal texts mean equal values. */
   readonly key: string;
-  /** Values for all physical rows of a fragment, a column for each of the fields. */
+  /** The values for all physical rows of a fragment, one column for each of the fields. */
   readonly rowsOf: (fragment: DataFragment) => AsyncIterable<InputBatch>;
 }
 
@@ -41,9 +41,9 @@ export class ColumnFiles {
   }
 
   /**
-   * The fragments with the columns, in files of their own. Where a column is in another file already, that file
-   * no longer names it.
-   * @throws UnsupportedError for fragments of more rows than a file takes
+   * Adds the columns to fragments, in files of their own. If another file already has a column, that file no longer
+   * names it.
+   * @throws UnsupportedError for fragments with no rows or more rows than a file takes
    */
   async addTo(
     fragments: readonly DataFragment[],
@@ -75,7 +75,7 @@ export class ColumnFiles {
         `fragment ${fragment.id}: columns can be written for 1 to ${MAX_BARE_FILE_ROWS} rows, not for ${fragment.physicalRows}`,
       );
     }
-    // Rows that are deleted may not have their values in the file.
+    // Part of the key, because a file may lack the values of rows that were deleted when it was written.
     const deletions = fragment.deletionFile && [
       fragment.deletionFile.readVersion,
       String(fragment.deletionFile.id),
@@ -113,7 +113,7 @@ export class ColumnFiles {
     }
   }
 
-  /** Removes what was written but for the files that the fragments name. */
+  /** Removes the written files, except those that the fragments name. */
   async discard(fragments: readonly DataFragment[] = []): Promise<void> {
     const used = new Set(fragments.flatMap((fragment) => fragment.files.map((file) => file.path)));
     for (const { rows, files } of this.#written.values()) {
@@ -122,7 +122,7 @@ export class ColumnFiles {
   }
 }
 
-/** Stands in a file's list of fields for one that is elsewhere. */
+/** Replaces a field that is in another file in a file's list of fields. */
 const DROPPED_FIELD = -2;
 
 function planColumns({ fields, fieldIds }: NewColumns, version: FileVersion): ColumnPlan {

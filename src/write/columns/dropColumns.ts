@@ -1,4 +1,4 @@
-/** Which fields of a schema are left when columns are dropped. Pure; the files stay, and so do the ids they name. */
+/** Plans the schema that is left when columns are dropped. Pure; the files stay, and so do the ids they name. */
 
 import { InvalidInputError, UnsupportedError } from "../../errors.js";
 import type { Field } from "../../format/file.js";
@@ -8,8 +8,8 @@ import { decodeSchema, isPacked, storageOf, type TableField } from "../../schema
 import type { ManifestFile } from "../../table/versions/manifest.js";
 
 /**
- * The schema without some fields, each of which may be a column or a member of one. What has no members left goes
- * with them.
+ * The schema without some fields, each a column or a member of one. A field that has no members left is dropped with
+ * them.
  * @param base the version to change
  * @throws TableColumnNotFoundError, InvalidInputError where nothing would be left, UnsupportedError for a member
  *   that shares its bytes with others
@@ -39,7 +39,7 @@ export function planDroppedFields(base: ManifestFile, paths: readonly string[]):
 }
 
 /**
- * Whether a part of a column may be changed without the rest.
+ * Checks that a part of a column may be changed without the rest.
  * @throws UnsupportedError where the parts are stored, or belong, together
  */
 export function checkSeparable({ chain, path }: FieldAtPath, done: string): void {
@@ -54,8 +54,8 @@ export function checkSeparable({ chain, path }: FieldAtPath, done: string): void
 }
 
 /**
- * Whether a struct or list is null is told by its members. Where a fragment has values of those that go and none of
- * those that stay, it would be lost.
+ * Refuses to lose nulls: the members of a struct or list record whether it is null. If a fragment has values of dropped
+ * members and none of the remaining ones, that would be lost.
  */
 function checkStillThere(base: ManifestFile, fields: readonly TableField[], left: readonly Field[]): void {
   const leftIds = new Set(left.map((field) => field.id));

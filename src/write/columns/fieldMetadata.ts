@@ -1,7 +1,7 @@
 /**
- * Changes of the metadata of fields and of the schema: pure plans that write no data. Some keys are more than notes:
- * those that say how values lie in the files cannot be changed under files that are there, and those of the primary
- * key and of computed columns follow the reference's rules.
+ * Plans changes of the metadata of fields and of the schema; pure, writes no data. Some keys are more than notes: those
+ * that say how values lie in the files cannot be changed once there are files, and those of the primary key and of
+ * computed columns follow the reference's rules.
  */
 
 import { arrowFieldFromLogical, logicalFieldOf } from "../../arrow/types/logicalTypes.js";
@@ -33,20 +33,20 @@ export interface MetadataChange {
   readonly path: string;
   /** A null value deletes its key. */
   readonly metadata: Readonly<Record<string, string | null>>;
-  /** Nothing of what was there before stays. */
+  /** Whether the earlier metadata is removed first. */
   readonly replace: boolean;
 }
 
 export interface FieldMetadataPlan {
   readonly transaction: Transaction;
-  /** What the fields named have in the end, by canonical path. */
+  /** The resulting metadata of the named fields, by canonical path. */
   readonly fields: ReadonlyMap<string, ReadonlyMap<string, string>>;
 }
 
 /** Prefix of the keys that declare computed columns. */
 const COMPUTED_COLUMN = "computed_column";
 
-/** A field's metadata while changes are laid over it, and the changes made one. */
+/** A field's metadata while changes are applied to it, and the changes combined into one. */
 interface PendingUpdate {
   readonly at: FieldAtPath;
   metadata: Map<string, string>;
@@ -55,7 +55,7 @@ interface PendingUpdate {
 }
 
 /**
- * Changes are laid over each other in their order; a field may be named any number of times.
+ * Applies changes in their order; a field may be named any number of times.
  * @param base the version to change
  * @throws TableColumnNotFoundError, InvalidInputError where any of the changes cannot be made
  */
@@ -91,7 +91,7 @@ export function planFieldMetadata(base: ManifestFile, changes: readonly Metadata
 }
 
 /**
- * Other metadata for the schema as a whole, in place of all that it had.
+ * Replaces all metadata of the schema as a whole.
  * @param base the version to change
  */
 export function planSchemaMetadata(base: ManifestFile, metadata: ReadonlyMap<string, string>): Transaction {
@@ -145,7 +145,7 @@ function checkReservedKeys(fields: readonly TableField[], at: FieldAtPath, chang
   }
 }
 
-/** @throws InvalidInputError, UnsupportedError where the field cannot have what the changes come to */
+/** @throws InvalidInputError, UnsupportedError where the field cannot have the resulting metadata */
 function checkResult({ at, metadata }: PendingUpdate, hasFiles: boolean): void {
   const { path, field } = at;
   if (isPrimaryKey(metadata)) checkPrimaryKey(at);
@@ -163,7 +163,7 @@ function checkResult({ at, metadata }: PendingUpdate, hasFiles: boolean): void {
   );
 }
 
-/** @throws InvalidInputError where the extension type would be taken for a type that the table does not have there */
+/** @throws InvalidInputError where the extension type would imply a type that the field does not have */
 function checkExtension(field: TableField, path: string): void {
   const { logicalType } = logicalFieldOf(arrowFieldFromLogical(field, path), path);
   if (logicalType === field.logicalType) return;
@@ -174,7 +174,7 @@ function checkExtension(field: TableField, path: string): void {
 
 /**
  * @param at a part of the primary key
- * @throws InvalidInputError where it, or what it is in, may be null
+ * @throws InvalidInputError where the field, or a field around it, may be null
  */
 export function checkPrimaryKey({ path, chain }: FieldAtPath): void {
   if (!chain.some((field) => field.nullable)) return;

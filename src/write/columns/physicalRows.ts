@@ -1,7 +1,7 @@
 /**
- * Rows of a fragment at their physical places again, with stand-ins for the deleted ones: a file that joins a fragment
- * has a value for every physical row. What deleted rows held is not looked at: it may not fit a column's new type, and
- * in a fragment whose columns come from several files it may not even fit together.
+ * Puts rows of a fragment back at their physical places, with stand-ins for the deleted ones: a file that joins a
+ * fragment has a value for every physical row. The values of deleted rows are not read: they may not fit a column's new
+ * type, and in a fragment whose columns come from several files they may not even fit together.
  */
 
 import type { Column, FixedSizeListColumn, Validity } from "../../arrow/columns/column.js";
@@ -15,19 +15,19 @@ import { layoutOf } from "../../arrow/types/layouts.js";
 import { arrowFieldFromLogical, type LogicalField } from "../../arrow/types/logicalTypes.js";
 
 export interface PhysicalPlaces {
-  /** Rows of the fragment, deleted ones included. */
+  /** Number of rows of the fragment, deleted ones included. */
   readonly rowCount: number;
   /** Places of the deleted rows, ascending. */
   readonly deleted: Uint32Array;
-  /** Rows of a batch at most. */
+  /** Maximum rows of a batch. */
   readonly batchRows: number;
-  /** Files of 2.0 have no structs that are null. */
+  /** Whether structs may be null; files of 2.0 have no null structs. */
   readonly nullStructs: boolean;
 }
 
 /**
  * @param live the rows that are not deleted, in their order
- * @param fields what the columns are
+ * @param fields the fields of the columns
  */
 export async function* physicalRows(
   live: AsyncIterable<InputBatch>,
@@ -40,7 +40,10 @@ export async function* physicalRows(
     const { type } = arrowFieldFromLogical(field, field.name);
     return nullColumn(layoutOf(type, field.name), 0);
   });
-  /** The places from the next one on, up to that of live row `end`. */
+  /**
+   * Indexes of the rows for the next places, stopping before the place of live row `end`; a deleted row gets index
+   * `end`.
+   */
   const nextPlaces = (liveRow: number, end: number): Uint32Array => {
     const rows: number[] = [];
     for (let row = liveRow; rows.length < batchRows && place < rowCount; place++) {
@@ -79,7 +82,7 @@ export async function* physicalRows(
 const ONE_NULL: Validity = { bytes: new Uint8Array(1), bitOffset: 0, nullCount: 1 };
 const NOT_NULL: Pick<LogicalField, "nullable" | "children"> = { nullable: false, children: [] };
 
-/** One row of a column's kind: null where it may be, else as small as one can be. */
+/** One row of a column's kind: null if it may be null, else as small as possible. */
 function standIn(
   column: Column,
   field: Pick<LogicalField, "nullable" | "children">,

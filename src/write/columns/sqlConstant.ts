@@ -1,5 +1,5 @@
 /**
- * SQL expressions that are the same for every row, and mean the type and value that the reference's SQL gives them:
+ * Parses SQL expressions that are the same for every row, with the type and value that the reference's SQL gives them:
  *
  *     constant   literal | "(" constant ")" | CAST "(" constant AS type ")" | constant "::" type
  *     literal    NULL | TRUE | FALSE | [-] digits [. digits] [e exponent] | 'text, each quote doubled' | X'hex'
@@ -7,7 +7,7 @@
  *     type       BOOLEAN | TINYINT | SMALLINT | INT | INTEGER | BIGINT, the integers also UNSIGNED | FLOAT | DOUBLE
  *                | DECIMAL(precision, scale) | STRING | BINARY | DATE | TIMESTAMP[(digits of the fraction)]
  *
- * Key words are in any case. Any other expression is refused.
+ * Keywords may have any case. Any other expression is refused.
  */
 
 import type { Column, FixedColumn, VariableColumn } from "../../arrow/columns/column.js";
@@ -21,7 +21,7 @@ export interface SqlConstant {
 
 /**
  * @param path of the column, for messages
- * @throws UnsupportedError for an expression that is no constant, InvalidInputError for a constant of no value
+ * @throws UnsupportedError for an expression that is no constant, InvalidInputError for a constant without a value
  */
 export function parseSqlConstant(text: string, path: string): SqlConstant {
   const parser = new Parser(text, path);
@@ -29,21 +29,21 @@ export function parseSqlConstant(text: string, path: string): SqlConstant {
   return { logicalType: type, value: value === null ? null : parser.columnOf(type, value) };
 }
 
-/** Scaled decimals are as they are stored; dates are days, timestamps ticks of their unit. */
+/** Decimals are scaled integers, as they are stored; dates are days; timestamps are ticks of their unit. */
 type Value = bigint | number | string | boolean | Uint8Array;
 
 interface Typed {
   readonly type: string;
   readonly value: Value | null;
-  /** Of a number as it was written, so that a decimal of it is exact. */
+  /** The text of a number, so that a decimal made of it is exact. */
   readonly text?: string;
 }
 
-/** Longest literal or name that is shown in a message. */
+/** Longest text of a literal or expression shown in a message. */
 const SHOWN = 80;
 const TOKEN =
   /\s*(?:('(?:[^']|'')*'|[A-Za-z_]\w*|\d+(?:\.\d*)?(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?|::|[(),-]))/y;
-/** Characters of an expression, at most. */
+/** Maximum characters of an expression. */
 const MAX_LENGTH = 2 ** 16;
 const MAX_DEPTH = 32;
 const INTEGER_BITS: Readonly<Record<string, number>> = {
@@ -209,7 +209,7 @@ class Parser {
     throw this.#unsupported();
   }
 
-  /** Integers in parentheses; the parentheses may be missing where none are needed. */
+  /** Reads integers in parentheses. The parentheses may be missing if no integer is required. */
   #arguments(least: number, most: number): number[] {
     if (this.#peek() !== "(" && least === 0) return [];
     this.#expect("(");
@@ -291,7 +291,9 @@ function byteWidth(type: string): number {
   return type.startsWith("decimal:") ? 16 : type === "date32:day" ? 4 : 8;
 }
 
-/** Integers are 64 bits wide, signed where they can be; beyond that they are floats, as numbers with a point are. */
+/**
+ * Integers have 64 bits and are signed if they fit; larger ones are doubles, as are numbers with a point or exponent.
+ */
 function number(text: string): Typed {
   if (/^-?\d+$/.test(text)) {
     const value = BigInt(text);
@@ -359,7 +361,7 @@ function castValue(
 
 const NUMBER = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$/;
 
-/** Numbers lose what is behind the point. */
+/** Numbers lose their fraction. */
 function integerOf(value: Value, isNumber: boolean, fail: () => InvalidInputError): bigint {
   if (typeof value === "boolean") return BigInt(value);
   if (typeof value === "bigint" && isNumber) return value;
@@ -389,7 +391,7 @@ function decimalOf(text: string, type: string, fail: () => InvalidInputError): b
 
 const INSTANT = /^(\d{4})-(\d{2})-(\d{2})(?:[ T](\d{2}):(\d{2}):(\d{2})(?:\.(\d{1,9}))?)?$/;
 
-/** Milliseconds since the epoch, and nanoseconds beyond the whole second. */
+/** Milliseconds since the epoch, whole seconds only, and the nanoseconds beyond. */
 function instantOf(text: string, fail: () => InvalidInputError): { ms: number; nanos: bigint } {
   const match = INSTANT.exec(text.trim());
   if (match === null) throw fail();

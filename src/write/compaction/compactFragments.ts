@@ -1,16 +1,17 @@
 /**
- * Compaction: small fragments and ones with many deleted rows are replaced by fewer, larger ones of the same rows.
+ * Compaction: replaces small fragments, and ones with many deleted rows, with fewer, larger ones of the same rows.
  *
  *   plan on the latest version ─ copy the rows ─ reserve ids for the new fragments ─ commit them in place of the old
  *
- * Appends may come in between. A change of fragments that are being copied lets the compaction be planned again, with
- * the copies of all others. Until the last commit nothing refers to the copies.
+ * Other writers may append in between. If one changes fragments that are being copied, the compaction is planned again
+ * and reuses the copies of all others. Nothing refers to the copies until the last commit.
  *
- * Reserving ids makes a version. From there on a compaction goes through, whoever has lost interest in it: one that was
- * called off leaves the table as it was.
+ * Reserving ids makes a version. From then on a compaction ignores its signal and goes through; one that is cancelled
+ * before leaves the table as it was.
  *
- * An index holds addresses of rows, which change with the fragments they are in; where row ids are stable it holds
- * these, and stays right. In a table without, fragments that an index covers are therefore left as they are.
+ * An index holds addresses of rows, which change with the fragments they are in. With stable row ids, an index holds
+ * those ids and stays valid. In a table without stable row ids, fragments that an index covers are therefore left as
+ * they are.
  */
 
 import { breathe } from "../../async/eventLoop.js";
@@ -50,16 +51,16 @@ export interface CompactionTarget {
   readonly environment: TableEnvironment & FileReaders;
   /** Directory of the table or branch. */
   readonly tableRoot: string;
-  /** That of its versions, when the table was opened. */
+  /** Identity of the directory of its versions, when the table was opened. */
   readonly directory: DirectoryIdentity;
-  /** Looked at until the first version is committed. */
+  /** Ends the work; ignored once the first version is committed. */
   readonly signal?: AbortSignal;
 }
 
 export interface CompactionResult {
-  /** The version that came out; the latest where there was nothing to do. */
+  /** The version committed; the latest version if there was nothing to do. */
   readonly version: number;
-  /** Null where there was nothing to do. */
+  /** Null if there was nothing to do. */
   readonly transactionId: string | null;
   readonly groups: readonly ReplacedGroup[];
   /** Fragments that would have been merged or rewritten if no index covered them. */
@@ -71,7 +72,7 @@ interface ReplacedGroup {
   readonly newFragments: DataFragment[];
 }
 
-/** What is to be done on a version. */
+/** The compaction planned on a version. */
 interface Plan {
   readonly file: ManifestFile;
   readonly groups: readonly CompactionGroup[];
@@ -80,7 +81,7 @@ interface Plan {
 
 /**
  * @throws UnsupportedError for columns, or a data format, that this build does not write
- * @throws ConcurrentModificationError where others keep changing the fragments
+ * @throws ConcurrentModificationError where other writers keep changing the fragments
  */
 export async function compactFragments(
   target: CompactionTarget,
@@ -109,7 +110,7 @@ export async function compactFragments(
   const verify = () => copies.requireInPlace();
   const options = {
     verify,
-    // Asked for at each step.
+    // A getter, because it is read again at each step.
     get signal() {
       return signalNow();
     },
@@ -118,7 +119,7 @@ export async function compactFragments(
     () => copies.discard(),
     () => commitPlanned(environment, tableRoot, directory, propose, options),
   );
-  // Of attempts before. What can't be removed is an orphan that nothing refers to.
+  // Removes copies of earlier attempts. A file that can't be removed is an orphan that nothing refers to.
   if (done !== null) await copies.discard(done.committed.manifest.fragments).catch(() => undefined);
   const plan = plans[plans.length - 1];
   return {
@@ -140,7 +141,7 @@ async function planOn(
   const isStable = hasStableRowIds(manifest);
   const indices = indicesOf(base);
   const coverages = indices.map(coverageOf);
-  // What some index covers may be more than is known of here.
+  // Some index may cover more than is known here.
   const isUnknown = coverages.includes(null) || indices.some(({ name }) => name === DEFERRED_REMAP_INDEX);
   const fields = decodeSchema(manifest.fields, base.path);
   const version = manifest.dataFormat?.version ?? "";
@@ -188,8 +189,8 @@ async function copyGroups(
 }
 
 /**
- * What reads files of a version. Where they are missing because it was cleaned up, as newer ones followed, they are not
- * damaged.
+ * Runs `read`, which reads files of a version. Files that are missing because the version was cleaned up after newer
+ * ones were committed are a conflict, not damage.
  * @throws TransactionConflictError
  */
 async function whileThere<T>(
@@ -207,7 +208,7 @@ async function whileThere<T>(
   }
 }
 
-/** The groups with ids for their new fragments, which nobody else can get any more. */
+/** The groups with reserved ids for their new fragments. Nobody else can get these ids any more. */
 async function withIds(
   { environment, tableRoot }: CompactionTarget,
   base: TableVersion,
@@ -222,7 +223,7 @@ async function withIds(
     "reserveFragments",
     ReserveFragments.create({ numFragments: count }),
   );
-  // Of another table under the same name no ids are taken.
+  // Ensures that no ids of another table under the same name are reserved.
   const verify = () => copies.requireInPlace();
   const options = { signal: signalNow(), verify };
   const { manifest } = await commitTransaction(environment, tableRoot, anchorOf(base), reservation, options);

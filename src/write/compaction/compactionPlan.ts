@@ -1,29 +1,32 @@
 /**
- * Which fragments a compaction merges. Decided before a row is read; pure.
+ * Plans which fragments a compaction merges, before a row is read. Pure.
  *
- * Small fragments are merged with their neighbours, and ones with many deleted rows are written without these, alone
- * or with their neighbours. Fragments in between that need neither part what can be merged, as rows keep their order
- * within a group. So do indexes, as all fragments of a group are covered by the same ones, and columns that only some
- * have and whose nulls cannot be written.
+ * Small fragments are merged with their neighbours. Fragments with many deleted rows are rewritten without these, alone
+ * or with their neighbours. Fragments that need neither separate groups, because rows keep their order within a group.
+ * Indexes separate groups too, because the same indexes cover all fragments of a group; so do columns that only some
+ * fragments have and whose nulls cannot be written.
  */
 
 import { MAX_FILE_ROWS } from "../../file/writing/writer.js";
 import type { DataFragment } from "../../format/table.js";
 
 export interface CompactionSettings {
-  /** Rows that make a fragment large enough; at most {@link MAX_FILE_ROWS}. */
+  /** Number of rows that make a fragment large enough; at most {@link MAX_FILE_ROWS}. */
   readonly targetRows: number;
-  /** Share of deleted rows, 0 to 1, beyond which a fragment is rewritten whatever its size. */
+  /** Share of deleted rows, 0 to 1, beyond which a fragment of any size is rewritten. */
   readonly maxDeletedShare: number;
 }
 
-/** What a plan needs to know of a fragment. */
+/** The facts about a fragment that a plan needs. */
 export interface FragmentFacts {
   readonly fragment: DataFragment;
   readonly liveRows: number;
-  /** The indexes that cover it; the same text means the same indexes. */
+  /** The indexes that cover the fragment; equal texts mean the same indexes. */
   readonly coverage: string;
-  /** The columns it has no values of and that cannot be written as nulls (absentColumns.ts), in the same way. */
+  /**
+   * The columns of which it has no values and whose nulls cannot be written (absentColumns.ts); equal texts mean the
+   * same columns.
+   */
   readonly absent: string;
 }
 
@@ -31,14 +34,14 @@ export interface FragmentFacts {
 export interface CompactionGroup {
   readonly fragments: readonly DataFragment[];
   readonly coverage: string;
-  /** Of the fragments that come out; empty where all rows are deleted. */
+  /** Row counts of the new fragments; empty if all rows are deleted. */
   readonly rowCounts: readonly number[];
 }
 
 /** A run of neighbours that may be merged. */
 interface Candidates {
   readonly facts: FragmentFacts[];
-  /** One of them at least has too many deleted rows. */
+  /** Whether at least one of them has too many deleted rows. */
   hasDeletions: boolean;
 }
 
@@ -51,7 +54,7 @@ export function planCompaction(
   for (const facts of fragments) {
     const { physicalRows } = facts.fragment;
     const hasDeletions = (physicalRows - facts.liveRows) / physicalRows > settings.maxDeletedShare;
-    // Without a count of rows, which old writers left out, there is no telling what is in it.
+    // A fragment without a row count, which old writers left out, may hold any number of rows.
     if (physicalRows < 1 || (!hasDeletions && physicalRows >= settings.targetRows)) {
       run = null;
       continue;
@@ -76,7 +79,10 @@ export function planCompaction(
 const sumOf = (facts: readonly FragmentFacts[]): number =>
   facts.reduce((sum, { liveRows }) => sum + liveRows, 0);
 
-/** Parts that each make a large enough fragment, as far as there are rows: what is smaller goes with the last. */
+/**
+ * Splits fragments into parts that each make a large enough fragment, if there are enough rows: a smaller rest goes
+ * with the last part.
+ */
 function splitBySize(facts: readonly FragmentFacts[], targetRows: number): FragmentFacts[][] {
   const parts: FragmentFacts[][] = [];
   let part: FragmentFacts[] = [];
@@ -96,7 +102,7 @@ function splitBySize(facts: readonly FragmentFacts[], targetRows: number): Fragm
 }
 
 /**
- * Rows spread evenly over as many fragments as they fill. Where files cannot be that long, all but the last are just
+ * Spreads rows evenly over as many fragments as they fill. Where files cannot be that long, all but the last are just
  * large enough: fragments that are all a little too small would be merged again by the next compaction.
  */
 function newRowCounts(rowCount: number, targetRows: number): number[] {

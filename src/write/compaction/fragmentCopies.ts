@@ -1,7 +1,7 @@
 /**
- * Copies of a table's fragments: groups of neighbours merged, without their deleted rows, in files of this version
- * and with all the columns they have. Rows are read and written batch by batch. When a compaction is planned again on
- * a newer version, the copies of groups that are as they were are used again.
+ * Copies of a table's fragments: groups of neighbours merged, without their deleted rows, in new files with all the
+ * columns the fragments have. Rows are read and written batch by batch. When a compaction is planned again on a newer
+ * version, copies of unchanged groups are reused.
  */
 
 import { sliceColumn } from "../../arrow/columns/sliceColumn.js";
@@ -39,15 +39,15 @@ import { type WrittenRows, writeRows } from "../dataFiles.js";
 import { fileVersionOf } from "../insert.js";
 import type { CompactionGroup } from "./compactionPlan.js";
 
-/** Rows of a batch at most. */
+/** Maximum rows of a batch. */
 const BATCH_ROWS = 16_384;
-/** Version of rows whose fragment does not tell, where others of its group do. */
+/** Version of rows whose fragment does not record it although others of its group do. */
 const UNKNOWN_VERSION = 1;
 
 interface Copy {
   readonly group: CompactionGroup;
   readonly files: readonly WrittenRows[];
-  /** Without ids. */
+  /** The new fragments, without ids. */
   readonly fragments: readonly DataFragment[];
 }
 
@@ -59,7 +59,7 @@ export class FragmentCopies {
 
   /**
    * @param tableRoot directory of the table or branch
-   * @param signalNow what ends the work; asked for at each group
+   * @param signalNow returns the signal that ends the work; called for each group
    */
   constructor(readers: FileReaders, tableRoot: string, signalNow: () => AbortSignal | undefined) {
     this.#readers = readers;
@@ -68,7 +68,7 @@ export class FragmentCopies {
   }
 
   /**
-   * The fragments that take a group's place, in its order; they have no ids yet.
+   * The fragments that replace a group, in its order. They have no ids yet.
    * @throws UnsupportedError for columns that this build does not read or write, CorruptFileError
    */
   async copy(base: ManifestFile, group: CompactionGroup): Promise<readonly DataFragment[]> {
@@ -134,13 +134,13 @@ export class FragmentCopies {
     }
   }
 
-  /** Removes copies of other groups than these: what they were made of has changed. */
+  /** Removes copies of all groups except these: the fragments they were made of have changed. */
   async retain(groups: readonly CompactionGroup[]): Promise<void> {
     const isWanted = (copy: Copy): boolean => groups.some((group) => hasSameRows(copy.group, group));
     const unwanted = this.#copies.filter((copy) => !isWanted(copy));
     this.#copies = this.#copies.filter((copy) => !unwanted.includes(copy));
     for (const { files } of unwanted) {
-      // What can't be removed is an orphan that nothing refers to.
+      // A file that can't be removed is an orphan that nothing refers to.
       for (const written of files) await written.discard().catch(() => undefined);
     }
   }
@@ -157,7 +157,7 @@ export class FragmentCopies {
     }
   }
 
-  /** Removes what was written but for the files that the fragments name. */
+  /** Removes the copies, except those whose files the fragments name. */
   async discard(fragments: readonly DataFragment[] = []): Promise<void> {
     const used = new Set(fragments.flatMap((fragment) => fragment.files.map((file) => file.path)));
     for (const copy of this.#copies) {
@@ -167,7 +167,10 @@ export class FragmentCopies {
   }
 }
 
-/** Whether groups, maybe of different versions, are of the same fragments. Most are told apart by their ids. */
+/**
+ * Whether groups, possibly of different versions, have the same fragments. Most groups that differ already differ in
+ * their ids.
+ */
 function hasSameRows({ fragments }: CompactionGroup, other: CompactionGroup): boolean {
   const others = other.fragments;
   if (fragments.length !== others.length || fragments.some(({ id }, index) => id !== others[index].id)) {
@@ -181,7 +184,10 @@ function hasSameRows({ fragments }: CompactionGroup, other: CompactionGroup): bo
 const sameBytes = (a: Uint8Array, b: Uint8Array): boolean =>
   a.length === b.length && a.every((byte, index) => byte === b[index]);
 
-/** Files into files: what is JSONB stays so, and what is text is text, whatever extension type its metadata names. */
+/**
+ * The plan for copying files to files: JSONB stays JSONB and text stays text, even if the metadata names an extension
+ * type.
+ */
 function planCopy(schema: readonly TableField[], fields: readonly TableField[]): ColumnPlan {
   const plan = planAppend(schema, arrowSchemaOf(fields.map(withoutMetadata)));
   return { ...plan, columns: plan.columns.map((column) => ({ ...column, conversion: "none" })) };
@@ -193,10 +199,10 @@ const withoutMetadata = (field: TableField): TableField => ({
   children: field.children.map(withoutMetadata),
 });
 
-/** A stream of batches, in pieces of given numbers of rows. */
+/** Cuts a stream of batches into pieces of given numbers of rows. */
 class RowFeed {
   readonly #batches: AsyncIterator<BatchRows>;
-  /** Of the batch begun, what no piece has taken. */
+  /** The part of the current batch that no piece has taken. */
   #rest: BatchRows | null = null;
 
   constructor(batches: AsyncIterable<BatchRows>) {
@@ -240,7 +246,7 @@ const part = (batch: BatchRows, start: number, rowCount: number): InputBatch => 
   rowCount,
 });
 
-/** Ids and versions of the rows of each fragment that comes out. */
+/** Row ids and row versions of each new fragment. */
 type Sequences = Pick<
   DataFragment,
   "inlineRowIds" | "inlineCreatedAtVersions" | "inlineLastUpdatedAtVersions"
