@@ -3,7 +3,7 @@
  * reference) that do the same work; the runner times them in turn.
  */
 
-export const AREAS = ["write", "read", "take", "open", "commit", "catalog", "rest"] as const;
+export const AREAS = ["write", "read", "take", "open", "commit", "catalog", "rest", "process"] as const;
 export type Area = (typeof AREAS)[number];
 
 /** Small parameters keep a case alive in the tests; only large ones are worth reading. */

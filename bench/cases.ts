@@ -5,6 +5,7 @@ import { branchCases } from "./cases/branch.js";
 import { catalogCases } from "./cases/catalog.js";
 import { commitCases } from "./cases/commit.js";
 import { openCases } from "./cases/open.js";
+import { processCases } from "./cases/process.js";
 import { readCases } from "./cases/read.js";
 import { restCases } from "./cases/rest.js";
 import { takeCases } from "./cases/take.js";
@@ -21,4 +22,5 @@ export const CASES: readonly BenchCase[] = [
   ...catalogCases,
   ...branchCases,
   ...restCases,
+  ...processCases,
 ];

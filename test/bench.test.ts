@@ -23,7 +23,16 @@ it("runs every case small", async () => {
     });
     const report = JSON.parse(await readFile(file, "utf8")) as Report;
     expect(report.small).toBe(true);
-    expect(areasOf(report)).toEqual(["write", "read", "take", "open", "commit", "catalog", "rest"]);
+    expect(areasOf(report)).toEqual([
+      "write",
+      "read",
+      "take",
+      "open",
+      "commit",
+      "catalog",
+      "rest",
+      "process",
+    ]);
     const sizes = report.cases.filter(({ name }) => name.startsWith("create + append"));
     expect(sizes.length).toBeGreaterThan(0);
     for (const { name, sides } of sizes) {

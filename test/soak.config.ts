@@ -32,6 +32,8 @@ export default mergeConfig(
         "test/race/upkeep.test.ts",
       ],
       testTimeout: 3_600_000,
+      // What it measured is for whoever reads on.
+      silent: false,
       env: {
         SOAK_SCALE: process.env.SOAK_SCALE ?? "2",
         MIXED_KILLS: process.env.MIXED_KILLS ?? "500",

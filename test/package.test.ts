@@ -1,0 +1,109 @@
+/** The package as others get it: what is in it, and that both kinds of modules, and their types, are there. */
+
+import { execFile } from "node:child_process";
+import { mkdir, readFile, symlink, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import * as index from "tiltyard";
+import * as rest from "tiltyard/rest";
+import { beforeAll, describe, expect, it } from "vitest";
+import { makeTempDir } from "./support/tempDir.js";
+
+const CHECKOUT = fileURLToPath(new URL("..", import.meta.url));
+const run = promisify(execFile);
+
+/** A project that has the package among its modules. */
+let project: string;
+
+beforeAll(async () => {
+  project = await makeTempDir();
+  await mkdir(join(project, "node_modules", "@types"), { recursive: true });
+  for (const [name, target] of [
+    ["tiltyard", CHECKOUT],
+    ["apache-arrow", join(CHECKOUT, "node_modules", "apache-arrow")],
+    [join("@types", "node"), join(CHECKOUT, "node_modules", "@types", "node")],
+  ]) {
+    await symlink(target, join(project, "node_modules", name), "junction");
+  }
+});
+
+async function runText(name: string, text: string): Promise<unknown> {
+  await writeFile(join(project, name), text);
+  const { stdout } = await run(process.execPath, [join(project, name)], { cwd: project });
+  return JSON.parse(stdout);
+}
+
+describe("the package", () => {
+  it.each([
+    ["tiltyard", index],
+    ["tiltyard/rest", rest],
+  ])("exports the same of %s to both kinds of modules", async (entry, source) => {
+    const names = Object.keys(source).sort();
+    const print = "console.log(JSON.stringify(Object.keys(entry).sort()))";
+    expect(await runText("names.mjs", `import * as entry from "${entry}"; ${print}`)).toEqual(names);
+    expect(await runText("names.cjs", `const entry = require("${entry}"); ${print}`)).toEqual(names);
+  });
+
+  it.each([
+    ["names.mjs", `import { DirectoryNamespace } from "tiltyard"; import * as arrow from "apache-arrow";`],
+    [
+      "names.cjs",
+      `const { DirectoryNamespace } = require("tiltyard"); const arrow = require("apache-arrow");`,
+    ],
+  ])("works in %s", async (name, imports) => {
+    const root = JSON.stringify(join(project, `tables of ${name}`));
+    const steps = `
+      async function main() {
+        const ns = new DirectoryNamespace({ root: ${root}, durability: "none" });
+        const rows = new arrow.Table({ v: arrow.vectorFromArray([1, 2, 3], new arrow.Int32()) });
+        await ns.createTable({ id: ["t"] }, rows);
+        await ns.insertIntoTable({ id: ["t"] }, arrow.tableToIPC(rows));
+        const table = await (await ns.queryTable({ id: ["t"] })).toArrow();
+        console.log(JSON.stringify([table instanceof arrow.Table, [...table.getChild("v")]]));
+        await ns.close();
+      }
+      main();`;
+    expect(await runText(name, `${imports}\n${steps}`)).toEqual([true, [1, 2, 3, 1, 2, 3]]);
+  });
+
+  it("has types for both kinds of modules", async () => {
+    const text = `import { DirectoryNamespace, NamespaceError } from "tiltyard";
+      import { createRestHandler } from "tiltyard/rest";
+      const ns: DirectoryNamespace = new DirectoryNamespace({ root: "x" });
+      export const count: Promise<number> = ns.countTableRows({ id: ["t"] });
+      export const isOurs = (error: unknown): boolean => error instanceof NamespaceError;
+      export const handler = createRestHandler(ns);
+      // @ts-expect-error there is no such option
+      new DirectoryNamespace({ roots: "x" });
+      `;
+    await writeFile(join(project, "uses.mts"), text);
+    await writeFile(join(project, "uses.cts"), text);
+    const options = ["--noEmit", "--strict", "--skipLibCheck", "--target", "es2022", "--module", "node16"];
+    const compiler = join(CHECKOUT, "node_modules", "typescript", "bin", "tsc");
+    const files = [join(project, "uses.mts"), join(project, "uses.cts")];
+    const compiled = run(process.execPath, [compiler, ...options, "--types", "node", ...files], {
+      cwd: project,
+    });
+    expect(
+      await compiled.then(
+        ({ stdout }) => stdout,
+        (error: { stdout: string }) => error.stdout,
+      ),
+    ).toBe("");
+  });
+
+  it("holds what its exports name, and no more than is needed", async () => {
+    const { exports, main, types } = JSON.parse(await readFile(join(CHECKOUT, "package.json"), "utf8"));
+    const named = JSON.stringify([exports, main, types]).match(/\.\/dist\/[^"]*/g) ?? [];
+    const { stdout } = await run("npm", ["pack", "--dry-run", "--json", "--ignore-scripts"], {
+      cwd: CHECKOUT,
+      shell: process.platform === "win32",
+    });
+    const packed: string[] = JSON.parse(stdout)[0].files.map(({ path }: { path: string }) => `./${path}`);
+    expect(packed).toEqual(expect.arrayContaining([...named, "./README.md", "./LICENSE"]));
+    expect(packed.filter((path) => /^\.\/(test|bench|build|examples)\//.test(path))).toEqual([]);
+    // Modules are in the two bundles only.
+    expect(packed.filter((path) => /\.c?js$/.test(path) && !/^\.\/dist\/(esm|cjs)\//.test(path))).toEqual([]);
+  });
+});
