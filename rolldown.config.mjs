@@ -1,7 +1,8 @@
 /**
- * What the package's entry points are: one file each, with what they share beside them, as ES modules and as CommonJS, made
- * of the modules that tsc wrote. Small dependencies are inside: hundreds of files would take longer to find than to run.
- * apache-arrow stays outside, as tables are exchanged in its classes, and so does what only `tiltyard/rest` needs.
+ * Bundles the modules that tsc wrote into the package's entry points: one file each, and one for what they share, as ES
+ * modules and as CommonJS. Small dependencies are included, because finding hundreds of files takes longer than running
+ * them. apache-arrow is not, because tables are exchanged in its classes; nor are hono and zod, which only
+ * `tiltyard/rest` needs.
  */
 
 import { copyFile, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
@@ -9,13 +10,12 @@ import { dirname, join } from "node:path";
 import { defineConfig } from "rolldown";
 
 const DIST = "dist";
-/** jose has ES modules only, which CommonJS can't load everywhere. */
+/** Dependencies that are included. jose has ES modules only, which CommonJS can't load everywhere. */
 const INSIDE = ["@bufbuild/protobuf", "fs-extra", "jose", "proper-lockfile"];
 
 const { dependencies } = JSON.parse(await readFile("package.json", "utf8"));
 const outside = Object.keys(dependencies).filter((name) => !INSIDE.includes(name));
 
-/** @param {string} format */
 const output = (format, extension) => ({
   format,
   dir: join(DIST, format),
@@ -25,7 +25,7 @@ const output = (format, extension) => ({
   comments: { legal: true, annotation: true, jsdoc: false },
 });
 
-/** The licences of the packages that are inside, which ask to go along. */
+/** Writes the licences of the included packages beside the bundles. */
 const licences = {
   name: "licences",
   async writeBundle(_, bundle) {
@@ -47,7 +47,7 @@ const licences = {
   },
 };
 
-/** Types as CommonJS has them: the same declarations, in a directory whose modules are CommonJS. */
+/** Copies the declarations to a directory whose modules are CommonJS: compilers take them for those of `require`. */
 const commonJsTypes = {
   name: "common-js-types",
   async writeBundle() {

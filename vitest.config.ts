@@ -52,7 +52,7 @@ export const settings = defineConfig({
     setupFiles: ["test/support/poisonScratch.ts", "test/support/removeTempDirs.ts"],
     // The reference tells on its standard error of what the tests make it refuse; whoever looks for errors there finds these.
     env: { LANCEDB_LOG: process.env.LANCEDB_LOG ?? "off", RUST_BACKTRACE: process.env.RUST_BACKTRACE ?? "0" },
-    // Where nobody watches, and perhaps only a part of what was printed is kept, that is what failed.
+    // On CI only failures are printed: the log may be cut.
     silent: WATCHED ? "passed-only" : true,
     reporters: WATCHED ? ["default", SUMMARY] : [[SUMMARY, { progress: true }]],
   },

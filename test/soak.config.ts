@@ -32,7 +32,7 @@ export default mergeConfig(
         "test/race/upkeep.test.ts",
       ],
       testTimeout: 3_600_000,
-      // What it measured is for whoever reads on.
+      // Tests that pass print their measurements.
       silent: false,
       env: {
         SOAK_SCALE: process.env.SOAK_SCALE ?? "2",

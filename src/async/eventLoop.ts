@@ -9,7 +9,7 @@
 import { nextTurn } from "../platform/native.js";
 
 /** Milliseconds that long work may hold the thread before it lets the event loop turn. */
-export const MAX_HOLD_MS = 8;
+const MAX_HOLD_MS = 8;
 
 /** Long work that continues in one of the next turns. */
 const waiting: (() => void)[] = [];

@@ -21,8 +21,9 @@ import { ARROW_FILE, ARROW_STREAM } from "./wire/negotiation.js";
 import { openApiDocument } from "./wire/openapi.js";
 import { mayNamePath, problemOf, Refusal, refusalIn } from "./wire/problem.js";
 import { engineRequest, identityOf, nameMemberAsWire } from "./wire/request.js";
+import type { Route } from "./wire/route.js";
 import { innerPath, RouteFinder } from "./wire/routeFinder.js";
-import { ROUTES, type Route } from "./wire/routes.js";
+import { ROUTES } from "./wire/routes.js";
 import { toWire } from "./wire/wireNames.js";
 
 /** Bounds on the cost of requests. */

@@ -3,6 +3,7 @@
  * once, the calls that open files wait for others to close theirs. Open files that nobody is reading are closed first.
  */
 
+import { sleep } from "../../async/sleep.js";
 import { codeOf } from "./errno.js";
 
 /** A shortage that lasts longer is reported: nobody is about to close anything. */
@@ -41,7 +42,7 @@ export async function outlastShortage<T>(call: () => Promise<T>): Promise<T> {
     }
     releaseIdleFiles();
     // The waiting calls must not all come back at once.
-    await new Promise((resolve) => setTimeout(resolve, pauseMs * (0.5 + Math.random())));
+    await sleep(pauseMs * (0.5 + Math.random()));
   }
 }
 

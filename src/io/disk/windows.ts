@@ -1,5 +1,6 @@
 /** What only Windows does to files. */
 
+import { sleep } from "../../async/sleep.js";
 import { codeOf } from "./errno.js";
 
 export const IS_WINDOWS = process.platform === "win32";
@@ -15,7 +16,7 @@ export async function whileHeldByOthers(call: () => Promise<void>): Promise<void
       const code = codeOf(error);
       const held = code === "EBUSY" || code === "EPERM" || code === "EACCES";
       if (!IS_WINDOWS || !held || attempt === WINDOWS_ATTEMPTS) throw error;
-      await new Promise((resolve) => setTimeout(resolve, 10 * attempt));
+      await sleep(10 * attempt);
     }
   }
 }

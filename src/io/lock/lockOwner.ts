@@ -15,10 +15,11 @@
  * fences off a holder that was overruled (staleLocks.ts).
  */
 
-import { createHash, randomBytes } from "node:crypto";
+import { randomBytes } from "node:crypto";
 import os from "node:os";
 import fs from "fs-extra";
 import { codeOf } from "../disk/errno.js";
+import { sha256 } from "../sha256.js";
 
 /** The role of the process that an entry names. */
 export type EntryKind = "owner" | "fencing";
@@ -106,7 +107,7 @@ function networkAddress(): string {
   return "";
 }
 
-const digest = (text: string): string => createHash("sha256").update(text).digest("hex").slice(0, 12);
+const digest = (text: string): string => sha256(text).slice(0, 12);
 
 /**
  * A process that ended, but that its parent has not yet waited for, does not run. Another process that was given the

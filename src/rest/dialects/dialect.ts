@@ -5,7 +5,8 @@
 
 import type { DirectoryNamespace } from "../../DirectoryNamespace.js";
 import type { RowsInput } from "../../namespace.js";
-import { ROUTES, type Route } from "../wire/routes.js";
+import type { Route } from "../wire/route.js";
+import { ROUTES } from "../wire/routes.js";
 
 /** A checked request on its way to the engine. */
 export interface EngineCall {

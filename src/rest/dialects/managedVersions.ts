@@ -3,7 +3,7 @@
  * published before the branch itself is registered.
  */
 
-import type { Route } from "../wire/routes.js";
+import type { Route } from "../wire/route.js";
 import { callEngine, type Dialect, type EngineCall } from "./dialect.js";
 
 const TELLING: ReadonlySet<Route["operation"]> = new Set(["declareTable", "describeTable"]);

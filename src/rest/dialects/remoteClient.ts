@@ -35,7 +35,8 @@ import type {
   JsonSchema,
 } from "../../namespace.js";
 import { Refusal } from "../wire/problem.js";
-import { ROUTES, type Route } from "../wire/routes.js";
+import type { Route } from "../wire/route.js";
+import { ROUTES } from "../wire/routes.js";
 import { tagContents } from "../wire/shapes.js";
 import { callEngine, type Dialect, type EngineCall } from "./dialect.js";
 import { performOf, REMOTE_ROUTES } from "./remoteRoutes.js";

@@ -5,7 +5,7 @@
 
 import { z } from "zod";
 import { InvalidTableStateError, TableIndexNotFoundError, UnsupportedError } from "../../errors.js";
-import { makeRoute, POST, type Route, type RouteOptions, tablePath } from "../wire/routes.js";
+import { makeRoute, POST, type Route, type RouteOptions, tablePath } from "../wire/route.js";
 import * as shape from "../wire/shapes.js";
 import { callEngine, type EngineCall } from "./dialect.js";
 

@@ -4,6 +4,7 @@
  * get only a part of the places, so that others find one.
  */
 
+import { whenAborted } from "../../async/abort.js";
 import { ServiceUnavailableError } from "../../errors.js";
 import { Refusal } from "../wire/problem.js";
 
@@ -61,8 +62,7 @@ export class Admission {
       controller.abort(new ServiceUnavailableError(`the request took longer than ${requestTimeoutMs} ms`));
     }, requestTimeoutMs);
     timer.unref?.();
-    if (client.aborted) clientLeft();
-    else client.addEventListener("abort", clientLeft, { once: true });
+    const endWait = whenAborted(client, clientLeft);
     this.#underWay.add(controller);
     const ofStranger = () => {
       const strangers = this.#strangers;
@@ -76,7 +76,7 @@ export class Admission {
       ofCaller();
       if (!this.#underWay.delete(controller)) return;
       clearTimeout(timer);
-      client.removeEventListener("abort", clientLeft);
+      endWait();
       if (this.#underWay.size === 0) for (const wake of this.#waiting.splice(0)) wake();
     };
     return { signal: controller.signal, ofStranger, ofCaller, release };

@@ -2,7 +2,7 @@
 
 import { z } from "zod";
 import { ARROW_FILE, ARROW_STREAM } from "./negotiation.js";
-import type { Route } from "./routes.js";
+import type { Route } from "./route.js";
 
 const JSON_TYPE = "application/json";
 const DIALECT = "https://json-schema.org/draft/2020-12/schema";

@@ -5,7 +5,7 @@ import { InvalidInputError, UnsupportedError } from "../../errors.js";
 import { DEFAULT_DELIMITER, parseIdentifier } from "../../ident.js";
 import type { Identity } from "../../namespace.js";
 import { Refusal } from "./problem.js";
-import type { Route } from "./routes.js";
+import type { Route } from "./route.js";
 import { identity } from "./shapes.js";
 import { camelCase, fromWire } from "./wireNames.js";
 

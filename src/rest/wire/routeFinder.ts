@@ -5,7 +5,7 @@ import { RegExpRouter } from "hono/router/reg-exp-router";
 import { SmartRouter } from "hono/router/smart-router";
 import { TrieRouter } from "hono/router/trie-router";
 import { Refusal } from "./problem.js";
-import type { Route } from "./routes.js";
+import type { Route } from "./route.js";
 
 export interface FoundRoute {
   readonly route: Route;

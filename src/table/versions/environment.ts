@@ -1,5 +1,6 @@
 /** The dependencies of the table layer, and the lock that every writer of a table takes. */
 
+import { sleep } from "../../async/sleep.js";
 import type { Disk } from "../../io/disk/disk.js";
 import { LeaseLostError, type LockLease } from "../../io/lock/lease.js";
 import { type LockOptions, withLock } from "../../io/lock/lock.js";
@@ -80,10 +81,7 @@ export async function withSteadyLock<T>(
 
 /** Pauses before the next attempt. Pauses grow up to a limit, and are random, so that two waiting writers differ. */
 export const backOff = (attempt: number): Promise<void> =>
-  new Promise((resolve) => {
-    const limit = Math.min(FIRST_BACKOFF_MS * 2 ** attempt, MAX_BACKOFF_MS);
-    setTimeout(resolve, limit * (0.5 + Math.random() / 2));
-  });
+  sleep(Math.min(FIRST_BACKOFF_MS * 2 ** attempt, MAX_BACKOFF_MS) * (0.5 + Math.random() / 2));
 
 /** Makes the next step of the former holder fail, should it wake up after its lock of a table was taken over. */
 export const fenceOffTable =

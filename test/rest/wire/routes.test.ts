@@ -3,8 +3,10 @@
 import { Int32, Table, tableFromIPC, tableToIPC, vectorFromArray } from "apache-arrow";
 import { DirectoryNamespace } from "tiltyard";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { POST, route, tablePath } from "../../../src/rest/wire/route.js";
 import { RouteFinder } from "../../../src/rest/wire/routeFinder.js";
 import { ROUTES } from "../../../src/rest/wire/routes.js";
+import * as shape from "../../../src/rest/wire/shapes.js";
 import { get, post, type RestServer, startRestServer } from "../../support/restServer.js";
 import { makeTempDir } from "../../support/tempDir.js";
 
@@ -36,6 +38,21 @@ describe("routes", () => {
         expect(found, route.path).toMatchObject({ route: { operation: route.operation } });
       }
     }
+  });
+
+  it("compile with all members of the operation's request only, and no others", () => {
+    const summary = "Of a tag";
+    const { tag } = shape;
+    const path = tablePath("tags/version");
+    expect(route("getTableTagVersion", POST, path, { summary, body: { tag } }).path).toBe(path);
+    // @ts-expect-error the request has no such member
+    route("getTableTagVersion", POST, path, { summary, body: { tag, vesion: shape.version } });
+    // @ts-expect-error so in the query
+    route("getTableTagVersion", POST, path, { summary, query: { tags: tag }, body: { tag } });
+    // @ts-expect-error the request has a tag
+    route("getTableTagVersion", POST, path, { summary });
+    // @ts-expect-error so does this, and no other member takes its place
+    route("getTableStats", POST, path, { summary, body: { branch: shape.branch, version: shape.version } });
   });
 
   it("of unknown paths and methods are refused", async () => {
