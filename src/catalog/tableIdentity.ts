@@ -9,7 +9,7 @@
  */
 
 import type { Disk, FileStat } from "../io/disk/disk.js";
-import { sha256 } from "../io/sha256.js";
+import { sha256 } from "../io/names/sha256.js";
 import { relative } from "../platform/native.js";
 import { isSeenDirectory, seeDirectory } from "../table/versions/identity.js";
 import { findLatestVersion } from "../table/versions/latestVersion.js";

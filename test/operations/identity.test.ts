@@ -190,13 +190,18 @@ it("a directory put back from an archive is what the next commit is based on, wh
   const directory = join(root, "t.lance");
   const second = manifestPath(directory, 2, "V2");
   await ours.createTable({ id }, rowsOf(0));
-  // What the archive holds: another second version, of the same size.
-  const archive = await makeTempDir();
-  await cp(directory, join(archive, "t.lance"), { recursive: true, preserveTimestamps: true });
-  const archived = new DirectoryNamespace({ root: archive, durability: "none" });
-  await archived.insertIntoTable({ id }, rowsOf(9));
-  await archived.close();
+  const first = await makeTempDir();
+  await cp(directory, join(first, "t.lance"), { recursive: true, preserveTimestamps: true });
   await ours.insertIntoTable({ id }, rowsOf(1));
+  // What the archive holds: another second version, of the same size. A manifest's timestamp takes a byte more or less.
+  let archive: string;
+  do {
+    archive = await makeTempDir();
+    await cp(first, archive, { recursive: true, preserveTimestamps: true });
+    const archived = new DirectoryNamespace({ root: archive, durability: "none" });
+    await archived.insertIntoTable({ id }, rowsOf(9));
+    await archived.close();
+  } while ((await stat(manifestPath(join(archive, "t.lance"), 2, "V2"))).size !== (await stat(second)).size);
   await utimes(second, 1_700_000_000, 1_700_000_000);
   expect(await ours.table(id).countRows()).toBe(2);
   const before = await stat(second);

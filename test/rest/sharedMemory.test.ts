@@ -63,13 +63,16 @@ function numbers(count: number, value?: number): Table {
   return new Table({ v: makeVector(makeData({ type: new Int32(), length: count, data })) });
 }
 
-/** A body that sends its bytes and then nothing. */
-function stalling(bytes: Uint8Array): ReadableStream<Uint8Array> {
+/** A body that sends its bytes and then nothing. `whenSent` is called when all of them were taken. */
+function stalling(bytes: Uint8Array, whenSent?: () => void): ReadableStream<Uint8Array> {
   let at = 0;
   return new ReadableStream<Uint8Array>(
     {
       pull(controller) {
-        if (at >= bytes.length) return new Promise(() => undefined);
+        if (at >= bytes.length) {
+          whenSent?.();
+          return new Promise(() => undefined);
+        }
         controller.enqueue(bytes.subarray(at, (at += 65536)));
         return undefined;
       },
@@ -86,17 +89,19 @@ describe("bodies of rows", () => {
   it("that are on their way leave no memory to others but a little: 503", async () => {
     await namespace.createTable({ id: ["t"] }, numbers(10));
     const handler = handlerOf(limits);
-    const held = send(handler, "insert", stalling(large.subarray(0, 3 * MIB)));
-    await expect
-      .poll(async () => (await send(handler, "insert", stalling(large.subarray(0, 3 * MIB)))).status)
-      .toBe(503);
+    // Only once the first has all its bytes is the second one certain to be the one that waits.
+    let held: Promise<Response> | undefined;
+    await new Promise<void>((whenSent) => {
+      held = send(handler, "insert", stalling(large.subarray(0, 3 * MIB), whenSent));
+    });
+    expect((await send(handler, "insert", stalling(large.subarray(0, 3 * MIB)))).status).toBe(503);
     const refused = await send(handler, "insert", large);
     expect(refused.status).toBe(503);
     expect(refused.headers.get("retry-after")).not.toBeNull();
     expect(await refused.json()).toMatchObject({ code: 17 });
     expect((await send(handler, "insert", small)).status).toBe(200);
     clients[0].abort();
-    expect((await held).status).toBe(503);
+    expect((await held)?.status).toBe(503);
     expect((await send(handler, "insert", large)).status).toBe(200);
     expect(await namespace.countTableRows({ id: ["t"] })).toBe(10 + 100 + MIB);
   });

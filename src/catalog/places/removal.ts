@@ -16,8 +16,8 @@
 import { InternalError, messageOf } from "../../errors.js";
 import type { Disk } from "../../io/disk/disk.js";
 import { codeOf } from "../../io/disk/errno.js";
+import { sha256 } from "../../io/names/sha256.js";
 import { isUnmovable } from "../../io/publish.js";
-import { sha256 } from "../../io/sha256.js";
 import { join } from "../../platform/native.js";
 import { hideInPlace, isEmptied, isLink, type RemovalEnvironment, removeRecorded } from "./droppedRecords.js";
 import { isDropped } from "./markers.js";

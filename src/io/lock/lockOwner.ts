@@ -19,7 +19,7 @@ import { randomBytes } from "node:crypto";
 import os from "node:os";
 import fs from "fs-extra";
 import { codeOf } from "../disk/errno.js";
-import { sha256 } from "../sha256.js";
+import { sha256 } from "../names/sha256.js";
 
 /** The role of the process that an entry names. */
 export type EntryKind = "owner" | "fencing";

@@ -7,8 +7,8 @@
 import { InvalidInputError } from "../../errors.js";
 import type { Disk } from "../../io/disk/disk.js";
 import type { LockLease } from "../../io/lock/lease.js";
+import { sha256 } from "../../io/names/sha256.js";
 import { replaceFile } from "../../io/publish.js";
-import { sha256 } from "../../io/sha256.js";
 import { join } from "../../platform/native.js";
 import { versionRecordName, versionRecordsDirectory } from "./paths.js";
 import type { VersionEntry } from "./versions.js";
