@@ -2,8 +2,8 @@
  * Sharing the thread with the host. Work that only awaits promises already resolved runs on in microtasks and starves
  * timers and sockets; long loops therefore let the event loop turn now and then.
  *
- * All long work together holds a turn of the loop for no longer than a bound, and then continues with one piece per
- * turn. Anything else that waits for the loop thus waits for one piece of long work, however much of it there is.
+ * All long work together holds a turn of the loop for no longer than a bound, and then continues with one piece every few
+ * turns. Anything else that waits for the loop thus waits for one piece of long work, however much of it there is.
  */
 
 import { nextTurn } from "../platform/native.js";
@@ -11,32 +11,58 @@ import { nextTurn } from "../platform/native.js";
 /** Milliseconds that long work may hold the thread before it lets the event loop turn. */
 const MAX_HOLD_MS = 8;
 
-/** Long work that continues in one of the next turns. */
-const waiting: (() => void)[] = [];
-/** When long work first ran in this turn; null if it has not. */
-let heldSinceMs: number | null = null;
+/**
+ * Turns that the loop then has without long work. Node.js accepts one connection a turn: with long work in each of them,
+ * who comes behind a hundred others would wait a hundred times as long. A turn with nothing to do takes microseconds.
+ */
+const REST_TURNS = 16;
 
-function turn(): void {
-  heldSinceMs = null;
-  const goOn = waiting.shift();
-  if (goOn === undefined) return;
-  hold();
-  goOn();
-}
+/** Settles once the last one who asked goes on: pieces of long work follow each other in the order in which they ask. */
+let last: Promise<void> = Promise.resolve();
+/** Lets the next piece go on; null if none waits for a turn. */
+let goOn: (() => void) | null = null;
+/** When long work first ran in this turn, or before the rest; null if it has not. */
+let heldSinceMs: number | null = null;
+/** Turns of the rest so far. */
+let restedTurns = 0;
 
 function hold(): void {
   heldSinceMs = performance.now();
   nextTurn(turn);
 }
 
-/** Call this at every step of long work: it lets the event loop turn if it was held for long enough. */
-export async function breathe(): Promise<void> {
+function turn(): void {
+  if (goOn !== null && restedTurns < REST_TURNS) {
+    restedTurns++;
+    nextTurn(turn);
+    return;
+  }
+  restedTurns = 0;
+  heldSinceMs = null;
+  if (goOn === null) return;
+  const next = goOn;
+  goOn = null;
+  hold();
+  next();
+}
+
+function untilFree(): Promise<void> | undefined {
   if (heldSinceMs === null) hold();
   else if (performance.now() - heldSinceMs >= MAX_HOLD_MS) {
-    await new Promise<void>((resolve) => {
-      waiting.push(resolve);
+    return new Promise<void>((resolve) => {
+      goOn = resolve;
     });
   }
+  return undefined;
+}
+
+/**
+ * Call this at every step of long work, and await it at once: it lets the event loop turn if it was held for long enough.
+ */
+export function breathe(): Promise<void> {
+  // Behind the piece that was let go on before: only after that has run can the clock tell how long the thread was held.
+  last = last.then(untilFree);
+  return last;
 }
 
 /** Runs work that may be interrupted at every step, and breathes there. */

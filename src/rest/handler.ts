@@ -3,6 +3,7 @@
  * authentication, the route, its body, the engine and the answer; every error on the way becomes a problem.
  */
 
+import { Limit } from "../async/limit.js";
 import type { DirectoryNamespace } from "../DirectoryNamespace.js";
 import { InvalidInputError } from "../errors.js";
 import type { Principal, QueryResult } from "../namespace.js";
@@ -170,6 +171,11 @@ const DEFAULT_LIMITS: Required<RestLimits> = {
 const MAX_ANSWER_BYTES = 2 ** 30;
 /** Approximate bytes of a batch of rows on the wire. */
 const ANSWER_BATCH_BYTES = 2 ** 20;
+/**
+ * Queries of callers without credentials that may be planned, and their first batch read, at once. Others have to find
+ * the thread free now and then, however many of these there are.
+ */
+const MAX_STRANGERS_STARTING = 4;
 const DEFAULT_GRACE_MS = 10_000;
 /** Longest time that a timer accepts. */
 const MAX_MS = 2 ** 31 - 1;
@@ -211,6 +217,7 @@ export function createRestHandler(
   };
   let openApi: object | undefined;
   const admission = new Admission(limits);
+  const strangersStarting = new Limit(MAX_STRANGERS_STARTING);
   // No bound on a single body here: `maxBatchBytes` bounds what it needs at once, regardless of other requests.
   const bodies = budgetOf(limits.maxBodyMemoryBytes, Number.POSITIVE_INFINITY, limits);
   const answers = budgetOf(
@@ -263,7 +270,8 @@ export function createRestHandler(
     call.principal ??= await authenticator.byIdentity(identity, signal);
     const isAnonymous = call.principal.method === "anonymous";
     if (!isAnonymous) ticket.ofCaller();
-    const answerMemory = answers.open(signal, isStranger && isAnonymous);
+    const staysStranger = isStranger && isAnonymous;
+    const answerMemory = answers.open(signal, staysStranger);
     call.memory.push(answerMemory);
     if (takesRows) refuseMediaType(request, ROW_TYPES);
     const asked = engineRequest({
@@ -275,20 +283,23 @@ export function createRestHandler(
       json: dialect.readBody(route, json),
       pathIsForm: dialect.pathsAreForms,
     });
-    const result = await dialect.perform({
-      namespace,
-      route,
-      request: {
-        ...asked,
-        identity,
-        principal: call.principal,
-        signal,
-        ...engineBounds(route, limits),
-        ...(takesRows ? { memory: bodyMemory } : route.answer === "rows" ? { memory: answerMemory } : {}),
-      },
-      data: takesRows ? readPieces(request, rowBounds(limits, signal)) : undefined,
-    });
-    return answer(request, route.status, dialect.answerOf(route), result, answerMemory);
+    const begin = async (): Promise<Response> => {
+      const result = await dialect.perform({
+        namespace,
+        route,
+        request: {
+          ...asked,
+          identity,
+          principal: call.principal,
+          signal,
+          ...engineBounds(route, limits),
+          ...(takesRows ? { memory: bodyMemory } : route.answer === "rows" ? { memory: answerMemory } : {}),
+        },
+        data: takesRows ? readPieces(request, rowBounds(limits, signal)) : undefined,
+      });
+      return answer(request, route.status, dialect.answerOf(route), result, answerMemory);
+    };
+    return staysStranger && route.answer === "rows" ? strangersStarting.run(begin) : begin();
   }
 
   async function handle(request: Request): Promise<Response> {

@@ -187,6 +187,27 @@ describe("callers without credentials", () => {
     expect((await send(handler, { path, body: rows })).status).toBe(200);
   });
 
+  it("have four queries begun at once, and callers with a key don't wait for them", async () => {
+    const handler = createRestHandler(namespace, { auth: { apiKeys: [KEY], anonymous: true } });
+    const queryTable = namespace.queryTable.bind(namespace);
+    let begun = 0;
+    namespace.queryTable = (request) => {
+      begun++;
+      return queryTable(request);
+    };
+    const path = "/v1/table/t/query";
+    const body = JSON.stringify({ k: 1, context: { hold: "yes" } });
+    const held = Array.from({ length: 7 }, () => send(handler, { path, body }));
+    await expect.poll(() => handler.counters.inFlight).toBe(7);
+    await expect.poll(() => begun).toBe(4);
+    expect((await send(handler, { path, body: '{"k":1}', headers: byKey })).status).toBe(200);
+    expect((await send(handler, { body: "{}" })).status).toBe(200);
+    expect(begun).toBe(5);
+    letGo();
+    for (const answer of await Promise.all(held)) expect(answer.status).toBe(200);
+    expect(begun).toBe(8);
+  });
+
   it("have them all where nobody has any", async () => {
     const handler = createRestHandler(namespace, {
       auth: { anonymous: true },

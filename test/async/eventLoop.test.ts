@@ -1,0 +1,43 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { expect, it } from "vitest";
+import { breathe } from "../../src/async/eventLoop.js";
+
+/** Holds the thread. */
+function work(milliseconds: number): void {
+  const end = performance.now() + milliseconds;
+  while (performance.now() < end);
+}
+
+it("long work, however much of it, leaves most turns of the loop to others", async () => {
+  let isWorking = true;
+  /** The turn in which each piece of work was done. */
+  const pieces: number[] = [];
+  let turns = 0;
+  const count = async () => {
+    for (; isWorking; turns++) await nextTurn();
+  };
+  const workLong = async () => {
+    for (let piece = 0; piece < 4; piece++) {
+      await breathe();
+      work(10);
+      pieces.push(turns);
+    }
+  };
+  const counting = count();
+  await Promise.all(Array.from({ length: 5 }, workLong));
+  isWorking = false;
+  await counting;
+  const rests = pieces.slice(1).map((turn, index) => turn - pieces[index]);
+  expect(pieces).toHaveLength(20);
+  // Each piece holds the thread for longer than all together may in one turn.
+  for (const rest of rests) expect(rest).toBeGreaterThanOrEqual(16);
+});
+
+it("work that holds nothing for long goes on in the same turn", async () => {
+  // What was held before is over.
+  for (let turn = 0; turn < 20; turn++) await nextTurn();
+  let turns = 0;
+  setImmediate(() => turns++);
+  for (let step = 0; step < 100; step++) await breathe();
+  expect(turns).toBe(0);
+});
