@@ -12,6 +12,7 @@ import {
   withLeaf,
 } from "../arrow/columns/spine.js";
 import { arrowFieldFromLogical } from "../arrow/types/logicalTypes.js";
+import { formatType } from "../arrow/types/type.js";
 import { InvalidInputError, TableColumnNotFoundError, UnsupportedError } from "../errors.js";
 import { DESCRIPTOR_LAYOUT, PACKED_DESCRIPTOR_LAYOUT } from "../file/blobs/blobDescriptors.js";
 import { formatFieldPath, parseFieldPath } from "../ident.js";
@@ -219,9 +220,9 @@ function projectColumn(
     const field = find(parent?.children ?? fields, segment);
     if (field === undefined)
       throw new TableColumnNotFoundError(`column ${path} is not in the table's schema`);
-    if (parent !== undefined && parent.logicalType !== "struct") {
+    if (parent !== undefined && parent.type.kind !== "struct") {
       throw new UnsupportedError(
-        `column ${path}: reading parts of a ${parent.logicalType} is not supported by this release`,
+        `column ${path}: reading parts of a ${formatType(parent.type)} is not supported by this release`,
       );
     }
     chain.push(field);
@@ -246,7 +247,7 @@ function projectColumn(
       const fields = fieldsAlong(branch, spine.branch);
       const leaf = fields[fields.length - 1];
       const special = fields.map(specialStorage).find((what) => what !== null);
-      const lists = fields.slice(0, -1).filter((field) => field.logicalType !== "struct");
+      const lists = fields.slice(0, -1).filter((field) => field.type.kind !== "struct");
       const column = {
         fieldId: leaf.id,
         listFieldIds: lists.map(({ id }) => id),

@@ -29,6 +29,15 @@ import { areNarrow } from "../arrow/columns/offsets.js";
 import { sliceColumn } from "../arrow/columns/sliceColumn.js";
 import { takeColumn } from "../arrow/columns/takeColumn.js";
 import type { LogicalField } from "../arrow/types/logicalTypes.js";
+import {
+  type DictionaryType,
+  type FixedSizeListType,
+  formatType,
+  isSameType,
+  type LogicalType,
+  type TimeUnit,
+  timeBits,
+} from "../arrow/types/type.js";
 import { alignedBytes } from "../bytes/aligned.js";
 import { decodeHalfFloat, encodeHalfFloat } from "../bytes/halfFloat.js";
 import { InternalError, InvalidInputError, TableSchemaValidationError } from "../errors.js";
@@ -46,7 +55,7 @@ export function castBetween(from: LogicalField, to: LogicalField, path: string):
   const cast = fieldCast(from, to, path);
   if (cast !== null) return cast;
   throw new InvalidInputError(
-    `column ${path} of type ${from.logicalType} cannot be cast to type ${to.logicalType}`,
+    `column ${path} of type ${formatType(from.type)} cannot be cast to type ${formatType(to.type)}`,
   );
 }
 
@@ -62,47 +71,43 @@ function fieldCast(from: LogicalField, to: LogicalField, path: string): Cast | n
 
 function valueCast(from: LogicalField, to: LogicalField, path: string): Cast | null {
   if (from.children.length === 0 && to.children.length === 0) {
-    return typeCast(from.logicalType, to.logicalType, path);
+    return typeCast(from.type, to.type, path);
   }
   if (from.children.length === 0 && to.children.length === 1) {
-    const sized = sizedList(from);
-    return sized === null || listKind(to) === null ? null : sizedToList(sized.item, to, path);
+    return from.type.kind === "fixedSizeList" ? sizedToList(from.type, to, path) : null;
   }
   if (from.children.length === 1 && to.children.length === 0) {
-    const sized = sizedList(to);
-    return sized === null || listKind(from) === null ? null : listToSized(from, sized, to, path);
+    return to.type.kind === "fixedSizeList" && from.type.kind === "list"
+      ? listToSized(from, to.type, path)
+      : null;
   }
   if (from.children.length !== to.children.length) return null;
-  if (listKind(from) !== null && listKind(to) !== null) return listToList(from, to, path);
-  if (from.logicalType !== to.logicalType) return null;
-  if (from.logicalType === "struct") return structToStruct(from, to, path);
-  if (from.logicalType !== "map") return null;
+  if (from.type.kind === "list") return listToList(from, to, path);
+  if (from.type.kind !== to.type.kind) return null;
+  if (from.type.kind === "struct") return structToStruct(from, to, path);
+  if (from.type.kind !== "map") return null;
   const entries = structToStruct(from.children[0], to.children[0], path);
   if (entries === null) return null;
   return (column) => withItems(column as ListColumn, entries, 32, path);
 }
 
-/** The width of a list's offsets. */
-function listKind({ logicalType }: LogicalField): 32 | 64 | null {
-  if (logicalType === "list" || logicalType === "list.struct") return 32;
-  return logicalType === "large_list" || logicalType === "large_list.struct" ? 64 : null;
-}
+/** Bits of the offsets of text, bytes and lists. */
+const offsetBits = ({ large }: { readonly large: boolean }): 32 | 64 => (large ? 64 : 32);
 
-/** Item type and dimension of a fixed-size list whose items have no columns of their own; null for other types. */
-function sizedList({ logicalType }: LogicalField): { item: LogicalField; dimension: number } | null {
-  const parts = SIZED_LIST.exec(logicalType);
-  if (parts === null) return null;
-  const item = { name: "item", logicalType: parts[1], nullable: true, metadata: new Map(), children: [] };
-  return { item, dimension: Number(parts[2]) };
-}
+/** The items of a fixed-size list, where they have no field of their own. */
+const itemOf = ({ of }: FixedSizeListType): LogicalField => ({
+  name: "item",
+  type: of,
+  nullable: true,
+  metadata: new Map(),
+  children: [],
+});
 
-const SIZED_LIST = /^fixed_size_list:(.+):(\d+)$/;
-
-function listToList(from: LogicalField, to: LogicalField, path: string): Cast | null {
-  const items = fieldCast(from.children[0], to.children[0], path);
-  const bits = listKind(to);
-  if (items === null || bits === null) return null;
-  return (column) => withItems(column as ListColumn, items, bits, path);
+function listToList(from: LogicalField, { type, children }: LogicalField, path: string): Cast | null {
+  if (type.kind !== "list") return null;
+  const items = fieldCast(from.children[0], children[0], path);
+  if (items === null) return null;
+  return (column) => withItems(column as ListColumn, items, offsetBits(type), path);
 }
 
 function withItems(list: ListColumn, items: Cast, bits: 32 | 64, path: string): ListColumn {
@@ -115,10 +120,10 @@ function withItems(list: ListColumn, items: Cast, bits: 32 | 64, path: string): 
   };
 }
 
-function sizedToList(item: LogicalField, to: LogicalField, path: string): Cast | null {
-  const items = fieldCast(item, to.children[0], path);
-  const bits = listKind(to);
-  if (items === null || bits === null) return null;
+function sizedToList(from: FixedSizeListType, { type, children }: LogicalField, path: string): Cast | null {
+  if (type.kind !== "list") return null;
+  const items = fieldCast(itemOf(from), children[0], path);
+  if (items === null) return null;
   return (column) => {
     const { dimension, items: values, length, validity } = column as FixedSizeListColumn;
     const offsets = new BigInt64Array(length + 1).map((_, row) => BigInt(row * dimension));
@@ -126,19 +131,15 @@ function sizedToList(item: LogicalField, to: LogicalField, path: string): Cast |
       kind: "list",
       length,
       validity,
-      offsets: offsetsOf(offsets, bits, path),
+      offsets: offsetsOf(offsets, offsetBits(type), path),
       items: items(values),
     };
   };
 }
 
-function listToSized(
-  from: LogicalField,
-  { item, dimension }: { item: LogicalField; dimension: number },
-  to: LogicalField,
-  path: string,
-): Cast | null {
-  const cast = fieldCast(from.children[0], item, path);
+function listToSized(from: LogicalField, to: FixedSizeListType, path: string): Cast | null {
+  const { size: dimension } = to;
+  const cast = fieldCast(from.children[0], itemOf(to), path);
   if (cast === null) return null;
   return (column) => {
     const list = column as ListColumn;
@@ -154,7 +155,7 @@ function listToSized(
       const size = Number(list.offsets[row + 1]) - start;
       if (size !== dimension) {
         throw new TableSchemaValidationError(
-          `column ${path}: a list of ${size} items is none of type ${to.logicalType}`,
+          `column ${path}: a list of ${size} items is none of type ${formatType(to)}`,
         );
       }
       for (let index = 0; index < dimension; index++) places[row * dimension + index] = start - first + index;
@@ -191,10 +192,10 @@ function structToStruct(from: LogicalField, to: LogicalField, path: string): Cas
 }
 
 /** The cast between types without children; null where there is none. */
-function typeCast(from: string, to: string, path: string): Cast | null {
-  if (from === to) return (column) => column;
-  const bits = OFFSET_BITS.get(to);
-  if (bits !== undefined && OFFSET_BITS.has(from) && from.endsWith("string") === to.endsWith("string")) {
+function typeCast(from: LogicalType, to: LogicalType, path: string): Cast | null {
+  if (isSameType(from, to)) return (column) => column;
+  if ((to.kind === "string" || to.kind === "binary") && from.kind === to.kind) {
+    const bits = offsetBits(to);
     return (column) => {
       if (column.kind !== "variable") throw new InternalError(`text in a column of kind ${column.kind}`);
       const first = Number(column.offsets[0]);
@@ -202,53 +203,39 @@ function typeCast(from: string, to: string, path: string): Cast | null {
       return { ...column, bytes, offsets: offsetsOf(column.offsets, bits, path) };
     };
   }
-  const dictionary = DICTIONARY.exec(from);
-  if (dictionary !== null) {
-    const values = typeCast(dictionary[1], to, path);
+  if (from.kind === "dictionary") {
+    const values = typeCast(from.values, to, path);
     if (values === null) return null;
     return (column) => values(column.kind === "dictionary" ? decodeDictionary(column) : column);
   }
-  const encoded = DICTIONARY.exec(to);
-  if (encoded !== null) return dictionaryCast(from, encoded[1], encoded[2], path);
-  const [listed, wanted] = [from, to].map((type) => SIZED_LIST.exec(type));
-  if (listed !== null && wanted !== null) {
-    const items = listed[2] === wanted[2] ? typeCast(listed[1], wanted[1], path) : null;
+  if (to.kind === "dictionary") return dictionaryCast(from, to, path);
+  if (from.kind === "fixedSizeList" && to.kind === "fixedSizeList") {
+    const items = from.size === to.size ? typeCast(from.of, to.of, path) : null;
     if (items === null) return null;
     return (column) => {
       const list = column as FixedSizeListColumn;
       return { ...list, items: items(list.items) as FixedSizeListColumn["items"] };
     };
   }
-  return numberCast(parseNumberType(from), parseNumberType(to), to, path);
+  return numberCast(numberTypeOf(from), numberTypeOf(to), formatType(to), path);
 }
 
-/** The types of values and of indices. */
-const DICTIONARY = /^dict:(.+):([^:]+):[^:]+$/;
-
 /** Casts values to those of a dictionary, with one dictionary for each batch. */
-function dictionaryCast(from: string, valueType: string, indexType: string, path: string): Cast | null {
-  const values = typeCast(from, valueType, path);
-  const index = parseNumberType(indexType);
-  if (values === null || index === null) return null;
+function dictionaryCast(from: LogicalType, to: DictionaryType, path: string): Cast | null {
+  const values = typeCast(from, to.values, path);
+  if (values === null) return null;
   return (column) => {
     const plain = values(column);
     if (plain.kind !== "variable" && plain.kind !== "fixed") {
       throw new InternalError(`values of a dictionary in a column of kind ${plain.kind}`);
     }
-    const dictionary = encodeDictionary(plain, index.bytes);
+    const dictionary = encodeDictionary(plain, to.indices.bits / 8);
     if (dictionary !== null) return dictionary;
     throw new TableSchemaValidationError(
-      `column ${path}: a batch has more distinct values than indices of type ${indexType}`,
+      `column ${path}: a batch has more distinct values than indices of type ${formatType(to.indices)}`,
     );
   };
 }
-
-const OFFSET_BITS: ReadonlyMap<string, 32 | 64> = new Map([
-  ["string", 32],
-  ["large_string", 64],
-  ["binary", 32],
-  ["large_binary", 64],
-]);
 
 /** The same offsets, counted from 0, in another width. */
 function offsetsOf(
@@ -287,7 +274,7 @@ type NumberType =
       readonly zone: string | null;
     };
 
-const NANOS_PER_UNIT: Readonly<Record<string, bigint>> = {
+const NANOS_PER_UNIT: Readonly<Record<TimeUnit | "day", bigint>> = {
   day: 86_400_000_000_000n,
   s: 1_000_000_000n,
   ms: 1_000_000n,
@@ -295,34 +282,44 @@ const NANOS_PER_UNIT: Readonly<Record<string, bigint>> = {
   ns: 1n,
 };
 
-function parseNumberType(logicalType: string): NumberType | null {
-  const integer = /^(u?)int(8|16|32|64)$/.exec(logicalType);
-  if (integer !== null) return { kind: "integer", bytes: Number(integer[2]) / 8, signed: integer[1] === "" };
-  const float = ["halffloat", "float", "double"].indexOf(logicalType);
-  if (float >= 0) return { kind: "float", bytes: 2 << float };
-  const decimal = /^decimal:(128|256):(\d+):(-?\d+)$/.exec(logicalType);
-  if (decimal !== null) {
-    const [bits, precision, scale] = decimal.slice(1).map(Number);
-    return { kind: "decimal", bytes: bits / 8, precision, scale };
-  }
-  const [name, unit, zone] = logicalType.split(":");
-  const nanosPerTick = NANOS_PER_UNIT[unit];
-  if (nanosPerTick === undefined) return null;
-  const ticks = (meaning: "instant" | "time" | "duration", bytes: number) =>
-    ({ kind: "ticks", bytes, meaning, nanosPerTick, zone: zone === "-" ? null : (zone ?? null) }) as const;
-  switch (name) {
-    case "date32":
-    case "date64":
-      return ticks("instant", name === "date32" ? 4 : 8);
+/** Null for types of other values. */
+function numberTypeOf(type: LogicalType): NumberType | null {
+  const ticks = (
+    meaning: "instant" | "time" | "duration",
+    bits: 32 | 64,
+    unit: TimeUnit | "day",
+    zone: string | null = null,
+  ): NumberType => ({ kind: "ticks", bytes: bits / 8, meaning, nanosPerTick: NANOS_PER_UNIT[unit], zone });
+  switch (type.kind) {
+    case "int":
+      return { kind: "integer", bytes: type.bits / 8, signed: type.signed };
+    case "float":
+      return { kind: "float", bytes: type.bits / 8 };
+    case "decimal":
+      return { kind: "decimal", bytes: type.bits / 8, precision: type.precision, scale: type.scale };
+    case "date":
+      return ticks("instant", type.bits, type.bits === 32 ? "day" : "ms");
     case "timestamp":
-      return ticks("instant", 8);
-    case "time32":
-    case "time64":
-      return ticks("time", name === "time32" ? 4 : 8);
+      return ticks("instant", 64, type.unit, type.timezone);
+    case "time":
+      return ticks("time", timeBits(type.unit), type.unit);
     case "duration":
-      return ticks("duration", 8);
+      return ticks("duration", 64, type.unit);
+    case "null":
+    case "bool":
+    case "string":
+    case "binary":
+    case "fixedSizeBinary":
+    case "json":
+    case "bfloat16":
+    case "dictionary":
+    case "fixedSizeList":
+    case "list":
+    case "struct":
+    case "map":
+    case "unknown":
+      return null;
   }
-  return null;
 }
 
 function numberCast(from: NumberType | null, to: NumberType | null, name: string, path: string): Cast | null {

@@ -1,9 +1,9 @@
 /**
  * The schema of a table as a tree of fields, and its flat form in manifests: depth-first, parents before
- * children, linked by parent ids. Types are the format's own strings (`int64`, `fixed_size_list:float:128`);
- * what they mean in Arrow is not known here.
+ * children, linked by parent ids. The flat form has types as texts, which are parsed and formatted here.
  */
 
+import { formatType, isSameType, type LogicalType, parseType } from "../arrow/types/type.js";
 import { CorruptFileError } from "../errors.js";
 import { Field, LegacyDictionary } from "../format/file.js";
 import type { DataFragment } from "../format/table.js";
@@ -14,7 +14,7 @@ export interface TableField {
   readonly id: number;
   /** One path segment. */
   readonly name: string;
-  readonly logicalType: string;
+  readonly type: LogicalType;
   readonly nullable: boolean;
   readonly metadata: ReadonlyMap<string, string>;
   readonly children: readonly TableField[];
@@ -25,8 +25,6 @@ export interface NewField extends Omit<TableField, "id" | "children"> {
   readonly children: readonly NewField[];
 }
 
-/** JSON. Its values are text outside of a file and JSONB in it. */
-export const JSON_TYPE = "json";
 const NO_PARENT = -1;
 /** Key of the metadata that names a field's Arrow extension type. */
 export const EXTENSION_NAME_KEY = "ARROW:extension:name";
@@ -66,14 +64,14 @@ export function encodeSchema(fields: readonly TableField[]): Field[] {
   const flat: Field[] = [];
   const encoder = new TextEncoder();
   const visit = (field: TableField, parentId: number): void => {
-    const encoding = legacyEncoding(field.logicalType);
+    const encoding = legacyEncoding(field.type);
     const key = primaryKeyOf(field.metadata);
     flat.push(
       Field.create({
         name: field.name,
         id: field.id,
         parentId,
-        logicalType: field.logicalType,
+        logicalType: formatType(field.type),
         nullable: field.nullable,
         encoding,
         dictionary: encoding === LEGACY_ENCODING.dictionary ? LegacyDictionary.create() : undefined,
@@ -121,10 +119,10 @@ function describedField(field: TableField): TableField {
     [PACKED_KEY, "true"],
     [BLOB_KEY, "true"],
   ]);
-  const member = ([name, logicalType]: readonly [string, string]): TableField => ({
+  const member = ([name, type]: readonly [string, LogicalType]): TableField => ({
     id: -1,
     name,
-    logicalType,
+    type,
     nullable: false,
     metadata: new Map(),
     children: [],
@@ -132,13 +130,17 @@ function describedField(field: TableField): TableField {
   return { ...field, metadata, children: DESCRIPTOR_MEMBERS.map(member) };
 }
 
-const DESCRIPTOR_MEMBERS = [
-  ["kind", "uint8"],
-  ["position", "uint64"],
-  ["size", "uint64"],
-  ["blob_id", "uint32"],
-  ["blob_uri", "string"],
-] as const;
+const unsigned = (bits: 8 | 32 | 64): LogicalType => ({ kind: "int", bits, signed: false });
+const STRING: LogicalType = { kind: "string", large: false };
+const LARGE_BINARY: LogicalType = { kind: "binary", large: true };
+
+const DESCRIPTOR_MEMBERS: readonly (readonly [string, LogicalType])[] = [
+  ["kind", unsigned(8)],
+  ["position", unsigned(64)],
+  ["size", unsigned(64)],
+  ["blob_id", unsigned(32)],
+  ["blob_uri", STRING],
+];
 
 /**
  * The tree of a flat schema.
@@ -160,7 +162,7 @@ export function decodeSchema(flat: readonly Field[], path: string): TableField[]
     const node: Node = {
       id: field.id,
       name: field.name,
-      logicalType: field.logicalType,
+      type: parseType(field.logicalType),
       nullable: field.nullable,
       metadata: new Map([...field.metadata].map(([name, value]) => [name, decoder.decode(value)])),
       children: [],
@@ -176,31 +178,51 @@ export function decodeSchema(flat: readonly Field[], path: string): TableField[]
     siblings.push(node);
     byId.set(field.id, node);
   }
-  for (const { id, logicalType, children } of byId.values()) {
-    if (children.length === 0 ? !WITH_ITEM.test(logicalType) : hasChildren(logicalType, children)) continue;
+  for (const { id, type, children } of byId.values()) {
+    if (mayHaveChildren(type, children)) continue;
     throw new CorruptFileError(
       path,
       0,
-      `schema: field ${id}, ${logicalType}, has ${children.length} children`,
+      `schema: field ${id}, ${formatType(type)}, has ${children.length} children`,
     );
   }
   return top;
 }
 
-/** Types that have no children. Types that are not known here may have any. */
-const PLAIN =
-  /^(null|bool|u?int(8|16|32|64)|halffloat|float|double|(large_)?(string|binary)|json|fixed_size_binary|date32|date64|time32|time64|timestamp|duration|decimal|dict)(:|$)/;
-/** Types of lists and maps, whose items are one field. */
-const WITH_ITEM = /^((large_)?list(\.struct)?|map|fixed_size_list:struct:\d+)$/;
 const MAP_MEMBERS = 2;
 
-/** Whether a type may have these children. */
-function hasChildren(
-  logicalType: string,
+/** Whether a type may have these children. Types that are not known here may have any. */
+function mayHaveChildren(
+  type: LogicalType,
   children: readonly { readonly children: readonly unknown[] }[],
 ): boolean {
-  if (!WITH_ITEM.test(logicalType)) return !PLAIN.test(logicalType);
-  return children.length === 1 && (logicalType !== "map" || children[0].children.length === MAP_MEMBERS);
+  switch (type.kind) {
+    case "null":
+    case "bool":
+    case "int":
+    case "float":
+    case "decimal":
+    case "string":
+    case "binary":
+    case "fixedSizeBinary":
+    case "date":
+    case "time":
+    case "timestamp":
+    case "duration":
+    case "json":
+    case "dictionary":
+      return children.length === 0;
+    case "list":
+      return children.length === 1;
+    case "map":
+      return children.length === 1 && children[0].children.length === MAP_MEMBERS;
+    case "fixedSizeList":
+      return type.of.kind !== "struct" || children.length === 1;
+    case "struct":
+    case "bfloat16":
+    case "unknown":
+      return true;
+  }
 }
 
 /**
@@ -233,7 +255,7 @@ export function fieldsAlong(field: TableField, branch: readonly number[]): Table
 
 /** Whether the members of a struct share one column, row by row, because its field asks for it. */
 export function isPacked(field: TableField): boolean {
-  return field.logicalType === "struct" && asksForPacking(field.metadata) && storageOf(field) === "values";
+  return field.type.kind === "struct" && asksForPacking(field.metadata) && storageOf(field) === "values";
 }
 
 /** Whether a field asks for its members to be packed, which is heeded on structs only. */
@@ -254,53 +276,50 @@ const isSet = (metadata: ReadonlyMap<string, string>, key: string): boolean =>
  */
 export type FieldStorage = "values" | "json" | "blobs" | "blobStructs";
 
-export function storageOf({ logicalType, metadata }: Omit<NewField, "children">): FieldStorage {
-  if (logicalType === JSON_TYPE) return "json";
-  if (metadata.get(EXTENSION_NAME_KEY) === BLOB_EXTENSION && logicalType === "struct") return "blobStructs";
-  return metadata.has(BLOB_KEY) && logicalType === "large_binary" ? "blobs" : "values";
+export function storageOf({ type, metadata }: Omit<NewField, "children">): FieldStorage {
+  if (type.kind === "json") return "json";
+  if (metadata.get(EXTENSION_NAME_KEY) === BLOB_EXTENSION && type.kind === "struct") return "blobStructs";
+  return metadata.has(BLOB_KEY) && isSameType(type, LARGE_BINARY) ? "blobs" : "values";
 }
 
 /** The members that structs of blobs have, all nullable: the first two, or all. */
-const BLOB_MEMBERS = [
-  ["data", "large_binary"],
-  ["uri", "string"],
-  ["position", "uint64"],
-  ["size", "uint64"],
-] as const;
+const BLOB_MEMBERS: readonly (readonly [string, LogicalType])[] = [
+  ["data", LARGE_BINARY],
+  ["uri", STRING],
+  ["position", unsigned(64)],
+  ["size", unsigned(64)],
+];
 
 /**
  * The feature of a field because of which its values are stored in a way that is not read or written, in words; null
  * for any other field.
  */
 export function specialStorage(field: TableField): string | null {
-  const { logicalType, metadata, children } = field;
+  const { type, metadata, children } = field;
   if (metadata.get(EXTENSION_NAME_KEY) === BLOB_EXTENSION) {
-    const isKnown = children.every(({ name, logicalType: type, nullable }, index) => {
-      const [expectedName, expectedType] = BLOB_MEMBERS[index] ?? [];
-      return name === expectedName && type === expectedType && nullable;
+    const isKnown = children.every((child, index) => {
+      const [name, memberType] = BLOB_MEMBERS[index] ?? [null, child.type];
+      return child.name === name && isSameType(child.type, memberType) && child.nullable;
     });
-    if (logicalType !== "struct" || !isKnown || (children.length !== 2 && children.length !== 4)) {
+    if (type.kind !== "struct" || !isKnown || (children.length !== 2 && children.length !== 4)) {
       return "blobs of version 2 (lance.blob.v2) other than nullable members data: large_binary, uri: utf8 and possibly position: uint64, size: uint64";
     }
   }
-  if (metadata.has(BLOB_KEY) && logicalType !== "large_binary")
-    return `blobs of type ${logicalType}, other than large_binary,`;
+  if (metadata.has(BLOB_KEY) && !isSameType(type, LARGE_BINARY))
+    return `blobs of type ${formatType(type)}, other than large_binary,`;
   return null;
 }
 
-function legacyEncoding(logicalType: string): number {
-  const kind = logicalType.split(":", 1)[0];
+function legacyEncoding({ kind }: LogicalType): number {
   switch (kind) {
     case "null":
     case "struct":
       return LEGACY_ENCODING.none;
     case "string":
-    case "large_string":
     case "binary":
-    case "large_binary":
     case "json":
       return LEGACY_ENCODING.varBinary;
-    case "dict":
+    case "dictionary":
       return LEGACY_ENCODING.dictionary;
     default:
       return LEGACY_ENCODING.plain;

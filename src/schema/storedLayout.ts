@@ -7,6 +7,7 @@
 import type { Layout, PackedMember, StructLayout } from "../arrow/columns/column.js";
 import { layoutOf } from "../arrow/types/layouts.js";
 import { arrowFieldFromLogical } from "../arrow/types/logicalTypes.js";
+import { formatType } from "../arrow/types/type.js";
 import { UnsupportedError } from "../errors.js";
 import { isPacked, storageOf, type TableField } from "./schema.js";
 
@@ -49,9 +50,8 @@ function packedMembers({ children }: StructLayout, field: TableField, path: stri
     ) {
       return { name, nullable, layout };
     }
-    const type = child.logicalType;
     throw new UnsupportedError(
-      `column ${path}: member ${name} of type ${type} in a packed struct is not supported by this release`,
+      `column ${path}: member ${name} of type ${formatType(child.type)} in a packed struct is not supported by this release`,
     );
   });
 }

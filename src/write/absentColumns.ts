@@ -24,7 +24,7 @@ export function absentColumns(
 }
 
 const storesNulls = (field: TableField, version: string): boolean =>
-  field.logicalType !== "struct" || (version !== "2.0" && !holdsEmptyStruct(field));
+  field.type.kind !== "struct" || (version !== "2.0" && !holdsEmptyStruct(field));
 
-const holdsEmptyStruct = ({ logicalType, children }: TableField): boolean =>
-  logicalType === "struct" && (children.length === 0 || children.some(holdsEmptyStruct));
+const holdsEmptyStruct = ({ type, children }: TableField): boolean =>
+  type.kind === "struct" && (children.length === 0 || children.some(holdsEmptyStruct));

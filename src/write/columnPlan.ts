@@ -8,6 +8,7 @@ import { JSONB_LAYOUT, type Layout, type ListLayout, type SizedListLayout } from
 import { type Branch, MISSING_CHILD, spinesOf, withLeaf } from "../arrow/columns/spine.js";
 import { layoutOf } from "../arrow/types/layouts.js";
 import { isText, jsonForm, logicalFieldOf, logicalTypeOf } from "../arrow/types/logicalTypes.js";
+import { formatType, isSameType, type LogicalType } from "../arrow/types/type.js";
 import { valueTypeOf } from "../arrow/types/typeParameters.js";
 import { InvalidInputError, TableSchemaValidationError, UnsupportedError } from "../errors.js";
 import { memberBytes } from "../file/compression/packedStruct.js";
@@ -20,7 +21,6 @@ import {
   assignFieldIds,
   fieldsAlong,
   isPacked,
-  JSON_TYPE,
   specialStorage,
   storageOf,
   type TableField,
@@ -110,13 +110,14 @@ interface MatchedLeaf {
  */
 function matchField(incoming: ArrowField, field: TableField, path: string): MatchedLeaf[] {
   const { type } = incoming;
-  const incomingType = jsonForm(incoming) === null ? logicalTypeOf(type, path) : JSON_TYPE;
+  const incomingType: LogicalType =
+    jsonForm(incoming) === null ? logicalTypeOf(type, path) : { kind: "json" };
   if (storageOf(field) === "blobStructs") return [matchBlob(incoming, incomingType, field, path)];
   if (isPacked(field)) return [matchPacked(type, incomingType, field, path)];
   if (field.children.length === 0) return [matchLeaf(incoming, incomingType, field, path)];
-  if (incomingType !== field.logicalType) throw typeMismatch(incomingType, field, path);
+  if (!isSameType(incomingType, field.type)) throw typeMismatch(incomingType, field, path);
   const children = type.children as ArrowField[];
-  if (field.logicalType !== "struct") {
+  if (field.type.kind !== "struct") {
     const [item] = field.children;
     const itemPath = childPath(path, item);
     const layout = layoutOf(type, path) as ListLayout | SizedListLayout;
@@ -157,8 +158,13 @@ function matchMembers(
 }
 
 /** A packed struct is one leaf, with all its members. */
-function matchPacked(incoming: DataType, incomingType: string, field: TableField, path: string): MatchedLeaf {
-  if (incomingType !== field.logicalType) throw typeMismatch(incomingType, field, path);
+function matchPacked(
+  incoming: DataType,
+  incomingType: LogicalType,
+  field: TableField,
+  path: string,
+): MatchedLeaf {
+  if (!isSameType(incomingType, field.type)) throw typeMismatch(incomingType, field, path);
   const members = incoming.children as ArrowField[];
   refuseOthers(members, field, path);
   const branch = field.children.map((child) => {
@@ -170,7 +176,7 @@ function matchPacked(incoming: DataType, incomingType: string, field: TableField
       );
     }
     const memberType = logicalTypeOf(members[index].type, memberPath);
-    if (memberType !== child.logicalType) throw typeMismatch(memberType, child, memberPath);
+    if (!isSameType(memberType, child.type)) throw typeMismatch(memberType, child, memberPath);
     return index;
   });
   return { branch, field, layout: storedLayoutOf(field, path), conversion: "none" };
@@ -180,12 +186,17 @@ function matchPacked(incoming: DataType, incomingType: string, field: TableField
  * Blobs of version 2 are one leaf. They come either as structs, with or without the extension's name, whose members
  * match by name and may be missing, or as their values alone.
  */
-function matchBlob(incoming: ArrowField, incomingType: string, field: TableField, path: string): MatchedLeaf {
+function matchBlob(
+  incoming: ArrowField,
+  incomingType: LogicalType,
+  field: TableField,
+  path: string,
+): MatchedLeaf {
   const layout = storedLayoutOf(field, path);
-  if (incomingType === "large_binary" || incomingType === "binary") {
+  if (incomingType.kind === "binary") {
     return { branch: [], field, layout, conversion: "wrapBlob" };
   }
-  if (incomingType !== field.logicalType) throw typeMismatch(incomingType, field, path);
+  if (!isSameType(incomingType, field.type)) throw typeMismatch(incomingType, field, path);
   const members = incoming.type.children as ArrowField[];
   refuseOthers(members, field, path);
   const branch = field.children.map((child) => {
@@ -193,7 +204,7 @@ function matchBlob(incoming: ArrowField, incomingType: string, field: TableField
     if (index < 0) return MISSING_CHILD;
     const memberPath = childPath(path, child);
     const memberType = logicalTypeOf(members[index].type, memberPath);
-    if (memberType !== child.logicalType) throw typeMismatch(memberType, child, memberPath);
+    if (!isSameType(memberType, child.type)) throw typeMismatch(memberType, child, memberPath);
     return index;
   });
   return { branch, field, layout, conversion: "none" };
@@ -227,26 +238,35 @@ const inStruct = ({ name, nullable }: TableField, layout: Layout): Layout => ({
 
 const childPath = (path: string, child: TableField): string => `${path}.${formatFieldPath([child.name])}`;
 
-function matchLeaf(incoming: ArrowField, incomingType: string, field: TableField, path: string): MatchedLeaf {
+function matchLeaf(
+  incoming: ArrowField,
+  incomingType: LogicalType,
+  field: TableField,
+  path: string,
+): MatchedLeaf {
   const { type } = incoming;
   // Text is accepted for JSON, but JSON not for text.
-  if (field.logicalType === JSON_TYPE && (incomingType === JSON_TYPE || isText(type))) {
+  if (field.type.kind === "json" && (incomingType.kind === "json" || isText(type))) {
     const conversion = isText(type) ? "encodeJson" : "checkJson";
     return { branch: [], field, layout: JSONB_LAYOUT, conversion };
   }
-  if (incomingType === field.logicalType) {
+  if (isSameType(incomingType, field.type)) {
     return { branch: [], field, layout: layoutOf(type, path), conversion: "none" };
   }
   const valueType = valueTypeOf(type);
-  if (valueType !== null && logicalTypeOf(valueType, path) === field.logicalType) {
+  if (valueType !== null && isSameType(logicalTypeOf(valueType, path), field.type)) {
     return { branch: [], field, layout: layoutOf(valueType, path), conversion: "decodeDictionary" };
   }
   throw typeMismatch(incomingType, field, path);
 }
 
-const typeMismatch = (incomingType: string, field: TableField, path: string): TableSchemaValidationError =>
+const typeMismatch = (
+  incomingType: LogicalType,
+  field: TableField,
+  path: string,
+): TableSchemaValidationError =>
   new TableSchemaValidationError(
-    `column ${path} is of type ${field.logicalType} in the table and of type ${incomingType} in the rows`,
+    `column ${path} is of type ${formatType(field.type)} in the table and of type ${formatType(incomingType)} in the rows`,
   );
 
 /** @param top the column of the table that contains the leaf */
@@ -286,7 +306,7 @@ export function checkVersion({ fields }: ColumnPlan, version: FileVersion): void
     if (special !== null) {
       throw new UnsupportedError(`column ${field.name}: ${special} are not supported by this release`);
     }
-    if (field.logicalType === "map" && version !== "2.2") {
+    if (field.type.kind === "map" && version !== "2.2") {
       throw new UnsupportedError(
         `column ${field.name}: files of version ${version} hold no maps; use version 2.2`,
       );
@@ -301,11 +321,10 @@ export function checkVersion({ fields }: ColumnPlan, version: FileVersion): void
       }
       return;
     }
-    if (field.logicalType.startsWith("fixed_size_list:") && field.children.length > 0) {
+    if (field.type.kind === "fixedSizeList" && field.children.length > 0) {
       checkSizedList(field, version);
     }
-    if (field.logicalType === "struct" && field.children.length === 0)
-      checkEmptyStruct(field, inList, version);
+    if (field.type.kind === "struct" && field.children.length === 0) checkEmptyStruct(field, inList, version);
     if (isPacked(field)) checkPacked(field, version);
     if (storageOf(field) === "blobs" && (version === "2.2" || (inList && version === "2.1"))) {
       throw new UnsupportedError(
@@ -314,22 +333,22 @@ export function checkVersion({ fields }: ColumnPlan, version: FileVersion): void
           : `column ${field.name}: files of version ${version} hold no blobs marked by lance-encoding:blob; use version 2.0 or 2.1`,
       );
     }
-    const opensList = field.logicalType !== "struct";
-    const opensOther = field.logicalType === "map" || field.logicalType.startsWith("fixed_size_list:");
+    const opensList = field.type.kind !== "struct";
+    const opensOther = field.type.kind === "map" || field.type.kind === "fixedSizeList";
     for (const child of field.children) visit(child, inList || opensList, inMapOrSized || opensOther);
   };
   for (const field of fields) visit(field, false, false);
 }
 
-function checkSizedList({ name, logicalType, metadata }: TableField, version: FileVersion): void {
+function checkSizedList({ name, type, metadata }: TableField, version: FileVersion): void {
   if (version !== "2.2") {
     throw new UnsupportedError(
-      `column ${name}: files of version ${version} hold no lists of type ${logicalType}; use version 2.2`,
+      `column ${name}: files of version ${version} hold no lists of type ${formatType(type)}; use version 2.2`,
     );
   }
   if (asksForPacking(metadata)) {
     throw new UnsupportedError(
-      `column ${name}: a list of type ${logicalType} cannot be packed; its items can, where their field asks for it`,
+      `column ${name}: a list of type ${formatType(type)} cannot be packed; its items can, where their field asks for it`,
     );
   }
 }
@@ -348,7 +367,7 @@ function checkPacked(field: TableField, version: FileVersion): void {
   for (const [index, { name, layout: member }] of layout.children.entries()) {
     if (member.kind === "fixed" || (version === "2.0" && memberBytes(member) !== null)) continue;
     throw new UnsupportedError(
-      `column ${field.name}: files of version ${version} hold no packed structs with a member ${name} of type ${field.children[index].logicalType}; use version 2.2`,
+      `column ${field.name}: files of version ${version} hold no packed structs with a member ${name} of type ${formatType(field.children[index].type)}; use version 2.2`,
     );
   }
 }

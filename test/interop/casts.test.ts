@@ -20,6 +20,7 @@ import {
 import { DirectoryNamespace, InvalidInputError, TableSchemaValidationError } from "tiltyard";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { arrowTypeFromLogical } from "../../src/arrow/types/logicalTypes.js";
+import { parseType } from "../../src/arrow/types/type.js";
 import { directorySnapshot } from "../support/directorySnapshot.js";
 import { compareTables, reference } from "../support/reference.js";
 import { makeTempDir } from "../support/tempDir.js";
@@ -69,7 +70,7 @@ function inArrow(type: string, value: unknown): unknown {
 
 /** The same values in so many columns c0, c1 … */
 function columnsOf(type: string, values: readonly unknown[], count: number): Table {
-  const arrow: DataType = arrowTypeFromLogical(type, "c");
+  const arrow: DataType = arrowTypeFromLogical(parseType(type), "c");
   const given = values.map((value) => inArrow(type, value));
   const [data] = vectorFromArray(given as never[], arrow as never).data;
   const fields = Array.from({ length: count }, (_, index) => new Field(`c${index}`, arrow, true));

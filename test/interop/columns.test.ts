@@ -23,6 +23,7 @@ import fc from "fast-check";
 import { DirectoryNamespace } from "tiltyard";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { arrowTypeFromLogical } from "../../src/arrow/types/logicalTypes.js";
+import { parseType } from "../../src/arrow/types/type.js";
 import { type Change, expectAlike, latestManifest, rowsOf, Side } from "../support/columnChanges.js";
 import { runsOf } from "../support/effort.js";
 import { FILE_VERSIONS } from "../support/interop.js";
@@ -327,7 +328,9 @@ describe("columns of nulls of every type", () => {
     const [ours, theirs] = await twins(version, false);
     const newColumns = types.map((type, index) => ({ name: `x${index}`, dataType: type }));
     await namespace.alterTableAddColumns({ id: [ours.name], newColumns });
-    const fields = types.map((type, index) => new Field(`x${index}`, arrowTypeFromLogical(type, "x"), true));
+    const fields = types.map(
+      (type, index) => new Field(`x${index}`, arrowTypeFromLogical(parseType(type), "x"), true),
+    );
     await reference.addNullColumns(root, theirs.name, tableToIPC(new Table(new Schema(fields))));
     await expectAlike(ours, theirs, "all");
     // Rows appended may have values of them, or none.

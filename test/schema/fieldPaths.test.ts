@@ -1,11 +1,12 @@
 import { InvalidInputError, TableColumnNotFoundError } from "tiltyard";
 import { describe, expect, it } from "vitest";
+import { parseType } from "../../src/arrow/types/type.js";
 import { allFields, resolveField } from "../../src/schema/fieldPaths.js";
 import { assignFieldIds, type NewField } from "../../src/schema/schema.js";
 
-const field = (name: string, logicalType = "int32", ...children: NewField[]): NewField => ({
+const field = (name: string, type = "int32", ...children: NewField[]): NewField => ({
   name,
-  logicalType,
+  type: parseType(type),
   nullable: true,
   metadata: new Map(),
   children,

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { parseType } from "../../src/arrow/types/type.js";
 import { CorruptFileError } from "../../src/errors.js";
 import { Field } from "../../src/format/file.js";
 import { DataFile, DataFragment } from "../../src/format/table.js";
@@ -14,18 +15,18 @@ import { latestFile, makeReferenceTable } from "../table/support.js";
 
 const leaf = (
   name: string,
-  logicalType: string,
+  type: string,
   nullable = true,
   metadata = new Map<string, string>(),
 ): NewField => ({
   name,
-  logicalType,
+  type: parseType(type),
   nullable,
   metadata,
   children: [],
 });
-const nested = (name: string, logicalType: string, ...children: NewField[]): NewField => ({
-  ...leaf(name, logicalType),
+const nested = (name: string, type: string, ...children: NewField[]): NewField => ({
+  ...leaf(name, type),
   children,
 });
 

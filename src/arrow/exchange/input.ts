@@ -17,6 +17,7 @@ import { nullColumn } from "../columns/nullColumn.js";
 import { adoptSchema, type ForeignSchema } from "../types/foreignTypes.js";
 import { layoutOf } from "../types/layouts.js";
 import { type LogicalField, logicalFieldOf } from "../types/logicalTypes.js";
+import { formatType } from "../types/type.js";
 import { columnFromData, type DictionaryCache, type ForeignData } from "./data.js";
 import { openIpcBytes, openIpcStream } from "./ipc.js";
 import { type CheckedDictionaries, validateColumn } from "./validate.js";
@@ -144,7 +145,7 @@ async function* batchIterator(first: unknown, source: Source): AsyncGenerator<Fo
 class Rows implements ArrowInput {
   readonly schema: Schema;
   readonly #layouts: readonly Layout[];
-  readonly #logicalTypes: readonly string[];
+  readonly #typeNames: readonly string[];
   readonly #opened: OpenedRows["batches"];
   readonly #source: Source;
   readonly #dictionaries: DictionaryCache = new WeakMap();
@@ -158,7 +159,7 @@ class Rows implements ArrowInput {
   constructor(schema: ForeignSchema, batches: OpenedRows["batches"], source: Source, bounds: InputBounds) {
     this.schema = adoptSchema(schema);
     this.#layouts = this.schema.fields.map((field) => layoutOf(field.type, field.name));
-    this.#logicalTypes = this.schema.fields.map((field) => typeName(field));
+    this.#typeNames = this.schema.fields.map((field) => typeName(field));
     this.#agreeing.add(schema);
     this.#opened = batches;
     this.#source = source;
@@ -238,10 +239,10 @@ class Rows implements ArrowInput {
       const expected = this.schema.fields[index].name;
       if (name !== expected)
         throw new InvalidInputError(`column ${name} where other batches have ${expected}`);
-      const logicalType = typeName(fields[index]);
-      if (logicalType !== this.#logicalTypes[index]) {
+      const found = typeName(fields[index]);
+      if (found !== this.#typeNames[index]) {
         throw new InvalidInputError(
-          `column ${name} is of type ${logicalType} in one batch and ${this.#logicalTypes[index]} in another`,
+          `column ${name} is of type ${found} in one batch and ${this.#typeNames[index]} in another`,
         );
       }
     }
@@ -273,10 +274,10 @@ function countBareItems(column: Column, isItem = false): number {
 
 /** A field's type with all nested types, in a form that equal types share. */
 function typeName(field: Field): string {
-  const describe = ({ logicalType, children }: LogicalField): string =>
+  const describe = ({ type, children }: LogicalField): string =>
     children.length === 0
-      ? logicalType
-      : `${logicalType}<${children.map((child) => `${child.name}: ${describe(child)}`).join(", ")}>`;
+      ? formatType(type)
+      : `${formatType(type)}<${children.map((child) => `${child.name}: ${describe(child)}`).join(", ")}>`;
   return describe(logicalFieldOf(field, field.name));
 }
 

@@ -17,10 +17,6 @@ import {
   Float16,
   Float32,
   Float64,
-  Int8,
-  Int16,
-  Int32,
-  Int64,
   Interval,
   LargeBinary,
   LargeList,
@@ -34,15 +30,12 @@ import {
   Time,
   Timestamp,
   Type,
-  Uint8,
-  Uint16,
-  Uint32,
-  Uint64,
   Utf8,
   Utf8View,
 } from "apache-arrow";
 import { InvalidInputError, UnsupportedError } from "../../errors.js";
-import { type ForeignField, type ForeignType, floatPrecision, integerBytes } from "./typeParameters.js";
+import { arrowInteger, integerTypeOf } from "./logicalTypes.js";
+import { type ForeignField, type ForeignType, floatPrecision } from "./typeParameters.js";
 
 /** A schema of any version of apache-arrow. */
 export interface ForeignSchema {
@@ -62,16 +55,7 @@ export function adoptType(foreign: ForeignType): DataType {
     case Type.Bool:
       return new Bool();
     case Type.Int:
-      switch (integerBytes(foreign, "")) {
-        case 1:
-          return foreign.isSigned ? new Int8() : new Uint8();
-        case 2:
-          return foreign.isSigned ? new Int16() : new Uint16();
-        case 4:
-          return foreign.isSigned ? new Int32() : new Uint32();
-        default:
-          return foreign.isSigned ? new Int64() : new Uint64();
-      }
+      return arrowInteger(integerTypeOf(foreign, ""));
     case Type.Float:
       return [() => new Float16(), () => new Float32(), () => new Float64()][floatPrecision(foreign, "")]();
     case Type.Decimal:

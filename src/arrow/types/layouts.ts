@@ -7,14 +7,15 @@
 import { type DataType, type Dictionary, type Field, type FixedSizeList, Type } from "apache-arrow";
 import { InvalidInputError } from "../../errors.js";
 import type { FixedLayout, Layout } from "../columns/column.js";
+import { timeBits } from "./type.js";
 import {
   decimalBits,
-  FLOAT_BYTES,
+  FLOAT_BITS,
   type ForeignType,
   fixedSize,
   floatPrecision,
-  integerBytes,
-  timeBits,
+  integerBits,
+  timeOfDayUnit,
   timeUnit,
   timeZone,
   unsupported,
@@ -33,15 +34,15 @@ export function layoutOf(type: DataType, path: string): Layout {
     case Type.Bool:
       return { kind: "bits" };
     case Type.Int:
-      return fixed(integerBytes(foreign, path));
+      return fixed(integerBits(foreign, path) / 8);
     case Type.Float:
-      return fixed(FLOAT_BYTES[floatPrecision(foreign, path)]);
+      return fixed(FLOAT_BITS[floatPrecision(foreign, path)] / 8);
     case Type.Decimal:
       return fixed(decimalBits(foreign, path) / 8);
     case Type.Date:
       return fixed(foreign.unit === 0 ? 4 : 8);
     case Type.Time:
-      return fixed(timeBits(foreign, path) / 8);
+      return fixed(timeBits(timeOfDayUnit(foreign, path)) / 8);
     case Type.Timestamp:
       timeUnit(foreign, path);
       timeZone(foreign, path);
@@ -125,7 +126,7 @@ export function layoutOf(type: DataType, path: string): Layout {
         case "fixed":
           return {
             kind: "dictionary",
-            index: fixed(integerBytes(indexParameters, path)),
+            index: fixed(integerBits(indexParameters, path) / 8),
             indexSigned: indexParameters.isSigned === true,
             value,
           };

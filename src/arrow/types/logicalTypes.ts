@@ -1,28 +1,17 @@
 /**
- * Converts between types as a table's schema stores them (strings and children) and the Arrow types they mean. Each
- * direction is one exhaustive switch. A type that this build cannot store is an `UnsupportedError`, parameters that no
- * Arrow type has are an `InvalidInputError`; both name the column.
+ * Converts between the types and fields of tables and those of Arrow. Each direction is one exhaustive switch. A type
+ * that this build cannot store is an `UnsupportedError`, parameters that no Arrow type has are an `InvalidInputError`;
+ * both name the column.
  *
- *     logical type string                    Arrow type
- *     null bool int8 … uint64                Null Bool Int8 … Uint64
- *     halffloat float double                 Float16 Float32 Float64
- *     string large_string                    Utf8 LargeUtf8
- *     binary large_binary                    Binary LargeBinary
- *     fixed_size_binary:<bytes>              FixedSizeBinary
- *     date32:day date64:ms                   Date
- *     time32:s|ms time64:us|ns               Time
- *     timestamp:<unit>:<zone or ->           Timestamp
- *     duration:<unit>                        Duration
- *     decimal:128|256:<precision>:<scale>    Decimal
- *     fixed_size_list:<item>:<dimension>     FixedSizeList; the item's name and nullability are not kept, nor its
- *                                            extension type unless it is lance.bfloat16
- *     fixed_size_list:struct:<dimension>     FixedSizeList of structs; the item is a child
- *     dict:<value>:<index>:false             Dictionary; whether it is ordered is not kept
- *     list large_list                        List LargeList; the item is a child
- *     list.struct large_list.struct          the same, of structs
- *     struct                                 Struct, a child per member, of which there may be none
- *     map                                    Map; its child is a struct of key and value
- *     json                                   Utf8 of the extension type arrow.json; a file has it as JSONB
+ *     of a table         of Arrow
+ *     fixedSizeList      FixedSizeList; the item's name and nullability are not kept, nor its extension type unless it
+ *                        is lance.bfloat16. Of structs, the item is a child
+ *     dictionary         Dictionary; whether it is ordered is not kept
+ *     list               List LargeList; the item is a child
+ *     struct             Struct, a child per member, of which there may be none
+ *     map                Map; its child is a struct of key and value
+ *     json               Utf8 of the extension type arrow.json; a file has it as JSONB
+ *     all others         the type of the same name
  */
 
 import {
@@ -63,17 +52,16 @@ import {
 } from "apache-arrow";
 import { InvalidInputError, UnsupportedError } from "../../errors.js";
 import { layoutOf } from "./layouts.js";
+import { formatType, type IntegerType, type LogicalType, TIME_UNITS, timeBits } from "./type.js";
 import {
   decimalBits,
-  FLOAT_NAMES,
+  FLOAT_BITS,
   type ForeignType,
   fixedSize,
   floatPrecision,
-  integerBytes,
+  integerBits,
   MAX_FIXED_SIZE,
-  SEPARATOR,
-  TIME_UNITS,
-  timeBits,
+  timeOfDayUnit,
   timeUnit,
   timeZone,
   unsupported,
@@ -86,73 +74,81 @@ const BFLOAT16_EXTENSION = "lance.bfloat16";
 /** Arrow's extension type of JSON as text, and the format's of JSON in binary form. */
 const JSON_TEXT_EXTENSION = "arrow.json";
 const JSON_BINARY_EXTENSION = "lance.json";
-/** The type that both have in a table's schema. */
-const JSON_LOGICAL_TYPE = "json";
 
 /**
- * The string that a table's schema stores for the type, without its children.
+ * The type that a field of a table has for one of Arrow, without its children.
  * @param path the column, for messages
  * @throws UnsupportedError, InvalidInputError
  */
-export function logicalTypeOf(type: DataType, path: string): string {
+export function logicalTypeOf(type: DataType, path: string): LogicalType {
   const foreign: ForeignType = type;
   switch (foreign.typeId) {
     case Type.Null:
-      return "null";
+      return { kind: "null" };
     case Type.Bool:
-      return "bool";
+      return { kind: "bool" };
     case Type.Int:
-      return `${foreign.isSigned ? "int" : "uint"}${integerBytes(foreign, path) * 8}`;
+      return integerTypeOf(foreign, path);
     case Type.Float:
-      return FLOAT_NAMES[floatPrecision(foreign, path)];
-    case Type.Decimal:
-      return `decimal:${decimalBits(foreign, path)}:${foreign.precision}:${foreign.scale}`;
+      return { kind: "float", bits: FLOAT_BITS[floatPrecision(foreign, path)] };
+    case Type.Decimal: {
+      const { precision = 0, scale = 0 } = foreign;
+      return { kind: "decimal", bits: decimalBits(foreign, path), precision, scale };
+    }
     case Type.Date:
-      return foreign.unit === 0 ? "date32:day" : "date64:ms";
+      return { kind: "date", bits: foreign.unit === 0 ? 32 : 64 };
     case Type.Time:
-      return `time${timeBits(foreign, path)}:${timeUnit(foreign, path)}`;
+      return { kind: "time", unit: timeOfDayUnit(foreign, path) };
     case Type.Timestamp:
-      return `timestamp:${timeUnit(foreign, path)}:${timeZone(foreign, path) ?? "-"}`;
+      return { kind: "timestamp", unit: timeUnit(foreign, path), timezone: timeZone(foreign, path) };
     case Type.Duration:
-      return `duration:${timeUnit(foreign, path)}`;
+      return { kind: "duration", unit: timeUnit(foreign, path) };
     case Type.FixedSizeBinary:
-      return `fixed_size_binary:${fixedSize(foreign.byteWidth, "bytes", path)}`;
+      return { kind: "fixedSizeBinary", bytes: fixedSize(foreign.byteWidth, "bytes", path) };
     case Type.Utf8:
-      return "string";
     case Type.LargeUtf8:
-      return "large_string";
+      return { kind: "string", large: foreign.typeId === Type.LargeUtf8 };
     case Type.Binary:
-      return "binary";
     case Type.LargeBinary:
-      return "large_binary";
+      return { kind: "binary", large: foreign.typeId === Type.LargeBinary };
     case Type.FixedSizeList: {
       layoutOf(type, path);
       const { valueType, listSize } = type as FixedSizeList;
-      const item = isBfloat16(type.children[0]) ? BFLOAT16_EXTENSION : logicalTypeOf(valueType, path);
-      return `fixed_size_list:${item}:${listSize}`;
+      const item: LogicalType = isBfloat16(type.children[0])
+        ? { kind: "bfloat16" }
+        : logicalTypeOf(valueType, path);
+      return { kind: "fixedSizeList", of: item, size: listSize };
     }
     case Type.Dictionary: {
       layoutOf(type, path);
       const { dictionary, indices } = type as Dictionary;
-      return `dict:${logicalTypeOf(dictionary, path)}:${logicalTypeOf(indices, path)}:false`;
+      const values = logicalTypeOf(dictionary, path);
+      return { kind: "dictionary", values, indices: integerTypeOf(indices, path), ordered: false };
     }
     case Type.List:
     case Type.LargeList: {
-      const name = foreign.typeId === Type.List ? "list" : "large_list";
-      return (type.children[0].type.typeId as Type) === Type.Struct ? `${name}.struct` : name;
+      const ofStructs = (type.children[0].type.typeId as Type) === Type.Struct;
+      return { kind: "list", large: foreign.typeId === Type.LargeList, ofStructs };
     }
     case Type.Struct:
-      return "struct";
+      return { kind: "struct" };
     case Type.Map:
-      return "map";
+      return { kind: "map" };
   }
   throw unsupported(type, path);
 }
 
+/** @throws InvalidInputError */
+export const integerTypeOf = (foreign: ForeignType, path: string): IntegerType => ({
+  kind: "int",
+  bits: integerBits(foreign, path),
+  signed: foreign.isSigned === true,
+});
+
 /** A field as a table's schema stores it. */
 export interface LogicalField {
   readonly name: string;
-  readonly logicalType: string;
+  readonly type: LogicalType;
   readonly nullable: boolean;
   readonly metadata: ReadonlyMap<string, string>;
   readonly children: readonly LogicalField[];
@@ -164,21 +160,21 @@ export interface LogicalField {
  * @throws UnsupportedError, InvalidInputError
  */
 export function logicalFieldOf(field: Field, path: string): LogicalField {
-  const { name, type, nullable, metadata } = field;
+  const { name, nullable, metadata } = field;
   if (jsonForm(field) !== null) {
     const stored = new Map(metadata).set(EXTENSION_NAME_KEY, JSON_BINARY_EXTENSION);
-    return { name, logicalType: JSON_LOGICAL_TYPE, nullable, metadata: stored, children: [] };
+    return { name, type: { kind: "json" }, nullable, metadata: stored, children: [] };
   }
-  const logicalType = logicalTypeOf(type, path);
+  const type = logicalTypeOf(field.type, path);
   const names = new Set<string>();
-  const children = storedChildren(type).map((child) => {
+  const children = storedChildren(field.type).map((child) => {
     if (names.has(child.name)) {
       throw new InvalidInputError(`column ${path}: two members have the name ${JSON.stringify(child.name)}`);
     }
     names.add(child.name);
     return logicalFieldOf(child, `${path}.${child.name}`);
   });
-  return { name, logicalType, nullable, metadata, children };
+  return { name, type, nullable, metadata, children };
 }
 
 /**
@@ -245,11 +241,11 @@ function storedChildren(type: DataType): readonly Field[] {
 export function arrowFieldFromLogical(field: LogicalField, path: string): Field {
   const children = field.children.map((child) => arrowFieldFromLogical(child, `${path}.${child.name}`));
   const metadata = new Map(field.metadata);
-  if (field.logicalType === JSON_LOGICAL_TYPE) {
+  if (field.type.kind === "json") {
     metadata.set(EXTENSION_NAME_KEY, JSON_TEXT_EXTENSION);
     return new Field(field.name, new Utf8(), field.nullable, metadata);
   }
-  const type = arrowTypeFromLogical(field.logicalType, path, children);
+  const type = arrowTypeFromLogical(field.type, path, children);
   return new Field(field.name, type, field.nullable, metadata);
 }
 
@@ -259,141 +255,110 @@ export function arrowSchemaOf(fields: readonly LogicalField[]): Schema {
 }
 
 /**
- * The Arrow type that a table's schema means.
+ * The Arrow type that a type of a table means.
  * @param path the column, for messages
  * @param children of the field
- * @throws UnsupportedError on a string that names no type this build can store
+ * @throws UnsupportedError on a type that this build cannot store, or that cannot have the children
  */
 export function arrowTypeFromLogical(
-  logicalType: string,
+  type: LogicalType,
   path: string,
   children: readonly Field[] = [],
 ): DataType {
   const refuse = () =>
-    new UnsupportedError(`column ${path}: type ${logicalType} is not supported by this release`);
-  const colon = logicalType.indexOf(SEPARATOR);
-  const head = colon < 0 ? logicalType : logicalType.slice(0, colon);
-  const tail = colon < 0 ? null : logicalType.slice(colon + 1);
-  const nested = nestedType(logicalType, children, refuse);
-  if (nested !== null) return nested;
-  if (children.length > 0) throw refuse();
-  if (tail === null) {
-    const make = PLAIN_TYPES.get(head);
-    if (make === undefined) throw refuse();
-    return make();
-  }
-  switch (head) {
-    case "fixed_size_binary":
-      return new FixedSizeBinary(parseSize(tail, refuse));
-    case "date32":
-      if (tail === "day") return new DateDay();
-      break;
-    case "date64":
-      if (tail === "ms") return new DateMillisecond();
-      break;
-    case "time32":
-      if (tail === "s" || tail === "ms") return new Time(TIME_UNITS.indexOf(tail), 32);
-      break;
-    case "time64":
-      if (tail === "us" || tail === "ns") return new Time(TIME_UNITS.indexOf(tail), 64);
-      break;
-    case "duration":
-      return new Duration(parseUnit(tail, refuse));
-    case "timestamp": {
-      const [unit, zone, ...rest] = tail.split(SEPARATOR);
-      if (zone === undefined || zone === "" || rest.length > 0) break;
-      return new Timestamp(parseUnit(unit, refuse), zone === "-" ? null : zone);
-    }
-    case "decimal": {
-      const match = /^(128|256):(\d{1,2}):(-?\d{1,3})$/.exec(tail);
-      if (match === null) break;
-      const type = new Decimal(Number(match[3]), Number(match[2]), Number(match[1]));
-      decimalBits(type, path);
-      return type;
-    }
-    case "fixed_size_list": {
-      const last = tail.lastIndexOf(SEPARATOR);
-      if (last < 0) break;
-      const itemType = tail.slice(0, last);
-      const item =
-        itemType === BFLOAT16_EXTENSION
-          ? new Field("item", new FixedSizeBinary(2), true, bfloat16Metadata())
-          : new Field("item", arrowTypeFromLogical(itemType, path), true);
-      const type = new FixedSizeList(parseSize(tail.slice(last + 1), refuse), item);
-      layoutOf(type, path);
-      return type;
-    }
-    case "dict": {
-      const match = /^(.*):(u?int(?:8|16|32|64)):(true|false)$/.exec(tail);
-      if (match === null) break;
-      const indices = arrowTypeFromLogical(match[2], path) as Dictionary["indices"];
-      const type = new Dictionary(arrowTypeFromLogical(match[1], path), indices, null, match[3] === "true");
-      layoutOf(type, path);
-      return type;
-    }
-  }
-  throw refuse();
-}
-
-/** The type of a field that has children; null if the string is no such type or the children do not fit it. */
-function nestedType(
-  logicalType: string,
-  children: readonly Field[],
-  refuse: () => UnsupportedError,
-): DataType | null {
-  const [only] = children;
-  switch (logicalType) {
+    new UnsupportedError(`column ${path}: type ${formatType(type)} is not supported by this release`);
+  const onlyChild = (): Field => {
+    if (children.length !== 1) throw refuse();
+    return children[0];
+  };
+  switch (type.kind) {
     case "struct":
       return new Struct([...children]);
     case "list":
-    case "list.struct":
-      return children.length === 1 ? new List(only) : null;
-    case "large_list":
-    case "large_list.struct":
-      return children.length === 1 ? new LargeList(only) : null;
-    case "map":
-      return children.length === 1 && only.type.children?.length === 2
-        ? new Map_(only as ConstructorParameters<typeof Map_>[0])
-        : null;
+      return type.large ? new LargeList(onlyChild()) : new List(onlyChild());
+    case "map": {
+      const entries = onlyChild();
+      if (entries.type.children?.length !== 2) throw refuse();
+      return new Map_(entries as ConstructorParameters<typeof Map_>[0]);
+    }
+    case "fixedSizeList": {
+      if (type.of.kind === "struct") return new FixedSizeList(checkSize(type.size, refuse), onlyChild());
+      if (children.length > 0) throw refuse();
+      const item = arrowItem(type.of, path);
+      const list = new FixedSizeList(checkSize(type.size, refuse), item);
+      layoutOf(list, path);
+      return list;
+    }
+    default:
+      if (children.length > 0) throw refuse();
+      return childlessType(type, path, refuse);
   }
-  const dimension = STRUCT_LIST.exec(logicalType)?.[1];
-  return dimension !== undefined && children.length === 1
-    ? new FixedSizeList(parseSize(dimension, refuse), only)
-    : null;
 }
 
-/** Matches the type of a fixed-size list of structs and captures its dimension. */
-const STRUCT_LIST = /^fixed_size_list:struct:(\d+)$/;
+/** The item of a fixed-size list, which is no field of the table. */
+const arrowItem = (type: LogicalType, path: string): Field =>
+  type.kind === "bfloat16"
+    ? new Field("item", new FixedSizeBinary(2), true, bfloat16Metadata())
+    : new Field("item", arrowTypeFromLogical(type, path), true);
 
-/** The types whose logical string has no parameters. */
-const PLAIN_TYPES: ReadonlyMap<string, () => DataType> = new Map<string, () => DataType>([
-  ["null", () => new Null()],
-  ["bool", () => new Bool()],
-  ["int8", () => new Int8()],
-  ["int16", () => new Int16()],
-  ["int32", () => new Int32()],
-  ["int64", () => new Int64()],
-  ["uint8", () => new Uint8()],
-  ["uint16", () => new Uint16()],
-  ["uint32", () => new Uint32()],
-  ["uint64", () => new Uint64()],
-  ["halffloat", () => new Float16()],
-  ["float", () => new Float32()],
-  ["double", () => new Float64()],
-  ["string", () => new Utf8()],
-  ["large_string", () => new LargeUtf8()],
-  ["binary", () => new Binary()],
-  ["large_binary", () => new LargeBinary()],
-]);
+type ChildlessType = Exclude<LogicalType, { kind: "struct" | "list" | "map" | "fixedSizeList" }>;
 
-function parseSize(text: string, refuse: () => UnsupportedError): number {
-  const size = /^\d{1,10}$/.test(text) ? Number(text) : 0;
+function childlessType(type: ChildlessType, path: string, refuse: () => UnsupportedError): DataType {
+  switch (type.kind) {
+    case "null":
+      return new Null();
+    case "bool":
+      return new Bool();
+    case "int":
+      return arrowInteger(type);
+    case "float":
+      return type.bits === 16 ? new Float16() : type.bits === 32 ? new Float32() : new Float64();
+    case "decimal": {
+      const decimal = new Decimal(type.scale, type.precision, type.bits);
+      decimalBits(decimal, path);
+      return decimal;
+    }
+    case "string":
+      return type.large ? new LargeUtf8() : new Utf8();
+    case "binary":
+      return type.large ? new LargeBinary() : new Binary();
+    case "fixedSizeBinary":
+      return new FixedSizeBinary(checkSize(type.bytes, refuse));
+    case "date":
+      return type.bits === 32 ? new DateDay() : new DateMillisecond();
+    case "time":
+      return new Time(TIME_UNITS.indexOf(type.unit), timeBits(type.unit));
+    case "timestamp":
+      return new Timestamp(TIME_UNITS.indexOf(type.unit), type.timezone);
+    case "duration":
+      return new Duration(TIME_UNITS.indexOf(type.unit));
+    case "dictionary": {
+      const indices = arrowInteger(type.indices) as Dictionary["indices"];
+      const dictionary = new Dictionary(arrowTypeFromLogical(type.values, path), indices, null, type.ordered);
+      layoutOf(dictionary, path);
+      return dictionary;
+    }
+    case "json":
+    case "bfloat16":
+    case "unknown":
+      throw refuse();
+  }
+}
+
+export function arrowInteger({ bits, signed }: IntegerType): DataType {
+  switch (bits) {
+    case 8:
+      return signed ? new Int8() : new Uint8();
+    case 16:
+      return signed ? new Int16() : new Uint16();
+    case 32:
+      return signed ? new Int32() : new Uint32();
+    case 64:
+      return signed ? new Int64() : new Uint64();
+  }
+}
+
+function checkSize(size: number, refuse: () => UnsupportedError): number {
   if (size < 1 || size > MAX_FIXED_SIZE) throw refuse();
   return size;
-}
-
-function parseUnit(text: string, refuse: () => UnsupportedError): number {
-  const unit = (TIME_UNITS as readonly string[]).indexOf(text);
-  if (unit < 0) throw refuse();
-  return unit;
 }

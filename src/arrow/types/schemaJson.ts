@@ -21,7 +21,8 @@ import {
 import { InvalidInputError } from "../../errors.js";
 import { adoptType } from "./foreignTypes.js";
 import { arrowTypeFromLogical } from "./logicalTypes.js";
-import { FLOAT_BYTES, type ForeignType, floatPrecision, unsupported } from "./typeParameters.js";
+import { parseType } from "./type.js";
+import { FLOAT_BITS, type ForeignType, floatPrecision, unsupported } from "./typeParameters.js";
 
 /** A schema in the JSON of the namespace spec. */
 export interface JsonArrowSchema {
@@ -79,7 +80,7 @@ function typeToJson(type: DataType, path: string): JsonArrowType {
     case Type.Int:
       return { type: `${foreign.isSigned ? "int" : "uint"}${foreign.bitWidth}` };
     case Type.Float:
-      return { type: `float${FLOAT_BYTES[floatPrecision(foreign, path)] * 8}` };
+      return { type: `float${FLOAT_BITS[floatPrecision(foreign, path)]}` };
     case Type.Decimal:
       return {
         type: `decimal${foreign.bitWidth}`,
@@ -178,7 +179,7 @@ export function typeFromJson(given: unknown, path: string, depth = 0): DataType 
     throw invalid(
       `${name} leaves the unit open; write one as in ${name}:us${name === "timestamp" ? ":-" : ""}`,
     );
-  return arrowTypeFromLogical(SPEC_NAMES.get(name) ?? name, path);
+  return arrowTypeFromLogical(parseType(SPEC_NAMES.get(name) ?? name), path);
 }
 
 function fieldFromJson(given: unknown, path: string, depth: number): Field {

@@ -70,7 +70,7 @@ export interface FixedSizeListType {
   readonly size: number;
 }
 
-export interface ListType {
+interface ListType {
   readonly kind: "list";
   /** Whether offsets have 64 bits, not 32. */
   readonly large: boolean;
@@ -247,7 +247,12 @@ function parseParameters(name: string, parameters: string, depth: number): Logic
       const [values, indexText] = splitLast(types);
       const indices = PLAIN_TYPES.get(indexText);
       if (values === null || indices?.kind !== "int") return null;
-      return { kind: "dictionary", values: parseNested(values, depth + 1), indices, ordered: ordered === "true" };
+      return {
+        kind: "dictionary",
+        values: parseNested(values, depth + 1),
+        indices,
+        ordered: ordered === "true",
+      };
     }
     default:
       return null;

@@ -5,16 +5,10 @@
 
 import { type DataType, type Dictionary, Type } from "apache-arrow";
 import { InvalidInputError, UnsupportedError } from "../../errors.js";
+import { SEPARATOR, TIME_UNITS, type TimeUnit, timeBits } from "./type.js";
 
-/** Separates the parts of a logical type string, so a time zone cannot hold it. */
-export const SEPARATOR = ":";
-
-/** Names of units of time, indexed by apache-arrow's number of the unit. */
-export const TIME_UNITS = ["s", "ms", "us", "ns"] as const;
-
-/** Widths of floats, indexed, like their names, by apache-arrow's number of the precision. */
-export const FLOAT_BYTES = [2, 4, 8] as const;
-export const FLOAT_NAMES = ["halffloat", "float", "double"] as const;
+/** Widths of floats, indexed by apache-arrow's number of the precision. */
+export const FLOAT_BITS = [16, 32, 64] as const;
 
 /** Largest number of items or bytes of one fixed-size value; Arrow keeps it in 32 bits. */
 export const MAX_FIXED_SIZE = 0x7fffffff;
@@ -56,13 +50,13 @@ export function unsupported(type: DataType, path: string): UnsupportedError {
   return new UnsupportedError(`column ${path}: type ${type} is not supported by this release`);
 }
 
-export function integerBytes(type: ForeignType, path: string): number {
+export function integerBits(type: ForeignType, path: string): 8 | 16 | 32 | 64 {
   switch (type.bitWidth) {
     case 8:
     case 16:
     case 32:
     case 64:
-      return type.bitWidth / 8;
+      return type.bitWidth;
   }
   throw new InvalidInputError(`column ${path}: no integer has ${type.bitWidth} bits`);
 }
@@ -73,7 +67,7 @@ export function floatPrecision(type: ForeignType, path: string): 0 | 1 | 2 {
   throw new InvalidInputError(`column ${path}: no float has precision ${precision}`);
 }
 
-export function decimalBits(type: ForeignType, path: string): number {
+export function decimalBits(type: ForeignType, path: string): 128 | 256 {
   const { bitWidth, precision = 0, scale = 0 } = type;
   if (bitWidth !== 128 && bitWidth !== 256) {
     throw new UnsupportedError(
@@ -90,16 +84,16 @@ export function decimalBits(type: ForeignType, path: string): number {
   return bitWidth;
 }
 
-export function timeBits(type: ForeignType, path: string): number {
+/** The unit of a time of day, whose bits have to agree with it. */
+export function timeOfDayUnit(type: ForeignType, path: string): TimeUnit {
   const unit = timeUnit(type, path);
-  const bits = unit === "s" || unit === "ms" ? 32 : 64;
-  if (type.bitWidth !== bits) {
+  if (type.bitWidth !== timeBits(unit)) {
     throw new InvalidInputError(`column ${path}: no time in ${unit} has ${type.bitWidth} bits`);
   }
-  return bits;
+  return unit;
 }
 
-export function timeUnit(type: ForeignType, path: string): (typeof TIME_UNITS)[number] {
+export function timeUnit(type: ForeignType, path: string): TimeUnit {
   const unit = TIME_UNITS[type.unit ?? -1];
   if (unit === undefined) throw new InvalidInputError(`column ${path}: ${type.unit} is no unit of time`);
   return unit;

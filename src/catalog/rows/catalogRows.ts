@@ -15,6 +15,7 @@ import { nullColumn } from "../../arrow/columns/nullColumn.js";
 import { takeColumn } from "../../arrow/columns/takeColumn.js";
 import { layoutOf } from "../../arrow/types/layouts.js";
 import { arrowFieldFromLogical } from "../../arrow/types/logicalTypes.js";
+import { isSameType, type LogicalType } from "../../arrow/types/type.js";
 import { CorruptFileError, UnsupportedError } from "../../errors.js";
 import { DEFAULT_DELIMITER } from "../../ident.js";
 import type { TableField } from "../../schema/schema.js";
@@ -214,9 +215,11 @@ function select(column: Column, added: Column, indices: readonly number[]): Colu
 const duplicateRows = (objectId: string): CorruptFileError =>
   new CorruptFileError("__manifest", 0, `the catalog has several rows for ${objectId}`);
 
+const STRING: LogicalType = { kind: "string", large: false };
+
 function indexOfColumn(fields: readonly TableField[], name: string, path: string): number {
   const index = fields.findIndex((field) => field.name === name);
-  if (index < 0 || fields[index].logicalType !== "string") {
+  if (index < 0 || !isSameType(fields[index].type, STRING)) {
     throw new UnsupportedError(`catalog ${path} has no column ${name} of type string`);
   }
   return index;

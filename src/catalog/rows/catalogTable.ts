@@ -77,7 +77,7 @@ const PRIMARY_KEY_POSITION = "lance-schema:unenforced-primary-key:position";
 const NO_METADATA: ReadonlyMap<string, string> = new Map();
 const text = (name: string, nullable: boolean, metadata = NO_METADATA): NewField => ({
   name,
-  logicalType: "string",
+  type: { kind: "string", large: false },
   nullable,
   metadata,
   children: [],
@@ -90,7 +90,7 @@ const FIELDS: readonly NewField[] = [
   text("metadata", true),
   {
     name: "base_objects",
-    logicalType: "list",
+    type: { kind: "list", large: false, ofStructs: false },
     nullable: true,
     metadata: NO_METADATA,
     children: [text("object_id", true)],

@@ -65,8 +65,8 @@ function newColumn(column: AddedColumn): { field: NewField; value: Column | null
   const { name } = column;
   const path = formatFieldPath([name]);
   if ("expression" in column) {
-    const { logicalType, value } = parseSqlConstant(column.expression, path);
-    const field = { name, logicalType, nullable: value === null, metadata: new Map(), children: [] };
+    const { type, value } = parseSqlConstant(column.expression, path);
+    const field = { name, type, nullable: value === null, metadata: new Map(), children: [] };
     return { field, value };
   }
   if (isPrimaryKey(column.metadata)) {

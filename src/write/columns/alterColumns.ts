@@ -9,6 +9,7 @@
 import { Field as ArrowField, type DataType } from "apache-arrow";
 import type { Column } from "../../arrow/columns/column.js";
 import { logicalFieldOf } from "../../arrow/types/logicalTypes.js";
+import { formatType, isSameType } from "../../arrow/types/type.js";
 import { InvalidInputError, UnsupportedError } from "../../errors.js";
 import type { Field } from "../../format/file.js";
 import { formatFieldPath, isWellFormed } from "../../ident.js";
@@ -119,7 +120,7 @@ function planChange(at: FieldAtPath, before: Change | undefined, alteration: Col
   if (
     field.nullable &&
     !mayBeNull &&
-    chain.some((parent) => parent !== field && parent.logicalType !== "struct")
+    chain.some((parent) => parent !== field && parent.type.kind !== "struct")
   ) {
     throw new UnsupportedError(`column ${path}: items of lists cannot be made non-nullable`);
   }
@@ -131,10 +132,10 @@ function planChange(at: FieldAtPath, before: Change | undefined, alteration: Col
 function replacementOf({ field, path }: FieldAtPath, type: DataType): NewField | null {
   const { metadata, nullable, name } = field;
   const wanted = logicalFieldOf(new ArrowField(name, type, nullable, new Map()), path);
-  if (isSameType(field, wanted)) return null;
+  if (isSameField(field, wanted)) return null;
   if (storageOf(field) !== "values" || isPacked(field) || metadata.has(EXTENSION_NAME_KEY)) {
     throw new InvalidInputError(
-      `column ${path} cannot be cast to type ${wanted.logicalType}: its type is an extension of ${field.logicalType}, or its values lie in a way of their own`,
+      `column ${path} cannot be cast to type ${formatType(wanted.type)}: its type is an extension of ${formatType(field.type)}, or its values lie in a way of their own`,
     );
   }
   castBetween(field, wanted, path);
@@ -142,14 +143,14 @@ function replacementOf({ field, path }: FieldAtPath, type: DataType): NewField |
   return { ...wanted, metadata };
 }
 
-/** Whether fields and the fields inside them have the same types, names and nullability. */
-function isSameType(field: NewField, wanted: NewField): boolean {
+/** Whether fields have the same type, and the fields inside them the same types, names and nullability. */
+function isSameField(field: NewField, wanted: NewField): boolean {
   return (
-    field.logicalType === wanted.logicalType &&
+    isSameType(field.type, wanted.type) &&
     field.children.length === wanted.children.length &&
     field.children.every((child, index) => {
       const other = wanted.children[index];
-      return child.name === other.name && child.nullable === other.nullable && isSameType(child, other);
+      return child.name === other.name && child.nullable === other.nullable && isSameField(child, other);
     })
   );
 }

@@ -9,6 +9,7 @@ import { nullColumn } from "../../arrow/columns/nullColumn.js";
 import type { InputBatch } from "../../arrow/exchange/input.js";
 import { layoutOf } from "../../arrow/types/layouts.js";
 import { arrowFieldFromLogical } from "../../arrow/types/logicalTypes.js";
+import { formatType } from "../../arrow/types/type.js";
 import { InternalError, InvalidInputError, TableSchemaValidationError } from "../../errors.js";
 import type { Field } from "../../format/file.js";
 import { type DataFragment, Merge, Project, type Transaction } from "../../format/table.js";
@@ -264,7 +265,11 @@ interface ColumnCast {
 }
 
 /** The shape of a field that is read or written: ids and types. */
-const shapeOf = (field: TableField): unknown => [field.id, field.logicalType, field.children.map(shapeOf)];
+const shapeOf = (field: TableField): unknown => [
+  field.id,
+  formatType(field.type),
+  field.children.map(shapeOf),
+];
 
 /** Ids of the fields, `from` or inside it, that are replaced in `to`. */
 function replacedLeaves(from: TableField, to: TableField): number[] {

@@ -46,10 +46,10 @@ export function checkSeparable({ chain, path }: FieldAtPath, done: string): void
   for (const parent of chain.slice(0, -1)) {
     const refuse = (what: string) =>
       new UnsupportedError(`column ${path} cannot be ${done} by itself: ${parent.name} is ${what}`);
-    if (parent.logicalType === "map") throw refuse("a map");
+    if (parent.type.kind === "map") throw refuse("a map");
     if (isPacked(parent)) throw refuse("a packed struct");
     if (storageOf(parent) === "blobStructs") throw refuse("a column of blobs");
-    if (parent.logicalType.startsWith("fixed_size_list:")) throw refuse("a fixed-size list");
+    if (parent.type.kind === "fixedSizeList") throw refuse("a fixed-size list");
   }
 }
 

@@ -5,6 +5,7 @@
  */
 
 import { arrowFieldFromLogical, logicalFieldOf } from "../../arrow/types/logicalTypes.js";
+import { formatType, isSameType } from "../../arrow/types/type.js";
 import { InvalidInputError, UnsupportedError } from "../../errors.js";
 import {
   FieldMetadataUpdate,
@@ -165,10 +166,10 @@ function checkResult({ at, metadata }: PendingUpdate, hasFiles: boolean): void {
 
 /** @throws InvalidInputError where the extension type would imply a type that the field does not have */
 function checkExtension(field: TableField, path: string): void {
-  const { logicalType } = logicalFieldOf(arrowFieldFromLogical(field, path), path);
-  if (logicalType === field.logicalType) return;
+  const { type } = logicalFieldOf(arrowFieldFromLogical(field, path), path);
+  if (isSameType(type, field.type)) return;
   throw new InvalidInputError(
-    `field ${path}: ${EXTENSION_NAME_KEY} cannot be ${field.metadata.get(EXTENSION_NAME_KEY)}: the field is of type ${field.logicalType}, not ${logicalType}`,
+    `field ${path}: ${EXTENSION_NAME_KEY} cannot be ${field.metadata.get(EXTENSION_NAME_KEY)}: the field is of type ${formatType(field.type)}, not ${formatType(type)}`,
   );
 }
 

@@ -11,10 +11,20 @@
  */
 
 import type { Column, FixedColumn, VariableColumn } from "../../arrow/columns/column.js";
+import {
+  type DecimalType,
+  type FloatType,
+  formatType,
+  type IntegerType,
+  isSameType,
+  type LogicalType,
+  type TimestampType,
+  type TimeUnit,
+} from "../../arrow/types/type.js";
 import { InvalidInputError, UnsupportedError } from "../../errors.js";
 
 export interface SqlConstant {
-  readonly logicalType: string;
+  readonly type: ConstantType;
   /** One value; null for NULL. */
   readonly value: Column | null;
 }
@@ -26,14 +36,22 @@ export interface SqlConstant {
 export function parseSqlConstant(text: string, path: string): SqlConstant {
   const parser = new Parser(text, path);
   const { type, value } = parser.parse();
-  return { logicalType: type, value: value === null ? null : parser.columnOf(type, value) };
+  return { type, value: value === null ? null : parser.columnOf(type, value) };
 }
+
+/** The types that constants have. */
+type ConstantType =
+  | IntegerType
+  | FloatType
+  | DecimalType
+  | TimestampType
+  | Extract<LogicalType, { kind: "null" | "bool" | "string" | "binary" | "date" }>;
 
 /** Decimals are scaled integers, as they are stored; dates are days; timestamps are ticks of their unit. */
 type Value = bigint | number | string | boolean | Uint8Array;
 
 interface Typed {
-  readonly type: string;
+  readonly type: ConstantType;
   readonly value: Value | null;
   /** The text of a number, so that a decimal made of it is exact. */
   readonly text?: string;
@@ -46,15 +64,15 @@ const TOKEN =
 /** Maximum characters of an expression. */
 const MAX_LENGTH = 2 ** 16;
 const MAX_DEPTH = 32;
-const INTEGER_BITS: Readonly<Record<string, number>> = {
+const INTEGER_BITS: Readonly<Record<string, IntegerType["bits"]>> = {
   TINYINT: 8,
   SMALLINT: 16,
   INT: 32,
   INTEGER: 32,
   BIGINT: 64,
 };
-const TIMESTAMP_UNITS: Readonly<Record<string, string>> = { 0: "s", 3: "ms", 6: "us", 9: "ns" };
-const TICKS_PER_SECOND: Readonly<Record<string, bigint>> = {
+const TIMESTAMP_UNITS: Readonly<Record<string, TimeUnit>> = { 0: "s", 3: "ms", 6: "us", 9: "ns" };
+const TICKS_PER_SECOND: Readonly<Record<TimeUnit, bigint>> = {
   s: 1n,
   ms: 1_000n,
   us: 1_000_000n,
@@ -62,6 +80,16 @@ const TICKS_PER_SECOND: Readonly<Record<string, bigint>> = {
 };
 const MS_PER_DAY = 86_400_000;
 const MAX_DECIMAL_DIGITS = 38;
+
+const NULL: ConstantType = { kind: "null" };
+const BOOL: ConstantType = { kind: "bool" };
+const STRING: ConstantType = { kind: "string", large: false };
+const BINARY: ConstantType = { kind: "binary", large: false };
+const DATE: ConstantType = { kind: "date", bits: 32 };
+const FLOAT: ConstantType = { kind: "float", bits: 32 };
+const DOUBLE: ConstantType = { kind: "float", bits: 64 };
+const integer = (bits: IntegerType["bits"], signed: boolean): IntegerType => ({ kind: "int", bits, signed });
+const localTimestamp = (unit: TimeUnit): TimestampType => ({ kind: "timestamp", unit, timezone: null });
 
 class Parser {
   readonly #text: string;
@@ -84,14 +112,14 @@ class Parser {
   }
 
   /** A column of one value. */
-  columnOf(type: string, value: Value): Column {
+  columnOf(type: ConstantType, value: Value): Column {
     if (typeof value === "boolean") {
       return { kind: "bits", length: 1, validity: null, bits: Uint8Array.of(Number(value)), bitOffset: 0 };
     }
     if (typeof value === "string") return variable(new TextEncoder().encode(value));
     if (typeof value === "object") return variable(value);
-    if (type === "float" || type === "double") {
-      return fixed(new Uint8Array((type === "float" ? Float32Array : Float64Array).of(Number(value)).buffer));
+    if (type.kind === "float") {
+      return fixed(new Uint8Array((type.bits === 32 ? Float32Array : Float64Array).of(Number(value)).buffer));
     }
     const bytes = new Uint8Array(byteWidth(type));
     for (let index = 0, rest = BigInt(value); index < bytes.length; index++, rest >>= 8n) {
@@ -143,21 +171,21 @@ class Parser {
       return number(`-${digits}`);
     }
     if (/^[\d.]/.test(token)) return number(token);
-    if (token.startsWith("'")) return { type: "string", value: unquote(token) };
+    if (token.startsWith("'")) return { type: STRING, value: unquote(token) };
     switch (token.toUpperCase()) {
       case "NULL":
-        return { type: "null", value: null };
+        return { type: NULL, value: null };
       case "TRUE":
       case "FALSE":
-        return { type: "bool", value: token.toUpperCase() === "TRUE" };
+        return { type: BOOL, value: token.toUpperCase() === "TRUE" };
       case "X":
-        return { type: "binary", value: this.#hex(this.#take()) };
+        return { type: BINARY, value: this.#hex(this.#take()) };
       case "DATE":
       case "TIMESTAMP": {
         const literal = this.#take();
         if (!literal.startsWith("'")) throw this.#unsupported();
-        const type = token.toUpperCase() === "DATE" ? "date32:day" : "timestamp:us:-";
-        return this.#cast({ type: "string", value: unquote(literal) }, type);
+        const type = token.toUpperCase() === "DATE" ? DATE : localTimestamp("us");
+        return this.#cast({ type: STRING, value: unquote(literal) }, type);
       }
       case "CAST": {
         this.#expect("(");
@@ -171,39 +199,39 @@ class Parser {
     throw this.#unsupported();
   }
 
-  #type(): string {
+  #type(): ConstantType {
     const name = this.#take().toUpperCase();
     const bits = INTEGER_BITS[name];
     if (bits !== undefined) {
       const unsigned = this.#peek()?.toUpperCase() === "UNSIGNED";
       if (unsigned) this.#next++;
-      return `${unsigned ? "u" : ""}int${bits}`;
+      return integer(bits, !unsigned);
     }
     switch (name) {
       case "BOOLEAN":
-        return "bool";
+        return BOOL;
       case "FLOAT":
-        return "float";
+        return FLOAT;
       case "DOUBLE":
-        return "double";
+        return DOUBLE;
       case "STRING":
-        return "string";
+        return STRING;
       case "BINARY":
-        return "binary";
+        return BINARY;
       case "DATE":
-        return "date32:day";
+        return DATE;
       case "TIMESTAMP": {
         const [digits = 6] = this.#arguments(0, 1);
         const unit = TIMESTAMP_UNITS[digits];
         if (unit === undefined) throw this.#invalid(`a timestamp has 0, 3, 6 or 9 digits, not ${digits}`);
-        return `timestamp:${unit}:-`;
+        return localTimestamp(unit);
       }
       case "DECIMAL": {
         const [precision, scale = 0] = this.#arguments(1, 2);
         if (precision < 1 || precision > MAX_DECIMAL_DIGITS || scale > precision) {
           throw this.#invalid(`no decimal has precision ${precision} and scale ${scale}`);
         }
-        return `decimal:128:${precision}:${scale}`;
+        return { kind: "decimal", bits: 128, precision, scale };
       }
     }
     throw this.#unsupported();
@@ -223,9 +251,10 @@ class Parser {
     return values;
   }
 
-  #cast({ type: from, value, text }: Typed, to: string): Typed {
-    if (value === null || from === to) return { type: to, value };
-    const fail = () => this.#invalid(`${from} ${shown(value)} cannot be cast to ${to}`);
+  #cast({ type: from, value, text }: Typed, to: ConstantType): Typed {
+    if (value === null || isSameType(from, to)) return { type: to, value };
+    const fail = () =>
+      this.#invalid(`${formatType(from)} ${shown(value)} cannot be cast to ${formatType(to)}`);
     const result = castValue(value, from, to, text, fail);
     return { type: to, value: result };
   }
@@ -285,11 +314,8 @@ const fixed = (values: Uint8Array): FixedColumn => ({
   values,
 });
 
-function byteWidth(type: string): number {
-  const integer = /^u?int(\d+)$/.exec(type);
-  if (integer !== null) return Number(integer[1]) / 8;
-  return type.startsWith("decimal:") ? 16 : type === "date32:day" ? 4 : 8;
-}
+/** Bytes of a value that is kept as a whole number. */
+const byteWidth = (type: ConstantType): number => ("bits" in type ? type.bits : 64) / 8;
 
 /**
  * Integers have 64 bits and are signed if they fit; larger ones are doubles, as are numbers with a point or exponent.
@@ -297,66 +323,64 @@ function byteWidth(type: string): number {
 function number(text: string): Typed {
   if (/^-?\d+$/.test(text)) {
     const value = BigInt(text);
-    if (BigInt.asIntN(64, value) === value) return { type: "int64", value, text };
-    if (BigInt.asUintN(64, value) === value) return { type: "uint64", value, text };
+    if (BigInt.asIntN(64, value) === value) return { type: integer(64, true), value, text };
+    if (BigInt.asUintN(64, value) === value) return { type: integer(64, false), value, text };
   }
-  return { type: "double", value: Number(text), text };
+  return { type: DOUBLE, value: Number(text), text };
 }
 
 function castValue(
   value: Value,
-  from: string,
-  to: string,
+  from: ConstantType,
+  to: ConstantType,
   text: string | undefined,
   fail: () => InvalidInputError,
 ): Value {
-  const isNumber = /^(u?int\d+|float|double)$/.test(from);
-  const integer = /^(u?)int(\d+)$/.exec(to);
-  if (integer !== null) {
-    const bits = Number(integer[2]);
-    const result = integerOf(value, isNumber, fail);
-    const wrapped = integer[1] === "u" ? BigInt.asUintN(bits, result) : BigInt.asIntN(bits, result);
-    if (wrapped !== result) throw fail();
-    return result;
+  const isNumber = from.kind === "int" || from.kind === "float";
+  switch (to.kind) {
+    case "int": {
+      const result = integerOf(value, isNumber, fail);
+      const wrapped = to.signed ? BigInt.asIntN(to.bits, result) : BigInt.asUintN(to.bits, result);
+      if (wrapped !== result) throw fail();
+      return result;
+    }
+    case "float": {
+      if (typeof value === "boolean") return Number(value);
+      if (!isNumber && !(typeof value === "string" && NUMBER.test(value.trim()))) throw fail();
+      const float = Number(value);
+      return to.bits === 32 ? Math.fround(float) : float;
+    }
+    case "bool":
+      if (isNumber) return Number(value) !== 0;
+      if (typeof value === "string" && /^(true|false)$/i.test(value)) return value.toLowerCase() === "true";
+      throw fail();
+    case "string":
+      if (typeof value === "string" || typeof value === "boolean") return String(value);
+      if (typeof value === "bigint" && isNumber) return value.toString();
+      throw fail();
+    case "binary":
+      if (typeof value !== "string") throw fail();
+      return new TextEncoder().encode(value);
+    case "decimal": {
+      const digits = isNumber ? (text ?? String(value)) : typeof value === "string" ? value.trim() : "";
+      return decimalOf(digits, to, fail);
+    }
+    case "date": {
+      const { ms, nanos } = instantOf(value, fail);
+      if (ms % MS_PER_DAY !== 0 || nanos !== 0n) throw fail();
+      return BigInt(ms / MS_PER_DAY);
+    }
+    case "timestamp": {
+      const { ms, nanos } = instantOf(value, fail);
+      const scaled = (BigInt(ms) * 1_000_000n + nanos) * TICKS_PER_SECOND[to.unit];
+      if (scaled % 1_000_000_000n !== 0n) throw fail();
+      const result = scaled / 1_000_000_000n;
+      if (BigInt.asIntN(64, result) !== result) throw fail();
+      return result;
+    }
+    case "null":
+      throw fail();
   }
-  if (to === "float" || to === "double") {
-    if (typeof value === "boolean") return Number(value);
-    if (!isNumber && !(typeof value === "string" && NUMBER.test(value.trim()))) throw fail();
-    const float = Number(value);
-    return to === "float" ? Math.fround(float) : float;
-  }
-  if (to === "bool") {
-    if (isNumber) return Number(value) !== 0;
-    if (typeof value === "string" && /^(true|false)$/i.test(value)) return value.toLowerCase() === "true";
-    throw fail();
-  }
-  if (to === "string") {
-    if (typeof value === "string" || typeof value === "boolean") return String(value);
-    if (typeof value === "bigint" && isNumber) return value.toString();
-    throw fail();
-  }
-  if (to === "binary") {
-    if (typeof value !== "string") throw fail();
-    return new TextEncoder().encode(value);
-  }
-  if (to.startsWith("decimal:")) {
-    const digits = isNumber ? (text ?? String(value)) : typeof value === "string" ? value.trim() : "";
-    return decimalOf(digits, to, fail);
-  }
-  const millis = typeof value === "string" ? instantOf(value, fail) : null;
-  if (millis === null) throw fail();
-  if (to === "date32:day") {
-    if (millis.ms % MS_PER_DAY !== 0 || millis.nanos !== 0n) throw fail();
-    return BigInt(millis.ms / MS_PER_DAY);
-  }
-  const ticks = TICKS_PER_SECOND[to.split(":")[1]];
-  if (ticks === undefined) throw fail();
-  const nanos = BigInt(millis.ms) * 1_000_000n + millis.nanos;
-  const scaled = nanos * ticks;
-  if (scaled % 1_000_000_000n !== 0n) throw fail();
-  const result = scaled / 1_000_000_000n;
-  if (BigInt.asIntN(64, result) !== result) throw fail();
-  return result;
 }
 
 const NUMBER = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$/;
@@ -373,10 +397,9 @@ function integerOf(value: Value, isNumber: boolean, fail: () => InvalidInputErro
 }
 
 /** Halves are rounded away from zero. */
-function decimalOf(text: string, type: string, fail: () => InvalidInputError): bigint {
+function decimalOf(text: string, { precision, scale }: DecimalType, fail: () => InvalidInputError): bigint {
   const match = /^([+-]?)(\d*)(?:\.(\d*))?(?:[eE]([+-]?\d{1,3}))?$/.exec(text);
   if (match === null || `${match[2]}${match[3] ?? ""}` === "") throw fail();
-  const [precision, scale] = type.split(":").slice(2).map(Number);
   const fraction = match[3] ?? "";
   const shift = scale - fraction.length + Number(match[4] ?? 0);
   let digits = BigInt(match[2] + fraction);
@@ -392,8 +415,8 @@ function decimalOf(text: string, type: string, fail: () => InvalidInputError): b
 const INSTANT = /^(\d{4})-(\d{2})-(\d{2})(?:[ T](\d{2}):(\d{2}):(\d{2})(?:\.(\d{1,9}))?)?$/;
 
 /** Milliseconds since the epoch, whole seconds only, and the nanoseconds beyond. */
-function instantOf(text: string, fail: () => InvalidInputError): { ms: number; nanos: bigint } {
-  const match = INSTANT.exec(text.trim());
+function instantOf(value: Value, fail: () => InvalidInputError): { ms: number; nanos: bigint } {
+  const match = typeof value === "string" ? INSTANT.exec(value.trim()) : null;
   if (match === null) throw fail();
   const [year, month, day, hour, minute, second] = match.slice(1, 7).map((part) => Number(part ?? 0));
   const date = new Date(0);

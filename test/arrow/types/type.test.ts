@@ -1,6 +1,12 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { formatType, isSameType, type LogicalType, parseType, timeBits } from "../../../src/arrow/types/type.js";
+import {
+  formatType,
+  isSameType,
+  type LogicalType,
+  parseType,
+  timeBits,
+} from "../../../src/arrow/types/type.js";
 
 const large = fc.boolean();
 const unit = fc.constantFrom("s", "ms", "us", "ns");
@@ -48,7 +54,25 @@ const typelike = fc
   .array(
     fc.constantFrom(
       ...["fixed_size_list", "dict", "decimal", "timestamp", "fixed_size_binary", "large_", "struct", "list"],
-      ...["int32", "float", ":", ":", ":", ":", "128", "0", "-", "1", "us", "UTC", "false", ".", " ", "\n", "ü"],
+      ...[
+        "int32",
+        "float",
+        ":",
+        ":",
+        ":",
+        ":",
+        "128",
+        "0",
+        "-",
+        "1",
+        "us",
+        "UTC",
+        "false",
+        ".",
+        " ",
+        "\n",
+        "ü",
+      ],
     ),
     { maxLength: 20 },
   )
@@ -89,7 +113,11 @@ describe("types and their texts", () => {
     ["fixed_size_list:lance.bfloat16:8", { kind: "fixedSizeList", of: { kind: "bfloat16" }, size: 8 }],
     [
       "fixed_size_list:fixed_size_list:float:3:2",
-      { kind: "fixedSizeList", of: { kind: "fixedSizeList", of: { kind: "float", bits: 32 }, size: 3 }, size: 2 },
+      {
+        kind: "fixedSizeList",
+        of: { kind: "fixedSizeList", of: { kind: "float", bits: 32 }, size: 3 },
+        size: 2,
+      },
     ],
     [
       "dict:decimal:128:5:2:uint16:true",

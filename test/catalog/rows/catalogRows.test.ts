@@ -3,6 +3,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Column, FixedColumn, VariableColumn } from "../../../src/arrow/columns/column.js";
+import { parseType } from "../../../src/arrow/types/type.js";
 import { newLocation, rootTableAt } from "../../../src/catalog/places/locations.js";
 import { Catalog, type CatalogRow, compareNames } from "../../../src/catalog/rows/catalogRows.js";
 import { CorruptFileError, UnsupportedError } from "../../../src/errors.js";
@@ -10,7 +11,7 @@ import { assignFieldIds } from "../../../src/schema/schema.js";
 
 const text = (name: string, nullable: boolean) => ({
   name,
-  logicalType: "string",
+  type: parseType("string"),
   nullable,
   metadata: new Map<string, string>(),
   children: [],
@@ -23,7 +24,7 @@ const FIELDS = assignFieldIds([
   text("object_type", false),
   text("location", true),
   text("metadata", true),
-  { ...text("number", true), logicalType: "int32" },
+  { ...text("number", true), type: parseType("int32") },
 ]);
 
 function strings(values: readonly (string | null)[]): VariableColumn {

@@ -1,6 +1,7 @@
 import { access, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { parseType } from "../../../src/arrow/types/type.js";
 import {
   ConcurrentModificationError,
   InvalidInputError,
@@ -322,7 +323,7 @@ describe("a restore", () => {
 
 describe("a creation", () => {
   const fields = encodeSchema([
-    { id: 0, name: "v", logicalType: "int32", nullable: true, metadata: new Map(), children: [] },
+    { id: 0, name: "v", type: parseType("int32"), nullable: true, metadata: new Map(), children: [] },
   ]);
   const creation = () => newTransaction(0, "overwrite", Overwrite.create({ schema: fields }));
   const options = { dataFormatVersion: "2.2", scheme: "V2" as const };

@@ -1,6 +1,7 @@
 import { readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { parseType } from "../../../src/arrow/types/type.js";
 import { CorruptFileError } from "../../../src/errors.js";
 import {
   Append,
@@ -52,7 +53,7 @@ function sampleContent() {
         {
           id: 0,
           name: "v",
-          logicalType: "int32",
+          type: parseType("int32"),
           nullable: true,
           metadata: new Map([["k", "ä"]]),
           children: [],

@@ -1,10 +1,12 @@
 import { InvalidInputError, UnsupportedError } from "tiltyard";
 import { describe, expect, it, vi } from "vitest";
+import { formatType } from "../../../src/arrow/types/type.js";
 import { parseSqlConstant } from "../../../src/write/columns/sqlConstant.js";
 
 /** The value as text; numbers as they are stored. */
 function show(text: string): string {
-  const { logicalType, value } = parseSqlConstant(text, "c");
+  const { type, value } = parseSqlConstant(text, "c");
+  const logicalType = formatType(type);
   if (value === null) return `${logicalType} NULL`;
   if (value.kind === "bits") return `${logicalType} ${value.bits[0]}`;
   if (value.kind === "variable") {
