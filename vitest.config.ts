@@ -10,7 +10,7 @@ const NOT_SHARING = [
   "test/crash/kills.test.ts",
   "test/crash/mixedKills.test.ts",
   "test/query/arbitraryTables.test.ts",
-  "test/query/readAhead.test.ts",
+  "test/rows/readAhead.test.ts",
 ];
 
 /**
@@ -27,6 +27,7 @@ const SHARING = [
   "interop",
   "operations",
   "query",
+  "rows",
   "table",
 ].map((folder) => `test/${folder}/**/*.test.ts`);
 

@@ -19,8 +19,8 @@ const SOURCE_ROOT = resolve(dirname(fileURLToPath(import.meta.url)), "../src");
 const ARROWS: Record<string, readonly string[]> = {
   platform: [],
   errors: [],
-  async: ["platform"],
   memory: [],
+  async: ["platform", "memory"],
   ident: ["errors"],
   optionMembers: ["errors"],
   namespace: ["memory"],
@@ -30,15 +30,16 @@ const ARROWS: Record<string, readonly string[]> = {
   format: ["errors", "bytes"],
   schema: ["errors", "ident", "bytes", "arrow", "format"],
   file: ["platform", "errors", "async", "memory", "bytes", "io", "arrow", "format"],
+  rows: ["platform", "errors", "async", "memory", "ident", "bytes", "io", "arrow", "format", "schema", "file"],
   table: ["platform", "errors", "async", "bytes", "io", "arrow", "format", "schema", "file"],
   // biome-ignore format: one row, one line
-  query: ["errors", "async", "memory", "ident", "namespace", "bytes", "io", "arrow", "format", "schema", "file", "table"],
+  query: ["errors", "async", "memory", "ident", "namespace", "bytes", "io", "arrow", "format", "schema", "file", "rows", "table"],
   // biome-ignore format: one row, one line
-  write: ["platform", "errors", "async", "memory", "ident", "namespace", "io", "arrow", "format", "schema", "file", "table", "query"],
+  write: ["platform", "errors", "async", "memory", "ident", "namespace", "io", "arrow", "format", "schema", "file", "rows", "table", "query"],
   // biome-ignore format: one row, one line
-  catalog: ["platform", "errors", "async", "ident", "namespace", "bytes", "io", "arrow", "format", "schema", "table", "query", "write"],
+  catalog: ["platform", "errors", "async", "ident", "namespace", "bytes", "io", "arrow", "format", "schema", "rows", "table", "query", "write"],
   // biome-ignore format: one row, one line
-  operations: ["platform", "errors", "async", "ident", "namespace", "bytes", "io", "arrow", "format", "schema", "file", "table", "query", "write", "catalog"],
+  operations: ["platform", "errors", "async", "ident", "namespace", "bytes", "io", "arrow", "format", "schema", "file", "rows", "table", "query", "write", "catalog"],
   TableHandle: ["errors", "ident", "namespace", "DirectoryNamespace"],
   DirectoryNamespace: ["platform", "errors", "optionMembers", "namespace", "io", "operations", "TableHandle"],
   rest: ["errors", "async", "memory", "ident", "optionMembers", "namespace", "DirectoryNamespace"],

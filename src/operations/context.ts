@@ -28,7 +28,7 @@ import { LruCache } from "../io/memory/cache.js";
 import { ScratchMemory } from "../io/memory/scratch.js";
 import { Spelling } from "../io/names/spelling.js";
 import type { DirectoryNamespaceOptions } from "../namespace.js";
-import { SharedReadAhead } from "../query/readAhead.js";
+import { SharedReadAhead } from "../rows/readAhead.js";
 import { cleanUpAfterCommit } from "../table/cleanup/autoCleanup.js";
 import { fenceOffTable } from "../table/versions/environment.js";
 import { LatestVersions } from "../table/versions/latestVersion.js";

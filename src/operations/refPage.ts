@@ -2,7 +2,7 @@
 
 import { type PageRequest, pageOf } from "../catalog/listing.js";
 import { compareNames } from "../catalog/rows/catalogRows.js";
-import { mapAhead } from "../query/mapAhead.js";
+import { mapAhead } from "../async/parallel.js";
 
 /** Maximum number of files read at once. */
 const PARALLELISM = 16;

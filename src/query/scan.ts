@@ -20,13 +20,13 @@ import type { RowRuns } from "../file/pages/pageSlice.js";
 import { columnBytes } from "../file/writing/writer.js";
 import type { DataFragment } from "../format/table.js";
 import type { MemoryShare } from "../memory.js";
-import { HeldBlocks, leastRowBytes, rowsOfBatch } from "./batchSize.js";
+import { HeldBlocks, leastRowBytes, rowsOfBatch } from "../rows/batchSize.js";
 import { readBlobBatches } from "./blobs.js";
 import { type FragmentSource, openColumns } from "./fragmentColumns.js";
 import { liveIndices, selectSpan } from "./fragmentRows.js";
-import { mapAhead } from "./mapAhead.js";
+import { mapAhead } from "../async/parallel.js";
 import { assembleOutputs, type Projection, returnedColumns } from "./projection.js";
-import type { ReadAhead } from "./readAhead.js";
+import type { ReadAhead } from "../rows/readAhead.js";
 
 /** Fragments opened ahead of the one being read. */
 const OPEN_FRAGMENTS = 8;

@@ -35,8 +35,8 @@ import type { MemoryShare } from "../memory.js";
 import { join } from "../platform/native.js";
 import { TableGoneError } from "../table/versions/identity.js";
 import { dataDirectory, dataFileName } from "../table/versions/paths.js";
-import type { ColumnPlan, Conversion, PlannedColumn } from "./columnPlan.js";
-import { headerColumn, withHeaderColumns } from "./headerColumns.js";
+import type { ColumnPlan, Conversion, PlannedColumn } from "../rows/columnPlan.js";
+import { headerColumn, withHeaderColumns } from "../rows/headerColumns.js";
 
 /** Attempts to create a file in a directory that others may remove while it is empty. */
 const MAX_CREATE_ATTEMPTS = 3;

@@ -28,7 +28,7 @@ import {
   versionsDirectory,
 } from "../table/versions/paths.js";
 import type { CommittedVersion } from "../table/versions/versions.js";
-import { type ColumnPlan, checkVersion, planAppend, planNewSchema } from "./columnPlan.js";
+import { type ColumnPlan, checkVersion, planAppend, planNewSchema } from "../rows/columnPlan.js";
 import { type WrittenRows, writeRows } from "./dataFiles.js";
 
 export interface InsertOptions {

@@ -15,7 +15,7 @@ import { withFiles } from "../table/commit/publication.js";
 import { newTransaction } from "../table/commit/transaction.js";
 import type { TableEnvironment } from "../table/versions/environment.js";
 import type { CommittedVersion, TableVersion } from "../table/versions/versions.js";
-import { type ColumnPlan, checkVersion, planAppend } from "./columnPlan.js";
+import { type ColumnPlan, checkVersion, planAppend } from "../rows/columnPlan.js";
 import { writeRows } from "./dataFiles.js";
 import { fileVersionOf } from "./insert.js";
 

@@ -22,7 +22,7 @@ import { LruCache } from "../../io/memory/cache.js";
 import type { Spelling } from "../../io/names/spelling.js";
 import { join } from "../../platform/native.js";
 import { resolveProjection } from "../../query/projection.js";
-import { KEPT } from "../../query/readAhead.js";
+import { KEPT } from "../../rows/readAhead.js";
 import { scanColumns } from "../../query/scan.js";
 import { type FileReaders, versionSource } from "../../query/versionSource.js";
 import { assignFieldIds, decodeSchema, encodeSchema, type NewField } from "../../schema/schema.js";

@@ -11,7 +11,7 @@ import {
 import { formatIdentifier } from "../../ident.js";
 import type { QueryResult, QueryTableRequest } from "../../namespace.js";
 import { resolveProjection } from "../../query/projection.js";
-import { KEPT, type ReadAhead } from "../../query/readAhead.js";
+import { KEPT, type ReadAhead } from "../../rows/readAhead.js";
 import { type ScanRequest, scanRows } from "../../query/scan.js";
 import { decodeSchema } from "../../schema/schema.js";
 import { schemaMetadataOf } from "../../table/versions/manifest.js";

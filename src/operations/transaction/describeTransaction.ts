@@ -10,7 +10,7 @@ import {
 } from "../../errors.js";
 import { formatIdentifier, parseIdentifier } from "../../ident.js";
 import type { DescribeTransactionRequest, DescribeTransactionResponse } from "../../namespace.js";
-import { mapAhead } from "../../query/mapAhead.js";
+import { mapAhead } from "../../async/parallel.js";
 import { timestampMillis } from "../../table/commit/apply.js";
 import { operationOf } from "../../table/commit/transaction.js";
 import { type CommittedTransaction, findTransaction } from "../../table/commit/transactionLookup.js";

@@ -2,7 +2,7 @@
 
 import { InvalidInputError } from "../../errors.js";
 import type { ListTableVersionsRequest, ListTableVersionsResponse, TableVersion } from "../../namespace.js";
-import { mapAhead } from "../../query/mapAhead.js";
+import { mapAhead } from "../../async/parallel.js";
 import { listVersions } from "../../table/versions/versions.js";
 import type { OperationContext } from "../context.js";
 import { optionalBoolean, optionalCount, optionalString } from "../request.js";

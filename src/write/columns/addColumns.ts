@@ -17,7 +17,7 @@ import {
   type TableField,
 } from "../../schema/schema.js";
 import type { ManifestFile } from "../../table/versions/manifest.js";
-import { checkColumnName, checkVersion } from "../columnPlan.js";
+import { checkColumnName, checkVersion } from "../../rows/columnPlan.js";
 import { fileVersionOf } from "../insert.js";
 import { parseSqlConstant } from "./sqlConstant.js";
 

@@ -15,7 +15,7 @@ import type { Field } from "../../format/file.js";
 import { type DataFragment, Merge, Project, type Transaction } from "../../format/table.js";
 import type { FragmentSource } from "../../query/fragmentColumns.js";
 import { resolveProjection } from "../../query/projection.js";
-import { STREAMED } from "../../query/readAhead.js";
+import { STREAMED } from "../../rows/readAhead.js";
 import { type BatchRows, scanColumns } from "../../query/scan.js";
 import { type FileReaders, versionSource } from "../../query/versionSource.js";
 import { allFields, type FieldAtPath } from "../../schema/fieldPaths.js";

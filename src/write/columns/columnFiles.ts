@@ -12,7 +12,7 @@ import { MAX_BARE_FILE_ROWS } from "../../file/writing/writer.js";
 import type { DataFile, DataFragment } from "../../format/table.js";
 import type { Disk } from "../../io/disk/disk.js";
 import { encodeFileSchema, type TableField } from "../../schema/schema.js";
-import { type ColumnPlan, checkVersion, planAppend } from "../columnPlan.js";
+import { type ColumnPlan, checkVersion, planAppend } from "../../rows/columnPlan.js";
 import { type WrittenRows, writeRows } from "../dataFiles.js";
 
 /** Columns to write. */

@@ -7,7 +7,7 @@ import { DirectoryNamespace } from "tiltyard";
 import { createRestHandler } from "tiltyard/rest";
 import { beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { NodeDisk } from "../../src/io/disk/nodeDisk.js";
-import { SharedReadAhead, STREAMED } from "../../src/query/readAhead.js";
+import { SharedReadAhead, STREAMED } from "../../src/rows/readAhead.js";
 import { CountingDisk } from "../support/countingDisk.js";
 import { Random } from "../support/generators.js";
 import { makeTempDir } from "../support/tempDir.js";

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { mapAhead } from "../../src/query/mapAhead.js";
+import { mapAhead } from "../../src/async/parallel.js";
 
 const later = <T>(value: T, turns: number): Promise<T> =>
   turns === 0
