@@ -1,9 +1,57 @@
 /**
- * Ordered read-ahead: maps a sequence through an asynchronous function, several items at a time, with results in order.
- * The weight of the items under way is bounded, so memory is.
+ * Work on many items at a time, with a bound: of a list, of a stream, and of callers that know nothing of each other.
+ * The first error ends it: nothing else is started, and what is under way has ended when the error is thrown. The same
+ * holds for a signal that aborts and for a consumer that stops early, so no work outlives the call that started it.
  */
 
 import type { MemoryShare } from "../memory.js";
+
+/**
+ * Calls `work` with each index below `count`, in ascending order, `most` of them at a time.
+ * @throws the first error of `work`, or the signal's reason
+ */
+export async function runParallel(
+  count: number,
+  most: number,
+  work: (index: number) => Promise<void>,
+  signal?: AbortSignal,
+): Promise<void> {
+  let next = 0;
+  let failure: { readonly error: unknown } | null = null;
+  const lane = async (): Promise<void> => {
+    while (next < count && failure === null) {
+      const index = next++;
+      try {
+        signal?.throwIfAborted();
+        await work(index);
+      } catch (error) {
+        failure ??= { error };
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: Math.max(1, Math.min(most, count)) }, lane));
+  // A lane may have set it, which the compiler does not see.
+  const failed = failure as { readonly error: unknown } | null;
+  if (failed !== null) throw failed.error;
+}
+
+/**
+ * Maps a list, `most` items at a time. Results come in the order of the list.
+ * @throws the first error of `map`, or the signal's reason
+ */
+export async function mapParallel<Item, Result>(
+  items: readonly Item[],
+  most: number,
+  map: (item: Item, index: number) => Promise<Result>,
+  signal?: AbortSignal,
+): Promise<Result[]> {
+  const results = new Array<Result>(items.length);
+  const work = async (index: number): Promise<void> => {
+    results[index] = await map(items[index], index);
+  };
+  await runParallel(items.length, most, work, signal);
+  return results;
+}
 
 export interface AheadLimit<Item> {
   /** Weight of an item while it is under way or waits to be taken. */
@@ -17,14 +65,16 @@ export interface AheadLimit<Item> {
    * read ahead.
    */
   readonly memory?: { readonly share: MemoryShare; bytesOf(item: Item): number };
+  /** Ends the work: an item that is then still to be started throws its reason. */
+  readonly signal?: AbortSignal;
 }
 
 /** Name of this use of memory. */
 const AHEAD = "read ahead";
 
 /**
- * Maps `source` through `map`. If the consumer stops early, started work ends on its own; its results and errors are
- * dropped.
+ * Maps a stream, some items ahead of the consumer. Results come in the order of the stream. The weight of the items
+ * under way is bounded, so memory is. An error is thrown where its result is due, after the results before it.
  */
 export async function* mapAhead<Item, Result>(
   source: AsyncIterable<Item> | Iterable<Item>,
@@ -37,11 +87,12 @@ export async function* mapAhead<Item, Result>(
   let weight = 0;
   let bytes = 0;
   let exhausted = false;
+  let failed = false;
   /** Taken from the source, not yet started. */
   let waiting: { readonly value: Item } | null = null;
   try {
     for (;;) {
-      while (!exhausted && (started.length === 0 || weight < limit.maxWeight)) {
+      while (!exhausted && !failed && (started.length === 0 || weight < limit.maxWeight)) {
         if (waiting === null) {
           const next = await iterator.next();
           if (next.done) {
@@ -57,11 +108,14 @@ export async function* mapAhead<Item, Result>(
           const room = share.hold(AHEAD, bytes + itemBytes);
           if (room !== undefined) await room;
         }
+        limit.signal?.throwIfAborted();
         waiting = null;
         const itemWeight = limit.weigh(item);
         const result = map(item);
-        // The error is thrown where the result is taken; until then nobody listens.
-        result.catch(() => undefined);
+        // The error is thrown where the result is taken.
+        result.catch(() => {
+          failed = true;
+        });
         started.push({ weight: itemWeight, bytes: itemBytes, result });
         weight += itemWeight;
         bytes += itemBytes;
@@ -76,6 +130,7 @@ export async function* mapAhead<Item, Result>(
       share?.note(AHEAD, bytes);
     }
   } finally {
+    await Promise.allSettled(started.map(({ result }) => result));
     limit.hold?.(0);
     share?.note(AHEAD, 0);
     if (!exhausted) await iterator.return?.();
@@ -84,4 +139,29 @@ export async function* mapAhead<Item, Result>(
 
 function iterate<Item>(source: AsyncIterable<Item> | Iterable<Item>): AsyncIterator<Item> | Iterator<Item> {
   return Symbol.asyncIterator in source ? source[Symbol.asyncIterator]() : source[Symbol.iterator]();
+}
+
+/** Runs at most a fixed number of tasks of one kind at a time; later ones wait, in order. */
+export class Limit {
+  readonly #most: number;
+  #underWay = 0;
+  readonly #waiting: (() => void)[] = [];
+
+  constructor(most: number) {
+    this.#most = most;
+  }
+
+  /** Runs the work when it is its turn. Rejects as the work does. */
+  async run<Result>(work: () => Promise<Result>): Promise<Result> {
+    if (this.#underWay >= this.#most) await new Promise<void>((resolve) => this.#waiting.push(resolve));
+    else this.#underWay++;
+    try {
+      return await work();
+    } finally {
+      // The next task takes over the place.
+      const next = this.#waiting.shift();
+      if (next === undefined) this.#underWay--;
+      else next();
+    }
+  }
 }

@@ -1,8 +1,8 @@
 /** Listings of refs, page by page. */
 
+import { mapParallel } from "../async/parallel.js";
 import { type PageRequest, pageOf } from "../catalog/listing.js";
 import { compareNames } from "../catalog/rows/catalogRows.js";
-import { mapAhead } from "../async/parallel.js";
 
 /** Maximum number of files read at once. */
 const PARALLELISM = 16;
@@ -19,9 +19,9 @@ export async function readRefPage<Contents>(
   read: (name: string) => Promise<Contents | null>,
 ): Promise<{ readonly refs: Record<string, Contents>; readonly pageToken?: string }> {
   const { names: wanted, pageToken } = pageOf(names.sort(compareNames), page);
+  const found = await mapParallel(wanted, PARALLELISM, read);
   const refs: [string, Contents][] = [];
-  const limit = { weigh: () => 1, maxWeight: PARALLELISM };
-  const found = mapAhead(wanted, async (name) => [name, await read(name)] as const, limit);
-  for await (const [name, contents] of found) if (contents !== null) refs.push([name, contents]);
+  for (const [index, contents] of found.entries())
+    if (contents !== null) refs.push([wanted[index], contents]);
   return { refs: Object.fromEntries(refs), ...(pageToken !== undefined && { pageToken }) };
 }

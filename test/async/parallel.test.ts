@@ -1,11 +1,116 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { mapAhead } from "../../src/async/parallel.js";
+import { Limit, mapAhead, mapParallel, runParallel } from "../../src/async/parallel.js";
 
 const later = <T>(value: T, turns: number): Promise<T> =>
   turns === 0
     ? Promise.resolve(value)
     : new Promise((resolve) => setImmediate(resolve)).then(() => later(value, turns - 1));
+
+/** Counts work that is under way. */
+class Watch {
+  underWay = 0;
+  most = 0;
+  started = 0;
+
+  async do<T>(work: () => Promise<T>): Promise<T> {
+    this.started++;
+    this.most = Math.max(this.most, ++this.underWay);
+    try {
+      return await work();
+    } finally {
+      this.underWay--;
+    }
+  }
+}
+
+describe("mapParallel", () => {
+  it("gives results in the order of the list, with as many at a time as allowed", async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.nat(4), { maxLength: 30 }),
+        fc.integer({ min: 1, max: 10 }),
+        async (delays, most) => {
+          const watch = new Watch();
+          const results = await mapParallel(delays, most, (delay, index) =>
+            watch.do(() => later(index, delay)),
+          );
+          expect(results).toEqual(delays.map((_, index) => index));
+          expect(watch.most).toBe(Math.min(most, delays.length));
+        },
+      ),
+      { numRuns: 50 },
+    );
+  });
+
+  it("starts nothing after the first error, and throws it once what is under way has ended", async () => {
+    const watch = new Watch();
+    const run = runParallel(100, 4, (index) =>
+      watch.do(async () => {
+        await later(index, index === 5 ? 1 : 10);
+        if (index === 5) throw new Error("fifth");
+      }),
+    );
+    await expect(run).rejects.toThrow("fifth");
+    expect(watch.underWay).toBe(0);
+    expect(watch.started).toBeLessThan(10);
+  });
+
+  it("throws the first of two errors", async () => {
+    const run = runParallel(2, 2, async (index) => {
+      await later(index, 2 - index);
+      throw new Error(`number ${index}`);
+    });
+    await expect(run).rejects.toThrow("number 1");
+  });
+
+  it("starts nothing after an abort, and throws its reason once what is under way has ended", async () => {
+    const controller = new AbortController();
+    const watch = new Watch();
+    const run = runParallel(
+      100,
+      4,
+      (index) =>
+        watch.do(async () => {
+          await later(index, 3);
+          if (index === 5) controller.abort(new Error("enough"));
+        }),
+      controller.signal,
+    );
+    await expect(run).rejects.toThrow("enough");
+    expect(watch.underWay).toBe(0);
+    expect(watch.started).toBeLessThan(10);
+  });
+
+  it("does nothing for an empty list", async () => {
+    expect(await mapParallel([], 4, () => Promise.reject(new Error("called")))).toEqual([]);
+  });
+});
+
+describe("Limit", () => {
+  it("keeps independent callers to a number at a time, in their order, whatever becomes of them", async () => {
+    const limit = new Limit(3);
+    const watch = new Watch();
+    const begun: number[] = [];
+    const outcomes = await Promise.allSettled(
+      Array.from({ length: 20 }, (_, index) =>
+        limit.run(() =>
+          watch.do(async () => {
+            begun.push(index);
+            await later(index, index % 4);
+            if (index % 5 === 0) throw new Error("fifth");
+            return index;
+          }),
+        ),
+      ),
+    );
+    expect(watch.most).toBe(3);
+    expect(begun).toEqual(Array.from({ length: 20 }, (_, index) => index));
+    expect(outcomes.map(({ status }) => status)).toEqual(
+      begun.map((index) => (index % 5 === 0 ? "rejected" : "fulfilled")),
+    );
+  });
+});
 
 describe("mapAhead", () => {
   it("keeps the order of the source whatever order the work ends in", async () => {
@@ -80,5 +185,68 @@ describe("mapAhead", () => {
       if (item === 5) break;
     }
     expect(closed).toBe(true);
+  });
+
+  it("starts nothing after an error, and throws it once what is under way has ended", async () => {
+    const watch = new Watch();
+    const work = (item: number) =>
+      watch.do(async () => {
+        await later(item, item === 3 ? 1 : 10);
+        if (item === 3) throw new Error("third");
+        return item;
+      });
+    const run = async () => {
+      const items = Array.from({ length: 100 }, (_, index) => index);
+      for await (const _ of mapAhead(items, work, { weigh: () => 1, maxWeight: 6 }));
+    };
+    await expect(run()).rejects.toThrow("third");
+    expect(watch.underWay).toBe(0);
+    expect(watch.started).toBeLessThan(10);
+  });
+
+  it("leaves nothing under way where the consumer stops early", async () => {
+    const watch = new Watch();
+    const items = Array.from({ length: 100 }, (_, index) => index);
+    const work = (item: number) => watch.do(() => later(item, item === 0 ? 0 : 10));
+    for await (const _ of mapAhead(items, work, { weigh: () => 1, maxWeight: 6 })) break;
+    expect(watch.underWay).toBe(0);
+    expect(watch.started).toBeLessThan(10);
+  });
+
+  it("throws the reason of an abort where the next item would be started", async () => {
+    const controller = new AbortController();
+    const watch = new Watch();
+    const items = Array.from({ length: 100 }, (_, index) => index);
+    const seen: number[] = [];
+    const work = (item: number) => watch.do(() => later(item, 3));
+    const limit = { weigh: () => 1, maxWeight: 4, signal: controller.signal };
+    const run = async () => {
+      for await (const item of mapAhead(items, work, limit)) {
+        seen.push(item);
+        if (item === 5) controller.abort(new Error("enough"));
+      }
+    };
+    await expect(run()).rejects.toThrow("enough");
+    expect(seen).toEqual([0, 1, 2, 3, 4, 5]);
+    expect(watch.underWay).toBe(0);
+  });
+
+  it("starts no more than its bound while the consumer takes nothing, and tells what it holds", async () => {
+    const watch = new Watch();
+    const held: number[] = [];
+    const items = Array.from({ length: 100 }, (_, index) => index);
+    const work = (item: number) => watch.do(() => later(item, 0));
+    const limit = { weigh: () => 2, maxWeight: 8, hold: (weight: number) => void held.push(weight) };
+    const results = mapAhead(items, work, limit);
+    await results.next();
+    await later(null, 20);
+    expect(watch.started).toBe(4);
+    expect(held.at(-1)).toBe(8);
+    await results.next();
+    await later(null, 20);
+    expect(watch.started).toBe(5);
+    await results.return();
+    expect(held.at(-1)).toBe(0);
+    expect(Math.max(...held)).toBe(8);
   });
 });

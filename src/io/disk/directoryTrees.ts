@@ -2,6 +2,7 @@
 
 import path from "node:path";
 import fs from "fs-extra";
+import { runParallel } from "../../async/parallel.js";
 import { onPool } from "./callRoute.js";
 import { codeOf, isMissing } from "./errno.js";
 import {
@@ -38,15 +39,11 @@ export async function removeTree(directory: string): Promise<void> {
 /** @throws the error of the first call that fails */
 async function removeTreeInShortCalls(directory: string): Promise<void> {
   const entries = await readDirectory(directory);
-  for (let start = 0; start < entries.length; start += REMOVED_AT_ONCE) {
-    const removals = entries.slice(start, start + REMOVED_AT_ONCE).map((entry) => {
-      const entryPath = path.join(directory, entry.name);
-      return entry.isDirectory() ? removeTreeInShortCalls(entryPath) : unlink(entryPath);
-    });
-    for (const outcome of await Promise.allSettled(removals)) {
-      if (outcome.status === "rejected") throw outcome.reason;
-    }
-  }
+  await runParallel(entries.length, REMOVED_AT_ONCE, (index) => {
+    const entry = entries[index];
+    const entryPath = path.join(directory, entry.name);
+    return entry.isDirectory() ? removeTreeInShortCalls(entryPath) : unlink(entryPath);
+  });
   await removeOneDirectory(directory);
 }
 

@@ -8,6 +8,7 @@
  *   multiple of 8 can be laid under any typed array.
  */
 
+import { mapParallel, runParallel } from "../../async/parallel.js";
 import { CorruptFileError } from "../../errors.js";
 import type { ScratchMemory } from "../memory/scratch.js";
 import type { ReadHandle, ReadPieces } from "./disk.js";
@@ -85,23 +86,10 @@ export async function readRanges(
 ): Promise<Uint8Array[]> {
   for (const { byteOffset, length } of ranges) checkRange(handle, byteOffset, length);
   const plan = planReads(ranges, options);
-  const buffers = new Array<Uint8Array>(plan.reads.length);
-  let nextRead = 0;
-  let failed = false;
-  const readOn = async () => {
-    while (nextRead < plan.reads.length && !failed) {
-      const readIndex = nextRead++;
-      const { byteOffset, length } = plan.reads[readIndex];
-      try {
-        buffers[readIndex] = await handle.read(byteOffset, length);
-      } catch (error) {
-        failed = true;
-        throw error;
-      }
-    }
-  };
-  const parallelism = Math.max(1, Math.min(options.parallelism ?? DEFAULT_PARALLELISM, plan.reads.length));
-  await Promise.all(Array.from({ length: parallelism }, readOn));
+  const parallelism = options.parallelism ?? DEFAULT_PARALLELISM;
+  const buffers = await mapParallel(plan.reads, parallelism, ({ byteOffset, length }) =>
+    handle.read(byteOffset, length),
+  );
   return plan.placements.map(({ readIndex, start }, rangeIndex) =>
     readIndex < 0 ? new Uint8Array(0) : buffers[readIndex].subarray(start, start + ranges[rangeIndex].length),
   );
@@ -216,23 +204,12 @@ function planGather({ byteOffsets, lengths }: RangeList): GatherPlan {
 }
 
 /** Reads the pieces with one `read` each, a bounded number of them at once. */
-async function readEach(
+function readEach(
   handle: ReadHandle,
   target: Uint8Array,
   { byteOffsets, lengths, positions }: ReadPieces,
 ): Promise<void> {
-  let next = 0;
-  let failed = false;
-  const readOn = async () => {
-    while (next < lengths.length && !failed) {
-      const index = next++;
-      try {
-        target.set(await handle.read(byteOffsets[index], lengths[index]), positions[index]);
-      } catch (error) {
-        failed = true;
-        throw error;
-      }
-    }
-  };
-  await Promise.all(Array.from({ length: Math.min(DEFAULT_PARALLELISM, lengths.length) }, readOn));
+  return runParallel(lengths.length, DEFAULT_PARALLELISM, async (index) => {
+    target.set(await handle.read(byteOffsets[index], lengths[index]), positions[index]);
+  });
 }

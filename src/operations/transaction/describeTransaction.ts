@@ -1,5 +1,6 @@
 /** DescribeTransaction: which version a transaction made, and how. */
 
+import { mapAhead } from "../../async/parallel.js";
 import { listAllTableNames } from "../../catalog/listing.js";
 import { findTable, requireTable } from "../../catalog/places/tables.js";
 import {
@@ -10,7 +11,6 @@ import {
 } from "../../errors.js";
 import { formatIdentifier, parseIdentifier } from "../../ident.js";
 import type { DescribeTransactionRequest, DescribeTransactionResponse } from "../../namespace.js";
-import { mapAhead } from "../../async/parallel.js";
 import { timestampMillis } from "../../table/commit/apply.js";
 import { operationOf } from "../../table/commit/transaction.js";
 import { type CommittedTransaction, findTransaction } from "../../table/commit/transactionLookup.js";
@@ -83,7 +83,7 @@ async function findAnywhere(
   if (hit !== null) return hit;
   const all = { after: "", limit: Number.POSITIVE_INFINITY };
   const { names } = await listAllTableNames(context, all, true, null);
-  const limit = { weigh: () => 1, maxWeight: PARALLELISM };
+  const limit = { weigh: () => 1, maxWeight: PARALLELISM, signal };
   for await (const outcome of mapAhead(names, (name) => lookInto(parseIdentifier(name)), limit)) {
     signal?.throwIfAborted();
     if (outcome !== null) return outcome;

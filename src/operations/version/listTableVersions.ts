@@ -1,8 +1,8 @@
 /** ListTableVersions: the records of a table's versions, page by page. */
 
+import { mapParallel } from "../../async/parallel.js";
 import { InvalidInputError } from "../../errors.js";
-import type { ListTableVersionsRequest, ListTableVersionsResponse, TableVersion } from "../../namespace.js";
-import { mapAhead } from "../../async/parallel.js";
+import type { ListTableVersionsRequest, ListTableVersionsResponse } from "../../namespace.js";
 import { listVersions } from "../../table/versions/versions.js";
 import type { OperationContext } from "../context.js";
 import { optionalBoolean, optionalCount, optionalString } from "../request.js";
@@ -27,12 +27,8 @@ export async function listTableVersions(
       ? entries
       : entries.filter(({ version }) => (descending ? version < after : version > after));
   const page = limit === undefined ? rest : rest.slice(0, limit);
-  const versions: TableVersion[] = [];
-  const records = mapAhead(page, (entry) => versionOf(context, tableRoot, entry), {
-    weigh: () => 1,
-    maxWeight: PARALLELISM,
-  });
-  for await (const record of records) if (record !== null) versions.push(record);
+  const records = await mapParallel(page, PARALLELISM, (entry) => versionOf(context, tableRoot, entry));
+  const versions = records.filter((record) => record !== null);
   if (page.length === rest.length) return { versions };
   return { versions, pageToken: String(page[page.length - 1].version) };
 }

@@ -1,6 +1,6 @@
 /** Decoded manifests, kept in memory. */
 
-import { Limit } from "../../async/limit.js";
+import { Limit } from "../../async/parallel.js";
 import { CorruptFileError } from "../../errors.js";
 import type { Disk } from "../../io/disk/disk.js";
 import { LruCache } from "../../io/memory/cache.js";

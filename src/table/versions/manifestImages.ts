@@ -6,6 +6,7 @@
  */
 
 import { breathe } from "../../async/eventLoop.js";
+import { mapAhead } from "../../async/parallel.js";
 import { sharedPrefix, sharedSuffix } from "../../bytes/shared.js";
 import { InternalError } from "../../errors.js";
 import { FieldRanges } from "../../format/fieldRanges.js";
@@ -202,20 +203,18 @@ export class ManifestReader {
     entries: readonly Entry[],
     visit: (image: ManifestImage, entry: Entry) => Promise<void>,
   ): Promise<void> {
-    for (let start = 0; start < entries.length; ) {
-      const count = Math.min(PARALLELISM, Math.max(1, Math.floor(READ_BYTES / this.#lastBytes)));
-      const batch = entries.slice(start, start + count);
-      start += batch.length;
-      const images = await Promise.all(batch.map((entry) => this.#read(entry)));
-      for (const [index, image] of images.entries()) {
-        if (image === null) continue;
-        await breathe();
-        image.decode(batch[index].path);
-        this.#lastBytes = Math.max(1, image.file.byteLength);
-        image.keep();
-        await visit(image, batch[index]);
-        image.letGo();
-      }
+    const images = mapAhead(entries, async (entry) => ({ entry, image: await this.#read(entry) }), {
+      weigh: () => Math.max(this.#lastBytes, READ_BYTES / PARALLELISM),
+      maxWeight: READ_BYTES,
+    });
+    for await (const { entry, image } of images) {
+      if (image === null) continue;
+      await breathe();
+      image.decode(entry.path);
+      this.#lastBytes = image.file.byteLength;
+      image.keep();
+      await visit(image, entry);
+      image.letGo();
     }
   }
 
