@@ -1,12 +1,13 @@
 /**
  * Checksums of a data file. They lie in two fields of the schema descriptor, which other readers ignore:
  *
- *     bufferCounts   page buffers of each column
- *     checksums      u32 × CRC-32 of every page buffer, in column, page and buffer order; then the CRC-32 of the rest
- *                    of the file: from the first byte of the descriptor to the end of the file, these last four bytes
- *                    of the descriptor left out. Little-endian
+ *     bufferCounts   page buffers of each column; then the number of global buffers that the writer of the file added,
+ *                    if there are any
+ *     checksums      u32 × CRC-32 of every page buffer, in column, page and buffer order; of the added global buffers;
+ *                    then the CRC-32 of the rest of the file: from the first byte of the descriptor to the end of the
+ *                    file, these last four bytes of the descriptor left out. Little-endian
  *
- * Page buffers lie before the descriptor and all other metadata after it, so every byte that matters is covered by
+ * Page buffers and global buffers lie before the descriptor and all other metadata after it, so every byte that matters is covered by
  * exactly one checksum. Blob values have checksums of their own (blobChecksums.ts). A file without these fields is read
  * unverified.
  */
@@ -27,16 +28,29 @@ export interface BufferChecksums {
   verify(columnIndex: number, bufferIndex: number, bytes: Uint8Array, path: string, byteOffset: number): void;
 }
 
-/** The checksums of the page buffers of a file. */
-export class PageChecksums implements BufferChecksums {
-  /** Position of each column's first checksum in `values`, and one entry for the end. */
+/** Verifies global buffers that were read. */
+export interface GlobalChecksums {
+  /**
+   * Checks the bytes of a whole global buffer the first time it is read.
+   * @param number of the buffer among the global buffers, of which number 0 is the descriptor
+   * @param byteOffset where the buffer lies, for errors
+   * @throws CorruptFileError
+   */
+  verifyGlobal(number: number, bytes: Uint8Array, path: string, byteOffset: number): void;
+}
+
+/** The checksums of the page buffers of a file, and of the global buffers that its writer added. */
+export class FileChecksums implements BufferChecksums, GlobalChecksums {
+  /** Position of each column's first checksum in `values`, and that of the first of global buffers. */
   readonly #starts: Uint32Array;
+  readonly #columnCount: number;
   readonly #values: Uint32Array;
   /** 1 for each page buffer found intact. */
   readonly #verified: Uint8Array;
 
   constructor(starts: Uint32Array, values: Uint32Array) {
     this.#starts = starts;
+    this.#columnCount = starts.length - 1;
     this.#values = values;
     this.#verified = new Uint8Array(values.length);
   }
@@ -44,6 +58,11 @@ export class PageChecksums implements BufferChecksums {
   /** Number of page buffers of a column. */
   bufferCount(columnIndex: number): number {
     return this.#starts[columnIndex + 1] - this.#starts[columnIndex];
+  }
+
+  /** Number of global buffers that have checksums. */
+  get globalCount(): number {
+    return this.#values.length - this.#starts[this.#columnCount];
   }
 
   get memoryWeight(): number {
@@ -57,10 +76,17 @@ export class PageChecksums implements BufferChecksums {
     path: string,
     byteOffset: number,
   ): void {
-    const index = this.#starts[columnIndex] + bufferIndex;
+    this.#verify(this.#starts[columnIndex] + bufferIndex, bytes, path, byteOffset, "page buffer");
+  }
+
+  verifyGlobal(number: number, bytes: Uint8Array, path: string, byteOffset: number): void {
+    this.#verify(this.#starts[this.#columnCount] + number - 1, bytes, path, byteOffset, "global buffer");
+  }
+
+  #verify(index: number, bytes: Uint8Array, path: string, byteOffset: number, what: string): void {
     if (this.#verified[index] === 1) return;
     if (crc32(bytes) !== this.#values[index]) {
-      throw new CorruptFileError(path, byteOffset, `page buffer of ${bytes.length} bytes fails its checksum`);
+      throw new CorruptFileError(path, byteOffset, `${what} of ${bytes.length} bytes fails its checksum`);
     }
     this.#verified[index] = 1;
   }
@@ -71,7 +97,8 @@ const CHECKSUM_BYTES = 4;
 
 /**
  * The checksum fields of the descriptor. The last checksum is still zero; {@link sealMetadata} sets it.
- * @param pageChecksums of the page buffers of each column
+ * @param pageChecksums of the page buffers of each column; and one more list, of the global buffers from number 1 on, if
+ *   there are such
  */
 export function describeChecksums(
   pageChecksums: readonly (readonly number[])[],
@@ -113,19 +140,25 @@ export function decodeChecksums(
   rest: Uint8Array,
   columnCount: number,
   path: string,
-): PageChecksums {
+): FileChecksums {
   const fail = (reason: string) => new CorruptFileError(path, range.byteOffset, reason);
   const view = new DataView(rest.buffer, rest.byteOffset, rest.byteLength);
   const last = view.getUint32(range.length - CHECKSUM_BYTES, true);
   if (metadataChecksum(rest, range.length) !== last) throw fail("the file's metadata fails its checksum");
-  if (bufferCounts.length !== columnCount) throw fail("checksums of another number of columns");
+  const hasGlobals = bufferCounts.length === columnCount + 1;
+  if (bufferCounts.length !== columnCount && !hasGlobals) {
+    throw fail("checksums of another number of columns");
+  }
   const starts = new Uint32Array(columnCount + 1);
-  for (const [column, count] of bufferCounts.entries()) starts[column + 1] = starts[column] + count;
+  for (let column = 0; column < columnCount; column++) {
+    starts[column + 1] = starts[column] + bufferCounts[column];
+  }
   const valueCount = checksums.length / CHECKSUM_BYTES - 1;
-  if (starts[columnCount] !== valueCount) throw fail("checksums of another number of page buffers");
+  const globalCount = hasGlobals ? bufferCounts[columnCount] : 0;
+  if (starts[columnCount] + globalCount !== valueCount) throw fail("checksums of another number of buffers");
   const words = new DataView(checksums.buffer, checksums.byteOffset, checksums.byteLength);
   const values = Uint32Array.from({ length: valueCount }, (_, index) =>
     words.getUint32(CHECKSUM_BYTES * index, true),
   );
-  return new PageChecksums(starts, values);
+  return new FileChecksums(starts, values);
 }

@@ -3,7 +3,8 @@
  * little-endian, all positions absolute.
  *
  *     page buffers, blobs      each at a multiple of 64, padded with zeros
- *     blob checksums           global buffer 1, ours alone, in files that have blobs (see blobChecksums.ts)
+ *     global buffers           from number 1 on: what the writer of the file adds; in files that have blobs, their checksums
+ *                              (blobChecksums.ts), which are ours alone. Each at a multiple of 64
  *     schema descriptor        global buffer 0, a FileDescriptor, at a multiple of 64; with checksums (see checksums.ts)
  *     column metadata          one ColumnMetadata per column, back to back
  *     column table             per column:        u64 position, u64 length
@@ -218,9 +219,9 @@ function decodePageEncoding(
  * Encodes everything after the last page buffer.
  * @param position where the result will lie, a multiple of 64
  * @param columns the pages of each column, in row order
- * @param pageChecksums CRC-32 of every page buffer of each column, in page and buffer order
+ * @param checksums CRC-32 of every page buffer of each column, in page and buffer order; see `describeChecksums`
  * @param isBlob whether the pages of each column hold descriptors of blobs
- * @param blobChecksums where the checksums of blobs lie, null if there are none
+ * @param globalBuffers where the global buffers lie, from number 1 on
  */
 export function encodeTail(
   version: FileVersion,
@@ -228,12 +229,12 @@ export function encodeTail(
   schema: Schema,
   rowCount: number,
   columns: readonly (readonly PageRecord[])[],
-  pageChecksums: readonly (readonly number[])[],
+  checksums: readonly (readonly number[])[],
   isBlob: readonly boolean[],
-  blobChecksums: ByteRange | null,
+  globalBuffers: readonly ByteRange[],
 ): Uint8Array {
   const descriptor = FileDescriptor.encode(
-    FileDescriptor.create({ schema, length: rowCount, ...describeChecksums(pageChecksums) }),
+    FileDescriptor.create({ schema, length: rowCount, ...describeChecksums(checksums) }),
   );
   const metadata = columns.map((pages, index) =>
     encodeColumnMetadata(pages, isBlob[index] && version === "2.0" ? BLOB_COLUMN_ENCODING : COLUMN_ENCODING),
@@ -241,8 +242,7 @@ export function encodeTail(
   const metadataLength = metadata.reduce((sum, bytes) => sum + bytes.length, 0);
   const metadataStart = position + descriptor.length;
   const columnTableStart = metadataStart + metadataLength;
-  const globals: ByteRange[] = [{ byteOffset: position, length: descriptor.length }];
-  if (blobChecksums !== null) globals.push(blobChecksums);
+  const globals = [{ byteOffset: position, length: descriptor.length }, ...globalBuffers];
   const globalTableStart = columnTableStart + columns.length * TABLE_ENTRY_BYTES;
   const footerStart = globalTableStart + globals.length * TABLE_ENTRY_BYTES;
 

@@ -9,7 +9,12 @@ import { FileDescriptor } from "../../format/file.js";
 import type { ReadHandle } from "../../io/disk/disk.js";
 import { readRanges } from "../../io/disk/ranges.js";
 import { BLOB_CHECKSUM_BUFFER_INDEX, BlobChecksums } from "./blobChecksums.js";
-import { type BufferChecksums, decodeChecksums, type PageChecksums } from "./checksums.js";
+import {
+  type BufferChecksums,
+  decodeChecksums,
+  type FileChecksums,
+  type GlobalChecksums,
+} from "./checksums.js";
 import { decodeColumnMetadata, decodeFooter, decodeTable, FOOTER_BYTES, type Footer } from "./container.js";
 import type { ByteRange, PageEncoding, ReadableVersion } from "./page.js";
 
@@ -60,6 +65,8 @@ export interface DataFile {
   readonly globalBuffers: readonly ByteRange[];
   /** Null for files without checksums. */
   readonly checksums: BufferChecksums | null;
+  /** Null for files without checksums of global buffers. */
+  readonly globalChecksums: GlobalChecksums | null;
   /** Checksums of the file's blob values; null for files without them. */
   readonly blobChecksums: BlobChecksums | null;
   /** The whole file if it is so small that opening it has read all of it, else null. */
@@ -98,7 +105,15 @@ export async function openDataFile(handle: ReadHandle, path: string): Promise<Da
   const sections = await tail.getAll([descriptorRange, ...metadataRanges]);
   const descriptor = FileDescriptor.decode(sections[0], { path, byteOffset: descriptorRange.byteOffset });
   const checksums = await readChecksums(tail, descriptor, descriptorRange, footer, metadataBytes, path);
-  const blobBuffer = checksums === null ? undefined : globalBuffers[BLOB_CHECKSUM_BUFFER_INDEX];
+  const hasGlobals = checksums !== null && checksums.globalCount > 0;
+  if (hasGlobals && checksums.globalCount !== globalBuffers.length - 1) {
+    throw new CorruptFileError(
+      path,
+      descriptorRange.byteOffset,
+      "checksums of another number of global buffers",
+    );
+  }
+  const blobBuffer = checksums === null || hasGlobals ? undefined : globalBuffers[BLOB_CHECKSUM_BUFFER_INDEX];
   const blobChecksums = blobBuffer === undefined ? null : new BlobChecksums(blobBuffer);
   if (descriptor.schema === undefined)
     throw new CorruptFileError(path, descriptorRange.byteOffset, "no schema");
@@ -125,6 +140,7 @@ export async function openDataFile(handle: ReadHandle, path: string): Promise<Da
     descriptor: { ...descriptor, bufferCounts: [], checksums: NO_BYTES },
     globalBuffers,
     checksums,
+    globalChecksums: hasGlobals ? checksums : null,
     blobChecksums,
     content,
     sharesContent: false,
@@ -189,7 +205,7 @@ async function readChecksums(
   footer: Footer,
   metadataBytes: number,
   path: string,
-): Promise<PageChecksums | null> {
+): Promise<FileChecksums | null> {
   if (descriptor.checksums.length === 0) return null;
   const rest = { byteOffset: range.byteOffset, length: tail.fileSize - range.byteOffset };
   const expected = metadataBytes + footer.columnTable.length + footer.globalTable.length + FOOTER_BYTES;
@@ -295,6 +311,23 @@ export function countedByRows(
     };
   }
   return leaves.some(({ valuesPerRow }) => valuesPerRow > 1) ? { ...file, columns } : file;
+}
+
+/**
+ * The bytes of a global buffer.
+ * @param number at least 1; number 0 is the descriptor
+ * @throws CorruptFileError where the file has no such buffer, or it fails its checksum
+ */
+export async function readGlobalBuffer(
+  handle: ReadHandle,
+  file: DataFile,
+  number: number,
+): Promise<Uint8Array> {
+  const range = file.globalBuffers[number];
+  if (range === undefined) throw new CorruptFileError(file.path, 0, `has no global buffer ${number}`);
+  const [bytes] = await readRanges(handle, [range]);
+  file.globalChecksums?.verifyGlobal(number, bytes, file.path, range.byteOffset);
+  return bytes;
 }
 
 /** The pages of one column to read. */

@@ -70,6 +70,10 @@ export class DataFileWriter {
   readonly #waiting: WaitingRows[];
   readonly #pages: PageRecord[][];
   readonly #checksums: number[][];
+  readonly #metadata: Map<string, Uint8Array>;
+  /** Where the added global buffers lie, and their checksums. */
+  readonly #globalBuffers: ByteRange[] = [];
+  readonly #globalChecksums: number[] = [];
   readonly #memory: MemoryShare | undefined;
   #rowCount = 0;
 
@@ -89,6 +93,7 @@ export class DataFileWriter {
     this.#blobs = new BlobWriter(disk, path, file);
     this.#columns = columns.map(withDescriptors);
     this.#schema = schema;
+    this.#metadata = new Map(schema.metadata);
     this.#version = version;
     this.#waiting = columns.map(nothingWaiting);
     this.#pages = columns.map(() => []);
@@ -155,6 +160,30 @@ export class DataFileWriter {
   }
 
   /**
+   * Adds a global buffer: bytes that belong to no column. Files with blobs take none.
+   * @returns its number
+   */
+  async addGlobalBuffer(bytes: Uint8Array): Promise<number> {
+    if (this.#columns.some(({ blobs }) => blobs !== undefined)) {
+      throw new InternalError(
+        "a global buffer for a file with blobs, which has their checksums in its place",
+      );
+    }
+    this.#globalBuffers.push({ byteOffset: this.#file.position, length: bytes.length });
+    this.#globalChecksums.push(crc32(bytes));
+    this.#file.append(bytes);
+    this.#file.pad();
+    await this.#file.relieve();
+    // Number 0 is the schema descriptor.
+    return this.#globalBuffers.length;
+  }
+
+  /** Sets a text in the metadata of the file's schema. */
+  addMetadata(name: string, text: string): void {
+    this.#metadata.set(name, new TextEncoder().encode(text));
+  }
+
+  /**
    * Completes the file. Its bytes then survive a power cut; the caller must sync its name. Its side files and their
    * names survive too.
    */
@@ -163,15 +192,16 @@ export class DataFileWriter {
     this.#memory?.note(WAITING, 0);
     await this.#blobs.finish();
     const blobChecksums = this.#blobs.writeChecksums();
+    const globalChecksums = this.#globalChecksums.length === 0 ? [] : [this.#globalChecksums];
     const tail = encodeTail(
       this.#version,
       this.#file.position,
-      this.#schema,
+      { ...this.#schema, metadata: this.#metadata },
       this.#rowCount,
       this.#pages,
-      this.#checksums,
+      [...this.#checksums, ...globalChecksums],
       this.#columns.map((column) => column.blobs !== undefined),
-      blobChecksums,
+      blobChecksums === null ? this.#globalBuffers : [blobChecksums],
     );
     this.#file.append(tail);
     await this.#file.finish();
