@@ -4,7 +4,7 @@
  */
 
 /** A range of rows of one fragment, in their order on disk. */
-export interface RowSpan {
+export interface LiveSpan {
   /** First physical row. */
   readonly start: number;
   /** One past the last physical row. */
@@ -22,7 +22,7 @@ export function selectSpan(
   deleted: Uint32Array | null,
   skip: number,
   take: number,
-): RowSpan | null {
+): LiveSpan | null {
   const live = physicalRows - (deleted?.length ?? 0);
   const liveRows = Math.min(live - skip, take);
   if (liveRows <= 0) return null;
@@ -45,28 +45,4 @@ export function physicalOffset(live: number, deleted: Uint32Array): number {
     else high = middle;
   }
   return live + low;
-}
-
-/** Index of the first element that is at least `value`. */
-export function lowerBound(sorted: Uint32Array, value: number): number {
-  let low = 0;
-  let high = sorted.length;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if (sorted[middle] < value) low = middle + 1;
-    else high = middle;
-  }
-  return low;
-}
-
-/** Positions, counted from `start`, of the rows of `[start, end)` that are not deleted. */
-export function liveIndices(start: number, end: number, deleted: Uint32Array): Uint32Array {
-  let next = lowerBound(deleted, start);
-  const indices = new Uint32Array(end - start - (lowerBound(deleted, end) - next));
-  let count = 0;
-  for (let row = start; row < end; row++) {
-    if (next < deleted.length && deleted[next] === row) next++;
-    else indices[count++] = row - start;
-  }
-  return indices;
 }

@@ -1,38 +1,30 @@
 /**
  * Random access: the rows of a version at given offsets, in the order asked. Offsets become fragments and physical
- * rows, those become pages, and only the parts of pages that hold the rows are read. Memory is bounded by the rounds of
- * reads under way, the size of a page and the result.
+ * rows.
  *
  * Every row is read once, however often it was asked for: rows are gathered in the order in which they lie on disk and
  * reordered at the end.
  */
 
 import type { Table } from "apache-arrow";
-import type { Column, Layout } from "../arrow/columns/column.js";
+import type { Column } from "../arrow/columns/column.js";
 import { concatColumns } from "../arrow/columns/concatColumns.js";
 import { takeColumn } from "../arrow/columns/takeColumn.js";
 import { makeBatch, toTable } from "../arrow/exchange/batch.js";
-import { breathe } from "../async/eventLoop.js";
+import { mapParallel } from "../async/parallel.js";
 import { InvalidInputError } from "../errors.js";
-import type { DataFile, DataPage } from "../file/container/reader.js";
-import { decodePage } from "../file/pages/decodePage.js";
-import { type EncodedRows, readPageRows } from "../file/pages/pageRows.js";
-import { positionsIn, type RowRuns, runsOf } from "../file/pages/pageSlice.js";
-import { pickable, pickRows, worthPicking } from "../file/pages/pickRows.js";
 import type { DataFragment } from "../format/table.js";
 import type { LazyBlob } from "../namespace.js";
+import { type DescribedRows, readBlobs } from "../rows/blobValues.js";
+import { takeColumns } from "../rows/takeColumns.js";
 import { liveRowCount } from "../table/fragments/statistics.js";
-import { type DescribedRows, lazyBlobs, readBlobs } from "./blobs.js";
-import { type FragmentSource, openColumns } from "./fragmentColumns.js";
-import { lowerBound, physicalOffset } from "./fragmentRows.js";
-import { assembleOutputs, type Projection, returnedColumns } from "./projection.js";
+import { type FragmentSource, openFragment } from "./fragmentColumns.js";
+import { physicalOffset } from "./fragmentRows.js";
+import { lazyBlobs } from "./lazyBlobs.js";
+import { type Projection, returnedColumns } from "./projection.js";
 
 /** Fragments read from at the same time. */
-const LANES = 4;
-/** Approximate bytes that one round of reads in a fragment fetches. */
-const ROUND_BYTES = 8 * 1024 * 1024;
-/** Bytes that may be read in addition to one row. */
-const ROW_OVERHEAD_BYTES = 16 * 1024;
+const PARALLELISM = 4;
 
 export interface TakeRequest {
   readonly fragments: readonly DataFragment[];
@@ -40,21 +32,6 @@ export interface TakeRequest {
   /** Integers ≥ 0, counting the live rows of the version. */
   readonly rowOffsets: Float64Array;
   readonly signal?: AbortSignal;
-}
-
-/** Wanted rows of one page. */
-interface TakeTask {
-  /** Index in the projection. */
-  readonly column: number;
-  readonly file: DataFile;
-  readonly columnIndex: number;
-  readonly pageIndex: number;
-  /** Rows counted from the page's first: ascending, each once. */
-  readonly wanted: Uint32Array;
-  readonly rows: RowRuns;
-  /** Whether the rows are picked out of the page instead of decoding the page. */
-  readonly borrow: boolean;
-  readonly expectedBytes: number;
 }
 
 /** @throws InvalidInputError for an offset that is no row of the version */
@@ -95,68 +72,13 @@ async function takeParts(
   const { projection, signal } = request;
   const { rows, positions } = distinctRows(request.rowOffsets);
   const fragments = await wantedFragments(source, request.fragments, rows);
-  if (rows.length === 0) return { parts: [], positions };
-  const parts: DescribedRows[] = new Array(fragments.length);
-  let next = 0;
-  let failed = false;
-  const lane = async () => {
-    while (next < fragments.length && !failed) {
-      const index = next++;
-      try {
-        signal?.throwIfAborted();
-        parts[index] = await takeFragment(source, projection, fragments[index]);
-      } catch (error) {
-        failed = true;
-        throw error;
-      }
-    }
+  const takeFragment = async (wanted: WantedFragment): Promise<DescribedRows> => {
+    const stored = await openFragment(source, wanted.fragment, projection.leaves);
+    return takeColumns(source, projection, stored, wanted.rows, signal);
   };
-  await Promise.all(Array.from({ length: Math.min(LANES, fragments.length) }, lane));
+  const parts = await mapParallel(fragments, PARALLELISM, takeFragment, signal);
   signal?.throwIfAborted();
   return { parts, positions };
-}
-
-/** The outputs for the wanted rows of one fragment. */
-async function takeFragment(
-  source: FragmentSource,
-  projection: Projection,
-  wanted: WantedFragment,
-): Promise<DescribedRows> {
-  const rowCount = wanted.rows.length;
-  const files: (DataFile | null)[] = projection.columns.map(() => null);
-  const pieces: Column[][] = projection.columns.map(() => []);
-  const tasks = await fragmentTasks(source, projection, wanted);
-  for (let next = 0; next < tasks.length; ) {
-    const round: TakeTask[] = [];
-    for (let bytes = 0; next < tasks.length && bytes < ROUND_BYTES; next++) {
-      round.push(tasks[next]);
-      bytes += tasks[next].expectedBytes;
-    }
-    const decoded = await fetchRound(source, projection, round);
-    for (const [index, { column, file }] of round.entries()) {
-      files[column] = file;
-      pieces[column].push(decoded[index]);
-    }
-    await breathe();
-  }
-  const joined = pieces.map((pages) => (pages.length === 0 ? null : concatColumns(pages)));
-  const columns = assembleOutputs(projection, joined, rowCount, tasks[0]?.file.path ?? "");
-  return { columns, rowCount, files };
-}
-
-/** Decodes the wanted rows from the bytes read of a page. */
-function decodeRows(
-  columnLayout: Layout,
-  { rows, rowCount, layout, buffers, origin }: EncodedRows,
-  { wanted, borrow }: TakeTask,
-): Column {
-  const positions = positionsIn(rows, wanted);
-  const canPick = pickable(columnLayout, layout, rowCount, buffers.length);
-  if (borrow || (canPick && worthPicking(positions.length, rowCount))) {
-    return pickRows(columnLayout, layout, buffers, positions, origin);
-  }
-  const decoded = decodePage(columnLayout, layout, rowCount, buffers, origin);
-  return positions.length === decoded.length ? decoded : takeColumn(decoded, positions);
 }
 
 /**
@@ -240,65 +162,4 @@ async function wantedFragments(
     );
   }
   return wanted;
-}
-
-/** The pages to read for the wanted rows, column by column. */
-async function fragmentTasks(
-  source: FragmentSource,
-  { columns }: Projection,
-  { fragment, rows }: WantedFragment,
-): Promise<TakeTask[]> {
-  const tasks: TakeTask[] = [];
-  for (const [column, place] of (await openColumns(source, fragment, columns)).entries()) {
-    if (place === null) continue;
-    const { file, columnIndex, pages } = place;
-    let next = 0;
-    for (const [pageIndex, page] of pages.entries()) {
-      if (next === rows.length) break;
-      const end = lowerBound(rows, page.rowStart + page.rowCount);
-      if (end === next) continue;
-      const wanted = rows.slice(next, end);
-      for (let index = 0; index < wanted.length; index++) wanted[index] -= page.rowStart;
-      const runs = runsOf(wanted);
-      const { layout, rowCount, bufferRanges } = page;
-      const borrow =
-        pickable(columns[column].layout, layout, rowCount, bufferRanges.length) &&
-        worthPicking(wanted.length, rowCount);
-      const expectedBytes = countExpectedBytes(page, wanted.length, runs);
-      tasks.push({ column, file, columnIndex, pageIndex, wanted, rows: runs, borrow, expectedBytes });
-      next = end;
-    }
-  }
-  return tasks;
-}
-
-/** Approximate bytes that reading rows of a page fetches. */
-function countExpectedBytes({ bufferRanges, rowCount }: DataPage, rows: number, runs: RowRuns): number {
-  let pageBytes = 0;
-  for (const { length } of bufferRanges) pageBytes += length;
-  return Math.min(pageBytes, (pageBytes * rows) / rowCount + runs.starts.length * ROW_OVERHEAD_BYTES);
-}
-
-/** The wanted rows of all tasks of a round. Files are read concurrently. */
-async function fetchRound(
-  source: FragmentSource,
-  { columns }: Projection,
-  tasks: readonly TakeTask[],
-): Promise<Column[]> {
-  const byFile = new Map<DataFile, TakeTask[]>();
-  for (const task of tasks) {
-    const ofFile = byFile.get(task.file);
-    if (ofFile === undefined) byFile.set(task.file, [task]);
-    else ofFile.push(task);
-  }
-  const decoded = new Map<TakeTask, Column>();
-  await Promise.all(
-    Array.from(byFile, ([file, ofFile]) =>
-      readPageRows(source, file, ofFile, (rows, index) => {
-        const task = ofFile[index];
-        decoded.set(task, decodeRows(columns[task.column].layout, rows, task));
-      }),
-    ),
-  );
-  return tasks.map((task) => decoded.get(task) as Column);
 }

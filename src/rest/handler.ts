@@ -3,7 +3,7 @@
  * authentication, the route, its body, the engine and the answer; every error on the way becomes a problem.
  */
 
-import { Limit } from "../async/limit.js";
+import { Limit } from "../async/parallel.js";
 import type { DirectoryNamespace } from "../DirectoryNamespace.js";
 import { InvalidInputError } from "../errors.js";
 import type { Principal, QueryResult } from "../namespace.js";

@@ -1,5 +1,5 @@
 /**
- * Plans how columns of incoming rows become columns of a table's files. The plan is made from the two schemas before a
+ * Plans how columns of incoming rows become columns of data files. The plan is made from the two schemas before a
  * row is read, so rows that cannot fit are refused before anything is written. Pure.
  */
 
@@ -10,12 +10,12 @@ import { layoutOf } from "../arrow/types/layouts.js";
 import { isText, jsonForm, logicalFieldOf, logicalTypeOf } from "../arrow/types/logicalTypes.js";
 import { formatType, isSameType, type LogicalType } from "../arrow/types/type.js";
 import { valueTypeOf } from "../arrow/types/typeParameters.js";
-import { InvalidInputError, TableSchemaValidationError, UnsupportedError } from "../errors.js";
+import { TableSchemaValidationError, UnsupportedError } from "../errors.js";
 import { memberBytes } from "../file/compression/packedStruct.js";
 import { type BlobPlacement, placementBySize } from "../file/container/blobPlacement.js";
 import type { FileColumn, FileVersion } from "../file/container/page.js";
 import { inLists } from "../file/structural/emptyStruct.js";
-import { formatFieldPath, isWellFormed } from "../ident.js";
+import { formatFieldPath } from "../ident.js";
 import {
   asksForPacking,
   assignFieldIds,
@@ -45,18 +45,16 @@ export interface PlannedColumn {
 export type Conversion = "none" | "decodeDictionary" | "encodeJson" | "checkJson" | "wrapBlob";
 
 export interface ColumnPlan {
-  /** The schema of the table's next version if the rows define it (create, overwrite); else the current one. */
+  /** The schema that the rows define, or the one that they are to fit. */
   readonly fields: readonly TableField[];
   readonly columns: readonly PlannedColumn[];
 }
 
 /**
- * The plan for rows that define the table's schema.
+ * The plan for rows that define the schema of what they are written to.
  * @throws TableSchemaValidationError, UnsupportedError naming column and type
  */
-export function planNewSchema(schema: Schema): ColumnPlan {
-  if (schema.fields.length === 0) throw new TableSchemaValidationError("a table needs at least one column");
-  checkColumnNames(schema.fields);
+export function planNewColumns(schema: Schema): ColumnPlan {
   const fields = assignFieldIds(
     schema.fields.map((field) => logicalFieldOf(field, formatFieldPath([field.name]))),
   );
@@ -71,11 +69,10 @@ export function planNewSchema(schema: Schema): ColumnPlan {
 }
 
 /**
- * The plan for rows appended to a table of the given schema. Columns match by name; nullable columns may be missing.
+ * The plan for rows of the given schema. Columns match by name; nullable columns may be missing.
  * @throws TableSchemaValidationError naming the field that does not fit
  */
-export function planAppend(fields: readonly TableField[], schema: Schema): ColumnPlan {
-  checkColumnNames(schema.fields);
+export function planColumns(fields: readonly TableField[], schema: Schema): ColumnPlan {
   const byName = new Map(fields.map((field) => [field.name, field]));
   const columns: PlannedColumn[] = [];
   for (const [sourceIndex, incoming] of schema.fields.entries()) {
@@ -370,40 +367,4 @@ function checkPacked(field: TableField, version: FileVersion): void {
       `column ${field.name}: files of version ${version} hold no packed structs with a member ${name} of type ${formatType(field.children[index].type)}; use version 2.2`,
     );
   }
-}
-
-/**
- * Names of columns that the reference's scans add: the reference can't read a table that has a column of such a name.
- */
-const RESERVED_NAMES: ReadonlySet<string> = new Set([
-  "_rowid",
-  "_rowaddr",
-  "_rowoffset",
-  "_row_created_at_version",
-  "_row_last_updated_at_version",
-]);
-
-function checkColumnNames(fields: readonly ArrowField[]): void {
-  const seen = new Set<string>();
-  for (const { name } of fields) {
-    const reason = faultOfName(name);
-    if (reason !== null) throw new TableSchemaValidationError(reason);
-    if (seen.has(name))
-      throw new TableSchemaValidationError(`column ${formatFieldPath([name])} appears twice`);
-    seen.add(name);
-  }
-}
-
-/** @throws InvalidInputError for a text that cannot be the name of a top-level column */
-export function checkColumnName(name: string): void {
-  const reason = faultOfName(name);
-  if (reason !== null) throw new InvalidInputError(reason);
-}
-
-function faultOfName(name: string): string | null {
-  if (name === "") return "a column's name must not be empty";
-  if (!isWellFormed(name)) return "a column's name must be well-formed Unicode";
-  if (RESERVED_NAMES.has(name)) return `column ${name}: the name is reserved for what queries add to rows`;
-  if (!name.includes(".")) return null;
-  return `column ${formatFieldPath([name])}: the name of a top-level column must not contain a dot`;
 }

@@ -12,6 +12,7 @@ import type { FileVersion } from "../file/container/page.js";
 import { Append, type DataFragment, Overwrite } from "../format/table.js";
 import type { Disk } from "../io/disk/disk.js";
 import type { RowsInput } from "../namespace.js";
+import { type ColumnPlan, checkVersion } from "../rows/columnPlan.js";
 import { decodeSchema, encodeFileSchema, encodeSchema } from "../schema/schema.js";
 import { commitCreation, commitTransaction } from "../table/commit/commit.js";
 import { withFiles } from "../table/commit/publication.js";
@@ -28,8 +29,8 @@ import {
   versionsDirectory,
 } from "../table/versions/paths.js";
 import type { CommittedVersion } from "../table/versions/versions.js";
-import { type ColumnPlan, checkVersion, planAppend, planNewSchema } from "../rows/columnPlan.js";
 import { type WrittenRows, writeRows } from "./dataFiles.js";
+import { planAppend, planNewSchema } from "./tableColumns.js";
 
 export interface InsertOptions {
   readonly mode: "Append" | "Overwrite";

@@ -9,15 +9,16 @@ import type { ArrowInput } from "../arrow/exchange/input.js";
 import { arrowSchemaOf } from "../arrow/types/logicalTypes.js";
 import { Overwrite } from "../format/table.js";
 import type { LockLease } from "../io/lock/lease.js";
+import { type ColumnPlan, checkVersion } from "../rows/columnPlan.js";
 import { decodeSchema } from "../schema/schema.js";
 import { commitSuccessor } from "../table/commit/commit.js";
 import { withFiles } from "../table/commit/publication.js";
 import { newTransaction } from "../table/commit/transaction.js";
 import type { TableEnvironment } from "../table/versions/environment.js";
 import type { CommittedVersion, TableVersion } from "../table/versions/versions.js";
-import { type ColumnPlan, checkVersion, planAppend } from "../rows/columnPlan.js";
 import { writeRows } from "./dataFiles.js";
 import { fileVersionOf } from "./insert.js";
+import { planAppend } from "./tableColumns.js";
 
 /**
  * Up to this many rows are written uncompressed: the next change replaces them, and finding a compression for them

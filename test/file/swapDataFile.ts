@@ -9,12 +9,16 @@ import { Manifest } from "../../src/format/table.js";
 import type { Disk } from "../../src/io/disk/disk.js";
 import { writeTable } from "./dataFiles.js";
 
-/** @param directory of a table with one version and one data file */
+/**
+ * @param directory of a table with one version and one data file
+ * @param write writes the file and tells its length
+ */
 export async function swapDataFile(
   disk: Disk,
   directory: string,
   table: Table,
   version: FileVersion,
+  write = writeTable,
 ): Promise<void> {
   const versions = join(directory, "_versions");
   const [name] = (await readdir(versions)).filter((entry) => entry.endsWith(".manifest"));
@@ -31,7 +35,7 @@ export async function swapDataFile(
   const [file] = fragment.files;
   const dataPath = join(directory, "data", file.path);
   await unlink(dataPath);
-  const fileSizeBytes = await writeTable(
+  const fileSizeBytes = await write(
     disk,
     dataPath,
     table,

@@ -9,9 +9,9 @@ import { HandlePool } from "../../dist/io/disk/handles.js";
 import { LruCache } from "../../dist/io/memory/cache.js";
 import { ScratchMemory } from "../../dist/io/memory/scratch.js";
 import { resolveProjection } from "../../dist/query/projection.js";
-import { STREAMED } from "../../dist/rows/readAhead.js";
 import { scanRows } from "../../dist/query/scan.js";
 import { versionSource } from "../../dist/query/versionSource.js";
+import { STREAMED } from "../../dist/rows/readAhead.js";
 import { decodeSchema } from "../../dist/schema/schema.js";
 import { readManifestFile, schemaMetadataOf } from "../../dist/table/versions/manifest.js";
 

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { liveIndices, selectSpan } from "../../src/query/fragmentRows.js";
+import { selectSpan } from "../../src/query/fragmentRows.js";
+import { unskipped } from "../../src/rows/rowPositions.js";
 
 describe("row selection in a fragment", () => {
   it("selects what a walk over the live rows selects", () => {
@@ -27,7 +28,7 @@ describe("row selection in a fragment", () => {
           expect(span).not.toBeNull();
           const { start, end, liveRows } = span!;
           expect(liveRows).toBe(expected.length);
-          expect(Array.from(liveIndices(start, end, sorted), (index) => index + start)).toEqual(expected);
+          expect(Array.from(unskipped(start, end, sorted), (index) => index + start)).toEqual(expected);
         },
       ),
     );

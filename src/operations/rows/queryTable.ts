@@ -11,8 +11,8 @@ import {
 import { formatIdentifier } from "../../ident.js";
 import type { QueryResult, QueryTableRequest } from "../../namespace.js";
 import { resolveProjection } from "../../query/projection.js";
-import { KEPT, type ReadAhead } from "../../rows/readAhead.js";
 import { type ScanRequest, scanRows } from "../../query/scan.js";
+import { KEPT, type ReadAhead } from "../../rows/readAhead.js";
 import { decodeSchema } from "../../schema/schema.js";
 import { schemaMetadataOf } from "../../table/versions/manifest.js";
 import type { Access } from "../access.js";

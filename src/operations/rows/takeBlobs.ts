@@ -22,8 +22,8 @@ export async function takeBlobs(
   const { manifest } = snapshot.file;
   const fields = decodeSchema(manifest.fields, snapshot.entry.path);
   const projection = resolveProjection(fields, new Map(), [column], false);
-  const { columns, hasBlobs } = projection;
-  if (columns.length !== 1 || !hasBlobs || columns[0].listFieldIds.length > 0) {
+  const { leaves, hasBlobs } = projection;
+  if (leaves.length !== 1 || !hasBlobs || leaves[0].listFieldIds.length > 0) {
     throw new InvalidInputError(`column: ${column} is not a column of blobs`);
   }
   const { fragments } = manifest;

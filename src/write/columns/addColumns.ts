@@ -7,6 +7,7 @@ import { logicalFieldOf } from "../../arrow/types/logicalTypes.js";
 import { InvalidInputError } from "../../errors.js";
 import type { Field } from "../../format/file.js";
 import { formatFieldPath } from "../../ident.js";
+import { checkVersion } from "../../rows/columnPlan.js";
 import {
   assignFieldIds,
   decodeSchema,
@@ -17,8 +18,8 @@ import {
   type TableField,
 } from "../../schema/schema.js";
 import type { ManifestFile } from "../../table/versions/manifest.js";
-import { checkColumnName, checkVersion } from "../../rows/columnPlan.js";
 import { fileVersionOf } from "../insert.js";
+import { checkColumnName } from "../tableColumns.js";
 import { parseSqlConstant } from "./sqlConstant.js";
 
 /** One entry of a request: an SQL constant, or a type for a column that is all null. */

@@ -28,7 +28,7 @@ import {
   type TableField,
 } from "../../schema/schema.js";
 import type { ManifestFile } from "../../table/versions/manifest.js";
-import { checkColumnName } from "../../rows/columnPlan.js";
+import { checkColumnName } from "../tableColumns.js";
 import { checkSeparable } from "./dropColumns.js";
 import { checkPrimaryKey } from "./fieldMetadata.js";
 

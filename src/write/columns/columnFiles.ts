@@ -11,9 +11,10 @@ import type { FileVersion } from "../../file/container/page.js";
 import { MAX_BARE_FILE_ROWS } from "../../file/writing/writer.js";
 import type { DataFile, DataFragment } from "../../format/table.js";
 import type { Disk } from "../../io/disk/disk.js";
+import { type ColumnPlan, checkVersion } from "../../rows/columnPlan.js";
 import { encodeFileSchema, type TableField } from "../../schema/schema.js";
-import { type ColumnPlan, checkVersion, planAppend } from "../../rows/columnPlan.js";
 import { type WrittenRows, writeRows } from "../dataFiles.js";
+import { planAppend } from "../tableColumns.js";
 
 /** Columns to write. */
 export interface NewColumns {

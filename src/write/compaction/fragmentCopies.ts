@@ -16,9 +16,10 @@ import {
 import { DataFragment } from "../../format/table.js";
 import type { FragmentSource } from "../../query/fragmentColumns.js";
 import { storedProjection } from "../../query/projection.js";
-import { STREAMED } from "../../rows/readAhead.js";
 import { type BatchRows, scanColumns } from "../../query/scan.js";
 import { type FileReaders, versionSource } from "../../query/versionSource.js";
+import { type ColumnPlan, checkVersion } from "../../rows/columnPlan.js";
+import { STREAMED } from "../../rows/readAhead.js";
 import { decodeSchema, encodeFileSchema, type TableField } from "../../schema/schema.js";
 import {
   concatRuns,
@@ -34,9 +35,9 @@ import {
 import { hasStableRowIds } from "../../table/versions/flags.js";
 import type { ManifestFile } from "../../table/versions/manifest.js";
 import { absentColumns } from "../absentColumns.js";
-import { type ColumnPlan, checkVersion, planAppend } from "../../rows/columnPlan.js";
 import { type WrittenRows, writeRows } from "../dataFiles.js";
 import { fileVersionOf } from "../insert.js";
+import { planAppend } from "../tableColumns.js";
 import type { CompactionGroup } from "./compactionPlan.js";
 
 /** Maximum rows of a batch. */

@@ -7,16 +7,15 @@ import type { Column, Validity, VariableColumn } from "../arrow/columns/column.j
 import { areNarrow } from "../arrow/columns/offsets.js";
 import { sliceColumn } from "../arrow/columns/sliceColumn.js";
 import { concatBytes } from "../bytes/concat.js";
-import { CorruptFileError, InvalidInputError, UnsupportedError } from "../errors.js";
+import { CorruptFileError } from "../errors.js";
 import { type BlobLocation, blobLocations } from "../file/blobs/blobDescriptors.js";
 import type { ReadValues } from "../file/container/blobChecksums.js";
 import type { DataFile } from "../file/container/reader.js";
+import type { PageSource } from "../file/pages/pageRows.js";
 import type { HandlePool } from "../io/disk/handles.js";
 import { readRanges } from "../io/disk/ranges.js";
 import type { MemoryShare } from "../memory.js";
-import type { LazyBlob } from "../namespace.js";
-import type { FragmentSource } from "./fragmentColumns.js";
-import { isBlob, type Projection } from "./projection.js";
+import { isBlob, type LeafPlan } from "./leafPlan.js";
 
 /** Maximum bytes of blobs in a batch, unless a single row has more. */
 const BATCH_BLOB_BYTES = 32 * 1024 * 1024;
@@ -26,40 +25,48 @@ const BLOBS = "blobs";
 
 const NOTHING = new Uint8Array(0);
 
-/**
- * Output columns of some rows of a fragment. Columns of blobs hold descriptors; if the fragment lacks the column, they
- * are all null.
- */
+/** What reading blobs needs: the open files. */
+export type BlobSource = Pick<PageSource, "handles">;
+
+/** Output columns of some rows. Columns of blobs hold descriptors; if no file has the column, they are all null. */
 export interface DescribedRows {
   readonly columns: readonly Column[];
   readonly rowCount: number;
-  /** The file of each projected column; null if the fragment lacks the column. */
+  /** The file of each leaf; null if no file has it. */
   readonly files: readonly (DataFile | null)[];
+}
+
+/** Rows with the values of their blobs: a part of the rows described. */
+export interface BlobRows {
+  readonly columns: Column[];
+  readonly rowCount: number;
+  /** Number of rows described before these. */
+  readonly firstRow: number;
 }
 
 /** The same rows with their blobs, cut into smaller batches if the blobs have many bytes. */
 export async function* readBlobBatches(
-  source: FragmentSource,
-  projection: Projection,
+  source: BlobSource,
+  plan: LeafPlan,
   rows: DescribedRows,
   { batchBytes = BATCH_BLOB_BYTES, memory }: { readonly batchBytes?: number; readonly memory?: MemoryShare },
-): AsyncGenerator<{ columns: Column[]; rowCount: number }, void, undefined> {
-  const waiting = [rows];
+): AsyncGenerator<BlobRows, void, undefined> {
+  const waiting = [{ rows, firstRow: 0 }];
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
-    const { columns, rowCount, files } = next;
-    const byteLength = blobBytes(projection, next);
+    const { firstRow } = next;
+    const { columns, rowCount, files } = next.rows;
+    const byteLength = blobBytes(plan, next.rows);
     if (rowCount > 1 && byteLength > Math.min(BATCH_BLOB_BYTES, batchBytes)) {
       const half = rowCount >>> 1;
-      const part = (start: number, count: number): DescribedRows => ({
-        columns: columns.map((column) => sliceColumn(column, start, count)),
-        rowCount: count,
-        files,
+      const part = (start: number, count: number): { rows: DescribedRows; firstRow: number } => ({
+        rows: { columns: columns.map((column) => sliceColumn(column, start, count)), rowCount: count, files },
+        firstRow: firstRow + start,
       });
       waiting.push(part(half, rowCount - half), part(0, half));
     } else {
       // The values of several rows are copied together from the bytes read.
       await memory?.hold(BLOBS, (rowCount > 1 ? 2 : 1) * byteLength);
-      yield { columns: await readBlobs(source, projection, next), rowCount };
+      yield { columns: await readBlobs(source, plan, next.rows), rowCount, firstRow };
       memory?.note(BLOBS, 0);
     }
   }
@@ -69,17 +76,13 @@ export async function* readBlobBatches(
  * The columns with the values of their blobs.
  * @throws CorruptFileError where these do not lie in their file, or fail their checksums
  */
-export async function readBlobs(
-  source: FragmentSource,
-  projection: Projection,
-  rows: DescribedRows,
-): Promise<Column[]> {
+export async function readBlobs(source: BlobSource, plan: LeafPlan, rows: DescribedRows): Promise<Column[]> {
   const columns = [...rows.columns];
-  for (const [index, { leaves }] of projection.outputs.entries()) {
+  for (const [index, { leaves }] of plan.outputs.entries()) {
     let next = 0;
     columns[index] = await fillLeaves(columns[index], async (column) => {
       const number = leaves[next++];
-      const { storage, blobMembers } = projection.columns[number];
+      const { storage, blobMembers } = plan.leaves[number];
       if (!isBlob(storage)) return column;
       const file = rows.files[number];
       const locations = locationsOf(column, file);
@@ -116,9 +119,9 @@ function narrowed({ offsets, items, length }: Extract<Column, { kind: "list" }>)
   return { offsets: offsets.map((offset) => offset - shift), items: kept };
 }
 
-function blobBytes(projection: Projection, { columns, files }: DescribedRows): number {
+function blobBytes(plan: LeafPlan, { columns, files }: DescribedRows): number {
   let sum = 0;
-  for (const [index, { leaves }] of projection.outputs.entries()) {
+  for (const [index, { leaves }] of plan.outputs.entries()) {
     let next = 0;
     const visit = (column: Column): void => {
       if (column.kind === "list") {
@@ -130,7 +133,7 @@ function blobBytes(projection: Projection, { columns, files }: DescribedRows): n
         return;
       }
       const number = leaves[next++];
-      if (!isBlob(projection.columns[number].storage)) return;
+      if (!isBlob(plan.leaves[number].storage)) return;
       for (const location of locationsOf(column, files[number])) sum += location?.length ?? 0;
     };
     visit(columns[index]);
@@ -142,7 +145,7 @@ type Locations = readonly (BlobLocation | null)[];
 
 /** The values of blobs; empty for nulls and for blobs outside the table. */
 async function readValues(
-  { handles }: FragmentSource,
+  { handles }: BlobSource,
   locations: Locations,
   file: DataFile | null,
 ): Promise<Uint8Array[]> {
@@ -164,7 +167,7 @@ async function readValues(
         throw new CorruptFileError(path, 0, `${byteLength} bytes of blobs in a file of ${handle.size}`);
       }
       const read = await readRanges(handle, ranges);
-      await verifyValues(handles, file, { path, sideFile, ranges }, read);
+      await verifyBlobs(handles, file, { path, sideFile, ranges }, read);
       for (const [position, index] of indexes.entries()) values[index] = read[position];
     });
   }
@@ -172,7 +175,7 @@ async function readValues(
 }
 
 /** Verifies values against the checksums in their data file, if it has any. */
-async function verifyValues(
+export async function verifyBlobs(
   handles: HandlePool,
   file: DataFile | null,
   where: ReadValues,
@@ -248,65 +251,10 @@ function flagged(locations: Locations, isValid: (location: BlobLocation | null) 
   return nullCount === 0 ? null : { bytes, bitOffset: 0, nullCount };
 }
 
-/** Where the blobs of a leaf lie; all are null if the fragment lacks the column. */
-function locationsOf(leaf: Column, file: DataFile | null): Locations {
+/** Where the blobs of a leaf lie; all are null if no file has the leaf. */
+export function locationsOf(leaf: Column, file: DataFile | null): Locations {
   if (file === null || (leaf.kind !== "fixed" && leaf.kind !== "variable")) {
     return Array.from({ length: leaf.length }, () => null);
   }
   return blobLocations(leaf, file.path);
-}
-
-/** Makes objects that read blobs later, from the descriptors of one column. */
-export function lazyBlobs(
-  { handles }: FragmentSource,
-  column: Column,
-  file: DataFile | null,
-): (LazyBlob | null)[] {
-  return locationsOf(column, file).map((location) =>
-    location === null ? null : new FileBlob(handles, location, file),
-  );
-}
-
-class FileBlob implements LazyBlob {
-  readonly size: number;
-  readonly uri: string | null;
-  readonly #handles: HandlePool;
-  readonly #location: BlobLocation;
-  /** The data file that holds the descriptor. */
-  readonly #file: DataFile | null;
-
-  constructor(handles: HandlePool, location: BlobLocation, file: DataFile | null) {
-    this.size = location.length;
-    this.uri = location.path === null ? new TextDecoder().decode(location.uri) : null;
-    this.#handles = handles;
-    this.#location = location;
-    this.#file = file;
-  }
-
-  async read(offset = 0, length?: number): Promise<Uint8Array> {
-    checkPosition(offset, "offset");
-    if (length !== undefined) checkPosition(length, "length");
-    const { path, sideFile, byteOffset } = this.#location;
-    if (path === null) throw new UnsupportedError(`reading a blob from ${this.uri} is not supported`);
-    const start = Math.min(offset, this.size);
-    const count = Math.min(length ?? this.size, this.size - start);
-    if (count === 0) return new Uint8Array(0);
-    return this.#handles.withHandle(path, async (handle) => {
-      if (byteOffset + this.size > handle.size) {
-        const reason = `refers to a blob of ${this.size} bytes at ${byteOffset} of a file of ${handle.size}`;
-        throw new CorruptFileError(path, byteOffset, reason);
-      }
-      const bytes = await handle.read(byteOffset + start, count);
-      if (count === this.size) {
-        const ranges = [{ byteOffset, length: count }];
-        await verifyValues(this.#handles, this.#file, { path, sideFile, ranges }, [bytes]);
-      }
-      return bytes;
-    });
-  }
-}
-
-function checkPosition(value: unknown, member: string): void {
-  if (typeof value === "number" && Number.isSafeInteger(value) && value >= 0) return;
-  throw new InvalidInputError(`${member}: must be an integer of at least 0`);
 }

@@ -1,0 +1,182 @@
+/**
+ * Cuts pages that were read into batches, and decodes each when it is its turn. A batch never crosses a page of any of
+ * its columns, so columns can be views of the bytes read.
+ */
+
+import type { Column } from "../arrow/columns/column.js";
+import { sliceColumn } from "../arrow/columns/sliceColumn.js";
+import { takeColumn } from "../arrow/columns/takeColumn.js";
+import { breathe } from "../async/eventLoop.js";
+import type { DataPage } from "../file/container/reader.js";
+import { decodePage } from "../file/pages/decodePage.js";
+import type { EncodedRows } from "../file/pages/pageRows.js";
+import { columnBytes } from "../file/writing/writer.js";
+import type { MemoryShare } from "../memory.js";
+import { HeldBlocks, leastRowBytes, rowsOfBatch } from "./batchSize.js";
+import { assembleOutputs, type LeafPlan } from "./leafPlan.js";
+import type { RowSpan } from "./openColumns.js";
+import { type RowPositions, unskipped } from "./rowPositions.js";
+
+/** Maximum rows of a batch: columns that no file has, and row ids, take memory for rows that have no bytes. */
+const MAX_BATCH_ROWS = 1_048_576;
+
+/** Name of the use of memory by pages that were decoded, and a batch cut from them. */
+export const PAGES = "pages";
+
+export interface BatchBounds {
+  /** Maximum rows of a batch. */
+  readonly batchRows: number;
+  /** Approximate bytes of a batch. Default: as much as pages have. */
+  readonly batchBytes?: number;
+  /** The outputs that make up the bytes of a batch; one that is used twice counts twice. Default: each once. */
+  readonly returned?: readonly number[];
+}
+
+/** Rows of a page, and the leaf they belong to. */
+export interface LeafPage {
+  /** Index of the leaf in the plan. */
+  readonly leaf: number;
+  readonly page: DataPage;
+  readonly rows: EncodedRows;
+}
+
+/** Rows as the outputs of a plan; blobs are descriptors. */
+export interface AssembledRows {
+  readonly columns: readonly Column[];
+  readonly rowCount: number;
+  readonly positions: RowPositions;
+}
+
+/** A page being cut into batches. */
+interface CurrentPage {
+  readonly rowEnd: number;
+  readonly rowStart: number;
+  readonly column: Column;
+  readonly rowBytes: number;
+}
+
+/** Assembles the pages of one span of rows to batches. */
+export class BatchAssembler {
+  readonly span: RowSpan;
+  readonly #plan: LeafPlan;
+  readonly #bounds: BatchBounds;
+  readonly #returned: readonly number[];
+  readonly #queues: LeafPage[][];
+  readonly #current: (CurrentPage | null)[];
+  /** How often each leaf is returned. */
+  readonly #copies: readonly number[];
+  /** One of the files, for errors. */
+  readonly #path: string;
+  #row: number;
+
+  constructor(plan: LeafPlan, span: RowSpan, bounds: BatchBounds) {
+    this.span = span;
+    this.#plan = plan;
+    this.#bounds = bounds;
+    this.#queues = span.stored.map(() => []);
+    this.#current = span.stored.map(() => null);
+    this.#path = span.stored.find((stored) => stored !== null)?.file.path ?? "";
+    this.#row = span.start;
+    const { outputs, leaves } = plan;
+    this.#returned = bounds.returned ?? [...outputs.keys()];
+    const copies = leaves.map(() => 0);
+    for (const output of this.#returned) for (const leaf of outputs[output].leaves) copies[leaf]++;
+    this.#copies = copies;
+  }
+
+  /** Adds a page, the next of its leaf. */
+  add(page: LeafPage): void {
+    this.#queues[page.leaf].push(page);
+  }
+
+  /** The next batch, which may have no rows. Its pages must be current. */
+  next(): AssembledRows {
+    const end = this.#batchEnd();
+    const batch = this.#cut(this.#row, end);
+    this.#row = end;
+    return batch;
+  }
+
+  /** Bytes held by the current pages and a batch cut from them. */
+  heldBytes(batch: AssembledRows): number {
+    return new HeldBlocks([...this.#currentColumns(), ...batch.columns]).bytes;
+  }
+
+  #currentColumns(): (Column | null)[] {
+    return this.#current.map((current) => current?.column ?? null);
+  }
+
+  /**
+   * Makes the page that holds the next row current in every leaf, one leaf after the other: the memory that a page
+   * takes is known only when it was decoded, and the next page has to wait for room then. Returns false if a page has
+   * not been added yet, and at the end of the span.
+   */
+  async advance(memory: MemoryShare | undefined): Promise<boolean> {
+    if (this.#row >= this.span.end) return false;
+    await breathe();
+    const held = new HeldBlocks(memory && this.#currentColumns());
+    for (let index = 0; index < this.#queues.length; index++) {
+      if (this.span.stored[index] === null) continue;
+      const current = this.#current[index];
+      if (current !== null && current.rowEnd > this.#row) continue;
+      const next = this.#queues[index].shift();
+      if (next === undefined) {
+        this.#current[index] = null;
+        return false;
+      }
+      if (memory !== undefined) {
+        const room = memory.hold(PAGES, held.bytes + this.#leastBytes(next));
+        if (room !== undefined) await room;
+      }
+      const column = this.#decode(next);
+      if (memory === undefined) continue;
+      held.add(column);
+      memory.note(PAGES, held.bytes);
+      await breathe();
+    }
+    return true;
+  }
+
+  /** Minimum bytes that a page takes, before it is decoded. */
+  #leastBytes({ leaf, rows: { rowCount, buffers } }: LeafPage): number {
+    let bytes = rowCount * leastRowBytes(this.#plan.leaves[leaf].layout);
+    for (const { byteLength } of buffers) bytes += byteLength;
+    return bytes;
+  }
+
+  #decode({ leaf, page, rows: { rows, rowCount, layout, buffers, origin } }: LeafPage): Column {
+    const rowStart = page.rowStart + rows.starts[0];
+    const column = decodePage(this.#plan.leaves[leaf].layout, layout, rowCount, buffers, origin);
+    const rowBytes = this.#bounds.batchBytes === undefined ? 0 : columnBytes(column) / rowCount;
+    this.#current[leaf] = { rowStart, rowEnd: rowStart + rowCount, column, rowBytes };
+    return column;
+  }
+
+  #batchEnd(): number {
+    const { batchRows, batchBytes } = this.#bounds;
+    let end = Math.min(this.span.end, this.#row + Math.min(batchRows, MAX_BATCH_ROWS));
+    for (const current of this.#current) if (current !== null) end = Math.min(end, current.rowEnd);
+    if (batchBytes === undefined) return end;
+    let rowBytes = 0;
+    for (const [index, { layout }] of this.#plan.leaves.entries()) {
+      rowBytes += this.#copies[index] * (this.#current[index]?.rowBytes ?? leastRowBytes(layout));
+    }
+    return Math.min(end, this.#row + rowsOfBatch(batchBytes, this.#returned.length, rowBytes));
+  }
+
+  #cut(start: number, end: number): AssembledRows {
+    const { skipped } = this.span;
+    const kept = skipped === null || skipped.length === 0 ? null : unskipped(start, end, skipped);
+    const picked = kept === null || kept.length === end - start ? null : kept;
+    const rowCount = picked?.length ?? end - start;
+    // Skipped rows are removed before parts of one column from several files are merged: the parts may disagree about
+    // those rows.
+    const read = this.#current.map((current) => {
+      if (current === null) return null;
+      const column = sliceColumn(current.column, start - current.rowStart, end - start);
+      return picked === null ? column : takeColumn(column, picked);
+    });
+    const columns = assembleOutputs(this.#plan, read, rowCount, this.#path);
+    return { columns, rowCount, positions: { start, picked } };
+  }
+}

@@ -1,0 +1,191 @@
+/**
+ * Plans which leaves of stored columns are read, and makes the wanted columns of them. A wanted column is any field of
+ * a schema, however deep. Pure.
+ */
+
+import { type Column, JSONB_LAYOUT, type Layout } from "../arrow/columns/column.js";
+import { jsonTextColumn } from "../arrow/columns/json.js";
+import {
+  eventsPerValue,
+  mapLeaf,
+  mergeSpines,
+  spinesOf,
+  unwrapStructs,
+  withLeaf,
+} from "../arrow/columns/spine.js";
+import { DESCRIPTOR_LAYOUT, PACKED_DESCRIPTOR_LAYOUT } from "../file/blobs/blobDescriptors.js";
+import { formatFieldPath } from "../ident.js";
+import {
+  type FieldStorage,
+  fieldsAlong,
+  isPacked,
+  specialStorage,
+  storageOf,
+  type TableField,
+} from "../schema/schema.js";
+import { storedLayoutOf } from "../schema/storedLayout.js";
+
+/** One physical column to read: a leaf, and the lists and structs around it. */
+export interface ReadLeaf {
+  /** Field id of the leaf. */
+  readonly fieldId: number;
+  /** Field ids of the lists around it, outermost first. */
+  readonly listFieldIds: readonly number[];
+  /** Values that its pages count per row: more than one in fixed-size lists of structs. */
+  readonly valuesPerRow: number;
+  /** The unsupported type of blobs that the column has, in words: it can't be read. Null for all other columns. */
+  readonly specialStorage: string | null;
+  /** Canonical path, for messages. */
+  readonly path: string;
+  /** How the leaf's values are stored in its pages. */
+  readonly storage: FieldStorage;
+  /** Number of members of the struct that a blob leaf's values are; 0 for leaves whose values are no such structs. */
+  readonly blobMembers: number;
+  /** A spine from the top-level column down to the leaf, with the leaf as its pages store it. */
+  readonly layout: Layout;
+}
+
+/** One column to make of the leaves read. */
+export interface OutputColumn {
+  /**
+   * The layout from the top-level column on. Structs on the way to the column have one child, except packed ones. Blobs
+   * are descriptors.
+   */
+  readonly layout: Layout;
+  /** The member of each struct around the column that leads to it. The structs are left out of the output. */
+  readonly members: readonly number[];
+  /** Indexes of the leaves it is made of, in their order. Several outputs may share one. */
+  readonly leaves: readonly number[];
+}
+
+export interface LeafPlan {
+  /** The leaves to read, each once. */
+  readonly leaves: readonly ReadLeaf[];
+  /** The columns made of them, one for each that is wanted. */
+  readonly outputs: readonly OutputColumn[];
+  /** Whether some outputs hold blobs, whose descriptors `readBlobs` (blobValues.ts) replaces with values. */
+  readonly hasBlobs: boolean;
+}
+
+/** A field that is wanted, with the fields around it: from a top-level column down. Never empty. */
+export type FieldChain = readonly TableField[];
+
+/**
+ * @param wanted the fields to make columns of, in their order
+ * @param jsonAs `jsonb` leaves JSON as files hold it: for copying rows from files to files
+ * @throws UnsupportedError for a column of a type that this release does not read
+ */
+export function planLeaves(wanted: readonly FieldChain[], jsonAs: "text" | "jsonb" = "text"): LeafPlan {
+  const leaves: ReadLeaf[] = [];
+  const known = new Map<TableField, number>();
+  const outputs = wanted.map((chain): OutputColumn => {
+    const { branch, members, path } = wantedBranch(chain);
+    const described = describedLayout(storedLayoutOf(branch, path), branch);
+    const layout = jsonAs === "jsonb" ? jsonbLayout(described, branch) : described;
+    const indexes = spinesOf(layout).map((spine) => {
+      const fields = fieldsAlong(branch, spine.branch);
+      const field = fields[fields.length - 1];
+      const index = known.get(field) ?? leaves.push(readLeaf(fields, spine.layout, path, jsonAs)) - 1;
+      known.set(field, index);
+      return index;
+    });
+    return { layout, members, leaves: indexes };
+  });
+  return { leaves, outputs, hasBlobs: leaves.some(({ storage }) => isBlob(storage)) };
+}
+
+/**
+ * Makes the outputs of the leaves that were read; blobs still are descriptors.
+ * @param columns of `rowCount` rows each, one for each leaf; null for a leaf that is stored nowhere
+ * @param path of the file the columns are from, for errors
+ */
+export function assembleOutputs(
+  plan: LeafPlan,
+  columns: readonly (Column | null)[],
+  rowCount: number,
+  path: string,
+): Column[] {
+  const spines = columns.map((spine, index) =>
+    spine === null || plan.leaves[index].storage !== "json"
+      ? spine
+      : mapLeaf(spine, (leaf) => jsonTextColumn(leaf, path)),
+  );
+  return plan.outputs.map(({ layout, members, leaves }) => {
+    const own = leaves.map((leaf) => spines[leaf]);
+    return unwrapStructs(mergeSpines(layout, own, rowCount, path), members);
+  });
+}
+
+/** Whether the pages of a column hold descriptors of blobs. */
+export const isBlob = (storage: FieldStorage): boolean => storage === "blobs" || storage === "blobStructs";
+
+/** The top-level column, with no other fields than the wanted one except the other members of packed structs. */
+function wantedBranch(chain: FieldChain): {
+  readonly branch: TableField;
+  readonly members: readonly number[];
+  readonly path: string;
+} {
+  const parents = chain.slice(0, -1);
+  const branch = parents.reduceRight<TableField>(
+    (child, parent) => (isPacked(parent) ? parent : { ...parent, children: [child] }),
+    chain[chain.length - 1],
+  );
+  const members = parents.map((parent, depth) =>
+    isPacked(parent) ? parent.children.indexOf(chain[depth + 1]) : 0,
+  );
+  return { branch, members, path: formatFieldPath(chain.map(({ name }) => name)) };
+}
+
+/** @param fields from the top-level column down to the leaf */
+function readLeaf(
+  fields: readonly TableField[],
+  layout: Layout,
+  path: string,
+  jsonAs: "text" | "jsonb",
+): ReadLeaf {
+  const leaf = fields[fields.length - 1];
+  const storage = storageOf(leaf);
+  const lists = fields.slice(0, -1).filter((field) => field.type.kind !== "struct");
+  return {
+    fieldId: leaf.id,
+    listFieldIds: lists.map(({ id }) => id),
+    valuesPerRow: eventsPerValue(layout),
+    specialStorage: fields.map(specialStorage).find((what) => what !== null) ?? null,
+    path,
+    storage: storage === "json" && jsonAs === "jsonb" ? "values" : storage,
+    blobMembers: storage === "blobStructs" ? leaf.children.length : 0,
+    layout: storage === "json" ? withLeaf(layout, JSONB_LAYOUT) : layout,
+  };
+}
+
+/** A layout with descriptors in place of blobs. */
+function describedLayout(layout: Layout, field: TableField): Layout {
+  if (storageOf(field) === "blobStructs") return PACKED_DESCRIPTOR_LAYOUT;
+  if (layout.kind === "list" || layout.kind === "sizedList") {
+    return { ...layout, item: describedLayout(layout.item, field.children[0]) } as Layout;
+  }
+  if (layout.kind === "struct") {
+    const children = layout.children.map((child, index) => ({
+      ...child,
+      layout: describedLayout(child.layout, field.children[index]),
+    }));
+    return { ...layout, children };
+  }
+  return storageOf(field) === "blobs" ? DESCRIPTOR_LAYOUT : layout;
+}
+
+/** A layout with JSONB in place of JSON. */
+function jsonbLayout(layout: Layout, field: TableField): Layout {
+  const storage = storageOf(field);
+  if (storage === "json") return JSONB_LAYOUT;
+  if (storage === "blobStructs") return layout;
+  if (layout.kind === "list" || layout.kind === "sizedList") {
+    return { ...layout, item: jsonbLayout(layout.item, field.children[0]) } as Layout;
+  }
+  if (layout.kind !== "struct") return layout;
+  const children = layout.children.map((child, index) => ({
+    ...child,
+    layout: jsonbLayout(child.layout, field.children[index]),
+  }));
+  return { ...layout, children };
+}

@@ -1,0 +1,186 @@
+/**
+ * Reads columns of data files, batch by batch, in the order in which the rows lie on disk. Only pages that hold wanted
+ * rows are read; of pages at the ends of a span, only the parts that hold those rows. Reads are few and large, and some
+ * run ahead of the consumer. Memory is bounded by the read-ahead window and the size of a page, not by the files.
+ */
+
+import type { Column } from "../arrow/columns/column.js";
+import { mapAhead } from "../async/parallel.js";
+import type { DataFile, DataPage } from "../file/container/reader.js";
+import { type EncodedRows, type PageSource, readPageRows } from "../file/pages/pageRows.js";
+import type { RowRuns } from "../file/pages/pageSlice.js";
+import type { MemoryShare } from "../memory.js";
+import { BatchAssembler, type BatchBounds, PAGES } from "./batchAssembler.js";
+import { readBlobBatches } from "./blobValues.js";
+import type { LeafPlan } from "./leafPlan.js";
+import type { RowSpan } from "./openColumns.js";
+import type { ReadAhead } from "./readAhead.js";
+import { type RowPositions, slicePositions } from "./rowPositions.js";
+
+/**
+ * Maximum groups of pages read ahead, even if they are small: data that is decoded soon after it was read is still in
+ * the processor's caches, and the garbage collector has less to move.
+ */
+const MAX_GROUPS_AHEAD = 16;
+
+export interface ReadOptions extends BatchBounds {
+  readonly readAhead: ReadAhead;
+  /** Accounts for the memory of pages read, and of each batch until the next is asked for. */
+  readonly memory?: MemoryShare;
+  /** Ends the reading: the next batch throws its reason. */
+  readonly signal?: AbortSignal;
+}
+
+/** Some rows of one span. */
+export interface RowBatch<Span extends RowSpan = RowSpan> {
+  /** The outputs of the plan. */
+  readonly columns: readonly Column[];
+  readonly rowCount: number;
+  readonly span: Span;
+  /** Positions of the rows in their files. */
+  readonly positions: RowPositions;
+}
+
+/**
+ * Reads spans of rows one after the other. While one is read, the next ones are asked for already.
+ *
+ *     const file = await source.openDataFile(path);
+ *     const { fields, file: columns } = columnsOfFile(file);
+ *     const plan = planLeaves([[fields[0]]]);
+ *     const stored = await openColumns([columns], plan.leaves);
+ *     const span = { stored, start: 0, end: file.rowCount, skipped: null };
+ *     for await (const batch of readColumns(source, plan, [span], { batchRows: 4096, readAhead: STREAMED })) …
+ *
+ * @throws CorruptFileError; UnsupportedError for pages that this release does not read
+ */
+export async function* readColumns<Span extends RowSpan>(
+  source: PageSource,
+  plan: LeafPlan,
+  spans: AsyncIterable<Span> | Iterable<Span>,
+  options: ReadOptions,
+): AsyncGenerator<RowBatch<Span>, void, undefined> {
+  const { readAhead, memory, signal } = options;
+  const groups = mapAhead(pageGroups(spans, readAhead), (group) => fetchGroup(source, group), {
+    weigh: (group) => Math.max(group.byteLength, readAhead.windowBytes / MAX_GROUPS_AHEAD),
+    get maxWeight() {
+      return readAhead.windowBytes;
+    },
+    hold: (weight) => readAhead.hold?.(weight),
+    ...(memory && { memory: { share: memory, bytesOf: (group) => group.byteLength } }),
+    signal,
+  });
+  let assembler: BatchAssembler | undefined;
+  try {
+    for await (const { span, tasks, rows } of groups) {
+      if (assembler?.span !== span) assembler = new BatchAssembler(plan, span, options);
+      for (const [index, { leaf, page }] of tasks.entries()) assembler.add({ leaf, page, rows: rows[index] });
+      while (await assembler.advance(memory)) {
+        const batch = assembler.next();
+        memory?.note(PAGES, assembler.heldBytes(batch));
+        if (batch.rowCount === 0) continue;
+        signal?.throwIfAborted();
+        if (!plan.hasBlobs) {
+          yield { ...batch, span };
+          continue;
+        }
+        const { columns, rowCount, positions } = batch;
+        const files = span.stored.map((stored) => stored?.file ?? null);
+        for await (const part of readBlobBatches(source, plan, { columns, rowCount, files }, options)) {
+          signal?.throwIfAborted();
+          const own = slicePositions(positions, part.firstRow, part.rowCount);
+          yield { columns: part.columns, rowCount: part.rowCount, span, positions: own };
+        }
+      }
+    }
+  } finally {
+    memory?.note(PAGES, 0);
+  }
+}
+
+interface PageTask {
+  /** Index of the leaf in the plan. */
+  readonly leaf: number;
+  readonly file: DataFile;
+  readonly columnIndex: number;
+  readonly pageIndex: number;
+  readonly page: DataPage;
+  /** Wanted rows of the page; null for all. */
+  readonly rows: RowRuns | null;
+}
+
+/** Pages fetched together. */
+interface PageGroup<Span> {
+  readonly span: Span;
+  readonly tasks: readonly PageTask[];
+  readonly byteLength: number;
+}
+
+interface FetchedGroup<Span> extends PageGroup<Span> {
+  /** The rows of each task. */
+  readonly rows: readonly EncodedRows[];
+}
+
+async function* pageGroups<Span extends RowSpan>(
+  spans: AsyncIterable<Span> | Iterable<Span>,
+  readAhead: ReadAhead,
+): AsyncGenerator<PageGroup<Span>, void, undefined> {
+  for await (const span of spans) {
+    const tasks = pageTasks(span);
+    let group: PageTask[] = [];
+    let byteLength = 0;
+    for (const task of tasks) {
+      group.push(task);
+      byteLength += wantedBytes(task);
+      if (byteLength < readAhead.groupBytes) continue;
+      yield { span, tasks: group, byteLength };
+      group = [];
+      byteLength = 0;
+    }
+    // A span without pages to read still has rows, of nulls.
+    if (group.length > 0 || tasks.length === 0) yield { span, tasks: group, byteLength };
+  }
+}
+
+/** The pages that hold wanted rows, in the order in which their rows are needed. */
+function pageTasks({ stored, start, end }: RowSpan): PageTask[] {
+  const tasks: PageTask[] = [];
+  for (const [leaf, column] of stored.entries()) {
+    if (column === null) continue;
+    const { file, columnIndex } = column;
+    for (const [pageIndex, page] of column.pages.entries()) {
+      const first = Math.max(start - page.rowStart, 0);
+      const last = Math.min(end - page.rowStart, page.rowCount);
+      if (first >= last) continue;
+      const whole = first === 0 && last === page.rowCount;
+      const rows = whole ? null : { starts: Uint32Array.of(first), counts: Uint32Array.of(last - first) };
+      tasks.push({ leaf, file, columnIndex, pageIndex, page, rows });
+    }
+  }
+  return tasks.sort((a, b) => a.page.rowStart - b.page.rowStart || a.leaf - b.leaf);
+}
+
+async function fetchGroup<Span>(source: PageSource, group: PageGroup<Span>): Promise<FetchedGroup<Span>> {
+  const byFile = new Map<DataFile, number[]>();
+  for (const [index, task] of group.tasks.entries()) {
+    const indexes = byFile.get(task.file);
+    if (indexes === undefined) byFile.set(task.file, [index]);
+    else indexes.push(index);
+  }
+  const rows = new Array<EncodedRows>(group.tasks.length);
+  await Promise.all(
+    Array.from(byFile, async ([file, indexes]) => {
+      const requests = indexes.map((index) => group.tasks[index]);
+      await readPageRows(source, file, requests, (fetched, position) => {
+        rows[indexes[position]] = fetched;
+      });
+    }),
+  );
+  return { ...group, rows };
+}
+
+/** Approximate bytes that reading a page's wanted rows fetches. */
+function wantedBytes({ page, rows }: PageTask): number {
+  let byteLength = 0;
+  for (const range of page.bufferRanges) byteLength += range.length;
+  return rows === null ? byteLength : Math.ceil((byteLength * rows.counts[0]) / page.rowCount);
+}

@@ -1,0 +1,46 @@
+/** Positions of rows in a file. Pure. */
+
+/** Positions of some rows, in the order of the file. */
+export interface RowPositions {
+  readonly start: number;
+  /** Positions counted from `start`, ascending; null for rows that follow each other without a gap. */
+  readonly picked: Uint32Array | null;
+}
+
+/** The positions of `rowCount` of the rows, without the first `skip`. */
+export function slicePositions(
+  { start, picked }: RowPositions,
+  skip: number,
+  rowCount: number,
+): RowPositions {
+  return picked === null
+    ? { start: start + skip, picked: null }
+    : { start, picked: picked.subarray(skip, skip + rowCount) };
+}
+
+/** Index of the first element that is at least `value`. */
+export function lowerBound(sorted: Uint32Array, value: number): number {
+  let low = 0;
+  let high = sorted.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (sorted[middle] < value) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+/**
+ * Positions, counted from `start`, of the rows of `[start, end)` that are not skipped.
+ * @param skipped sorted positions
+ */
+export function unskipped(start: number, end: number, skipped: Uint32Array): Uint32Array {
+  let next = lowerBound(skipped, start);
+  const indices = new Uint32Array(end - start - (lowerBound(skipped, end) - next));
+  let count = 0;
+  for (let row = start; row < end; row++) {
+    if (next < skipped.length && skipped[next] === row) next++;
+    else indices[count++] = row - start;
+  }
+  return indices;
+}

@@ -1,0 +1,150 @@
+/**
+ * Reads single rows of columns: only the parts of pages that hold the rows are read. Memory is bounded by a round of
+ * reads, the size of a page and the result.
+ */
+
+import type { Column, Layout } from "../arrow/columns/column.js";
+import { concatColumns } from "../arrow/columns/concatColumns.js";
+import { takeColumn } from "../arrow/columns/takeColumn.js";
+import { breathe } from "../async/eventLoop.js";
+import { InternalError } from "../errors.js";
+import type { DataFile, DataPage } from "../file/container/reader.js";
+import { decodePage } from "../file/pages/decodePage.js";
+import { type EncodedRows, type PageSource, readPageRows } from "../file/pages/pageRows.js";
+import { positionsIn, type RowRuns, runsOf } from "../file/pages/pageSlice.js";
+import { pickable, pickRows, worthPicking } from "../file/pages/pickRows.js";
+import type { DescribedRows } from "./blobValues.js";
+import { assembleOutputs, type LeafPlan, type ReadLeaf } from "./leafPlan.js";
+import type { OpenColumns } from "./openColumns.js";
+import { lowerBound } from "./rowPositions.js";
+
+/** Approximate bytes that one round of reads fetches. */
+const ROUND_BYTES = 8 * 1024 * 1024;
+/** Bytes that may be read in addition to one row. */
+const ROW_OVERHEAD_BYTES = 16 * 1024;
+
+/**
+ * The rows at the given positions, as the outputs of the plan. Blobs are descriptors, which `readBlobs` (blobValues.ts)
+ * replaces with values.
+ * @param positions rows of the file, ascending and each once
+ * @throws CorruptFileError; UnsupportedError for pages that this release does not read; the signal's reason
+ */
+export async function takeColumns(
+  source: PageSource,
+  plan: LeafPlan,
+  stored: OpenColumns,
+  positions: Uint32Array,
+  signal?: AbortSignal,
+): Promise<DescribedRows> {
+  const rowCount = positions.length;
+  const files: (DataFile | null)[] = plan.leaves.map(() => null);
+  const pieces: Column[][] = plan.leaves.map(() => []);
+  const tasks = takeTasks(plan.leaves, stored, positions);
+  for (let next = 0; next < tasks.length; ) {
+    signal?.throwIfAborted();
+    const round: TakeTask[] = [];
+    for (let bytes = 0; next < tasks.length && bytes < ROUND_BYTES; next++) {
+      round.push(tasks[next]);
+      bytes += tasks[next].expectedBytes;
+    }
+    const decoded = await fetchRound(source, plan.leaves, round);
+    for (const [index, { leaf, file }] of round.entries()) {
+      files[leaf] = file;
+      pieces[leaf].push(decoded[index]);
+    }
+    await breathe();
+  }
+  const joined = pieces.map((pages) => (pages.length === 0 ? null : concatColumns(pages)));
+  const columns = assembleOutputs(plan, joined, rowCount, tasks[0]?.file.path ?? "");
+  return { columns, rowCount, files };
+}
+
+/** Wanted rows of one page. */
+interface TakeTask {
+  /** Index of the leaf in the plan. */
+  readonly leaf: number;
+  readonly file: DataFile;
+  readonly columnIndex: number;
+  readonly pageIndex: number;
+  /** Rows counted from the page's first: ascending, each once. */
+  readonly wanted: Uint32Array;
+  readonly rows: RowRuns;
+  /** Whether the rows are picked out of the page instead of decoding the page. */
+  readonly borrow: boolean;
+  readonly expectedBytes: number;
+}
+
+/** The pages to read, leaf by leaf. */
+function takeTasks(leaves: readonly ReadLeaf[], stored: OpenColumns, positions: Uint32Array): TakeTask[] {
+  const tasks: TakeTask[] = [];
+  for (const [leaf, place] of stored.entries()) {
+    if (place === null) continue;
+    const { file, columnIndex, pages } = place;
+    let next = 0;
+    for (const [pageIndex, page] of pages.entries()) {
+      if (next === positions.length) break;
+      const end = lowerBound(positions, page.rowStart + page.rowCount);
+      if (end === next) continue;
+      const wanted = positions.slice(next, end);
+      for (let index = 0; index < wanted.length; index++) wanted[index] -= page.rowStart;
+      const runs = runsOf(wanted);
+      const { layout, rowCount, bufferRanges } = page;
+      const borrow =
+        pickable(leaves[leaf].layout, layout, rowCount, bufferRanges.length) &&
+        worthPicking(wanted.length, rowCount);
+      const expectedBytes = countExpectedBytes(page, wanted.length, runs);
+      tasks.push({ leaf, file, columnIndex, pageIndex, wanted, rows: runs, borrow, expectedBytes });
+      next = end;
+    }
+    if (next < positions.length) {
+      throw new InternalError(`${file.path}: row ${positions[next]} of ${file.rowCount} was asked for`);
+    }
+  }
+  return tasks;
+}
+
+/** Approximate bytes that reading rows of a page fetches. */
+function countExpectedBytes({ bufferRanges, rowCount }: DataPage, rows: number, runs: RowRuns): number {
+  let pageBytes = 0;
+  for (const { length } of bufferRanges) pageBytes += length;
+  return Math.min(pageBytes, (pageBytes * rows) / rowCount + runs.starts.length * ROW_OVERHEAD_BYTES);
+}
+
+/** The wanted rows of all tasks of a round. Files are read concurrently. */
+async function fetchRound(
+  source: PageSource,
+  leaves: readonly ReadLeaf[],
+  tasks: readonly TakeTask[],
+): Promise<Column[]> {
+  const byFile = new Map<DataFile, TakeTask[]>();
+  for (const task of tasks) {
+    const ofFile = byFile.get(task.file);
+    if (ofFile === undefined) byFile.set(task.file, [task]);
+    else ofFile.push(task);
+  }
+  const decoded = new Map<TakeTask, Column>();
+  await Promise.all(
+    Array.from(byFile, ([file, ofFile]) =>
+      readPageRows(source, file, ofFile, (rows, index) => {
+        const task = ofFile[index];
+        decoded.set(task, decodeRows(leaves[task.leaf].layout, rows, task));
+      }),
+    ),
+  );
+  return tasks.map((task) => decoded.get(task) as Column);
+}
+
+/** Decodes the wanted rows from the bytes read of a page. */
+function decodeRows(
+  leafLayout: Layout,
+  { rows, rowCount, layout, buffers, origin }: EncodedRows,
+  { wanted, borrow }: TakeTask,
+): Column {
+  const positions = positionsIn(rows, wanted);
+  const canPick = pickable(leafLayout, layout, rowCount, buffers.length);
+  if (borrow || (canPick && worthPicking(positions.length, rowCount))) {
+    return pickRows(leafLayout, layout, buffers, positions, origin);
+  }
+  const decoded = decodePage(leafLayout, layout, rowCount, buffers, origin);
+  return positions.length === decoded.length ? decoded : takeColumn(decoded, positions);
+}

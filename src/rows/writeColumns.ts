@@ -1,0 +1,150 @@
+/**
+ * Writes batches of rows to data files, whose columns a plan says. Pages are cut, and blobs placed, as rows come
+ * (file/writing). A file that is not complete is removed again on any failure.
+ */
+
+import { sliceColumn } from "../arrow/columns/sliceColumn.js";
+import type { InputBatch } from "../arrow/exchange/input.js";
+import { breathe } from "../async/eventLoop.js";
+import type { FileColumn, FileVersion } from "../file/container/page.js";
+import { columnBytes, DataFileWriter, MAX_BARE_FILE_ROWS, MAX_FILE_ROWS } from "../file/writing/writer.js";
+import type { Disk } from "../io/disk/disk.js";
+import { encodeFileSchema } from "../schema/schema.js";
+import { type ColumnPlan, checkVersion } from "./columnPlan.js";
+import { type ConversionBounds, convertColumns } from "./convertColumns.js";
+import { withHeaderColumns } from "./headerColumns.js";
+
+export interface WriteOptions extends ConversionBounds {
+  readonly version: FileVersion;
+  readonly signal?: AbortSignal;
+}
+
+export interface SingleFileOptions extends WriteOptions {
+  /**
+   * Called once all rows are written. It may add global buffers, and metadata to the schema of the file, whose values
+   * mention their numbers.
+   */
+  readonly beforeEnd?: (file: DataFileWriter) => Promise<void> | void;
+}
+
+/** A complete file. */
+export interface WrittenFile {
+  /** The columns in the order of the file. */
+  readonly columns: readonly FileColumn[];
+  readonly rowCount: number;
+  readonly byteLength: number;
+}
+
+/**
+ * Writes a file that belongs to no table, such as one of an index. Its bytes then survive a power cut; the caller must
+ * sync its name.
+ *
+ *     const plan = planNewColumns(new Schema([new Field("value", new Int64()), new Field("row", new Uint64())]));
+ *     await writeColumns(disk, path, plan, batches, {
+ *       version: "2.2",
+ *       beforeEnd: async (file) => file.addMetadata("model", String(await file.addGlobalBuffer(bytes))),
+ *     });
+ *
+ * @param path whose name must be free, in a directory that exists
+ * @param plan of columns without blobs, if there are global buffers
+ * @param batches together {@link MAX_BARE_FILE_ROWS} rows at most; nobody may write into their memory until the file is
+ *   finished
+ * @throws UnsupportedError for columns that files of the version cannot hold, TableSchemaValidationError where a batch
+ *   holds nulls in a column that is not nullable; the signal's reason
+ */
+export async function writeColumns(
+  disk: Disk,
+  path: string,
+  plan: ColumnPlan,
+  batches: AsyncIterable<InputBatch>,
+  options: SingleFileOptions,
+): Promise<WrittenFile> {
+  const { version, memory, signal, beforeEnd } = options;
+  checkVersion(plan, version);
+  const stored = physicalPlan(plan, version);
+  const columns = stored.columns.map(({ target }) => target);
+  const schema = { fields: encodeFileSchema(plan.fields), metadata: new Map() };
+  const file = await DataFileWriter.create(disk, path, columns, schema, version, memory);
+  try {
+    for await (const batch of batches) {
+      signal?.throwIfAborted();
+      await breathe();
+      await file.write(await convertColumns(stored, batch.columns, options), batch.rowCount);
+    }
+    await beforeEnd?.(file);
+    return { columns, ...(await file.finish()) };
+  } catch (error) {
+    await abandon(file);
+    throw error;
+  }
+}
+
+export interface FilesOptions extends WriteOptions {
+  /** Creates the next file. What it leaves where that fails is the caller's to remove, like files that are complete. */
+  readonly createFile: (columns: readonly FileColumn[]) => Promise<DataFileWriter>;
+  /**
+   * Rows of a file, at most {@link MAX_BARE_FILE_ROWS}. Default: {@link MAX_BARE_FILE_ROWS} for batches without bytes,
+   * else {@link MAX_FILE_ROWS}.
+   */
+  readonly fileRows?: number;
+}
+
+/**
+ * Writes rows to as many files as they take, one after the other; to none if there are none.
+ * @param plan of columns that files of the version can hold (`checkVersion`)
+ * @throws TableSchemaValidationError where a batch holds nulls in a column that is not nullable
+ */
+export async function writeFiles(
+  plan: ColumnPlan,
+  batches: AsyncIterable<InputBatch>,
+  options: FilesOptions,
+): Promise<WrittenFile[]> {
+  const stored = physicalPlan(plan, options.version);
+  const fileColumns = stored.columns.map(({ target }) => target);
+  const files: WrittenFile[] = [];
+  let writer: DataFileWriter | null = null;
+  let rowsInFile = 0;
+  const finishFile = async (open: DataFileWriter): Promise<void> => {
+    files.push({ columns: fileColumns, ...(await open.finish()) });
+    writer = null;
+    rowsInFile = 0;
+  };
+  try {
+    for await (const batch of batches) {
+      options.signal?.throwIfAborted();
+      await breathe();
+      const columns = await convertColumns(stored, batch.columns, options);
+      // Rows without bytes easily become so many that files of the usual length would become too many.
+      const isBare = columns.every((column) => columnBytes(column) === 0);
+      const fileRows = options.fileRows ?? (isBare ? MAX_BARE_FILE_ROWS : MAX_FILE_ROWS);
+      let start = 0;
+      while (start < batch.rowCount) {
+        if (writer !== null && rowsInFile >= fileRows) await finishFile(writer);
+        writer ??= await options.createFile(fileColumns);
+        const count = Math.min(batch.rowCount - start, fileRows - rowsInFile);
+        const whole = start === 0 && count === batch.rowCount;
+        await writer.write(
+          whole ? columns : columns.map((column) => sliceColumn(column, start, count)),
+          count,
+        );
+        start += count;
+        rowsInFile += count;
+        if (rowsInFile === fileRows) await finishFile(writer);
+      }
+    }
+    if (writer !== null) await finishFile(writer);
+    return files;
+  } catch (error) {
+    if (writer !== null) await abandon(writer);
+    throw error;
+  }
+}
+
+/** The error that is thrown is the one that kept the rows out; a file that can't be removed is only an orphan. */
+async function abandon(file: DataFileWriter): Promise<void> {
+  await file.abort().catch(() => undefined);
+}
+
+/** The plan with a column for each that files of the version have. */
+const physicalPlan = (plan: ColumnPlan, version: FileVersion): ColumnPlan =>
+  version === "2.0" ? withHeaderColumns(plan) : plan;

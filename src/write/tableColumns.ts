@@ -1,0 +1,62 @@
+/** Plans columns to write to a table, whose columns' names have rules that other data files do not have. Pure. */
+
+import type { Field as ArrowField, Schema } from "apache-arrow";
+import { InvalidInputError, TableSchemaValidationError } from "../errors.js";
+import { formatFieldPath, isWellFormed } from "../ident.js";
+import { type ColumnPlan, planColumns, planNewColumns } from "../rows/columnPlan.js";
+import type { TableField } from "../schema/schema.js";
+
+/**
+ * The plan for rows that define the table's schema.
+ * @throws TableSchemaValidationError, UnsupportedError naming column and type
+ */
+export function planNewSchema(schema: Schema): ColumnPlan {
+  if (schema.fields.length === 0) throw new TableSchemaValidationError("a table needs at least one column");
+  checkColumnNames(schema.fields);
+  return planNewColumns(schema);
+}
+
+/**
+ * The plan for rows appended to a table of the given schema. Columns match by name; nullable columns may be missing.
+ * @throws TableSchemaValidationError naming the field that does not fit
+ */
+export function planAppend(fields: readonly TableField[], schema: Schema): ColumnPlan {
+  checkColumnNames(schema.fields);
+  return planColumns(fields, schema);
+}
+
+/**
+ * Names of columns that the reference's scans add: the reference can't read a table that has a column of such a name.
+ */
+const RESERVED_NAMES: ReadonlySet<string> = new Set([
+  "_rowid",
+  "_rowaddr",
+  "_rowoffset",
+  "_row_created_at_version",
+  "_row_last_updated_at_version",
+]);
+
+function checkColumnNames(fields: readonly ArrowField[]): void {
+  const seen = new Set<string>();
+  for (const { name } of fields) {
+    const reason = faultOfName(name);
+    if (reason !== null) throw new TableSchemaValidationError(reason);
+    if (seen.has(name))
+      throw new TableSchemaValidationError(`column ${formatFieldPath([name])} appears twice`);
+    seen.add(name);
+  }
+}
+
+/** @throws InvalidInputError for a text that cannot be the name of a top-level column */
+export function checkColumnName(name: string): void {
+  const reason = faultOfName(name);
+  if (reason !== null) throw new InvalidInputError(reason);
+}
+
+function faultOfName(name: string): string | null {
+  if (name === "") return "a column's name must not be empty";
+  if (!isWellFormed(name)) return "a column's name must be well-formed Unicode";
+  if (RESERVED_NAMES.has(name)) return `column ${name}: the name is reserved for what queries add to rows`;
+  if (!name.includes(".")) return null;
+  return `column ${formatFieldPath([name])}: the name of a top-level column must not contain a dot`;
+}
