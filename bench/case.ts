@@ -3,13 +3,24 @@
  * reference) that do the same work; the runner times them in turn.
  */
 
-export const AREAS = ["write", "read", "take", "open", "commit", "catalog", "rest", "process"] as const;
+export const AREAS = [
+  "write",
+  "read",
+  "take",
+  "open",
+  "commit",
+  "catalog",
+  "rest",
+  "process",
+  "ablation",
+] as const;
 export type Area = (typeof AREAS)[number];
 
 /** Small parameters keep a case alive in the tests; only large ones are worth reading. */
 export type Size = "small" | "large";
 
-export type SideName = "tiltyard" | "tiltyard, fsync" | "tiltyard, warm" | "reference";
+/** "tiltyard, plain" goes without the optimization that the case is about. */
+export type SideName = "tiltyard" | "tiltyard, fsync" | "tiltyard, warm" | "tiltyard, plain" | "reference";
 
 export interface Side {
   readonly name: SideName;
@@ -54,6 +65,8 @@ export interface CaseSamples {
   readonly samples: readonly {
     readonly side: SideName;
     readonly milliseconds: readonly number[];
+    /** Of all threads of the case's process, in user mode, during each run. */
+    readonly cpuMilliseconds: readonly number[];
     /** Of every call, in runs of many calls at once. */
     readonly callMilliseconds?: readonly number[];
     readonly fileBytes?: number;

@@ -1,6 +1,7 @@
 /** All cases, in the order they are run and shown. */
 
 import type { BenchCase } from "./case.js";
+import { ablationCases } from "./cases/ablation.js";
 import { branchCases } from "./cases/branch.js";
 import { catalogCases } from "./cases/catalog.js";
 import { commitCases } from "./cases/commit.js";
@@ -23,4 +24,5 @@ export const CASES: readonly BenchCase[] = [
   ...branchCases,
   ...restCases,
   ...processCases,
+  ...ablationCases,
 ];

@@ -19,6 +19,8 @@ const WARM_UPS = 3;
 /** Milliseconds of one run, and of each call in it where it is of many at once. */
 interface Timed {
   readonly milliseconds: number;
+  /** Of the processor, in user mode. */
+  readonly cpuMilliseconds: number;
   readonly calls: readonly number[];
 }
 
@@ -29,9 +31,11 @@ async function timeRun(side: Side, collectFirst: boolean): Promise<Timed> {
     // What the side before left is given back to the system by other threads; not on this side's time.
     await new Promise((resolve) => setTimeout(resolve, SETTLE_MS));
   }
+  const cpuStart = process.cpuUsage();
   const start = performance.now();
   const calls = await side.run();
-  return { milliseconds: performance.now() - start, calls: calls ?? [] };
+  const milliseconds = performance.now() - start;
+  return { milliseconds, cpuMilliseconds: process.cpuUsage(cpuStart).user / 1000, calls: calls ?? [] };
 }
 
 interface Rounds {
@@ -74,7 +78,8 @@ async function measure(benchCase: BenchCase, size: Size): Promise<CaseSamples> {
         const calls = times[i].flatMap((timed) => timed.calls);
         const callMilliseconds = calls.length === 0 ? undefined : calls;
         const milliseconds = times[i].map((timed) => timed.milliseconds);
-        samples.push({ side: name, milliseconds, callMilliseconds });
+        const cpuMilliseconds = times[i].map((timed) => timed.cpuMilliseconds);
+        samples.push({ side: name, milliseconds, cpuMilliseconds, callMilliseconds });
       }
     }
     const sizes = await prepared.fileBytes?.();

@@ -38,7 +38,7 @@ export interface BenchRows {
 
 export const COLUMN_NAMES = ["id", "score", "label", "embedding"] as const;
 /** Columns that are not in the tables of four. */
-const FURTHER_NAMES = ["category", "tags", "grid"] as const;
+const FURTHER_NAMES = ["category", "tags", "grid", "count", "document"] as const;
 export type ColumnName = (typeof COLUMN_NAMES)[number] | (typeof FURTHER_NAMES)[number];
 
 export const DIMENSION = 128;
@@ -75,7 +75,7 @@ function randomNumbers(seed: number): () => number {
  * `id`: 40-bit integers in no order; `score`: floats of [0, 1); `label`: some 30 bytes of text; `embedding`:
  * vectors of 128 floats; `category`: one of 40 words;
  * `tags`: lists of up to seven such words, some of them empty; `grid`: lists of up to three lists of up to seven
- * small integers.
+ * small integers; `count`: integers below 1,000; `document`: texts of some 48 KiB, too long for FSST.
  */
 export function makeRows(
   rowCount: number,
@@ -134,6 +134,15 @@ function makeColumn(name: ColumnName, rowCount: number, next: () => number): Ben
         items: { kind: "int32", name, values },
       };
       return { kind: "list", name, offsets, items: inner };
+    }
+    case "count":
+      return { kind: "int32", name, values: Int32Array.from({ length: rowCount }, () => next() % 1000) };
+    case "document": {
+      const length = 48 * 1024;
+      const text = makeColumn("label", Math.ceil((rowCount * length) / 20), next);
+      if (text.kind !== "utf8") throw new Error("labels are texts");
+      const offsets = Int32Array.from({ length: rowCount + 1 }, (_, row) => row * length);
+      return { kind: "utf8", name, offsets, bytes: text.bytes.subarray(0, rowCount * length) };
     }
     case "category": {
       const encoder = new TextEncoder();

@@ -24,6 +24,8 @@ export interface SideFigures {
   readonly p99: number;
   readonly min: number;
   readonly max: number;
+  /** Median of the processor's time in user mode, of all threads of the case's process; milliseconds. */
+  readonly cpu: number;
   /** Of single calls, where a run is of many at once; milliseconds. */
   readonly callP99?: number;
   /** Units of work a second, at the median. */
@@ -32,8 +34,13 @@ export interface SideFigures {
   readonly megabytesPerSecond?: number;
   /** Bytes of the data files that the side wrote. */
   readonly fileBytes?: number;
-  /** Reference ÷ this side, of medians: above 1 this side is faster. Absent where there is no reference. */
+  /**
+   * Reference ÷ this side, of medians: above 1 this side is faster. Where a case compares with the plain form, that one
+   * is the reference. Absent where there is none.
+   */
   readonly ratio?: number;
+  /** The same of the processor's time. */
+  readonly cpuRatio?: number;
 }
 
 export interface CaseFigures {
@@ -49,7 +56,13 @@ export interface Report {
   readonly cases: readonly CaseFigures[];
 }
 
-const SIDE_ORDER: readonly SideName[] = ["tiltyard", "tiltyard, warm", "tiltyard, fsync", "reference"];
+const SIDE_ORDER: readonly SideName[] = [
+  "tiltyard",
+  "tiltyard, warm",
+  "tiltyard, fsync",
+  "tiltyard, plain",
+  "reference",
+];
 
 function quantile(sorted: readonly number[], q: number): number {
   const position = (sorted.length - 1) * q;
@@ -58,13 +71,16 @@ function quantile(sorted: readonly number[], q: number): number {
 }
 
 export function computeFigures(result: CaseSamples): CaseFigures {
-  const medians = new Map(
-    result.samples.map(({ side, milliseconds }) => [side, quantile(ascending(milliseconds), 0.5)]),
-  );
-  const reference = medians.get("reference");
-  const sides = result.samples.map(({ side, milliseconds, callMilliseconds, fileBytes }): SideFigures => {
-    const sorted = ascending(milliseconds);
+  const isReference = (side: SideName) => side === "reference" || side === "tiltyard, plain";
+  const reference = result.samples.find(({ side }) => isReference(side));
+  const ratioTo = (values: readonly number[] | undefined, own: number) =>
+    values === undefined || own === 0 ? undefined : medianOf(values) / own;
+  const sides = result.samples.map((sample): SideFigures => {
+    const { side, callMilliseconds, fileBytes } = sample;
+    const sorted = ascending(sample.milliseconds);
     const median = quantile(sorted, 0.5);
+    const cpu = medianOf(sample.cpuMilliseconds);
+    const compared = isReference(side) ? undefined : reference;
     return {
       side,
       runs: sorted.length,
@@ -72,16 +88,20 @@ export function computeFigures(result: CaseSamples): CaseFigures {
       p99: quantile(sorted, 0.99),
       min: sorted[0],
       max: sorted[sorted.length - 1],
+      cpu,
       callP99: callMilliseconds && quantile(ascending(callMilliseconds), 0.99),
       rate: (result.work.amount / median) * 1000,
       megabytesPerSecond: result.bytes === undefined ? undefined : result.bytes / median / 1000,
       fileBytes,
-      ratio: reference === undefined || side === "reference" ? undefined : reference / median,
+      ratio: ratioTo(compared?.milliseconds, median),
+      cpuRatio: ratioTo(compared?.cpuMilliseconds, cpu),
     };
   });
   sides.sort((a, b) => SIDE_ORDER.indexOf(a.side) - SIDE_ORDER.indexOf(b.side));
   return { area: result.area, name: result.name, unit: result.work.unit, sides };
 }
+
+const medianOf = (values: readonly number[]): number => quantile(ascending(values), 0.5);
 
 function ascending(values: readonly number[]): number[] {
   return [...values].sort((a, b) => a - b);
@@ -121,7 +141,16 @@ function formatFileBytes(bytes: number | undefined): string {
   return bytes === undefined ? "" : `${(bytes / 1e6).toFixed(2)} MB`;
 }
 
-const COLUMNS = ["median", "p99", "rows or calls", "Arrow data", "reference ÷ it", "data files"];
+const COLUMNS = [
+  "median",
+  "p99",
+  "rows or calls",
+  "Arrow data",
+  "reference ÷ it",
+  "data files",
+  "user CPU",
+  "of the CPU",
+];
 
 /** Lines of one case for the terminal. */
 export function formatCase(figures: CaseFigures): string {
@@ -133,6 +162,8 @@ export function formatCase(figures: CaseFigures): string {
       formatBytesRate(side.megabytesPerSecond),
       formatRatio(side.ratio),
       formatFileBytes(side.fileBytes),
+      formatMilliseconds(side.cpu),
+      formatRatio(side.cpuRatio),
     ];
     return formatLine(`  ${side.side}`, cells);
   });
@@ -144,13 +175,14 @@ export function formatHeader(): string {
 }
 
 function formatLine(label: string, cells: readonly string[]): string {
-  const widths = [10, 10, 18, 12, 16, 12];
+  const widths = [10, 10, 18, 12, 16, 12, 10, 12];
   return label.padEnd(20) + cells.map((cell, i) => cell.padStart(widths[i])).join("");
 }
 
-/** The README's table. */
+/** The README's table: of all cases but those that compare the engine with itself. */
 export function formatMarkdown(report: Report): string {
-  const rows = report.cases.map((figures) => {
+  const cases = report.cases.filter(({ area }) => area !== "ablation");
+  const rows = cases.map((figures) => {
     const find = (name: SideName) => figures.sides.find(({ side }) => side === name);
     const time = (side: SideFigures | undefined) =>
       side === undefined ? "" : formatMilliseconds(side.median);
@@ -181,6 +213,7 @@ const FILLS: Record<SideName, string> = {
   tiltyard: "ours",
   "tiltyard, warm": "warm",
   "tiltyard, fsync": "synced",
+  "tiltyard, plain": "reference",
   reference: "reference",
 };
 

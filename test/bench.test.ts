@@ -32,6 +32,7 @@ it("runs every case small", async () => {
       "catalog",
       "rest",
       "process",
+      "ablation",
     ]);
     const sizes = report.cases.filter(({ name }) => name.startsWith("create + append"));
     expect(sizes.length).toBeGreaterThan(0);
@@ -41,17 +42,18 @@ it("runs every case small", async () => {
       }
     }
     for (const { area, name, sides } of report.cases) {
-      // The reference's package has no server.
+      // The reference's package has no server; ablations compare the engine with itself.
       const hasReference = area !== "rest";
+      const reference = area === "ablation" ? "tiltyard, plain" : "reference";
       expect(
-        sides.some(({ side }) => side === "reference"),
+        sides.some(({ side }) => side === reference),
         name,
       ).toBe(hasReference);
       for (const figures of sides) {
         for (const value of [figures.median, figures.p99, figures.min, figures.max, figures.rate]) {
           expect(value, name).toBeGreaterThan(0);
         }
-        if (hasReference && figures.side !== "reference") expect(figures.ratio, name).toBeGreaterThan(0);
+        if (hasReference && figures.side !== reference) expect(figures.ratio, name).toBeGreaterThan(0);
         if (!hasReference) expect(figures.callP99, name).toBeGreaterThan(0);
       }
     }
@@ -67,8 +69,13 @@ it("computes medians and ratios, and draws them", () => {
     work: { amount: 100, unit: "rows" },
     bytes: 8_000_000,
     samples: [
-      { side: "reference", milliseconds: [30, 10, 20], fileBytes: 2_000_000 },
-      { side: "tiltyard", milliseconds: [4, 6] },
+      {
+        side: "reference",
+        milliseconds: [30, 10, 20],
+        cpuMilliseconds: [8, 6, 7],
+        fileBytes: 2_000_000,
+      },
+      { side: "tiltyard", milliseconds: [4, 6], cpuMilliseconds: [3, 4] },
     ],
   });
   expect(figures.sides.map(({ side, median, ratio }) => [side, median, ratio])).toEqual([
@@ -81,6 +88,8 @@ it("computes medians and ratios, and draws them", () => {
     max: 6,
     rate: 20_000,
     megabytesPerSecond: 1_600,
+    cpu: 3.5,
+    cpuRatio: 2,
   });
   const machine = {
     cpu: "c",

@@ -3,6 +3,8 @@
  * own. Only the hottest loops are kernels. Every kernel has a form in plain TypeScript beside it, for runtimes that
  * don't compile WebAssembly, and as a reference for tests.
  *
+ * {@link KernelUse} compiles a kernel at its first use, and lets benchmarks compare it with the plain form.
+ *
  * An instruction is the bytes of its operands, then its own. Locals are 32 bits wide unless they are declared 64.
  *
  *     module   magic, version, sections (id, length, content): types, functions, memory, exports, code
@@ -41,6 +43,26 @@ export function kernel(source: KernelSource): Kernel | null {
     run: exports["run"] as (...parameters: number[]) => void,
     memory: (exports["memory"] as WebAssembly.Memory).buffer,
   };
+}
+
+/** What is made with a kernel, once it is needed for the first time. */
+export class KernelUse<Made> {
+  readonly #make: () => Made | null;
+  #made: Made | null | undefined;
+  /** False: the plain form is used although there is a kernel. Only tests and benchmarks change it. */
+  isOn = true;
+
+  /** @param make returns null where the runtime has no kernels */
+  constructor(make: () => Made | null) {
+    this.#make = make;
+  }
+
+  /** Null where the plain form is to be used. */
+  get(): Made | null {
+    if (!this.isOn) return null;
+    if (this.#made === undefined) this.#made = this.#make();
+    return this.#made;
+  }
 }
 
 const I32 = 0x7f;

@@ -14,7 +14,7 @@
  * through all rows and keeps their words in registers. 64-bit words are handled as two 32-bit halves.
  */
 
-import { type PackKernel, packKernel, type UnpackKernel, unpackKernel } from "./bitpackKernel.js";
+import { packKernels, unpackKernels } from "./bitpackKernel.js";
 
 export type WordBits = 8 | 16 | 32 | 64;
 
@@ -28,6 +28,9 @@ const ROW_ORDER = [0, 4, 2, 6, 1, 5, 3, 7];
 
 /** Number of the value in lane 0 of each row. */
 const ROW_START = Int32Array.from({ length: 64 }, (_, row) => ROW_ORDER[row >> 3] * 16 + (row & 7) * 128);
+
+export const bitPackers = packKernels(ROW_START);
+export const bitUnpackers = unpackKernels(ROW_START);
 
 type Words = Uint8Array | Int32Array;
 
@@ -50,7 +53,7 @@ export function unpackBits(
     output.fill(0, outputOffset, outputOffset + wordBits * (PACK_UNIT / 8));
     return;
   }
-  const kernel = kernelOf(unpackKernels, wordBits, unpackKernel);
+  const kernel = bitUnpackers[wordBits].get();
   if (kernel === null) {
     unpackBitsPlainly(wordBits, packedBits, input, inputOffset, output, outputOffset);
   } else {
@@ -81,23 +84,6 @@ export function unpackBitsPlainly(
   if (!direct) output.set(new Uint8Array(scratchOut, 0, outputBytes), outputOffset);
 }
 
-/** Kernels by word width, made when first needed. */
-const packKernels = new Map<WordBits, PackKernel | null>();
-const unpackKernels = new Map<WordBits, UnpackKernel | null>();
-
-function kernelOf<Made>(
-  kernels: Map<WordBits, Made | null>,
-  wordBits: WordBits,
-  make: (wordBits: WordBits, rowStarts: Int32Array) => Made | null,
-): Made | null {
-  let kernel = kernels.get(wordBits);
-  if (kernel === undefined) {
-    kernel = make(wordBits, ROW_START);
-    kernels.set(wordBits, kernel);
-  }
-  return kernel;
-}
-
 /**
  * Packs one unit: reads 1024 words of `input` at `inputOffset` and writes `128 · packedBits` bytes at
  * `outputOffset`. Bits of a value above `packedBits` must be zero.
@@ -111,7 +97,7 @@ export function packBits(
   outputOffset: number,
 ): void {
   if (packedBits === 0) return;
-  const kernel = kernelOf(packKernels, wordBits, packKernel);
+  const kernel = bitPackers[wordBits].get();
   if (kernel === null) {
     packBitsPlainly(wordBits, packedBits, input, inputOffset, output, outputOffset);
   } else {

@@ -17,6 +17,7 @@ import {
   constant,
   get,
   type Kernel,
+  KernelUse,
   kernel,
   leaveWhen,
   load,
@@ -129,7 +130,7 @@ const rowKernel = (wordBits: WordBits, body: RowBody): Kernel | null =>
   });
 
 /** A kernel with the views of its memory. */
-class UnitKernel {
+export class UnitKernel {
   readonly #run: Kernel["run"];
   readonly #words: Uint8Array;
   readonly #packed: Uint8Array;
@@ -171,21 +172,26 @@ class UnitKernel {
   }
 }
 
-export type PackKernel = Pick<UnitKernel, "pack">;
-export type UnpackKernel = Pick<UnitKernel, "unpack">;
+/** Kernels by word width. */
+type UnitKernels<Use extends "pack" | "unpack"> = Readonly<
+  Record<WordBits, KernelUse<Pick<UnitKernel, Use>>>
+>;
 
-/**
- * The kernel that packs units of one word width; null where the runtime has no kernels.
- * @param rowStarts number of the value in lane 0 of each row
- */
-export const packKernel = (wordBits: WordBits, rowStarts: Int32Array): PackKernel | null =>
-  unitKernel(wordBits, packRow(wordBits), rowStarts);
+/** @param rowStarts number of the value in lane 0 of each row */
+export const packKernels = (rowStarts: Int32Array): UnitKernels<"pack"> => unitKernels(packRow, rowStarts);
 
-/** The kernel that unpacks what {@link packKernel} packs. */
-export const unpackKernel = (wordBits: WordBits, rowStarts: Int32Array): UnpackKernel | null =>
-  unitKernel(wordBits, unpackRow(wordBits), rowStarts);
+/** The kernels that unpack what {@link packKernels} pack. */
+export const unpackKernels = (rowStarts: Int32Array): UnitKernels<"unpack"> =>
+  unitKernels(unpackRow, rowStarts);
 
-function unitKernel(wordBits: WordBits, body: RowBody, rowStarts: Int32Array): UnitKernel | null {
-  const compiled = rowKernel(wordBits, body);
-  return compiled === null ? null : new UnitKernel(compiled, wordBits, rowStarts);
+function unitKernels(
+  bodyOf: (wordBits: WordBits) => RowBody,
+  rowStarts: Int32Array,
+): Record<WordBits, KernelUse<UnitKernel>> {
+  const ofWidth = (wordBits: WordBits) =>
+    new KernelUse(() => {
+      const compiled = rowKernel(wordBits, bodyOf(wordBits));
+      return compiled === null ? null : new UnitKernel(compiled, wordBits, rowStarts);
+    });
+  return { 8: ofWidth(8), 16: ofWidth(16), 32: ofWidth(32), 64: ofWidth(64) };
 }

@@ -67,7 +67,7 @@ export function decodeFsst(
   origin: PageOrigin,
 ): Uint8Array {
   const codeCount = offsets[offsets.length - 1] - offsets[0];
-  const decoder = codeCount < KERNEL_CODES ? null : fsstDecoder();
+  const decoder = codeCount < KERNEL_CODES ? null : fsstDecoder.get();
   return decoder === null
     ? decodeFsstPlainly(symbols, offsets, codes, origin)
     : decodeInKernel(decoder, symbols, offsets, codes, origin);

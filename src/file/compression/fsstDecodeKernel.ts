@@ -22,6 +22,7 @@ import {
   equal,
   get,
   type Kernel,
+  KernelUse,
   kernel,
   leave,
   leaveWhen,
@@ -147,14 +148,8 @@ export class FsstDecoder {
   static readonly ORIGIN = OUTPUT;
 }
 
-/** Undefined until its first use. */
-let decoder: FsstDecoder | null | undefined;
-
-/** Null where there is no WebAssembly. One decoder is enough, because a page is decoded without a break. */
-export function fsstDecoder(): FsstDecoder | null {
-  if (decoder === undefined) {
-    const made = decodeKernel();
-    decoder = made === null ? null : new FsstDecoder(made);
-  }
-  return decoder;
-}
+/** One decoder is enough, because a page is decoded without a break. */
+export const fsstDecoder = new KernelUse(() => {
+  const made = decodeKernel();
+  return made === null ? null : new FsstDecoder(made);
+});

@@ -31,6 +31,7 @@ import {
   get,
   isZero64,
   type Kernel,
+  KernelUse,
   kernel,
   leave,
   leaveWhen,
@@ -166,10 +167,7 @@ interface Room {
   readonly entries: Uint16Array;
 }
 
-/** Undefined until its first use. */
-let room: Room | null | undefined;
-
-function openRoom(): Room | null {
+export const fsstEncoder = new KernelUse<Room>(() => {
   const made = fsstKernel();
   if (made === null) return null;
   return {
@@ -178,7 +176,7 @@ function openRoom(): Room | null {
     words: new Int32Array(made.memory),
     entries: new Uint16Array(made.memory),
   };
-}
+});
 
 /** Turns an entry of a symbol table into one of the kernel. */
 const entryOf = (entry: number): number => (entry === 0 ? 0x21ff : 0x1000 | entry);
@@ -205,7 +203,7 @@ export function encodeInKernel(
   bytes: Uint8Array,
   limit: number,
 ): { offsets: Int32Array; bytes: Uint8Array } | null | undefined {
-  room ??= openRoom();
+  const room = fsstEncoder.get();
   if (room === null) return undefined;
   const { words, bytes: memory } = room;
   const count = offsets.length - 1;

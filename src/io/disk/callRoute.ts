@@ -51,8 +51,9 @@ export type Usage = Pick<NodeJS.ResourceUsage, "userCPUTime" | "systemCPUTime" |
 
 export class CallRoute {
   readonly #readUsage: () => Usage;
+  /** Until this time of `performance.now()` all calls go to the pool. Only tests and benchmarks set it from outside. */
+  pooledUntilMs = 0;
   #inlineRun = 0;
-  #pooledUntilMs = 0;
   /** Milliseconds of in-line calls since `runMany` last let the event loop turn. */
   #heldMs = 0;
 
@@ -67,7 +68,7 @@ export class CallRoute {
 
   /** Makes a few short calls that belong together, as if they were one. */
   runTogether<T>(inline: () => T, pooled: () => Promise<T>): Promise<T> {
-    if (performance.now() < this.#pooledUntilMs) {
+    if (performance.now() < this.pooledUntilMs) {
       this.#inlineRun = 0;
       return outlastShortage(pooled);
     }
@@ -108,7 +109,7 @@ export class CallRoute {
   /** Makes calls in line, from `start` on, until one waits for a device or the event loop is to turn. */
   #runInRow(lengths: Float64Array, start: number, inline: (index: number) => void): InlineRun {
     let startMs = performance.now();
-    if (startMs < this.#pooledUntilMs) return { end: start, waited: true };
+    if (startMs < this.pooledUntilMs) return { end: start, waited: true };
     for (let index = start; index < lengths.length; index++) {
       inline(index);
       const endMs = performance.now();
@@ -149,7 +150,7 @@ export class CallRoute {
   }
 
   #payBack(startMs: number, endMs: number): void {
-    if (endMs - startMs >= SLOW_CALL_MS) this.#pooledUntilMs = endMs + PAYBACK_FACTOR * (endMs - startMs);
+    if (endMs - startMs >= SLOW_CALL_MS) this.pooledUntilMs = endMs + PAYBACK_FACTOR * (endMs - startMs);
   }
 }
 
