@@ -13,7 +13,7 @@ import { DirectoryNamespace } from "../../src/DirectoryNamespace.js";
 import { bitPackers, bitUnpackers } from "../../src/file/compression/bitpack.js";
 import { fsstDecoder } from "../../src/file/compression/fsstDecodeKernel.js";
 import { fsstEncoder } from "../../src/file/compression/fsstKernel.js";
-import { type CallRoute, lockCalls, pageWrites, shortCalls } from "../../src/io/disk/callRoute.js";
+import { type CallRoute, lockCalls, shortCalls } from "../../src/io/disk/callRoute.js";
 import type { BenchCase, PreparedCase, Side, Size } from "../case.js";
 import { byteLength, type ColumnName, makeRows } from "../data.js";
 import { tiltyardTable } from "../sides.js";
@@ -95,7 +95,7 @@ const kernels =
     for (const kernel of switched) kernel.isOn = isOn;
   };
 
-const allCalls = routes(shortCalls, pageWrites, lockCalls);
+const allCalls = routes(shortCalls, lockCalls);
 
 // ------------------------------------------------------------------------------------------------ workloads
 
@@ -258,8 +258,6 @@ function expectRows(actual: number, expected: number): void {
 
 const strings = rowsOf(1_000_000, "label");
 const integers = rowsOf(5_000_000, "count");
-/** One page of half a megabyte. */
-const onePage = rowsOf(100_000, "id");
 const often = { small: 4, large: 200 };
 const seldom = { small: 2, large: 15 };
 
@@ -290,12 +288,6 @@ const ABLATIONS: readonly Ablation[] = [
     rounds: often,
     setOn: routes(lockCalls),
     prepare: appendOneRow,
-  },
-  {
-    name: "calls in line, writes of pages only: write of 100,000 int64",
-    rounds: often,
-    setOn: routes(pageWrites),
-    prepare: write(onePage),
   },
   {
     name: "FSST decoding kernel: scan of 1,000,000 strings",

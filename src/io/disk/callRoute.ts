@@ -167,9 +167,6 @@ function onlyLostProcessor(before: Usage, after: Usage): boolean {
 /** Shared by the whole thread: what it protects, the event loop, is shared too. */
 export const shortCalls = new CallRoute();
 
-/** For writes of up to a page: a slow one predicts the next writes, but not calls that move no data. */
-export const pageWrites = new CallRoute();
-
 /** For taking and releasing locks, where processes wait for each other: such waits say nothing about other calls. */
 export const lockCalls = new CallRoute();
 

@@ -7,17 +7,11 @@
 // make room (shortage.ts).
 import { open, readdir } from "node:fs";
 import fs from "fs-extra";
-import { onPool, pageWrites, shortCalls } from "./callRoute.js";
+import { onPool, shortCalls } from "./callRoute.js";
 import { isMissing } from "./errno.js";
 
 /** A read or write of cached bytes up to this size is a short call: it costs less than the trip to a pool thread. */
 export const MAX_INLINE_BYTES = 128 * 1024;
-
-/**
- * A write of this size into the page cache takes a quarter of a millisecond, the trip to a pool thread half as much
- * on top. Larger ones take the trip: the next page can be encoded meanwhile.
- */
-const MAX_INLINE_WRITE_BYTES = 1024 * 1024;
 
 /** @returns the descriptor */
 export const openFile = (filePath: string, flags: number | string): Promise<number> =>
@@ -61,9 +55,8 @@ export function writeVectors(
 ): Promise<number> {
   const pooled = (done: (error: NodeJS.ErrnoException | null, written: number) => void) =>
     fs.writev(fd, vectors, position, done);
-  if (byteCount > MAX_INLINE_WRITE_BYTES) return onPool(pooled);
-  const route = byteCount <= MAX_INLINE_BYTES ? shortCalls : pageWrites;
-  return route.run(() => fs.writevSync(fd, vectors, position), pooled);
+  if (byteCount > MAX_INLINE_BYTES) return onPool(pooled);
+  return shortCalls.run(() => fs.writevSync(fd, vectors, position), pooled);
 }
 
 /** Syncs data and size only: what a later read needs, without a journal write for the times. */
