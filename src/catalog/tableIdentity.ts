@@ -72,10 +72,10 @@ export async function isSameTable(
 export async function watchTable(
   disk: Disk,
   { directory, latest }: Pick<FoundTable, "directory" | "latest">,
-): Promise<(movedTo: string) => Promise<boolean>> {
+): Promise<(movedTo: string, stat?: FileStat) => Promise<boolean>> {
   const file = relative(directory, latest?.path ?? reservationPath(directory));
   const seen = await seeDirectory(disk, directory, file);
-  return async (movedTo) => seen !== null && (await isSeenDirectory(disk, movedTo, seen));
+  return async (movedTo, stat) => seen !== null && (await isSeenDirectory(disk, movedTo, seen, stat));
 }
 
 /** When a directory was made; 0 where that is not known, and the platform gives the time of the last change instead. */

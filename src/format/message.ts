@@ -61,6 +61,8 @@ export interface Message<F extends AnyFields> {
   /** Decodes a message nested in another, up to `end`; `origin` is the outermost message's. */
   read(reader: MessageReader, end: number, origin: Origin): MessageValue<F>;
   encode(value: MessageValue<F>): Uint8Array;
+  /** Encodes a message in place, after what was written before. */
+  write(writer: BinaryWriter, value: MessageValue<F>): void;
 }
 
 /** This many bytes of seven bits each always form a safe integer. */
@@ -124,6 +126,11 @@ class MessageReader extends BinaryReader {
   }
 }
 
+/** A writer whose memory is larger than this is not used again. */
+const MAX_SPARE_BYTES = 1024 * 1024;
+/** Used again, because most messages are shorter than a new writer's memory; null while a message is encoded. */
+let spareWriter: BinaryWriter | null = null;
+
 const EMPTY = new Uint8Array(0);
 /** Shared, because making a decoder costs more than decoding most strings. */
 const UTF8 = new TextDecoder("utf-8", { fatal: true });
@@ -186,19 +193,25 @@ export function message<F extends AnyFields>(
     if (unknown !== undefined) value["unknown"] = concatBytes(unknown);
     return value as MessageValue<F>;
   };
+  const write = (writer: BinaryWriter, value: MessageValue<F>): void => {
+    const record = value as Record<string, unknown>;
+    for (const [name, codec] of entries) codec.write(writer, record[name]);
+    if (value.unknown !== undefined) writer.raw(value.unknown);
+  };
   return {
     typeName,
-    create(init) {
-      return { ...blank(), ...init } as MessageValue<F>;
-    },
+    create: (init) => Object.assign(blank(), init) as MessageValue<F>,
     decode: (bytes, origin, similar) => read(new MessageReader(bytes), bytes.length, origin, similar),
     read,
+    write,
     encode(value) {
-      const writer = new BinaryWriter();
-      const record = value as Record<string, unknown>;
-      for (const [name, codec] of entries) codec.write(writer, record[name]);
-      if (value.unknown !== undefined) writer.raw(value.unknown);
-      return writer.finish();
+      const writer = spareWriter ?? new BinaryWriter();
+      // A message in this one that is encoded on its own, and a failure, leave the writer alone.
+      spareWriter = null;
+      write(writer, value);
+      const bytes = writer.finish();
+      if (bytes.length <= MAX_SPARE_BYTES) spareWriter = writer;
+      return bytes;
     },
   };
 }
@@ -374,9 +387,9 @@ export function submessage<M extends Message<any>>(
     },
     write: (writer, value) => {
       if (value === undefined) return;
-      writer
-        .tag(number, WireType.LengthDelimited)
-        .bytes(resolve(declaration).encode(value as MessageValue<AnyFields>));
+      writer.tag(number, WireType.LengthDelimited).fork();
+      resolve(declaration).write(writer, value as MessageValue<AnyFields>);
+      writer.join();
     },
   };
 }
@@ -420,12 +433,19 @@ export function repeatedMessage<M extends Message<any>>(
     write: (writer, values) => {
       if (values === undefined) return;
       for (const value of values) {
-        let encoded = remembered?.get(value);
+        writer.tag(number, WireType.LengthDelimited);
+        if (remembered === undefined) {
+          writer.fork();
+          resolve(declaration).write(writer, value as MessageValue<AnyFields>);
+          writer.join();
+          continue;
+        }
+        let encoded = remembered.get(value);
         if (encoded === undefined) {
           encoded = resolve(declaration).encode(value as MessageValue<AnyFields>);
-          remembered?.set(value, encoded);
+          remembered.set(value, encoded);
         }
-        writer.tag(number, WireType.LengthDelimited).bytes(encoded);
+        writer.bytes(encoded);
       }
     },
   };

@@ -4,7 +4,7 @@ import type { RefTarget } from "../table/refs/refs.js";
 import { isMainBranch } from "../table/refs/refs.js";
 import type { OperationContext } from "./context.js";
 import { optionalString, requireVersion } from "./request.js";
-import { openTable } from "./snapshot.js";
+import { openAtAnyVersion } from "./snapshot.js";
 
 export interface TargetedTable {
   /** Directory of the table, regardless of the branch. */
@@ -22,6 +22,6 @@ export async function openTarget(
 ): Promise<TargetedTable> {
   const version = requireVersion(request.version);
   const branch = optionalString(request.branch, "branch");
-  const { table } = await openTable(context, { id: request.id, branch });
+  const { table } = await openAtAnyVersion(context, { id: request.id, branch });
   return { mainRoot: table.directory, target: { branch: isMainBranch(branch) ? null : branch, version } };
 }

@@ -1,6 +1,6 @@
 /** Finds the version that a request means by its id, branch, version and tag. */
 
-import { type FoundTable, requireTable } from "../catalog/places/tables.js";
+import { type FoundTable, requireTable, type WantedVersion } from "../catalog/places/tables.js";
 import {
   InvalidInputError,
   InvalidTableStateError,
@@ -67,19 +67,34 @@ interface Selection {
  * The table a request names, on its branch.
  * @throws TableNotFoundError, TableBranchNotFoundError, InvalidInputError for illegal names
  */
-export async function openTable(context: OperationContext, request: Selection): Promise<OpenTable> {
+export function openTable(context: OperationContext, request: Selection): Promise<OpenTable> {
+  return open(context, request, "latest");
+}
+
+/** As {@link openTable}, for a caller that does not need the latest version: `latest` may be one before it. */
+export function openAtAnyVersion(context: OperationContext, request: Selection): Promise<OpenTable> {
+  return open(context, request, "any");
+}
+
+async function open(
+  context: OperationContext,
+  request: Selection,
+  wanted: WantedVersion,
+): Promise<OpenTable> {
   const id = requireTableId(request.id);
   const branch = optionalString(request.branch, "branch");
   const onMain = isMainBranch(branch);
   if (!onMain) checkBranchName(branch);
-  const table = await requireTable(context, id);
+  const table = await requireTable(context, id, onMain ? wanted : "any");
   await confirmPlace(context, table.directory, table.latest);
   if (onMain) return { table, tableRoot: table.directory, latest: table.latest };
   const tableRoot = branchRoot(table.directory, branch);
   const early = request.unregisteredBranch === true;
   const latest =
     early || (await isRegistered(context, table.directory, branch))
-      ? await context.latestVersions.find(tableRoot)
+      ? await (wanted === "any"
+          ? context.latestVersions.findAny(tableRoot)
+          : context.latestVersions.find(tableRoot))
       : null;
   if (latest === null && !early) {
     throw new TableBranchNotFoundError(`table ${formatIdentifier(id)} has no branch ${branch}`);
@@ -152,11 +167,11 @@ export async function openDescribed(
   } else if (latest === null && version === undefined) {
     return { table, snapshot: null };
   }
-  const entry =
+  const entry: (VersionEntry & Pick<LatestVersion, "manifestStat">) | null =
     version === undefined || version === latest?.version
       ? latest
       : await findVersion(context.disk, tableRoot, version);
-  const file = entry === null ? null : await context.manifests.read(context.disk, entry.path);
+  const file = entry && (await context.manifests.read(context.disk, entry.path, entry.manifestStat));
   if (version === undefined && file === null) {
     throw new TableNotFoundError(`table ${formatIdentifier(table.id)} was dropped while it was opened`);
   }

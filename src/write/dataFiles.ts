@@ -11,7 +11,7 @@ import { sideDirectory } from "../file/blobs/blobDescriptors.js";
 import type { FileColumn, FileVersion } from "../file/container/page.js";
 import { DataFileWriter } from "../file/writing/writer.js";
 import type { Schema as FileSchema } from "../format/file.js";
-import { DataFragment } from "../format/table.js";
+import { DataFragment, type Manifest } from "../format/table.js";
 import type { Disk } from "../io/disk/disk.js";
 import { codeOf } from "../io/disk/errno.js";
 import { join } from "../platform/native.js";
@@ -38,6 +38,8 @@ export interface WriteRowsOptions extends Omit<FilesOptions, "createFile"> {
   readonly descriptor: FileSchema;
   /** A directory that is not created if it is missing: that of a table which exists. Default: none. */
   readonly within?: string;
+  /** The version that is changed: if it has files in the directory for data files, that is there for good. */
+  readonly base?: Manifest;
 }
 
 /**
@@ -56,6 +58,7 @@ export async function writeRows(
   const { version, descriptor, memory, within } = options;
   const directory = dataDirectory(tableRoot);
   const hasSideFiles = plan.columns.some(({ target }) => target.blobs?.kind === "bySize");
+  const isMade = options.base?.fragments.some(hasFileHere) === true;
   /** Names of the files, the incomplete one included. */
   const names: string[] = [];
   const createFile = async (columns: readonly FileColumn[]): Promise<DataFileWriter> => {
@@ -63,7 +66,7 @@ export async function writeRows(
     names.push(name);
     for (let attempt = 1; ; attempt++) {
       try {
-        if (names.length === 1 || attempt > 1) await disk.makeDirectory(directory, within);
+        if ((names.length === 1 && !isMade) || attempt > 1) await disk.makeDirectory(directory, within);
         return await DataFileWriter.create(disk, join(directory, name), columns, descriptor, version, memory);
       } catch (error) {
         // A failing writer has just removed the directory because it was empty, or is removing it.
@@ -109,6 +112,9 @@ export async function writeRows(
     discard,
   };
 }
+
+/** Whether a fragment has a file in the directory of the table or branch itself. */
+const hasFileHere = ({ files }: DataFragment): boolean => files.some(({ baseId }) => baseId === undefined);
 
 /**
  * Makes the fragment of a file. Structs without members come last, as if in a file of their own: emptyStruct.ts says

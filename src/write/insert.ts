@@ -38,8 +38,11 @@ export interface InsertOptions {
   readonly newTable: { readonly version: FileVersion; readonly naming: NamingScheme };
   /** What to do if another writer creates the table first: fail by returning null, append, or replace its rows. */
   readonly onCreated: "fail" | "append" | "overwrite";
-  /** Called once the columns are known to fit, before anything is written. An error it throws ends the insert. */
-  readonly beforeRows?: () => Promise<unknown>;
+  /**
+   * Called once the columns are known to fit, before anything is written; tells whether it has made the table's
+   * directory. An error it throws ends the insert.
+   */
+  readonly beforeRows?: () => Promise<boolean>;
   /**
    * Called once all rows are written, before a first version is committed, while the table's lock is held. An error it
    * throws ends the insert.
@@ -76,23 +79,22 @@ export async function insertRows(
   const version = base === null ? options.newTable.version : fileVersionOf(base.file);
   const input = await openInput(data, options.signal, options.bounds);
   const isNew = anchor.kind === "absent";
-  const rootBefore = isNew && options.unshared !== true ? await environment.disk.list(tableRoot) : null;
   let inserted: InsertedRows | null = null;
-  let isRefused = false;
+  /** Whether the table's directory goes if no table comes of it. One that was there before and empty is the caller's. */
+  let isOurs = false;
   try {
     const plan =
       base === null || options.mode === "Overwrite"
         ? planNewSchema(input.schema)
         : planAppend(decodeSchema(base.file.manifest.fields, base.file.path), input.schema);
     checkVersion(plan, version);
-    await options.beforeRows?.().catch((error: unknown) => {
-      isRefused = true;
-      throw error;
-    });
+    const isMade = (await options.beforeRows?.()) ?? options.unshared;
+    isOurs = isNew && (isMade === true || (await environment.disk.list(tableRoot))?.length !== 0);
     const rows = await writeRows(environment.disk, tableRoot, plan, input, {
       version,
       descriptor: { fields: encodeFileSchema(plan.fields), metadata: metadataBytes(input.schema) },
       within: isNew ? undefined : tableRoot,
+      base: base?.file.manifest,
       maxDecodedBytes: options.bounds?.maxBatchBytes,
       memory: options.bounds?.memory,
       signal: options.signal,
@@ -101,9 +103,7 @@ export async function insertRows(
     return inserted;
   } finally {
     await input.close();
-    // A directory that existed before and was empty belongs to the caller.
-    if (inserted === null && !isRefused && isNew && rootBefore?.length !== 0)
-      await removeEmptyRoot(environment.disk, tableRoot);
+    if (inserted === null && isOurs) await removeEmptyRoot(environment.disk, tableRoot);
   }
 }
 
@@ -192,6 +192,8 @@ async function createWith(
     dataFormatVersion: options.newTable.version,
     scheme: options.newTable.naming,
     unshared: options.unshared,
+    // The files were put there.
+    isPlaced: rows.fragments.length > 0,
     verify: async () => {
       await requireInPlace(tableRoot, rows);
       await options.beforeCreation?.();

@@ -50,6 +50,7 @@ export async function rewriteTable(
     version,
     descriptor: { fields: manifest.fields, metadata: manifest.schemaMetadata },
     within: tableRoot,
+    base: manifest,
   });
   return withFiles(
     () => rows.discard(),

@@ -1,4 +1,7 @@
-/** A disk that counts what is asked of another: calls per verb, bytes, and every read. */
+/**
+ * A disk that counts what is asked of another: calls per verb, bytes, and every read. Looks for links are not counted:
+ * how many there are depends on the time that has passed since the last ones.
+ */
 import type { DirectoryEntry, Disk, FileStat, ReadHandle, WriteHandle } from "../../src/io/disk/disk.js";
 
 /** Verbs of `Disk`, and those of its handles. */
@@ -19,6 +22,11 @@ export class CountingDisk implements Disk {
   /** Calls of one verb since the last reset. */
   count(verb: Verb): number {
     return this.#counts.get(verb) ?? 0;
+  }
+
+  /** Calls of each verb since the last reset, without those that were not called. */
+  get counts(): Partial<Record<Verb, number>> {
+    return Object.fromEntries(this.#counts);
   }
 
   /** Calls of all verbs since the last reset. */
@@ -138,6 +146,10 @@ export class CountingDisk implements Disk {
   realPath(path: string): Promise<string | null> {
     this.#note("realPath");
     return this.#inner.realPath(path);
+  }
+
+  isLink(path: string): Promise<boolean> {
+    return this.#inner.isLink?.(path) ?? Promise.resolve(true);
   }
 
   syncFile(path: string): Promise<void> {

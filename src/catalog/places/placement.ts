@@ -34,6 +34,7 @@ export interface PlannedPlace extends TableLocation {
 /**
  * The place where a new table would be put. Makes nothing.
  * @param moved the place of a table that would be moved there
+ * @param known the catalog as it was a moment ago; read where it is absent
  * @throws InvalidInputError for an illegal name, and for one that folds together with another's
  * @throws NamespaceNotFoundError where a parent does not exist, TableAlreadyExistsError where the id is another
  *   object's, or the place is that of a deregistered table or of a file
@@ -42,11 +43,12 @@ export async function planPlace(
   environment: CatalogEnvironment,
   id: readonly string[],
   moved?: TableLocation,
+  known?: Catalog,
 ): Promise<PlannedPlace> {
   const isRoot = id.length === 1;
   if (isRoot) checkNewRootTableName(id[0]);
   else checkObjectName(id[id.length - 1]);
-  const catalog = await readCatalog(environment);
+  const catalog = known ?? (await readCatalog(environment));
   requireNamespace(catalog, parentOf(id));
   refuseOtherObject(catalog, id);
   if (isRoot) {

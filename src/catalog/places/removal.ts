@@ -14,7 +14,7 @@
  */
 
 import { InternalError, messageOf } from "../../errors.js";
-import type { Disk } from "../../io/disk/disk.js";
+import type { Disk, FileStat } from "../../io/disk/disk.js";
 import { codeOf } from "../../io/disk/errno.js";
 import { sha256 } from "../../io/names/sha256.js";
 import { isUnmovable } from "../../io/publish.js";
@@ -31,8 +31,11 @@ const DROPPED_NAME = /^\.tiltyard-(dropp(?:ed|ing))-[0-9a-f-]{36}(?:-([0-9a-f]{1
 /** A directory whose removal began this many milliseconds ago goes: the process that began it is dead. */
 const ABANDONED_MS = 60 * 60 * 1000;
 
-/** Whether a directory holds what the caller means to remove; asked while it can still be put back. */
-export type IsDoomed = (directory: string) => Promise<boolean>;
+/**
+ * Whether a directory holds what the caller means to remove; asked while it can still be put back.
+ * @param stat of the directory, from a moment ago
+ */
+export type IsDoomed = (directory: string, stat?: FileStat) => Promise<boolean>;
 
 const always: IsDoomed = async () => true;
 
@@ -48,9 +51,9 @@ export async function takeAway(
   const { disk, root, handles } = environment;
   // Windows does not rename a directory in which a file is open.
   handles.evict(directory);
-  // Read before `isDoomed` is asked, so that the signature can't be that of a directory which replaced the doomed one.
+  // Judged by the same stat, so that the signature can't be that of a directory which replaced the doomed one.
   const seen = await disk.stat(directory);
-  if (seen === null || !(await isDoomed(directory))) return false;
+  if (seen === null || !(await isDoomed(directory, seen))) return false;
   const id = crypto.randomUUID();
   const birthNs = seen.birthNs === seen.changedNs ? UNKNOWN : seen.birthNs;
   const moved = join(root, `${DROPPING_PREFIX}${id}-${signatureOf(seen.inode, birthNs)}`);

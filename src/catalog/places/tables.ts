@@ -28,24 +28,30 @@ export interface TableLocation {
 
 /** A table that exists. */
 export interface FoundTable extends TableLocation {
-  /** Null while the table is only declared. */
+  /** Null while the table is only declared. A version before the latest where any was asked for. */
   readonly latest: LatestVersion | null;
   /** The row that makes it a table, in child namespaces; null for a root table, whose row is not looked at. */
   readonly row: CatalogRow | null;
 }
 
+/** Which version of a table is looked for: the latest, or any, which is cheaper and tells that the table exists. */
+export type WantedVersion = "latest" | "any";
+
 /**
  * The table of an id, or null where its namespace has none of that name.
+ * @param known the catalog as it was a moment ago; read where it is absent and needed
  * @throws InvalidInputError for an illegal name, NamespaceNotFoundError where a parent does not exist
  */
 export async function findTable(
   environment: CatalogEnvironment,
   id: readonly string[],
+  wanted: WantedVersion = "latest",
+  known?: Catalog,
 ): Promise<FoundTable | null> {
-  if (id.length === 1) return findRootTable(environment, id);
-  const catalog = await readCatalog(environment);
+  if (id.length === 1) return findRootTable(environment, id, wanted);
+  const catalog = known ?? (await readCatalog(environment));
   const row = tableRow(catalog, id);
-  if (row !== null) return findAt(environment, locationOf(environment, id, row), row);
+  if (row !== null) return findAt(environment, locationOf(environment, id, row), row, wanted);
   checkObjectName(id[id.length - 1]);
   requireNamespace(catalog, parentOf(id));
   return null;
@@ -55,8 +61,9 @@ export async function findTable(
 export async function requireTable(
   environment: CatalogEnvironment,
   id: readonly string[],
+  wanted: WantedVersion = "latest",
 ): Promise<FoundTable> {
-  const found = await findTable(environment, id);
+  const found = await findTable(environment, id, wanted);
   if (found === null) throw new TableNotFoundError(`table ${formatIdentifier(id)} does not exist`);
   return found;
 }
@@ -79,15 +86,19 @@ export async function requireKnown(environment: CatalogEnvironment, table: Found
 async function findRootTable(
   environment: CatalogEnvironment,
   id: readonly string[],
+  wanted: WantedVersion,
 ): Promise<FoundTable | null> {
-  const { disk, latestVersions } = environment;
+  const { disk } = environment;
   const place = rootPlace(environment, id);
   const [latest, hidden] = await Promise.all([
-    latestVersions.find(place.directory),
+    findWanted(environment, place.directory, wanted),
     isDeregistered(disk, place.directory),
   ]);
   if (hidden) return null;
-  if (latest === null && !(await isReserved(disk, place.directory))) return null;
+  if (latest === null) {
+    const isThere = await isDirectory(environment, place.directory);
+    if (!isThere || !(await isReserved(disk, place.directory))) return null;
+  }
   // On a disk that ignores case, this is another table.
   if (!(await isSpelledSo(environment, place.location))) return null;
   return { ...place, latest, row: null };
@@ -102,11 +113,19 @@ async function findAt(
   environment: CatalogEnvironment,
   place: TableLocation,
   row: CatalogRow,
+  wanted: WantedVersion,
 ): Promise<FoundTable | null> {
-  const latest = await environment.latestVersions.find(place.directory);
+  const latest = await findWanted(environment, place.directory, wanted);
   if (latest === null && !(await isDirectory(environment, place.directory))) return null;
   return { ...place, latest, row };
 }
+
+const findWanted = (
+  { latestVersions }: CatalogEnvironment,
+  directory: string,
+  wanted: WantedVersion,
+): Promise<LatestVersion | null> =>
+  wanted === "latest" ? latestVersions.find(directory) : latestVersions.findAny(directory);
 
 /** The row that makes the id a table, or null; rows of other objects don't count. */
 export function tableRow(catalog: Catalog, id: readonly string[]): CatalogRow | null {

@@ -16,6 +16,7 @@ import { nullColumn } from "../../arrow/columns/nullColumn.js";
 import { sleep } from "../../async/sleep.js";
 import { ConcurrentModificationError, CorruptFileError, UnsupportedError } from "../../errors.js";
 import { type Manifest, Overwrite } from "../../format/table.js";
+import { codeOf } from "../../io/disk/errno.js";
 import type { SettledDirectories } from "../../io/disk/settledDirectories.js";
 import { type LockLease, UNSHARED_LEASE } from "../../io/lock/lease.js";
 import { LruCache } from "../../io/memory/cache.js";
@@ -33,7 +34,6 @@ import { ABSENT } from "../../table/versions/identity.js";
 import type { LatestVersions } from "../../table/versions/latestVersion.js";
 import type { ManifestFile } from "../../table/versions/manifest.js";
 import { readManifestAt } from "../../table/versions/manifestCache.js";
-import { versionsDirectory } from "../../table/versions/paths.js";
 import type { CommittedVersion, LatestVersion } from "../../table/versions/versions.js";
 import { rewriteTable } from "../../write/rewriteTable.js";
 import { Catalog, type CatalogChange } from "./catalogRows.js";
@@ -234,11 +234,16 @@ export async function changeCatalog(
 ): Promise<Catalog> {
   const directory = directoryOf(environment);
   for (let attempt = 1; ; attempt++) {
-    if ((await environment.disk.stat(versionsDirectory(directory))) !== null) {
-      const changed = await withSteadyLock(directory, { ...environment.lock, signal }, (lease) =>
-        changeUnderLock(environment, plan, lease),
-      );
+    let isLocked = false;
+    try {
+      const changed = await withSteadyLock(directory, { ...environment.lock, signal }, (lease) => {
+        isLocked = true;
+        return changeUnderLock(environment, plan, lease);
+      });
       if (changed !== null) return changed;
+    } catch (error) {
+      // There is no catalog, nor its directory.
+      if (isLocked || codeOf(error) !== "ENOENT") throw error;
     }
     if (attempt === MAX_OPEN_ATTEMPTS) {
       throw new ConcurrentModificationError("the catalog was removed while it was changed");

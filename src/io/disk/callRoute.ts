@@ -5,9 +5,10 @@
  * back some 40 µs: a commit of twenty calls is several times faster in line. Two rules keep that harmless to
  * the rest of the process:
  *
- * - A slow call is paid back. After an in-line call that took `t` ≥ 0.5 ms (network file system, cold disk, huge
- *   directory) all calls go to the pool for 20·t, so slow calls hold this thread at most 5 % of the time. A call that
- *   only lost the processor to others is not slow, and two threads would get the processor even later.
+ * - A slow call is paid back. In-line calls that take `t` ≥ 0.5 ms (network file system, cold disk, huge directory)
+ *   hold this thread at most 5 % of the time, apart from the first few: once they have taken 2 ms more than that, all
+ *   calls go to the pool until they are paid. A call that only lost the processor to others is not slow, and two threads
+ *   would get the processor even later.
  * - The event loop turns. In-line calls complete within microtasks, so a caller who awaits nothing else would starve
  *   timers and sockets; every 64th call, of any kind, waits for a turn first.
  *
@@ -28,6 +29,8 @@ export type Done<T> = (error: NodeJS.ErrnoException | null, value: T) => void;
 
 const SLOW_CALL_MS = 0.5;
 const PAYBACK_FACTOR = 20;
+/** Local disks have a slow call now and then, after which the pool would make all others slow. */
+const MAX_CREDIT_MS = 2;
 const MAX_INLINE_RUN = 64;
 /** In-line calls of `runMany` may hold the thread for this long in total before the event loop turns. */
 const MAX_HELD_MS = 4;
@@ -46,6 +49,9 @@ interface InlineRun {
   readonly waited: boolean;
 }
 
+/** Milliseconds for which a reading of the used resources stands in for one from right before a call. */
+const USAGE_MS = 1;
+
 /** The resources that this process has used so far. */
 export type Usage = Pick<NodeJS.ResourceUsage, "userCPUTime" | "systemCPUTime" | "voluntaryContextSwitches">;
 
@@ -53,7 +59,13 @@ export class CallRoute {
   readonly #readUsage: () => Usage;
   /** Until this time of `performance.now()` all calls go to the pool. Only tests and benchmarks set it from outside. */
   pooledUntilMs = 0;
+  /** From before the call under way. A reading costs about as much as a call, so it serves several calls in a row. */
+  #usage: Usage | null = null;
+  #usageMs = 0;
   #inlineRun = 0;
+  /** Milliseconds that slow calls may still take; negative while they are paid back. */
+  #creditMs = MAX_CREDIT_MS;
+  #creditAtMs = 0;
   /** Milliseconds of in-line calls since `runMany` last let the event loop turn. */
   #heldMs = 0;
 
@@ -79,17 +91,26 @@ export class CallRoute {
 
   #runInline<T>(inline: () => T, pooled: () => Promise<T>): Promise<T> {
     const startMs = performance.now();
-    const before = this.#readUsage();
+    if (this.#usage === null || startMs - this.#usageMs >= USAGE_MS) {
+      this.#usage = this.#readUsage();
+      this.#usageMs = startMs;
+    }
     try {
       return Promise.resolve(inline());
     } catch (error) {
       return isShortage(error) ? outlastShortage(pooled) : Promise.reject(error);
     } finally {
       const endMs = performance.now();
-      if (endMs - startMs >= SLOW_CALL_MS && !onlyLostProcessor(before, this.#readUsage())) {
-        this.#payBack(startMs, endMs);
-      }
+      if (endMs - startMs >= SLOW_CALL_MS) this.#judgeSlow(startMs, endMs, this.#usage);
     }
+  }
+
+  /** @param before a reading from before the call */
+  #judgeSlow(startMs: number, endMs: number, before: Usage): void {
+    // This thread may have computed all the time from the reading to the call.
+    const computedMs = SLOW_CALL_MS + startMs - this.#usageMs;
+    if (!onlyLostProcessor(before, this.#readUsage(), computedMs)) this.#payBack(startMs, endMs);
+    this.#usage = null;
   }
 
   /**
@@ -150,18 +171,24 @@ export class CallRoute {
   }
 
   #payBack(startMs: number, endMs: number): void {
-    if (endMs - startMs >= SLOW_CALL_MS) this.pooledUntilMs = endMs + PAYBACK_FACTOR * (endMs - startMs);
+    const tookMs = endMs - startMs;
+    if (tookMs < SLOW_CALL_MS) return;
+    const earnedMs = (endMs - this.#creditAtMs) / PAYBACK_FACTOR;
+    this.#creditMs = Math.min(MAX_CREDIT_MS, this.#creditMs + earnedMs) - tookMs;
+    this.#creditAtMs = endMs;
+    if (this.#creditMs < 0) this.pooledUntilMs = endMs - PAYBACK_FACTOR * this.#creditMs;
   }
 }
 
 /**
- * Whether no thread waited for anything between two readings, and next to nothing was computed. All threads count, so
- * that a wait is never missed; where the platform counts no waits (Windows), every slow call counts as one.
+ * Whether no thread waited for anything between two readings, and less was computed than would take some time. All
+ * threads count, so that a wait is never missed; where the platform counts no waits (Windows), every slow call counts as
+ * one.
  */
-function onlyLostProcessor(before: Usage, after: Usage): boolean {
+function onlyLostProcessor(before: Usage, after: Usage, mostComputedMs: number): boolean {
   const waits = after.voluntaryContextSwitches - before.voluntaryContextSwitches;
   const computedUs = after.userCPUTime - before.userCPUTime + (after.systemCPUTime - before.systemCPUTime);
-  return after.voluntaryContextSwitches > 0 && waits === 0 && computedUs < SLOW_CALL_MS * 1000;
+  return after.voluntaryContextSwitches > 0 && waits === 0 && computedUs < mostComputedMs * 1000;
 }
 
 /** Shared by the whole thread: what it protects, the event loop, is shared too. */

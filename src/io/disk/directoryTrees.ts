@@ -82,11 +82,15 @@ export async function makeDirectories(directory: string, within: string | undefi
 async function tryMakeDirectories(directory: string, within: string | undefined): Promise<boolean> {
   // Most directories are there: a stat costs less than a failed attempt to make one.
   if ((await statOrNull(directory))?.isDirectory() === true) return false;
+  const parent = path.dirname(directory);
+  // Deep below a directory that is there, those in between are often missing, too.
+  if (within !== undefined && parent !== within && (await statOrNull(parent)) === null) {
+    await makeDirectories(parent, within);
+  }
   try {
     try {
       await makeOneDirectory(directory);
     } catch (error) {
-      const parent = path.dirname(directory);
       if (codeOf(error) !== "ENOENT" || parent === directory || parent === within) throw error;
       await makeDirectories(parent, within);
       await makeOneDirectory(directory);

@@ -8,9 +8,9 @@ import { checkNewBranchName } from "../../table/refs/branches.js";
 import { checkTagName, isMainBranch } from "../../table/refs/refs.js";
 import type { Access } from "../access.js";
 import type { OperationContext } from "../context.js";
-import { checkUnregistered, findTag } from "../findRefs.js";
+import { findTag } from "../findRefs.js";
 import { optionalString, optionalVersion, requireString, requireTableId } from "../request.js";
-import { openTable } from "../snapshot.js";
+import { openAtAnyVersion } from "../snapshot.js";
 
 export async function createTableBranch(
   context: OperationContext,
@@ -29,7 +29,7 @@ export async function createTableBranch(
   const id = requireTableId(request.id);
   const requireSource = (branch: string | undefined) => access.require("createTableBranch", id, { branch });
   if (fromTag === undefined) await requireSource(fromBranch);
-  const { table, latest } = await openTable(context, { id, branch: fromBranch });
+  const { table, latest } = await openAtAnyVersion(context, { id, branch: fromBranch });
   let source: BranchSource = { branch: isMainBranch(fromBranch) ? null : fromBranch, version };
   if (fromTag !== undefined) {
     const tag = await findTag(context, table.directory, fromTag);
@@ -43,7 +43,6 @@ export async function createTableBranch(
       `table ${formatIdentifier(table.id)} is only declared: it has no version to make a branch from`,
     );
   }
-  await checkUnregistered(context, table.directory, name);
   const transactionId = await createBranch(context, table.directory, name, source, request.signal);
   return { transactionId };
 }

@@ -5,7 +5,7 @@ import { deleteBranch } from "../../table/refs/branchRemoval.js";
 import { checkBranchName } from "../../table/refs/refs.js";
 import type { OperationContext } from "../context.js";
 import { requireString } from "../request.js";
-import { openTable } from "../snapshot.js";
+import { openAtAnyVersion } from "../snapshot.js";
 
 export async function deleteTableBranch(
   context: OperationContext,
@@ -14,7 +14,7 @@ export async function deleteTableBranch(
   const { handles } = context;
   const name = requireString(request.name, "name");
   checkBranchName(name);
-  const { table } = await openTable(context, { id: request.id });
+  const { table } = await openAtAnyVersion(context, { id: request.id });
   // Windows does not rename a directory in which a file is open.
   const release = (directory: string) => handles.evict(directory);
   await deleteBranch(context, table.directory, name, release, request.signal);

@@ -5,14 +5,14 @@ import { listBranches, readBranch } from "../../table/refs/branches.js";
 import type { OperationContext } from "../context.js";
 import { readRefPage } from "../refPage.js";
 import { optionalPage } from "../request.js";
-import { openTable } from "../snapshot.js";
+import { openAtAnyVersion } from "../snapshot.js";
 
 export async function listTableBranches(
   context: OperationContext,
   request: ListTableBranchesRequest,
 ): Promise<ListTableBranchesResponse> {
   const page = optionalPage(request);
-  const { table } = await openTable(context, { id: request.id });
+  const { table } = await openAtAnyVersion(context, { id: request.id });
   const names = await listBranches(context.disk, table.directory);
   const read = async (name: string): Promise<BranchContents | null> => {
     const branch = await readBranch(context.disk, table.directory, name);

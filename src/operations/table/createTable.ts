@@ -10,6 +10,7 @@ import {
   readTableProperties,
   requireKnown,
 } from "../../catalog/places/tables.js";
+import { readCatalog } from "../../catalog/rows/catalogTable.js";
 import { publishClaimed, publishNewTable, republishTable } from "../../catalog/tableRows.js";
 import { ConcurrentModificationError, InvalidInputError, TableAlreadyExistsError } from "../../errors.js";
 import { formatIdentifier } from "../../ident.js";
@@ -35,8 +36,10 @@ export async function createTable(
   const exists = (cause?: unknown) =>
     new TableAlreadyExistsError(`table ${formatIdentifier(id)} already exists`, { cause });
 
-  const found = await findTable(context, id);
-  const place = found === null ? await planPlace(context, id) : { ...found, unshared: false };
+  const catalog = isRoot ? undefined : await readCatalog(context);
+  const found = await findTable(context, id, "latest", catalog);
+  const place =
+    found === null ? await planPlace(context, id, undefined, catalog) : { ...found, unshared: false };
   const asFound = async (table: FoundTable, version: number): Promise<CreateTableResponse> => ({
     location: table.directory,
     version,

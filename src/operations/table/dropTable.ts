@@ -11,6 +11,7 @@ import { watchTable } from "../../catalog/tableIdentity.js";
 import { removeRootTable, removeTableRow } from "../../catalog/tableRows.js";
 import { InternalError, messageOf } from "../../errors.js";
 import { formatIdentifier } from "../../ident.js";
+import type { FileStat } from "../../io/disk/disk.js";
 import { codeOf } from "../../io/disk/errno.js";
 import type { DropTableRequest, DropTableResponse } from "../../namespace.js";
 import type { OperationContext } from "../context.js";
@@ -20,13 +21,13 @@ export async function dropTable(
   context: OperationContext,
   request: DropTableRequest,
 ): Promise<DropTableResponse> {
-  const table = await requireTable(context, requireTableId(request.id));
+  const table = await requireTable(context, requireTableId(request.id), "any");
   const { id, location, directory } = table;
   const isTable = await watchTable(context.disk, table);
   if (id.length === 1) {
     // A table that was deregistered since it was found keeps its data.
-    const isListed = async (movedTo: string) =>
-      (await isTable(movedTo)) && !(await isDeregistered(context.disk, movedTo));
+    const isListed = async (movedTo: string, stat?: FileStat) =>
+      (await isTable(movedTo, stat)) && !(await isDeregistered(context.disk, movedTo));
     const vanish = async (catalog: Catalog) => {
       const others = catalog.rows.filter(({ objectId }) => objectId !== objectIdOf(id));
       // Catalog rows of another engine may name the directory: their tables keep the data.
@@ -43,8 +44,9 @@ export async function dropTable(
     return { id, location: directory, properties };
   }
   const { properties, ownsDirectory } = await removeTableRow(context, table, request.signal);
-  const isDoomed = async (movedTo: string) =>
-    (await isTable(movedTo)) && (await isUnshared(context, location, (await readCatalog(context)).rows));
+  const isDoomed = async (movedTo: string, stat?: FileStat) =>
+    (await isTable(movedTo, stat)) &&
+    (await isUnshared(context, location, (await readCatalog(context)).rows));
   if (ownsDirectory) {
     await discardDirectory(context, directory, isDoomed).catch((cause: unknown) => {
       throw new InternalError(

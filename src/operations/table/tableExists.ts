@@ -4,7 +4,7 @@ import type { TableExistsRequest } from "../../namespace.js";
 import type { Access } from "../access.js";
 import type { OperationContext } from "../context.js";
 import { optionalString, optionalVersion } from "../request.js";
-import { openSnapshot, openTable } from "../snapshot.js";
+import { openAtAnyVersion, openSnapshot } from "../snapshot.js";
 
 export async function tableExists(
   context: OperationContext,
@@ -14,5 +14,5 @@ export async function tableExists(
   const namesVersion =
     optionalVersion(request.version) !== undefined || optionalString(request.tag, "tag") !== undefined;
   if (namesVersion) await openSnapshot(context, request, access);
-  else await openTable(context, request);
+  else await openAtAnyVersion(context, request);
 }

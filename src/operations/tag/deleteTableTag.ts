@@ -6,7 +6,7 @@ import { branchOfTag, deleteTag } from "../../table/refs/tags.js";
 import type { Access } from "../access.js";
 import type { OperationContext } from "../context.js";
 import { requireString } from "../request.js";
-import { openTable } from "../snapshot.js";
+import { openAtAnyVersion } from "../snapshot.js";
 
 export async function deleteTableTag(
   context: OperationContext,
@@ -15,7 +15,7 @@ export async function deleteTableTag(
 ): Promise<DeleteTableTagResponse> {
   const tag = requireString(request.tag, "tag");
   checkTagName(tag);
-  const { table } = await openTable(context, { id: request.id });
+  const { table } = await openAtAnyVersion(context, { id: request.id });
   // Asked without the lock, because it may take long; asked again under the lock.
   await access.requireBranch(await branchOfTag(context.disk, table.directory, tag));
   await deleteTag(context, table.directory, tag, request.signal, access.requireBranch);

@@ -8,7 +8,7 @@ import type { Access } from "../access.js";
 import type { OperationContext } from "../context.js";
 import { findTag } from "../findRefs.js";
 import { requireString } from "../request.js";
-import { openTable } from "../snapshot.js";
+import { openAtAnyVersion } from "../snapshot.js";
 
 export async function getTableTagVersion(
   context: OperationContext,
@@ -17,7 +17,7 @@ export async function getTableTagVersion(
 ): Promise<GetTableTagVersionResponse> {
   const tag = requireString(request.tag, "tag");
   checkTagName(tag);
-  const { table } = await openTable(context, { id: request.id });
+  const { table } = await openAtAnyVersion(context, { id: request.id });
   const found = await findTag(context, table.directory, tag);
   if (found === null) {
     throw new TableTagNotFoundError(`table ${formatIdentifier(table.id)} has no tag ${tag}`);

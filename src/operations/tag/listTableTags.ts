@@ -5,14 +5,14 @@ import { listTags, readTag } from "../../table/refs/tags.js";
 import type { OperationContext } from "../context.js";
 import { readRefPage } from "../refPage.js";
 import { optionalPage } from "../request.js";
-import { openTable } from "../snapshot.js";
+import { openAtAnyVersion } from "../snapshot.js";
 
 export async function listTableTags(
   context: OperationContext,
   request: ListTableTagsRequest,
 ): Promise<ListTableTagsResponse> {
   const page = optionalPage(request);
-  const { table } = await openTable(context, { id: request.id });
+  const { table } = await openAtAnyVersion(context, { id: request.id });
   const names = await listTags(context.disk, table.directory);
   const { refs, ...rest } = await readRefPage(names, page, async (name): Promise<TagContents | null> => {
     const tag = await readTag(context.disk, table.directory, name);

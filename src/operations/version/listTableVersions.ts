@@ -6,7 +6,7 @@ import type { ListTableVersionsRequest, ListTableVersionsResponse } from "../../
 import { listVersions } from "../../table/versions/versions.js";
 import type { OperationContext } from "../context.js";
 import { optionalBoolean, optionalCount, optionalString } from "../request.js";
-import { openTable } from "../snapshot.js";
+import { openAtAnyVersion } from "../snapshot.js";
 import { versionOf } from "./versionOf.js";
 
 /** Manifests read at once. */
@@ -19,7 +19,7 @@ export async function listTableVersions(
   const limit = optionalCount(request.limit, "limit", 1);
   const descending = optionalBoolean(request.descending, "descending") ?? false;
   const after = parsePageToken(request.pageToken);
-  const { tableRoot } = await openTable(context, request);
+  const { tableRoot } = await openAtAnyVersion(context, request);
   const entries = await listVersions(context.disk, tableRoot);
   if (descending) entries.reverse();
   const rest =

@@ -29,6 +29,7 @@ import {
   newBranchRef,
   ownParts,
   readBranch,
+  refuseTwinDirectories,
 } from "../refs/branches.js";
 import { branchRoot, encodeRefFile, formatBranch, lockRefs, type RefTarget } from "../refs/refs.js";
 import type { TableEnvironment } from "../versions/environment.js";
@@ -97,6 +98,7 @@ export function createBranch(
     const others = await listBranches(disk, mainRoot);
     if (others.includes(branch)) throw taken(branch);
     checkNewBranchName(branch, others);
+    await refuseTwinDirectories(disk, mainRoot, branch);
     const opened = await openSource(environment, mainRoot, source);
     const root = branchDirectory(mainRoot, branch);
     await clearLeftovers(environment, mainRoot, root, ownParts(branch, others), lease);
@@ -196,7 +198,7 @@ async function openSource(
   }
   const root = branchRoot(mainRoot, branch ?? undefined);
   const entry = await (version === undefined
-    ? findLatestVersion(disk, root)
+    ? (environment.latestVersions?.find(root) ?? findLatestVersion(disk, root))
     : findVersion(disk, root, version));
   const file = entry && (await readManifestAt(environment, entry));
   if (entry === null || file === null) {

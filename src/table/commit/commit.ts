@@ -93,7 +93,10 @@ async function commitOverLatest(
 ): Promise<CommittedVersion> {
   const { tableRoot } = attempts;
   for (let attempt = 1; ; attempt++) {
-    const latest = await findLatestVersion(environment.disk, tableRoot);
+    const latest =
+      attempt === 1 && environment.latestVersions !== undefined
+        ? await environment.latestVersions.findForCommit(tableRoot, attempts.readVersion)
+        : await findLatestVersion(environment.disk, tableRoot);
     if (latest === null) throw new TableGoneError(tableRoot);
     const committed = await attempts.tryOver(latest, lease, options);
     if (committed !== null) return committed;
@@ -210,8 +213,12 @@ export async function commitCreation(
       () => attempts.removeTransactionFile(),
       () => attempts.tryCreate(lease, options),
     );
-  if (anchor.kind === "absent") await disk.makeDirectory(versions);
-  if (options.unshared === true) return create(UNSHARED_LEASE);
+  if (options.unshared === true) {
+    await disk.makeDirectory(versions);
+    return create(UNSHARED_LEASE);
+  }
+  // The lock is taken in it.
+  if (anchor.kind === "absent" && options.isPlaced !== true) await disk.makeDirectory(tableRoot);
   const lock = { ...environment.lock, signal: options.signal ?? environment.lock.signal };
   try {
     return await withTableLock(environment, tableRoot, lock, async (lease) => {

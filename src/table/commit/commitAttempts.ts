@@ -11,7 +11,7 @@ import type { LockLease } from "../../io/lock/lease.js";
 import { join } from "../../platform/native.js";
 import type { TableEnvironment } from "../versions/environment.js";
 import { checkReaderFlags, checkWriterFlags } from "../versions/flags.js";
-import { requireAnchor, type TableAnchor, TableGoneError, TableReplacedError } from "../versions/identity.js";
+import { requireAnchor, type TableAnchor, TableReplacedError } from "../versions/identity.js";
 import { encodeManifestFile, ManifestFile } from "../versions/manifest.js";
 import { readManifestAnew, readManifestAt } from "../versions/manifestCache.js";
 import { type NamingScheme, transactionsDirectory } from "../versions/paths.js";
@@ -47,6 +47,8 @@ export interface CreationOptions extends CommitOptions {
   readonly scheme: NamingScheme;
   /** Nobody else can know of the directory yet, so no versions are looked for and its lock is not taken. */
   readonly unshared?: boolean;
+  /** The table's directory was made, or is known to be there. */
+  readonly isPlaced?: boolean;
 }
 
 export class CommitAttempts {
@@ -80,15 +82,19 @@ export class CommitAttempts {
     this.#checkedUpTo = transaction.readVersion;
   }
 
-  /** Null where another writer took the number. */
+  /** The version that the transaction was planned on. */
+  get readVersion(): number {
+    return this.#transaction.readVersion;
+  }
+
+  /** Null where another writer took the number, or the latest version is another one than was found. */
   async tryOver(
     latest: VersionEntry,
     lease: LockLease,
     options: CommitOptions,
   ): Promise<CommittedVersion | null> {
     const base = await readManifestAnew(this.#environment, latest);
-    // The table was dropped, or dropped and created again, after the version was found.
-    if (base === null) throw new TableGoneError(this.tableRoot);
+    if (base === null) return null;
     await this.#requirePlannedOn(base);
     checkWriterFlags(base.manifest, latest.path);
     await this.#checkConflicts(latest);

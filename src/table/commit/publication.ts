@@ -18,7 +18,7 @@ import { requireAnchor, type TableAnchor } from "../versions/identity.js";
 import type { ManifestFile } from "../versions/manifest.js";
 import { manifestName, type NamingScheme, versionsDirectory } from "../versions/paths.js";
 import { writeHint } from "../versions/versionHint.js";
-import { type CommittedVersion, findVersion } from "../versions/versions.js";
+import { type CommittedVersion, versionStat } from "../versions/versions.js";
 
 /** A manifest to be published. */
 export interface Publication {
@@ -64,13 +64,17 @@ export async function publishManifest(
   const verify = async () => {
     await requireTerms(environment, tableRoot, terms);
     // Two manifests of one version, named by two schemes, would make a table unreadable.
-    return latest !== null || (await findVersion(disk, tableRoot, version)) === null;
+    const other = scheme === "V1" ? "V2" : "V1";
+    return latest !== null || (await versionStat(disk, tableRoot, version, other)) === null;
   };
   if (!(await createExclusive(disk, directory, name, chunks, { lease, verify }))) return null;
   const path = join(directory, name);
   const file = fileAt(path);
   await writeHint(disk, tableRoot, version, { isFirst: latest === null });
-  await manifests.remember(disk, path, file);
+  const stat = await manifests.remember(disk, path, file);
+  if (stat !== null && version === (latest?.head.version ?? 0) + 1) {
+    environment.latestVersions?.committed(tableRoot, { version, scheme, path }, stat);
+  }
   return { version, scheme, path, manifest: file.manifest, file };
 }
 

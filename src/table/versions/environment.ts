@@ -5,6 +5,7 @@ import type { Disk } from "../../io/disk/disk.js";
 import { LeaseLostError, type LockLease } from "../../io/lock/lease.js";
 import { type LockOptions, withLock } from "../../io/lock/lock.js";
 import { fenceOff, OverruledError } from "../../io/publish.js";
+import type { LatestVersions } from "./latestVersion.js";
 import type { ManifestCache } from "./manifestCache.js";
 import { branchesDirectory, sideDirectory, tagsDirectory, versionsDirectory } from "./paths.js";
 import type { CommittedVersion } from "./versions.js";
@@ -14,6 +15,8 @@ export interface TableEnvironment {
   readonly disk: Disk;
   readonly lock: LockOptions;
   readonly manifests: ManifestCache;
+  /** Remembers the latest versions; absent where each is searched for. */
+  readonly latestVersions?: LatestVersions;
   /** Called after each commit to an existing table, without the table's lock; never rejects. */
   readonly afterCommit?: (tableRoot: string, committed: CommittedVersion) => Promise<void>;
   /** Whether the host lets tables refer to a directory outside the namespace's; absent where it allows none. */

@@ -90,9 +90,17 @@ export async function seeDirectory(
   };
 }
 
-/** Whether the directory under a path is one that was seen under this path or another. */
-export async function isSeenDirectory(disk: Disk, path: string, seen: SeenDirectory): Promise<boolean> {
-  const stat = await disk.stat(path);
+/**
+ * Whether the directory under a path is one that was seen under this path or another.
+ * @param known its stat from a moment ago, which saves a look
+ */
+export async function isSeenDirectory(
+  disk: Disk,
+  path: string,
+  seen: SeenDirectory,
+  known?: FileStat,
+): Promise<boolean> {
+  const stat = known ?? (await disk.stat(path));
   if (stat === null || stat.inode !== seen.directory.inode) return false;
   if (isSameDirectory(stat, seen.directory)) return true;
   const file = seen.file && (await disk.stat(join(path, seen.file.path)));

@@ -35,6 +35,12 @@ import {
 const HINT_GRAIN_NS = 50_000_000n;
 
 /**
+ * The same for a manifest and its directory: one step changes both, at the same tick of the file system's clock. Other
+ * writers follow sooner than the hint's grain, and then there is nothing to be saved.
+ */
+const MANIFEST_GRAIN_NS = 10_000_000n;
+
+/**
  * The highest version, or null where the table has none.
  * @throws InvalidTableStateError where manifests of both naming schemes lie side by side
  */
@@ -57,13 +63,15 @@ async function findLatestIn(
 /** Most tables whose latest version is remembered. */
 const MAX_KNOWN = 16_384;
 
-/** The latest version of a table, as it was once found. */
+/** The latest version of a table, as it was once found, or as it was committed here. */
 interface KnownLatest {
-  readonly entry: LatestVersion;
-  /** State of the directory of versions before the search. */
-  readonly directoryStat: FileStat;
-  /** Whether the next change there shows in the directory's times. */
+  readonly entry: VersionEntry;
+  /** The directory of versions before the search; null for a version that was committed here. */
+  readonly directoryStat: FileStat | null;
+  /** Whether the next change of the directory shows in its times. */
   readonly isSettled: boolean;
+  /** When the manifest got its name, which changed the directory as well; null where it was not looked at. */
+  readonly changedNs: bigint | null;
   /** Where the next version would be. */
   readonly nextPath: string;
 }
@@ -72,7 +80,7 @@ interface KnownLatest {
  * Remembers the latest versions of tables. An entry holds while the state of `_versions` is unchanged, because a
  * version that comes or goes changes it. Even if the directory's times are unreliable, a version that has a next one
  * is never taken for the latest. If the directory changed so recently that the next change may not show, the entry
- * serves only as a hint. For readers: a commit finds the latest version anew, under the table's lock.
+ * serves only as a hint. So does a version that was committed here: the next search need not read the hint.
  */
 export class LatestVersions {
   readonly #disk: Disk;
@@ -83,43 +91,120 @@ export class LatestVersions {
     this.#disk = disk;
   }
 
-  /** Like {@link findLatestVersion}. */
+  /** Like {@link findLatestVersion}, for readers. */
   async find(tableRoot: string): Promise<LatestVersion | null> {
+    const directory = versionsDirectory(tableRoot);
+    return this.#findIn(tableRoot, directory, await this.#disk.stat(directory));
+  }
+
+  /**
+   * A version of the table, which may have been superseded a moment ago: for callers that ask only whether there is one.
+   */
+  async findAny(tableRoot: string): Promise<LatestVersion | null> {
     const directory = versionsDirectory(tableRoot);
     const directoryStat = await this.#disk.stat(directory);
     const known = this.#known.peek(directory);
-    if (directoryStat !== null && known !== undefined && isUnchanged(known.directoryStat, directoryStat)) {
-      const entry = await this.#findAgain(tableRoot, known);
-      if (entry !== null) return entry;
+    if (known !== undefined && directoryStat !== null) {
+      if (isUntouched(known, directoryStat)) return { ...known.entry, directory: directoryStat };
+      if (isHint(known, directoryStat) && !isSettled(directoryStat, Date.now())) {
+        const manifestStat = await this.#disk.stat(known.entry.path);
+        if (manifestStat?.kind === "file") return { ...known.entry, directory: directoryStat, manifestStat };
+      }
     }
-    this.#known.delete(directory);
+    return this.#findIn(tableRoot, directory, directoryStat);
+  }
+
+  /**
+   * Like {@link findLatestVersion}, for a commit that holds the table's lock. If the directory of versions is as it was
+   * when the latest version was found or committed, that version is returned without a look at its manifest, which the
+   * commit reads, and at that of the next version where it would show in the directory's times. If it is there all the
+   * same, the commit fails to create it, and must call {@link findLatestVersion}.
+   * @param least a version that is known to exist
+   */
+  async findForCommit(tableRoot: string, least: number): Promise<LatestVersion | null> {
+    const directory = versionsDirectory(tableRoot);
+    const directoryStat = await this.#disk.stat(directory);
     if (directoryStat === null) return null;
-    const atMs = Date.now();
+    const known = this.#known.peek(directory);
+    const isSame = known !== undefined && isUntouched(known, directoryStat);
+    if (known !== undefined && known.entry.version >= least && (isSame || isHint(known, directoryStat))) {
+      const { entry, nextPath } = known;
+      const gap = await readGapFile(this.#disk, tableRoot);
+      const isAhead = gap === null || (gap !== "garbage" && entry.version >= gap.to);
+      const isLast = isAhead && ((isSame && known.isSettled) || (await this.#disk.stat(nextPath)) === null);
+      if (isLast) return { ...entry, directory: directoryStat };
+    }
+    return findLatestIn(this.#disk, tableRoot, directoryStat);
+  }
+
+  /**
+   * Notes a version that was committed right after the latest one.
+   * @param manifestStat of its manifest, from after the commit
+   */
+  committed(tableRoot: string, entry: VersionEntry, manifestStat: FileStat): void {
+    this.#remember(tableRoot, { ...entry, manifestStat }, null, false);
+  }
+
+  async #findIn(
+    tableRoot: string,
+    directory: string,
+    directoryStat: FileStat | null,
+  ): Promise<LatestVersion | null> {
+    const known = this.#known.peek(directory);
+    if (directoryStat === null) {
+      this.#known.delete(directory);
+      return null;
+    }
+    const isSettledNow = isSettled(directoryStat, Date.now());
+    const isSame = known !== undefined && isUntouched(known, directoryStat);
+    if (isSame && known.isSettled) {
+      const hasNext = (await this.#disk.stat(known.nextPath)) !== null;
+      if (!hasNext) return { ...known.entry, directory: directoryStat };
+    } else if (known !== undefined && ((isSame && !isSettledNow) || isHint(known, directoryStat))) {
+      const gap = await readGapFile(this.#disk, tableRoot);
+      const proven = await proveLatest(this.#disk, tableRoot, known.entry.version, gap);
+      if (proven !== null) {
+        this.#remember(tableRoot, proven, directoryStat, isSettledNow);
+        return { ...proven, directory: directoryStat };
+      }
+    }
     const entry = await findLatestIn(this.#disk, tableRoot, directoryStat);
-    if (entry === null) return null;
-    const nextPath = manifestPath(tableRoot, entry.version + 1, entry.scheme);
-    const found = { entry, directoryStat, isSettled: isSettled(directoryStat, atMs), nextPath };
-    this.#known.set(directory, found, 1);
+    if (entry === null) this.#known.delete(directory);
+    else this.#remember(tableRoot, entry, directoryStat, isSettledNow);
     return entry;
   }
 
-  /** The remembered version if it still holds, else null. */
-  async #findAgain(tableRoot: string, known: KnownLatest): Promise<LatestVersion | null> {
-    const { entry, directoryStat, nextPath } = known;
-    if (known.isSettled) return (await this.#disk.stat(nextPath)) === null ? entry : null;
-    if (isSettled(directoryStat, Date.now())) return null;
-    const gap = await readGapFile(this.#disk, tableRoot);
-    const found = await proveLatest(this.#disk, tableRoot, entry.version, gap);
-    return found && { ...found, directory: directoryStat };
+  #remember(
+    tableRoot: string,
+    { version, scheme, path, manifestStat }: Omit<LatestVersion, "directory">,
+    directoryStat: FileStat | null,
+    isSettled: boolean,
+  ): void {
+    const known = {
+      entry: { version, scheme, path },
+      directoryStat,
+      isSettled,
+      changedNs: manifestStat?.changedNs ?? null,
+      nextPath: manifestPath(tableRoot, version + 1, scheme),
+    };
+    this.#known.set(versionsDirectory(tableRoot), known, 1);
   }
 }
+
+/** Whether the directory of versions is as it was when a version was found, as far as its times tell. */
+const isUntouched = ({ directoryStat }: KnownLatest, now: FileStat): boolean =>
+  directoryStat !== null && isUnchanged(directoryStat, now);
+
+/** Whether a version may be the latest as one that the hint names: the directory did not change since it got its name. */
+const isHint = ({ changedNs }: KnownLatest, now: FileStat): boolean =>
+  changedNs !== null && now.changedNs <= changedNs + MANIFEST_GRAIN_NS;
 
 /** The latest version by the hint, or null where the hint proves nothing. */
 async function findByHint(
   disk: Disk,
   tableRoot: string,
   directoryStat: FileStat,
-): Promise<VersionEntry | null> {
+): Promise<Omit<LatestVersion, "directory"> | null> {
   const hintStat = await disk.stat(hintPath(tableRoot));
   if (hintStat === null || hintStat.changedNs + HINT_GRAIN_NS < directoryStat.modifiedNs) return null;
   const [hint, gap] = await Promise.all([readHint(disk, tableRoot), readGapFile(disk, tableRoot)]);
@@ -132,7 +217,7 @@ async function proveLatest(
   tableRoot: string,
   hint: number,
   gap: VersionGap | null | "garbage",
-): Promise<VersionEntry | null> {
+): Promise<Omit<LatestVersion, "directory"> | null> {
   if (gap === "garbage") return null;
   let version = hint;
   if (gap !== null && version < gap.to) {
@@ -147,5 +232,6 @@ async function proveLatest(
     versionStat(disk, tableRoot, version + 1, "V1"),
   ]);
   if (nextV2 !== null || nextV1 !== null || (thisV2 === null) === (thisV1 === null)) return null;
-  return entryOf(tableRoot, version, thisV2 !== null ? "V2" : "V1");
+  const entry = entryOf(tableRoot, version, thisV2 !== null ? "V2" : "V1");
+  return { ...entry, manifestStat: thisV2 ?? thisV1 ?? undefined };
 }

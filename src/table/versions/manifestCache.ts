@@ -2,12 +2,12 @@
 
 import { Limit } from "../../async/parallel.js";
 import { CorruptFileError } from "../../errors.js";
-import type { Disk } from "../../io/disk/disk.js";
+import type { Disk, FileStat } from "../../io/disk/disk.js";
 import { LruCache } from "../../io/memory/cache.js";
 import { dirname } from "../../platform/native.js";
 import { checkReaderFlags } from "./flags.js";
 import { decodeManifestFile, type ManifestFamily, type ManifestFile, readManifestBytes } from "./manifest.js";
-import type { VersionEntry } from "./versions.js";
+import type { LatestVersion, VersionEntry } from "./versions.js";
 
 /** A decoded manifest takes about this many times the memory of its bytes. */
 const DECODED_FACTOR = 10;
@@ -48,12 +48,13 @@ export class ManifestCache {
 
   /**
    * The manifest at a path, or null where there is none.
+   * @param seen its stat from a moment ago, which saves a look
    * @throws CorruptFileError, UnsupportedError for a table that this build can't read
    */
-  async read(disk: Disk, path: string): Promise<ManifestFile | null> {
+  async read(disk: Disk, path: string, seen?: FileStat): Promise<ManifestFile | null> {
     const cached = this.#files.peek(path);
     if (cached !== undefined) {
-      const stat = await disk.stat(path);
+      const stat = seen ?? (await disk.stat(path));
       if (stat === null) return null;
       if (stat.identity === cached.identity) return cached.file;
     }
@@ -97,13 +98,17 @@ export class ManifestCache {
     return { identity: read.identity, file };
   }
 
-  /** Keeps a manifest that was just published, so that the next reader need not decode it. */
-  async remember(disk: Disk, path: string, file: ManifestFile): Promise<void> {
+  /**
+   * Keeps a manifest that was just published, so that the next reader need not decode it.
+   * @returns its stat; null where it is not there any more
+   */
+  async remember(disk: Disk, path: string, file: ManifestFile): Promise<FileStat | null> {
     const stat = await disk.stat(path).catch(() => null);
-    if (stat === null || stat.size !== file.byteLength) return;
+    if (stat === null || stat.size !== file.byteLength) return null;
     this.#set(path, stat.identity, file);
     const { decoded } = file;
     if (decoded !== null) this.#familyOf(path).lastDecoded = new WeakRef(decoded);
+    return stat;
   }
 
   #familyOf(path: string): ManifestFamily {
@@ -128,13 +133,14 @@ export class ManifestCache {
 }
 
 /**
- * The manifest of a version found before; null where it was cleaned up meanwhile.
+ * The manifest of a version found a moment ago; null where it was cleaned up meanwhile.
  * @throws CorruptFileError where the file holds another version than its name says
  */
 export const readManifestAt = async (
   { disk, manifests }: ManifestReader,
-  entry: VersionEntry,
-): Promise<ManifestFile | null> => checkedVersion(await manifests.read(disk, entry.path), entry);
+  entry: VersionEntry & Pick<LatestVersion, "manifestStat">,
+): Promise<ManifestFile | null> =>
+  checkedVersion(await manifests.read(disk, entry.path, entry.manifestStat), entry);
 
 /** Like {@link readManifestAt}, but always from the disk: for the version that a commit is based on. */
 export const readManifestAnew = async (

@@ -21,6 +21,8 @@ export interface VersionEntry {
 export interface LatestVersion extends VersionEntry {
   /** The directory that it was found in. */
   readonly directory: DirectoryIdentity;
+  /** Of its manifest, from the search; absent where the search did not look at it. */
+  readonly manifestStat?: FileStat;
 }
 
 /** A version and what its manifest holds. */

@@ -1,0 +1,134 @@
+/**
+ * How many disk calls each operation makes on a table that is known, without syncs. The bounds are exact for calls that
+ * change something; the number of looks depends on how long ago the directories changed, so it is bounded by the most.
+ */
+
+import { Int32, Table, vectorFromArray } from "apache-arrow";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { DirectoryNamespace } from "../../src/index.js";
+import { NodeDisk } from "../../src/io/disk/nodeDisk.js";
+import { CountingDisk, type Verb } from "../support/countingDisk.js";
+import { makeTempDir } from "../support/tempDir.js";
+
+const disk = new CountingDisk(new NodeDisk({ durability: "none" }));
+const rows = new Table({ v: vectorFromArray([1, 2, 3], new Int32()) });
+const id = ["t"];
+let ns: DirectoryNamespace;
+
+beforeAll(async () => {
+  ns = new DirectoryNamespace({ root: await makeTempDir(), disk, durability: "none" });
+  await ns.createNamespace({ id: ["n"] });
+  for (const each of [id, ["n", "t"]]) await ns.createTable({ id: each }, rows);
+  for (let version = 2; version < 40; version++) await ns.insertIntoTable({ id }, rows);
+  await ns.createTableBranch({ id, name: "before" });
+  await ns.deleteTableBranch({ id, name: "before" });
+});
+
+afterAll(() => ns.close());
+
+type Calls = Partial<Record<Verb, number>>;
+
+/** Of one new file, closed and durable; its name is another matter. */
+const FILE: Calls = { create: 1, write: 1, sync: 1, close: 1 };
+/** Of a manifest or ref that becomes visible: a temporary file, a link, and the temporary name gone. */
+const PUBLISHED: Calls = { ...FILE, link: 1, remove: 1, syncDirectory: 1 };
+/** Of a version after the first: data file, transaction, manifest; the base is read, and the hint written. */
+const COMMIT: Calls = sum(FILE, { syncDirectory: 1 }, { create: 1, write: 1, close: 1 }, PUBLISHED, {
+  open: 1,
+  read: 1,
+  close: 1,
+  overwrite: 1,
+});
+/** Of one change of the catalog, which keeps no transaction. */
+const CATALOG_CHANGE: Calls = sum(COMMIT, { create: -1, write: -1, close: -1 });
+/** Of a table's first version: its three directories, and a new hint. */
+const CREATION: Calls = sum(
+  COMMIT,
+  { makeDirectory: 3, open: -1, read: -1, overwrite: -1 },
+  { create: 1, write: 1 },
+);
+
+function sum(...parts: readonly Calls[]): Calls {
+  const calls: Calls = {};
+  for (const part of parts) {
+    for (const [verb, count] of Object.entries(part) as [Verb, number][])
+      calls[verb] = (calls[verb] ?? 0) + count;
+  }
+  return calls;
+}
+
+interface Case {
+  readonly name: string;
+  readonly run: () => Promise<unknown>;
+  /** Most looks, by stat or list. */
+  readonly looks: number;
+  readonly calls: Calls;
+}
+
+const CASES: readonly Case[] = [
+  { name: "append rows", run: () => ns.insertIntoTable({ id }, rows), looks: 16, calls: COMMIT },
+  { name: "append rows again", run: () => ns.insertIntoTable({ id }, rows), looks: 16, calls: COMMIT },
+  { name: "a table exists", run: () => ns.tableExists({ id }), looks: 9, calls: {} },
+  { name: "a table exists, asked again", run: () => ns.tableExists({ id }), looks: 9, calls: {} },
+  { name: "describe a table", run: () => ns.describeTable({ id }), looks: 15, calls: {} },
+  { name: "list one table", run: () => ns.listTables({ id: [] }), looks: 5, calls: {} },
+  { name: "count rows", run: () => ns.countTableRows({ id }), looks: 9, calls: {} },
+  {
+    name: "restore",
+    run: () => ns.restoreTable({ id, version: 3 }),
+    looks: 17,
+    calls: sum(COMMIT, { create: -1, write: -1, close: -1, sync: -1, syncDirectory: -1 }),
+  },
+  {
+    name: "create a table",
+    run: () => ns.createTable({ id: ["new"] }, rows),
+    looks: 22,
+    calls: sum(CREATION, CATALOG_CHANGE, { makeDirectory: 1 }),
+  },
+  {
+    name: "drop a table",
+    run: () => ns.dropTable({ id: ["new"] }),
+    looks: 21,
+    calls: sum(CATALOG_CHANGE, { rename: 2, syncDirectory: 1, removeTree: 1 }),
+  },
+  {
+    name: "create a branch",
+    run: () => ns.createTableBranch({ id, name: "b" }),
+    looks: 20,
+    calls: sum(PUBLISHED, PUBLISHED, { makeDirectory: 3, create: 2, write: 2, close: 2 }),
+  },
+  {
+    name: "delete a branch",
+    run: () => ns.deleteTableBranch({ id, name: "b" }),
+    looks: 10,
+    calls: {
+      readFile: 1,
+      makeDirectory: 1,
+      rename: 2,
+      syncDirectory: 1,
+      removeTree: 1,
+      removeEmptyDirectory: 1,
+    },
+  },
+  {
+    name: "create a table in a namespace",
+    run: () => ns.createTable({ id: ["n", "new"] }, rows),
+    looks: 19,
+    calls: sum(CREATION, CATALOG_CHANGE),
+  },
+  {
+    name: "a table exists in a namespace",
+    run: () => ns.tableExists({ id: ["n", "t"] }),
+    looks: 13,
+    calls: {},
+  },
+  { name: "list the tables of a namespace", run: () => ns.listTables({ id: ["n"] }), looks: 11, calls: {} },
+];
+
+it.each(CASES)("$name", async ({ run, looks, calls }) => {
+  disk.reset();
+  await run();
+  const { stat = 0, list = 0, ...others } = disk.counts;
+  expect(others).toEqual(calls);
+  expect(stat + list).toBeLessThanOrEqual(looks);
+});
