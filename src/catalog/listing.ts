@@ -9,8 +9,7 @@ import { join } from "../platform/native.js";
 import { parseManifestName, versionsDirectory } from "../table/versions/paths.js";
 import { directoryOf, rootLocation, rootTableAt } from "./places/locations.js";
 import { isDeregistered, isReserved } from "./places/markers.js";
-import type { Catalog } from "./rows/catalogRows.js";
-import { compareNames } from "./rows/catalogRows.js";
+import { type Catalog, compareNames } from "./rows/catalogRows.js";
 import { type CatalogEnvironment, readCatalog } from "./rows/catalogTable.js";
 import { objectIdOf, pathOf, requireNamespace } from "./rows/objects.js";
 

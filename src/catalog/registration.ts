@@ -198,7 +198,7 @@ async function requireData(environment: CatalogEnvironment, place: TableLocation
     .join("/");
   checkLocation(realLocation);
   await refuseDropped(disk, place);
-  const latest = await findLatestVersion(disk, place.directory);
+  const latest = await findLatestVersion({ disk, root: place.directory });
   if (latest === null && !(await isReserved(disk, place.directory))) throw noTable(place);
   return { realLocation, isTable: await watchTable(disk, { ...place, latest }) };
 }

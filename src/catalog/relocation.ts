@@ -17,8 +17,9 @@ import {
 import { formatIdentifier } from "../ident.js";
 import { codeOf } from "../io/disk/errno.js";
 import type { LockLease } from "../io/lock/lease.js";
-import { withTableLock } from "../table/versions/environment.js";
 import { branchesDirectory } from "../table/versions/paths.js";
+import { tableAt } from "../table/versions/tableAt.js";
+import { withTableLock } from "../table/versions/tableLock.js";
 import { noteFormerId, renewFormerId } from "./places/formerIds.js";
 import { clearPlace } from "./places/leftovers.js";
 import { mayOverlap } from "./places/locations.js";
@@ -128,11 +129,10 @@ async function move(
   signal: AbortSignal | undefined,
 ): Promise<void> {
   const before = tableRow(await readCatalog(environment), place.id);
-  const lock = { ...environment.lock, signal };
   try {
     // No writer of this engine is in the middle of a commit while the directory moves; nor is a batch, which knows the
     // table by its directory, and would be neither done nor undone.
-    await withTableLock(environment, table.directory, lock, async (lease) => {
+    await withTableLock(tableAt(environment, table.directory), { signal }, async (lease) => {
       await reservePlace(environment, table, place, signal);
       environment.handles.evict(table.directory);
       const move = new Move(environment, table, place, isTable, lease);

@@ -11,10 +11,10 @@
 import type { Disk, FileStat } from "../io/disk/disk.js";
 import { sha256 } from "../io/names/sha256.js";
 import { relative } from "../platform/native.js";
-import { isSeenDirectory, seeDirectory } from "../table/versions/identity.js";
+import { isSeenDirectory, seeDirectory } from "../table/versions/directoryIdentity.js";
 import { findLatestVersion } from "../table/versions/latestVersion.js";
 import { readManifestBytes } from "../table/versions/manifest.js";
-import { findVersion } from "../table/versions/versions.js";
+import { findVersion, type VersionsAt } from "../table/versions/versions.js";
 import { reservationPath } from "./places/markers.js";
 import type { FoundTable } from "./places/tables.js";
 
@@ -34,29 +34,25 @@ interface BaseVersion {
 }
 
 /** Null where there is no such directory. */
-export async function readTableIdentity(disk: Disk, tableRoot: string): Promise<TableIdentity | null> {
-  const stat = await disk.stat(tableRoot);
+export async function readTableIdentity(at: VersionsAt): Promise<TableIdentity | null> {
+  const stat = await at.disk.stat(at.root);
   if (stat?.kind !== "directory") return null;
-  const latest = await findLatestVersion(disk, tableRoot);
-  const read = latest && (await readManifestBytes(disk, latest.path));
+  const latest = await findLatestVersion(at);
+  const read = latest && (await readManifestBytes(at.disk, latest.path));
   const base =
     latest === null || read === null ? null : { version: latest.version, sha256: sha256(read.bytes) };
   return { inode: stat.inode, birthNs: String(birthOf(stat)), base };
 }
 
 /** Whether the table or branch in a directory is the one whose identity was taken. */
-export async function isSameTable(
-  disk: Disk,
-  tableRoot: string,
-  { inode, birthNs, base }: TableIdentity,
-): Promise<boolean> {
-  const stat = await disk.stat(tableRoot);
+export async function isSameTable(at: VersionsAt, { inode, birthNs, base }: TableIdentity): Promise<boolean> {
+  const stat = await at.disk.stat(at.root);
   if (stat?.kind !== "directory") return false;
   if (base !== null) {
-    const entry = await findVersion(disk, tableRoot, base.version);
-    const read = entry && (await readManifestBytes(disk, entry.path));
+    const entry = await findVersion(at, base.version);
+    const read = entry && (await readManifestBytes(at.disk, entry.path));
     if (read !== null) return sha256(read.bytes) === base.sha256;
-    const latest = await findLatestVersion(disk, tableRoot);
+    const latest = await findLatestVersion(at);
     // A cleanup leaves the latest version. If that is older, another table was put into the same directory.
     if (latest === null || latest.version < base.version) return false;
   }

@@ -30,10 +30,10 @@ import { Spelling } from "../io/names/spelling.js";
 import type { DirectoryNamespaceOptions } from "../namespace.js";
 import { SharedReadAhead } from "../rows/readAhead.js";
 import { cleanUpAfterCommit } from "../table/cleanup/autoCleanup.js";
-import { fenceOffTable } from "../table/versions/environment.js";
 import { LatestVersions } from "../table/versions/latestVersion.js";
 import { ManifestCache } from "../table/versions/manifestCache.js";
 import type { NamingScheme } from "../table/versions/paths.js";
+import { fenceOffTable } from "../table/versions/tableLock.js";
 import { RecentTransactions } from "./recentTransactions.js";
 
 /** Maximum bytes of decoded manifests in the cache. */
@@ -152,6 +152,6 @@ export function openContext(options: ContextOptions): OperationContext {
   const environment = { ...context, batches: unfinishedBatches(context) };
   return {
     ...environment,
-    afterCommit: (tableRoot, committed) => cleanUpAfterCommit(environment, tableRoot, committed),
+    afterCommit: (committed) => cleanUpAfterCommit(committed),
   };
 }

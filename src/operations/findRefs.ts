@@ -4,38 +4,28 @@ import { checkNewBranchName, listBranches, refuseTwinDirectories } from "../tabl
 import { branchExists } from "../table/refs/refs.js";
 import { readTag, type Tag } from "../table/refs/tags.js";
 import { branchesDirectory, branchRefName, tagName, tagsDirectory } from "../table/versions/paths.js";
+import type { RefsAt, TableAt } from "../table/versions/tableAt.js";
 import type { OperationContext } from "./context.js";
 
 /** @throws InvalidInputError for an illegal name, CorruptFileError */
-export async function findTag(
-  { disk, spelling }: OperationContext,
-  mainRoot: string,
-  name: string,
-): Promise<Tag | null> {
-  const tag = await readTag(disk, mainRoot, name);
-  return tag !== null && (await spelling.isExact(tagsDirectory(mainRoot), tagName(name))) ? tag : null;
+export async function findTag(at: TableAt<OperationContext>, name: string): Promise<Tag | null> {
+  const tag = await readTag(at, name);
+  const { spelling } = at.environment;
+  return tag !== null && (await spelling.isExact(tagsDirectory(at.mainRoot), tagName(name))) ? tag : null;
 }
 
 /** Whether a branch is registered. */
-export const isRegistered = async (
-  { disk, spelling }: OperationContext,
-  mainRoot: string,
-  branch: string,
-): Promise<boolean> =>
-  (await branchExists(disk, mainRoot, branch)) &&
-  spelling.isExact(branchesDirectory(mainRoot), branchRefName(branch));
+export const isRegistered = async (at: TableAt<OperationContext>, branch: string): Promise<boolean> =>
+  (await branchExists(at, branch)) &&
+  at.environment.spelling.isExact(branchesDirectory(at.mainRoot), branchRefName(branch));
 
 /**
  * Checks that an unregistered branch can be made, unless it already exists.
  * @throws InvalidInputError if some file system would take its directory, or one above it, for another branch's
  */
-export async function checkUnregistered(
-  { disk }: OperationContext,
-  mainRoot: string,
-  branch: string,
-): Promise<void> {
-  const branches = await listBranches(disk, mainRoot);
+export async function checkUnregistered(at: RefsAt, branch: string): Promise<void> {
+  const branches = await listBranches(at);
   if (branches.includes(branch)) return;
   checkNewBranchName(branch, branches);
-  await refuseTwinDirectories(disk, mainRoot, branch);
+  await refuseTwinDirectories(at, branch);
 }

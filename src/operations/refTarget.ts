@@ -1,14 +1,13 @@
 /** The branch and version that a request means, as refs name them. */
 
 import type { RefTarget } from "../table/refs/refs.js";
-import { isMainBranch } from "../table/refs/refs.js";
+import type { TableAt } from "../table/versions/tableAt.js";
 import type { OperationContext } from "./context.js";
-import { optionalString, requireVersion } from "./request.js";
+import { requireVersion } from "./request.js";
 import { openAtAnyVersion } from "./snapshot.js";
 
 export interface TargetedTable {
-  /** Directory of the table, regardless of the branch. */
-  readonly mainRoot: string;
+  readonly at: TableAt;
   readonly target: RefTarget;
 }
 
@@ -21,7 +20,6 @@ export async function openTarget(
   request: { readonly id: readonly string[]; readonly branch?: string; readonly version: number },
 ): Promise<TargetedTable> {
   const version = requireVersion(request.version);
-  const branch = optionalString(request.branch, "branch");
-  const { table } = await openAtAnyVersion(context, { id: request.id, branch });
-  return { mainRoot: table.directory, target: { branch: isMainBranch(branch) ? null : branch, version } };
+  const { at } = await openAtAnyVersion(context, { id: request.id, branch: request.branch });
+  return { at, target: { branch: at.branch, version } };
 }

@@ -10,14 +10,12 @@ import {
   TableVersionNotFoundError,
 } from "../errors.js";
 import { formatIdentifier } from "../ident.js";
-import type { FragmentSource } from "../query/fragmentColumns.js";
-import { versionSource } from "../query/versionSource.js";
-import { branchRoot, checkBranchName, isMainBranch } from "../table/refs/refs.js";
-import { declaredAnchor, type TableAnchor } from "../table/versions/identity.js";
-import type { ManifestFile } from "../table/versions/manifest.js";
-import { readManifestAt } from "../table/versions/manifestCache.js";
+import { checkBranchName, isMainBranch } from "../table/refs/refs.js";
+import { anchorOf, declaredAnchor, type TableAnchor } from "../table/versions/identity.js";
+import { openVersion } from "../table/versions/openVersion.js";
 import { versionsDirectory } from "../table/versions/paths.js";
-import { anchorOf, findVersion, type LatestVersion, type VersionEntry } from "../table/versions/versions.js";
+import { branchAt, type OpenVersion, type TableAt, tableAt } from "../table/versions/tableAt.js";
+import { findVersion, type LatestVersion, type VersionEntry } from "../table/versions/versions.js";
 import type { Access } from "./access.js";
 import type { OperationContext } from "./context.js";
 import { findTag, isRegistered } from "./findRefs.js";
@@ -26,8 +24,7 @@ import { optionalString, optionalVersion, requireTableId } from "./request.js";
 /** An existing table, or an existing branch of it. */
 export interface OpenTable {
   readonly table: FoundTable;
-  /** Directory of the table or branch, with its versions and files. */
-  readonly tableRoot: string;
+  readonly at: TableAt<OperationContext>;
   /** Null while the table is only declared. */
   readonly latest: LatestVersion | null;
 }
@@ -38,21 +35,13 @@ export interface WritableTable extends OpenTable {
 }
 
 /** The anchor on which changes of an opened table are planned. */
-export async function anchorOfOpen(
-  context: OperationContext,
-  { tableRoot, latest }: OpenTable,
-): Promise<TableAnchor> {
-  const file = latest && (await readManifestAt(context, latest));
-  if (latest !== null && file !== null) return anchorOf({ entry: latest, file });
-  return declaredAnchor(context.disk, tableRoot);
+export async function anchorOfOpen({ at, latest }: OpenTable): Promise<TableAnchor> {
+  const base = latest && (await openVersion(at, latest));
+  return base === null ? declaredAnchor(at) : anchorOf(base);
 }
 
 /** One version of a table. */
-export interface Snapshot {
-  readonly tableRoot: string;
-  readonly entry: VersionEntry;
-  readonly file: ManifestFile;
-}
+type Snapshot = OpenVersion<OperationContext>;
 
 interface Selection {
   readonly id?: readonly string[];
@@ -87,20 +76,20 @@ async function open(
   if (!onMain) checkBranchName(branch);
   const table = await requireTable(context, id, onMain ? wanted : "any");
   await confirmPlace(context, table.directory, table.latest);
-  if (onMain) return { table, tableRoot: table.directory, latest: table.latest };
-  const tableRoot = branchRoot(table.directory, branch);
+  if (onMain) return { table, at: tableAt(context, table.directory), latest: table.latest };
+  const at = tableAt(context, table.directory, branch);
   const early = request.unregisteredBranch === true;
   const latest =
-    early || (await isRegistered(context, table.directory, branch))
+    early || (await isRegistered(at, branch))
       ? await (wanted === "any"
-          ? context.latestVersions.findAny(tableRoot)
-          : context.latestVersions.find(tableRoot))
+          ? context.latestVersions.findAny(at.root)
+          : context.latestVersions.find(at.root))
       : null;
   if (latest === null && !early) {
     throw new TableBranchNotFoundError(`table ${formatIdentifier(id)} has no branch ${branch}`);
   }
-  await confirmPlace(context, tableRoot, latest);
-  return { table, tableRoot, latest };
+  await confirmPlace(context, at.root, latest);
+  return { table, at, latest };
 }
 
 /**
@@ -154,23 +143,21 @@ export async function openDescribed(
   if (tag !== undefined && (asked !== undefined || optionalString(request.branch, "branch") !== undefined)) {
     throw new InvalidInputError("tag: excludes version and branch");
   }
-  let { table, tableRoot, latest } = await openTable(context, request);
+  let { table, at, latest } = await openTable(context, request);
   let version = asked;
   if (tag !== undefined) {
-    const target = await findTag(context, table.directory, tag);
+    const target = await findTag(at, tag);
     if (target === null)
       throw new TableTagNotFoundError(`table ${formatIdentifier(table.id)} has no tag ${tag}`);
     await access.requireBranch(target.branch);
-    if (target.branch !== null) tableRoot = branchRoot(table.directory, target.branch);
+    if (target.branch !== null) at = branchAt(at, target.branch);
     version = target.version;
     latest = target.branch !== null ? null : latest;
   } else if (latest === null && version === undefined) {
     return { table, snapshot: null };
   }
   const entry: (VersionEntry & Pick<LatestVersion, "manifestStat">) | null =
-    version === undefined || version === latest?.version
-      ? latest
-      : await findVersion(context.disk, tableRoot, version);
+    version === undefined || version === latest?.version ? latest : await findVersion(at, version);
   const file = entry && (await context.manifests.read(context.disk, entry.path, entry.manifestStat));
   if (version === undefined && file === null) {
     throw new TableNotFoundError(`table ${formatIdentifier(table.id)} was dropped while it was opened`);
@@ -178,7 +165,7 @@ export async function openDescribed(
   if (entry === null || file === null) {
     throw new TableVersionNotFoundError(`table ${formatIdentifier(table.id)} has no version ${version}`);
   }
-  return { table, snapshot: { tableRoot, entry, file } };
+  return { table, snapshot: { ...entry, at, file } };
 }
 
 /** @throws InvalidTableStateError while the table is only declared */
@@ -195,17 +182,10 @@ export async function requireSnapshot(
 }
 
 /**
- * The source that the rows of a version are read from.
- * @throws UnsupportedError for a table in a data format version that is not read
- */
-export const fragmentSource = (context: OperationContext, { tableRoot, file }: Snapshot): FragmentSource =>
-  versionSource(context, tableRoot, file);
-
-/**
  * Whether the opened version is still in place, so that only damage explains missing files. The table may have been
  * dropped, and made again, since.
  */
-export async function isInPlace(context: OperationContext, snapshot: Snapshot): Promise<boolean> {
-  const current = await context.manifests.read(context.disk, snapshot.entry.path);
-  return current?.isCopyOf(snapshot.file) === true;
+export async function isInPlace({ at, path, file }: OpenVersion): Promise<boolean> {
+  const current = await at.environment.manifests.read(at.disk, path);
+  return current?.isCopyOf(file) === true;
 }

@@ -10,25 +10,24 @@ import { ConcurrentModificationError, InternalError, UnsupportedError } from "..
 import { isFileVersion, unsupportedFileVersion } from "../file/container/container.js";
 import type { FileVersion } from "../file/container/page.js";
 import { Append, type DataFragment, Overwrite } from "../format/table.js";
-import type { Disk } from "../io/disk/disk.js";
 import type { RowsInput } from "../namespace.js";
 import { type ColumnPlan, checkVersion } from "../rows/columnPlan.js";
 import { decodeSchema, encodeFileSchema, encodeSchema } from "../schema/schema.js";
 import { commitCreation, commitTransaction } from "../table/commit/commit.js";
 import { withFiles } from "../table/commit/publication.js";
 import { newTransaction } from "../table/commit/transaction.js";
-import type { TableEnvironment } from "../table/versions/environment.js";
 import { type TableAnchor, TableReplacedError } from "../table/versions/identity.js";
 import { findLatestVersion } from "../table/versions/latestVersion.js";
 import type { ManifestFile } from "../table/versions/manifest.js";
-import { readManifestAt } from "../table/versions/manifestCache.js";
+import { openVersion } from "../table/versions/openVersion.js";
 import {
   dataDirectory,
   type NamingScheme,
   transactionsDirectory,
   versionsDirectory,
 } from "../table/versions/paths.js";
-import type { CommittedVersion } from "../table/versions/versions.js";
+import type { OpenLatest, OpenVersion, TableAt } from "../table/versions/tableAt.js";
+import type { VersionsAt } from "../table/versions/versions.js";
 import { type WrittenRows, writeRows } from "./dataFiles.js";
 import { planAppend, planNewSchema } from "./tableColumns.js";
 
@@ -55,27 +54,22 @@ export interface InsertOptions {
 }
 
 export interface InsertedRows {
-  readonly committed: CommittedVersion;
+  readonly committed: OpenVersion;
   readonly transactionId: string;
   readonly rowCount: number;
 }
 
-/** The version that an insert is planned on. */
-type Base = Extract<TableAnchor, { kind: "version" }>;
-
 /**
- * @param tableRoot directory of the table or branch
  * @param anchor the state of the table that the insert is planned on
  * @returns null where the table was created meanwhile and `onCreated` is `fail`
  */
 export async function insertRows(
-  environment: TableEnvironment,
-  tableRoot: string,
+  at: TableAt,
   anchor: TableAnchor,
   data: RowsInput,
   options: InsertOptions,
 ): Promise<InsertedRows | null> {
-  const base = anchor.kind === "version" ? anchor : null;
+  const base = anchor.kind === "version" ? anchor.base : null;
   const version = base === null ? options.newTable.version : fileVersionOf(base.file);
   const input = await openInput(data, options.signal, options.bounds);
   const isNew = anchor.kind === "absent";
@@ -89,21 +83,21 @@ export async function insertRows(
         : planAppend(decodeSchema(base.file.manifest.fields, base.file.path), input.schema);
     checkVersion(plan, version);
     const isMade = (await options.beforeRows?.()) ?? options.unshared;
-    isOurs = isNew && (isMade === true || (await environment.disk.list(tableRoot))?.length !== 0);
-    const rows = await writeRows(environment.disk, tableRoot, plan, input, {
+    isOurs = isNew && (isMade === true || (await at.disk.list(at.root))?.length !== 0);
+    const rows = await writeRows(at.disk, at.root, plan, input, {
       version,
       descriptor: { fields: encodeFileSchema(plan.fields), metadata: metadataBytes(input.schema) },
-      within: isNew ? undefined : tableRoot,
+      within: isNew ? undefined : at.root,
       base: base?.file.manifest,
       maxDecodedBytes: options.bounds?.maxBatchBytes,
       memory: options.bounds?.memory,
       signal: options.signal,
     });
-    inserted = await commitRows(environment, tableRoot, anchor, plan, rows, input, options);
+    inserted = await commitRows(at, anchor, plan, rows, input, options);
     return inserted;
   } finally {
     await input.close();
-    if (inserted === null && isOurs) await removeEmptyRoot(environment.disk, tableRoot);
+    if (inserted === null && isOurs) await removeEmptyRoot(at);
   }
 }
 
@@ -111,16 +105,15 @@ export async function insertRows(
  * Removes the directories of a table that was not created. Other writers may be creating it at this moment: their files
  * stay, and a directory that stays empty because of a failure here is no table either.
  */
-async function removeEmptyRoot(disk: Disk, tableRoot: string): Promise<void> {
-  const inside = [dataDirectory(tableRoot), transactionsDirectory(tableRoot), versionsDirectory(tableRoot)];
-  for (const directory of [...inside, tableRoot]) {
+async function removeEmptyRoot({ disk, root }: VersionsAt): Promise<void> {
+  const inside = [dataDirectory(root), transactionsDirectory(root), versionsDirectory(root)];
+  for (const directory of [...inside, root]) {
     await disk.removeEmptyDirectory(directory).catch(() => undefined);
   }
 }
 
 function commitRows(
-  environment: TableEnvironment,
-  tableRoot: string,
+  at: TableAt,
   anchor: TableAnchor,
   plan: ColumnPlan,
   rows: WrittenRows,
@@ -132,53 +125,42 @@ function commitRows(
     async () => {
       options.signal?.throwIfAborted();
       if (anchor.kind !== "version") {
-        return createWith(environment, tableRoot, anchor, plan, rows, input, options);
+        return createWith(at, anchor, plan, rows, input, options);
       }
       return options.mode === "Overwrite"
-        ? overwrite(environment, tableRoot, anchor, plan, rows, input, options)
-        : append(environment, tableRoot, anchor, rows, options);
+        ? overwrite(anchor.base, plan, rows, input, options)
+        : append(anchor.base, rows, options);
     },
   );
 }
 
-async function append(
-  environment: TableEnvironment,
-  tableRoot: string,
-  base: Base,
-  rows: WrittenRows,
-  options: InsertOptions,
-): Promise<InsertedRows> {
-  const { version } = base.file.manifest;
-  const transaction = newTransaction(version, "append", Append.create({ fragments: rows.fragments }));
-  const committed = await commitTransaction(environment, tableRoot, base, transaction, {
+async function append(base: OpenLatest, rows: WrittenRows, options: InsertOptions): Promise<InsertedRows> {
+  const transaction = newTransaction(base.version, "append", Append.create({ fragments: rows.fragments }));
+  const committed = await commitTransaction(base, transaction, {
     signal: options.signal,
-    verify: () => requireInPlace(tableRoot, rows),
+    verify: () => requireInPlace(base.at, rows),
   });
   return { committed, transactionId: transaction.uuid, rowCount: rows.rowCount };
 }
 
 async function overwrite(
-  environment: TableEnvironment,
-  tableRoot: string,
-  base: Base,
+  base: OpenLatest,
   plan: ColumnPlan,
   rows: WrittenRows,
   input: ArrowInput,
   options: InsertOptions,
 ): Promise<InsertedRows> {
-  const { version } = base.file.manifest;
-  const transaction = newTransaction(version, "overwrite", overwriteWith(plan, rows.fragments));
-  const committed = await commitTransaction(environment, tableRoot, base, transaction, {
+  const transaction = newTransaction(base.version, "overwrite", overwriteWith(plan, rows.fragments));
+  const committed = await commitTransaction(base, transaction, {
     schemaMetadata: metadataBytes(input.schema),
     signal: options.signal,
-    verify: () => requireInPlace(tableRoot, rows),
+    verify: () => requireInPlace(base.at, rows),
   });
   return { committed, transactionId: transaction.uuid, rowCount: rows.rowCount };
 }
 
 async function createWith(
-  environment: TableEnvironment,
-  tableRoot: string,
+  at: TableAt,
   anchor: TableAnchor,
   plan: ColumnPlan,
   rows: WrittenRows,
@@ -186,7 +168,7 @@ async function createWith(
   options: InsertOptions,
 ): Promise<InsertedRows | null> {
   const transaction = newTransaction(0, "overwrite", overwriteWith(plan, rows.fragments));
-  const committed = await commitCreation(environment, tableRoot, anchor, transaction, {
+  const committed = await commitCreation(at, anchor, transaction, {
     schemaMetadata: metadataBytes(input.schema),
     signal: options.signal,
     dataFormatVersion: options.newTable.version,
@@ -195,13 +177,13 @@ async function createWith(
     // The files were put there.
     isPlaced: rows.fragments.length > 0,
     verify: async () => {
-      await requireInPlace(tableRoot, rows);
+      await requireInPlace(at, rows);
       await options.beforeCreation?.();
     },
   });
   if (committed !== null) return { committed, transactionId: transaction.uuid, rowCount: rows.rowCount };
   if (options.onCreated === "fail") return null;
-  return insertIntoCreated(environment, tableRoot, plan, rows, input, options);
+  return insertIntoCreated(at, plan, rows, input, options);
 }
 
 /**
@@ -209,26 +191,25 @@ async function createWith(
  * to them if its columns are the same as ours.
  */
 async function insertIntoCreated(
-  environment: TableEnvironment,
-  tableRoot: string,
+  at: TableAt,
   plan: ColumnPlan,
   rows: WrittenRows,
   input: ArrowInput,
   options: InsertOptions,
 ): Promise<InsertedRows> {
-  const latest = await findLatestVersion(environment.disk, tableRoot);
-  const file = latest && (await readManifestAt(environment, latest));
-  if (latest === null || file === null) {
+  const latest = await findLatestVersion(at);
+  const created = latest && (await openVersion(at, latest));
+  if (created === null) {
     throw new ConcurrentModificationError("the table was created by another writer and dropped again");
   }
-  const created: Base = { kind: "version", file, directory: latest.directory };
+  const { file } = created;
   if (options.onCreated === "overwrite") {
     if (fileVersionOf(file) !== options.newTable.version) {
       throw new ConcurrentModificationError(
         "the table was created by another writer in another data format; please retry",
       );
     }
-    return overwrite(environment, tableRoot, created, plan, rows, input, options);
+    return overwrite(created, plan, rows, input, options);
   }
   const theirs = planAppend(decodeSchema(file.manifest.fields, file.path), input.schema);
   const fits =
@@ -245,15 +226,15 @@ async function insertIntoCreated(
       "the table was created by another writer with other columns; please retry",
     );
   }
-  return append(environment, tableRoot, created, rows, options);
+  return append(created, rows, options);
 }
 
 /**
  * Checks that the files still exist: a table that was dropped while our rows were written took them along.
  * @throws TableReplacedError
  */
-async function requireInPlace(tableRoot: string, rows: WrittenRows): Promise<void> {
-  if (!(await rows.areInPlace())) throw new TableReplacedError(tableRoot);
+async function requireInPlace({ root }: VersionsAt, rows: WrittenRows): Promise<void> {
+  if (!(await rows.areInPlace())) throw new TableReplacedError(root);
 }
 
 function overwriteWith(plan: ColumnPlan, fragments: DataFragment[]): Overwrite {

@@ -14,8 +14,7 @@ import { decodeSchema } from "../schema/schema.js";
 import { commitSuccessor } from "../table/commit/commit.js";
 import { withFiles } from "../table/commit/publication.js";
 import { newTransaction } from "../table/commit/transaction.js";
-import type { TableEnvironment } from "../table/versions/environment.js";
-import type { CommittedVersion, TableVersion } from "../table/versions/versions.js";
+import type { OpenLatest, OpenVersion } from "../table/versions/tableAt.js";
 import { writeRows } from "./dataFiles.js";
 import { fileVersionOf } from "./insert.js";
 import { planAppend } from "./tableColumns.js";
@@ -32,13 +31,12 @@ const MAX_PLAIN_ROWS = 2_000;
  * @returns null where another writer was first: the rows must be computed again
  */
 export async function rewriteTable(
-  environment: TableEnvironment,
-  tableRoot: string,
-  base: TableVersion,
+  base: OpenLatest,
   columns: readonly Column[],
   rowCount: number,
   lease: LockLease,
-): Promise<CommittedVersion | null> {
+): Promise<OpenVersion | null> {
+  const { disk, root } = base.at;
   const { manifest, path } = base.file;
   const version = fileVersionOf(base.file);
   const fields = decodeSchema(manifest.fields, path);
@@ -46,18 +44,18 @@ export async function rewriteTable(
   const plan = planAppend(fields, schema);
   checkVersion(plan, version);
   const columnPlan = rowCount <= MAX_PLAIN_ROWS ? uncompressed(plan) : plan;
-  const rows = await writeRows(environment.disk, tableRoot, columnPlan, inputOf(schema, columns, rowCount), {
+  const rows = await writeRows(disk, root, columnPlan, inputOf(schema, columns, rowCount), {
     version,
     descriptor: { fields: manifest.fields, metadata: manifest.schemaMetadata },
-    within: tableRoot,
+    within: root,
     base: manifest,
   });
   return withFiles(
     () => rows.discard(),
     () => {
       const replacement = Overwrite.create({ fragments: rows.fragments, schema: manifest.fields });
-      const transaction = newTransaction(base.entry.version, "overwrite", replacement);
-      return commitSuccessor(environment, tableRoot, base, transaction, lease);
+      const transaction = newTransaction(base.version, "overwrite", replacement);
+      return commitSuccessor(base, transaction, lease);
     },
   );
 }

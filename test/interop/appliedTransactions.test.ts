@@ -100,12 +100,12 @@ function contentOf(content: VersionContent) {
 
 async function applyAll(tableRoot: string): Promise<Map<string, number>> {
   const cache = new ManifestCache(2 ** 24);
-  const entries = (await listVersions(disk, tableRoot)).sort((a, b) => a.version - b.version);
+  const entries = (await listVersions({ disk, root: tableRoot })).sort((a, b) => a.version - b.version);
   const files = await Promise.all(entries.map((entry) => cache.read(disk, entry.path)));
   const kinds = new Map<string, number>();
   for (let index = 1; index < files.length; index++) {
     const [base, next] = [files[index - 1] as ManifestFile, files[index] as ManifestFile];
-    const transaction = await readTransaction(disk, tableRoot, next);
+    const transaction = await readTransaction({ disk, root: tableRoot }, next);
     if (transaction === null) throw new Error(`version ${next.manifest.version} has no transaction`);
     const operation = operationOf(transaction);
     const restored =

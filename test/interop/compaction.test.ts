@@ -151,7 +151,7 @@ describe.each(titled)("a table of $title", (making) => {
     const [here, there] = [await latestFile(directoryOf(mine)), await latestFile(directoryOf(theirs))];
     const shapeOf = async (file: typeof here, name: string) => {
       const { manifest } = file;
-      const transaction = (await readTransaction(disk, directoryOf(name), file))!;
+      const transaction = (await readTransaction({ disk, root: directoryOf(name) }, file))!;
       const [fragment] = manifest.fragments;
       const { physicalRows, inlineRowIds, inlineCreatedAtVersions, inlineLastUpdatedAtVersions } = fragment;
       const versionsOf = (bytes: Uint8Array | undefined) =>

@@ -215,7 +215,7 @@ describe.each(MAKERS)("indexes on a branch made by %s", (branchMaker) => {
       const tableRoot = branchRoot(join(at, "t.lance"), branch);
       const { manifest, indexSection } = await latestFile(tableRoot);
       const [index] = indexSection?.indices ?? [];
-      const directory = await resolveIndexDirectory(disk, tableRoot, manifest, index!);
+      const directory = await resolveIndexDirectory({ disk, root: tableRoot }, manifest, index!);
       expect(directory.startsWith(join(at, "t.lance", "_indices"))).toBe(true);
       expect((await disk.stat(directory))?.kind).toBe("directory");
       if (at !== root) return;

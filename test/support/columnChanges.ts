@@ -213,10 +213,10 @@ export class Side {
 const disk = new NodeDisk({ durability: "none" });
 export async function latestManifest({ root, name, branch }: Side) {
   const directory = join(root, `${name}.lance`);
-  const entry = await findLatestVersion(
+  const entry = await findLatestVersion({
     disk,
-    branch === undefined ? directory : branchRoot(directory, branch),
-  );
+    root: branch === undefined ? directory : branchRoot(directory, branch),
+  });
   return (await readManifestFile(disk, entry!.path))!;
 }
 

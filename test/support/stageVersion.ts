@@ -18,7 +18,7 @@ import { manifestName, versionsDirectory } from "../../src/table/versions/paths.
  */
 export async function stageDoubled(tableRoot: string, version: number): Promise<string> {
   const disk = new NodeDisk({ durability: "none" });
-  const latest = await findLatestVersion(disk, tableRoot);
+  const latest = await findLatestVersion({ disk, root: tableRoot });
   const file = latest && (await new ManifestCache(2 ** 20).read(disk, latest.path));
   if (file === null) throw new Error(`no table at ${tableRoot}`);
   const { manifest, indexSectionBytes } = file;

@@ -116,7 +116,7 @@ beforeAll(async () => {
 afterAll(() => ns.close());
 
 async function latestOf(directory: string): Promise<ManifestFile> {
-  const entry = await findLatestVersion(plain, directory);
+  const entry = await findLatestVersion({ disk: plain, root: directory });
   return (await readManifestFile(plain, entry?.path ?? "")) as ManifestFile;
 }
 
@@ -569,7 +569,7 @@ describe("nothing but the table's own files is touched, by whatever is asked", (
           await changeAll(line, name);
           await expectWritable(line, name);
         }
-        latest.set(line, (await findLatestVersion(plain, line.root))?.version as number);
+        latest.set(line, (await findLatestVersion({ disk: plain, root: line.root }))?.version as number);
         // It may have gone with the version that it was in.
         const [spare, [source]] = [join(line.root, "data", line.spare), ownFiles(line)];
         if ((await plain.stat(spare)) === null) await copyFile(join(line.root, "data", source), spare);
@@ -606,14 +606,14 @@ describe("nothing but the table's own files is touched, by whatever is asked", (
       await readAll(line, name);
       await changeAll(line, name);
       // Whoever put it there takes it away again, and all that was made from it.
-      for (const later of await listVersions(plain, line.root)) {
+      for (const later of await listVersions({ disk: plain, root: line.root })) {
         if (later.version > version) await rm(later.path);
       }
       await rm(join(line.root, "_versions", "latest_version_hint.json"), { force: true });
       await rm(path, { force: true });
       await writeFile(path, bytes);
       await expectWritable(line, name);
-      const next = (await findLatestVersion(plain, line.root))?.version as number;
+      const next = (await findLatestVersion({ disk: plain, root: line.root }))?.version as number;
       atRest.set(line, { version: next, path: manifestPath(line.root, next, "V2") });
       // A table may share files with others inside the root: nobody who is only a caller can make it.
       expectOwnOnly(name, root);

@@ -58,7 +58,7 @@ describe("a table that is known", () => {
     const versions = new LatestVersions(counting);
     expect((await versions.find(root))?.version).toBe(count);
     counting.reset();
-    expect(await versions.find(root)).toEqual(await findLatestVersion(disk, root));
+    expect(await versions.find(root)).toEqual(await findLatestVersion({ disk, root }));
     expect([counting.count("stat"), counting.total]).toEqual([2, 2]);
   });
 
@@ -76,7 +76,7 @@ describe("a table that is known", () => {
       expect(counting.count("open") + counting.count("readFile")).toBe(0);
     }
     expect(cheap).toBeGreaterThan(15);
-    await writeGap(disk, root, { from: 30, to: 77 });
+    await writeGap({ disk, root }, { from: 30, to: 77 });
     await addVersions([77]);
     expect((await versions.find(root))?.version).toBe(77);
   });
@@ -102,7 +102,7 @@ describe("a table that is known", () => {
     expect(await latest()).toBe(90);
     await rm(manifestPath(root, 90, "V2"));
     expect(await latest()).toBe(3);
-    await writeHint(disk, root, 3);
+    await writeHint({ disk, root }, 3);
     await settle();
     expect(await latest()).toBe(3);
     await addVersions([4]);

@@ -7,12 +7,12 @@ import { Manifest, ManifestHead, type Transaction } from "../../src/format/table
 import { NodeDisk } from "../../src/io/disk/nodeDisk.js";
 import { commitTransaction } from "../../src/table/commit/commit.js";
 import type { CommitOptions } from "../../src/table/commit/commitAttempts.js";
-import type { TableEnvironment } from "../../src/table/versions/environment.js";
-import { ABSENT, declaredAnchor, type TableAnchor } from "../../src/table/versions/identity.js";
+import { ABSENT, anchorOf, declaredAnchor, type TableAnchor } from "../../src/table/versions/identity.js";
 import { findLatestVersion } from "../../src/table/versions/latestVersion.js";
 import { ManifestFile } from "../../src/table/versions/manifest.js";
 import { ManifestCache } from "../../src/table/versions/manifestCache.js";
-import { anchorOf, type CommittedVersion, entryOf } from "../../src/table/versions/versions.js";
+import { type OpenVersion, type TableEnvironment, tableAt } from "../../src/table/versions/tableAt.js";
+import { entryOf } from "../../src/table/versions/versions.js";
 import { reference } from "../support/reference.js";
 import { makeTempDir } from "../support/tempDir.js";
 
@@ -26,11 +26,12 @@ export const openEnvironment = (): TableEnvironment => ({
 
 /** What a change is planned on that was planned on the latest version, or on none. */
 export async function anchorAt(root: string): Promise<TableAnchor> {
-  const entry = await findLatestVersion(disk, root);
+  const entry = await findLatestVersion({ disk, root });
   const file = entry && (await new ManifestCache(2 ** 20).read(disk, entry.path));
-  if (entry !== null && file !== null) return anchorOf({ entry, file });
+  const at = tableAt(openEnvironment(), root);
+  if (entry !== null && file !== null) return anchorOf({ ...entry, at, file });
   const stat = await disk.stat(root);
-  return stat === null ? ABSENT : declaredAnchor(disk, root);
+  return stat === null ? ABSENT : declaredAnchor(at);
 }
 
 /** Commits a transaction that was planned on the version it names; that may have been cleaned up since. */
@@ -39,15 +40,16 @@ export async function commitPlannedOn(
   root: string,
   transaction: Transaction,
   options?: CommitOptions,
-): Promise<CommittedVersion> {
-  const latest = await findLatestVersion(disk, root);
-  if (latest === null) return commitTransaction(environment, root, ABSENT, transaction, options);
-  const entry = { ...latest, ...entryOf(root, transaction.readVersion, latest.scheme) };
+): Promise<OpenVersion> {
+  const at = tableAt(environment, root);
+  const latest = await findLatestVersion({ disk, root });
+  const entry = entryOf(root, transaction.readVersion, latest?.scheme ?? "V2");
+  const directory = latest?.directory ?? { inode: "0:0", birthNs: 0n, changedNs: 0n };
   const gone = ManifestHead.create({ version: transaction.readVersion });
   const file =
     (await new ManifestCache(2 ** 20).read(disk, entry.path)) ??
     new ManifestFile(entry.path, gone, Manifest.create({}), null, null, []);
-  return commitTransaction(environment, root, anchorOf({ entry, file }), transaction, options);
+  return commitTransaction({ ...entry, directory, at, file }, transaction, options);
 }
 
 /** An IPC stream of one int32 column `v`. */
@@ -83,7 +85,7 @@ export async function valuesOf(table: ReferenceTable, version?: number): Promise
 }
 
 export async function latestFile(root: string): Promise<ManifestFile> {
-  const latest = await findLatestVersion(disk, root);
+  const latest = await findLatestVersion({ disk, root });
   const file = latest && (await new ManifestCache(2 ** 20).read(disk, latest.path));
   if (file === null) throw new Error(`no table at ${root}`);
   return file;

@@ -17,14 +17,14 @@ import { removeLeased } from "../../io/publish.js";
 import { isSameBytes, join } from "../../platform/native.js";
 import { putBack, type SetAsideVersion } from "../../table/cleanup/retiredVersions.js";
 import { deleteVersionsUnderLock, returnVersionsUnderLock } from "../../table/cleanup/versionRemoval.js";
-import { branchRoot } from "../../table/refs/refs.js";
 import { publishUnderLock } from "../../table/staging/stagedVersion.js";
-import { withSteadyLock } from "../../table/versions/environment.js";
 import { ABSENT } from "../../table/versions/identity.js";
 import { findLatestVersion } from "../../table/versions/latestVersion.js";
 import { decodeManifestFile, readManifestBytes } from "../../table/versions/manifest.js";
 import { sideDirectory, versionsDirectory } from "../../table/versions/paths.js";
-import { findVersion } from "../../table/versions/versions.js";
+import { type TableAt, tableAt } from "../../table/versions/tableAt.js";
+import { withSteadyLock } from "../../table/versions/tableLock.js";
+import { findVersion, type VersionsAt } from "../../table/versions/versions.js";
 import { noteFormerId } from "../places/formerIds.js";
 import { isNewLocation } from "../places/locations.js";
 import {
@@ -88,20 +88,19 @@ export interface PublishedVersion {
 export const mainRootOf = ({ root }: Pick<CatalogEnvironment, "root">, location: string): string =>
   join(root, ...location.split("/"));
 
-/** Directory of the table or branch. */
-export const tableRootOf = (
-  environment: Pick<CatalogEnvironment, "root">,
+/** The table or branch of a part. */
+export const tableOf = (
+  environment: CatalogEnvironment,
   { location, branch }: Pick<CreateVersionStep, "location" | "branch">,
-): string => branchRoot(mainRootOf(environment, location), branch ?? undefined);
+): TableAt => tableAt(environment, mainRootOf(environment, location), branch);
 
 /** Directories whose locks a part is done under. */
-export function lockedRootsOf(environment: Pick<CatalogEnvironment, "root">, step: BatchStep): string[] {
-  if (step.kind === "createVersion") return [tableRootOf(environment, step)];
+export function lockedRootsOf(environment: CatalogEnvironment, step: BatchStep): string[] {
+  if (step.kind === "createVersion") return [tableOf(environment, step).root];
+  if (step.kind !== "deleteVersions") return [];
   // Refs may point at the versions to delete.
-  if (step.kind === "deleteVersions") {
-    return [mainRootOf(environment, step.location), tableRootOf(environment, step)];
-  }
-  return [];
+  const { root, mainRoot } = tableOf(environment, step);
+  return [mainRoot, root];
 }
 
 // --------------------------------------------------------------------------------------------------- doing
@@ -154,33 +153,33 @@ async function reserveFor(work: BatchWork, step: DeclareTableStep): Promise<void
   const reservation = await reserveAs(disk, directory, step.mark);
   if (reservation === "other") throw taken();
   // An engine that makes tables without declaring them was first.
-  if (reservation === "new" && (await findLatestVersion(disk, directory)) !== null) throw taken();
+  if (reservation === "new" && (await findLatestVersion({ disk, root: directory })) !== null) throw taken();
 }
 
 async function createVersion(work: BatchWork, step: CreateVersionStep): Promise<void> {
   const { environment, locks } = work;
   const { disk } = environment;
-  const tableRoot = tableRootOf(environment, step);
+  const at = tableOf(environment, step);
   await requireSame(work, step);
   const bytes = await readStoredManifest(work, step);
-  const present = await findVersion(disk, tableRoot, step.version);
+  const present = await findVersion(at, step.version);
   if (present !== null) {
     if (!work.isOwn && (await holds(disk, present.path, bytes))) return;
     throw new BatchConflict("the number was taken by another writer meanwhile");
   }
-  const lease = requireLease(locks, tableRoot);
+  const lease = requireLease(locks, at.root);
   const file = decodeManifestFile(bytes, join(work.batch.directory, step.manifest));
   if (file.head.version !== step.version) {
     throw new BatchConflict(`${step.manifest} holds version ${file.head.version}`);
   }
   const staged = { ...step, stagedPath: step.manifest };
-  const { path } = await publishUnderLock(environment, tableRoot, ABSENT, staged, { bytes, file }, lease);
+  const { path } = await publishUnderLock(at, ABSENT, staged, { bytes, file }, lease);
   const stat = await disk.stat(path);
-  if (stat !== null) work.published.push({ tableRoot, path, identity: stat.identity });
+  if (stat !== null) work.published.push({ tableRoot: at.root, path, identity: stat.identity });
   await requireLock(locks.batch);
   // Dropping a table takes no lock of the table.
   await requireSame(work, step).catch(async (error: unknown) => {
-    if (await holds(disk, path, bytes)) await takeVersionBack(disk, tableRoot, path, lease);
+    if (await holds(disk, path, bytes)) await takeVersionBack(at, path, lease);
     throw error;
   });
 }
@@ -195,9 +194,9 @@ async function isPlannedOn(
   environment: CatalogEnvironment,
   step: CreateVersionStep | DeleteVersionsStep,
 ): Promise<boolean> {
-  const tableRoot = tableRootOf(environment, step);
-  if (step.identity !== undefined) return isSameTable(environment.disk, tableRoot, step.identity);
-  return (await environment.disk.stat(tableRoot))?.kind === "directory";
+  const at = tableOf(environment, step);
+  if (step.identity !== undefined) return isSameTable(at, step.identity);
+  return (await at.disk.stat(at.root))?.kind === "directory";
 }
 
 /** @throws BatchConflict where the lock of a directory can't be had */
@@ -255,7 +254,7 @@ async function isMeant(
   if (location === undefined || identity === undefined) return true;
   if (found.location !== location) return false;
   // No other table gets a place that was made up for one.
-  return isNewLocation(location) || isSameTable(environment.disk, found.directory, identity);
+  return isNewLocation(location) || isSameTable({ disk: environment.disk, root: found.directory }, identity);
 }
 
 /**
@@ -276,8 +275,8 @@ async function removeRow(environment: CatalogEnvironment, { id, location }: Tabl
 
 async function deleteVersions(work: BatchWork, step: DeleteVersionsStep): Promise<void> {
   const { environment, locks, isOwn } = work;
-  const { disk } = environment;
-  const { location, branch, versions } = step;
+  const { versions } = step;
+  const at = tableOf(environment, step);
   if (!(await isPlannedOn(environment, step))) {
     // If the process that began it died, the versions are gone along with their table.
     if (isOwn) throw new BatchConflict("the table or branch was dropped or replaced meanwhile");
@@ -286,13 +285,11 @@ async function deleteVersions(work: BatchWork, step: DeleteVersionsStep): Promis
   try {
     for (const root of lockedRootsOf(environment, step)) requireLease(locks, root);
   } catch (error) {
-    const left = await Promise.all(
-      versions.map((version) => findVersion(disk, tableRootOf(environment, step), version)),
-    );
+    const left = await Promise.all(versions.map((version) => findVersion(at, version)));
     if (left.every((version) => version === null)) return;
     throw error;
   }
-  const stayed = await deleteVersionsUnderLock(disk, mainRootOf(environment, location), branch, versions, {
+  const stayed = await deleteVersionsUnderLock(at, versions, {
     confirm: () => confirmTables(work, step),
     onRetiring: (version) => work.retired.push({ step, version }),
   });
@@ -327,24 +324,23 @@ export async function undoStep(work: BatchWork, step: BatchStep, wasDone: boolea
 
 async function removeVersion(work: BatchWork, step: CreateVersionStep): Promise<void> {
   const { environment, locks } = work;
-  const { disk } = environment;
-  const tableRoot = tableRootOf(environment, step);
-  const lease = locks.tables.get(tableRoot);
+  const at = tableOf(environment, step);
+  const lease = locks.tables.get(at.root);
   if (lease === undefined) return;
-  const latest = await findLatestVersion(disk, tableRoot);
+  const latest = await findLatestVersion(at);
   if (latest?.version !== step.version) return;
   // No version of another table has these bytes.
-  if (!(await holds(disk, latest.path, await readStoredManifest(work, step)))) return;
-  await takeVersionBack(disk, tableRoot, latest.path, lease);
+  if (!(await holds(at.disk, latest.path, await readStoredManifest(work, step)))) return;
+  await takeVersionBack(at, latest.path, lease);
 }
 
 /**
  * Removes a version that a batch has published.
  * @throws LeaseLostError, OverruledError where the table's lock was lost: another may have published one of that number
  */
-async function takeVersionBack(disk: Disk, tableRoot: string, path: string, lease: LockLease): Promise<void> {
-  await removeLeased(disk, path, sideDirectory(tableRoot), tableRoot, lease);
-  await disk.syncDirectory(versionsDirectory(tableRoot));
+async function takeVersionBack(at: VersionsAt, path: string, lease: LockLease): Promise<void> {
+  await removeLeased(at.disk, path, sideDirectory(at.root), at.root, lease);
+  await at.disk.syncDirectory(versionsDirectory(at.root));
 }
 
 async function undeclare(work: BatchWork, step: DeclareTableStep): Promise<void> {
@@ -363,7 +359,7 @@ async function undeclare(work: BatchWork, step: DeclareTableStep): Promise<void>
     return;
   }
   const isOwnOnly = own.length > 0 && !hasOthers;
-  if (!isOwnOnly || (await findLatestVersion(disk, place.directory)) !== null) {
+  if (!isOwnOnly || (await findLatestVersion({ disk, root: place.directory })) !== null) {
     // The table is another writer's, which does not know of this batch's markers.
     if (step.mark !== undefined) for (const path of own) await disk.remove(path);
     return;
@@ -372,7 +368,7 @@ async function undeclare(work: BatchWork, step: DeclareTableStep): Promise<void>
   // there. The directory has to go back even if the lock of the batch is lost by then.
   const isUntouched = async (directory: string): Promise<boolean> => {
     if (environment !== unguarded) await requireLock(locks.batch);
-    if ((await findLatestVersion(unguarded.disk, directory)) !== null) return false;
+    if ((await findLatestVersion({ disk: unguarded.disk, root: directory })) !== null) return false;
     if (step.mark === undefined) return true;
     const found = await readReservations(unguarded.disk, directory, step.mark);
     return found.own.length > 0 && !found.hasOthers;
@@ -406,12 +402,11 @@ async function registerAgain(work: BatchWork, step: DeregisterTableStep): Promis
 /** Puts versions back that were taken away. All of their files are there: a cleanup waits until the batch has ended. */
 async function returnVersions(work: BatchWork, step: DeleteVersionsStep): Promise<void> {
   const { environment, locks } = work;
-  const { disk } = environment;
   if (!lockedRootsOf(environment, step).every((root) => locks.tables.has(root))) return;
   // A journal without an identity does not tell whether the versions are of this table.
   if (step.identity === undefined || !(await isPlannedOn(environment, step))) return;
   const confirm = () => confirmTables(work, step);
-  await returnVersionsUnderLock(disk, tableRootOf(environment, step), step.versions, confirm);
+  await returnVersionsUnderLock(tableOf(environment, step), step.versions, confirm);
 }
 
 /** @throws LeaseLostError where the lock of a directory that the part is done under is lost */
@@ -432,7 +427,7 @@ export async function removeResurrected(work: BatchWork): Promise<void> {
     const isThere = async () => (await disk.stat(path))?.identity === identity;
     if (!(await isThere())) continue;
     await withSteadyLock(tableRoot, lock, async (lease) => {
-      if (await isThere()) await takeVersionBack(disk, tableRoot, path, lease);
+      if (await isThere()) await takeVersionBack({ disk, root: tableRoot }, path, lease);
     }).catch((error: unknown) => {
       // The table was dropped, and the version with it.
       if (codeOf(error) !== "ENOENT") throw error;
@@ -458,9 +453,9 @@ async function returnRetired(
 ): Promise<void> {
   const { disk } = unguarded;
   for (const { step, version } of retired) {
-    const tableRoot = tableRootOf(unguarded, step);
+    const at = tableOf(unguarded, step);
     if ((await disk.stat(version.path)) === null || !(await isToReturn(step))) continue;
-    await putBack(disk, tableRoot, version);
-    await disk.syncDirectory(versionsDirectory(tableRoot));
+    await putBack(at, version);
+    await disk.syncDirectory(versionsDirectory(at.root));
   }
 }

@@ -25,7 +25,7 @@ import {
 import type { Disk } from "../../io/disk/disk.js";
 import { codeOf, isUnwritable } from "../../io/disk/errno.js";
 import { DEFAULT_STALE_MS, type LockOptions, withLock } from "../../io/lock/lock.js";
-import type { UnfinishedBatches } from "../../table/versions/environment.js";
+import type { UnfinishedBatches } from "../../table/versions/tableAt.js";
 import type { CatalogEnvironment } from "../rows/catalogTable.js";
 import { finishBatch, workOn } from "./batchExecution.js";
 import {

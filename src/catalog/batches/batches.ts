@@ -33,7 +33,7 @@ import {
   readOutcome,
 } from "./batchJournal.js";
 import { LocksLostError, requireLocks, type TableLocks, withTableLocks } from "./batchLocks.js";
-import { type BatchWork, removeResurrected, returnForeign, tableRootOf } from "./batchParts.js";
+import { type BatchWork, removeResurrected, returnForeign, tableOf } from "./batchParts.js";
 import { BatchConflict } from "./batchRefusals.js";
 import type { BatchScope } from "./batchScope.js";
 import { hasUnfinished, settleBatch, settleBatches } from "./batchSettlement.js";
@@ -111,7 +111,7 @@ async function readIdentities(
 ): Promise<Identities> {
   const identities = new Map<string, TableIdentity>();
   for (const tableRoot of tableRoots) {
-    const identity = identities.has(tableRoot) ? null : await readTableIdentity(disk, tableRoot);
+    const identity = identities.has(tableRoot) ? null : await readTableIdentity({ disk, root: tableRoot });
     if (identity !== null) identities.set(tableRoot, identity);
   }
   return identities;
@@ -122,7 +122,7 @@ function complete(environment: CatalogEnvironment, step: BatchStep, identities: 
   switch (step.kind) {
     case "createVersion":
     case "deleteVersions":
-      return { ...step, identity: identities.get(tableRootOf(environment, step)) };
+      return { ...step, identity: identities.get(tableOf(environment, step).root) };
     case "declareTable":
       return { ...step, mark: crypto.randomUUID() };
     case "deregisterTable":

@@ -24,24 +24,25 @@ import type { Spelling } from "../../io/names/spelling.js";
 import { join } from "../../platform/native.js";
 import { resolveProjection } from "../../query/projection.js";
 import { scanColumns } from "../../query/scan.js";
-import { type FileReaders, versionSource } from "../../query/versionSource.js";
+import { type ReaderEnvironment, versionSource } from "../../query/versionSource.js";
 import { KEPT } from "../../rows/readAhead.js";
 import { assignFieldIds, decodeSchema, encodeSchema, type NewField } from "../../schema/schema.js";
 import { commitCreation } from "../../table/commit/commit.js";
 import { newTransaction } from "../../table/commit/transaction.js";
-import { type TableEnvironment, withSteadyLock } from "../../table/versions/environment.js";
 import { ABSENT } from "../../table/versions/identity.js";
 import type { LatestVersions } from "../../table/versions/latestVersion.js";
 import type { ManifestFile } from "../../table/versions/manifest.js";
-import { readManifestAt } from "../../table/versions/manifestCache.js";
-import type { CommittedVersion, LatestVersion } from "../../table/versions/versions.js";
+import { openVersion } from "../../table/versions/openVersion.js";
+import { type OpenLatest, type OpenVersion, type TableAt, tableAt } from "../../table/versions/tableAt.js";
+import { withSteadyLock } from "../../table/versions/tableLock.js";
+import type { LatestVersion } from "../../table/versions/versions.js";
 import { rewriteTable } from "../../write/rewriteTable.js";
 import { Catalog, type CatalogChange } from "./catalogRows.js";
 import type { OldVersions } from "./oldVersions.js";
 import type { RootNames } from "./rootNames.js";
 
 /** What the catalog works with. */
-export interface CatalogEnvironment extends TableEnvironment, FileReaders {
+export interface CatalogEnvironment extends ReaderEnvironment {
   /** Absolute path of the namespace's directory. */
   readonly root: string;
   readonly catalogs: CatalogCache;
@@ -97,12 +98,11 @@ const FIELDS: readonly NewField[] = [
   },
 ];
 
-const directoryOf = (environment: CatalogEnvironment): string => join(environment.root, CATALOG_DIRECTORY);
+const catalogAt = (environment: CatalogEnvironment): TableAt<CatalogEnvironment> =>
+  tableAt(environment, join(environment.root, CATALOG_DIRECTORY));
 
 /** A catalog, and the version it is of. */
-interface OpenCatalog {
-  readonly entry: LatestVersion;
-  readonly file: ManifestFile;
+interface OpenCatalog extends OpenLatest<CatalogEnvironment> {
   readonly catalog: Catalog;
 }
 
@@ -115,10 +115,11 @@ export async function readCatalog(environment: CatalogEnvironment): Promise<Cata
 }
 
 async function openCatalog(environment: CatalogEnvironment): Promise<OpenCatalog | null> {
+  const at = catalogAt(environment);
   for (let attempt = 1; ; attempt++) {
-    const entry = await environment.latestVersions.find(directoryOf(environment));
+    const entry = await environment.latestVersions.find(at.root);
     if (entry === null) return null;
-    const open = await openAt(environment, entry);
+    const open = await openAt(at, entry);
     if (open !== null) return open;
     if (attempt === MAX_OPEN_ATTEMPTS) {
       throw new ConcurrentModificationError(`${entry.path} was cleaned away while it was opened`);
@@ -127,17 +128,17 @@ async function openCatalog(environment: CatalogEnvironment): Promise<OpenCatalog
 }
 
 /** Null where the version was emptied or cleaned away while it was read. */
-async function openAt(environment: CatalogEnvironment, entry: LatestVersion): Promise<OpenCatalog | null> {
+async function openAt(at: TableAt<CatalogEnvironment>, entry: LatestVersion): Promise<OpenCatalog | null> {
   let file: ManifestFile | null = null;
   try {
-    file = await readManifestAt(environment, entry);
-    if (file === null) return null;
-    const read = file;
-    checkFlags(read.manifest, READER_FLAGS, entry.path);
-    const catalog = await environment.catalogs.get(keyOf(read), () => loadCatalog(environment, read));
-    return { entry, file, catalog };
+    const open = await openVersion(at, entry);
+    if (open === null) return null;
+    file = open.file;
+    checkFlags(file.manifest, READER_FLAGS, entry.path);
+    const catalog = await at.environment.catalogs.get(keyOf(file), () => loadCatalog(open));
+    return { ...open, catalog };
   } catch (error) {
-    if (await isLeftBehind(environment, entry, file, error)) return null;
+    if (await isLeftBehind(at, entry, file, error)) return null;
     throw error;
   }
 }
@@ -148,13 +149,13 @@ async function openAt(environment: CatalogEnvironment, entry: LatestVersion): Pr
  * @param file the version's manifest, as far as it was read
  */
 async function isLeftBehind(
-  environment: CatalogEnvironment,
+  { environment, root }: TableAt<CatalogEnvironment>,
   entry: LatestVersion,
   file: ManifestFile | null,
   error: unknown,
 ): Promise<boolean> {
   if (!(error instanceof CorruptFileError)) return false;
-  const latest = await environment.latestVersions.find(directoryOf(environment));
+  const latest = await environment.latestVersions.find(root);
   if (latest?.version !== entry.version) return true;
   if (file === null) return false;
   const current = await environment.manifests.read(environment.disk, entry.path);
@@ -169,9 +170,8 @@ function keyOf(file: ManifestFile): string {
   );
 }
 
-async function loadCatalog(environment: CatalogEnvironment, file: ManifestFile) {
-  const { manifest, path } = file;
-  const directory = directoryOf(environment);
+async function loadCatalog(open: OpenVersion<CatalogEnvironment>) {
+  const { manifest, path } = open.file;
   const fields = decodeSchema(manifest.fields, path);
   const projection = resolveProjection(fields, new Map(), undefined, false);
   const layouts = projection.outputs.map(({ layout }) => layout);
@@ -184,11 +184,11 @@ async function loadCatalog(environment: CatalogEnvironment, file: ManifestFile) 
     batchRows: Number.POSITIVE_INFINITY,
     readAhead: KEPT,
   };
-  for await (const { columns } of scanColumns(versionSource(environment, directory, file), request)) {
+  for await (const { columns } of scanColumns(versionSource(open), request)) {
     for (const [index, column] of columns.entries()) pieces[index].push(column);
   }
   // Read once, and never again.
-  environment.handles.evict(directory);
+  open.at.environment.handles.evict(open.at.root);
   const columns = pieces.map((column, index) =>
     column.length === 0 ? nullColumn(layouts[index], 0) : concatColumns(column),
   );
@@ -232,11 +232,11 @@ export async function changeCatalog(
   plan: CatalogPlan,
   signal?: AbortSignal,
 ): Promise<Catalog> {
-  const directory = directoryOf(environment);
+  const { root } = catalogAt(environment);
   for (let attempt = 1; ; attempt++) {
     let isLocked = false;
     try {
-      const changed = await withSteadyLock(directory, { ...environment.lock, signal }, (lease) => {
+      const changed = await withSteadyLock(root, { ...environment.lock, signal }, (lease) => {
         isLocked = true;
         return changeUnderLock(environment, plan, lease);
       });
@@ -268,11 +268,11 @@ async function changeUnderLock(
     const change = await plan(open.catalog, lease);
     if (change === null) return open.catalog;
     const catalog = open.catalog.after(change);
-    const committed = await commitOver(environment, open, catalog, lease);
+    const committed = await commitOver(open, catalog, lease);
     if (committed !== null) {
       environment.catalogs.set(keyOf(committed.file), catalog, catalog.byteLength);
       environment.rootNames.followed(open.catalog, catalog);
-      await environment.oldCatalogs.emptySome(environment, directoryOf(environment), committed, lease);
+      await environment.oldCatalogs.emptySome(committed, lease);
       return catalog;
     }
     if (attempt === MAX_ATTEMPTS) {
@@ -284,17 +284,15 @@ async function changeUnderLock(
 
 /** Null where another writer was first. */
 async function commitOver(
-  environment: CatalogEnvironment,
   open: OpenCatalog,
   catalog: Catalog,
   lease: LockLease,
-): Promise<CommittedVersion | null> {
-  const directory = directoryOf(environment);
+): Promise<OpenVersion | null> {
   try {
-    return await rewriteTable(environment, directory, open, catalog.columns, catalog.rows.length, lease);
+    return await rewriteTable(open, catalog.columns, catalog.rows.length, lease);
   } catch (error) {
     // So many writers were first that the version which the change was computed from is emptied.
-    if (await isLeftBehind(environment, open.entry, open.file, error)) return null;
+    if (await isLeftBehind(open.at, open, open.file, error)) return null;
     throw error;
   }
 }
@@ -306,7 +304,7 @@ async function createCatalog(
 ): Promise<void> {
   const schema = encodeSchema(assignFieldIds(FIELDS));
   const transaction = newTransaction(0, "overwrite", Overwrite.create({ schema }));
-  await commitCreation(environment, directoryOf(environment), ABSENT, transaction, {
+  await commitCreation(catalogAt(environment), ABSENT, transaction, {
     dataFormatVersion: DATA_FORMAT,
     scheme: "V2",
     signal,

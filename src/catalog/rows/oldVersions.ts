@@ -24,7 +24,6 @@ import type { LockLease } from "../../io/lock/lease.js";
 import { temporaryName } from "../../io/publish.js";
 import { join } from "../../platform/native.js";
 import { ReferencedFiles } from "../../table/cleanup/referencedFiles.js";
-import type { TableEnvironment } from "../../table/versions/environment.js";
 import type { ManifestFile } from "../../table/versions/manifest.js";
 import {
   branchTree,
@@ -35,8 +34,9 @@ import {
   transactionsDirectory,
   versionsDirectory,
 } from "../../table/versions/paths.js";
+import type { OpenVersion, TableAt } from "../../table/versions/tableAt.js";
 import { writeHint } from "../../table/versions/versionHint.js";
-import { type CommittedVersion, entryOf, type VersionEntry } from "../../table/versions/versions.js";
+import { entryOf, type VersionEntry } from "../../table/versions/versions.js";
 import { removeStrayFiles } from "./strayFiles.js";
 
 /** Bytes taken up by the versions that stay whole, within bounds on their number. */
@@ -66,25 +66,20 @@ export class OldVersions {
    * @param latest the version that was just committed
    * @param lease of the catalog's lock
    */
-  async emptySome(
-    environment: TableEnvironment,
-    tableRoot: string,
-    latest: CommittedVersion,
-    lease: LockLease,
-  ): Promise<void> {
+  async emptySome(latest: OpenVersion, lease: LockLease): Promise<void> {
     // A number that goes back is that of another catalog in the same place.
     if (latest.version <= this.#latest) this.#firstWhole = null;
     this.#latest = latest.version;
     const end = latest.version - keptVersions(latest.file) + 1;
     if (end - (this.#firstWhole ?? 1) < MIN_BATCH) return;
     try {
-      const emptying = new Emptying(environment, tableRoot, latest, lease);
+      const emptying = new Emptying(latest, lease);
       const first = await this.#findFirstWhole(emptying, end);
       this.#firstWhole = first;
       if (end - first < MIN_BATCH) return;
       const next = await emptying.emptyRange(first, Math.min(end, first + MAX_BATCH));
       this.#firstWhole = next;
-      if (next > first) await removeStrayFiles(environment.disk, tableRoot, latest, next, lease);
+      if (next > first) await removeStrayFiles(latest, next, lease);
     } catch {
       // A later change tries again; what is known of the versions may be wrong after a failure.
       this.#firstWhole = null;
@@ -111,22 +106,20 @@ function keptVersions({ manifest, byteLength }: ManifestFile): number {
 
 /** One round over a catalog's old versions. */
 class Emptying {
-  readonly #environment: TableEnvironment;
-  readonly #tableRoot: string;
-  readonly #latest: CommittedVersion;
+  readonly #at: TableAt;
+  readonly #latest: OpenVersion;
   readonly #lease: LockLease;
   /** Path of an emptied version, to which hard links can be made. */
   #emptied: string | null = null;
 
-  constructor(environment: TableEnvironment, tableRoot: string, latest: CommittedVersion, lease: LockLease) {
-    this.#environment = environment;
-    this.#tableRoot = tableRoot;
+  constructor(latest: OpenVersion, lease: LockLease) {
+    this.#at = latest.at;
     this.#latest = latest;
     this.#lease = lease;
   }
 
   get #disk(): Disk {
-    return this.#environment.disk;
+    return this.#at.disk;
   }
 
   /** False for a version that is emptied, and for one that is not there. */
@@ -158,7 +151,7 @@ class Emptying {
    */
   async emptyRange(start: number, end: number): Promise<number> {
     // Tags and branches, which a catalog has no use for, may need any version.
-    for (const directory of [refsDirectory(this.#tableRoot), branchTree(this.#tableRoot)]) {
+    for (const directory of [refsDirectory(this.#at.root), branchTree(this.#at.root)]) {
       if ((await this.#disk.stat(directory)) !== null) return start;
     }
     if (start > 1 && (await this.#isEmptied(start - 1))) this.#emptied = this.#entry(start - 1).path;
@@ -171,7 +164,7 @@ class Emptying {
       }
       file = next;
     }
-    await writeHint(this.#disk, this.#tableRoot, this.#latest.version);
+    await writeHint(this.#at, this.#latest.version);
     return end;
   }
 
@@ -192,7 +185,7 @@ class Emptying {
 
   /** Makes an empty file under a name of its own: a hard link to an existing one, if the file system can do that. */
   async #stageEmptyFile(): Promise<string> {
-    const staged = join(versionsDirectory(this.#tableRoot), temporaryName());
+    const staged = join(versionsDirectory(this.#at.root), temporaryName());
     if (this.#emptied !== null) {
       try {
         await this.#disk.link(this.#emptied, staged);
@@ -213,7 +206,7 @@ class Emptying {
     needed.add(this.#latest.file);
     const own = new ReferencedFiles();
     own.add(file);
-    const root = this.#tableRoot;
+    const { root } = this.#at;
     const gone = (part: "data" | "deletions" | "transactions" | "indices", directory: string): string[] =>
       // A manifest may come from anybody; what it names must not lead out of its directory.
       [...own[part]]
@@ -235,7 +228,7 @@ class Emptying {
   async #read(version: number): Promise<ManifestFile | null> {
     if (version === this.#latest.version) return this.#latest.file;
     try {
-      const file = await this.#environment.manifests.read(this.#disk, this.#entry(version).path);
+      const file = await this.#at.environment.manifests.read(this.#disk, this.#entry(version).path);
       // Decoded here, so that damage shows here.
       if (file !== null) new ReferencedFiles().add(file);
       return file;
@@ -250,6 +243,6 @@ class Emptying {
   }
 
   #entry(version: number): VersionEntry {
-    return entryOf(this.#tableRoot, version, this.#latest.scheme);
+    return entryOf(this.#at.root, version, this.#latest.scheme);
   }
 }

@@ -8,13 +8,13 @@
  */
 
 import { CorruptFileError, UnsupportedError } from "../../errors.js";
-import type { Disk } from "../../io/disk/disk.js";
 import type { LockLease } from "../../io/lock/lease.js";
 import { join } from "../../platform/native.js";
 import { ReferencedFiles } from "../../table/cleanup/referencedFiles.js";
 import { readManifestFile } from "../../table/versions/manifest.js";
 import { dataDirectory } from "../../table/versions/paths.js";
-import { type CommittedVersion, entryOf } from "../../table/versions/versions.js";
+import type { OpenVersion } from "../../table/versions/tableAt.js";
+import { entryOf } from "../../table/versions/versions.js";
 
 /** The clocks by which the file systems of several machines date their files differ by less than this. */
 const MARGIN_NS = 3_600_000_000_000n;
@@ -27,13 +27,12 @@ const DATA_FILE = /\.lance$|^\.tmp/;
  * @param firstWhole the oldest version that has its files
  */
 export async function removeStrayFiles(
-  disk: Disk,
-  tableRoot: string,
-  latest: CommittedVersion,
+  latest: OpenVersion,
   firstWhole: number,
   lease: LockLease,
 ): Promise<void> {
-  const directory = dataDirectory(tableRoot);
+  const { disk, root } = latest.at;
+  const directory = dataDirectory(root);
   const entries = (await disk.list(directory)) ?? [];
   const names = entries.filter(({ name, kind }) => kind === "file" && DATA_FILE.test(name));
   // Few versions have more than one data file, and none is stray where there are no more files than versions.
@@ -46,7 +45,7 @@ export async function removeStrayFiles(
     if (stat !== null && stat.modifiedNs + MARGIN_NS < published.modifiedNs) old.push(name);
   }
   if (old.length === 0) return;
-  const needed = await referencedSince(disk, tableRoot, latest, firstWhole);
+  const needed = await referencedSince(latest, firstWhole);
   for (const name of old) {
     if (needed === null || needed.data.has(name)) continue;
     await lease.confirm();
@@ -55,17 +54,13 @@ export async function removeStrayFiles(
 }
 
 /** The files that versions refer to, from `first` on; null where one of them does not tell. */
-async function referencedSince(
-  disk: Disk,
-  tableRoot: string,
-  latest: CommittedVersion,
-  first: number,
-): Promise<ReferencedFiles | null> {
+async function referencedSince(latest: OpenVersion, first: number): Promise<ReferencedFiles | null> {
+  const { disk, root } = latest.at;
   const needed = new ReferencedFiles();
   needed.add(latest.file);
   for (let version = first; version < latest.version; version++) {
     try {
-      const file = await readManifestFile(disk, entryOf(tableRoot, version, latest.scheme).path);
+      const file = await readManifestFile(disk, entryOf(root, version, latest.scheme).path);
       if (file === null) return null;
       needed.add(file);
     } catch (error) {

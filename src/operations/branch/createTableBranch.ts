@@ -5,7 +5,7 @@ import { formatIdentifier } from "../../ident.js";
 import type { CreateTableBranchRequest, CreateTableBranchResponse } from "../../namespace.js";
 import { type BranchSource, createBranch } from "../../table/commit/branchCreation.js";
 import { checkNewBranchName } from "../../table/refs/branches.js";
-import { checkTagName, isMainBranch } from "../../table/refs/refs.js";
+import { checkTagName } from "../../table/refs/refs.js";
 import type { Access } from "../access.js";
 import type { OperationContext } from "../context.js";
 import { findTag } from "../findRefs.js";
@@ -29,10 +29,10 @@ export async function createTableBranch(
   const id = requireTableId(request.id);
   const requireSource = (branch: string | undefined) => access.require("createTableBranch", id, { branch });
   if (fromTag === undefined) await requireSource(fromBranch);
-  const { table, latest } = await openAtAnyVersion(context, { id, branch: fromBranch });
-  let source: BranchSource = { branch: isMainBranch(fromBranch) ? null : fromBranch, version };
+  const { table, at, latest } = await openAtAnyVersion(context, { id, branch: fromBranch });
+  let source: BranchSource = { branch: at.branch, version };
   if (fromTag !== undefined) {
-    const tag = await findTag(context, table.directory, fromTag);
+    const tag = await findTag(at, fromTag);
     if (tag === null) {
       throw new TableTagNotFoundError(`table ${formatIdentifier(table.id)} has no tag ${fromTag}`);
     }
@@ -43,6 +43,6 @@ export async function createTableBranch(
       `table ${formatIdentifier(table.id)} is only declared: it has no version to make a branch from`,
     );
   }
-  const transactionId = await createBranch(context, table.directory, name, source, request.signal);
+  const transactionId = await createBranch(at, name, source, request.signal);
   return { transactionId };
 }

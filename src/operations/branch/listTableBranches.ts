@@ -12,10 +12,10 @@ export async function listTableBranches(
   request: ListTableBranchesRequest,
 ): Promise<ListTableBranchesResponse> {
   const page = optionalPage(request);
-  const { table } = await openAtAnyVersion(context, { id: request.id });
-  const names = await listBranches(context.disk, table.directory);
+  const { at } = await openAtAnyVersion(context, { id: request.id });
+  const names = await listBranches(at);
   const read = async (name: string): Promise<BranchContents | null> => {
-    const branch = await readBranch(context.disk, table.directory, name);
+    const branch = await readBranch(at, name);
     if (branch === null) return null;
     const { parentBranch, parentVersion, createAt, manifestSize, metadata } = branch;
     return {

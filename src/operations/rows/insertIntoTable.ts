@@ -15,8 +15,8 @@ export async function insertIntoTable(
   const mode = parseChoice(request.mode, "mode", ["Append", "Overwrite"], "Append");
   const bounds = inputBounds(request);
   const open = await openTable(context, request);
-  const anchor = await anchorOfOpen(context, open);
-  const inserted = await insertRows(context, open.tableRoot, anchor, data, {
+  const anchor = await anchorOfOpen(open);
+  const inserted = await insertRows(open.at, anchor, data, {
     mode,
     newTable: { version: context.newTableVersion, naming: context.newTableNaming },
     onCreated: mode === "Overwrite" ? "overwrite" : "append",

@@ -12,6 +12,7 @@ import { formatIdentifier } from "../../ident.js";
 import type { QueryResult, QueryTableRequest } from "../../namespace.js";
 import { resolveProjection } from "../../query/projection.js";
 import { type ScanRequest, scanRows } from "../../query/scan.js";
+import { versionSource } from "../../query/versionSource.js";
 import { KEPT, type ReadAhead } from "../../rows/readAhead.js";
 import { decodeSchema } from "../../schema/schema.js";
 import { schemaMetadataOf } from "../../table/versions/manifest.js";
@@ -19,7 +20,7 @@ import type { Access } from "../access.js";
 import type { OperationContext } from "../context.js";
 import { operationError } from "../failure.js";
 import { optionalBoolean, optionalCount, requireTableId } from "../request.js";
-import { fragmentSource, isInPlace, requireSnapshot } from "../snapshot.js";
+import { isInPlace, requireSnapshot } from "../snapshot.js";
 
 /** Members for features that this release does not have, with the names of these features. */
 const NOT_YET = {
@@ -48,7 +49,7 @@ export async function queryTable(
   const snapshot = await requireSnapshot(context, request, access);
   refuseNotYet(request);
   const { manifest } = snapshot.file;
-  const fields = decodeSchema(manifest.fields, snapshot.entry.path);
+  const fields = decodeSchema(manifest.fields, snapshot.path);
   const metadata = schemaMetadataOf(manifest);
   const projection = resolveProjection(fields, metadata, request.columns, withRowId, maxColumns);
   if (withRowId && manifest.fragments.some((fragment) => fragment.inlineRowIds !== undefined)) {
@@ -64,12 +65,12 @@ export async function queryTable(
     memory: request.memory,
     signal: request.signal,
   };
-  const source = fragmentSource(context, snapshot);
+  const source = versionSource(snapshot);
   /** Missing files of a removed version are not damage. */
   const whyUnreadable = async (error: unknown): Promise<unknown> => {
-    if (!(error instanceof CorruptFileError) || (await isInPlace(context, snapshot))) return error;
+    if (!(error instanceof CorruptFileError) || (await isInPlace(snapshot))) return error;
     return new TableVersionNotFoundError(
-      `version ${snapshot.entry.version} of table ${formatIdentifier(requireTableId(request.id))} was removed while it was read`,
+      `version ${snapshot.version} of table ${formatIdentifier(requireTableId(request.id))} was removed while it was read`,
       { cause: error },
     );
   };

@@ -4,11 +4,12 @@ import { InvalidInputError } from "../../errors.js";
 import type { LazyBlob, TakeBlobsRequest } from "../../namespace.js";
 import { resolveProjection } from "../../query/projection.js";
 import { takeBlobs as takeOffsets } from "../../query/take.js";
+import { versionSource } from "../../query/versionSource.js";
 import { decodeSchema } from "../../schema/schema.js";
 import type { Access } from "../access.js";
 import type { OperationContext } from "../context.js";
 import { optionalString, requireRowOffsets } from "../request.js";
-import { fragmentSource, requireSnapshot } from "../snapshot.js";
+import { requireSnapshot } from "../snapshot.js";
 
 export async function takeBlobs(
   context: OperationContext,
@@ -20,7 +21,7 @@ export async function takeBlobs(
   if (column === undefined) throw new InvalidInputError("column: is missing");
   const snapshot = await requireSnapshot(context, request, access);
   const { manifest } = snapshot.file;
-  const fields = decodeSchema(manifest.fields, snapshot.entry.path);
+  const fields = decodeSchema(manifest.fields, snapshot.path);
   const projection = resolveProjection(fields, new Map(), [column], false);
   const { leaves, hasBlobs } = projection;
   if (leaves.length !== 1 || !hasBlobs || leaves[0].listFieldIds.length > 0) {
@@ -28,5 +29,5 @@ export async function takeBlobs(
   }
   const { fragments } = manifest;
   const { signal } = request;
-  return takeOffsets(fragmentSource(context, snapshot), { fragments, projection, rowOffsets, signal });
+  return takeOffsets(versionSource(snapshot), { fragments, projection, rowOffsets, signal });
 }

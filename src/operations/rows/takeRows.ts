@@ -4,12 +4,13 @@ import type { Table } from "apache-arrow";
 import type { TakeRowsRequest } from "../../namespace.js";
 import { resolveProjection } from "../../query/projection.js";
 import { takeRows as takeOffsets } from "../../query/take.js";
+import { versionSource } from "../../query/versionSource.js";
 import { decodeSchema } from "../../schema/schema.js";
 import { schemaMetadataOf } from "../../table/versions/manifest.js";
 import type { Access } from "../access.js";
 import type { OperationContext } from "../context.js";
 import { requireRowOffsets } from "../request.js";
-import { fragmentSource, requireSnapshot } from "../snapshot.js";
+import { requireSnapshot } from "../snapshot.js";
 
 export async function takeRows(
   context: OperationContext,
@@ -19,9 +20,9 @@ export async function takeRows(
   const rowOffsets = requireRowOffsets(request.rowOffsets);
   const snapshot = await requireSnapshot(context, request, access);
   const { manifest } = snapshot.file;
-  const fields = decodeSchema(manifest.fields, snapshot.entry.path);
+  const fields = decodeSchema(manifest.fields, snapshot.path);
   const projection = resolveProjection(fields, schemaMetadataOf(manifest), request.columns, false);
   const { fragments } = manifest;
   const { signal } = request;
-  return takeOffsets(fragmentSource(context, snapshot), { fragments, projection, rowOffsets, signal });
+  return takeOffsets(versionSource(snapshot), { fragments, projection, rowOffsets, signal });
 }

@@ -14,9 +14,8 @@ export async function alterTableAddColumns(
   request: AlterTableAddColumnsRequest,
 ): Promise<AlterTableAddColumnsResponse> {
   const added = requireObjects(request.newColumns, "newColumns").map(checkedColumn);
-  const { tableRoot, latest } = await openWritable(context, request);
-  const target = { environment: context, tableRoot, directory: latest.directory, signal: request.signal };
-  const { committed, transactionId } = await addColumns(target, added);
+  const table = await openWritable(context, request);
+  const { committed, transactionId } = await addColumns(table, added, request.signal);
   return { transactionId, version: committed.version };
 }
 

@@ -14,9 +14,8 @@ export async function alterTableAlterColumns(
   request: AlterTableAlterColumnsRequest,
 ): Promise<AlterTableAlterColumnsResponse> {
   const alterations = requireObjects(request.alterations, "alterations").map(checkedAlteration);
-  const { tableRoot, latest } = await openWritable(context, request);
-  const target = { environment: context, tableRoot, directory: latest.directory, signal: request.signal };
-  const { committed, transactionId } = await alterColumns(target, alterations);
+  const table = await openWritable(context, request);
+  const { committed, transactionId } = await alterColumns(table, alterations, request.signal);
   return { transactionId, version: committed.version };
 }
 

@@ -11,8 +11,7 @@ export async function alterTableDropColumns(
   request: AlterTableDropColumnsRequest,
 ): Promise<AlterTableDropColumnsResponse> {
   const columns = requireStrings(request.columns, "columns");
-  const { tableRoot, latest } = await openWritable(context, request);
-  const target = { environment: context, tableRoot, directory: latest.directory, signal: request.signal };
-  const { committed, transactionId } = await dropColumns(target, columns);
+  const table = await openWritable(context, request);
+  const { committed, transactionId } = await dropColumns(table, columns, request.signal);
   return { transactionId, version: committed.version };
 }

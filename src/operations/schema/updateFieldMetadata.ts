@@ -12,14 +12,10 @@ export async function updateFieldMetadata(
   request: UpdateFieldMetadataRequest,
 ): Promise<UpdateFieldMetadataResponse> {
   const changes = requireObjects(request.updates, "updates").map(checkedUpdate);
-  const { tableRoot, latest } = await openWritable(context, request);
-  const { committed, plan } = await commitPlanned(
-    context,
-    tableRoot,
-    latest.directory,
-    ({ file }) => planFieldMetadata(file, changes),
-    { signal: request.signal },
-  );
+  const table = await openWritable(context, request);
+  const { committed, plan } = await commitPlanned(table, ({ file }) => planFieldMetadata(file, changes), {
+    signal: request.signal,
+  });
   const fields = Array.from(plan.fields, ([path, metadata]) => [path, Object.fromEntries(metadata)]);
   return {
     transactionId: plan.transaction.uuid,

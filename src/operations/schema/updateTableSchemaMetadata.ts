@@ -12,11 +12,9 @@ export async function updateTableSchemaMetadata(
   request: UpdateTableSchemaMetadataRequest,
 ): Promise<UpdateTableSchemaMetadataResponse> {
   const metadata = new Map(Object.entries(requireMap(request.metadata, "metadata")));
-  const { tableRoot, latest } = await openWritable(context, request);
+  const table = await openWritable(context, request);
   const { committed, plan } = await commitPlanned(
-    context,
-    tableRoot,
-    latest.directory,
+    table,
     ({ file }) => ({ transaction: planSchemaMetadata(file, metadata) }),
     { signal: request.signal },
   );

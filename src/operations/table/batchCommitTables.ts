@@ -72,11 +72,11 @@ export async function batchCommitTables(
     context,
     {
       ids: operations.map(idOf),
-      tableRoots: [...versionParts.map((part) => part.tableRoot), ...removalParts.flatMap(lockedRootsOf)],
+      tableRoots: [...versionParts.map((part) => part.at.root), ...removalParts.flatMap(lockedRootsOf)],
     },
     async () => {
-      planned = await planVersions(context, versionParts);
-      removalSteps = await planRemovals(context, removalParts);
+      planned = await planVersions(versionParts);
+      removalSteps = await planRemovals(removalParts);
       const steps: BatchStep[] = [...planned.steps, ...removalSteps.filter((step) => step !== null)];
       for (const operation of operations) {
         const step = await planIdChange(context, operation, outcomes);
@@ -86,9 +86,9 @@ export async function batchCommitTables(
     },
     request.signal,
   );
-  const versions = await publishedVersions(context, versionParts, planned);
+  const versions = await publishedVersions(versionParts, planned);
   const versionOfPart = new Map(versionParts.map((part, index) => [part, versions[index]]));
-  await finishRemovals(context, removalParts, removalSteps, request.signal);
+  await finishRemovals(removalParts, removalSteps, request.signal);
   const countOfPart = new Map(
     removalParts.map((part, index) => [part, removalSteps[index]?.versions.length ?? 0]),
   );
@@ -171,7 +171,7 @@ async function planIdChange(
     const table = await requireTable(context, id);
     const properties = await readTableProperties(context, table);
     outcomes.set(operation, { location: table.directory, properties });
-    const identity = (await readTableIdentity(context.disk, table.directory)) ?? undefined;
+    const identity = (await readTableIdentity({ disk: context.disk, root: table.directory })) ?? undefined;
     return { kind: "deregisterTable", id, location: table.location, properties, identity };
   }
   return null;

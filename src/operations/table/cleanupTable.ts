@@ -6,7 +6,6 @@ import { InvalidTableStateError } from "../../errors.js";
 import { formatIdentifier } from "../../ident.js";
 import type { CleanupTableRequest, CleanupTableResponse } from "../../namespace.js";
 import { type CleanupOptions, cleanUpVersions } from "../../table/cleanup/cleanup.js";
-import { isMainBranch } from "../../table/refs/refs.js";
 import type { OperationContext } from "../context.js";
 import { optionalBoolean, optionalCount } from "../request.js";
 import { openTable } from "../snapshot.js";
@@ -17,7 +16,7 @@ export async function cleanupTable(
   context: OperationContext,
   request: CleanupTableRequest,
 ): Promise<CleanupTableResponse> {
-  const { signal, branch } = request;
+  const { signal } = request;
   const options: CleanupOptions = {
     olderThanMs: optionalCount(request.olderThanMs, "olderThanMs") ?? DEFAULT_OLDER_THAN_MS,
     retainVersions: optionalCount(request.retainVersions, "retainVersions", 1),
@@ -25,18 +24,13 @@ export async function cleanupTable(
     errorIfTagged: optionalBoolean(request.errorIfTagged, "errorIfTagged"),
     signal,
   };
-  const { table, latest } = await openTable(context, request);
+  const { table, at, latest } = await openTable(context, request);
   if (latest === null) {
     throw new InvalidTableStateError(
       `table ${formatIdentifier(table.id)} is only declared: it has no versions to clean up`,
     );
   }
-  const removed = await cleanUpVersions(
-    context,
-    table.directory,
-    isMainBranch(branch) ? null : branch,
-    options,
-  );
+  const removed = await cleanUpVersions(at, options);
   const { leftoversRemoved, ...counts } = removed;
   const { dataFilesRemoved, deletionFilesRemoved, transactionFilesRemoved, indexFilesRemoved } = counts;
   // Leftovers of other tables are not the purpose of this call: a failure is left to the next one.

@@ -15,9 +15,9 @@ import { publishClaimed, publishNewTable, republishTable } from "../../catalog/t
 import { ConcurrentModificationError, InvalidInputError, TableAlreadyExistsError } from "../../errors.js";
 import { formatIdentifier } from "../../ident.js";
 import type { CreateTableRequest, CreateTableResponse, RowsInput } from "../../namespace.js";
-import { ABSENT, declaredAnchor } from "../../table/versions/identity.js";
-import { readManifestAt } from "../../table/versions/manifestCache.js";
-import { anchorOf } from "../../table/versions/versions.js";
+import { ABSENT, anchorOf, declaredAnchor } from "../../table/versions/identity.js";
+import { openVersion } from "../../table/versions/openVersion.js";
+import { tableAt } from "../../table/versions/tableAt.js";
 import { insertRows } from "../../write/insert.js";
 import type { OperationContext } from "../context.js";
 import { inputBounds, optionalProperties, parseChoice, requireTableId } from "../request.js";
@@ -46,11 +46,12 @@ export async function createTable(
     numInsertedRows: 0,
     properties: await readTableProperties(context, table),
   });
+  const at = tableAt(context, place.directory);
   const latest = found?.latest ?? null;
-  const file = latest && (await readManifestAt(context, latest));
-  if (found !== null && latest !== null && file !== null && mode !== "Overwrite") {
+  const base = latest && (await openVersion(at, latest));
+  if (found !== null && base !== null && mode !== "Overwrite") {
     if (mode === "Create") throw exists();
-    return asFound(found, latest.version);
+    return asFound(found, base.version);
   }
   if (found !== null && latest === null && properties !== undefined && Object.keys(properties).length > 0) {
     throw new InvalidInputError(
@@ -62,17 +63,12 @@ export async function createTable(
     found === null
       ? publishClaimed(context, place, properties ?? {}, signal)
       : republishTable(context, place, properties, signal);
-  const anchor =
-    latest !== null && file !== null
-      ? anchorOf({ entry: latest, file })
-      : found !== null
-        ? await declaredAnchor(context.disk, place.directory)
-        : ABSENT;
+  const anchor = base !== null ? anchorOf(base) : found !== null ? await declaredAnchor(at) : ABSENT;
   const beforeCreation = async () => {
     if (found !== null) await requireKnown(context, found);
     if (isRoot) await publish();
   };
-  const inserted = await insertRows(context, place.directory, anchor, data, {
+  const inserted = await insertRows(at, anchor, data, {
     mode: "Overwrite",
     newTable: { version: context.newTableVersion, naming: context.newTableNaming },
     onCreated: mode === "Overwrite" ? "overwrite" : "fail",

@@ -20,7 +20,7 @@ export async function describeTable(
 ): Promise<DescribeTableResponse> {
   const id = requireTableId(request.id);
   const { table, snapshot } = await openDescribed(context, request, access);
-  const location = snapshot?.tableRoot ?? table.directory;
+  const location = snapshot?.at.root ?? table.directory;
   const common = {
     table: id[id.length - 1],
     namespace: id.slice(0, -1),
@@ -31,7 +31,7 @@ export async function describeTable(
   };
   if (snapshot === null) return { ...common, isOnlyDeclared: true };
   const { manifest } = snapshot.file;
-  const fields = decodeSchema(manifest.fields, snapshot.entry.path);
+  const fields = decodeSchema(manifest.fields, snapshot.path);
   const metadata = schemaMetadataOf(manifest);
   const numDeletedRows = manifest.fragments.reduce(
     (sum, fragment) => sum + fragment.physicalRows - liveRowCount(fragment),
@@ -39,7 +39,7 @@ export async function describeTable(
   );
   return {
     ...common,
-    version: snapshot.entry.version,
+    version: snapshot.version,
     schema: schemaToJson(resolveProjection(fields, metadata, undefined, false).schema),
     stats: { numDeletedRows, numFragments: manifest.fragments.length },
     metadata: Object.fromEntries(metadata),

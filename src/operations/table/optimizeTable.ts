@@ -17,9 +17,9 @@ export async function optimizeTable(
   request: OptimizeTableRequest,
 ): Promise<OptimizeTableResponse> {
   const settings = settingsOf(request);
-  const { tableRoot, latest } = await openWritable(context, request);
-  const target = { environment: context, tableRoot, directory: latest.directory, signal: request.signal };
-  const { version, transactionId, groups, indexedFragments } = await compactFragments(target, settings);
+  const table = await openWritable(context, request);
+  const compacted = await compactFragments(table, settings, request.signal);
+  const { version, transactionId, groups, indexedFragments } = compacted;
   const removed = groups.flatMap(({ oldFragments }) => oldFragments);
   const added = groups.flatMap(({ newFragments }) => newFragments);
   return {

@@ -6,8 +6,8 @@ import { formatIdentifier } from "../../ident.js";
 import type { RestoreTableRequest, RestoreTableResponse } from "../../namespace.js";
 import { commitTransaction } from "../../table/commit/commit.js";
 import { newTransaction } from "../../table/commit/transaction.js";
-import { readManifestAt } from "../../table/versions/manifestCache.js";
-import { anchorOf, findVersion } from "../../table/versions/versions.js";
+import { openVersion } from "../../table/versions/openVersion.js";
+import { findVersion } from "../../table/versions/versions.js";
 import type { OperationContext } from "../context.js";
 import { requireTableId, requireVersion } from "../request.js";
 import { openTable } from "../snapshot.js";
@@ -17,17 +17,14 @@ export async function restoreTable(
   request: RestoreTableRequest,
 ): Promise<RestoreTableResponse> {
   const wanted = requireVersion(request.version);
-  const { tableRoot, latest } = await openTable(context, request);
-  const file = latest && (await readManifestAt(context, latest));
-  if (latest === null || file === null || (await findVersion(context.disk, tableRoot, wanted)) === null) {
+  const { at, latest } = await openTable(context, request);
+  const base = latest && (await openVersion(at, latest));
+  if (base === null || (await findVersion(at, wanted)) === null) {
     throw new TableVersionNotFoundError(
       `table ${formatIdentifier(requireTableId(request.id))} has no version ${wanted}`,
     );
   }
-  const transaction = newTransaction(latest.version, "restore", Restore.create({ version: wanted }));
-  const anchor = anchorOf({ entry: latest, file });
-  const { version } = await commitTransaction(context, tableRoot, anchor, transaction, {
-    signal: request.signal,
-  });
+  const transaction = newTransaction(base.version, "restore", Restore.create({ version: wanted }));
+  const { version } = await commitTransaction(base, transaction, { signal: request.signal });
   return { transactionId: transaction.uuid, version };
 }

@@ -13,7 +13,7 @@ export async function createTableTag(
 ): Promise<CreateTableTagResponse> {
   const tag = requireString(request.tag, "tag");
   checkTagName(tag);
-  const { mainRoot, target } = await openTarget(context, request);
-  await createTag(context, mainRoot, tag, target, request.signal);
+  const { at, target } = await openTarget(context, request);
+  await createTag(at, tag, target, request.signal);
   return {};
 }

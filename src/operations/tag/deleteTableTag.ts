@@ -15,9 +15,9 @@ export async function deleteTableTag(
 ): Promise<DeleteTableTagResponse> {
   const tag = requireString(request.tag, "tag");
   checkTagName(tag);
-  const { table } = await openAtAnyVersion(context, { id: request.id });
+  const { at } = await openAtAnyVersion(context, { id: request.id });
   // Asked without the lock, because it may take long; asked again under the lock.
-  await access.requireBranch(await branchOfTag(context.disk, table.directory, tag));
-  await deleteTag(context, table.directory, tag, request.signal, access.requireBranch);
+  await access.requireBranch(await branchOfTag(at, tag));
+  await deleteTag(at, tag, request.signal, access.requireBranch);
   return {};
 }

@@ -17,8 +17,8 @@ export async function getTableTagVersion(
 ): Promise<GetTableTagVersionResponse> {
   const tag = requireString(request.tag, "tag");
   checkTagName(tag);
-  const { table } = await openAtAnyVersion(context, { id: request.id });
-  const found = await findTag(context, table.directory, tag);
+  const { table, at } = await openAtAnyVersion(context, { id: request.id });
+  const found = await findTag(at, tag);
   if (found === null) {
     throw new TableTagNotFoundError(`table ${formatIdentifier(table.id)} has no tag ${tag}`);
   }

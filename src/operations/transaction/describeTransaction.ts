@@ -14,6 +14,7 @@ import type { DescribeTransactionRequest, DescribeTransactionResponse } from "..
 import { timestampMillis } from "../../table/commit/apply.js";
 import { operationOf } from "../../table/commit/transaction.js";
 import { type CommittedTransaction, findTransaction } from "../../table/commit/transactionLookup.js";
+import { tableAt } from "../../table/versions/tableAt.js";
 import type { Access } from "../access.js";
 import type { OperationContext } from "../context.js";
 import { optionalId } from "../request.js";
@@ -38,17 +39,17 @@ export async function describeTransaction(
   if (tableId.length === 0) {
     const { found, foundIn } = await findAnywhere(context, id, request.signal);
     await allow(foundIn);
-    await allow(foundIn, found.branch);
+    await allow(foundIn, found.at.branch);
     return describe(foundIn, found);
   }
   await allow(tableId);
   const table = await requireTable(context, tableId);
   const options = { thorough: true, signal: request.signal };
-  const found = await findTransaction(context, table.directory, id, options);
+  const found = await findTransaction(tableAt(context, table.directory), id, options);
   if (found === null) {
     throw new TransactionNotFoundError(`table ${formatIdentifier(tableId)} has no transaction ${id}`);
   }
-  await allow(tableId, found.branch);
+  await allow(tableId, found.at.branch);
   return describe(tableId, found);
 }
 
@@ -68,7 +69,7 @@ async function findAnywhere(
     try {
       const table = await findTable(context, tableId);
       const options = { thorough: false, signal };
-      const found = table && (await findTransaction(context, table.directory, id, options));
+      const found = table && (await findTransaction(tableAt(context, table.directory), id, options));
       return found && { found, foundIn: tableId };
     } catch (error) {
       // A missing or corrupt table must not hide a transaction of another table.
@@ -95,7 +96,7 @@ async function findAnywhere(
 /** Names of properties and operations are the reference's. */
 function describe(
   tableId: readonly string[],
-  { transaction, branch, version, file }: CommittedTransaction,
+  { transaction, at, version, file }: CommittedTransaction,
 ): DescribeTransactionResponse {
   const { uuid, readVersion, tag, transactionProperties } = transaction;
   const { kind } = operationOf(transaction);
@@ -105,7 +106,7 @@ function describe(
       ...Object.fromEntries(transactionProperties),
       uuid,
       table: formatIdentifier(tableId),
-      ...(branch !== null && { branch }),
+      ...(at.branch !== null && { branch: at.branch }),
       version: String(version),
       read_version: String(readVersion),
       operation: kind[0].toUpperCase() + kind.slice(1),

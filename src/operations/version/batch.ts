@@ -4,7 +4,6 @@ import type { CreateVersionStep } from "../../catalog/batches/journalFormat.js";
 import { InvalidInputError } from "../../errors.js";
 import type { CreateTableVersionRequest, TableVersion } from "../../namespace.js";
 import { timestampMillis } from "../../table/commit/apply.js";
-import { isMainBranch } from "../../table/refs/refs.js";
 import { checkStagedContent } from "../../table/staging/stagedContent.js";
 import { removeStaged } from "../../table/staging/stagedPlace.js";
 import {
@@ -14,8 +13,9 @@ import {
   type StagedVersion,
 } from "../../table/staging/stagedVersion.js";
 import type { ManifestFile } from "../../table/versions/manifest.js";
-import { readManifestAt } from "../../table/versions/manifestCache.js";
+import { readManifestAt } from "../../table/versions/openVersion.js";
 import { manifestPath } from "../../table/versions/paths.js";
+import type { TableAt } from "../../table/versions/tableAt.js";
 import type { Access } from "../access.js";
 import type { OperationContext } from "../context.js";
 import { openTable } from "../snapshot.js";
@@ -24,8 +24,7 @@ import { stagedOf } from "./stagedOf.js";
 /** A version to create, and its table or branch. */
 export interface VersionPart {
   readonly location: string;
-  readonly branch: string | null;
-  readonly tableRoot: string;
+  readonly at: TableAt;
   readonly staged: StagedVersion;
 }
 
@@ -36,10 +35,8 @@ export async function openVersionPart(
   access: Access,
 ): Promise<VersionPart> {
   const staged = stagedOf(request, access);
-  const { table, tableRoot } = await openTable(context, request);
-  const branch = isMainBranch(request.branch) ? null : request.branch;
-  const location = table.location;
-  return { location, branch, tableRoot, staged };
+  const { table, at } = await openTable(context, request);
+  return { location: table.location, at, staged };
 }
 
 /** The steps of version parts; the caller holds the locks of their tables. */
@@ -54,10 +51,7 @@ export interface PlannedVersions {
 export const NO_VERSIONS: PlannedVersions = { steps: [], sources: [], records: new Map() };
 
 /** @throws ConcurrentModificationError, InvalidInputError if any of them can't be published */
-export async function planVersions(
-  context: OperationContext,
-  parts: readonly VersionPart[],
-): Promise<PlannedVersions> {
+export async function planVersions(parts: readonly VersionPart[]): Promise<PlannedVersions> {
   const steps: CreateVersionStep[] = [];
   const sources: StagedManifest[] = [];
   const records = new Map<VersionPart, TableVersion>();
@@ -67,22 +61,23 @@ export async function planVersions(
   /** Latest manifests of the tables after the steps planned so far. */
   const planned = new Map<string, ManifestFile>();
   for (const part of ascending) {
-    const { location, branch, tableRoot, staged } = part;
+    const { location, at, staged } = part;
+    const { root, branch } = at;
     const { version, eTag, metadata, allow } = staged;
-    const claim = `${tableRoot}\0${version}`;
+    const claim = `${root}\0${version}`;
     if (claimed.has(claim)) throw new InvalidInputError(`version ${version} of one table is named twice`);
     claimed.add(claim);
-    const source = await readStagedVersion(context.disk, tableRoot, staged);
-    const { latest: entry, scheme } = await planPublication(context.disk, tableRoot, staged);
-    const latest = planned.get(tableRoot) ?? (entry && (await readManifestAt(context, entry)));
-    await checkStagedContent(context, { tableRoot, branch, latest, allow }, source.file);
-    planned.set(tableRoot, source.file);
+    const source = await readStagedVersion(at, staged);
+    const { latest: entry, scheme } = await planPublication(at, staged);
+    const latest = planned.get(root) ?? (entry && (await readManifestAt(at.environment, entry)));
+    await checkStagedContent(at, { latest, allow }, source.file);
+    planned.set(root, source.file);
     const manifest = `${sources.length}.manifest`;
     steps.push({ kind: "createVersion", location, branch, version, scheme, manifest, eTag, metadata });
     sources.push(source);
     records.set(part, {
       version,
-      manifestPath: manifestPath(tableRoot, version, scheme),
+      manifestPath: manifestPath(root, version, scheme),
       manifestSize: source.bytes.length,
       timestampMillis: timestampMillis(source.file.manifest),
       eTag,
@@ -97,13 +92,12 @@ export async function planVersions(
  * nothing up: others may have removed a version since.
  */
 export async function publishedVersions(
-  { disk }: OperationContext,
   parts: readonly VersionPart[],
   { sources, records }: PlannedVersions,
 ): Promise<TableVersion[]> {
   // Each source belongs to the part whose version it holds, in the order of the steps.
-  for (const [index, { tableRoot }] of Array.from(records.keys()).entries()) {
-    await removeStaged(disk, tableRoot, sources[index]);
+  for (const [index, { at }] of Array.from(records.keys()).entries()) {
+    await removeStaged(at, sources[index]);
   }
   return parts.map((part) => records.get(part) as TableVersion);
 }

@@ -23,12 +23,12 @@ export async function batchCreateTableVersions(
   let planned: PlannedVersions = NO_VERSIONS;
   await commitBatch(
     context,
-    { ids: request.entries.map(({ id }) => id), tableRoots: parts.map((part) => part.tableRoot) },
+    { ids: request.entries.map(({ id }) => id), tableRoots: parts.map((part) => part.at.root) },
     async () => {
-      planned = await planVersions(context, parts);
+      planned = await planVersions(parts);
       return { steps: planned.steps, manifests: planned.sources.map((source) => source.bytes) };
     },
     request.signal,
   );
-  return { versions: await publishedVersions(context, parts, planned) };
+  return { versions: await publishedVersions(parts, planned) };
 }

@@ -17,11 +17,11 @@ export async function batchDeleteTableVersions(
     context,
     { ids: [requireTableId(request.id)], tableRoots: lockedRootsOf(part) },
     async () => {
-      steps = await planRemovals(context, [part]);
+      steps = await planRemovals([part]);
       return { steps: steps.filter((step) => step !== null), manifests: [] };
     },
     request.signal,
   );
-  await finishRemovals(context, [part], steps, request.signal);
+  await finishRemovals([part], steps, request.signal);
   return { deletedCount: steps[0]?.versions.length ?? 0 };
 }

@@ -19,10 +19,10 @@ export async function createTableVersion(
   const open = await openTable(context, request);
   const { branch } = request;
   if (request.unregisteredBranch === true && !isMainBranch(branch)) {
-    await checkUnregistered(context, open.table.directory, branch);
+    await checkUnregistered(open.at, branch);
   }
-  const anchor = await anchorOfOpen(context, open);
-  const { file } = await publishStagedVersion(context, open.tableRoot, anchor, staged);
+  const anchor = await anchorOfOpen(open);
+  const { file } = await publishStagedVersion(open.at, anchor, staged);
   // Not read again: it may be gone by now, or belong to a table that replaced this one.
   return { transactionId: file.transaction?.uuid, version: versionOfFile(file, staged) };
 }

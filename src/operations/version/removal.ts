@@ -5,8 +5,8 @@ import { InvalidInputError } from "../../errors.js";
 import type { BatchDeleteTableVersionsRequest } from "../../namespace.js";
 import { clearRetired } from "../../table/cleanup/cleanup.js";
 import { planVersionRemoval, type VersionRange } from "../../table/cleanup/versionRemoval.js";
-import { isMainBranch } from "../../table/refs/refs.js";
 import { requireAnchor, type TableAnchor } from "../../table/versions/identity.js";
+import type { TableAt } from "../../table/versions/tableAt.js";
 import type { OperationContext } from "../context.js";
 import { boundedParts, requireObjects, requireVersion } from "../request.js";
 import { anchorOfOpen, openTable } from "../snapshot.js";
@@ -17,11 +17,7 @@ const LOCK_WAIT_MS = 1000;
 /** Versions to delete, and their table or branch. */
 export interface RemovalPart {
   readonly location: string;
-  readonly branch: string | null;
-  /** Directory of the table, regardless of the branch. */
-  readonly mainRoot: string;
-  /** Directory of the table or branch. */
-  readonly tableRoot: string;
+  readonly at: TableAt;
   readonly ranges: readonly VersionRange[];
   /** The table or branch as it was opened. */
   readonly anchor: TableAnchor;
@@ -34,10 +30,8 @@ export async function openRemovalPart(
 ): Promise<RemovalPart> {
   const ranges = boundedParts(requireObjects(request.ranges, "ranges"), "ranges").map(checkedRange);
   const open = await openTable(context, request);
-  const { table, tableRoot } = open;
-  const branch = isMainBranch(request.branch) ? null : request.branch;
-  const anchor = await anchorOfOpen(context, open);
-  return { location: table.location, branch, mainRoot: table.directory, tableRoot, ranges, anchor };
+  const anchor = await anchorOfOpen(open);
+  return { location: open.table.location, at: open.at, ranges, anchor };
 }
 
 function checkedRange(given: Readonly<Record<string, unknown>>, index: number): VersionRange {
@@ -52,40 +46,35 @@ function checkedRange(given: Readonly<Record<string, unknown>>, index: number): 
  * The step of each part, or null if there is nothing to delete; the caller holds the locks of their tables.
  * @throws InvalidInputError if any version is needed, TableReplacedError if the table was replaced
  */
-export async function planRemovals(
-  context: OperationContext,
-  parts: readonly RemovalPart[],
-): Promise<(DeleteVersionsStep | null)[]> {
+export async function planRemovals(parts: readonly RemovalPart[]): Promise<(DeleteVersionsStep | null)[]> {
   const planned = new Set<string>();
   const steps: (DeleteVersionsStep | null)[] = [];
-  for (const { location, branch, mainRoot, tableRoot, ranges, anchor } of parts) {
-    const wanted = await planVersionRemoval(context.disk, mainRoot, branch, ranges);
+  for (const { location, at, ranges, anchor } of parts) {
+    const { root, branch } = at;
+    const wanted = await planVersionRemoval(at, ranges);
     // Versions may be missing because another table has taken this one's place.
-    await requireAnchor(context.disk, tableRoot, anchor, (path) =>
-      context.manifests.read(context.disk, path),
-    );
+    await requireAnchor(at, anchor);
     // A version that two parts name is deleted with the first.
-    const versions = wanted.filter((version) => !planned.has(`${tableRoot}\0${version}`));
-    for (const version of versions) planned.add(`${tableRoot}\0${version}`);
+    const versions = wanted.filter((version) => !planned.has(`${root}\0${version}`));
+    for (const version of versions) planned.add(`${root}\0${version}`);
     steps.push(versions.length === 0 ? null : { kind: "deleteVersions", location, branch, versions });
   }
   return steps;
 }
 
 /** The directories to lock for a part: its branch's, and the table's for its refs. */
-export const lockedRootsOf = ({ mainRoot, tableRoot }: RemovalPart): string[] => [mainRoot, tableRoot];
+export const lockedRootsOf = ({ at }: RemovalPart): string[] => [at.mainRoot, at.root];
 
 /** Removes the files that only the deleted versions referred to. */
 export async function finishRemovals(
-  context: OperationContext,
   parts: readonly RemovalPart[],
   steps: readonly (DeleteVersionsStep | null)[],
   signal: AbortSignal | undefined,
 ): Promise<void> {
-  for (const [index, { mainRoot, branch }] of parts.entries()) {
+  for (const [index, { at }] of parts.entries()) {
     if (steps[index] === null) continue;
     const options = { waitMs: LOCK_WAIT_MS, signal };
     // The versions are deleted; the next cleanup removes files that stay.
-    await clearRetired(context, mainRoot, branch, options).catch(() => undefined);
+    await clearRetired(at, options).catch(() => undefined);
   }
 }

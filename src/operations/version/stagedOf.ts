@@ -2,7 +2,6 @@
 
 import { InvalidInputError } from "../../errors.js";
 import type { CreateTableVersionRequest } from "../../namespace.js";
-import { isMainBranch } from "../../table/refs/refs.js";
 import type { StagedVersion } from "../../table/staging/stagedVersion.js";
 import type { Access } from "../access.js";
 import {
@@ -26,10 +25,8 @@ export function stagedOf(request: CreateTableVersionRequest, access: Access): St
     request.namingScheme === undefined || request.namingScheme === null
       ? undefined
       : parseChoice(request.namingScheme, "namingScheme", ["V1", "V2"], "V2");
-  const branch = optionalString(request.branch, "branch");
   return {
     version,
-    branch: isMainBranch(branch) ? null : branch,
     stagedPath,
     scheme,
     manifestSize: optionalCount(request.manifestSize, "manifestSize"),

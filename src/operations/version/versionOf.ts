@@ -3,20 +3,16 @@
 import type { TableVersion } from "../../namespace.js";
 import { timestampMillis } from "../../table/commit/apply.js";
 import type { ManifestFile } from "../../table/versions/manifest.js";
-import { readManifestAt } from "../../table/versions/manifestCache.js";
+import { readManifestAt } from "../../table/versions/openVersion.js";
+import type { TableAt } from "../../table/versions/tableAt.js";
 import { readVersionRecord, type VersionRecord } from "../../table/versions/versionRecord.js";
 import type { VersionEntry } from "../../table/versions/versions.js";
-import type { OperationContext } from "../context.js";
 
 /** Null if the version has been cleaned up since it was found. */
-export async function versionOf(
-  context: OperationContext,
-  tableRoot: string,
-  entry: VersionEntry,
-): Promise<TableVersion | null> {
+export async function versionOf(at: TableAt, entry: VersionEntry): Promise<TableVersion | null> {
   const [file, record] = await Promise.all([
-    readManifestAt(context, entry),
-    readVersionRecord(context.disk, tableRoot, entry),
+    readManifestAt(at.environment, entry),
+    readVersionRecord(at, entry),
   ]);
   return file && versionOfFile(file, record);
 }

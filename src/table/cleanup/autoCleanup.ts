@@ -10,8 +10,7 @@
 
 import { InvalidInputError } from "../../errors.js";
 import { findLine } from "../refs/refs.js";
-import type { TableEnvironment } from "../versions/environment.js";
-import type { CommittedVersion } from "../versions/versions.js";
+import type { OpenVersion } from "../versions/tableAt.js";
 import { cleanUpVersions } from "./cleanup.js";
 import type { RetentionPolicy } from "./retention.js";
 
@@ -30,22 +29,15 @@ const LOCK_WAIT_MS = 1000;
  * Cleans up where the config asks for it. Errors are not reported: the commit stands, and the next cleanup finds what
  * is left to remove. Tagged versions stay, and do not keep others from being removed.
  */
-export async function cleanUpAfterCommit(
-  environment: TableEnvironment,
-  tableRoot: string,
-  { version, manifest }: CommittedVersion,
-): Promise<void> {
+export async function cleanUpAfterCommit({ at, version, file }: OpenVersion): Promise<void> {
+  const { manifest } = file;
   if (!manifest.config.has(INTERVAL)) return;
   try {
     const policy = autoCleanupPolicy(manifest.config, version);
     if (policy === null) return;
     // The branch named in the manifest is not relied on: its writer could choose whose versions are removed.
-    const { mainRoot, branch } = await findLine(environment.disk, tableRoot);
-    await cleanUpVersions(environment, mainRoot, branch, {
-      ...policy,
-      keptVersion: version - 1,
-      waitMs: LOCK_WAIT_MS,
-    });
+    const line = await findLine(at.environment, at.root);
+    await cleanUpVersions(line, { ...policy, keptVersion: version - 1, waitMs: LOCK_WAIT_MS });
   } catch {
     // See above.
   }

@@ -26,7 +26,7 @@
 
 import { breathe } from "../../async/eventLoop.js";
 import { ConcurrentModificationError, InvalidTableStateError } from "../../errors.js";
-import type { Disk, FileStat } from "../../io/disk/disk.js";
+import type { FileStat } from "../../io/disk/disk.js";
 import { codeOf, isDiskFull } from "../../io/disk/errno.js";
 import { LeaseLostError, type LockLease } from "../../io/lock/lease.js";
 import { type LockOptions, withLock } from "../../io/lock/lock.js";
@@ -34,11 +34,11 @@ import { OverruledError } from "../../io/publish.js";
 import { timestampMillis } from "../commit/apply.js";
 import { branchRoots } from "../refs/branchRoots.js";
 import { isPinned, type PinnedVersions, readPinnedVersions } from "../refs/pinnedVersions.js";
-import { branchRoot } from "../refs/refs.js";
-import { type TableEnvironment, withTableLock } from "../versions/environment.js";
 import { checkReaderFlags, checkWriterFlags } from "../versions/flags.js";
 import { TableGoneError } from "../versions/identity.js";
 import { keyOf, type ManifestImage, ManifestReader } from "../versions/manifestImages.js";
+import { branchAt, type TableAt } from "../versions/tableAt.js";
+import { lockOptions, withTableLock } from "../versions/tableLock.js";
 import { noteRemovedVersions } from "../versions/versionGap.js";
 import { listVersions, type VersionEntry } from "../versions/versions.js";
 import { findFiles, RemovedFiles, removeFound, syncRemovals } from "./garbage.js";
@@ -88,27 +88,20 @@ export interface CleanupResult {
 const UNVERIFIED_MS = 7 * 24 * 60 * 60 * 1000;
 
 /**
- * @param mainRoot directory of the table
- * @param branch the branch to clean up; null is the main branch
  * @throws TableGoneError where there are no versions; InvalidTableStateError where tags are in the way and
  *   `errorIfTagged` is set
  * @throws UnsupportedError, CorruptFileError where a version can't be read, so that it is unknown which files it
  *   needs
  * @throws ConcurrentModificationError where another writer took the lock over
  */
-export async function cleanUpVersions(
-  environment: TableEnvironment,
-  mainRoot: string,
-  branch: string | null,
-  options: CleanupOptions,
-): Promise<CleanupResult> {
+export async function cleanUpVersions(at: TableAt, options: CleanupOptions): Promise<CleanupResult> {
   const removed = new RemovedFiles();
-  let postponed = await cleanUpOnce(environment, mainRoot, branch, options, removed);
+  let postponed = await cleanUpOnce(at, options, removed);
   for (let before = 0; postponed > 0 && removed.bytes > before; ) {
     before = removed.bytes;
     // Versions were removed, and the disk has room for removing more. The rest is left to the next cleanup.
     const rest = { ...options, signal: undefined };
-    postponed = await cleanUpOnce(environment, mainRoot, branch, rest, removed).catch(() => 0);
+    postponed = await cleanUpOnce(at, rest, removed).catch(() => 0);
   }
   return {
     bytesRemoved: removed.bytes,
@@ -122,20 +115,10 @@ export async function cleanUpVersions(
 }
 
 /** @returns how many versions stay only because the disk was full */
-async function cleanUpOnce(
-  environment: TableEnvironment,
-  mainRoot: string,
-  branch: string | null,
-  options: CleanupOptions,
-  removed: RemovedFiles,
-): Promise<number> {
-  const { waitMs, signal } = options;
-  const lock: LockOptions = {
-    ...environment.lock,
-    signal: signal ?? environment.lock.signal,
-    ...(waitMs !== undefined && { waitMs }),
-  };
-  const cleanup = new Cleanup({ disk: environment.disk, mainRoot, branch, options, lock, removed });
+async function cleanUpOnce(at: TableAt, options: CleanupOptions, removed: RemovedFiles): Promise<number> {
+  const main = branchAt(at, null);
+  const lock = lockOptions(at.environment, options);
+  const cleanup = new Cleanup({ at, options, lock, removed });
   await cleanup.survey();
   let postponed: number;
   let isLocked = false;
@@ -145,26 +128,22 @@ async function cleanUpOnce(
   };
   // The main branch's lock is taken first, as for all changes of what refs point at.
   const remove = () =>
-    withTableLock(environment, mainRoot, lock, (lease) =>
-      branch === null
-        ? removeUnder(lease)
-        : withLock(cleanup.tableRoot, lock, (own) => removeUnder(lease, own)),
+    withTableLock(main, options, (lease) =>
+      at.branch === null ? removeUnder(lease) : withLock(at.root, lock, (own) => removeUnder(lease, own)),
     );
   try {
     postponed = await remove().catch(async (error: unknown) => {
       if (isLocked || !isDiskFull(error)) throw error;
       // On a disk that is full to the last block not even a lock can be made.
-      for (const root of [mainRoot, cleanup.tableRoot]) await forgetHint(environment.disk, root);
+      for (const each of [main, at]) await forgetHint(each);
       return remove();
     });
   } catch (error) {
     if (codeOf(error) !== "ENOENT") throw error;
-    if ((await environment.disk.stat(cleanup.tableRoot)) === null) {
-      throw new TableGoneError(cleanup.tableRoot, { cause: error });
-    }
+    if ((await at.disk.stat(at.root)) === null) throw new TableGoneError(at.root, { cause: error });
     // The temporary files are gone: a writer that takes a lock over removes them.
     throw new ConcurrentModificationError(
-      `${cleanup.tableRoot}: another writer took over during a cleanup; please retry`,
+      `${at.root}: another writer took over during a cleanup; please retry`,
       { cause: error },
     );
   }
@@ -177,18 +156,13 @@ async function cleanUpOnce(
  * @throws the errors of {@link cleanUpVersions}
  */
 export const clearRetired = (
-  environment: TableEnvironment,
-  mainRoot: string,
-  branch: string | null,
+  at: TableAt,
   options: Pick<CleanupOptions, "waitMs" | "signal"> = {},
-): Promise<CleanupResult> =>
-  cleanUpVersions(environment, mainRoot, branch, { ...options, retiredOnly: true });
+): Promise<CleanupResult> => cleanUpVersions(at, { ...options, retiredOnly: true });
 
 /** What a cleanup works on, and how. */
 interface CleanupTask {
-  readonly disk: Disk;
-  readonly mainRoot: string;
-  readonly branch: string | null;
+  readonly at: TableAt;
   readonly options: CleanupOptions;
   readonly lock: LockOptions;
   /** Counts what is removed. */
@@ -211,8 +185,7 @@ async function removeOnce(cleanup: Cleanup, leases: readonly LockLease[]): Promi
 
 /** One cleanup; its steps are called in their order. */
 class Cleanup {
-  readonly tableRoot: string;
-  readonly #disk: Disk;
+  readonly #at: TableAt;
   readonly #task: CleanupTask;
   readonly #options: CleanupOptions;
   readonly #nowMs = Date.now();
@@ -233,10 +206,9 @@ class Cleanup {
 
   constructor(task: CleanupTask) {
     this.#task = task;
-    this.#disk = task.disk;
+    this.#at = task.at;
     this.#options = task.options;
-    this.tableRoot = branchRoot(task.mainRoot, task.branch ?? undefined);
-    this.#manifests = new ManifestReader(task.disk);
+    this.#manifests = new ManifestReader(task.at.disk);
     this.#files = new VersionFiles();
   }
 
@@ -303,12 +275,10 @@ class Cleanup {
       },
     };
     await confirm();
-    const { retired, postponed } = await retireVersions(this.#disk, this.tableRoot, entries, going, guard, {
+    const { retired, postponed } = await retireVersions(this.#at, entries, going, guard, {
       partially: true,
     });
-    this.#released.push(
-      ...(await releaseVersions(this.#disk, this.tableRoot, [...this.#retired, ...retired])),
-    );
+    this.#released.push(...(await releaseVersions(this.#at, [...this.#retired, ...retired])));
     await this.#noteUnreleased();
     return postponed;
   }
@@ -318,27 +288,27 @@ class Cleanup {
     const { removed } = this.#task;
     const { needed, released } = this.#files;
     if (this.#released.length === 0) return;
-    for await (const found of findFiles(this.#disk, this.tableRoot)) {
+    for await (const found of findFiles(this.#at)) {
       const { area, name } = found;
       if (!released[area.names].has(name) || needed[area.names].has(name)) continue;
-      await removeFound(this.#disk, found, removed, () => true);
+      await removeFound(this.#at.disk, found, removed, () => true);
     }
     // Once their manifests are gone, nobody would know of files that come back.
-    await syncRemovals(this.#disk, this.tableRoot);
-    await forgetReleased(this.#disk, this.tableRoot, this.#released, removed);
+    await syncRemovals(this.#at);
+    await forgetReleased(this.#at, this.#released, removed);
   }
 
   // ---------------------------------------------------------------------------------------------- versions
 
   async #listOwn(): Promise<VersionEntry[]> {
-    const entries = await listVersions(this.#disk, this.tableRoot);
+    const entries = await listVersions(this.#at);
     await breathe();
     if (entries.length > 0) return entries;
-    throw new TableGoneError(this.tableRoot);
+    throw new TableGoneError(this.#at.root);
   }
 
   #pinned(): Promise<PinnedVersions> {
-    return readPinnedVersions(this.#disk, this.#task.mainRoot, this.#task.branch);
+    return readPinnedVersions(this.#at);
   }
 
   async #note(image: ManifestImage, { path }: VersionEntry): Promise<void> {
@@ -368,14 +338,14 @@ class Cleanup {
   /** Counts as needed the files that the versions of all other branches refer to. */
   async #noteOthers(): Promise<void> {
     for (const root of await this.#otherRoots()) {
-      await this.#noteUnseen(await listVersions(this.#disk, root));
+      await this.#noteUnseen(await listVersions({ disk: this.#at.disk, root }));
     }
   }
 
   async #otherRoots(): Promise<string[]> {
-    const { mainRoot } = this.#task;
-    const roots = [mainRoot, ...(await branchRoots(this.#disk, mainRoot, UNVERIFIED_MS))];
-    return roots.filter((root) => root !== this.tableRoot);
+    const { mainRoot } = this.#at;
+    const roots = [mainRoot, ...(await branchRoots(this.#at, UNVERIFIED_MS))];
+    return roots.filter((root) => root !== this.#at.root);
   }
 
   /**
@@ -400,8 +370,8 @@ class Cleanup {
   /** Counts as needed the files of versions that appeared after the others were listed. */
   async #noteNewcomers(going: ReadonlySet<VersionEntry>): Promise<void> {
     const known = new Set(Array.from(going, ({ path }) => path));
-    for (const root of [this.tableRoot, ...(await this.#otherRoots())]) {
-      const entries = await listVersions(this.#disk, root);
+    for (const root of [this.#at.root, ...(await this.#otherRoots())]) {
+      const entries = await listVersions({ disk: this.#at.disk, root });
       await this.#noteAll(entries.filter(({ path }) => !this.#notedPaths.has(path) && !known.has(path)));
     }
   }
@@ -417,7 +387,7 @@ class Cleanup {
   ): Promise<void> {
     const present = new Set(entries.map(({ version }) => version));
     const latest = entries[entries.length - 1];
-    const found = await listSetAside(this.#disk, this.tableRoot);
+    const found = await listSetAside(this.#at);
     await this.#manifests.forEach(found, async (image, aside) => {
       if (aside.state === "released") {
         await this.#files.addReleased(image);
@@ -435,13 +405,13 @@ class Cleanup {
 
   async #putBack(aside: SetAsideVersion, latest: VersionEntry): Promise<void> {
     try {
-      await noteRemovedVersions(this.#disk, this.tableRoot, latest.version);
+      await noteRemovedVersions(this.#at, latest.version);
     } catch (error) {
       // The version keeps its files, and waits until there is room.
       if (isDiskFull(error)) return;
       throw error;
     }
-    await putBack(this.#disk, this.tableRoot, aside);
+    await putBack(this.#at, aside);
   }
 
   /**
@@ -452,7 +422,7 @@ class Cleanup {
     const released = new Set(this.#released.map(({ version }) => version));
     const missing = Array.from(this.#outdated.values()).filter(({ version }) => !released.has(version));
     for (const entry of missing) {
-      const aside = retiredOf(this.tableRoot, entry);
+      const aside = retiredOf(this.#at.root, entry);
       // It may be put back between two looks, but not retired again.
       let found = false;
       for (const place of [aside, entry, aside, entry]) {
@@ -466,7 +436,7 @@ class Cleanup {
   }
 
   async #keyOf({ path }: VersionEntry): Promise<string | null> {
-    const stat = await this.#disk.stat(path);
+    const stat = await this.#at.disk.stat(path);
     return stat && keyOf(path, stat.identity);
   }
 
@@ -474,14 +444,12 @@ class Cleanup {
 
   /** Removes files that no version refers to, and leftovers of dead writers. */
   async #removeUnreferenced(entries: readonly VersionEntry[], confirm: () => Promise<void>): Promise<void> {
-    const { mainRoot, lock, removed } = this.#task;
+    const { lock, removed } = this.#task;
     const versions = new Set(entries.map(({ version }) => version));
     for (const { version } of [...this.#retired, ...this.#released]) versions.add(version);
     await sweepLeftovers({
-      disk: this.#disk,
+      at: this.#at,
       lock,
-      mainRoot,
-      tableRoot: this.tableRoot,
       versions,
       removed,
       isOld: (stat) => this.#isOld(stat),
@@ -489,11 +457,11 @@ class Cleanup {
       confirm,
     });
     const { needed, released } = this.#files;
-    for await (const found of findFiles(this.#disk, this.tableRoot)) {
+    for await (const found of findFiles(this.#at)) {
       const { area, name } = found;
       if (needed[area.names].has(name) || released[area.names].has(name)) continue;
       this.#options.signal?.throwIfAborted();
-      await removeFound(this.#disk, found, removed, async (stats) => {
+      await removeFound(this.#at.disk, found, removed, async (stats) => {
         if (!stats.every((stat) => this.#isOld(stat) && this.#isBeforeAllKept(stat))) return false;
         await confirm();
         return true;

@@ -12,6 +12,7 @@ import {
   indicesDirectory,
   transactionsDirectory,
 } from "../versions/paths.js";
+import type { VersionsAt } from "../versions/versions.js";
 import type { ReferencedFiles } from "./referencedFiles.js";
 
 /**
@@ -67,10 +68,10 @@ export class RemovedFiles {
   bytes = 0;
 }
 
-export async function* findFiles(disk: Disk, tableRoot: string): AsyncGenerator<FoundFile, void, undefined> {
+export async function* findFiles(at: VersionsAt): AsyncGenerator<FoundFile, void, undefined> {
   for (const area of AREAS) {
-    const directory = area.directoryOf(tableRoot);
-    for (const { name, kind } of (await disk.list(directory)) ?? []) {
+    const directory = area.directoryOf(at.root);
+    for (const { name, kind } of (await at.disk.list(directory)) ?? []) {
       await breathe();
       const path = join(directory, name);
       if (kind === "file" && area.files?.test(name)) yield { area, path, name, isDirectory: false };
@@ -82,10 +83,10 @@ export async function* findFiles(disk: Disk, tableRoot: string): AsyncGenerator<
 }
 
 /** Makes sure that removed files stay removed after a power cut. */
-export async function syncRemovals(disk: Disk, tableRoot: string): Promise<void> {
+export async function syncRemovals(at: VersionsAt): Promise<void> {
   for (const { directoryOf } of AREAS) {
-    const directory = directoryOf(tableRoot);
-    if ((await disk.stat(directory)) !== null) await disk.syncDirectory(directory);
+    const directory = directoryOf(at.root);
+    if ((await at.disk.stat(directory)) !== null) await at.disk.syncDirectory(directory);
   }
 }
 

@@ -14,7 +14,7 @@
 
 import { breathe } from "../../async/eventLoop.js";
 import { ServiceUnavailableError } from "../../errors.js";
-import type { Disk, FileStat } from "../../io/disk/disk.js";
+import type { FileStat } from "../../io/disk/disk.js";
 import { isDiskFull, isMissing } from "../../io/disk/errno.js";
 import { type LockOptions, withLock } from "../../io/lock/lock.js";
 import { Removal, removeLeased, TEMPORARY_PREFIX } from "../../io/publish.js";
@@ -33,15 +33,13 @@ import {
   versionRecordsDirectory,
   versionsDirectory,
 } from "../versions/paths.js";
+import type { TableAt } from "../versions/tableAt.js";
 import type { RemovedFiles } from "./garbage.js";
 
 export interface LeftoverSweep {
-  readonly disk: Disk;
+  /** The table or branch that is cleaned up. Its lock and that of the table's refs are held. */
+  readonly at: TableAt;
   readonly lock: LockOptions;
-  /** Directory of the table; the lock of its refs is held. */
-  readonly mainRoot: string;
-  /** Directory of the table or branch that is cleaned up; its lock is held. */
-  readonly tableRoot: string;
   /** Numbers of the existing versions. */
   readonly versions: ReadonlySet<number>;
   readonly removed: RemovedFiles;
@@ -73,7 +71,8 @@ const MAX_PART_DEPTH = 4;
 type Condition = ((stat: FileStat) => boolean) | null;
 
 export async function sweepLeftovers(sweep: LeftoverSweep): Promise<void> {
-  const { mainRoot, tableRoot, versions } = sweep;
+  const { at, versions } = sweep;
+  const { disk, root, mainRoot } = at;
   const always = () => true;
   const ifOld = (stat: FileStat) => sweep.isOld(stat);
   const ifForgotten = (stat: FileStat) => sweep.isForgotten(stat);
@@ -82,26 +81,26 @@ export async function sweepLeftovers(sweep: LeftoverSweep): Promise<void> {
     if (TEMPORARY.test(name)) return always;
     return FOREIGN_TEMPORARY.test(name) ? ifForgotten : null;
   };
-  await sweepDirectory(sweep, versionsDirectory(tableRoot), (name) =>
+  await sweepDirectory(sweep, versionsDirectory(root), (name) =>
     STAGED.test(name) ? ifOld : underLock(name),
   );
   await sweepDirectory(sweep, tagsDirectory(mainRoot), underLock);
   await sweepDirectory(sweep, branchesDirectory(mainRoot), underLock);
-  await sweepDirectory(sweep, sideDirectory(tableRoot), underLock);
-  await sweepDirectory(sweep, versionRecordsDirectory(tableRoot), (name) => {
+  await sweepDirectory(sweep, sideDirectory(root), underLock);
+  await sweepDirectory(sweep, versionRecordsDirectory(root), (name) => {
     const version = RECORD.exec(name)?.[1];
     return version !== undefined && !versions.has(Number(version)) ? always : underLock(name);
   });
-  await sweepDirectory(sweep, tableRoot, (name) =>
+  await sweepDirectory(sweep, root, (name) =>
     TEMPORARY.test(name) || FOREIGN_TEMPORARY.test(name) ? ifForgotten : null,
   );
-  const staging = stagingDirectory(tableRoot);
-  const stagingStat = await sweep.disk.stat(staging);
+  const staging = stagingDirectory(root);
+  const stagingStat = await disk.stat(staging);
   await sweepDirectory(sweep, staging, () => ifOld);
   await removeIfEmpty(sweep, staging, stagingStat);
-  const former = retiredDirectory(tableRoot);
-  await removeIfEmpty(sweep, former, await sweep.disk.stat(former));
-  if (tableRoot === mainRoot) await sweepTree(sweep, await listBranches(sweep.disk, mainRoot));
+  const former = retiredDirectory(root);
+  await removeIfEmpty(sweep, former, await disk.stat(former));
+  if (root === mainRoot) await sweepTree(sweep, await listBranches(at));
 }
 
 /** Removes files and temporary directories from a directory. */
@@ -110,7 +109,8 @@ async function sweepDirectory(
   directory: string,
   conditionOf: (name: string) => Condition,
 ): Promise<void> {
-  const { disk, removed } = sweep;
+  const { at, removed } = sweep;
+  const { disk, root } = at;
   for (const { name, kind } of (await disk.list(directory)) ?? []) {
     await breathe();
     const condition = conditionOf(name);
@@ -118,9 +118,9 @@ async function sweepDirectory(
     const path = join(directory, name);
     const stat = await disk.stat(path);
     if (stat === null || !condition(stat)) continue;
-    if (directory === versionRecordsDirectory(sweep.tableRoot) && RECORD.test(name)) {
+    if (directory === versionRecordsDirectory(root) && RECORD.test(name)) {
       // As soon as the lock is lost, the version may be published with a record of that name.
-      await removeLeased(disk, path, sideDirectory(sweep.tableRoot), sweep.tableRoot, sweep);
+      await removeLeased(disk, path, sideDirectory(root), root, sweep);
     } else {
       await sweep.confirm();
       await (kind === "file" ? disk.remove(path) : disk.removeTree(path));
@@ -135,7 +135,7 @@ async function sweepDirectory(
  * @param stat of the directory, before anything was removed from it
  */
 async function removeIfEmpty(
-  { disk, isOld, confirm }: LeftoverSweep,
+  { at: { disk }, isOld, confirm }: LeftoverSweep,
   directory: string,
   stat: FileStat | null,
 ): Promise<void> {
@@ -148,8 +148,8 @@ async function removeIfEmpty(
 // ---------------------------------------------------------------------------------------------- branches
 
 async function sweepTree(sweep: LeftoverSweep, registered: readonly string[]): Promise<void> {
-  const tree = branchTree(sweep.mainRoot);
-  const stat = await sweep.disk.stat(tree);
+  const tree = branchTree(sweep.at.mainRoot);
+  const stat = await sweep.at.disk.stat(tree);
   await sweepBelow(sweep, registered, "", 0);
   await removeIfEmpty(sweep, tree, stat);
 }
@@ -161,16 +161,16 @@ async function sweepBelow(
   prefix: string,
   depth: number,
 ): Promise<void> {
-  const directory = join(branchTree(sweep.mainRoot), prefix);
+  const directory = join(branchTree(sweep.at.mainRoot), prefix);
   if (depth > MAX_DEPTH) return;
-  for (const { name, kind } of (await sweep.disk.list(directory)) ?? []) {
+  for (const { name, kind } of (await sweep.at.disk.list(directory)) ?? []) {
     if (kind !== "directory" || TABLE_PARTS.includes(name)) continue;
     const branch = prefix + name;
     const root = join(directory, name);
-    const stat = await sweep.disk.stat(root);
+    const stat = await sweep.at.disk.stat(root);
     await sweepBelow(sweep, registered, `${branch}/`, depth + 1);
     // The disk may list a directory under another spelling of the branch's name.
-    const staying = await asSpelledBy(sweep.disk, sweep.mainRoot, branch, registered);
+    const staying = await asSpelledBy(sweep.at, branch, registered);
     if (staying.includes(branch)) continue;
     await sweepBranch(sweep, root, ownParts(branch, staying));
     await removeIfEmpty(sweep, root, stat);
@@ -179,7 +179,7 @@ async function sweepBelow(
 
 /** @param parts names of the entries in the directory that would be the branch's own */
 async function sweepBranch(sweep: LeftoverSweep, root: string, parts: readonly string[]): Promise<void> {
-  const { disk } = sweep;
+  const { disk, mainRoot } = sweep.at;
   const inside = (await disk.list(root)) ?? [];
   const own = inside.filter(({ name, kind }) => kind === "directory" && parts.includes(name));
   if (own.length === 0) return;
@@ -192,7 +192,6 @@ async function sweepBranch(sweep: LeftoverSweep, root: string, parts: readonly s
         await lease.confirm();
       };
       // A new branch of that name would lie in the same directories.
-      const { mainRoot } = sweep;
       const removal = new Removal(disk, sideDirectory(mainRoot), mainRoot, { confirm }, hasUniqueNames);
       try {
         for (const { name } of own) {
@@ -214,11 +213,11 @@ async function sweepBranch(sweep: LeftoverSweep, root: string, parts: readonly s
 
 /** Whether everything below a path is old; false where it goes deeper than a branch's files do. */
 async function isOldTree(sweep: LeftoverSweep, path: string, depth = 0): Promise<boolean> {
-  const stat = await sweep.disk.stat(path);
+  const stat = await sweep.at.disk.stat(path);
   if (stat === null) return true;
   if (!sweep.isOld(stat) || depth > MAX_PART_DEPTH) return false;
   if (stat.kind !== "directory") return true;
-  for (const { name } of (await sweep.disk.list(path)) ?? []) {
+  for (const { name } of (await sweep.at.disk.list(path)) ?? []) {
     if (!(await isOldTree(sweep, join(path, name), depth + 1))) return false;
   }
   return true;
@@ -226,7 +225,8 @@ async function isOldTree(sweep: LeftoverSweep, path: string, depth = 0): Promise
 
 /** Counts the files below a directory as removed. */
 async function countTree(sweep: LeftoverSweep, directory: string, depth = 0): Promise<void> {
-  const { disk, removed } = sweep;
+  const { removed } = sweep;
+  const { disk } = sweep.at;
   for (const { name, kind } of (await disk.list(directory)) ?? []) {
     const path = join(directory, name);
     if (kind === "directory" && depth < MAX_PART_DEPTH) await countTree(sweep, path, depth + 1);

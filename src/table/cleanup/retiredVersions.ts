@@ -36,7 +36,7 @@ import {
 } from "../versions/paths.js";
 import { noteRemovedVersions, readGap, type VersionGap } from "../versions/versionGap.js";
 import { writeHint } from "../versions/versionHint.js";
-import type { VersionEntry } from "../versions/versions.js";
+import type { VersionEntry, VersionsAt } from "../versions/versions.js";
 import type { RemovedFiles } from "./garbage.js";
 
 /** A version whose manifest was set aside. */
@@ -68,8 +68,7 @@ export interface Retirement {
  * @param options `partially`: where the disk is full, retires only versions for which nothing has to be written
  */
 export async function retireVersions(
-  disk: Disk,
-  tableRoot: string,
+  at: VersionsAt,
   entries: readonly VersionEntry[],
   going: ReadonlySet<VersionEntry>,
   guard: RetirementGuard,
@@ -77,24 +76,24 @@ export async function retireVersions(
 ): Promise<Retirement> {
   const latest = entries.at(-1);
   if (latest === undefined || going.size === 0) return { retired: [], postponed: 0 };
-  const directory = versionsDirectory(tableRoot);
-  const full = await noteRemoval(disk, tableRoot, latest);
+  const directory = versionsDirectory(at.root);
+  const full = await noteRemoval(at, latest);
   const isNoted = full === null;
-  const moving = isNoted ? going : withoutNewGaps(entries, going, await readGap(disk, tableRoot));
+  const moving = isNoted ? going : withoutNewGaps(entries, going, await readGap(at));
   if (!isNoted && (moving.size === 0 || !options.partially)) throw full.error;
-  if (!isNoted) await forgetHint(disk, tableRoot);
+  if (!isNoted) await forgetHint(at);
   const moved: SetAsideVersion[] = [];
   let postponed = going.size - moving.size;
   try {
     for (const entry of entries) {
       if (!moving.has(entry)) continue;
       await guard.confirm();
-      const aside = retiredOf(tableRoot, entry);
+      const aside = retiredOf(at.root, entry);
       // Recorded before the rename, because a failure may be reported for a rename that has happened.
       moved.push(aside);
       guard.onRetiring?.(aside);
       try {
-        if (!(await tryRename(disk, entry.path, aside.path))) moved.pop();
+        if (!(await tryRename(at.disk, entry.path, aside.path))) moved.pop();
       } catch (error) {
         // A directory may have to grow for another name.
         if (!options.partially || !isDiskFull(error)) throw error;
@@ -103,17 +102,17 @@ export async function retireVersions(
         if (!isNoted) break;
       }
     }
-    await disk.syncDirectory(directory);
+    await at.disk.syncDirectory(directory);
     await guard.confirm();
     const needed = neededOf(moved, await guard.readPinned(), isNoted);
-    for (const each of needed) await putBack(disk, tableRoot, each);
-    if (needed.size > 0) await disk.syncDirectory(directory);
-    await writeHint(disk, tableRoot, latest.version);
+    for (const each of needed) await putBack(at, each);
+    if (needed.size > 0) await at.disk.syncDirectory(directory);
+    await writeHint(at, latest.version);
     return { retired: moved.filter((each) => !needed.has(each)), postponed };
   } catch (error) {
     // What can't be put back here is put back or released by the next cleanup.
-    for (const each of moved.reverse()) await putBack(disk, tableRoot, each).catch(() => undefined);
-    await disk.syncDirectory(directory).catch(() => undefined);
+    for (const each of moved.reverse()) await putBack(at, each).catch(() => undefined);
+    await at.disk.syncDirectory(directory).catch(() => undefined);
     throw error;
   }
 }
@@ -123,12 +122,11 @@ export async function retireVersions(
  * @returns the error where the disk is too full for that, else null
  */
 async function noteRemoval(
-  disk: Disk,
-  tableRoot: string,
+  at: VersionsAt,
   latest: VersionEntry,
 ): Promise<{ readonly error: unknown } | null> {
   try {
-    await noteRemovedVersions(disk, tableRoot, latest.version);
+    await noteRemovedVersions(at, latest.version);
     return null;
   } catch (error) {
     if (isDiskFull(error)) return { error };
@@ -137,9 +135,9 @@ async function noteRemoval(
 }
 
 /** Removes the hint, so that no reader counts up from it. The room that it took up is free on return. */
-export async function forgetHint(disk: Disk, tableRoot: string): Promise<void> {
-  await disk.remove(hintPath(tableRoot));
-  await disk.syncDirectory(versionsDirectory(tableRoot));
+export async function forgetHint(at: VersionsAt): Promise<void> {
+  await at.disk.remove(hintPath(at.root));
+  await at.disk.syncDirectory(versionsDirectory(at.root));
 }
 
 /**
@@ -207,13 +205,9 @@ async function tryRename(disk: Disk, from: string, to: string): Promise<boolean>
  * Makes a retired version a version of the table again. Does nothing where another process has put it back or
  * released it.
  */
-export async function putBack(
-  disk: Disk,
-  tableRoot: string,
-  { version, scheme, path }: SetAsideVersion,
-): Promise<void> {
-  const place = manifestPath(tableRoot, version, scheme);
-  if ((await disk.stat(place)) === null) await tryRename(disk, path, place);
+export async function putBack(at: VersionsAt, { version, scheme, path }: SetAsideVersion): Promise<void> {
+  const place = manifestPath(at.root, version, scheme);
+  if ((await at.disk.stat(place)) === null) await tryRename(at.disk, path, place);
 }
 
 /**
@@ -221,30 +215,29 @@ export async function putBack(
  * Returns those that were released here: others were put back, or released by another process.
  */
 export async function releaseVersions(
-  disk: Disk,
-  tableRoot: string,
+  at: VersionsAt,
   retired: readonly SetAsideVersion[],
 ): Promise<SetAsideVersion[]> {
   const released: SetAsideVersion[] = [];
   for (const each of retired) {
-    const aside = setAside(tableRoot, each, "released");
-    if (await tryRename(disk, each.path, aside.path)) released.push(aside);
+    const aside = setAside(at.root, each, "released");
+    if (await tryRename(at.disk, each.path, aside.path)) released.push(aside);
   }
-  if (released.length > 0) await disk.syncDirectory(versionsDirectory(tableRoot));
+  if (released.length > 0) await at.disk.syncDirectory(versionsDirectory(at.root));
   return released;
 }
 
 /** The versions that were set aside and are not removed yet. For some of them the version may exist again. */
-export async function listSetAside(disk: Disk, tableRoot: string): Promise<SetAsideVersion[]> {
+export async function listSetAside(at: VersionsAt): Promise<SetAsideVersion[]> {
   const found: SetAsideVersion[] = [];
-  const directory = versionsDirectory(tableRoot);
-  for (const { name, kind } of (await disk.list(directory)) ?? []) {
+  const directory = versionsDirectory(at.root);
+  for (const { name, kind } of (await at.disk.list(directory)) ?? []) {
     await breathe();
     const parsed = kind === "file" ? parseSetAsideName(name) : null;
     if (parsed !== null) found.push({ ...parsed, path: join(directory, name) });
   }
-  const former = retiredDirectory(tableRoot);
-  for (const { name, kind } of (await disk.list(former)) ?? []) {
+  const former = retiredDirectory(at.root);
+  for (const { name, kind } of (await at.disk.list(former)) ?? []) {
     const parsed = kind === "file" ? parseManifestName(name) : null;
     if (parsed !== null) found.push({ ...parsed, state: "retired", path: join(former, name) });
   }
@@ -253,19 +246,18 @@ export async function listSetAside(disk: Disk, tableRoot: string): Promise<SetAs
 
 /** Removes the manifests and records of released versions whose files are gone. */
 export async function forgetReleased(
-  disk: Disk,
-  tableRoot: string,
+  at: VersionsAt,
   released: readonly SetAsideVersion[],
   removed: RemovedFiles,
 ): Promise<void> {
-  const records = versionRecordsDirectory(tableRoot);
-  const recorded = new Set(((await disk.list(records)) ?? []).map(({ name }) => name));
+  const records = versionRecordsDirectory(at.root);
+  const recorded = new Set(((await at.disk.list(records)) ?? []).map(({ name }) => name));
   for (const { version, path } of released) {
-    const stat = await disk.stat(path);
+    const stat = await at.disk.stat(path);
     if (stat === null) continue;
     const record = versionRecordName(version);
-    if (recorded.has(record)) await disk.remove(join(records, record));
-    await disk.remove(path);
+    if (recorded.has(record)) await at.disk.remove(join(records, record));
+    await at.disk.remove(path);
     removed.bytes += stat.size;
     removed.versions++;
   }

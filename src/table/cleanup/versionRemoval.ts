@@ -4,11 +4,11 @@
  */
 
 import { CorruptFileError, InvalidInputError } from "../../errors.js";
-import type { Disk } from "../../io/disk/disk.js";
 import { isPinned, readPinnedVersions } from "../refs/pinnedVersions.js";
-import { branchRoot, formatBranch } from "../refs/refs.js";
+import { formatBranch } from "../refs/refs.js";
 import { versionsDirectory } from "../versions/paths.js";
-import { listVersions } from "../versions/versions.js";
+import type { TableAt } from "../versions/tableAt.js";
+import { listVersions, type VersionsAt } from "../versions/versions.js";
 import { listSetAside, putBack, type RetirementGuard, retireVersions } from "./retiredVersions.js";
 
 /** Consecutive versions. */
@@ -20,24 +20,15 @@ export interface VersionRange {
 
 /**
  * The existing versions in the ranges, ascending. The caller holds the locks of the table's refs and of the branch.
- * @param mainRoot directory of the table
- * @param branch null is the main branch
  * @throws InvalidInputError where one of them is the latest, has a tag, or is the version that a branch was made from
  * @throws CorruptFileError where a ref that can't be read leaves this open
  */
-export async function planVersionRemoval(
-  disk: Disk,
-  mainRoot: string,
-  branch: string | null,
-  ranges: readonly VersionRange[],
-): Promise<number[]> {
-  const versions = (await listVersions(disk, branchRoot(mainRoot, branch ?? undefined))).map(
-    ({ version }) => version,
-  );
+export async function planVersionRemoval(at: TableAt, ranges: readonly VersionRange[]): Promise<number[]> {
+  const versions = (await listVersions(at)).map(({ version }) => version);
   const latest = versions[versions.length - 1];
   const wanted = within(versions, ranges);
   if (wanted.length === 0) return [];
-  const pinned = await readPinnedVersions(disk, mainRoot, branch);
+  const pinned = await readPinnedVersions(at);
   for (const version of wanted) {
     const needs = [];
     if (version === latest) needs.push("is the latest");
@@ -46,7 +37,9 @@ export async function planVersionRemoval(
     const branches = pinned.branches.get(version);
     if (branches !== undefined) needs.push(`is what branch ${branches[0]} was made from`);
     if (needs.length === 0) continue;
-    throw new InvalidInputError(`ranges: version ${version} of ${formatBranch(branch)} ${needs.join(", ")}`);
+    throw new InvalidInputError(
+      `ranges: version ${version} of ${formatBranch(at.branch)} ${needs.join(", ")}`,
+    );
   }
   return wanted;
 }
@@ -69,27 +62,22 @@ function within(versions: readonly number[], ranges: readonly VersionRange[]): n
  * Removes versions that were found to be unneeded; durable on return. Versions that are gone count as removed, and
  * versions that have come to be needed meanwhile stay. The caller holds the locks of the table's refs and of the
  * branch.
- * @param mainRoot directory of the table
- * @param branch null is the main branch
  * @param watch its `confirm` throws where one of the locks is not held any more; then no version is removed
  * @returns the versions that stay
  */
 export async function deleteVersionsUnderLock(
-  disk: Disk,
-  mainRoot: string,
-  branch: string | null,
+  at: TableAt,
   versions: readonly number[],
   watch: Omit<RetirementGuard, "readPinned">,
 ): Promise<number[]> {
-  const tableRoot = branchRoot(mainRoot, branch ?? undefined);
-  const entries = await listVersions(disk, tableRoot);
+  const entries = await listVersions(at);
   const latest = entries.at(-1);
   if (latest === undefined) return [];
   const guard: RetirementGuard = {
     ...watch,
     // If a ref can't be read, any version may be needed. A version that stays does no harm.
     readPinned: () =>
-      readPinnedVersions(disk, mainRoot, branch).catch((error: unknown) => {
+      readPinnedVersions(at).catch((error: unknown) => {
         if (error instanceof CorruptFileError) return null;
         throw error;
       }),
@@ -99,7 +87,7 @@ export async function deleteVersionsUnderLock(
   const mayGo = (version: number): boolean =>
     pinned !== null && wanted.has(version) && version !== latest.version && !isPinned(pinned, version);
   const going = new Set(entries.filter(({ version }) => mayGo(version)));
-  const { retired } = await retireVersions(disk, tableRoot, entries, going, guard, { partially: false });
+  const { retired } = await retireVersions(at, entries, going, guard, { partially: false });
   const gone = new Set(retired.map(({ version }) => version));
   return entries.map(({ version }) => version).filter((version) => wanted.has(version) && !gone.has(version));
 }
@@ -110,16 +98,15 @@ export async function deleteVersionsUnderLock(
  * @param confirm throws where one of the locks is not held any more
  */
 export async function returnVersionsUnderLock(
-  disk: Disk,
-  tableRoot: string,
+  at: VersionsAt,
   versions: readonly number[],
   confirm: () => Promise<void>,
 ): Promise<void> {
   const wanted = new Set(versions);
-  for (const aside of await listSetAside(disk, tableRoot)) {
+  for (const aside of await listSetAside(at)) {
     if (aside.state !== "retired" || !wanted.has(aside.version)) continue;
     await confirm();
-    await putBack(disk, tableRoot, aside);
+    await putBack(at, aside);
   }
-  await disk.syncDirectory(versionsDirectory(tableRoot));
+  await at.disk.syncDirectory(versionsDirectory(at.root));
 }

@@ -31,15 +31,13 @@ import {
   readBranch,
   refuseTwinDirectories,
 } from "../refs/branches.js";
-import { branchRoot, encodeRefFile, formatBranch, lockRefs, type RefTarget } from "../refs/refs.js";
-import type { TableEnvironment } from "../versions/environment.js";
+import { encodeRefFile, formatBranch, lockRefs } from "../refs/refs.js";
 import { checkReaderFlags, checkWriterFlags } from "../versions/flags.js";
 import { ABSENT } from "../versions/identity.js";
 import { findLatestVersion } from "../versions/latestVersion.js";
 import { encodeManifestFile, ManifestFile, readManifestFile } from "../versions/manifest.js";
-import { readManifestAt } from "../versions/manifestCache.js";
+import { openVersion } from "../versions/openVersion.js";
 import {
-  branchDirectory,
   branchesDirectory,
   branchRefName,
   branchRefPath,
@@ -52,7 +50,8 @@ import {
   transactionsDirectory,
   versionsDirectory,
 } from "../versions/paths.js";
-import { findVersion, type VersionEntry } from "../versions/versions.js";
+import { branchAt, type OpenVersion, type RefsAt, type TableAt } from "../versions/tableAt.js";
+import { findVersion } from "../versions/versions.js";
 import { applyTransaction, WRITER } from "./apply.js";
 import { publishManifest } from "./publication.js";
 import { fileNameOf, newTransaction } from "./transaction.js";
@@ -69,16 +68,12 @@ export interface BranchSource {
 }
 
 /** What a branch was made from, opened. */
-interface OpenSource extends RefTarget {
-  /** Directory of the branch. */
-  readonly root: string;
-  readonly entry: VersionEntry;
-  readonly file: ManifestFile;
+interface OpenSource extends OpenVersion {
   readonly lineage: Lineage;
 }
 
 /**
- * @param mainRoot directory of the table
+ * @param table any branch of the table
  * @returns the id of the transaction that made its first version
  * @throws InvalidInputError for an illegal name and for one whose directory would collide with another branch's,
  *   TableBranchAlreadyExistsError, and where the source does not exist TableBranchNotFoundError or
@@ -87,46 +82,45 @@ interface OpenSource extends RefTarget {
  * @throws PublishUncertainError where the branch may or may not exist
  */
 export function createBranch(
-  environment: TableEnvironment,
-  mainRoot: string,
+  table: TableAt,
   branch: string,
   source: BranchSource,
   signal?: AbortSignal,
 ): Promise<string> {
-  const { disk } = environment;
-  return lockRefs(environment, mainRoot, signal, async (lease) => {
-    const others = await listBranches(disk, mainRoot);
+  const { disk, mainRoot } = table;
+  return lockRefs(table, signal, async (lease) => {
+    const others = await listBranches(table);
     if (others.includes(branch)) throw taken(branch);
     checkNewBranchName(branch, others);
-    await refuseTwinDirectories(disk, mainRoot, branch);
-    const opened = await openSource(environment, mainRoot, source);
-    const root = branchDirectory(mainRoot, branch);
-    await clearLeftovers(environment, mainRoot, root, ownParts(branch, others), lease);
+    await refuseTwinDirectories(table, branch);
+    const opened = await openSource(table, source);
+    const at = branchAt(table, branch);
+    await clearLeftovers(at, ownParts(branch, others), lease);
     const clone = Clone.create({
       isShallow: true,
-      refName: opened.branch ?? undefined,
+      refName: opened.at.branch ?? undefined,
       refVersion: opened.version,
-      refPath: opened.root,
+      refPath: opened.at.root,
       branchName: branch,
     });
     const transaction = newTransaction(opened.version, "clone", clone);
     try {
-      await writeFirstVersion(environment, mainRoot, root, opened, transaction, lease);
-      await register(disk, mainRoot, branch, opened, lease);
+      await writeFirstVersion(at, opened, transaction, lease);
+      await register(table, branch, opened, lease);
     } catch (error) {
       // A branch that may exist needs its files.
       const refPath = branchRefPath(mainRoot, branch);
       if (!(error instanceof PublishUncertainError && error.path === refPath)) {
-        await removeFirstVersion(disk, mainRoot, root, opened, transaction, lease).catch(() => undefined);
+        await removeFirstVersion(at, opened, transaction, lease).catch(() => undefined);
       }
       throw error;
     }
     // Another engine's cleanup does not take the lock, and neither does dropping the table.
-    const current = await environment.manifests.read(disk, opened.entry.path);
+    const current = await table.environment.manifests.read(disk, opened.path);
     if (current?.isCopyOf(opened.file) === true) return transaction.uuid;
     const removal = new Removal(disk, sideDirectory(mainRoot), mainRoot, lease);
     await removal.takeOut(branchRefPath(mainRoot, branch)).finally(() => removal.finish());
-    await removeFirstVersion(disk, mainRoot, root, opened, transaction, lease);
+    await removeFirstVersion(at, opened, transaction, lease);
     throw new TableVersionNotFoundError(
       `version ${opened.version} was removed while a branch was made from it`,
     );
@@ -142,13 +136,10 @@ const taken = (branch: string): TableBranchAlreadyExistsError =>
  * @throws ConcurrentModificationError where another engine's manifest is younger than that moment
  */
 async function clearLeftovers(
-  environment: TableEnvironment,
-  mainRoot: string,
-  root: string,
+  { disk, root, mainRoot }: TableAt,
   parts: readonly string[],
   lease: LockLease,
 ): Promise<void> {
-  const { disk } = environment;
   if ((await disk.stat(root)) === null) return;
   const youngNs = (BigInt(Date.now()) - FOREIGN_CREATION_MS) * 1_000_000n;
   const directory = versionsDirectory(root);
@@ -182,13 +173,8 @@ async function isOurs(disk: Disk, path: string): Promise<boolean> {
   }
 }
 
-async function openSource(
-  environment: TableEnvironment,
-  mainRoot: string,
-  { branch, version }: BranchSource,
-): Promise<OpenSource> {
-  const { disk } = environment;
-  const parent = branch === null ? null : await readBranch(disk, mainRoot, branch);
+async function openSource(table: TableAt, { branch, version }: BranchSource): Promise<OpenSource> {
+  const parent = branch === null ? null : await readBranch(table, branch);
   if (branch !== null && parent === null) throw new TableBranchNotFoundError(`there is no branch ${branch}`);
   const lineage = parent === null ? [] : parent.lineage;
   if (lineage === null) {
@@ -196,28 +182,27 @@ async function openSource(
       `branch ${branch} was made by an old release and has no identifier: branches can't be made from it`,
     );
   }
-  const root = branchRoot(mainRoot, branch ?? undefined);
+  const at = branchAt(table, branch);
+  const { latestVersions } = at.environment;
   const entry = await (version === undefined
-    ? (environment.latestVersions?.find(root) ?? findLatestVersion(disk, root))
-    : findVersion(disk, root, version));
-  const file = entry && (await readManifestAt(environment, entry));
-  if (entry === null || file === null) {
+    ? (latestVersions?.find(at.root) ?? findLatestVersion(at))
+    : findVersion(at, version));
+  const open = entry && (await openVersion(at, entry));
+  if (open === null) {
     throw new TableVersionNotFoundError(`${formatBranch(branch)} has no version ${version ?? "yet"}`);
   }
-  checkReaderFlags(file.manifest, entry.path);
-  checkWriterFlags(file.manifest, entry.path);
-  return { branch, version: entry.version, root, entry, file, lineage };
+  checkReaderFlags(open.file.manifest, open.path);
+  checkWriterFlags(open.file.manifest, open.path);
+  return { ...open, lineage };
 }
 
 async function writeFirstVersion(
-  environment: TableEnvironment,
-  mainRoot: string,
-  root: string,
-  source: OpenSource,
+  at: TableAt,
+  source: OpenVersion,
   transaction: Transaction,
   lease: LockLease,
 ): Promise<void> {
-  const { disk } = environment;
+  const { disk, root, mainRoot } = at;
   const content = applyTransaction(source.file, transaction, {
     version: source.version,
     nowNs: BigInt(Date.now()) * 1_000_000n,
@@ -237,23 +222,22 @@ async function writeFirstVersion(
   const { indexSectionBytes } = content;
   const fileAt = (path: string) =>
     new ManifestFile(path, manifest, manifest, indexSectionBytes, transactionBytes, chunks);
-  const publication = { version: source.version, scheme: source.entry.scheme, chunks, fileAt };
+  const publication = { version: source.version, scheme: source.scheme, chunks, fileAt };
   const terms = { lease, anchor: ABSENT, latest: null };
-  if ((await publishManifest(environment, root, publication, terms)) === null) {
+  if ((await publishManifest(at, publication, terms)) === null) {
     throw new ConcurrentModificationError("the branch is being made by another writer");
   }
 }
 
 async function register(
-  disk: Disk,
-  mainRoot: string,
+  { disk, mainRoot }: RefsAt,
   branch: string,
-  source: OpenSource,
+  { at, version, file, lineage }: OpenSource,
   lease: LockLease,
 ): Promise<void> {
   const directory = branchesDirectory(mainRoot);
   await disk.makeDirectory(directory, mainRoot);
-  const ref = newBranchRef({ ...source, manifestSize: source.file.byteLength });
+  const ref = newBranchRef({ branch: at.branch, version, lineage, manifestSize: file.byteLength });
   if (!(await createExclusive(disk, directory, branchRefName(branch), [encodeRefFile(ref)], { lease }))) {
     throw taken(branch);
   }
@@ -264,16 +248,14 @@ async function register(
  * that another engine has put beside them stay.
  */
 async function removeFirstVersion(
-  disk: Disk,
-  mainRoot: string,
-  root: string,
-  source: OpenSource,
+  { disk, root, mainRoot }: TableAt,
+  source: OpenVersion,
   transaction: Transaction,
   lease: LockLease,
 ): Promise<void> {
   const versions = versionsDirectory(root);
   // Once the lock is lost, the file may be a successor's.
-  const first = manifestPath(root, source.version, source.entry.scheme);
+  const first = manifestPath(root, source.version, source.scheme);
   await removeLeased(disk, first, sideDirectory(mainRoot), mainRoot, lease);
   await lease.confirm();
   await disk.remove(join(transactionsDirectory(root), fileNameOf(transaction)));

@@ -14,20 +14,21 @@ import { ConcurrentModificationError } from "../../errors.js";
 import type { Transaction } from "../../format/table.js";
 import { codeOf } from "../../io/disk/errno.js";
 import { type LockLease, UNSHARED_LEASE } from "../../io/lock/lease.js";
-import { backOff, type TableEnvironment, withTableLock } from "../versions/environment.js";
+import { isSameDirectory } from "../versions/directoryIdentity.js";
 import { checkReaderFlags, checkWriterFlags } from "../versions/flags.js";
 import {
-  type DirectoryIdentity,
-  isSameDirectory,
+  anchorOf,
   requireAnchor,
   type TableAnchor,
   TableGoneError,
   TableReplacedError,
 } from "../versions/identity.js";
 import { findLatestVersion } from "../versions/latestVersion.js";
-import { readManifestAt } from "../versions/manifestCache.js";
+import { openVersion } from "../versions/openVersion.js";
 import { versionsDirectory } from "../versions/paths.js";
-import { anchorOf, type CommittedVersion, type TableVersion } from "../versions/versions.js";
+import type { OpenLatest, OpenVersion, TableAt, TableEnvironment } from "../versions/tableAt.js";
+import { backOff, withTableLock } from "../versions/tableLock.js";
+import type { LatestVersion } from "../versions/versions.js";
 import { CommitAttempts, type CommitOptions, type CreationOptions } from "./commitAttempts.js";
 import { TransactionConflictError } from "./conflict.js";
 import { withFiles } from "./publication.js";
@@ -39,9 +40,15 @@ export interface PlannedChange {
   readonly discard?: () => Promise<void>;
 }
 
+/** A table or branch to change, as it was opened. */
+export interface ChangeTarget<Environment extends TableEnvironment = TableEnvironment> {
+  readonly at: TableAt<Environment>;
+  readonly latest: LatestVersion;
+}
+
 /** A committed change and the plan that was committed in the end. */
 export interface CommittedPlan<Plan> {
-  readonly committed: CommittedVersion;
+  readonly committed: OpenVersion;
   readonly plan: Plan;
 }
 
@@ -53,8 +60,7 @@ const MAX_PLANS = 20;
 /**
  * Commits a change to an existing table. A transaction that was planned on an older version is rebased, unless a
  * commit made since then conflicts with it.
- * @param tableRoot directory of the table or branch
- * @param anchor the version that the transaction was planned on
+ * @param base the version that the transaction was planned on
  * @throws TableReplacedError where another table lies there by now
  * @throws ConcurrentModificationError where the change conflicts, or lost too many races
  * @throws TableGoneError where the table has no versions; TableVersionNotFoundError where the version to restore does
@@ -62,46 +68,44 @@ const MAX_PLANS = 20;
  * @throws PublishUncertainError where the version may or may not be there: its files must stay
  */
 export async function commitTransaction(
-  environment: TableEnvironment,
-  tableRoot: string,
-  anchor: TableAnchor,
+  base: OpenLatest,
   transaction: Transaction,
   options: CommitOptions = {},
-): Promise<CommittedVersion> {
-  const lock = { ...environment.lock, signal: options.signal ?? environment.lock.signal };
-  const attempts = new CommitAttempts(environment, tableRoot, anchor, transaction);
-  const committed = await withMissingAsNotFound(tableRoot, () =>
+): Promise<OpenVersion> {
+  const { at } = base;
+  const attempts = new CommitAttempts(at, anchorOf(base), transaction);
+  const committed = await withMissingAsNotFound(at.root, () =>
     withFiles(
       () => attempts.removeTransactionFile(),
       async () => {
         await attempts.writeAhead();
-        return withTableLock(environment, tableRoot, lock, (lease) =>
-          commitOverLatest(environment, attempts, lease, options),
+        return withTableLock(at, { signal: options.signal }, (lease) =>
+          commitOverLatest(attempts, lease, options),
         );
       },
     ),
   );
-  await environment.afterCommit?.(tableRoot, committed);
+  await at.environment.afterCommit?.(committed);
   return committed;
 }
 
 async function commitOverLatest(
-  environment: TableEnvironment,
   attempts: CommitAttempts,
   lease: LockLease,
   options: CommitOptions,
-): Promise<CommittedVersion> {
-  const { tableRoot } = attempts;
+): Promise<OpenVersion> {
+  const { at } = attempts;
   for (let attempt = 1; ; attempt++) {
+    const { latestVersions } = at.environment;
     const latest =
-      attempt === 1 && environment.latestVersions !== undefined
-        ? await environment.latestVersions.findForCommit(tableRoot, attempts.readVersion)
-        : await findLatestVersion(environment.disk, tableRoot);
-    if (latest === null) throw new TableGoneError(tableRoot);
+      attempt === 1 && latestVersions !== undefined
+        ? await latestVersions.findForCommit(at.root, attempts.readVersion)
+        : await findLatestVersion(at);
+    if (latest === null) throw new TableGoneError(at.root);
     const committed = await attempts.tryOver(latest, lease, options);
     if (committed !== null) return committed;
     if (attempt === MAX_ATTEMPTS) {
-      throw new ConcurrentModificationError(`${tableRoot}: another writer won ${attempt} races in a row`);
+      throw new ConcurrentModificationError(`${at.root}: another writer won ${attempt} races in a row`);
     }
     await backOff(attempt);
   }
@@ -110,7 +114,6 @@ async function commitOverLatest(
 /**
  * Commits a change to the table as it is now: plans it on the latest version and, where a commit made meanwhile
  * conflicts with it, plans it again on the version of that commit.
- * @param directory the directory of the table's versions, as it was when the table was opened
  * @param plan returns what to commit over the given version, or null where there is nothing to do; it throws a
  *   TransactionConflictError where that version was overtaken during planning, and is then called again with a newer
  *   one
@@ -118,30 +121,24 @@ async function commitOverLatest(
  * @throws errors of `plan` and of {@link commitTransaction}; TableReplacedError where the versions lie in another
  *   directory; ConcurrentModificationError where other commits keep getting in between
  */
-export async function commitPlanned<Plan extends PlannedChange>(
-  environment: TableEnvironment,
-  tableRoot: string,
-  directory: DirectoryIdentity,
-  plan: (base: TableVersion) => Promise<Plan> | Plan,
+export async function commitPlanned<Environment extends TableEnvironment, Plan extends PlannedChange>(
+  target: ChangeTarget<Environment>,
+  plan: (base: OpenLatest<Environment>) => Promise<Plan> | Plan,
   options?: CommitOptions,
 ): Promise<CommittedPlan<Plan>>;
-export async function commitPlanned<Plan extends PlannedChange>(
-  environment: TableEnvironment,
-  tableRoot: string,
-  directory: DirectoryIdentity,
-  plan: (base: TableVersion) => Promise<Plan | null> | Plan | null,
+export async function commitPlanned<Environment extends TableEnvironment, Plan extends PlannedChange>(
+  target: ChangeTarget<Environment>,
+  plan: (base: OpenLatest<Environment>) => Promise<Plan | null> | Plan | null,
   options?: CommitOptions,
 ): Promise<CommittedPlan<Plan> | null>;
-export async function commitPlanned<Plan extends PlannedChange>(
-  environment: TableEnvironment,
-  tableRoot: string,
-  directory: DirectoryIdentity,
-  plan: (base: TableVersion) => Promise<Plan | null> | Plan | null,
+export async function commitPlanned<Environment extends TableEnvironment, Plan extends PlannedChange>(
+  target: ChangeTarget<Environment>,
+  plan: (base: OpenLatest<Environment>) => Promise<Plan | null> | Plan | null,
   options: CommitOptions = {},
 ): Promise<CommittedPlan<Plan> | null> {
   for (let round = 1; ; round++) {
     options.signal?.throwIfAborted();
-    const base = await readLatest(environment, tableRoot, directory);
+    const base = await readLatest(target);
     let planned: Plan | null = null;
     try {
       return await withFiles(
@@ -150,13 +147,7 @@ export async function commitPlanned<Plan extends PlannedChange>(
           planned = await plan(base);
           if (planned === null) return null;
           const { transaction } = planned;
-          const committed = await commitTransaction(
-            environment,
-            tableRoot,
-            anchorOf(base),
-            transaction,
-            options,
-          );
+          const committed = await commitTransaction(base, transaction, options);
           return { committed, plan: planned };
         },
       );
@@ -167,24 +158,23 @@ export async function commitPlanned<Plan extends PlannedChange>(
   }
 }
 
-/** @throws TableReplacedError where the versions lie in another directory than the one given */
-async function readLatest(
-  environment: TableEnvironment,
-  tableRoot: string,
-  directory: DirectoryIdentity,
-): Promise<TableVersion> {
+/** @throws TableReplacedError where the versions lie in another directory than when the table was opened */
+async function readLatest<Environment extends TableEnvironment>({
+  at,
+  latest,
+}: ChangeTarget<Environment>): Promise<OpenLatest<Environment>> {
   for (let attempt = 1; ; attempt++) {
-    const entry = await findLatestVersion(environment.disk, tableRoot);
-    if (entry === null) throw new TableGoneError(tableRoot);
-    if (!isSameDirectory(entry.directory, directory)) throw new TableReplacedError(tableRoot);
-    const file = await readManifestAt(environment, entry);
-    if (file !== null) {
-      checkReaderFlags(file.manifest, entry.path);
-      checkWriterFlags(file.manifest, entry.path);
-      return { entry, file };
+    const entry = await findLatestVersion(at);
+    if (entry === null) throw new TableGoneError(at.root);
+    if (!isSameDirectory(entry.directory, latest.directory)) throw new TableReplacedError(at.root);
+    const base = await openVersion(at, entry);
+    if (base !== null) {
+      checkReaderFlags(base.file.manifest, base.path);
+      checkWriterFlags(base.file.manifest, base.path);
+      return base;
     }
     // It was the latest, but was superseded and cleaned up since, or the table was dropped.
-    if (attempt === MAX_ATTEMPTS) throw new ConcurrentModificationError(`${tableRoot}: versions come and go`);
+    if (attempt === MAX_ATTEMPTS) throw new ConcurrentModificationError(`${at.root}: versions come and go`);
     await backOff(attempt);
   }
 }
@@ -199,15 +189,14 @@ async function readLatest(
  * @throws PublishUncertainError where the version may or may not be there: its files must stay
  */
 export async function commitCreation(
-  environment: TableEnvironment,
-  tableRoot: string,
+  at: TableAt,
   anchor: TableAnchor,
   transaction: Transaction,
   options: CreationOptions,
-): Promise<CommittedVersion | null> {
-  const { disk, manifests } = environment;
-  const versions = versionsDirectory(tableRoot);
-  const attempts = new CommitAttempts(environment, tableRoot, anchor, transaction);
+): Promise<OpenVersion | null> {
+  const { disk } = at;
+  const versions = versionsDirectory(at.root);
+  const attempts = new CommitAttempts(at, anchor, transaction);
   const create = (lease: LockLease) =>
     withFiles(
       () => attempts.removeTransactionFile(),
@@ -218,18 +207,17 @@ export async function commitCreation(
     return create(UNSHARED_LEASE);
   }
   // The lock is taken in it.
-  if (anchor.kind === "absent" && options.isPlaced !== true) await disk.makeDirectory(tableRoot);
-  const lock = { ...environment.lock, signal: options.signal ?? environment.lock.signal };
+  if (anchor.kind === "absent" && options.isPlaced !== true) await disk.makeDirectory(at.root);
   try {
-    return await withTableLock(environment, tableRoot, lock, async (lease) => {
-      if ((await findLatestVersion(disk, tableRoot)) !== null) return null;
-      await requireAnchor(disk, tableRoot, anchor, (path) => manifests.read(disk, path));
-      await disk.makeDirectory(versions, tableRoot);
+    return await withTableLock(at, { signal: options.signal }, async (lease) => {
+      if ((await findLatestVersion(at)) !== null) return null;
+      await requireAnchor(at, anchor);
+      await disk.makeDirectory(versions, at.root);
       return create(lease);
     });
   } catch (error) {
     if (codeOf(error) !== "ENOENT") throw error;
-    throw new ConcurrentModificationError(`${tableRoot} was dropped while a table was created there`, {
+    throw new ConcurrentModificationError(`${at.root} was dropped while a table was created there`, {
       cause: error,
     });
   }
@@ -244,17 +232,13 @@ export async function commitCreation(
  * @throws LeaseLostError, OverruledError where the lock was lost
  * @throws PublishUncertainError where the version may or may not be there: its files must stay
  */
-export async function commitSuccessor(
-  environment: TableEnvironment,
-  tableRoot: string,
-  base: TableVersion,
+export function commitSuccessor(
+  base: OpenLatest,
   transaction: Transaction,
   lease: LockLease,
-): Promise<CommittedVersion | null> {
-  const attempts = new CommitAttempts(environment, tableRoot, anchorOf(base), transaction, {
-    rewritesTable: true,
-  });
-  return attempts.tryOver(base.entry, lease, {});
+): Promise<OpenVersion | null> {
+  const attempts = new CommitAttempts(base.at, anchorOf(base), transaction, { rewritesTable: true });
+  return attempts.tryOver(base, lease, {});
 }
 
 /** A table dropped before we got its lock looks like a missing directory. */

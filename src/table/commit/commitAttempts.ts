@@ -4,26 +4,19 @@
  */
 
 import { ConcurrentModificationError, TableVersionNotFoundError } from "../../errors.js";
-import type { Transaction } from "../../format/table.js";
-import { Transaction as TransactionMessage } from "../../format/table.js";
+import { type Transaction, Transaction as TransactionMessage } from "../../format/table.js";
 import { codeOf } from "../../io/disk/errno.js";
 import type { LockLease } from "../../io/lock/lease.js";
 import { join } from "../../platform/native.js";
-import type { TableEnvironment } from "../versions/environment.js";
 import { checkReaderFlags, checkWriterFlags } from "../versions/flags.js";
 import { requireAnchor, type TableAnchor, TableReplacedError } from "../versions/identity.js";
 import { encodeManifestFile, ManifestFile } from "../versions/manifest.js";
-import { readManifestAnew, readManifestAt } from "../versions/manifestCache.js";
+import { readManifestAnew, readManifestAt } from "../versions/openVersion.js";
 import { type NamingScheme, transactionsDirectory } from "../versions/paths.js";
+import type { OpenVersion, TableAt } from "../versions/tableAt.js";
 import type { VersionContent } from "../versions/versionContent.js";
 import { readGap } from "../versions/versionGap.js";
-import {
-  type CommittedVersion,
-  entryOf,
-  findVersion,
-  listVersions,
-  type VersionEntry,
-} from "../versions/versions.js";
+import { entryOf, findVersion, listVersions, type VersionEntry } from "../versions/versions.js";
 import { applyTransaction } from "./apply.js";
 import { checkConflict, keepsFields, namedFields, TransactionConflictError } from "./conflict.js";
 import { type PublicationTerms, publishManifest } from "./publication.js";
@@ -52,9 +45,7 @@ export interface CreationOptions extends CommitOptions {
 }
 
 export class CommitAttempts {
-  /** Directory of the table or branch. */
-  readonly tableRoot: string;
-  readonly #environment: TableEnvironment;
+  readonly at: TableAt;
   readonly #anchor: TableAnchor;
   readonly #transaction: Transaction;
   readonly #transactionBytes: Uint8Array;
@@ -66,16 +57,9 @@ export class CommitAttempts {
   readonly #droppedFields = new Set<number>();
   #transactionFileWritten = false;
 
-  constructor(
-    environment: TableEnvironment,
-    tableRoot: string,
-    anchor: TableAnchor,
-    transaction: Transaction,
-    { rewritesTable = false } = {},
-  ) {
-    this.#environment = environment;
+  constructor(at: TableAt, anchor: TableAnchor, transaction: Transaction, { rewritesTable = false } = {}) {
+    this.at = at;
     this.#rewritesTable = rewritesTable;
-    this.tableRoot = tableRoot;
     this.#anchor = anchor;
     this.#transaction = transaction;
     this.#transactionBytes = TransactionMessage.encode(transaction);
@@ -88,12 +72,8 @@ export class CommitAttempts {
   }
 
   /** Null where another writer took the number, or the latest version is another one than was found. */
-  async tryOver(
-    latest: VersionEntry,
-    lease: LockLease,
-    options: CommitOptions,
-  ): Promise<CommittedVersion | null> {
-    const base = await readManifestAnew(this.#environment, latest);
+  async tryOver(latest: VersionEntry, lease: LockLease, options: CommitOptions): Promise<OpenVersion | null> {
+    const base = await readManifestAnew(this.at.environment, latest);
     if (base === null) return null;
     await this.#requirePlannedOn(base);
     checkWriterFlags(base.manifest, latest.path);
@@ -113,16 +93,15 @@ export class CommitAttempts {
    */
   async #requirePlannedOn(base: ManifestFile): Promise<void> {
     const anchor = this.#anchor;
-    if (anchor.kind === "version" && anchor.file.path === base.path) {
-      if (!base.isCopyOf(anchor.file)) throw new TableReplacedError(this.tableRoot);
+    if (anchor.kind === "version" && anchor.base.path === base.path) {
+      if (!base.isCopyOf(anchor.base.file)) throw new TableReplacedError(this.at.root);
       return;
     }
-    const { disk, manifests } = this.#environment;
-    await requireAnchor(disk, this.tableRoot, anchor, (path) => manifests.read(disk, path));
+    await requireAnchor(this.at, anchor);
   }
 
-  async tryCreate(lease: LockLease, options: CreationOptions): Promise<CommittedVersion | null> {
-    await this.#environment.disk.makeDirectory(transactionsDirectory(this.tableRoot), this.tableRoot);
+  async tryCreate(lease: LockLease, options: CreationOptions): Promise<OpenVersion | null> {
+    await this.at.disk.makeDirectory(transactionsDirectory(this.at.root), this.at.root);
     const content = applyTransaction(null, this.#transaction, {
       version: 1,
       nowNs: currentNs(),
@@ -136,22 +115,19 @@ export class CommitAttempts {
     content: VersionContent,
     scheme: NamingScheme,
     terms: Omit<PublicationTerms, "anchor">,
-  ): Promise<CommittedVersion | null> {
-    const { disk } = this.#environment;
+  ): Promise<OpenVersion | null> {
+    const { disk } = this.at;
     const transactionBytes = this.#transactionBytes;
     const { manifest, chunks } = encodeManifestFile({ ...content, transactionBytes });
     await this.#writeTransactionFile().catch(async (error: unknown) => {
       if (codeOf(error) !== "ENOENT") throw error;
-      await disk.makeDirectory(transactionsDirectory(this.tableRoot), this.tableRoot);
+      await disk.makeDirectory(transactionsDirectory(this.at.root), this.at.root);
       await this.#writeTransactionFile();
     });
     const fileAt = (path: string) =>
       new ManifestFile(path, manifest, manifest, content.indexSectionBytes, transactionBytes, chunks);
     const publication = { version: manifest.version, scheme, chunks, fileAt };
-    return publishManifest(this.#environment, this.tableRoot, publication, {
-      ...terms,
-      anchor: this.#anchor,
-    });
+    return publishManifest(this.at, publication, { ...terms, anchor: this.#anchor });
   }
 
   /** @throws ConcurrentModificationError where a version committed after the one read conflicts with the transaction */
@@ -159,15 +135,15 @@ export class CommitAttempts {
     if (operationOf(this.#transaction).kind === "restore") return;
     if (this.#checkedUpTo > latest.version) {
       throw new ConcurrentModificationError(
-        `${this.tableRoot}: version ${this.#checkedUpTo}, on which the change is based, is gone`,
+        `${this.at.root}: version ${this.#checkedUpTo}, on which the change is based, is gone`,
       );
     }
     let missing = latest.version - this.#checkedUpTo;
     for (const entry of await this.#versionsSince(latest)) {
-      const file = await readManifestAt(this.#environment, entry);
+      const file = await readManifestAt(this.at.environment, entry);
       if (file === null) continue;
       missing--;
-      const other = await readTransaction(this.#environment.disk, this.tableRoot, file);
+      const other = await readTransaction(this.at, file);
       const verdict = other === null ? "incompatible" : checkConflict(this.#transaction, other);
       if (verdict === "ok") {
         // Decoding the fields decodes all fragments too, so this is skipped where the fields are those of the version
@@ -180,8 +156,8 @@ export class CommitAttempts {
       throw new TransactionConflictError(
         verdict,
         verdict === "retryable"
-          ? `${this.tableRoot}: version ${entry.version} (${theirs}) preempted this ${mine}; please retry`
-          : `${this.tableRoot}: this ${mine} is incompatible with version ${entry.version} (${theirs})`,
+          ? `${this.at.root}: version ${entry.version} (${theirs}) preempted this ${mine}; please retry`
+          : `${this.at.root}: this ${mine} is incompatible with version ${entry.version} (${theirs})`,
       );
     }
     if (missing > 0) await this.#requireSkipped(missing, latest);
@@ -198,7 +174,7 @@ export class CommitAttempts {
       else if (this.#droppedFields.has(id)) {
         throw new TransactionConflictError(
           "retryable",
-          `${this.tableRoot}: since version ${version}, field ${id} is another than the one meant; please retry`,
+          `${this.at.root}: since version ${version}, field ${id} is another than the one meant; please retry`,
         );
       }
     }
@@ -209,34 +185,32 @@ export class CommitAttempts {
     const first = this.#checkedUpTo + 1;
     const count = latest.version - this.#checkedUpTo;
     if (count <= MAX_PROBED_VERSIONS) {
-      return Array.from({ length: count }, (_, index) =>
-        entryOf(this.tableRoot, first + index, latest.scheme),
-      );
+      return Array.from({ length: count }, (_, index) => entryOf(this.at.root, first + index, latest.scheme));
     }
-    const all = await listVersions(this.#environment.disk, this.tableRoot);
+    const all = await listVersions(this.at);
     return all.filter((entry) => entry.version >= first && entry.version <= latest.version);
   }
 
   /** @throws TransactionConflictError where more versions are missing than numbers were skipped */
   async #requireSkipped(missing: number, latest: VersionEntry): Promise<void> {
-    const gap = await readGap(this.#environment.disk, this.tableRoot);
+    const gap = await readGap(this.at);
     const first = this.#checkedUpTo + 1;
     const skipped =
       gap === null ? 0 : Math.min(gap.to - 1, latest.version) - Math.max(gap.from + 1, first) + 1;
     if (missing <= Math.max(skipped, 0)) return;
     throw new TransactionConflictError(
       "retryable",
-      `${this.tableRoot}: versions since ${this.#checkedUpTo} are gone, and what they changed is unknown`,
+      `${this.at.root}: versions since ${this.#checkedUpTo} are gone, and what they changed is unknown`,
     );
   }
 
   async #restored(): Promise<VersionContent | undefined> {
     const operation = operationOf(this.#transaction);
     if (operation.kind !== "restore") return undefined;
-    const entry = await findVersion(this.#environment.disk, this.tableRoot, operation.value.version);
-    const file = entry && (await readManifestAt(this.#environment, entry));
+    const entry = await findVersion(this.at, operation.value.version);
+    const file = entry && (await readManifestAt(this.at.environment, entry));
     if (entry === null || file === null) {
-      throw new TableVersionNotFoundError(`${this.tableRoot} has no version ${operation.value.version}`);
+      throw new TableVersionNotFoundError(`${this.at.root} has no version ${operation.value.version}`);
     }
     checkReaderFlags(file.manifest, entry.path);
     checkWriterFlags(file.manifest, entry.path);
@@ -262,9 +236,9 @@ export class CommitAttempts {
    */
   async #writeTransactionFile(): Promise<void> {
     if (this.#transactionFileWritten || this.#rewritesTable) return;
-    const path = join(transactionsDirectory(this.tableRoot), fileNameOf(this.#transaction));
+    const path = join(transactionsDirectory(this.at.root), fileNameOf(this.#transaction));
     this.#transactionFileWritten = true;
-    const handle = await this.#environment.disk.create(path).catch((error: unknown) => {
+    const handle = await this.at.disk.create(path).catch((error: unknown) => {
       if (codeOf(error) === "ENOENT") this.#transactionFileWritten = false;
       throw error;
     });
@@ -279,8 +253,8 @@ export class CommitAttempts {
   async removeTransactionFile(): Promise<void> {
     if (!this.#transactionFileWritten) return;
     this.#transactionFileWritten = false;
-    const path = join(transactionsDirectory(this.tableRoot), fileNameOf(this.#transaction));
-    await this.#environment.disk.remove(path).catch(() => undefined);
+    const path = join(transactionsDirectory(this.at.root), fileNameOf(this.#transaction));
+    await this.at.disk.remove(path).catch(() => undefined);
   }
 }
 

@@ -13,12 +13,12 @@ import { UnsupportedError } from "../../errors.js";
 import type { LockLease } from "../../io/lock/lease.js";
 import { createExclusive, OverruledError, PublishUncertainError } from "../../io/publish.js";
 import { join } from "../../platform/native.js";
-import type { TableEnvironment } from "../versions/environment.js";
 import { requireAnchor, type TableAnchor } from "../versions/identity.js";
 import type { ManifestFile } from "../versions/manifest.js";
 import { manifestName, type NamingScheme, versionsDirectory } from "../versions/paths.js";
+import type { OpenVersion, TableAt } from "../versions/tableAt.js";
 import { writeHint } from "../versions/versionHint.js";
-import { type CommittedVersion, versionStat } from "../versions/versions.js";
+import { versionStat } from "../versions/versions.js";
 
 /** A manifest to be published. */
 export interface Publication {
@@ -44,59 +44,53 @@ export interface PublicationTerms {
 
 /**
  * Publishes a manifest under the number of its version. The directory of versions must exist.
- * @param tableRoot directory of the table or branch
  * @returns null where the number is taken
  * @throws LeaseLostError, OverruledError where another writer took over: nothing was changed
  * @throws TableReplacedError where the table is not the one that the change was planned on
  * @throws PublishUncertainError where the version may or may not exist: its files must stay
  */
 export async function publishManifest(
-  environment: TableEnvironment,
-  tableRoot: string,
+  at: TableAt,
   { version, scheme, chunks, fileAt }: Publication,
   terms: PublicationTerms,
-): Promise<CommittedVersion | null> {
-  const { disk, manifests } = environment;
+): Promise<OpenVersion | null> {
+  const { disk } = at;
   if (!Number.isSafeInteger(version)) throw new UnsupportedError("version numbers end at 2^53 - 1");
-  const directory = versionsDirectory(tableRoot);
+  const directory = versionsDirectory(at.root);
   const name = manifestName(version, scheme);
   const { lease, latest } = terms;
   const verify = async () => {
-    await requireTerms(environment, tableRoot, terms);
+    await requireTerms(at, terms);
     // Two manifests of one version, named by two schemes, would make a table unreadable.
     const other = scheme === "V1" ? "V2" : "V1";
-    return latest !== null || (await versionStat(disk, tableRoot, version, other)) === null;
+    return latest !== null || (await versionStat(at, version, other)) === null;
   };
   if (!(await createExclusive(disk, directory, name, chunks, { lease, verify }))) return null;
   const path = join(directory, name);
   const file = fileAt(path);
-  await writeHint(disk, tableRoot, version, { isFirst: latest === null });
+  const { manifests, latestVersions } = at.environment;
+  await writeHint(at, version, { isFirst: latest === null });
   const stat = await manifests.remember(disk, path, file);
   if (stat !== null && version === (latest?.head.version ?? 0) + 1) {
-    environment.latestVersions?.committed(tableRoot, { version, scheme, path }, stat);
+    latestVersions?.committed(at.root, { version, scheme, path }, stat);
   }
-  return { version, scheme, path, manifest: file.manifest, file };
+  return { version, scheme, path, at, file };
 }
 
 /**
  * @throws TableReplacedError where the table is another one; OverruledError where the latest version is another one,
  *   after which the caller makes another attempt
  */
-async function requireTerms(
-  { disk, manifests }: TableEnvironment,
-  tableRoot: string,
-  { anchor, latest, verify }: PublicationTerms,
-): Promise<void> {
+async function requireTerms(at: TableAt, { anchor, latest, verify }: PublicationTerms): Promise<void> {
   await verify?.();
-  const read = (path: string) => manifests.read(disk, path);
   if (latest !== null) {
-    const current = await read(latest.path);
+    const current = await at.environment.manifests.read(at.disk, latest.path);
     if (current?.isCopyOf(latest) !== true) {
       throw new OverruledError(latest.path, { cause: new Error("the latest version was replaced") });
     }
-    if (anchor.kind === "version" && anchor.file.isCopyOf(latest)) return;
+    if (anchor.kind === "version" && anchor.base.file.isCopyOf(latest)) return;
   }
-  await requireAnchor(disk, tableRoot, anchor, read);
+  await requireAnchor(at, anchor);
 }
 
 /**

@@ -5,10 +5,10 @@
 
 import { CorruptFileError } from "../../errors.js";
 import { Transaction } from "../../format/table.js";
-import type { Disk } from "../../io/disk/disk.js";
 import { join } from "../../platform/native.js";
 import type { ManifestFile } from "../versions/manifest.js";
 import { isFileName, transactionFileName, transactionsDirectory } from "../versions/paths.js";
+import type { VersionsAt } from "../versions/versions.js";
 
 /** The operations, by the names of their arms in {@link Transaction}. */
 const OPERATION_KINDS = [
@@ -74,11 +74,7 @@ const MAX_TRANSACTION_BYTES = 2 ** 30;
  * there.
  * @throws CorruptFileError
  */
-export async function readTransaction(
-  disk: Disk,
-  tableRoot: string,
-  file: ManifestFile,
-): Promise<Transaction | null> {
+export async function readTransaction(at: VersionsAt, file: ManifestFile): Promise<Transaction | null> {
   if (file.transaction !== null) return file.transaction;
   const name = file.head.transactionFile;
   if (name === "") return null;
@@ -86,7 +82,7 @@ export async function readTransaction(
     const shown = JSON.stringify(name.slice(0, 200));
     throw new CorruptFileError(file.path, 0, `${shown} is no name of a transaction's file`);
   }
-  const path = join(transactionsDirectory(tableRoot), name);
-  const bytes = await disk.readFile(path, MAX_TRANSACTION_BYTES);
+  const path = join(transactionsDirectory(at.root), name);
+  const bytes = await at.disk.readFile(path, MAX_TRANSACTION_BYTES);
   return bytes === null ? null : Transaction.decode(bytes, { path, byteOffset: 0 });
 }

@@ -5,22 +5,17 @@
  */
 
 import type { Transaction } from "../../format/table.js";
-import type { Disk } from "../../io/disk/disk.js";
 import { listBranches } from "../refs/branches.js";
-import { branchRoot } from "../refs/refs.js";
 import type { ManifestFile } from "../versions/manifest.js";
-import { type ManifestCache, readManifestAt } from "../versions/manifestCache.js";
+import { openVersion } from "../versions/openVersion.js";
 import { parseTransactionFileName, transactionsDirectory } from "../versions/paths.js";
-import { listVersions } from "../versions/versions.js";
+import { branchAt, type OpenVersion, type TableAt } from "../versions/tableAt.js";
+import { listVersions, type VersionsAt } from "../versions/versions.js";
 import { readTransaction } from "./transaction.js";
 
 /** A transaction and the version it made. */
-export interface CommittedTransaction {
+export interface CommittedTransaction extends OpenVersion {
   readonly transaction: Transaction;
-  /** Null is the main branch. */
-  readonly branch: string | null;
-  readonly version: number;
-  readonly file: ManifestFile;
 }
 
 export interface LookupOptions {
@@ -32,41 +27,34 @@ export interface LookupOptions {
   readonly signal?: AbortSignal;
 }
 
-interface Environment {
-  readonly disk: Disk;
-  readonly manifests: ManifestCache;
-}
-
 /**
  * The transaction with the given id, on any branch of the table; null where no version that it made exists (any
  * more).
- * @param mainRoot directory of the table
  * @param id hyphenated, in lower case
  * @throws CorruptFileError, UnsupportedError for a file that the search needs and can't read
  */
 export async function findTransaction(
-  environment: Environment,
-  mainRoot: string,
+  at: TableAt,
   id: string,
   options: LookupOptions,
 ): Promise<CommittedTransaction | null> {
-  const branches = [null, ...(await listBranches(environment.disk, mainRoot))];
+  const branches = [null, ...(await listBranches(at))].map((branch) => branchAt(at, branch));
   for (const branch of branches) {
-    const planned = await findPlanned(environment.disk, branchRoot(mainRoot, branch ?? undefined), id);
-    const found = planned && (await findVersionOf(environment, mainRoot, branch, id, planned, options));
+    const planned = await findPlanned(branch, id);
+    const found = planned && (await findVersionOf(branch, id, planned, options));
     if (found !== null) return found;
   }
   if (!options.thorough) return null;
   for (const branch of branches) {
-    const found = await findVersionOf(environment, mainRoot, branch, id, null, options);
+    const found = await findVersionOf(branch, id, null, options);
     if (found !== null) return found;
   }
   return null;
 }
 
 /** The version that a transaction file of this id names as the one planned on; null where there is no such file. */
-async function findPlanned(disk: Disk, tableRoot: string, id: string): Promise<{ version: number } | null> {
-  for (const { name } of (await disk.list(transactionsDirectory(tableRoot))) ?? []) {
+async function findPlanned(at: VersionsAt, id: string): Promise<{ version: number } | null> {
+  for (const { name } of (await at.disk.list(transactionsDirectory(at.root))) ?? []) {
     const parsed = parseTransactionFileName(name);
     if (parsed?.uuid === id) return { version: parsed.readVersion };
   }
@@ -75,24 +63,21 @@ async function findPlanned(disk: Disk, tableRoot: string, id: string): Promise<{
 
 /** @param planned the version that the transaction was planned on; null where that is not known */
 async function findVersionOf(
-  environment: Environment,
-  mainRoot: string,
-  branch: string | null,
+  at: TableAt,
   id: string,
   planned: { readonly version: number } | null,
   { signal }: LookupOptions,
 ): Promise<CommittedTransaction | null> {
-  const tableRoot = branchRoot(mainRoot, branch ?? undefined);
-  const entries = await listVersions(environment.disk, tableRoot);
+  const entries = await listVersions(at);
   // A branch's first version has the number of the one it was made from.
   const candidates =
     planned === null ? entries.reverse() : entries.filter(({ version }) => version >= planned.version);
   for (const entry of candidates) {
     signal?.throwIfAborted();
-    const file = await readManifestAt(environment, entry);
-    if (file === null || !mayBeOf(file, id)) continue;
-    const transaction = await readTransaction(environment.disk, tableRoot, file);
-    if (transaction?.uuid === id) return { transaction, branch, version: entry.version, file };
+    const open = await openVersion(at, entry);
+    if (open === null || !mayBeOf(open.file, id)) continue;
+    const transaction = await readTransaction(at, open.file);
+    if (transaction?.uuid === id) return { ...open, transaction };
   }
   return null;
 }

@@ -11,7 +11,7 @@ import { decodeRoaring } from "../../bytes/roaring.js";
 import { tagOf } from "../../bytes/tag.js";
 import { CorruptFileError, InvalidInputError } from "../../errors.js";
 import { type DataFragment, DELETION_FILE_TYPE, type Manifest } from "../../format/table.js";
-import type { Disk } from "../../io/disk/disk.js";
+import type { VersionsAt } from "../versions/versions.js";
 import { resolveDeletionFile } from "./fileLookup.js";
 
 /** A larger file would hold more rows than any fragment has. */
@@ -22,15 +22,14 @@ const MAX_DELETION_FILE_BYTES = 2 ** 30;
  * @throws CorruptFileError
  */
 export async function readDeletions(
-  disk: Disk,
-  tableRoot: string,
+  at: VersionsAt,
   manifest: Manifest,
   fragment: DataFragment,
 ): Promise<Uint32Array | null> {
-  const path = await resolveDeletionFile(disk, tableRoot, manifest, fragment);
+  const path = await resolveDeletionFile(at, manifest, fragment);
   const { deletionFile } = fragment;
   if (path === null || deletionFile === undefined) return null;
-  const bytes = await disk.readFile(path, MAX_DELETION_FILE_BYTES);
+  const bytes = await at.disk.readFile(path, MAX_DELETION_FILE_BYTES);
   if (bytes === null) throw new CorruptFileError(path, 0, "the deletion file is missing");
   const offsets = decodeDeletions(bytes, deletionFile.fileType, fragment.physicalRows, path);
   const announced = deletionFile.numDeletedRows;

@@ -22,6 +22,7 @@ import {
   indicesDirectory,
   isDataFileName,
 } from "../versions/paths.js";
+import type { VersionsAt } from "../versions/versions.js";
 
 const INDEX_ID_BYTES = 16;
 
@@ -30,26 +31,24 @@ const INDEX_ID_BYTES = 16;
  * @throws CorruptFileError for a name that leads out of the table, and for an invalid base path
  */
 export const resolveDataFile = (
-  disk: Disk,
-  tableRoot: string,
+  at: VersionsAt,
   manifest: Manifest,
   file: DataFile,
-): string | Promise<string> => resolveFile(disk, tableRoot, manifest, file.baseId, dataDirectory, file.path);
+): string | Promise<string> => resolveFile(at, manifest, file.baseId, dataDirectory, file.path);
 
 /**
  * Absolute path of a fragment's deletion file; null where it has none.
  * @throws CorruptFileError
  */
 export function resolveDeletionFile(
-  disk: Disk,
-  tableRoot: string,
+  at: VersionsAt,
   manifest: Manifest,
   fragment: DataFragment,
 ): string | Promise<string> | null {
   const { deletionFile } = fragment;
   if (deletionFile === undefined) return null;
   const name = deletionFileName(fragment.id, deletionFile);
-  return resolveFile(disk, tableRoot, manifest, deletionFile.baseId, deletionsDirectory, name);
+  return resolveFile(at, manifest, deletionFile.baseId, deletionsDirectory, name);
 }
 
 /**
@@ -58,50 +57,48 @@ export function resolveDeletionFile(
  * @throws CorruptFileError for an index without an id, and for an invalid base path
  */
 export async function resolveIndexDirectory(
-  disk: Disk,
-  tableRoot: string,
+  at: VersionsAt,
   manifest: Manifest,
   index: IndexMetadata,
 ): Promise<string> {
   const { uuid, baseId } = index;
   if (uuid?.uuid.length !== INDEX_ID_BYTES) {
-    throw new CorruptFileError(tableRoot, 0, `version ${manifest.version}: index ${index.name} has no id`);
+    throw new CorruptFileError(at.root, 0, `version ${manifest.version}: index ${index.name} has no id`);
   }
   const name = indexDirectoryName(uuid.uuid);
-  const stated = await resolveFile(disk, tableRoot, manifest, baseId, indicesDirectory, name);
-  if ((await disk.stat(stated)) !== null) return stated;
+  const stated = await resolveFile(at, manifest, baseId, indicesDirectory, name);
+  if ((await at.disk.stat(stated)) !== null) return stated;
   // A branch that the reference made from another branch names that one, even for an index that that one inherited
   // itself.
   const bases = manifest.basePaths.filter(({ path, isDatasetRoot }) => isDatasetRoot && isAbsolute(path));
   for (const id of [undefined, ...bases.map((base) => base.id)]) {
-    const place = await resolveFile(disk, tableRoot, manifest, id, indicesDirectory, name);
-    if ((await disk.stat(place)) !== null) return place;
+    const place = await resolveFile(at, manifest, id, indicesDirectory, name);
+    if ((await at.disk.stat(place)) !== null) return place;
   }
   return stated;
 }
 
 function resolveFile(
-  disk: Disk,
-  tableRoot: string,
+  at: VersionsAt,
   manifest: Manifest,
   baseId: number | undefined,
   directoryOf: (root: string) => string,
   name: string,
 ): string | Promise<string> {
   const refuse = (reason: string): never => {
-    throw new CorruptFileError(tableRoot, 0, `version ${manifest.version}: ${reason}`);
+    throw new CorruptFileError(at.root, 0, `version ${manifest.version}: ${reason}`);
   };
   // A manifest may come from anybody; what it names must not lead out of its directory.
   if (!isDataFileName(name)) refuse(`${JSON.stringify(name.slice(0, 200))} is no name of a file`);
-  if (baseId === undefined) return join(directoryOf(tableRoot), name);
+  if (baseId === undefined) return join(directoryOf(at.root), name);
   const base = manifest.basePaths.find((each) => each.id === baseId);
   if (base === undefined) return refuse(`there is no base path ${baseId}`);
   if (!isAbsolute(base.path)) refuse(`base path ${base.path} is not a local directory`);
   const stated = join(base.isDatasetRoot ? directoryOf(base.path) : base.path, name);
-  const source = sourceRoot(tableRoot, manifest, base);
+  const source = sourceRoot(at.root, manifest, base);
   if (source === null) return stated;
   const around = join(directoryOf(source), name);
-  return around === stated ? stated : findEither(disk, around, stated);
+  return around === stated ? stated : findEither(at.disk, around, stated);
 }
 
 /**

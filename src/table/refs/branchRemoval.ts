@@ -9,14 +9,12 @@
  */
 
 import { InternalError, InvalidInputError, messageOf, TableBranchNotFoundError } from "../../errors.js";
-import type { Disk } from "../../io/disk/disk.js";
 import { LeaseLostError } from "../../io/lock/lease.js";
 import { withLock } from "../../io/lock/lock.js";
 import { foldName } from "../../io/names/foldName.js";
 import { areApart } from "../../io/names/spelling.js";
 import { OverruledError, Removal } from "../../io/publish.js";
 import { join } from "../../platform/native.js";
-import type { TableEnvironment } from "../versions/environment.js";
 import {
   branchDirectory,
   branchesDirectory,
@@ -25,6 +23,8 @@ import {
   hasUniqueNames,
   sideDirectory,
 } from "../versions/paths.js";
+import type { RefsAt, TableAt } from "../versions/tableAt.js";
+import { lockOptions } from "../versions/tableLock.js";
 import {
   type Branch,
   descendsFrom,
@@ -41,37 +41,35 @@ import { listTags, readTag } from "./tags.js";
 const MAX_NAMED = 10;
 
 /**
- * @param mainRoot directory of the table
  * @param release closes what is open below a directory
  * @throws TableBranchNotFoundError; InvalidInputError for an illegal name, and where other branches or tags refer to
  *   the branch; CorruptFileError where a ref that can't be read leaves this open; InternalError where the branch was
  *   deleted but files of it remain
  */
 export function deleteBranch(
-  environment: TableEnvironment,
-  mainRoot: string,
+  at: TableAt,
   branch: string,
   release: (directory: string) => void,
   signal?: AbortSignal,
 ): Promise<void> {
-  const { disk } = environment;
-  return lockRefs(environment, mainRoot, signal, async (lease) => {
+  const { disk } = at;
+  return lockRefs(at, signal, async (lease) => {
     checkBranchName(branch);
-    const branches = await listBranches(disk, mainRoot);
+    const branches = await listBranches(at);
     // A disk that ignores case may find the ref of another.
-    const doomed = branches.includes(branch) ? await readBranch(disk, mainRoot, branch) : null;
+    const doomed = branches.includes(branch) ? await readBranch(at, branch) : null;
     if (doomed === null) throw noBranch(branch);
     const others = branches.filter((other) => other !== branch);
-    await refuseReferenced(disk, mainRoot, branch, doomed, others);
-    const staying = await asSpelledBy(disk, mainRoot, branch, others);
+    await refuseReferenced(at, branch, doomed, others);
+    const staying = await asSpelledBy(at, branch, others);
     const remove = async () => {
-      const removal = new Removal(disk, sideDirectory(mainRoot), mainRoot, lease, hasUniqueNames);
+      const removal = new Removal(disk, sideDirectory(at.mainRoot), at.mainRoot, lease, hasUniqueNames);
       try {
-        if (!(await removal.takeOut(branchRefPath(mainRoot, branch)))) throw noBranch(branch);
-        await disk.syncDirectory(branchesDirectory(mainRoot));
+        if (!(await removal.takeOut(branchRefPath(at.mainRoot, branch)))) throw noBranch(branch);
+        await disk.syncDirectory(branchesDirectory(at.mainRoot));
         // The deletion is decided by now. Directories that remain do no harm, but the caller must learn of them.
         const failures: unknown[] = [];
-        for (const directory of directoriesOf(mainRoot, branch, staying)) {
+        for (const directory of directoriesOf(at.mainRoot, branch, staying)) {
           release(directory);
           await removal.takeOut(directory).catch((error: unknown) => failures.push(error));
         }
@@ -85,11 +83,10 @@ export function deleteBranch(
         await removal.finish();
       }
     };
-    const root = branchDirectory(mainRoot, branch);
+    const root = branchDirectory(at.mainRoot, branch);
     if ((await disk.stat(root)) === null) return remove();
     // Under this lock, no writer of ours is in the middle of a commit to the branch.
-    const lock = { ...environment.lock, signal: signal ?? environment.lock.signal };
-    return withLock(root, lock, remove);
+    return withLock(root, lockOptions(at.environment, { signal }), remove);
   });
 }
 
@@ -100,23 +97,22 @@ const noBranch = (branch: string): TableBranchNotFoundError =>
   new TableBranchNotFoundError(`there is no branch ${branch}`);
 
 async function refuseReferenced(
-  disk: Disk,
-  mainRoot: string,
+  at: RefsAt,
   branch: string,
   doomed: Branch,
   others: readonly string[],
 ): Promise<void> {
   const children: string[] = [];
   for (const name of others) {
-    const other = await readBranch(disk, mainRoot, name);
+    const other = await readBranch(at, name);
     if (other !== null && descendsFrom(other, doomed, branch)) children.push(name);
   }
   if (children.length > 0) {
     throw new InvalidInputError(`branch ${branch} is referred to by branches ${formatNames(children)}`);
   }
   const tags: string[] = [];
-  for (const name of await listTags(disk, mainRoot)) {
-    const tag = await readTag(disk, mainRoot, name);
+  for (const name of await listTags(at)) {
+    const tag = await readTag(at, name);
     if (tag?.branch === branch) tags.push(name);
   }
   if (tags.length > 0) {
@@ -134,16 +130,11 @@ function formatNames(names: string[]): string {
  * name is spelled like this one's. Such branches can't be made here, but can be made by another engine, or on another
  * file system.
  */
-export async function asSpelledBy(
-  disk: Disk,
-  mainRoot: string,
-  branch: string,
-  others: readonly string[],
-): Promise<string[]> {
+export async function asSpelledBy(at: RefsAt, branch: string, others: readonly string[]): Promise<string[]> {
   const spelled: string[] = [];
   for (const other of others) {
     const isApart =
-      !foldTogether(branch, other) || (await areApart(disk, branchTree(mainRoot), branch, other));
+      !foldTogether(branch, other) || (await areApart(at.disk, branchTree(at.mainRoot), branch, other));
     spelled.push(isApart ? other : spelledBy(branch, other));
   }
   return spelled;

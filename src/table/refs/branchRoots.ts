@@ -3,6 +3,7 @@
 import type { Disk } from "../../io/disk/disk.js";
 import { join } from "../../platform/native.js";
 import { branchTree, TABLE_PARTS, versionsDirectory } from "../versions/paths.js";
+import type { RefsAt } from "../versions/tableAt.js";
 import { listVersions } from "../versions/versions.js";
 import { listBranches } from "./branches.js";
 import { branchRoot } from "./refs.js";
@@ -15,14 +16,14 @@ const MAX_DEPTH = 128;
  * of a deleted one; it counts while its newest version is younger than `graceMs`.
  * @throws CorruptFileError for a ref whose name no ref can have
  */
-export async function branchRoots(disk: Disk, mainRoot: string, graceMs: number): Promise<string[]> {
-  const names = await listBranches(disk, mainRoot);
-  const roots = new Set(names.map((name) => branchRoot(mainRoot, name)));
+export async function branchRoots(at: RefsAt, graceMs: number): Promise<string[]> {
+  const names = await listBranches(at);
+  const roots = new Set(names.map((name) => branchRoot(at.mainRoot, name)));
   const newestNs = BigInt(Math.floor(Date.now() - graceMs)) * 1_000_000n;
-  for (const root of await rootsBelow(disk, branchTree(mainRoot), 0)) {
+  for (const root of await rootsBelow(at.disk, branchTree(at.mainRoot), 0)) {
     if (roots.has(root)) continue;
-    for (const { path } of await listVersions(disk, root)) {
-      const stat = await disk.stat(path);
+    for (const { path } of await listVersions({ disk: at.disk, root })) {
+      const stat = await at.disk.stat(path);
       if (stat === null || stat.modifiedNs < newestNs) continue;
       roots.add(root);
       break;

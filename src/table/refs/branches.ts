@@ -14,11 +14,11 @@
  */
 
 import { CorruptFileError, InvalidInputError } from "../../errors.js";
-import type { Disk } from "../../io/disk/disk.js";
 import { foldName, isDeviceName } from "../../io/names/foldName.js";
 import { namesIn } from "../../io/names/spelling.js";
 import { join } from "../../platform/native.js";
 import { branchesDirectory, branchRefPath, branchTree, TABLE_PARTS } from "../versions/paths.js";
+import type { RefsAt } from "../versions/tableAt.js";
 import { checkBranchName, isMainBranch, listRefNames, type RefContent, readRefFile } from "./refs.js";
 
 /** The path from the main branch to a branch: the version and a random id of each fork. */
@@ -41,17 +41,17 @@ export interface Branch {
  * Names of all branches but main, in no order.
  * @throws CorruptFileError
  */
-export const listBranches = (disk: Disk, mainRoot: string): Promise<string[]> =>
-  listRefNames(disk, branchesDirectory(mainRoot), checkBranchName);
+export const listBranches = (at: RefsAt): Promise<string[]> =>
+  listRefNames(at.disk, branchesDirectory(at.mainRoot), checkBranchName);
 
 /**
  * The registration of a branch, or null where there is none of that name.
  * @throws InvalidInputError for an illegal name, CorruptFileError
  */
-export async function readBranch(disk: Disk, mainRoot: string, branch: string): Promise<Branch | null> {
+export async function readBranch(at: RefsAt, branch: string): Promise<Branch | null> {
   checkBranchName(branch);
-  const path = branchRefPath(mainRoot, branch);
-  const content = await readRefFile(disk, path);
+  const path = branchRefPath(at.mainRoot, branch);
+  const content = await readRefFile(at.disk, path);
   return content && parseBranch(content, path);
 }
 
@@ -179,14 +179,14 @@ export function checkNewBranchName(branch: string, others: readonly string[]): v
  * @param branch a branch without a twin among the existing ones
  * @throws InvalidInputError where some file system would take an existing directory for one of the branch's
  */
-export async function refuseTwinDirectories(disk: Disk, mainRoot: string, branch: string): Promise<void> {
-  let parent = branchTree(mainRoot);
+export async function refuseTwinDirectories(at: RefsAt, branch: string): Promise<void> {
+  let parent = branchTree(at.mainRoot);
   for (const part of branch.split("/")) {
-    for (const name of await namesIn(disk, parent)) {
+    for (const name of await namesIn(at.disk, parent)) {
       if (name === part || foldName(name) !== foldName(part)) continue;
       // Some file systems list another form of the name that was given.
       const isRewritten =
-        name.normalize() === part.normalize() && (await disk.stat(join(parent, part))) !== null;
+        name.normalize() === part.normalize() && (await at.disk.stat(join(parent, part))) !== null;
       if (isRewritten) continue;
       throw new InvalidInputError(
         `branch ${JSON.stringify(branch)}: some file systems would take ${join(parent, name)} for its directory`,

@@ -1,6 +1,6 @@
 /** Which versions of a table or branch refs need: those that tags name, and those that branches were made from. */
 
-import type { Disk } from "../../io/disk/disk.js";
+import type { TableAt } from "../versions/tableAt.js";
 import { listBranches, readBranch } from "./branches.js";
 import { listTags, readTag } from "./tags.js";
 
@@ -11,26 +11,20 @@ export interface PinnedVersions {
 }
 
 /**
- * The versions of a branch that refs need. The result is certain only while the caller holds the lock of the table's
- * refs.
- * @param mainRoot directory of the table
- * @param branch the branch whose versions are looked at; null is the main branch
+ * The versions of a table's main branch, or of another branch, that refs need. The result is certain only while the
+ * caller holds the lock of the table's refs.
  * @throws CorruptFileError for a ref that can't be read: it may need any version
  */
-export async function readPinnedVersions(
-  disk: Disk,
-  mainRoot: string,
-  branch: string | null,
-): Promise<PinnedVersions> {
+export async function readPinnedVersions(at: TableAt): Promise<PinnedVersions> {
   const tags = new Map<number, string[]>();
-  for (const name of await listTags(disk, mainRoot)) {
-    const tag = await readTag(disk, mainRoot, name);
-    if (tag !== null && tag.branch === branch) note(tags, tag.version, name);
+  for (const name of await listTags(at)) {
+    const tag = await readTag(at, name);
+    if (tag !== null && tag.branch === at.branch) note(tags, tag.version, name);
   }
   const branches = new Map<number, string[]>();
-  for (const name of await listBranches(disk, mainRoot)) {
-    const fork = await readBranch(disk, mainRoot, name);
-    if (fork !== null && fork.parentBranch === branch) note(branches, fork.parentVersion, name);
+  for (const name of await listBranches(at)) {
+    const fork = await readBranch(at, name);
+    if (fork !== null && fork.parentBranch === at.branch) note(branches, fork.parentVersion, name);
   }
   return { tags, branches };
 }

@@ -17,9 +17,10 @@ import {
 import type { Disk } from "../../io/disk/disk.js";
 import { codeOf } from "../../io/disk/errno.js";
 import type { LockLease } from "../../io/lock/lease.js";
-import { relative, resolve, sep } from "../../platform/native.js";
-import { type TableEnvironment, withTableLock } from "../versions/environment.js";
+import { sep } from "../../platform/native.js";
 import { branchDirectory, branchRefPath, branchTree, REF_SUFFIX } from "../versions/paths.js";
+import { branchAt, type RefsAt, type TableAt, type TableEnvironment, tableAt } from "../versions/tableAt.js";
+import { withTableLock } from "../versions/tableLock.js";
 import { findVersion, type VersionEntry } from "../versions/versions.js";
 
 const MAIN = "main";
@@ -87,38 +88,33 @@ export const branchRoot = (mainRoot: string, branch: string | undefined): string
   isMainBranch(branch) ? mainRoot : branchDirectory(mainRoot, branch);
 
 /**
- * Directory of the table whose branch lies in `tableRoot`.
- * @param branch as named by a request or by the table's own refs, never by a manifest
+ * Finds by the refs of a table which table, and which of its branches, lies in a directory.
  */
-export const mainRootOf = (tableRoot: string, branch: string | undefined): string =>
-  isMainBranch(branch) ? tableRoot : resolve(tableRoot, relative(branchDirectory("/t", branch), "/t"));
-
-/**
- * Finds by the refs of a table which table, and which of its branches, lies in a directory; null is the main branch.
- */
-export async function findLine(
-  disk: Disk,
-  tableRoot: string,
-): Promise<{ readonly mainRoot: string; readonly branch: string | null }> {
+export async function findLine<Environment extends TableEnvironment>(
+  environment: Environment,
+  root: string,
+): Promise<TableAt<Environment>> {
   const tree = branchTree(sep);
   for (
-    let at = tableRoot.indexOf(`${tree}${sep}`);
-    at >= 0;
-    at = tableRoot.indexOf(`${tree}${sep}`, at + 1)
+    let start = root.indexOf(`${tree}${sep}`);
+    start >= 0;
+    start = root.indexOf(`${tree}${sep}`, start + 1)
   ) {
-    const mainRoot = tableRoot.slice(0, at);
-    const branch = tableRoot
-      .slice(at + tree.length + 1)
+    const mainRoot = root.slice(0, start);
+    const branch = root
+      .slice(start + tree.length + 1)
       .split(sep)
       .join("/");
-    if (isBranchName(branch) && (await branchExists(disk, mainRoot, branch))) return { mainRoot, branch };
+    if (isBranchName(branch) && (await branchExists({ disk: environment.disk, mainRoot }, branch))) {
+      return tableAt(environment, mainRoot, branch);
+    }
   }
-  return { mainRoot: tableRoot, branch: null };
+  return tableAt(environment, root);
 }
 
 /** Whether the branch is registered; leftovers of a deleted one don't count. */
-export async function branchExists(disk: Disk, mainRoot: string, branch: string): Promise<boolean> {
-  return (await disk.stat(branchRefPath(mainRoot, branch)))?.kind === "file";
+export async function branchExists(at: RefsAt, branch: string): Promise<boolean> {
+  return (await at.disk.stat(branchRefPath(at.mainRoot, branch)))?.kind === "file";
 }
 
 // ------------------------------------------------------------------------------------------------- files
@@ -201,16 +197,12 @@ export interface FoundTarget {
 }
 
 /** @throws TableBranchNotFoundError, TableVersionNotFoundError */
-export async function requireTarget(
-  disk: Disk,
-  mainRoot: string,
-  { branch, version }: RefTarget,
-): Promise<FoundTarget> {
-  if (branch !== null && !(await branchExists(disk, mainRoot, branch))) {
+export async function requireTarget(at: TableAt, { branch, version }: RefTarget): Promise<FoundTarget> {
+  if (branch !== null && !(await branchExists(at, branch))) {
     throw new TableBranchNotFoundError(`there is no branch ${branch}`);
   }
-  const entry = await findVersion(disk, branchRoot(mainRoot, branch ?? undefined), version);
-  const stat = entry && (await disk.stat(entry.path));
+  const entry = await findVersion(branchAt(at, branch), version);
+  const stat = entry && (await at.disk.stat(entry.path));
   if (entry === null || stat === null) {
     throw new TableVersionNotFoundError(`${formatBranch(branch)} has no version ${version}`);
   }
@@ -222,14 +214,12 @@ export async function requireTarget(
  * @throws TableNotFoundError where the table was dropped
  */
 export async function lockRefs<T>(
-  environment: TableEnvironment,
-  mainRoot: string,
+  at: TableAt,
   signal: AbortSignal | undefined,
   change: (lease: LockLease) => Promise<T>,
 ): Promise<T> {
-  const lock = { ...environment.lock, signal: signal ?? environment.lock.signal };
   try {
-    return await withTableLock(environment, mainRoot, lock, change);
+    return await withTableLock(branchAt(at, null), { signal }, change);
   } catch (error) {
     if (codeOf(error) !== "ENOENT") throw error;
     throw new TableNotFoundError("the table was dropped by another writer", { cause: error });

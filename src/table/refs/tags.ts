@@ -20,14 +20,13 @@ import {
   TableTagNotFoundError,
   TableVersionNotFoundError,
 } from "../../errors.js";
-import type { Disk } from "../../io/disk/disk.js";
 import type { LockLease } from "../../io/lock/lease.js";
 import { foldName, isDeviceName } from "../../io/names/foldName.js";
 import { namesIn } from "../../io/names/spelling.js";
 import { createExclusive, Removal, replaceFile } from "../../io/publish.js";
 import { dirname } from "../../platform/native.js";
-import type { TableEnvironment } from "../versions/environment.js";
 import { REF_SUFFIX, sideDirectory, tagName, tagPath, tagsDirectory } from "../versions/paths.js";
+import type { RefsAt, TableAt } from "../versions/tableAt.js";
 import {
   checkBranchName,
   checkTagName,
@@ -50,10 +49,10 @@ export interface Tag extends RefTarget {
  * What a tag points at, or null where there is no such tag.
  * @throws InvalidInputError for an illegal name, CorruptFileError
  */
-export async function readTag(disk: Disk, mainRoot: string, tag: string): Promise<Tag | null> {
+export async function readTag(at: RefsAt, tag: string): Promise<Tag | null> {
   checkTagName(tag);
-  const path = tagPath(mainRoot, tag);
-  const content = await readRefFile(disk, path);
+  const path = tagPath(at.mainRoot, tag);
+  const content = await readRefFile(at.disk, path);
   return content && parseTag(content, path);
 }
 
@@ -77,30 +76,23 @@ const isCount = (value: unknown): value is number => Number.isSafeInteger(value)
  * Names of all tags, in no order.
  * @throws CorruptFileError
  */
-export const listTags = (disk: Disk, mainRoot: string): Promise<string[]> =>
-  listRefNames(disk, tagsDirectory(mainRoot), checkTagName);
+export const listTags = (at: RefsAt): Promise<string[]> =>
+  listRefNames(at.disk, tagsDirectory(at.mainRoot), checkTagName);
 
 /**
- * @param mainRoot directory of the table
  * @throws InvalidInputError for an illegal name and for one that folds together with another tag's,
  *   TableTagAlreadyExistsError, and where the version does not exist TableBranchNotFoundError or
  *   TableVersionNotFoundError
  * @throws PublishUncertainError where the tag may or may not exist
  */
-export function createTag(
-  environment: TableEnvironment,
-  mainRoot: string,
-  tag: string,
-  target: RefTarget,
-  signal?: AbortSignal,
-): Promise<void> {
+export function createTag(at: TableAt, tag: string, target: RefTarget, signal?: AbortSignal): Promise<void> {
   checkNewTagName(tag);
-  const { disk } = environment;
-  return lockRefs(environment, mainRoot, signal, async (lease) => {
-    const { entry, manifestSize } = await requireTarget(disk, mainRoot, target);
-    const directory = tagsDirectory(mainRoot);
-    await refuseTwin(disk, mainRoot, tag);
-    await disk.makeDirectory(directory, mainRoot);
+  const { disk } = at;
+  return lockRefs(at, signal, async (lease) => {
+    const { entry, manifestSize } = await requireTarget(at, target);
+    const directory = tagsDirectory(at.mainRoot);
+    await refuseTwin(at, tag);
+    await disk.makeDirectory(directory, at.mainRoot);
     const createdAt = timeText();
     const { branch, version } = target;
     const content = { branch, version, createdAt, updatedAt: createdAt, manifestSize, metadata: {} };
@@ -109,7 +101,7 @@ export function createTag(
     }
     // Another engine's cleanup does not take the lock, and neither does dropping the table.
     if ((await disk.stat(entry.path)) !== null) return;
-    await removeTag(disk, mainRoot, tag, lease);
+    await removeTag(at, tag, lease);
     for (const emptied of [directory, dirname(directory)]) await disk.removeEmptyDirectory(emptied);
     throw removedWhileTagged(version);
   });
@@ -130,8 +122,8 @@ function checkNewTagName(tag: string): void {
 }
 
 /** @throws InvalidInputError where some file system takes the file of a new tag for that of another */
-async function refuseTwin(disk: Disk, mainRoot: string, tag: string): Promise<void> {
-  const names = await namesIn(disk, tagsDirectory(mainRoot));
+async function refuseTwin(at: RefsAt, tag: string): Promise<void> {
+  const names = await namesIn(at.disk, tagsDirectory(at.mainRoot));
   const folded = foldName(tagName(tag));
   const twin = [...names].find((name) => name !== tagName(tag) && foldName(name) === folded);
   if (twin === undefined) return;
@@ -141,8 +133,8 @@ async function refuseTwin(disk: Disk, mainRoot: string, tag: string): Promise<vo
 }
 
 /** Whether there is a tag of exactly that name. A disk that ignores case would also find the file of another tag. */
-const isTag = async (disk: Disk, mainRoot: string, tag: string): Promise<boolean> =>
-  (await namesIn(disk, tagsDirectory(mainRoot))).has(tagName(tag));
+const isTag = async (at: RefsAt, tag: string): Promise<boolean> =>
+  (await namesIn(at.disk, tagsDirectory(at.mainRoot))).has(tagName(tag));
 
 /** Throws unless the caller may move or delete a tag of a branch; null is the main one. */
 export type AllowTag = (branch: string | null) => Promise<void>;
@@ -151,9 +143,9 @@ export type AllowTag = (branch: string | null) => Promise<void>;
  * The branch that a tag is on; null is the main branch. Null also for a missing or damaged tag, which names no
  * branch.
  */
-export async function branchOfTag(disk: Disk, mainRoot: string, tag: string): Promise<string | null> {
+export async function branchOfTag(at: RefsAt, tag: string): Promise<string | null> {
   try {
-    return (await readTag(disk, mainRoot, tag))?.branch ?? null;
+    return (await readTag(at, tag))?.branch ?? null;
   } catch (error) {
     // A caller that may change tags of the main branch may repair it.
     if (error instanceof CorruptFileError) return null;
@@ -169,21 +161,20 @@ export async function branchOfTag(disk: Disk, mainRoot: string, tag: string): Pr
  * @throws PublishUncertainError where the tag was moved, and may be back after a power cut
  */
 export function updateTag(
-  environment: TableEnvironment,
-  mainRoot: string,
+  at: TableAt,
   tag: string,
   target: RefTarget,
   signal?: AbortSignal,
   allow?: AllowTag,
 ): Promise<void> {
   checkTagName(tag);
-  const { disk } = environment;
-  return lockRefs(environment, mainRoot, signal, async (lease) => {
-    const path = tagPath(mainRoot, tag);
-    const before = (await isTag(disk, mainRoot, tag)) ? await readRefFile(disk, path) : null;
+  const { disk } = at;
+  return lockRefs(at, signal, async (lease) => {
+    const path = tagPath(at.mainRoot, tag);
+    const before = (await isTag(at, tag)) ? await readRefFile(disk, path) : null;
     if (before === null) throw noTag(tag);
-    await allow?.(await branchOfTag(disk, mainRoot, tag));
-    const { entry, manifestSize } = await requireTarget(disk, mainRoot, target);
+    await allow?.(await branchOfTag(at, tag));
+    const { entry, manifestSize } = await requireTarget(at, target);
     const { branch, version } = target;
     const content = { ...before, branch, version, updatedAt: timeText(), manifestSize };
     await replaceFile(disk, path, encodeRefFile(content), { sync: true, lease });
@@ -198,29 +189,22 @@ export function updateTag(
  * @param allow as for {@link updateTag}
  * @throws TableTagNotFoundError
  */
-export function deleteTag(
-  environment: TableEnvironment,
-  mainRoot: string,
-  tag: string,
-  signal?: AbortSignal,
-  allow?: AllowTag,
-): Promise<void> {
+export function deleteTag(at: TableAt, tag: string, signal?: AbortSignal, allow?: AllowTag): Promise<void> {
   checkTagName(tag);
-  const { disk } = environment;
-  return lockRefs(environment, mainRoot, signal, async (lease) => {
-    if (!(await isTag(disk, mainRoot, tag))) throw noTag(tag);
-    await allow?.(await branchOfTag(disk, mainRoot, tag));
-    if (!(await removeTag(disk, mainRoot, tag, lease))) throw noTag(tag);
+  return lockRefs(at, signal, async (lease) => {
+    if (!(await isTag(at, tag))) throw noTag(tag);
+    await allow?.(await branchOfTag(at, tag));
+    if (!(await removeTag(at, tag, lease))) throw noTag(tag);
   });
 }
 
 /** False where there is no such tag. Durable on return. */
-async function removeTag(disk: Disk, mainRoot: string, tag: string, lease: LockLease): Promise<boolean> {
-  if ((await disk.stat(tagPath(mainRoot, tag))) === null) return false;
-  const removal = new Removal(disk, sideDirectory(mainRoot), mainRoot, lease);
+async function removeTag(at: RefsAt, tag: string, lease: LockLease): Promise<boolean> {
+  if ((await at.disk.stat(tagPath(at.mainRoot, tag))) === null) return false;
+  const removal = new Removal(at.disk, sideDirectory(at.mainRoot), at.mainRoot, lease);
   try {
-    if (!(await removal.takeOut(tagPath(mainRoot, tag)))) return false;
-    await disk.syncDirectory(tagsDirectory(mainRoot)).catch((cause: unknown) => {
+    if (!(await removal.takeOut(tagPath(at.mainRoot, tag)))) return false;
+    await at.disk.syncDirectory(tagsDirectory(at.mainRoot)).catch((cause: unknown) => {
       throw new InternalError(`tag ${tag} was deleted, but may be back after a power cut`, { cause });
     });
     return true;

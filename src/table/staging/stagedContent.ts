@@ -33,12 +33,12 @@ import { highestFragmentId } from "../commit/applyFragments.js";
 import { refuseLongMetadata } from "../commit/metadataSize.js";
 import { resolveDataFile, resolveDeletionFile } from "../fragments/fileLookup.js";
 import { listBranches } from "../refs/branches.js";
-import { branchRoot, isBranchName, isMainBranch, mainRootOf } from "../refs/refs.js";
-import type { TableEnvironment } from "../versions/environment.js";
+import { isBranchName, isMainBranch } from "../refs/refs.js";
 import { checkReaderFlags, checkWriterFlags, hasStableRowIds } from "../versions/flags.js";
 import type { ManifestFile } from "../versions/manifest.js";
-import { readManifestAt } from "../versions/manifestCache.js";
+import { readManifestAt } from "../versions/openVersion.js";
 import { isFileName } from "../versions/paths.js";
+import { branchAt, type TableAt } from "../versions/tableAt.js";
 import { indicesOf, type VersionContent } from "../versions/versionContent.js";
 import { findVersion } from "../versions/versions.js";
 
@@ -57,12 +57,8 @@ const MAX_DEPTH = 64;
 const DROPPED_FIELD = -2;
 const INDEX_ID_BYTES = 16;
 
-/** Where a staged manifest is to be published. */
-export interface StagedTarget {
-  /** Directory of the table or branch. */
-  readonly tableRoot: string;
-  /** Null is the main branch. */
-  readonly branch: string | null;
+/** What a staged manifest is to be published after. */
+export interface StagedTerms {
   /** The version that it follows; null where it is the first. */
   readonly latest: ManifestFile | null;
   readonly allow?: AllowFirst;
@@ -81,21 +77,21 @@ export interface AllowFirst {
  * @throws InvalidInputError saying what does not belong; UnsupportedError for feature flags that are not known
  */
 export async function checkStagedContent(
-  environment: TableEnvironment,
-  target: StagedTarget,
+  at: TableAt,
+  { latest, allow }: StagedTerms,
   file: ManifestFile,
 ): Promise<void> {
-  const before = target.latest ?? (await contentOfSource(environment, target, file.manifest));
-  const check = new ContentCheck(environment, target.tableRoot, file, before);
+  const before = latest ?? (await contentOfSource(at, file.manifest, allow));
+  const check = new ContentCheck(at, file, before);
   try {
-    check.branch(target.branch);
+    check.branch(at.branch);
     check.flags();
     check.metadata();
     check.numbers();
     check.names();
     check.schema();
     check.settings();
-    await check.bases(target.allow);
+    await check.bases(allow);
     await check.fragments();
     check.indices();
   } catch (error) {
@@ -129,29 +125,28 @@ export async function requireSource(manifest: Manifest, allow: AllowFirst): Prom
  * last base path stands for. Null where there is none, as for the first version of a table.
  */
 async function contentOfSource(
-  environment: TableEnvironment,
-  { tableRoot, branch, allow }: StagedTarget,
+  at: TableAt,
   manifest: Manifest,
+  allow: AllowFirst | undefined,
 ): Promise<VersionContent | null> {
-  if (branch === null) return null;
+  if (at.branch === null) return null;
   const base = addedBase(manifest);
   if (base === null) return null;
   const { added, source } = base;
   await allow?.source(source);
-  const { disk } = environment;
-  const mainRoot = mainRootOf(tableRoot, branch);
   // A disk that ignores case would also find the branch by other names, for which permission was not checked.
-  if (source !== null && !(await listBranches(disk, mainRoot)).includes(source)) return null;
-  const root = branchRoot(mainRoot, source ?? undefined);
+  if (source !== null && !(await listBranches(at)).includes(source)) return null;
+  const { disk } = at;
+  const { root } = branchAt(at, source);
   if (added.path !== root && (await disk.realPath(added.path)) !== (await disk.realPath(root))) return null;
-  const entry = await findVersion(disk, root, manifest.version);
-  const file = entry && (await readManifestAt(environment, entry));
+  const entry = await findVersion({ disk, root }, manifest.version);
+  const file = entry && (await readManifestAt(at.environment, entry));
   if (file === null) return null;
   const clone = Clone.create({
     isShallow: true,
     refName: added.name,
     refPath: added.path,
-    branchName: branch,
+    branchName: at.branch,
   });
   return cloneVersion({ manifest: file.manifest, indexSectionBytes: file.indexSectionBytes }, clone);
 }
@@ -163,8 +158,7 @@ const refuse = (reason: string): never => {
 const quoted = (text: string): string => JSON.stringify(text.slice(0, 200));
 
 class ContentCheck {
-  readonly #environment: TableEnvironment;
-  readonly #tableRoot: string;
+  readonly #at: TableAt;
   readonly #file: ManifestFile;
   readonly #manifest: Manifest;
   readonly #before: VersionContent | null;
@@ -174,14 +168,8 @@ class ContentCheck {
   #knownFiles: ReadonlySet<string> | null = null;
   #realRoot: string | null = null;
 
-  constructor(
-    environment: TableEnvironment,
-    tableRoot: string,
-    file: ManifestFile,
-    before: VersionContent | null,
-  ) {
-    this.#environment = environment;
-    this.#tableRoot = tableRoot;
+  constructor(at: TableAt, file: ManifestFile, before: VersionContent | null) {
+    this.#at = at;
     this.#file = file;
     this.#manifest = file.manifest;
     this.#before = before;
@@ -270,7 +258,7 @@ class ContentCheck {
       if (this.#baseIds.has(id)) refuse(`has two base paths ${id}`);
       this.#baseIds.add(id);
       if (known.some((each) => isSameBase(each, base))) continue;
-      const mayBeUsed = this.#before === null && (await this.#environment.mayUseBase?.(path)) === true;
+      const mayBeUsed = this.#before === null && (await this.#at.environment.mayUseBase?.(path)) === true;
       if (!mayBeUsed) refuse(`has a base path ${quoted(path)} that the version before does not have`);
       await allow?.base(path);
     }
@@ -309,7 +297,7 @@ class ContentCheck {
       if (!isFileName(file.path) || !file.path.endsWith(".lance")) {
         refuse(`calls a data file ${quoted(file.path)}`);
       }
-      const path = await resolveDataFile(this.#environment.disk, this.#tableRoot, this.#manifest, file);
+      const path = await resolveDataFile(this.#at, this.#manifest, file);
       await this.#requireFile(path, file.baseId, file.path);
     }
     if (deletionFile === undefined) return;
@@ -320,8 +308,7 @@ class ContentCheck {
     if (numDeletedRows > physicalRows && physicalRows > 0) {
       refuse(`deletes ${numDeletedRows} of ${physicalRows} rows of fragment ${id}`);
     }
-    const { disk } = this.#environment;
-    const path = await resolveDeletionFile(disk, this.#tableRoot, this.#manifest, fragment);
+    const path = await resolveDeletionFile(this.#at, this.#manifest, fragment);
     if (path === null || isSameDeletion(deletionFile, before?.deletionFile)) return;
     await this.#requireFile(path, deletionFile.baseId, `the deletion file of fragment ${id}`);
   }
@@ -349,11 +336,11 @@ class ContentCheck {
 
   /** @param name for messages */
   async #requireFile(path: string, baseId: number | undefined, name: string): Promise<void> {
-    const { disk } = this.#environment;
+    const { disk } = this.#at;
     const isThere = (await disk.stat(path))?.kind === "file";
     if (!isThere) refuse(`names ${quoted(name)}, which is no file of the table`);
     if (baseId !== undefined) return;
-    this.#realRoot ??= await disk.realPath(this.#tableRoot);
+    this.#realRoot ??= await disk.realPath(this.#at.root);
     const real = await disk.realPath(path);
     if (this.#realRoot !== null && real?.startsWith(this.#realRoot + sep)) return;
     refuse(`names ${quoted(name)}, which lies outside the table`);

@@ -21,6 +21,7 @@ import {
   parseSetAsideName,
   versionsDirectory,
 } from "../versions/paths.js";
+import type { VersionsAt } from "../versions/versions.js";
 
 /** A file found in a place for staged files. */
 export interface StagedFile {
@@ -41,23 +42,19 @@ const DETACHED = /^d\d+\.manifest$/;
  * @param stagedPath absolute, relative to the table, or absolute without its leading slash
  * @throws InvalidTableStateError where the table has no directory
  */
-export async function findStaged(
-  disk: Disk,
-  tableRoot: string,
-  stagedPath: string,
-): Promise<StagedFile | string> {
+export async function findStaged(at: VersionsAt, stagedPath: string): Promise<StagedFile | string> {
   const outside = "is no file inside the table";
   if (stagedPath === "" || stagedPath.includes("\0")) return outside;
-  const realRoot = await disk.realPath(tableRoot);
-  if (realRoot === null) throw new InvalidTableStateError(`there is no directory ${tableRoot}`);
-  const candidates = isAbsolute(stagedPath) ? [stagedPath] : [join(tableRoot, stagedPath), sep + stagedPath];
+  const realRoot = await at.disk.realPath(at.root);
+  if (realRoot === null) throw new InvalidTableStateError(`there is no directory ${at.root}`);
+  const candidates = isAbsolute(stagedPath) ? [stagedPath] : [join(at.root, stagedPath), sep + stagedPath];
   for (const candidate of candidates) {
-    const path = await disk.realPath(candidate);
+    const path = await at.disk.realPath(candidate);
     if (path === null || !path.startsWith(realRoot + sep)) continue;
     const names = path.slice(realRoot.length + 1).split(sep);
-    const reason = whyNotStaged(names) ?? (await whyAnothers(disk, realRoot, names));
+    const reason = whyNotStaged(names) ?? (await whyAnothers(at.disk, realRoot, names));
     if (reason !== null) return reason;
-    return (await disk.stat(path))?.kind === "file" ? { path } : "is no regular file";
+    return (await at.disk.stat(path))?.kind === "file" ? { path } : "is no regular file";
   }
   return outside;
 }
@@ -112,14 +109,13 @@ function isVersionName(name: string): boolean {
  * @param identity of the file when it was read
  */
 export async function removeStaged(
-  disk: Disk,
-  tableRoot: string,
+  at: VersionsAt,
   { path, identity }: StagedFile & { readonly identity: string },
 ): Promise<void> {
   try {
-    const found = await findStaged(disk, tableRoot, path);
+    const found = await findStaged(at, path);
     if (typeof found === "string" || found.path !== path) return;
-    if ((await disk.stat(path))?.identity === identity) await disk.remove(path);
+    if ((await at.disk.stat(path))?.identity === identity) await at.disk.remove(path);
   } catch {
     // See above.
   }

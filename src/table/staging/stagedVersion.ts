@@ -5,22 +5,21 @@
  */
 
 import { ConcurrentModificationError, CorruptFileError, InvalidInputError } from "../../errors.js";
-import type { Disk } from "../../io/disk/disk.js";
 import { codeOf } from "../../io/disk/errno.js";
 import type { LockLease } from "../../io/lock/lease.js";
 import { decodeSchema } from "../../schema/schema.js";
 import { publishManifest } from "../commit/publication.js";
-import { mainRootOf } from "../refs/refs.js";
-import { type TableEnvironment, withTableLock } from "../versions/environment.js";
 import { checkReaderFlags } from "../versions/flags.js";
 import { requireAnchor, type TableAnchor, TableReplacedError } from "../versions/identity.js";
 import { findLatestVersion } from "../versions/latestVersion.js";
 import { decodeManifestFile, type ManifestFile, readManifestBytes } from "../versions/manifest.js";
-import { readManifestAnew } from "../versions/manifestCache.js";
+import { readManifestAnew } from "../versions/openVersion.js";
 import { type NamingScheme, versionsDirectory } from "../versions/paths.js";
+import { branchAt, type OpenVersion, type TableAt } from "../versions/tableAt.js";
+import { withTableLock } from "../versions/tableLock.js";
 import { writeGap } from "../versions/versionGap.js";
 import { type VersionRecord, writeVersionRecord } from "../versions/versionRecord.js";
-import { type CommittedVersion, findVersion, type VersionEntry } from "../versions/versions.js";
+import { findVersion, type VersionEntry, type VersionsAt } from "../versions/versions.js";
 import { type AllowFirst, checkStagedContent, requireSource } from "./stagedContent.js";
 import { findStaged, removeStaged } from "./stagedPlace.js";
 
@@ -29,8 +28,6 @@ const MAX_VERSION_STEP = 2 ** 32;
 
 export interface StagedVersion extends VersionRecord {
   readonly version: number;
-  /** The branch that the version is published on. Absent, null: the main branch. */
-  readonly branch?: string | null;
   /** Absolute, relative to the table, or absolute without its leading slash. */
   readonly stagedPath: string;
   /** Bytes; checked where given. */
@@ -55,7 +52,7 @@ export interface StagedManifest {
 /**
  * Publishes a staged manifest and then removes the staged file. The version's number may be above the latest by at
  * most 2^32; a table's first version may have any number below 2^32.
- * @param tableRoot directory of the table or branch; the staged file lies where stagedPlace.ts says
+ * @param at the table or branch; the staged file lies where stagedPlace.ts says
  * @param anchor the table as it was opened
  * @throws TableReplacedError where another table lies there by now
  * @throws ConcurrentModificationError where the number is not above the latest
@@ -64,22 +61,19 @@ export interface StagedManifest {
  * @throws PublishUncertainError where the version may or may not exist
  */
 export async function publishStagedVersion(
-  environment: TableEnvironment,
-  tableRoot: string,
+  at: TableAt,
   anchor: TableAnchor,
   staged: StagedVersion,
-): Promise<CommittedVersion> {
-  const { disk } = environment;
-  const source = await readStagedVersion(disk, tableRoot, staged);
-  await requireSourceOfFirst(disk, tableRoot, staged, source);
-  const lock = { ...environment.lock, signal: staged.signal ?? environment.lock.signal };
-  const published = await withTableLock(environment, tableRoot, lock, (lease) =>
-    publishUnderLock(environment, tableRoot, anchor, staged, source, lease),
+): Promise<OpenVersion> {
+  const source = await readStagedVersion(at, staged);
+  await requireSourceOfFirst(at, staged, source);
+  const published = await withTableLock(at, { signal: staged.signal }, (lease) =>
+    publishUnderLock(at, anchor, staged, source, lease),
   ).catch((error: unknown) => {
     if (codeOf(error) !== "ENOENT") throw error;
-    throw new TableReplacedError(tableRoot);
+    throw new TableReplacedError(at.root);
   });
-  await removeStaged(disk, tableRoot, source);
+  await removeStaged(at, source);
   return published;
 }
 
@@ -88,13 +82,12 @@ export async function publishStagedVersion(
  * version names. When the same is asked under the lock, it has already been granted.
  */
 async function requireSourceOfFirst(
-  disk: Disk,
-  tableRoot: string,
-  { branch, allow }: StagedVersion,
+  at: TableAt,
+  { allow }: StagedVersion,
   { file }: StagedManifest,
 ): Promise<void> {
-  if (allow === undefined || branch === undefined || branch === null) return;
-  if ((await findLatestVersion(disk, tableRoot)) === null) await requireSource(file.manifest, allow);
+  if (allow === undefined || at.branch === null) return;
+  if ((await findLatestVersion(at)) === null) await requireSource(file.manifest, allow);
 }
 
 /**
@@ -102,15 +95,11 @@ async function requireSourceOfFirst(
  * staged file.
  * @throws ConcurrentModificationError where the number is taken, InvalidInputError for what can't be published
  */
-export async function readStagedVersion(
-  disk: Disk,
-  tableRoot: string,
-  staged: StagedVersion,
-): Promise<StagedManifest> {
-  await refuseTaken(disk, tableRoot, staged.version);
-  return readStaged(disk, tableRoot, staged).catch(async (error: unknown) => {
+export async function readStagedVersion(at: VersionsAt, staged: StagedVersion): Promise<StagedManifest> {
+  await refuseTaken(at, staged.version);
+  return readStaged(at, staged).catch(async (error: unknown) => {
     // Another caller may have published this very file and removed it by now.
-    await refuseTaken(disk, tableRoot, staged.version);
+    await refuseTaken(at, staged.version);
     throw error;
   });
 }
@@ -121,14 +110,13 @@ export async function readStagedVersion(
  * @throws InvalidInputError where the table's manifests are named by another scheme, or the number is too high
  */
 export async function planPublication(
-  disk: Disk,
-  tableRoot: string,
-  staged: Pick<StagedVersion, "version" | "scheme" | "branch">,
+  at: TableAt,
+  staged: Pick<StagedVersion, "version" | "scheme">,
 ): Promise<{ readonly latest: VersionEntry | null; readonly scheme: NamingScheme }> {
   const { version } = staged;
-  const latest = await findLatestVersion(disk, tableRoot);
-  if (latest !== null && version <= latest.version) throw taken(tableRoot, version, latest.version);
-  await refuseTooHigh(disk, tableRoot, staged, latest);
+  const latest = await findLatestVersion(at);
+  if (latest !== null && version <= latest.version) throw taken(at.root, version, latest.version);
+  await refuseTooHigh(at, version, latest);
   const scheme = staged.scheme ?? latest?.scheme ?? "V2";
   if (latest !== null && scheme !== latest.scheme) {
     throw new InvalidInputError(
@@ -144,32 +132,26 @@ export async function planPublication(
  * @throws the errors of {@link planPublication}, {@link checkStagedContent} and {@link publishManifest}
  */
 export async function publishUnderLock(
-  environment: TableEnvironment,
-  tableRoot: string,
+  at: TableAt,
   anchor: TableAnchor,
   staged: StagedVersion,
   source: Pick<StagedManifest, "bytes" | "file">,
   lease: LockLease,
-): Promise<CommittedVersion> {
+): Promise<OpenVersion> {
   const { version } = staged;
-  const { disk, manifests } = environment;
-  const { latest, scheme } = await planPublication(disk, tableRoot, staged);
-  await requireAnchor(disk, tableRoot, anchor, (path) => manifests.read(disk, path));
-  const latestFile = latest && (await readManifestAnew(environment, latest));
-  if (latest !== null && latestFile === null) throw taken(tableRoot, version, latest.version);
+  const { latest, scheme } = await planPublication(at, staged);
+  await requireAnchor(at, anchor);
+  const latestFile = latest && (await readManifestAnew(at.environment, latest));
+  if (latest !== null && latestFile === null) throw taken(at.root, version, latest.version);
   // Checked here no matter what was found before: the version that it follows may be another one, and a journal's
   // content comes from a disk.
-  await checkStagedContent(
-    environment,
-    { tableRoot, branch: staged.branch ?? null, latest: latestFile, allow: staged.allow },
-    source.file,
-  );
-  await disk.makeDirectory(versionsDirectory(tableRoot), tableRoot);
+  await checkStagedContent(at, { latest: latestFile, allow: staged.allow }, source.file);
+  await at.disk.makeDirectory(versionsDirectory(at.root), at.root);
   // Written before the version itself: once that exists, no reader may miss it, or see it without its record.
   if (latest !== null && version > latest.version + 1) {
-    await writeGap(disk, tableRoot, { from: latest.version, to: version }, lease);
+    await writeGap(at, { from: latest.version, to: version }, lease);
   }
-  await writeVersionRecord(disk, tableRoot, version, source.bytes, staged, lease);
+  await writeVersionRecord(at, version, source.bytes, staged, lease);
   const publication = {
     version,
     scheme,
@@ -177,8 +159,8 @@ export async function publishUnderLock(
     fileAt: (path: string) => decodeManifestFile(source.bytes, path),
   };
   const terms = { lease, anchor, latest: latestFile };
-  const published = await publishManifest(environment, tableRoot, publication, terms);
-  if (published === null) throw taken(tableRoot, version, version);
+  const published = await publishManifest(at, publication, terms);
+  if (published === null) throw taken(at.root, version, version);
   return published;
 }
 
@@ -186,14 +168,9 @@ export async function publishUnderLock(
  * Refuses numbers too far above the latest. The first version of a branch has the number of its source, so it is
  * compared with the latest version of the main branch.
  */
-async function refuseTooHigh(
-  disk: Disk,
-  tableRoot: string,
-  { version, branch }: Pick<StagedVersion, "version" | "branch">,
-  latest: VersionEntry | null,
-): Promise<void> {
-  const isFirstOfBranch = latest === null && branch !== undefined && branch !== null;
-  const before = isFirstOfBranch ? await findLatestVersion(disk, mainRootOf(tableRoot, branch)) : latest;
+async function refuseTooHigh(at: TableAt, version: number, latest: VersionEntry | null): Promise<void> {
+  const isFirstOfBranch = latest === null && at.branch !== null;
+  const before = isFirstOfBranch ? await findLatestVersion(branchAt(at, null)) : latest;
   const highest = before === null ? MAX_VERSION_STEP - 1 : before.version + MAX_VERSION_STEP;
   if (version <= highest) return;
   throw new InvalidInputError(
@@ -203,10 +180,10 @@ async function refuseTooHigh(
   );
 }
 
-async function refuseTaken(disk: Disk, tableRoot: string, version: number): Promise<void> {
-  if ((await findVersion(disk, tableRoot, version)) !== null) throw taken(tableRoot, version, version);
-  const latest = await findLatestVersion(disk, tableRoot);
-  if (latest !== null && version < latest.version) throw taken(tableRoot, version, latest.version);
+async function refuseTaken(at: VersionsAt, version: number): Promise<void> {
+  if ((await findVersion(at, version)) !== null) throw taken(at.root, version, version);
+  const latest = await findLatestVersion(at);
+  if (latest !== null && version < latest.version) throw taken(at.root, version, latest.version);
 }
 
 function taken(tableRoot: string, version: number, latest: number): ConcurrentModificationError {
@@ -217,14 +194,14 @@ function taken(tableRoot: string, version: number, latest: number): ConcurrentMo
   );
 }
 
-async function readStaged(disk: Disk, tableRoot: string, staged: StagedVersion): Promise<StagedManifest> {
+async function readStaged(at: VersionsAt, staged: StagedVersion): Promise<StagedManifest> {
   const refuse = (reason: string, cause?: unknown): never => {
     throw new InvalidInputError(`manifestPath: ${staged.stagedPath} ${reason}`, { cause });
   };
-  const found = await findStaged(disk, tableRoot, staged.stagedPath);
+  const found = await findStaged(at, staged.stagedPath);
   if (typeof found === "string") return refuse(found);
   const { path } = found;
-  const read = await readManifestBytes(disk, path).catch((error: unknown) => {
+  const read = await readManifestBytes(at.disk, path).catch((error: unknown) => {
     if (error instanceof CorruptFileError) return refuse("is no regular file", error);
     throw error;
   });

@@ -14,22 +14,14 @@
  */
 
 import { ConcurrentModificationError, TableNotFoundError } from "../../errors.js";
-import type { Disk, FileStat } from "../../io/disk/disk.js";
-import { join } from "../../platform/native.js";
-import type { ManifestFile } from "./manifest.js";
+import { isSameDirectory, isSeenDirectory, type SeenDirectory, seeDirectory } from "./directoryIdentity.js";
 import { versionsDirectory } from "./paths.js";
-
-/** A directory, as it was seen at some time. */
-export type DirectoryIdentity = Pick<FileStat, "inode" | "birthNs" | "changedNs">;
+import type { OpenLatest, TableAt } from "./tableAt.js";
+import type { VersionsAt } from "./versions.js";
 
 /** What a change was planned on. */
 export type TableAnchor =
-  | {
-      readonly kind: "version";
-      readonly file: ManifestFile;
-      /** The directory of the versions that it lies in. */
-      readonly directory: DirectoryIdentity;
-    }
+  | { readonly kind: "version"; readonly base: OpenLatest }
   | {
       /** A table without versions. */
       readonly kind: "declared";
@@ -38,13 +30,6 @@ export type TableAnchor =
     }
   /** No table: the change makes it, and its directory. */
   | { readonly kind: "absent" };
-
-/** A directory that may be changed or moved before it is looked at again. */
-export interface SeenDirectory {
-  readonly directory: DirectoryIdentity;
-  /** A file below it, and its path from there. */
-  readonly file: { readonly path: string; readonly identity: DirectoryIdentity } | null;
-}
 
 /** The anchor of a change that makes a table. */
 export const ABSENT: TableAnchor = { kind: "absent" };
@@ -63,79 +48,32 @@ export class TableGoneError extends TableNotFoundError {
   }
 }
 
-/** Whether two looks at one path saw the same directory. */
-export function isSameDirectory(a: DirectoryIdentity, b: DirectoryIdentity): boolean {
-  if (a.inode !== b.inode) return false;
-  if (a.birthNs === b.birthNs) return true;
-  // Where the platform keeps no time of birth, the time of the last change may stand in for it, and then says
-  // nothing.
-  return a.birthNs === a.changedNs && b.birthNs === b.changedNs;
-}
-
-/**
- * A directory as it is now; null where there is none.
- * @param filePath path below it of a file that is likely to stay
- */
-export async function seeDirectory(
-  disk: Disk,
-  directory: string,
-  filePath: string | undefined,
-): Promise<SeenDirectory | null> {
-  const stat = await disk.stat(directory);
-  if (stat === null) return null;
-  const file = filePath === undefined ? null : await disk.stat(join(directory, filePath));
-  return {
-    directory: stat,
-    file: filePath === undefined || file === null ? null : { path: filePath, identity: file },
-  };
-}
-
-/**
- * Whether the directory under a path is one that was seen under this path or another.
- * @param known its stat from a moment ago, which saves a look
- */
-export async function isSeenDirectory(
-  disk: Disk,
-  path: string,
-  seen: SeenDirectory,
-  known?: FileStat,
-): Promise<boolean> {
-  const stat = known ?? (await disk.stat(path));
-  if (stat === null || stat.inode !== seen.directory.inode) return false;
-  if (isSameDirectory(stat, seen.directory)) return true;
-  const file = seen.file && (await disk.stat(join(path, seen.file.path)));
-  return seen.file !== null && file !== null && isSameDirectory(file, seen.file.identity);
-}
+/** The anchor of a change that is planned on a version. */
+export const anchorOf = (base: OpenLatest): TableAnchor => ({ kind: "version", base });
 
 /** The anchor of a table that has no versions. */
-export async function declaredAnchor(disk: Disk, tableRoot: string): Promise<TableAnchor> {
-  const entries = (await disk.list(tableRoot)) ?? [];
-  const seen = await seeDirectory(disk, tableRoot, entries.find(({ kind }) => kind === "file")?.name);
-  if (seen === null) throw new TableReplacedError(tableRoot);
+export async function declaredAnchor(at: VersionsAt): Promise<TableAnchor> {
+  const entries = (await at.disk.list(at.root)) ?? [];
+  const seen = await seeDirectory(at.disk, at.root, entries.find(({ kind }) => kind === "file")?.name);
+  if (seen === null) throw new TableReplacedError(at.root);
   return { kind: "declared", seen };
 }
 
 /**
  * Makes sure that the table under a path is the one that a change was planned on.
- * @param readFile reads the manifest under a path as it is now; null where there is none
  * @throws TableReplacedError
  */
-export async function requireAnchor(
-  disk: Disk,
-  tableRoot: string,
-  anchor: TableAnchor,
-  readFile: (path: string) => Promise<ManifestFile | null>,
-): Promise<void> {
+export async function requireAnchor(at: TableAt, anchor: TableAnchor): Promise<void> {
+  const { disk, root } = at;
   if (anchor.kind === "absent") return;
-  if (anchor.kind === "version") {
-    const current = await readFile(anchor.file.path);
-    if (current?.isCopyOf(anchor.file) === true) return;
-    if (current !== null) throw new TableReplacedError(tableRoot);
-  }
   if (anchor.kind === "declared") {
-    if (await isSeenDirectory(disk, tableRoot, anchor.seen)) return;
-    throw new TableReplacedError(tableRoot);
+    if (await isSeenDirectory(disk, root, anchor.seen)) return;
+    throw new TableReplacedError(root);
   }
-  const stat = await disk.stat(versionsDirectory(tableRoot));
-  if (stat === null || !isSameDirectory(stat, anchor.directory)) throw new TableReplacedError(tableRoot);
+  const { file, directory } = anchor.base;
+  const current = await at.environment.manifests.read(disk, file.path);
+  if (current?.isCopyOf(file) === true) return;
+  if (current !== null) throw new TableReplacedError(root);
+  const stat = await disk.stat(versionsDirectory(root));
+  if (stat === null || !isSameDirectory(stat, directory)) throw new TableReplacedError(root);
 }

@@ -25,6 +25,7 @@ import {
   type LatestVersion,
   listVersions,
   type VersionEntry,
+  type VersionsAt,
   versionStat,
 } from "./versions.js";
 
@@ -44,19 +45,14 @@ const MANIFEST_GRAIN_NS = 10_000_000n;
  * The highest version, or null where the table has none.
  * @throws InvalidTableStateError where manifests of both naming schemes lie side by side
  */
-export async function findLatestVersion(disk: Disk, tableRoot: string): Promise<LatestVersion | null> {
-  const directoryStat = await disk.stat(versionsDirectory(tableRoot));
-  return directoryStat === null ? null : findLatestIn(disk, tableRoot, directoryStat);
+export async function findLatestVersion(at: VersionsAt): Promise<LatestVersion | null> {
+  const directoryStat = await at.disk.stat(versionsDirectory(at.root));
+  return directoryStat === null ? null : findLatestIn(at, directoryStat);
 }
 
 /** Like {@link findLatestVersion}, with the state of the directory of versions known. */
-async function findLatestIn(
-  disk: Disk,
-  tableRoot: string,
-  directoryStat: FileStat,
-): Promise<LatestVersion | null> {
-  const found =
-    (await findByHint(disk, tableRoot, directoryStat)) ?? (await listVersions(disk, tableRoot)).at(-1);
+async function findLatestIn(at: VersionsAt, directoryStat: FileStat): Promise<LatestVersion | null> {
+  const found = (await findByHint(at, directoryStat)) ?? (await listVersions(at)).at(-1);
   return found === undefined ? null : { ...found, directory: directoryStat };
 }
 
@@ -129,12 +125,12 @@ export class LatestVersions {
     const isSame = known !== undefined && isUntouched(known, directoryStat);
     if (known !== undefined && known.entry.version >= least && (isSame || isHint(known, directoryStat))) {
       const { entry, nextPath } = known;
-      const gap = await readGapFile(this.#disk, tableRoot);
+      const gap = await readGapFile({ disk: this.#disk, root: tableRoot });
       const isAhead = gap === null || (gap !== "garbage" && entry.version >= gap.to);
       const isLast = isAhead && ((isSame && known.isSettled) || (await this.#disk.stat(nextPath)) === null);
       if (isLast) return { ...entry, directory: directoryStat };
     }
-    return findLatestIn(this.#disk, tableRoot, directoryStat);
+    return findLatestIn({ disk: this.#disk, root: tableRoot }, directoryStat);
   }
 
   /**
@@ -161,14 +157,14 @@ export class LatestVersions {
       const hasNext = (await this.#disk.stat(known.nextPath)) !== null;
       if (!hasNext) return { ...known.entry, directory: directoryStat };
     } else if (known !== undefined && ((isSame && !isSettledNow) || isHint(known, directoryStat))) {
-      const gap = await readGapFile(this.#disk, tableRoot);
-      const proven = await proveLatest(this.#disk, tableRoot, known.entry.version, gap);
+      const gap = await readGapFile({ disk: this.#disk, root: tableRoot });
+      const proven = await proveLatest({ disk: this.#disk, root: tableRoot }, known.entry.version, gap);
       if (proven !== null) {
         this.#remember(tableRoot, proven, directoryStat, isSettledNow);
         return { ...proven, directory: directoryStat };
       }
     }
-    const entry = await findLatestIn(this.#disk, tableRoot, directoryStat);
+    const entry = await findLatestIn({ disk: this.#disk, root: tableRoot }, directoryStat);
     if (entry === null) this.#known.delete(directory);
     else this.#remember(tableRoot, entry, directoryStat, isSettledNow);
     return entry;
@@ -201,20 +197,18 @@ const isHint = ({ changedNs }: KnownLatest, now: FileStat): boolean =>
 
 /** The latest version by the hint, or null where the hint proves nothing. */
 async function findByHint(
-  disk: Disk,
-  tableRoot: string,
+  at: VersionsAt,
   directoryStat: FileStat,
 ): Promise<Omit<LatestVersion, "directory"> | null> {
-  const hintStat = await disk.stat(hintPath(tableRoot));
+  const hintStat = await at.disk.stat(hintPath(at.root));
   if (hintStat === null || hintStat.changedNs + HINT_GRAIN_NS < directoryStat.modifiedNs) return null;
-  const [hint, gap] = await Promise.all([readHint(disk, tableRoot), readGapFile(disk, tableRoot)]);
-  return typeof hint === "number" ? proveLatest(disk, tableRoot, hint, gap) : null;
+  const [hint, gap] = await Promise.all([readHint(at), readGapFile(at)]);
+  return typeof hint === "number" ? proveLatest(at, hint, gap) : null;
 }
 
 /** The latest version if one that may be it proves which one it is, else null. */
 async function proveLatest(
-  disk: Disk,
-  tableRoot: string,
+  at: VersionsAt,
   hint: number,
   gap: VersionGap | null | "garbage",
 ): Promise<Omit<LatestVersion, "directory"> | null> {
@@ -222,16 +216,16 @@ async function proveLatest(
   let version = hint;
   if (gap !== null && version < gap.to) {
     if (version < gap.from) return null;
-    if ((await findVersion(disk, tableRoot, gap.to)) !== null) version = gap.to;
+    if ((await findVersion(at, gap.to)) !== null) version = gap.to;
   }
   // The other scheme must be empty at both places too: a table that mixes them has no latest version.
   const [thisV2, thisV1, nextV2, nextV1] = await Promise.all([
-    versionStat(disk, tableRoot, version, "V2"),
-    versionStat(disk, tableRoot, version, "V1"),
-    versionStat(disk, tableRoot, version + 1, "V2"),
-    versionStat(disk, tableRoot, version + 1, "V1"),
+    versionStat(at, version, "V2"),
+    versionStat(at, version, "V1"),
+    versionStat(at, version + 1, "V2"),
+    versionStat(at, version + 1, "V1"),
   ]);
   if (nextV2 !== null || nextV1 !== null || (thisV2 === null) === (thisV1 === null)) return null;
-  const entry = entryOf(tableRoot, version, thisV2 !== null ? "V2" : "V1");
+  const entry = entryOf(at.root, version, thisV2 !== null ? "V2" : "V1");
   return { ...entry, manifestStat: thisV2 ?? thisV1 ?? undefined };
 }

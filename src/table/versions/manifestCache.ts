@@ -1,13 +1,11 @@
 /** Decoded manifests, kept in memory. */
 
 import { Limit } from "../../async/parallel.js";
-import { CorruptFileError } from "../../errors.js";
 import type { Disk, FileStat } from "../../io/disk/disk.js";
 import { LruCache } from "../../io/memory/cache.js";
 import { dirname } from "../../platform/native.js";
 import { checkReaderFlags } from "./flags.js";
 import { decodeManifestFile, type ManifestFamily, type ManifestFile, readManifestBytes } from "./manifest.js";
-import type { LatestVersion, VersionEntry } from "./versions.js";
 
 /** A decoded manifest takes about this many times the memory of its bytes. */
 const DECODED_FACTOR = 10;
@@ -130,33 +128,4 @@ export class ManifestCache {
     this.#files.clear();
     this.#families.clear();
   }
-}
-
-/**
- * The manifest of a version found a moment ago; null where it was cleaned up meanwhile.
- * @throws CorruptFileError where the file holds another version than its name says
- */
-export const readManifestAt = async (
-  { disk, manifests }: ManifestReader,
-  entry: VersionEntry & Pick<LatestVersion, "manifestStat">,
-): Promise<ManifestFile | null> =>
-  checkedVersion(await manifests.read(disk, entry.path, entry.manifestStat), entry);
-
-/** Like {@link readManifestAt}, but always from the disk: for the version that a commit is based on. */
-export const readManifestAnew = async (
-  { disk, manifests }: ManifestReader,
-  entry: VersionEntry,
-): Promise<ManifestFile | null> => checkedVersion(await manifests.readAnew(disk, entry.path), entry);
-
-interface ManifestReader {
-  readonly disk: Disk;
-  readonly manifests: ManifestCache;
-}
-
-function checkedVersion(file: ManifestFile | null, entry: VersionEntry): ManifestFile | null {
-  if (file !== null && file.head.version !== entry.version) {
-    const found = file.head.version;
-    throw new CorruptFileError(entry.path, 0, `it holds version ${found}, not ${entry.version}`);
-  }
-  return file;
 }

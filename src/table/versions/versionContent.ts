@@ -1,7 +1,6 @@
 /** The content of a version, from which the next one is made. */
 
-import type { IndexMetadata } from "../../format/table.js";
-import { IndexSection, type Manifest } from "../../format/table.js";
+import { type IndexMetadata, IndexSection, type Manifest } from "../../format/table.js";
 
 /** A version's content: its manifest, and its index section as encoded bytes. */
 export interface VersionContent {

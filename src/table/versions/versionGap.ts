@@ -3,11 +3,11 @@
  * records the jump first, durably and under the table's lock. Only the last jump is kept.
  */
 
-import type { Disk } from "../../io/disk/disk.js";
 import type { LockLease } from "../../io/lock/lease.js";
 import { replaceFile } from "../../io/publish.js";
 import { isVersionNumber, readNote } from "./numberingNote.js";
 import { gapsPath, sideDirectory } from "./paths.js";
+import type { VersionsAt } from "./versions.js";
 
 /** A jump in the numbering: no version between the two was or will be made while `to` is the latest. */
 export interface VersionGap {
@@ -22,8 +22,8 @@ function parseGap(value: unknown): VersionGap | null {
 }
 
 /** The last recorded jump, or null where none is known. */
-export async function readGap(disk: Disk, tableRoot: string): Promise<VersionGap | null> {
-  const gap = await readGapFile(disk, tableRoot);
+export async function readGap(at: VersionsAt): Promise<VersionGap | null> {
+  const gap = await readGapFile(at);
   return gap === "garbage" ? null : gap;
 }
 
@@ -31,27 +31,22 @@ export async function readGap(disk: Disk, tableRoot: string): Promise<VersionGap
  * Few tables have the file, so its existence is checked first: that is far cheaper than the error for opening a
  * missing file.
  */
-export const readGapFile = async (disk: Disk, tableRoot: string): Promise<VersionGap | null | "garbage"> =>
-  (await disk.stat(gapsPath(tableRoot))) === null ? null : readNote(disk, gapsPath(tableRoot), parseGap);
+export const readGapFile = async (at: VersionsAt): Promise<VersionGap | null | "garbage"> =>
+  (await at.disk.stat(gapsPath(at.root))) === null ? null : readNote(at.disk, gapsPath(at.root), parseGap);
 
 /** Records a jump; durable on return. Must be called under the table's lock before `to` is published. */
-export async function writeGap(
-  disk: Disk,
-  tableRoot: string,
-  gap: VersionGap,
-  lease?: LockLease,
-): Promise<void> {
-  await disk.makeDirectory(sideDirectory(tableRoot), tableRoot);
+export async function writeGap(at: VersionsAt, gap: VersionGap, lease?: LockLease): Promise<void> {
+  await at.disk.makeDirectory(sideDirectory(at.root), at.root);
   const bytes = new TextEncoder().encode(JSON.stringify(gap));
-  await replaceFile(disk, gapsPath(tableRoot), bytes, { sync: true, lease });
+  await replaceFile(at.disk, gapsPath(at.root), bytes, { sync: true, lease });
 }
 
 /**
  * Records, before versions are removed, that the successor of a version may be missing: from here on, no hint below
  * the latest proves anything. Durable on return. Must be called under the table's lock.
  */
-export async function noteRemovedVersions(disk: Disk, tableRoot: string, latest: number): Promise<void> {
-  const gap = await readGap(disk, tableRoot);
+export async function noteRemovedVersions(at: VersionsAt, latest: number): Promise<void> {
+  const gap = await readGap(at);
   // A recorded jump to the latest says the same.
-  if (gap?.to !== latest) await writeGap(disk, tableRoot, { from: latest - 1, to: latest });
+  if (gap?.to !== latest) await writeGap(at, { from: latest - 1, to: latest });
 }

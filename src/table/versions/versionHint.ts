@@ -5,10 +5,11 @@ import { codeOf } from "../../io/disk/errno.js";
 import { replaceFile } from "../../io/publish.js";
 import { isVersionNumber, readNote } from "./numberingNote.js";
 import { hintPath } from "./paths.js";
+import type { VersionsAt } from "./versions.js";
 
 /** The version that the hint names; null where there is no hint. */
-export const readHint = (disk: Disk, tableRoot: string): Promise<number | null | "garbage"> =>
-  readNote(disk, hintPath(tableRoot), parseHint);
+export const readHint = (at: VersionsAt): Promise<number | null | "garbage"> =>
+  readNote(at.disk, hintPath(at.root), parseHint);
 
 function parseHint(value: unknown): number | null {
   if (typeof value !== "object" || value === null) return null;
@@ -26,16 +27,16 @@ const HINT_BYTES = 32;
  * @param options `isFirst`: in all likelihood there is no hint yet
  */
 export async function writeHint(
-  disk: Disk,
-  tableRoot: string,
+  at: VersionsAt,
   version: number,
   options: { readonly isFirst?: boolean } = {},
 ): Promise<void> {
-  const path = hintPath(tableRoot);
+  const path = hintPath(at.root);
   const bytes = new TextEncoder().encode(JSON.stringify({ version }).padEnd(HINT_BYTES));
   try {
-    if (options.isFirst === true && (await createHint(disk, path, bytes))) return;
-    if ((await disk.overwrite?.(path, bytes)) !== true) await replaceFile(disk, path, bytes, { sync: false });
+    if (options.isFirst === true && (await createHint(at.disk, path, bytes))) return;
+    if ((await at.disk.overwrite?.(path, bytes)) !== true)
+      await replaceFile(at.disk, path, bytes, { sync: false });
   } catch {
     // A missing hint costs a listing.
   }

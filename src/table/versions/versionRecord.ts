@@ -5,13 +5,12 @@
  */
 
 import { InvalidInputError } from "../../errors.js";
-import type { Disk } from "../../io/disk/disk.js";
 import type { LockLease } from "../../io/lock/lease.js";
 import { sha256 } from "../../io/names/sha256.js";
 import { replaceFile } from "../../io/publish.js";
 import { join } from "../../platform/native.js";
 import { versionRecordName, versionRecordsDirectory } from "./paths.js";
-import type { VersionEntry } from "./versions.js";
+import type { VersionEntry, VersionsAt } from "./versions.js";
 
 export interface VersionRecord {
   readonly eTag?: string;
@@ -36,18 +35,17 @@ const recordPath = (tableRoot: string, version: number): string =>
  * @throws InvalidInputError for a record beyond 1 MiB
  */
 export async function writeVersionRecord(
-  disk: Disk,
-  tableRoot: string,
+  at: VersionsAt,
   version: number,
   manifest: Uint8Array,
   record: VersionRecord,
   lease: LockLease,
 ): Promise<void> {
-  const path = recordPath(tableRoot, version);
+  const path = recordPath(at.root, version);
   if (record.eTag === undefined && record.metadata === undefined) {
-    if ((await disk.stat(path)) === null) return;
+    if ((await at.disk.stat(path)) === null) return;
     await lease.confirm();
-    await disk.remove(path);
+    await at.disk.remove(path);
     return;
   }
   const stored: StoredRecord = {
@@ -60,24 +58,20 @@ export async function writeVersionRecord(
   if (bytes.length > MAX_RECORD_BYTES) {
     throw new InvalidInputError(`metadata of a version is limited to ${MAX_RECORD_BYTES} bytes as JSON`);
   }
-  await disk.makeDirectory(versionRecordsDirectory(tableRoot), tableRoot);
-  await replaceFile(disk, path, bytes, { sync: true, lease });
+  await at.disk.makeDirectory(versionRecordsDirectory(at.root), at.root);
+  await replaceFile(at.disk, path, bytes, { sync: true, lease });
 }
 
 /** The record of a version; empty where none was attached. */
-export async function readVersionRecord(
-  disk: Disk,
-  tableRoot: string,
-  entry: VersionEntry,
-): Promise<VersionRecord> {
-  const path = recordPath(tableRoot, entry.version);
+export async function readVersionRecord(at: VersionsAt, entry: VersionEntry): Promise<VersionRecord> {
+  const path = recordPath(at.root, entry.version);
   // A file longer than anything we write is not ours.
-  const stat = await disk.stat(path);
+  const stat = await at.disk.stat(path);
   if (stat === null || stat.kind !== "file" || stat.size > MAX_RECORD_BYTES) return {};
-  const bytes = await disk.readFile(path);
+  const bytes = await at.disk.readFile(path);
   const stored = bytes === null ? null : parseRecord(bytes);
   if (stored === null) return {};
-  const manifest = await disk.readFile(entry.path);
+  const manifest = await at.disk.readFile(entry.path);
   if (manifest?.length !== stored.manifestSize || sha256(manifest) !== stored.manifestSha256) return {};
   return { eTag: stored.eTag, metadata: stored.metadata };
 }

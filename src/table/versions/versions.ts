@@ -1,15 +1,20 @@
-/** Finds the existing versions of a table by the names of their manifests. */
+/** The existing versions of a table, found by the names of their manifests, and where they lie. */
 
 import { breathe } from "../../async/eventLoop.js";
 import { InvalidTableStateError } from "../../errors.js";
-import type { Manifest } from "../../format/table.js";
 import type { Disk, FileStat } from "../../io/disk/disk.js";
 import { join } from "../../platform/native.js";
-import type { DirectoryIdentity, TableAnchor } from "./identity.js";
-import type { ManifestFile } from "./manifest.js";
+import type { DirectoryIdentity } from "./directoryIdentity.js";
 import { manifestPath, type NamingScheme, parseManifestName, versionsDirectory } from "./paths.js";
 
-/** An existing version. */
+/** Where the versions and files of a table, or of a branch of it, lie. */
+export interface VersionsAt {
+  readonly disk: Disk;
+  /** Directory of the table or branch. */
+  readonly root: string;
+}
+
+/** An existing version, found by the name of its manifest. */
 export interface VersionEntry {
   readonly version: number;
   readonly scheme: NamingScheme;
@@ -25,39 +30,16 @@ export interface LatestVersion extends VersionEntry {
   readonly manifestStat?: FileStat;
 }
 
-/** A version and what its manifest holds. */
-export interface TableVersion {
-  readonly entry: LatestVersion;
-  readonly file: ManifestFile;
-}
-
-/** A version that this process has committed durably. */
-export interface CommittedVersion extends VersionEntry {
-  readonly manifest: Manifest;
-  readonly file: ManifestFile;
-}
-
-/** The anchor of a change that is planned on a version. */
-export const anchorOf = ({ entry, file }: TableVersion): TableAnchor => ({
-  kind: "version",
-  file,
-  directory: entry.directory,
-});
-
 /** Names that are parsed without a pause. */
 const ENTRIES_AT_ONCE = 512;
 
 /** One version, or null where it does not exist. */
-export async function findVersion(
-  disk: Disk,
-  tableRoot: string,
-  version: number,
-): Promise<VersionEntry | null> {
-  if ((await versionStat(disk, tableRoot, version, "V2")) !== null) {
-    return entryOf(tableRoot, version, "V2");
+export async function findVersion(at: VersionsAt, version: number): Promise<VersionEntry | null> {
+  if ((await versionStat(at, version, "V2")) !== null) {
+    return entryOf(at.root, version, "V2");
   }
-  if ((await versionStat(disk, tableRoot, version, "V1")) !== null) {
-    return entryOf(tableRoot, version, "V1");
+  if ((await versionStat(at, version, "V1")) !== null) {
+    return entryOf(at.root, version, "V1");
   }
   return null;
 }
@@ -66,10 +48,10 @@ export async function findVersion(
  * All versions, ascending.
  * @throws InvalidTableStateError where manifests of both naming schemes lie side by side
  */
-export async function listVersions(disk: Disk, tableRoot: string): Promise<VersionEntry[]> {
-  const directory = versionsDirectory(tableRoot);
+export async function listVersions(at: VersionsAt): Promise<VersionEntry[]> {
+  const directory = versionsDirectory(at.root);
   const versions: VersionEntry[] = [];
-  for (const [index, entry] of ((await disk.list(directory)) ?? []).entries()) {
+  for (const [index, entry] of ((await at.disk.list(directory)) ?? []).entries()) {
     // Most tables have few versions, and are done before the first pause.
     if ((index + 1) % ENTRIES_AT_ONCE === 0) await breathe();
     if (entry.kind !== "file") continue;
@@ -93,12 +75,11 @@ export const entryOf = (tableRoot: string, version: number, scheme: NamingScheme
 });
 
 export async function versionStat(
-  disk: Disk,
-  tableRoot: string,
+  at: VersionsAt,
   version: number,
   scheme: NamingScheme,
 ): Promise<FileStat | null> {
   if (version > Number.MAX_SAFE_INTEGER) return null;
-  const stat = await disk.stat(manifestPath(tableRoot, version, scheme));
+  const stat = await at.disk.stat(manifestPath(at.root, version, scheme));
   return stat?.kind === "file" ? stat : null;
 }

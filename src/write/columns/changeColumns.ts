@@ -16,20 +16,18 @@ import { type DataFragment, Merge, Project, type Transaction } from "../../forma
 import type { FragmentSource } from "../../query/fragmentColumns.js";
 import { resolveProjection } from "../../query/projection.js";
 import { type BatchRows, scanColumns } from "../../query/scan.js";
-import { type FileReaders, versionSource } from "../../query/versionSource.js";
+import { type ReaderEnvironment, versionSource } from "../../query/versionSource.js";
 import { STREAMED } from "../../rows/readAhead.js";
 import { allFields, type FieldAtPath } from "../../schema/fieldPaths.js";
 import { decodeSchema, type TableField } from "../../schema/schema.js";
-import { commitPlanned } from "../../table/commit/commit.js";
+import { type ChangeTarget, commitPlanned } from "../../table/commit/commit.js";
 import { TransactionConflictError } from "../../table/commit/conflict.js";
 import { withFiles } from "../../table/commit/publication.js";
 import { newTransaction } from "../../table/commit/transaction.js";
-import type { TableEnvironment } from "../../table/versions/environment.js";
-import type { DirectoryIdentity } from "../../table/versions/identity.js";
 import { findLatestVersion } from "../../table/versions/latestVersion.js";
 import type { ManifestFile } from "../../table/versions/manifest.js";
+import type { OpenVersion } from "../../table/versions/tableAt.js";
 import { indicesOf } from "../../table/versions/versionContent.js";
-import type { CommittedVersion } from "../../table/versions/versions.js";
 import { fileVersionOf } from "../insert.js";
 import { type AddedColumn, planAddedColumns, repeatValues } from "./addColumns.js";
 import { type ColumnAlteration, planAlteredColumns, type RewrittenColumn } from "./alterColumns.js";
@@ -40,26 +38,21 @@ import { physicalRows } from "./physicalRows.js";
 /** Maximum rows of a batch that is read to be written in another type. */
 const BATCH_ROWS = 16_384;
 
-export type ColumnEnvironment = TableEnvironment & FileReaders;
-
 /** The table to change. */
-export interface ChangeTarget {
-  readonly environment: ColumnEnvironment;
-  /** Directory of the table or branch. */
-  readonly tableRoot: string;
-  /** Identity of the directory of its versions, when the table was opened. */
-  readonly directory: DirectoryIdentity;
-  readonly signal?: AbortSignal;
-}
+type Target = ChangeTarget<ReaderEnvironment>;
 
 export interface ChangedColumns {
-  readonly committed: CommittedVersion;
+  readonly committed: OpenVersion;
   readonly transactionId: string;
 }
 
 /** @throws InvalidInputError, UnsupportedError for columns the table cannot have */
-export function addColumns(target: ChangeTarget, added: readonly AddedColumn[]): Promise<ChangedColumns> {
-  return commitColumns(target, async (base, files) => {
+export function addColumns(
+  target: Target,
+  added: readonly AddedColumn[],
+  signal?: AbortSignal,
+): Promise<ChangedColumns> {
+  return commitColumns(target, signal, async ({ file: base }, files) => {
     const { schema, constants } = planAddedColumns(base, added);
     const values = constants.map(({ value }) => value);
     const fragments =
@@ -83,14 +76,16 @@ export function addColumns(target: ChangeTarget, added: readonly AddedColumn[]):
  *   TableSchemaValidationError for changes that the rows do not allow
  */
 export function alterColumns(
-  target: ChangeTarget,
+  target: Target,
   alterations: readonly ColumnAlteration[],
+  signal?: AbortSignal,
 ): Promise<ChangedColumns> {
-  return commitColumns(target, async (base, files) => {
+  return commitColumns(target, signal, async (open, files) => {
+    const base = open.file;
     const { schema, tightened, rewritten, newIds } = planAlteredColumns(base, alterations);
     refuseIndexed(base, schema);
-    const source = versionSource(target.environment, target.tableRoot, base);
-    for (const at of tightened) await refuseNulls(source, base, at, target.signal);
+    const source = versionSource(open);
+    for (const at of tightened) await refuseNulls(source, base, at, signal);
     // Rows appended meanwhile were not checked.
     const exclusive = tightened.length > 0;
     if (rewritten.length === 0) {
@@ -98,14 +93,18 @@ export function alterColumns(
       const project = Project.create({ schema, preservesNullability });
       return { transaction: newTransaction(base.manifest.version, "project", project), exclusive };
     }
-    const fragments = await rewrite(base, source, files, rewritten, newIds, target.signal);
+    const fragments = await rewrite(base, source, files, rewritten, newIds, signal);
     return { transaction: merge(base, schema, fragments), exclusive };
   });
 }
 
 /** @throws TableColumnNotFoundError, InvalidInputError, UnsupportedError for columns that cannot be dropped */
-export function dropColumns(target: ChangeTarget, paths: readonly string[]): Promise<ChangedColumns> {
-  return commitColumns(target, async (base, files) => {
+export function dropColumns(
+  target: Target,
+  paths: readonly string[],
+  signal?: AbortSignal,
+): Promise<ChangedColumns> {
+  return commitColumns(target, signal, async ({ file: base }, files) => {
     const schema = planDroppedFields(base, paths);
     const ids = new Set(schema.map((field) => field.id));
     const { fragments, version } = base.manifest;
@@ -129,34 +128,34 @@ interface ColumnsPlan {
 }
 
 async function commitColumns(
-  { environment, tableRoot, directory, signal }: ChangeTarget,
-  plan: (base: ManifestFile, files: ColumnFiles) => Promise<ColumnsPlan>,
+  target: Target,
+  signal: AbortSignal | undefined,
+  plan: (base: OpenVersion<ReaderEnvironment>, files: ColumnFiles) => Promise<ColumnsPlan>,
 ): Promise<ChangedColumns> {
-  const files = new ColumnFiles(environment.disk, tableRoot, signal);
+  const { at } = target;
+  const files = new ColumnFiles(at, signal);
   let base: number | null = null;
   const verify = async () => {
     await files.requireInPlace();
     if (base === null) return;
-    const latest = await findLatestVersion(environment.disk, tableRoot);
+    const latest = await findLatestVersion(at);
     if (latest?.version === base) return;
-    throw new TransactionConflictError("retryable", `${tableRoot}: version ${base} is no longer the latest`);
+    throw new TransactionConflictError("retryable", `${at.root}: version ${base} is no longer the latest`);
   };
   return withFiles(
     async () => files.discard(),
     async () => {
       const { committed, plan: done } = await commitPlanned(
-        environment,
-        tableRoot,
-        directory,
-        async ({ file }) => {
-          const planned = await plan(file, files);
-          base = planned.exclusive ? file.manifest.version : null;
+        target,
+        async (latest) => {
+          const planned = await plan(latest, files);
+          base = planned.exclusive ? latest.version : null;
           return planned;
         },
         { signal, verify },
       );
       // A file that can't be removed is an orphan that nothing refers to.
-      await files.discard(committed.manifest.fragments).catch(() => undefined);
+      await files.discard(committed.file.manifest.fragments).catch(() => undefined);
       return { committed, transactionId: done.transaction.uuid };
     },
   );

@@ -10,9 +10,9 @@ import { ConcurrentModificationError, InternalError, UnsupportedError } from "..
 import type { FileVersion } from "../../file/container/page.js";
 import { MAX_BARE_FILE_ROWS } from "../../file/writing/writer.js";
 import type { DataFile, DataFragment } from "../../format/table.js";
-import type { Disk } from "../../io/disk/disk.js";
 import { type ColumnPlan, checkVersion } from "../../rows/columnPlan.js";
 import { encodeFileSchema, type TableField } from "../../schema/schema.js";
+import type { VersionsAt } from "../../table/versions/versions.js";
 import { type WrittenRows, writeRows } from "../dataFiles.js";
 import { planAppend } from "../tableColumns.js";
 
@@ -29,15 +29,13 @@ export interface NewColumns {
 }
 
 export class ColumnFiles {
-  readonly #disk: Disk;
-  readonly #tableRoot: string;
+  readonly #at: VersionsAt;
   readonly #signal: AbortSignal | undefined;
   readonly #written = new Map<string, { readonly rows: WrittenRows; readonly files: readonly DataFile[] }>();
 
-  /** @param tableRoot directory of the table or branch */
-  constructor(disk: Disk, tableRoot: string, signal: AbortSignal | undefined) {
-    this.#disk = disk;
-    this.#tableRoot = tableRoot;
+  /** @param at the table or branch */
+  constructor(at: VersionsAt, signal: AbortSignal | undefined) {
+    this.#at = at;
     this.#signal = signal;
   }
 
@@ -85,11 +83,12 @@ export class ColumnFiles {
     const key = JSON.stringify([columns.key, fragment.id, paths, deletions]);
     const before = this.#written.get(key);
     if (before !== undefined) return before.files;
+    const { disk, root } = this.#at;
     const plan = planColumns(columns, version);
-    const rows = await writeRows(this.#disk, this.#tableRoot, plan, inputOf(columns, fragment), {
+    const rows = await writeRows(disk, root, plan, inputOf(columns, fragment), {
       version,
       descriptor: { fields: encodeFileSchema(columns.fields), metadata: new Map() },
-      within: this.#tableRoot,
+      within: root,
       fileRows: fragment.physicalRows,
       signal: this.#signal,
     });
@@ -109,7 +108,7 @@ export class ColumnFiles {
     for (const { rows } of this.#written.values()) {
       if (await rows.areInPlace()) continue;
       throw new ConcurrentModificationError(
-        `${this.#tableRoot}: the table was dropped by another writer while columns were written`,
+        `${this.#at.root}: the table was dropped by another writer while columns were written`,
       );
     }
   }

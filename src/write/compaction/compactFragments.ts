@@ -24,20 +24,18 @@ import {
   type Transaction,
 } from "../../format/table.js";
 import type { FragmentSource } from "../../query/fragmentColumns.js";
-import { type FileReaders, versionSource } from "../../query/versionSource.js";
+import { type ReaderEnvironment, versionSource } from "../../query/versionSource.js";
 import { decodeSchema } from "../../schema/schema.js";
-import { commitPlanned, commitTransaction } from "../../table/commit/commit.js";
+import { type ChangeTarget, commitPlanned, commitTransaction } from "../../table/commit/commit.js";
 import { TransactionConflictError } from "../../table/commit/conflict.js";
 import { coverageOf } from "../../table/commit/indexCoverage.js";
 import { DEFERRED_REMAP_INDEX } from "../../table/commit/indexEntries.js";
 import { withFiles } from "../../table/commit/publication.js";
 import { newTransaction } from "../../table/commit/transaction.js";
-import type { TableEnvironment } from "../../table/versions/environment.js";
 import { hasStableRowIds } from "../../table/versions/flags.js";
-import type { DirectoryIdentity } from "../../table/versions/identity.js";
 import type { ManifestFile } from "../../table/versions/manifest.js";
+import type { OpenLatest, OpenVersion } from "../../table/versions/tableAt.js";
 import { indicesOf } from "../../table/versions/versionContent.js";
-import { anchorOf, type TableVersion } from "../../table/versions/versions.js";
 import { absentColumns } from "../absentColumns.js";
 import {
   type CompactionGroup,
@@ -46,16 +44,6 @@ import {
   planCompaction,
 } from "./compactionPlan.js";
 import { FragmentCopies } from "./fragmentCopies.js";
-
-export interface CompactionTarget {
-  readonly environment: TableEnvironment & FileReaders;
-  /** Directory of the table or branch. */
-  readonly tableRoot: string;
-  /** Identity of the directory of its versions, when the table was opened. */
-  readonly directory: DirectoryIdentity;
-  /** Ends the work; ignored once the first version is committed. */
-  readonly signal?: AbortSignal;
-}
 
 export interface CompactionResult {
   /** The version committed; the latest version if there was nothing to do. */
@@ -80,32 +68,33 @@ interface Plan {
 }
 
 /**
+ * @param signal ends the work; ignored once the first version is committed
  * @throws UnsupportedError for columns, or a data format, that this build does not write
  * @throws ConcurrentModificationError where other writers keep changing the fragments
  */
 export async function compactFragments(
-  target: CompactionTarget,
+  target: ChangeTarget<ReaderEnvironment>,
   settings: CompactionSettings,
+  signal?: AbortSignal,
 ): Promise<CompactionResult> {
-  const { environment, tableRoot, directory } = target;
   let isBegun = false;
-  const signalNow = () => (isBegun ? undefined : target.signal);
-  const copies = new FragmentCopies(environment, tableRoot, signalNow);
+  const signalNow = () => (isBegun ? undefined : signal);
+  const copies = new FragmentCopies(target.at, signalNow);
   const plans: Plan[] = [];
   const propose = async (
-    base: TableVersion,
+    base: OpenLatest<ReaderEnvironment>,
   ): Promise<{ transaction: Transaction; groups: readonly ReplacedGroup[] } | null> => {
-    const copied = await whileThere(target, base, async () => {
-      const plan = await planOn(target, base.file, settings, signalNow);
+    const copied = await whileThere(base, async () => {
+      const plan = await planOn(base, settings, signalNow);
       plans.push(plan);
       await copies.retain(plan.groups);
-      return copyGroups(base.file, plan.groups, copies);
+      return copyGroups(base, plan.groups, copies);
     });
     if (copied.length === 0) return null;
-    const groups = await withIds(target, base, copied, copies, signalNow);
+    const groups = await withIds(base, copied, copies, signalNow);
     isBegun ||= groups.some(({ newFragments }) => newFragments.length > 0);
     const rewrite = Rewrite.create({ groups: groups.map((group) => RewriteGroup.create(group)) });
-    return { transaction: newTransaction(base.entry.version, "rewrite", rewrite), groups };
+    return { transaction: newTransaction(base.version, "rewrite", rewrite), groups };
   };
   const verify = () => copies.requireInPlace();
   const options = {
@@ -117,10 +106,10 @@ export async function compactFragments(
   };
   const done = await withFiles(
     () => copies.discard(),
-    () => commitPlanned(environment, tableRoot, directory, propose, options),
+    () => commitPlanned(target, propose, options),
   );
   // Removes copies of earlier attempts. A file that can't be removed is an orphan that nothing refers to.
-  if (done !== null) await copies.discard(done.committed.manifest.fragments).catch(() => undefined);
+  if (done !== null) await copies.discard(done.committed.file.manifest.fragments).catch(() => undefined);
   const plan = plans[plans.length - 1];
   return {
     version: done?.committed.version ?? plan.file.manifest.version,
@@ -131,19 +120,19 @@ export async function compactFragments(
 }
 
 async function planOn(
-  { environment, tableRoot }: CompactionTarget,
-  base: ManifestFile,
+  base: OpenVersion<ReaderEnvironment>,
   settings: CompactionSettings,
   signalNow: () => AbortSignal | undefined,
 ): Promise<Plan> {
-  const { manifest } = base;
-  const source = versionSource(environment, tableRoot, base);
+  const { file } = base;
+  const { manifest } = file;
+  const source = versionSource(base);
   const isStable = hasStableRowIds(manifest);
-  const indices = indicesOf(base);
+  const indices = indicesOf(file);
   const coverages = indices.map(coverageOf);
   // Some index may cover more than is known here.
   const isUnknown = coverages.includes(null) || indices.some(({ name }) => name === DEFERRED_REMAP_INDEX);
-  const fields = decodeSchema(manifest.fields, base.path);
+  const fields = decodeSchema(manifest.fields, file.path);
   const version = manifest.dataFormat?.version ?? "";
   const facts: FragmentFacts[] = [];
   for (const fragment of manifest.fragments) {
@@ -162,7 +151,7 @@ async function planOn(
   const isLeft = ({ coverage }: CompactionGroup): boolean =>
     isUnknown || (!isStable && coverage.includes("x"));
   return {
-    file: base,
+    file,
     groups: wanted.filter((group) => !isLeft(group)),
     indexedFragments: wanted.filter(isLeft).reduce((sum, { fragments }) => sum + fragments.length, 0),
   };
@@ -176,7 +165,7 @@ async function deletedRows(source: FragmentSource, fragment: DataFragment): Prom
 }
 
 async function copyGroups(
-  base: ManifestFile,
+  base: OpenVersion<ReaderEnvironment>,
   groups: readonly CompactionGroup[],
   copies: FragmentCopies,
 ): Promise<ReplacedGroup[]> {
@@ -193,25 +182,20 @@ async function copyGroups(
  * ones were committed are a conflict, not damage.
  * @throws TransactionConflictError
  */
-async function whileThere<T>(
-  { environment }: CompactionTarget,
-  { entry, file }: TableVersion,
-  read: () => Promise<T>,
-): Promise<T> {
+async function whileThere<T>({ at, version, path, file }: OpenVersion, read: () => Promise<T>): Promise<T> {
   try {
     return await read();
   } catch (error) {
     if (!(error instanceof CorruptFileError)) throw error;
-    const current = await environment.manifests.read(environment.disk, entry.path);
+    const current = await at.environment.manifests.read(at.disk, path);
     if (current?.isCopyOf(file) === true) throw error;
-    throw new TransactionConflictError("retryable", `version ${entry.version} was removed while it was read`);
+    throw new TransactionConflictError("retryable", `version ${version} was removed while it was read`);
   }
 }
 
 /** The groups with reserved ids for their new fragments. Nobody else can get these ids any more. */
 async function withIds(
-  { environment, tableRoot }: CompactionTarget,
-  base: TableVersion,
+  base: OpenLatest,
   groups: readonly ReplacedGroup[],
   copies: FragmentCopies,
   signalNow: () => AbortSignal | undefined,
@@ -219,15 +203,15 @@ async function withIds(
   const count = groups.reduce((sum, { newFragments }) => sum + newFragments.length, 0);
   if (count === 0) return [...groups];
   const reservation = newTransaction(
-    base.entry.version,
+    base.version,
     "reserveFragments",
     ReserveFragments.create({ numFragments: count }),
   );
   // Ensures that no ids of another table under the same name are reserved.
   const verify = () => copies.requireInPlace();
   const options = { signal: signalNow(), verify };
-  const { manifest } = await commitTransaction(environment, tableRoot, anchorOf(base), reservation, options);
-  let nextId = (manifest.maxFragmentId ?? 0) + 1 - count;
+  const { file } = await commitTransaction(base, reservation, options);
+  let nextId = (file.manifest.maxFragmentId ?? 0) + 1 - count;
   return groups.map(({ oldFragments, newFragments }) => ({
     oldFragments,
     newFragments: newFragments.map((fragment) => ({ ...fragment, id: nextId++ })),

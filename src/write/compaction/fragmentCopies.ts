@@ -17,7 +17,7 @@ import { DataFragment } from "../../format/table.js";
 import type { FragmentSource } from "../../query/fragmentColumns.js";
 import { storedProjection } from "../../query/projection.js";
 import { type BatchRows, scanColumns } from "../../query/scan.js";
-import { type FileReaders, versionSource } from "../../query/versionSource.js";
+import { type ReaderEnvironment, versionSource } from "../../query/versionSource.js";
 import { type ColumnPlan, checkVersion } from "../../rows/columnPlan.js";
 import { STREAMED } from "../../rows/readAhead.js";
 import { decodeSchema, encodeFileSchema, type TableField } from "../../schema/schema.js";
@@ -33,7 +33,8 @@ import {
   withoutRows,
 } from "../../table/fragments/rowSequences.js";
 import { hasStableRowIds } from "../../table/versions/flags.js";
-import type { ManifestFile } from "../../table/versions/manifest.js";
+import type { OpenVersion } from "../../table/versions/tableAt.js";
+import type { VersionsAt } from "../../table/versions/versions.js";
 import { absentColumns } from "../absentColumns.js";
 import { type WrittenRows, writeRows } from "../dataFiles.js";
 import { fileVersionOf } from "../insert.js";
@@ -53,18 +54,16 @@ interface Copy {
 }
 
 export class FragmentCopies {
-  readonly #readers: FileReaders;
-  readonly #tableRoot: string;
+  readonly #at: VersionsAt;
   readonly #signalNow: () => AbortSignal | undefined;
   #copies: Copy[] = [];
 
   /**
-   * @param tableRoot directory of the table or branch
+   * @param at the table or branch
    * @param signalNow returns the signal that ends the work; called for each group
    */
-  constructor(readers: FileReaders, tableRoot: string, signalNow: () => AbortSignal | undefined) {
-    this.#readers = readers;
-    this.#tableRoot = tableRoot;
+  constructor(at: VersionsAt, signalNow: () => AbortSignal | undefined) {
+    this.#at = at;
     this.#signalNow = signalNow;
   }
 
@@ -72,7 +71,7 @@ export class FragmentCopies {
    * The fragments that replace a group, in its order. They have no ids yet.
    * @throws UnsupportedError for columns that this build does not read or write, CorruptFileError
    */
-  async copy(base: ManifestFile, group: CompactionGroup): Promise<readonly DataFragment[]> {
+  async copy(base: OpenVersion<ReaderEnvironment>, group: CompactionGroup): Promise<readonly DataFragment[]> {
     this.#signalNow()?.throwIfAborted();
     let copy = this.#copies.find((each) => hasSameRows(each.group, group));
     if (copy === undefined) {
@@ -82,16 +81,17 @@ export class FragmentCopies {
     return copy.fragments;
   }
 
-  async #write(base: ManifestFile, group: CompactionGroup): Promise<Copy> {
-    const { manifest, path } = base;
+  async #write(base: OpenVersion<ReaderEnvironment>, group: CompactionGroup): Promise<Copy> {
+    const { disk, root } = this.#at;
+    const { manifest, path } = base.file;
     const signal = this.#signalNow();
     const schema = decodeSchema(manifest.fields, path);
-    const version = fileVersionOf(base);
+    const version = fileVersionOf(base.file);
     const absent = new Set(absentColumns(schema, group.fragments, version));
     const fields = schema.filter((field) => !absent.has(field));
     const plan = planCopy(schema, fields);
     checkVersion(plan, version);
-    const source = versionSource(this.#readers, this.#tableRoot, base, true);
+    const source = versionSource(base, true);
     const sequences = hasStableRowIds(manifest) ? await sequencesOf(source, group, path) : null;
     const rows = new RowFeed(
       scanColumns(source, {
@@ -113,10 +113,10 @@ export class FragmentCopies {
           batches: rows.take(rowCount),
           close: async () => undefined,
         };
-        const written = await writeRows(this.#readers.disk, this.#tableRoot, plan, input, {
+        const written = await writeRows(disk, root, plan, input, {
           version,
           descriptor: { fields: encodeFileSchema(schema), metadata: manifest.schemaMetadata },
-          within: this.#tableRoot,
+          within: root,
           signal,
         });
         files.push(written);
@@ -152,7 +152,7 @@ export class FragmentCopies {
       for (const written of files) {
         if (await written.areInPlace()) continue;
         throw new ConcurrentModificationError(
-          `${this.#tableRoot}: files of a compaction were removed by another writer while it ran`,
+          `${this.#at.root}: files of a compaction were removed by another writer while it ran`,
         );
       }
     }

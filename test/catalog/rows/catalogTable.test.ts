@@ -13,7 +13,8 @@ import { cleanUpVersions } from "../../../src/table/cleanup/cleanup.js";
 import { ABSENT } from "../../../src/table/versions/identity.js";
 import { findLatestVersion } from "../../../src/table/versions/latestVersion.js";
 import { encodeManifestFile, type ManifestFile } from "../../../src/table/versions/manifest.js";
-import { readManifestAt } from "../../../src/table/versions/manifestCache.js";
+import { readManifestAt } from "../../../src/table/versions/openVersion.js";
+import { tableAt } from "../../../src/table/versions/tableAt.js";
 import { insertRows, requireInserted } from "../../../src/write/insert.js";
 import { directorySnapshot } from "../../support/directorySnapshot.js";
 import { interruptedDisk } from "../../support/interruptedDisk.js";
@@ -58,7 +59,7 @@ async function writeCatalog(rows: readonly Row[], version: "2.1" | "2.2" = "2.2"
   const schema = new Schema(columns.map(([name, type, nullable]) => new Field(name, type, nullable)));
   const vectors = columns.map(([name, type, , values]) => [name, vectorFromArray(values, type)]);
   const table = new Table(schema, Object.fromEntries(vectors));
-  const inserted = await insertRows(context, join(root, "__manifest"), ABSENT, table, {
+  const inserted = await insertRows(tableAt(context, join(root, "__manifest")), ABSENT, table, {
     mode: "Append",
     newTable: { version, naming: "V2" },
     onCreated: "fail",
@@ -78,7 +79,7 @@ async function readColumns(): Promise<Record<string, unknown>[]> {
 }
 
 async function latestFile(): Promise<ManifestFile> {
-  const latest = await findLatestVersion(context.disk, join(root, "__manifest"));
+  const latest = await findLatestVersion({ disk: context.disk, root: join(root, "__manifest") });
   return (await readManifestAt(context, latest!))!;
 }
 
@@ -321,7 +322,7 @@ describe("a version of the catalog", () => {
     const isReading = (_verb: keyof Disk, path: string) => oldData.test(path);
     const disk = interruptedDisk(inner, isReading, async () => {
       await ns.createNamespace({ id: ["b"] });
-      await cleanUpVersions(context, catalogRoot(), null, { olderThanMs: 0 });
+      await cleanUpVersions(tableAt(context, catalogRoot()), { olderThanMs: 0 });
     });
     const reader = new DirectoryNamespace({ root, disk });
     expect(await reader.listNamespaces()).toEqual({ namespaces: ["a", "b"] });

@@ -34,7 +34,7 @@ import {
   transactionsDirectory,
   versionsDirectory,
 } from "../../../src/table/versions/paths.js";
-import type { CommittedVersion } from "../../../src/table/versions/versions.js";
+import { type OpenVersion, tableAt } from "../../../src/table/versions/tableAt.js";
 import { CountingDisk } from "../../support/countingDisk.js";
 import { FaultyDisk } from "../../support/faultyDisk.js";
 import { reference } from "../../support/reference.js";
@@ -142,9 +142,11 @@ describe("an append", () => {
     );
     await rm(manifestPath(table.root, version, "V2"));
     await writeFile(manifestPath(table.root, version, "V2"), bytes);
-    expect(await readTransaction(disk, table.root, await latestFile(table.root))).toEqual(transaction);
+    expect(await readTransaction({ disk, root: table.root }, await latestFile(table.root))).toEqual(
+      transaction,
+    );
     await rm(join(transactionsDirectory(table.root), `1-${transaction.uuid}.txn`));
-    expect(await readTransaction(disk, table.root, await latestFile(table.root))).toBeNull();
+    expect(await readTransaction({ disk, root: table.root }, await latestFile(table.root))).toBeNull();
   });
 
   it("keeps manifest fields that this build does not know, and times that ascend", async () => {
@@ -166,12 +168,12 @@ describe("an append", () => {
     });
     await writeFile(manifestPath(table.root, 2, "V2"), joinChunks(chunks));
     const appended = await commitPlannedOn(openEnvironment(), table.root, await appendAgain(table));
-    expect(appended.manifest.unknown).toEqual(unknown);
-    expect(appended.manifest.timestamp).toEqual({ seconds: future + 1, nanos: 0 });
+    expect(appended.file.manifest.unknown).toEqual(unknown);
+    expect(appended.file.manifest.timestamp).toEqual({ seconds: future + 1, nanos: 0 });
     const restored = await commitPlannedOn(openEnvironment(), table.root, restoreOf(3, 2));
-    expect(restored.manifest.unknown).toEqual(unknown);
+    expect(restored.file.manifest.unknown).toEqual(unknown);
     const file = await latestFile(table.root);
-    expect(file.manifest).toEqual(restored.manifest);
+    expect(file.manifest).toEqual(restored.file.manifest);
   });
 
   it("takes few disk calls, and no more on a table of many versions", async () => {
@@ -197,7 +199,8 @@ describe("a stale transaction", () => {
     const stale = await appendAgain(table);
     await reference.appendTable(table.uri, "t", ipcOf(2));
     await reference.appendTable(table.uri, "t", ipcOf(3));
-    const { version, manifest } = await commitPlannedOn(openEnvironment(), table.root, stale);
+    const { version, file } = await commitPlannedOn(openEnvironment(), table.root, stale);
+    const { manifest } = file;
     expect(version).toBe(4);
     expect(manifest.transactionFile).toBe(`1-${stale.uuid}.txn`);
     expect(await valuesOf(table)).toEqual([1, 2, 3, 1]);
@@ -290,7 +293,8 @@ describe("a restore", () => {
     const table = await makeReferenceTable([1, 2]);
     await reference.appendTable(table.uri, "t", ipcOf(3));
     await reference.overwriteTable(table.uri, "t", ipcOf(9));
-    const { version, manifest } = await commitPlannedOn(openEnvironment(), table.root, restoreOf(3, 1));
+    const { version, file } = await commitPlannedOn(openEnvironment(), table.root, restoreOf(3, 1));
+    const { manifest } = file;
     expect(version).toBe(4);
     expect(manifest.maxFragmentId).toBe(2);
     expect(manifest.fragments.map((fragment) => fragment.id)).toEqual([0]);
@@ -307,7 +311,8 @@ describe("a restore", () => {
     await reference.deleteRows(table.uri, "t", "v = 2");
     await reference.overwriteTable(table.uri, "t", ipcOf(7));
     expect((await latestFile(table.root)).manifest.readerFeatureFlags).toBe(0n);
-    const { manifest } = await commitPlannedOn(openEnvironment(), table.root, restoreOf(3, 2));
+    const { file } = await commitPlannedOn(openEnvironment(), table.root, restoreOf(3, 2));
+    const { manifest } = file;
     expect([manifest.readerFeatureFlags, manifest.writerFeatureFlags]).toEqual([1n, 1n]);
     expect(await valuesOf(table)).toEqual([1, 3]);
   });
@@ -335,13 +340,13 @@ describe("a creation", () => {
     const uri = await makeTempDir();
     const root = join(uri, "t.lance");
     const schemaMetadata = new Map([["owner", new TextEncoder().encode("me")]]);
-    const created = await commitCreation(openEnvironment(), root, ABSENT, creation(), {
+    const created = await commitCreation(tableAt(openEnvironment(), root), ABSENT, creation(), {
       dataFormatVersion: "2.2",
       scheme,
       schemaMetadata,
     });
     expect(created?.version).toBe(1);
-    expect(created?.manifest.maxFragmentId).toBeUndefined();
+    expect(created?.file.manifest.maxFragmentId).toBeUndefined();
     const table = { uri, name: "t", root };
     expect(await valuesOf(table)).toEqual([]);
     expect((await reference.schemaJson(uri, "t")).metadata).toEqual({ owner: "me" });
@@ -354,7 +359,9 @@ describe("a creation", () => {
   it("has one winner", async () => {
     const root = join(await makeTempDir(), "t.lance");
     const results = await Promise.all(
-      Array.from({ length: 6 }, () => commitCreation(openEnvironment(), root, ABSENT, creation(), options)),
+      Array.from({ length: 6 }, () =>
+        commitCreation(tableAt(openEnvironment(), root), ABSENT, creation(), options),
+      ),
     );
     expect(results.filter((result) => result !== null).length).toBe(1);
     expect(await readdir(transactionsDirectory(root))).toHaveLength(1);
@@ -362,7 +369,9 @@ describe("a creation", () => {
 
   it("over a table that exists is null and changes nothing", async () => {
     const table = await makeReferenceTable([1]);
-    expect(await commitCreation(openEnvironment(), table.root, ABSENT, creation(), options)).toBeNull();
+    expect(
+      await commitCreation(tableAt(openEnvironment(), table.root), ABSENT, creation(), options),
+    ).toBeNull();
     expect(await transactionFiles(table)).toHaveLength(1);
   });
 });
@@ -386,7 +395,8 @@ describe("an overwrite", () => {
     const schema = before.manifest.fields;
     const fragments = [{ ...before.manifest.fragments[0], id: 0 }];
     const overwrite = newTransaction(2, "overwrite", Overwrite.create({ fragments, schema }));
-    const { manifest } = await commitPlannedOn(openEnvironment(), table.root, overwrite);
+    const { file } = await commitPlannedOn(openEnvironment(), table.root, overwrite);
+    const { manifest } = file;
     expect(manifest.fragments.map((fragment) => fragment.id)).toEqual([1]);
     expect(manifest.config).toEqual(new Map([["a", "b"]]));
     expect([manifest.readerFeatureFlags, manifest.writerFeatureFlags]).toEqual([0n, 8n]);
@@ -439,7 +449,7 @@ it("fails at any disk call with the table at the old version or the new, and the
       const faulty = new FaultyDisk(disk);
       const transaction = await appendAgain(table);
       faulty.failAt(failAt, "before", { dead });
-      let committed: CommittedVersion | null = null;
+      let committed: OpenVersion | null = null;
       let uncertain = false;
       try {
         committed = await commitPlannedOn({ ...openEnvironment(), disk: faulty }, table.root, transaction);
@@ -448,7 +458,7 @@ it("fails at any disk call with the table at the old version or the new, and the
       }
       const done = !faulty.tripped;
       await faulty.restart();
-      const { version } = (await findLatestVersion(disk, table.root))!;
+      const { version } = (await findLatestVersion({ disk, root: table.root }))!;
       if (committed !== null) expect(version).toBe(2);
       else if (!uncertain) expect(version).toBe(1);
       // Nothing that a failed commit wrote stays, as long as the process lives.

@@ -20,14 +20,14 @@ describe("deletion files of the reference", () => {
     const { manifest } = await latestFile(table.root);
     const [fragment] = manifest.fragments;
     expect(fragment.deletionFile?.fileType).toBe(fileType);
-    const deleted = await readDeletions(disk, table.root, manifest, fragment);
+    const deleted = await readDeletions({ disk, root: table.root }, manifest, fragment);
     expect(Array.from(deleted!)).toEqual(range(count).filter((value) => value % step === 1));
   });
 
   it("are absent as null", async () => {
     const table = await makeReferenceTable([1]);
     const { manifest } = await latestFile(table.root);
-    expect(await readDeletions(disk, table.root, manifest, manifest.fragments[0])).toBeNull();
+    expect(await readDeletions({ disk, root: table.root }, manifest, manifest.fragments[0])).toBeNull();
   });
 
   it("are missed, and their count is checked", async () => {
@@ -37,7 +37,7 @@ describe("deletion files of the reference", () => {
     const [fragment] = manifest.fragments;
     const file = fragment.deletionFile!;
     const read = (change: Partial<typeof file>, physicalRows = 3) =>
-      readDeletions(disk, table.root, manifest, {
+      readDeletions({ disk, root: table.root }, manifest, {
         ...fragment,
         physicalRows,
         deletionFile: { ...file, ...change },

@@ -31,7 +31,7 @@ describe("branches of the reference", () => {
       const root = branchRoot(mainRoot, "a/b");
       const { manifest } = await latestFile(root);
       const files = manifest.fragments.map(({ files: [file] }) =>
-        resolveDataFile(disk, root, manifest, file),
+        resolveDataFile({ disk, root }, manifest, file),
       );
       const paths = await Promise.all(files);
       expect(paths.map(dirname)).toEqual([join(mainRoot, "data"), join(branchRoot(mainRoot, "dev"), "data")]);
@@ -48,7 +48,8 @@ describe("base paths", () => {
   const file = DataFile.create({ path: "a.lance", baseId: 3 });
   const manifestOf = (base: Partial<BasePath>, branch?: string) =>
     Manifest.create({ branch, basePaths: [BasePath.create({ id: 3, isDatasetRoot: true, ...base })] });
-  const lookUp = (tableRoot: string, manifest: Manifest) => resolveDataFile(disk, tableRoot, manifest, file);
+  const lookUp = (tableRoot: string, manifest: Manifest) =>
+    resolveDataFile({ disk, root: tableRoot }, manifest, file);
 
   it("are taken as they stand in tables that are no branches, and for what is no table", () => {
     expect(lookUp("/t", manifestOf({ path: "/u" }))).toBe(join("/u", "data", "a.lance"));
@@ -86,10 +87,12 @@ describe("base paths", () => {
   it("are followed for deletion files", async () => {
     const deletionFile = DeletionFile.create({ readVersion: 2, id: 7n, baseId: 3 });
     const fragment = DataFragment.create({ id: 1, deletionFile });
-    expect(await resolveDeletionFile(disk, "/t", manifestOf({ path: "/u" }), fragment)).toBe(
+    expect(await resolveDeletionFile({ disk, root: "/t" }, manifestOf({ path: "/u" }), fragment)).toBe(
       join("/u", "_deletions", "1-2-7.arrow"),
     );
-    expect(resolveDeletionFile(disk, "/t", manifestOf({ path: "/u" }), DataFragment.create())).toBeNull();
+    expect(
+      resolveDeletionFile({ disk, root: "/t" }, manifestOf({ path: "/u" }), DataFragment.create()),
+    ).toBeNull();
   });
 
   it("are followed for indexes, to the others where the stated one has them not", async () => {
@@ -107,7 +110,7 @@ describe("base paths", () => {
       ],
     });
     const lookUpIndex = (baseId?: number) =>
-      resolveIndexDirectory(disk, dev, manifest, IndexMetadata.create({ uuid, baseId }));
+      resolveIndexDirectory({ disk, root: dev }, manifest, IndexMetadata.create({ uuid, baseId }));
     expect(await lookUpIndex()).toBe(join(dev, "_indices", name));
     expect(await lookUpIndex(0)).toBe(join(main, "_indices", name));
     await mkdir(join(main, "_indices", name), { recursive: true });
@@ -121,7 +124,9 @@ describe("base paths", () => {
     for (const baseId of [2, 4]) await expect(lookUpIndex(baseId)).rejects.toThrow(CorruptFileError);
     for (const wrong of [undefined, Uuid.create({ uuid: new Uint8Array(3) })]) {
       const index = IndexMetadata.create({ uuid: wrong });
-      await expect(resolveIndexDirectory(disk, dev, manifest, index)).rejects.toThrow(CorruptFileError);
+      await expect(resolveIndexDirectory({ disk, root: dev }, manifest, index)).rejects.toThrow(
+        CorruptFileError,
+      );
     }
   });
 
@@ -138,7 +143,7 @@ it.each([
   "x/../../a",
   "..\\a",
 ])("a file name that leads out is found: %j", (path) => {
-  expect(() => resolveDataFile(disk, "/t", Manifest.create(), DataFile.create({ path }))).toThrow(
+  expect(() => resolveDataFile({ disk, root: "/t" }, Manifest.create(), DataFile.create({ path }))).toThrow(
     CorruptFileError,
   );
 });

@@ -26,6 +26,7 @@ import { deleteBranch, directoriesOf } from "../../../src/table/refs/branchRemov
 import { branchRoot } from "../../../src/table/refs/refs.js";
 import { createTag } from "../../../src/table/refs/tags.js";
 import { branchRefPath, hintPath } from "../../../src/table/versions/paths.js";
+import { tableAt } from "../../../src/table/versions/tableAt.js";
 import { reference } from "../../support/reference.js";
 import { makeTempDir } from "../../support/tempDir.js";
 import { disk, ipcOf, latestFile, makeReferenceTable, openEnvironment } from "../support.js";
@@ -121,7 +122,7 @@ describe("branches made here", () => {
     const { uri, root } = await makeTable();
     const environment = openEnvironment();
     await reference.createBranch(uri, "t", "theirs");
-    const transactionId = await createBranch(environment, root, "ours", main);
+    const transactionId = await createBranch(tableAt(environment, root), "ours", main);
     const refOf = async (branch: string) =>
       (await readFile(branchRefPath(root, branch), "utf8"))
         .replace(/"[0-9a-f]{32}"/, "id")
@@ -130,7 +131,7 @@ describe("branches made here", () => {
     const contentOf = async (branch: string) => {
       const file = await latestFile(branchRoot(root, branch));
       const { writerVersion, timestamp, transactionFile, branch: name, ...rest } = file.manifest;
-      const transaction = await readTransaction(disk, branchRoot(root, branch), {
+      const transaction = await readTransaction({ disk, root: branchRoot(root, branch) }, {
         ...file,
         transaction: null,
       } as never);
@@ -154,10 +155,10 @@ describe("branches made here", () => {
   it("of branches keep what they inherit where it is", async () => {
     const { uri, root } = await makeTable();
     const environment = openEnvironment();
-    await createBranch(environment, root, "dev", { branch: null, version: 2 });
+    await createBranch(tableAt(environment, root), "dev", { branch: null, version: 2 });
     await reference.appendTable(uri, "t", ipcOf(5), { branch: "dev" });
     await reference.deleteRows(uri, "t", "v = 1", { branch: "dev" });
-    await createBranch(environment, root, "dev/sub", { branch: "dev" });
+    await createBranch(tableAt(environment, root), "dev/sub", { branch: "dev" });
     const { manifest } = await latestFile(branchRoot(root, "dev/sub"));
     expect(manifest.version).toBe(4);
     expect(manifest.basePaths).toMatchObject([
@@ -166,23 +167,32 @@ describe("branches made here", () => {
     ]);
     expect(manifest.fragments.map(({ files }) => files[0].baseId)).toEqual([0, 0, 1]);
     expect(manifest.fragments[0].deletionFile?.baseId).toBe(1);
-    const [dev, sub] = [await readBranch(disk, root, "dev"), await readBranch(disk, root, "dev/sub")];
+    const [dev, sub] = [
+      await readBranch({ disk, mainRoot: root }, "dev"),
+      await readBranch({ disk, mainRoot: root }, "dev/sub"),
+    ];
     expect(sub).toMatchObject({ parentBranch: "dev", parentVersion: 4 });
     expect(sub?.lineage?.slice(0, 1)).toEqual(dev?.lineage);
-    expect((await listBranches(disk, root)).sort()).toEqual(["dev", "dev/sub"]);
+    expect((await listBranches({ disk, mainRoot: root })).sort()).toEqual(["dev", "dev/sub"]);
   });
 
   it("are refused where the source is not there, or the name is taken; nothing is written", async () => {
     const { root } = await makeTable();
     const environment = openEnvironment();
-    await createBranch(environment, root, "dev", main);
+    await createBranch(tableAt(environment, root), "dev", main);
     const before = (await readdir(root, { recursive: true })).sort();
     const refusals: [Promise<unknown>, new (message: string) => Error][] = [
-      [createBranch(environment, root, "dev", main), TableBranchAlreadyExistsError],
-      [createBranch(environment, root, "new", { branch: null, version: 9 }), TableVersionNotFoundError],
-      [createBranch(environment, root, "new", { branch: "dev", version: 1 }), TableVersionNotFoundError],
-      [createBranch(environment, root, "new", { branch: "none" }), TableBranchNotFoundError],
-      [createBranch(environment, root, "dev/_x", main), InvalidInputError],
+      [createBranch(tableAt(environment, root), "dev", main), TableBranchAlreadyExistsError],
+      [
+        createBranch(tableAt(environment, root), "new", { branch: null, version: 9 }),
+        TableVersionNotFoundError,
+      ],
+      [
+        createBranch(tableAt(environment, root), "new", { branch: "dev", version: 1 }),
+        TableVersionNotFoundError,
+      ],
+      [createBranch(tableAt(environment, root), "new", { branch: "none" }), TableBranchNotFoundError],
+      [createBranch(tableAt(environment, root), "dev/_x", main), InvalidInputError],
     ];
     await Promise.all(refusals.map(([refused, kind]) => expect(refused).rejects.toBeInstanceOf(kind)));
     expect((await readdir(root, { recursive: true })).sort()).toEqual(before);
@@ -191,15 +201,15 @@ describe("branches made here", () => {
   it("are not made from those of old releases, which others could then delete", async () => {
     const { root } = await makeTable();
     const environment = openEnvironment();
-    await createBranch(environment, root, "old", main);
+    await createBranch(tableAt(environment, root), "old", main);
     const { identifier, ...rest } = JSON.parse(await readFile(branchRefPath(root, "old"), "utf8"));
     expect(identifier).toBeDefined();
     await writeFile(branchRefPath(root, "old"), JSON.stringify(rest));
-    await expect(createBranch(environment, root, "new", { branch: "old" })).rejects.toBeInstanceOf(
+    await expect(createBranch(tableAt(environment, root), "new", { branch: "old" })).rejects.toBeInstanceOf(
       UnsupportedError,
     );
-    await deleteBranch(environment, root, "old", remove);
-    expect(await listBranches(disk, root)).toEqual([]);
+    await deleteBranch(tableAt(environment, root), "old", remove);
+    expect(await listBranches({ disk, mainRoot: root })).toEqual([]);
   });
 
   it("of a version that vanishes meanwhile come to nothing", async () => {
@@ -212,7 +222,7 @@ describe("branches made here", () => {
       }
     }
     const vanishing = { ...openEnvironment(), disk: new VanishingDisk({ durability: "none" }) };
-    await expect(createBranch(vanishing, root, "dev", main)).rejects.toBeInstanceOf(
+    await expect(createBranch(tableAt(vanishing, root), "dev", main)).rejects.toBeInstanceOf(
       TableVersionNotFoundError,
     );
     expect(await disk.stat(join(root, "_refs"))).toBeNull();
@@ -237,7 +247,7 @@ describe("what lies where a branch goes", () => {
     for (const name of await readdir(versions)) await utimes(join(versions, name), longAgo, longAgo);
     await writeFile(join(versions, "00000000000000000001.manifest"), "garbage");
     await utimes(join(versions, "00000000000000000001.manifest"), longAgo, longAgo);
-    await createBranch(openEnvironment(), root, "dev", main);
+    await createBranch(tableAt(openEnvironment(), root), "dev", main);
     const { manifest } = await latestFile(branchRoot(root, "dev"));
     expect(manifest.version).toBe(3);
     expect(await readdir(branchRoot(root, "dev"))).not.toContain("data");
@@ -245,7 +255,7 @@ describe("what lies where a branch goes", () => {
 
   it("stays while another engine may be at work", async () => {
     const { root } = await makeZombie();
-    const refused = createBranch(openEnvironment(), root, "dev", main);
+    const refused = createBranch(tableAt(openEnvironment(), root), "dev", main);
     await expect(refused).rejects.toBeInstanceOf(ConcurrentModificationError);
     expect((await latestFile(branchRoot(root, "dev"))).manifest.version).toBe(4);
   });
@@ -253,9 +263,9 @@ describe("what lies where a branch goes", () => {
   it("of our own makers is known to be left behind", async () => {
     const { root } = await makeTable();
     const environment = openEnvironment();
-    await createBranch(environment, root, "dev", { branch: null, version: 2 });
+    await createBranch(tableAt(environment, root), "dev", { branch: null, version: 2 });
     await disk.remove(branchRefPath(root, "dev"));
-    await createBranch(environment, root, "dev", main);
+    await createBranch(tableAt(environment, root), "dev", main);
     expect((await latestFile(branchRoot(root, "dev"))).manifest.version).toBe(3);
     expect((await readdir(join(branchRoot(root, "dev"), "_transactions"))).length).toBe(1);
   });
@@ -263,15 +273,15 @@ describe("what lies where a branch goes", () => {
   it("of branches inside is not touched", async () => {
     const { uri, root } = await makeTable();
     const environment = openEnvironment();
-    await createBranch(environment, root, "dev/x", main);
-    await createBranch(environment, root, "dev", main);
+    await createBranch(tableAt(environment, root), "dev/x", main);
+    await createBranch(tableAt(environment, root), "dev", main);
     await reference.appendTable(uri, "t", ipcOf(5), { branch: "dev" });
-    await deleteBranch(environment, root, "dev", remove);
+    await deleteBranch(tableAt(environment, root), "dev", remove);
     expect(await readdir(branchRoot(root, "dev"))).toEqual(["x"]);
     await reference.createBranch(uri, "t", "dev");
-    await deleteBranch(environment, root, "dev/x", remove);
+    await deleteBranch(tableAt(environment, root), "dev/x", remove);
     expect((await latestFile(branchRoot(root, "dev"))).manifest.version).toBe(3);
-    await deleteBranch(environment, root, "dev", remove);
+    await deleteBranch(tableAt(environment, root), "dev", remove);
     expect(await readdir(join(root, "tree"))).toEqual([]);
   });
 });
@@ -280,40 +290,44 @@ describe("deleting", () => {
   it("is refused while others refer to the branch, and names them", async () => {
     const { root } = await makeTable();
     const environment = openEnvironment();
-    await createBranch(environment, root, "dev", main);
-    await createBranch(environment, root, "sub", { branch: "dev" });
-    await createBranch(environment, root, "sub/sub", { branch: "sub" });
-    await createTag(environment, root, "v", { branch: "sub/sub", version: 3 });
-    await expect(deleteBranch(environment, root, "dev", remove)).rejects.toThrow(
+    await createBranch(tableAt(environment, root), "dev", main);
+    await createBranch(tableAt(environment, root), "sub", { branch: "dev" });
+    await createBranch(tableAt(environment, root), "sub/sub", { branch: "sub" });
+    await createTag(tableAt(environment, root), "v", { branch: "sub/sub", version: 3 });
+    await expect(deleteBranch(tableAt(environment, root), "dev", remove)).rejects.toThrow(
       /by branches sub, sub\/sub$/,
     );
-    await expect(deleteBranch(environment, root, "sub", remove)).rejects.toThrow(/by branches sub\/sub$/);
-    await expect(deleteBranch(environment, root, "sub/sub", remove)).rejects.toThrow(/by tags v$/);
-    await expect(deleteBranch(environment, root, "none", remove)).rejects.toBeInstanceOf(
+    await expect(deleteBranch(tableAt(environment, root), "sub", remove)).rejects.toThrow(
+      /by branches sub\/sub$/,
+    );
+    await expect(deleteBranch(tableAt(environment, root), "sub/sub", remove)).rejects.toThrow(/by tags v$/);
+    await expect(deleteBranch(tableAt(environment, root), "none", remove)).rejects.toBeInstanceOf(
       TableBranchNotFoundError,
     );
-    await expect(deleteBranch(environment, root, "main", remove)).rejects.toBeInstanceOf(InvalidInputError);
-    expect((await listBranches(disk, root)).length).toBe(3);
+    await expect(deleteBranch(tableAt(environment, root), "main", remove)).rejects.toBeInstanceOf(
+      InvalidInputError,
+    );
+    expect((await listBranches({ disk, mainRoot: root })).length).toBe(3);
   });
 
   it("is refused where it can't be told who refers to the branch", async () => {
     const { root } = await makeTable();
     const environment = openEnvironment();
-    await createBranch(environment, root, "dev", main);
+    await createBranch(tableAt(environment, root), "dev", main);
     await writeFile(branchRefPath(root, "other"), "{");
-    await expect(deleteBranch(environment, root, "dev", remove)).rejects.toMatchObject({
+    await expect(deleteBranch(tableAt(environment, root), "dev", remove)).rejects.toMatchObject({
       path: branchRefPath(root, "other"),
     });
-    expect(await listBranches(disk, root)).toContain("dev");
+    expect(await listBranches({ disk, mainRoot: root })).toContain("dev");
   });
 
   it("goes through where the directory is gone already", async () => {
     const { root } = await makeTable();
     const environment = openEnvironment();
-    await createBranch(environment, root, "dev", main);
+    await createBranch(tableAt(environment, root), "dev", main);
     await disk.removeTree(branchRoot(root, "dev"));
-    await deleteBranch(environment, root, "dev", remove);
-    expect(await listBranches(disk, root)).toEqual([]);
+    await deleteBranch(tableAt(environment, root), "dev", remove);
+    expect(await listBranches({ disk, mainRoot: root })).toEqual([]);
   });
 });
 
@@ -338,7 +352,7 @@ describe("damage", () => {
     const path = branchRefPath(root, "a/b");
     await mkdir(dirname(path), { recursive: true });
     await writeFile(path, text);
-    await expect(readBranch(disk, root, "a/b")).rejects.toBeInstanceOf(CorruptFileError);
-    await expect(readBranch(disk, root, "a/b")).rejects.toMatchObject({ path });
+    await expect(readBranch({ disk, mainRoot: root }, "a/b")).rejects.toBeInstanceOf(CorruptFileError);
+    await expect(readBranch({ disk, mainRoot: root }, "a/b")).rejects.toMatchObject({ path });
   });
 });

@@ -63,9 +63,9 @@ describe("branches of the reference", () => {
     const table = await makeReferenceTable([1]);
     await reference.appendTable(table.uri, "t", ipcOf(2));
     for (const branch of ["a/b", "é"]) await reference.createBranch(table.uri, "t", branch);
-    expect(await branchExists(disk, table.root, "a/b")).toBe(true);
-    expect(await branchExists(disk, table.root, "é")).toBe(true);
-    expect(await branchExists(disk, table.root, "a")).toBe(false);
+    expect(await branchExists({ disk, mainRoot: table.root }, "a/b")).toBe(true);
+    expect(await branchExists({ disk, mainRoot: table.root }, "é")).toBe(true);
+    expect(await branchExists({ disk, mainRoot: table.root }, "a")).toBe(false);
     const names = await listRefNames(disk, join(table.root, "_refs", "branches"), checkBranchName);
     expect(names.sort()).toEqual(["a/b", "é"]);
   });

@@ -11,8 +11,8 @@ import {
 } from "../../../src/errors.js";
 import { NodeDisk } from "../../../src/io/disk/nodeDisk.js";
 import { createTag, deleteTag, listTags, readTag, updateTag } from "../../../src/table/refs/tags.js";
-import type { TableEnvironment } from "../../../src/table/versions/environment.js";
 import { tagPath } from "../../../src/table/versions/paths.js";
+import { type TableEnvironment, tableAt } from "../../../src/table/versions/tableAt.js";
 import { interruptedDisk } from "../../support/interruptedDisk.js";
 import { reference } from "../../support/reference.js";
 import { makeTempDir } from "../../support/tempDir.js";
@@ -32,31 +32,34 @@ describe("tags of the reference", () => {
     await reference.createTag(uri, "t", "v1", 1);
     await reference.createBranch(uri, "t", "dev");
     await reference.createTag(uri, "t", "d2", 2, { branch: "dev" });
-    expect(await readTag(disk, root, "v1")).toEqual({ ...main(1), manifestSize: expect.any(Number) });
-    expect(await readTag(disk, root, "d2")).toMatchObject({ branch: "dev", version: 2 });
-    expect(await readTag(disk, root, "v2")).toBeNull();
-    expect((await listTags(disk, root)).sort()).toEqual(["d2", "v1"]);
+    expect(await readTag({ disk, mainRoot: root }, "v1")).toEqual({
+      ...main(1),
+      manifestSize: expect.any(Number),
+    });
+    expect(await readTag({ disk, mainRoot: root }, "d2")).toMatchObject({ branch: "dev", version: 2 });
+    expect(await readTag({ disk, mainRoot: root }, "v2")).toBeNull();
+    expect((await listTags({ disk, mainRoot: root })).sort()).toEqual(["d2", "v1"]);
   });
 
   it("in other alphabets are read and deleted", async () => {
     const { uri, root } = await makeTable();
     await reference.createTag(uri, "t", "é", 1);
-    expect(await listTags(disk, root)).toEqual(["é"]);
-    expect(await readTag(disk, root, "é")).toMatchObject(main(1));
-    await deleteTag(openEnvironment(), root, "é");
-    expect(await listTags(disk, root)).toEqual([]);
+    expect(await listTags({ disk, mainRoot: root })).toEqual(["é"]);
+    expect(await readTag({ disk, mainRoot: root }, "é")).toMatchObject(main(1));
+    await deleteTag(tableAt(openEnvironment(), root), "é");
+    expect(await listTags({ disk, mainRoot: root })).toEqual([]);
     expect(await reference.listTags(uri, "t")).toEqual({});
   });
 
   it("have files like ours", async () => {
     const { uri, root } = await makeTable();
     await reference.createTag(uri, "t", "theirs", 1);
-    await createTag(openEnvironment(), root, "ours", main(1));
+    await createTag(tableAt(openEnvironment(), root), "ours", main(1));
     const textOf = async (tag: string) =>
       (await readFile(tagPath(root, tag), "utf8")).replace(/\d{4}-.*Z/g, "time");
     expect(await textOf("ours")).toBe(await textOf("theirs"));
     await reference.updateTag(uri, "t", "theirs", 2);
-    await updateTag(openEnvironment(), root, "ours", main(2));
+    await updateTag(tableAt(openEnvironment(), root), "ours", main(2));
     expect(await textOf("ours")).toBe(await textOf("theirs"));
   });
 });
@@ -65,11 +68,11 @@ describe("changes", () => {
   it("keep when a tag was made, its metadata, and members that are unknown", async () => {
     const { root } = await makeTable();
     const environment = openEnvironment();
-    await createTag(environment, root, "v", main(1));
+    await createTag(tableAt(environment, root), "v", main(1));
     const path = tagPath(root, "v");
     const made = JSON.parse(await readFile(path, "utf8"));
     await writeFile(path, JSON.stringify({ ...made, createdAt: "then", metadata: { k: "v" }, later: [1] }));
-    await updateTag(environment, root, "v", main(2));
+    await updateTag(tableAt(environment, root), "v", main(2));
     const moved = JSON.parse(await readFile(path, "utf8"));
     expect(moved).toMatchObject({ version: 2, createdAt: "then", metadata: { k: "v" }, later: [1] });
     expect(moved.updatedAt >= made.updatedAt).toBe(true);
@@ -78,20 +81,20 @@ describe("changes", () => {
   it("are refused where there is no such tag, version or branch, or the tag is there", async () => {
     const { root } = await makeTable();
     const environment = openEnvironment();
-    await createTag(environment, root, "v", main(1));
+    await createTag(tableAt(environment, root), "v", main(1));
     const refusals: [Promise<void>, new (message: string) => Error][] = [
-      [createTag(environment, root, "v", main(2)), TableTagAlreadyExistsError],
-      [createTag(environment, root, "w", main(3)), TableVersionNotFoundError],
-      [createTag(environment, root, "w", { branch: "dev", version: 1 }), TableBranchNotFoundError],
-      [updateTag(environment, root, "w", main(1)), TableTagNotFoundError],
-      [updateTag(environment, root, "v", main(3)), TableVersionNotFoundError],
-      [updateTag(environment, root, "v", { branch: "dev", version: 1 }), TableBranchNotFoundError],
-      [deleteTag(environment, root, "w"), TableTagNotFoundError],
+      [createTag(tableAt(environment, root), "v", main(2)), TableTagAlreadyExistsError],
+      [createTag(tableAt(environment, root), "w", main(3)), TableVersionNotFoundError],
+      [createTag(tableAt(environment, root), "w", { branch: "dev", version: 1 }), TableBranchNotFoundError],
+      [updateTag(tableAt(environment, root), "w", main(1)), TableTagNotFoundError],
+      [updateTag(tableAt(environment, root), "v", main(3)), TableVersionNotFoundError],
+      [updateTag(tableAt(environment, root), "v", { branch: "dev", version: 1 }), TableBranchNotFoundError],
+      [deleteTag(tableAt(environment, root), "w"), TableTagNotFoundError],
     ];
     for (const [refused, kind] of refusals) await expect(refused).rejects.toBeInstanceOf(kind);
-    expect(() => createTag(environment, root, "é", main(1))).toThrow(InvalidInputError);
-    expect(await listTags(disk, root)).toEqual(["v"]);
-    expect(await readTag(disk, root, "v")).toMatchObject(main(1));
+    expect(() => createTag(tableAt(environment, root), "é", main(1))).toThrow(InvalidInputError);
+    expect(await listTags({ disk, mainRoot: root })).toEqual(["v"]);
+    expect(await readTag({ disk, mainRoot: root }, "v")).toMatchObject(main(1));
     expect(await readdir(dirname(tagPath(root, "v")))).toEqual(["v.json"]);
   });
 
@@ -99,12 +102,12 @@ describe("changes", () => {
     const { root } = await makeTable();
     const callers = Array.from({ length: 10 }, () => openEnvironment());
     const made = await Promise.allSettled(
-      callers.map((each, index) => createTag(each, root, "v", main(1 + (index % 2)))),
+      callers.map((each, index) => createTag(tableAt(each, root), "v", main(1 + (index % 2)))),
     );
     expect(made.filter(({ status }) => status === "fulfilled").length).toBe(1);
-    const gone = await Promise.allSettled(callers.map((each) => deleteTag(each, root, "v")));
+    const gone = await Promise.allSettled(callers.map((each) => deleteTag(tableAt(each, root), "v")));
     expect(gone.filter(({ status }) => status === "fulfilled").length).toBe(1);
-    expect(await listTags(disk, root)).toEqual([]);
+    expect(await listTags({ disk, mainRoot: root })).toEqual([]);
   });
 
   it("of a version that vanishes meanwhile leave no tag", async () => {
@@ -117,14 +120,16 @@ describe("changes", () => {
       }
     }
     const vanishing = { ...openEnvironment(), disk: new VanishingDisk({ durability: "none" }) };
-    await expect(createTag(vanishing, root, "v", main(1))).rejects.toBeInstanceOf(TableVersionNotFoundError);
-    expect(await listTags(disk, root)).toEqual([]);
+    await expect(createTag(tableAt(vanishing, root), "v", main(1))).rejects.toBeInstanceOf(
+      TableVersionNotFoundError,
+    );
+    expect(await listTags({ disk, mainRoot: root })).toEqual([]);
     expect(await disk.stat(join(root, "_refs"))).toBeNull();
   });
 
   it("to a version that vanishes meanwhile leave the tag as it was", async () => {
     const { root } = await makeTable();
-    await createTag(openEnvironment(), root, "v", main(2));
+    await createTag(tableAt(openEnvironment(), root), "v", main(2));
     const before = await readFile(tagPath(root, "v"), "utf8");
     const version1 = join(root, "_versions", "18446744073709551614.manifest");
     class VanishingDisk extends NodeDisk {
@@ -134,7 +139,9 @@ describe("changes", () => {
       }
     }
     const vanishing = { ...openEnvironment(), disk: new VanishingDisk({ durability: "none" }) };
-    await expect(updateTag(vanishing, root, "v", main(1))).rejects.toBeInstanceOf(TableVersionNotFoundError);
+    await expect(updateTag(tableAt(vanishing, root), "v", main(1))).rejects.toBeInstanceOf(
+      TableVersionNotFoundError,
+    );
     expect(await readFile(tagPath(root, "v"), "utf8")).toBe(before);
     expect(await readdir(dirname(tagPath(root, "v")))).toEqual(["v.json"]);
   });
@@ -157,8 +164,8 @@ describe("damage", () => {
     const root = await makeTempDir();
     await mkdir(dirname(tagPath(root, "v")), { recursive: true });
     await writeFile(tagPath(root, "v"), text);
-    await expect(readTag(disk, root, "v")).rejects.toMatchObject({ path: tagPath(root, "v") });
-    await expect(readTag(disk, root, "v")).rejects.toBeInstanceOf(CorruptFileError);
+    await expect(readTag({ disk, mainRoot: root }, "v")).rejects.toMatchObject({ path: tagPath(root, "v") });
+    await expect(readTag({ disk, mainRoot: root }, "v")).rejects.toBeInstanceOf(CorruptFileError);
   });
 
   it.each(["a b.json", "%zz.json", ".a.json", "%2F.json"])("in a file's name is found: %s", async (name) => {
@@ -166,7 +173,7 @@ describe("damage", () => {
     await mkdir(join(root, "_refs", "tags"), { recursive: true });
     await writeFile(join(root, "_refs", "tags", name), "{}");
     await writeFile(join(root, "_refs", "tags", "v.json#1"), "left behind by a writer");
-    await expect(listTags(disk, root)).rejects.toBeInstanceOf(CorruptFileError);
+    await expect(listTags({ disk, mainRoot: root })).rejects.toBeInstanceOf(CorruptFileError);
   });
 });
 
@@ -178,23 +185,27 @@ describe("a change of a tag that may not survive a power cut", () => {
     [
       "created",
       "w",
-      (environment: TableEnvironment, root: string) => createTag(environment, root, "w", main(1)),
+      (environment: TableEnvironment, root: string) => createTag(tableAt(environment, root), "w", main(1)),
     ],
     [
       "moved",
       "v",
-      (environment: TableEnvironment, root: string) => updateTag(environment, root, "v", main(2)),
+      (environment: TableEnvironment, root: string) => updateTag(tableAt(environment, root), "v", main(2)),
     ],
-    ["deleted", "v", (environment: TableEnvironment, root: string) => deleteTag(environment, root, "v")],
+    [
+      "deleted",
+      "v",
+      (environment: TableEnvironment, root: string) => deleteTag(tableAt(environment, root), "v"),
+    ],
   ])("says that it was %s", async (_what, tag, change) => {
     const { root } = await makeTable();
-    await createTag(openEnvironment(), root, "v", main(1));
-    const before = await readTag(disk, root, tag);
+    await createTag(tableAt(openEnvironment(), root), "v", main(1));
+    const before = await readTag({ disk, mainRoot: root }, tag);
     const failing = interruptedDisk(disk, isSync, () => Promise.reject(failure));
     await expect(change({ ...openEnvironment(), disk: failing }, root)).rejects.toThrow(
       /may (not survive|be back after) a power cut/,
     );
     expect(failing.interrupted).toBe(true);
-    expect(await readTag(disk, root, tag)).not.toEqual(before);
+    expect(await readTag({ disk, mainRoot: root }, tag)).not.toEqual(before);
   });
 });

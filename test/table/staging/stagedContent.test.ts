@@ -39,7 +39,7 @@ let ns: DirectoryNamespace;
 let latest: ManifestFile;
 
 async function latestOf(directory: string): Promise<ManifestFile> {
-  const entry = await findLatestVersion(disk, directory);
+  const entry = await findLatestVersion({ disk, root: directory });
   return (await readManifestFile(disk, entry?.path ?? "")) as ManifestFile;
 }
 

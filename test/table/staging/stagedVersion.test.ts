@@ -13,6 +13,7 @@ import {
   versionRecordsDirectory,
   versionsDirectory,
 } from "../../../src/table/versions/paths.js";
+import { tableAt } from "../../../src/table/versions/tableAt.js";
 import { readVersionRecord } from "../../../src/table/versions/versionRecord.js";
 import { findVersion, listVersions } from "../../../src/table/versions/versions.js";
 import { directorySnapshot } from "../../support/directorySnapshot.js";
@@ -47,10 +48,10 @@ async function stage(table: ReferenceTable, version: number, name?: string): Pro
 }
 
 const publish = async (table: ReferenceTable, staged: StagedVersion) =>
-  publishStagedVersion(openEnvironment(), table.root, await anchorAt(table.root), staged);
+  publishStagedVersion(tableAt(openEnvironment(), table.root), await anchorAt(table.root), staged);
 
 const versionsOf = async (table: ReferenceTable) =>
-  (await listVersions(disk, table.root)).map((entry) => entry.version);
+  (await listVersions({ disk, root: table.root })).map((entry) => entry.version);
 
 describe("a staged manifest", () => {
   it.each([
@@ -89,12 +90,12 @@ describe("a staged manifest", () => {
   it("may skip numbers, and be found behind them", async () => {
     const table = await makeReferenceTable([1]);
     await publish(table, { version: 40, stagedPath: await stage(table, 40) });
-    expect((await findLatestVersion(disk, table.root))?.version).toBe(40);
+    expect((await findLatestVersion({ disk, root: table.root }))?.version).toBe(40);
     await publish(table, { version: 90, stagedPath: await stage(table, 90) });
-    expect((await findLatestVersion(disk, table.root))?.version).toBe(90);
+    expect((await findLatestVersion({ disk, root: table.root }))?.version).toBe(90);
     expect(await reference.tableVersion(table.uri, "t")).toBe(90);
     await reference.appendTable(table.uri, "t", ipcOf(2));
-    expect((await findLatestVersion(disk, table.root))?.version).toBe(91);
+    expect((await findLatestVersion({ disk, root: table.root }))?.version).toBe(91);
     expect(await versionsOf(table)).toEqual([1, 40, 90, 91]);
   });
 
@@ -108,13 +109,13 @@ describe("a staged manifest", () => {
       const root = join(await makeTempDir(), "t.lance");
       await cp(join(source.root, "data"), join(root, "data"), { recursive: true });
       await writeFile(join(root, "staged"), await manifestBytes(source, version));
-      const published = await publishStagedVersion(openEnvironment(), root, await anchorAt(root), {
+      const published = await publishStagedVersion(tableAt(openEnvironment(), root), await anchorAt(root), {
         version,
         scheme,
         stagedPath: "staged",
       });
       expect(published.path).toBe(manifestPath(root, version, scheme));
-      expect((await findLatestVersion(disk, root))?.version).toBe(version);
+      expect((await findLatestVersion({ disk, root }))?.version).toBe(version);
     }
   });
 
@@ -123,7 +124,7 @@ describe("a staged manifest", () => {
     const empty = join(await makeTempDir(), "t.lance");
     await cp(join(table.root, "data"), join(empty, "data"), { recursive: true });
     await writeFile(join(empty, "staged"), await manifestBytes(table, 2 ** 32));
-    const first = publishStagedVersion(openEnvironment(), empty, await anchorAt(empty), {
+    const first = publishStagedVersion(tableAt(openEnvironment(), empty), await anchorAt(empty), {
       version: 2 ** 32,
       stagedPath: "staged",
     });
@@ -254,9 +255,9 @@ describe("metadata and eTag", () => {
   it("come back", async () => {
     const table = await makeReferenceTable([1]);
     const entry = await publish(table, { version: 2, stagedPath: await stage(table, 2), ...record });
-    expect(await readVersionRecord(disk, table.root, entry)).toEqual(record);
-    const first = await findVersion(disk, table.root, 1);
-    expect(await readVersionRecord(disk, table.root, first!)).toEqual({});
+    expect(await readVersionRecord({ disk, root: table.root }, entry)).toEqual(record);
+    const first = await findVersion({ disk, root: table.root }, 1);
+    expect(await readVersionRecord({ disk, root: table.root }, first!)).toEqual({});
   });
 
   it("of an attempt that never was published belong to no other manifest", async () => {
@@ -270,8 +271,7 @@ describe("metadata and eTag", () => {
       },
     });
     const died = publishStagedVersion(
-      { ...openEnvironment(), disk: linkless },
-      table.root,
+      tableAt({ ...openEnvironment(), disk: linkless }, table.root),
       await anchorAt(table.root),
       {
         version: 2,
@@ -282,8 +282,8 @@ describe("metadata and eTag", () => {
     await expect(died).rejects.toThrow("died here");
     await access(join(versionRecordsDirectory(table.root), "2.json"));
     await reference.appendTable(table.uri, "t", ipcOf(5));
-    const entry = (await findVersion(disk, table.root, 2))!;
-    expect(await readVersionRecord(disk, table.root, entry)).toEqual({});
+    const entry = (await findVersion({ disk, root: table.root }, 2))!;
+    expect(await readVersionRecord({ disk, root: table.root }, entry)).toEqual({});
   });
 
   it("of such an attempt do not return with a retry that has none", async () => {
@@ -295,7 +295,7 @@ describe("metadata and eTag", () => {
     await disk.remove(published);
     await disk.remove(join(versionsDirectory(table.root), "latest_version_hint.json"));
     const entry = await publish(table, { version: 2, stagedPath: kept });
-    expect(await readVersionRecord(disk, table.root, entry)).toEqual({});
+    expect(await readVersionRecord({ disk, root: table.root }, entry)).toEqual({});
   });
 
   it("are ignored where their file is garbage", async () => {
@@ -312,7 +312,7 @@ describe("metadata and eTag", () => {
       bytes.subarray(0, 40),
     ]) {
       await writeFile(path, garbage);
-      expect(await readVersionRecord(disk, table.root, entry)).toEqual({});
+      expect(await readVersionRecord({ disk, root: table.root }, entry)).toEqual({});
     }
   });
 
@@ -332,8 +332,7 @@ it("fails at any disk call with the version there or not, and the next attempt t
     faulty.failAt(failAt, "before", { dead: true });
     const staged = { version: 9, stagedPath: path, metadata: { a: "b" } };
     const succeeded = await publishStagedVersion(
-      { ...openEnvironment(), disk: faulty },
-      table.root,
+      tableAt({ ...openEnvironment(), disk: faulty }, table.root),
       await anchorAt(table.root),
       staged,
     ).then(
@@ -342,16 +341,16 @@ it("fails at any disk call with the version there or not, and the next attempt t
     );
     const done = !faulty.tripped;
     await faulty.restart();
-    const { version } = (await findLatestVersion(disk, table.root))!;
+    const { version } = (await findLatestVersion({ disk, root: table.root }))!;
     if (succeeded) expect(version).toBe(9);
     if (version === 1) {
       expect((await publish(table, staged)).version).toBe(9);
     } else {
       await expect(publish(table, staged)).rejects.toThrow(ConcurrentModificationError);
     }
-    const entry = (await findLatestVersion(disk, table.root))!;
+    const entry = (await findLatestVersion({ disk, root: table.root }))!;
     expect(entry.version).toBe(9);
-    expect((await readVersionRecord(disk, table.root, entry)).metadata).toEqual({ a: "b" });
+    expect((await readVersionRecord({ disk, root: table.root }, entry)).metadata).toEqual({ a: "b" });
     if (done) break;
   }
 });

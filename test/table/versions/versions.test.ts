@@ -6,7 +6,8 @@ import { CorruptFileError, InvalidTableStateError } from "../../../src/errors.js
 import type { DataFragment } from "../../../src/format/table.js";
 import { findLatestVersion } from "../../../src/table/versions/latestVersion.js";
 import { encodeManifestFile, readManifestFile } from "../../../src/table/versions/manifest.js";
-import { ManifestCache, readManifestAt } from "../../../src/table/versions/manifestCache.js";
+import { ManifestCache } from "../../../src/table/versions/manifestCache.js";
+import { readManifestAt } from "../../../src/table/versions/openVersion.js";
 import {
   gapsPath,
   hintPath,
@@ -38,7 +39,7 @@ async function addVersions(versions: number[], scheme: NamingScheme = "V2"): Pro
 const range = (from: number, to: number): number[] =>
   Array.from({ length: to - from + 1 }, (_, index) => from + index);
 
-const latest = async (): Promise<number | undefined> => (await findLatestVersion(disk, root))?.version;
+const latest = async (): Promise<number | undefined> => (await findLatestVersion({ disk, root }))?.version;
 
 /** `_versions` looks as if something was put there long after the hint. */
 async function touchVersions(): Promise<void> {
@@ -48,13 +49,13 @@ async function touchVersions(): Promise<void> {
 
 describe("the latest version", () => {
   it("is null where there is none", async () => {
-    expect(await findLatestVersion(disk, root)).toBeNull();
-    expect(await findLatestVersion(disk, join(root, "nowhere"))).toBeNull();
+    expect(await findLatestVersion({ disk, root })).toBeNull();
+    expect(await findLatestVersion({ disk, root: join(root, "nowhere") })).toBeNull();
   });
 
   it.each(["V1", "V2"] as const)("is found without a hint, scheme %s", async (scheme) => {
     await addVersions(range(1, 12), scheme);
-    expect(await findLatestVersion(disk, root)).toMatchObject({
+    expect(await findLatestVersion({ disk, root })).toMatchObject({
       version: 12,
       scheme,
       path: manifestPath(root, 12, scheme),
@@ -67,9 +68,9 @@ describe("the latest version", () => {
     for (const count of [10, 500]) {
       await addVersions(range(last + 1, count));
       last = count;
-      await writeHint(disk, root, count);
+      await writeHint({ disk, root }, count);
       const counting = new CountingDisk(disk);
-      expect((await findLatestVersion(counting, root))?.version).toBe(count);
+      expect((await findLatestVersion({ disk: counting, root }))?.version).toBe(count);
       expect(counting.count("list")).toBe(0);
       costs.push(counting.total);
     }
@@ -99,20 +100,20 @@ describe("the latest version", () => {
 
   it("is right where the hint is of another number, half written", async () => {
     await addVersions(range(999_998, 1_000_001));
-    await writeHint(disk, root, 999_999);
+    await writeHint({ disk, root }, 999_999);
     const faulty = new FaultyDisk(disk);
     faulty.failAt(0, "short");
-    await writeHint(faulty, root, 1_000_001);
+    await writeHint({ disk: faulty, root }, 1_000_001);
     expect(JSON.parse(await readFile(hintPath(root), "utf8"))).toEqual({ version: 100_009 });
     expect(await latest()).toBe(1_000_001);
   });
 
   it("is kept in one file, in which any hint fits", async () => {
     await addVersions([Number.MAX_SAFE_INTEGER]);
-    await writeHint(disk, root, 1);
+    await writeHint({ disk, root }, 1);
     const first = await stat(hintPath(root));
     const counting = new CountingDisk(disk);
-    await writeHint(counting, root, Number.MAX_SAFE_INTEGER);
+    await writeHint({ disk: counting, root }, Number.MAX_SAFE_INTEGER);
     expect(counting.total).toBe(1);
     expect((await stat(hintPath(root))).ino).toBe(first.ino);
     expect(await latest()).toBe(Number.MAX_SAFE_INTEGER);
@@ -121,10 +122,10 @@ describe("the latest version", () => {
   it("is made at once where there is none, and not over one that is there", async () => {
     await addVersions([1, 2]);
     const counting = new CountingDisk(disk);
-    await writeHint(counting, root, 1, { isFirst: true });
+    await writeHint({ disk: counting, root }, 1, { isFirst: true });
     expect([counting.count("create"), counting.count("rename"), counting.total]).toEqual([1, 0, 3]);
     const { ino } = await stat(hintPath(root));
-    await writeHint(disk, root, 2, { isFirst: true });
+    await writeHint({ disk, root }, 2, { isFirst: true });
     expect(JSON.parse(await readFile(hintPath(root), "utf8"))).toEqual({ version: 2 });
     expect((await stat(hintPath(root))).ino).toBe(ino);
   });
@@ -132,9 +133,9 @@ describe("the latest version", () => {
   it("takes the place of a hint that another engine wrote", async () => {
     await addVersions([1, 2]);
     await writeFile(hintPath(root), '{"version":1}');
-    await writeHint(disk, root, 2);
+    await writeHint({ disk, root }, 2);
     const counting = new CountingDisk(disk);
-    expect((await findLatestVersion(counting, root))?.version).toBe(2);
+    expect((await findLatestVersion({ disk: counting, root }))?.version).toBe(2);
     expect(counting.count("list")).toBe(0);
   });
 
@@ -163,9 +164,9 @@ describe("the latest version", () => {
 
   it("is found across a recorded jump from a stale hint", async () => {
     await addVersions(range(1, 5));
-    await writeGap(disk, root, { from: 5, to: 100 });
+    await writeGap({ disk, root }, { from: 5, to: 100 });
     await addVersions([100]);
-    await writeHint(disk, root, 5);
+    await writeHint({ disk, root }, 5);
     expect(await latest()).toBe(100);
     await addVersions([101]);
     expect(await latest()).toBe(101);
@@ -173,34 +174,34 @@ describe("the latest version", () => {
 
   it("is not led astray by a jump that was recorded but never made", async () => {
     await addVersions(range(1, 5));
-    await writeGap(disk, root, { from: 5, to: 100 });
-    await writeHint(disk, root, 5);
+    await writeGap({ disk, root }, { from: 5, to: 100 });
+    await writeHint({ disk, root }, 5);
     const counting = new CountingDisk(disk);
-    expect((await findLatestVersion(counting, root))?.version).toBe(5);
+    expect((await findLatestVersion({ disk: counting, root }))?.version).toBe(5);
     expect(counting.count("list")).toBe(0);
     await addVersions([6, 7]);
-    await writeHint(disk, root, 7);
+    await writeHint({ disk, root }, 7);
     expect(await latest()).toBe(7);
   });
 
   it("is found from a hint older than the last recorded jump", async () => {
     await addVersions([...range(1, 5), 100, 300]);
-    await writeGap(disk, root, { from: 100, to: 300 });
-    await writeHint(disk, root, 5);
+    await writeGap({ disk, root }, { from: 100, to: 300 });
+    await writeHint({ disk, root }, 5);
     expect(await latest()).toBe(300);
   });
 
   it("is right where the record of jumps is garbage", async () => {
     await addVersions([...range(1, 5), 9]);
-    await writeGap(disk, root, { from: 5, to: 9 });
+    await writeGap({ disk, root }, { from: 5, to: 9 });
     await writeFile(gapsPath(root), "{");
-    await writeHint(disk, root, 5);
+    await writeHint({ disk, root }, 5);
     expect(await latest()).toBe(9);
   });
 
   it("is found across a jump that nobody recorded", async () => {
     await addVersions(range(1, 5));
-    await writeHint(disk, root, 5);
+    await writeHint({ disk, root }, 5);
     await addVersions([50]);
     await touchVersions();
     expect(await latest()).toBe(50);
@@ -208,9 +209,9 @@ describe("the latest version", () => {
 
   it("may have numbers missing before it", async () => {
     await addVersions([4, 7, 19]);
-    await writeHint(disk, root, 19);
+    await writeHint({ disk, root }, 19);
     expect(await latest()).toBe(19);
-    expect((await listVersions(disk, root)).map((entry) => entry.version)).toEqual([4, 7, 19]);
+    expect((await listVersions({ disk, root })).map((entry) => entry.version)).toEqual([4, 7, 19]);
   });
 
   it("ignores staging files, detached versions and directories", async () => {
@@ -229,22 +230,22 @@ describe("the latest version", () => {
   it("is refused where naming schemes are mixed", async () => {
     await addVersions([1, 2], "V1");
     await addVersions([3], "V2");
-    await expect(findLatestVersion(disk, root)).rejects.toThrow(InvalidTableStateError);
-    await writeHint(disk, root, 2);
-    await expect(findLatestVersion(disk, root)).rejects.toThrow(InvalidTableStateError);
+    await expect(findLatestVersion({ disk, root })).rejects.toThrow(InvalidTableStateError);
+    await writeHint({ disk, root }, 2);
+    await expect(findLatestVersion({ disk, root })).rejects.toThrow(InvalidTableStateError);
   });
 });
 
 describe("one version", () => {
   it.each(["V1", "V2"] as const)("is found in scheme %s", async (scheme) => {
     await addVersions([3], scheme);
-    expect(await findVersion(disk, root, 3)).toEqual({
+    expect(await findVersion({ disk, root }, 3)).toEqual({
       version: 3,
       scheme,
       path: manifestPath(root, 3, scheme),
     });
-    expect(await findVersion(disk, root, 4)).toBeNull();
-    expect(await findVersion(disk, root, Number.MAX_SAFE_INTEGER)).toBeNull();
+    expect(await findVersion({ disk, root }, 4)).toBeNull();
+    expect(await findVersion({ disk, root }, Number.MAX_SAFE_INTEGER)).toBeNull();
   });
 });
 
@@ -252,8 +253,8 @@ describe("the manifest cache", () => {
   it("reads a manifest once, and again when the file was replaced", async () => {
     const table = await makeReferenceTable([1]);
     const other = await makeReferenceTable([1, 2]);
-    const entry = (await findLatestVersion(disk, table.root))!;
-    const otherEntry = (await findLatestVersion(disk, other.root))!;
+    const entry = (await findLatestVersion({ disk, root: table.root }))!;
+    const otherEntry = (await findLatestVersion({ disk, root: other.root }))!;
     const counting = new CountingDisk(disk);
     const manifests = new ManifestCache(2 ** 20);
     const first = await manifests.read(counting, entry.path);
@@ -268,8 +269,8 @@ describe("the manifest cache", () => {
   it("reads once for all who ask at the same time, though it keeps nothing, and looks whether it is the file", async () => {
     const table = await makeReferenceTable([1]);
     const other = await makeReferenceTable([1, 2]);
-    const entry = (await findLatestVersion(disk, table.root))!;
-    const otherEntry = (await findLatestVersion(disk, other.root))!;
+    const entry = (await findLatestVersion({ disk, root: table.root }))!;
+    const otherEntry = (await findLatestVersion({ disk, root: other.root }))!;
     const counting = new CountingDisk(disk);
     const manifests = new ManifestCache(0);
     const rowsAt = async () =>
@@ -320,7 +321,7 @@ describe("the manifest cache", () => {
 
   it("refuses a manifest under another version's name", async () => {
     const table = await makeReferenceTable([1]);
-    const entry = (await findLatestVersion(disk, table.root))!;
+    const entry = (await findLatestVersion({ disk, root: table.root }))!;
     const path = manifestPath(table.root, 2, "V2");
     await rename(entry.path, path);
     const environment = { disk, manifests: new ManifestCache(2 ** 20) };

@@ -1,40 +1,25 @@
-/** The dependencies of the table layer, and the lock that every writer of a table takes. */
+/** The lock that every writer of a table takes. */
 
 import { sleep } from "../../async/sleep.js";
 import type { Disk } from "../../io/disk/disk.js";
 import { LeaseLostError, type LockLease } from "../../io/lock/lease.js";
 import { type LockOptions, withLock } from "../../io/lock/lock.js";
 import { fenceOff, OverruledError } from "../../io/publish.js";
-import type { LatestVersions } from "./latestVersion.js";
-import type { ManifestCache } from "./manifestCache.js";
 import { branchesDirectory, sideDirectory, tagsDirectory, versionsDirectory } from "./paths.js";
-import type { CommittedVersion } from "./versions.js";
+import type { TableAt, TableEnvironment } from "./tableAt.js";
 
-/** The dependencies of the table layer. */
-export interface TableEnvironment {
-  readonly disk: Disk;
-  readonly lock: LockOptions;
-  readonly manifests: ManifestCache;
-  /** Remembers the latest versions; absent where each is searched for. */
-  readonly latestVersions?: LatestVersions;
-  /** Called after each commit to an existing table, without the table's lock; never rejects. */
-  readonly afterCommit?: (tableRoot: string, committed: CommittedVersion) => Promise<void>;
-  /** Whether the host lets tables refer to a directory outside the namespace's; absent where it allows none. */
-  readonly mayUseBase?: (path: string) => Promise<boolean>;
-  /**
-   * Changes of several tables at once that a process may have left half done when it died; absent where there are
-   * none.
-   */
-  readonly batches?: UnfinishedBatches;
-}
+/** How long a lock is waited for, where that differs from what is usual. */
+export type LockWait = Pick<LockOptions, "signal" | "waitMs">;
 
-/** Keeps versions from being committed between the parts of a batch. */
-export interface UnfinishedBatches {
-  /** Whether an unfinished batch changes this table or branch; called under its lock. */
-  present(tableRoot: string): Promise<boolean>;
-  /** Finishes those batches; called without a lock, because it takes the locks of all their tables. */
-  settle(tableRoot: string, signal?: AbortSignal): Promise<void>;
-}
+/** The options for a lock of a table, with those of the wait that are given. */
+export const lockOptions = (
+  { lock }: Pick<TableEnvironment, "lock">,
+  { signal, waitMs }: LockWait,
+): LockOptions => ({
+  ...lock,
+  signal: signal ?? lock.signal,
+  waitMs: waitMs ?? lock.waitMs,
+});
 
 /** Most times that work is started where its lock keeps being lost. */
 const MAX_TAKES = 20;
@@ -47,18 +32,18 @@ const MAX_BACKOFF_MS = 50;
  * @param work run again where it fails because the lock was lost: nothing has changed then
  */
 export async function withTableLock<T>(
-  environment: TableEnvironment,
-  tableRoot: string,
-  lock: LockOptions,
+  at: TableAt,
+  wait: LockWait,
   work: (lease: LockLease) => Promise<T>,
 ): Promise<T> {
-  const { batches } = environment;
+  const { batches } = at.environment;
+  const lock = lockOptions(at.environment, wait);
   for (;;) {
-    const outcome = await withSteadyLock(tableRoot, lock, async (lease) =>
-      (await batches?.present(tableRoot)) ? null : { value: await work(lease) },
+    const outcome = await withSteadyLock(at.root, lock, async (lease) =>
+      (await batches?.present(at.root)) ? null : { value: await work(lease) },
     );
     if (outcome !== null) return outcome.value;
-    await batches?.settle(tableRoot, lock.signal);
+    await batches?.settle(at.root, lock.signal);
   }
 }
 

@@ -1,0 +1,46 @@
+/** Opens versions that were found: reads their manifests. */
+
+import { CorruptFileError } from "../../errors.js";
+import type { ManifestFile } from "./manifest.js";
+import type { OpenVersion, TableAt, TableEnvironment } from "./tableAt.js";
+import type { LatestVersion, VersionEntry } from "./versions.js";
+
+/** The means to read manifests. */
+type ManifestReaders = Pick<TableEnvironment, "disk" | "manifests">;
+
+/**
+ * Opens a version found a moment ago; null where it was cleaned up meanwhile.
+ * @throws CorruptFileError where the file holds another version than its name says
+ */
+export async function openVersion<Environment extends TableEnvironment, Entry extends VersionEntry>(
+  at: TableAt<Environment>,
+  entry: Entry,
+): Promise<(Entry & OpenVersion<Environment>) | null> {
+  const file = await readManifestAt(at.environment, entry);
+  // The stat is from the search, and says nothing by the time that the version is used.
+  return file && { ...entry, manifestStat: undefined, at, file };
+}
+
+/**
+ * The manifest of a version found a moment ago; null where it was cleaned up meanwhile.
+ * @throws CorruptFileError where the file holds another version than its name says
+ */
+export const readManifestAt = async (
+  { disk, manifests }: ManifestReaders,
+  entry: VersionEntry & Pick<LatestVersion, "manifestStat">,
+): Promise<ManifestFile | null> =>
+  checkedVersion(await manifests.read(disk, entry.path, entry.manifestStat), entry);
+
+/** Like {@link readManifestAt}, but always from the disk: for the version that a commit is based on. */
+export const readManifestAnew = async (
+  { disk, manifests }: ManifestReaders,
+  entry: VersionEntry,
+): Promise<ManifestFile | null> => checkedVersion(await manifests.readAnew(disk, entry.path), entry);
+
+function checkedVersion(file: ManifestFile | null, entry: VersionEntry): ManifestFile | null {
+  if (file !== null && file.head.version !== entry.version) {
+    const found = file.head.version;
+    throw new CorruptFileError(entry.path, 0, `it holds version ${found}, not ${entry.version}`);
+  }
+  return file;
+}
