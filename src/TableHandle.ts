@@ -27,7 +27,10 @@ export interface TableHandleOptions extends Pick<ns.RequestBase, "identity" | "p
 
 export interface ScanOptions {
   readonly columns?: ns.ColumnSelection;
-  readonly filter?: string;
+  /** Selects rows: SQL text, or an expression made with `col`, `lit` or `sql`. */
+  readonly filter?: string | ns.FilterExpression;
+  /** Values of the parameters of the filter: `$name` in its text. */
+  readonly params?: ns.FilterParameters;
   readonly limit?: number;
   readonly offset?: number;
   readonly withRowId?: boolean;
@@ -140,8 +143,12 @@ export class TableHandle {
     return this.#namespace.takeBlobs({ ...this.#read(), column, rowOffsets });
   }
 
-  countRows(filter?: string): Promise<number> {
-    return this.#namespace.countTableRows({ ...this.#read(), predicate: filter });
+  /**
+   * The number of rows, or of those that a filter selects.
+   * @param params values of the parameters of the filter: `$name` in its text
+   */
+  countRows(filter?: string | ns.FilterExpression, params?: ns.FilterParameters): Promise<number> {
+    return this.#namespace.countTableRows({ ...this.#read(), predicate: filter, params });
   }
 
   async delete(predicate: string): Promise<ns.DeleteFromTableResponse> {

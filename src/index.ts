@@ -6,6 +6,7 @@
 
 export { DirectoryNamespace } from "./DirectoryNamespace.js";
 export * from "./errors.js";
+export { col, Expression, lit, sql } from "./expression/build.js";
 export { formatFieldPath, formatIdentifier, parseFieldPath, parseIdentifier } from "./ident.js";
 export type { DirectoryEntry, Disk, FileStat, ReadHandle, WriteHandle } from "./io/disk/disk.js";
 export type { MemoryShare } from "./memory.js";

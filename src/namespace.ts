@@ -702,7 +702,10 @@ export interface QueryTableRequest extends TableRequest {
   readonly batchBytes?: number;
   /** Memory bound that rows count against until the next rows are asked for, shared with other work. */
   readonly memory?: MemoryShare;
-  readonly filter?: string;
+  /** Selects rows: SQL text, or an expression. */
+  readonly filter?: string | FilterExpression;
+  /** Values of the parameters of the filter: `$name` in its text. */
+  readonly params?: FilterParameters;
   readonly vector?: unknown;
   /** Of a search by vector; so are the members that follow, up to `upperBound`. */
   readonly vectorColumn?: string;
@@ -730,6 +733,27 @@ export interface QueryTableRequest extends TableRequest {
     readonly nullsFirst?: boolean;
   }[];
 }
+
+/** An expression made with `col`, `lit` and `sql`. */
+export interface FilterExpression {
+  readonly syntax: object;
+  /** The expression as SQL text. */
+  toString(): string;
+}
+
+/** A value in a filter. Whole numbers are integers; a `Date` is a timestamp. */
+export type FilterValue =
+  | null
+  | boolean
+  | number
+  | bigint
+  | string
+  | Date
+  | Uint8Array
+  | readonly FilterValue[];
+
+/** Values of parameters, by their names without `$`. */
+export type FilterParameters = Readonly<Record<string, FilterValue>>;
 
 /** Rows of a query, to read batch by batch or all at once. Each iteration runs the query again. */
 export interface QueryResult extends AsyncIterable<RecordBatch> {
@@ -787,7 +811,10 @@ export interface LazyBlob {
 }
 
 export interface CountTableRowsRequest extends TableRequest {
-  readonly predicate?: string;
+  /** Selects the rows to count: SQL text, or an expression. Default: all. */
+  readonly predicate?: string | FilterExpression;
+  /** Values of the parameters of the predicate: `$name` in its text. */
+  readonly params?: FilterParameters;
   readonly version?: number;
   readonly branch?: string;
   readonly tag?: string;

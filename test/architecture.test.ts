@@ -29,6 +29,7 @@ const ARROWS: Record<string, readonly string[]> = {
   arrow: ["platform", "errors", "async", "memory", "bytes"],
   format: ["errors", "bytes"],
   schema: ["errors", "ident", "bytes", "arrow", "format"],
+  expression: ["errors", "ident", "bytes", "arrow"],
   file: ["platform", "errors", "async", "memory", "bytes", "io", "arrow", "format"],
   rows: [
     "platform",
@@ -45,17 +46,17 @@ const ARROWS: Record<string, readonly string[]> = {
   ],
   table: ["platform", "errors", "async", "bytes", "io", "arrow", "format", "schema", "file"],
   // biome-ignore format: one row, one line
-  query: ["errors", "async", "memory", "ident", "namespace", "bytes", "io", "arrow", "format", "schema", "file", "rows", "table"],
+  query: ["errors", "async", "memory", "ident", "namespace", "bytes", "io", "arrow", "format", "schema", "expression", "file", "rows", "table"],
   // biome-ignore format: one row, one line
-  write: ["platform", "errors", "async", "memory", "ident", "namespace", "io", "arrow", "format", "schema", "file", "rows", "table", "query"],
+  write: ["platform", "errors", "async", "memory", "ident", "namespace", "io", "arrow", "format", "schema", "expression", "file", "rows", "table", "query"],
   // biome-ignore format: one row, one line
   catalog: ["platform", "errors", "async", "ident", "namespace", "bytes", "io", "arrow", "format", "schema", "rows", "table", "query", "write"],
   // biome-ignore format: one row, one line
-  operations: ["platform", "errors", "async", "ident", "namespace", "bytes", "io", "arrow", "format", "schema", "file", "rows", "table", "query", "write", "catalog"],
+  operations: ["platform", "errors", "async", "ident", "namespace", "bytes", "io", "arrow", "format", "schema", "expression", "file", "rows", "table", "query", "write", "catalog"],
   TableHandle: ["errors", "ident", "namespace", "DirectoryNamespace"],
   DirectoryNamespace: ["platform", "errors", "optionMembers", "namespace", "io", "operations", "TableHandle"],
   rest: ["errors", "async", "memory", "ident", "optionMembers", "namespace", "DirectoryNamespace"],
-  index: ["errors", "memory", "ident", "namespace", "io", "TableHandle", "DirectoryNamespace"],
+  index: ["errors", "expression", "memory", "ident", "namespace", "io", "TableHandle", "DirectoryNamespace"],
 };
 
 /** Files a package user imports; everything else must be reached from one of them. */

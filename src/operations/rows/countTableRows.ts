@@ -1,23 +1,30 @@
-/** CountTableRows: live rows of a version, from its manifest alone. */
+/** CountTableRows: live rows of a version, from its manifest alone, or those that a predicate selects. */
 
-import { UnsupportedError } from "../../errors.js";
 import type { CountTableRowsRequest } from "../../namespace.js";
+import { countFiltered } from "../../query/filter.js";
 import { liveRowCount } from "../../table/fragments/statistics.js";
 import type { Access } from "../access.js";
 import type { OperationContext } from "../context.js";
-import { optionalString } from "../request.js";
-import { openSnapshot } from "../snapshot.js";
+import { filterOf } from "../filter.js";
+import { fragmentSource, openSnapshot } from "../snapshot.js";
 
 export async function countTableRows(
   context: OperationContext,
   request: CountTableRowsRequest,
   access: Access,
 ): Promise<number> {
-  const predicate = optionalString(request.predicate, "predicate");
+  const { predicate, signal } = request;
   const snapshot = await openSnapshot(context, request, access);
-  if (predicate !== undefined) {
-    throw new UnsupportedError("predicate: predicates are not supported by this release");
-  }
   if (snapshot === null) return 0;
+  if (predicate !== undefined && predicate !== null) {
+    const { fragments } = snapshot.file.manifest;
+    const filter = filterOf(snapshot, predicate, request.params, "predicate");
+    return countFiltered(fragmentSource(context, snapshot), {
+      fragments,
+      filter,
+      readAhead: context.streams.open(),
+      signal,
+    });
+  }
   return snapshot.file.manifest.fragments.reduce((sum, fragment) => sum + liveRowCount(fragment), 0);
 }

@@ -1,4 +1,4 @@
-/** QueryTable: rows of a version, with columns, limit and offset; no predicates so far. */
+/** QueryTable: rows of a version, with columns, filter, limit and offset. */
 
 import type { RecordBatch, Table } from "apache-arrow";
 import { toTable } from "../../arrow/exchange/batch.js";
@@ -10,6 +10,7 @@ import {
 } from "../../errors.js";
 import { formatIdentifier } from "../../ident.js";
 import type { QueryResult, QueryTableRequest } from "../../namespace.js";
+import { scanFiltered } from "../../query/filter.js";
 import { resolveProjection } from "../../query/projection.js";
 import { type ScanRequest, scanRows } from "../../query/scan.js";
 import { versionSource } from "../../query/versionSource.js";
@@ -19,12 +20,12 @@ import { schemaMetadataOf } from "../../table/versions/manifest.js";
 import type { Access } from "../access.js";
 import type { OperationContext } from "../context.js";
 import { operationError } from "../failure.js";
+import { filterOf } from "../filter.js";
 import { optionalBoolean, optionalCount, requireTableId } from "../request.js";
 import { isInPlace, requireSnapshot } from "../snapshot.js";
 
 /** Members for features that this release does not have, with the names of these features. */
 const NOT_YET = {
-  filter: "predicates",
   vector: "searches by vector",
   fullTextQuery: "searches by text",
   orderBy: "sorted results",
@@ -55,6 +56,9 @@ export async function queryTable(
   if (withRowId && manifest.fragments.some((fragment) => fragment.inlineRowIds !== undefined)) {
     throw new UnsupportedError("withRowId: stable row ids are not supported by this release");
   }
+  const { filter } = request;
+  const filtered =
+    filter === undefined || filter === null ? null : filterOf(snapshot, filter, request.params, "filter");
   const scan: Omit<ScanRequest, "readAhead"> = {
     fragments: manifest.fragments,
     projection,
@@ -76,7 +80,8 @@ export async function queryTable(
   };
   async function* batches(readAhead: ReadAhead): AsyncGenerator<RecordBatch, void, undefined> {
     try {
-      yield* scanRows(source, { ...scan, readAhead });
+      const rows = { ...scan, readAhead };
+      yield* filtered === null ? scanRows(source, rows) : scanFiltered(source, { ...rows, filter: filtered });
     } catch (error) {
       const reason = await whyUnreadable(error).catch((later: unknown) => later);
       throw operationError(reason, "queryTable", request.signal);

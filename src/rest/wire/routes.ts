@@ -207,6 +207,7 @@ export const ROUTES: readonly Route[] = [
     summary: "Count rows",
     body: {
       predicate: shape.text.nullish(),
+      params: shape.params,
       version: shape.version.nullish(),
       branch: shape.branch,
       tag: shape.tag,

@@ -174,6 +174,12 @@ const columnSelection = z.union([
   }),
 ]);
 
+/** Values of a filter's parameters, by their names. */
+export const params = z
+  .record(z.string(), z.unknown())
+  .nullish()
+  .describe("Values of the parameters of the filter, `$name` in its text");
+
 /** Members of a query's body, and of the bodies of query plans. */
 export const query = {
   columns: columnSelection.nullish(),
@@ -181,6 +187,7 @@ export const query = {
   limit: z.int().min(1).max(MAX_INTEGER).nullish().describe("Rows at most"),
   offset: count.nullish(),
   filter: text.nullish(),
+  params,
   vector: z.unknown().optional(),
   vector_column: text.nullish(),
   full_text_query: z.unknown().optional(),

@@ -5,6 +5,7 @@ import type { Column } from "../../arrow/columns/column.js";
 import { takeColumn } from "../../arrow/columns/takeColumn.js";
 import { logicalFieldOf } from "../../arrow/types/logicalTypes.js";
 import { InvalidInputError } from "../../errors.js";
+import { parseConstant } from "../../expression/expression.js";
 import type { Field } from "../../format/file.js";
 import { formatFieldPath } from "../../ident.js";
 import { checkVersion } from "../../rows/columnPlan.js";
@@ -20,7 +21,6 @@ import {
 import type { ManifestFile } from "../../table/versions/manifest.js";
 import { fileVersionOf } from "../insert.js";
 import { checkColumnName } from "../tableColumns.js";
-import { parseSqlConstant } from "./sqlConstant.js";
 
 /** One entry of a request: an SQL constant, or a type for a column that is all null. */
 export type AddedColumn =
@@ -66,7 +66,7 @@ function newColumn(column: AddedColumn): { field: NewField; value: Column | null
   const { name } = column;
   const path = formatFieldPath([name]);
   if ("expression" in column) {
-    const { type, value } = parseSqlConstant(column.expression, path);
+    const { type, value } = parseConstant(column.expression, `expression of column ${path}`);
     const field = { name, type, nullable: value === null, metadata: new Map(), children: [] };
     return { field, value };
   }

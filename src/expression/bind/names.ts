@@ -1,0 +1,122 @@
+/**
+ * Finds the columns that names mean. A column's name matches in any case where no other has it; a name in backticks, and
+ * the members of structs, match exactly.
+ */
+
+import { InvalidInputError, TableColumnNotFoundError } from "../../errors.js";
+import { formatFieldPath } from "../../ident.js";
+import type { ColumnReference } from "../evaluate/bound.js";
+import { type ExpressionSource, problemText } from "../parse/problem.js";
+import type { Name } from "../parse/syntax.js";
+import { type TypedField, type ValueType, valueTypeOfField } from "../values/types.js";
+
+/** The columns of a table as expressions see them, and those that one expression needs. */
+export class Names {
+  readonly #fields: readonly TypedField[];
+  readonly #byName = new Map<string, TypedField>();
+  #byFolded: Map<string, TypedField[]> | null = null;
+  readonly #known = new Map<string, ColumnReference>();
+  /** The needed columns as paths, in order. */
+  readonly paths: (readonly string[])[] = [];
+
+  constructor(fields: readonly TypedField[]) {
+    this.#fields = fields;
+    for (const field of fields) if (!this.#byName.has(field.name)) this.#byName.set(field.name, field);
+  }
+
+  /** @throws TableColumnNotFoundError with the nearest names, InvalidInputError for a name with several meanings */
+  resolve(name: Name, source: ExpressionSource): ColumnReference {
+    const [first, ...members] = name.segments;
+    const top = this.#byName.get(first) ?? (name.isExact ? undefined : this.#inAnyCase(first, name, source));
+    if (top === undefined) throw missing(source, name, [first], this.#fields);
+    const path = [top.name];
+    let field = top;
+    for (const member of members) {
+      const child =
+        field.type.kind === "struct" ? field.children.find(({ name: own }) => own === member) : undefined;
+      if (child === undefined) throw missing(source, name, [...path, member], field.children, path);
+      path.push(member);
+      field = child;
+    }
+    return this.#reference(path, valueTypeOfField(field));
+  }
+
+  /** The member of a struct that is a column. */
+  member(of: ColumnReference, member: string): ColumnReference | null {
+    if (of.type.kind !== "struct") return null;
+    const type = of.type.members.find(({ name }) => name === member)?.type;
+    return type === undefined ? null : this.#reference([...this.paths[of.index], member], type);
+  }
+
+  #reference(path: readonly string[], type: ValueType): ColumnReference {
+    const key = JSON.stringify(path);
+    let reference = this.#known.get(key);
+    if (reference === undefined) {
+      const index = this.paths.push(path) - 1;
+      reference = { kind: "column", type, index, isTop: path.length === 1 };
+      this.#known.set(key, reference);
+    }
+    return reference;
+  }
+
+  #inAnyCase(text: string, name: Name, source: ExpressionSource): TypedField | undefined {
+    if (this.#byFolded === null) {
+      this.#byFolded = new Map();
+      for (const field of this.#fields) {
+        const folded = field.name.toLowerCase();
+        const group = this.#byFolded.get(folded);
+        if (group === undefined) this.#byFolded.set(folded, [field]);
+        else group.push(field);
+      }
+    }
+    const found = this.#byFolded.get(text.toLowerCase());
+    if (found === undefined || found.length === 1) return found?.[0];
+    const names = found.map((field) => field.name).join(", ");
+    throw new InvalidInputError(problemText(source, name.at, `${text} may mean any of the columns ${names}`));
+  }
+}
+
+/** Names shown that a misspelt one may mean. */
+const MAX_NEAREST = 3;
+
+function missing(
+  source: ExpressionSource,
+  name: Name,
+  path: readonly string[],
+  siblings: readonly TypedField[],
+  parents: readonly string[] = [],
+): TableColumnNotFoundError {
+  const wanted = path[path.length - 1];
+  const nearest = nearestNames(
+    wanted,
+    siblings.map((field) => field.name),
+  ).map((other) => formatFieldPath([...parents, other]));
+  const hint = nearest.length === 0 ? "" : `; near it: ${nearest.join(", ")}`;
+  const reason = `there is no column ${formatFieldPath(path)}${hint},`;
+  return new TableColumnNotFoundError(problemText(source, name.at, reason));
+}
+
+function nearestNames(wanted: string, names: readonly string[]): string[] {
+  const limit = Math.max(1, Math.floor(wanted.length / 3));
+  return names
+    .map((name) => ({ name, distance: distance(wanted.toLowerCase(), name.toLowerCase(), limit) }))
+    .filter((entry) => entry.distance <= limit)
+    .sort((a, b) => a.distance - b.distance)
+    .slice(0, MAX_NEAREST)
+    .map(({ name }) => name);
+}
+
+/** Single changes that make one text the other; more than `limit` where it is more. */
+function distance(one: string, other: string, limit: number): number {
+  if (Math.abs(one.length - other.length) > limit || one.length > 200) return limit + 1;
+  let before = Array.from({ length: other.length + 1 }, (_, index) => index);
+  for (let row = 1; row <= one.length; row++) {
+    const next = [row];
+    for (let column = 1; column <= other.length; column++) {
+      const change = before[column - 1] + (one[row - 1] === other[column - 1] ? 0 : 1);
+      next.push(Math.min(change, before[column] + 1, next[column - 1] + 1));
+    }
+    before = next;
+  }
+  return before[other.length];
+}

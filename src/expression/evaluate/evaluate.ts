@@ -1,0 +1,178 @@
+/**
+ * Runs expressions over batches, column by column. A strict function of one dictionary column runs once per value of the
+ * dictionary. AND and OR stop at the first operand that decides all rows, and CASE computes each branch only for the
+ * rows that take it.
+ */
+
+import type { Column, DictionaryColumn, Validity } from "../../arrow/columns/column.js";
+import { dictionaryValidity, readIndices } from "../../arrow/columns/dictionaries.js";
+import { takeColumn } from "../../arrow/columns/takeColumn.js";
+import { bothValid } from "../../arrow/columns/validity.js";
+import { pick } from "../kernels/choice.js";
+import { Combination, nullTest, truthOf } from "../kernels/logic.js";
+import { isValid, type Operand, plainColumn } from "../values/operands.js";
+import { nullsOf } from "../values/scalars.js";
+import type { Bound, BoundCall, BoundCase } from "./bound.js";
+
+/** The columns of a batch that an expression needs, in its order. */
+export interface Inputs {
+  readonly columns: readonly Column[];
+  readonly rowCount: number;
+}
+
+/** The values of an expression for each row. */
+export function evaluate(node: Bound, inputs: Inputs): Column {
+  const { column, step } = run(node, inputs);
+  return step === 1 ? column : takeColumn(column, new Uint32Array(inputs.rowCount));
+}
+
+/** The rows in which a condition is true; null where it is so in all. */
+export function selectRows(condition: Bound, inputs: Inputs): Uint32Array | null {
+  const { rowCount } = inputs;
+  const { trues } = truthOf(run(condition, inputs), rowCount);
+  let count = 0;
+  for (let row = 0; row < rowCount; row++) count += (trues[row >>> 3] >>> (row & 7)) & 1;
+  if (count === rowCount) return null;
+  const rows = new Uint32Array(count);
+  for (let row = 0, next = 0; next < count; row++) {
+    if ((row & 7) === 0 && trues[row >>> 3] === 0) row += 7;
+    else if ((trues[row >>> 3] >>> (row & 7)) & 1) rows[next++] = row;
+  }
+  return rows;
+}
+
+function run(node: Bound, inputs: Inputs): Operand {
+  switch (node.kind) {
+    case "constant":
+      return { column: node.column, step: 0 };
+    case "column":
+      return { column: inputs.columns[node.index], step: 1 };
+    case "call":
+      return { column: call(node, inputs), step: 1 };
+    case "nullTest": {
+      const { column } = run(node.operand, inputs);
+      return { column: nullTest(validityOf(column), node.isNegated, inputs.rowCount), step: 1 };
+    }
+    case "case":
+      return { column: branch(node, inputs), step: 1 };
+    case "and":
+    case "or": {
+      const combination = new Combination(node.kind, inputs.rowCount);
+      for (const operand of node.operands) {
+        combination.add(run(operand, inputs));
+        if (combination.isDecided) break;
+      }
+      return { column: combination.column(), step: 1 };
+    }
+  }
+}
+
+function validityOf(column: Column): Validity | null {
+  if (column.kind === "dictionary") return dictionaryValidity(column);
+  if (column.kind !== "null") return column.validity;
+  return { bytes: new Uint8Array((column.length + 7) >>> 3), bitOffset: 0, nullCount: column.length };
+}
+
+function call(node: BoundCall, inputs: Inputs): Column {
+  const { rowCount } = inputs;
+  if (rowCount === 0) return nullsOf(node.type, 0);
+  const operands = node.operands.map((operand) => run(operand, inputs));
+  if (!node.isStrict) return node.kernel(operands.map(plain), rowCount, null);
+  const varying = operands.filter(({ step }) => step === 1);
+  const [only] = varying;
+  if (varying.length === 1 && only.column.kind === "dictionary" && isWorthwhile(only.column)) {
+    return callPerValue(node, operands, only.column);
+  }
+  return callStrictly(node, operands.map(plain), rowCount);
+}
+
+const plain = ({ column, step }: Operand): Operand => ({ column: plainColumn(column), step });
+
+/** Whether a dictionary has fewer values than the column has rows. */
+const isWorthwhile = ({ dictionary, length }: DictionaryColumn): boolean =>
+  dictionary.length > 0 && dictionary.length <= length;
+
+function callPerValue(node: BoundCall, operands: readonly Operand[], column: DictionaryColumn): Column {
+  const { dictionary } = column;
+  const values = operands.map(
+    (operand): Operand => (operand.step === 0 ? operand : { column: dictionary, step: 1 }),
+  );
+  const used = usedValues(column);
+  const results = callStrictly(node, values, dictionary.length, used);
+  const taken = takeColumn(results, readIndices(column));
+  if (taken.kind === "null") return taken;
+  return { ...taken, validity: bothValid(taken.validity, column.validity, column.length) } as Column;
+}
+
+/** The values of a dictionary that a row has: a function must not fail on any other. */
+function usedValues(column: DictionaryColumn): Validity | null {
+  const { length, dictionary, validity } = column;
+  const bytes = new Uint8Array((dictionary.length + 7) >>> 3);
+  const indices = readIndices(column);
+  let count = 0;
+  for (let row = 0; row < length; row++) {
+    const index = indices[row];
+    if (!isValid(validity, row) || (bytes[index >>> 3] >>> (index & 7)) & 1) continue;
+    bytes[index >>> 3] |= 1 << (index & 7);
+    count++;
+  }
+  return count === dictionary.length ? null : { bytes, bitOffset: 0, nullCount: dictionary.length - count };
+}
+
+function callStrictly(
+  node: BoundCall,
+  operands: readonly Operand[],
+  rowCount: number,
+  used: Validity | null = null,
+): Column {
+  let valid = used;
+  for (const { column, step } of operands) {
+    if (step === 1) valid = bothValid(valid, validityOf(column), rowCount);
+  }
+  if (valid !== null && valid.nullCount === rowCount) return nullsOf(node.type, rowCount);
+  return node.kernel(operands, rowCount, valid);
+}
+
+/** Each branch sees the rows only that no branch before it took. */
+function branch(node: BoundCase, inputs: Inputs): Column {
+  const { rowCount } = inputs;
+  const results: Operand[] = [];
+  /** By row: which result it has, and where in that. */
+  const chosen = new Int32Array(rowCount);
+  const places = new Uint32Array(rowCount);
+  let rows = Uint32Array.from({ length: rowCount }, (_, row) => row);
+  const assign = (result: Bound, taken: Uint32Array) => {
+    const own: Inputs =
+      taken.length === rowCount
+        ? inputs
+        : { columns: inputs.columns.map((column) => takeColumn(column, taken)), rowCount: taken.length };
+    const { column, step } = run(result, own);
+    for (const [place, row] of taken.entries()) {
+      chosen[row] = results.length;
+      places[row] = place * step;
+    }
+    results.push({ column: plainColumn(column), step });
+  };
+  for (const { when, result } of node.branches) {
+    if (rows.length === 0) break;
+    const own: Inputs =
+      rows.length === rowCount
+        ? inputs
+        : { columns: inputs.columns.map((column) => takeColumn(column, rows)), rowCount: rows.length };
+    const selected = selectRows(when, own);
+    const taken = selected === null ? rows : selected.map((place) => rows[place]);
+    if (taken.length === 0) continue;
+    assign(result, taken);
+    const left = new Set(taken);
+    rows = rows.filter((row) => !left.has(row));
+  }
+  if (rows.length > 0) assign(node.otherwise, rows);
+  if (results.length === 0) return nullsOf(node.type, rowCount);
+  // Every result is picked from by its own places: as operands of one step they would be read at the row's.
+  const spread = results.map(({ column }, index): Operand => {
+    const indices = new Uint32Array(rowCount);
+    for (let row = 0; row < rowCount; row++) if (chosen[row] === index) indices[row] = places[row];
+    return { column: takeColumn(column, indices), step: 1 };
+  });
+  return pick(spread, node.type, rowCount, (row) => chosen[row]);
+}

@@ -1,0 +1,120 @@
+/** Filters and constants of SQL, ready to run: parsing, binding and evaluation in one. */
+
+import type { Column } from "../arrow/columns/column.js";
+import { InvalidInputError, UnsupportedError } from "../errors.js";
+import { Binder, type Parameters } from "./bind/bind.js";
+import { Names } from "./bind/names.js";
+import { type Expression, isExpression } from "./build.js";
+import type { Bound } from "./evaluate/bound.js";
+import { evaluate, selectRows } from "./evaluate/evaluate.js";
+import { parseExpression } from "./parse/parse.js";
+import type { Syntax } from "./parse/syntax.js";
+import { isNullConstant } from "./values/scalars.js";
+import type { PlainType, TypedField, ValueType } from "./values/types.js";
+
+/** An expression as a caller passes it: SQL text, or one that a program made. */
+export type ExpressionInput = string | Expression;
+
+/** An expression over the columns of a table. */
+export class BoundExpression {
+  readonly type: ValueType;
+  /** The columns that it needs, each as the segments of a path, in the order in which they are passed. */
+  readonly paths: readonly (readonly string[])[];
+  readonly #node: Bound;
+
+  /** @internal */
+  constructor(node: Bound, paths: readonly (readonly string[])[]) {
+    this.type = node.type;
+    this.paths = paths;
+    this.#node = node;
+  }
+
+  /** Whether it is the same for all rows. */
+  get isConstant(): boolean {
+    return this.#node.kind === "constant";
+  }
+
+  /**
+   * The value for each row.
+   * @throws InvalidInputError for a row that has none: a division by zero, a cast of a text that is no number
+   */
+  evaluate(columns: readonly Column[], rowCount: number): Column {
+    return evaluate(this.#node, { columns, rowCount });
+  }
+
+  /**
+   * The rows for which a condition holds, ascending; null for all rows.
+   * @throws InvalidInputError for a row that has no value
+   */
+  select(columns: readonly Column[], rowCount: number): Uint32Array | null {
+    return selectRows(this.#node, { columns, rowCount });
+  }
+}
+
+/**
+ * A condition on the rows of a table.
+ * @param fields of the table, and the columns that rows have besides
+ * @param label what the caller passed it as, for messages
+ * @throws InvalidInputError for what is no condition, TableColumnNotFoundError for a column that is not there,
+ *   UnsupportedError for functions and types that this build does not have
+ */
+export function bindFilter(
+  input: ExpressionInput,
+  parameters: Parameters,
+  fields: readonly TypedField[],
+  label: string,
+): BoundExpression {
+  const names = new Names(fields);
+  const binder = new Binder({ label, text: typeof input === "string" ? input : null }, names, parameters);
+  return new BoundExpression(binder.filter(syntaxOf(input, label)), names.paths);
+}
+
+/** A constant, with the type that SQL gives it. */
+export interface SqlConstant {
+  readonly type: PlainType;
+  /** One value; null for NULL. */
+  readonly value: Column | null;
+}
+
+/** Maximum characters of the expression of a constant. */
+const MAX_CONSTANT = 2 ** 16;
+
+/**
+ * The value of an expression that is the same for every row.
+ * @param label what the caller passed it as, for messages
+ * @throws UnsupportedError for an expression that is no constant, InvalidInputError for one without a value
+ */
+export function parseConstant(text: string, label: string): SqlConstant {
+  if (text.length > MAX_CONSTANT) {
+    throw new InvalidInputError(`${label}: it has more than ${MAX_CONSTANT} characters`);
+  }
+  const syntax = parseExpression(text, label);
+  if (namesColumn(syntax)) {
+    throw new UnsupportedError(
+      `${label}: ${text.length > 80 ? `${text.slice(0, 80)}…` : text} is not a constant, and expressions over columns are not supported by this release`,
+    );
+  }
+  const bound = new Binder({ label, text }, new Names([]), {}).expression(syntax);
+  const { type } = bound;
+  if (bound.kind !== "constant" || type.kind === "list" || type.kind === "struct" || type.kind === "other") {
+    throw new UnsupportedError(`${label}: a constant of its type is not supported by this release`);
+  }
+  return { type, value: isNullConstant(bound.column) ? null : bound.column };
+}
+
+function syntaxOf(input: ExpressionInput, label: string): Syntax {
+  if (typeof input === "string") return parseExpression(input, label);
+  if (isExpression(input)) return input.syntax;
+  throw new InvalidInputError(`${label}: must be a text or an expression`);
+}
+
+/** Whether an expression names a column somewhere. */
+function namesColumn(root: Syntax): boolean {
+  const stack: unknown[] = [root];
+  for (let node = stack.pop(); node !== undefined; node = stack.pop()) {
+    if (typeof node !== "object" || node === null || node instanceof Uint8Array) continue;
+    if ("kind" in node && node.kind === "name") return true;
+    for (const child of Object.values(node)) if (typeof child === "object") stack.push(child);
+  }
+  return false;
+}

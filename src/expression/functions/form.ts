@@ -1,0 +1,36 @@
+/** What a function is to binding: for given types of operands, the types it wants and the one it gives. */
+
+import type { Kernel } from "../values/operands.js";
+import type { Scalar } from "../values/scalars.js";
+import { isNumeric, type ValueType } from "../values/types.js";
+
+export interface FunctionForm {
+  /** What the operands are cast to. */
+  readonly operands: readonly ValueType[];
+  readonly type: ValueType;
+  readonly kernel: Kernel;
+  /** Whether null operands make a null result, so that the kernel never sees them. Default true. */
+  readonly isStrict?: boolean;
+}
+
+/**
+ * @param types of the operands
+ * @param constants the values of operands that are constants; undefined for all others
+ * @returns the form, or what is wrong with the operands
+ */
+export type FunctionDefinition = (
+  types: readonly ValueType[],
+  constants: readonly (Scalar | undefined)[],
+) => FunctionForm | string;
+
+export type Functions = Readonly<Record<string, FunctionDefinition>>;
+
+export const wantsText = (type: ValueType): boolean => type.kind === "string" || type.kind === "null";
+export const wantsNumber = (type: ValueType): boolean => isNumeric(type) || type.kind === "null";
+export const wantsInteger = (type: ValueType): boolean => type.kind === "int" || type.kind === "null";
+
+export const textOperands = "texts are expected";
+export const integerOperands = "whole numbers are expected";
+
+export const operandCount = (least: number, most = least): string =>
+  least === most ? `${least} operands are expected` : `${least} to ${most} operands are expected`;

@@ -1,0 +1,261 @@
+/** Functions of lists. Positions count from 1, and from the end where they are negative. */
+
+import type { Validity } from "../../arrow/columns/column.js";
+import { fixedColumn } from "../kernels/arithmetic.js";
+import { takeWhere } from "../kernels/choice.js";
+import { comparison, rowComparison } from "../kernels/compare.js";
+import { membership } from "../kernels/membership.js";
+import { bitsColumn, bitsOf, isValid, type Kernel, without } from "../values/operands.js";
+import { listLane, scalarReader } from "../values/scalars.js";
+import { BOOL, INT64, type ListValueType, UINT64, type ValueType } from "../values/types.js";
+import {
+  type FunctionDefinition,
+  type Functions,
+  integerOperands,
+  operandCount,
+  wantsInteger,
+} from "./form.js";
+
+const listOperands = "a list is expected";
+
+/** The rows some of whose items have their bit set. */
+function anyItem(bits: Uint8Array, offsets: ArrayLike<number>, step: number, length: number): Uint8Array {
+  const found = new Uint8Array((length + 7) >>> 3);
+  for (let row = 0; row < length; row++) {
+    const end = offsets[row * step + 1];
+    for (let item = offsets[row * step]; item < end; item++) {
+      if (((bits[item >>> 3] >>> (item & 7)) & 1) === 0) continue;
+      found[row >>> 3] |= 1 << (row & 7);
+      break;
+    }
+  }
+  return found;
+}
+
+/** Sets the bits of nulls. */
+function nullBits(validity: Validity, length: number): Uint8Array {
+  const bits = new Uint8Array((length + 7) >>> 3);
+  for (let item = 0; item < length; item++) if (!isValid(validity, item)) bits[item >>> 3] |= 1 << (item & 7);
+  return bits;
+}
+
+/** Clears the bits of nulls. */
+function ofValid(
+  bits: Uint8Array,
+  column: { validity: Parameters<typeof isValid>[0]; length: number },
+): Uint8Array {
+  if (column.validity === null) return bits;
+  const cleared = bits.slice();
+  for (let item = 0; item < column.length; item++) {
+    if (!isValid(column.validity, item)) cleared[item >>> 3] &= ~(1 << (item & 7));
+  }
+  return cleared;
+}
+
+const arrayHas: FunctionDefinition = (types, constants) => {
+  if (types.length !== 2) return operandCount(2);
+  const [list] = types;
+  if (list.kind !== "list") return listOperands;
+  const { item } = list;
+  const isConstant = constants[1] !== undefined;
+  const equal = comparison("=", item);
+  const kernel: Kernel = ([lists, wanted], length, valid) => {
+    const { items, offsets } = listLane(lists);
+    if (isConstant) {
+      const same = equal([{ column: items, step: 1 }, wanted], items.length, items.validity);
+      const bits = ofValid(bitsOf({ column: same, step: 1 }, items.length), items);
+      return bitsColumn(anyItem(bits, offsets, lists.step, length), length, valid);
+    }
+    const compare = rowComparison(items, wanted.column, item);
+    const found = new Uint8Array((length + 7) >>> 3);
+    for (let row = 0; row < length; row++) {
+      if (!isValid(valid, row)) continue;
+      const end = offsets[row * lists.step + 1];
+      for (let at = offsets[row * lists.step]; at < end; at++) {
+        if (compare(at, row * wanted.step) !== 0) continue;
+        found[row >>> 3] |= 1 << (row & 7);
+        break;
+      }
+    }
+    return bitsColumn(found, length, valid);
+  };
+  return { operands: [list, item], type: BOOL, kernel };
+};
+
+/** Both lists have items of one type; the form says of which. */
+function withLists(
+  types: readonly ValueType[],
+  make: (list: ListValueType) => { readonly type: ValueType; readonly kernel: Kernel },
+): ReturnType<FunctionDefinition> {
+  if (types.length !== 2) return operandCount(2);
+  const [list, other] = types;
+  if (list.kind !== "list" || other.kind !== "list") return listOperands;
+  const second: ValueType = { ...other, item: list.item };
+  return { operands: [list, second], ...make(list) };
+}
+
+const arrayHasAny: FunctionDefinition = (types, constants) =>
+  withLists(types, ({ item }) => ({
+    type: BOOL,
+    kernel: ([lists, others], length, valid) => {
+      const { items, offsets } = listLane(lists);
+      const other = listLane(others);
+      const found = new Uint8Array((length + 7) >>> 3);
+      if (constants[1] !== undefined) {
+        const member = membership(other.items, item, false, false);
+        const same = member([{ column: items, step: 1 }], items.length, items.validity);
+        const bits = ofValid(bitsOf({ column: same, step: 1 }, items.length), items);
+        // A null among the items equals one among the others.
+        if (other.items.validity !== null && items.validity !== null) {
+          const nulls = nullBits(items.validity, items.length);
+          for (let byte = 0; byte < nulls.length; byte++) nulls[byte] |= bits[byte];
+          return bitsColumn(anyItem(nulls, offsets, lists.step, length), length, valid);
+        }
+        return bitsColumn(anyItem(bits, offsets, lists.step, length), length, valid);
+      }
+      const compare = rowComparison(items, other.items, item);
+      for (let row = 0; row < length; row++) {
+        if (!isValid(valid, row)) continue;
+        const end = offsets[row * lists.step + 1];
+        const start = offsets[row * lists.step];
+        const otherEnd = other.offsets[row * others.step + 1];
+        search: for (let at = other.offsets[row * others.step]; at < otherEnd; at++) {
+          for (let own = start; own < end; own++) {
+            if (compare(own, at) !== 0) continue;
+            found[row >>> 3] |= 1 << (row & 7);
+            break search;
+          }
+        }
+      }
+      return bitsColumn(found, length, valid);
+    },
+  }));
+
+const arrayHasAll: FunctionDefinition = (types) =>
+  withLists(types, ({ item }) => ({
+    type: BOOL,
+    kernel: ([lists, others], length, valid) => {
+      const { items, offsets } = listLane(lists);
+      const other = listLane(others);
+      const compare = rowComparison(items, other.items, item);
+      const found = new Uint8Array((length + 7) >>> 3);
+      for (let row = 0; row < length; row++) {
+        if (!isValid(valid, row)) continue;
+        const end = offsets[row * lists.step + 1];
+        const start = offsets[row * lists.step];
+        const otherEnd = other.offsets[row * others.step + 1];
+        let hasAll = true;
+        for (let at = other.offsets[row * others.step]; hasAll && at < otherEnd; at++) {
+          let own = start;
+          while (own < end && compare(own, at) !== 0) own++;
+          hasAll = own < end;
+        }
+        if (hasAll) found[row >>> 3] |= 1 << (row & 7);
+      }
+      return bitsColumn(found, length, valid);
+    },
+  }));
+
+const arrayLength: FunctionDefinition = (types, constants) => {
+  if (types.length < 1 || types.length > 2) return operandCount(1, 2);
+  const [list, dimension] = types;
+  if (list.kind !== "list") return listOperands;
+  if (dimension !== undefined && Number(constants[1]) !== 1)
+    return "of dimensions only the first has a length";
+  const kernel: Kernel = ([lists], length, valid) => {
+    const { offsets } = listLane(lists);
+    const lengths = new BigInt64Array(length);
+    const words = new Int32Array(lengths.buffer);
+    for (let row = 0, at = 0; row < length; row++, at += lists.step)
+      words[2 * row] = offsets[at + 1] - offsets[at];
+    return fixedColumn(lengths, length, valid);
+  };
+  return { operands: types, type: UINT64, kernel };
+};
+
+const isEmpty: FunctionDefinition = (types) => {
+  if (types.length !== 1) return operandCount(1);
+  if (types[0].kind !== "list") return listOperands;
+  const kernel: Kernel = ([lists], length, valid) => {
+    const { offsets } = listLane(lists);
+    const bits = new Uint8Array((length + 7) >>> 3);
+    for (let row = 0, at = 0; row < length; row++, at += lists.step) {
+      if (offsets[at + 1] === offsets[at]) bits[row >>> 3] |= 1 << (row & 7);
+    }
+    return bitsColumn(bits, length, valid);
+  };
+  return { operands: types, type: BOOL, kernel };
+};
+
+/** One item; null where there is none at the position. */
+export const arrayElement: FunctionDefinition = (types) => {
+  if (types.length !== 2) return operandCount(2);
+  const [list, position] = types;
+  if (list.kind !== "list") return listOperands;
+  if (!wantsInteger(position)) return integerOperands;
+  const kernel: Kernel = ([lists, positions], length, valid) => {
+    const { items, offsets } = listLane(lists);
+    const read = scalarReader(positions, INT64);
+    const indices = new Uint32Array(length);
+    const known = new Uint8Array((length + 7) >>> 3);
+    for (let row = 0; row < length; row++) {
+      if (!isValid(valid, row)) continue;
+      const wanted = Number(read(row) as bigint);
+      const start = offsets[row * lists.step];
+      const end = offsets[row * lists.step + 1];
+      const at = wanted > 0 ? start + wanted - 1 : end + wanted;
+      if (wanted === 0 || at < start || at >= end) continue;
+      indices[row] = at;
+      known[row >>> 3] |= 1 << (row & 7);
+    }
+    return takeWhere(items, indices, known, list.item);
+  };
+  return { operands: [list, INT64], type: list.item, kernel };
+};
+
+const arrayPosition: FunctionDefinition = (types) => {
+  if (types.length !== 2) return operandCount(2);
+  const [list] = types;
+  if (list.kind !== "list") return listOperands;
+  const kernel: Kernel = ([lists, wanted], length, valid) => {
+    const { items, offsets } = listLane(lists);
+    const compare = rowComparison(items, wanted.column, list.item);
+    const places = new BigInt64Array(length);
+    const missing = new Uint8Array((length + 7) >>> 3);
+    for (let row = 0; row < length; row++) {
+      if (!isValid(valid, row)) continue;
+      const start = offsets[row * lists.step];
+      let at = start;
+      while (at < offsets[row * lists.step + 1] && compare(at, row * wanted.step) !== 0) at++;
+      if (at === offsets[row * lists.step + 1]) missing[row >>> 3] |= 1 << (row & 7);
+      else places[row] = BigInt(at - start + 1);
+    }
+    return fixedColumn(places, length, without(valid, missing, length));
+  };
+  return { operands: [list, list.item], type: UINT64, kernel };
+};
+
+export const LIST_FUNCTIONS: Functions = {
+  array_has: arrayHas,
+  list_has: arrayHas,
+  array_contains: arrayHas,
+  list_contains: arrayHas,
+  array_has_any: arrayHasAny,
+  list_has_any: arrayHasAny,
+  arrays_overlap: arrayHasAny,
+  array_has_all: arrayHasAll,
+  list_has_all: arrayHasAll,
+  array_length: arrayLength,
+  list_length: arrayLength,
+  cardinality: arrayLength,
+  array_element: arrayElement,
+  array_extract: arrayElement,
+  list_element: arrayElement,
+  list_extract: arrayElement,
+  array_position: arrayPosition,
+  list_position: arrayPosition,
+  array_indexof: arrayPosition,
+  empty: isEmpty,
+  array_empty: isEmpty,
+  list_empty: isEmpty,
+};

@@ -1,0 +1,211 @@
+/** Functions of numbers. Those of real numbers work on doubles, or on floats where all operands are. */
+
+import type { FloatType } from "../../arrow/types/type.js";
+import { InvalidInputError } from "../../errors.js";
+import { fixedColumn, perRow } from "../kernels/arithmetic.js";
+import { bitsColumn, type Kernel, numbersOf } from "../values/operands.js";
+import { scalarReader } from "../values/scalars.js";
+import { BOOL, FLOAT32, FLOAT64, INT64, type ValueType } from "../values/types.js";
+import {
+  type FunctionDefinition,
+  type Functions,
+  integerOperands,
+  operandCount,
+  wantsInteger,
+  wantsNumber,
+} from "./form.js";
+
+const numberOperands = "numbers are expected";
+
+const realType = (types: readonly ValueType[]): FloatType =>
+  types.every((type) => type.kind === "float" && type.bits <= 32) ? FLOAT32 : FLOAT64;
+
+/** A function of one real number. */
+const real =
+  (compute: (value: number) => number): FunctionDefinition =>
+  (types) => {
+    if (types.length !== 1) return operandCount(1);
+    if (!wantsNumber(types[0])) return numberOperands;
+    const type = realType(types);
+    return { operands: [type], type, kernel: realKernel(type, compute) };
+  };
+
+const realKernel =
+  (type: FloatType, compute: (value: number) => number): Kernel =>
+  ([operand], length, valid) => {
+    const numbers = numbersOf(operand, type);
+    const result = type.bits === 64 ? new Float64Array(length) : new Float32Array(length);
+    for (let row = 0, at = 0; row < length; row++, at += operand.step) result[row] = compute(numbers[at]);
+    return fixedColumn(result, length, valid);
+  };
+
+/** A function of two real numbers. */
+const real2 =
+  (compute: (one: number, other: number) => number): FunctionDefinition =>
+  (types) => {
+    if (types.length !== 2) return operandCount(2);
+    if (!types.every(wantsNumber)) return numberOperands;
+    const type = realType(types);
+    const kernel: Kernel = ([left, right], length, valid) => {
+      const a = numbersOf(left, type);
+      const b = numbersOf(right, type);
+      const result = type.bits === 64 ? new Float64Array(length) : new Float32Array(length);
+      for (let row = 0, at = 0, bt = 0; row < length; row++, at += left.step, bt += right.step) {
+        result[row] = compute(a[at], b[bt]);
+      }
+      return fixedColumn(result, length, valid);
+    };
+    return { operands: [type, type], type, kernel };
+  };
+
+/** Whole numbers stay as they are. */
+const rounding =
+  (compute: (value: number) => number): FunctionDefinition =>
+  (types, constants) => {
+    if (types.length === 1 && types[0].kind === "int") {
+      return { operands: types, type: types[0], kernel: ([operand]) => operand.column };
+    }
+    return real(compute)(types, constants);
+  };
+
+const roundHalfAway = (value: number): number => {
+  const whole = Math.trunc(value);
+  return Math.abs(value - whole) >= 0.5 ? whole + Math.sign(value) : whole;
+};
+
+const scaled =
+  (compute: (value: number) => number): FunctionDefinition =>
+  (types, constants) => {
+    if (types.length === 1) return real(compute)(types, constants);
+    if (types.length !== 2) return operandCount(1, 2);
+    if (!wantsNumber(types[0])) return numberOperands;
+    if (!wantsInteger(types[1])) return integerOperands;
+    const type = realType(types.slice(0, 1));
+    const kernel: Kernel = ([value, places], length, valid) => {
+      const numbers = numbersOf(value, type);
+      const readPlaces = scalarReader(places, INT64);
+      const result = type.bits === 64 ? new Float64Array(length) : new Float32Array(length);
+      for (let row = 0, at = 0; row < length; row++, at += value.step) {
+        const factor = 10 ** Number(readPlaces(row) ?? 0);
+        result[row] = compute(numbers[at] * factor) / factor;
+      }
+      return fixedColumn(result, length, valid);
+    };
+    return { operands: [type, INT64], type, kernel };
+  };
+
+const abs: FunctionDefinition = (types) => {
+  const [type] = types;
+  if (types.length !== 1) return operandCount(1);
+  if (!wantsNumber(type)) return numberOperands;
+  if (type.kind === "float" && type.bits >= 32) {
+    return { operands: types, type, kernel: realKernel(type, Math.abs) };
+  }
+  if (type.kind !== "int" && type.kind !== "decimal") {
+    return { operands: [FLOAT64], type: FLOAT64, kernel: realKernel(FLOAT64, Math.abs) };
+  }
+  const kernel: Kernel = ([operand], length, valid) => {
+    const read = scalarReader(operand, type);
+    const least = type.kind === "int" && type.signed ? -(1n << BigInt(type.bits - 1)) : null;
+    return perRow(type, length, valid, (row) => {
+      const value = read(row) as number | bigint;
+      if (least !== null && BigInt(value) === least) {
+        throw new InvalidInputError(`abs: ${value} has no counterpart of its type`);
+      }
+      return value < 0 ? -value : value;
+    });
+  };
+  return { operands: types, type, kernel };
+};
+
+const test =
+  (holds: (value: number) => boolean): FunctionDefinition =>
+  (types) => {
+    if (types.length !== 1) return operandCount(1);
+    if (!wantsNumber(types[0])) return numberOperands;
+    const kernel: Kernel = ([operand], length, valid) => {
+      const numbers = numbersOf(operand, FLOAT64);
+      const bits = new Uint8Array((length + 7) >>> 3);
+      for (let row = 0, at = 0; row < length; row++, at += operand.step) {
+        if (holds(numbers[at])) bits[row >>> 3] |= 1 << (row & 7);
+      }
+      return bitsColumn(bits, length, valid);
+    };
+    return { operands: [FLOAT64], type: BOOL, kernel };
+  };
+
+const integers2 =
+  (compute: (one: bigint, other: bigint) => bigint): FunctionDefinition =>
+  (types) => {
+    if (types.length !== 2) return operandCount(2);
+    if (!types.every(wantsInteger)) return integerOperands;
+    const kernel: Kernel = ([left, right], length, valid) => {
+      const a = scalarReader(left, INT64);
+      const b = scalarReader(right, INT64);
+      return perRow(INT64, length, valid, (row) => compute(a(row) as bigint, b(row) as bigint));
+    };
+    return { operands: [INT64, INT64], type: INT64, kernel };
+  };
+
+const absolute = (value: bigint): bigint => (value < 0n ? -value : value);
+
+function greatestDivisor(one: bigint, other: bigint): bigint {
+  let a = absolute(one);
+  let b = absolute(other);
+  while (b !== 0n) [a, b] = [b, a % b];
+  return a;
+}
+
+const power = real2((base, exponent) => base ** exponent);
+
+const log: FunctionDefinition = (types, constants) =>
+  types.length === 1
+    ? real(Math.log10)(types, constants)
+    : real2((base, value) => Math.log(value) / Math.log(base))(types, constants);
+
+const pi: FunctionDefinition = (types) =>
+  types.length === 0
+    ? {
+        operands: [],
+        type: FLOAT64,
+        kernel: (_, length) => fixedColumn(new Float64Array(length).fill(Math.PI), length, null),
+      }
+    : operandCount(0);
+
+export const NUMBER_FUNCTIONS: Functions = {
+  abs,
+  ceil: rounding(Math.ceil),
+  floor: rounding(Math.floor),
+  round: scaled(roundHalfAway),
+  trunc: scaled(Math.trunc),
+  signum: real(Math.sign),
+  sqrt: real(Math.sqrt),
+  cbrt: real(Math.cbrt),
+  exp: real(Math.exp),
+  ln: real(Math.log),
+  log,
+  log2: real(Math.log2),
+  log10: real(Math.log10),
+  power,
+  pow: power,
+  sin: real(Math.sin),
+  cos: real(Math.cos),
+  tan: real(Math.tan),
+  asin: real(Math.asin),
+  acos: real(Math.acos),
+  atan: real(Math.atan),
+  atan2: real2(Math.atan2),
+  sinh: real(Math.sinh),
+  cosh: real(Math.cosh),
+  tanh: real(Math.tanh),
+  degrees: real((value) => (value * 180) / Math.PI),
+  radians: real((value) => (value * Math.PI) / 180),
+  pi,
+  isnan: test(Number.isNaN),
+  iszero: test((value) => value === 0),
+  nanvl: real2((one, other) => (Number.isNaN(one) ? other : one)),
+  gcd: integers2(greatestDivisor),
+  lcm: integers2((one, other) =>
+    one === 0n || other === 0n ? 0n : absolute((one * other) / greatestDivisor(one, other)),
+  ),
+};

@@ -1,0 +1,285 @@
+/**
+ * Arithmetic on numbers of one type. Integers wrap at the ends of their range, dividing one by zero is an error;
+ * floats follow IEEE 754; decimals are exact.
+ */
+
+import type { Column, Validity } from "../../arrow/columns/column.js";
+import type { DecimalType, FloatType, IntegerType } from "../../arrow/types/type.js";
+import { InvalidInputError } from "../../errors.js";
+import type { ArithmeticOperator } from "../parse/syntax.js";
+import { isValid, type Kernel, numbersOf, wordLane } from "../values/operands.js";
+import { columnOfScalars, type Scalar, scalarReader } from "../values/scalars.js";
+import { typeName, type ValueType } from "../values/types.js";
+
+export type NumberOperator = Exclude<ArithmeticOperator, "||">;
+
+/** The operator on two operands of `type`, with a result of that type. */
+export function arithmetic(operator: NumberOperator, type: IntegerType | FloatType): Kernel {
+  if (type.kind === "float") return floatArithmetic(operator, type);
+  if (type.bits === 64) return wideArithmetic(operator, type);
+  return integerArithmetic(operator, type);
+}
+
+function floatArithmetic(operator: NumberOperator, type: FloatType): Kernel {
+  return ([left, right], length, valid) => {
+    const a = numbersOf(left, type);
+    const b = numbersOf(right, type);
+    const result = type.bits === 64 ? new Float64Array(length) : new Float32Array(length);
+    const stepA = left.step;
+    const stepB = right.step;
+    switch (operator) {
+      case "+":
+        for (let row = 0, at = 0, bt = 0; row < length; row++, at += stepA, bt += stepB)
+          result[row] = a[at] + b[bt];
+        break;
+      case "-":
+        for (let row = 0, at = 0, bt = 0; row < length; row++, at += stepA, bt += stepB)
+          result[row] = a[at] - b[bt];
+        break;
+      case "*":
+        for (let row = 0, at = 0, bt = 0; row < length; row++, at += stepA, bt += stepB)
+          result[row] = a[at] * b[bt];
+        break;
+      case "/":
+        for (let row = 0, at = 0, bt = 0; row < length; row++, at += stepA, bt += stepB)
+          result[row] = a[at] / b[bt];
+        break;
+      default:
+        for (let row = 0, at = 0, bt = 0; row < length; row++, at += stepA, bt += stepB)
+          result[row] = a[at] % b[bt];
+    }
+    return fixedColumn(result, length, valid);
+  };
+}
+
+function integerArithmetic(operator: NumberOperator, type: IntegerType): Kernel {
+  return ([left, right], length, valid) => {
+    const a = numbersOf(left, type);
+    const b = numbersOf(right, type);
+    const result = integerArray(type, length);
+    for (let row = 0, at = 0, bt = 0; row < length; row++, at += left.step, bt += right.step) {
+      const x = a[at];
+      const y = b[bt];
+      switch (operator) {
+        case "+":
+          result[row] = x + y;
+          break;
+        case "-":
+          result[row] = x - y;
+          break;
+        case "*":
+          result[row] = Math.imul(x, y);
+          break;
+        case "<<":
+          result[row] = x << y;
+          break;
+        case ">>":
+          result[row] = x >> y;
+          break;
+        default:
+          if (y === 0) {
+            if (isValid(valid, row)) throw divisionByZero();
+          } else {
+            result[row] = operator === "/" ? Math.trunc(x / y) : x % y;
+          }
+      }
+    }
+    return fixedColumn(result, length, valid);
+  };
+}
+
+type IntegerArray = Int8Array | Int16Array | Int32Array | Uint8Array | Uint16Array | Uint32Array;
+
+/** Stores wrap around. */
+function integerArray({ bits, signed }: IntegerType, length: number): IntegerArray {
+  switch (bits) {
+    case 8:
+      return signed ? new Int8Array(length) : new Uint8Array(length);
+    case 16:
+      return signed ? new Int16Array(length) : new Uint16Array(length);
+    default:
+      return signed ? new Int32Array(length) : new Uint32Array(length);
+  }
+}
+
+/** Results below this are the same as doubles and as integers of 64 bits. */
+const EXACT = 2 ** 53;
+
+/** Integers of 64 bits: as doubles where these are exact, else as bigint. */
+function wideArithmetic(operator: NumberOperator, type: IntegerType): Kernel {
+  return ([left, right], length, valid) => {
+    const a = wordLane(left);
+    const b = wordLane(right);
+    const words = new Int32Array(2 * length);
+    const result = new BigInt64Array(words.buffer);
+    for (let row = 0, at = 0, bt = 0; row < length; row++, at += 2 * left.step, bt += 2 * right.step) {
+      const x = doubleOf(a, at, type.signed);
+      const y = doubleOf(b, bt, type.signed);
+      const exact = Math.abs(x) < EXACT && Math.abs(y) < EXACT ? quickResult(operator, x, y) : Number.NaN;
+      if (Math.abs(exact) < EXACT) {
+        words[2 * row] = exact;
+        words[2 * row + 1] = Math.floor(exact / 2 ** 32);
+      } else if (isValid(valid, row)) {
+        const value = wideResult(operator, integerOf(a, at, type.signed), integerOf(b, bt, type.signed));
+        result[row] = BigInt.asIntN(64, value);
+      }
+    }
+    return fixedColumn(result, length, valid);
+  };
+}
+
+const doubleOf = (words: Int32Array, at: number, signed: boolean): number =>
+  (words[at] >>> 0) + (signed ? words[at + 1] : words[at + 1] >>> 0) * 2 ** 32;
+
+const integerOf = (words: Int32Array, at: number, signed: boolean): bigint =>
+  (BigInt(signed ? words[at + 1] : words[at + 1] >>> 0) << 32n) | BigInt(words[at] >>> 0);
+
+/** NaN where doubles do not do. */
+function quickResult(operator: NumberOperator, x: number, y: number): number {
+  switch (operator) {
+    case "+":
+      return x + y;
+    case "-":
+      return x - y;
+    case "*":
+      return x * y;
+    case "/":
+      return y === 0 ? Number.NaN : Math.trunc(x / y);
+    case "%":
+      return y === 0 ? Number.NaN : x % y;
+    default:
+      return Number.NaN;
+  }
+}
+
+function wideResult(operator: NumberOperator, x: bigint, y: bigint): bigint {
+  switch (operator) {
+    case "+":
+      return x + y;
+    case "-":
+      return x - y;
+    case "*":
+      return x * y;
+    case "<<":
+      return x << (y & 63n);
+    case ">>":
+      return x >> (y & 63n);
+    default:
+      if (y === 0n) throw divisionByZero();
+      return operator === "/" ? x / y : x % y;
+  }
+}
+
+/**
+ * Decimals of different scales.
+ * @param result of the operation
+ */
+export function decimalArithmetic(
+  operator: NumberOperator,
+  left: DecimalType,
+  right: DecimalType,
+  result: DecimalType,
+): Kernel {
+  const scale = Math.max(left.scale, right.scale);
+  const raiseLeft = 10n ** BigInt(scale - left.scale);
+  const raiseRight = 10n ** BigInt(scale - right.scale);
+  const shift = result.scale - left.scale + right.scale;
+  const limit = 10n ** BigInt(result.precision);
+  return ([one, other], length, valid) => {
+    const a = scalarReader(one, left);
+    const b = scalarReader(other, right);
+    return perRow(result, length, valid, (row) => {
+      const x = a(row) as bigint;
+      const y = b(row) as bigint;
+      let value: bigint;
+      switch (operator) {
+        case "+":
+          value = x * raiseLeft + y * raiseRight;
+          break;
+        case "-":
+          value = x * raiseLeft - y * raiseRight;
+          break;
+        case "*":
+          value = x * y;
+          break;
+        default:
+          if (y === 0n) throw divisionByZero();
+          if (operator === "%") value = (x * raiseLeft) % (y * raiseRight);
+          else value = shift >= 0 ? (x * 10n ** BigInt(shift)) / y : x / (y * 10n ** BigInt(-shift));
+      }
+      if (value >= limit || value <= -limit) {
+        throw new InvalidInputError(`a result does not fit ${typeName(result)}`);
+      }
+      return value;
+    });
+  };
+}
+
+/** The operand with its sign turned. */
+export function negation(type: IntegerType | FloatType | DecimalType): Kernel {
+  if (type.kind === "float") {
+    return ([operand], length, valid) => {
+      const numbers = numbersOf(operand, type);
+      const result = type.bits === 64 ? new Float64Array(length) : new Float32Array(length);
+      for (let row = 0, at = 0; row < length; row++, at += operand.step) result[row] = -numbers[at];
+      return fixedColumn(result, length, valid);
+    };
+  }
+  return ([operand], length, valid) => {
+    const read = scalarReader(operand, type);
+    return perRow(type, length, valid, (row) => {
+      const value = read(row) as number | bigint;
+      return typeof value === "bigint" && type.kind === "int" ? BigInt.asIntN(64, -value) : -value;
+    });
+  };
+}
+
+/** Computes a column value by value, for what is too rare for loops of its own. */
+export function perRow(
+  type: ValueType,
+  length: number,
+  valid: Validity | null,
+  compute: (row: number) => Scalar,
+): Column {
+  const values = new Array<Scalar>(length);
+  for (let row = 0; row < length; row++) values[row] = isValid(valid, row) ? compute(row) : null;
+  return columnOfScalars(type, values);
+}
+
+/** A column over a typed array. */
+export function fixedColumn(
+  values: IntegerArray | BigInt64Array | Float32Array | Float64Array,
+  length: number,
+  valid: Validity | null,
+): Column {
+  const bytes = new Uint8Array(values.buffer, values.byteOffset, values.byteLength);
+  return { kind: "fixed", length, validity: valid, byteWidth: values.BYTES_PER_ELEMENT, values: bytes };
+}
+
+/** The result of an operator on decimals. */
+export function decimalResult(operator: NumberOperator, left: DecimalType, right: DecimalType): DecimalType {
+  const bits = left.bits === 256 || right.bits === 256 ? 256 : 128;
+  const most = bits === 256 ? 76 : 38;
+  const make = (precision: number, scale: number): DecimalType => ({
+    kind: "decimal",
+    bits,
+    precision: Math.min(precision, most),
+    scale: Math.min(scale, most),
+  });
+  const whole = Math.max(left.precision - left.scale, right.precision - right.scale);
+  const scale = Math.max(left.scale, right.scale);
+  switch (operator) {
+    case "*":
+      return make(left.precision + right.precision + 1, left.scale + right.scale);
+    case "/": {
+      const quotient = Math.min(left.scale + 4, most);
+      return make(quotient - left.scale + right.scale + left.precision, quotient);
+    }
+    case "%":
+      return make(Math.min(left.precision - left.scale, right.precision - right.scale) + scale, scale);
+    default:
+      return make(whole + scale + 1, scale);
+  }
+}
+
+const divisionByZero = (): InvalidInputError => new InvalidInputError("an integer is divided by zero");

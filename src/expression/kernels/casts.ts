@@ -1,0 +1,420 @@
+/**
+ * CAST and TRY_CAST. Floats lose their fraction, decimals are rounded; a value that the new type does not have is an error, or null where
+ * the cast is tried. Numbers are cast in loops over typed arrays, all else value by value.
+ */
+
+import type { DecimalType } from "../../arrow/types/type.js";
+import { InvalidInputError } from "../../errors.js";
+import { isValid, type Kernel, numbersOf } from "../values/operands.js";
+import { columnOfScalars, isWide, listLane, nullsOf, type Scalar, scalarReader } from "../values/scalars.js";
+import {
+  areSame,
+  byteWidthOf,
+  greatestInteger,
+  leastInteger,
+  type PlainType,
+  TICKS_PER_SECOND,
+  typeName,
+  type ValueType,
+} from "../values/types.js";
+import { fixedColumn } from "./arithmetic.js";
+import {
+  floorDivide,
+  formatDay,
+  formatTime,
+  formatTimeOfDay,
+  instantOf,
+  parseTime,
+  parseTimeOfDay,
+  zoneOffset,
+} from "./times.js";
+
+/** The cast of an operand; null where there is none between the types. */
+export function castKernel(from: ValueType, to: ValueType, isTry: boolean): Kernel | null {
+  if (areSame(from, to)) return ([{ column }]) => column;
+  if (from.kind === "list" && to.kind === "list") return listCast(from, to, isTry);
+  const quick = quickCast(from, to);
+  if (quick !== null) return quick;
+  const convert = conversion(from, to);
+  if (convert === null) return null;
+  return ([operand], length, valid) => {
+    const read = scalarReader(operand, from);
+    const values = new Array<Scalar>(length).fill(null);
+    for (let row = 0; row < length; row++) {
+      if (!isValid(valid, row)) continue;
+      const value = read(row);
+      const result = convert(value);
+      if (result === null && !isTry) throw castError(value, from, to);
+      values[row] = result;
+    }
+    return columnOfScalars(to, values);
+  };
+}
+
+function castError(value: Scalar, from: ValueType, to: ValueType): InvalidInputError {
+  const text = value instanceof Uint8Array ? `of ${value.length} bytes` : String(value);
+  const shown = text.length > 80 ? `${text.slice(0, 80)}…` : text;
+  return new InvalidInputError(`${typeName(from)} ${shown} cannot be cast to ${typeName(to)}`);
+}
+
+function listCast(
+  from: Extract<ValueType, { kind: "list" }>,
+  to: Extract<ValueType, { kind: "list" }>,
+  isTry: boolean,
+): Kernel | null {
+  const items: Kernel | null =
+    from.item.kind === "null"
+      ? (_, length) => nullsOf(to.item, length)
+      : castKernel(from.item, to.item, isTry);
+  if (items === null || (to.size !== null && to.size !== from.size)) return null;
+  return ([{ column }]) => {
+    const lane = listLane({ column, step: 1 });
+    const cast = items([{ column: lane.items, step: 1 }], lane.items.length, lane.items.validity);
+    const offsets = lane.offsets instanceof Int32Array ? lane.offsets : Int32Array.from(lane.offsets);
+    return { kind: "list", length: column.length, validity: column.validity, offsets, items: cast };
+  };
+}
+
+/** Casts that can't fail, of numbers that JavaScript reads as numbers. */
+function quickCast(from: ValueType, to: ValueType): Kernel | null {
+  const source = from.kind === "int" || from.kind === "float" ? from : null;
+  if (source === null || isWide(source)) return null;
+  if (to.kind === "float" && to.bits >= 32) {
+    return ([operand], length, valid) => {
+      const numbers = numbersOf(operand, source);
+      const result = to.bits === 64 ? new Float64Array(length) : new Float32Array(length);
+      if (operand.step === 1) result.set(numbers.subarray(0, length));
+      else result.fill(numbers[0]);
+      return fixedColumn(result, length, valid);
+    };
+  }
+  if (source.kind !== "int" || to.kind !== "int") return null;
+  const widens = to.bits > source.bits && (to.signed || !source.signed);
+  if (!widens) return null;
+  return ([operand], length, valid) => {
+    const numbers = numbersOf(operand, source);
+    if (to.bits < 64) {
+      const result = to.bits === 16 ? new Int16Array(length) : new Int32Array(length);
+      for (let row = 0, at = 0; row < length; row++, at += operand.step) result[row] = numbers[at];
+      return fixedColumn(result, length, valid);
+    }
+    const words = new Int32Array(2 * length);
+    for (let row = 0, at = 0; row < length; row++, at += operand.step) {
+      words[2 * row] = numbers[at];
+      words[2 * row + 1] = numbers[at] < 0 ? -1 : 0;
+    }
+    return fixedColumn(new BigInt64Array(words.buffer), length, valid);
+  };
+}
+
+/** Null for a value that the new type does not have. */
+type Convert = (value: Scalar) => Scalar;
+
+function conversion(from: ValueType, to: ValueType): Convert | null {
+  switch (to.kind) {
+    case "bool":
+      return toBoolean(from);
+    case "int":
+    case "float":
+      return toNumber(from, to);
+    case "decimal":
+      return toDecimal(from, to);
+    case "string":
+      return toText(from);
+    case "binary":
+      return from.kind === "string"
+        ? (value) => new TextEncoder().encode(value as string)
+        : from.kind === "binary" || from.kind === "fixedSizeBinary"
+          ? (value) => value
+          : null;
+    case "fixedSizeBinary":
+      return from.kind === "binary"
+        ? (value) => ((value as Uint8Array).length === to.bytes ? value : null)
+        : null;
+    case "date":
+    case "timestamp":
+    case "time":
+    case "duration":
+      return toTime(from, to);
+    default:
+      return null;
+  }
+}
+
+function toBoolean(from: ValueType): Convert | null {
+  if (from.kind === "string") {
+    return (value) => {
+      const text = (value as string).trim().toLowerCase();
+      if (["t", "tr", "tru", "true", "y", "ye", "yes", "on", "1"].includes(text)) return true;
+      return ["f", "fa", "fal", "fals", "false", "n", "no", "of", "off", "0"].includes(text) ? false : null;
+    };
+  }
+  if (from.kind === "int" || from.kind === "float") return (value) => Number(value) !== 0;
+  return null;
+}
+
+const NUMBER = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$/;
+
+function toNumber(from: ValueType, to: Extract<PlainType, { kind: "int" | "float" }>): Convert | null {
+  const within = to.kind === "float" ? (value: number | bigint) => Number(value) : integerFit(to);
+  const whole = (value: number): number | bigint | null =>
+    to.kind === "float" ? value : Number.isFinite(value) ? Math.trunc(value) : null;
+  switch (from.kind) {
+    case "bool":
+      return (value) => within(value === true ? 1 : 0);
+    case "int":
+      return (value) => within(value as number | bigint);
+    case "float":
+      return (value) => {
+        const number = whole(value as number);
+        return number === null ? null : within(number);
+      };
+    case "decimal": {
+      return to.kind === "float"
+        ? (value) => Number(decimalText(value as bigint, from.scale))
+        : (value) => within(rescale(value as bigint, from.scale, 0));
+    }
+    case "string":
+      return (value) => {
+        const text = (value as string).trim();
+        if (to.kind === "float") {
+          const special = SPECIAL_FLOATS[text.toLowerCase()];
+          if (special !== undefined) return special;
+          return NUMBER.test(text) ? Number(text) : null;
+        }
+        return /^[+-]?\d{1,40}$/.test(text) ? within(BigInt(text.replace(/^\+/, ""))) : null;
+      };
+    case "date":
+    case "timestamp":
+    case "time":
+    case "duration":
+      return to.kind === "int" ? (value) => within(value as number | bigint) : null;
+    default:
+      return null;
+  }
+}
+
+const SPECIAL_FLOATS: Readonly<Record<string, number>> = {
+  nan: Number.NaN,
+  inf: Number.POSITIVE_INFINITY,
+  "+inf": Number.POSITIVE_INFINITY,
+  infinity: Number.POSITIVE_INFINITY,
+  "-inf": Number.NEGATIVE_INFINITY,
+  "-infinity": Number.NEGATIVE_INFINITY,
+};
+
+function integerFit(to: Extract<PlainType, { kind: "int" }>): (value: number | bigint) => Scalar {
+  const least = leastInteger(to);
+  const greatest = greatestInteger(to);
+  if (to.bits === 64) {
+    return (value) => {
+      const integer = BigInt(value);
+      return integer < least || integer > greatest ? null : integer;
+    };
+  }
+  const low = Number(least);
+  const high = Number(greatest);
+  return (value) => (value < low || value > high ? null : Number(value));
+}
+
+function toDecimal(from: ValueType, to: DecimalType): Convert | null {
+  const limit = 10n ** BigInt(to.precision);
+  const within = (value: bigint | null): Scalar =>
+    value === null || value >= limit || value <= -limit ? null : value;
+  switch (from.kind) {
+    case "int":
+      return (value) => within(rescale(BigInt(value as number | bigint), 0, to.scale));
+    case "decimal":
+      return (value) => within(rescale(value as bigint, from.scale, to.scale));
+    case "float":
+      return (value) =>
+        Number.isFinite(value as number) ? within(parseDecimal(String(value as number), to.scale)) : null;
+    case "string":
+      return (value) => within(parseDecimal((value as string).trim(), to.scale));
+    default:
+      return null;
+  }
+}
+
+/** Halves are rounded away from zero. */
+function rescale(value: bigint, from: number, to: number): bigint {
+  if (to >= from) return value * 10n ** BigInt(to - from);
+  const divisor = 10n ** BigInt(from - to);
+  const half = divisor / 2n;
+  return value < 0n ? -((-value + half) / divisor) : (value + half) / divisor;
+}
+
+/** The unscaled value of a number's text; null for a text that is no number. */
+export function parseDecimal(text: string, scale: number): bigint | null {
+  const match = /^([+-]?)(\d*)(?:\.(\d*))?(?:[eE]([+-]?\d{1,3}))?$/.exec(text);
+  if (match === null || `${match[2]}${match[3] ?? ""}` === "") return null;
+  const fraction = match[3] ?? "";
+  const digits = BigInt(match[2] + fraction);
+  const value = rescale(digits, fraction.length - Number(match[4] ?? 0), scale);
+  return match[1] === "-" ? -value : value;
+}
+
+function decimalText(value: bigint, scale: number): string {
+  if (scale <= 0) return String(value * 10n ** BigInt(-scale));
+  const digits = String(value < 0n ? -value : value).padStart(scale + 1, "0");
+  return `${value < 0n ? "-" : ""}${digits.slice(0, -scale)}.${digits.slice(-scale)}`;
+}
+
+function toText(from: ValueType): Convert | null {
+  switch (from.kind) {
+    case "string":
+    case "bool":
+    case "int":
+      return (value) => String(value);
+    case "float":
+      return (value) => formatFloat(value as number, from.bits);
+    case "decimal":
+      return (value) => decimalText(value as bigint, from.scale);
+    case "binary": {
+      const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
+      return (value) => {
+        try {
+          return decoder.decode(value as Uint8Array);
+        } catch {
+          // Bytes that are no UTF-8.
+          return null;
+        }
+      };
+    }
+    case "date":
+      return from.bits === 32
+        ? (value) => formatDay(value as number)
+        : (value) => formatTime((value as bigint) * 1_000_000n, null);
+    case "timestamp": {
+      const nanos = BigInt(1_000_000_000 / TICKS_PER_SECOND[from.unit]);
+      return (value) => formatTime((value as bigint) * nanos, from.timezone);
+    }
+    case "time": {
+      const nanos = BigInt(1_000_000_000 / TICKS_PER_SECOND[from.unit]);
+      return (value) => formatTimeOfDay(BigInt(value as number | bigint) * nanos);
+    }
+    default:
+      return null;
+  }
+}
+
+/** As the reference prints floats: always with a point or exponent. */
+function formatFloat(value: number, bits: 16 | 32 | 64): string {
+  if (Number.isNaN(value)) return "NaN";
+  if (!Number.isFinite(value)) return value > 0 ? "inf" : "-inf";
+  const text = bits === 64 ? String(value) : shortestFloat(value);
+  const plain = Object.is(value, -0) ? "-0" : text.replace("e+", "e");
+  return /[.e]/.test(plain) ? plain : `${plain}.0`;
+}
+
+/** The shortest text that is the same 32-bit float. */
+function shortestFloat(value: number): string {
+  for (let digits = 1; digits < 10; digits++) {
+    const text = String(Number(value.toPrecision(digits)));
+    if (Math.fround(Number(text)) === value) return text;
+  }
+  return String(value);
+}
+
+function toTime(
+  from: ValueType,
+  to: Extract<PlainType, { kind: "date" | "timestamp" | "time" | "duration" }>,
+): Convert | null {
+  if (from.kind === "int") return integerToTime(to);
+  const nanosOf = nanosReader(from, to);
+  if (nanosOf === null) return null;
+  const perTick = nanosPerTick(to);
+  const isNarrow = byteWidthOf(to) === 4;
+  return (value) => {
+    const nanos = nanosOf(value);
+    if (nanos === null) return null;
+    const ticks =
+      to.kind === "date" && from.kind !== "string" ? floorDivide(nanos, perTick) : nanos / perTick;
+    if (isNarrow) return Number(ticks);
+    return BigInt.asIntN(64, ticks) === ticks ? ticks : null;
+  };
+}
+
+function integerToTime(
+  to: Extract<PlainType, { kind: "date" | "timestamp" | "time" | "duration" }>,
+): Convert {
+  const isNarrow = byteWidthOf(to) === 4;
+  return (value) => {
+    const ticks = BigInt(value as number | bigint);
+    if (isNarrow) return BigInt.asIntN(32, ticks) === ticks ? Number(ticks) : null;
+    return BigInt.asIntN(64, ticks) === ticks ? ticks : null;
+  };
+}
+
+const nanosPerTick = (
+  type: Extract<PlainType, { kind: "date" | "timestamp" | "time" | "duration" }>,
+): bigint =>
+  type.kind === "date"
+    ? type.bits === 32
+      ? 86_400_000_000_000n
+      : 1_000_000n
+    : BigInt(1_000_000_000 / TICKS_PER_SECOND[type.unit]);
+
+/** Reads values as nanoseconds of the meaning that `to` has: since the epoch, since midnight, or of a duration. */
+function nanosReader(
+  from: ValueType,
+  to: Extract<PlainType, { kind: "date" | "timestamp" | "time" | "duration" }>,
+): ((value: Scalar) => bigint | null) | null {
+  const zone = to.kind === "timestamp" ? to.timezone : null;
+  const inZone = (nanos: bigint): bigint => {
+    if (zone === null) return nanos;
+    const ms = floorDivide(nanos, 1_000_000n);
+    return nanos + (BigInt(instantOf(Number(ms), zone)) - ms) * 1_000_000n;
+  };
+  switch (from.kind) {
+    case "string":
+      if (to.kind === "duration") return null;
+      if (to.kind === "time") return (value) => parseTimeOfDay(value as string);
+      return (value) => {
+        const parsed = parseTime(value as string);
+        if (parsed === null) return null;
+        if (to.kind === "date" && to.bits === 32) {
+          return floorDivide(parsed.nanos, 86_400_000_000_000n) * 86_400_000_000_000n;
+        }
+        return parsed.hasOffset ? parsed.nanos : inZone(parsed.nanos);
+      };
+    case "date": {
+      if (to.kind !== "date" && to.kind !== "timestamp") return null;
+      const perTick = nanosPerTick(from);
+      // A day begins at midnight in UTC, whatever the zone.
+      return (value) => BigInt(value as number | bigint) * perTick;
+    }
+    case "timestamp": {
+      if (to.kind === "duration") return null;
+      const perTick = nanosPerTick(from);
+      const local = (nanos: bigint): bigint => {
+        if (from.timezone === null) return nanos;
+        const ms = floorDivide(nanos, 1_000_000n);
+        return nanos + (BigInt(localMillis(Number(ms), from.timezone)) - ms) * 1_000_000n;
+      };
+      return (value) => {
+        const nanos = (value as bigint) * perTick;
+        if (to.kind === "timestamp") {
+          if (from.timezone !== null) return to.timezone === null ? local(nanos) : nanos;
+          return inZone(nanos);
+        }
+        const shifted = local(nanos);
+        return to.kind === "date"
+          ? shifted
+          : shifted - floorDivide(shifted, 86_400_000_000_000n) * 86_400_000_000_000n;
+      };
+    }
+    case "time":
+    case "duration": {
+      if (to.kind !== from.kind) return null;
+      const perTick = nanosPerTick(from);
+      return (value) => BigInt(value as number | bigint) * perTick;
+    }
+    default:
+      return null;
+  }
+}
+
+function localMillis(utcMillis: number, zone: string): number {
+  return utcMillis + zoneOffset(zone, utcMillis);
+}

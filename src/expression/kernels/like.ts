@@ -1,0 +1,123 @@
+/**
+ * LIKE, ILIKE and regular expressions over UTF-8. Patterns whose only wildcards stand at the ends are found by comparing
+ * bytes; all others are matched by an automaton in linear time.
+ */
+
+import { Automaton } from "../regex/automaton.js";
+import { ANY_CHARACTER, anyCase, type Pattern, parsePattern, single } from "../regex/pattern.js";
+import { bitsColumn, bytesOf, type Kernel } from "../values/operands.js";
+
+/** Tells whether a text of UTF-8 fits. */
+type Fits = (bytes: Uint8Array, start: number, end: number) => boolean;
+
+/** @param escaping the character that makes a wildcard mean itself */
+export function likeKernel(
+  pattern: string,
+  escaping: string,
+  ignoresCase: boolean,
+  isNegated: boolean,
+): Kernel {
+  return textTest(likeTest(pattern, escaping, ignoresCase), isNegated);
+}
+
+/**
+ * Whether some part of a text matches a regular expression.
+ * @throws InvalidInputError for a pattern that is none
+ */
+export function regexKernel(pattern: string, flags: string, isNegated: boolean): Kernel {
+  const automaton = new Automaton(parsePattern(pattern, flags), false);
+  return textTest((bytes, start, end) => automaton.matches(bytes, start, end), isNegated);
+}
+
+/** The rows whose text a test takes. */
+export function textTest(fits: Fits, isNegated: boolean): Kernel {
+  return ([operand], length, valid) => {
+    const { bytes, offsets } = bytesOf(operand);
+    const bits = new Uint8Array((length + 7) >>> 3);
+    for (let row = 0, at = 0; row < length; row++, at += operand.step) {
+      if (fits(bytes, offsets[at], offsets[at + 1]) !== isNegated) bits[row >>> 3] |= 1 << (row & 7);
+    }
+    return bitsColumn(bits, length, valid);
+  };
+}
+
+type Piece = { readonly kind: "text"; text: string } | { readonly kind: "one" } | { readonly kind: "any" };
+
+function likeTest(pattern: string, escaping: string, ignoresCase: boolean): Fits {
+  const pieces = piecesOf(pattern, escaping);
+  const [first, second, third] = pieces;
+  if (!ignoresCase) {
+    if (pieces.length === 0) return (_, start, end) => start === end;
+    if (pieces.length === 1 && first.kind === "text") return equals(first.text);
+    if (pieces.length === 2 && first.kind === "text" && second.kind === "any") return startsWith(first.text);
+    if (pieces.length === 2 && first.kind === "any" && second.kind === "text") return endsWith(second.text);
+    if (pieces.length === 3 && first.kind === "any" && second.kind === "text" && third.kind === "any") {
+      return contains(second.text);
+    }
+  }
+  const parts: Pattern[] = [];
+  for (const piece of pieces) {
+    const any: Pattern = { kind: "set", set: ANY_CHARACTER };
+    if (piece.kind === "one") parts.push(any);
+    else if (piece.kind === "any") {
+      parts.push({ kind: "repeat", part: any, least: 0, most: Number.POSITIVE_INFINITY });
+    } else {
+      for (const character of piece.text) {
+        const set = single(character);
+        parts.push({ kind: "set", set: ignoresCase ? anyCase(set) : set });
+      }
+    }
+  }
+  const automaton = new Automaton({ kind: "sequence", parts }, true);
+  return (bytes, start, end) => automaton.matches(bytes, start, end);
+}
+
+function piecesOf(pattern: string, escaping: string): Piece[] {
+  const pieces: Piece[] = [];
+  const characters = Array.from(pattern);
+  for (let index = 0; index < characters.length; index++) {
+    let character = characters[index];
+    const isEscaped = character === escaping && index + 1 < characters.length;
+    if (isEscaped) character = characters[++index];
+    const last = pieces.at(-1);
+    if (!isEscaped && character === "_") pieces.push({ kind: "one" });
+    else if (!isEscaped && character === "%") {
+      if (last?.kind !== "any") pieces.push({ kind: "any" });
+    } else if (last?.kind === "text") last.text += character;
+    else pieces.push({ kind: "text", text: character });
+  }
+  return pieces;
+}
+
+export function equals(text: string): Fits {
+  const wanted = new TextEncoder().encode(text);
+  return (bytes, start, end) => end - start === wanted.length && isAt(bytes, start, wanted);
+}
+
+export function startsWith(text: string): Fits {
+  const wanted = new TextEncoder().encode(text);
+  return (bytes, start, end) => end - start >= wanted.length && isAt(bytes, start, wanted);
+}
+
+export function endsWith(text: string): Fits {
+  const wanted = new TextEncoder().encode(text);
+  return (bytes, start, end) => end - start >= wanted.length && isAt(bytes, end - wanted.length, wanted);
+}
+
+export function contains(text: string): Fits {
+  const wanted = new TextEncoder().encode(text);
+  if (wanted.length === 0) return () => true;
+  const [first] = wanted;
+  return (bytes, start, end) => {
+    const last = end - wanted.length;
+    for (let at = start; at <= last; at++) {
+      if (bytes[at] === first && isAt(bytes, at, wanted)) return true;
+    }
+    return false;
+  };
+}
+
+function isAt(bytes: Uint8Array, start: number, wanted: Uint8Array): boolean {
+  for (let byte = 0; byte < wanted.length; byte++) if (bytes[start + byte] !== wanted[byte]) return false;
+  return true;
+}

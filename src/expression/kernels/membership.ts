@@ -1,0 +1,213 @@
+/**
+ * IN of constants: the values are put into a hash table once, and each row is looked up. A row that is not found is
+ * unknown where the list holds a null.
+ */
+
+import type { Column } from "../../arrow/columns/column.js";
+import {
+  bitsColumn,
+  bitsOf,
+  bytesOf,
+  isValid,
+  type Kernel,
+  numbersOf,
+  without,
+  wordLane,
+} from "../values/operands.js";
+import { byteWidthOf, type ValueType } from "../values/types.js";
+
+/**
+ * @param items the values of the list, of `type`; nulls among them count for nothing but `hasNull`
+ * @param type of the operand too
+ */
+export function membership(items: Column, type: ValueType, hasNull: boolean, isNegated: boolean): Kernel {
+  const find = finder(items, type);
+  return ([operand], length, valid) => {
+    const bits = new Uint8Array((length + 7) >>> 3);
+    find({ column: operand.column, step: operand.step }, length, bits);
+    const found = hasNull ? bits.slice() : bits;
+    if (isNegated) for (let byte = 0; byte < bits.length; byte++) bits[byte] = ~bits[byte];
+    if (!hasNull) return bitsColumn(bits, length, valid);
+    for (let byte = 0; byte < found.length; byte++) found[byte] = ~found[byte];
+    return bitsColumn(bits, length, without(valid, found, length));
+  };
+}
+
+type Find = (operand: { column: Column; step: 0 | 1 }, length: number, bits: Uint8Array) => void;
+
+function finder(items: Column, type: ValueType): Find {
+  const listed = { column: items, step: 1 as const };
+  const count = items.length;
+  switch (type.kind) {
+    case "bool": {
+      const bits = bitsOf(listed, count);
+      let hasTrue = false;
+      let hasFalse = false;
+      for (let row = 0; row < count; row++) {
+        if (!isValid(items.validity, row)) continue;
+        if ((bits[row >>> 3] >>> (row & 7)) & 1) hasTrue = true;
+        else hasFalse = true;
+      }
+      return (operand, length, target) => {
+        const own = bitsOf(operand, length);
+        for (let byte = 0; byte < target.length; byte++) {
+          target[byte] = (hasTrue ? own[byte] : 0) | (hasFalse ? ~own[byte] : 0);
+        }
+      };
+    }
+    case "string":
+    case "binary":
+    case "fixedSizeBinary": {
+      const lane = bytesOf(listed);
+      const same = (one: number, other: number) => sameBytes(lane.bytes, lane.offsets, one, other);
+      const table = new HashTable(count, same);
+      for (let row = 0; row < count; row++) {
+        if (!isValid(items.validity, row)) continue;
+        table.insert(hashBytes(lane.bytes, lane.offsets[row], lane.offsets[row + 1]), row);
+      }
+      const { slots, mask, entries, hashes } = table;
+      return (operand, length, target) => {
+        const { bytes, offsets } = bytesOf(operand);
+        for (let row = 0, at = 0; row < length; row++, at += operand.step) {
+          const start = offsets[at];
+          const size = offsets[at + 1] - start;
+          const hash = hashBytes(bytes, start, start + size);
+          for (let slot = hash & mask; slots[slot] !== 0; slot = (slot + 1) & mask) {
+            const entry = slots[slot] - 1;
+            if (hashes[entry] !== hash) continue;
+            const item = entries[entry];
+            const itemStart = lane.offsets[item];
+            if (lane.offsets[item + 1] - itemStart !== size) continue;
+            let byte = 0;
+            while (byte < size && bytes[start + byte] === lane.bytes[itemStart + byte]) byte++;
+            if (byte < size) continue;
+            target[row >>> 3] |= 1 << (row & 7);
+            break;
+          }
+        }
+      };
+    }
+    default: {
+      if (type.kind === "float" || byteWidthOf(type) <= 4) return numberFinder(items, type);
+      return wordFinder(items, byteWidthOf(type) / 4);
+    }
+  }
+}
+
+const floatBits = new Float64Array(1);
+const floatWords = new Int32Array(floatBits.buffer);
+
+/** A hash that is the same for both zeros and for all NaN. */
+function hashNumber(value: number): number {
+  if ((value | 0) === value) return scramble(value | 0);
+  floatBits[0] = Number.isNaN(value) ? Number.NaN : value;
+  return scramble(Math.imul(floatWords[0], 31) ^ floatWords[1]);
+}
+
+function numberFinder(items: Column, type: ValueType): Find {
+  const listed = numbersOf({ column: items, step: 1 }, type);
+  const table = new HashTable(items.length, (one, other) => Object.is(listed[one], listed[other]));
+  for (let row = 0; row < items.length; row++) {
+    if (isValid(items.validity, row)) table.insert(hashNumber(listed[row]), row);
+  }
+  const values = Float64Array.from(table.entries, (row) => listed[row]);
+  const { slots, mask } = table;
+  return (operand, length, target) => {
+    const numbers = numbersOf(operand, type);
+    for (let row = 0, at = 0; row < length; row++, at += operand.step) {
+      const value = numbers[at];
+      for (let slot = hashNumber(value) & mask; slots[slot] !== 0; slot = (slot + 1) & mask) {
+        const item = values[slots[slot] - 1];
+        if (item !== value && !(Number.isNaN(item) && Number.isNaN(value))) continue;
+        target[row >>> 3] |= 1 << (row & 7);
+        break;
+      }
+    }
+  };
+}
+
+function wordFinder(items: Column, width: number): Find {
+  const listed = wordLane({ column: items, step: 1 });
+  const table = new HashTable(items.length, (one, other) => {
+    for (let word = 0; word < width; word++) {
+      if (listed[one * width + word] !== listed[other * width + word]) return false;
+    }
+    return true;
+  });
+  const hashAt = (words: Int32Array, at: number): number => {
+    let hash = 0;
+    for (let word = at; word < at + width; word++) hash = Math.imul(hash, 31) ^ words[word];
+    return scramble(hash);
+  };
+  for (let row = 0; row < items.length; row++) {
+    if (isValid(items.validity, row)) table.insert(hashAt(listed, row * width), row);
+  }
+  const { slots, mask, entries } = table;
+  return (operand, length, target) => {
+    const words = wordLane(operand);
+    for (let row = 0, at = 0; row < length; row++, at += operand.step * width) {
+      for (let slot = hashAt(words, at) & mask; slots[slot] !== 0; slot = (slot + 1) & mask) {
+        const item = entries[slots[slot] - 1] * width;
+        let word = 0;
+        while (word < width && words[at + word] === listed[item + word]) word++;
+        if (word < width) continue;
+        target[row >>> 3] |= 1 << (row & 7);
+        break;
+      }
+    }
+  };
+}
+
+function scramble(value: number): number {
+  const mixed = Math.imul(value ^ (value >>> 16), 0x7feb352d);
+  return Math.imul(mixed ^ (mixed >>> 15), 0x846ca68b) ^ (mixed >>> 13);
+}
+
+function hashBytes(bytes: Uint8Array, start: number, end: number): number {
+  let hash = end - start;
+  for (let at = start; at < end; at++) hash = Math.imul(hash ^ bytes[at], 0x01000193);
+  return scramble(hash);
+}
+
+function sameBytes(bytes: Uint8Array, offsets: ArrayLike<number>, one: number, other: number): boolean {
+  const start = offsets[one];
+  const size = offsets[one + 1] - start;
+  const otherStart = offsets[other];
+  if (offsets[other + 1] - otherStart !== size) return false;
+  for (let byte = 0; byte < size; byte++) if (bytes[start + byte] !== bytes[otherStart + byte]) return false;
+  return true;
+}
+
+/** An open hash table of rows, half full at most. Of equal values it holds the first. */
+class HashTable {
+  /** By slot: the number of an entry plus 1, or 0 for none. */
+  readonly slots: Int32Array;
+  readonly mask: number;
+  /** The row of each entry. */
+  readonly entries: Int32Array;
+  readonly hashes: Int32Array;
+  #count = 0;
+
+  readonly #isSame: (one: number, other: number) => boolean;
+
+  /** @param isSame whether two rows hold equal values */
+  constructor(capacity: number, isSame: (one: number, other: number) => boolean) {
+    this.#isSame = isSame;
+    const bits = Math.max(3, Math.ceil(Math.log2(2 * capacity + 2)));
+    this.slots = new Int32Array(2 ** bits);
+    this.mask = 2 ** bits - 1;
+    this.entries = new Int32Array(capacity);
+    this.hashes = new Int32Array(capacity);
+  }
+
+  insert(hash: number, row: number): void {
+    let slot = hash & this.mask;
+    for (; this.slots[slot] !== 0; slot = (slot + 1) & this.mask) {
+      const entry = this.slots[slot] - 1;
+      if (this.hashes[entry] === hash && this.#isSame(this.entries[entry], row)) return;
+    }
+    this.entries[this.#count] = row;
+    this.hashes[this.#count] = hash;
+    this.slots[slot] = ++this.#count;
+  }
+}

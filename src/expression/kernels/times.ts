@@ -1,0 +1,193 @@
+/** Days, times and instants: their parts, their text, and the offsets of time zones. */
+
+export const MS_PER_DAY = 86_400_000;
+const NANOS_PER_MS = 1_000_000n;
+
+/** A day of the proleptic Gregorian calendar. */
+export interface Day {
+  readonly year: number;
+  /** 1 to 12. */
+  readonly month: number;
+  readonly day: number;
+}
+
+/** The day that is `days` after 1970-01-01. */
+export function dayOf(days: number): Day {
+  // Years begin in March here, so that leap days come last; eras have 400 years.
+  const shifted = days + 719_468;
+  const era = Math.floor(shifted / 146_097);
+  const ofEra = shifted - era * 146_097;
+  const yearOfEra = Math.floor(
+    (ofEra - Math.floor(ofEra / 1460) + Math.floor(ofEra / 36_524) - Math.floor(ofEra / 146_096)) / 365,
+  );
+  const ofYear = ofEra - (365 * yearOfEra + Math.floor(yearOfEra / 4) - Math.floor(yearOfEra / 100));
+  const shiftedMonth = Math.floor((5 * ofYear + 2) / 153);
+  const day = ofYear - Math.floor((153 * shiftedMonth + 2) / 5) + 1;
+  const month = shiftedMonth < 10 ? shiftedMonth + 3 : shiftedMonth - 9;
+  return { year: yearOfEra + era * 400 + (month <= 2 ? 1 : 0), month, day };
+}
+
+/** Days from 1970-01-01 to a day. */
+export function daysOf({ year, month, day }: Day): number {
+  const shiftedYear = month <= 2 ? year - 1 : year;
+  const era = Math.floor(shiftedYear / 400);
+  const yearOfEra = shiftedYear - era * 400;
+  const ofYear = Math.floor((153 * (month > 2 ? month - 3 : month + 9) + 2) / 5) + day - 1;
+  return (
+    era * 146_097 +
+    yearOfEra * 365 +
+    Math.floor(yearOfEra / 4) -
+    Math.floor(yearOfEra / 100) +
+    ofYear -
+    719_468
+  );
+}
+
+/** An instant or local time, as parsed. */
+export interface ParsedTime {
+  readonly nanos: bigint;
+  /** Whether the text names an offset, and `nanos` is in UTC. */
+  readonly hasOffset: boolean;
+}
+
+const TIME =
+  /^([+-]?\d{4,6})-(\d{1,2})-(\d{1,2})(?:[ T](\d{1,2}):(\d{2})(?::(\d{2})(?:\.(\d{1,9})\d*)?)?)?\s*(Z|UTC|[+-]\d{2}(?::?\d{2})?)?$/i;
+
+/** Null for a text that is none. */
+export function parseTime(text: string): ParsedTime | null {
+  const match = TIME.exec(text.trim());
+  if (match === null) return null;
+  const [year, month, day, hour, minute, second] = match.slice(1, 7).map((part) => Number(part ?? 0));
+  if (month < 1 || month > 12 || day < 1 || hour > 23 || minute > 59 || second > 59) return null;
+  const days = daysOf({ year, month, day });
+  if (dayOf(days).month !== month) return null;
+  const offset = match[8];
+  if (offset !== undefined && match[4] === undefined) return null;
+  const minutes = offset === undefined ? 0 : parseOffset(offset);
+  if (minutes === null) return null;
+  const seconds = days * 86_400 + hour * 3600 + (minute - minutes) * 60 + second;
+  const nanos = BigInt(seconds) * 1_000_000_000n + BigInt((match[7] ?? "").padEnd(9, "0"));
+  return { nanos, hasOffset: offset !== undefined };
+}
+
+/** Minutes east of UTC; null for a text that is no offset. */
+function parseOffset(text: string): number | null {
+  if (/^(Z|UTC)$/i.test(text)) return 0;
+  const match = /^([+-])(\d{2})(?::?(\d{2}))?$/.exec(text);
+  if (match === null) return null;
+  const minutes = Number(match[2]) * 60 + Number(match[3] ?? 0);
+  return match[1] === "-" ? -minutes : minutes;
+}
+
+const TIME_OF_DAY = /^(\d{1,2}):(\d{2})(?::(\d{2})(?:\.(\d{1,9}))?)?$/;
+
+/** Nanoseconds since midnight; null for a text that is no time of day. */
+export function parseTimeOfDay(text: string): bigint | null {
+  const match = TIME_OF_DAY.exec(text.trim());
+  if (match === null) return null;
+  const [hour, minute, second] = match.slice(1, 4).map((part) => Number(part ?? 0));
+  if (hour > 23 || minute > 59 || second > 59) return null;
+  return (
+    BigInt(hour * 3600 + minute * 60 + second) * 1_000_000_000n + BigInt((match[4] ?? "").padEnd(9, "0"))
+  );
+}
+
+const pad = (value: number, width: number): string => String(value).padStart(width, "0");
+
+export function formatDay(days: number): string {
+  const { year, month, day } = dayOf(days);
+  const text = year < 0 ? `-${pad(-year, 4)}` : year > 9999 ? `+${year}` : pad(year, 4);
+  return `${text}-${pad(month, 2)}-${pad(day, 2)}`;
+}
+
+/** Hours to seconds, with as many digits of the fraction as it has: none, 3, 6 or 9. */
+export function formatTimeOfDay(nanos: bigint): string {
+  const seconds = Number(nanos / 1_000_000_000n);
+  const fraction = nanos % 1_000_000_000n;
+  const time = `${pad(Math.floor(seconds / 3600), 2)}:${pad(Math.floor(seconds / 60) % 60, 2)}:${pad(seconds % 60, 2)}`;
+  if (fraction === 0n) return time;
+  const digits = String(fraction).padStart(9, "0");
+  return `${time}.${digits.endsWith("000000") ? digits.slice(0, 3) : digits.endsWith("000") ? digits.slice(0, 6) : digits}`;
+}
+
+/** Local time; the offset behind it for an instant of a zone. */
+export function formatTime(nanos: bigint, zone: string | null): string {
+  const offset = zone === null ? 0 : zoneOffset(zone, Number(nanos / NANOS_PER_MS));
+  const local = nanos + BigInt(offset) * NANOS_PER_MS;
+  const days = Math.floor(Number(floorDivide(local, 86_400_000_000_000n)));
+  const time = `${formatDay(days)}T${formatTimeOfDay(local - BigInt(days) * 86_400_000_000_000n)}`;
+  if (zone === null) return time;
+  if (/^(utc|z|\+00:00)$/i.test(zone)) return `${time}Z`;
+  const minutes = Math.abs(offset) / 60_000;
+  return `${time}${offset < 0 ? "-" : "+"}${pad(Math.floor(minutes / 60), 2)}:${pad(minutes % 60, 2)}`;
+}
+
+export function floorDivide(value: bigint, divisor: bigint): bigint {
+  const quotient = value / divisor;
+  return value % divisor < 0n ? quotient - 1n : quotient;
+}
+
+/** Quarters of an hour in which a zone has one offset. */
+const QUARTER_MS = 900_000;
+const MAX_KNOWN = 65_536;
+const formats = new Map<string, Intl.DateTimeFormat | null>();
+const known = new Map<string, Map<number, number>>();
+
+/** Whether a zone is an offset, UTC, or a name that the runtime knows. */
+export const isZone = (zone: string): boolean => parseOffset(zone) !== null || formatOf(zone) !== null;
+
+/** Milliseconds that the local time of a zone is ahead of UTC; 0 for a zone that is not known. */
+export function zoneOffset(zone: string, utcMillis: number): number {
+  const minutes = parseOffset(zone);
+  if (minutes !== null) return minutes * 60_000;
+  const format = formatOf(zone);
+  const quarter = Math.floor(utcMillis / QUARTER_MS);
+  if (format === null || Math.abs(utcMillis) > 8e15) return 0;
+  let ofZone = known.get(zone);
+  if (ofZone === undefined || ofZone.size >= MAX_KNOWN) {
+    ofZone = new Map();
+    known.set(zone, ofZone);
+  }
+  let offset = ofZone.get(quarter);
+  if (offset === undefined) {
+    const at = quarter * QUARTER_MS;
+    const parts = new Map(format.formatToParts(at).map(({ type, value }) => [type, value]));
+    const part = (name: Intl.DateTimeFormatPartTypes) => Number(parts.get(name));
+    const year = parts.get("era")?.startsWith("B") ? 1 - part("year") : part("year");
+    const days = daysOf({ year, month: part("month"), day: part("day") });
+    offset =
+      days * MS_PER_DAY + ((part("hour") % 24) * 3600 + part("minute") * 60 + part("second")) * 1000 - at;
+    ofZone.set(quarter, offset);
+  }
+  return offset;
+}
+
+function formatOf(zone: string): Intl.DateTimeFormat | null {
+  let format = formats.get(zone);
+  if (format !== undefined) return format;
+  try {
+    format = new Intl.DateTimeFormat("en-US", {
+      timeZone: zone,
+      hourCycle: "h23",
+      era: "short",
+      year: "numeric",
+      month: "numeric",
+      day: "numeric",
+      hour: "numeric",
+      minute: "numeric",
+      second: "numeric",
+    });
+  } catch {
+    // A name that the runtime does not know.
+    format = null;
+  }
+  formats.set(zone, format);
+  return format;
+}
+
+/** The instant of a local time; of one that occurs twice the earlier. */
+export function instantOf(localMillis: number, zone: string): number {
+  const first = localMillis - zoneOffset(zone, localMillis - zoneOffset(zone, localMillis));
+  const earlier = localMillis - zoneOffset(zone, first - MS_PER_DAY);
+  return earlier + zoneOffset(zone, earlier) === localMillis ? earlier : first;
+}

@@ -1,0 +1,611 @@
+/**
+ * Parses SQL expressions by precedence climbing, with the precedences that the reference's parser has. Operators that
+ * bind most strongly come first:
+ *
+ *     a.b  a[1]            members and items
+ *     ::                   casts
+ *     -  (prefix)
+ *     *  /  %  ||
+ *     +  -
+ *     <<  >>
+ *     comparisons, IN, BETWEEN
+ *     LIKE, ILIKE
+ *     IS
+ *     NOT  (prefix)
+ *     AND
+ *     OR
+ *
+ * Chains of AND and of OR become one node each. What nests is bounded: {@link MAX_NESTING} of parentheses and the like,
+ * {@link MAX_CHAIN} of operators in a row, and {@link MAX_LENGTH} of the whole text. Statements, subqueries and text
+ * behind a semicolon are refused.
+ */
+
+import { type ExpressionSource, problem } from "./problem.js";
+import type {
+  ArithmeticOperator,
+  Case,
+  ComparisonOperator,
+  NumberLiteral,
+  Syntax,
+  TypeName,
+} from "./syntax.js";
+import { Lexer } from "./tokens.js";
+
+/** Maximum UTF-16 units of an expression. */
+const MAX_LENGTH = 2 ** 24;
+/** Maximum depth of parentheses, arguments and prefix operators. */
+const MAX_NESTING = 64;
+/** Maximum operators in a row that are no AND or OR: `a + a + a …`. */
+const MAX_CHAIN = 512;
+
+/**
+ * @param label what the caller passed the text as, for messages
+ * @throws InvalidInputError with position and a caret line
+ */
+export function parseExpression(text: string, label: string): Syntax {
+  const source = { label, text };
+  if (text.length > MAX_LENGTH) {
+    throw problem({ label, text: null }, 0, `it has more than ${MAX_LENGTH} characters`);
+  }
+  const lexer = new Lexer(source);
+  if (lexer.kind === "end") throw problem({ label, text: null }, 0, "the expression is empty");
+  const parser = new Parser(lexer, source);
+  const parsed = parser.expression(LOOSEST);
+  parser.end();
+  return parsed;
+}
+
+const LOOSEST = 0;
+const OR = 5;
+const AND = 10;
+const NOT = 15;
+const IS = 17;
+const LIKE = 19;
+const COMPARE = 20;
+const SHIFT = 22;
+const ADD = 30;
+const MULTIPLY = 40;
+const CAST = 50;
+const MEMBER = 100;
+
+const SYMBOL_PRECEDENCE: Readonly<Record<string, number>> = {
+  "=": COMPARE,
+  "==": COMPARE,
+  "!=": COMPARE,
+  "<>": COMPARE,
+  "<": COMPARE,
+  "<=": COMPARE,
+  ">": COMPARE,
+  ">=": COMPARE,
+  "<<": SHIFT,
+  ">>": SHIFT,
+  "+": ADD,
+  "-": ADD,
+  "*": MULTIPLY,
+  "/": MULTIPLY,
+  "%": MULTIPLY,
+  "||": MULTIPLY,
+  "::": CAST,
+  "[": MEMBER,
+  ".": MEMBER,
+};
+
+const COMPARISONS: Readonly<Record<string, ComparisonOperator>> = {
+  "=": "=",
+  "==": "=",
+  "!=": "!=",
+  "<>": "!=",
+  "<": "<",
+  "<=": "<=",
+  ">": ">",
+  ">=": ">=",
+};
+
+/** Words that are no names where an operand is expected. */
+const RESERVED = new Set(
+  "AND OR IN IS LIKE ILIKE BETWEEN FROM WHERE GROUP ORDER HAVING LIMIT OFFSET UNION INTERSECT EXCEPT WHEN THEN ELSE END AS ON JOIN ESCAPE".split(
+    " ",
+  ),
+);
+const STATEMENTS = new Set(["SELECT", "WITH", "EXISTS"]);
+/** Types whose name before a text makes it a literal of that type. */
+const TYPED_LITERALS = new Set([
+  "DATE",
+  "TIMESTAMP",
+  "DATETIME",
+  "BOOLEAN",
+  "TINYINT",
+  "SMALLINT",
+  "INT",
+  "INTEGER",
+  "BIGINT",
+  "FLOAT",
+  "DOUBLE",
+  "STRING",
+  "BINARY",
+]);
+
+class Parser {
+  readonly #lexer: Lexer;
+  readonly #source: ExpressionSource;
+  #nesting = 0;
+
+  constructor(lexer: Lexer, source: ExpressionSource) {
+    this.#lexer = lexer;
+    this.#source = source;
+  }
+
+  end(): void {
+    const lexer = this.#lexer;
+    if (lexer.isSymbol(";")) lexer.next();
+    if (lexer.kind !== "end")
+      throw this.#fail(`unexpected ${this.#shown()} behind the end of the expression`);
+  }
+
+  expression(precedence: number): Syntax {
+    if (++this.#nesting > MAX_NESTING) throw this.#fail(`nested deeper than ${MAX_NESTING}`);
+    let left = this.#prefix();
+    let chain = 0;
+    for (;;) {
+      const next = this.#precedence();
+      if (next <= precedence) break;
+      if (next > AND && ++chain > MAX_CHAIN) throw this.#fail(`more than ${MAX_CHAIN} operators in a row`);
+      left = this.#infix(left, next);
+    }
+    this.#nesting--;
+    return left;
+  }
+
+  #precedence(): number {
+    const lexer = this.#lexer;
+    if (lexer.kind === "symbol") return SYMBOL_PRECEDENCE[lexer.text] ?? LOOSEST;
+    switch (lexer.keyword) {
+      case "OR":
+        return OR;
+      case "AND":
+        return AND;
+      case "IS":
+        return IS;
+      case "LIKE":
+      case "ILIKE":
+        return LIKE;
+      case "IN":
+      case "BETWEEN":
+        return COMPARE;
+      case "NOT": {
+        const keyword = this.#keywordBehind();
+        if (keyword === "IN" || keyword === "BETWEEN") return COMPARE;
+        return keyword === "LIKE" || keyword === "ILIKE" ? LIKE : LOOSEST;
+      }
+    }
+    return LOOSEST;
+  }
+
+  #keywordBehind(): string {
+    const lexer = this.#lexer;
+    const { start } = lexer;
+    lexer.next();
+    const { keyword } = lexer;
+    lexer.rewind(start);
+    return keyword;
+  }
+
+  #infix(left: Syntax, precedence: number): Syntax {
+    const lexer = this.#lexer;
+    const at = lexer.start;
+    if (lexer.kind === "symbol") {
+      const symbol = lexer.text;
+      if (symbol === "[") return this.#subscript(left, at);
+      if (symbol === ".") throw this.#fail("expected a column before the dot");
+      if (symbol === "::") return this.#castSuffix(left, at);
+      lexer.next();
+      const right = this.expression(precedence);
+      const comparison = COMPARISONS[symbol];
+      return comparison !== undefined
+        ? { kind: "comparison", operator: comparison, left, right, at }
+        : { kind: "arithmetic", operator: symbol as ArithmeticOperator, left, right, at };
+    }
+    const { keyword } = lexer;
+    switch (keyword) {
+      case "AND":
+      case "OR": {
+        lexer.next();
+        const right = this.expression(precedence);
+        const kind = keyword === "AND" ? "and" : "or";
+        // The node was made here and nobody else knows it.
+        const operands: Syntax[] = left.kind === kind ? (left.operands as Syntax[]) : [left];
+        if (right.kind === kind) for (const operand of right.operands) operands.push(operand);
+        else operands.push(right);
+        return left.kind === kind ? left : { kind, operands, at };
+      }
+      case "IS":
+        lexer.next();
+        return this.#is(left, at);
+    }
+    const isNegated = keyword === "NOT";
+    if (isNegated) lexer.next();
+    switch (lexer.keyword) {
+      case "IN":
+        lexer.next();
+        return this.#in(left, isNegated, at);
+      case "BETWEEN": {
+        lexer.next();
+        const low = this.expression(COMPARE);
+        this.#expectWord("AND");
+        const high = this.expression(COMPARE);
+        return { kind: "between", isNegated, operand: left, low, high, at };
+      }
+      default:
+        return this.#like(left, isNegated, at);
+    }
+  }
+
+  #is(operand: Syntax, at: number): Syntax {
+    const lexer = this.#lexer;
+    const isNegated = lexer.keyword === "NOT";
+    if (isNegated) lexer.next();
+    const { keyword } = lexer;
+    switch (keyword) {
+      case "NULL":
+      case "TRUE":
+      case "FALSE":
+      case "UNKNOWN": {
+        lexer.next();
+        const what = keyword.toLowerCase() as "null" | "true" | "false" | "unknown";
+        return { kind: "is", isNegated, what, operand, at };
+      }
+      case "DISTINCT": {
+        lexer.next();
+        this.#expectWord("FROM");
+        const right = this.expression(IS);
+        return { kind: "distinct", isNegated, left: operand, right, at };
+      }
+    }
+    throw this.#fail(`expected NULL, TRUE, FALSE, UNKNOWN or DISTINCT FROM, not ${this.#shown()}`);
+  }
+
+  #in(operand: Syntax, isNegated: boolean, at: number): Syntax {
+    const lexer = this.#lexer;
+    this.#expectSymbol("(");
+    if (STATEMENTS.has(lexer.keyword)) throw this.#fail("subqueries are not supported");
+    const items: Syntax[] = [];
+    if (!lexer.isSymbol(")")) {
+      do items.push(this.#simpleItem() ?? this.expression(LOOSEST));
+      while (this.#accept(","));
+    }
+    if (items.length === 0) throw this.#fail("expected a value");
+    this.#expectSymbol(")");
+    return { kind: "in", isNegated, operand, items, at };
+  }
+
+  /** A literal that a comma or parenthesis follows, as nearly all items of long lists are; null for any other item. */
+  #simpleItem(): Syntax | null {
+    const lexer = this.#lexer;
+    const { start } = lexer;
+    if (lexer.kind !== "number" && lexer.kind !== "text") return null;
+    const item: Syntax =
+      lexer.kind === "number"
+        ? numberLiteral(lexer.text, start)
+        : { kind: "text", value: lexer.text, at: start };
+    lexer.next();
+    if (lexer.isSymbol(",") || lexer.isSymbol(")")) return item;
+    lexer.rewind(start);
+    return null;
+  }
+
+  #like(operand: Syntax, isNegated: boolean, at: number): Syntax {
+    const lexer = this.#lexer;
+    const ignoresCase = lexer.keyword === "ILIKE";
+    lexer.next();
+    const pattern = this.expression(LIKE);
+    let escaping: string | null = null;
+    if (lexer.keyword === "ESCAPE") {
+      lexer.next();
+      if (lexer.kind !== "text" || Array.from(lexer.text).length !== 1) {
+        throw this.#fail("expected one character in single quotes behind ESCAPE");
+      }
+      escaping = lexer.text;
+      lexer.next();
+    }
+    return { kind: "like", isNegated, ignoresCase, operand, pattern, escape: escaping, at };
+  }
+
+  #subscript(operand: Syntax, at: number): Syntax {
+    const lexer = this.#lexer;
+    lexer.next();
+    const index = this.expression(LOOSEST);
+    this.#expectSymbol("]");
+    if (operand.kind === "name" && index.kind === "text") {
+      return { ...operand, segments: [...operand.segments, index.value] };
+    }
+    return { kind: "subscript", operand, index, at };
+  }
+
+  #castSuffix(operand: Syntax, at: number): Syntax {
+    const lexer = this.#lexer;
+    const types: { type: TypeName; isTry: boolean }[] = [];
+    while (lexer.isSymbol("::")) {
+      lexer.next();
+      types.push({ type: this.#type(), isTry: false });
+    }
+    return { kind: "cast", operand, types, at };
+  }
+
+  #prefix(): Syntax {
+    const lexer = this.#lexer;
+    const at = lexer.start;
+    switch (lexer.kind) {
+      case "number": {
+        const literal = numberLiteral(lexer.text, at);
+        lexer.next();
+        return literal;
+      }
+      case "text": {
+        const value = lexer.text;
+        lexer.next();
+        return { kind: "text", value, at };
+      }
+      case "hex": {
+        const value = this.#bytes(lexer.text);
+        lexer.next();
+        return { kind: "bytes", value, at };
+      }
+      case "parameter": {
+        const name = lexer.text;
+        lexer.next();
+        return { kind: "parameter", name, at };
+      }
+      case "quoted":
+        return this.#name(true);
+      case "symbol":
+        return this.#symbolPrefix(at);
+      case "end":
+        throw this.#fail("the expression ends where an operand was expected");
+      case "word":
+        return this.#wordPrefix(at);
+    }
+  }
+
+  #symbolPrefix(at: number): Syntax {
+    const lexer = this.#lexer;
+    switch (lexer.text) {
+      case "(": {
+        lexer.next();
+        if (STATEMENTS.has(lexer.keyword)) throw this.#fail("subqueries are not supported");
+        const inner = this.expression(LOOSEST);
+        if (lexer.isSymbol(",")) throw this.#fail("expected ), because lists stand behind IN only");
+        this.#expectSymbol(")");
+        return inner;
+      }
+      case "-": {
+        lexer.next();
+        if (lexer.kind === "number") {
+          const literal = numberLiteral(`-${lexer.text}`, at);
+          lexer.next();
+          // A cast binds more strongly than the sign; of a literal it makes no difference.
+          return literal;
+        }
+        return { kind: "negative", operand: this.expression(MULTIPLY), at };
+      }
+      case "[":
+        lexer.next();
+        return this.#array(at);
+    }
+    throw this.#fail(`expected an operand, not ${this.#shown()}`);
+  }
+
+  #wordPrefix(at: number): Syntax {
+    const lexer = this.#lexer;
+    const { keyword } = lexer;
+    switch (keyword) {
+      case "NULL":
+        lexer.next();
+        return { kind: "null", at };
+      case "TRUE":
+      case "FALSE":
+        lexer.next();
+        return { kind: "boolean", value: keyword === "TRUE", at };
+      case "NOT":
+        lexer.next();
+        return { kind: "not", operand: this.expression(NOT), at };
+      case "CASE":
+        lexer.next();
+        return this.#case(at);
+    }
+    if (STATEMENTS.has(keyword)) throw this.#fail("subqueries are not supported");
+    if (RESERVED.has(keyword)) throw this.#fail(`expected an operand, not ${this.#shown()}`);
+    lexer.next();
+    const opens = lexer.isSymbol("(");
+    if (opens && (keyword === "CAST" || keyword === "TRY_CAST"))
+      return this.#cast(at, keyword === "TRY_CAST");
+    if (keyword === "ARRAY" && lexer.isSymbol("[")) {
+      lexer.next();
+      return this.#array(at);
+    }
+    if (TYPED_LITERALS.has(keyword) && lexer.kind === "text") {
+      const operand: Syntax = { kind: "text", value: lexer.text, at: lexer.start };
+      lexer.next();
+      const type: TypeName = { name: keyword, isUnsigned: false, parameters: [], at };
+      return { kind: "cast", operand, types: [{ type, isTry: false }], at };
+    }
+    if (opens) return this.#call(keyword.toLowerCase(), at);
+    lexer.rewind(at);
+    return this.#name(false);
+  }
+
+  #name(isExact: boolean): Syntax {
+    const lexer = this.#lexer;
+    const at = lexer.start;
+    const segments = [lexer.text];
+    lexer.next();
+    while (lexer.isSymbol(".")) {
+      lexer.next();
+      if (lexer.kind !== "word" && lexer.kind !== "quoted")
+        throw this.#fail("expected a name behind the dot");
+      segments.push(lexer.text);
+      lexer.next();
+    }
+    if (lexer.isSymbol("(")) throw this.#fail("a function has a name without dots and quotes");
+    return { kind: "name", segments, isExact, at };
+  }
+
+  #case(at: number): Case {
+    const lexer = this.#lexer;
+    const subject = lexer.keyword === "WHEN" ? null : this.expression(LOOSEST);
+    const branches: { when: Syntax; result: Syntax }[] = [];
+    while (lexer.keyword === "WHEN") {
+      lexer.next();
+      const when = this.expression(LOOSEST);
+      this.#expectWord("THEN");
+      branches.push({ when, result: this.expression(LOOSEST) });
+    }
+    if (branches.length === 0) throw this.#fail(`expected WHEN, not ${this.#shown()}`);
+    let otherwise: Syntax | null = null;
+    if (lexer.keyword === "ELSE") {
+      lexer.next();
+      otherwise = this.expression(LOOSEST);
+    }
+    this.#expectWord("END");
+    return { kind: "case", subject, branches, otherwise, at };
+  }
+
+  #cast(at: number, isTry: boolean): Syntax {
+    this.#expectSymbol("(");
+    const operand = this.expression(LOOSEST);
+    this.#expectWord("AS");
+    const type = this.#type();
+    this.#expectSymbol(")");
+    return { kind: "cast", operand, types: [{ type, isTry }], at };
+  }
+
+  #type(): TypeName {
+    const lexer = this.#lexer;
+    const { start: at, keyword: name } = lexer;
+    if (lexer.kind !== "word") throw this.#fail(`expected a type, not ${this.#shown()}`);
+    lexer.next();
+    const parameters: number[] = [];
+    if (this.#accept("(")) {
+      do {
+        if (!/^\d{1,9}$/.test(lexer.text)) throw this.#fail("expected a whole number");
+        parameters.push(Number(lexer.text));
+        lexer.next();
+      } while (this.#accept(","));
+      this.#expectSymbol(")");
+    }
+    const isUnsigned = lexer.keyword === "UNSIGNED";
+    if (isUnsigned) lexer.next();
+    return { name, isUnsigned, parameters, at };
+  }
+
+  /** A call, and the forms of some functions that have words between their arguments. */
+  #call(name: string, at: number): Syntax {
+    const lexer = this.#lexer;
+    this.#expectSymbol("(");
+    const call = (called: string, operands: readonly Syntax[]): Syntax => {
+      this.#expectSymbol(")");
+      return { kind: "call", name: called, operands, at };
+    };
+    if (STATEMENTS.has(lexer.keyword)) throw this.#fail("subqueries are not supported");
+    if (name === "extract") {
+      if (lexer.kind !== "word" && lexer.kind !== "text") throw this.#fail("expected a part of a date");
+      const part: Syntax = { kind: "text", value: lexer.text.toLowerCase(), at: lexer.start };
+      lexer.next();
+      this.#expectWord("FROM");
+      return call("date_part", [part, this.expression(LOOSEST)]);
+    }
+    if (name === "position") {
+      const wanted = this.expression(COMPARE);
+      this.#expectWord("IN");
+      return call("strpos", [this.expression(LOOSEST), wanted]);
+    }
+    if (name === "trim") {
+      const side = TRIM_SIDES[lexer.keyword];
+      if (side !== undefined) lexer.next();
+      let first: Syntax | null = null;
+      if (lexer.keyword !== "FROM") first = this.expression(LOOSEST);
+      if (lexer.keyword === "FROM") {
+        lexer.next();
+        const operand = this.expression(LOOSEST);
+        return call(side ?? "btrim", first === null ? [operand] : [operand, first]);
+      }
+      const operands = [first as Syntax];
+      while (this.#accept(",")) operands.push(this.expression(LOOSEST));
+      return call(side ?? "btrim", operands);
+    }
+    const operands: Syntax[] = [];
+    if (!lexer.isSymbol(")")) {
+      if (lexer.isSymbol("*")) throw this.#fail("expected an operand, not *");
+      do operands.push(this.expression(LOOSEST));
+      while (this.#accept(","));
+      if ((name === "substring" || name === "substr") && operands.length === 1) {
+        if (lexer.keyword === "FROM") {
+          lexer.next();
+          operands.push(this.expression(LOOSEST));
+        }
+        if (lexer.keyword === "FOR") {
+          lexer.next();
+          if (operands.length === 1) operands.push(numberLiteral("1", lexer.start));
+          operands.push(this.expression(LOOSEST));
+        }
+      }
+    }
+    return call(name, operands);
+  }
+
+  #array(at: number): Syntax {
+    const items: Syntax[] = [];
+    if (!this.#lexer.isSymbol("]")) {
+      do items.push(this.#simpleItem() ?? this.expression(LOOSEST));
+      while (this.#accept(","));
+    }
+    this.#expectSymbol("]");
+    return { kind: "array", items, at };
+  }
+
+  #bytes(digits: string): Uint8Array {
+    if (!/^[0-9a-fA-F]*$/.test(digits)) throw this.#fail("expected hexadecimal digits");
+    // Of an odd number the first stands alone.
+    const pairs = (digits.length % 2 === 0 ? digits : `0${digits}`).match(/../g) ?? [];
+    return Uint8Array.from(pairs, (pair) => Number.parseInt(pair, 16));
+  }
+
+  #accept(symbol: string): boolean {
+    if (!this.#lexer.isSymbol(symbol)) return false;
+    this.#lexer.next();
+    return true;
+  }
+
+  #expectSymbol(symbol: string): void {
+    if (!this.#accept(symbol)) throw this.#fail(`expected ${symbol}, not ${this.#shown()}`);
+  }
+
+  #expectWord(keyword: string): void {
+    if (this.#lexer.keyword !== keyword) throw this.#fail(`expected ${keyword}, not ${this.#shown()}`);
+    this.#lexer.next();
+  }
+
+  #shown(): string {
+    const { kind, start, end } = this.#lexer;
+    if (kind === "end") return "the end";
+    const text = (this.#source.text ?? "").slice(start, end);
+    return text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text;
+  }
+
+  #fail(reason: string): Error {
+    return problem(this.#source, this.#lexer.start, reason);
+  }
+}
+
+/** Characters of a token that messages show. */
+const MAX_SHOWN = 40;
+
+const TRIM_SIDES: Readonly<Record<string, string>> = { BOTH: "btrim", LEADING: "ltrim", TRAILING: "rtrim" };
+
+/** Digits that a number holds exactly, whatever they are. */
+const EXACT_DIGITS = 15;
+
+function numberLiteral(text: string, at: number): NumberLiteral {
+  const isWhole = !/[.eE]/.test(text);
+  const value = isWhole && text.length > EXACT_DIGITS ? BigInt(text) : Number(text);
+  return { kind: "number", value, isWhole, text, at };
+}

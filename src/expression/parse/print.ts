@@ -1,0 +1,139 @@
+/** Prints expressions as SQL text that parses to the same expression. Values of programs become literals. */
+
+import { InvalidInputError } from "../../errors.js";
+import type { ProgramValue, Syntax, TypeName } from "./syntax.js";
+
+/** Every operand that is more than a name or literal stands in parentheses. */
+export function printExpression(node: Syntax): string {
+  switch (node.kind) {
+    case "null":
+      return "NULL";
+    case "boolean":
+      return node.value ? "TRUE" : "FALSE";
+    case "number":
+      return node.text;
+    case "text":
+      return quote(node.value);
+    case "bytes":
+      return hex(node.value);
+    case "value":
+      return printValue(node.value);
+    case "name":
+      return printName(node.segments, node.isExact);
+    case "parameter":
+      return `$${node.name}`;
+    case "negative":
+      return `-${operand(node.operand)}`;
+    case "not":
+      return `NOT ${operand(node.operand)}`;
+    case "arithmetic":
+    case "comparison":
+      return `${operand(node.left)} ${node.operator} ${operand(node.right)}`;
+    case "distinct":
+      return `${operand(node.left)} IS ${node.isNegated ? "NOT " : ""}DISTINCT FROM ${operand(node.right)}`;
+    case "and":
+    case "or":
+      return node.operands.map(operand).join(node.kind === "and" ? " AND " : " OR ");
+    case "in":
+      return `${operand(node.operand)} ${not(node.isNegated)}IN (${node.items.map(printExpression).join(", ")})`;
+    case "between":
+      return `${operand(node.operand)} ${not(node.isNegated)}BETWEEN ${operand(node.low)} AND ${operand(node.high)}`;
+    case "like": {
+      const escaping = node.escape === null ? "" : ` ESCAPE ${quote(node.escape)}`;
+      const word = node.ignoresCase ? "ILIKE" : "LIKE";
+      return `${operand(node.operand)} ${not(node.isNegated)}${word} ${operand(node.pattern)}${escaping}`;
+    }
+    case "is":
+      return `${operand(node.operand)} IS ${not(node.isNegated)}${node.what.toUpperCase()}`;
+    case "cast":
+      return node.types.reduce(
+        (text, { type, isTry }) => `${isTry ? "TRY_CAST" : "CAST"}(${text} AS ${printType(type)})`,
+        printExpression(node.operand),
+      );
+    case "case": {
+      const branches = node.branches.map(
+        ({ when, result }) => ` WHEN ${printExpression(when)} THEN ${printExpression(result)}`,
+      );
+      const subject = node.subject === null ? "" : ` ${operand(node.subject)}`;
+      const otherwise = node.otherwise === null ? "" : ` ELSE ${printExpression(node.otherwise)}`;
+      return `CASE${subject}${branches.join("")}${otherwise} END`;
+    }
+    case "call":
+      return `${node.name}(${node.operands.map(printExpression).join(", ")})`;
+    case "subscript":
+      return `${operand(node.operand)}[${printExpression(node.index)}]`;
+    case "array":
+      return `[${node.items.map(printExpression).join(", ")}]`;
+  }
+}
+
+const not = (isNegated: boolean): string => (isNegated ? "NOT " : "");
+
+function operand(node: Syntax): string {
+  const text = printExpression(node);
+  switch (node.kind) {
+    case "null":
+    case "boolean":
+    case "text":
+    case "bytes":
+    case "name":
+    case "parameter":
+    case "call":
+    case "cast":
+    case "case":
+    case "array":
+    case "subscript":
+      return text;
+    case "number":
+    case "value":
+      return text.startsWith("-") ? `(${text})` : text;
+    default:
+      return `(${text})`;
+  }
+}
+
+const PLAIN_NAME = /^[A-Za-z_]\w*$/;
+
+function printName(segments: readonly string[], isExact: boolean): string {
+  const text = segments.map((segment, index) =>
+    PLAIN_NAME.test(segment) && (index > 0 || !isExact) ? segment : `\`${segment.replaceAll("`", "``")}\``,
+  );
+  return text.join(".");
+}
+
+const printType = ({ name, isUnsigned, parameters }: TypeName): string =>
+  `${name}${parameters.length > 0 ? `(${parameters.join(", ")})` : ""}${isUnsigned ? " UNSIGNED" : ""}`;
+
+function printValue(value: ProgramValue): string {
+  if (value === null) return "NULL";
+  switch (typeof value) {
+    case "boolean":
+      return value ? "TRUE" : "FALSE";
+    case "bigint":
+      return value.toString();
+    case "number":
+      return Number.isFinite(value) ? printNumber(value) : `CAST('${value}' AS DOUBLE)`;
+    case "string":
+      return quote(value);
+  }
+  if (value instanceof Date) {
+    if (Number.isNaN(value.getTime()))
+      throw new InvalidInputError("a value of an expression is no valid date");
+    return `TIMESTAMP ${quote(value.toISOString().replace("T", " ").replace("Z", ""))}`;
+  }
+  if (value instanceof Uint8Array) return hex(value);
+  return `[${value.map(printValue).join(", ")}]`;
+}
+
+/** Whole numbers beyond 2^53 are doubles, and stay so. */
+function printNumber(value: number): string {
+  if (Object.is(value, -0)) return "-0.0";
+  if (!Number.isInteger(value) || Number.isSafeInteger(value)) return String(value);
+  const text = String(value);
+  return /[.e]/.test(text) ? text : `${text}.0`;
+}
+
+const quote = (text: string): string => `'${text.replaceAll("'", "''")}'`;
+
+const hex = (bytes: Uint8Array): string =>
+  `X'${Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("")}'`;

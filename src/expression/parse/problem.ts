@@ -1,0 +1,38 @@
+/** Errors that point into the text of an expression. */
+
+import { InvalidInputError } from "../../errors.js";
+import { NOWHERE } from "./syntax.js";
+
+/** Where an expression comes from, for messages. */
+export interface ExpressionSource {
+  /** What the caller passed it as: `filter`, `expression of column a`. */
+  readonly label: string;
+  /** Null for one that a program built. */
+  readonly text: string | null;
+}
+
+/** Characters shown on either side of the position. */
+const CONTEXT = 40;
+
+/**
+ * The message with the position, and below it the part of the text around it with a caret:
+ *
+ *     filter: expected an operand at position 8
+ *         x > 1 and
+ *                 ^
+ */
+export function problemText({ label, text }: ExpressionSource, at: number, reason: string): string {
+  if (text === null || at === NOWHERE) return `${label}: ${reason}`;
+  const start = Math.max(0, Math.min(at, text.length) - CONTEXT);
+  const end = Math.min(text.length, at + CONTEXT);
+  const head = start > 0 ? "…" : "";
+  // A tab or line break would move the caret.
+  const shown = (part: string) => part.replace(/[\s\p{Cc}]/gu, " ");
+  const before = `${head}${shown(text.slice(start, at))}`;
+  const line = `${before}${shown(text.slice(at, end))}${end < text.length ? "…" : ""}`;
+  return `${label}: ${reason} at position ${at}\n    ${line}\n    ${" ".repeat(before.length)}^`;
+}
+
+export function problem(source: ExpressionSource, at: number, reason: string): InvalidInputError {
+  return new InvalidInputError(problemText(source, at, reason));
+}

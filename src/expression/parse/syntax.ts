@@ -1,0 +1,215 @@
+/**
+ * An expression as it was written: the tree that the parser and the builder make, and that binding gives names and
+ * types. Chains of AND and of OR are flat, whatever their length. Positions count UTF-16 units of the text; nodes that
+ * a program built have none.
+ */
+
+/** Position of a node that comes from no text. */
+export const NOWHERE = -1;
+
+/** A number as written: whole numbers exactly, all others as the nearest double. */
+export type LiteralNumber = number | bigint;
+
+/** Values that programs may put into expressions. */
+export type ProgramValue =
+  | null
+  | boolean
+  | number
+  | bigint
+  | string
+  | Date
+  | Uint8Array
+  | readonly ProgramValue[];
+
+export type ArithmeticOperator = "+" | "-" | "*" | "/" | "%" | "||" | "<<" | ">>";
+export type ComparisonOperator = "=" | "!=" | "<" | "<=" | ">" | ">=";
+
+interface Node {
+  /** Where the node begins in the text, or its operator where it has one; {@link NOWHERE} without a text. */
+  readonly at: number;
+}
+
+export interface NullLiteral extends Node {
+  readonly kind: "null";
+}
+
+export interface BooleanLiteral extends Node {
+  readonly kind: "boolean";
+  readonly value: boolean;
+}
+
+export interface NumberLiteral extends Node {
+  readonly kind: "number";
+  readonly value: LiteralNumber;
+  /** Whether the number is whole and was written without point and exponent. */
+  readonly isWhole: boolean;
+  /** The digits, so that a decimal made of them is exact. */
+  readonly text: string;
+}
+
+export interface TextLiteral extends Node {
+  readonly kind: "text";
+  readonly value: string;
+}
+
+export interface BytesLiteral extends Node {
+  readonly kind: "bytes";
+  readonly value: Uint8Array;
+}
+
+/** A value of a program. */
+export interface ValueLiteral extends Node {
+  readonly kind: "value";
+  readonly value: ProgramValue;
+}
+
+/** A column, or a member of one. */
+export interface Name extends Node {
+  readonly kind: "name";
+  readonly segments: readonly string[];
+  /** Whether the first segment stands in quotes, or comes from a program, and so means this very name. */
+  readonly isExact: boolean;
+}
+
+/** A value that is passed beside the text: `$name`. */
+export interface Parameter extends Node {
+  readonly kind: "parameter";
+  readonly name: string;
+}
+
+export interface Negative extends Node {
+  readonly kind: "negative";
+  readonly operand: Syntax;
+}
+
+export interface Not extends Node {
+  readonly kind: "not";
+  readonly operand: Syntax;
+}
+
+export interface Arithmetic extends Node {
+  readonly kind: "arithmetic";
+  readonly operator: ArithmeticOperator;
+  readonly left: Syntax;
+  readonly right: Syntax;
+}
+
+export interface Comparison extends Node {
+  readonly kind: "comparison";
+  readonly operator: ComparisonOperator;
+  readonly left: Syntax;
+  readonly right: Syntax;
+}
+
+/** IS [NOT] DISTINCT FROM: equality in which null equals null. */
+export interface Distinct extends Node {
+  readonly kind: "distinct";
+  readonly isNegated: boolean;
+  readonly left: Syntax;
+  readonly right: Syntax;
+}
+
+export interface Logic extends Node {
+  readonly kind: "and" | "or";
+  readonly operands: readonly Syntax[];
+}
+
+export interface In extends Node {
+  readonly kind: "in";
+  readonly isNegated: boolean;
+  readonly operand: Syntax;
+  readonly items: readonly Syntax[];
+}
+
+export interface Between extends Node {
+  readonly kind: "between";
+  readonly isNegated: boolean;
+  readonly operand: Syntax;
+  readonly low: Syntax;
+  readonly high: Syntax;
+}
+
+export interface Like extends Node {
+  readonly kind: "like";
+  readonly isNegated: boolean;
+  readonly ignoresCase: boolean;
+  readonly operand: Syntax;
+  readonly pattern: Syntax;
+  /** One character, or null where there is no ESCAPE. */
+  readonly escape: string | null;
+}
+
+export interface Is extends Node {
+  readonly kind: "is";
+  readonly isNegated: boolean;
+  readonly what: "null" | "true" | "false" | "unknown";
+  readonly operand: Syntax;
+}
+
+/** A type as SQL names it: `DECIMAL(10, 2)`, `INT UNSIGNED`. */
+export interface TypeName {
+  /** In upper case. */
+  readonly name: string;
+  readonly isUnsigned: boolean;
+  readonly parameters: readonly number[];
+  readonly at: number;
+}
+
+export interface Cast extends Node {
+  readonly kind: "cast";
+  readonly operand: Syntax;
+  /** The types one after the other: `a::int::string` has two. */
+  readonly types: readonly { readonly type: TypeName; readonly isTry: boolean }[];
+}
+
+export interface Case extends Node {
+  readonly kind: "case";
+  /** What the branches are compared with; null where they are conditions. */
+  readonly subject: Syntax | null;
+  readonly branches: readonly { readonly when: Syntax; readonly result: Syntax }[];
+  readonly otherwise: Syntax | null;
+}
+
+export interface Call extends Node {
+  readonly kind: "call";
+  /** In lower case. */
+  readonly name: string;
+  readonly operands: readonly Syntax[];
+}
+
+/** `a[1]`, or `a['b']`, which is a member of a struct. */
+export interface Subscript extends Node {
+  readonly kind: "subscript";
+  readonly operand: Syntax;
+  readonly index: Syntax;
+}
+
+export interface ArrayLiteral extends Node {
+  readonly kind: "array";
+  readonly items: readonly Syntax[];
+}
+
+export type Syntax =
+  | NullLiteral
+  | BooleanLiteral
+  | NumberLiteral
+  | TextLiteral
+  | BytesLiteral
+  | ValueLiteral
+  | Name
+  | Parameter
+  | Negative
+  | Not
+  | Arithmetic
+  | Comparison
+  | Distinct
+  | Logic
+  | In
+  | Between
+  | Like
+  | Is
+  | Cast
+  | Case
+  | Call
+  | Subscript
+  | ArrayLiteral;

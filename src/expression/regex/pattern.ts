@@ -1,0 +1,507 @@
+/**
+ * Patterns of regular expressions as trees, and the parser for the syntax of RE2 and of Rust's regex: what needs no
+ * memory of the text that was matched. There are no back-references and no look-around, so every pattern is matched in
+ * time linear in the text.
+ *
+ *     . [a-z] [^a] \d \w \s \D \W \S \pL \p{Greek} \P{…}    one character
+ *     xy  x|y  (x)  (?:x)  (?<name>x)  (?flags)  (?flags:x)
+ *     x*  x+  x?  x{n}  x{n,}  x{n,m}, each also lazy
+ *     ^ $ \A \z \b \B                                        positions
+ *     \n \t \r \f \v \a \x7F \x{10FFFF} \u{…} \u00E9 \. …    escapes
+ *
+ * Flags: `i` any case, `m` lines, `s` dots match line breaks, `x` blanks mean nothing, `U` is ignored.
+ */
+
+import { InvalidInputError } from "../../errors.js";
+
+/** Ranges of code points, both ends included: ascending and apart. */
+export type CharacterSet = readonly (readonly [number, number])[];
+
+export type Position = "start" | "end" | "lineStart" | "lineEnd" | "boundary" | "noBoundary";
+
+export type Pattern =
+  | { readonly kind: "set"; readonly set: CharacterSet }
+  | { readonly kind: "position"; readonly position: Position }
+  | { readonly kind: "sequence" | "choice"; readonly parts: readonly Pattern[] }
+  | { readonly kind: "repeat"; readonly part: Pattern; readonly least: number; readonly most: number };
+
+const MAX_CODE_POINT = 0x10ffff;
+const MAX_NESTING = 100;
+const MAX_REPEAT = 1000;
+const LINE_FEED = 0x0a;
+
+export const ANY_CHARACTER: CharacterSet = [[0, MAX_CODE_POINT]];
+const NO_LINE_FEED: CharacterSet = [
+  [0, LINE_FEED - 1],
+  [LINE_FEED + 1, MAX_CODE_POINT],
+];
+
+/** @throws InvalidInputError naming the position */
+export function parsePattern(text: string, flags: string): Pattern {
+  return new PatternParser(text, flags).parse();
+}
+
+class PatternParser {
+  readonly #characters: readonly string[];
+  #next = 0;
+  #nesting = 0;
+  #flags: Set<string>;
+
+  constructor(text: string, flags: string) {
+    this.#characters = Array.from(text);
+    this.#flags = new Set();
+    for (const flag of flags) this.#setFlag(flag, true);
+  }
+
+  parse(): Pattern {
+    const pattern = this.#choice();
+    if (this.#next < this.#characters.length) throw this.#fail("unopened )");
+    return pattern;
+  }
+
+  #choice(): Pattern {
+    if (++this.#nesting > MAX_NESTING) throw this.#fail(`nested deeper than ${MAX_NESTING}`);
+    const before = this.#flags;
+    this.#flags = new Set(before);
+    const parts: Pattern[] = [this.#sequence()];
+    while (this.#accept("|")) parts.push(this.#sequence());
+    this.#flags = before;
+    this.#nesting--;
+    return parts.length === 1 ? parts[0] : { kind: "choice", parts };
+  }
+
+  #sequence(): Pattern {
+    const parts: Pattern[] = [];
+    for (;;) {
+      const character = this.#characters[this.#next];
+      if (character === undefined || character === "|" || character === ")") break;
+      this.#next++;
+      if (this.#flags.has("x")) {
+        if (/\s/.test(character)) continue;
+        if (character === "#") {
+          while (this.#next < this.#characters.length && this.#characters[this.#next] !== "\n") this.#next++;
+          continue;
+        }
+      }
+      const atom = this.#atom(character);
+      if (atom !== null) parts.push(this.#repeated(atom));
+    }
+    return { kind: "sequence", parts };
+  }
+
+  #repeated(atom: Pattern): Pattern {
+    let part = atom;
+    for (;;) {
+      const bounds = this.#bounds();
+      if (bounds === null) return part;
+      this.#accept("?");
+      part = { kind: "repeat", part, least: bounds[0], most: bounds[1] };
+      if (++this.#nesting > MAX_NESTING * 100) throw this.#fail("too many repetitions");
+    }
+  }
+
+  #bounds(): readonly [number, number] | null {
+    if (this.#accept("*")) return [0, Number.POSITIVE_INFINITY];
+    if (this.#accept("+")) return [1, Number.POSITIVE_INFINITY];
+    if (this.#accept("?")) return [0, 1];
+    if (this.#characters[this.#next] !== "{") return null;
+    const match = /^\{(\d{1,5})(,(\d{0,5}))?\}/.exec(
+      this.#characters.slice(this.#next, this.#next + 16).join(""),
+    );
+    if (match === null) throw this.#fail("expected {n}, {n,} or {n,m}");
+    this.#next += match[0].length;
+    const least = Number(match[1]);
+    const most =
+      match[2] === undefined ? least : match[3] === "" ? Number.POSITIVE_INFINITY : Number(match[3]);
+    if (most < least || least > MAX_REPEAT || (most > MAX_REPEAT && most !== Number.POSITIVE_INFINITY)) {
+      throw this.#fail(`expected counts that ascend to at most ${MAX_REPEAT}`);
+    }
+    return [least, most];
+  }
+
+  /** Null for a group of flags, which matches nothing itself. */
+  #atom(character: string): Pattern | null {
+    switch (character) {
+      case "(":
+        return this.#group();
+      case "[":
+        return this.#set(this.#class());
+      case ".":
+        return { kind: "set", set: this.#flags.has("s") ? ANY_CHARACTER : NO_LINE_FEED };
+      case "^":
+        return { kind: "position", position: this.#flags.has("m") ? "lineStart" : "start" };
+      case "$":
+        return { kind: "position", position: this.#flags.has("m") ? "lineEnd" : "end" };
+      case "*":
+      case "+":
+      case "?":
+      case "{":
+        throw this.#fail(`nothing before ${character} to repeat`);
+      case "\\":
+        return this.#escape();
+      default:
+        return this.#set(single(character));
+    }
+  }
+
+  #group(): Pattern | null {
+    if (this.#accept("?")) {
+      if (this.#accept("P") || this.#characters[this.#next] === "<") {
+        if (
+          !this.#accept("<") ||
+          this.#characters[this.#next] === "=" ||
+          this.#characters[this.#next] === "!"
+        ) {
+          throw this.#fail("look-around is not supported");
+        }
+        while (this.#next < this.#characters.length && this.#characters[this.#next] !== ">") this.#next++;
+        if (!this.#accept(">")) throw this.#fail("unclosed name of a group");
+      } else if (!this.#accept(":")) {
+        return this.#flagGroup();
+      }
+    }
+    return this.#groupEnd();
+  }
+
+  #flagGroup(): Pattern | null {
+    const before = this.#flags;
+    this.#flags = new Set(before);
+    let value = true;
+    for (;;) {
+      const flag = this.#characters[this.#next++];
+      if (flag === ")") return null;
+      if (flag === ":") {
+        const inner = this.#groupEnd();
+        this.#flags = before;
+        return inner;
+      }
+      if (flag === "-" && value) value = false;
+      else if (flag === undefined || flag === "=" || flag === "!" || flag === ">") {
+        throw this.#fail("look-around is not supported");
+      } else this.#setFlag(flag, value);
+    }
+  }
+
+  #groupEnd(): Pattern {
+    const inner = this.#choice();
+    if (!this.#accept(")")) throw this.#fail("unclosed (");
+    return inner;
+  }
+
+  #setFlag(flag: string, value: boolean): void {
+    if (!"imsxUuRg".includes(flag)) throw this.#fail(`unknown flag ${flag}`);
+    if (value) this.#flags.add(flag);
+    else this.#flags.delete(flag);
+  }
+
+  #escape(): Pattern {
+    const character = this.#take();
+    switch (character) {
+      case "A":
+        return { kind: "position", position: "start" };
+      case "z":
+        return { kind: "position", position: "end" };
+      case "b":
+        return { kind: "position", position: "boundary" };
+      case "B":
+        return { kind: "position", position: "noBoundary" };
+    }
+    return this.#set(this.#escapedSet(character));
+  }
+
+  /** What an escape matches, inside brackets and outside. */
+  #escapedSet(character: string): CharacterSet {
+    switch (character) {
+      case "d":
+        return propertySet("Nd");
+      case "D":
+        return complement(propertySet("Nd"));
+      case "w":
+        return wordSet();
+      case "W":
+        return complement(wordSet());
+      case "s":
+        return propertySet("White_Space");
+      case "S":
+        return complement(propertySet("White_Space"));
+      case "p":
+      case "P": {
+        let name = this.#take();
+        if (name === "{") {
+          name = "";
+          for (let part = this.#take(); part !== "}"; part = this.#take()) name += part;
+        }
+        const isNegated = name.startsWith("^");
+        const set = this.#property(isNegated ? name.slice(1) : name);
+        return (character === "P") !== isNegated ? complement(set) : set;
+      }
+      case "n":
+        return single("\n");
+      case "t":
+        return single("\t");
+      case "r":
+        return single("\r");
+      case "f":
+        return single("\f");
+      case "v":
+        return single("\v");
+      case "a":
+        return single("\x07");
+      case "x":
+      case "u":
+      case "U":
+        return single(this.#codePoint(character === "x" ? 2 : character === "u" ? 4 : 8));
+    }
+    if (/[\p{L}\p{N}]/u.test(character)) throw this.#fail(`\\${character} is not supported`);
+    return single(character);
+  }
+
+  #property(name: string): CharacterSet {
+    if (!/^[\w=:]+$/.test(name)) throw this.#fail(`no property ${name}`);
+    for (const property of [name.replace(":", "="), `Script=${name}`]) {
+      try {
+        return propertySet(property);
+      } catch {
+        // Not the name of a property: a script may have it.
+      }
+    }
+    throw this.#fail(`no property ${name}`);
+  }
+
+  #codePoint(digits: number): string {
+    let text = "";
+    if (this.#accept("{")) {
+      for (let part = this.#take(); part !== "}" && text.length <= 8; part = this.#take()) text += part;
+    } else {
+      while (text.length < digits) text += this.#take();
+    }
+    const value = /^[0-9a-fA-F]{1,8}$/.test(text) ? Number.parseInt(text, 16) : Number.NaN;
+    if (!(value <= MAX_CODE_POINT)) throw this.#fail(`${text} is no code point`);
+    return String.fromCodePoint(value);
+  }
+
+  /** The content of brackets. */
+  #class(): CharacterSet {
+    if (++this.#nesting > MAX_NESTING) throw this.#fail(`nested deeper than ${MAX_NESTING}`);
+    const isNegated = this.#accept("^");
+    let set: CharacterSet = [];
+    for (let isFirst = true; ; isFirst = false) {
+      const character = this.#take();
+      if (character === "]" && !isFirst) break;
+      if (character === "&" && this.#characters[this.#next] === "&") throw this.#fail("&& is not supported");
+      if (character === "[") {
+        if (this.#characters[this.#next] === ":") {
+          set = union(set, this.#posixClass());
+          continue;
+        }
+        set = union(set, this.#class());
+        continue;
+      }
+      const own = character === "\\" ? this.#escapedSet(this.#take()) : single(character);
+      const isRange =
+        this.#characters[this.#next] === "-" &&
+        (this.#characters[this.#next + 1] ?? "]") !== "]" &&
+        isSingle(own);
+      if (!isRange) {
+        set = union(set, own);
+        continue;
+      }
+      this.#next++;
+      const last = this.#take();
+      const end = last === "\\" ? this.#escapedSet(this.#take()) : single(last);
+      if (!isSingle(end) || end[0][0] < own[0][0]) throw this.#fail("a range that does not ascend");
+      set = union(set, [[own[0][0], end[0][0]]]);
+    }
+    this.#nesting--;
+    if (this.#flags.has("i")) set = anyCase(set);
+    return isNegated ? complement(set) : set;
+  }
+
+  #posixClass(): CharacterSet {
+    const match = /^:(\^?)([a-z]+):\]/.exec(this.#characters.slice(this.#next, this.#next + 12).join(""));
+    const set = match === null ? undefined : POSIX_CLASSES[match[2]];
+    if (match === null || set === undefined) throw this.#fail("no such class of characters");
+    this.#next += match[0].length;
+    return match[1] === "^" ? complement(set) : set;
+  }
+
+  #set(set: CharacterSet): Pattern {
+    return { kind: "set", set: this.#flags.has("i") ? anyCase(set) : set };
+  }
+
+  #accept(character: string): boolean {
+    if (this.#characters[this.#next] !== character) return false;
+    this.#next++;
+    return true;
+  }
+
+  #take(): string {
+    const character = this.#characters[this.#next++];
+    if (character === undefined) throw this.#fail("the pattern ends too early");
+    return character;
+  }
+
+  #fail(reason: string): InvalidInputError {
+    return new InvalidInputError(`regular expression: ${reason}, before character ${this.#next}`);
+  }
+}
+
+const POSIX_CLASSES: Readonly<Record<string, CharacterSet>> = {
+  alnum: [
+    [0x30, 0x39],
+    [0x41, 0x5a],
+    [0x61, 0x7a],
+  ],
+  alpha: [
+    [0x41, 0x5a],
+    [0x61, 0x7a],
+  ],
+  ascii: [[0, 0x7f]],
+  blank: [
+    [0x09, 0x09],
+    [0x20, 0x20],
+  ],
+  cntrl: [
+    [0, 0x1f],
+    [0x7f, 0x7f],
+  ],
+  digit: [[0x30, 0x39]],
+  graph: [[0x21, 0x7e]],
+  lower: [[0x61, 0x7a]],
+  print: [[0x20, 0x7e]],
+  punct: [
+    [0x21, 0x2f],
+    [0x3a, 0x40],
+    [0x5b, 0x60],
+    [0x7b, 0x7e],
+  ],
+  space: [
+    [0x09, 0x0d],
+    [0x20, 0x20],
+  ],
+  upper: [[0x41, 0x5a]],
+  word: [
+    [0x30, 0x39],
+    [0x41, 0x5a],
+    [0x5f, 0x5f],
+    [0x61, 0x7a],
+  ],
+  xdigit: [
+    [0x30, 0x39],
+    [0x41, 0x46],
+    [0x61, 0x66],
+  ],
+};
+
+export const single = (character: string): CharacterSet => {
+  const point = character.codePointAt(0) ?? 0;
+  return [[point, point]];
+};
+
+const isSingle = (set: CharacterSet): boolean => set.length === 1 && set[0][0] === set[0][1];
+
+function union(one: CharacterSet, other: CharacterSet): CharacterSet {
+  const ranges = [...one, ...other].sort((a, b) => a[0] - b[0]);
+  const merged: [number, number][] = [];
+  for (const [from, to] of ranges) {
+    const last = merged.at(-1);
+    if (last !== undefined && from <= last[1] + 1) last[1] = Math.max(last[1], to);
+    else merged.push([from, to]);
+  }
+  return merged;
+}
+
+function complement(set: CharacterSet): CharacterSet {
+  const rest: [number, number][] = [];
+  let next = 0;
+  for (const [from, to] of set) {
+    if (from > next) rest.push([next, from - 1]);
+    next = to + 1;
+  }
+  if (next <= MAX_CODE_POINT) rest.push([next, MAX_CODE_POINT]);
+  return rest;
+}
+
+const properties = new Map<string, CharacterSet>();
+
+/** Found by asking the runtime of every code point, once. */
+function propertySet(name: string): CharacterSet {
+  const found = properties.get(name);
+  if (found !== undefined) return found;
+  const set = scan(new RegExp(`^\\p{${name}}$`, "u"));
+  properties.set(name, set);
+  return set;
+}
+
+/** What \w matches: letters, marks, digits, connectors and joiners. */
+export function wordSet(): CharacterSet {
+  const found = properties.get("\\w");
+  if (found !== undefined) return found;
+  const set = scan(/^[\p{Alphabetic}\p{M}\p{Nd}\p{Pc}\p{Join_Control}]$/u);
+  properties.set("\\w", set);
+  return set;
+}
+
+function scan(pattern: RegExp): CharacterSet {
+  const set: [number, number][] = [];
+  let start = -1;
+  for (let point = 0; point <= MAX_CODE_POINT + 1; point++) {
+    // There are none but private characters from here on, up to the last planes.
+    const holds = point <= MAX_CODE_POINT && pattern.test(String.fromCodePoint(point));
+    if (holds && start < 0) start = point;
+    if (!holds && start >= 0) {
+      set.push([start, point - 1]);
+      start = -1;
+    }
+  }
+  return set;
+}
+
+/** By character: the others that differ from it in case only. */
+let otherCases: ReadonlyMap<number, readonly number[]> | null = null;
+
+/** The set with its characters in the other case too. */
+export function anyCase(set: CharacterSet): CharacterSet {
+  otherCases ??= findOtherCases();
+  const added: [number, number][] = [];
+  for (const [point, others] of otherCases) {
+    if (!isInside(set, point)) continue;
+    for (const other of others) added.push([other, other]);
+  }
+  return added.length === 0 ? set : union(set, added);
+}
+
+function isInside(set: CharacterSet, point: number): boolean {
+  let low = 0;
+  let high = set.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (set[middle][1] < point) low = middle + 1;
+    else high = middle;
+  }
+  return low < set.length && set[low][0] <= point;
+}
+
+function findOtherCases(): Map<number, number[]> {
+  const folded = new Map<string, number[]>();
+  for (let point = 0; point < 0x1e944; point++) {
+    const character = String.fromCodePoint(point);
+    const upper = character.toUpperCase();
+    const lower = character.toLowerCase();
+    if (upper === character && lower === character) continue;
+    const key = Array.from(upper).length === 1 ? upper.toLowerCase() : lower;
+    const group = folded.get(key);
+    if (group === undefined) folded.set(key, [point]);
+    else group.push(point);
+  }
+  const others = new Map<number, number[]>();
+  for (const group of folded.values()) {
+    if (group.length < 2) continue;
+    for (const point of group)
+      others.set(
+        point,
+        group.filter((other) => other !== point),
+      );
+  }
+  return others;
+}

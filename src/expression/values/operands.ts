@@ -1,0 +1,142 @@
+/**
+ * What kernels work on: columns, and constants as columns of one value. A step of 0 makes a loop read a constant again
+ * and again.
+ */
+
+import type { BitsColumn, Column, Validity } from "../../arrow/columns/column.js";
+import { decodeDictionary } from "../../arrow/columns/dictionaries.js";
+import { areNarrow, wordsOf } from "../../arrow/columns/offsets.js";
+import { isSet, shiftBits, validityFrom } from "../../arrow/columns/validity.js";
+import { alignedBytes } from "../../bytes/aligned.js";
+import { decodeHalfFloat } from "../../bytes/halfFloat.js";
+import { InternalError } from "../../errors.js";
+import type { ValueType } from "./types.js";
+
+export interface Operand {
+  readonly column: Column;
+  /** 0 for a constant, whose column has one value. */
+  readonly step: 0 | 1;
+}
+
+/**
+ * Computes a column of `length` values.
+ * @param valid rows in which no operand is null; null for all. What a kernel computes for other rows means nothing, and
+ *   it must not fail on them
+ */
+export type Kernel = (operands: readonly Operand[], length: number, valid: Validity | null) => Column;
+
+/** Numbers that JavaScript reads as numbers. Few classes of arrays keep the loops over them fast. */
+export type NumberLane = Int32Array | Uint32Array | Float32Array | Float64Array;
+
+/** Values of integers of up to 32 bits, floats, days and times of 32 bits. */
+export function numbersOf({ column }: Operand, type: ValueType): NumberLane {
+  if (column.kind !== "fixed") throw new InternalError(`numbers in a column of kind ${column.kind}`);
+  const { values, byteWidth, length } = column;
+  const bytes = alignedBytes(values, byteWidth);
+  const { buffer, byteOffset } = bytes;
+  if (type.kind === "float") {
+    switch (type.bits) {
+      case 16:
+        return Float64Array.from(new Uint16Array(buffer, byteOffset, length), decodeHalfFloat);
+      case 32:
+        return new Float32Array(buffer, byteOffset, length);
+      case 64:
+        return new Float64Array(buffer, byteOffset, length);
+    }
+  }
+  const signed = type.kind !== "int" || type.signed;
+  switch (byteWidth) {
+    case 1:
+      return new Int32Array(signed ? new Int8Array(buffer, byteOffset, length) : bytes);
+    case 2:
+      return new Int32Array(
+        signed ? new Int16Array(buffer, byteOffset, length) : new Uint16Array(buffer, byteOffset, length),
+      );
+    case 4:
+      return signed
+        ? new Int32Array(buffer, byteOffset, length)
+        : new Uint32Array(buffer, byteOffset, length);
+  }
+  throw new InternalError(`numbers of ${byteWidth} bytes`);
+}
+
+/** Values of 8 bytes or more as words, the least significant first. */
+export function wordLane({ column }: Operand): Int32Array {
+  if (column.kind !== "fixed") throw new InternalError(`words in a column of kind ${column.kind}`);
+  const bytes = alignedBytes(column.values, 4);
+  return new Int32Array(bytes.buffer, bytes.byteOffset, (column.length * column.byteWidth) >> 2);
+}
+
+/** Where each value of bytes begins, and the bytes. */
+export interface ByteLane {
+  readonly bytes: Uint8Array;
+  /** One more than values. */
+  readonly offsets: Int32Array | Float64Array;
+}
+
+export function bytesOf({ column }: Operand): ByteLane {
+  if (column.kind === "fixed") {
+    const offsets = new Int32Array(column.length + 1);
+    for (let row = 1; row < offsets.length; row++) offsets[row] = row * column.byteWidth;
+    return { bytes: column.values, offsets };
+  }
+  if (column.kind !== "variable") throw new InternalError(`text in a column of kind ${column.kind}`);
+  return { bytes: column.bytes, offsets: narrowOffsets(column.offsets) };
+}
+
+export function narrowOffsets(offsets: Int32Array | BigInt64Array): Int32Array | Float64Array {
+  if (areNarrow(offsets)) return offsets;
+  const words = wordsOf(offsets);
+  const narrow = new Float64Array(offsets.length);
+  for (let row = 0; row < narrow.length; row++) narrow[row] = words[2 * row] + words[2 * row + 1] * 2 ** 32;
+  return narrow;
+}
+
+/** The bits of booleans from bit 0 on; of a constant as many as `length`. */
+export function bitsOf({ column, step }: Operand, length: number): Uint8Array {
+  if (column.kind !== "bits") throw new InternalError(`booleans in a column of kind ${column.kind}`);
+  if (step === 1) return shiftBits(column.bits, column.bitOffset, 0, length);
+  const isTrue = isSet({ bytes: column.bits, bitOffset: column.bitOffset, nullCount: 0 }, 0);
+  return new Uint8Array((length + 7) >>> 3).fill(isTrue ? 0xff : 0);
+}
+
+export const bitsColumn = (bits: Uint8Array, length: number, validity: Validity | null): BitsColumn => ({
+  kind: "bits",
+  length,
+  validity,
+  bits,
+  bitOffset: 0,
+});
+
+/** Whether a row has a value. */
+export const isValid = (validity: Validity | null, row: number): boolean =>
+  validity === null || isSet(validity, row);
+
+/** The validity without some more rows: those whose bit in `failed` is set. */
+export function without(valid: Validity | null, failed: Uint8Array, length: number): Validity | null {
+  const bytes =
+    valid === null
+      ? new Uint8Array((length + 7) >>> 3).fill(0xff)
+      : shiftBits(valid.bytes, valid.bitOffset, 0, length).slice(0, (length + 7) >>> 3);
+  for (let byte = 0; byte < bytes.length; byte++) bytes[byte] &= ~failed[byte];
+  return validityFrom(bytes, 0, length);
+}
+
+/** The column with plain values in place of a dictionary. */
+export const plainColumn = (column: Column): Column =>
+  column.kind === "dictionary" ? decodeDictionary(column) : column;
+
+const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
+/** Shorter texts are decoded here: a call of the decoder takes longer. */
+const SHORT_TEXT = 24;
+
+/** The text of some bytes of UTF-8. */
+export function decodeText(bytes: Uint8Array, start: number, end: number): string {
+  if (end - start <= SHORT_TEXT) {
+    let text = "";
+    let position = start;
+    for (; position < end && bytes[position] < 0x80; position++) text += String.fromCharCode(bytes[position]);
+    if (position === end) return text;
+  }
+  return decoder.decode(bytes.subarray(start, end));
+}

@@ -1,0 +1,246 @@
+/** Single values as JavaScript has them, and columns of them: for constants, and for what is too rare for typed loops. */
+
+import type { Column, Validity } from "../../arrow/columns/column.js";
+import { nullColumn } from "../../arrow/columns/nullColumn.js";
+import { sliceColumn } from "../../arrow/columns/sliceColumn.js";
+import { validityFrom } from "../../arrow/columns/validity.js";
+import { encodeHalfFloat } from "../../bytes/halfFloat.js";
+import { InternalError } from "../../errors.js";
+import {
+  bytesOf,
+  decodeText,
+  isValid,
+  narrowOffsets,
+  numbersOf,
+  type Operand,
+  wordLane,
+} from "./operands.js";
+import { byteWidthOf, isText, layoutOfValue, type ValueType } from "./types.js";
+
+/**
+ * A value: integers of 64 bits, decimals (unscaled), timestamps, durations and dates of milliseconds are bigint; all
+ * other numbers are number. Lists are arrays.
+ */
+export type Scalar = null | boolean | number | bigint | string | Uint8Array | readonly Scalar[];
+
+/** Whether values of a type are bigint. */
+export function isWide(type: ValueType): boolean {
+  return type.kind !== "float" && type.kind !== "fixedSizeBinary" && byteWidthOf(type) >= 8;
+}
+
+/** Reads the values of a column; nulls are null. */
+export function scalarReader(operand: Operand, type: ValueType): (row: number) => Scalar {
+  const { column, step } = operand;
+  const { validity } = column;
+  const read = valueReader(operand, type);
+  return (row) => (isValid(validity, row * step) ? read(row * step) : null);
+}
+
+function valueReader(operand: Operand, type: ValueType): (index: number) => Scalar {
+  const { column } = operand;
+  switch (type.kind) {
+    case "null":
+    case "other":
+      return () => null;
+    case "bool": {
+      if (column.kind !== "bits") throw new InternalError(`booleans in a column of kind ${column.kind}`);
+      const { bits, bitOffset } = column;
+      return (index) => isValid({ bytes: bits, bitOffset, nullCount: 1 }, index);
+    }
+    case "string":
+    case "binary":
+    case "fixedSizeBinary": {
+      const { bytes, offsets } = bytesOf(operand);
+      return isText(type)
+        ? (index) => decodeText(bytes, offsets[index], offsets[index + 1])
+        : (index) => bytes.subarray(offsets[index], offsets[index + 1]);
+    }
+    case "list": {
+      const { items, offsets } = listLane(operand);
+      const read = scalarReader({ column: items, step: 1 }, type.item);
+      return (index) => {
+        const list: Scalar[] = [];
+        for (let item = offsets[index]; item < offsets[index + 1]; item++) list.push(read(item));
+        return list;
+      };
+    }
+    case "struct": {
+      if (column.kind !== "struct" && column.kind !== "packedStruct") {
+        throw new InternalError(`a struct in a column of kind ${column.kind}`);
+      }
+      const readers = column.children.map((child, member) =>
+        scalarReader({ column: child, step: 1 }, type.members[member].type),
+      );
+      return (index) => readers.map((read) => read(index));
+    }
+    default: {
+      if (!isWide(type)) {
+        const numbers = numbersOf(operand, type);
+        return (index) => numbers[index];
+      }
+      const words = wordLane(operand);
+      const width = byteWidthOf(type) / 4;
+      const isUnsigned = type.kind === "int" && !type.signed;
+      return (index) => {
+        let at = (index + 1) * width - 1;
+        let value = BigInt(isUnsigned ? words[at] >>> 0 : words[at]);
+        for (const first = index * width; at > first; ) value = (value << 32n) | BigInt(words[--at] >>> 0);
+        return value;
+      };
+    }
+  }
+}
+
+/** Where the items of each list lie. */
+export interface ListLane {
+  readonly items: Column;
+  readonly offsets: Int32Array | Float64Array;
+}
+
+export function listLane({ column }: Operand): ListLane {
+  switch (column.kind) {
+    case "list":
+      return { items: column.items, offsets: narrowOffsets(column.offsets) };
+    case "fixedSizeList":
+    case "sizedList": {
+      const offsets = new Int32Array(column.length + 1);
+      for (let row = 1; row < offsets.length; row++) offsets[row] = row * column.dimension;
+      return { items: column.items, offsets };
+    }
+  }
+  throw new InternalError(`lists in a column of kind ${column.kind}`);
+}
+
+/** A column of values. */
+export function columnOfScalars(type: ValueType, scalars: readonly Scalar[]): Column {
+  const { length } = scalars;
+  const validity = validityOf(scalars);
+  switch (type.kind) {
+    case "null":
+    case "other":
+      return { kind: "null", length, validity: null };
+    case "bool": {
+      const bits = new Uint8Array((length + 7) >>> 3);
+      for (let row = 0; row < length; row++) if (scalars[row] === true) bits[row >>> 3] |= 1 << (row & 7);
+      return { kind: "bits", length, validity, bits, bitOffset: 0 };
+    }
+    case "string":
+    case "binary":
+      return { kind: "variable", length, validity, ...variableOf(scalars, type.large) };
+    case "list": {
+      const items: Scalar[] = [];
+      const offsets = new Int32Array(length + 1);
+      for (let row = 0; row < length; row++) {
+        const list = scalars[row];
+        if (Array.isArray(list)) for (const item of list) items.push(item);
+        offsets[row + 1] = items.length;
+      }
+      return { kind: "list", length, validity, offsets, items: columnOfScalars(type.item, items) };
+    }
+    case "struct": {
+      const children = type.members.map((member, index) =>
+        columnOfScalars(
+          member.type,
+          scalars.map((value) => (Array.isArray(value) ? (value[index] as Scalar) : null)),
+        ),
+      );
+      return { kind: "struct", length, validity, children };
+    }
+    case "fixedSizeBinary": {
+      const values = new Uint8Array(length * type.bytes);
+      for (let row = 0; row < length; row++) {
+        const value = scalars[row];
+        if (value instanceof Uint8Array) values.set(value, row * type.bytes);
+      }
+      return { kind: "fixed", length, validity, byteWidth: type.bytes, values };
+    }
+    default:
+      return {
+        kind: "fixed",
+        length,
+        validity,
+        byteWidth: byteWidthOf(type),
+        values: fixedOf(type, scalars),
+      };
+  }
+}
+
+function fixedOf(type: ValueType, scalars: readonly Scalar[]): Uint8Array {
+  const { length } = scalars;
+  const byteWidth = byteWidthOf(type);
+  const bytes = new Uint8Array(length * byteWidth);
+  const view = new DataView(bytes.buffer);
+  for (let row = 0; row < length; row++) {
+    const value = scalars[row];
+    if (value === null) continue;
+    const at = row * byteWidth;
+    if (type.kind === "float") {
+      const float = Number(value);
+      if (type.bits === 64) view.setFloat64(at, float, true);
+      else if (type.bits === 32) view.setFloat32(at, float, true);
+      else view.setUint16(at, encodeHalfFloat(float), true);
+    } else if (byteWidth <= 4) {
+      const integer = Number(value);
+      for (let byte = 0; byte < byteWidth; byte++) bytes[at + byte] = integer >> (8 * byte);
+    } else {
+      if (typeof value === "number" && byteWidth === 8) {
+        view.setInt32(at, value | 0, true);
+        view.setInt32(at + 4, Math.floor(value / 2 ** 32), true);
+        continue;
+      }
+      let rest = BigInt(value as bigint);
+      for (let word = 0; word < byteWidth; word += 8, rest >>= 64n) {
+        view.setBigUint64(at + word, BigInt.asUintN(64, rest), true);
+      }
+    }
+  }
+  return bytes;
+}
+
+function variableOf(
+  scalars: readonly Scalar[],
+  large: boolean,
+): { offsets: Int32Array | BigInt64Array; bytes: Uint8Array } {
+  const encoder = new TextEncoder();
+  const parts = scalars.map((value) =>
+    typeof value === "string" ? encoder.encode(value) : value instanceof Uint8Array ? value : null,
+  );
+  const offsets = large ? new BigInt64Array(parts.length + 1) : new Int32Array(parts.length + 1);
+  let end = 0;
+  for (let row = 0; row < parts.length; row++) {
+    end += parts[row]?.length ?? 0;
+    offsets[row + 1] = large ? BigInt(end) : end;
+  }
+  const bytes = new Uint8Array(end);
+  let at = 0;
+  for (const part of parts) {
+    if (part === null) continue;
+    bytes.set(part, at);
+    at += part.length;
+  }
+  return { offsets, bytes };
+}
+
+function validityOf(scalars: readonly Scalar[]): Validity | null {
+  const bytes = new Uint8Array((scalars.length + 7) >>> 3);
+  for (let row = 0; row < scalars.length; row++)
+    if (scalars[row] !== null) bytes[row >>> 3] |= 1 << (row & 7);
+  return validityFrom(bytes, 0, scalars.length);
+}
+
+/** The value of a constant. */
+export function scalarOf(column: Column, type: ValueType): Scalar {
+  return scalarReader({ column, step: 0 }, type)(0);
+}
+
+/** A column of nulls. */
+export function nullsOf(type: ValueType, length: number): Column {
+  return nullColumn(layoutOfValue(type), length);
+}
+
+/** Whether a constant is null. */
+export const isNullConstant = (column: Column): boolean =>
+  column.kind === "null" || !isValid(column.validity, 0);
+
+/** One value of a column as a column of its own. */
+export const oneOf = (column: Column, row: number): Column => sliceColumn(column, row, 1);
