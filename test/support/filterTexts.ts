@@ -187,9 +187,7 @@ const { condition } = fc.letrec<{
     { maxDepth: 2, withCrossShrink: true },
     reals,
     // The sign of computed zeros and NaN counts in comparisons of the reference.
-    fc
-      .tuple(of("st.`c.d`", "cast(i8 as double)"), of("+", "-"), real)
-      .map((parts) => `(${parts.join(" ")})`),
+    fc.tuple(of("st.`c.d`", "cast(i8 as double)"), of("+", "-"), real).map((parts) => `(${parts.join(" ")})`),
     tie("float").map((inner) => `abs(${inner})`),
     tie("float").map((inner) => `abs(round(${inner}))`),
     tie("number").map((inner) => `cast(${inner} as double)`),
