@@ -121,6 +121,16 @@ it("deleted rows are not selected, and row ids are those of a scan", async () =>
   }
 });
 
+it("a column and its member are told apart where the filter has read one of them", async () => {
+  const filter = "nested is not null and nested.n = 1 and id < 10";
+  const columns = { columnAliases: { whole: "nested", part: "nested.n", other: "nested.s" } };
+  const rows = await namespace.table("t").scan({ filter, columns }).toArrow();
+  expect(rows.toArray().map(({ whole, part, other }) => [whole.n, whole.s, part, other])).toEqual([
+    [1, "1", 1, "1"],
+    [1, "6", 1, "6"],
+  ]);
+});
+
 it("versions, branches and columns that a fragment lacks are filtered", async () => {
   await namespace.createTableBranch({ id: ["t"], name: "b" });
   const branch = namespace.table("t", { branch: "b" });

@@ -21,6 +21,9 @@ const SPACE = 0x20;
 const QUOTE = 0x27;
 const DOUBLE_QUOTE = 0x22;
 const BACKTICK = 0x60;
+const OPENING = 0x28;
+const CLOSING = 0x29;
+const COMMA = 0x2c;
 const DOT = 0x2e;
 const DOLLAR = 0x24;
 const MINUS = 0x2d;
@@ -69,6 +72,10 @@ export class Lexer {
     const unit = text.charCodeAt(start);
     if (isDigit(unit) || (unit === DOT && isDigit(text.charCodeAt(start + 1)))) {
       this.#number(start);
+    } else if (unit === COMMA || unit === OPENING || unit === CLOSING) {
+      this.kind = "symbol";
+      this.text = unit === COMMA ? "," : unit === OPENING ? "(" : ")";
+      this.end = start + 1;
     } else if (unit === QUOTE) {
       this.kind = "text";
       this.text = this.#quotedText(start, QUOTE);

@@ -201,24 +201,37 @@ function variableOf(
   scalars: readonly Scalar[],
   large: boolean,
 ): { offsets: Int32Array | BigInt64Array; bytes: Uint8Array } {
-  const encoder = new TextEncoder();
-  const parts = scalars.map((value) =>
-    typeof value === "string" ? encoder.encode(value) : value instanceof Uint8Array ? value : null,
-  );
-  const offsets = large ? new BigInt64Array(parts.length + 1) : new Int32Array(parts.length + 1);
+  let most = 0;
+  for (const value of scalars) {
+    if (typeof value === "string") most += 3 * value.length;
+    else if (value instanceof Uint8Array) most += value.length;
+  }
+  const target = new Uint8Array(most);
+  const offsets = large ? new BigInt64Array(scalars.length + 1) : new Int32Array(scalars.length + 1);
   let end = 0;
-  for (let row = 0; row < parts.length; row++) {
-    end += parts[row]?.length ?? 0;
+  for (let row = 0; row < scalars.length; row++) {
+    const value = scalars[row];
+    if (typeof value === "string") end = encodeText(value, target, end);
+    else if (value instanceof Uint8Array) {
+      target.set(value, end);
+      end += value.length;
+    }
     offsets[row + 1] = large ? BigInt(end) : end;
   }
-  const bytes = new Uint8Array(end);
-  let at = 0;
-  for (const part of parts) {
-    if (part === null) continue;
-    bytes.set(part, at);
-    at += part.length;
-  }
+  const bytes = end === most ? target : target.slice(0, end);
   return { offsets, bytes };
+}
+
+const encoder = new TextEncoder();
+
+/** Writes a text as UTF-8, and gives the position behind it. Most texts are short and ASCII. */
+function encodeText(text: string, target: Uint8Array, start: number): number {
+  for (let index = 0; index < text.length; index++) {
+    const unit = text.charCodeAt(index);
+    if (unit >= 0x80) return start + index + encoder.encodeInto(text.slice(index), target.subarray(start + index)).written;
+    target[start + index] = unit;
+  }
+  return start + text.length;
 }
 
 function validityOf(scalars: readonly Scalar[]): Validity | null {
