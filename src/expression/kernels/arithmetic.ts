@@ -80,7 +80,9 @@ function integerArithmetic(operator: NumberOperator, type: IntegerType): Kernel 
           if (y === 0) {
             if (isValid(valid, row)) throw divisionByZero();
           } else {
-            result[row] = operator === "/" ? Math.trunc(x / y) : x % y;
+            const value = operator === "/" ? Math.trunc(x / y) : x % y;
+            result[row] = value;
+            if (result[row] !== value && isValid(valid, row)) throw overflow();
           }
       }
     }
@@ -166,6 +168,7 @@ function wideResult(operator: NumberOperator, x: bigint, y: bigint): bigint {
       return x >> (y & 63n);
     default:
       if (y === 0n) throw divisionByZero();
+      if (operator === "/" && y === -1n && x === -(2n ** 63n)) throw overflow();
       return operator === "/" ? x / y : x % y;
   }
 }
@@ -281,5 +284,8 @@ export function decimalResult(operator: NumberOperator, left: DecimalType, right
       return make(whole + scale + 1, scale);
   }
 }
+
+/** The least integer has no counterpart. */
+const overflow = (): InvalidInputError => new InvalidInputError("the result of a division is out of range");
 
 const divisionByZero = (): InvalidInputError => new InvalidInputError("an integer is divided by zero");

@@ -228,7 +228,8 @@ const encoder = new TextEncoder();
 function encodeText(text: string, target: Uint8Array, start: number): number {
   for (let index = 0; index < text.length; index++) {
     const unit = text.charCodeAt(index);
-    if (unit >= 0x80) return start + index + encoder.encodeInto(text.slice(index), target.subarray(start + index)).written;
+    if (unit >= 0x80)
+      return start + index + encoder.encodeInto(text.slice(index), target.subarray(start + index)).written;
     target[start + index] = unit;
   }
   return start + text.length;
