@@ -5,18 +5,23 @@ import type { Parameters } from "../expression/bind/bind.js";
 import { isExpression } from "../expression/build.js";
 import { type Filter, planFilter } from "../query/filter.js";
 import { decodeSchema } from "../schema/schema.js";
-import type { Snapshot } from "./snapshot.js";
+import type { OpenVersion } from "../table/versions/tableAt.js";
 
 /**
  * @param label the member of the request that holds the filter
  * @throws as {@link planFilter}
  */
-export function filterOf(snapshot: Snapshot, filter: unknown, params: unknown, label: string): Filter {
+export function filterOf(
+  { file, path }: OpenVersion,
+  filter: unknown,
+  params: unknown,
+  label: string,
+): Filter {
   if (typeof filter !== "string" && !isExpression(filter)) {
     throw new InvalidInputError(`${label}: must be a text or an expression`);
   }
-  const { manifest } = snapshot.file;
-  const fields = decodeSchema(manifest.fields, snapshot.entry.path);
+  const { manifest } = file;
+  const fields = decodeSchema(manifest.fields, path);
   const hasStableIds = manifest.fragments.some((fragment) => fragment.inlineRowIds !== undefined);
   return planFilter(filter, parametersOf(params), fields, hasStableIds, label);
 }

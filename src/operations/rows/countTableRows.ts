@@ -2,11 +2,12 @@
 
 import type { CountTableRowsRequest } from "../../namespace.js";
 import { countFiltered } from "../../query/filter.js";
+import { versionSource } from "../../query/versionSource.js";
 import { liveRowCount } from "../../table/fragments/statistics.js";
 import type { Access } from "../access.js";
 import type { OperationContext } from "../context.js";
 import { filterOf } from "../filter.js";
-import { fragmentSource, openSnapshot } from "../snapshot.js";
+import { openSnapshot } from "../snapshot.js";
 
 export async function countTableRows(
   context: OperationContext,
@@ -19,7 +20,7 @@ export async function countTableRows(
   if (predicate !== undefined && predicate !== null) {
     const { fragments } = snapshot.file.manifest;
     const filter = filterOf(snapshot, predicate, request.params, "predicate");
-    return countFiltered(fragmentSource(context, snapshot), {
+    return countFiltered(versionSource(snapshot), {
       fragments,
       filter,
       readAhead: context.streams.open(),
