@@ -5,7 +5,7 @@ import { InvalidInputError, UnsupportedError } from "../errors.js";
 import { Binder, type Parameters } from "./bind/bind.js";
 import { Names } from "./bind/names.js";
 import { type Expression, isExpression } from "./build.js";
-import type { Bound } from "./evaluate/bound.js";
+import { type Bound, stepsOf } from "./evaluate/bound.js";
 import { evaluate, selectRows } from "./evaluate/evaluate.js";
 import { parseExpression } from "./parse/parse.js";
 import type { Syntax } from "./parse/syntax.js";
@@ -20,12 +20,15 @@ export class BoundExpression {
   readonly type: ValueType;
   /** The columns that it needs, each as the segments of a path, in the order in which they are passed. */
   readonly paths: readonly (readonly string[])[];
+  /** Number of its parts. A batch takes time in proportion to this and to its rows. */
+  readonly size: number;
   readonly #node: Bound;
 
   /** @internal */
   constructor(node: Bound, paths: readonly (readonly string[])[]) {
     this.type = node.type;
     this.paths = paths;
+    this.size = stepsOf(node);
     this.#node = node;
   }
 

@@ -31,8 +31,12 @@ const SYSTEM_COLUMNS = ["_rowid", "_rowaddr", "_rowoffset"];
 /** Places of columns that are made, not read. */
 const ADDRESS = -1;
 const OFFSET = -2;
-/** Rows of a batch that the filter looks at. */
+/** Maximum rows of a batch that the filter looks at. */
 const FILTER_ROWS = 65_536;
+/** Minimum of the same. */
+const MIN_FILTER_ROWS = 256;
+/** Rows of a batch times parts of the filter: what is computed before other work on the thread has its turn. */
+const FILTER_WORK = 2 ** 22;
 /** Rows that are read at once where only those are read that the filter selects. */
 const TAKEN_ROWS = 32_768;
 /** The others of a fragment's columns are read for all rows where the filter selects at least this part of them. */
@@ -176,13 +180,17 @@ function coveredOutputs(wanted: Projection, own: Projection): number[] | null {
   return found.length === covered.length ? [...found, own.outputs.length] : null;
 }
 
+/** Rows that a filter looks at at once: fewer, if it is large. */
+const rowsAtOnce = ({ condition }: Filter): number =>
+  Math.max(MIN_FILTER_ROWS, Math.min(FILTER_ROWS, Math.floor(FILTER_WORK / condition.size)));
+
 function filterColumns(source: FragmentSource, { filter, ...request }: FilterRequest) {
   return scanColumns(source, {
     fragments: request.fragments,
     projection: { ...filter.projection, hasBlobs: false },
     offset: 0,
     limit: Number.POSITIVE_INFINITY,
-    batchRows: FILTER_ROWS,
+    batchRows: rowsAtOnce(filter),
     readAhead: request.readAhead,
     memory: request.memory,
     signal: request.signal,

@@ -158,6 +158,21 @@ it("batches have at most as many rows as asked for", async () => {
   }
 });
 
+it("a filter of many parts looks at few rows at once, and lets the loop turn between", async () => {
+  const parts = Array.from({ length: 4000 }, (_, part) => `(id * 2 = ${4 * part} and nested.n < ${part})`);
+  const filter = parts.join(" or ");
+  const expected = all.filter((id) => id % 2 === 0 && id % 5 < id / 2);
+  let turns = 0;
+  const turn = () => {
+    turns++;
+    timer = setImmediate(turn);
+  };
+  let timer = setImmediate(turn);
+  expect(await ids({ filter })).toEqual(expected);
+  clearImmediate(timer);
+  expect(turns).toBeGreaterThan((FRAGMENTS * ROWS) / 256);
+});
+
 it("parameters and expressions of programs are values, whatever they hold", async () => {
   const filter = "id > $min and text = $text";
   expect(await ids({ filter, params: { min: 2950, text: "text 3" } })).toEqual(

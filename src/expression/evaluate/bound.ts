@@ -65,3 +65,21 @@ export const logic = (kind: "and" | "or", operands: readonly Bound[]): BoundLogi
   type: BOOL,
   operands,
 });
+
+/** Number of steps that an expression takes per batch. */
+export function stepsOf(root: Bound): number {
+  let steps = 0;
+  const stack: Bound[] = [root];
+  for (let node = stack.pop(); node !== undefined; node = stack.pop()) {
+    steps++;
+    if (node.kind === "call" || node.kind === "and" || node.kind === "or") {
+      for (const operand of node.operands) stack.push(operand);
+    } else if (node.kind === "nullTest") {
+      stack.push(node.operand);
+    } else if (node.kind === "case") {
+      for (const { when, result } of node.branches) stack.push(when, result);
+      stack.push(node.otherwise);
+    }
+  }
+  return steps;
+}
