@@ -51,7 +51,7 @@ export interface Scan extends AsyncIterable<RecordBatch> {
 }
 
 /** Errors that report a missing table, or a missing version, branch or tag of it. */
-const ABSENT = [
+const ABSENCES = [
   NamespaceNotFoundError,
   TableNotFoundError,
   TableBranchNotFoundError,
@@ -86,7 +86,7 @@ export class TableHandle {
       await this.#namespace.tableExists(this.#read());
       return true;
     } catch (error) {
-      if (ABSENT.some((kind) => error instanceof kind)) return false;
+      if (ABSENCES.some((kind) => error instanceof kind)) return false;
       throw error;
     }
   }

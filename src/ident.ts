@@ -156,3 +156,6 @@ function invalidName(kind: string, name: unknown, reason: string): InvalidInputE
   const shown = typeof name === "string" ? JSON.stringify(name.slice(0, 300)) : `of type ${typeof name}`;
   return new InvalidInputError(`invalid ${kind} name ${shown}: ${reason}`);
 }
+
+/** A UUID as text, in the form of `crypto.randomUUID`. */
+export const UUID_FORM = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;

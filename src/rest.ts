@@ -13,9 +13,9 @@ export {
   type RequestLogEntry,
   type RestHandler,
   type RestHandlerOptions,
-  type RestLimits,
 } from "./rest/handler.js";
 export type { RestCounters } from "./rest/http/counters.js";
 export { type FetchHandler, toNodeListener } from "./rest/http/nodeListener.js";
 export { attachProblemAnswers } from "./rest/http/nodeProblems.js";
+export type { RestLimits } from "./rest/limits.js";
 export type { Problem } from "./rest/wire/problem.js";

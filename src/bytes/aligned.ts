@@ -6,3 +6,6 @@
 /** `bytes`, or a copy of them, at an address that is a multiple of `alignment`. */
 export const alignedBytes = (bytes: Uint8Array, alignment: number): Uint8Array =>
   bytes.byteOffset % alignment === 0 ? bytes : new Uint8Array(bytes);
+
+/** The next multiple of 8. */
+export const alignTo8 = (size: number): number => Math.ceil(size / 8) * 8;

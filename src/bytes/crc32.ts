@@ -10,7 +10,7 @@ import * as platform from "../platform/native.js";
  * continue over several pieces.
  */
 export const crc32: (bytes: Uint8Array, seed?: number) => number =
-  platform.crc32 === null ? crc32Portable : withNative(platform.crc32);
+  platform.nativeCrc32 === null ? crc32Portable : withNative(platform.nativeCrc32);
 
 /** An empty array reaches zlib as a null pointer, which it takes for a request for the initial value. */
 function withNative(native: (bytes: Uint8Array, seed: number) => number) {

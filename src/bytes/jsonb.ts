@@ -271,7 +271,7 @@ function compareBytes(a: Uint8Array, b: Uint8Array): number {
 }
 
 function numberBytes(literal: string): Uint8Array {
-  const integer = /^-?[0-9]+$/.test(literal) ? integerBytes(literal) : null;
+  const integer = /^-?[0-9]+$/.test(literal) ? encodeInteger(literal) : null;
   if (integer !== null) return integer;
   const value = Number(literal);
   if (value === Number.POSITIVE_INFINITY) return Uint8Array.of(NUMBER.INFINITY);
@@ -283,7 +283,7 @@ function numberBytes(literal: string): Uint8Array {
 }
 
 /** Null for an integer beyond 64 bits. */
-function integerBytes(literal: string): Uint8Array | null {
+function encodeInteger(literal: string): Uint8Array | null {
   // A 64-bit integer has no more characters than this.
   if (literal.length > 20) return null;
   const value = BigInt(literal);

@@ -12,6 +12,8 @@
  * writes are bounded by the output.
  */
 
+import { HASH_PRIME } from "./hash.js";
+
 /**
  * Decodes `input` into `output`; false where `input` is not a block that fills `output` exactly.
  * @param from where the block's output begins; matches may reach into the output of earlier blocks before it
@@ -104,7 +106,6 @@ export function lz4BlockLength(input: Uint8Array): number {
 }
 
 const HASH_BITS = 14;
-const HASH_PRIME = 0x9e3779b1;
 const LEAST_MATCH = 4;
 const LARGEST_DISTANCE = 0xffff;
 /** Bytes at the end in which no match begins, and bytes at the end that are always literals. */

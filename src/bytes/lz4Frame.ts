@@ -14,6 +14,7 @@
  */
 
 import { atOnce } from "../async/eventLoop.js";
+import { readUint32 } from "./littleEndian.js";
 import { decodeLz4Block, lz4BlockLength } from "./lz4.js";
 
 const MAGIC = 0x184d2204;
@@ -131,6 +132,3 @@ function blockAt(frame: Uint8Array, position: number, { checksumBytes }: Header)
 
 /** Bytes that a block becomes; negative where it is malformed. */
 const lengthOf = ({ bytes, stored }: Block): number => (stored ? bytes.length : lz4BlockLength(bytes));
-
-const readUint32 = (bytes: Uint8Array, at: number): number =>
-  (bytes[at] | (bytes[at + 1] << 8) | (bytes[at + 2] << 16) | (bytes[at + 3] << 24)) >>> 0;

@@ -22,109 +22,169 @@ const ARRAY_MAX = 4096;
 const BITMAP_BYTES = 8192;
 const MAX_CONTAINERS = 65536;
 
+/** Where a bitmap lies, for messages. */
+interface BitmapOrigin {
+  readonly path: string;
+  readonly byteOffset: number;
+}
+
 /**
  * The values, ascending.
  * @param maxCount most values that make sense to the caller: a few bytes may announce very many
  * @throws CorruptFileError where the bytes are not such a bitmap, or hold more than one
  */
-export function decodeRoaring(
-  bytes: Uint8Array,
-  maxCount: number,
-  origin: { readonly path: string; readonly byteOffset: number },
-): Uint32Array {
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  const fail = (at: number, reason: string): never => {
-    throw new CorruptFileError(origin.path, origin.byteOffset + at, `roaring bitmap: ${reason}`);
-  };
-  let position = 0;
-  const need = (length: number): void => {
-    if (length > bytes.length - position) fail(position, "it ends too early");
-  };
-  need(4);
-  const cookie = view.getUint32(0, true);
-  position = 4;
-  let containerCount: number;
-  let runFlagsStart = -1;
-  if (cookie === COOKIE_NO_RUNS) {
-    need(4);
-    containerCount = view.getUint32(4, true);
-    position = 8;
-    if (containerCount > MAX_CONTAINERS) fail(4, `${containerCount} containers`);
-  } else if ((cookie & 0xffff) === COOKIE_RUNS) {
-    containerCount = (cookie >>> 16) + 1;
-    runFlagsStart = position;
-    const flagBytes = (containerCount + 7) >>> 3;
-    need(flagBytes);
-    position += flagBytes;
-  } else {
-    return fail(0, `unknown cookie ${cookie}`);
-  }
-
-  const headerStart = position;
-  need(containerCount * 4);
-  position += containerCount * 4;
-  // The containers lie back to back, so the offsets add nothing.
-  if (runFlagsStart < 0 || containerCount >= OFFSETS_FROM) {
-    need(containerCount * 4);
-    position += containerCount * 4;
-  }
-
+export function decodeRoaring(bytes: Uint8Array, maxCount: number, origin: BitmapOrigin): Uint32Array {
+  const decoder = new Decoder(bytes, origin);
+  const header = decoder.header();
+  const { containerCount, headerStart } = header;
   let total = 0;
   for (let container = 0; container < containerCount; container++) {
-    total += view.getUint16(headerStart + container * 4 + 2, true) + 1;
+    total += decoder.view.getUint16(headerStart + container * 4 + 2, true) + 1;
   }
-  if (total > maxCount) fail(headerStart, `${total} values where at most ${maxCount} make sense`);
+  if (total > maxCount) decoder.fail(headerStart, `${total} values where at most ${maxCount} make sense`);
   const values = new Uint32Array(total);
-  let count = 0;
-  let previousKey = -1;
-  for (let container = 0; container < containerCount; container++) {
-    const header = headerStart + container * 4;
-    const key = view.getUint16(header, true);
-    const cardinality = view.getUint16(header + 2, true) + 1;
-    if (key <= previousKey) fail(header, "keys do not ascend");
-    previousKey = key;
-    const base = key * 65536;
-    const end = count + cardinality;
-    const isRun =
-      runFlagsStart >= 0 && (bytes[runFlagsStart + (container >>> 3)] & (1 << (container & 7))) !== 0;
-    if (isRun) {
-      need(2);
-      const runCount = view.getUint16(position, true);
-      position += 2;
-      need(runCount * 4);
-      let next = 0;
-      for (let run = 0; run < runCount; run++, position += 4) {
-        const start = view.getUint16(position, true);
-        const last = start + view.getUint16(position + 2, true);
-        if (start < next || last > 0xffff) fail(position, "runs do not ascend");
-        if (count + last - start + 1 > end) fail(position, "runs hold more values than announced");
-        for (let value = start; value <= last; value++) values[count++] = base + value;
-        next = last + 1;
-      }
-    } else if (cardinality <= ARRAY_MAX) {
-      need(cardinality * 2);
-      let previous = -1;
-      for (; count < end; position += 2) {
-        const value = view.getUint16(position, true);
-        if (value <= previous) fail(position, "values do not ascend");
-        previous = value;
-        values[count++] = base + value;
-      }
+  decoder.containers(header, values);
+  return values;
+}
+
+interface Header {
+  readonly containerCount: number;
+  /** Where the bits begin that mark runs; -1 where there are no runs. */
+  readonly runFlagsStart: number;
+  /** Where the keys and cardinalities begin. */
+  readonly headerStart: number;
+}
+
+/** Reads the parts of a bitmap one after the other. */
+class Decoder {
+  readonly view: DataView;
+  readonly #bytes: Uint8Array;
+  readonly #origin: BitmapOrigin;
+  #position = 0;
+
+  constructor(bytes: Uint8Array, origin: BitmapOrigin) {
+    this.view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    this.#bytes = bytes;
+    this.#origin = origin;
+  }
+
+  fail(at: number, reason: string): never {
+    const { path, byteOffset } = this.#origin;
+    throw new CorruptFileError(path, byteOffset + at, `roaring bitmap: ${reason}`);
+  }
+
+  #need(length: number): void {
+    if (length > this.#bytes.length - this.#position) this.fail(this.#position, "it ends too early");
+  }
+
+  /** Everything before the containers. */
+  header(): Header {
+    this.#need(4);
+    const cookie = this.view.getUint32(0, true);
+    this.#position = 4;
+    let containerCount: number;
+    let runFlagsStart = -1;
+    if (cookie === COOKIE_NO_RUNS) {
+      this.#need(4);
+      containerCount = this.view.getUint32(4, true);
+      this.#position = 8;
+      if (containerCount > MAX_CONTAINERS) this.fail(4, `${containerCount} containers`);
+    } else if ((cookie & 0xffff) === COOKIE_RUNS) {
+      containerCount = (cookie >>> 16) + 1;
+      runFlagsStart = this.#position;
+      const flagBytes = (containerCount + 7) >>> 3;
+      this.#need(flagBytes);
+      this.#position += flagBytes;
     } else {
-      need(BITMAP_BYTES);
-      for (let word = 0; word < BITMAP_BYTES / 4; word++, position += 4) {
-        let bits = view.getUint32(position, true);
-        while (bits !== 0) {
-          if (count === end) fail(position, "a bitmap holds more values than announced");
-          values[count++] = base + word * 32 + (31 - Math.clz32(bits & -bits));
-          bits &= bits - 1;
-        }
+      this.fail(0, `unknown cookie ${cookie}`);
+    }
+    const headerStart = this.#position;
+    this.#need(containerCount * 4);
+    this.#position += containerCount * 4;
+    // The containers lie back to back, so the offsets add nothing.
+    if (runFlagsStart < 0 || containerCount >= OFFSETS_FROM) {
+      this.#need(containerCount * 4);
+      this.#position += containerCount * 4;
+    }
+    return { containerCount, runFlagsStart, headerStart };
+  }
+
+  /** @param values as many as all containers announce */
+  containers({ containerCount, runFlagsStart, headerStart }: Header, values: Uint32Array): void {
+    let count = 0;
+    let previousKey = -1;
+    for (let container = 0; container < containerCount; container++) {
+      const header = headerStart + container * 4;
+      const key = this.view.getUint16(header, true);
+      const cardinality = this.view.getUint16(header + 2, true) + 1;
+      if (key <= previousKey) this.fail(header, "keys do not ascend");
+      previousKey = key;
+      const base = key * 65536;
+      const isRun =
+        runFlagsStart >= 0 && (this.#bytes[runFlagsStart + (container >>> 3)] & (1 << (container & 7))) !== 0;
+      const announced = values.subarray(count, count + cardinality);
+      if (isRun) this.#runs(base, announced);
+      else if (cardinality <= ARRAY_MAX) this.#array(base, announced);
+      else this.#bitmap(base, announced);
+      count += cardinality;
+    }
+    if (this.#position !== this.#bytes.length) this.fail(this.#position, "bytes are left over");
+  }
+
+  #runs(base: number, values: Uint32Array): void {
+    this.#need(2);
+    const runCount = this.view.getUint16(this.#position, true);
+    this.#position += 2;
+    this.#need(runCount * 4);
+    let count = 0;
+    let next = 0;
+    for (let run = 0; run < runCount; run++, this.#position += 4) {
+      const start = this.view.getUint16(this.#position, true);
+      const last = start + this.view.getUint16(this.#position + 2, true);
+      if (start < next || last > 0xffff) this.fail(this.#position, "runs do not ascend");
+      if (count + last - start + 1 > values.length) {
+        this.fail(this.#position, "runs hold more values than announced");
+      }
+      for (let value = start; value <= last; value++) values[count++] = base + value;
+      next = last + 1;
+    }
+    this.#checkFull(count, values);
+  }
+
+  #array(base: number, values: Uint32Array): void {
+    this.#need(values.length * 2);
+    const { view } = this;
+    let position = this.#position;
+    let previous = -1;
+    for (let index = 0; index < values.length; index++, position += 2) {
+      const value = view.getUint16(position, true);
+      if (value <= previous) this.fail(position, "values do not ascend");
+      previous = value;
+      values[index] = base + value;
+    }
+    this.#position = position;
+  }
+
+  #bitmap(base: number, values: Uint32Array): void {
+    this.#need(BITMAP_BYTES);
+    const { view } = this;
+    let position = this.#position;
+    let count = 0;
+    for (let word = 0; word < BITMAP_BYTES / 4; word++, position += 4) {
+      let bits = view.getUint32(position, true);
+      while (bits !== 0) {
+        if (count === values.length) this.fail(position, "a bitmap holds more values than announced");
+        values[count++] = base + word * 32 + (31 - Math.clz32(bits & -bits));
+        bits &= bits - 1;
       }
     }
-    if (count !== end) fail(position, "a container holds fewer values than announced");
+    this.#position = position;
+    this.#checkFull(count, values);
   }
-  if (position !== bytes.length) fail(position, "bytes are left over");
-  return values;
+
+  #checkFull(count: number, values: Uint32Array): void {
+    if (count !== values.length) this.fail(this.#position, "a container holds fewer values than announced");
+  }
 }
 
 /**

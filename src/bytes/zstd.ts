@@ -237,7 +237,7 @@ class FrameDecoder {
       input,
       lengths.position,
       end,
-      OFFSETS,
+      MATCH_OFFSETS,
       this.#offsetTable,
     );
     const matches = readSequenceTable(
@@ -439,7 +439,7 @@ export const MATCH_LENGTHS = sequenceCode(
   [1, 4, 3, ...repeated([6, 2], [37, 1], [7, -1])],
 );
 /** An offset's code is its number of bits. */
-export const OFFSETS = sequenceCode(0, [[32, 0]], 8, 5, repeated([6, 1], [3, 2], [15, 1], [5, -1]));
+export const MATCH_OFFSETS = sequenceCode(0, [[32, 0]], 8, 5, repeated([6, 1], [3, 2], [15, 1], [5, -1]));
 
 /** Reads the table of one stream. Modes: 0 the standard table, 1 one symbol, 2 in the block, 3 the previous table. */
 function readSequenceTable(

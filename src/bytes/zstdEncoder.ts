@@ -5,13 +5,14 @@
  * Huffman-coded, and sequences get tables made for their block, each where that is shorter than the plain form.
  */
 
+import { HASH_PRIME } from "./hash.js";
 import {
   buildFseTable,
   type FseTable,
   LITERAL_LENGTHS,
   MATCH_LENGTHS,
+  MATCH_OFFSETS,
   MAXIMUM_BLOCK_BYTES,
-  OFFSETS,
   type SequenceCode,
 } from "./zstd.js";
 
@@ -105,7 +106,6 @@ interface Sequences {
 /** Bounds for the slots of a hash table, as log2; within them, there are about as many slots as positions. */
 const LEAST_HASH_LOG = 6;
 const MOST_HASH_LOG = 16;
-const SHORT_PRIME = 0x9e3779b1;
 const LONG_PRIME = 0x85ebca6b;
 const LEAST_MATCH = 4;
 const LONG_BYTES = 8;
@@ -228,12 +228,7 @@ class MatchFinder {
         continue;
       }
       misses = 0;
-      while (matchStart > literals && from > 0 && input[matchStart - 1] === input[from - 1]) {
-        matchStart--;
-        from--;
-        length++;
-      }
-      this.#add(literals, matchStart, length, matchStart - from);
+      this.#add(literals, matchStart, from, length);
       const matchEnd = matchStart + length;
       if (at + 2 <= last) this.#remember(at + 2);
       if (matchEnd - 2 <= last) this.#remember(matchEnd - 2);
@@ -245,10 +240,21 @@ class MatchFinder {
     return found;
   }
 
-  #add(literalStart: number, matchStart: number, length: number, distance: number): void {
+  /** Adds a match, which also takes the literals in front of it that match as well. */
+  #add(literalStart: number, start: number, from: number, matched: number): void {
     const found = this.#found;
-    const literals = matchStart - literalStart;
     const input = this.#input;
+    const distance = start - from;
+    let matchStart = start;
+    while (
+      matchStart > literalStart &&
+      matchStart > distance &&
+      input[matchStart - 1] === input[matchStart - 1 - distance]
+    ) {
+      matchStart--;
+    }
+    const length = matched + start - matchStart;
+    const literals = matchStart - literalStart;
     const into = found.literals;
     if (literals < SHORT_LITERALS) {
       for (let at = literalStart, write = found.literalCount; at < matchStart; ) into[write++] = input[at++];
@@ -280,9 +286,9 @@ class MatchFinder {
 }
 
 // Only the topmost bits of a hash are used, as many as number the slots of a table.
-const shortHash = (low: number): number => Math.imul(low, SHORT_PRIME);
+const shortHash = (low: number): number => Math.imul(low, HASH_PRIME);
 const longHash = (low: number, high: number): number =>
-  Math.imul(Math.imul(low, SHORT_PRIME) ^ high, LONG_PRIME);
+  Math.imul(Math.imul(low, HASH_PRIME) ^ high, LONG_PRIME);
 
 function matchLength(input: Uint8Array, from: number, to: number, end: number): number {
   let at = to;
@@ -578,7 +584,7 @@ function encodeSequences(found: Sequences, output: BitWriter): void {
   const offsetCodes = codesOf(found.offsetValues, count, offsetCode);
   const matchCodes = codesOf(found.matchLengths, count, matchLengthCode);
   const lengths = chooseTable(lengthCodes, LITERAL_LENGTHS);
-  const offsets = chooseTable(offsetCodes, OFFSETS);
+  const offsets = chooseTable(offsetCodes, MATCH_OFFSETS);
   const matches = chooseTable(matchCodes, MATCH_LENGTHS);
   output.add((lengths.mode << 6) | (offsets.mode << 4) | (matches.mode << 2), 8);
   output.append(lengths.description);

@@ -7,14 +7,14 @@ import { CorruptFileError, PermissionDeniedError } from "../errors.js";
 import type { Disk } from "../io/disk/disk.js";
 import { join } from "../platform/native.js";
 import { parseManifestName, versionsDirectory } from "../table/versions/paths.js";
-import { directoryOf, rootLocation, rootTableAt } from "./places/locations.js";
+import { directoryOfRow, rootLocation, rootTableAt } from "./places/locations.js";
 import { isDeregistered, isReserved } from "./places/markers.js";
 import { type Catalog, compareNames } from "./rows/catalogRows.js";
 import { type CatalogEnvironment, readCatalog } from "./rows/catalogTable.js";
 import { objectIdOf, pathOf, requireNamespace } from "./rows/objects.js";
 
 /** What part of a listing is wanted. */
-export interface PageRequest {
+export interface NamePageRequest {
   /** Names up to and including this one are left out. */
   readonly after: string;
   readonly limit: number;
@@ -32,7 +32,7 @@ const PARALLELISM = 16;
 const MANY = 64;
 
 /** A page of names that are known to exist; they are in order. */
-export function pageOf(names: readonly string[], { after, limit }: PageRequest): NamePage {
+export function pageOf(names: readonly string[], { after, limit }: NamePageRequest): NamePage {
   const start = firstAfter(names, after);
   const end = Math.min(names.length, start + limit);
   const page = names.slice(start, end);
@@ -62,7 +62,7 @@ export type Visibility = ((id: readonly string[]) => Promise<boolean>) | null;
 /** A page of those names that exist; they are in order. */
 export async function pageOfExisting(
   names: readonly string[],
-  { after, limit }: PageRequest,
+  { after, limit }: NamePageRequest,
   exists: Probe,
 ): Promise<NamePage> {
   const kept: string[] = [];
@@ -102,7 +102,7 @@ function visible(exists: Probe, isVisible: Visibility, idOf: (name: string) => r
 export async function listTableNames(
   environment: CatalogEnvironment,
   namespace: readonly string[],
-  page: PageRequest,
+  page: NamePageRequest,
   includeDeclared: boolean,
   isVisible: Visibility,
 ): Promise<NamePage> {
@@ -127,7 +127,7 @@ export async function listTableNames(
 /** Identifiers of all tables in all namespaces, joined by `$`. */
 export async function listAllTableNames(
   environment: CatalogEnvironment,
-  page: PageRequest,
+  page: NamePageRequest,
   includeDeclared: boolean,
   isVisible: Visibility,
 ): Promise<NamePage> {
@@ -149,7 +149,7 @@ async function childProbe(
   environment: CatalogEnvironment,
   catalog: Catalog,
   candidates: number,
-  page: PageRequest,
+  page: NamePageRequest,
   includeDeclared: boolean,
 ): Promise<Probe> {
   const { disk, root, rootNames } = environment;
@@ -160,7 +160,7 @@ async function childProbe(
     try {
       const location = catalog.find(objectId)?.location ?? null;
       if (location !== null && inRoot?.has(location) === true) return true;
-      directory = directoryOf(root, location, objectId);
+      directory = directoryOfRow(root, location, objectId);
     } catch (error) {
       // A damaged row must not hide the others: its name is listed, and using it tells what is wrong.
       if (error instanceof CorruptFileError) return true;

@@ -11,7 +11,7 @@ import {
 import { checkNamespaceName, formatIdentifier, isRootTableName } from "../ident.js";
 import type { Properties } from "../namespace.js";
 import { clearPlace } from "./places/leftovers.js";
-import { directoryOf } from "./places/locations.js";
+import { directoryOfRow } from "./places/locations.js";
 import { isDeregistered } from "./places/markers.js";
 import { discardDirectory, sweepDropped } from "./places/removal.js";
 import { isUnshared } from "./places/sharedPlaces.js";
@@ -37,7 +37,7 @@ export type CreationMode = "fail" | "existOk" | "overwrite";
  * @throws NamespaceNotFoundError where the parent does not exist, NamespaceAlreadyExistsError where the id is taken,
  *   NamespaceNotEmptyError for one that would be overwritten and holds something
  */
-export async function createNamespace(
+export async function addNamespace(
   environment: CatalogEnvironment,
   path: readonly string[],
   properties: Properties | undefined,
@@ -142,7 +142,7 @@ export interface DropOptions {
  * @returns its properties, or null where it did not exist
  * @throws NamespaceNotFoundError, NamespaceNotEmptyError; InternalError where it was dropped and files of tables stay
  */
-export async function dropNamespace(
+export async function removeNamespace(
   environment: CatalogEnvironment,
   path: readonly string[],
   { cascade, skipMissing, allow }: DropOptions,
@@ -217,7 +217,7 @@ async function directoriesOf(
   const directories: DoomedDirectory[] = [];
   for (const row of catalog.rows) {
     if (row.objectType !== "table" || !removed.has(row.objectId)) continue;
-    const directory = directoryOf(environment.root, row.location, row.objectId);
+    const directory = directoryOfRow(environment.root, row.location, row.objectId);
     const { location } = row;
     if (location !== null && (await isUnshared(environment, location, others))) {
       directories.push({ location, directory });

@@ -12,7 +12,8 @@ import {
   checkLocation,
   checkNewLocation,
   checkNewRootTableName,
-  directoryOf,
+  directoryAt,
+  directoryOfRow,
   rootLocation,
 } from "./places/locations.js";
 import { hide, isDeregistered, isDropped, isReserved, unhide } from "./places/markers.js";
@@ -46,7 +47,7 @@ export interface RegistrationOptions {
  *   systems that fold names
  * @throws TableAlreadyExistsError, NamespaceNotFoundError
  */
-export async function registerTable(
+export async function attachTable(
   environment: CatalogEnvironment,
   id: readonly string[],
   location: string,
@@ -64,7 +65,7 @@ export async function registerTable(
   const isNewName = isRoot && found === null;
   if (isNewName) checkNewRootTableName(id[0]);
   else if (!isRoot) checkNewLocation(location);
-  const place = { id, location, directory: join(environment.root, ...location.split("/")) };
+  const place = { id, location, directory: directoryAt(environment.root, location) };
   const { realLocation, isTable } = await requireData(environment, place);
   const allowFormer = async (): Promise<void> => {
     for (const former of isRoot ? [] : await formerIdsOf(environment, realLocation)) {
@@ -123,7 +124,7 @@ async function noteDisplaced(
   { objectId, location }: CatalogRow,
 ): Promise<void> {
   if (location === null) return;
-  const directory = directoryOf(environment.root, location, objectId);
+  const directory = directoryOfRow(environment.root, location, objectId);
   await noteFormerId(environment, { id, location, directory });
 }
 
@@ -225,7 +226,7 @@ async function isSpelledSo({ root, spelling }: CatalogEnvironment, { location }:
  * Takes a table's id from it. A root table is hidden, as its directory would still be listed otherwise.
  * @throws TableNotFoundError, NamespaceNotFoundError
  */
-export async function deregisterTable(
+export async function detachTable(
   environment: CatalogEnvironment,
   id: readonly string[],
   signal?: AbortSignal,

@@ -8,12 +8,7 @@
  * wherever the process ends.
  */
 
-import {
-  ConcurrentModificationError,
-  TableAlreadyExistsError,
-  TableNotFoundError,
-  UnsupportedError,
-} from "../errors.js";
+import { ConcurrentModificationError, TableAlreadyExistsError, UnsupportedError } from "../errors.js";
 import { formatIdentifier } from "../ident.js";
 import { codeOf } from "../io/disk/errno.js";
 import type { LockLease } from "../io/lock/lease.js";
@@ -38,7 +33,7 @@ import type { Catalog, CatalogChange } from "./rows/catalogRows.js";
 import { type CatalogEnvironment, changeCatalog, readCatalog } from "./rows/catalogTable.js";
 import { objectIdOf, parentOf, requireNamespace } from "./rows/objects.js";
 import { watchTable } from "./tableIdentity.js";
-import { rowOf } from "./tableRows.js";
+import { rowOf, tableNotFound } from "./tableRows.js";
 
 /**
  * @param table an existing table
@@ -47,7 +42,7 @@ import { rowOf } from "./tableRows.js";
  *   where the new parent does not exist, TableAlreadyExistsError where the id is taken, UnsupportedError for a table
  *   with branches that would move, and for one that the file system does not move
  */
-export async function renameTable(
+export async function relocateTable(
   environment: CatalogEnvironment,
   table: FoundTable,
   newId: readonly string[],
@@ -73,9 +68,6 @@ export async function renameTable(
 const taken = (id: readonly string[]): TableAlreadyExistsError =>
   new TableAlreadyExistsError(`table ${formatIdentifier(id)} already exists`);
 
-const gone = (id: readonly string[], cause?: unknown): TableNotFoundError =>
-  new TableNotFoundError(`table ${formatIdentifier(id)} does not exist`, { cause });
-
 const immovable = (id: readonly string[], cause: unknown): UnsupportedError =>
   new UnsupportedError(
     `table ${formatIdentifier(id)} cannot be renamed: its directory would have to move, which the file system refuses (EXDEV), as overlayfs does for directories of an image`,
@@ -92,7 +84,7 @@ async function changeId(
     environment,
     async (catalog) => {
       const row = tableRow(catalog, table.id);
-      if (row === null || row.location !== table.location) throw gone(table.id);
+      if (row === null || row.location !== table.location) throw tableNotFound(table.id);
       requireNamespace(catalog, parentOf(newId));
       refuseOtherObject(catalog, newId);
       const present = tableRow(catalog, newId);
@@ -145,7 +137,7 @@ async function move(
       }
     });
   } catch (error) {
-    if (codeOf(error) === "ENOENT") throw gone(table.id, error);
+    if (codeOf(error) === "ENOENT") throw tableNotFound(table.id, error);
     throw error;
   }
 }
@@ -174,7 +166,8 @@ async function reservePlace(
 function refuseMove(catalog: Catalog, table: TableLocation, place: TableLocation): void {
   requireNamespace(catalog, parentOf(place.id));
   refuseOtherObject(catalog, place.id);
-  if (table.id.length > 1 && tableRow(catalog, table.id)?.location !== table.location) throw gone(table.id);
+  if (table.id.length > 1 && tableRow(catalog, table.id)?.location !== table.location)
+    throw tableNotFound(table.id);
 }
 
 /** The codes that a move back fails with where the new place is empty by now, or something else lies in the old one. */
@@ -231,7 +224,7 @@ class Move {
       await disk.rename(table.directory, place.directory);
     } catch (error) {
       const code = codeOf(error);
-      if (code === "ENOENT") throw gone(table.id, error);
+      if (code === "ENOENT") throw tableNotFound(table.id, error);
       if (code === "EXDEV") throw immovable(table.id, error);
       // Somebody has begun to make a table there since the place was found free.
       if (code === "ENOTEMPTY" || code === "EEXIST") throw taken(place.id);
@@ -300,7 +293,7 @@ class Move {
     try {
       const isHidden = id.length === 1 && (await isDeregistered(disk, place.directory));
       // Another table may have come to lie there since this one was opened.
-      if (isHidden || !(await this.#isTable(place.directory))) throw gone(id);
+      if (isHidden || !(await this.#isTable(place.directory))) throw tableNotFound(id);
       await refuseBranches(this.#environment, { ...place, id });
       // Some file systems ignore a rename that changes case alone.
       if (mayOverlap(location, place.location) && !(await rootNames.all()).has(place.location)) {

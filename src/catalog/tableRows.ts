@@ -147,7 +147,7 @@ export interface RemovedTable {
   readonly properties: Properties;
 }
 
-const notFound = (id: readonly string[], cause?: unknown): TableNotFoundError =>
+export const tableNotFound = (id: readonly string[], cause?: unknown): TableNotFoundError =>
   new TableNotFoundError(`table ${formatIdentifier(id)} does not exist`, { cause });
 
 /**
@@ -169,7 +169,7 @@ export async function removeRootTable(
     const isOurs = row !== null && row.location === location;
     if (!vanished) {
       if (isOurs) properties = decodeProperties(row);
-      if (!(await vanish(catalog))) throw notFound(id);
+      if (!(await vanish(catalog))) throw tableNotFound(id);
       vanished = true;
     }
     return isOurs ? { remove: new Set([row.objectId]) } : null;
@@ -197,7 +197,7 @@ export async function removeTableRow(
     environment,
     async (catalog) => {
       const row = tableRow(catalog, id);
-      if (row === null || row.location !== location) throw notFound(id);
+      if (row === null || row.location !== location) throw tableNotFound(id);
       const others = catalog.rows.filter((each) => each !== row);
       const ownsDirectory = await isUnshared(environment, location, others);
       removed = { properties: decodeProperties(row), ownsDirectory };

@@ -4,14 +4,15 @@
  */
 
 import {
+  type AnyMessage,
   bool,
   bytes,
-  type Message,
+  explicitBytes,
+  explicitInt32,
+  explicitUint64,
   type MessageOf,
   message,
-  optionalBytes,
-  optionalInt32,
-  optionalUint64,
+  recursiveMessage,
   repeatedMessage,
   repeatedUint32,
   repeatedUint64,
@@ -39,7 +40,7 @@ export const CompressionScheme = { UNSPECIFIED: 0, LZ4: 1, ZSTD: 2 } as const;
 
 export const BufferCompression = message("BufferCompression", {
   scheme: uint32(1),
-  level: optionalInt32(2),
+  level: explicitInt32(2),
 });
 export type BufferCompression = MessageOf<typeof BufferCompression>;
 
@@ -49,7 +50,7 @@ export const Flat = message("Flat", {
 });
 export type Flat = MessageOf<typeof Flat>;
 
-export const Constant = message("Constant", { value: optionalBytes(1) });
+export const Constant = message("Constant", { value: explicitBytes(1) });
 export type Constant = MessageOf<typeof Constant>;
 
 export const InlineBitpacking = message("InlineBitpacking", {
@@ -134,79 +135,65 @@ export interface VariablePackedField {
   unknown?: Uint8Array;
 }
 
-/** A message whose value type had to be written out because it refers to itself. */
-interface Declared<T> {
-  readonly typeName: string;
-  create(init?: Partial<T>): T;
-  decode(bytes: Uint8Array, origin: { readonly path: string; readonly byteOffset: number }): T;
-  encode(value: T): Uint8Array;
-}
+const nested = (number: number) => submessage(number, (): AnyMessage => CompressiveEncoding);
 
-// biome-ignore lint/suspicious/noExplicitAny: the declaration of a message that refers to itself
-type Recursive = Message<any>;
-function declare<T>(typeName: string, fields: Parameters<typeof message>[1]): Declared<T> {
-  return message(typeName, fields) as unknown as Declared<T>;
-}
-const nested = (number: number) =>
-  submessage(number, (): Recursive => CompressiveEncoding as unknown as Recursive);
-
-export const Variable = declare<Variable>("Variable", {
+export const Variable = recursiveMessage<Variable>("Variable", {
   offsets: nested(1),
   values: submessage(2, BufferCompression),
 });
-export const OutOfLineBitpacking = declare<OutOfLineBitpacking>("OutOfLineBitpacking", {
+export const OutOfLineBitpacking = recursiveMessage<OutOfLineBitpacking>("OutOfLineBitpacking", {
   uncompressedBitsPerValue: uint64(1),
   values: nested(3),
 });
-export const Fsst = declare<Fsst>("Fsst", {
+export const Fsst = recursiveMessage<Fsst>("Fsst", {
   symbolTable: bytes(1),
   values: nested(2),
 });
-export const Dictionary = declare<Dictionary>("Dictionary", {
+export const Dictionary = recursiveMessage<Dictionary>("Dictionary", {
   indices: nested(1),
   items: nested(2),
   dictionaryItemCount: uint32(3),
 });
-export const Rle = declare<Rle>("Rle", { values: nested(1), runLengths: nested(2) });
-export const ByteStreamSplit = declare<ByteStreamSplit>("ByteStreamSplit", {
+export const Rle = recursiveMessage<Rle>("Rle", { values: nested(1), runLengths: nested(2) });
+export const ByteStreamSplit = recursiveMessage<ByteStreamSplit>("ByteStreamSplit", {
   values: nested(1),
 });
-export const General = declare<General>("General", {
+export const General = recursiveMessage<General>("General", {
   compression: submessage(1, BufferCompression),
   values: nested(3),
 });
-export const FixedSizeList = declare<FixedSizeList>("FixedSizeList", {
+export const FixedSizeList = recursiveMessage<FixedSizeList>("FixedSizeList", {
   itemsPerValue: uint64(1),
   values: nested(2),
   hasValidity: bool(3),
 });
-export const PackedStruct = declare<PackedStruct>("PackedStruct", {
+export const PackedStruct = recursiveMessage<PackedStruct>("PackedStruct", {
   bitsPerValue: repeatedUint64(1),
   values: nested(2),
 });
-export const VariablePackedField = declare<VariablePackedField>("VariablePackedField", {
+export const VariablePackedField = recursiveMessage<VariablePackedField>("VariablePackedField", {
   value: nested(1),
-  bitsPerValue: optionalUint64(2),
-  bitsPerLength: optionalUint64(3),
+  bitsPerValue: explicitUint64(2),
+  bitsPerLength: explicitUint64(3),
 });
-export const VariablePackedStruct = declare<VariablePackedStruct>("VariablePackedStruct", {
-  fields: repeatedMessage(1, VariablePackedField as unknown as Recursive),
+export const VariablePackedStruct = recursiveMessage<VariablePackedStruct>("VariablePackedStruct", {
+  fields: repeatedMessage(1, VariablePackedField),
 });
 
-export const CompressiveEncoding = declare<CompressiveEncoding>("CompressiveEncoding", {
+export const CompressiveEncoding = recursiveMessage<CompressiveEncoding>("CompressiveEncoding", {
   flat: submessage(1, Flat),
-  variable: submessage(2, Variable as unknown as Recursive),
+  variable: submessage(2, Variable),
   constant: submessage(3, Constant),
-  outOfLineBitpacking: submessage(4, OutOfLineBitpacking as unknown as Recursive),
+  outOfLineBitpacking: submessage(4, OutOfLineBitpacking),
   inlineBitpacking: submessage(5, InlineBitpacking),
-  fsst: submessage(6, Fsst as unknown as Recursive),
-  dictionary: submessage(7, Dictionary as unknown as Recursive),
-  rle: submessage(8, Rle as unknown as Recursive),
-  byteStreamSplit: submessage(9, ByteStreamSplit as unknown as Recursive),
-  general: submessage(10, General as unknown as Recursive),
-  fixedSizeList: submessage(11, FixedSizeList as unknown as Recursive),
-  packedStruct: submessage(12, PackedStruct as unknown as Recursive),
-  variablePackedStruct: submessage(13, VariablePackedStruct as unknown as Recursive),
+  fsst: submessage(6, Fsst),
+  dictionary: submessage(7, Dictionary),
+  rle: submessage(8, Rle),
+  byteStreamSplit: submessage(9, ByteStreamSplit),
+  general: submessage(10, General),
+  fixedSizeList: submessage(11, FixedSizeList),
+  packedStruct: submessage(12, PackedStruct),
+  variablePackedStruct: submessage(13, VariablePackedStruct),
 });
 
 export interface MiniBlockLayout {
@@ -225,7 +212,7 @@ export interface MiniBlockLayout {
   hasLargeChunk: boolean;
   unknown?: Uint8Array;
 }
-export const MiniBlockLayout = declare<MiniBlockLayout>("MiniBlockLayout", {
+export const MiniBlockLayout = recursiveMessage<MiniBlockLayout>("MiniBlockLayout", {
   repCompression: nested(1),
   defCompression: nested(2),
   valueCompression: nested(3),
@@ -252,11 +239,11 @@ export interface FullZipLayout {
   layers: number[];
   unknown?: Uint8Array;
 }
-export const FullZipLayout = declare<FullZipLayout>("FullZipLayout", {
+export const FullZipLayout = recursiveMessage<FullZipLayout>("FullZipLayout", {
   repBits: uint32(1),
   defBits: uint32(2),
-  bitsPerValue: optionalUint64(3),
-  bitsPerOffset: optionalUint64(4),
+  bitsPerValue: explicitUint64(3),
+  bitsPerOffset: explicitUint64(4),
   itemCount: uint64(5),
   visibleItemCount: uint64(6),
   valueCompression: nested(7),
@@ -272,9 +259,9 @@ export interface ConstantLayout {
   defValueCount: number;
   unknown?: Uint8Array;
 }
-export const ConstantLayout = declare<ConstantLayout>("ConstantLayout", {
+export const ConstantLayout = recursiveMessage<ConstantLayout>("ConstantLayout", {
   layers: repeatedUint32(5),
-  inlineValue: optionalBytes(6),
+  inlineValue: explicitBytes(6),
   repCompression: nested(7),
   defCompression: nested(8),
   repValueCount: uint64(9),
@@ -286,8 +273,8 @@ export interface BlobLayout {
   layers: number[];
   unknown?: Uint8Array;
 }
-export const BlobLayout = declare<BlobLayout>("BlobLayout", {
-  innerLayout: submessage(1, (): Recursive => PageLayout as unknown as Recursive),
+export const BlobLayout = recursiveMessage<BlobLayout>("BlobLayout", {
+  innerLayout: submessage(1, (): AnyMessage => PageLayout),
   layers: repeatedUint32(2),
 });
 
@@ -299,9 +286,9 @@ export interface PageLayout {
   blob?: BlobLayout;
   unknown?: Uint8Array;
 }
-export const PageLayout = declare<PageLayout>("PageLayout", {
-  miniBlock: submessage(1, MiniBlockLayout as unknown as Recursive),
-  constant: submessage(2, ConstantLayout as unknown as Recursive),
-  fullZip: submessage(3, FullZipLayout as unknown as Recursive),
-  blob: submessage(4, BlobLayout as unknown as Recursive),
+export const PageLayout = recursiveMessage<PageLayout>("PageLayout", {
+  miniBlock: submessage(1, MiniBlockLayout),
+  constant: submessage(2, ConstantLayout),
+  fullZip: submessage(3, FullZipLayout),
+  blob: submessage(4, BlobLayout),
 });

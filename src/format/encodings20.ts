@@ -5,12 +5,14 @@
  */
 
 import {
+  type AnyMessage,
   bool,
   bytes,
+  Empty,
   int32,
-  type Message,
   type MessageOf,
   message,
+  recursiveMessage,
   repeatedMessage,
   string,
   submessage,
@@ -56,9 +58,6 @@ export type BitpackedForNonNeg = MessageOf<typeof BitpackedForNonNeg>;
 
 export const Constant = message("Constant", { value: bytes(1) });
 export type Constant = MessageOf<typeof Constant>;
-
-const Empty = message("Empty", {});
-type Empty = MessageOf<typeof Empty>;
 
 /** How an array of a page is stored; nests. Exactly one member is set. */
 export interface ArrayEncoding {
@@ -136,54 +135,46 @@ export interface FixedSizeBinary {
   unknown?: Uint8Array;
 }
 
-/** A message whose value type had to be written out because it refers to itself. */
-interface Declared<T> {
-  readonly typeName: string;
-  create(init?: Partial<T>): T;
-  decode(bytes: Uint8Array, origin: { readonly path: string; readonly byteOffset: number }): T;
-  encode(value: T): Uint8Array;
-}
+const nested = (number: number) => submessage(number, (): AnyMessage => ArrayEncoding);
 
-// biome-ignore lint/suspicious/noExplicitAny: the declaration of a message that refers to itself
-type Recursive = Message<any>;
-const declare = <T>(typeName: string, fields: Parameters<typeof message>[1]): Declared<T> & Recursive =>
-  message(typeName, fields) as unknown as Declared<T> & Recursive;
-const nested = (number: number) => submessage(number, (): Recursive => ArrayEncoding);
-
-const NoNulls = declare<NoNulls>("NoNull", { values: nested(1) });
-const SomeNulls = declare<SomeNulls>("SomeNull", { validity: nested(1), values: nested(2) });
-const Nullable = declare<Nullable>("Nullable", {
+const NoNulls = recursiveMessage<NoNulls>("NoNull", { values: nested(1) });
+const SomeNulls = recursiveMessage<SomeNulls>("SomeNull", { validity: nested(1), values: nested(2) });
+const Nullable = recursiveMessage<Nullable>("Nullable", {
   noNulls: submessage(1, NoNulls),
   someNulls: submessage(2, SomeNulls),
   allNulls: submessage(3, Empty),
 });
-const FixedSizeList = declare<FixedSizeList>("FixedSizeList", {
+const FixedSizeList = recursiveMessage<FixedSizeList>("FixedSizeList", {
   dimension: uint32(1),
   items: nested(2),
   hasValidity: bool(3),
 });
-const List = declare<List>("List", {
+const List = recursiveMessage<List>("List", {
   offsets: nested(1),
   nullOffsetAdjustment: uint64(2),
   itemCount: uint64(3),
 });
-const Binary = declare<Binary>("Binary", { indices: nested(1), bytes: nested(2), nullAdjustment: uint64(3) });
-const Dictionary = declare<Dictionary>("Dictionary", {
+const Binary = recursiveMessage<Binary>("Binary", {
+  indices: nested(1),
+  bytes: nested(2),
+  nullAdjustment: uint64(3),
+});
+const Dictionary = recursiveMessage<Dictionary>("Dictionary", {
   indices: nested(1),
   items: nested(2),
   itemCount: uint32(3),
 });
-const Fsst = declare<Fsst>("Fsst", { binary: nested(1), symbolTable: bytes(2) });
-const PackedStruct = declare<PackedStruct>("PackedStruct", {
-  inner: repeatedMessage(1, (): Recursive => ArrayEncoding),
+const Fsst = recursiveMessage<Fsst>("Fsst", { binary: nested(1), symbolTable: bytes(2) });
+const PackedStruct = recursiveMessage<PackedStruct>("PackedStruct", {
+  inner: repeatedMessage(1, (): AnyMessage => ArrayEncoding),
   buffer: submessage(2, BufferReference),
 });
-const FixedSizeBinary = declare<FixedSizeBinary>("FixedSizeBinary", {
+const FixedSizeBinary = recursiveMessage<FixedSizeBinary>("FixedSizeBinary", {
   bytes: nested(1),
   byteWidth: uint32(2),
 });
 
-export const ArrayEncoding = declare<ArrayEncoding>("ArrayEncoding", {
+export const ArrayEncoding = recursiveMessage<ArrayEncoding>("ArrayEncoding", {
   flat: submessage(1, Flat),
   nullable: submessage(2, Nullable),
   fixedSizeList: submessage(3, FixedSizeList),

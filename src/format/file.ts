@@ -6,7 +6,8 @@
 import {
   bool,
   bytes,
-  bytesMap,
+  bytesMapField,
+  Empty,
   int32,
   int64,
   type MessageOf,
@@ -32,8 +33,6 @@ export type DeferredEncoding = MessageOf<typeof DeferredEncoding>;
 /** Holds the bytes of an {@link Any}. */
 export const DirectEncoding = message("DirectEncoding", { encoding: bytes(1) });
 export type DirectEncoding = MessageOf<typeof DirectEncoding>;
-
-export const Empty = message("Empty", {});
 
 /** A oneof. */
 export const Encoding = message("Encoding", {
@@ -80,7 +79,7 @@ export const Field = message("Field", {
   encoding: uint32(7),
   dictionary: submessage(8, LegacyDictionary),
   extensionName: string(9),
-  metadata: bytesMap(10),
+  metadata: bytesMapField(10),
   unenforcedPrimaryKey: bool(12),
   unenforcedPrimaryKeyPosition: uint32(13),
 });
@@ -89,7 +88,7 @@ export type Field = MessageOf<typeof Field>;
 export const Schema = message("Schema", {
   /** Flat, depth-first, parents before children. */
   fields: repeatedMessage(1, Field),
-  metadata: bytesMap(5),
+  metadata: bytesMapField(5),
 });
 export type Schema = MessageOf<typeof Schema>;
 

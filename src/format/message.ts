@@ -360,11 +360,12 @@ export const bool = singular(BOOL);
 export const string = singular(STRING);
 export const bytes = singular(BYTES);
 
-export const optionalUint32 = present(UINT32);
-export const optionalInt32 = present(INT32);
-export const optionalUint64 = present(UINT64);
-export const optionalString = present(STRING);
-export const optionalBytes = present(BYTES);
+/** Of explicit presence, as `optional` gives a field in a .proto file: undefined where the message lacks it. */
+export const explicitUint32 = present(UINT32);
+export const explicitInt32 = present(INT32);
+export const explicitUint64 = present(UINT64);
+export const explicitString = present(STRING);
+export const explicitBytes = present(BYTES);
 
 export const repeatedUint32 = packed(UINT32);
 export const repeatedInt32 = packed(INT32);
@@ -458,10 +459,10 @@ function isSame(known: Uint8Array | undefined, bytes: Uint8Array): boolean {
 }
 
 /** `map<string, string>`; keys keep the order of the wire. */
-export const stringMap = (number: number): FieldCodec<Map<string, string>> =>
+export const stringMapField = (number: number): FieldCodec<Map<string, string>> =>
   mapField(number, STRING, STRING);
 /** `map<string, bytes>`. */
-export const bytesMap = (number: number): FieldCodec<Map<string, Uint8Array>> =>
+export const bytesMapField = (number: number): FieldCodec<Map<string, Uint8Array>> =>
   mapField(number, STRING, BYTES);
 
 export function mapField<K, V>(
@@ -515,3 +516,22 @@ const at = (origin: Origin, offset: number): Origin => ({
 
 /** Kinds for {@link mapField}. */
 export const MAP_KINDS = { UINT32, INT32, UINT64, STRING, BYTES } as const;
+
+/** A message without members, as arms of a oneof have it. */
+export const Empty = message("Empty", {});
+export type Empty = MessageOf<typeof Empty>;
+
+// biome-ignore lint/suspicious/noExplicitAny: the members are those of the type that was written out
+export type AnyMessage = Message<any>;
+
+/** A message whose value type had to be written out because it refers to itself. */
+export interface RecursiveMessage<T> {
+  readonly typeName: string;
+  create(init?: Partial<T>): T;
+  decode(bytes: Uint8Array, origin: Origin): T;
+  encode(value: T): Uint8Array;
+}
+
+/** {@link message} for a value type that had to be written out because it refers to itself. */
+export const recursiveMessage = <T>(typeName: string, fields: AnyFields): RecursiveMessage<T> & AnyMessage =>
+  message(typeName, fields) as unknown as RecursiveMessage<T> & AnyMessage;

@@ -11,24 +11,24 @@ import { Any, Field } from "./file.js";
 import {
   bool,
   bytes,
-  bytesMap,
+  bytesMapField,
+  explicitBytes,
+  explicitInt32,
+  explicitString,
+  explicitUint32,
+  explicitUint64,
   int32,
   int64,
   MAP_KINDS,
   type MessageOf,
   mapField,
   message,
-  optionalBytes,
-  optionalInt32,
-  optionalString,
-  optionalUint32,
-  optionalUint64,
   repeatedInt32,
   repeatedMessage,
   repeatedUint32,
   repeatedUint64,
   string,
-  stringMap,
+  stringMapField,
   submessage,
   uint32,
   uint64,
@@ -37,11 +37,14 @@ import {
 
 // --------------------------------------------------------------------------------------------- fragments
 
+/** In place of the id of a field that was dropped, or that is in another file now. */
+export const DROPPED_FIELD = -2;
+
 /** One file of a fragment: some columns of all its rows. */
 export const DataFile = message("DataFile", {
   /** Name inside `data/`. */
   path: string(1),
-  /** Ids of the schema fields stored here; -2 marks a dropped one. */
+  /** Ids of the schema fields stored here; {@link DROPPED_FIELD} in place of those that are not read from here any more. */
   fields: repeatedInt32(2),
   /** Column of each entry of `fields`; -1 has no column of its own. Required from 2.0 on. */
   columnIndices: repeatedInt32(3),
@@ -50,7 +53,7 @@ export const DataFile = message("DataFile", {
   /** 0 is unknown. */
   fileSizeBytes: uint64(6),
   /** Key into the manifest's `basePaths`; absent is the table's own directory. */
-  baseId: optionalUint32(7),
+  baseId: explicitUint32(7),
 });
 export type DataFile = MessageOf<typeof DataFile>;
 
@@ -65,7 +68,7 @@ export const DeletionFile = message("DeletionFile", {
   id: uint64Big(3),
   /** 0 is unknown. */
   numDeletedRows: uint64(4),
-  baseId: optionalUint32(7),
+  baseId: explicitUint32(7),
 });
 export type DeletionFile = MessageOf<typeof DeletionFile>;
 
@@ -81,13 +84,13 @@ export const DataFragment = message("DataFragment", {
   /** Rows, deleted ones included; 0 may also mean unknown. */
   physicalRows: uint64(4),
   /** A {@link RowIdSequence}. */
-  inlineRowIds: optionalBytes(5),
+  inlineRowIds: explicitBytes(5),
   externalRowIds: submessage(6, ExternalFile),
   /** A {@link RowDatasetVersionSequence}. */
-  inlineLastUpdatedAtVersions: optionalBytes(7),
+  inlineLastUpdatedAtVersions: explicitBytes(7),
   externalLastUpdatedAtVersions: submessage(8, ExternalFile),
   /** A {@link RowDatasetVersionSequence}. */
-  inlineCreatedAtVersions: optionalBytes(9),
+  inlineCreatedAtVersions: explicitBytes(9),
   externalCreatedAtVersions: submessage(10, ExternalFile),
 });
 export type DataFragment = MessageOf<typeof DataFragment>;
@@ -101,8 +104,8 @@ export type Timestamp = MessageOf<typeof Timestamp>;
 export const WriterVersion = message("WriterVersion", {
   library: string(1),
   version: string(2),
-  prerelease: optionalString(3),
-  buildMetadata: optionalString(4),
+  prerelease: explicitString(3),
+  buildMetadata: explicitString(4),
 });
 export type WriterVersion = MessageOf<typeof WriterVersion>;
 
@@ -117,7 +120,7 @@ export type DataFormat = MessageOf<typeof DataFormat>;
 /** Another directory that files of this table live in. */
 export const BasePath = message("BasePath", {
   id: uint32(1),
-  name: optionalString(2),
+  name: explicitString(2),
   /** True: files lie in its `data/`, `_deletions/`, `_indices/`; false: directly in it. */
   isDatasetRoot: bool(3),
   /** Absolute. */
@@ -147,28 +150,28 @@ export const Manifest = message("Manifest", {
   fragments: repeatedMessage(FRAGMENTS_FIELD, DataFragment, encodedFragments),
   version: uint64(3),
   versionAuxData: uint64(4),
-  schemaMetadata: bytesMap(5),
+  schemaMetadata: bytesMapField(5),
   /** File offset of the index section; absent where there are no indexes. */
-  indexSection: optionalUint64(6),
+  indexSection: explicitUint64(6),
   timestamp: submessage(7, Timestamp),
   tag: string(8),
   readerFeatureFlags: uint64Big(9),
   writerFeatureFlags: uint64Big(10),
   /** Highest fragment id ever assigned; absent before the first. */
-  maxFragmentId: optionalUint32(11),
+  maxFragmentId: explicitUint32(11),
   /** Name inside `_transactions/`. */
   transactionFile: string(12),
   writerVersion: submessage(13, WriterVersion),
   /** First unused stable row id; 0 where row ids are not stable. */
   nextRowId: uint64(14),
   dataFormat: submessage(15, DataFormat),
-  config: stringMap(16),
+  config: stringMapField(16),
   basePaths: repeatedMessage(18, BasePath),
-  tableMetadata: stringMap(19),
+  tableMetadata: stringMapField(19),
   /** Absent on main. */
-  branch: optionalString(20),
+  branch: explicitString(20),
   /** File offset of the inline transaction. */
-  transactionSection: optionalUint64(21),
+  transactionSection: explicitUint64(21),
 });
 export type Manifest = MessageOf<typeof Manifest>;
 
@@ -177,12 +180,12 @@ export const ManifestHead = message(
   "Manifest",
   {
     version: uint64(3),
-    indexSection: optionalUint64(6),
+    indexSection: explicitUint64(6),
     timestamp: submessage(7, Timestamp),
     readerFeatureFlags: uint64Big(9),
     writerFeatureFlags: uint64Big(10),
     transactionFile: string(12),
-    transactionSection: optionalUint64(21),
+    transactionSection: explicitUint64(21),
   },
   { partial: true },
 );
@@ -210,10 +213,10 @@ export const IndexMetadata = message("IndexMetadata", {
   /** Ids of the fragments it covers, a 32-bit Roaring bitmap. */
   fragmentBitmap: bytes(5),
   indexDetails: submessage(6, Any),
-  indexVersion: optionalInt32(7),
+  indexVersion: explicitInt32(7),
   /** Milliseconds since the epoch. */
-  createdAt: optionalUint64(8),
-  baseId: optionalUint32(9),
+  createdAt: explicitUint64(8),
+  baseId: explicitUint32(9),
   files: repeatedMessage(10, IndexFile),
   coveringFields: repeatedInt32(11),
 });
@@ -241,8 +244,8 @@ export const Overwrite = message("Overwrite", {
   fragments: repeatedMessage(1, DataFragment),
   schema: repeatedMessage(2, Field),
   /** The reference leaves this empty and writes schema metadata to the manifest only. */
-  schemaMetadata: bytesMap(3),
-  configUpsertValues: stringMap(4),
+  schemaMetadata: bytesMapField(3),
+  configUpsertValues: stringMapField(4),
   initialBases: repeatedMessage(5, BasePath),
 });
 export type Overwrite = MessageOf<typeof Overwrite>;
@@ -278,7 +281,7 @@ export const Merge = message("Merge", {
   /** All fragments of the table. */
   fragments: repeatedMessage(1, DataFragment),
   schema: repeatedMessage(2, Field),
-  schemaMetadata: bytesMap(3),
+  schemaMetadata: bytesMapField(3),
   preservesNullability: bool(4),
 });
 export type Merge = MessageOf<typeof Merge>;
@@ -312,7 +315,7 @@ export type Project = MessageOf<typeof Project>;
 export const UpdateMapEntry = message("UpdateMapEntry", {
   key: string(1),
   /** Absent removes the key. */
-  value: optionalString(2),
+  value: explicitString(2),
 });
 export type UpdateMapEntry = MessageOf<typeof UpdateMapEntry>;
 
@@ -324,17 +327,17 @@ export const UpdateMap = message("UpdateMap", {
 export type UpdateMap = MessageOf<typeof UpdateMap>;
 
 /** An entry of `map<int32, UpdateMap>`, which is this message repeated on the wire. */
-export const FieldMetadataUpdate = message("FieldMetadataUpdate", {
+export const FieldMetadataUpdatesEntry = message("FieldMetadataUpdate", {
   fieldId: int32(1),
   update: submessage(2, UpdateMap),
 });
-export type FieldMetadataUpdate = MessageOf<typeof FieldMetadataUpdate>;
+export type FieldMetadataUpdatesEntry = MessageOf<typeof FieldMetadataUpdatesEntry>;
 
 export const UpdateConfig = message("UpdateConfig", {
   configUpdates: submessage(6, UpdateMap),
   tableMetadataUpdates: submessage(7, UpdateMap),
   schemaMetadataUpdates: submessage(8, UpdateMap),
-  fieldMetadataUpdates: repeatedMessage(9, FieldMetadataUpdate),
+  fieldMetadataUpdates: repeatedMessage(9, FieldMetadataUpdatesEntry),
 });
 export type UpdateConfig = MessageOf<typeof UpdateConfig>;
 
@@ -355,10 +358,10 @@ export type UpdateMemWalState = MessageOf<typeof UpdateMemWalState>;
 
 export const Clone = message("Clone", {
   isShallow: bool(1),
-  refName: optionalString(2),
+  refName: explicitString(2),
   refVersion: uint64(3),
   refPath: string(4),
-  branchName: optionalString(5),
+  branchName: explicitString(5),
 });
 export type Clone = MessageOf<typeof Clone>;
 
@@ -371,7 +374,7 @@ export const Transaction = message("Transaction", {
   /** Hyphenated lower-case v4. */
   uuid: string(2),
   tag: string(3),
-  transactionProperties: stringMap(4),
+  transactionProperties: stringMapField(4),
   append: submessage(100, Append),
   delete: submessage(101, Delete),
   overwrite: submessage(102, Overwrite),

@@ -11,7 +11,7 @@ import { OldVersions } from "../catalog/rows/oldVersions.js";
 import { RootNames } from "../catalog/rows/rootNames.js";
 import type { FileVersion } from "../file/container/page.js";
 import {
-  type DataFile,
+  type DataFileMetadata,
   openDataFile,
   SCANNED_TAIL_BYTES,
   shareable,
@@ -66,9 +66,9 @@ export interface OperationContext extends CatalogEnvironment {
    * (damage, another file copied over it), its identity reveals that and it is read again.
    * @param isScanned most of the file is going to be read
    */
-  openDataFile(path: string, isScanned?: boolean): Promise<DataFile>;
+  openDataFile(path: string, isScanned?: boolean): Promise<DataFileMetadata>;
   /** As `openDataFile`, for a file that is read only this once and must not displace others from the cache. */
-  openDataFileOnce(path: string, isScanned?: boolean): Promise<DataFile>;
+  openDataFileOnce(path: string, isScanned?: boolean): Promise<DataFileMetadata>;
   close(): Promise<void>;
 }
 
@@ -82,11 +82,11 @@ export function openContext(options: ContextOptions): OperationContext {
   const places = new Places(anywhere, options.root, options.allowedBases);
   const disk = new ConfinedDisk(anywhere, places);
   const handles = new HandlePool(disk);
-  const dataFiles = new LruCache<DataFile>(FOOTER_CACHE_BYTES);
+  const dataFiles = new LruCache<DataFileMetadata>(FOOTER_CACHE_BYTES);
   const chunkMaps = new LruCache<ChunkMap>(CHUNK_MAP_CACHE_BYTES);
   const scratch = new ScratchMemory(SCRATCH_BYTES);
   /** From the cache, if the file is unchanged. */
-  const knownDataFile = async (path: string): Promise<DataFile | null> => {
+  const knownDataFile = async (path: string): Promise<DataFileMetadata | null> => {
     const known = dataFiles.peek(path);
     if (known === undefined) return null;
     const stat = await disk.stat(path);
@@ -94,7 +94,7 @@ export function openContext(options: ContextOptions): OperationContext {
     dataFiles.delete(path);
     return null;
   };
-  const readDataFile = async (path: string, isScanned = false): Promise<DataFile> => {
+  const readDataFile = async (path: string, isScanned = false): Promise<DataFileMetadata> => {
     const tailBytes = isScanned ? SCANNED_TAIL_BYTES : TAIL_BYTES;
     // An open file of that name may be the one that was there before.
     handles.evict(path);
@@ -132,7 +132,7 @@ export function openContext(options: ContextOptions): OperationContext {
     async openDataFile(path, isScanned) {
       const known = await knownDataFile(path);
       if (known !== null) return known;
-      let own: DataFile | null = null;
+      let own: DataFileMetadata | null = null;
       const shared = await dataFiles.get(path, async () => {
         own = await readDataFile(path, isScanned);
         const value = shareable(own);

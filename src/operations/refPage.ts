@@ -1,7 +1,7 @@
 /** Listings of refs, page by page. */
 
 import { mapParallel } from "../async/parallel.js";
-import { type PageRequest, pageOf } from "../catalog/listing.js";
+import { type NamePageRequest, pageOf } from "../catalog/listing.js";
 import { compareNames } from "../catalog/rows/catalogRows.js";
 
 /** Maximum number of files read at once. */
@@ -15,7 +15,7 @@ const PARALLELISM = 16;
  */
 export async function readRefPage<Contents>(
   names: string[],
-  page: PageRequest,
+  page: NamePageRequest,
   read: (name: string) => Promise<Contents | null>,
 ): Promise<{ readonly refs: Record<string, Contents>; readonly pageToken?: string }> {
   const { names: wanted, pageToken } = pageOf(names.sort(compareNames), page);

@@ -13,8 +13,8 @@
 
 import type { BatchScope } from "../catalog/batches/batchScope.js";
 import { type SettleOptions, settleBatches } from "../catalog/batches/batchSettlement.js";
+import { directoryAt } from "../catalog/places/locations.js";
 import type * as ns from "../namespace.js";
-import { join } from "../platform/native.js";
 import type { OperationContext } from "./context.js";
 
 type Tolerance = SettleOptions["tolerate"];
@@ -77,7 +77,7 @@ function scopeOf(
     }
     case "registerTable": {
       const { location } = request as Partial<ns.RegisterTableRequest>;
-      const directories = typeof location === "string" ? [join(root, ...location.split("/"))] : [];
+      const directories = typeof location === "string" ? [directoryAt(root, location)] : [];
       return { kind: "tables", ids: [id], directories };
     }
     case "batchCreateTableVersions":

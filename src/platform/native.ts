@@ -22,7 +22,7 @@ export const isAscii = (bytes: Uint8Array): boolean => nativeIsAscii(bytes);
 export const isUtf8 = (bytes: Uint8Array): boolean => nativeIsUtf8(bytes);
 
 /** CRC-32 from zlib; `seed` is the checksum of the preceding bytes. Null if the runtime has none: before Node 20.15. */
-export const crc32: ((bytes: Uint8Array, seed: number) => number) | null =
+export const nativeCrc32: ((bytes: Uint8Array, seed: number) => number) | null =
   typeof zlib.crc32 === "function" ? (bytes, seed) => zlib.crc32(bytes, seed) : null;
 
 /**

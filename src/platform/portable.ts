@@ -37,6 +37,6 @@ export function isUtf8(bytes: Uint8Array): boolean {
   }
 }
 
-export const crc32: ((bytes: Uint8Array, seed: number) => number) | null = null;
+export const nativeCrc32: ((bytes: Uint8Array, seed: number) => number) | null = null;
 
 export const compressZstd: ((bytes: Uint8Array, level: number | null) => Uint8Array) | null = null;

@@ -1,7 +1,7 @@
 /** Opens the files in which a fragment stores the columns of a query. */
 
 import { CorruptFileError } from "../errors.js";
-import type { DataFile } from "../file/container/reader.js";
+import type { DataFileMetadata } from "../file/container/reader.js";
 import type { PageSource } from "../file/pages/pageRows.js";
 import type { DataFragment } from "../format/table.js";
 import type { ReadLeaf } from "../rows/leafPlan.js";
@@ -13,7 +13,7 @@ export interface FragmentSource extends PageSource {
    * The metadata of a data file of a fragment; cached.
    * @param isScanned whether most of the file will be read
    */
-  openDataFile(path: string, isScanned?: boolean): Promise<DataFile>;
+  openDataFile(path: string, isScanned?: boolean): Promise<DataFileMetadata>;
   /** Absolute path of a file that a manifest names. */
   resolve(file: DataFragment["files"][number]): string | Promise<string>;
   /** Sorted physical offsets of the rows deleted from a fragment, or null if there are none. */
@@ -32,7 +32,7 @@ export function openFragment(
   leaves: readonly ReadLeaf[],
   isScanned = false,
 ): Promise<OpenColumns> {
-  const open = async (stored: DataFragment["files"][number]): Promise<DataFile> => {
+  const open = async (stored: DataFragment["files"][number]): Promise<DataFileMetadata> => {
     const file = await source.openDataFile(await source.resolve(stored), isScanned);
     if (file.rowCount === physicalRows) return file;
     const reason = `holds ${file.rowCount} rows, its manifest says ${physicalRows}`;

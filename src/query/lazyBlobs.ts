@@ -3,7 +3,7 @@
 import type { Column } from "../arrow/columns/column.js";
 import { CorruptFileError, InvalidInputError, UnsupportedError } from "../errors.js";
 import type { BlobLocation } from "../file/blobs/blobDescriptors.js";
-import type { DataFile } from "../file/container/reader.js";
+import type { DataFileMetadata } from "../file/container/reader.js";
 import type { HandlePool } from "../io/disk/handles.js";
 import type { LazyBlob } from "../namespace.js";
 import { type BlobSource, locationsOf, verifyBlobs } from "../rows/blobValues.js";
@@ -12,7 +12,7 @@ import { type BlobSource, locationsOf, verifyBlobs } from "../rows/blobValues.js
 export function lazyBlobs(
   { handles }: BlobSource,
   column: Column,
-  file: DataFile | null,
+  file: DataFileMetadata | null,
 ): (LazyBlob | null)[] {
   return locationsOf(column, file).map((location) =>
     location === null ? null : new FileBlob(handles, location, file),
@@ -25,9 +25,9 @@ class FileBlob implements LazyBlob {
   readonly #handles: HandlePool;
   readonly #location: BlobLocation;
   /** The data file that holds the descriptor. */
-  readonly #file: DataFile | null;
+  readonly #file: DataFileMetadata | null;
 
-  constructor(handles: HandlePool, location: BlobLocation, file: DataFile | null) {
+  constructor(handles: HandlePool, location: BlobLocation, file: DataFileMetadata | null) {
     this.size = location.length;
     this.uri = location.path === null ? new TextDecoder().decode(location.uri) : null;
     this.#handles = handles;

@@ -35,7 +35,7 @@ export interface TakeRequest {
 }
 
 /** @throws InvalidInputError for an offset that is no row of the version */
-export async function takeRows(source: FragmentSource, request: TakeRequest): Promise<Table> {
+export async function readRowsAt(source: FragmentSource, request: TakeRequest): Promise<Table> {
   const { projection } = request;
   const { parts: described, positions } = await takeParts(source, request);
   if (described.length === 0) return toTable(projection.schema, []);
@@ -56,7 +56,10 @@ export async function takeRows(source: FragmentSource, request: TakeRequest): Pr
  * @param request its projection has one column, of blobs
  * @throws InvalidInputError for an offset that is no row of the version
  */
-export async function takeBlobs(source: FragmentSource, request: TakeRequest): Promise<(LazyBlob | null)[]> {
+export async function openBlobsAt(
+  source: FragmentSource,
+  request: TakeRequest,
+): Promise<(LazyBlob | null)[]> {
   const { parts, positions } = await takeParts(source, request);
   const blobs = parts.flatMap(({ columns: [column], files: [file] }) => lazyBlobs(source, column, file));
   return positions === null ? blobs : Array.from(positions, (position) => blobs[position]);

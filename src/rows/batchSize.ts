@@ -35,7 +35,7 @@ export function rowsOfBatch(batchBytes: number, columnCount: number, rowBytes: n
 }
 
 /** Adds the blocks of memory that a column keeps alive. */
-export function addBlocks(column: Column, blocks: Set<ArrayBufferLike>): void {
+function addBlocks(column: Column, blocks: Set<ArrayBufferLike>): void {
   if (column.validity !== null) blocks.add(column.validity.bytes.buffer);
   switch (column.kind) {
     case "null":

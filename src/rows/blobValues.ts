@@ -10,7 +10,7 @@ import { concatBytes } from "../bytes/concat.js";
 import { CorruptFileError } from "../errors.js";
 import { type BlobLocation, blobLocations } from "../file/blobs/blobDescriptors.js";
 import type { ReadValues } from "../file/container/blobChecksums.js";
-import type { DataFile } from "../file/container/reader.js";
+import type { DataFileMetadata } from "../file/container/reader.js";
 import type { PageSource } from "../file/pages/pageRows.js";
 import type { HandlePool } from "../io/disk/handles.js";
 import { readRanges } from "../io/disk/ranges.js";
@@ -33,7 +33,7 @@ export interface DescribedRows {
   readonly columns: readonly Column[];
   readonly rowCount: number;
   /** The file of each leaf; null if no file has it. */
-  readonly files: readonly (DataFile | null)[];
+  readonly files: readonly (DataFileMetadata | null)[];
 }
 
 /** Rows with the values of their blobs: a part of the rows described. */
@@ -147,7 +147,7 @@ type Locations = readonly (BlobLocation | null)[];
 async function readValues(
   { handles }: BlobSource,
   locations: Locations,
-  file: DataFile | null,
+  file: DataFileMetadata | null,
 ): Promise<Uint8Array[]> {
   const values: Uint8Array[] = locations.map(() => NOTHING);
   const byFile = new Map<string, number[]>();
@@ -177,7 +177,7 @@ async function readValues(
 /** Verifies values against the checksums in their data file, if it has any. */
 export async function verifyBlobs(
   handles: HandlePool,
-  file: DataFile | null,
+  file: DataFileMetadata | null,
   where: ReadValues,
   values: readonly Uint8Array[],
 ): Promise<void> {
@@ -252,7 +252,7 @@ function flagged(locations: Locations, isValid: (location: BlobLocation | null) 
 }
 
 /** Where the blobs of a leaf lie; all are null if no file has the leaf. */
-export function locationsOf(leaf: Column, file: DataFile | null): Locations {
+export function locationsOf(leaf: Column, file: DataFileMetadata | null): Locations {
   if (file === null || (leaf.kind !== "fixed" && leaf.kind !== "variable")) {
     return Array.from({ length: leaf.length }, () => null);
   }

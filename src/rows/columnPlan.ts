@@ -5,7 +5,7 @@
 
 import type { Field as ArrowField, DataType, Schema } from "apache-arrow";
 import { JSONB_LAYOUT, type Layout, type ListLayout, type SizedListLayout } from "../arrow/columns/column.js";
-import { type Branch, MISSING_CHILD, spinesOf, withLeaf } from "../arrow/columns/spine.js";
+import { type LeafPath, MISSING_CHILD, spinesOf, withLeaf } from "../arrow/columns/spine.js";
 import { layoutOf } from "../arrow/types/layouts.js";
 import { isText, jsonForm, logicalFieldOf, logicalTypeOf } from "../arrow/types/logicalTypes.js";
 import { formatType, isSameType, type LogicalType } from "../arrow/types/type.js";
@@ -32,7 +32,7 @@ export interface PlannedColumn {
   /** Index of the column in the incoming batches. */
   readonly sourceIndex: number;
   /** Path to the leaf within that column. */
-  readonly branch: Branch;
+  readonly branch: LeafPath;
   readonly target: FileColumn;
   readonly conversion: Conversion;
 }
@@ -94,7 +94,7 @@ export function planColumns(fields: readonly TableField[], schema: Schema): Colu
 
 /** A leaf of incoming rows, matched with the table's. */
 interface MatchedLeaf {
-  readonly branch: Branch;
+  readonly branch: LeafPath;
   readonly field: TableField;
   /** Layout of the spine as it is written, from the top-level column on. */
   readonly layout: Layout;
@@ -221,7 +221,7 @@ function refuseOthers(incoming: readonly ArrowField[], field: TableField, path: 
  */
 function missingLeaves(member: TableField, path: string): MatchedLeaf[] {
   return spinesOf(storedLayoutOf(member, path)).map((spine) => {
-    const fields = fieldsAlong(member, spine.branch);
+    const fields = fieldsAlong(member, spine.path);
     const field = fields[fields.length - 1];
     const stored = storageOf(field) === "json" ? withLeaf(spine.layout, JSONB_LAYOUT) : spine.layout;
     return { branch: [MISSING_CHILD], field, layout: inStruct(member, stored), conversion: "none" };

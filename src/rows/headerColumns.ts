@@ -5,7 +5,7 @@
 
 import type { Column, Layout } from "../arrow/columns/column.js";
 import { nullColumn } from "../arrow/columns/nullColumn.js";
-import { type Branch, MISSING_CHILD } from "../arrow/columns/spine.js";
+import { type LeafPath, MISSING_CHILD } from "../arrow/columns/spine.js";
 import { InternalError } from "../errors.js";
 import type { TableField } from "../schema/schema.js";
 import type { ColumnPlan, PlannedColumn } from "./columnPlan.js";
@@ -67,7 +67,7 @@ function cutBelow(layout: Layout, depth: number): Layout {
  * The list or struct that the branch leads to, with the nodes around it and nulls inside.
  * @param layout of the header; a missing member becomes nulls of its layout
  */
-export function headerColumn(column: Column, branch: Branch, layout: Layout, depth = 0): Column {
+export function headerColumn(column: Column, branch: LeafPath, layout: Layout, depth = 0): Column {
   if (column.kind === "list" && layout.kind === "list") {
     return { ...column, items: inside(column.items, branch, layout.item, depth) };
   }
@@ -82,7 +82,7 @@ export function headerColumn(column: Column, branch: Branch, layout: Layout, dep
 }
 
 /** The content of node number `depth`. */
-function inside(column: Column, branch: Branch, layout: Layout, depth: number): Column {
+function inside(column: Column, branch: LeafPath, layout: Layout, depth: number): Column {
   return depth === branch.length
     ? nullColumn(layout, column.length)
     : headerColumn(column, branch, layout, depth + 1);

@@ -83,7 +83,7 @@ export function planLeaves(wanted: readonly FieldChain[], jsonAs: "text" | "json
     const described = describedLayout(storedLayoutOf(branch, path), branch);
     const layout = jsonAs === "jsonb" ? jsonbLayout(described, branch) : described;
     const indexes = spinesOf(layout).map((spine) => {
-      const fields = fieldsAlong(branch, spine.branch);
+      const fields = fieldsAlong(branch, spine.path);
       const field = fields[fields.length - 1];
       const index = known.get(field) ?? leaves.push(readLeaf(fields, spine.layout, path, jsonAs)) - 1;
       known.set(field, index);

@@ -1,7 +1,7 @@
 /** Finds where data files store the leaves of a plan. */
 
 import { CorruptFileError, UnsupportedError } from "../errors.js";
-import { countedByRows, type DataFile, type DataPage } from "../file/container/reader.js";
+import { countedByRows, type DataFileMetadata, type DataPage } from "../file/container/reader.js";
 import { columnsByRows, type LeafColumns } from "../file/v20/rowColumns.js";
 import { columnFields, decodeSchema, type TableField } from "../schema/schema.js";
 import type { ReadLeaf } from "./leafPlan.js";
@@ -13,12 +13,12 @@ export interface FieldPlaces {
   /** The column of the file that holds each field. */
   readonly columnIndexes: readonly number[];
   /** Called at most once, and only if a column is read from the file. */
-  open(): Promise<DataFile>;
+  open(): Promise<DataFileMetadata>;
 }
 
 /** A column of an open file, as pages of whole rows. */
 export interface StoredColumn {
-  readonly file: DataFile;
+  readonly file: DataFileMetadata;
   readonly columnIndex: number;
   readonly pages: readonly DataPage[];
 }
@@ -50,8 +50,8 @@ export async function openColumns(
       places.set(fieldId, { file, columnIndex: file.columnIndexes[index] ?? -1 });
     }
   }
-  const opening = new Map<FieldPlaces, Promise<DataFile>>();
-  const open = (file: FieldPlaces): Promise<DataFile> => {
+  const opening = new Map<FieldPlaces, Promise<DataFileMetadata>>();
+  const open = (file: FieldPlaces): Promise<DataFileMetadata> => {
     let opened = opening.get(file);
     if (opened === undefined) {
       opened = file.open();
@@ -103,7 +103,10 @@ export async function openColumns(
  * The columns of a file that belongs to no table, such as one of an index: those of the schema in the file itself.
  * @throws CorruptFileError where the file has not the columns of its schema
  */
-export function columnsOfFile(file: DataFile): { readonly fields: TableField[]; readonly file: FieldPlaces } {
+export function columnsOfFile(file: DataFileMetadata): {
+  readonly fields: TableField[];
+  readonly file: FieldPlaces;
+} {
   const fields = decodeSchema(file.descriptor.schema?.fields ?? [], file.path);
   const listed = columnFields(fields, file.version);
   if (listed.length !== file.columns.length) {
@@ -122,13 +125,13 @@ export function columnsOfFile(file: DataFile): { readonly fields: TableField[]; 
 
 /** A leaf in an open file. */
 interface StoredLeaf extends LeafColumns {
-  readonly file: DataFile;
+  readonly file: DataFileMetadata;
   /** Values that its pages count per row. */
   readonly valuesPerRow: number;
 }
 
 /** A file's columns for some leaves, in the order of the leaves, as pages of whole rows. */
-function columnsOf(file: DataFile, leaves: readonly StoredLeaf[]): StoredColumn[] {
+function columnsOf(file: DataFileMetadata, leaves: readonly StoredLeaf[]): StoredColumn[] {
   if (file.version !== "2.0") {
     const rows = countedByRows(file, leaves);
     return leaves.map(({ columnIndex }) => ({

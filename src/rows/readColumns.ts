@@ -6,7 +6,7 @@
 
 import type { Column } from "../arrow/columns/column.js";
 import { mapAhead } from "../async/parallel.js";
-import type { DataFile, DataPage } from "../file/container/reader.js";
+import type { DataFileMetadata, DataPage } from "../file/container/reader.js";
 import { type EncodedRows, type PageSource, readPageRows } from "../file/pages/pageRows.js";
 import type { RowRuns } from "../file/pages/pageSlice.js";
 import type { MemoryShare } from "../memory.js";
@@ -100,7 +100,7 @@ export async function* readColumns<Span extends RowSpan>(
 interface PageTask {
   /** Index of the leaf in the plan. */
   readonly leaf: number;
-  readonly file: DataFile;
+  readonly file: DataFileMetadata;
   readonly columnIndex: number;
   readonly pageIndex: number;
   readonly page: DataPage;
@@ -160,7 +160,7 @@ function pageTasks({ stored, start, end }: RowSpan): PageTask[] {
 }
 
 async function fetchGroup<Span>(source: PageSource, group: PageGroup<Span>): Promise<FetchedGroup<Span>> {
-  const byFile = new Map<DataFile, number[]>();
+  const byFile = new Map<DataFileMetadata, number[]>();
   for (const [index, task] of group.tasks.entries()) {
     const indexes = byFile.get(task.file);
     if (indexes === undefined) byFile.set(task.file, [index]);

@@ -8,7 +8,7 @@ import { concatColumns } from "../arrow/columns/concatColumns.js";
 import { takeColumn } from "../arrow/columns/takeColumn.js";
 import { breathe } from "../async/eventLoop.js";
 import { InternalError } from "../errors.js";
-import type { DataFile, DataPage } from "../file/container/reader.js";
+import type { DataFileMetadata, DataPage } from "../file/container/reader.js";
 import { decodePage } from "../file/pages/decodePage.js";
 import { type EncodedRows, type PageSource, readPageRows } from "../file/pages/pageRows.js";
 import { positionsIn, type RowRuns, runsOf } from "../file/pages/pageSlice.js";
@@ -37,7 +37,7 @@ export async function takeColumns(
   signal?: AbortSignal,
 ): Promise<DescribedRows> {
   const rowCount = positions.length;
-  const files: (DataFile | null)[] = plan.leaves.map(() => null);
+  const files: (DataFileMetadata | null)[] = plan.leaves.map(() => null);
   const pieces: Column[][] = plan.leaves.map(() => []);
   const tasks = takeTasks(plan.leaves, stored, positions);
   for (let next = 0; next < tasks.length; ) {
@@ -63,7 +63,7 @@ export async function takeColumns(
 interface TakeTask {
   /** Index of the leaf in the plan. */
   readonly leaf: number;
-  readonly file: DataFile;
+  readonly file: DataFileMetadata;
   readonly columnIndex: number;
   readonly pageIndex: number;
   /** Rows counted from the page's first: ascending, each once. */
@@ -116,7 +116,7 @@ async function fetchRound(
   leaves: readonly ReadLeaf[],
   tasks: readonly TakeTask[],
 ): Promise<Column[]> {
-  const byFile = new Map<DataFile, TakeTask[]>();
+  const byFile = new Map<DataFileMetadata, TakeTask[]>();
   for (const task of tasks) {
     const ofFile = byFile.get(task.file);
     if (ofFile === undefined) byFile.set(task.file, [task]);

@@ -17,17 +17,12 @@
  * is an error.
  */
 
-import type {
-  Column,
-  FixedColumn,
-  FixedSizeListColumn,
-  ListColumn,
-  Validity,
-} from "../arrow/columns/column.js";
+import type { Column, FixedColumn, FixedSizeListColumn, ListColumn } from "../arrow/columns/column.js";
 import { decodeDictionary, encodeDictionary } from "../arrow/columns/dictionaries.js";
 import { areNarrow } from "../arrow/columns/offsets.js";
 import { sliceColumn } from "../arrow/columns/sliceColumn.js";
 import { takeColumn } from "../arrow/columns/takeColumn.js";
+import { isValid } from "../arrow/columns/validity.js";
 import type { LogicalField } from "../arrow/types/logicalTypes.js";
 import {
   type DictionaryType,
@@ -343,12 +338,6 @@ function numberCast(from: NumberType | null, to: NumberType | null, name: string
     return { kind: "fixed", length, validity, byteWidth: to.bytes, values: bytes };
   };
 }
-
-const isValid = (validity: Validity | null, row: number): boolean => {
-  if (validity === null) return true;
-  const bit = validity.bitOffset + row;
-  return ((validity.bytes[Math.floor(bit / 8)] >>> (bit & 7)) & 1) === 1;
-};
 
 type Ticks = Extract<NumberType, { kind: "ticks" }>;
 type Refuse = (value: number | bigint) => never;

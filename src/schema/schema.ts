@@ -3,6 +3,7 @@
  * children, linked by parent ids. The flat form has types as texts, which are parsed and formatted here.
  */
 
+import { EXTENSION_NAME_KEY } from "../arrow/types/logicalTypes.js";
 import { formatType, isSameType, type LogicalType, parseType } from "../arrow/types/type.js";
 import { CorruptFileError } from "../errors.js";
 import { Field, LegacyDictionary } from "../format/file.js";
@@ -26,8 +27,6 @@ export interface NewField extends Omit<TableField, "id" | "children"> {
 }
 
 const NO_PARENT = -1;
-/** Key of the metadata that names a field's Arrow extension type. */
-export const EXTENSION_NAME_KEY = "ARROW:extension:name";
 /** Key of the metadata that makes a field part of the primary key. */
 export const PRIMARY_KEY = "lance-schema:unenforced-primary-key";
 /** Key of the metadata that does the same, and says which part it is. */
@@ -260,9 +259,9 @@ export function isPacked(field: TableField): boolean {
 
 /** Whether a field asks for its members to be packed, which is heeded on structs only. */
 export const asksForPacking = (metadata: ReadonlyMap<string, string>): boolean =>
-  isSet(metadata, PACKED_KEY) || isSet(metadata, "packed");
+  isFlagSet(metadata, PACKED_KEY) || isFlagSet(metadata, "packed");
 
-const isSet = (metadata: ReadonlyMap<string, string>, key: string): boolean =>
+const isFlagSet = (metadata: ReadonlyMap<string, string>, key: string): boolean =>
   metadata.get(key)?.toLowerCase() === "true";
 
 /**

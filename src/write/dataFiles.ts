@@ -7,7 +7,7 @@ import { isEmptyStruct } from "../arrow/columns/column.js";
 import { leafOf } from "../arrow/columns/spine.js";
 import type { ArrowInput } from "../arrow/exchange/input.js";
 import { ConcurrentModificationError, NamespaceError } from "../errors.js";
-import { sideDirectory } from "../file/blobs/blobDescriptors.js";
+import { sideFileDirectory } from "../file/blobs/blobDescriptors.js";
 import type { FileColumn, FileVersion } from "../file/container/page.js";
 import { DataFileWriter } from "../file/writing/writer.js";
 import type { Schema as FileSchema } from "../format/file.js";
@@ -79,7 +79,7 @@ export async function writeRows(
     await Promise.all(
       names.map(async (name) => {
         const path = join(directory, name);
-        if (hasSideFiles) await disk.removeTree(sideDirectory(path));
+        if (hasSideFiles) await disk.removeTree(sideFileDirectory(path));
         await disk.remove(path);
       }),
     );

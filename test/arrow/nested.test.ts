@@ -95,7 +95,7 @@ describe("nested columns", () => {
         const start = random.below(data.length + 1);
         const length = random.below(data.length - start + 1);
         const spines = spinesOf(layout).map((spine) => {
-          const pruned = pruneColumn(column, spine.branch, spine.layout);
+          const pruned = pruneColumn(column, spine.path, spine.layout);
           // Columns of a file have pages of their own: each spine begins elsewhere.
           const first = random.below(start + 1);
           const page = concatColumns([
@@ -129,7 +129,7 @@ describe("spines", () => {
 
   it("that are missing become nulls", () => {
     const [first] = spinesOf(pairs.layout);
-    const spine = pruneColumn(pairs.column, first.branch, first.layout);
+    const spine = pruneColumn(pairs.column, first.path, first.layout);
     const merged = mergeSpines(pairs.layout, [spine, null], 50, "t.lance");
     const rows = Array.from(new Vector([dataFromColumn(pairs.type, merged)]));
     const source = Array.from(new Vector([dataFromColumn(pairs.type, pairs.column)]));
@@ -145,9 +145,9 @@ describe("spines", () => {
   it("whose lists differ in length are refused", () => {
     const [first, second] = spinesOf(pairs.layout);
     const spines = [
-      pruneColumn(pairs.column, first.branch, first.layout),
+      pruneColumn(pairs.column, first.path, first.layout),
       takeColumn(
-        pruneColumn(pairs.column, second.branch, second.layout),
+        pruneColumn(pairs.column, second.path, second.layout),
         Uint32Array.from({ length: 50 }, (_, row) => 49 - row),
       ),
     ];

@@ -8,17 +8,13 @@ import { makeBatch, toTable } from "../../src/arrow/exchange/batch.js";
 import { columnFromData } from "../../src/arrow/exchange/data.js";
 import { layoutOf } from "../../src/arrow/types/layouts.js";
 import type { FileColumn, FileVersion } from "../../src/file/container/page.js";
-import {
-  countedByRows,
-  type DataFile,
-  openDataFile,
-  readPageBuffers,
-} from "../../src/file/container/reader.js";
+import { countedByRows, type DataFileMetadata, openDataFile } from "../../src/file/container/reader.js";
 import { decodePage } from "../../src/file/pages/decodePage.js";
 import { DataFileWriter } from "../../src/file/writing/writer.js";
 import { Field as FileField, Schema as FileSchema } from "../../src/format/file.js";
 import type { Disk, ReadHandle } from "../../src/io/disk/disk.js";
 import { asDisk, MemoryDisk } from "./memoryDisk.js";
+import { readPageBuffers } from "./pageBuffers.js";
 
 /** The physical columns of a schema: one per leaf. */
 export function fileColumns(schema: Schema): FileColumn[] {
@@ -47,7 +43,9 @@ export function columnsOf(batch: RecordBatch): Column[] {
   return batch.data.children.flatMap((data, index) => {
     const { type, name } = batch.schema.fields[index];
     const column = columnFromData(data, layoutOf(type, name));
-    return spinesOf(layoutOf(type, name)).map(({ layout, branch }) => pruneColumn(column, branch, layout));
+    return spinesOf(layoutOf(type, name)).map(({ layout, path: branch }) =>
+      pruneColumn(column, branch, layout),
+    );
   });
 }
 
@@ -75,7 +73,7 @@ export async function tableToFile(table: Table, version: FileVersion): Promise<U
 /** All columns of a file. */
 export async function readColumns(
   handle: ReadHandle,
-  file: DataFile,
+  file: DataFileMetadata,
   layouts: readonly Layout[],
 ): Promise<Column[]> {
   // Pages of 2.0 count the values of their own column.

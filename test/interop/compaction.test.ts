@@ -26,7 +26,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { Append, CreateIndex, type DataFragment, Uuid } from "../../src/format/table.js";
 import { coverageOf } from "../../src/table/commit/indexCoverage.js";
 import { newTransaction, operationOf, readTransaction } from "../../src/table/commit/transaction.js";
-import { decodeRowIds, decodeRowVersions, type RowRuns } from "../../src/table/fragments/rowSequences.js";
+import { decodeRowIds, decodeRowVersions, type ValueRuns } from "../../src/table/fragments/rowSequences.js";
 import { indicesOf } from "../../src/table/versions/versionContent.js";
 import { directorySnapshot } from "../support/directorySnapshot.js";
 import { runsOf } from "../support/effort.js";
@@ -77,7 +77,7 @@ const rowsThere = async (name: string, at: object = {}): Promise<Table> =>
 const dataFiles = (name: string): Promise<string[]> => readdir(join(directoryOf(name), "data"));
 const fragmentsOf = async (name: string): Promise<readonly DataFragment[]> =>
   (await latestFile(directoryOf(name))).manifest.fragments;
-const listOf = ({ step, values, counts }: RowRuns): number[] =>
+const listOf = ({ step, values, counts }: ValueRuns): number[] =>
   values.flatMap((value, run) => Array.from({ length: counts[run] }, (_, row) => value + step * row));
 
 const structOf = (fields: Field[], children: readonly Data[]): Data<Struct> =>

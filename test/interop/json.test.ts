@@ -26,9 +26,10 @@ import {
 } from "tiltyard";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { JSONB_LAYOUT } from "../../src/arrow/columns/column.js";
-import { openDataFile, readPageBuffers } from "../../src/file/container/reader.js";
+import { openDataFile } from "../../src/file/container/reader.js";
 import { decodePage } from "../../src/file/pages/decodePage.js";
 import { NodeDisk } from "../../src/io/disk/nodeDisk.js";
+import { readPageBuffers } from "../file/pageBuffers.js";
 import { compareTables, reference } from "../support/reference.js";
 import { makeTempDir } from "../support/tempDir.js";
 

@@ -5,7 +5,6 @@ import { Field } from "../../src/format/file.js";
 import { DataFile, DataFragment } from "../../src/format/table.js";
 import {
   assignFieldIds,
-  columnFields,
   decodeSchema,
   encodeSchema,
   type NewField,
@@ -74,17 +73,6 @@ describe("a schema", () => {
     ]);
     const yes = new Map([["lance-schema:unenforced-primary-key", "yes"]]);
     expect(encodeSchema(assignFieldIds([leaf("k", "int8", true, yes)]))[0].unenforcedPrimaryKey).toBe(true);
-  });
-
-  it("has columns for its leaves, in format 2.0 for parents too", () => {
-    const ids = (version: string) => columnFields(FIELDS, version).map((field) => field.id);
-    expect(ids("2.1")).toEqual([0, 2, 4, 5, 6]);
-    expect(ids("2.0")).toEqual([0, 1, 2, 3, 4, 5, 6]);
-    const blob = {
-      ...nested("b", "struct", leaf("data", "large_binary"), leaf("uri", "string")),
-      metadata: new Map([["ARROW:extension:name", "lance.blob.v2"]]),
-    };
-    expect(columnFields(assignFieldIds([blob]), "2.2").map((field) => field.id)).toEqual([0]);
   });
 
   it("gives new fields ids above all that data files still name", () => {

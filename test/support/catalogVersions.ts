@@ -4,11 +4,11 @@ import { randomBytes } from "node:crypto";
 import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { DirectoryNamespace } from "tiltyard";
-import { MAX_KEPT, MIN_KEPT } from "../../src/catalog/rows/oldVersions.js";
+import { MAX_KEPT_VERSIONS, MIN_KEPT_VERSIONS } from "../../src/catalog/rows/oldVersions.js";
 import { parseManifestName } from "../../src/table/versions/paths.js";
 
 /** Versions that stay whole of a catalog that {@link makeHeavy} was called on, and of one of a few rows. */
-export { MAX_KEPT, MIN_KEPT };
+export { MAX_KEPT_VERSIONS as MAX_KEPT, MIN_KEPT_VERSIONS as MIN_KEPT };
 /** So many more may not be emptied yet. */
 export const BACKLOG = 16;
 

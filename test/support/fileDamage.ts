@@ -8,10 +8,10 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Table } from "apache-arrow";
 import { crc32 } from "../../src/bytes/crc32.js";
-import { decodeColumnMetadata, FOOTER_BYTES } from "../../src/file/container/container.js";
-import type { ByteRange } from "../../src/file/container/page.js";
+import { DATA_FILE_FOOTER_BYTES, decodeColumnMetadata } from "../../src/file/container/container.js";
 import { openDataFile } from "../../src/file/container/reader.js";
 import { Manifest } from "../../src/format/table.js";
+import type { ByteRange } from "../../src/io/disk/ranges.js";
 import type { Random } from "./generators.js";
 
 const TABLE_ENTRY_BYTES = 16;
@@ -82,7 +82,7 @@ export async function openSpecimen(
       if (field !== undefined && isBlob) blobNames.add(field.name);
     }
   }
-  const tail = new DataView(bytes.buffer, bytes.length - FOOTER_BYTES);
+  const tail = new DataView(bytes.buffer, bytes.length - DATA_FILE_FOOTER_BYTES);
   const columnTable = Number(tail.getBigUint64(8, true));
   const view = new DataView(bytes.buffer);
   const columnMetadata = file.columns.map((_, index) => ({
@@ -225,7 +225,7 @@ function changeWord(specimen: Specimen, random: Random): Change {
 function changeFooter(specimen: Specimen, random: Random): Change {
   const bytes = specimen.bytes.slice();
   const view = new DataView(bytes.buffer);
-  const footer = bytes.length - FOOTER_BYTES;
+  const footer = bytes.length - DATA_FILE_FOOTER_BYTES;
   const kind = random.below(3);
   let at = footer + 8 * random.below(3);
   if (kind === 0) {
@@ -252,7 +252,7 @@ function changeMessage(specimen: Specimen, random: Random): Change {
     random,
     path,
   );
-  const footerStart = bytes.length - FOOTER_BYTES;
+  const footerStart = bytes.length - DATA_FILE_FOOTER_BYTES;
   const view = new DataView(bytes.buffer);
   const columnTable = Number(view.getBigUint64(footerStart + 8, true));
   const tables = bytes.slice(columnTable, bytes.length);
@@ -266,7 +266,7 @@ function changeMessage(specimen: Specimen, random: Random): Change {
   const entry = column < 0 ? globalTable : tablesStart + column * TABLE_ENTRY_BYTES;
   written.setBigUint64(entry, BigInt(footerStart), true);
   written.setBigUint64(entry + 8, BigInt(message.length), true);
-  const footer = out.length - FOOTER_BYTES;
+  const footer = out.length - DATA_FILE_FOOTER_BYTES;
   written.setBigUint64(footer + 8, BigInt(tablesStart), true);
   written.setBigUint64(footer + 16, BigInt(globalTable), true);
   const owner = column < 0 ? null : specimen.owners[column];

@@ -12,7 +12,7 @@ import { findLatestVersion } from "../../src/table/versions/latestVersion.js";
 import { ManifestFile } from "../../src/table/versions/manifest.js";
 import { ManifestCache } from "../../src/table/versions/manifestCache.js";
 import { type OpenVersion, type TableEnvironment, tableAt } from "../../src/table/versions/tableAt.js";
-import { entryOf } from "../../src/table/versions/versions.js";
+import { versionEntry } from "../../src/table/versions/versions.js";
 import { reference } from "../support/reference.js";
 import { makeTempDir } from "../support/tempDir.js";
 
@@ -43,7 +43,7 @@ export async function commitPlannedOn(
 ): Promise<OpenVersion> {
   const at = tableAt(environment, root);
   const latest = await findLatestVersion({ disk, root });
-  const entry = entryOf(root, transaction.readVersion, latest?.scheme ?? "V2");
+  const entry = versionEntry(root, transaction.readVersion, latest?.scheme ?? "V2");
   const directory = latest?.directory ?? { inode: "0:0", birthNs: 0n, changedNs: 0n };
   const gone = ManifestHead.create({ version: transaction.readVersion });
   const file =

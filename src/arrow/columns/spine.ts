@@ -30,14 +30,14 @@ import { bothValid } from "./validity.js";
  * The path to a leaf: the number of the child to follow at each node, 0 for the items of a list. For a packed struct,
  * the numbers of its members may follow if they come in another order.
  */
-export type Branch = readonly number[];
+export type LeafPath = readonly number[];
 
 /** In a branch, marks a missing child: it ends the branch of a leaf, and stands for a member of a packed struct. */
 export const MISSING_CHILD = -1;
 
 export interface Spine {
   readonly layout: Layout;
-  readonly branch: Branch;
+  readonly path: LeafPath;
 }
 
 /** The spines of a layout, in the order of its leaves. A layout that is not nested has one spine, itself. */
@@ -47,17 +47,17 @@ export function spinesOf(layout: Layout): Spine[] {
     case "sizedList":
       return spinesOf(layout.item).map((spine) => ({
         layout: { ...layout, item: spine.layout } as Layout,
-        branch: [0, ...spine.branch],
+        path: [0, ...spine.path],
       }));
     case "struct":
       return layout.children.flatMap((child, index) =>
         spinesOf(child.layout).map((spine) => ({
           layout: { kind: "struct", children: [{ ...child, layout: spine.layout }] },
-          branch: [index, ...spine.branch],
+          path: [index, ...spine.path],
         })),
       );
     default:
-      return [{ layout, branch: [] }];
+      return [{ layout, path: [] }];
   }
 }
 
@@ -94,7 +94,7 @@ export function leafOf(layout: Layout): LeafLayout {
  * The spine of a column along a branch.
  * @param layout of the spine; a missing child becomes nulls of its layout
  */
-export function pruneColumn(column: Column, branch: Branch, layout: Layout, depth = 0): Column {
+export function pruneColumn(column: Column, branch: LeafPath, layout: Layout, depth = 0): Column {
   if (column.kind === "list" && layout.kind === "list") {
     return { ...column, items: pruneColumn(column.items, branch, layout.item, depth + 1) };
   }

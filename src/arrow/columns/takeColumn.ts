@@ -166,7 +166,7 @@ export function takeVariable(
 }
 
 /** Values at least this long are copied with the engine's own copy, shorter ones byte by byte. */
-const LONG_VALUE_BYTES = 48;
+export const LONG_VALUE_BYTES = 48;
 
 function takeVariable32(
   source: Int32Array,

@@ -36,6 +36,10 @@ export function isSet(bits: Validity, index: number): boolean {
   return ((bits.bytes[Math.floor(bit / 8)] >>> (bit & 7)) & 1) === 1;
 }
 
+/** {@link isSet} of a column that may be without nulls. */
+export const isValid = (validity: Validity | null, index: number): boolean =>
+  validity === null || isSet(validity, index);
+
 /** The validity that is set where both are. */
 export function bothValid(left: Validity | null, right: Validity | null, length: number): Validity | null {
   if (left === null || right === null) return left ?? right;

@@ -17,6 +17,7 @@ import {
 } from "apache-arrow";
 import { alignedBytes } from "../../bytes/aligned.js";
 import { copyBits, countOnes } from "../../bytes/bits.js";
+import { bytesOf } from "../../bytes/view.js";
 import { InternalError, InvalidInputError } from "../../errors.js";
 import type {
   Column,
@@ -74,7 +75,7 @@ export function columnFromData(data: ForeignData, layout: Layout, dictionaries?:
     }
     case "bits": {
       const validity = validityOf(data);
-      const bits = bytesOf(data.values);
+      const bits = bytesOrNone(data.values);
       const held = bits.length * 8 - data.offset;
       if (held >= length) return { kind: "bits", length, validity, bits, bitOffset: data.offset };
       requireNullTail(validity, Math.max(held, 0), length, "values");
@@ -85,7 +86,7 @@ export function columnFromData(data: ForeignData, layout: Layout, dictionaries?:
     case "variable": {
       const validity = validityOf(data);
       const offsets = offsetsOf(data, layout.offsetBits, validity);
-      return { kind: "variable", length, validity, offsets, bytes: bytesOf(data.values) };
+      return { kind: "variable", length, validity, offsets, bytes: bytesOrNone(data.values) };
     }
     case "fixedSizeList": {
       const validity = validityOf(data);
@@ -160,10 +161,8 @@ function structChild(
   return concatColumns([column, nullColumn(child.layout, length - column.length)]);
 }
 
-function bytesOf(view: ArrayBufferView | null | undefined): Uint8Array {
-  if (view === null || view === undefined) return NO_BYTES;
-  return new Uint8Array(view.buffer, view.byteOffset, view.byteLength);
-}
+const bytesOrNone = (view: ArrayBufferView | null | undefined): Uint8Array =>
+  view === null || view === undefined ? NO_BYTES : bytesOf(view);
 
 function validityOf(data: ForeignData): Validity | null {
   const bitmap = data.nullBitmap;
@@ -174,7 +173,7 @@ function validityOf(data: ForeignData): Validity | null {
       `a validity of ${bitmap.length} bytes is too short for ${data.length} values`,
     );
   }
-  return validityFrom(bytesOf(bitmap), data.offset, data.length);
+  return validityFrom(bytesOrNone(bitmap), data.offset, data.length);
 }
 
 function fixedBytes(
@@ -183,7 +182,7 @@ function fixedBytes(
   byteWidth: number,
   validity: Validity | null,
 ): Uint8Array {
-  const bytes = bytesOf(data.values);
+  const bytes = bytesOrNone(data.values);
   const needed = length * byteWidth;
   if (bytes.length >= needed) return bytes.subarray(0, needed);
   const held = Math.floor(bytes.length / byteWidth);
@@ -198,7 +197,7 @@ function offsetsOf(
   offsetBits: 32 | 64,
   validity: Validity | null,
 ): Int32Array | BigInt64Array {
-  const bytes = alignedBytes(bytesOf(data.valueOffsets), offsetBits / 8);
+  const bytes = alignedBytes(bytesOrNone(data.valueOffsets), offsetBits / 8);
   const held = Math.floor(bytes.length / (offsetBits / 8));
   const needed = data.length + 1;
   if (held >= needed) {

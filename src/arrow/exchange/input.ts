@@ -10,6 +10,7 @@
 import type { Field, Schema } from "apache-arrow";
 import { untilAborted } from "../../async/abort.js";
 import { tagOf } from "../../bytes/tag.js";
+import { bytesOf } from "../../bytes/view.js";
 import { InvalidInputError, messageOf, NamespaceError } from "../../errors.js";
 import type { MemoryShare } from "../../memory.js";
 import type { Column, Layout } from "../columns/column.js";
@@ -348,7 +349,7 @@ function isBatch(value: unknown): value is ForeignBatch {
 }
 
 function asBytes(value: unknown): Uint8Array | null {
-  if (ArrayBuffer.isView(value)) return new Uint8Array(value.buffer, value.byteOffset, value.byteLength);
+  if (ArrayBuffer.isView(value)) return bytesOf(value);
   return isMemory(value) ? new Uint8Array(value) : null;
 }
 

@@ -6,3 +6,11 @@ export function malformedIpc(what: string, cause?: unknown): InvalidInputError {
   const message = `malformed Arrow IPC data: ${what}`;
   return new InvalidInputError(message, cause === undefined ? undefined : { cause });
 }
+
+export function tooLargeIpc(bytes: number, maxBytes: number): InvalidInputError {
+  return new InvalidInputError(`a batch of ${bytes} bytes; at most ${maxBytes} are taken at once`);
+}
+
+export function truncatedIpc(): InvalidInputError {
+  return malformedIpc("it breaks off in the middle of a message");
+}

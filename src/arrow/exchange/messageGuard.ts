@@ -49,23 +49,23 @@ export function checkMessageMetadata(metadata: Uint8Array, fields: number): numb
 }
 
 /** Where a message lies in a file: `offset` of its first byte, bytes of its metadata and body together. */
-export interface Block {
+export interface IpcBlock {
   readonly offset: number;
   readonly byteLength: number;
 }
 
-export interface Footer {
+export interface IpcFooter {
   /** Number of fields of the schema, nested ones included. */
   readonly fields: number;
-  readonly dictionaries: readonly Block[];
-  readonly batches: readonly Block[];
+  readonly dictionaries: readonly IpcBlock[];
+  readonly batches: readonly IpcBlock[];
 }
 
 /**
  * Reads where the messages of a file lie. The positions themselves are not checked.
  * @throws InvalidInputError as {@link checkMessageMetadata}
  */
-export function checkFooter(footer: Uint8Array): Footer {
+export function checkFooter(footer: Uint8Array): IpcFooter {
   return new Guard(footer).footer();
 }
 
@@ -104,7 +104,7 @@ class Guard {
     }
   }
 
-  footer(): Footer {
+  footer(): IpcFooter {
     const footer = this.#checkTable(this.#follow(0));
     const schema = this.#table(footer, 1);
     if (schema === 0) throw malformed("a file without schema");
@@ -116,7 +116,7 @@ class Guard {
     };
   }
 
-  #blocks(footer: number, slot: number): Block[] {
+  #blocks(footer: number, slot: number): IpcBlock[] {
     const vector = this.#vector(footer, slot, BLOCK_BYTES);
     if (vector === null) return [];
     return Array.from({ length: vector.count }, (_, index) => {

@@ -60,28 +60,8 @@ export function layoutOf(type: DataType, path: string): Layout {
       return { kind: "variable", offsetBits: 32, text: false };
     case Type.LargeBinary:
       return { kind: "variable", offsetBits: 64, text: false };
-    case Type.FixedSizeList: {
-      const item = layoutOf((type as FixedSizeList).valueType, path);
-      const dimension = fixedSize(foreign.listSize, "items", path);
-      switch (item.kind) {
-        case "fixed":
-        case "bits":
-        case "fixedSizeList":
-          return { kind: "fixedSizeList", dimension, item };
-        case "struct":
-          // The reference writes such lists but cannot read them again.
-          if (holds(item, "list")) throw unsupported(type, path);
-          return { kind: "sizedList", dimension, item, itemNullable: type.children[0].nullable };
-        case "variable":
-        case "dictionary":
-        case "null":
-        case "list":
-        case "sizedList":
-        case "packedStruct":
-          throw unsupported(type, path);
-      }
-      break;
-    }
+    case Type.FixedSizeList:
+      return fixedSizeListLayout(type as FixedSizeList, foreign, path);
     case Type.List:
     case Type.LargeList: {
       const [item] = type.children;
@@ -95,15 +75,8 @@ export function layoutOf(type: DataType, path: string): Layout {
         isMap: false,
       };
     }
-    case Type.Map: {
-      const [entries] = type.children;
-      const item = layoutOf(entries.type, `${path}.${entries.name}`);
-      if (item.kind !== "struct" || item.children.length !== 2) {
-        throw new InvalidInputError(`column ${path}: the entries of a map are not pairs of key and value`);
-      }
-      if (holds(item, "sizedList")) throw unsupported(type, path);
-      return { kind: "list", offsetBits: 32, item, itemNullable: false, isMap: true };
-    }
+    case Type.Map:
+      return mapLayout(type, path);
     case Type.Struct:
       if (type.children.length === 0) return { kind: "packedStruct", children: [] };
       return {
@@ -114,42 +87,77 @@ export function layoutOf(type: DataType, path: string): Layout {
           nullable: child.nullable,
         })),
       };
-    case Type.Dictionary: {
-      const { dictionary, indices } = type as Dictionary;
-      const indexParameters: ForeignType = indices;
-      if (indexParameters.typeId !== Type.Int) {
-        throw new InvalidInputError(`column ${path}: dictionary indices of type ${indices} are not integers`);
-      }
-      const value = layoutOf(dictionary, path);
-      switch (value.kind) {
-        case "variable":
-        case "fixed":
-          return {
-            kind: "dictionary",
-            index: fixed(integerBits(indexParameters, path) / 8),
-            indexSigned: indexParameters.isSigned === true,
-            value,
-          };
-        case "bits":
-        case "fixedSizeList":
-        case "dictionary":
-        case "null":
-        case "list":
-        case "sizedList":
-        case "struct":
-        case "packedStruct":
-          throw unsupported(type, path);
-      }
-    }
+    case Type.Dictionary:
+      return dictionaryLayout(type as Dictionary, path);
   }
   throw unsupported(type, path);
 }
 
+function fixedSizeListLayout(type: FixedSizeList, { listSize }: ForeignType, path: string): Layout {
+  const item = layoutOf(type.valueType, path);
+  const dimension = fixedSize(listSize, "items", path);
+  switch (item.kind) {
+    case "fixed":
+    case "bits":
+    case "fixedSizeList":
+      return { kind: "fixedSizeList", dimension, item };
+    case "struct":
+      // The reference writes such lists but cannot read them again.
+      if (holds(item, "list")) throw unsupported(type, path);
+      return { kind: "sizedList", dimension, item, itemNullable: type.children[0].nullable };
+    case "variable":
+    case "dictionary":
+    case "null":
+    case "list":
+    case "sizedList":
+    case "packedStruct":
+      throw unsupported(type, path);
+  }
+}
+
+function mapLayout(type: DataType, path: string): Layout {
+  const [entries] = type.children;
+  const item = layoutOf(entries.type, `${path}.${entries.name}`);
+  if (item.kind !== "struct" || item.children.length !== 2) {
+    throw new InvalidInputError(`column ${path}: the entries of a map are not pairs of key and value`);
+  }
+  if (holds(item, "sizedList")) throw unsupported(type, path);
+  return { kind: "list", offsetBits: 32, item, itemNullable: false, isMap: true };
+}
+
+function dictionaryLayout(type: Dictionary, path: string): Layout {
+  const { dictionary, indices } = type;
+  const indexParameters: ForeignType = indices;
+  if (indexParameters.typeId !== Type.Int) {
+    throw new InvalidInputError(`column ${path}: dictionary indices of type ${indices} are not integers`);
+  }
+  const value = layoutOf(dictionary, path);
+  switch (value.kind) {
+    case "variable":
+    case "fixed":
+      return {
+        kind: "dictionary",
+        index: fixed(integerBits(indexParameters, path) / 8),
+        indexSigned: indexParameters.isSigned === true,
+        value,
+      };
+    case "bits":
+    case "fixedSizeList":
+    case "dictionary":
+    case "null":
+    case "list":
+    case "sizedList":
+    case "struct":
+    case "packedStruct":
+      throw unsupported(type, path);
+  }
+}
+
 /** Whether a layout is of the given kind or contains a layout of that kind. */
-export function holds(layout: Layout, kind: "list" | "sizedList"): boolean {
+function holds(layout: Layout, kind: "list" | "sizedList"): boolean {
   if (layout.kind === kind) return true;
   if (layout.kind === "list" || layout.kind === "sizedList") return holds(layout.item, kind);
   return layout.kind === "struct" && layout.children.some((child) => holds(child.layout, kind));
 }
 
-export const fixed = (byteWidth: number): FixedLayout => ({ kind: "fixed", byteWidth });
+const fixed = (byteWidth: number): FixedLayout => ({ kind: "fixed", byteWidth });

@@ -67,7 +67,8 @@ import {
   unsupported,
 } from "./typeParameters.js";
 
-const EXTENSION_NAME_KEY = "ARROW:extension:name";
+/** Key of the metadata that names a field's Arrow extension type. */
+export const EXTENSION_NAME_KEY = "ARROW:extension:name";
 const EXTENSION_METADATA_KEY = "ARROW:extension:metadata";
 /** 16-bit floats with 8 bits of exponent, which Arrow has as 2 bytes. */
 const BFLOAT16_EXTENSION = "lance.bfloat16";

@@ -4,7 +4,7 @@
  */
 
 import type { CatalogEnvironment } from "../rows/catalogTable.js";
-import { type Batch, endBatch, endOwnBatch, type Outcome } from "./batchJournal.js";
+import { type Batch, type BatchOutcome, endBatch, endOwnBatch } from "./batchJournal.js";
 import { type BatchLocks, LocksLostError, requireLock, requireLocks } from "./batchLocks.js";
 import { type BatchWork, doStep, undoStep } from "./batchParts.js";
 import { isLasting } from "./batchRefusals.js";
@@ -75,7 +75,7 @@ async function undoUnlessRefused(work: BatchWork, step: BatchStep, wasDone: bool
   }
 }
 
-async function end(work: BatchWork, outcome: Outcome): Promise<void> {
+async function end(work: BatchWork, outcome: BatchOutcome): Promise<void> {
   const { environment, unguarded, batch, locks, isOwn } = work;
   const { root } = environment;
   await requireLocks(locks);

@@ -20,6 +20,7 @@
  */
 
 import { CorruptFileError, InvalidInputError } from "../../errors.js";
+import { UUID_FORM } from "../../ident.js";
 import type { Disk } from "../../io/disk/disk.js";
 import { codeOf } from "../../io/disk/errno.js";
 import { createExclusive, type PublishOptions } from "../../io/publish.js";
@@ -34,23 +35,23 @@ export interface Batch {
 }
 
 /** How a batch ended: with all parts done, or with none. */
-export type Outcome = "done" | "undone";
+export type BatchOutcome = "done" | "undone";
 
 const BATCHES_DIRECTORY = ".tiltyard-batches";
 const ENDED_DIRECTORY = ".tiltyard-ended-batches";
 const JOURNAL_NAME = "journal.json";
 const MAX_JOURNAL_BYTES = 64 * 1024 * 1024;
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const UNDECIDED_SUFFIX = ".undecided";
-const OUTCOMES: readonly Outcome[] = ["done", "undone"];
+const OUTCOMES: readonly BatchOutcome[] = ["done", "undone"];
 /** Age from which nobody waits for an outcome, however long its machine slept. */
 const FORGOTTEN_MS = 7 * 24 * 60 * 60 * 1000;
 
 const batchesDirectory = (root: string): string => join(root, BATCHES_DIRECTORY);
 const endedDirectory = (root: string): string => join(root, ENDED_DIRECTORY);
 /** Where the process that decided a batch puts the journal when it ends it. */
-const ownEndPath = (directory: string, outcome: Outcome): string => join(directory, `journal.${outcome}`);
-const outcomePath = (root: string, directory: string, outcome: Outcome): string =>
+const ownEndPath = (directory: string, outcome: BatchOutcome): string =>
+  join(directory, `journal.${outcome}`);
+const outcomePath = (root: string, directory: string, outcome: BatchOutcome): string =>
   join(endedDirectory(root), `${basename(directory)}.${outcome}`);
 
 // ------------------------------------------------------------------------------------------------ deciding
@@ -115,7 +116,7 @@ export async function listBatches(disk: Disk, root: string): Promise<string[]> {
   const entries = await disk.list(batchesDirectory(root));
   if (entries === null) return [];
   return entries
-    .filter((entry) => entry.kind === "directory" && UUID.test(entry.name))
+    .filter((entry) => entry.kind === "directory" && UUID_FORM.test(entry.name))
     .map((entry) => join(batchesDirectory(root), entry.name))
     .sort();
 }
@@ -152,7 +153,7 @@ export async function endOwnBatch(
   disk: Disk,
   root: string,
   directory: string,
-  outcome: Outcome,
+  outcome: BatchOutcome,
   confirm: () => Promise<void>,
 ): Promise<boolean> {
   const ended = ownEndPath(directory, outcome);
@@ -179,7 +180,12 @@ export async function endOwnBatch(
 /**
  * Ends a batch that another process decided, and leaves the outcome for it. The caller holds the lock of its directory.
  */
-export async function endBatch(disk: Disk, root: string, directory: string, outcome: Outcome): Promise<void> {
+export async function endBatch(
+  disk: Disk,
+  root: string,
+  directory: string,
+  outcome: BatchOutcome,
+): Promise<void> {
   const path = outcomePath(root, directory, outcome);
   try {
     await disk.makeDirectory(endedDirectory(root));
@@ -230,7 +236,7 @@ export async function dropUndecided(disk: Disk, root: string, directory: string)
 }
 
 /** Moves a damaged journal, with its manifests, to where nobody looks for batches. The caller holds the lock. */
-export async function setAside(disk: Disk, root: string, directory: string): Promise<void> {
+export async function setAsideJournal(disk: Disk, root: string, directory: string): Promise<void> {
   const aside = join(endedDirectory(root), `${basename(directory)}.damaged`);
   await disk.makeDirectory(aside);
   const names = ((await disk.list(directory)) ?? []).map(({ name }) => name);
@@ -247,7 +253,7 @@ export async function setAside(disk: Disk, root: string, directory: string): Pro
 // ------------------------------------------------------------------------------------------------ outcomes
 
 /** How another process ended a batch; null where none did. */
-export async function readOutcome(disk: Disk, root: string, directory: string): Promise<Outcome | null> {
+export async function readOutcome(disk: Disk, root: string, directory: string): Promise<BatchOutcome | null> {
   for (const outcome of OUTCOMES) {
     if ((await disk.stat(outcomePath(root, directory, outcome))) !== null) return outcome;
   }

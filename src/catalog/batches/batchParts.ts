@@ -15,7 +15,7 @@ import { codeOf } from "../../io/disk/errno.js";
 import type { LockLease } from "../../io/lock/lease.js";
 import { removeLeased } from "../../io/publish.js";
 import { isSameBytes, join } from "../../platform/native.js";
-import { putBack, type SetAsideVersion } from "../../table/cleanup/retiredVersions.js";
+import { putBackVersion, type SetAsideVersion } from "../../table/cleanup/retiredVersions.js";
 import { deleteVersionsUnderLock, returnVersionsUnderLock } from "../../table/cleanup/versionRemoval.js";
 import { publishUnderLock } from "../../table/staging/stagedVersion.js";
 import { ABSENT } from "../../table/versions/identity.js";
@@ -26,7 +26,7 @@ import { type TableAt, tableAt } from "../../table/versions/tableAt.js";
 import { withSteadyLock } from "../../table/versions/tableLock.js";
 import { findVersion, type VersionsAt } from "../../table/versions/versions.js";
 import { noteFormerId } from "../places/formerIds.js";
-import { isNewLocation } from "../places/locations.js";
+import { directoryAt, isNewLocation } from "../places/locations.js";
 import {
   hide,
   isDeregistered,
@@ -84,15 +84,11 @@ export interface PublishedVersion {
   readonly identity: string;
 }
 
-/** Directory of the table itself, also where a branch is meant. */
-export const mainRootOf = ({ root }: Pick<CatalogEnvironment, "root">, location: string): string =>
-  join(root, ...location.split("/"));
-
 /** The table or branch of a part. */
 export const tableOf = (
   environment: CatalogEnvironment,
   { location, branch }: Pick<CreateVersionStep, "location" | "branch">,
-): TableAt => tableAt(environment, mainRootOf(environment, location), branch);
+): TableAt => tableAt(environment, directoryAt(environment.root, location), branch);
 
 /** Directories whose locks a part is done under. */
 export function lockedRootsOf(environment: CatalogEnvironment, step: BatchStep): string[] {
@@ -130,7 +126,7 @@ const placeOf = (
   environment: CatalogEnvironment,
   id: readonly string[],
   location: string,
-): TableLocation => ({ id, location, directory: mainRootOf(environment, location) });
+): TableLocation => ({ id, location, directory: directoryAt(environment.root, location) });
 
 async function declare(work: BatchWork, step: DeclareTableStep): Promise<void> {
   const { environment } = work;
@@ -164,7 +160,7 @@ async function createVersion(work: BatchWork, step: CreateVersionStep): Promise<
   const bytes = await readStoredManifest(work, step);
   const present = await findVersion(at, step.version);
   if (present !== null) {
-    if (!work.isOwn && (await holds(disk, present.path, bytes))) return;
+    if (!work.isOwn && (await hasBytes(disk, present.path, bytes))) return;
     throw new BatchConflict("the number was taken by another writer meanwhile");
   }
   const lease = requireLease(locks, at.root);
@@ -179,7 +175,7 @@ async function createVersion(work: BatchWork, step: CreateVersionStep): Promise<
   await requireLock(locks.batch);
   // Dropping a table takes no lock of the table.
   await requireSame(work, step).catch(async (error: unknown) => {
-    if (await holds(disk, path, bytes)) await takeVersionBack(at, path, lease);
+    if (await hasBytes(disk, path, bytes)) await takeVersionBack(at, path, lease);
     throw error;
   });
 }
@@ -219,7 +215,7 @@ async function readStoredManifest(
   return read.bytes;
 }
 
-async function holds(disk: Disk, path: string, bytes: Uint8Array): Promise<boolean> {
+async function hasBytes(disk: Disk, path: string, bytes: Uint8Array): Promise<boolean> {
   const read = await readManifestBytes(disk, path);
   return read !== null && isSameBytes(read.bytes, bytes);
 }
@@ -330,7 +326,7 @@ async function removeVersion(work: BatchWork, step: CreateVersionStep): Promise<
   const latest = await findLatestVersion(at);
   if (latest?.version !== step.version) return;
   // No version of another table has these bytes.
-  if (!(await holds(at.disk, latest.path, await readStoredManifest(work, step)))) return;
+  if (!(await hasBytes(at.disk, latest.path, await readStoredManifest(work, step)))) return;
   await takeVersionBack(at, latest.path, lease);
 }
 
@@ -455,7 +451,7 @@ async function returnRetired(
   for (const { step, version } of retired) {
     const at = tableOf(unguarded, step);
     if ((await disk.stat(version.path)) === null || !(await isToReturn(step))) continue;
-    await putBack(at, version);
+    await putBackVersion(at, version);
     await disk.syncDirectory(versionsDirectory(at.root));
   }
 }

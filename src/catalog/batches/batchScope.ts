@@ -5,8 +5,8 @@
 
 import { NamespaceError } from "../../errors.js";
 import type { Disk } from "../../io/disk/disk.js";
-import { join, sep } from "../../platform/native.js";
-import { rootLocation, rootTableAt } from "../places/locations.js";
+import { sep } from "../../platform/native.js";
+import { directoryAt, rootLocation, rootTableAt } from "../places/locations.js";
 import { tableRow } from "../places/tables.js";
 import type { Catalog } from "../rows/catalogRows.js";
 import { type CatalogEnvironment, readCatalog } from "../rows/catalogTable.js";
@@ -85,7 +85,7 @@ async function areConcerned(
   if (locations.length === 0) return false;
   const { disk, root } = environment;
   const wanted = [...directories, ...(await directoriesOf(environment, ids))];
-  const changed = locations.map((location) => join(root, ...location.split("/")));
+  const changed = locations.map((location) => directoryAt(root, location));
   if (wanted.some((a) => changed.some((b) => overlap(a, b)))) return true;
   // A directory may have several names: by links, and on file systems that fold them.
   const [realWanted, realChanged] = await Promise.all([realPaths(disk, wanted), realPaths(disk, changed)]);
@@ -106,7 +106,7 @@ async function directoriesOf(
       catalog ??= await readCatalog(environment);
       location = tableRow(catalog, id)?.location;
     }
-    if (location != null) directories.push(join(environment.root, ...location.split("/")));
+    if (location != null) directories.push(directoryAt(environment.root, location));
   }
   return directories;
 }

@@ -38,7 +38,7 @@ import {
   listBatches,
   readJournal,
   readOutcome,
-  setAside,
+  setAsideJournal,
 } from "./batchJournal.js";
 import { LocksLostError, withTableLocks } from "./batchLocks.js";
 import { type BatchWork, lockedRootsOf, removeResurrected } from "./batchParts.js";
@@ -202,7 +202,7 @@ async function setAsideQuietly(environment: CatalogEnvironment, directory: strin
   try {
     await withLock(directory, { ...lock, retries: 0 }, async () => {
       const journal = await readJournal(disk, directory);
-      if (journal !== null && isUnrecognisable(journal)) await setAside(disk, root, directory);
+      if (journal !== null && isUnrecognisable(journal)) await setAsideJournal(disk, root, directory);
     });
   } catch {
     // See above.

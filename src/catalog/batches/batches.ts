@@ -24,11 +24,11 @@ import { readTableIdentity, type TableIdentity } from "../tableIdentity.js";
 import { type Ending, finishBatch, workOn } from "./batchExecution.js";
 import {
   type Batch,
+  type BatchOutcome,
   clearOutcome,
   decideBatch,
   dropBatch,
   isDecided,
-  type Outcome,
   prepareBatch,
   readOutcome,
 } from "./batchJournal.js";
@@ -201,7 +201,7 @@ async function requireLearned(work: BatchWork): Promise<void> {
   );
 }
 
-async function learnOutcome({ unguarded: environment, batch }: BatchWork): Promise<Outcome> {
+async function learnOutcome({ unguarded: environment, batch }: BatchWork): Promise<BatchOutcome> {
   const { disk, root, lock } = environment;
   for (let attempt = 1; ; attempt++) {
     // First: a journal that is still there is settled, by the outcome if there is one already.

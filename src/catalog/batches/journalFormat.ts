@@ -14,8 +14,10 @@
  */
 
 import { NamespaceError } from "../../errors.js";
+import { UUID_FORM } from "../../ident.js";
 import type { Properties } from "../../namespace.js";
 import { checkBranchName } from "../../table/refs/refs.js";
+import { isCount, isJsonObject, isStringMap } from "../../table/versions/jsonValues.js";
 import type { NamingScheme } from "../../table/versions/paths.js";
 import { checkLocation, rootLocation, rootTableAt } from "../places/locations.js";
 import type { TableIdentity } from "../tableIdentity.js";
@@ -85,7 +87,6 @@ export type DecodedJournal =
 
 const FORMAT = 1;
 const MANIFEST_NAME = /^\d{1,9}\.manifest$/;
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const NOTHING: BatchNames = { ids: [], locations: [] };
 
 export const encodeJournal = (steps: readonly BatchStep[]): Uint8Array =>
@@ -151,7 +152,7 @@ const formatPlace = ({ location, branch }: CreateVersionStep | DeleteVersionsSte
 
 /** Everything that a journal names must lie where a batch may reach. */
 function checkStep(step: unknown): BatchStep {
-  if (!isObject(step)) throw new TypeError("a step that is no object");
+  if (!isJsonObject(step)) throw new TypeError("a step that is no object");
   const require = (isRight: boolean, member: string): void => {
     if (!isRight) throw new TypeError(`${member} of ${String(step.kind).slice(0, 40)}`);
   };
@@ -182,7 +183,7 @@ function checkStep(step: unknown): BatchStep {
       require(isLocation(step.location) &&
         isPlaceOf(step.id as string[], step.location as string), "location");
       requireOptional("properties", isStringMap);
-      requireOptional("mark", (value) => matches(value, UUID));
+      requireOptional("mark", (value) => matches(value, UUID_FORM));
       break;
     case "deregisterTable":
       require(isId(step.id), "id");
@@ -200,14 +201,10 @@ function checkStep(step: unknown): BatchStep {
 const isPlaceOf = (id: readonly string[], location: string): boolean =>
   id.length === 1 ? location === rootLocation(id[0]) : rootTableAt(location.split("/")[0]) === null;
 
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
 const isString = (value: unknown): value is string => typeof value === "string";
-const isCount = (value: unknown): boolean => Number.isSafeInteger(value) && (value as number) >= 0;
 const matches = (value: unknown, pattern: RegExp): boolean => isString(value) && pattern.test(value);
 const isId = (value: unknown): value is string[] =>
   Array.isArray(value) && value.length > 0 && value.every(isString);
-const isStringMap = (value: unknown): boolean => isObject(value) && Object.values(value).every(isString);
 
 function isLocation(value: unknown): value is string {
   if (!isString(value)) return false;
@@ -221,9 +218,9 @@ function isLocation(value: unknown): value is string {
 }
 
 function isIdentity(value: unknown): boolean {
-  if (!isObject(value)) return false;
+  if (!isJsonObject(value)) return false;
   const { inode, birthNs, base } = value;
   if (!matches(inode, /^\d{1,20}:\d{1,20}$/) || !matches(birthNs, /^-?\d{1,20}$/)) return false;
   if (base === null) return true;
-  return isObject(base) && isCount(base.version) && matches(base.sha256, /^[0-9a-f]{64}$/);
+  return isJsonObject(base) && isCount(base.version) && matches(base.sha256, /^[0-9a-f]{64}$/);
 }

@@ -22,7 +22,7 @@ import { fenceOff, PublishUncertainError, Removal, TEMPORARY_PREFIX } from "../.
 import { basename, dirname, join, relative, sep } from "../../platform/native.js";
 import { hasUniqueNames, sideDirectory, versionsDirectory } from "../../table/versions/paths.js";
 import type { CatalogEnvironment } from "../rows/catalogTable.js";
-import { checkLocation } from "./locations.js";
+import { checkLocation, directoryAt } from "./locations.js";
 import { hideAsDropped, hidingMarkerPath, isDropped, isHidingMarker } from "./markers.js";
 
 /** Longer than any location. */
@@ -102,7 +102,7 @@ export async function removeRecorded(environment: RemovalEnvironment, record: st
   const location = await readRecord(disk, record);
   // If the directory is not hidden, somebody may be about to hide it.
   const isOld = await isStale(disk, record);
-  const directory = location === null ? null : join(root, ...location.split("/"));
+  const directory = location === null ? null : directoryAt(root, location);
   if (directory === null || (await isLink(disk, root, directory))) {
     if (isOld) await disk.remove(record);
     return;

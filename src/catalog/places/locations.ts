@@ -108,15 +108,18 @@ export function idShownIn(name: string): string | null | undefined {
  * The directory of a place that a catalog row names.
  * @throws CorruptFileError where it leads out of the root, or to something that is no table's
  */
-export function directoryOf(root: string, location: string | null, objectId: string): string {
+export function directoryOfRow(root: string, location: string | null, objectId: string): string {
   const reason = location === null ? "it is missing" : whyNotALocation(location);
   if (location === null || reason !== null) {
     const shown = JSON.stringify(location?.slice(0, 200) ?? null);
     const path = join(root, CATALOG_DIRECTORY);
     throw new CorruptFileError(path, 0, `location ${shown} of ${objectId}: ${reason}`);
   }
-  return join(root, ...location.split("/"));
+  return directoryAt(root, location);
 }
+
+/** The directory at a location below the root, which was checked before. */
+export const directoryAt = (root: string, location: string): string => join(root, ...location.split("/"));
 
 /**
  * Checks a place that a caller hands in.

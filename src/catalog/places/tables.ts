@@ -14,7 +14,7 @@ import type { LatestVersion } from "../../table/versions/versions.js";
 import type { Catalog, CatalogRow } from "../rows/catalogRows.js";
 import { type CatalogEnvironment, readCatalog } from "../rows/catalogTable.js";
 import { decodeProperties, objectIdOf, parentOf, requireNamespace } from "../rows/objects.js";
-import { directoryOf, rootLocation } from "./locations.js";
+import { directoryOfRow, rootLocation } from "./locations.js";
 import { isDeregistered, isReserved } from "./markers.js";
 
 /** The place of a table, whether or not the table exists. */
@@ -139,7 +139,7 @@ export function locationOf(
   id: readonly string[],
   row: CatalogRow,
 ): TableLocation {
-  const directory = directoryOf(environment.root, row.location, row.objectId);
+  const directory = directoryOfRow(environment.root, row.location, row.objectId);
   return { id, location: row.location ?? "", directory };
 }
 

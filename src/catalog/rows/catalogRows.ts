@@ -192,21 +192,21 @@ export class Catalog {
     }
     const columns = this.fields.map((field, index) => {
       const values = knownValues(field.name, fresh);
-      if (values !== null) return select(this.columns[index], encodeStrings(values), sources);
+      if (values !== null) return selectRows(this.columns[index], encodeStrings(values), sources);
       if (!field.nullable && add.length > 0) {
         throw new UnsupportedError(
           `the catalog has a column ${field.name} that takes no nulls: rows can't be added`,
         );
       }
       const layout = layoutOf(arrowFieldFromLogical(field, field.name).type, field.name);
-      return select(this.columns[index], nullColumn(layout, add.length), kept);
+      return selectRows(this.columns[index], nullColumn(layout, add.length), kept);
     });
     return new Catalog(this.fields, columns, rows);
   }
 }
 
 /** Rows of `column` with those of `added` behind them, in the order of `indices`. */
-function select(column: Column, added: Column, indices: readonly number[]): Column {
+function selectRows(column: Column, added: Column, indices: readonly number[]): Column {
   const all = added.length === 0 ? column : concatColumns([column, added]);
   const unchanged = indices.length === all.length && indices.every((source, index) => source === index);
   return unchanged ? all : takeColumn(all, Uint32Array.from(indices));

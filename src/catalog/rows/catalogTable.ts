@@ -26,7 +26,13 @@ import { resolveProjection } from "../../query/projection.js";
 import { scanColumns } from "../../query/scan.js";
 import { type ReaderEnvironment, versionSource } from "../../query/versionSource.js";
 import { KEPT } from "../../rows/readAhead.js";
-import { assignFieldIds, decodeSchema, encodeSchema, type NewField } from "../../schema/schema.js";
+import {
+  assignFieldIds,
+  decodeSchema,
+  encodeSchema,
+  type NewField,
+  PRIMARY_KEY_POSITION,
+} from "../../schema/schema.js";
 import { commitCreation } from "../../table/commit/commit.js";
 import { newTransaction } from "../../table/commit/transaction.js";
 import { ABSENT } from "../../table/versions/identity.js";
@@ -74,9 +80,8 @@ const WRITER_FLAGS = "lance.namespace.manifest.writer_feature_flags";
 /** The bits that this build honours: none are defined so far. */
 const KNOWN_FLAGS = 0n;
 
-const PRIMARY_KEY_POSITION = "lance-schema:unenforced-primary-key:position";
 const NO_METADATA: ReadonlyMap<string, string> = new Map();
-const text = (name: string, nullable: boolean, metadata = NO_METADATA): NewField => ({
+const textField = (name: string, nullable: boolean, metadata = NO_METADATA): NewField => ({
   name,
   type: { kind: "string", large: false },
   nullable,
@@ -85,16 +90,16 @@ const text = (name: string, nullable: boolean, metadata = NO_METADATA): NewField
 });
 /** The schema of a new catalog. */
 const FIELDS: readonly NewField[] = [
-  text("object_id", false, new Map([[PRIMARY_KEY_POSITION, "0"]])),
-  text("object_type", false),
-  text("location", true),
-  text("metadata", true),
+  textField("object_id", false, new Map([[PRIMARY_KEY_POSITION, "0"]])),
+  textField("object_type", false),
+  textField("location", true),
+  textField("metadata", true),
   {
     name: "base_objects",
     type: { kind: "list", large: false, ofStructs: false },
     nullable: true,
     metadata: NO_METADATA,
-    children: [text("object_id", true)],
+    children: [textField("object_id", true)],
   },
 ];
 

@@ -7,7 +7,7 @@
  * So an old version is emptied: its files are removed, and its manifest is replaced by an empty file of the same name.
  * Most of the empty files are hard links to a few, so that a version costs a directory entry. What always holds:
  *
- * - The newest versions stay whole for their readers: at least `MIN_KEPT`, and more of a small catalog.
+ * - The newest versions stay whole for their readers: at least `MIN_KEPT_VERSIONS`, and more of a small catalog.
  * - The name of a version is taken at every moment: the empty file is renamed onto the manifest.
  * - The emptied versions are the oldest ones, up to some number, which can be found by bisection.
  * - The files go first. After a crash in between, the manifest still tells which they are.
@@ -36,13 +36,13 @@ import {
 } from "../../table/versions/paths.js";
 import type { OpenVersion, TableAt } from "../../table/versions/tableAt.js";
 import { writeHint } from "../../table/versions/versionHint.js";
-import { entryOf, type VersionEntry } from "../../table/versions/versions.js";
+import { type VersionEntry, versionEntry } from "../../table/versions/versions.js";
 import { removeStrayFiles } from "./strayFiles.js";
 
 /** Bytes taken up by the versions that stay whole, within bounds on their number. */
 const KEPT_BYTES = 8 * 1024 * 1024;
-export const MIN_KEPT = 32;
-export const MAX_KEPT = 256;
+export const MIN_KEPT_VERSIONS = 32;
+export const MAX_KEPT_VERSIONS = 256;
 /** The space that a file takes up is about a multiple of this. */
 const BLOCK_BYTES = 4096;
 /** This many versions must have become old before any is emptied. */
@@ -101,7 +101,7 @@ function keptVersions({ manifest, byteLength }: ManifestFile): number {
   for (const { files } of manifest.fragments) {
     for (const { fileSizeBytes } of files) bytes += blocks(fileSizeBytes);
   }
-  return Math.min(MAX_KEPT, Math.max(MIN_KEPT, Math.floor(KEPT_BYTES / bytes)));
+  return Math.min(MAX_KEPT_VERSIONS, Math.max(MIN_KEPT_VERSIONS, Math.floor(KEPT_BYTES / bytes)));
 }
 
 /** One round over a catalog's old versions. */
@@ -243,6 +243,6 @@ class Emptying {
   }
 
   #entry(version: number): VersionEntry {
-    return entryOf(this.#at.root, version, this.#latest.scheme);
+    return versionEntry(this.#at.root, version, this.#latest.scheme);
   }
 }

@@ -28,7 +28,7 @@ export interface Neighbours {
   readonly others: readonly DirectoryEntry[];
 }
 
-interface List {
+interface RootListing {
   /** Stat of the directory, from before it was listed or from when the last name was added. */
   stat: FileStat;
   /** Whether the next change of the directory is sure to show in its times. */
@@ -43,7 +43,7 @@ interface List {
 export class RootNames {
   readonly #disk: Disk;
   readonly #root: string;
-  #list: List | null = null;
+  #list: RootListing | null = null;
   /** Directories that were made here and are not in the list yet. */
   readonly #made = new Set<string>();
   #lastTurn: Promise<unknown> = Promise.resolve();
@@ -104,7 +104,7 @@ export class RootNames {
   }
 
   /** The list that is kept, if it is complete or lacks only directories that were made here. */
-  #known(stat: FileStat, catalog: Catalog): List | null {
+  #known(stat: FileStat, catalog: Catalog): RootListing | null {
     const list = this.#list;
     if (list === null) return null;
     const made = [...this.#made].filter((name) => !list.kinds.has(name));
@@ -125,7 +125,7 @@ export class RootNames {
   }
 
   /** @param stat of the directory as it was a moment ago */
-  async #read(stat: FileStat, catalog: Catalog | null): Promise<List> {
+  async #read(stat: FileStat, catalog: Catalog | null): Promise<RootListing> {
     const readAtMs = Date.now();
     const kinds = new Map<string, Kind>();
     for (const { name, kind } of (await this.#disk.list(this.#root)) ?? []) kinds.set(name, kind);

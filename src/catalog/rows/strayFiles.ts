@@ -14,7 +14,7 @@ import { ReferencedFiles } from "../../table/cleanup/referencedFiles.js";
 import { readManifestFile } from "../../table/versions/manifest.js";
 import { dataDirectory } from "../../table/versions/paths.js";
 import type { OpenVersion } from "../../table/versions/tableAt.js";
-import { entryOf } from "../../table/versions/versions.js";
+import { versionEntry } from "../../table/versions/versions.js";
 
 /** The clocks by which the file systems of several machines date their files differ by less than this. */
 const MARGIN_NS = 3_600_000_000_000n;
@@ -60,7 +60,7 @@ async function referencedSince(latest: OpenVersion, first: number): Promise<Refe
   needed.add(latest.file);
   for (let version = first; version < latest.version; version++) {
     try {
-      const file = await readManifestFile(disk, entryOf(root, version, latest.scheme).path);
+      const file = await readManifestFile(disk, versionEntry(root, version, latest.scheme).path);
       if (file === null) return null;
       needed.add(file);
     } catch (error) {

@@ -27,6 +27,8 @@ import type {
   VariableColumn,
   VariableLayout,
 } from "../../arrow/columns/column.js";
+import { isValid } from "../../arrow/columns/validity.js";
+import { writeUint64 } from "../../bytes/littleEndian.js";
 import { corruptPage, type PageOrigin, unsupportedPage } from "../container/page.js";
 
 export const DESCRIPTOR_BYTES = 16;
@@ -82,7 +84,7 @@ function packedDescriptorAt(
   index: number,
   path: string,
 ): BlobLocation | null {
-  if (validity !== null && !isValid(validity, index)) return null;
+  if (!isValid(validity, index)) return null;
   const origin = { path, byteOffset: 0 };
   const start = Number(offsets[index]);
   const size = Number(offsets[index + 1]) - start;
@@ -117,13 +119,13 @@ function packedDescriptorAt(
 }
 
 /** The directory of the side files of a data file. */
-export const sideDirectory = (dataFilePath: string): string =>
+export const sideFileDirectory = (dataFilePath: string): string =>
   dataFilePath.slice(0, -DATA_FILE_SUFFIX.length);
 
 /** @param number from 1 */
 export function sideFilePath(dataFilePath: string, number: number): string {
   const bits = number.toString(2).padStart(32, "0").split("").reverse().join("");
-  return `${sideDirectory(dataFilePath)}/${bits}.blob`;
+  return `${sideFileDirectory(dataFilePath)}/${bits}.blob`;
 }
 
 /** Builds descriptors of version 2. Those that are not set describe empty values. */
@@ -181,8 +183,8 @@ export class DescriptorRows {
 
   #set(index: number, kind: number, byteOffset: number, byteCount: number): void {
     this.#kinds[index] = kind;
-    setUint64(this.#positions, index * 8, byteOffset);
-    setUint64(this.#sizes, index * 8, byteCount);
+    writeUint64(this.#positions, index * 8, byteOffset);
+    writeUint64(this.#sizes, index * 8, byteCount);
   }
 }
 
@@ -196,13 +198,8 @@ export function setDescriptor(
   byteCount: number,
 ): void {
   const view = new DataView(descriptors.buffer, descriptors.byteOffset + index * DESCRIPTOR_BYTES);
-  setUint64(view, 0, position);
-  setUint64(view, 8, byteCount);
-}
-
-function setUint64(view: DataView, at: number, value: number): void {
-  view.setUint32(at, value % 2 ** 32, true);
-  view.setUint32(at + 4, Math.floor(value / 2 ** 32), true);
+  writeUint64(view, 0, position);
+  writeUint64(view, 8, byteCount);
 }
 
 /** The location of a value; null for a null. @throws CorruptFileError for a number larger than any file */
@@ -211,7 +208,7 @@ function descriptorAt(
   index: number,
   path: string,
 ): { readonly byteOffset: number; readonly length: number } | null {
-  if (validity !== null && !isValid(validity, index)) return null;
+  if (!isValid(validity, index)) return null;
   const view = new DataView(values.buffer, values.byteOffset + index * DESCRIPTOR_BYTES, DESCRIPTOR_BYTES);
   const byteOffset = view.getUint32(0, true) + view.getUint32(4, true) * 2 ** 32;
   const length = view.getUint32(8, true) + view.getUint32(12, true) * 2 ** 32;
@@ -219,11 +216,6 @@ function descriptorAt(
     throw corruptPage({ path, byteOffset: 0 }, `a blob of ${length} bytes at ${byteOffset}`);
   }
   return { byteOffset, length };
-}
-
-function isValid({ bytes, bitOffset }: Validity, index: number): boolean {
-  const bit = bitOffset + index;
-  return ((bytes[bit >>> 3] >>> (bit & 7)) & 1) === 1;
 }
 
 /**

@@ -9,7 +9,7 @@ import type { Disk } from "../../io/disk/disk.js";
 import { dirname } from "../../platform/native.js";
 import type { SizePlacement } from "../container/blobPlacement.js";
 import { FileAppender } from "../container/fileAppender.js";
-import { sideDirectory, sideFilePath } from "./blobDescriptors.js";
+import { sideFileDirectory, sideFilePath } from "./blobDescriptors.js";
 
 /** Where a value was stored. */
 export interface SidePosition {
@@ -60,7 +60,7 @@ export class SideFiles {
   /** Completes the files. They and their names then survive a power cut. */
   async finish(): Promise<void> {
     for (const { file } of this.#shared.values()) await file.finish();
-    if (this.#count > 0) await this.#disk.syncDirectory(sideDirectory(this.#dataFilePath));
+    if (this.#count > 0) await this.#disk.syncDirectory(sideFileDirectory(this.#dataFilePath));
   }
 
   /** Gives up and removes the files. */
@@ -70,7 +70,7 @@ export class SideFiles {
       await this.#alone?.abandon();
       for (const { file } of this.#shared.values()) await file.abandon();
     } finally {
-      await this.#disk.removeTree(sideDirectory(this.#dataFilePath));
+      await this.#disk.removeTree(sideFileDirectory(this.#dataFilePath));
     }
   }
 
@@ -88,7 +88,7 @@ export class SideFiles {
   async #begin(): Promise<SideFile> {
     const number = ++this.#count;
     if (number === 1)
-      await this.#disk.makeDirectory(sideDirectory(this.#dataFilePath), dirname(this.#dataFilePath));
+      await this.#disk.makeDirectory(sideFileDirectory(this.#dataFilePath), dirname(this.#dataFilePath));
     return { number, file: await FileAppender.create(this.#disk, sideFilePath(this.#dataFilePath, number)) };
   }
 }

@@ -14,9 +14,7 @@
  * through all rows and keeps their words in registers. 64-bit words are handled as two 32-bit halves.
  */
 
-import { packKernels, unpackKernels } from "./bitpackKernel.js";
-
-export type WordBits = 8 | 16 | 32 | 64;
+import { packKernels, unpackKernels, type WordBits } from "./bitpackKernel.js";
 
 /** Values in one packed unit. */
 export const PACK_UNIT = 1024;
@@ -301,10 +299,10 @@ const eightRows = (input: Int32Array, at: number, bits: number): number =>
   (input[at + 448] << (7 * bits));
 
 /** All ones in the low `bits` of a 32-bit word. */
-const lowMask = (bits: number): number => (bits >= 32 ? -1 : (1 << bits) - 1);
+export const lowBits = (bits: number): number => (bits >= 32 ? -1 : (1 << bits) - 1);
 
 function unpack32(packedBits: number, input: Int32Array, output: Int32Array): void {
-  const mask = lowMask(packedBits);
+  const mask = lowBits(packedBits);
   for (let row = 0, bit = 0; row < 32; row++, bit += packedBits) {
     const start = ROW_START[row];
     const word = bit & ~31;
@@ -360,8 +358,8 @@ function pack32(packedBits: number, input: Int32Array, output: Int32Array): void
 const halfStart = (half: number): number => (half >> 1) * 32 + (half & 1);
 
 function unpack64(packedBits: number, input: Int32Array, output: Int32Array): void {
-  const lowBits = lowMask(packedBits);
-  const highBits = packedBits > 32 ? lowMask(packedBits - 32) : 0;
+  const lowMask = lowBits(packedBits);
+  const highMask = packedBits > 32 ? lowBits(packedBits - 32) : 0;
   for (let row = 0, bit = 0; row < 64; row++, bit += packedBits) {
     const start = ROW_START[row] * 2;
     const half = bit >> 5;
@@ -374,31 +372,31 @@ function unpack64(packedBits: number, input: Int32Array, output: Int32Array): vo
     if (packedBits <= 32) {
       if (span <= 32) {
         for (let at = 0; at < 32; at += 2) {
-          output[start + at] = (input[first + at] >>> shift) & lowBits;
+          output[start + at] = (input[first + at] >>> shift) & lowMask;
           output[start + at + 1] = 0;
         }
       } else {
         for (let at = 0; at < 32; at += 2) {
-          output[start + at] = ((input[first + at] >>> shift) | (input[second + at] << rest)) & lowBits;
+          output[start + at] = ((input[first + at] >>> shift) | (input[second + at] << rest)) & lowMask;
           output[start + at + 1] = 0;
         }
       }
     } else if (shift === 0) {
       for (let at = 0; at < 32; at += 2) {
         output[start + at] = input[first + at];
-        output[start + at + 1] = input[second + at] & highBits;
+        output[start + at + 1] = input[second + at] & highMask;
       }
     } else if (span <= 64) {
       for (let at = 0; at < 32; at += 2) {
         const middle = input[second + at];
         output[start + at] = (input[first + at] >>> shift) | (middle << rest);
-        output[start + at + 1] = (middle >>> shift) & highBits;
+        output[start + at + 1] = (middle >>> shift) & highMask;
       }
     } else {
       for (let at = 0; at < 32; at += 2) {
         const middle = input[second + at];
         output[start + at] = (input[first + at] >>> shift) | (middle << rest);
-        output[start + at + 1] = ((middle >>> shift) | (input[third + at] << rest)) & highBits;
+        output[start + at + 1] = ((middle >>> shift) | (input[third + at] << rest)) & highMask;
       }
     }
   }

@@ -40,7 +40,8 @@ const SHAPES = { 8: "i8x16", 16: "i16x8", 32: "i32x4", 64: "i64x2" } as const sa
   number,
   VectorShape
 >;
-type WordBits = keyof typeof SHAPES;
+/** Width of the words that values are packed from. */
+export type WordBits = keyof typeof SHAPES;
 
 const UNIT = 1024;
 const ROW_BYTES = 128;
@@ -173,7 +174,7 @@ export class UnitKernel {
 }
 
 /** Kernels by word width. */
-type UnitKernels<Use extends "pack" | "unpack"> = Readonly<
+export type UnitKernels<Use extends "pack" | "unpack"> = Readonly<
   Record<WordBits, KernelUse<Pick<UnitKernel, Use>>>
 >;
 

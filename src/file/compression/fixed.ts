@@ -5,6 +5,7 @@
  * Widths: 1 bit (bitmaps, least significant bit first) or a whole number of bytes, little-endian.
  */
 
+import type { FixedColumn } from "../../arrow/columns/column.js";
 import { copyBits } from "../../bytes/bits.js";
 import type { CompressiveEncoding } from "../../format/encodings.js";
 import { corruptPage, type PageOrigin, unsupportedPage } from "../container/page.js";
@@ -79,3 +80,7 @@ export function encodingName(encoding: CompressiveEncoding): string {
   }
   return "an unknown encoding";
 }
+
+/** The bytes of the values of each column. */
+export const valuesOfColumns = (columns: readonly FixedColumn[]): Uint8Array[] =>
+  columns.map((column) => column.values.subarray(0, column.length * column.byteWidth));

@@ -8,10 +8,11 @@
  * With the "encoded" bit clear, values are stored as they are.
  */
 
+import { HASH_PRIME } from "../../bytes/hash.js";
 import { corruptPage, type PageOrigin, unsupportedPage } from "../container/page.js";
 import { BLOCK_CODES, FsstDecoder, fsstDecoder } from "./fsstDecodeKernel.js";
 import { encodeInKernel } from "./fsstKernel.js";
-import { type FsstSymbolTable, HASH_PRIME, HASH_SHIFT, trainFsst } from "./fsstTraining.js";
+import { type FsstSymbolTable, HASH_SHIFT, trainFsst } from "./fsstTraining.js";
 
 const HEADER_BYTES = 8;
 const MAGIC = 0x46535354;

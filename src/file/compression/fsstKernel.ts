@@ -19,6 +19,7 @@
  *     bits 12–13  bytes written: 1, or 2 for an escaped byte
  */
 
+import { HASH_PRIME } from "../../bytes/hash.js";
 import {
   above,
   add,
@@ -54,7 +55,7 @@ import {
   widen,
   xor64,
 } from "../../bytes/wasm.js";
-import { type FsstSymbolTable, HASH_PRIME, HASH_SHIFT } from "./fsstTraining.js";
+import { type FsstSymbolTable, HASH_SHIFT } from "./fsstTraining.js";
 
 const SLOT_COUNT = 2 ** (32 - HASH_SHIFT);
 /** Most bytes and values of a block. */

@@ -11,12 +11,13 @@
  * in a table by the next two bytes.
  */
 
+import { HASH_PRIME } from "../../bytes/hash.js";
+
 /** Codes for symbols; the one after them is the escape. */
 const MAXIMUM_SYMBOLS = 255;
 const MAXIMUM_SYMBOL_BYTES = 8;
 const HASH_BITS = 11;
 export const HASH_SHIFT = 32 - HASH_BITS;
-export const HASH_PRIME = 0x9e3779b1;
 const SLOTS = 1 << HASH_BITS;
 
 /** Bytes of text a table is made from, in pieces from all over the page. */

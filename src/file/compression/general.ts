@@ -7,6 +7,7 @@
  * A declared size is checked against the most that the compressed bytes can become, before memory is allocated for it.
  */
 
+import { readUint32 } from "../../bytes/littleEndian.js";
 import { decodeLz4Block, encodeLz4Block, encodeSmallLz4Block } from "../../bytes/lz4.js";
 import { decodeZstdFrame, zstdFrameBound } from "../../bytes/zstd.js";
 import { encodeZstdFrame } from "../../bytes/zstdEncoder.js";
@@ -62,9 +63,6 @@ function decompressZstd(bytes: Uint8Array, origin: PageOrigin): Uint8Array {
 /** Looks for the magic number, then a byte with the bit clear that no frame sets. No size of a buffer looks like it. */
 const isZstdFrame = (bytes: Uint8Array): boolean =>
   bytes.length > 4 && readUint32(bytes, 0) === 0xfd2fb528 && (bytes[4] & 0x10) === 0;
-
-const readUint32 = (bytes: Uint8Array, at: number): number =>
-  (bytes[at] | (bytes[at + 1] << 8) | (bytes[at + 2] << 16) | (bytes[at + 3] << 24)) >>> 0;
 
 /** Compresses buffers, and describes the compression for a page. */
 export interface Compressor {

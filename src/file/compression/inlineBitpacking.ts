@@ -9,7 +9,8 @@
 
 import type { CompressiveEncoding, InlineBitpacking } from "../../format/encodings.js";
 import { corruptPage, type PageOrigin, unsupportedPage } from "../container/page.js";
-import { PACK_UNIT, packBits, packedUnitBytes, unpackBits, type WordBits } from "./bitpack.js";
+import { PACK_UNIT, packBits, packedUnitBytes, unpackBits } from "./bitpack.js";
+import type { WordBits } from "./bitpackKernel.js";
 import type { FixedDecoder } from "./fixedDecoder.js";
 
 const scratch = new Uint8Array(8 * PACK_UNIT);
@@ -18,7 +19,7 @@ export function inlineBitpackingDecoder(encoding: InlineBitpacking, origin: Page
   if (encoding.values !== undefined) {
     throw unsupportedPage(origin, "bit-packed values with compressed data");
   }
-  const wordBits = wordBitsOf(encoding.uncompressedBitsPerValue, origin);
+  const wordBits = checkWordBits(encoding.uncompressedBitsPerValue, origin);
   const wordBytes = wordBits / 8;
   return {
     bitsPerValue: wordBits,
@@ -59,7 +60,7 @@ export function unpackUnit(
 }
 
 /** @throws CorruptFileError where words of this width are never packed. */
-export function wordBitsOf(bits: number, origin: PageOrigin): WordBits {
+export function checkWordBits(bits: number, origin: PageOrigin): WordBits {
   if (bits === 8 || bits === 16 || bits === 32 || bits === 64) return bits;
   throw corruptPage(origin, `words of ${bits} bits`);
 }

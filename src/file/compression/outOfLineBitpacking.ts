@@ -8,14 +8,16 @@
  * W may be 0; all values are 0 then and full units take no bytes.
  */
 
+import { bytesOf } from "../../bytes/view.js";
 import type { CompressiveEncoding, OutOfLineBitpacking } from "../../format/encodings.js";
 import { corruptPage, type PageOrigin } from "../container/page.js";
-import { PACK_UNIT, packBits, packedUnitBytes, unpackBits, type WordBits } from "./bitpack.js";
+import { PACK_UNIT, packBits, packedUnitBytes, unpackBits } from "./bitpack.js";
+import type { WordBits } from "./bitpackKernel.js";
 import type { FixedDecoder } from "./fixedDecoder.js";
-import { unpackUnit, wordBitsOf } from "./inlineBitpacking.js";
+import { checkWordBits, unpackUnit } from "./inlineBitpacking.js";
 
 export function outOfLineBitpackingDecoder(encoding: OutOfLineBitpacking, origin: PageOrigin): FixedDecoder {
-  const wordBits = wordBitsOf(encoding.uncompressedBitsPerValue, origin);
+  const wordBits = checkWordBits(encoding.uncompressedBitsPerValue, origin);
   const wordBytes = wordBits / 8;
   const packedBits = encoding.values?.flat?.bitsPerValue;
   if (packedBits === undefined || packedBits > wordBits) {
@@ -79,7 +81,7 @@ export function encodeOutOfLineBitpacking(
   outputOffset: number,
 ): void {
   const unitBytes = packedUnitBytes(packedBits);
-  const input = new Uint8Array(words.buffer, words.byteOffset, words.byteLength);
+  const input = bytesOf(words);
   let read = start;
   let write = outputOffset;
   for (; end - read >= PACK_UNIT; read += PACK_UNIT, write += unitBytes) {

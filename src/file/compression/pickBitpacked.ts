@@ -3,13 +3,12 @@
  * its words, so it costs two loads rather than the whole unit.
  */
 
-import { PACK_UNIT } from "./bitpack.js";
+import { lowBits, PACK_UNIT } from "./bitpack.js";
 
 /** The group of eight rows of a lane that holds the values from 16·index on; a permutation that is its own inverse. */
 const ROW_GROUPS = Uint8Array.of(0, 4, 2, 6, 1, 5, 3, 7);
 
 /** The lowest `bits` bits, up to 32. */
-const lowBits = (bits: number): number => (bits >= 32 ? -1 : (1 << bits) - 1);
 
 /** Bytes at an address that is a multiple of 4, also as words: making a view for every unit is expensive. */
 export interface WordMemory {

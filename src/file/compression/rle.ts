@@ -10,9 +10,9 @@
 import { alignedBytes } from "../../bytes/aligned.js";
 import type { CompressiveEncoding, Rle } from "../../format/encodings.js";
 import { corruptPage, type PageOrigin, unsupportedPage } from "../container/page.js";
-import type { WordBits } from "./bitpack.js";
+import type { WordBits } from "./bitpackKernel.js";
 import type { EncodingContext, FixedDecoder } from "./fixedDecoder.js";
-import { wordBitsOf } from "./inlineBitpacking.js";
+import { checkWordBits } from "./inlineBitpacking.js";
 
 export function rleDecoder(encoding: Rle, context: EncodingContext, origin: PageOrigin): FixedDecoder {
   const values = encoding.values?.flat;
@@ -24,7 +24,7 @@ export function rleDecoder(encoding: Rle, context: EncodingContext, origin: Page
   if (lengths?.data !== undefined || (lengthBits !== 8 && lengthBits !== 16 && lengthBits !== 32)) {
     throw unsupportedPage(origin, "run lengths that are not plain words, as version 2.3 has them,");
   }
-  const wordBits = wordBitsOf(values.bitsPerValue, origin);
+  const wordBits = checkWordBits(values.bitsPerValue, origin);
   if (context === "block") {
     return {
       bitsPerValue: wordBits,

@@ -17,7 +17,7 @@
 import { crc32 } from "../../bytes/crc32.js";
 import { CorruptFileError } from "../../errors.js";
 import type { ReadHandle } from "../../io/disk/disk.js";
-import type { ByteRange } from "./page.js";
+import type { ByteRange } from "../../io/disk/ranges.js";
 
 /** Index of this buffer among the global buffers of a file that has blobs. */
 export const BLOB_CHECKSUM_BUFFER_INDEX = 1;

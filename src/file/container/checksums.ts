@@ -15,7 +15,7 @@
 import { crc32 } from "../../bytes/crc32.js";
 import { CorruptFileError } from "../../errors.js";
 import type { FileDescriptor } from "../../format/file.js";
-import type { ByteRange } from "./page.js";
+import type { ByteRange } from "../../io/disk/ranges.js";
 
 /** Verifies page buffers that were read. */
 export interface BufferChecksums {

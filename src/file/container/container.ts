@@ -22,6 +22,7 @@
  * Readers follow the positions and rely on no order. The version of a 2.0 file is written as (0, 3).
  */
 
+import { writeUint64 } from "../../bytes/littleEndian.js";
 import { CorruptFileError, UnsupportedError } from "../../errors.js";
 import { COLUMN_ENCODING_TYPE_URL, PAGE_LAYOUT_TYPE_URL, PageLayout } from "../../format/encodings.js";
 import { ARRAY_ENCODING_TYPE_URL, ArrayEncoding } from "../../format/encodings20.js";
@@ -33,18 +34,19 @@ import {
   FileDescriptor,
   type Schema,
 } from "../../format/file.js";
+import type { ByteRange } from "../../io/disk/ranges.js";
 import { describeChecksums, sealMetadata } from "./checksums.js";
-import type { ByteRange, FileVersion, PageEncoding, ReadableVersion } from "./page.js";
+import type { FileVersion, PageEncoding, ReadableVersion } from "./page.js";
 
 /** Bytes of the footer. */
-export const FOOTER_BYTES = 40;
+export const DATA_FILE_FOOTER_BYTES = 40;
 /** Page buffers and global buffers lie at multiples of this; the reference refuses others. */
 export const BUFFER_ALIGNMENT = 64;
 /** Bytes of an entry of a column table or global buffer table. */
 const TABLE_ENTRY_BYTES = 16;
 const MAGIC = 0x434e414c;
 
-export interface Footer {
+export interface DataFileFooter {
   readonly version: ReadableVersion;
   readonly columnTable: ByteRange;
   readonly globalTable: ByteRange;
@@ -63,8 +65,8 @@ export interface PageRecord {
  * Reads the last 40 bytes of a file.
  * @throws CorruptFileError where they are no footer, UnsupportedError for a version this build doesn't read
  */
-export function decodeFooter(bytes: Uint8Array, path: string, fileSize: number): Footer {
-  const start = fileSize - FOOTER_BYTES;
+export function decodeFooter(bytes: Uint8Array, path: string, fileSize: number): DataFileFooter {
+  const start = fileSize - DATA_FILE_FOOTER_BYTES;
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   if (view.getUint32(36, true) !== MAGIC)
     throw new CorruptFileError(path, start + 36, "no data file: bad magic");
@@ -143,7 +145,7 @@ export function decodeTable(
   for (let at = 0; at < bytes.length; at += TABLE_ENTRY_BYTES) {
     const start = readPosition(view, at, path, byteOffset);
     const length = readPosition(view, at + 8, path, byteOffset);
-    if (start + length > fileSize - FOOTER_BYTES) {
+    if (start + length > fileSize - DATA_FILE_FOOTER_BYTES) {
       throw new CorruptFileError(
         path,
         byteOffset + at,
@@ -181,7 +183,7 @@ export function decodeColumnMetadata(
     }
     const buffers = page.bufferOffsets.map((start, buffer) => {
       const length = page.bufferSizes[buffer];
-      if (start + length > fileSize - FOOTER_BYTES)
+      if (start + length > fileSize - DATA_FILE_FOOTER_BYTES)
         throw fail(`buffer ${buffer} reaches past the end of the file`);
       return { byteOffset: start, length };
     });
@@ -246,7 +248,7 @@ export function encodeTail(
   const globalTableStart = columnTableStart + columns.length * TABLE_ENTRY_BYTES;
   const footerStart = globalTableStart + globals.length * TABLE_ENTRY_BYTES;
 
-  const out = new Uint8Array(footerStart + FOOTER_BYTES - position);
+  const out = new Uint8Array(footerStart + DATA_FILE_FOOTER_BYTES - position);
   const view = new DataView(out.buffer);
   out.set(descriptor);
   let at = metadataStart;
@@ -257,9 +259,9 @@ export function encodeTail(
     at += bytes.length;
   }
   for (const range of globals) entry = writeEntry(view, entry, range);
-  writePosition(view, entry, metadataStart);
-  writePosition(view, entry + 8, columnTableStart);
-  writePosition(view, entry + 16, globalTableStart);
+  writeUint64(view, entry, metadataStart);
+  writeUint64(view, entry + 8, columnTableStart);
+  writeUint64(view, entry + 16, globalTableStart);
   view.setUint32(entry + 24, globals.length, true);
   view.setUint32(entry + 28, columns.length, true);
   const [major, minor] = FOOTER_VERSIONS[version];
@@ -274,14 +276,9 @@ export function encodeTail(
 export const align = (position: number): number => Math.ceil(position / BUFFER_ALIGNMENT) * BUFFER_ALIGNMENT;
 
 function writeEntry(view: DataView, at: number, range: ByteRange): number {
-  writePosition(view, at, range.byteOffset);
-  writePosition(view, at + 8, range.length);
+  writeUint64(view, at, range.byteOffset);
+  writeUint64(view, at + 8, range.length);
   return at + TABLE_ENTRY_BYTES;
-}
-
-function writePosition(view: DataView, at: number, value: number): void {
-  view.setUint32(at, value % 2 ** 32, true);
-  view.setUint32(at + 4, Math.floor(value / 2 ** 32), true);
 }
 
 const wrap = (typeUrl: string, value: Uint8Array): Encoding => ({

@@ -43,12 +43,6 @@ export interface ArrayPage {
   readonly bufferCount: number;
 }
 
-/** A run of bytes of a file. */
-export interface ByteRange {
-  readonly byteOffset: number;
-  readonly length: number;
-}
-
 /** A page ready to be written. */
 export interface EncodedPage {
   readonly encoding: PageEncoding;

@@ -1,12 +1,13 @@
 /**
  * Reads data files of versions 2.0 to 2.3: opens one by its last bytes, then fetches whole pages.
- * An open {@link DataFile} holds metadata only and never changes, so it may be shared and cached. It does not keep the
+ * An open {@link DataFileMetadata} holds metadata only and never changes, so it may be shared and cached. It does not keep the
  * handle it was read through: every read takes a handle.
  */
 
 import { CorruptFileError } from "../../errors.js";
 import { FileDescriptor } from "../../format/file.js";
 import type { ReadHandle } from "../../io/disk/disk.js";
+import type { ByteRange } from "../../io/disk/ranges.js";
 import { readRanges } from "../../io/disk/ranges.js";
 import { BLOB_CHECKSUM_BUFFER_INDEX, BlobChecksums } from "./blobChecksums.js";
 import {
@@ -15,8 +16,14 @@ import {
   type FileChecksums,
   type GlobalChecksums,
 } from "./checksums.js";
-import { decodeColumnMetadata, decodeFooter, decodeTable, FOOTER_BYTES, type Footer } from "./container.js";
-import type { ByteRange, PageEncoding, ReadableVersion } from "./page.js";
+import {
+  DATA_FILE_FOOTER_BYTES,
+  type DataFileFooter,
+  decodeColumnMetadata,
+  decodeFooter,
+  decodeTable,
+} from "./container.js";
+import type { PageEncoding, ReadableVersion } from "./page.js";
 
 /** Bytes fetched when a file is opened. The metadata of all but very wide or long files fits in them. */
 export const TAIL_BYTES = 64 * 1024;
@@ -53,7 +60,7 @@ export interface DataColumn {
 }
 
 /** The metadata of a data file, without its pages. */
-export interface DataFile {
+export interface DataFileMetadata {
   readonly path: string;
   /** Identity of the handle it was read through. Only under the same path do equal identities mean equal bytes. */
   readonly identity: string;
@@ -81,16 +88,16 @@ export interface DataFile {
  * Reads and checks the metadata of a data file.
  * @throws CorruptFileError for bytes that are no data file, UnsupportedError for other format versions
  */
-export async function openDataFile(handle: ReadHandle, path: string): Promise<DataFile> {
+export async function openDataFile(handle: ReadHandle, path: string): Promise<DataFileMetadata> {
   const fileSize = handle.size;
-  if (fileSize < FOOTER_BYTES)
+  if (fileSize < DATA_FILE_FOOTER_BYTES)
     throw new CorruptFileError(path, 0, `${fileSize} bytes are too few for a data file`);
   const tailLength = Math.min(fileSize, TAIL_BYTES);
   const tailBytes = handle.takeTail?.() ?? (await handle.read(fileSize - tailLength, tailLength));
   const tail = new Tail(handle, tailBytes);
   const content = tailBytes.length === fileSize ? tailBytes : null;
   const footer = decodeFooter(
-    await tail.get({ byteOffset: fileSize - FOOTER_BYTES, length: FOOTER_BYTES }),
+    await tail.get({ byteOffset: fileSize - DATA_FILE_FOOTER_BYTES, length: DATA_FILE_FOOTER_BYTES }),
     path,
     fileSize,
   );
@@ -155,7 +162,7 @@ export async function openDataFile(handle: ReadHandle, path: string): Promise<Da
 }
 
 /** The file as a cache keeps it: with its content if that is small. All users of the cache then share the content. */
-export function shareable(file: DataFile): DataFile {
+export function shareable(file: DataFileMetadata): DataFileMetadata {
   const { content, memoryWeight } = file;
   if (content === null) return file;
   if (content.length <= MAX_SHARED_BYTES) return { ...file, sharesContent: true };
@@ -202,13 +209,14 @@ async function readChecksums(
   tail: Tail,
   descriptor: FileDescriptor,
   range: ByteRange,
-  footer: Footer,
+  footer: DataFileFooter,
   metadataBytes: number,
   path: string,
 ): Promise<FileChecksums | null> {
   if (descriptor.checksums.length === 0) return null;
   const rest = { byteOffset: range.byteOffset, length: tail.fileSize - range.byteOffset };
-  const expected = metadataBytes + footer.columnTable.length + footer.globalTable.length + FOOTER_BYTES;
+  const expected =
+    metadataBytes + footer.columnTable.length + footer.globalTable.length + DATA_FILE_FOOTER_BYTES;
   if (rest.length !== expected) {
     throw new CorruptFileError(
       path,
@@ -286,9 +294,9 @@ const isMultiple = (valueCount: number, rowCount: number): boolean =>
  * @throws CorruptFileError where a column does not hold `valuesPerRow` values for each row of the file
  */
 export function countedByRows(
-  file: DataFile,
+  file: DataFileMetadata,
   leaves: readonly { readonly columnIndex: number; readonly valuesPerRow: number }[],
-): DataFile {
+): DataFileMetadata {
   const { path, rowCount } = file;
   const columns = [...file.columns];
   for (const { columnIndex, valuesPerRow } of leaves) {
@@ -320,7 +328,7 @@ export function countedByRows(
  */
 export async function readGlobalBuffer(
   handle: ReadHandle,
-  file: DataFile,
+  file: DataFileMetadata,
   number: number,
 ): Promise<Uint8Array> {
   const range = file.globalBuffers[number];
@@ -328,52 +336,4 @@ export async function readGlobalBuffer(
   const [bytes] = await readRanges(handle, [range]);
   file.globalChecksums?.verifyGlobal(number, bytes, file.path, range.byteOffset);
   return bytes;
-}
-
-/** The pages of one column to read. */
-export interface PageRequest {
-  readonly columnIndex: number;
-  /** Indexes into the column's `pages`. */
-  readonly pageIndexes: readonly number[];
-}
-
-/**
- * Fetches the buffers of pages, neighbouring ones in one read. The result is indexed by request, page and buffer, for
- * `decodePage`.
- * @throws CorruptFileError where a buffer fails its checksum
- */
-export async function readPageBuffers(
-  handle: ReadHandle,
-  file: DataFile,
-  requests: readonly PageRequest[],
-): Promise<Uint8Array[][][]> {
-  const ranges: ByteRange[] = [];
-  for (const { columnIndex, pageIndexes } of requests) {
-    const { pages } = file.columns[columnIndex];
-    for (const pageIndex of pageIndexes) {
-      for (const range of pages[pageIndex].bufferRanges) if (range.length > 0) ranges.push(range);
-    }
-  }
-  const fetched = ranges.length > 0 ? await readRanges(handle, ranges) : [];
-  let next = 0;
-  return requests.map(({ columnIndex, pageIndexes }) =>
-    pageIndexes.map((pageIndex) => {
-      const page = file.columns[columnIndex].pages[pageIndex];
-      return page.bufferRanges.map((range, index) => {
-        const bytes = range.length > 0 ? fetched[next++] : new Uint8Array(0);
-        file.checksums?.verify(columnIndex, page.bufferIndex + index, bytes, file.path, range.byteOffset);
-        return bytes;
-      });
-    }),
-  );
-}
-
-/** Number of bytes that a request fetches, to bound how much is read at once. */
-export function pageBytes(file: DataFile, request: PageRequest): number {
-  const { pages } = file.columns[request.columnIndex];
-  let sum = 0;
-  for (const pageIndex of request.pageIndexes) {
-    for (const range of pages[pageIndex].bufferRanges) sum += range.length;
-  }
-  return sum;
 }

@@ -40,10 +40,11 @@ import { concatColumns } from "../../arrow/columns/concatColumns.js";
 import { dictionaryValidity } from "../../arrow/columns/dictionaries.js";
 import { sliceColumn } from "../../arrow/columns/sliceColumn.js";
 import { isNested, leafOf } from "../../arrow/columns/spine.js";
-import { alignedBytes } from "../../bytes/aligned.js";
 import { InvalidInputError, UnsupportedError } from "../../errors.js";
 import type { CompressiveEncoding } from "../../format/encodings.js";
 import { type CompressionOptions, compressionOptions } from "../compression/compressionOptions.js";
+import { largestIndex } from "../compression/dictionaryIndices.js";
+import { valuesOfColumns } from "../compression/fixed.js";
 import { joinRows, memberBytes, refuseNullBits, refuseNullMembers } from "../compression/packedStruct.js";
 import { plainValues } from "../compression/plainValues.js";
 import { describeVariable, encodeVariableBlock, variableChunkBytes } from "../compression/variable.js";
@@ -54,11 +55,11 @@ import { encodeAllNull, encodeConstant } from "../structural/constant.js";
 import { encodeEmptyStructs } from "../structural/emptyStruct.js";
 import {
   chooseFixedEncodings,
-  chunkValues,
   compressDictionary,
   encodeFixedValues,
   type FixedEncoding,
   flat,
+  valuesPerChunk,
   WIDE_VALUE_BYTES,
 } from "../structural/fixedValues.js";
 import {
@@ -70,7 +71,7 @@ import {
 import { encodeList, encodePlainLists, zipList } from "../structural/listValues.js";
 import { MiniBlockEncoder, type MiniBlockValues, maximumChunkEvents } from "../structural/miniBlock.js";
 import { encodePackedRows, type PackedPart } from "../structural/packedRows.js";
-import { sliceBits, slotLevels, withoutNulls } from "../structural/slots.js";
+import { forwardFill, sliceBits, slotLevels } from "../structural/slots.js";
 import {
   commonValue,
   compressEach,
@@ -173,7 +174,7 @@ function encodeLeaf(
     case "packedStruct":
       return encodePacked(layout as PackedStructLayout, column, levels, target);
     case "dictionary":
-      return encodeDictionary(layout as DictionaryLayout, column, levels, target);
+      return encodeDictionaryColumn(layout as DictionaryLayout, column, levels, target);
   }
 }
 
@@ -266,13 +267,10 @@ function encodeFixedPieces(
   const largest = columns.reduce((a, b) => (b.length > a.length ? b : a));
   const choices = chooseFixedEncodings(byteWidth, largest.values, largest.length, target.compression);
   if (choices[0] === "flat" && target.compression.structure !== "miniblock" && !oneValue(largest, null)) {
-    return encodeFullZipFlat(piecesOf(columns), byteWidth * 8, levels, flat(byteWidth * 8));
+    return encodeFullZipFlat(valuesOfColumns(columns), byteWidth * 8, levels, flat(byteWidth * 8));
   }
   return encodeFixed(layout, concatColumns(columns) as FixedColumn, levels, target, choices);
 }
-
-const piecesOf = (columns: readonly FixedColumn[]): Uint8Array[] =>
-  columns.map((column) => column.values.subarray(0, column.length * column.byteWidth));
 
 /** @param known encodings that were already found to suit the values */
 function encodeFixed(
@@ -289,7 +287,7 @@ function encodeFixed(
     const value = column.values.slice(row * byteWidth, (row + 1) * byteWidth);
     return encodeConstant(value, layout, levels);
   }
-  const plain = withoutNulls(column.values, byteWidth, definition, length);
+  const plain = forwardFill(column.values, byteWidth, definition, length);
   const choices = known ?? chooseFixedEncodings(byteWidth, plain, length, compression);
   const mayChoose = choices[0] === "flat" && compression.structure !== "miniblock";
   if (mayChoose && levels.definition === null && levels.repetition === null) {
@@ -350,7 +348,7 @@ function encodeBits(
     return encodeFullZipFixed([{ bytes, byteWidth: 1 }], length, levels, flat(8));
   }
   const encoder = new MiniBlockEncoder(version, levels, bits.length * 2 + 4096);
-  const perChunk = chunkValues(1 / 8, version);
+  const perChunk = valuesPerChunk(1 / 8, version);
   for (let start = 0; start < length; ) {
     const chunkCount = encoder.fittingValues(Math.min(perChunk, length - start));
     const chunk = sliceBits(bits, start, chunkCount);
@@ -402,7 +400,7 @@ function encodeVariable(
 
 // --------------------------------------------------------------------------------------- dictionary-typed
 
-function encodeDictionary(
+function encodeDictionaryColumn(
   layout: DictionaryLayout,
   column: DictionaryColumn,
   pageLevels: PageLevels,
@@ -416,7 +414,7 @@ function encodeDictionary(
   // nulls.
   const levels = pageLevels.layers.length === 1 ? leafLevels(definition, length) : pageLevels;
   if (definition !== null && definition.indexOf(0) < 0) return encodeAllNull(levels, version);
-  const indices = withoutNulls(column.indices.values, byteWidth, definition, length);
+  const indices = forwardFill(column.indices.values, byteWidth, definition, length);
   const largest = largestIndex(indices, byteWidth);
   if (largest >= dictionary.length) {
     throw new InvalidInputError(`index ${largest} is outside a dictionary of ${dictionary.length} values`);
@@ -432,28 +430,6 @@ function encodeDictionary(
   });
 }
 
-/** The largest of unsigned indices; a negative one is larger than any dictionary. */
-function largestIndex(indices: Uint8Array, byteWidth: number): number {
-  let largest = 0;
-  if (byteWidth === 1) {
-    for (let row = 0; row < indices.length; row++) if (indices[row] > largest) largest = indices[row];
-    return largest;
-  }
-  const aligned = alignedBytes(indices, 4);
-  if (byteWidth === 2) {
-    const words = new Uint16Array(aligned.buffer, aligned.byteOffset, aligned.length / 2);
-    for (let row = 0; row < words.length; row++) if (words[row] > largest) largest = words[row];
-    return largest;
-  }
-  const words = new Uint32Array(aligned.buffer, aligned.byteOffset, aligned.length / 4);
-  const stride = byteWidth / 4;
-  for (let row = 0; row < words.length; row += stride) {
-    const index = stride === 1 ? words[row] : words[row] + words[row + 1] * 2 ** 32;
-    if (index > largest) largest = index;
-  }
-  return largest;
-}
-
 function encodeDictionaryValues(
   layout: DictionaryLayout,
   dictionary: VariableColumn | FixedColumn,
@@ -463,7 +439,7 @@ function encodeDictionaryValues(
     const { byteWidth, length } = dictionary;
     return {
       encoding: flat(byteWidth * 8),
-      block: withoutNulls(dictionary.values, byteWidth, definition, length),
+      block: forwardFill(dictionary.values, byteWidth, definition, length),
     };
   }
   const { offsetBits } = layout.value as VariableLayout;
@@ -487,7 +463,7 @@ function encodePacked(
   if (layout.children.every((member) => member.layout.kind === "fixed")) {
     const bitsPerValue = layout.children.map((member) => (memberBytes(member.layout) ?? 0) * 8);
     const rowBytes = bitsPerValue.reduce((sum, bits) => sum + bits, 0) / 8;
-    const rows = withoutNulls(joinRows(layout, column), rowBytes, definition, length);
+    const rows = forwardFill(joinRows(layout, column), rowBytes, definition, length);
     const encoder = new MiniBlockEncoder(version, levels, Math.ceil(length * (rowBytes + 0.2)) + 4096);
     const stored = encodeFixedValues(["flat"], encoder, rowBytes, rows, length, version, compression);
     return encoder.finish({

@@ -8,12 +8,14 @@
  */
 
 import type { HandlePool } from "../../io/disk/handles.js";
+import type { ByteRange } from "../../io/disk/ranges.js";
 import { countBytes, gatheredBytes, gatherRanges, type RangeList, readRanges } from "../../io/disk/ranges.js";
 import type { LruCache } from "../../io/memory/cache.js";
 import { isPending } from "../../io/memory/pending.js";
 import type { ScratchMemory } from "../../io/memory/scratch.js";
-import type { ByteRange, PageOrigin } from "../container/page.js";
-import type { DataFile, DataPage } from "../container/reader.js";
+import { BUFFER_ALIGNMENT } from "../container/container.js";
+import type { PageOrigin } from "../container/page.js";
+import type { DataFileMetadata, DataPage } from "../container/reader.js";
 import {
   type ChunkMap,
   countRows,
@@ -38,8 +40,6 @@ const SMALL_PAGE_BYTES = 64 * 1024;
 const MAX_GATHERED_PAGE_BYTES = 4 * 1024 * 1024;
 /** Index of the buffer of a mini-block page that holds its chunks. */
 const CHUNK_BUFFER = 1;
-/** Writers put the buffers of a file at multiples of this. */
-const BUFFER_ALIGNMENT = 64;
 /** Share of a page's bytes or rows above which it is read whole. */
 const MOST = 0.5;
 
@@ -82,7 +82,7 @@ export interface PageSource {
  */
 export async function readPageRows<T>(
   source: PageSource,
-  file: DataFile,
+  file: DataFileMetadata,
   requests: readonly RowsRequest[],
   use: (rows: EncodedRows, index: number) => T,
 ): Promise<T[]> {
@@ -130,7 +130,7 @@ function contentFetch(content: Uint8Array, isShared: boolean): Fetch {
 
 async function read<T>(
   source: PageSource,
-  file: DataFile,
+  file: DataFileMetadata,
   requests: readonly RowsRequest[],
   use: (rows: EncodedRows, index: number) => T,
   fetch: Fetch,
@@ -257,7 +257,7 @@ const slicedPage = (
 ): EncodedRows => ({ rows, rowCount, layout, buffers, origin });
 
 function wholePage(
-  file: DataFile,
+  file: DataFileMetadata,
   { request, page, origin }: RequestPlan,
   buffers: readonly Uint8Array[],
 ): EncodedRows {
@@ -272,7 +272,7 @@ function wholePage(
 /** Fetches what says where rows lie, and plans the slices. */
 async function locateRows(
   source: PageSource,
-  file: DataFile,
+  file: DataFileMetadata,
   plans: readonly RequestPlan[],
   fetch: Fetch,
 ): Promise<void> {
@@ -310,7 +310,7 @@ interface RequestPlan {
   slice: PageSlice | null;
 }
 
-function planRequest(source: PageSource, file: DataFile, request: RowsRequest): RequestPlan {
+function planRequest(source: PageSource, file: DataFileMetadata, request: RowsRequest): RequestPlan {
   const page = file.columns[request.columnIndex].pages[request.pageIndex];
   const origin = { path: file.path, byteOffset: page.bufferRanges[0]?.byteOffset ?? 0 };
   const way = worthSlicing(page, request.rows) ? sliceable(page) : null;
@@ -338,12 +338,12 @@ function bufferBytes(ranges: readonly ByteRange[]): number {
   return sum;
 }
 
-const mapKey = ({ path, identity }: DataFile, { columnIndex, pageIndex }: RowsRequest): string =>
+const mapKey = ({ path, identity }: DataFileMetadata, { columnIndex, pageIndex }: RowsRequest): string =>
   `${path}\0${identity}\0${columnIndex}\0${pageIndex}`;
 
 function makeSlice(
   source: PageSource,
-  file: DataFile,
+  file: DataFileMetadata,
   plan: RequestPlan,
   mapBytes: readonly Uint8Array[],
   entries: Uint8Array | null,
@@ -376,7 +376,7 @@ function makeSlice(
 
 function readMap(
   source: PageSource,
-  file: DataFile,
+  file: DataFileMetadata,
   { request, page, origin }: RequestPlan,
   { layout, buffers }: Extract<Sliceable, { kind: "miniBlock" }>,
   located: readonly Uint8Array[],

@@ -24,8 +24,8 @@ import {
   type MiniBlockLayout,
   RepDefLayer,
 } from "../../format/encodings.js";
-import type { RangeList } from "../../io/disk/ranges.js";
-import { type ByteRange, corruptPage, type PageEncoding, type PageOrigin } from "../container/page.js";
+import type { ByteRange, RangeList } from "../../io/disk/ranges.js";
+import { corruptPage, type PageEncoding, type PageOrigin } from "../container/page.js";
 import { plainRowBytes } from "../v20/fixedWidth.js";
 
 /** Runs of rows, counted from the first row of a page: ascending, none empty, none overlapping. */

@@ -14,7 +14,8 @@ import type {
   VariableLayout,
 } from "../../arrow/columns/column.js";
 import { isNested } from "../../arrow/columns/spine.js";
-import { alignedBytes } from "../../bytes/aligned.js";
+import { LONG_VALUE_BYTES } from "../../arrow/columns/takeColumn.js";
+import { alignedBytes, alignTo8 } from "../../bytes/aligned.js";
 import { InternalError } from "../../errors.js";
 import type { CompressiveEncoding, MiniBlockLayout } from "../../format/encodings.js";
 import { PACK_UNIT, packedUnitBytes } from "../compression/bitpack.js";
@@ -24,7 +25,7 @@ import { pickBitpacked, type WordMemory, wordMemory } from "../compression/pickB
 import { finishVariable, MAXIMUM_POSITION, resolveVariable } from "../compression/variable.js";
 import { corruptPage, type PageEncoding, type PageOrigin, unsupportedPage } from "../container/page.js";
 import { describeLayers, levelDecoder, validityOfLevels } from "../events/levels.js";
-import { decodeDictionary, resolveDictionary } from "../structural/dictionary.js";
+import { decodeDictionaryValues, resolveDictionary } from "../structural/dictionary.js";
 
 /** Share of a page's rows above which decoding all of them is no dearer. */
 const MOST = 0.25;
@@ -93,7 +94,7 @@ export function pickRows(
   }
   const definition = pickChunks(page, buffers, positions, values, origin);
   const encoding = page.dictionary as CompressiveEncoding;
-  const dictionary = decodeDictionary(layout, encoding, buffers[2], page.dictionaryItemCount, origin);
+  const dictionary = decodeDictionaryValues(layout, encoding, buffers[2], page.dictionaryItemCount, origin);
   const indices = values.finish() as FixedColumn;
   const resolve = () => resolveDictionary(layout, indices, dictionary, definition, origin) as LeafColumn;
   return withValidity(page, definition, resolve, origin);
@@ -230,8 +231,6 @@ function openChunk(
     position += alignTo8(size);
   }
 }
-
-const alignTo8 = (size: number): number => Math.ceil(size / 8) * 8;
 
 /** The definition levels of wanted values. */
 class LevelPicker {
@@ -383,8 +382,6 @@ class FixedPicker implements Picker {
 
 // ---------------------------------------------------------------------------------------- variable width
 
-/** Values at least this long are copied with the engine's own copy, shorter ones byte by byte. */
-const LONG_VALUE_BYTES = 48;
 /** Initial room for values, in bytes per value. */
 const EXPECTED_BYTES = 32;
 

@@ -205,7 +205,7 @@ function listChunks(
   pageBytes: number,
   origin: PageOrigin,
 ): ChunkValues<FixedSizeListColumn> {
-  const list = listEncoding(encoding, origin);
+  const list = outermostList(encoding, origin);
   const dimension = layout.dimension;
   if (list.itemsPerValue !== dimension) {
     throw corruptPage(origin, `lists of ${list.itemsPerValue} items in a column of ${dimension}`);
@@ -260,7 +260,7 @@ function listChunks(
  * The list at the head of an encoding. A compression around lists without null items applies to the same buffer as one
  * around the items, so it is moved inside.
  */
-export function listEncoding(encoding: CompressiveEncoding | undefined, origin: PageOrigin): FixedSizeList {
+function outermostList(encoding: CompressiveEncoding | undefined, origin: PageOrigin): FixedSizeList {
   if (encoding === undefined) throw corruptPage(origin, "missing encoding");
   if (encoding.fixedSizeList !== undefined) return encoding.fixedSizeList;
   const inner = encoding.general?.values?.fixedSizeList;

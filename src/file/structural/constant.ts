@@ -23,6 +23,7 @@ import type {
   VariableLayout,
 } from "../../arrow/columns/column.js";
 import { alignedBytes } from "../../bytes/aligned.js";
+import { bytesOf } from "../../bytes/view.js";
 import { type CompressiveEncoding, ConstantLayout, RepDefLayer } from "../../format/encodings.js";
 import { MAXIMUM_POSITION, widenOffsets } from "../compression/variable.js";
 import {
@@ -317,9 +318,7 @@ export function encodeConstant(value: Uint8Array, layout: LeafLayout, levels: Pa
 }
 
 const levelBuffers = (repetition: Uint16Array | null, definition: Uint16Array | null): Uint8Array[][] =>
-  [repetition, definition].map((stream) =>
-    stream === null ? [] : [new Uint8Array(stream.buffer, stream.byteOffset, stream.byteLength)],
-  );
+  [repetition, definition].map((stream) => (stream === null ? [] : [bytesOf(stream)]));
 
 function constantPage(
   { layers, rowCount }: PageLevels,

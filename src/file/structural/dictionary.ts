@@ -12,6 +12,7 @@ import type {
 } from "../../arrow/columns/column.js";
 import { areNarrow } from "../../arrow/columns/offsets.js";
 import type { CompressiveEncoding } from "../../format/encodings.js";
+import { type IndexNumbers, indexNumbers } from "../compression/dictionaryIndices.js";
 import { fixedDecoder } from "../compression/fixed.js";
 import {
   decodeVariableBlock,
@@ -21,10 +22,10 @@ import {
 } from "../compression/variable.js";
 import { corruptPage, type PageOrigin, unsupportedPage } from "../container/page.js";
 
-type DictionaryValues = VariableColumn | FixedColumn;
+export type DictionaryValues = VariableColumn | FixedColumn;
 
 /** Decodes the `count` values of a dictionary for a column of `layout`. */
-export function decodeDictionary(
+export function decodeDictionaryValues(
   layout: LeafLayout,
   encoding: CompressiveEncoding,
   buffer: Uint8Array,
@@ -63,7 +64,7 @@ export function resolveDictionary(
   definition: Uint16Array | null,
   origin: PageOrigin,
 ): Column {
-  const numbers = indexNumbers(indices);
+  const numbers = indexNumbers(indices.values, indices.byteWidth, indices.length);
   const misplaced = firstBeyond(numbers, dictionary.length, definition);
   if (misplaced >= 0) {
     throw corruptPage(origin, `index ${numbers[misplaced]} into a dictionary of ${dictionary.length} values`);
@@ -86,21 +87,6 @@ function dictionaryColumn(
     );
   }
   return { kind: "dictionary", length: indices.length, validity: null, indices, dictionary };
-}
-
-type IndexNumbers = Uint8Array | Uint16Array | Uint32Array;
-
-/** Indices as numbers. One beyond 32 bits becomes the largest 32-bit number, which is outside every dictionary. */
-function indexNumbers({ values, byteWidth, length }: FixedColumn): IndexNumbers {
-  if (byteWidth === 1) return values;
-  if (byteWidth === 2) return new Uint16Array(values.buffer, values.byteOffset, length);
-  if (byteWidth === 4) return new Uint32Array(values.buffer, values.byteOffset, length);
-  const halves = new Uint32Array(values.buffer, values.byteOffset, 2 * length);
-  const numbers = new Uint32Array(length);
-  for (let index = 0; index < length; index++) {
-    numbers[index] = halves[2 * index + 1] === 0 ? halves[2 * index] : 0xffffffff;
-  }
-  return numbers;
 }
 
 /** Position of the first valid index that is `size` or more, or -1. */

@@ -12,8 +12,11 @@
  * used.
  */
 
+import { alignTo8 } from "../../bytes/aligned.js";
+import { bytesOf } from "../../bytes/view.js";
 import type { CompressiveEncoding } from "../../format/encodings.js";
-import { PACK_UNIT, requiredBits, type WordBits } from "../compression/bitpack.js";
+import { PACK_UNIT, requiredBits } from "../compression/bitpack.js";
+import type { WordBits } from "../compression/bitpackKernel.js";
 import { describeByteStreamSplit, splitByteStreams } from "../compression/byteStreamSplit.js";
 import type { CompressionOptions } from "../compression/compressionOptions.js";
 import { compressor, smallLz4Compressor } from "../compression/general.js";
@@ -49,7 +52,7 @@ const LEAST_DICTIONARY_VALUES = 100;
 const DICTIONARY_OVERHEAD = 128;
 
 /** Bits of the words that values of `byteWidth` are packed as; null where they are not packed. */
-export const wordBitsOf = (byteWidth: number): WordBits | null =>
+const wordBitsOf = (byteWidth: number): WordBits | null =>
   byteWidth === 1 || byteWidth === 2 || byteWidth === 4 || byteWidth === 8
     ? ((byteWidth * 8) as WordBits)
     : null;
@@ -179,7 +182,7 @@ function encodeFlat(
   count: number,
   version: StructuralVersion,
 ): MiniBlockValues {
-  const perChunk = chunkValues(byteWidth, version);
+  const perChunk = valuesPerChunk(byteWidth, version);
   for (let start = 0; start < count; ) {
     const chunkCount = encoder.fittingValues(Math.min(perChunk, count - start));
     const chunk = bytes.subarray(start * byteWidth, (start + chunkCount) * byteWidth);
@@ -227,7 +230,7 @@ function encodeRuns(
     const lengths = runs.lengths.subarray(0, runs.runCount);
     const at = encoder.beginChunk(chunkCount, [values.length, lengths.length]);
     encoder.data.set(values, at);
-    encoder.data.set(lengths, at + Math.ceil(values.length / 8) * 8);
+    encoder.data.set(lengths, at + alignTo8(values.length));
     start += chunkCount;
   }
   return { encoding: describeRle(wordBits), bufferCount: 2 };
@@ -246,7 +249,7 @@ function encodeWithDictionary(
   const dictionary = findFixedDictionary(byteWidth, bytes, count, limit);
   if (dictionary === null) return null;
   return {
-    ...encodeIndices(encoder, dictionary.indices, version, options),
+    ...encodeDictionaryIndices(encoder, dictionary.indices, version, options),
     dictionary: {
       ...compressDictionary(flat(byteWidth * 8), dictionary.values, version),
       itemCount: dictionary.itemCount,
@@ -255,13 +258,13 @@ function encodeWithDictionary(
 }
 
 /** Writes a dictionary's indices under the smaller of packing and runs, unless `options` ask for LZ4, ZSTD or none. */
-export function encodeIndices(
+export function encodeDictionaryIndices(
   encoder: MiniBlockEncoder,
   indices: Uint32Array,
   version: StructuralVersion,
   options: CompressionOptions,
 ): MiniBlockValues {
-  const bytes = new Uint8Array(indices.buffer, indices.byteOffset, indices.byteLength);
+  const bytes = bytesOf(indices);
   const [choice] = chooseFixedEncodings(4, bytes, indices.length, { ...options, structure: null });
   const choices: FixedEncoding[] = [choice === "flat" && options.compression !== "none" ? "packed" : choice];
   return encodeFixedValues(choices, encoder, 4, bytes, indices.length, version, options);
@@ -308,7 +311,7 @@ function encodeGeneral(
 ): MiniBlockValues {
   const { compress, describe } = compressor(options.compression === "zstd" ? "zstd" : "lz4", options.level);
   const split = (byteWidth === 4 || byteWidth === 8) && options.byteStreamSplit !== "off";
-  const perChunk = chunkValues(byteWidth, version);
+  const perChunk = valuesPerChunk(byteWidth, version);
   for (let start = 0; start < count; ) {
     const chunkCount = encoder.fittingValues(Math.min(perChunk, count - start));
     const plain = bytes.subarray(start * byteWidth, (start + chunkCount) * byteWidth);
@@ -322,7 +325,7 @@ function encodeGeneral(
 }
 
 /** Values in a chunk, at `valueBytes` bytes (or a fraction) each: a power of two, at least 2. */
-export function chunkValues(valueBytes: number, version: StructuralVersion): number {
+export function valuesPerChunk(valueBytes: number, version: StructuralVersion): number {
   const fitting = Math.min(MAXIMUM_CHUNK_VALUES, CHUNK_BYTES[version] / valueBytes);
   return 2 ** Math.max(1, Math.floor(Math.log2(fitting)));
 }

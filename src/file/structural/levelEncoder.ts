@@ -3,6 +3,7 @@
  * 2.2 on runs, where they take less room than packing; packing otherwise.
  */
 
+import { bytesOf } from "../../bytes/view.js";
 import type { CompressiveEncoding } from "../../format/encodings.js";
 import { PACK_UNIT } from "../compression/bitpack.js";
 import {
@@ -53,7 +54,7 @@ function packEncoder(levels: Uint16Array, bits: number): LevelEncoder {
 }
 
 function runEncoder(levels: Uint16Array): LevelEncoder {
-  const bytes = new Uint8Array(levels.buffer, levels.byteOffset, levels.byteLength);
+  const bytes = bytesOf(levels);
   const block = new RleBlock(16);
   return {
     encoding: describeRle(16),

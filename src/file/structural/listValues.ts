@@ -4,15 +4,17 @@
  */
 
 import type { BitsColumn, FixedColumn, FixedSizeListColumn } from "../../arrow/columns/column.js";
+import { shiftBits } from "../../arrow/columns/validity.js";
+import { alignTo8 } from "../../bytes/aligned.js";
 import { copyBits } from "../../bytes/bits.js";
 import { UnsupportedError } from "../../errors.js";
 import type { CompressiveEncoding } from "../../format/encodings.js";
 import type { EncodedPage, StructuralVersion } from "../container/page.js";
 import type { PageLevels } from "../events/levels.js";
-import { chunkValues, flat, WIDE_VALUE_BYTES } from "./fixedValues.js";
+import { flat, valuesPerChunk, WIDE_VALUE_BYTES } from "./fixedValues.js";
 import { encodeFullZipFixed, encodeFullZipFlat, mayZip, type ZippedPart } from "./fullZip.js";
 import { MiniBlockEncoder } from "./miniBlock.js";
-import { bitsFromZero, sliceBits, slotLevels, withoutNulls } from "./slots.js";
+import { forwardFill, sliceBits, slotLevels } from "./slots.js";
 
 /** Most bytes of lists in a chunk of 2.1. */
 const MAXIMUM_LIST_CHUNK_BYTES = 24 * 1024;
@@ -86,8 +88,10 @@ function partsOf(column: FixedSizeListColumn): ListParts {
     itemsPerValue *= node.dimension;
     node = node.items;
     validities.push(node.validity !== null);
-    if (node.validity !== null)
-      bitmaps.push({ bits: bitsFromZero(node.validity, node.length), itemsPerValue });
+    if (node.validity !== null) {
+      const { bytes, bitOffset } = node.validity;
+      bitmaps.push({ bits: shiftBits(bytes, bitOffset, 0, node.length), itemsPerValue });
+    }
   }
   return { shape, encoding: listEncoding(shape, validities), bitmaps, items: node };
 }
@@ -126,9 +130,9 @@ export function encodeList(
   }
 
   const bits = node.kind === "bits" ? validBits(node, shape.itemsPerValue, definition) : null;
-  const items = node.kind === "fixed" ? withoutNulls(node.values, itemBytes, definition, count) : null;
+  const items = node.kind === "fixed" ? forwardFill(node.values, itemBytes, definition, count) : null;
   const valueBits = itemBytes * 8 + bitmaps.reduce((sum, bitmap) => sum + bitmap.itemsPerValue, 0);
-  const perChunk = chunkValues(valueBits / 8, version);
+  const perChunk = valuesPerChunk(valueBits / 8, version);
   if (version === "2.1" && (perChunk * valueBits) / 8 > MAXIMUM_LIST_CHUNK_BYTES) {
     throw new UnsupportedError(`lists of ${itemBytes} bytes are too wide for a file of version 2.1`);
   }
@@ -149,7 +153,7 @@ export function encodeList(
     );
     for (const buffer of buffers) {
       encoder.data.set(buffer, at);
-      at += Math.ceil(buffer.length / 8) * 8;
+      at += alignTo8(buffer.length);
     }
     start += chunkCount;
   }

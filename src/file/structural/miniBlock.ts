@@ -18,6 +18,7 @@
  */
 
 import type { Column, LeafLayout } from "../../arrow/columns/column.js";
+import { alignTo8 } from "../../bytes/aligned.js";
 import { UnsupportedError } from "../../errors.js";
 import { type CompressiveEncoding, MiniBlockLayout } from "../../format/encodings.js";
 import { PACK_UNIT, packedUnitBytes } from "../compression/bitpack.js";
@@ -25,7 +26,7 @@ import { fixedDecoder } from "../compression/fixed.js";
 import { corruptPage, type EncodedPage, type PageOrigin, type StructuralVersion } from "../container/page.js";
 import { type Layers, type Levels, levelBits, levelDecoder, type PageLevels } from "../events/levels.js";
 import { type ChunkValues, chunkValues, FixedChunks } from "./chunkValues.js";
-import { decodeDictionary, resolveDictionary } from "./dictionary.js";
+import { decodeDictionaryValues, resolveDictionary } from "./dictionary.js";
 import { type LevelEncoder, levelEncoder, MAXIMUM_CHUNK_LEVELS } from "./levelEncoder.js";
 
 /** The values of a page, a slot per visible event, and the levels that say what they mean. */
@@ -58,7 +59,13 @@ export function decodeMiniBlock(
   }
   const levels = decodeChunks(page, chunks, data, layers, values, origin);
   if (page.dictionary === undefined) return { values: values.finish(), levels };
-  const dictionary = decodeDictionary(layout, page.dictionary, buffers[2], page.dictionaryItemCount, origin);
+  const dictionary = decodeDictionaryValues(
+    layout,
+    page.dictionary,
+    buffers[2],
+    page.dictionaryItemCount,
+    origin,
+  );
   const indices = values.finish();
   if (indices.kind !== "fixed") throw corruptPage(origin, "dictionary indices of variable width");
   return { values: resolveDictionary(layout, indices, dictionary, levels.definition, origin), levels };
@@ -185,8 +192,6 @@ function decodeChunks(
   }
   return { repetition, definition };
 }
-
-const alignTo8 = (size: number): number => Math.ceil(size / 8) * 8;
 
 /** Most values of a chunk: its log2 has four bits. */
 export const MAXIMUM_CHUNK_VALUES = 32_768;

@@ -51,14 +51,14 @@ export function decodePackedRows(
         throw corruptPage(origin, `lengths of ${field.bitsPerLength ?? "no"} bits in packed structs`);
       }
       const variable = resolveVariable(field.value, origin);
-      const stored = takeVariable(rows, field.bitsPerLength / 8);
+      const stored = unpackVariable(rows, field.bitsPerLength / 8);
       return finishEach(layout, variable, stored.offsets, stored.bytes, origin);
     }
     const shape = valueShape(layout, field.value, origin);
     if (field.bitsPerValue !== shape.byteWidth * 8) {
       throw corruptPage(origin, `a member of ${field.bitsPerValue ?? "no"} bits, not ${shape.byteWidth * 8}`);
     }
-    const values = takeFixed(rows, shape.byteWidth);
+    const values = unpackFixed(rows, shape.byteWidth);
     return shape.column(values, length) as PackedMemberColumn;
   });
   for (let row = 0; row < length; row++) {
@@ -80,7 +80,7 @@ interface Rows {
 
 const isEmpty = (ends: Int32Array, row: number): boolean => ends[row] === (row === 0 ? 0 : ends[row - 1]);
 
-function takeFixed({ bytes, ends, next, origin }: Rows, width: number): Uint8Array {
+function unpackFixed({ bytes, ends, next, origin }: Rows, width: number): Uint8Array {
   const count = next.length;
   const values = allocateValues(count, width * 8, bytes.length, origin);
   for (let row = 0, write = 0; row < count; row++, write += width) {
@@ -94,7 +94,7 @@ function takeFixed({ bytes, ends, next, origin }: Rows, width: number): Uint8Arr
   return values;
 }
 
-function takeVariable(
+function unpackVariable(
   { bytes, ends, next, origin }: Rows,
   lengthBytes: number,
 ): { offsets: Int32Array; bytes: Uint8Array } {

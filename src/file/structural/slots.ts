@@ -1,25 +1,21 @@
 /** The slots of a page's values: which of them are null, and what is written there. */
 
-import type { Column, Validity } from "../../arrow/columns/column.js";
+import type { Column } from "../../arrow/columns/column.js";
+import { shiftBits } from "../../arrow/columns/validity.js";
 import { copyBits } from "../../bytes/bits.js";
 import { levelsOfValidity } from "../events/levels.js";
 
 /** For each slot of a column 1 if it is null, else 0; null where no slot is. */
 export const slotLevels = ({ validity, length }: Column): Uint16Array | null =>
-  validity === null ? null : levelsOfValidity(bitsFromZero(validity, length), length);
-
-export function bitsFromZero({ bytes, bitOffset }: Validity, length: number): Uint8Array {
-  if (bitOffset === 0) return bytes;
-  const bits = new Uint8Array(Math.ceil(length / 8));
-  copyBits(bytes, bitOffset, bits, 0, length);
-  return bits;
-}
+  validity === null
+    ? null
+    : levelsOfValidity(shiftBits(validity.bytes, validity.bitOffset, 0, length), length);
 
 /**
  * The first `count` values, with the value before in each slot of a null, so that nulls neither widen packed values nor
  * interrupt runs. A view where no slot is null, else a copy.
  */
-export function withoutNulls(
+export function forwardFill(
   bytes: Uint8Array,
   byteWidth: number,
   definition: Uint16Array | null,

@@ -25,7 +25,7 @@ import {
 } from "../compression/variable.js";
 import type { StructuralVersion } from "../container/page.js";
 import { findDictionary } from "./findDictionary.js";
-import { compressDictionary, encodeIndices } from "./fixedValues.js";
+import { compressDictionary, encodeDictionaryIndices } from "./fixedValues.js";
 import type { MiniBlockEncoder, MiniBlockValues } from "./miniBlock.js";
 
 /** Values as a page without a dictionary stores them. */
@@ -37,7 +37,7 @@ export interface StoredValues extends PlainValues {
 
 /** Most bytes of offsets and values in a chunk. */
 const CHUNK_BYTES = { "2.1": 24 * 1024, "2.2": 64 * 1024 } as const;
-const MAXIMUM_CHUNK_VALUES = 4096;
+const VARIABLE_CHUNK_VALUES = 4096;
 /** Binaries are tried under FSST, and all values under ZSTD, when one of them is at least this long. */
 const HUGE_VALUE_BYTES = 32 * 1024;
 /** Bytes of values that are compressed to find out what ZSTD saves. */
@@ -131,7 +131,7 @@ export function encodeVariableDictionary(
   return {
     encoder,
     values: {
-      ...encodeIndices(encoder, found.indices, version, options),
+      ...encodeDictionaryIndices(encoder, found.indices, version, options),
       dictionary: {
         ...dictionary,
         itemCount: found.offsets.length - 1,
@@ -151,12 +151,12 @@ export function encodeVariableChunks(
   const sizeOf = (start: number, count: number) =>
     variableChunkBytes(offsetBits, count, offsets[start + count] - offsets[start]);
   const fits = (start: number, count: number) =>
-    count <= MAXIMUM_CHUNK_VALUES && sizeOf(start, count) <= CHUNK_BYTES[version];
+    count <= VARIABLE_CHUNK_VALUES && sizeOf(start, count) <= CHUNK_BYTES[version];
   for (let start = 0; start < valueCount; ) {
     let count = valueCount - start;
     // Only the last chunk may have one value, so the last two values stay together at any size.
     if (count > 2 && !fits(start, count)) {
-      count = 2 ** Math.floor(Math.log2(Math.min(count - 1, MAXIMUM_CHUNK_VALUES)));
+      count = 2 ** Math.floor(Math.log2(Math.min(count - 1, VARIABLE_CHUNK_VALUES)));
       while (count > 2 && !fits(start, count)) count /= 2;
     }
     count = encoder.fittingValues(count);

@@ -13,7 +13,14 @@ import type { Compressor } from "../compression/general.js";
 import { finishVariable, MAXIMUM_POSITION } from "../compression/variable.js";
 import { corruptPage, unsupportedPage } from "../container/page.js";
 import { decodeEnds, encodeEnds } from "./endOffsets.js";
-import { arrayName, decodeBytes, decodeFixedWidth, encodeFlat, noNulls, withoutNulls } from "./fixedWidth.js";
+import {
+  arrayName,
+  decodeBytes,
+  decodeFixedWidth,
+  encodeFlatArray,
+  noNulls,
+  nonNullArray,
+} from "./fixedWidth.js";
 import type { PageBufferList, PageBuffers } from "./pageBuffers.js";
 
 /** Decodes an array of values of variable width that is not a dictionary. */
@@ -26,7 +33,7 @@ export function decodeVariable(
   if (encoding.binary !== undefined) return decodeBinary(layout, encoding.binary, null, count, page);
   if (encoding.fsst !== undefined) {
     const { binary, symbolTable } = encoding.fsst;
-    const inner = withoutNulls(binary, page);
+    const inner = nonNullArray(binary, page);
     if (inner.binary === undefined) throw unsupportedPage(page.origin, `FSST over ${arrayName(inner)}`);
     const symbols = decodeFsstSymbols(symbolTable, page.origin);
     return decodeBinary(layout, inner.binary, symbols, count, page);
@@ -87,7 +94,7 @@ export function encodeBinary(
   const ends = encodeEnds(offsets, count, isNull, nullAdjustment);
   return {
     binary: {
-      indices: noNulls(encodeFlat(64, [ends], page)),
+      indices: noNulls(encodeFlatArray(64, [ends], page)),
       bytes: encodeBytes(bytes.subarray(first, last), compressor, page),
       nullAdjustment,
     },
@@ -96,7 +103,7 @@ export function encodeBinary(
 
 function encodeBytes(bytes: Uint8Array, compressor: Compressor | null, page: PageBufferList): ArrayEncoding {
   const compressed = compressor?.compress(bytes) ?? bytes;
-  if (compressor === null || compressed.length >= bytes.length) return encodeFlat(8, [bytes], page);
+  if (compressor === null || compressed.length >= bytes.length) return encodeFlatArray(8, [bytes], page);
   const compression = { scheme: compressor.scheme, level: 0 };
   return { flat: { bitsPerValue: 8, buffer: page.add(compressed), compression } };
 }

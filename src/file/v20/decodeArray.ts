@@ -17,10 +17,9 @@ import type {
   Layout,
   PackedStructColumn,
   PackedStructLayout,
-  Validity,
 } from "../../arrow/columns/column.js";
 import { nullColumn } from "../../arrow/columns/nullColumn.js";
-import { copyBits, countOnes } from "../../bytes/bits.js";
+import { bothValid, validityFrom } from "../../arrow/columns/validity.js";
 import type { ArrayEncoding, PackedStruct } from "../../format/encodings20.js";
 import { memberBytes, splitRows } from "../compression/packedStruct.js";
 import { corruptPage, type PageOrigin, unsupportedPage } from "../container/page.js";
@@ -68,19 +67,7 @@ function decodeArray(
   const column = decodeValues(layout, values, count, page);
   if (someNulls === undefined) return column;
   const bits = decodeFixedWidth(someNulls.validity, 1, count, page);
-  return { ...column, validity: bothValid(bits, column.validity, count) };
-}
-
-/** The values that are valid both by the bitmap of a nullable array and by the array in it. */
-function bothValid(bits: Uint8Array, inner: Validity | null, count: number): Validity | null {
-  let bytes = bits;
-  if (inner !== null) {
-    bytes = new Uint8Array(Math.ceil(count / 8));
-    copyBits(inner.bytes, inner.bitOffset, bytes, 0, count);
-    for (let index = 0; index < bytes.length; index++) bytes[index] &= bits[index];
-  }
-  const nullCount = count - countOnes(bytes, 0, count);
-  return nullCount === 0 ? null : { bytes, bitOffset: 0, nullCount };
+  return { ...column, validity: bothValid(validityFrom(bits, 0, count), column.validity, count) };
 }
 
 function decodeValues(layout: Layout, encoding: ArrayEncoding, count: number, page: PageBuffers): Column {

@@ -15,11 +15,11 @@ import type {
 import { nullColumn } from "../../arrow/columns/nullColumn.js";
 import { sliceColumn } from "../../arrow/columns/sliceColumn.js";
 import { takeColumn } from "../../arrow/columns/takeColumn.js";
-import { alignedBytes } from "../../bytes/aligned.js";
 import type { ArrayEncoding, Dictionary } from "../../format/encodings20.js";
+import { type IndexNumbers, indexNumbers } from "../compression/dictionaryIndices.js";
 import { corruptPage, unsupportedPage } from "../container/page.js";
 import { gatherVariable } from "../structural/dictionary.js";
-import { decodeFixedWidth, withoutNulls } from "./fixedWidth.js";
+import { decodeFixedWidth, nonNullArray } from "./fixedWidth.js";
 import type { PageBuffers } from "./pageBuffers.js";
 
 type DecodeItems = (
@@ -123,7 +123,7 @@ const misplacedIndex = (index: number, size: number, page: PageBuffers) =>
 
 /** Width of the indices, which no type states. */
 function indexBits(encoding: ArrayEncoding | undefined, page: PageBuffers): number {
-  const { flat, bitpacked, bitpackedForNonNeg } = withoutNulls(encoding, page);
+  const { flat, bitpacked, bitpackedForNonNeg } = nonNullArray(encoding, page);
   const bits = flat?.bitsPerValue ?? (bitpacked ?? bitpackedForNonNeg)?.uncompressedBitsPerValue ?? 0;
   if (bits !== 8 && bits !== 16 && bits !== 32 && bits !== 64) {
     throw unsupportedPage(page.origin, `dictionary indices of ${bits} bits`);
@@ -137,19 +137,3 @@ const decodeIndices = (
   count: number,
   page: PageBuffers,
 ): IndexNumbers => indexNumbers(decodeFixedWidth(encoding, bits, count, page), bits / 8, count);
-
-type IndexNumbers = Uint8Array | Uint16Array | Uint32Array;
-
-/** Indices as numbers. One beyond 32 bits becomes the largest 32-bit number, which is outside every dictionary. */
-function indexNumbers(values: Uint8Array, byteWidth: number, count: number): IndexNumbers {
-  if (byteWidth === 1) return values;
-  const { buffer, byteOffset } = alignedBytes(values, Math.min(byteWidth, 4));
-  if (byteWidth === 2) return new Uint16Array(buffer, byteOffset, count);
-  if (byteWidth === 4) return new Uint32Array(buffer, byteOffset, count);
-  const halves = new Uint32Array(buffer, byteOffset, 2 * count);
-  const numbers = new Uint32Array(count);
-  for (let row = 0; row < count; row++) {
-    numbers[row] = halves[2 * row + 1] === 0 ? halves[2 * row] : 0xffffffff;
-  }
-  return numbers;
-}

@@ -29,11 +29,12 @@ import type {
 } from "../../arrow/columns/column.js";
 import { concatColumns } from "../../arrow/columns/concatColumns.js";
 import { areNarrow } from "../../arrow/columns/offsets.js";
-import { alignedBytes } from "../../bytes/aligned.js";
 import { copyBits } from "../../bytes/bits.js";
 import { InternalError, InvalidInputError, UnsupportedError } from "../../errors.js";
 import type { ArrayEncoding, BufferReference } from "../../format/encodings20.js";
 import type { arrayCompression } from "../compression/compressionOptions.js";
+import { largestIndex } from "../compression/dictionaryIndices.js";
+import { valuesOfColumns } from "../compression/fixed.js";
 import { encodeFsst } from "../compression/fsst.js";
 import { compressor } from "../compression/general.js";
 import { joinRows } from "../compression/packedStruct.js";
@@ -42,7 +43,7 @@ import type { EncodedPage } from "../container/page.js";
 import { findDictionary } from "../structural/findDictionary.js";
 import { encodeBinary } from "./binary.js";
 import { MAXIMUM_BYTE_ITEMS } from "./dictionary.js";
-import { encodeFlat, noNulls } from "./fixedWidth.js";
+import { encodeFlatArray, noNulls } from "./fixedWidth.js";
 import { PageBufferList } from "./pageBuffers.js";
 
 const ALL_NULLS: ArrayEncoding = { nullable: { allNulls: {} } };
@@ -79,7 +80,9 @@ function encodeArray(
   if (rowCount > 0 && nullCount === rowCount && layout.kind !== "variable" && layout.kind !== "dictionary")
     return ALL_NULLS;
   if (layout.kind === "fixed" && nullCount === 0) {
-    return noNulls(encodeFlat(layout.byteWidth * 8, piecesOf(columns as readonly FixedColumn[]), page));
+    return noNulls(
+      encodeFlatArray(layout.byteWidth * 8, valuesOfColumns(columns as readonly FixedColumn[]), page),
+    );
   }
   const column = concatColumns(columns);
   switch (column.kind) {
@@ -102,9 +105,6 @@ function encodeArray(
   }
 }
 
-const piecesOf = (columns: readonly FixedColumn[]): Uint8Array[] =>
-  columns.map((column) => column.values.subarray(0, column.length * column.byteWidth));
-
 /** For each value 1 if it is null, else 0; null where no value is. */
 function nullFlags({ validity, length }: Column): Uint8Array | null {
   if (validity === null) return null;
@@ -117,7 +117,7 @@ function nullFlags({ validity, length }: Column): Uint8Array | null {
 }
 
 /** Copies bits to a bitmap of their own, from bit 0 on. */
-function bitsFromZero(bits: Uint8Array, bitOffset: number, count: number): Uint8Array {
+function copyOfBits(bits: Uint8Array, bitOffset: number, count: number): Uint8Array {
   const copy = new Uint8Array(Math.ceil(count / 8));
   copyBits(bits, bitOffset, copy, 0, count);
   return copy;
@@ -141,7 +141,7 @@ function encodeFixedShape(
   const validityArray =
     validity === null
       ? null
-      : encodeFlat(1, [bitsFromZero(validity.bytes, validity.bitOffset, length)], page);
+      : encodeFlatArray(1, [copyOfBits(validity.bytes, validity.bitOffset, length)], page);
   const values = encodeShapeValues(column, unseen, page);
   return validityArray === null
     ? noNulls(values)
@@ -165,14 +165,18 @@ function encodeShapeValues(
     case "fixed": {
       const { byteWidth } = column;
       const exact = column.values.subarray(0, length * byteWidth);
-      return encodeFlat(byteWidth * 8, [unseen === null ? exact : cleared(exact, byteWidth, unseen)], page);
+      return encodeFlatArray(
+        byteWidth * 8,
+        [unseen === null ? exact : cleared(exact, byteWidth, unseen)],
+        page,
+      );
     }
     case "bits": {
-      const bits = bitsFromZero(column.bits, column.bitOffset, length);
+      const bits = copyOfBits(column.bits, column.bitOffset, length);
       if (unseen !== null) {
         for (let index = 0; index < length; index++) bits[index >>> 3] &= ~(unseen[index] << (index & 7));
       }
-      return encodeFlat(1, [bits], page);
+      return encodeFlatArray(1, [bits], page);
     }
     case "fixedSizeList": {
       const { dimension, items } = column;
@@ -260,7 +264,7 @@ function encodeVariable(
       }
       return {
         dictionary: {
-          indices: noNulls(encodeFlat(8, [indices], page)),
+          indices: noNulls(encodeFlatArray(8, [indices], page)),
           items: encodeBinary(found.offsets, found.bytes, null, page),
           itemCount,
         },
@@ -306,7 +310,7 @@ function encodeDictionaryColumn(column: DictionaryColumn, page: PageBufferList):
   }
   return {
     dictionary: {
-      indices: noNulls(encodeFlat(8 * byteWidth, [values], page)),
+      indices: noNulls(encodeFlatArray(8 * byteWidth, [values], page)),
       items: encodeItems(items, page),
       itemCount: items.length,
     },
@@ -336,26 +340,4 @@ function withNullItem(dictionary: VariableColumn | FixedColumn): VariableColumn 
   const offsets = areNarrow(dictionary.offsets) ? new Int32Array(2) : new BigInt64Array(2);
   const nullItem = { ...dictionary, length: 1, validity, offsets, bytes: new Uint8Array(0) };
   return concatColumns<VariableColumn>([dictionary, nullItem]);
-}
-
-/** The largest index, read as unsigned: a negative index is then larger than any dictionary. */
-function largestIndex(indices: Uint8Array, byteWidth: number): number {
-  let largest = 0;
-  if (byteWidth === 1) {
-    for (let row = 0; row < indices.length; row++) if (indices[row] > largest) largest = indices[row];
-    return largest;
-  }
-  const { buffer, byteOffset, length } = alignedBytes(indices, Math.min(byteWidth, 4));
-  if (byteWidth === 2) {
-    const words = new Uint16Array(buffer, byteOffset, length / 2);
-    for (let row = 0; row < words.length; row++) if (words[row] > largest) largest = words[row];
-    return largest;
-  }
-  const words = new Uint32Array(buffer, byteOffset, length / 4);
-  const stride = byteWidth / 4;
-  for (let row = 0; row < words.length; row += stride) {
-    const index = stride === 1 ? words[row] : words[row] + words[row + 1] * 2 ** 32;
-    if (index > largest) largest = index;
-  }
-  return largest;
 }

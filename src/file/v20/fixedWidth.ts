@@ -19,7 +19,8 @@ import {
   type Flat,
   type PackedStruct,
 } from "../../format/encodings20.js";
-import { PACK_UNIT, packedUnitBytes, unpackBits, type WordBits } from "../compression/bitpack.js";
+import { PACK_UNIT, packedUnitBytes, unpackBits } from "../compression/bitpack.js";
+import type { WordBits } from "../compression/bitpackKernel.js";
 import { decompressor } from "../compression/general.js";
 import { corruptPage, unsupportedPage } from "../container/page.js";
 import { bufferAt, type PageBufferList, type PageBuffers } from "./pageBuffers.js";
@@ -35,11 +36,11 @@ export function decodeFixedWidth(
   page: PageBuffers,
 ): Uint8Array {
   const { origin } = page;
-  const values = withoutNulls(encoding, page);
+  const values = nonNullArray(encoding, page);
   if (values.fixedSizeBinary !== undefined) {
     const { bytes, byteWidth } = values.fixedSizeBinary;
     expectBits(byteWidth * 8, bitsPerValue, page);
-    const inner = withoutNulls(bytes, page);
+    const inner = nonNullArray(bytes, page);
     if (inner.fixedSizeBinary !== undefined) throw unsupportedPage(origin, "nested fixed-size binaries");
     return decodeFixedWidth(inner, 8, count * byteWidth, page);
   }
@@ -63,7 +64,7 @@ export function decodeFixedWidth(
 }
 
 /** The array inside a nullable one that has no nulls, or the array itself. */
-export function withoutNulls(encoding: ArrayEncoding | undefined, page: PageBuffers): ArrayEncoding {
+export function nonNullArray(encoding: ArrayEncoding | undefined, page: PageBuffers): ArrayEncoding {
   const inner = encoding?.nullable === undefined ? encoding : encoding.nullable.noNulls?.values;
   if (inner === undefined) throw corruptPage(page.origin, "missing array, or nulls where none can be");
   if (inner.nullable !== undefined) throw unsupportedPage(page.origin, "a nullable array in another");
@@ -73,7 +74,7 @@ export function withoutNulls(encoding: ArrayEncoding | undefined, page: PageBuff
 /** All bytes of an array of bytes. Their number is known from elsewhere, so the caller checks it. */
 export function decodeBytes(encoding: ArrayEncoding | undefined, page: PageBuffers): Uint8Array {
   if (encoding?.nullable?.allNulls !== undefined) return new Uint8Array(0);
-  const { flat, ...other } = withoutNulls(encoding, page);
+  const { flat, ...other } = nonNullArray(encoding, page);
   if (flat === undefined) throw unsupportedPage(page.origin, `${arrayName(other)} for bytes`);
   expectBits(flat.bitsPerValue, 8, page);
   return flatBytes(flat, page);
@@ -106,7 +107,7 @@ function decodeFastLanes(
   page: PageBuffers,
 ): Uint8Array {
   expectBits(uncompressedBitsPerValue, bitsPerValue, page);
-  const wordBits = wordBitsOf(bitsPerValue, page);
+  const wordBits = packedWordBits(bitsPerValue, page);
   if (packedBits > wordBits) throw corruptPage(page.origin, `${wordBits}-bit words packed to ${packedBits}`);
   const bytes = bufferAt(page, buffer);
   const units = Math.ceil(count / PACK_UNIT);
@@ -129,7 +130,7 @@ function decodeBitpacked(
   page: PageBuffers,
 ): Uint8Array {
   expectBits(uncompressedBitsPerValue, bitsPerValue, page);
-  const wordBytes = wordBitsOf(bitsPerValue, page) / 8;
+  const wordBytes = packedWordBits(bitsPerValue, page) / 8;
   if (packedBits === 0 || packedBits > bitsPerValue) {
     throw corruptPage(page.origin, `${bitsPerValue}-bit words packed to ${packedBits}`);
   }
@@ -157,7 +158,7 @@ function decodeBitpacked(
   return values;
 }
 
-function wordBitsOf(bits: number, page: PageBuffers): WordBits {
+function packedWordBits(bits: number, page: PageBuffers): WordBits {
   if (bits === 8 || bits === 16 || bits === 32 || bits === 64) return bits;
   throw unsupportedPage(page.origin, `bit-packed values of ${bits} bits`);
 }
@@ -210,7 +211,7 @@ const wordBits = (array: ArrayEncoding): number | undefined =>
   (array.nullable?.noNulls?.values ?? array).flat?.bitsPerValue;
 
 /** Puts values side by side into a buffer of the page. */
-export const encodeFlat = (
+export const encodeFlatArray = (
   bitsPerValue: number,
   pieces: readonly Uint8Array[],
   page: PageBufferList,

@@ -35,7 +35,7 @@ import {
 import { decodeArrayPage } from "./decodeArray.js";
 import { encodeArrayPage } from "./encodeArray.js";
 import { decodeEnds, encodeEnds } from "./endOffsets.js";
-import { decodeFixedWidth, encodeFlat, noNulls } from "./fixedWidth.js";
+import { decodeFixedWidth, encodeFlatArray, noNulls } from "./fixedWidth.js";
 import { PageBufferList } from "./pageBuffers.js";
 
 // ------------------------------------------------------------------------------------------------ decode
@@ -194,7 +194,7 @@ function encodeLists(column: ListColumn): EncodedPage {
   const itemCount = offsets[length];
   const nullOffsetAdjustment = itemCount + 1;
   const ends = encodeEnds(offsets, length, isNull, nullOffsetAdjustment);
-  const list = { offsets: noNulls(encodeFlat(64, [ends], page)), nullOffsetAdjustment, itemCount };
+  const list = { offsets: noNulls(encodeFlatArray(64, [ends], page)), nullOffsetAdjustment, itemCount };
   return { encoding: { array: { list } }, buffers: page.buffers, rowCount: length };
 }
 

@@ -5,10 +5,11 @@
  */
 
 import { CorruptFileError, UnsupportedError } from "../../errors.js";
+import type { ByteRange } from "../../io/disk/ranges.js";
 import { MAXIMUM_POSITION } from "../compression/variable.js";
 import type { BufferChecksums } from "../container/checksums.js";
-import type { ArrayPage, ByteRange, NestedArrays } from "../container/page.js";
-import type { DataFile, DataPage } from "../container/reader.js";
+import type { ArrayPage, NestedArrays } from "../container/page.js";
+import type { DataFileMetadata, DataPage } from "../container/reader.js";
 import { listOf } from "./nestedArrays.js";
 
 /** Where a file keeps a leaf. */
@@ -45,7 +46,7 @@ const VALUES_PER_BYTE = 1024;
  * The file with a column for each of the `leaves`, in their order, in place of its own columns.
  * @throws CorruptFileError where the columns of a leaf don't fit each other
  */
-export function columnsByRows(file: DataFile, leaves: readonly LeafColumns[]): DataFile {
+export function columnsByRows(file: DataFileMetadata, leaves: readonly LeafColumns[]): DataFileMetadata {
   const homes: BufferHome[][] = [];
   const columns = leaves.map((leaf) => {
     const ofColumn: BufferHome[] = [];
@@ -66,7 +67,7 @@ const movedChecksums = (
   },
 });
 
-function pagesByRows(file: DataFile, leaf: LeafColumns, homes: BufferHome[]): readonly DataPage[] {
+function pagesByRows(file: DataFileMetadata, leaf: LeafColumns, homes: BufferHome[]): readonly DataPage[] {
   const identity = leaf.listColumnIndexes.length === 0;
   const path = [...leaf.listColumnIndexes, leaf.columnIndex];
   const columns = path.map((columnIndex, depth) => nestedColumn(file, columnIndex, depth < path.length - 1));
@@ -97,7 +98,7 @@ function pagesByRows(file: DataFile, leaf: LeafColumns, homes: BufferHome[]): re
   });
 }
 
-function nestedColumn(file: DataFile, columnIndex: number, isList: boolean): NestedColumn {
+function nestedColumn(file: DataFileMetadata, columnIndex: number, isList: boolean): NestedColumn {
   const column = file.columns[columnIndex];
   if (column === undefined) throw corrupt(file, `has no column ${columnIndex}`);
   const { pages } = column;
@@ -130,7 +131,7 @@ function nestedColumn(file: DataFile, columnIndex: number, isList: boolean): Nes
  * @param take called with the pages in the order they are decoded
  */
 function arraysOf(
-  file: DataFile,
+  file: DataFileMetadata,
   columns: readonly NestedColumn[],
   depth: number,
   first: number,
@@ -161,7 +162,7 @@ function arraysOf(
   let from = 0;
   let to = 0;
   if (itemEnd > itemStart) {
-    from = pageOf(inner.pages, itemStart);
+    from = pageIndexOf(inner.pages, itemStart);
     to = from;
     while (to < inner.pages.length && inner.pages[to].rowStart < itemEnd) to++;
   }
@@ -171,7 +172,7 @@ function arraysOf(
 }
 
 /** The page that holds a value. */
-function pageOf(pages: readonly DataPage[], value: number): number {
+function pageIndexOf(pages: readonly DataPage[], value: number): number {
   let low = 0;
   let high = pages.length;
   while (low < high) {
@@ -182,5 +183,5 @@ function pageOf(pages: readonly DataPage[], value: number): number {
   return low;
 }
 
-const corrupt = (file: DataFile, reason: string): CorruptFileError =>
+const corrupt = (file: DataFileMetadata, reason: string): CorruptFileError =>
   new CorruptFileError(file.path, 0, reason);

@@ -3,16 +3,12 @@
  * data file begin at multiples of 64. Values are handed on as they come: none is copied, none is kept.
  */
 
-import type {
-  Column,
-  FixedColumn,
-  LeafColumn,
-  PackedStructColumn,
-  Validity,
-} from "../../arrow/columns/column.js";
+import type { Column, FixedColumn, LeafColumn, PackedStructColumn } from "../../arrow/columns/column.js";
 import { mapLeaf } from "../../arrow/columns/spine.js";
+import { isValid } from "../../arrow/columns/validity.js";
 import { InternalError, InvalidInputError, UnsupportedError } from "../../errors.js";
 import type { Disk } from "../../io/disk/disk.js";
+import type { ByteRange } from "../../io/disk/ranges.js";
 import {
   DESCRIPTOR_LAYOUT,
   DescriptorRows,
@@ -23,7 +19,6 @@ import { SideFiles } from "../blobs/sideFiles.js";
 import { BlobChecksumList } from "../container/blobChecksums.js";
 import type { BlobPlacement, SizePlacement } from "../container/blobPlacement.js";
 import type { FileAppender } from "../container/fileAppender.js";
-import type { ByteRange } from "../container/page.js";
 import { visibleLeaf } from "../pages/blobPages.js";
 
 export class BlobWriter {
@@ -145,10 +140,4 @@ function dataAt([data, uri, ...range]: readonly LeafColumn[], index: number, pat
 
 function valueAt({ offsets, bytes }: Extract<LeafColumn, { kind: "variable" }>, index: number): Uint8Array {
   return bytes.subarray(Number(offsets[index]), Number(offsets[index + 1]));
-}
-
-function isValid(validity: Validity | null, index: number): boolean {
-  if (validity === null) return true;
-  const bit = validity.bitOffset + index;
-  return ((validity.bytes[bit >>> 3] >>> (bit & 7)) & 1) === 1;
 }

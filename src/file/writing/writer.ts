@@ -6,23 +6,26 @@
  * else copies, so a few bytes of a narrow column never keep a large batch alive.
  */
 
-import type { Column, FixedColumn, ListColumn, VariableColumn } from "../../arrow/columns/column.js";
+import type { Column, ListColumn, VariableColumn } from "../../arrow/columns/column.js";
 import { areNarrow } from "../../arrow/columns/offsets.js";
 import { sliceColumn } from "../../arrow/columns/sliceColumn.js";
 import { leafColumn, mapLeaf, withLeaf } from "../../arrow/columns/spine.js";
 import { breathe } from "../../async/eventLoop.js";
 import { crc32 } from "../../bytes/crc32.js";
+import { bytesOf } from "../../bytes/view.js";
 import { InternalError } from "../../errors.js";
 import type { Schema } from "../../format/file.js";
 import type { Disk } from "../../io/disk/disk.js";
+import type { ByteRange } from "../../io/disk/ranges.js";
 import type { MemoryShare } from "../../memory.js";
 import { DESCRIPTOR_LAYOUT, DESCRIPTOR_ROW_LAYOUT } from "../blobs/blobDescriptors.js";
 import { compressionOptions } from "../compression/compressionOptions.js";
 import { encodeTail, type PageRecord } from "../container/container.js";
 import { FileAppender } from "../container/fileAppender.js";
-import type { ByteRange, EncodedPage, FileColumn, FileVersion } from "../container/page.js";
+import type { EncodedPage, FileColumn, FileVersion } from "../container/page.js";
 import { encodeBlobs } from "../pages/blobPages.js";
 import { encodePages } from "../pages/encodePage.js";
+import type { DictionaryValues } from "../structural/dictionary.js";
 import { encodeNestedPage } from "../v20/nestedArrays.js";
 import { BlobWriter } from "./blobWriter.js";
 
@@ -336,9 +339,7 @@ function withDictionaryOf(column: Column, other: Column): Column {
   );
 }
 
-type Dictionary = VariableColumn | FixedColumn;
-
-function sameDictionary(a: Dictionary, b: Dictionary): boolean {
+function sameDictionary(a: DictionaryValues, b: DictionaryValues): boolean {
   if (a === b) return true;
   if (a.length !== b.length || (a.validity === null) !== (b.validity === null)) return false;
   if (a.validity !== null && b.validity !== null && !sameRuns(a.validity.bytes, b.validity.bytes))
@@ -349,9 +350,6 @@ function sameDictionary(a: Dictionary, b: Dictionary): boolean {
   if (a.kind !== "variable" || b.kind !== "variable") return false;
   return sameRuns(bytesOf(a.offsets), bytesOf(b.offsets)) && sameRuns(a.bytes, b.bytes);
 }
-
-const bytesOf = (view: ArrayBufferView): Uint8Array =>
-  new Uint8Array(view.buffer, view.byteOffset, view.byteLength);
 
 function sameRuns(a: Uint8Array, b: Uint8Array): boolean {
   if (a.length !== b.length) return false;

@@ -26,7 +26,7 @@ import {
   withDescriptor,
 } from "./fileCalls.js";
 import { LinkedFileError } from "./linkedFile.js";
-import { identityOf, NodeWriteHandle, notRegular, openForReading } from "./openFiles.js";
+import { fileIdentity, NodeWriteHandle, notRegular, openForReading } from "./openFiles.js";
 import { IS_WINDOWS, whileHeldByOthers } from "./windows.js";
 
 export interface NodeDiskOptions {
@@ -171,7 +171,7 @@ export class NodeDisk implements Disk {
       changedNs: stats.ctimeNs,
       birthNs: stats.birthtimeNs,
       inode: `${stats.dev}:${stats.ino}`,
-      identity: identityOf(stats),
+      identity: fileIdentity(stats),
       links: Number(stats.nlink),
     }));
   }

@@ -159,7 +159,7 @@ class NodeReadHandle extends OpenFile implements ReadHandle {
   constructor(fd: number, filePath: string, stats: fs.BigIntStats, tail: Buffer) {
     super(fd, filePath);
     this.size = Number(stats.size);
-    this.identity = identityOf(stats);
+    this.identity = fileIdentity(stats);
     this.#tail = tail.length > 0 ? tail : null;
   }
 
@@ -359,6 +359,6 @@ export class NodeWriteHandle extends OpenFile implements WriteHandle {
 }
 
 /** Inode, size and times in one string: equal strings, same bytes. */
-export function identityOf(stats: fs.BigIntStats): string {
+export function fileIdentity(stats: fs.BigIntStats): string {
   return `${stats.dev}:${stats.ino}:${stats.size}:${stats.mtimeNs}:${stats.ctimeNs}`;
 }

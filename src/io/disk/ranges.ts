@@ -13,6 +13,7 @@ import { CorruptFileError } from "../../errors.js";
 import type { ScratchMemory } from "../memory/scratch.js";
 import type { ReadHandle, ReadPieces } from "./disk.js";
 
+/** A run of bytes of a file. */
 export interface ByteRange {
   readonly byteOffset: number;
   /** Bytes. */

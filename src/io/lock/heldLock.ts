@@ -149,7 +149,7 @@ export class HeldLock implements LockLease {
       throw error;
     }
     // A directory that was removed and made again meanwhile may hold two entries: both owners give way.
-    if ((await namesIn(this.#lockPath)).length !== 1) {
+    if ((await entriesOfLock(this.#lockPath)).length !== 1) {
       await removeEntry(this.#ownerPath).catch(ignoreMissing);
       throw heldByAnother();
     }
@@ -218,7 +218,7 @@ export function ignoreMissing(error: unknown): void {
 }
 
 /** Names of the entries of a directory; fails where there is no directory. */
-export const namesIn = (directory: string): Promise<string[]> =>
+export const entriesOfLock = (directory: string): Promise<string[]> =>
   lockCalls.run<string[]>(
     () => fs.readdirSync(directory),
     (done) => fs.readdir(directory, done),

@@ -90,7 +90,7 @@ export async function withLock<T>(
       await lock.release();
     }
   } finally {
-    leave(resolved, queue);
+    leaveQueue(resolved, queue);
   }
 }
 
@@ -123,7 +123,7 @@ async function enter(resolved: string, deadlineMs: number, signal: AbortSignal |
   return queue;
 }
 
-function leave(resolved: string, queue: Queue): void {
+function leaveQueue(resolved: string, queue: Queue): void {
   const next = queue.waiting.shift();
   if (next === undefined) queues.delete(resolved);
   else next();

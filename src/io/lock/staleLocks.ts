@@ -24,9 +24,9 @@ import fs from "fs-extra";
 import { isMissing } from "../disk/errno.js";
 import { LruCache } from "../memory/cache.js";
 import {
+  entriesOfLock,
   ignoreMissing,
   LOCK_NAME,
-  namesIn,
   removeDirectory,
   removeEntry,
   renameEntry,
@@ -103,7 +103,7 @@ async function findLock(lockPath: string): Promise<FoundLock | null> {
   const isDirectory = stats.isDirectory();
   let names: string[];
   try {
-    names = isDirectory ? await namesIn(lockPath) : [];
+    names = isDirectory ? await entriesOfLock(lockPath) : [];
   } catch (error) {
     if (isMissing(error)) return null;
     throw error;

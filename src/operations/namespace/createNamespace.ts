@@ -1,6 +1,6 @@
 /** CreateNamespace: creates a child namespace; `Overwrite` only replaces an empty one. */
 
-import { type CreationMode, createNamespace as create } from "../../catalog/namespaces.js";
+import { addNamespace, type CreationMode } from "../../catalog/namespaces.js";
 import type { CreateNamespaceRequest, CreateNamespaceResponse } from "../../namespace.js";
 import type { OperationContext } from "../context.js";
 import { optionalId, optionalProperties, parseChoice } from "../request.js";
@@ -17,5 +17,5 @@ export async function createNamespace(
   const path = optionalId(request.id);
   const mode = parseChoice(request.mode, "mode", ["Create", "ExistOk", "Overwrite"], "Create");
   const properties = optionalProperties(request.properties);
-  return { properties: await create(context, path, properties, MODES[mode], request.signal) };
+  return { properties: await addNamespace(context, path, properties, MODES[mode], request.signal) };
 }

@@ -1,6 +1,6 @@
 /** DropNamespace: removes a namespace, with `Cascade` also everything in it. */
 
-import { dropNamespace as drop } from "../../catalog/namespaces.js";
+import { removeNamespace } from "../../catalog/namespaces.js";
 import { InvalidInputError } from "../../errors.js";
 import type { DropNamespaceRequest, DropNamespaceResponse } from "../../namespace.js";
 import type { Access } from "../access.js";
@@ -22,6 +22,6 @@ export async function dropNamespace(
     allow: (objectType: string, id: readonly string[]) =>
       access.require(objectType === "namespace" ? "dropNamespace" : "dropTable", id),
   };
-  const properties = await drop(context, path, options, request.signal);
+  const properties = await removeNamespace(context, path, options, request.signal);
   return properties === null ? {} : { properties };
 }

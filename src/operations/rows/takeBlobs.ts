@@ -3,7 +3,7 @@
 import { InvalidInputError } from "../../errors.js";
 import type { LazyBlob, TakeBlobsRequest } from "../../namespace.js";
 import { resolveProjection } from "../../query/projection.js";
-import { takeBlobs as takeOffsets } from "../../query/take.js";
+import { openBlobsAt } from "../../query/take.js";
 import { versionSource } from "../../query/versionSource.js";
 import { decodeSchema } from "../../schema/schema.js";
 import type { Access } from "../access.js";
@@ -29,5 +29,5 @@ export async function takeBlobs(
   }
   const { fragments } = manifest;
   const { signal } = request;
-  return takeOffsets(versionSource(snapshot), { fragments, projection, rowOffsets, signal });
+  return openBlobsAt(versionSource(snapshot), { fragments, projection, rowOffsets, signal });
 }

@@ -3,7 +3,7 @@
 import type { Table } from "apache-arrow";
 import type { TakeRowsRequest } from "../../namespace.js";
 import { resolveProjection } from "../../query/projection.js";
-import { takeRows as takeOffsets } from "../../query/take.js";
+import { readRowsAt } from "../../query/take.js";
 import { versionSource } from "../../query/versionSource.js";
 import { decodeSchema } from "../../schema/schema.js";
 import { schemaMetadataOf } from "../../table/versions/manifest.js";
@@ -24,5 +24,5 @@ export async function takeRows(
   const projection = resolveProjection(fields, schemaMetadataOf(manifest), request.columns, false);
   const { fragments } = manifest;
   const { signal } = request;
-  return takeOffsets(versionSource(snapshot), { fragments, projection, rowOffsets, signal });
+  return readRowsAt(versionSource(snapshot), { fragments, projection, rowOffsets, signal });
 }

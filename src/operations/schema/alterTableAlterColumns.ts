@@ -3,7 +3,7 @@
 import { typeFromJson } from "../../arrow/types/schemaJson.js";
 import { InvalidInputError, UnsupportedError } from "../../errors.js";
 import type { AlterTableAlterColumnsRequest, AlterTableAlterColumnsResponse } from "../../namespace.js";
-import type { ColumnAlteration } from "../../write/columns/alterColumns.js";
+import type { ParsedAlteration } from "../../write/columns/alterColumns.js";
 import { alterColumns } from "../../write/columns/changeColumns.js";
 import type { OperationContext } from "../context.js";
 import { isAbsent, optionalBoolean, optionalString, requireObjects, requireString } from "../request.js";
@@ -19,7 +19,7 @@ export async function alterTableAlterColumns(
   return { transactionId, version: committed.version };
 }
 
-function checkedAlteration(given: Readonly<Record<string, unknown>>, index: number): ColumnAlteration {
+function checkedAlteration(given: Readonly<Record<string, unknown>>, index: number): ParsedAlteration {
   const member = `alterations[${index}]`;
   const path = requireString(given.path, `${member}.path`);
   if (!isAbsent(given.virtualColumn)) {

@@ -32,10 +32,10 @@ import {
 } from "../version/batch.js";
 import {
   finishRemovals,
-  lockedRootsOf,
   openRemovalPart,
   planRemovals,
   type RemovalPart,
+  removalRoots,
 } from "../version/removal.js";
 import { checkWantedPlace } from "./wantedPlace.js";
 
@@ -72,7 +72,7 @@ export async function batchCommitTables(
     context,
     {
       ids: operations.map(idOf),
-      tableRoots: [...versionParts.map((part) => part.at.root), ...removalParts.flatMap(lockedRootsOf)],
+      tableRoots: [...versionParts.map((part) => part.at.root), ...removalParts.flatMap(removalRoots)],
     },
     async () => {
       planned = await planVersions(versionParts);

@@ -1,6 +1,6 @@
 /** DeregisterTable: takes a table's id from it; its data stays. */
 
-import { deregisterTable as deregister } from "../../catalog/registration.js";
+import { detachTable } from "../../catalog/registration.js";
 import type { DeregisterTableRequest, DeregisterTableResponse } from "../../namespace.js";
 import type { OperationContext } from "../context.js";
 import { requireTableId } from "../request.js";
@@ -10,6 +10,6 @@ export async function deregisterTable(
   request: DeregisterTableRequest,
 ): Promise<DeregisterTableResponse> {
   const id = requireTableId(request.id);
-  const { directory, properties } = await deregister(context, id, request.signal);
+  const { directory, properties } = await detachTable(context, id, request.signal);
   return { id, location: directory, properties };
 }

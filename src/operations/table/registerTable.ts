@@ -1,6 +1,6 @@
 /** RegisterTable: gives an id to data that lies below the root. */
 
-import { registerTable as register } from "../../catalog/registration.js";
+import { attachTable } from "../../catalog/registration.js";
 import { InvalidInputError } from "../../errors.js";
 import type { RegisterTableRequest, RegisterTableResponse } from "../../namespace.js";
 import type { Access } from "../access.js";
@@ -17,7 +17,7 @@ export async function registerTable(
   const mode = parseChoice(request.mode, "mode", ["Create", "Overwrite"], "Create");
   const properties = optionalProperties(request.properties);
   if (location === undefined) throw new InvalidInputError("location: a directory below the root is needed");
-  const place = await register(context, id, location, {
+  const place = await attachTable(context, id, location, {
     properties,
     overwrite: mode === "Overwrite",
     allow: (formerId) => access.require("registerTable", formerId, { location }),

@@ -1,7 +1,7 @@
 /** RenameTable: gives a table another name, in the same namespace or in another one. */
 
 import { requireTable } from "../../catalog/places/tables.js";
-import { renameTable as rename } from "../../catalog/relocation.js";
+import { relocateTable } from "../../catalog/relocation.js";
 import { InvalidInputError } from "../../errors.js";
 import type { RenameTableRequest, RenameTableResponse } from "../../namespace.js";
 import type { Access } from "../access.js";
@@ -20,6 +20,6 @@ export async function renameTable(
   const namespace = wanted === undefined || wanted === null ? id.slice(0, -1) : optionalId(wanted);
   const newId = [...namespace, name];
   await access.require("renameTable", newId);
-  await rename(context, await requireTable(context, id), newId, request.signal);
+  await relocateTable(context, await requireTable(context, id), newId, request.signal);
   return {};
 }

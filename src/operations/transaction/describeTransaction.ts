@@ -9,7 +9,7 @@ import {
   NamespaceNotFoundError,
   TransactionNotFoundError,
 } from "../../errors.js";
-import { formatIdentifier, parseIdentifier } from "../../ident.js";
+import { formatIdentifier, parseIdentifier, UUID_FORM } from "../../ident.js";
 import type { DescribeTransactionRequest, DescribeTransactionResponse } from "../../namespace.js";
 import { timestampMillis } from "../../table/commit/apply.js";
 import { operationOf } from "../../table/commit/transaction.js";
@@ -21,7 +21,6 @@ import { optionalId } from "../request.js";
 
 /** Maximum number of tables searched at once. */
 const PARALLELISM = 16;
-const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 export async function describeTransaction(
   context: OperationContext,
@@ -33,7 +32,7 @@ export async function describeTransaction(
     access.require("describeTransaction", tableId, { branch: branch ?? undefined });
   const tableId = path.slice(0, -1);
   const id = path[path.length - 1]?.toLowerCase();
-  if (id === undefined || !UUID.test(id)) {
+  if (id === undefined || !UUID_FORM.test(id)) {
     throw new InvalidInputError("id: its last part must be the id of a transaction, a UUID");
   }
   if (tableId.length === 0) {

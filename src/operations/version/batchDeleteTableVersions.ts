@@ -5,7 +5,7 @@ import type { DeleteVersionsStep } from "../../catalog/batches/journalFormat.js"
 import type { BatchDeleteTableVersionsRequest, BatchDeleteTableVersionsResponse } from "../../namespace.js";
 import type { OperationContext } from "../context.js";
 import { requireTableId } from "../request.js";
-import { finishRemovals, lockedRootsOf, openRemovalPart, planRemovals } from "./removal.js";
+import { finishRemovals, openRemovalPart, planRemovals, removalRoots } from "./removal.js";
 
 export async function batchDeleteTableVersions(
   context: OperationContext,
@@ -15,7 +15,7 @@ export async function batchDeleteTableVersions(
   let steps: (DeleteVersionsStep | null)[] = [];
   await commitBatch(
     context,
-    { ids: [requireTableId(request.id)], tableRoots: lockedRootsOf(part) },
+    { ids: [requireTableId(request.id)], tableRoots: removalRoots(part) },
     async () => {
       steps = await planRemovals([part]);
       return { steps: steps.filter((step) => step !== null), manifests: [] };

@@ -4,7 +4,7 @@ import type { DeleteVersionsStep } from "../../catalog/batches/journalFormat.js"
 import { InvalidInputError } from "../../errors.js";
 import type { BatchDeleteTableVersionsRequest } from "../../namespace.js";
 import { clearRetired } from "../../table/cleanup/cleanup.js";
-import { planVersionRemoval, type VersionRange } from "../../table/cleanup/versionRemoval.js";
+import { planVersionRemoval, type VersionInterval } from "../../table/cleanup/versionRemoval.js";
 import { requireAnchor, type TableAnchor } from "../../table/versions/identity.js";
 import type { TableAt } from "../../table/versions/tableAt.js";
 import type { OperationContext } from "../context.js";
@@ -18,7 +18,7 @@ const LOCK_WAIT_MS = 1000;
 export interface RemovalPart {
   readonly location: string;
   readonly at: TableAt;
-  readonly ranges: readonly VersionRange[];
+  readonly ranges: readonly VersionInterval[];
   /** The table or branch as it was opened. */
   readonly anchor: TableAnchor;
 }
@@ -34,7 +34,7 @@ export async function openRemovalPart(
   return { location: open.table.location, at: open.at, ranges, anchor };
 }
 
-function checkedRange(given: Readonly<Record<string, unknown>>, index: number): VersionRange {
+function checkedRange(given: Readonly<Record<string, unknown>>, index: number): VersionInterval {
   const start = requireVersion(given.startVersion, `ranges[${index}].startVersion`);
   if (given.endVersion === -1) return { start, end: null };
   const end = requireVersion(given.endVersion, `ranges[${index}].endVersion`);
@@ -63,7 +63,7 @@ export async function planRemovals(parts: readonly RemovalPart[]): Promise<(Dele
 }
 
 /** The directories to lock for a part: its branch's, and the table's for its refs. */
-export const lockedRootsOf = ({ at }: RemovalPart): string[] => [at.mainRoot, at.root];
+export const removalRoots = ({ at }: RemovalPart): string[] => [at.mainRoot, at.root];
 
 /** Removes the files that only the deleted versions referred to. */
 export async function finishRemovals(

@@ -32,7 +32,7 @@ function added(
 }
 
 /** A route that reports a missing feature if the table exists, and the branch if the request names one. */
-function unsupported(tail: string, what: string, body: z.ZodRawShape = {}): Route {
+function unsupportedRoute(tail: string, what: string, body: z.ZodRawShape = {}): Route {
   return added("describeTable", tail, { summary: what, body }, async (call) => {
     const { fromBranch, ...request } = call.request;
     await callEngine({
@@ -72,14 +72,14 @@ export const REMOTE_ROUTES: readonly Route[] = [
   ofLog("get_lsm_write_spec", "lsm_write_spec"),
   ofLog("get_lsm_stats", "lsm_stats"),
   ...["set_lsm_write_spec", "unset_lsm_write_spec", "flush_lsm", "compact_lsm"].map((tail) =>
-    unsupported(tail, "writing a table through a log"),
+    unsupportedRoute(tail, "writing a table through a log"),
   ),
-  unsupported("page_cache/prewarm", "reading columns into a cache ahead of queries"),
-  unsupported("branches/diff", "comparing branches", fromBranch),
-  unsupported("branches/cherry_pick", "taking the columns of a branch over", fromBranch),
-  unsupported("fetch_blobs", "reading blobs by row id"),
+  unsupportedRoute("page_cache/prewarm", "reading columns into a cache ahead of queries"),
+  unsupportedRoute("branches/diff", "comparing branches", fromBranch),
+  unsupportedRoute("branches/cherry_pick", "taking the columns of a branch over", fromBranch),
+  unsupportedRoute("fetch_blobs", "reading blobs by row id"),
   ...["create", "complete", "abort"].map((step) =>
-    unsupported(`multipart_write/${step}`, "writing one version by several requests"),
+    unsupportedRoute(`multipart_write/${step}`, "writing one version by several requests"),
   ),
   // The table does not exist yet, so there is nothing to check.
   added("declareTable", "clone", { summary: "Copy a table" }, async () => {

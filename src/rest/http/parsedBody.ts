@@ -35,7 +35,7 @@ export function parsedBody(incoming: IncomingMessage): Uint8Array | Refusal | nu
     if (incoming.readableEnded) return new Uint8Array(0);
     if (incoming.readableEncoding === null) return null;
   }
-  const bytes = bytesOf(incoming);
+  const bytes = bodyBytesOf(incoming);
   const declared = Number(incoming.headers["content-length"] ?? 0);
   return bytes === null || (bytes.length === 0 && declared > 0) ? bodyIsGone() : bytes;
 }
@@ -49,7 +49,7 @@ export const bodyIsGone = (): Refusal =>
       "parses bodies, or has the parser leave the bytes, for example by express.raw({ type: () => true })",
   );
 
-function bytesOf(incoming: IncomingMessage): Uint8Array | null {
+function bodyBytesOf(incoming: IncomingMessage): Uint8Array | null {
   const { body, rawBody, _body: isParsed } = incoming as IncomingMessage & Parsed;
   const { "content-encoding": encoding = "identity", "content-length": length } = incoming.headers;
   if (encoding === "identity") {

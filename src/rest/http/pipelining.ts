@@ -11,7 +11,7 @@ import type { Socket } from "node:net";
 import { breathe } from "../../async/eventLoop.js";
 
 /** Maximum number of requests of one connection that wait behind the one being answered. */
-export const MAX_PIPELINED = 16;
+const MAX_PIPELINED = 16;
 
 /** Number of waiting requests, by connection. */
 const waiting = new WeakMap<Socket, number>();

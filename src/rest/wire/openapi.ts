@@ -4,7 +4,7 @@ import { z } from "zod";
 import { ARROW_FILE, ARROW_STREAM } from "./negotiation.js";
 import type { Route } from "./route.js";
 
-const JSON_TYPE = "application/json";
+const JSON_MEDIA_TYPE = "application/json";
 const DIALECT = "https://json-schema.org/draft/2020-12/schema";
 
 interface Described {
@@ -53,11 +53,11 @@ export function openApiDocument(routes: readonly Route[], basePath: string): Des
         OAuth2Bearer: { type: "http", scheme: "bearer", bearerFormat: "JWT" },
         ApiKeyAuth: { type: "apiKey", in: "header", name: "x-api-key" },
       },
-      schemas: { Problem: jsonSchema(problem, "output", records), ...records },
+      schemas: { Problem: describedSchema(problem, "output", records), ...records },
       responses: {
         Problem: {
           description: "What went wrong",
-          content: { [JSON_TYPE]: { schema: { $ref: "#/components/schemas/Problem" } } },
+          content: { [JSON_MEDIA_TYPE]: { schema: { $ref: "#/components/schemas/Problem" } } },
         },
       },
     },
@@ -112,7 +112,7 @@ function pathParameters({ path, object }: Route): Described[] {
 }
 
 function queryParameters(query: z.ZodObject, records: Record<string, unknown>): Described[] {
-  const { properties = {}, required = [] } = jsonSchema(query, "input", records) as {
+  const { properties = {}, required = [] } = describedSchema(query, "input", records) as {
     properties?: Record<string, Described>;
     required?: string[];
   };
@@ -131,9 +131,9 @@ function requestBody({ body }: Route, records: Record<string, unknown>): Describ
     return { required: true, content: { [ARROW_STREAM]: { schema: { type: "string", format: "binary" } } } };
   }
   const isObject = body instanceof z.ZodObject;
-  const schema = jsonSchema(isObject ? body : body.schema, "input", records);
+  const schema = describedSchema(isObject ? body : body.schema, "input", records);
   const required = !isObject || (Array.isArray(schema.required) && schema.required.length > 0);
-  return { required, content: { [JSON_TYPE]: { schema } } };
+  return { required, content: { [JSON_MEDIA_TYPE]: { schema } } };
 }
 
 function answerContent({ answer }: Route, records: Record<string, unknown>): Described {
@@ -143,11 +143,15 @@ function answerContent({ answer }: Route, records: Record<string, unknown>): Des
     return { content: { [ARROW_FILE]: rows, [ARROW_STREAM]: rows } };
   }
   const schema = answer instanceof z.ZodObject ? answer : "bare" in answer ? answer.bare : answer.schema;
-  return { content: { [JSON_TYPE]: { schema: jsonSchema(schema, "output", records) } } };
+  return { content: { [JSON_MEDIA_TYPE]: { schema: describedSchema(schema, "output", records) } } };
 }
 
 /** @param records receives the schemas that have a name, which the document holds once */
-function jsonSchema(schema: z.ZodType, io: "input" | "output", records: Record<string, unknown>): Described {
+function describedSchema(
+  schema: z.ZodType,
+  io: "input" | "output",
+  records: Record<string, unknown>,
+): Described {
   const made = z.toJSONSchema(schema, { io, unrepresentable: "any" });
   const text = JSON.stringify(made).replaceAll('"#/$defs/', '"#/components/schemas/');
   const { $schema: _, $defs = {}, ...rest } = JSON.parse(text) as Described & { $defs?: object };

@@ -24,7 +24,7 @@ export interface WireRequest {
 }
 
 /** The caller's credentials in a request; headers win over the body. */
-export function identityOf(headers: Headers, json: unknown): Identity | undefined {
+export function callerIdentity(headers: Headers, json: unknown): Identity | undefined {
   const ofBody = identitySchema.safeParse(json);
   const { api_key, auth_token } = (ofBody.success && ofBody.data.identity) || {};
   const bearer = /^bearer +(.*)$/i.exec(headers.get("authorization") ?? "")?.[1];

@@ -8,10 +8,13 @@ import type { DirectoryNamespace } from "../../DirectoryNamespace.js";
 import * as shape from "./shapes.js";
 
 /** Names of the engine's operations. */
-export type Operation = Exclude<keyof DirectoryNamespace, "close" | "root" | "rootPaths" | "table" | symbol>;
+export type OperationName = Exclude<
+  keyof DirectoryNamespace,
+  "close" | "root" | "rootPaths" | "table" | symbol
+>;
 
 export interface Route {
-  readonly operation: Operation;
+  readonly operation: OperationName;
   readonly summary: string;
   /** The first is the documented one; clients in use also send the others. */
   readonly methods: readonly ("GET" | "POST")[];
@@ -58,7 +61,7 @@ type CamelCase<Name> = Name extends `${infer Head}_${infer Tail}`
   ? `${Head}${Capitalize<CamelCase<Tail>>}`
   : Name;
 
-type RequestOf<O extends Operation> = NonNullable<Parameters<DirectoryNamespace[O]>[0]>;
+type RequestOf<O extends OperationName> = NonNullable<Parameters<DirectoryNamespace[O]>[0]>;
 
 /** Names of the members of a request, or of any of its forms. */
 type MembersOf<Request> = Request extends unknown ? keyof Request : never;
@@ -67,7 +70,7 @@ type MembersOf<Request> = Request extends unknown ? keyof Request : never;
  * Members on the wire whose names are those of the operation's request; a name that the request does not have makes the
  * route fail to compile, so that the wire and the class can't drift.
  */
-type OfRequest<O extends Operation, Shape> = {
+type OfRequest<O extends OperationName, Shape> = {
   readonly [Name in keyof Shape]: CamelCase<Name> extends MembersOf<RequestOf<O>> ? z.ZodType : never;
 };
 
@@ -91,7 +94,7 @@ type HostMember =
  * Nothing where requests on the wire have all members of the operation's request. Else a member that no options have: one
  * that the wire passes over would quietly mean its default, and a query read the latest version in place of a tag's.
  */
-type Complete<O extends Operation, Name> =
+type Complete<O extends OperationName, Name> =
   Exclude<
     MembersOf<RequestOf<O>>,
     CamelCase<Name> | HostMember | keyof typeof shape.common
@@ -105,7 +108,7 @@ type NamesIn<Path> = Path extends `${string}{${infer Name}}${infer Rest}` ? Name
 
 /** A route whose requests are those of the operation. */
 export function route<
-  O extends Operation,
+  O extends OperationName,
   Path extends string,
   Query extends z.ZodRawShape = Record<never, z.ZodType>,
   Body extends z.ZodRawShape = Record<never, z.ZodType>,
@@ -124,7 +127,7 @@ export function route<
 
 /** A route, possibly with members that the operation's request does not have: a dialect's. */
 export function makeRoute(
-  operation: Operation,
+  operation: OperationName,
   methods: Route["methods"],
   path: string,
   { summary, query = {}, body = {}, answer = emptyAnswer, status = 200 }: RouteOptions,

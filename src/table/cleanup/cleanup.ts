@@ -36,7 +36,7 @@ import { branchRoots } from "../refs/branchRoots.js";
 import { isPinned, type PinnedVersions, readPinnedVersions } from "../refs/pinnedVersions.js";
 import { checkReaderFlags, checkWriterFlags } from "../versions/flags.js";
 import { TableGoneError } from "../versions/identity.js";
-import { keyOf, type ManifestImage, ManifestReader } from "../versions/manifestImages.js";
+import { fileKey, type ManifestImage, ManifestReader } from "../versions/manifestImages.js";
 import { branchAt, type TableAt } from "../versions/tableAt.js";
 import { lockOptions, withTableLock } from "../versions/tableLock.js";
 import { noteRemovedVersions } from "../versions/versionGap.js";
@@ -49,7 +49,7 @@ import {
   forgetHint,
   forgetReleased,
   listSetAside,
-  putBack,
+  putBackVersion,
   releaseVersions,
   retiredOf,
   retireVersions,
@@ -411,7 +411,7 @@ class Cleanup {
       if (isDiskFull(error)) return;
       throw error;
     }
-    await putBack(this.#at, aside);
+    await putBackVersion(this.#at, aside);
   }
 
   /**
@@ -437,7 +437,7 @@ class Cleanup {
 
   async #keyOf({ path }: VersionEntry): Promise<string | null> {
     const stat = await this.#at.disk.stat(path);
-    return stat && keyOf(path, stat.identity);
+    return stat && fileKey(path, stat.identity);
   }
 
   // ------------------------------------------------------------------------------------------------- files

@@ -24,6 +24,7 @@ import { asSpelledBy } from "../refs/branchRemoval.js";
 import {
   branchesDirectory,
   branchTree,
+  FOREIGN_TEMPORARY,
   hasUniqueNames,
   retiredDirectory,
   sideDirectory,
@@ -56,8 +57,6 @@ export interface LeftoverSweep {
 
 /** A name that nobody reads. */
 const TEMPORARY = new RegExp(`^\\${TEMPORARY_PREFIX}[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`);
-/** A file that the reference links to its final name when it is complete, and then removes. */
-const FOREIGN_TEMPORARY = /#\d+$/;
 /** A manifest of a version that was not published under that name. */
 const STAGED = /^(d?\d+\.manifest-|\.tmp_\d+\.manifest_)/;
 const RECORD = /^(\d+)\.json$/;

@@ -105,13 +105,13 @@ export async function retireVersions(
     await at.disk.syncDirectory(directory);
     await guard.confirm();
     const needed = neededOf(moved, await guard.readPinned(), isNoted);
-    for (const each of needed) await putBack(at, each);
+    for (const each of needed) await putBackVersion(at, each);
     if (needed.size > 0) await at.disk.syncDirectory(directory);
     await writeHint(at, latest.version);
     return { retired: moved.filter((each) => !needed.has(each)), postponed };
   } catch (error) {
     // What can't be put back here is put back or released by the next cleanup.
-    for (const each of moved.reverse()) await putBack(at, each).catch(() => undefined);
+    for (const each of moved.reverse()) await putBackVersion(at, each).catch(() => undefined);
     await at.disk.syncDirectory(directory).catch(() => undefined);
     throw error;
   }
@@ -205,7 +205,10 @@ async function tryRename(disk: Disk, from: string, to: string): Promise<boolean>
  * Makes a retired version a version of the table again. Does nothing where another process has put it back or
  * released it.
  */
-export async function putBack(at: VersionsAt, { version, scheme, path }: SetAsideVersion): Promise<void> {
+export async function putBackVersion(
+  at: VersionsAt,
+  { version, scheme, path }: SetAsideVersion,
+): Promise<void> {
   const place = manifestPath(at.root, version, scheme);
   if ((await at.disk.stat(place)) === null) await tryRename(at.disk, path, place);
 }

@@ -9,10 +9,10 @@ import { formatBranch } from "../refs/refs.js";
 import { versionsDirectory } from "../versions/paths.js";
 import type { TableAt } from "../versions/tableAt.js";
 import { listVersions, type VersionsAt } from "../versions/versions.js";
-import { listSetAside, putBack, type RetirementGuard, retireVersions } from "./retiredVersions.js";
+import { listSetAside, putBackVersion, type RetirementGuard, retireVersions } from "./retiredVersions.js";
 
 /** Consecutive versions. */
-export interface VersionRange {
+export interface VersionInterval {
   readonly start: number;
   /** Exclusive; null: through the latest. */
   readonly end: number | null;
@@ -23,7 +23,7 @@ export interface VersionRange {
  * @throws InvalidInputError where one of them is the latest, has a tag, or is the version that a branch was made from
  * @throws CorruptFileError where a ref that can't be read leaves this open
  */
-export async function planVersionRemoval(at: TableAt, ranges: readonly VersionRange[]): Promise<number[]> {
+export async function planVersionRemoval(at: TableAt, ranges: readonly VersionInterval[]): Promise<number[]> {
   const versions = (await listVersions(at)).map(({ version }) => version);
   const latest = versions[versions.length - 1];
   const wanted = within(versions, ranges);
@@ -45,7 +45,7 @@ export async function planVersionRemoval(at: TableAt, ranges: readonly VersionRa
 }
 
 /** @param versions ascending */
-function within(versions: readonly number[], ranges: readonly VersionRange[]): number[] {
+function within(versions: readonly number[], ranges: readonly VersionInterval[]): number[] {
   const ascending = [...ranges].sort((a, b) => a.start - b.start);
   let next = 0;
   /** The highest end of the ranges that have begun. */
@@ -106,7 +106,7 @@ export async function returnVersionsUnderLock(
   for (const aside of await listSetAside(at)) {
     if (aside.state !== "retired" || !wanted.has(aside.version)) continue;
     await confirm();
-    await putBack(at, aside);
+    await putBackVersion(at, aside);
   }
   await at.disk.syncDirectory(versionsDirectory(at.root));
 }

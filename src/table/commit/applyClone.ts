@@ -6,7 +6,7 @@
 
 import { UnsupportedError } from "../../errors.js";
 import { BasePath, type Clone, type DataFragment, type Manifest } from "../../format/table.js";
-import { encodeIndices, indicesOf, type VersionContent } from "../versions/versionContent.js";
+import { encodeIndexSection, indicesOf, type VersionContent } from "../versions/versionContent.js";
 
 const MAX_BASE_ID = 0xffff_ffff;
 
@@ -25,7 +25,7 @@ export function cloneVersion(source: VersionContent, clone: Clone): VersionConte
     branch: clone.branchName,
   };
   const indices = indicesOf(source).map((index) => ({ ...index, baseId: index.baseId ?? id }));
-  return { manifest: inherited, indexSectionBytes: encodeIndices(indices) };
+  return { manifest: inherited, indexSectionBytes: encodeIndexSection(indices) };
 }
 
 function inheritFragment(fragment: DataFragment, baseId: number): DataFragment {

@@ -16,7 +16,7 @@ import { type NamingScheme, transactionsDirectory } from "../versions/paths.js";
 import type { OpenVersion, TableAt } from "../versions/tableAt.js";
 import type { VersionContent } from "../versions/versionContent.js";
 import { readGap } from "../versions/versionGap.js";
-import { entryOf, findVersion, listVersions, type VersionEntry } from "../versions/versions.js";
+import { findVersion, listVersions, type VersionEntry, versionEntry } from "../versions/versions.js";
 import { applyTransaction } from "./apply.js";
 import { checkConflict, keepsFields, namedFields, TransactionConflictError } from "./conflict.js";
 import { type PublicationTerms, publishManifest } from "./publication.js";
@@ -185,7 +185,9 @@ export class CommitAttempts {
     const first = this.#checkedUpTo + 1;
     const count = latest.version - this.#checkedUpTo;
     if (count <= MAX_PROBED_VERSIONS) {
-      return Array.from({ length: count }, (_, index) => entryOf(this.at.root, first + index, latest.scheme));
+      return Array.from({ length: count }, (_, index) =>
+        versionEntry(this.at.root, first + index, latest.scheme),
+      );
     }
     const all = await listVersions(this.at);
     return all.filter((entry) => entry.version >= first && entry.version <= latest.version);

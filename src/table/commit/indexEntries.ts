@@ -7,7 +7,7 @@
 import { InvalidInputError } from "../../errors.js";
 import type { CreateIndex, IndexMetadata, RewrittenIndex, Uuid } from "../../format/table.js";
 import { hasStableRowIds } from "../versions/flags.js";
-import { encodeIndices, indicesOf, type VersionContent } from "../versions/versionContent.js";
+import { encodeIndexSection, indicesOf, type VersionContent } from "../versions/versionContent.js";
 import { coverageOf, withCoverage } from "./indexCoverage.js";
 
 /**
@@ -20,7 +20,7 @@ const keyOf = (id: Uuid | undefined): string => Array.from(id?.uuid ?? []).join(
 
 const withIndices = (content: VersionContent, indices: readonly IndexMetadata[]): VersionContent => ({
   ...content,
-  indexSectionBytes: encodeIndices(indices),
+  indexSectionBytes: encodeIndexSection(indices),
 });
 
 /** Adds and removes indexes. The segments of one index share its name, so only ids count. */

@@ -24,7 +24,8 @@ import {
 } from "../versions/paths.js";
 import type { VersionsAt } from "../versions/versions.js";
 
-const INDEX_ID_BYTES = 16;
+/** Bytes of the id of an index, a UUID. */
+export const INDEX_ID_BYTES = 16;
 
 /**
  * Absolute path of a data file that a manifest names; the disk is only asked where there are two places to look.

@@ -29,7 +29,7 @@ import {
 } from "../../format/table.js";
 
 /** A value for each row, in runs. */
-export interface RowRuns {
+export interface ValueRuns {
   /** From one row of a run to the next the value grows by this: ids by 1, versions by 0. */
   readonly step: 0 | 1;
   /** Of the first row of each run. */
@@ -46,7 +46,7 @@ const MIN_LISTED_STRETCHES = 4;
 
 // -------------------------------------------------------------------------------------------------- runs
 
-class RunBuilder implements RowRuns {
+class RunBuilder implements ValueRuns {
   readonly step: 0 | 1;
   readonly values: number[] = [];
   readonly counts: number[] = [];
@@ -66,27 +66,27 @@ class RunBuilder implements RowRuns {
     }
   }
 
-  addAll({ values, counts }: RowRuns): void {
+  addAll({ values, counts }: ValueRuns): void {
     for (let run = 0; run < values.length; run++) this.add(values[run], counts[run]);
   }
 }
 
 /** The same value for all rows. */
-export const uniformRuns = (value: number, rowCount: number): RowRuns => ({
+export const uniformRuns = (value: number, rowCount: number): ValueRuns => ({
   step: 0,
   values: rowCount === 0 ? [] : [value],
   counts: rowCount === 0 ? [] : [rowCount],
 });
 
 /** The rows of all parts, one part after the other. */
-export function concatRuns(step: 0 | 1, parts: readonly RowRuns[]): RowRuns {
+export function concatRuns(step: 0 | 1, parts: readonly ValueRuns[]): ValueRuns {
   const joined = new RunBuilder(step);
   for (const part of parts) joined.addAll(part);
   return joined;
 }
 
 /** @param deleted positions of the rows to leave out, ascending */
-export function withoutRows(runs: RowRuns, deleted: Uint32Array): RowRuns {
+export function withoutRows(runs: ValueRuns, deleted: Uint32Array): ValueRuns {
   const kept = new RunBuilder(runs.step);
   let next = 0;
   let position = 0;
@@ -104,7 +104,7 @@ export function withoutRows(runs: RowRuns, deleted: Uint32Array): RowRuns {
 }
 
 /** Cuts the runs into pieces of the given numbers of rows. */
-export function splitRuns(runs: RowRuns, rowCounts: readonly number[]): RowRuns[] {
+export function splitRuns(runs: ValueRuns, rowCounts: readonly number[]): ValueRuns[] {
   let run = 0;
   let used = 0;
   return rowCounts.map((rowCount) => {
@@ -129,7 +129,7 @@ export function splitRuns(runs: RowRuns, rowCounts: readonly number[]): RowRuns[
  * @param path of the manifest, for errors
  * @throws CorruptFileError
  */
-export function decodeRowIds(bytes: Uint8Array, rowCount: number, path: string): RowRuns {
+export function decodeRowIds(bytes: Uint8Array, rowCount: number, path: string): ValueRuns {
   const { segments } = RowIdSequence.decode(bytes, { path, byteOffset: 0 });
   const ids = new RunBuilder(1);
   let left = rowCount;
@@ -140,7 +140,7 @@ export function decodeRowIds(bytes: Uint8Array, rowCount: number, path: string):
   return ids;
 }
 
-export function encodeRowIds(runs: RowRuns): Uint8Array {
+export function encodeRowIds(runs: ValueRuns): Uint8Array {
   const segments: U64Segment[] = [];
   const stretches = [...stretchesOf(runs)];
   const isShort = ({ count }: Stretch): boolean => count <= MAX_LISTED;
@@ -168,7 +168,7 @@ interface Stretch {
   readonly count: number;
 }
 
-function* stretchesOf({ values, counts }: RowRuns): Generator<Stretch, void, undefined> {
+function* stretchesOf({ values, counts }: ValueRuns): Generator<Stretch, void, undefined> {
   for (let firstRun = 0; firstRun < values.length; ) {
     let count = counts[firstRun];
     let endRun = firstRun + 1;
@@ -182,7 +182,7 @@ function* stretchesOf({ values, counts }: RowRuns): Generator<Stretch, void, und
   }
 }
 
-function idsOf({ values, counts }: RowRuns, { firstRun, endRun }: Stretch): number[] {
+function idsOf({ values, counts }: ValueRuns, { firstRun, endRun }: Stretch): number[] {
   const ids: number[] = [];
   for (let run = firstRun; run < endRun; run++) {
     for (let index = 0; index < counts[run]; index++) ids.push(values[run] + index);
@@ -191,7 +191,7 @@ function idsOf({ values, counts }: RowRuns, { firstRun, endRun }: Stretch): numb
 }
 
 /** The shortest form of a stretch. */
-function segmentOf(runs: RowRuns, stretch: Stretch): U64Segment {
+function segmentOf(runs: ValueRuns, stretch: Stretch): U64Segment {
   const { values, counts } = runs;
   const { firstRun, endRun, count } = stretch;
   const start = values[firstRun];
@@ -225,7 +225,7 @@ const byteWidthOf = (span: number): 2 | 4 | 8 => (span < 2 ** 16 ? 2 : span < 2 
 // ---------------------------------------------------------------------------------------------- versions
 
 /** Like {@link decodeRowIds}, for the version of each row. */
-export function decodeRowVersions(bytes: Uint8Array, rowCount: number, path: string): RowRuns {
+export function decodeRowVersions(bytes: Uint8Array, rowCount: number, path: string): ValueRuns {
   const sequence = RowDatasetVersionSequence.decode(bytes, { path, byteOffset: 0 });
   const versions = new RunBuilder(0);
   let left = rowCount;
@@ -238,7 +238,7 @@ export function decodeRowVersions(bytes: Uint8Array, rowCount: number, path: str
   return versions;
 }
 
-export function encodeRowVersions({ values, counts }: RowRuns): Uint8Array {
+export function encodeRowVersions({ values, counts }: ValueRuns): Uint8Array {
   let start = 0;
   const runs = values.map((version, run) => {
     const span = U64Segment.create({ range: U64Range.create({ start, end: start + counts[run] }) });

@@ -69,7 +69,7 @@ export function deleteBranch(
         await disk.syncDirectory(branchesDirectory(at.mainRoot));
         // The deletion is decided by now. Directories that remain do no harm, but the caller must learn of them.
         const failures: unknown[] = [];
-        for (const directory of directoriesOf(at.mainRoot, branch, staying)) {
+        for (const directory of directoriesOfBranch(at.mainRoot, branch, staying)) {
           release(directory);
           await removal.takeOut(directory).catch((error: unknown) => failures.push(error));
         }
@@ -155,7 +155,7 @@ function spelledBy(branch: string, other: string): string {
  * The directories that are removed with a branch.
  * @param others the branches that stay; one of the same name has the same directory
  */
-export function directoriesOf(mainRoot: string, branch: string, others: readonly string[]): string[] {
+export function directoriesOfBranch(mainRoot: string, branch: string, others: readonly string[]): string[] {
   if (others.includes(branch)) return [];
   const isShared = (path: string) => others.some((other) => other === path || other.startsWith(`${path}/`));
   if (!isShared(branch) && nestsCleanly(branch)) {

@@ -17,6 +17,7 @@ import { CorruptFileError, InvalidInputError } from "../../errors.js";
 import { foldName, isDeviceName } from "../../io/names/foldName.js";
 import { namesIn } from "../../io/names/spelling.js";
 import { join } from "../../platform/native.js";
+import { isCount, isStringMap } from "../versions/jsonValues.js";
 import { branchesDirectory, branchRefPath, branchTree, TABLE_PARTS } from "../versions/paths.js";
 import type { RefsAt } from "../versions/tableAt.js";
 import { checkBranchName, isMainBranch, listRefNames, type RefContent, readRefFile } from "./refs.js";
@@ -82,14 +83,6 @@ function parseBranch(content: RefContent, path: string): Branch {
     metadata: isStringMap(metadata) ? metadata : {},
   };
 }
-
-const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0;
-
-const isStringMap = (value: unknown): value is Record<string, string> =>
-  typeof value === "object" &&
-  value !== null &&
-  !Array.isArray(value) &&
-  Object.values(value).every((entry) => typeof entry === "string");
 
 /** Undefined for a malformed identifier, null for a missing one. */
 function parseLineage(identifier: unknown): Lineage | null | undefined {

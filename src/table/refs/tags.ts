@@ -25,6 +25,7 @@ import { foldName, isDeviceName } from "../../io/names/foldName.js";
 import { namesIn } from "../../io/names/spelling.js";
 import { createExclusive, Removal, replaceFile } from "../../io/publish.js";
 import { dirname } from "../../platform/native.js";
+import { isCount } from "../versions/jsonValues.js";
 import { REF_SUFFIX, sideDirectory, tagName, tagPath, tagsDirectory } from "../versions/paths.js";
 import type { RefsAt, TableAt } from "../versions/tableAt.js";
 import {
@@ -69,8 +70,6 @@ function parseTag({ branch, version, manifestSize = 0 }: RefContent, path: strin
   }
   return { branch, version, manifestSize };
 }
-
-const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0;
 
 /**
  * Names of all tags, in no order.

@@ -21,6 +21,7 @@ import {
   type DataFile,
   type DataFragment,
   DELETION_FILE_TYPE,
+  DROPPED_FIELD,
   encodedFragment,
   type IndexMetadata,
   type Manifest,
@@ -31,7 +32,7 @@ import { checkAutoCleanup } from "../cleanup/autoCleanup.js";
 import { cloneVersion } from "../commit/applyClone.js";
 import { highestFragmentId } from "../commit/applyFragments.js";
 import { refuseLongMetadata } from "../commit/metadataSize.js";
-import { resolveDataFile, resolveDeletionFile } from "../fragments/fileLookup.js";
+import { INDEX_ID_BYTES, resolveDataFile, resolveDeletionFile } from "../fragments/fileLookup.js";
 import { listBranches } from "../refs/branches.js";
 import { isBranchName, isMainBranch } from "../refs/refs.js";
 import { checkReaderFlags, checkWriterFlags, hasStableRowIds } from "../versions/flags.js";
@@ -53,9 +54,6 @@ const MAX_SECONDS = 253_402_300_799;
 const NS_PER_SECOND = 1_000_000_000;
 /** Most levels of nested fields. */
 const MAX_DEPTH = 64;
-/** In place of the id of a field that was dropped. */
-const DROPPED_FIELD = -2;
-const INDEX_ID_BYTES = 16;
 
 /** What a staged manifest is to be published after. */
 export interface StagedTerms {

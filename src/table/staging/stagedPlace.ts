@@ -15,6 +15,7 @@ import { foldName } from "../../io/names/foldName.js";
 import { TEMPORARY_PREFIX } from "../../io/publish.js";
 import { isAbsolute, join, sep } from "../../platform/native.js";
 import {
+  FOREIGN_TEMPORARY,
   HINT_NAME,
   isTablePart,
   parseManifestName,
@@ -32,8 +33,6 @@ export interface StagedFile {
 const VERSIONS = "_versions";
 /** Beginnings of the names that engines use beside the parts of a table; folded. */
 const ENGINE_STARTS: readonly string[] = [".tiltyard", ".lance-", ".ns-", TEMPORARY_PREFIX].map(foldName);
-/** A file that the reference is writing. */
-const FOREIGN_TEMPORARY = /#\d+$/;
 /** A version that the reference keeps off the chain of versions. */
 const DETACHED = /^d\d+\.manifest$/;
 

@@ -20,12 +20,12 @@ import { hintPath, manifestPath, versionsDirectory } from "./paths.js";
 import { readGapFile, type VersionGap } from "./versionGap.js";
 import { readHint } from "./versionHint.js";
 import {
-  entryOf,
   findVersion,
   type LatestVersion,
   listVersions,
   type VersionEntry,
   type VersionsAt,
+  versionEntry,
   versionStat,
 } from "./versions.js";
 
@@ -226,6 +226,6 @@ async function proveLatest(
     versionStat(at, version + 1, "V1"),
   ]);
   if (nextV2 !== null || nextV1 !== null || (thisV2 === null) === (thisV1 === null)) return null;
-  const entry = entryOf(at.root, version, thisV2 !== null ? "V2" : "V1");
+  const entry = versionEntry(at.root, version, thisV2 !== null ? "V2" : "V1");
   return { ...entry, manifestStat: thisV2 ?? thisV1 ?? undefined };
 }

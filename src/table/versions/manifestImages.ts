@@ -144,7 +144,7 @@ export class ManifestImage {
     }
     this.#content = this.#memory.subarray(0, size);
     await readAll(handle, this.#content);
-    this.#key = keyOf(path, identity);
+    this.#key = fileKey(path, identity);
   }
 
   /** @throws CorruptFileError */
@@ -157,7 +157,7 @@ export class ManifestImage {
 }
 
 /** Path and identity of a file in one string. */
-export const keyOf = (path: string, identity: string): string => `${path}\0${identity}`;
+export const fileKey = (path: string, identity: string): string => `${path}\0${identity}`;
 
 /** The first index, up to `count`, for which a condition is true that is true for all after it. */
 function firstIndex(count: number, isTrue: (index: number) => boolean): number {

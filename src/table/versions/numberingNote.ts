@@ -8,7 +8,7 @@ import { codeOf } from "../../io/disk/errno.js";
 const MAX_NOTE_BYTES = 1024;
 
 /** The content of a note; null where there is none, "garbage" where it is not what we would write. */
-export async function readNote<T>(
+export async function readNumberingNote<T>(
   disk: Disk,
   path: string,
   parse: (value: unknown) => T | null,
@@ -31,6 +31,3 @@ export async function readNote<T>(
   }
   return parse(value) ?? "garbage";
 }
-
-export const isVersionNumber = (value: unknown): value is number =>
-  Number.isSafeInteger(value) && (value as number) >= 0;

@@ -213,3 +213,6 @@ function safeVersion(version: bigint, name: string): number {
   }
   return Number(version);
 }
+
+/** A file that the reference is writing: it links it to its final name when it is complete, and then removes it. */
+export const FOREIGN_TEMPORARY = /#\d+$/;

@@ -16,5 +16,5 @@ export function indicesOf(content: VersionContent): readonly IndexMetadata[] {
   return IndexSection.decode(content.indexSectionBytes, origin).indices;
 }
 
-export const encodeIndices = (indices: readonly IndexMetadata[]): Uint8Array | null =>
+export const encodeIndexSection = (indices: readonly IndexMetadata[]): Uint8Array | null =>
   indices.length === 0 ? null : IndexSection.encode(IndexSection.create({ indices: [...indices] }));

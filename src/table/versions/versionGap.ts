@@ -5,7 +5,8 @@
 
 import type { LockLease } from "../../io/lock/lease.js";
 import { replaceFile } from "../../io/publish.js";
-import { isVersionNumber, readNote } from "./numberingNote.js";
+import { isCount } from "./jsonValues.js";
+import { readNumberingNote } from "./numberingNote.js";
 import { gapsPath, sideDirectory } from "./paths.js";
 import type { VersionsAt } from "./versions.js";
 
@@ -18,7 +19,7 @@ export interface VersionGap {
 function parseGap(value: unknown): VersionGap | null {
   if (typeof value !== "object" || value === null) return null;
   const { from, to } = value as { from?: unknown; to?: unknown };
-  return isVersionNumber(from) && isVersionNumber(to) && from < to ? { from, to } : null;
+  return isCount(from) && isCount(to) && from < to ? { from, to } : null;
 }
 
 /** The last recorded jump, or null where none is known. */
@@ -32,7 +33,9 @@ export async function readGap(at: VersionsAt): Promise<VersionGap | null> {
  * missing file.
  */
 export const readGapFile = async (at: VersionsAt): Promise<VersionGap | null | "garbage"> =>
-  (await at.disk.stat(gapsPath(at.root))) === null ? null : readNote(at.disk, gapsPath(at.root), parseGap);
+  (await at.disk.stat(gapsPath(at.root))) === null
+    ? null
+    : readNumberingNote(at.disk, gapsPath(at.root), parseGap);
 
 /** Records a jump; durable on return. Must be called under the table's lock before `to` is published. */
 export async function writeGap(at: VersionsAt, gap: VersionGap, lease?: LockLease): Promise<void> {

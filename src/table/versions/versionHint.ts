@@ -3,18 +3,19 @@
 import type { Disk, WriteHandle } from "../../io/disk/disk.js";
 import { codeOf } from "../../io/disk/errno.js";
 import { replaceFile } from "../../io/publish.js";
-import { isVersionNumber, readNote } from "./numberingNote.js";
+import { isCount } from "./jsonValues.js";
+import { readNumberingNote } from "./numberingNote.js";
 import { hintPath } from "./paths.js";
 import type { VersionsAt } from "./versions.js";
 
 /** The version that the hint names; null where there is no hint. */
 export const readHint = (at: VersionsAt): Promise<number | null | "garbage"> =>
-  readNote(at.disk, hintPath(at.root), parseHint);
+  readNumberingNote(at.disk, hintPath(at.root), parseHint);
 
 function parseHint(value: unknown): number | null {
   if (typeof value !== "object" || value === null) return null;
   const { version } = value as { version?: unknown };
-  return isVersionNumber(version) ? version : null;
+  return isCount(version) ? version : null;
 }
 
 /** Every hint of ours has this length, so that the next one can be written in its place. */

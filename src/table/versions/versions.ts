@@ -36,10 +36,10 @@ const ENTRIES_AT_ONCE = 512;
 /** One version, or null where it does not exist. */
 export async function findVersion(at: VersionsAt, version: number): Promise<VersionEntry | null> {
   if ((await versionStat(at, version, "V2")) !== null) {
-    return entryOf(at.root, version, "V2");
+    return versionEntry(at.root, version, "V2");
   }
   if ((await versionStat(at, version, "V1")) !== null) {
-    return entryOf(at.root, version, "V1");
+    return versionEntry(at.root, version, "V1");
   }
   return null;
 }
@@ -68,7 +68,7 @@ export async function listVersions(at: VersionsAt): Promise<VersionEntry[]> {
 }
 
 /** The entry that a version has if it exists. */
-export const entryOf = (tableRoot: string, version: number, scheme: NamingScheme): VersionEntry => ({
+export const versionEntry = (tableRoot: string, version: number, scheme: NamingScheme): VersionEntry => ({
   version,
   scheme,
   path: manifestPath(tableRoot, version, scheme),

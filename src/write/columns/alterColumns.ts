@@ -8,7 +8,7 @@
 
 import { Field as ArrowField, type DataType } from "apache-arrow";
 import type { Column } from "../../arrow/columns/column.js";
-import { logicalFieldOf } from "../../arrow/types/logicalTypes.js";
+import { EXTENSION_NAME_KEY, logicalFieldOf } from "../../arrow/types/logicalTypes.js";
 import { formatType, isSameType } from "../../arrow/types/type.js";
 import { InvalidInputError, UnsupportedError } from "../../errors.js";
 import type { Field } from "../../format/file.js";
@@ -18,7 +18,6 @@ import { allFields, type FieldAtPath, fieldFinder, resolveField } from "../../sc
 import {
   assignFieldIds,
   decodeSchema,
-  EXTENSION_NAME_KEY,
   encodeSchema,
   isPacked,
   isPrimaryKey,
@@ -33,7 +32,7 @@ import { checkSeparable } from "./dropColumns.js";
 import { checkPrimaryKey } from "./fieldMetadata.js";
 
 /** One entry of a request. */
-export interface ColumnAlteration {
+export interface ParsedAlteration {
   readonly path: string;
   readonly rename?: string;
   readonly nullable?: boolean;
@@ -75,7 +74,7 @@ interface Change {
  */
 export function planAlteredColumns(
   base: ManifestFile,
-  alterations: readonly ColumnAlteration[],
+  alterations: readonly ParsedAlteration[],
 ): AlteredColumns {
   const { manifest, path } = base;
   const fields = decodeSchema(manifest.fields, path);
@@ -105,7 +104,7 @@ export function planAlteredColumns(
   return { schema, tightened: tightened.map(({ at }) => at), rewritten, newIds };
 }
 
-function planChange(at: FieldAtPath, before: Change | undefined, alteration: ColumnAlteration): Change {
+function planChange(at: FieldAtPath, before: Change | undefined, alteration: ParsedAlteration): Change {
   const { field, path, chain } = at;
   const { rename, nullable, type } = alteration;
   if (rename !== undefined) {

@@ -30,7 +30,7 @@ import type { OpenVersion } from "../../table/versions/tableAt.js";
 import { indicesOf } from "../../table/versions/versionContent.js";
 import { fileVersionOf } from "../insert.js";
 import { type AddedColumn, planAddedColumns, repeatValues } from "./addColumns.js";
-import { type ColumnAlteration, planAlteredColumns, type RewrittenColumn } from "./alterColumns.js";
+import { type ParsedAlteration, planAlteredColumns, type RewrittenColumn } from "./alterColumns.js";
 import { ColumnFiles } from "./columnFiles.js";
 import { planDroppedFields } from "./dropColumns.js";
 import { physicalRows } from "./physicalRows.js";
@@ -77,7 +77,7 @@ export function addColumns(
  */
 export function alterColumns(
   target: Target,
-  alterations: readonly ColumnAlteration[],
+  alterations: readonly ParsedAlteration[],
   signal?: AbortSignal,
 ): Promise<ChangedColumns> {
   return commitColumns(target, signal, async (open, files) => {

@@ -10,6 +10,7 @@ import { ConcurrentModificationError, InternalError, UnsupportedError } from "..
 import type { FileVersion } from "../../file/container/page.js";
 import { MAX_BARE_FILE_ROWS } from "../../file/writing/writer.js";
 import type { DataFile, DataFragment } from "../../format/table.js";
+import { DROPPED_FIELD } from "../../format/table.js";
 import { type ColumnPlan, checkVersion } from "../../rows/columnPlan.js";
 import { encodeFileSchema, type TableField } from "../../schema/schema.js";
 import type { VersionsAt } from "../../table/versions/versions.js";
@@ -121,9 +122,6 @@ export class ColumnFiles {
     }
   }
 }
-
-/** Replaces a field that is in another file in a file's list of fields. */
-const DROPPED_FIELD = -2;
 
 function planColumns({ fields, fieldIds }: NewColumns, version: FileVersion): ColumnPlan {
   const plan = planAppend(fields, arrowSchemaOf(fields));

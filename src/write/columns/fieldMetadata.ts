@@ -4,11 +4,11 @@
  * computed columns follow the reference's rules.
  */
 
-import { arrowFieldFromLogical, logicalFieldOf } from "../../arrow/types/logicalTypes.js";
+import { arrowFieldFromLogical, EXTENSION_NAME_KEY, logicalFieldOf } from "../../arrow/types/logicalTypes.js";
 import { formatType, isSameType } from "../../arrow/types/type.js";
 import { InvalidInputError, UnsupportedError } from "../../errors.js";
 import {
-  FieldMetadataUpdate,
+  FieldMetadataUpdatesEntry,
   type Transaction,
   UpdateConfig,
   UpdateMap,
@@ -17,7 +17,6 @@ import {
 import { allFields, type FieldAtPath, fieldFinder, resolveField } from "../../schema/fieldPaths.js";
 import {
   decodeSchema,
-  EXTENSION_NAME_KEY,
   isPacked,
   isPrimaryKey,
   PRIMARY_KEY,
@@ -79,7 +78,7 @@ export function planFieldMetadata(base: ManifestFile, changes: readonly Metadata
   }
   for (const update of pending.values()) checkResult(update, manifest.fragments.length > 0);
   const fieldMetadataUpdates = Array.from(pending, ([fieldId, { entries, replace }]) =>
-    FieldMetadataUpdate.create({ fieldId, update: encodeUpdate(entries, replace) }),
+    FieldMetadataUpdatesEntry.create({ fieldId, update: encodeUpdate(entries, replace) }),
   );
   return {
     transaction: newTransaction(

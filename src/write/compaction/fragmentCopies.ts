@@ -27,9 +27,9 @@ import {
   decodeRowVersions,
   encodeRowIds,
   encodeRowVersions,
-  type RowRuns,
   splitRuns,
   uniformRuns,
+  type ValueRuns,
   withoutRows,
 } from "../../table/fragments/rowSequences.js";
 import { hasStableRowIds } from "../../table/versions/flags.js";
@@ -258,9 +258,9 @@ async function sequencesOf(
   { fragments, rowCounts }: CompactionGroup,
   path: string,
 ): Promise<Sequences[]> {
-  const ids: RowRuns[] = [];
-  const created: (RowRuns | null)[] = [];
-  const updated: (RowRuns | null)[] = [];
+  const ids: ValueRuns[] = [];
+  const created: (ValueRuns | null)[] = [];
+  const updated: (ValueRuns | null)[] = [];
   const liveRows: number[] = [];
   for (const fragment of fragments) {
     const { id, physicalRows } = fragment;
@@ -277,15 +277,15 @@ async function sequencesOf(
       throw new CorruptFileError(path, 0, `fragment ${id} has no row ids, and the table's are stable`);
     }
     const deleted = (await source.readDeletions(fragment)) ?? new Uint32Array(0);
-    const live = (runs: RowRuns): RowRuns => withoutRows(runs, deleted);
-    const versions = (bytes: Uint8Array | undefined): RowRuns | null =>
+    const live = (runs: ValueRuns): ValueRuns => withoutRows(runs, deleted);
+    const versions = (bytes: Uint8Array | undefined): ValueRuns | null =>
       bytes === undefined ? null : live(decodeRowVersions(bytes, physicalRows, path));
     ids.push(live(decodeRowIds(fragment.inlineRowIds, physicalRows, path)));
     created.push(versions(fragment.inlineCreatedAtVersions));
     updated.push(versions(fragment.inlineLastUpdatedAtVersions));
     liveRows.push(physicalRows - deleted.length);
   }
-  const versionsOf = (parts: readonly (RowRuns | null)[]): (Uint8Array | undefined)[] => {
+  const versionsOf = (parts: readonly (ValueRuns | null)[]): (Uint8Array | undefined)[] => {
     if (parts.every((runs) => runs === null)) return rowCounts.map(() => undefined);
     const known = parts.map((runs, index) => runs ?? uniformRuns(UNKNOWN_VERSION, liveRows[index]));
     return splitRuns(concatRuns(0, known), rowCounts).map(encodeRowVersions);

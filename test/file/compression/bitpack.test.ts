@@ -9,8 +9,8 @@ import {
   requiredBits,
   unpackBits,
   unpackBitsPlainly,
-  type WordBits,
 } from "../../../src/file/compression/bitpack.js";
+import type { WordBits } from "../../../src/file/compression/bitpackKernel.js";
 
 const FL = [0, 4, 2, 6, 1, 5, 3, 7];
 

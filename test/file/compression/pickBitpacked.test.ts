@@ -4,8 +4,8 @@ import {
   packBits,
   packedUnitBytes,
   unpackBitsPlainly,
-  type WordBits,
 } from "../../../src/file/compression/bitpack.js";
+import type { WordBits } from "../../../src/file/compression/bitpackKernel.js";
 import { pickBitpacked, wordMemory } from "../../../src/file/compression/pickBitpacked.js";
 import { Random } from "../../support/generators.js";
 

@@ -8,7 +8,7 @@ import { describe, expect, it } from "vitest";
 import type { Column, Layout } from "../../../src/arrow/columns/column.js";
 import { CorruptFileError, UnsupportedError } from "../../../src/errors.js";
 import type { PageEncoding } from "../../../src/file/container/page.js";
-import { openDataFile, readPageBuffers } from "../../../src/file/container/reader.js";
+import { openDataFile } from "../../../src/file/container/reader.js";
 import { decodePage } from "../../../src/file/pages/decodePage.js";
 import { compareTables } from "../../support/compareTables.js";
 import { NULL_PATTERNS, Random } from "../../support/generators.js";
@@ -26,6 +26,7 @@ import {
 } from "../../support/nestedGenerators.js";
 import { fileColumns, fileToTable, tableToFile } from "../dataFiles.js";
 import { MemoryDisk } from "../memoryDisk.js";
+import { readPageBuffers } from "../pageBuffers.js";
 
 const VERSIONS = ["2.1", "2.2"] as const;
 

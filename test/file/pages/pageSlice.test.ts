@@ -8,8 +8,7 @@ import { takeColumn } from "../../../src/arrow/columns/takeColumn.js";
 import { makeBatch, toTable } from "../../../src/arrow/exchange/batch.js";
 import { layoutOf } from "../../../src/arrow/types/layouts.js";
 import { CorruptFileError } from "../../../src/errors.js";
-import type { ByteRange } from "../../../src/file/container/page.js";
-import { type DataFile, type DataPage, openDataFile } from "../../../src/file/container/reader.js";
+import { type DataFileMetadata, type DataPage, openDataFile } from "../../../src/file/container/reader.js";
 import { decodePage } from "../../../src/file/pages/decodePage.js";
 import {
   countRows,
@@ -26,7 +25,7 @@ import {
   sliceVariableRows,
 } from "../../../src/file/pages/pageSlice.js";
 import { pickable, pickRows } from "../../../src/file/pages/pickRows.js";
-import type { RangeList } from "../../../src/io/disk/ranges.js";
+import type { ByteRange, RangeList } from "../../../src/io/disk/ranges.js";
 import { allTypesSpec, makeTable, Random } from "../../support/generators.js";
 import { compareTables, reference } from "../../support/reference.js";
 import { makeTempDir } from "../../support/tempDir.js";
@@ -78,7 +77,7 @@ function single(field: Field, column: Column) {
 }
 
 /** Compares slices of every page of a file with the whole page; counts the pages by the way they were sliced. */
-function checkFile(fields: readonly Field[], file: DataFile, read: Read, random: Random) {
+function checkFile(fields: readonly Field[], file: DataFileMetadata, read: Read, random: Random) {
   const kinds: Record<string, number> = {};
   for (const [columnIndex, field] of fields.entries()) {
     const layout = layoutOf(field.type, field.name);

@@ -14,7 +14,7 @@ import type { Column, Layout } from "../../../src/arrow/columns/column.js";
 import { layoutOf } from "../../../src/arrow/types/layouts.js";
 import { logicalFieldOf } from "../../../src/arrow/types/logicalTypes.js";
 import { CorruptFileError, UnsupportedError } from "../../../src/errors.js";
-import { openDataFile, readPageBuffers } from "../../../src/file/container/reader.js";
+import { openDataFile } from "../../../src/file/container/reader.js";
 import { decodePage } from "../../../src/file/pages/decodePage.js";
 import { PageLayout } from "../../../src/format/encodings.js";
 import { assignFieldIds } from "../../../src/schema/schema.js";
@@ -25,6 +25,7 @@ import { leaf, list, makeNestedTable, type NestedSpec, packed } from "../../supp
 import { REALISTIC_COLUMNS, realisticTable } from "../../support/realisticColumns.js";
 import { reference } from "../../support/reference.js";
 import { tableToFile } from "../dataFiles.js";
+import { readPageBuffers } from "../pageBuffers.js";
 import { dataFilePaths, memoryHandle, openFromMemory, schemaOfIpc } from "./referencePages.js";
 
 interface Sample {

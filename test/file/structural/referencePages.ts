@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { type Field, makeData, RecordBatch, type Schema, Struct, Table, tableFromIPC } from "apache-arrow";
 import { dataFromColumn } from "../../../src/arrow/exchange/data.js";
 import { layoutOf } from "../../../src/arrow/types/layouts.js";
-import { type DataFile, openDataFile } from "../../../src/file/container/reader.js";
+import { type DataFileMetadata, openDataFile } from "../../../src/file/container/reader.js";
 import type { ReadHandle } from "../../../src/io/disk/disk.js";
 import { readColumns } from "../dataFiles.js";
 
@@ -32,7 +32,7 @@ export function dataFilePaths(directory: string, name: string): string[] {
     .map((entry) => join(data, entry));
 }
 
-export async function openFromMemory(path: string): Promise<{ handle: ReadHandle; file: DataFile }> {
+export async function openFromMemory(path: string): Promise<{ handle: ReadHandle; file: DataFileMetadata }> {
   const handle = memoryHandle(path, new Uint8Array(readFileSync(path)));
   return { handle, file: await openDataFile(handle, path) };
 }
@@ -51,7 +51,7 @@ export async function readDataFile(path: string, schema: Schema): Promise<Table>
 export const schemaOfIpc = (ipc: Uint8Array): Schema => tableFromIPC(ipc).schema;
 
 /** How the pages of a file are encoded, in short: per column, the layouts and compressions met. */
-export function encodingsOf(file: DataFile): string[] {
+export function encodingsOf(file: DataFileMetadata): string[] {
   return file.columns.map((column) =>
     [...new Set(column.pages.map((page) => outline(page.layout)))].sort().join(" | "),
   );

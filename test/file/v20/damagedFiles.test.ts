@@ -11,13 +11,14 @@ import type { Layout } from "../../../src/arrow/columns/column.js";
 import { spinesOf } from "../../../src/arrow/columns/spine.js";
 import { layoutOf } from "../../../src/arrow/types/layouts.js";
 import { CorruptFileError, UnsupportedError } from "../../../src/errors.js";
-import { openDataFile, readPageBuffers } from "../../../src/file/container/reader.js";
+import { openDataFile } from "../../../src/file/container/reader.js";
 import { decodePage } from "../../../src/file/pages/decodePage.js";
 import { columnsByRows, type LeafColumns } from "../../../src/file/v20/rowColumns.js";
 import { checkColumn } from "../../support/checkColumn.js";
 import { leaf, list, makeNestedTable, type NestedSpec, struct } from "../../support/nestedGenerators.js";
 import { reference } from "../../support/reference.js";
 import { makeTempDir } from "../../support/tempDir.js";
+import { readPageBuffers } from "../pageBuffers.js";
 import { dataFilePaths, memoryHandle } from "../structural/referencePages.js";
 
 interface Sample {

@@ -22,12 +22,12 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Column, Layout } from "../../../src/arrow/columns/column.js";
 import { layoutOf } from "../../../src/arrow/types/layouts.js";
 import { CorruptFileError, UnsupportedError } from "../../../src/errors.js";
-import { readPageBuffers } from "../../../src/file/container/reader.js";
 import { decodeArrayPage } from "../../../src/file/v20/decodeArray.js";
 import { ArrayEncoding } from "../../../src/format/encodings20.js";
 import { checkColumn } from "../../support/checkColumn.js";
 import { allTypesSpec, makeIpc } from "../../support/generators.js";
 import { reference } from "../../support/reference.js";
+import { readPageBuffers } from "../pageBuffers.js";
 import { dataFilePaths, openFromMemory, schemaOfIpc } from "../structural/referencePages.js";
 
 interface Sample {

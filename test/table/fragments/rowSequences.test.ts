@@ -18,16 +18,16 @@ import {
   decodeRowVersions,
   encodeRowIds,
   encodeRowVersions,
-  type RowRuns,
   splitRuns,
   uniformRuns,
+  type ValueRuns,
   withoutRows,
 } from "../../../src/table/fragments/rowSequences.js";
 
 /** Row by row. */
-const listOf = ({ step, values, counts }: RowRuns): number[] =>
+const listOf = ({ step, values, counts }: ValueRuns): number[] =>
   values.flatMap((value, run) => Array.from({ length: counts[run] }, (_, row) => value + step * row));
-const runsOf = (step: 0 | 1, list: readonly number[]): RowRuns =>
+const runsOf = (step: 0 | 1, list: readonly number[]): ValueRuns =>
   concatRuns(
     step,
     list.map((value) => ({ step, values: [value], counts: [1] })),

@@ -22,7 +22,7 @@ import {
   ownParts,
   readBranch,
 } from "../../../src/table/refs/branches.js";
-import { deleteBranch, directoriesOf } from "../../../src/table/refs/branchRemoval.js";
+import { deleteBranch, directoriesOfBranch } from "../../../src/table/refs/branchRemoval.js";
 import { branchRoot } from "../../../src/table/refs/refs.js";
 import { createTag } from "../../../src/table/refs/tags.js";
 import { branchRefPath, hintPath } from "../../../src/table/versions/paths.js";
@@ -97,7 +97,7 @@ describe("lineage", () => {
 
 describe("directories that go with a branch", () => {
   const below = (branch: string, ...others: string[]) =>
-    directoriesOf("/t", branch, others).map((each) => each.slice("/t/tree/".length));
+    directoriesOfBranch("/t", branch, others).map((each) => each.slice("/t/tree/".length));
   it("are those that no other branch needs", () => {
     expect(below("a/b/c")).toEqual(["a"]);
     expect(below("a/b/c", "a")).toEqual([join("a", "b")]);

@@ -1,0 +1,156 @@
+/** Turns the messages of an Arrow IPC stream into record batches. apache-arrow decodes them, within bounds on memory. */
+
+import { MessageHeader, type RecordBatch, RecordBatchReader, type Schema } from "apache-arrow";
+import { InvalidInputError, messageOf, NamespaceError } from "../../errors.js";
+import { ensureCodecs, inflateAhead, inflatedBytes, withInflation } from "./inflation.js";
+import type { Frame } from "./ipcMessages.js";
+import { malformedIpc as malformed, tooLargeIpc } from "./malformedIpc.js";
+
+/** Maximum number of parts of one dictionary: for each part, apache-arrow goes through those before it. */
+const MAX_DICTIONARY_PARTS = 1024;
+
+/** A message, and the inflated size of its buffers if they are compressed. */
+export interface Measured {
+  readonly frame: Frame;
+  readonly inflation: number;
+}
+
+/** Computes the inflated size of a message, with breaks. */
+export function* measured(frame: Frame, maxBytes: number): Generator<void, Measured> {
+  const inflation = frame.compressed === null ? 0 : yield* inflatedBytes(frame.compressed, maxBytes);
+  return { frame, inflation };
+}
+
+/** Inflates the buffers of a message before it is decoded, with breaks. */
+export function* inflatedAhead({ frame, inflation }: Measured): Generator<void, void> {
+  if (frame.compressed !== null && !frame.isEmpty) yield* inflateAhead(frame.compressed, inflation);
+}
+
+/** A schema, and the record batches after it. */
+export interface DecodedIpc {
+  readonly schema: Schema;
+  readonly batches: Iterable<{
+    /** Bytes held while the batch is in use. */
+    readonly heldBytes: number;
+    /**
+     * Decodes the batch, with breaks. To be called once, before the next batch is taken. Null if a message completes no
+     * batch.
+     */
+    readonly decode: () => Generator<void, RecordBatch | null>;
+  }>;
+}
+
+/** Turns messages into record batches. */
+export class IpcDecoder {
+  readonly #maxBytes: number;
+  readonly #queue: Uint8Array[] = [];
+  /** Number of dictionary parts in the queue; `#queuedBytes` are their bytes. */
+  #queuedParts = 0;
+  #queuedBytes = 0;
+  /** Bytes that the queued parts become when inflated. */
+  #queuedInflation = 0;
+  /** Bytes of the dictionaries of earlier batches. */
+  #dictionaryBytes = 0;
+  /** Number of parts of each dictionary, by its id. */
+  readonly #parts = new Map<number, number>();
+  readonly #reader: RecordBatchReader;
+  #starved = false;
+  readonly schema: Schema;
+
+  /** @param maxBytes limit of one batch, uncompressed, and of its dictionaries together */
+  constructor(frame: Frame | null, maxBytes: number) {
+    this.#maxBytes = maxBytes;
+    if (frame === null) throw new InvalidInputError("no Arrow data: the input is empty");
+    if (frame.kind !== MessageHeader.Schema) throw malformed("the first message is not a schema");
+    ensureCodecs();
+    this.#queue.push(frame.head);
+    const source: IterableIterator<Uint8Array> = {
+      [Symbol.iterator]: () => source,
+      next: () => this.#nextPiece(),
+    };
+    this.#reader = decoding(() => RecordBatchReader.from(source).open({ autoDestroy: false }));
+    this.schema = this.#reader.schema;
+    if (this.schema === undefined || this.schema === null) throw malformed("a schema that cannot be decoded");
+  }
+
+  /**
+   * apache-arrow takes the next piece before it returns the end of the last, so it is given an empty one if there is no
+   * next piece yet. It asks for more only if it misread a message.
+   */
+  #nextPiece(): IteratorResult<Uint8Array, undefined> {
+    const value = this.#queue.shift();
+    if (value !== undefined) {
+      this.#starved = false;
+      return { done: false, value };
+    }
+    if (this.#starved) return { done: true, value: undefined };
+    this.#starved = true;
+    return { done: false, value: new Uint8Array(0) };
+  }
+
+  /** Bytes held between batches. */
+  get keptBytes(): number {
+    return this.#dictionaryBytes + this.#queuedBytes;
+  }
+
+  /** Bytes held while the message is decoded and its batch is in use. */
+  bytesWith({ frame, inflation }: Measured): number {
+    if (frame.isEmpty) return this.keptBytes;
+    return this.keptBytes + frame.body.length + this.#queuedInflation + inflation;
+  }
+
+  /** The batch that the message completes; null if it has no rows or if more messages have to come first. */
+  push({ frame, inflation: ownInflation }: Measured): RecordBatch | null {
+    const { kind, head, body, dictionary, isEmpty } = frame;
+    if (kind === MessageHeader.Schema) throw malformed("a second schema");
+    if (isEmpty) return null;
+    this.#queue.push(head);
+    if (body.length > 0) this.#queue.push(body);
+    if (dictionary !== null) {
+      // Dictionaries wait for their batch.
+      this.#countPart(dictionary);
+      this.#queuedBytes += head.length + body.length;
+      this.#queuedInflation += ownInflation;
+      if (this.#queuedBytes > this.#maxBytes) throw tooLargeIpc(this.#queuedBytes, this.#maxBytes);
+      return null;
+    }
+    const maxInflation = Math.min(this.#maxBytes, this.#queuedInflation + ownInflation);
+    const { done, value } = decoding(() => this.#reader.next() as IteratorResult<RecordBatch>, maxInflation);
+    if (done === true || this.#queue.length > 0) throw malformed("a batch that cannot be decoded");
+    if (this.#queuedParts > 0) this.#checkDictionaries(value);
+    this.#queuedParts = 0;
+    this.#queuedBytes = 0;
+    this.#queuedInflation = 0;
+    return value;
+  }
+
+  #countPart({ id, isDelta }: NonNullable<Frame["dictionary"]>): void {
+    const parts = isDelta ? (this.#parts.get(id) ?? 0) + 1 : 1;
+    this.#parts.set(id, parts);
+    this.#queuedParts++;
+    if (parts > MAX_DICTIONARY_PARTS || this.#queuedParts > MAX_DICTIONARY_PARTS + this.#parts.size) {
+      throw malformed(`a dictionary in more than ${MAX_DICTIONARY_PARTS} parts`);
+    }
+  }
+
+  /**
+   * Checks the size of dictionaries: they outlive their batch, and those with many parts become longer than any single
+   * message.
+   */
+  #checkDictionaries(batch: RecordBatch): void {
+    let bytes = 0;
+    for (const dictionary of batch.dictionaries.values()) bytes += dictionary.byteLength;
+    if (bytes > this.#maxBytes) throw tooLargeIpc(bytes, this.#maxBytes);
+    this.#dictionaryBytes = bytes;
+  }
+}
+
+/** @param maxBytes limit of all compressed buffers together, inflated */
+export function decoding<Result>(decode: () => Result, maxBytes = Number.POSITIVE_INFINITY): Result {
+  try {
+    return withInflation(maxBytes, decode);
+  } catch (error) {
+    if (error instanceof NamespaceError) throw error;
+    throw malformed(messageOf(error), error);
+  }
+}

@@ -1,0 +1,214 @@
+/**
+ * Answers the requests of one handler. A request passes through admission, authentication, the route, its body, the
+ * engine and the answer; an error on the way is thrown, and the handler makes a problem of it.
+ *
+ * The caller is identified before anything of the request is processed, unless only the body can identify it.
+ */
+
+import { Limit } from "../async/parallel.js";
+import type { DirectoryNamespace } from "../DirectoryNamespace.js";
+import type { Principal, QueryResult } from "../namespace.js";
+import { Authenticator, type AuthOptions } from "./auth/auth.js";
+import type { Dialect } from "./dialects/dialect.js";
+import { Admission, type Ticket } from "./http/admission.js";
+import { readJson, readPieces, refuseMediaType } from "./http/body.js";
+import type { BudgetShare, MemoryBudget } from "./http/budget.js";
+import type { Origins } from "./http/origins.js";
+import { answerBudget, bodyBudget, engineBounds, jsonBounds, type RestLimits, rowBounds } from "./limits.js";
+import { jsonAnswer, rowsAnswer } from "./wire/answer.js";
+import { ARROW_FILE, ARROW_STREAM } from "./wire/negotiation.js";
+import { openApiDocument } from "./wire/openapi.js";
+import { Refusal, refusalIn } from "./wire/problem.js";
+import { callerIdentity, engineRequest } from "./wire/request.js";
+import type { Route } from "./wire/route.js";
+import { type FoundRoute, innerPath, RouteFinder } from "./wire/routeFinder.js";
+import { ROUTES } from "./wire/routes.js";
+import { toWire } from "./wire/wireNames.js";
+
+const ROW_TYPES = [ARROW_STREAM, ARROW_FILE, "application/octet-stream"];
+const OPENAPI_PATH = "/openapi.json";
+/**
+ * Queries of callers without credentials that may be planned, and their first batch read, at once. Others have to find
+ * the thread free now and then, however many of these there are.
+ */
+const MAX_STRANGERS_STARTING = 4;
+
+/** What is known about a request while it is handled. */
+export interface Call {
+  readonly request: Request;
+  readonly url: URL;
+  readonly dialect: Dialect;
+  ticket?: Ticket;
+  /** Released when the answer was sent. */
+  readonly memory: BudgetShare[];
+  route?: Route;
+  principal?: Principal;
+}
+
+export interface ResponderOptions {
+  readonly basePath: string;
+  readonly auth: AuthOptions | undefined;
+  readonly origins: Origins;
+  readonly limits: Required<RestLimits>;
+}
+
+export class Responder {
+  readonly admission: Admission;
+  readonly authenticator: Authenticator;
+  readonly #namespace: DirectoryNamespace;
+  readonly #options: ResponderOptions;
+  readonly #bodies: MemoryBudget;
+  readonly #answers: MemoryBudget;
+  readonly #strangersStarting = new Limit(MAX_STRANGERS_STARTING);
+  readonly #finders = new Map<Dialect["routes"], RouteFinder>();
+  #openApi: object | undefined;
+
+  /** @throws InvalidInputError for invalid options of `auth` */
+  constructor(namespace: DirectoryNamespace, options: ResponderOptions) {
+    this.#namespace = namespace;
+    this.#options = options;
+    this.authenticator = new Authenticator(options.auth);
+    this.admission = new Admission(options.limits);
+    this.#bodies = bodyBudget(options.limits);
+    this.#answers = answerBudget(options.limits);
+  }
+
+  /** The answer. What is found out about the request on the way is noted in `call`, also where this fails. */
+  async respond(call: Call): Promise<Response> {
+    const { request } = call;
+    const { origins, limits } = this.#options;
+    refuseLongHeader(request, limits.maxHeaderBytes);
+    origins.check(request);
+    const preflight = origins.preflight(request);
+    if (preflight !== null) return preflight;
+    const ticket = (call.ticket = this.admission.enter(request.signal));
+    call.principal = (await this.authenticator.byHeaders(request.headers, ticket.signal)) ?? undefined;
+    const isStranger = call.principal === undefined;
+    if (isStranger) ticket.ofStranger();
+    const path = innerPath(call.url.pathname, this.#options.basePath);
+    const method = request.method === "HEAD" ? "GET" : request.method;
+    if (path === OPENAPI_PATH && method === "GET") return this.#describe(call, ticket);
+    const found = this.#finderOf(call.dialect).find(method, path, call.url.searchParams.get("delimiter"));
+    if (found instanceof Refusal) {
+      call.principal ??= await this.authenticator.byIdentity(undefined, ticket.signal);
+      throw found;
+    }
+    call.route = found.route;
+    return this.#perform(call, ticket, { ...found, method, isStranger });
+  }
+
+  async #describe(call: Call, { signal }: Ticket): Promise<Response> {
+    call.principal ??= await this.authenticator.byIdentity(undefined, signal);
+    this.#openApi ??= openApiDocument(ROUTES, this.#options.basePath);
+    return jsonAnswer(call.request, this.#openApi, 200);
+  }
+
+  #finderOf({ routes }: Dialect): RouteFinder {
+    const finder = this.#finders.get(routes) ?? new RouteFinder(routes);
+    this.#finders.set(routes, finder);
+    return finder;
+  }
+
+  /** Reads the body, calls the operation of the route and shapes its answer. */
+  async #perform(call: Call, ticket: Ticket, { route, parameters, method, isStranger }: RoutedRequest) {
+    const { request, url, dialect } = call;
+    const { limits } = this.#options;
+    const { signal } = ticket;
+    const bodyMemory = this.#bodies.open(signal, isStranger);
+    call.memory.push(bodyMemory);
+    const takesRows = route.body === "arrow";
+    const readsJson = !takesRows && method !== "GET";
+    const json = readsJson ? await this.#readJson(call, ticket, bodyMemory, isStranger) : undefined;
+    const identity = callerIdentity(request.headers, json);
+    const principal = (call.principal ??= await this.authenticator.byIdentity(identity, signal));
+    const isAnonymous = principal.method === "anonymous";
+    if (!isAnonymous) ticket.ofCaller();
+    const staysStranger = isStranger && isAnonymous;
+    const answerMemory = this.#answers.open(signal, staysStranger);
+    call.memory.push(answerMemory);
+    if (takesRows) refuseMediaType(request, ROW_TYPES);
+    const asked = engineRequest({
+      route,
+      parameters,
+      method,
+      query: url.searchParams,
+      headers: request.headers,
+      json: dialect.readBody(route, json),
+      pathIsForm: dialect.pathsAreForms,
+    });
+    const begin = async (): Promise<Response> => {
+      const result = await dialect.perform({
+        namespace: this.#namespace,
+        route,
+        request: {
+          ...asked,
+          identity,
+          principal,
+          signal,
+          ...engineBounds(route, limits),
+          ...(takesRows ? { memory: bodyMemory } : route.answer === "rows" ? { memory: answerMemory } : {}),
+        },
+        data: takesRows ? readPieces(request, rowBounds(limits, signal)) : undefined,
+      });
+      return answer(request, route.status, dialect.answerOf(route), result, answerMemory);
+    };
+    return staysStranger && route.answer === "rows" ? this.#strangersStarting.run(begin) : begin();
+  }
+
+  /**
+   * Only authenticated callers learn what is wrong in a body. Anybody learns that a body is too large or too slow,
+   * because the unread part may have identified the caller.
+   */
+  async #readJson(
+    call: Call,
+    { signal }: Ticket,
+    memory: BudgetShare,
+    isStranger: boolean,
+  ): Promise<unknown> {
+    const terms = { ...jsonBounds(this.#options.limits, isStranger, signal), memory };
+    try {
+      return await readJson(call.request, terms);
+    } catch (refusal) {
+      if (!isUnread(refusal)) call.principal ??= await this.authenticator.byIdentity(undefined, signal);
+      throw refusal;
+    }
+  }
+}
+
+/** A request whose route is known. */
+interface RoutedRequest extends FoundRoute {
+  readonly method: string;
+  /** Whether the headers have no credentials. */
+  readonly isStranger: boolean;
+}
+
+/** Whether a body was not read to its end, so that its content is unknown. */
+const isUnread = (error: unknown): boolean => {
+  const status = refusalIn(error)?.status;
+  return status === 413 || status === 408 || status === 503;
+};
+
+function answer(
+  request: Request,
+  status: number,
+  form: Route["answer"],
+  result: unknown,
+  memory: BudgetShare,
+): Response | Promise<Response> {
+  if (form === "nothing") return new Response(null, { status, headers: { "content-length": "0" } });
+  if (form === "rows") return rowsAnswer(request, result as QueryResult);
+  if ("bare" in form) return jsonAnswer(request, result, status, { memory });
+  if ("member" in form) {
+    const value = (result as Readonly<Record<string, unknown>>)[form.member];
+    return jsonAnswer(request, toWire(form.schema, value), status, { memory });
+  }
+  return jsonAnswer(request, toWire(form, result), status, { memory });
+}
+
+function refuseLongHeader(request: Request, maxBytes: number): void {
+  let bytes = request.url.length;
+  request.headers.forEach((value, name) => {
+    bytes += name.length + value.length;
+  });
+  if (bytes > maxBytes) throw new Refusal(431, "InvalidInput", `the header has more than ${maxBytes} bytes`);
+}
