@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import { parseType } from "../../src/arrow/types/type.js";
 import { bindFilter } from "../../src/expression/expression.js";
 import { columnOfScalars } from "../../src/expression/values/scalars.js";
-import { FLOAT64, INT64, listOf, STRING } from "../../src/expression/values/types.js";
+import { FLOAT64, INT64, listTypeOf, STRING } from "../../src/expression/values/types.js";
 
 const FIELDS = [
   { name: "i", type: parseType("int64"), children: [] },
@@ -21,7 +21,7 @@ const COLUMNS: Readonly<Record<string, ReturnType<typeof columnOfScalars>>> = {
   i: columnOfScalars(INT64, [1n, -2n, null, 2n ** 63n - 1n]),
   f: columnOfScalars(FLOAT64, [1.5, Number.NaN, null, -0]),
   s: columnOfScalars(STRING, ["a", "é😀", null, ""]),
-  l: columnOfScalars(listOf(INT64), [[1n, null], [], null, [3n]]),
+  l: columnOfScalars(listTypeOf(INT64), [[1n, null], [], null, [3n]]),
 };
 
 /** Whether it was answered; fails for any error that is not the engine's. */

@@ -15,7 +15,7 @@ import {
   type BoundCall,
   type ColumnReference,
   type Constant,
-  constant,
+  constantOf,
   isNull,
   logic,
   nullOf,
@@ -42,8 +42,8 @@ import { membership } from "../kernels/membership.js";
 import { type ExpressionSource, problemText } from "../parse/problem.js";
 import type {
   Arithmetic,
-  Call,
-  Cast,
+  CallSyntax,
+  CastSyntax,
   ComparisonOperator,
   In,
   Like,
@@ -53,7 +53,7 @@ import type {
   Syntax,
   TypeName,
 } from "../parse/syntax.js";
-import type { Kernel } from "../values/operands.js";
+import type { ValueKernel } from "../values/operands.js";
 import { columnOfScalars, oneOf, type Scalar, scalarOf } from "../values/scalars.js";
 import {
   areSame,
@@ -64,7 +64,7 @@ import {
   FLOAT64,
   INT64,
   isNumeric,
-  listOf,
+  listTypeOf,
   NULL,
   STRING,
   timestamp,
@@ -344,7 +344,7 @@ export class Binder {
     const isTime = TIMES.has(type.kind) && TIMES.has(wanted.kind) && comparedType(type, wanted) !== null;
     if (!isNumber && !isTime) return null;
     const own = isNumber && text !== undefined ? decimalOfText(text) : null;
-    const source = own ?? constant(type, column);
+    const source = own ?? constantOf(type, column);
     const there = this.#cast(source, wanted, true, node);
     if (there.kind !== "constant" || isNull(there)) return null;
     const back = this.#cast(there, source.type, true, node);
@@ -501,7 +501,7 @@ export class Binder {
     return this.#invalid(node, `there is no ${typeName(left.type)} ${node.operator} ${typeName(right.type)}`);
   }
 
-  #casts(node: Cast): Bound {
+  #casts(node: CastSyntax): Bound {
     let bound = this.#bind(node.operand);
     for (const { type, isTry } of node.types) {
       const wanted = this.#type(type);
@@ -585,7 +585,7 @@ export class Binder {
     });
   }
 
-  #function(node: Call): Bound {
+  #function(node: CallSyntax): Bound {
     const { name } = node;
     const operands = node.operands.map((operand) => this.#bind(operand));
     switch (name) {
@@ -648,10 +648,10 @@ export class Binder {
 
   /** A function whose operands and result have one type. */
   #chosen(
-    node: Call,
+    node: CallSyntax,
     operands: readonly Bound[],
     least: number,
-    kernelOf: (type: ValueType) => Kernel,
+    kernelOf: (type: ValueType) => ValueKernel,
     most = Number.POSITIVE_INFINITY,
   ): Bound {
     if (operands.length < least || operands.length > most) {
@@ -670,9 +670,9 @@ export class Binder {
     const cast = items.map((bound) => this.#cast(bound, item, false, node));
     if (cast.every((bound) => bound.kind === "constant")) {
       const values = cast.map((bound) => scalarOf((bound as Constant).column, item));
-      return constant(listOf(item), columnOfScalars(listOf(item), [values]));
+      return constantOf(listTypeOf(item), columnOfScalars(listTypeOf(item), [values]));
     }
-    return this.#call(node, cast, listOf(item), listKernel(item), false);
+    return this.#call(node, cast, listTypeOf(item), listKernel(item), false);
   }
 
   /** A call; its value where it depends on no row. */
@@ -680,7 +680,7 @@ export class Binder {
     node: { readonly at: number },
     operands: readonly Bound[],
     type: ValueType,
-    kernel: Kernel,
+    kernel: ValueKernel,
     isStrict = true,
   ): Bound {
     if (isStrict && operands.some(isNull)) return nullOf(type);
@@ -691,7 +691,7 @@ export class Binder {
   #folded(bound: Bound, node: { readonly at: number } = { at: -1 }): Bound {
     if (!isFoldable(bound)) return bound;
     try {
-      return constant(bound.type, oneOf(evaluate(bound, { columns: [], rowCount: 1 }), 0));
+      return constantOf(bound.type, oneOf(evaluate(bound, { columns: [], rowCount: 1 }), 0));
     } catch (error) {
       throw this.#located(error, node);
     }
@@ -739,7 +739,7 @@ function chainLength(bound: Bound): number {
   return length;
 }
 
-const scalar = (type: ValueType, value: Scalar): Constant => constant(type, columnOfScalars(type, [value]));
+const scalar = (type: ValueType, value: Scalar): Constant => constantOf(type, columnOfScalars(type, [value]));
 
 function numberConstant({ value, isWhole, text }: NumberLiteral): Constant {
   if (!isWhole) return { ...scalar(FLOAT64, Number(value)), text };

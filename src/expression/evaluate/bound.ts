@@ -1,7 +1,7 @@
 /** Expressions whose names and types are known: what evaluation runs. */
 
 import type { Column } from "../../arrow/columns/column.js";
-import type { Kernel } from "../values/operands.js";
+import type { ValueKernel } from "../values/operands.js";
 import { isNullConstant, nullsOf } from "../values/scalars.js";
 import { BOOL, type ValueType } from "../values/types.js";
 
@@ -27,7 +27,7 @@ export interface BoundCall {
   readonly kind: "call";
   readonly type: ValueType;
   readonly operands: readonly Bound[];
-  readonly kernel: Kernel;
+  readonly kernel: ValueKernel;
   /** Whether null operands make a null result. Operands that are constants are then never null. */
   readonly isStrict: boolean;
 }
@@ -54,9 +54,9 @@ export interface BoundCase {
 
 export type Bound = Constant | ColumnReference | BoundCall | BoundLogic | NullTest | BoundCase;
 
-export const constant = (type: ValueType, column: Column): Constant => ({ kind: "constant", type, column });
+export const constantOf = (type: ValueType, column: Column): Constant => ({ kind: "constant", type, column });
 
-export const nullOf = (type: ValueType): Constant => constant(type, nullsOf(type, 1));
+export const nullOf = (type: ValueType): Constant => constantOf(type, nullsOf(type, 1));
 
 export const isNull = (node: Bound): boolean => node.kind === "constant" && isNullConstant(node.column);
 

@@ -7,10 +7,10 @@
 import type { Column, DictionaryColumn, Validity } from "../../arrow/columns/column.js";
 import { dictionaryValidity, readIndices } from "../../arrow/columns/dictionaries.js";
 import { takeColumn } from "../../arrow/columns/takeColumn.js";
-import { bothValid } from "../../arrow/columns/validity.js";
+import { bothValid, isValid } from "../../arrow/columns/validity.js";
 import { pick } from "../kernels/choice.js";
 import { Combination, nullTest, truthOf } from "../kernels/logic.js";
-import { isValid, type Operand, plainColumn } from "../values/operands.js";
+import { type Operand, plainColumn } from "../values/operands.js";
 import { nullsOf } from "../values/scalars.js";
 import type { Bound, BoundCall, BoundCase } from "./bound.js";
 

@@ -1,6 +1,6 @@
 /** What a function is to binding: for given types of operands, the types it wants and the one it gives. */
 
-import type { Kernel } from "../values/operands.js";
+import type { ValueKernel } from "../values/operands.js";
 import type { Scalar } from "../values/scalars.js";
 import { isNumeric, type ValueType } from "../values/types.js";
 
@@ -8,7 +8,7 @@ export interface FunctionForm {
   /** What the operands are cast to. */
   readonly operands: readonly ValueType[];
   readonly type: ValueType;
-  readonly kernel: Kernel;
+  readonly kernel: ValueKernel;
   /** Whether null operands make a null result, so that the kernel never sees them. Default true. */
   readonly isStrict?: boolean;
 }

@@ -1,11 +1,12 @@
 /** Functions of lists. Positions count from 1, and from the end where they are negative. */
 
 import type { Validity } from "../../arrow/columns/column.js";
+import { isValid } from "../../arrow/columns/validity.js";
 import { fixedColumn } from "../kernels/arithmetic.js";
 import { takeWhere } from "../kernels/choice.js";
 import { comparison, rowComparison } from "../kernels/compare.js";
 import { membership } from "../kernels/membership.js";
-import { bitsColumn, bitsOf, isValid, type Kernel, without } from "../values/operands.js";
+import { bitsColumn, bitsOf, type ValueKernel, without } from "../values/operands.js";
 import { listLane, scalarReader } from "../values/scalars.js";
 import { BOOL, INT64, type ListValueType, UINT64, type ValueType } from "../values/types.js";
 import {
@@ -59,7 +60,7 @@ const arrayHas: FunctionDefinition = (types, constants) => {
   const { item } = list;
   const isConstant = constants[1] !== undefined;
   const equal = comparison("=", item);
-  const kernel: Kernel = ([lists, wanted], length, valid) => {
+  const kernel: ValueKernel = ([lists, wanted], length, valid) => {
     const { items, offsets } = listLane(lists);
     if (isConstant) {
       const same = equal([{ column: items, step: 1 }, wanted], items.length, items.validity);
@@ -85,7 +86,7 @@ const arrayHas: FunctionDefinition = (types, constants) => {
 /** Both lists have items of one type; the form says of which. */
 function withLists(
   types: readonly ValueType[],
-  make: (list: ListValueType) => { readonly type: ValueType; readonly kernel: Kernel },
+  make: (list: ListValueType) => { readonly type: ValueType; readonly kernel: ValueKernel },
 ): ReturnType<FunctionDefinition> {
   if (types.length !== 2) return operandCount(2);
   const [list, other] = types;
@@ -162,7 +163,7 @@ const arrayLength: FunctionDefinition = (types, constants) => {
   if (list.kind !== "list") return listOperands;
   if (dimension !== undefined && Number(constants[1]) !== 1)
     return "of dimensions only the first has a length";
-  const kernel: Kernel = ([lists], length, valid) => {
+  const kernel: ValueKernel = ([lists], length, valid) => {
     const { offsets } = listLane(lists);
     const lengths = new BigInt64Array(length);
     const words = new Int32Array(lengths.buffer);
@@ -176,7 +177,7 @@ const arrayLength: FunctionDefinition = (types, constants) => {
 const isEmpty: FunctionDefinition = (types) => {
   if (types.length !== 1) return operandCount(1);
   if (types[0].kind !== "list") return listOperands;
-  const kernel: Kernel = ([lists], length, valid) => {
+  const kernel: ValueKernel = ([lists], length, valid) => {
     const { offsets } = listLane(lists);
     const bits = new Uint8Array((length + 7) >>> 3);
     for (let row = 0, at = 0; row < length; row++, at += lists.step) {
@@ -193,7 +194,7 @@ export const arrayElement: FunctionDefinition = (types) => {
   const [list, position] = types;
   if (list.kind !== "list") return listOperands;
   if (!wantsInteger(position)) return integerOperands;
-  const kernel: Kernel = ([lists, positions], length, valid) => {
+  const kernel: ValueKernel = ([lists, positions], length, valid) => {
     const { items, offsets } = listLane(lists);
     const read = scalarReader(positions, INT64);
     const indices = new Uint32Array(length);
@@ -217,7 +218,7 @@ const arrayPosition: FunctionDefinition = (types) => {
   if (types.length !== 2) return operandCount(2);
   const [list] = types;
   if (list.kind !== "list") return listOperands;
-  const kernel: Kernel = ([lists, wanted], length, valid) => {
+  const kernel: ValueKernel = ([lists, wanted], length, valid) => {
     const { items, offsets } = listLane(lists);
     const compare = rowComparison(items, wanted.column, list.item);
     const places = new BigInt64Array(length);

@@ -3,7 +3,7 @@
 import type { FloatType } from "../../arrow/types/type.js";
 import { InvalidInputError } from "../../errors.js";
 import { fixedColumn, perRow } from "../kernels/arithmetic.js";
-import { bitsColumn, type Kernel, numbersOf } from "../values/operands.js";
+import { bitsColumn, numbersOf, type ValueKernel } from "../values/operands.js";
 import { scalarReader } from "../values/scalars.js";
 import { BOOL, FLOAT32, FLOAT64, INT64, type ValueType } from "../values/types.js";
 import {
@@ -31,7 +31,7 @@ const real =
   };
 
 const realKernel =
-  (type: FloatType, compute: (value: number) => number): Kernel =>
+  (type: FloatType, compute: (value: number) => number): ValueKernel =>
   ([operand], length, valid) => {
     const numbers = numbersOf(operand, type);
     const result = type.bits === 64 ? new Float64Array(length) : new Float32Array(length);
@@ -46,7 +46,7 @@ const real2 =
     if (types.length !== 2) return operandCount(2);
     if (!types.every(wantsNumber)) return numberOperands;
     const type = realType(types);
-    const kernel: Kernel = ([left, right], length, valid) => {
+    const kernel: ValueKernel = ([left, right], length, valid) => {
       const a = numbersOf(left, type);
       const b = numbersOf(right, type);
       const result = type.bits === 64 ? new Float64Array(length) : new Float32Array(length);
@@ -81,7 +81,7 @@ const scaled =
     if (!wantsNumber(types[0])) return numberOperands;
     if (!wantsInteger(types[1])) return integerOperands;
     const type = realType(types.slice(0, 1));
-    const kernel: Kernel = ([value, places], length, valid) => {
+    const kernel: ValueKernel = ([value, places], length, valid) => {
       const numbers = numbersOf(value, type);
       const readPlaces = scalarReader(places, INT64);
       const result = type.bits === 64 ? new Float64Array(length) : new Float32Array(length);
@@ -104,7 +104,7 @@ const abs: FunctionDefinition = (types) => {
   if (type.kind !== "int" && type.kind !== "decimal") {
     return { operands: [FLOAT64], type: FLOAT64, kernel: realKernel(FLOAT64, Math.abs) };
   }
-  const kernel: Kernel = ([operand], length, valid) => {
+  const kernel: ValueKernel = ([operand], length, valid) => {
     const read = scalarReader(operand, type);
     const least = type.kind === "int" && type.signed ? -(1n << BigInt(type.bits - 1)) : null;
     return perRow(type, length, valid, (row) => {
@@ -123,7 +123,7 @@ const test =
   (types) => {
     if (types.length !== 1) return operandCount(1);
     if (!wantsNumber(types[0])) return numberOperands;
-    const kernel: Kernel = ([operand], length, valid) => {
+    const kernel: ValueKernel = ([operand], length, valid) => {
       const numbers = numbersOf(operand, FLOAT64);
       const bits = new Uint8Array((length + 7) >>> 3);
       for (let row = 0, at = 0; row < length; row++, at += operand.step) {
@@ -139,7 +139,7 @@ const integers2 =
   (types) => {
     if (types.length !== 2) return operandCount(2);
     if (!types.every(wantsInteger)) return integerOperands;
-    const kernel: Kernel = ([left, right], length, valid) => {
+    const kernel: ValueKernel = ([left, right], length, valid) => {
       const a = scalarReader(left, INT64);
       const b = scalarReader(right, INT64);
       return perRow(INT64, length, valid, (row) => compute(a(row) as bigint, b(row) as bigint));

@@ -1,10 +1,11 @@
 /** Functions of text. Positions and lengths count characters, which are code points. */
 
 import type { Column, Validity } from "../../arrow/columns/column.js";
+import { isValid } from "../../arrow/columns/validity.js";
 import { InvalidInputError } from "../../errors.js";
 import { fixedColumn, perRow } from "../kernels/arithmetic.js";
 import { contains, endsWith, regexKernel, startsWith, textTest } from "../kernels/like.js";
-import { bitsColumn, bytesOf, isValid, type Kernel } from "../values/operands.js";
+import { bitsColumn, byteLane, type ValueKernel } from "../values/operands.js";
 import { type Scalar, scalarReader } from "../values/scalars.js";
 import { BOOL, INT32, INT64, STRING, type ValueType } from "../values/types.js";
 import {
@@ -23,11 +24,11 @@ const MAX_TEXT = 2 ** 24;
 
 /** A function of one text that gives another. */
 const mapped =
-  (map: (text: string) => string, quick?: Kernel): FunctionDefinition =>
+  (map: (text: string) => string, quick?: ValueKernel): FunctionDefinition =>
   ([type, ...rest]) => {
     if (type === undefined || rest.length > 0) return operandCount(1);
     if (!wantsText(type)) return textOperands;
-    const kernel: Kernel = ([operand], length, valid) => {
+    const kernel: ValueKernel = ([operand], length, valid) => {
       const read = scalarReader(operand, STRING);
       return perRow(STRING, length, valid, (row) => map(read(row) as string));
     };
@@ -40,9 +41,9 @@ const mapped =
 
 /** The quick kernel where all bytes are ASCII. */
 const asciiOr =
-  (quick: Kernel, kernel: Kernel): Kernel =>
+  (quick: ValueKernel, kernel: ValueKernel): ValueKernel =>
   (operands, length, valid) => {
-    const { bytes, offsets } = bytesOf(operands[0]);
+    const { bytes, offsets } = byteLane(operands[0]);
     const end = offsets[offsets.length - 1];
     for (let at = offsets[0]; at < end; at++) if (bytes[at] >= 0x80) return kernel(operands, length, valid);
     return quick(operands, length, valid);
@@ -50,10 +51,10 @@ const asciiOr =
 
 /** Changes the case of ASCII. */
 const asciiCase =
-  (first: number, last: number): Kernel =>
+  (first: number, last: number): ValueKernel =>
   ([operand], length, valid) => {
     const { column } = operand;
-    const { bytes, offsets } = bytesOf(operand);
+    const { bytes, offsets } = byteLane(operand);
     const changed = bytes.slice();
     const end = offsets[offsets.length - 1];
     for (let at = offsets[0]; at < end; at++) {
@@ -86,7 +87,7 @@ export function rowKernel(
   types: readonly ValueType[],
   type: ValueType,
   compute: (operands: readonly Scalar[]) => Scalar,
-): Kernel {
+): ValueKernel {
   return (operands, length, valid) => {
     const readers = operands.map((operand, index) => scalarReader(operand, types[index]));
     const values = new Array<Scalar>(operands.length);
@@ -121,8 +122,8 @@ const counted =
     if (types.length !== 1) return operandCount(1);
     if (!wantsText(types[0]) && types[0].kind !== "binary") return textOperands;
     const wanted = types[0].kind === "binary" ? types[0] : STRING;
-    const kernel: Kernel = ([operand], length, valid) => {
-      const { bytes, offsets } = bytesOf(operand);
+    const kernel: ValueKernel = ([operand], length, valid) => {
+      const { bytes, offsets } = byteLane(operand);
       const result = new Int32Array(length);
       for (let row = 0, at = 0; row < length; row++, at += operand.step) {
         result[row] = count(bytes, offsets[at], offsets[at + 1]);
@@ -246,9 +247,9 @@ function regexForm(
 }
 
 /** || of texts. */
-export const concatenation: Kernel = ([left, right], length, valid) => {
-  const a = bytesOf(left);
-  const b = bytesOf(right);
+export const concatenation: ValueKernel = ([left, right], length, valid) => {
+  const a = byteLane(left);
+  const b = byteLane(right);
   const offsets = new Int32Array(length + 1);
   let size = 0;
   const sizeOf = (lane: typeof a, at: number) => lane.offsets[at + 1] - lane.offsets[at];

@@ -4,23 +4,24 @@
  */
 
 import type { Column, Validity } from "../../arrow/columns/column.js";
+import { isValid } from "../../arrow/columns/validity.js";
 import type { DecimalType, FloatType, IntegerType } from "../../arrow/types/type.js";
 import { InvalidInputError } from "../../errors.js";
 import type { ArithmeticOperator } from "../parse/syntax.js";
-import { isValid, type Kernel, numbersOf, wordLane } from "../values/operands.js";
+import { numbersOf, type ValueKernel, wordLane } from "../values/operands.js";
 import { columnOfScalars, type Scalar, scalarReader } from "../values/scalars.js";
 import { typeName, type ValueType } from "../values/types.js";
 
 export type NumberOperator = Exclude<ArithmeticOperator, "||">;
 
 /** The operator on two operands of `type`, with a result of that type. */
-export function arithmetic(operator: NumberOperator, type: IntegerType | FloatType): Kernel {
+export function arithmetic(operator: NumberOperator, type: IntegerType | FloatType): ValueKernel {
   if (type.kind === "float") return floatArithmetic(operator, type);
   if (type.bits === 64) return wideArithmetic(operator, type);
   return integerArithmetic(operator, type);
 }
 
-function floatArithmetic(operator: NumberOperator, type: FloatType): Kernel {
+function floatArithmetic(operator: NumberOperator, type: FloatType): ValueKernel {
   return ([left, right], length, valid) => {
     const a = numbersOf(left, type);
     const b = numbersOf(right, type);
@@ -52,7 +53,7 @@ function floatArithmetic(operator: NumberOperator, type: FloatType): Kernel {
   };
 }
 
-function integerArithmetic(operator: NumberOperator, type: IntegerType): Kernel {
+function integerArithmetic(operator: NumberOperator, type: IntegerType): ValueKernel {
   return ([left, right], length, valid) => {
     const a = numbersOf(left, type);
     const b = numbersOf(right, type);
@@ -108,7 +109,7 @@ function integerArray({ bits, signed }: IntegerType, length: number): IntegerArr
 const EXACT = 2 ** 53;
 
 /** Integers of 64 bits: as doubles where these are exact, else as bigint. */
-function wideArithmetic(operator: NumberOperator, type: IntegerType): Kernel {
+function wideArithmetic(operator: NumberOperator, type: IntegerType): ValueKernel {
   return ([left, right], length, valid) => {
     const a = wordLane(left);
     const b = wordLane(right);
@@ -182,7 +183,7 @@ export function decimalArithmetic(
   left: DecimalType,
   right: DecimalType,
   result: DecimalType,
-): Kernel {
+): ValueKernel {
   const scale = Math.max(left.scale, right.scale);
   const raiseLeft = 10n ** BigInt(scale - left.scale);
   const raiseRight = 10n ** BigInt(scale - right.scale);
@@ -219,7 +220,7 @@ export function decimalArithmetic(
 }
 
 /** The operand with its sign turned. */
-export function negation(type: IntegerType | FloatType | DecimalType): Kernel {
+export function negation(type: IntegerType | FloatType | DecimalType): ValueKernel {
   if (type.kind === "float") {
     return ([operand], length, valid) => {
       const numbers = numbersOf(operand, type);

@@ -3,9 +3,10 @@
  * the cast is tried. Numbers are cast in loops over typed arrays, all else value by value.
  */
 
+import { isValid } from "../../arrow/columns/validity.js";
 import type { DecimalType } from "../../arrow/types/type.js";
 import { InvalidInputError } from "../../errors.js";
-import { isValid, type Kernel, numbersOf } from "../values/operands.js";
+import { numbersOf, type ValueKernel } from "../values/operands.js";
 import { columnOfScalars, isWide, listLane, nullsOf, type Scalar, scalarReader } from "../values/scalars.js";
 import {
   areSame,
@@ -30,7 +31,7 @@ import {
 } from "./times.js";
 
 /** The cast of an operand; null where there is none between the types. */
-export function castKernel(from: ValueType, to: ValueType, isTry: boolean): Kernel | null {
+export function castKernel(from: ValueType, to: ValueType, isTry: boolean): ValueKernel | null {
   if (areSame(from, to)) return ([{ column }]) => column;
   if (from.kind === "list" && to.kind === "list") return listCast(from, to, isTry);
   const quick = quickCast(from, to);
@@ -61,8 +62,8 @@ function listCast(
   from: Extract<ValueType, { kind: "list" }>,
   to: Extract<ValueType, { kind: "list" }>,
   isTry: boolean,
-): Kernel | null {
-  const items: Kernel | null =
+): ValueKernel | null {
+  const items: ValueKernel | null =
     from.item.kind === "null"
       ? (_, length) => nullsOf(to.item, length)
       : castKernel(from.item, to.item, isTry);
@@ -76,7 +77,7 @@ function listCast(
 }
 
 /** Casts that can't fail, of numbers that JavaScript reads as numbers. */
-function quickCast(from: ValueType, to: ValueType): Kernel | null {
+function quickCast(from: ValueType, to: ValueType): ValueKernel | null {
   const source = from.kind === "int" || from.kind === "float" ? from : null;
   if (source === null || isWide(source)) return null;
   if (to.kind === "float" && to.bits >= 32) {

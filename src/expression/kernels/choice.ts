@@ -3,8 +3,8 @@
 import type { Column } from "../../arrow/columns/column.js";
 import { concatColumns } from "../../arrow/columns/concatColumns.js";
 import { takeColumn } from "../../arrow/columns/takeColumn.js";
-import { validityFrom } from "../../arrow/columns/validity.js";
-import { isValid, type Kernel, type Operand } from "../values/operands.js";
+import { isValid, validityFrom } from "../../arrow/columns/validity.js";
+import type { Operand, ValueKernel } from "../values/operands.js";
 import { nullsOf } from "../values/scalars.js";
 import type { ValueType } from "../values/types.js";
 import { rowComparison } from "./compare.js";
@@ -48,7 +48,7 @@ export function takeWhere(column: Column, indices: Uint32Array, known: Uint8Arra
 
 /** The first operand that is not null. */
 export const coalesce =
-  (type: ValueType): Kernel =>
+  (type: ValueType): ValueKernel =>
   (operands, length) =>
     pick(operands, type, length, (row) =>
       operands.findIndex(
@@ -58,7 +58,7 @@ export const coalesce =
 
 /** The first operand, or null where it equals the second. */
 export const nullIf =
-  (type: ValueType): Kernel =>
+  (type: ValueType): ValueKernel =>
   ([first, second], length) => {
     const compare = rowComparison(first.column, second.column, type);
     const isThere = (operand: Operand, row: number) =>
@@ -72,7 +72,7 @@ export const nullIf =
 
 /** The greatest operand, or the least; nulls are passed over. */
 export const extreme =
-  (type: ValueType, sign: 1 | -1): Kernel =>
+  (type: ValueType, sign: 1 | -1): ValueKernel =>
   (operands, length) =>
     pick(operands, type, length, (row) => {
       let best = -1;
@@ -91,7 +91,7 @@ export const extreme =
 
 /** A list of the operands, row by row. */
 export const listKernel =
-  (item: ValueType): Kernel =>
+  (item: ValueType): ValueKernel =>
   (operands, length) => {
     const count = operands.length;
     const offsets = new Int32Array(length + 1);

@@ -4,16 +4,16 @@
  */
 
 import type { Column, Validity } from "../../arrow/columns/column.js";
+import { isValid } from "../../arrow/columns/validity.js";
 import type { ComparisonOperator } from "../parse/syntax.js";
 import {
   bitsColumn,
   bitsOf,
-  bytesOf,
-  isValid,
-  type Kernel,
+  byteLane,
   type NumberLane,
   numbersOf,
   type Operand,
+  type ValueKernel,
   wordLane,
 } from "../values/operands.js";
 import { listLane } from "../values/scalars.js";
@@ -23,7 +23,7 @@ import { byteWidthOf, type ValueType } from "../values/types.js";
 type Relation = "less" | "atMost" | "equal";
 
 /** The comparison of two operands of `type`. */
-export function comparison(operator: ComparisonOperator, type: ValueType): Kernel {
+export function comparison(operator: ComparisonOperator, type: ValueType): ValueKernel {
   const [relation, isSwapped, isNegated] = RELATIONS[operator];
   return ([left, right], length, valid) => {
     const first = isSwapped ? right : left;
@@ -226,8 +226,8 @@ const fits = (relation: Relation, order: number): boolean =>
   relation === "equal" ? order === 0 : relation === "less" ? order < 0 : order <= 0;
 
 function equalBytes(left: Operand, right: Operand, length: number): Uint8Array {
-  const a = bytesOf(left);
-  const b = bytesOf(right);
+  const a = byteLane(left);
+  const b = byteLane(right);
   const bits = new Uint8Array((length + 7) >>> 3);
   for (let row = 0, at = 0, bt = 0; row < length; row++, at += left.step, bt += right.step) {
     let first = a.offsets[at];
@@ -244,8 +244,8 @@ function equalBytes(left: Operand, right: Operand, length: number): Uint8Array {
 }
 
 function orderBytes(relation: Relation, left: Operand, right: Operand, length: number): Uint8Array {
-  const a = bytesOf(left);
-  const b = bytesOf(right);
+  const a = byteLane(left);
+  const b = byteLane(right);
   const bits = new Uint8Array((length + 7) >>> 3);
   for (let row = 0, at = 0, bt = 0; row < length; row++, at += left.step, bt += right.step) {
     const order = compareRange(
@@ -328,8 +328,8 @@ function valueComparison(
     case "string":
     case "binary":
     case "fixedSizeBinary": {
-      const a = bytesOf(one);
-      const b = bytesOf(other);
+      const a = byteLane(one);
+      const b = byteLane(other);
       return (i, j) =>
         compareRange(a.bytes, a.offsets[i], a.offsets[i + 1], b.bytes, b.offsets[j], b.offsets[j + 1]);
     }

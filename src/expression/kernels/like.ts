@@ -5,7 +5,7 @@
 
 import { Automaton } from "../regex/automaton.js";
 import { ANY_CHARACTER, anyCase, type Pattern, parsePattern, single } from "../regex/pattern.js";
-import { bitsColumn, bytesOf, type Kernel } from "../values/operands.js";
+import { bitsColumn, byteLane, type ValueKernel } from "../values/operands.js";
 
 /** Tells whether a text of UTF-8 fits. */
 type Fits = (bytes: Uint8Array, start: number, end: number) => boolean;
@@ -16,7 +16,7 @@ export function likeKernel(
   escaping: string,
   ignoresCase: boolean,
   isNegated: boolean,
-): Kernel {
+): ValueKernel {
   return textTest(likeTest(pattern, escaping, ignoresCase), isNegated);
 }
 
@@ -24,15 +24,15 @@ export function likeKernel(
  * Whether some part of a text matches a regular expression.
  * @throws InvalidInputError for a pattern that is none
  */
-export function regexKernel(pattern: string, flags: string, isNegated: boolean): Kernel {
+export function regexKernel(pattern: string, flags: string, isNegated: boolean): ValueKernel {
   const automaton = new Automaton(parsePattern(pattern, flags), false);
   return textTest((bytes, start, end) => automaton.matches(bytes, start, end), isNegated);
 }
 
 /** The rows whose text a test takes. */
-export function textTest(fits: Fits, isNegated: boolean): Kernel {
+export function textTest(fits: Fits, isNegated: boolean): ValueKernel {
   return ([operand], length, valid) => {
-    const { bytes, offsets } = bytesOf(operand);
+    const { bytes, offsets } = byteLane(operand);
     const bits = new Uint8Array((length + 7) >>> 3);
     for (let row = 0, at = 0; row < length; row++, at += operand.step) {
       if (fits(bytes, offsets[at], offsets[at + 1]) !== isNegated) bits[row >>> 3] |= 1 << (row & 7);
@@ -89,7 +89,7 @@ function piecesOf(pattern: string, escaping: string): Piece[] {
   return pieces;
 }
 
-export function equals(text: string): Fits {
+function equals(text: string): Fits {
   const wanted = new TextEncoder().encode(text);
   return (bytes, start, end) => end - start === wanted.length && isAt(bytes, start, wanted);
 }

@@ -5,7 +5,7 @@
 
 import type { Column, Validity } from "../../arrow/columns/column.js";
 import { shiftBits, validityFrom } from "../../arrow/columns/validity.js";
-import { bitsColumn, bitsOf, type Kernel, type Operand } from "../values/operands.js";
+import { bitsColumn, bitsOf, type Operand, type ValueKernel } from "../values/operands.js";
 
 export interface Truth {
   readonly trues: Uint8Array;
@@ -92,14 +92,14 @@ function columnOfTruth({ trues, falses }: Truth, length: number): Column {
   return bitsColumn(trues, length, validityFrom(known, 0, length));
 }
 
-export const not: Kernel = ([operand], length, valid) => {
+export const not: ValueKernel = ([operand], length, valid) => {
   const bits = bitsOf(operand, length).slice(0, (length + 7) >>> 3);
   for (let byte = 0; byte < bits.length; byte++) bits[byte] = ~bits[byte];
   return bitsColumn(bits, length, valid);
 };
 
 /** IS [NOT] TRUE, FALSE and UNKNOWN, which are never unknown themselves. */
-export function isTruth(what: "true" | "false" | "unknown", isNegated: boolean): Kernel {
+export function isTruth(what: "true" | "false" | "unknown", isNegated: boolean): ValueKernel {
   return ([operand], length) => {
     const { trues, falses } = truthOf(operand, length);
     const bits = new Uint8Array(trues.length);

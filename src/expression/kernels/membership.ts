@@ -4,13 +4,13 @@
  */
 
 import type { Column } from "../../arrow/columns/column.js";
+import { isValid } from "../../arrow/columns/validity.js";
 import {
   bitsColumn,
   bitsOf,
-  bytesOf,
-  isValid,
-  type Kernel,
+  byteLane,
   numbersOf,
+  type ValueKernel,
   without,
   wordLane,
 } from "../values/operands.js";
@@ -20,7 +20,12 @@ import { byteWidthOf, type ValueType } from "../values/types.js";
  * @param items the values of the list, of `type`; nulls among them count for nothing but `hasNull`
  * @param type of the operand too
  */
-export function membership(items: Column, type: ValueType, hasNull: boolean, isNegated: boolean): Kernel {
+export function membership(
+  items: Column,
+  type: ValueType,
+  hasNull: boolean,
+  isNegated: boolean,
+): ValueKernel {
   const find = finder(items, type);
   return ([operand], length, valid) => {
     const bits = new Uint8Array((length + 7) >>> 3);
@@ -58,7 +63,7 @@ function finder(items: Column, type: ValueType): Find {
     case "string":
     case "binary":
     case "fixedSizeBinary": {
-      const lane = bytesOf(listed);
+      const lane = byteLane(listed);
       const same = (one: number, other: number) => sameBytes(lane.bytes, lane.offsets, one, other);
       const table = new HashTable(count, same);
       for (let row = 0; row < count; row++) {
@@ -67,7 +72,7 @@ function finder(items: Column, type: ValueType): Find {
       }
       const { slots, mask, entries, hashes } = table;
       return (operand, length, target) => {
-        const { bytes, offsets } = bytesOf(operand);
+        const { bytes, offsets } = byteLane(operand);
         for (let row = 0, at = 0; row < length; row++, at += operand.step) {
           const start = offsets[at];
           const size = offsets[at + 1] - start;

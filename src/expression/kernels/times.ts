@@ -1,6 +1,6 @@
 /** Days, times and instants: their parts, their text, and the offsets of time zones. */
 
-export const MS_PER_DAY = 86_400_000;
+const MS_PER_DAY = 86_400_000;
 const NANOS_PER_MS = 1_000_000n;
 
 /** A day of the proleptic Gregorian calendar. */
@@ -132,9 +132,6 @@ const QUARTER_MS = 900_000;
 const MAX_KNOWN = 65_536;
 const formats = new Map<string, Intl.DateTimeFormat | null>();
 const known = new Map<string, Map<number, number>>();
-
-/** Whether a zone is an offset, UTC, or a name that the runtime knows. */
-export const isZone = (zone: string): boolean => parseOffset(zone) !== null || formatOf(zone) !== null;
 
 /** Milliseconds that the local time of a zone is ahead of UTC; 0 for a zone that is not known. */
 export function zoneOffset(zone: string, utcMillis: number): number {

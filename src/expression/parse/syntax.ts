@@ -155,7 +155,7 @@ export interface TypeName {
   readonly at: number;
 }
 
-export interface Cast extends Node {
+export interface CastSyntax extends Node {
   readonly kind: "cast";
   readonly operand: Syntax;
   /** The types one after the other: `a::int::string` has two. */
@@ -170,7 +170,7 @@ export interface Case extends Node {
   readonly otherwise: Syntax | null;
 }
 
-export interface Call extends Node {
+export interface CallSyntax extends Node {
   readonly kind: "call";
   /** In lower case. */
   readonly name: string;
@@ -208,8 +208,8 @@ export type Syntax =
   | Between
   | Like
   | Is
-  | Cast
+  | CastSyntax
   | Case
-  | Call
+  | CallSyntax
   | Subscript
   | ArrayLiteral;

@@ -23,7 +23,7 @@ export interface Operand {
  * @param valid rows in which no operand is null; null for all. What a kernel computes for other rows means nothing, and
  *   it must not fail on them
  */
-export type Kernel = (operands: readonly Operand[], length: number, valid: Validity | null) => Column;
+export type ValueKernel = (operands: readonly Operand[], length: number, valid: Validity | null) => Column;
 
 /** Numbers that JavaScript reads as numbers. Few classes of arrays keep the loops over them fast. */
 export type NumberLane = Int32Array | Uint32Array | Float32Array | Float64Array;
@@ -74,7 +74,7 @@ export interface ByteLane {
   readonly offsets: Int32Array | Float64Array;
 }
 
-export function bytesOf({ column }: Operand): ByteLane {
+export function byteLane({ column }: Operand): ByteLane {
   if (column.kind === "fixed") {
     const offsets = new Int32Array(column.length + 1);
     for (let row = 1; row < offsets.length; row++) offsets[row] = row * column.byteWidth;
@@ -107,10 +107,6 @@ export const bitsColumn = (bits: Uint8Array, length: number, validity: Validity 
   bits,
   bitOffset: 0,
 });
-
-/** Whether a row has a value. */
-export const isValid = (validity: Validity | null, row: number): boolean =>
-  validity === null || isSet(validity, row);
 
 /** The validity without some more rows: those whose bit in `failed` is set. */
 export function without(valid: Validity | null, failed: Uint8Array, length: number): Validity | null {

@@ -3,19 +3,11 @@
 import type { Column, Validity } from "../../arrow/columns/column.js";
 import { nullColumn } from "../../arrow/columns/nullColumn.js";
 import { sliceColumn } from "../../arrow/columns/sliceColumn.js";
-import { validityFrom } from "../../arrow/columns/validity.js";
+import { isValid, validityFrom } from "../../arrow/columns/validity.js";
 import { encodeHalfFloat } from "../../bytes/halfFloat.js";
 import { InternalError } from "../../errors.js";
-import {
-  bytesOf,
-  decodeText,
-  isValid,
-  narrowOffsets,
-  numbersOf,
-  type Operand,
-  wordLane,
-} from "./operands.js";
-import { byteWidthOf, isText, layoutOfValue, type ValueType } from "./types.js";
+import { byteLane, decodeText, narrowOffsets, numbersOf, type Operand, wordLane } from "./operands.js";
+import { byteWidthOf, isTextType, layoutOfValue, type ValueType } from "./types.js";
 
 /**
  * A value: integers of 64 bits, decimals (unscaled), timestamps, durations and dates of milliseconds are bigint; all
@@ -50,8 +42,8 @@ function valueReader(operand: Operand, type: ValueType): (index: number) => Scal
     case "string":
     case "binary":
     case "fixedSizeBinary": {
-      const { bytes, offsets } = bytesOf(operand);
-      return isText(type)
+      const { bytes, offsets } = byteLane(operand);
+      return isTextType(type)
         ? (index) => decodeText(bytes, offsets[index], offsets[index + 1])
         : (index) => bytes.subarray(offsets[index], offsets[index + 1]);
     }

@@ -77,7 +77,12 @@ export const timestamp = (unit: TimeUnit, timezone: string | null): TimestampTyp
   timezone,
 });
 
-export const listOf = (item: ValueType): ListValueType => ({ kind: "list", large: false, size: null, item });
+export const listTypeOf = (item: ValueType): ListValueType => ({
+  kind: "list",
+  large: false,
+  size: null,
+  item,
+});
 
 /** A field of a schema, in so far as expressions need it. */
 export interface TypedField {
@@ -164,10 +169,7 @@ export function areSame(one: ValueType, other: ValueType): boolean {
 export const isNumeric = (type: ValueType): type is NumericType =>
   type.kind === "int" || type.kind === "float" || type.kind === "decimal";
 
-export const isText = (type: ValueType): boolean => type.kind === "string";
-
-export const isBytes = (type: ValueType): boolean =>
-  type.kind === "binary" || type.kind === "fixedSizeBinary";
+export const isTextType = (type: ValueType): boolean => type.kind === "string";
 
 /** How values of a type lie in columns that expressions make. */
 export function layoutOfValue(type: ValueType): Layout {

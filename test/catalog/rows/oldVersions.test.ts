@@ -101,10 +101,12 @@ it("most changes look for nothing to empty, and one that empties is soon done", 
   }
   await counted.close();
   calls.sort((a, b) => a - b);
-  const usual = calls[0];
-  expect(calls.filter((count) => count === usual).length).toBeGreaterThan(BACKLOG);
-  expect(calls.at(-1)).toBeGreaterThan(usual);
-  expect(calls.at(-1)).toBeLessThan(usual + 15 * BACKLOG);
+  // A change asks the disk a little more where the file system's clock can't tell whether another came in between.
+  const [least] = calls;
+  const emptying = calls.filter((count) => count > least + 8);
+  expect(emptying.length).toBeGreaterThan(0);
+  expect(emptying.length).toBeLessThan(BACKLOG);
+  expect(calls.at(-1)).toBeLessThan(least + 15 * BACKLOG);
 });
 
 it("a history that the reference left is emptied little by little, with all that belongs to it", async () => {
