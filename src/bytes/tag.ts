@@ -6,3 +6,19 @@
  */
 export const tagOf = (value: unknown): string =>
   Object.prototype.toString.call(value).slice("[object ".length, -1);
+
+/** Whether a value is bytes, of any realm. */
+export const isUint8Array = (value: unknown): value is Uint8Array =>
+  ArrayBuffer.isView(value) && tagOf(value) === "Uint8Array";
+
+/** Whether a value is a date, of any realm. */
+export function isDate(value: unknown): value is Date {
+  if (tagOf(value) !== "Date") return false;
+  try {
+    // Fails for an object that only has the name.
+    Date.prototype.getTime.call(value);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,6 +1,7 @@
 /** Filters and constants of SQL, ready to run: parsing, binding and evaluation in one. */
 
 import type { Column } from "../arrow/columns/column.js";
+import { isUint8Array } from "../bytes/tag.js";
 import { InvalidInputError, UnsupportedError } from "../errors.js";
 import { Binder, type Parameters } from "./bind/bind.js";
 import { Names } from "./bind/names.js";
@@ -115,7 +116,7 @@ function syntaxOf(input: ExpressionInput, label: string): Syntax {
 function namesColumn(root: Syntax): boolean {
   const stack: unknown[] = [root];
   for (let node = stack.pop(); node !== undefined; node = stack.pop()) {
-    if (typeof node !== "object" || node === null || node instanceof Uint8Array) continue;
+    if (typeof node !== "object" || node === null || isUint8Array(node)) continue;
     if ("kind" in node && node.kind === "name") return true;
     for (const child of Object.values(node)) if (typeof child === "object") stack.push(child);
   }

@@ -14,6 +14,7 @@ import { versionSource } from "../../dist/query/versionSource.js";
 import { STREAMED } from "../../dist/rows/readAhead.js";
 import { decodeSchema } from "../../dist/schema/schema.js";
 import { readManifestFile, schemaMetadataOf } from "../../dist/table/versions/manifest.js";
+import { tableAt } from "../../dist/table/versions/tableAt.js";
 
 const CACHE_BYTES = 1 << 20;
 
@@ -68,7 +69,7 @@ export async function readVersion(base, tableRoot, manifestPath, fetch) {
     openDataFileOnce: open,
   };
   const fields = decodeSchema(manifest.fields, file.path);
-  const batches = scanRows(versionSource(readers, tableRoot, file), {
+  const batches = scanRows(versionSource({ at: tableAt(readers, tableRoot), file }), {
     fragments: manifest.fragments,
     projection: resolveProjection(fields, schemaMetadataOf(manifest), undefined, false),
     offset: 0,

@@ -9,6 +9,7 @@
 
 import type { Column } from "../../arrow/columns/column.js";
 import type { DecimalType, IntegerType, TimeUnit } from "../../arrow/types/type.js";
+import { isDate, isUint8Array } from "../../bytes/tag.js";
 import { InvalidInputError, UnsupportedError } from "../../errors.js";
 import {
   type Bound,
@@ -224,8 +225,8 @@ export class Binder {
       case "string":
         return scalar(STRING, value);
     }
-    if (value instanceof Uint8Array) return scalar(BINARY, value);
-    if (value instanceof Date) {
+    if (isUint8Array(value)) return scalar(BINARY, value);
+    if (isDate(value)) {
       const ms = value.getTime();
       if (Number.isNaN(ms)) throw this.#invalid(node, "a value is no valid date");
       return scalar(timestamp("ms", "UTC"), BigInt(ms));
@@ -783,6 +784,6 @@ const INTEGER_BITS: Readonly<Record<string, 8 | 16 | 32 | 64>> = {
 const TIMESTAMP_UNITS: Readonly<Record<number, TimeUnit>> = { 0: "s", 3: "ms", 6: "us", 9: "ns" };
 
 function shown(value: Scalar): string {
-  const text = value instanceof Uint8Array ? `a binary of ${value.length} bytes` : String(value);
+  const text = isUint8Array(value) ? `a binary of ${value.length} bytes` : String(value);
   return text.length > 80 ? `${text.slice(0, 80)}…` : text;
 }

@@ -5,6 +5,7 @@
 
 import { isValid } from "../../arrow/columns/validity.js";
 import type { DecimalType } from "../../arrow/types/type.js";
+import { isUint8Array } from "../../bytes/tag.js";
 import { InvalidInputError } from "../../errors.js";
 import { numbersOf, type ValueKernel } from "../values/operands.js";
 import { columnOfScalars, isWide, listLane, nullsOf, type Scalar, scalarReader } from "../values/scalars.js";
@@ -53,7 +54,7 @@ export function castKernel(from: ValueType, to: ValueType, isTry: boolean): Valu
 }
 
 function castError(value: Scalar, from: ValueType, to: ValueType): InvalidInputError {
-  const text = value instanceof Uint8Array ? `of ${value.length} bytes` : String(value);
+  const text = isUint8Array(value) ? `of ${value.length} bytes` : String(value);
   const shown = text.length > 80 ? `${text.slice(0, 80)}…` : text;
   return new InvalidInputError(`${typeName(from)} ${shown} cannot be cast to ${typeName(to)}`);
 }
@@ -71,7 +72,7 @@ function listCast(
   return ([{ column }]) => {
     const lane = listLane({ column, step: 1 });
     const cast = items([{ column: lane.items, step: 1 }], lane.items.length, lane.items.validity);
-    const offsets = lane.offsets instanceof Int32Array ? lane.offsets : Int32Array.from(lane.offsets);
+    const offsets = Int32Array.from(lane.offsets);
     return { kind: "list", length: column.length, validity: column.validity, offsets, items: cast };
   };
 }

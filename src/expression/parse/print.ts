@@ -1,5 +1,6 @@
 /** Prints expressions as SQL text that parses to the same expression. Values of programs become literals. */
 
+import { isDate, isUint8Array } from "../../bytes/tag.js";
 import { InvalidInputError } from "../../errors.js";
 import type { ProgramValue, Syntax, TypeName } from "./syntax.js";
 
@@ -116,12 +117,12 @@ function printValue(value: ProgramValue): string {
     case "string":
       return quote(value);
   }
-  if (value instanceof Date) {
+  if (isDate(value)) {
     if (Number.isNaN(value.getTime()))
       throw new InvalidInputError("a value of an expression is no valid date");
     return `TIMESTAMP ${quote(value.toISOString().replace("T", " ").replace("Z", ""))}`;
   }
-  if (value instanceof Uint8Array) return hex(value);
+  if (isUint8Array(value)) return hex(value);
   return `[${value.map(printValue).join(", ")}]`;
 }
 

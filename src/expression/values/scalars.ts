@@ -5,6 +5,7 @@ import { nullColumn } from "../../arrow/columns/nullColumn.js";
 import { sliceColumn } from "../../arrow/columns/sliceColumn.js";
 import { isValid, validityFrom } from "../../arrow/columns/validity.js";
 import { encodeHalfFloat } from "../../bytes/halfFloat.js";
+import { isUint8Array } from "../../bytes/tag.js";
 import { InternalError } from "../../errors.js";
 import { byteLane, decodeText, narrowOffsets, numbersOf, type Operand, wordLane } from "./operands.js";
 import { byteWidthOf, isTextType, layoutOfValue, type ValueType } from "./types.js";
@@ -142,7 +143,7 @@ export function columnOfScalars(type: ValueType, scalars: readonly Scalar[]): Co
       const values = new Uint8Array(length * type.bytes);
       for (let row = 0; row < length; row++) {
         const value = scalars[row];
-        if (value instanceof Uint8Array) values.set(value, row * type.bytes);
+        if (isUint8Array(value)) values.set(value, row * type.bytes);
       }
       return { kind: "fixed", length, validity, byteWidth: type.bytes, values };
     }
@@ -196,7 +197,7 @@ function variableOf(
   let most = 0;
   for (const value of scalars) {
     if (typeof value === "string") most += 3 * value.length;
-    else if (value instanceof Uint8Array) most += value.length;
+    else if (isUint8Array(value)) most += value.length;
   }
   const target = new Uint8Array(most);
   const offsets = large ? new BigInt64Array(scalars.length + 1) : new Int32Array(scalars.length + 1);
@@ -204,7 +205,7 @@ function variableOf(
   for (let row = 0; row < scalars.length; row++) {
     const value = scalars[row];
     if (typeof value === "string") end = encodeText(value, target, end);
-    else if (value instanceof Uint8Array) {
+    else if (isUint8Array(value)) {
       target.set(value, end);
       end += value.length;
     }
