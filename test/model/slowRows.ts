@@ -1,9 +1,11 @@
 /** Rows that come in two batches, of which the first or the second is long in coming. */
 
-import { type RecordBatch, tableFromIPC } from "apache-arrow";
+import { type RecordBatch, type Schema, tableFromIPC } from "apache-arrow";
 import { bytesOf } from "./changes.js";
 
 export class SlowRows implements AsyncIterable<RecordBatch> {
+  /** For a client that can send it before it has rows. */
+  readonly schema: Schema;
   readonly #batches: readonly RecordBatch[];
   readonly #slowIndex: number;
   #letGo = () => {};
@@ -21,6 +23,7 @@ export class SlowRows implements AsyncIterable<RecordBatch> {
     this.#batches = [values.slice(0, half), values.slice(half)].flatMap(
       (part) => tableFromIPC(bytesOf(part)).batches,
     );
+    this.schema = this.#batches[0].schema;
     this.#slowIndex = slowIndex;
     this.#gone = new Promise((resolve) => {
       this.#letGo = resolve;

@@ -10,6 +10,7 @@ import {
   type RecordBatch,
   RecordBatchReader,
   RecordBatchStreamWriter,
+  type Schema,
   Table,
   tableToIPC,
 } from "apache-arrow";
@@ -33,9 +34,23 @@ export class RestNamespace {
   static framework: Framework = "node:http";
   readonly #engine: DirectoryNamespace;
   #server: Promise<RestServer> | undefined;
+  /** The last call with rows whose schema is known before they are; it sends them when the engine asks for them. */
+  #sending: RowsBody | undefined;
 
   constructor(options: DirectoryNamespaceOptions) {
     this.#engine = new DirectoryNamespace(options);
+    for (const operation of ["createTable", "insertIntoTable"] as const) {
+      const call = this.#engine[operation].bind(this.#engine) as unknown as RowsCall;
+      const watched: RowsCall = async (request, data) => {
+        const sending = this.#sending;
+        try {
+          return await call(request, isStream(data) ? onFirstRead(data, () => sending?.letGo()) : data);
+        } finally {
+          sending?.letGo();
+        }
+      };
+      Object.defineProperty(this.#engine, operation, { value: watched });
+    }
     for (const route of ROUTES) {
       const call = (request: Members = {}, data?: RowsInput) => this.#call(route, request, data);
       Object.defineProperty(this, route.operation, { value: call });
@@ -63,6 +78,7 @@ export class RestNamespace {
     this.#server ??= startRestServer(this.#engine, {}, RestNamespace.framework);
     const { url } = await this.#server;
     const { target, body, type } = onTheWire(route, request, data);
+    this.#sending = body instanceof RowsBody ? body : undefined;
     let answer: Response;
     try {
       answer = await fetch(url + target, {
@@ -168,15 +184,30 @@ class RowsBody {
   readonly #batches: AsyncIterable<RecordBatch> | Iterable<RecordBatch>;
   /** What the source of the rows failed by. */
   failure: errors.NamespaceError | undefined;
+  readonly #asked: Promise<void>;
+  /** The engine asks for the rows, or has ended without. */
+  letGo = () => {};
 
   constructor(batches: AsyncIterable<RecordBatch> | Iterable<RecordBatch>) {
     this.#batches = batches;
+    this.#asked = new Promise((resolve) => {
+      this.letGo = resolve;
+    });
   }
 
+  /**
+   * The stream, schema first where the source tells it. Such a source is asked for rows when the engine asks for them
+   * and not before, as in the engine's own process: `fetch` would ask as soon as there is a connection.
+   */
   async *pieces(): AsyncGenerator<Uint8Array> {
     const sink = new Sink();
     let writer: RecordBatchStreamWriter | undefined;
     try {
+      if ("schema" in this.#batches) {
+        writer = new RecordBatchStreamWriter().reset(sink, this.#batches.schema as Schema);
+        yield* sink.pieces.splice(0);
+        await this.#asked;
+      }
       for await (const batch of this.#batches) {
         writer ??= new RecordBatchStreamWriter().reset(sink, batch.schema);
         writer.write(batch);
@@ -189,6 +220,16 @@ class RowsBody {
     writer?.finish();
     yield* sink.pieces;
   }
+}
+
+type RowsCall = (request: Members, data: RowsInput) => Promise<unknown>;
+
+const isStream = (data: unknown): data is AsyncIterable<Uint8Array> =>
+  typeof data === "object" && data !== null && Symbol.asyncIterator in data;
+
+async function* onFirstRead<T>(source: AsyncIterable<T>, note: () => void): AsyncGenerator<T> {
+  note();
+  yield* source;
 }
 
 class Sink extends AsyncByteQueue {
