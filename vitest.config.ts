@@ -11,6 +11,7 @@ const NOT_SHARING = [
   "test/crash/mixedKills.test.ts",
   "test/query/arbitraryTables.test.ts",
   "test/rows/readAhead.test.ts",
+  "test/write/memory.test.ts",
 ];
 
 /**
@@ -19,16 +20,23 @@ const NOT_SHARING = [
  */
 const SHARING = [
   "arrow",
+  "async",
   "bytes",
   "catalog",
   "crash",
+  "expression",
   "file",
   "format",
   "interop",
+  "io",
   "operations",
+  "pause",
   "query",
+  "race",
   "rows",
+  "schema",
   "table",
+  "write",
 ].map((folder) => `test/${folder}/**/*.test.ts`);
 
 const PATIENCE_MS = 600_000;
