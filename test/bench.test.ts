@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { expect, it } from "vitest";
+import { AREAS } from "../bench/case.js";
 import type { Report } from "../bench/report.js";
 import { areasOf, computeFigures, formatMarkdown, renderChart } from "../bench/report.js";
 
@@ -23,17 +24,7 @@ it("runs every case small", async () => {
     });
     const report = JSON.parse(await readFile(file, "utf8")) as Report;
     expect(report.small).toBe(true);
-    expect(areasOf(report)).toEqual([
-      "write",
-      "read",
-      "take",
-      "open",
-      "commit",
-      "catalog",
-      "rest",
-      "process",
-      "ablation",
-    ]);
+    expect(areasOf(report)).toEqual([...AREAS]);
     const sizes = report.cases.filter(({ name }) => name.startsWith("create + append"));
     expect(sizes.length).toBeGreaterThan(0);
     for (const { name, sides } of sizes) {

@@ -16,6 +16,7 @@
  * 2^64 - 1 keep every digit; all other numbers are doubles. NaN and infinities have no JSON text and read as null.
  */
 
+import { compareBytes } from "./compare.js";
 import { concatBytes } from "./concat.js";
 
 const SCALAR = 0x2000_0000;
@@ -263,12 +264,6 @@ const stringPart = (bytes: Uint8Array): Part => ({
   byteLength: bytes.length,
   pieces: [bytes],
 });
-
-function compareBytes(a: Uint8Array, b: Uint8Array): number {
-  const length = Math.min(a.length, b.length);
-  for (let index = 0; index < length; index++) if (a[index] !== b[index]) return a[index] - b[index];
-  return a.length - b.length;
-}
 
 function numberBytes(literal: string): Uint8Array {
   const integer = /^-?[0-9]+$/.test(literal) ? encodeInteger(literal) : null;

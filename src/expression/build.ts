@@ -8,18 +8,13 @@
 
 import { InvalidInputError } from "../errors.js";
 import { parseFieldPath } from "../ident.js";
+import type { FilterValue } from "../namespace.js";
 import { parseExpression } from "./parse/parse.js";
 import { printExpression } from "./parse/print.js";
-import {
-  type ArithmeticOperator,
-  type ComparisonOperator,
-  NOWHERE,
-  type ProgramValue,
-  type Syntax,
-} from "./parse/syntax.js";
+import { type ArithmeticOperator, type ComparisonOperator, NOWHERE, type Syntax } from "./parse/syntax.js";
 
 /** What may stand where an operand is expected: an expression, or a value. */
-export type Operable = Expression | ProgramValue;
+export type Operable = Expression | FilterValue;
 
 /** An expression that a program made. It never changes; every method gives another. */
 export class Expression {
@@ -172,7 +167,7 @@ export function col(path: string): Expression {
 }
 
 /** A value. Whole numbers are integers; a `Date` is a timestamp in milliseconds. */
-export function lit(value: ProgramValue): Expression {
+export function lit(value: FilterValue): Expression {
   return make({ kind: "value", value, at: NOWHERE });
 }
 
@@ -200,7 +195,7 @@ const make = (syntax: Syntax): Expression => new Expression(syntax);
 
 function syntaxOf(operand: Operable): Syntax {
   if (isExpression(operand)) return operand.syntax;
-  return { kind: "value", value: operand as ProgramValue, at: NOWHERE };
+  return { kind: "value", value: operand as FilterValue, at: NOWHERE };
 }
 
 /** Whether a value is an expression, of another copy of this package too. */

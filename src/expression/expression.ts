@@ -3,7 +3,8 @@
 import type { Column } from "../arrow/columns/column.js";
 import { isUint8Array } from "../bytes/tag.js";
 import { InvalidInputError, UnsupportedError } from "../errors.js";
-import { Binder, type Parameters } from "./bind/bind.js";
+import type { FilterParameters } from "../namespace.js";
+import { Binder } from "./bind/bind.js";
 import { Names } from "./bind/names.js";
 import { type Expression, isExpression } from "./build.js";
 import { type Bound, stepsOf } from "./evaluate/bound.js";
@@ -64,7 +65,7 @@ export class BoundExpression {
  */
 export function bindFilter(
   input: ExpressionInput,
-  parameters: Parameters,
+  parameters: FilterParameters,
   fields: readonly TypedField[],
   label: string,
 ): BoundExpression {

@@ -1,8 +1,8 @@
 /** Filters of requests: the text or expression, and the values of its parameters. */
 
 import { InvalidInputError } from "../errors.js";
-import type { Parameters } from "../expression/bind/bind.js";
 import { isExpression } from "../expression/build.js";
+import type { FilterParameters } from "../namespace.js";
 import { type Filter, planFilter } from "../query/filter.js";
 import { decodeSchema } from "../schema/schema.js";
 import type { OpenVersion } from "../table/versions/tableAt.js";
@@ -26,10 +26,10 @@ export function filterOf(
   return planFilter(filter, parametersOf(params), fields, hasStableIds, label);
 }
 
-function parametersOf(params: unknown): Parameters {
+function parametersOf(params: unknown): FilterParameters {
   if (params === undefined || params === null) return {};
   if (typeof params !== "object" || Array.isArray(params)) {
     throw new InvalidInputError("params: must be an object with a value for each name");
   }
-  return params as Parameters;
+  return params as FilterParameters;
 }

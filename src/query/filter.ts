@@ -11,13 +11,13 @@ import { sliceColumn } from "../arrow/columns/sliceColumn.js";
 import { takeColumn } from "../arrow/columns/takeColumn.js";
 import { makeBatch } from "../arrow/exchange/batch.js";
 import { UnsupportedError } from "../errors.js";
-import type { Parameters } from "../expression/bind/bind.js";
 import { type BoundExpression, bindFilter, type ExpressionInput } from "../expression/expression.js";
 import { UINT64 } from "../expression/values/types.js";
 import { columnBytes } from "../file/writing/writer.js";
 import type { DataFragment } from "../format/table.js";
 import { formatFieldPath } from "../ident.js";
 import type { MemoryShare } from "../memory.js";
+import type { FilterParameters } from "../namespace.js";
 import { rowsOfBatch } from "../rows/batchSize.js";
 import { readBlobs } from "../rows/blobValues.js";
 import { takeColumns } from "../rows/takeColumns.js";
@@ -61,7 +61,7 @@ export interface Filter {
  */
 export function planFilter(
   input: ExpressionInput,
-  parameters: Parameters,
+  parameters: FilterParameters,
   fields: readonly TableField[],
   hasStableIds: boolean,
   label: string,

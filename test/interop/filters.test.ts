@@ -30,6 +30,9 @@ afterAll(async () => {
   await namespace.close();
 });
 
+/** A table without rows may have no column. */
+const idsOf = (rows: { getChild(name: "id"): Iterable<number> | null }): string => Array.from(rows.getChild("id") ?? []).join();
+
 /** The ids of the rows, or null where the filter is refused. */
 async function byUs(table: string, filter: string): Promise<string | null> {
   try {
@@ -37,7 +40,7 @@ async function byUs(table: string, filter: string): Promise<string | null> {
       .table(table)
       .scan({ filter, columns: ["id"] })
       .toArrow();
-    return rows.numRows === 0 ? "" : Array.from(rows.getChild("id") ?? []).join();
+    return idsOf(rows);
   } catch (error) {
     if (error instanceof NamespaceError && [0, 12, 13].includes(error.code)) return null;
     throw new Error(`${filter}: ${error}`, { cause: error });
@@ -47,7 +50,7 @@ async function byUs(table: string, filter: string): Promise<string | null> {
 async function byThem(table: Table, filter: string): Promise<string | null> {
   try {
     const rows = await table.query().where(filter).select(["id"]).toArrow();
-    return rows.numRows === 0 ? "" : Array.from(rows.getChild("id") ?? []).join();
+    return idsOf(rows);
   } catch {
     // The reference has one class of errors for everything.
     return null;

@@ -30,6 +30,8 @@ export interface BoundCall {
   readonly kernel: ValueKernel;
   /** Whether null operands make a null result. Operands that are constants are then never null. */
   readonly isStrict: boolean;
+  /** Where the call tells whether a column equals a constant: which. */
+  readonly equality?: readonly [ColumnReference, Constant];
 }
 
 export interface BoundLogic {

@@ -5,6 +5,7 @@
 
 import type { Column, Validity } from "../../arrow/columns/column.js";
 import { isValid } from "../../arrow/columns/validity.js";
+import { compareRanges } from "../../bytes/compare.js";
 import type { ComparisonOperator } from "../parse/syntax.js";
 import {
   bitsColumn,
@@ -133,6 +134,7 @@ function relateNumbers(
   return bits;
 }
 
+/** Numbers of which some may be NaN: comparisons of it are never true, so only a NaN on the right changes the outcome. */
 function relateFloats(
   relation: Relation,
   a: NumberLane,
@@ -141,26 +143,12 @@ function relateFloats(
   stepB: number,
   length: number,
 ): Uint8Array {
-  const bits = new Uint8Array((length + 7) >>> 3);
-  let at = 0;
-  let bt = 0;
-  if (relation === "equal") {
-    for (let row = 0; row < length; row++, at += stepA, bt += stepB) {
-      const x = a[at];
-      const y = b[bt];
-      if (x === y || (Number.isNaN(x) && Number.isNaN(y))) bits[row >>> 3] |= 1 << (row & 7);
-    }
-  } else if (relation === "less") {
-    for (let row = 0; row < length; row++, at += stepA, bt += stepB) {
-      const x = a[at];
-      const y = b[bt];
-      if (x < y || (Number.isNaN(y) && !Number.isNaN(x))) bits[row >>> 3] |= 1 << (row & 7);
-    }
-  } else {
-    for (let row = 0; row < length; row++, at += stepA, bt += stepB) {
-      const y = b[bt];
-      if (a[at] <= y || Number.isNaN(y)) bits[row >>> 3] |= 1 << (row & 7);
-    }
+  const bits = relateNumbers(relation, a, stepA, b, stepB, length);
+  if (stepB === 0 && !Number.isNaN(b[0])) return bits;
+  for (let row = 0, at = 0, bt = 0; row < length; row++, at += stepA, bt += stepB) {
+    if (!Number.isNaN(b[bt])) continue;
+    if (relation === "atMost" || (relation === "equal") === Number.isNaN(a[at]))
+      bits[row >>> 3] |= 1 << (row & 7);
   }
   return bits;
 }
@@ -248,7 +236,7 @@ function orderBytes(relation: Relation, left: Operand, right: Operand, length: n
   const b = byteLane(right);
   const bits = new Uint8Array((length + 7) >>> 3);
   for (let row = 0, at = 0, bt = 0; row < length; row++, at += left.step, bt += right.step) {
-    const order = compareRange(
+    const order = compareRanges(
       a.bytes,
       a.offsets[at],
       a.offsets[at + 1],
@@ -259,23 +247,6 @@ function orderBytes(relation: Relation, left: Operand, right: Operand, length: n
     if (fits(relation, order)) bits[row >>> 3] |= 1 << (row & 7);
   }
   return bits;
-}
-
-function compareRange(
-  a: Uint8Array,
-  startA: number,
-  endA: number,
-  b: Uint8Array,
-  startB: number,
-  endB: number,
-): number {
-  let at = startA;
-  let bt = startB;
-  while (at < endA && bt < endB) {
-    const difference = a[at++] - b[bt++];
-    if (difference !== 0) return difference;
-  }
-  return endA - at - (endB - bt);
 }
 
 function relateNested(
@@ -331,7 +302,7 @@ function valueComparison(
       const a = byteLane(one);
       const b = byteLane(other);
       return (i, j) =>
-        compareRange(a.bytes, a.offsets[i], a.offsets[i + 1], b.bytes, b.offsets[j], b.offsets[j + 1]);
+        compareRanges(a.bytes, a.offsets[i], a.offsets[i + 1], b.bytes, b.offsets[j], b.offsets[j + 1]);
     }
     case "list": {
       const a = listLane(one);

@@ -5,6 +5,7 @@
 
 import type { Column } from "../../arrow/columns/column.js";
 import { isValid } from "../../arrow/columns/validity.js";
+import { compareRanges } from "../../bytes/compare.js";
 import {
   bitsColumn,
   bitsOf,
@@ -64,7 +65,16 @@ function finder(items: Column, type: ValueType): Find {
     case "binary":
     case "fixedSizeBinary": {
       const lane = byteLane(listed);
-      const same = (one: number, other: number) => sameBytes(lane.bytes, lane.offsets, one, other);
+      const { bytes: listedBytes, offsets: starts } = lane;
+      const same = (one: number, other: number) =>
+        compareRanges(
+          listedBytes,
+          starts[one],
+          starts[one + 1],
+          listedBytes,
+          starts[other],
+          starts[other + 1],
+        ) === 0;
       const table = new HashTable(count, same);
       for (let row = 0; row < count; row++) {
         if (!isValid(items.validity, row)) continue;
@@ -172,15 +182,6 @@ function hashBytes(bytes: Uint8Array, start: number, end: number): number {
   let hash = end - start;
   for (let at = start; at < end; at++) hash = Math.imul(hash ^ bytes[at], 0x01000193);
   return scramble(hash);
-}
-
-function sameBytes(bytes: Uint8Array, offsets: ArrayLike<number>, one: number, other: number): boolean {
-  const start = offsets[one];
-  const size = offsets[one + 1] - start;
-  const otherStart = offsets[other];
-  if (offsets[other + 1] - otherStart !== size) return false;
-  for (let byte = 0; byte < size; byte++) if (bytes[start + byte] !== bytes[otherStart + byte]) return false;
-  return true;
 }
 
 /** An open hash table of rows, half full at most. Of equal values it holds the first. */

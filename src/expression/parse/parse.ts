@@ -20,15 +20,23 @@
  * behind a semicolon are refused.
  */
 
-import { type ExpressionSource, problem } from "./problem.js";
-import type {
-  ArithmeticOperator,
-  Case,
-  ComparisonOperator,
-  NumberLiteral,
-  Syntax,
-  TypeName,
-} from "./syntax.js";
+import { parseCall, parseCase, parseCast } from "./forms.js";
+import { Grammar, STATEMENTS } from "./grammar.js";
+import { hexBytes, listItems, numberLiteral, typeNameAt } from "./literals.js";
+import {
+  AND,
+  COMPARE,
+  COMPARISONS,
+  IS,
+  LIKE,
+  LOOSEST,
+  MULTIPLY,
+  NOT,
+  OR,
+  SYMBOL_PRECEDENCE,
+} from "./operators.js";
+import { problem } from "./problem.js";
+import type { ArithmeticOperator, Syntax, TypeName } from "./syntax.js";
 import { Lexer } from "./tokens.js";
 
 /** Maximum UTF-16 units of an expression. */
@@ -55,59 +63,12 @@ export function parseExpression(text: string, label: string): Syntax {
   return parsed;
 }
 
-const LOOSEST = 0;
-const OR = 5;
-const AND = 10;
-const NOT = 15;
-const IS = 17;
-const LIKE = 19;
-const COMPARE = 20;
-const SHIFT = 22;
-const ADD = 30;
-const MULTIPLY = 40;
-const CAST = 50;
-const MEMBER = 100;
-
-const SYMBOL_PRECEDENCE: Readonly<Record<string, number>> = {
-  "=": COMPARE,
-  "==": COMPARE,
-  "!=": COMPARE,
-  "<>": COMPARE,
-  "<": COMPARE,
-  "<=": COMPARE,
-  ">": COMPARE,
-  ">=": COMPARE,
-  "<<": SHIFT,
-  ">>": SHIFT,
-  "+": ADD,
-  "-": ADD,
-  "*": MULTIPLY,
-  "/": MULTIPLY,
-  "%": MULTIPLY,
-  "||": MULTIPLY,
-  "::": CAST,
-  "[": MEMBER,
-  ".": MEMBER,
-};
-
-const COMPARISONS: Readonly<Record<string, ComparisonOperator>> = {
-  "=": "=",
-  "==": "=",
-  "!=": "!=",
-  "<>": "!=",
-  "<": "<",
-  "<=": "<=",
-  ">": ">",
-  ">=": ">=",
-};
-
 /** Words that are no names where an operand is expected. */
 const RESERVED = new Set(
   "AND OR IN IS LIKE ILIKE BETWEEN FROM WHERE GROUP ORDER HAVING LIMIT OFFSET UNION INTERSECT EXCEPT WHEN THEN ELSE END AS ON JOIN ESCAPE".split(
     " ",
   ),
 );
-const STATEMENTS = new Set(["SELECT", "WITH", "EXISTS"]);
 /** Types whose name before a text makes it a literal of that type. */
 const TYPED_LITERALS = new Set([
   "DATE",
@@ -125,31 +86,23 @@ const TYPED_LITERALS = new Set([
   "BINARY",
 ]);
 
-class Parser {
-  readonly #lexer: Lexer;
-  readonly #source: ExpressionSource;
+class Parser extends Grammar {
   #nesting = 0;
 
-  constructor(lexer: Lexer, source: ExpressionSource) {
-    this.#lexer = lexer;
-    this.#source = source;
-  }
-
   end(): void {
-    const lexer = this.#lexer;
+    const { lexer } = this;
     if (lexer.isSymbol(";")) lexer.next();
-    if (lexer.kind !== "end")
-      throw this.#fail(`unexpected ${this.#shown()} behind the end of the expression`);
+    if (lexer.kind !== "end") throw this.fail(`unexpected ${this.shown()} behind the end of the expression`);
   }
 
   expression(precedence: number): Syntax {
-    if (++this.#nesting > MAX_NESTING) throw this.#fail(`nested deeper than ${MAX_NESTING}`);
+    if (++this.#nesting > MAX_NESTING) throw this.fail(`nested deeper than ${MAX_NESTING}`);
     let left = this.#prefix();
     let chain = 0;
     for (;;) {
       const next = this.#precedence();
       if (next <= precedence) break;
-      if (next > AND && ++chain > MAX_CHAIN) throw this.#fail(`more than ${MAX_CHAIN} operators in a row`);
+      if (next > AND && ++chain > MAX_CHAIN) throw this.fail(`more than ${MAX_CHAIN} operators in a row`);
       left = this.#infix(left, next);
     }
     this.#nesting--;
@@ -157,7 +110,7 @@ class Parser {
   }
 
   #precedence(): number {
-    const lexer = this.#lexer;
+    const { lexer } = this;
     if (lexer.kind === "symbol") return SYMBOL_PRECEDENCE[lexer.text] ?? LOOSEST;
     switch (lexer.keyword) {
       case "OR":
@@ -182,7 +135,7 @@ class Parser {
   }
 
   #keywordBehind(): string {
-    const lexer = this.#lexer;
+    const { lexer } = this;
     const { start } = lexer;
     lexer.next();
     const { keyword } = lexer;
@@ -191,12 +144,12 @@ class Parser {
   }
 
   #infix(left: Syntax, precedence: number): Syntax {
-    const lexer = this.#lexer;
+    const { lexer } = this;
     const at = lexer.start;
     if (lexer.kind === "symbol") {
       const symbol = lexer.text;
       if (symbol === "[") return this.#subscript(left, at);
-      if (symbol === ".") throw this.#fail("expected a column before the dot");
+      if (symbol === ".") throw this.fail("expected a column before the dot");
       if (symbol === "::") return this.#castSuffix(left, at);
       lexer.next();
       const right = this.expression(precedence);
@@ -231,7 +184,7 @@ class Parser {
       case "BETWEEN": {
         lexer.next();
         const low = this.expression(COMPARE);
-        this.#expectWord("AND");
+        this.expectWord("AND");
         const high = this.expression(COMPARE);
         return { kind: "between", isNegated, operand: left, low, high, at };
       }
@@ -241,7 +194,7 @@ class Parser {
   }
 
   #is(operand: Syntax, at: number): Syntax {
-    const lexer = this.#lexer;
+    const { lexer } = this;
     const isNegated = lexer.keyword === "NOT";
     if (isNegated) lexer.next();
     const { keyword } = lexer;
@@ -256,45 +209,26 @@ class Parser {
       }
       case "DISTINCT": {
         lexer.next();
-        this.#expectWord("FROM");
+        this.expectWord("FROM");
         const right = this.expression(IS);
         return { kind: "distinct", isNegated, left: operand, right, at };
       }
     }
-    throw this.#fail(`expected NULL, TRUE, FALSE, UNKNOWN or DISTINCT FROM, not ${this.#shown()}`);
+    throw this.fail(`expected NULL, TRUE, FALSE, UNKNOWN or DISTINCT FROM, not ${this.shown()}`);
   }
 
   #in(operand: Syntax, isNegated: boolean, at: number): Syntax {
-    const lexer = this.#lexer;
-    this.#expectSymbol("(");
-    if (STATEMENTS.has(lexer.keyword)) throw this.#fail("subqueries are not supported");
-    const items: Syntax[] = [];
-    if (!lexer.isSymbol(")")) {
-      do items.push(this.#simpleItem() ?? this.expression(LOOSEST));
-      while (this.#accept(","));
-    }
-    if (items.length === 0) throw this.#fail("expected a value");
-    this.#expectSymbol(")");
+    const { lexer } = this;
+    this.expectSymbol("(");
+    if (STATEMENTS.has(lexer.keyword)) throw this.fail("subqueries are not supported");
+    const items = listItems(this, ")");
+    if (items.length === 0) throw this.fail("expected a value");
+    this.expectSymbol(")");
     return { kind: "in", isNegated, operand, items, at };
   }
 
-  /** A literal that a comma or parenthesis follows, as nearly all items of long lists are; null for any other item. */
-  #simpleItem(): Syntax | null {
-    const lexer = this.#lexer;
-    const { start } = lexer;
-    if (lexer.kind !== "number" && lexer.kind !== "text") return null;
-    const item: Syntax =
-      lexer.kind === "number"
-        ? numberLiteral(lexer.text, start)
-        : { kind: "text", value: lexer.text, at: start };
-    lexer.next();
-    if (lexer.isSymbol(",") || lexer.isSymbol(")")) return item;
-    lexer.rewind(start);
-    return null;
-  }
-
   #like(operand: Syntax, isNegated: boolean, at: number): Syntax {
-    const lexer = this.#lexer;
+    const { lexer } = this;
     const ignoresCase = lexer.keyword === "ILIKE";
     lexer.next();
     const pattern = this.expression(LIKE);
@@ -302,7 +236,7 @@ class Parser {
     if (lexer.keyword === "ESCAPE") {
       lexer.next();
       if (lexer.kind !== "text" || Array.from(lexer.text).length !== 1) {
-        throw this.#fail("expected one character in single quotes behind ESCAPE");
+        throw this.fail("expected one character in single quotes behind ESCAPE");
       }
       escaping = lexer.text;
       lexer.next();
@@ -311,10 +245,10 @@ class Parser {
   }
 
   #subscript(operand: Syntax, at: number): Syntax {
-    const lexer = this.#lexer;
+    const { lexer } = this;
     lexer.next();
     const index = this.expression(LOOSEST);
-    this.#expectSymbol("]");
+    this.expectSymbol("]");
     if (operand.kind === "name" && index.kind === "text") {
       return { ...operand, segments: [...operand.segments, index.value] };
     }
@@ -322,17 +256,17 @@ class Parser {
   }
 
   #castSuffix(operand: Syntax, at: number): Syntax {
-    const lexer = this.#lexer;
+    const { lexer } = this;
     const types: { type: TypeName; isTry: boolean }[] = [];
     while (lexer.isSymbol("::")) {
       lexer.next();
-      types.push({ type: this.#type(), isTry: false });
+      types.push({ type: typeNameAt(this), isTry: false });
     }
     return { kind: "cast", operand, types, at };
   }
 
   #prefix(): Syntax {
-    const lexer = this.#lexer;
+    const { lexer } = this;
     const at = lexer.start;
     switch (lexer.kind) {
       case "number": {
@@ -346,7 +280,7 @@ class Parser {
         return { kind: "text", value, at };
       }
       case "hex": {
-        const value = this.#bytes(lexer.text);
+        const value = hexBytes(this, lexer.text);
         lexer.next();
         return { kind: "bytes", value, at };
       }
@@ -360,21 +294,21 @@ class Parser {
       case "symbol":
         return this.#symbolPrefix(at);
       case "end":
-        throw this.#fail("the expression ends where an operand was expected");
+        throw this.fail("the expression ends where an operand was expected");
       case "word":
         return this.#wordPrefix(at);
     }
   }
 
   #symbolPrefix(at: number): Syntax {
-    const lexer = this.#lexer;
+    const { lexer } = this;
     switch (lexer.text) {
       case "(": {
         lexer.next();
-        if (STATEMENTS.has(lexer.keyword)) throw this.#fail("subqueries are not supported");
+        if (STATEMENTS.has(lexer.keyword)) throw this.fail("subqueries are not supported");
         const inner = this.expression(LOOSEST);
-        if (lexer.isSymbol(",")) throw this.#fail("expected ), because lists stand behind IN only");
-        this.#expectSymbol(")");
+        if (lexer.isSymbol(",")) throw this.fail("expected ), because lists stand behind IN only");
+        this.expectSymbol(")");
         return inner;
       }
       case "-": {
@@ -391,11 +325,11 @@ class Parser {
         lexer.next();
         return this.#array(at);
     }
-    throw this.#fail(`expected an operand, not ${this.#shown()}`);
+    throw this.fail(`expected an operand, not ${this.shown()}`);
   }
 
   #wordPrefix(at: number): Syntax {
-    const lexer = this.#lexer;
+    const { lexer } = this;
     const { keyword } = lexer;
     switch (keyword) {
       case "NULL":
@@ -410,14 +344,14 @@ class Parser {
         return { kind: "not", operand: this.expression(NOT), at };
       case "CASE":
         lexer.next();
-        return this.#case(at);
+        return parseCase(this, at);
     }
-    if (STATEMENTS.has(keyword)) throw this.#fail("subqueries are not supported");
-    if (RESERVED.has(keyword)) throw this.#fail(`expected an operand, not ${this.#shown()}`);
+    if (STATEMENTS.has(keyword)) throw this.fail("subqueries are not supported");
+    if (RESERVED.has(keyword)) throw this.fail(`expected an operand, not ${this.shown()}`);
     lexer.next();
     const opens = lexer.isSymbol("(");
     if (opens && (keyword === "CAST" || keyword === "TRY_CAST"))
-      return this.#cast(at, keyword === "TRY_CAST");
+      return parseCast(this, at, keyword === "TRY_CAST");
     if (keyword === "ARRAY" && lexer.isSymbol("[")) {
       lexer.next();
       return this.#array(at);
@@ -428,184 +362,29 @@ class Parser {
       const type: TypeName = { name: keyword, isUnsigned: false, parameters: [], at };
       return { kind: "cast", operand, types: [{ type, isTry: false }], at };
     }
-    if (opens) return this.#call(keyword.toLowerCase(), at);
+    if (opens) return parseCall(this, keyword.toLowerCase(), at);
     lexer.rewind(at);
     return this.#name(false);
   }
 
   #name(isExact: boolean): Syntax {
-    const lexer = this.#lexer;
+    const { lexer } = this;
     const at = lexer.start;
     const segments = [lexer.text];
     lexer.next();
     while (lexer.isSymbol(".")) {
       lexer.next();
-      if (lexer.kind !== "word" && lexer.kind !== "quoted")
-        throw this.#fail("expected a name behind the dot");
+      if (lexer.kind !== "word" && lexer.kind !== "quoted") throw this.fail("expected a name behind the dot");
       segments.push(lexer.text);
       lexer.next();
     }
-    if (lexer.isSymbol("(")) throw this.#fail("a function has a name without dots and quotes");
+    if (lexer.isSymbol("(")) throw this.fail("a function has a name without dots and quotes");
     return { kind: "name", segments, isExact, at };
   }
 
-  #case(at: number): Case {
-    const lexer = this.#lexer;
-    const subject = lexer.keyword === "WHEN" ? null : this.expression(LOOSEST);
-    const branches: { when: Syntax; result: Syntax }[] = [];
-    while (lexer.keyword === "WHEN") {
-      lexer.next();
-      const when = this.expression(LOOSEST);
-      this.#expectWord("THEN");
-      branches.push({ when, result: this.expression(LOOSEST) });
-    }
-    if (branches.length === 0) throw this.#fail(`expected WHEN, not ${this.#shown()}`);
-    let otherwise: Syntax | null = null;
-    if (lexer.keyword === "ELSE") {
-      lexer.next();
-      otherwise = this.expression(LOOSEST);
-    }
-    this.#expectWord("END");
-    return { kind: "case", subject, branches, otherwise, at };
-  }
-
-  #cast(at: number, isTry: boolean): Syntax {
-    this.#expectSymbol("(");
-    const operand = this.expression(LOOSEST);
-    this.#expectWord("AS");
-    const type = this.#type();
-    this.#expectSymbol(")");
-    return { kind: "cast", operand, types: [{ type, isTry }], at };
-  }
-
-  #type(): TypeName {
-    const lexer = this.#lexer;
-    const { start: at, keyword: name } = lexer;
-    if (lexer.kind !== "word") throw this.#fail(`expected a type, not ${this.#shown()}`);
-    lexer.next();
-    const parameters: number[] = [];
-    if (this.#accept("(")) {
-      do {
-        if (!/^\d{1,9}$/.test(lexer.text)) throw this.#fail("expected a whole number");
-        parameters.push(Number(lexer.text));
-        lexer.next();
-      } while (this.#accept(","));
-      this.#expectSymbol(")");
-    }
-    const isUnsigned = lexer.keyword === "UNSIGNED";
-    if (isUnsigned) lexer.next();
-    return { name, isUnsigned, parameters, at };
-  }
-
-  /** A call, and the forms of some functions that have words between their arguments. */
-  #call(name: string, at: number): Syntax {
-    const lexer = this.#lexer;
-    this.#expectSymbol("(");
-    const call = (called: string, operands: readonly Syntax[]): Syntax => {
-      this.#expectSymbol(")");
-      return { kind: "call", name: called, operands, at };
-    };
-    if (STATEMENTS.has(lexer.keyword)) throw this.#fail("subqueries are not supported");
-    if (name === "extract") {
-      if (lexer.kind !== "word" && lexer.kind !== "text") throw this.#fail("expected a part of a date");
-      const part: Syntax = { kind: "text", value: lexer.text.toLowerCase(), at: lexer.start };
-      lexer.next();
-      this.#expectWord("FROM");
-      return call("date_part", [part, this.expression(LOOSEST)]);
-    }
-    if (name === "position") {
-      const wanted = this.expression(COMPARE);
-      this.#expectWord("IN");
-      return call("strpos", [this.expression(LOOSEST), wanted]);
-    }
-    if (name === "trim") {
-      const side = TRIM_SIDES[lexer.keyword];
-      if (side !== undefined) lexer.next();
-      let first: Syntax | null = null;
-      if (lexer.keyword !== "FROM") first = this.expression(LOOSEST);
-      if (lexer.keyword === "FROM") {
-        lexer.next();
-        const operand = this.expression(LOOSEST);
-        return call(side ?? "btrim", first === null ? [operand] : [operand, first]);
-      }
-      const operands = [first as Syntax];
-      while (this.#accept(",")) operands.push(this.expression(LOOSEST));
-      return call(side ?? "btrim", operands);
-    }
-    const operands: Syntax[] = [];
-    if (!lexer.isSymbol(")")) {
-      if (lexer.isSymbol("*")) throw this.#fail("expected an operand, not *");
-      do operands.push(this.expression(LOOSEST));
-      while (this.#accept(","));
-      if ((name === "substring" || name === "substr") && operands.length === 1) {
-        if (lexer.keyword === "FROM") {
-          lexer.next();
-          operands.push(this.expression(LOOSEST));
-        }
-        if (lexer.keyword === "FOR") {
-          lexer.next();
-          if (operands.length === 1) operands.push(numberLiteral("1", lexer.start));
-          operands.push(this.expression(LOOSEST));
-        }
-      }
-    }
-    return call(name, operands);
-  }
-
   #array(at: number): Syntax {
-    const items: Syntax[] = [];
-    if (!this.#lexer.isSymbol("]")) {
-      do items.push(this.#simpleItem() ?? this.expression(LOOSEST));
-      while (this.#accept(","));
-    }
-    this.#expectSymbol("]");
+    const items = listItems(this, "]");
+    this.expectSymbol("]");
     return { kind: "array", items, at };
   }
-
-  #bytes(digits: string): Uint8Array {
-    if (!/^[0-9a-fA-F]*$/.test(digits)) throw this.#fail("expected hexadecimal digits");
-    // Of an odd number the first stands alone.
-    const pairs = (digits.length % 2 === 0 ? digits : `0${digits}`).match(/../g) ?? [];
-    return Uint8Array.from(pairs, (pair) => Number.parseInt(pair, 16));
-  }
-
-  #accept(symbol: string): boolean {
-    if (!this.#lexer.isSymbol(symbol)) return false;
-    this.#lexer.next();
-    return true;
-  }
-
-  #expectSymbol(symbol: string): void {
-    if (!this.#accept(symbol)) throw this.#fail(`expected ${symbol}, not ${this.#shown()}`);
-  }
-
-  #expectWord(keyword: string): void {
-    if (this.#lexer.keyword !== keyword) throw this.#fail(`expected ${keyword}, not ${this.#shown()}`);
-    this.#lexer.next();
-  }
-
-  #shown(): string {
-    const { kind, start, end } = this.#lexer;
-    if (kind === "end") return "the end";
-    const text = (this.#source.text ?? "").slice(start, end);
-    return text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text;
-  }
-
-  #fail(reason: string): Error {
-    return problem(this.#source, this.#lexer.start, reason);
-  }
-}
-
-/** Characters of a token that messages show. */
-const MAX_SHOWN = 40;
-
-const TRIM_SIDES: Readonly<Record<string, string>> = { BOTH: "btrim", LEADING: "ltrim", TRAILING: "rtrim" };
-
-/** Digits that a number holds exactly, whatever they are. */
-const EXACT_DIGITS = 15;
-
-function numberLiteral(text: string, at: number): NumberLiteral {
-  const isWhole = !/[.eE]/.test(text);
-  const value = isWhole && text.length > EXACT_DIGITS ? BigInt(text) : Number(text);
-  return { kind: "number", value, isWhole, text, at };
 }

@@ -2,7 +2,8 @@
 
 import { isDate, isUint8Array } from "../../bytes/tag.js";
 import { InvalidInputError } from "../../errors.js";
-import type { ProgramValue, Syntax, TypeName } from "./syntax.js";
+import type { FilterValue } from "../../namespace.js";
+import type { Syntax, TypeName } from "./syntax.js";
 
 /** Every operand that is more than a name or literal stands in parentheses. */
 export function printExpression(node: Syntax): string {
@@ -105,7 +106,7 @@ function printName(segments: readonly string[], isExact: boolean): string {
 const printType = ({ name, isUnsigned, parameters }: TypeName): string =>
   `${name}${parameters.length > 0 ? `(${parameters.join(", ")})` : ""}${isUnsigned ? " UNSIGNED" : ""}`;
 
-function printValue(value: ProgramValue): string {
+function printValue(value: FilterValue): string {
   if (value === null) return "NULL";
   switch (typeof value) {
     case "boolean":

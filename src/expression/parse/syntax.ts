@@ -4,22 +4,13 @@
  * a program built have none.
  */
 
+import type { FilterValue } from "../../namespace.js";
+
 /** Position of a node that comes from no text. */
 export const NOWHERE = -1;
 
 /** A number as written: whole numbers exactly, all others as the nearest double. */
 export type LiteralNumber = number | bigint;
-
-/** Values that programs may put into expressions. */
-export type ProgramValue =
-  | null
-  | boolean
-  | number
-  | bigint
-  | string
-  | Date
-  | Uint8Array
-  | readonly ProgramValue[];
 
 export type ArithmeticOperator = "+" | "-" | "*" | "/" | "%" | "||" | "<<" | ">>";
 export type ComparisonOperator = "=" | "!=" | "<" | "<=" | ">" | ">=";
@@ -60,7 +51,7 @@ export interface BytesLiteral extends Node {
 /** A value of a program. */
 export interface ValueLiteral extends Node {
   readonly kind: "value";
-  readonly value: ProgramValue;
+  readonly value: FilterValue;
 }
 
 /** A column, or a member of one. */

@@ -7,7 +7,7 @@
  */
 
 import { InvalidInputError } from "../../errors.js";
-import { type CharacterSet, type Pattern, type Position, wordSet } from "./pattern.js";
+import { type CharacterSet, holdsPoint, type Pattern, type Position, wordSet } from "./pattern.js";
 
 /** Maximum instructions of an automaton: repetitions are written out. */
 const MAX_INSTRUCTIONS = 20_000;
@@ -214,17 +214,6 @@ function isAt(position: Position, before: Kind, after: Kind): boolean {
 function kindOf(point: number, asksWords: boolean): Kind {
   if (point === 0x0a) return NEW_LINE;
   return asksWords && holdsPoint(wordSet(), point) ? WORD : OTHER;
-}
-
-function holdsPoint(set: CharacterSet, point: number): boolean {
-  let low = 0;
-  let high = set.length;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if (set[middle][1] < point) low = middle + 1;
-    else high = middle;
-  }
-  return low < set.length && set[low][0] <= point;
 }
 
 function classStarts(program: readonly Instruction[], asksWords: boolean): Int32Array {

@@ -465,13 +465,13 @@ export function anyCase(set: CharacterSet): CharacterSet {
   otherCases ??= findOtherCases();
   const added: [number, number][] = [];
   for (const [point, others] of otherCases) {
-    if (!isInside(set, point)) continue;
+    if (!holdsPoint(set, point)) continue;
     for (const other of others) added.push([other, other]);
   }
   return added.length === 0 ? set : union(set, added);
 }
 
-function isInside(set: CharacterSet, point: number): boolean {
+export function holdsPoint(set: CharacterSet, point: number): boolean {
   let low = 0;
   let high = set.length;
   while (low < high) {

@@ -3,7 +3,7 @@
  * decides. In a child namespace, the row comes last and decides, so that a failed creation leaves nothing visible.
  */
 
-import { claimPlace, planPlace } from "../../catalog/places/placement.js";
+import { claimPlace, type PlannedPlace, planPlace } from "../../catalog/places/placement.js";
 import {
   type FoundTable,
   findTable,
@@ -17,7 +17,7 @@ import { formatIdentifier } from "../../ident.js";
 import type { CreateTableRequest, CreateTableResponse, RowsInput } from "../../namespace.js";
 import { ABSENT, anchorOf, declaredAnchor } from "../../table/versions/identity.js";
 import { openVersion } from "../../table/versions/openVersion.js";
-import { tableAt } from "../../table/versions/tableAt.js";
+import { type OpenLatest, type TableAt, tableAt } from "../../table/versions/tableAt.js";
 import { insertRows } from "../../write/insert.js";
 import type { OperationContext } from "../context.js";
 import { inputBounds, optionalProperties, parseChoice, requireTableId } from "../request.js";
@@ -33,48 +33,34 @@ export async function createTable(
   const bounds = inputBounds(request);
   const { signal } = request;
   const isRoot = id.length === 1;
-  const exists = (cause?: unknown) =>
-    new TableAlreadyExistsError(`table ${formatIdentifier(id)} already exists`, { cause });
+  const name = formatIdentifier(id);
+  const exists = (cause?: unknown) => new TableAlreadyExistsError(`table ${name} already exists`, { cause });
 
-  const catalog = isRoot ? undefined : await readCatalog(context);
-  const found = await findTable(context, id, "latest", catalog);
-  const place =
-    found === null ? await planPlace(context, id, undefined, catalog) : { ...found, unshared: false };
-  const asFound = async (table: FoundTable, version: number): Promise<CreateTableResponse> => ({
-    location: table.directory,
-    version,
-    numInsertedRows: 0,
-    properties: await readTableProperties(context, table),
-  });
-  const at = tableAt(context, place.directory);
-  const latest = found?.latest ?? null;
-  const base = latest && (await openVersion(at, latest));
+  const target = await planCreation(context, id);
+  const { found, place, at, base } = target;
   if (found !== null && base !== null && mode !== "Overwrite") {
     if (mode === "Create") throw exists();
-    return asFound(found, base.version);
+    return asFound(context, found, base.version);
   }
-  if (found !== null && latest === null && properties !== undefined && Object.keys(properties).length > 0) {
-    throw new InvalidInputError(
-      `properties: table ${formatIdentifier(id)} was declared, and keeps the properties of then`,
-    );
+  if (
+    found !== null &&
+    found.latest === null &&
+    properties !== undefined &&
+    Object.keys(properties).length > 0
+  ) {
+    throw new InvalidInputError(`properties: table ${name} was declared, and keeps the properties of then`);
   }
-  // A catalog row left behind by a former table of that name must not pass on its properties.
-  const publish = () =>
-    found === null
-      ? publishClaimed(context, place, properties ?? {}, signal)
-      : republishTable(context, place, properties, signal);
   const anchor = base !== null ? anchorOf(base) : found !== null ? await declaredAnchor(at) : ABSENT;
-  const beforeCreation = async () => {
-    if (found !== null) await requireKnown(context, found);
-    if (isRoot) await publish();
-  };
   const inserted = await insertRows(at, anchor, data, {
     mode: "Overwrite",
     newTable: { version: context.newTableVersion, naming: context.newTableNaming },
     onCreated: mode === "Overwrite" ? "overwrite" : "fail",
     unshared: place.unshared,
     beforeRows: isRoot && found === null ? () => claimPlace(context, place) : undefined,
-    beforeCreation,
+    beforeCreation: async () => {
+      if (found !== null) await requireKnown(context, found);
+      if (isRoot) await publishFirst(context, target, properties, signal);
+    },
     bounds,
     signal,
   });
@@ -82,7 +68,7 @@ export async function createTable(
   if (inserted === null) {
     const other = await winner();
     if (other?.latest == null) throw exists();
-    return asFound(other, other.latest.version);
+    return asFound(context, other, other.latest.version);
   }
   try {
     if (found === null && !isRoot) await publishNewTable(context, place, properties ?? {}, signal);
@@ -92,12 +78,11 @@ export async function createTable(
   } catch (error) {
     if (!(error instanceof TableAlreadyExistsError)) throw error;
     const other = await winner();
-    if (other?.latest != null) return asFound(other, other.latest.version);
+    if (other?.latest != null) return asFound(context, other, other.latest.version);
     if (mode === "Create") throw exists(error);
-    throw new ConcurrentModificationError(
-      `table ${formatIdentifier(id)} was created by another writer; please retry`,
-      { cause: error },
-    );
+    throw new ConcurrentModificationError(`table ${name} was created by another writer; please retry`, {
+      cause: error,
+    });
   }
   return {
     transactionId: inserted.transactionId,
@@ -108,5 +93,49 @@ export async function createTable(
       found === null || properties !== undefined
         ? { ...properties }
         : await readTableProperties(context, found),
+  };
+}
+
+/** Where a table is created, and what is there. */
+interface Target {
+  /** The table that has the id already; null for none. */
+  readonly found: FoundTable | null;
+  readonly place: PlannedPlace;
+  readonly at: TableAt;
+  /** The latest version of the table that is there; null where it has none. */
+  readonly base: OpenLatest | null;
+}
+
+async function planCreation(context: OperationContext, id: readonly string[]): Promise<Target> {
+  const catalog = id.length === 1 ? await readCatalog(context) : undefined;
+  const found = await findTable(context, id, "latest", catalog);
+  const place =
+    found === null ? await planPlace(context, id, undefined, catalog) : { ...found, unshared: false };
+  const at = tableAt(context, place.directory);
+  const latest = found?.latest ?? null;
+  return { found, place, at, base: latest && (await openVersion(at, latest)) };
+}
+
+/** A catalog row left behind by a former table of that name must not pass on its properties. */
+const publishFirst = (
+  context: OperationContext,
+  { found, place }: Target,
+  properties: Readonly<Record<string, string>> | undefined,
+  signal: AbortSignal | undefined,
+) =>
+  found === null
+    ? publishClaimed(context, place, properties ?? {}, signal)
+    : republishTable(context, place, properties, signal);
+
+async function asFound(
+  context: OperationContext,
+  table: FoundTable,
+  version: number,
+): Promise<CreateTableResponse> {
+  return {
+    location: table.directory,
+    version,
+    numInsertedRows: 0,
+    properties: await readTableProperties(context, table),
   };
 }

@@ -1,0 +1,113 @@
+/** Calls of functions. Those that give one of their operands take any type that all operands have in common. */
+
+import { type Bound, type Constant, constantOf, nullOf } from "../evaluate/bound.js";
+import type { FunctionDefinition } from "../functions/form.js";
+import { LIST_FUNCTIONS } from "../functions/lists.js";
+import { NUMBER_FUNCTIONS } from "../functions/numbers.js";
+import { TEXT_FUNCTIONS } from "../functions/text.js";
+import { TIME_FUNCTIONS } from "../functions/times.js";
+import { coalesce, extreme, listKernel, nullIf } from "../kernels/choice.js";
+import type { CallSyntax } from "../parse/syntax.js";
+import type { ValueKernel } from "../values/operands.js";
+import { columnOfScalars, scalarOf } from "../values/scalars.js";
+import { BOOL, listTypeOf, NULL, type ValueType } from "../values/types.js";
+import { unitedType } from "./coercion.js";
+import type { BoundNodes, Place } from "./nodes.js";
+
+const FUNCTIONS: ReadonlyMap<string, FunctionDefinition> = new Map(
+  [TEXT_FUNCTIONS, NUMBER_FUNCTIONS, TIME_FUNCTIONS, LIST_FUNCTIONS].flatMap(Object.entries),
+);
+
+export function called(nodes: BoundNodes, node: CallSyntax, operands: readonly Bound[]): Bound {
+  const { name } = node;
+  switch (name) {
+    case "coalesce":
+    case "nvl":
+    case "ifnull":
+      return chosen(nodes, node, operands, 1, coalesce);
+    case "greatest":
+      return chosen(nodes, node, operands, 1, (type) => extreme(type, 1));
+    case "least":
+      return chosen(nodes, node, operands, 1, (type) => extreme(type, -1));
+    case "nullif":
+      return chosen(nodes, node, operands, 2, nullIf, 2);
+    case "nvl2": {
+      if (operands.length !== 3) throw nodes.invalid(node, "nvl2: 3 operands are expected");
+      const type = unitedType(operands.slice(1).map((operand) => operand.type));
+      if (type === null) throw nodes.invalid(node, "nvl2: the operands have no common type");
+      const when: Bound = { kind: "nullTest", type: BOOL, operand: operands[0], isNegated: true };
+      const [result, otherwise] = operands.slice(1).map((operand) => nodes.cast(operand, type, false, node));
+      return nodes.folded({ kind: "case", type, branches: [{ when, result }], otherwise });
+    }
+    case "is_valid": {
+      if (operands.length !== 1) throw nodes.invalid(node, "is_valid: 1 operand is expected");
+      return nodes.folded({ kind: "nullTest", type: BOOL, operand: operands[0], isNegated: true });
+    }
+    case "make_array":
+    case "make_list":
+      return boundList(nodes, node, operands);
+  }
+  const definition = FUNCTIONS.get(name);
+  if (definition === undefined) {
+    throw nodes.unsupported(node, `the function ${name}`);
+  }
+  return applied(nodes, node, name, definition, operands);
+}
+
+/** A function by its definition. */
+export function applied(
+  nodes: BoundNodes,
+  node: Place,
+  name: string,
+  definition: FunctionDefinition,
+  operands: readonly Bound[],
+): Bound {
+  const constants = operands.map((operand) =>
+    operand.kind === "constant" ? scalarOf(operand.column, operand.type) : undefined,
+  );
+  let form: ReturnType<FunctionDefinition>;
+  try {
+    form = definition(
+      operands.map((operand) => operand.type),
+      constants,
+    );
+  } catch (error) {
+    throw nodes.located(error, node);
+  }
+  if (typeof form === "string") throw nodes.invalid(node, `${name}: ${form}`);
+  const { type, kernel, isStrict = true } = form;
+  const wanted = form.operands;
+  const cast = operands.map((operand, index) => nodes.cast(operand, wanted[index], false, node));
+  return nodes.call(node, cast, type, kernel, isStrict);
+}
+
+/** A function whose operands and result have one type. */
+function chosen(
+  nodes: BoundNodes,
+  node: CallSyntax,
+  operands: readonly Bound[],
+  least: number,
+  kernelOf: (type: ValueType) => ValueKernel,
+  most = Number.POSITIVE_INFINITY,
+): Bound {
+  if (operands.length < least || operands.length > most) {
+    throw nodes.invalid(node, `${node.name}: another number of operands is expected`);
+  }
+  const type = unitedType(operands.map((operand) => operand.type));
+  if (type === null) throw nodes.invalid(node, `${node.name}: the operands have no common type`);
+  if (type.kind === "null") return nullOf(NULL);
+  const cast = operands.map((operand) => nodes.cast(operand, type, false, node));
+  return nodes.call(node, cast, type, kernelOf(type), false);
+}
+
+/** A list of items. */
+export function boundList(nodes: BoundNodes, node: Place, items: readonly Bound[]): Bound {
+  const item = unitedType(items.map((bound) => bound.type));
+  if (item === null) throw nodes.invalid(node, "the items of a list have no common type");
+  const cast = items.map((bound) => nodes.cast(bound, item, false, node));
+  if (cast.every((bound) => bound.kind === "constant")) {
+    const values = cast.map((bound) => scalarOf((bound as Constant).column, item));
+    return constantOf(listTypeOf(item), columnOfScalars(listTypeOf(item), [values]));
+  }
+  return nodes.call(node, cast, listTypeOf(item), listKernel(item), false);
+}

@@ -1,0 +1,131 @@
+/**
+ * Comparisons: which type both sides are brought to. A literal beside a column takes the column's type where the
+ * comparison stands directly in the filter, or in AND and OR of it, and is refused if the column has no such value.
+ */
+
+import {
+  type Bound,
+  type ColumnReference,
+  type Constant,
+  constantOf,
+  isNull,
+  logic,
+} from "../evaluate/bound.js";
+import { comparison } from "../kernels/compare.js";
+import { not } from "../kernels/logic.js";
+import type { ComparisonOperator } from "../parse/syntax.js";
+import { scalarOf } from "../values/scalars.js";
+import { areSame, BOOL, typeName, type ValueType } from "../values/types.js";
+import { comparedType, literalAs } from "./coercion.js";
+import { decimalOfText, scalarConstant, shownScalar, writtenDecimal } from "./constants.js";
+import type { BoundNodes, Place } from "./nodes.js";
+
+/** @param isDirect whether the comparison stands in the filter itself, or in AND and OR of it */
+export function compared(
+  nodes: BoundNodes,
+  node: Place,
+  operator: ComparisonOperator,
+  left: Bound,
+  right: Bound,
+  isDirect: boolean,
+): Bound {
+  const [one, other] = comparable(nodes, node, left, right, isDirect);
+  const bound = nodes.call(node, [one, other], BOOL, comparison(operator, one.type));
+  if (operator !== "=" || bound.kind !== "call") return bound;
+  if (one.kind === "column" && other.kind === "constant") return { ...bound, equality: [one, other] };
+  if (other.kind === "column" && one.kind === "constant") return { ...bound, equality: [other, one] };
+  return bound;
+}
+
+/** IS [NOT] DISTINCT FROM. */
+export function distinctness(
+  nodes: BoundNodes,
+  node: Place,
+  left: Bound,
+  right: Bound,
+  isNegated: boolean,
+): Bound {
+  const [one, other] = comparable(nodes, node, left, right, false);
+  const test = (operand: Bound, negated: boolean): Bound =>
+    nodes.folded({ kind: "nullTest", type: BOOL, operand, isNegated: negated });
+  const equal = nodes.call(node, [one, other], BOOL, comparison("=", one.type));
+  const bothNull = nodes.folded(logic("and", [test(one, false), test(other, false)]));
+  const bothThere = nodes.folded(logic("and", [test(one, true), test(other, true), equal]));
+  const same = nodes.folded(logic("or", [bothNull, bothThere]));
+  return isNegated ? same : nodes.call(node, [same], BOOL, not);
+}
+
+/** Both operands in the type in which they are compared. */
+function comparable(
+  nodes: BoundNodes,
+  node: Place,
+  left: Bound,
+  right: Bound,
+  isDirect: boolean,
+): readonly [Bound, Bound] {
+  if (areSame(left.type, right.type)) return [left, right];
+  if (left.kind === "column" && right.kind === "constant") {
+    const literal = literalBeside(nodes, node, right, left, isDirect);
+    if (literal !== null) return [left, literal];
+  }
+  if (right.kind === "column" && left.kind === "constant") {
+    const literal = literalBeside(nodes, node, left, right, isDirect);
+    if (literal !== null) return [literal, right];
+  }
+  const [one, other] = [left, right].map((operand) =>
+    writtenDecimal(operand, operand === left ? right : left),
+  );
+  const type = comparedType(one.type, other.type);
+  if (type === null) {
+    throw nodes.invalid(node, `${typeName(left.type)} can't be compared with ${typeName(right.type)}`);
+  }
+  return [nodes.cast(one, type, false, node), nodes.cast(other, type, false, node)];
+}
+
+/** A constant in the type of the column beside it; null where both have to be brought to another type. */
+export function literalBeside(
+  nodes: BoundNodes,
+  node: Place,
+  literal: Constant,
+  column: ColumnReference,
+  isDirect: boolean,
+): Constant | null {
+  const { type } = literal;
+  const wanted = column.type;
+  const value = scalarOf(literal.column, type);
+  const rounds = type.kind === "float" && wanted.kind === "float" && !isDirect;
+  const coerced = rounds ? undefined : literalAs({ type, value }, wanted);
+  if (coerced !== undefined) return scalarConstant(wanted, coerced);
+  const exact = exactly(nodes, literal, wanted, node);
+  if (exact !== null) return exact;
+  const isRefused =
+    isDirect &&
+    (comparedType(type, wanted) === null ||
+      type.kind === "int" ||
+      (type.kind === "string" && wanted.kind !== "string"));
+  if (isRefused) throw nodes.invalid(node, `${shownScalar(value)} is no value of type ${typeName(wanted)}`);
+  return null;
+}
+
+/**
+ * A number or time in another type that has its very value; null where that has none. A timestamp beside a column of
+ * timestamps loses what is finer than the column.
+ */
+function exactly(nodes: BoundNodes, literal: Constant, wanted: ValueType, node: Place): Constant | null {
+  const { type, text, column } = literal;
+  const isNumber = type.kind === "float" && (wanted.kind === "int" || wanted.kind === "decimal");
+  const isTime = TIMES.has(type.kind) && TIMES.has(wanted.kind) && comparedType(type, wanted) !== null;
+  if (!isNumber && !isTime) return null;
+  const own = isNumber && text !== undefined ? decimalOfText(text) : null;
+  const source = own ?? constantOf(type, column);
+  const there = nodes.cast(source, wanted, true, node);
+  if (there.kind !== "constant" || isNull(there)) return null;
+  const back = nodes.cast(there, source.type, true, node);
+  if (back.kind !== "constant" || isNull(back)) return null;
+  const isSame = scalarOf(back.column, source.type) === scalarOf(source.column, source.type);
+  const isCut = type.kind === "timestamp" && wanted.kind === "timestamp";
+  return isSame || isCut ? there : null;
+}
+
+/** Kinds of types whose values may be the same at another resolution. */
+const TIMES = new Set<ValueType["kind"]>(["date", "timestamp", "time", "duration"]);

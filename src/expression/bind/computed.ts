@@ -1,0 +1,79 @@
+/** Arithmetic: the type in which two operands are computed. */
+
+import type { DecimalType } from "../../arrow/types/type.js";
+import type { InvalidInputError } from "../../errors.js";
+import { type Bound, nullOf } from "../evaluate/bound.js";
+import { concatenation } from "../functions/text.js";
+import {
+  arithmetic,
+  decimalArithmetic,
+  decimalResult,
+  type NumberOperator,
+  negation,
+} from "../kernels/arithmetic.js";
+import type { Arithmetic } from "../parse/syntax.js";
+import { FLOAT32, FLOAT64, INT64, isNumeric, STRING, typeName } from "../values/types.js";
+import { numericType } from "./coercion.js";
+import type { BoundNodes, Place } from "./nodes.js";
+
+export function computed(nodes: BoundNodes, node: Arithmetic, left: Bound, right: Bound): Bound {
+  const { operator } = node;
+  if (operator === "||") {
+    if (left.type.kind === "list" || right.type.kind === "list") {
+      throw nodes.unsupported(node, "|| of lists");
+    }
+    const operands = [left, right].map((operand) => nodes.cast(operand, STRING, false, node));
+    return nodes.call(node, operands, STRING, concatenation);
+  }
+  if (left.type.kind === "null" || right.type.kind === "null") {
+    const other = left.type.kind === "null" ? right.type : left.type;
+    if (other.kind !== "null" && !isNumeric(other)) throw noArithmetic(nodes, node, left, right);
+    return nullOf(other.kind === "null" ? INT64 : other);
+  }
+  if (!isNumeric(left.type) || !isNumeric(right.type)) throw noArithmetic(nodes, node, left, right);
+  const isShift = operator === "<<" || operator === ">>";
+  if ((left.type.kind === "decimal" || right.type.kind === "decimal") && !isShift) {
+    const hasFloat = left.type.kind === "float" || right.type.kind === "float";
+    if (!hasFloat) return decimals(nodes, node, operator, left, right);
+  }
+  const common = numericType(left.type, right.type);
+  if (common.kind === "decimal" && left.type.kind === "int" && right.type.kind === "int") {
+    return decimals(nodes, node, operator, left, right);
+  }
+  const type =
+    common.kind === "decimal" ? FLOAT64 : common.kind === "float" && common.bits === 16 ? FLOAT32 : common;
+  if (type.kind === "float" && isShift) throw noArithmetic(nodes, node, left, right);
+  const operands = [left, right].map((operand) => nodes.cast(operand, type, false, node));
+  return nodes.call(node, operands, type, arithmetic(operator, type));
+}
+
+/** `-a`. Unsigned integers get a sign. */
+export function negated(nodes: BoundNodes, node: Place, operand: Bound): Bound {
+  if (operand.type.kind === "null") return operand;
+  if (!isNumeric(operand.type)) throw nodes.invalid(node, `${typeName(operand.type)} has no sign`);
+  const type = operand.type.kind === "int" && !operand.type.signed ? INT64 : operand.type;
+  return nodes.call(node, [nodes.cast(operand, type, false, node)], type, negation(type));
+}
+
+function decimals(
+  nodes: BoundNodes,
+  node: Arithmetic,
+  operator: NumberOperator,
+  left: Bound,
+  right: Bound,
+): Bound {
+  const operands = [left, right].map((operand) => decimal(nodes, operand, node));
+  const [one, other] = operands.map((operand) => operand.type as DecimalType);
+  const type = decimalResult(operator, one, other);
+  return nodes.call(node, operands, type, decimalArithmetic(operator, one, other, type));
+}
+
+function decimal(nodes: BoundNodes, operand: Bound, node: Place): Bound {
+  if (operand.type.kind !== "int") return operand;
+  const precision = ({ 8: 3, 16: 5, 32: 10, 64: 20 } as const)[operand.type.bits];
+  return nodes.cast(operand, { kind: "decimal", bits: 128, precision, scale: 0 }, false, node);
+}
+
+function noArithmetic(nodes: BoundNodes, node: Arithmetic, left: Bound, right: Bound): InvalidInputError {
+  return nodes.invalid(node, `there is no ${typeName(left.type)} ${node.operator} ${typeName(right.type)}`);
+}

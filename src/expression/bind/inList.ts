@@ -1,0 +1,90 @@
+/** IN: lists of constants are looked up in a table, all others are compared one by one. */
+
+import type { Column } from "../../arrow/columns/column.js";
+import type { IntegerType } from "../../arrow/types/type.js";
+import { type Bound, type Constant, logic, nullOf } from "../evaluate/bound.js";
+import { comparison } from "../kernels/compare.js";
+import { not } from "../kernels/logic.js";
+import { membership } from "../kernels/membership.js";
+import type { In, Syntax } from "../parse/syntax.js";
+import { columnOfScalars, type Scalar, scalarOf } from "../values/scalars.js";
+import { BOOL, INT64, typeName } from "../values/types.js";
+import { literalAs, unitedType } from "./coercion.js";
+import { literalBeside } from "./comparisons.js";
+import type { BoundNodes } from "./nodes.js";
+
+/** Items from which on a list may be long. */
+const FEW_ITEMS = 4;
+
+/**
+ * @param operand of the list, bound
+ * @param bind binds an item
+ */
+export function listed(
+  nodes: BoundNodes,
+  node: In,
+  operand: Bound,
+  bind: (item: Syntax) => Bound,
+  isDirect: boolean,
+): Bound {
+  const quick = simpleItems(nodes, node, operand, isDirect);
+  if (quick !== null) return quick;
+  let items = node.items.map(bind);
+  let subject = operand;
+  if (operand.kind === "column" && operand.isTop) {
+    items = items.map((item) =>
+      item.kind === "constant" ? (literalBeside(nodes, node, item, operand, isDirect) ?? item) : item,
+    );
+  }
+  const type = unitedType([subject.type, ...items.map((item) => item.type)]);
+  if (type === null) throw nodes.invalid(node, `the values are not of type ${typeName(subject.type)}`);
+  if (type.kind === "null") return nullOf(BOOL);
+  subject = nodes.cast(subject, type, false, node);
+  items = items.map((item) => nodes.cast(item, type, false, node));
+  if (items.every((item) => item.kind === "constant")) {
+    const values = items.map((item) => scalarOf((item as Constant).column, type));
+    return member(nodes, node, subject, columnOfScalars(type, values), values.includes(null));
+  }
+  const equal = items.map((item) => nodes.call(node, [subject, item], BOOL, comparison("=", type)));
+  const any = nodes.folded(logic("or", equal));
+  return node.isNegated ? nodes.call(node, [any], BOOL, not) : any;
+}
+
+function member(nodes: BoundNodes, node: In, subject: Bound, items: Column, hasNull: boolean): Bound {
+  const { type } = subject;
+  return nodes.call(node, [subject], BOOL, membership(items, type, hasNull, node.isNegated));
+}
+
+/** The list where it holds literals only that are values of a column: long lists are quick then. */
+function simpleItems(nodes: BoundNodes, node: In, operand: Bound, isDirect: boolean): Bound | null {
+  if (operand.kind !== "column" || node.items.length < FEW_ITEMS) return null;
+  const { type } = operand;
+  const isRounded = isDirect && operand.isTop;
+  const values = new Array<Scalar>(node.items.length);
+  for (const [index, item] of node.items.entries()) {
+    let value: Scalar | undefined;
+    if (item.kind === "number" && item.isWhole) {
+      if (type.kind === "float") value = Number(item.value);
+      else if (type.kind !== "int") return null;
+      else if (typeof item.value === "number" && isSafely(item.value, type)) value = item.value;
+      else value = literalAs({ type: INT64, value: item.value }, type);
+    } else if (item.kind === "number" && type.kind === "float" && (isRounded || type.bits === 64)) {
+      value = Number(item.value);
+    }
+    if (item.kind === "text" && type.kind === "string") value = item.value;
+    if (value === undefined) {
+      if (isRounded && item.kind === "number" && item.isWhole) {
+        throw nodes.invalid(item, `${item.text} is no value of type ${typeName(type)}`);
+      }
+      return null;
+    }
+    values[index] = value;
+  }
+  return member(nodes, node, operand, columnOfScalars(type, values), false);
+}
+
+/** Whether a number is one of an integer type for sure. */
+const isSafely = (value: number, { bits, signed }: IntegerType): boolean =>
+  bits === 64
+    ? signed || value >= 0
+    : value >= (signed ? -(2 ** (bits - 1)) : 0) && value < 2 ** (signed ? bits - 1 : bits);

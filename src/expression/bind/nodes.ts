@@ -1,0 +1,109 @@
+/**
+ * Makes the nodes of bound expressions. Casts that change nothing are left out, a strict call of null is null, and what
+ * does not depend on a row is computed at once. Errors carry the place in the text.
+ */
+
+import { InvalidInputError, UnsupportedError } from "../../errors.js";
+import { type Bound, type BoundCall, constantOf, isNull, nullOf } from "../evaluate/bound.js";
+import { evaluate } from "../evaluate/evaluate.js";
+import { castKernel, parseDecimal } from "../kernels/casts.js";
+import { type ExpressionSource, problemText } from "../parse/problem.js";
+import type { ValueKernel } from "../values/operands.js";
+import { oneOf } from "../values/scalars.js";
+import { areSame, BOOL, typeName, type ValueType } from "../values/types.js";
+import { scalarConstant } from "./constants.js";
+
+/** Where a node lies in the text. */
+export interface Place {
+  readonly at: number;
+}
+
+export class BoundNodes {
+  readonly source: ExpressionSource;
+
+  constructor(source: ExpressionSource) {
+    this.source = source;
+  }
+
+  /** A call; its value where it depends on no row. */
+  call(
+    node: Place,
+    operands: readonly Bound[],
+    type: ValueType,
+    kernel: ValueKernel,
+    isStrict = true,
+  ): Bound {
+    if (isStrict && operands.some(isNull)) return nullOf(type);
+    const call: BoundCall = { kind: "call", type, operands, kernel, isStrict };
+    return this.folded(call, node);
+  }
+
+  /** A condition: a boolean, or the matches of a regular expression, which stand for whether there are any. */
+  condition(bound: Bound, node: Place): Bound {
+    if (bound.type.kind === "bool") return bound;
+    if (bound.type.kind === "null") return nullOf(BOOL);
+    if (bound.type.kind === "other" && bound.kind === "call") {
+      return this.folded({ kind: "nullTest", type: BOOL, operand: bound, isNegated: true });
+    }
+    throw this.invalid(node, `a condition is expected, not ${typeName(bound.type)}`);
+  }
+
+  cast(operand: Bound, type: ValueType, isTry: boolean, node: Place): Bound {
+    if (areSame(operand.type, type)) return operand;
+    if (operand.type.kind === "null") return nullOf(type);
+    if (operand.kind === "constant" && operand.text !== undefined && type.kind === "decimal") {
+      const value = parseDecimal(operand.text, type.scale);
+      const limit = 10n ** BigInt(type.precision);
+      if (value !== null && value < limit && value > -limit) return scalarConstant(type, value);
+    }
+    const kernel = castKernel(operand.type, type, isTry);
+    if (kernel === null) {
+      throw this.invalid(node, `${typeName(operand.type)} cannot be cast to ${typeName(type)}`);
+    }
+    return this.call(node, [operand], type, kernel);
+  }
+
+  /** A node; its value where it depends on no row. */
+  folded(bound: Bound, node: Place = { at: -1 }): Bound {
+    if (!isFoldable(bound)) return bound;
+    try {
+      return constantOf(bound.type, oneOf(evaluate(bound, { columns: [], rowCount: 1 }), 0));
+    } catch (error) {
+      throw this.located(error, node);
+    }
+  }
+
+  /** An error of a kernel, with the place of the expression. */
+  located(error: unknown, node: Place): unknown {
+    if (!(error instanceof InvalidInputError)) return error;
+    return new InvalidInputError(problemText(this.source, node.at, error.message), { cause: error });
+  }
+
+  invalid(node: Place, reason: string): InvalidInputError {
+    return new InvalidInputError(problemText(this.source, node.at, reason));
+  }
+
+  unsupported(place: Place, what: string): UnsupportedError {
+    return new UnsupportedError(
+      problemText(this.source, place.at, `${what} is not supported by this release`),
+    );
+  }
+}
+
+function isFoldable(bound: Bound): boolean {
+  switch (bound.kind) {
+    case "call":
+    case "and":
+    case "or":
+      return bound.operands.every((operand) => operand.kind === "constant");
+    case "nullTest":
+      return bound.operand.kind === "constant";
+    case "case":
+      return (
+        bound.otherwise.kind === "constant" &&
+        bound.branches.every(({ when, result }) => when.kind === "constant" && result.kind === "constant")
+      );
+    default:
+      return false;
+  }
+}

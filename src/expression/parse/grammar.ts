@@ -1,0 +1,55 @@
+/**
+ * What all rules of the grammar share: the current token, what is expected next, and errors that point at it. Rules
+ * that need whole operands ask the grammar for them.
+ */
+
+import { type ExpressionSource, problem } from "./problem.js";
+import type { Syntax } from "./syntax.js";
+import type { Lexer } from "./tokens.js";
+
+/** Words with which statements begin: where an operand is expected, a subquery. */
+export const STATEMENTS: ReadonlySet<string> = new Set(["SELECT", "WITH", "EXISTS"]);
+
+export abstract class Grammar {
+  readonly lexer: Lexer;
+  readonly #source: ExpressionSource;
+
+  constructor(lexer: Lexer, source: ExpressionSource) {
+    this.lexer = lexer;
+    this.#source = source;
+  }
+
+  /** Everything up to an operator that binds no more strongly. */
+  abstract expression(precedence: number): Syntax;
+
+  accept(symbol: string): boolean {
+    if (!this.lexer.isSymbol(symbol)) return false;
+    this.lexer.next();
+    return true;
+  }
+
+  expectSymbol(symbol: string): void {
+    if (!this.accept(symbol)) throw this.fail(`expected ${symbol}, not ${this.shown()}`);
+  }
+
+  expectWord(keyword: string): void {
+    if (this.lexer.keyword !== keyword) throw this.fail(`expected ${keyword}, not ${this.shown()}`);
+    this.lexer.next();
+  }
+
+  /** The current token in messages. */
+  shown(): string {
+    const { kind, start, end } = this.lexer;
+    if (kind === "end") return "the end";
+    const text = (this.#source.text ?? "").slice(start, end);
+    return text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text;
+  }
+
+  /** An error at the current token. */
+  fail(reason: string): Error {
+    return problem(this.#source, this.lexer.start, reason);
+  }
+}
+
+/** Characters of a token that messages show. */
+const MAX_SHOWN = 40;

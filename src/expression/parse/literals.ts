@@ -1,0 +1,67 @@
+/** Literals, lists of them, and the names of types. */
+
+import type { Grammar } from "./grammar.js";
+import { LOOSEST } from "./operators.js";
+import type { NumberLiteral, Syntax, TypeName } from "./syntax.js";
+
+/** Digits that a number holds exactly, whatever they are. */
+const EXACT_DIGITS = 15;
+
+export function numberLiteral(text: string, at: number): NumberLiteral {
+  const isWhole = !/[.eE]/.test(text);
+  const value = isWhole && text.length > EXACT_DIGITS ? BigInt(text) : Number(text);
+  return { kind: "number", value, isWhole, text, at };
+}
+
+/** The bytes of pairs of hexadecimal digits. */
+export function hexBytes(grammar: Grammar, digits: string): Uint8Array {
+  if (!/^[0-9a-fA-F]*$/.test(digits)) throw grammar.fail("expected hexadecimal digits");
+  // Of an odd number the first stands alone.
+  const pairs = (digits.length % 2 === 0 ? digits : `0${digits}`).match(/../g) ?? [];
+  return Uint8Array.from(pairs, (pair) => Number.parseInt(pair, 16));
+}
+
+/** Items with commas between them, up to a bracket; empty where it comes at once. */
+export function listItems(grammar: Grammar, closing: ")" | "]"): Syntax[] {
+  const items: Syntax[] = [];
+  if (!grammar.lexer.isSymbol(closing)) {
+    do items.push(simpleItem(grammar) ?? grammar.expression(LOOSEST));
+    while (grammar.accept(","));
+  }
+  return items;
+}
+
+/** A literal that a comma or parenthesis follows, as nearly all items of long lists are; null for any other item. */
+function simpleItem(grammar: Grammar): Syntax | null {
+  const { lexer } = grammar;
+  const { start } = lexer;
+  if (lexer.kind !== "number" && lexer.kind !== "text") return null;
+  const item: Syntax =
+    lexer.kind === "number"
+      ? numberLiteral(lexer.text, start)
+      : { kind: "text", value: lexer.text, at: start };
+  lexer.next();
+  if (lexer.isSymbol(",") || lexer.isSymbol(")")) return item;
+  lexer.rewind(start);
+  return null;
+}
+
+/** A type as SQL names it. */
+export function typeNameAt(grammar: Grammar): TypeName {
+  const { lexer } = grammar;
+  const { start: at, keyword: name } = lexer;
+  if (lexer.kind !== "word") throw grammar.fail(`expected a type, not ${grammar.shown()}`);
+  lexer.next();
+  const parameters: number[] = [];
+  if (grammar.accept("(")) {
+    do {
+      if (!/^\d{1,9}$/.test(lexer.text)) throw grammar.fail("expected a whole number");
+      parameters.push(Number(lexer.text));
+      lexer.next();
+    } while (grammar.accept(","));
+    grammar.expectSymbol(")");
+  }
+  const isUnsigned = lexer.keyword === "UNSIGNED";
+  if (isUnsigned) lexer.next();
+  return { name, isUnsigned, parameters, at };
+}
