@@ -11,6 +11,7 @@ import {
 } from "../errors.js";
 import { formatIdentifier } from "../ident.js";
 import { checkBranchName, isMainBranch } from "../table/refs/refs.js";
+import { refuseBufferedRows } from "../table/versions/bufferedRows.js";
 import { anchorOf, declaredAnchor, type TableAnchor } from "../table/versions/identity.js";
 import { openVersion } from "../table/versions/openVersion.js";
 import { versionsDirectory } from "../table/versions/paths.js";
@@ -108,12 +109,17 @@ const confirmPlace = (
 
 /**
  * The table that a request names, on its branch, to be changed.
- * @throws what {@link openTable} throws; InvalidTableStateError while the table is only declared
+ * @throws what {@link openTable} throws; InvalidTableStateError while the table is only declared; UnsupportedError for one
+ *   that buffers rows
  */
 export async function openWritable(context: OperationContext, request: Selection): Promise<WritableTable> {
   const open = await openTable(context, request);
   const { latest } = open;
-  if (latest !== null) return { ...open, latest };
+  if (latest !== null) {
+    const base = await openVersion(open.at, latest);
+    if (base !== null) await refuseBufferedRows(base);
+    return { ...open, latest };
+  }
   throw new InvalidTableStateError(
     `table ${formatIdentifier(open.table.id)} is only declared: it has no data yet`,
   );
@@ -168,14 +174,20 @@ export async function openDescribed(
   return { table, snapshot: { ...entry, at, file } };
 }
 
-/** @throws InvalidTableStateError while the table is only declared */
+/**
+ * The version whose rows are asked for.
+ * @throws InvalidTableStateError while the table is only declared, UnsupportedError for a table that buffers rows
+ */
 export async function requireSnapshot(
   context: OperationContext,
   request: Selection,
   access: Access,
 ): Promise<Snapshot> {
   const snapshot = await openSnapshot(context, request, access);
-  if (snapshot !== null) return snapshot;
+  if (snapshot !== null) {
+    await refuseBufferedRows(snapshot);
+    return snapshot;
+  }
   throw new InvalidTableStateError(
     `table ${formatIdentifier(requireTableId(request.id))} is only declared: it has no data yet`,
   );

@@ -4,6 +4,7 @@ import type { CountTableRowsRequest } from "../../namespace.js";
 import { countFiltered } from "../../query/filter.js";
 import { versionSource } from "../../query/versionSource.js";
 import { liveRowCount } from "../../table/fragments/statistics.js";
+import { refuseBufferedRows } from "../../table/versions/bufferedRows.js";
 import type { Access } from "../access.js";
 import type { OperationContext } from "../context.js";
 import { filterOf } from "../filter.js";
@@ -17,6 +18,7 @@ export async function countTableRows(
   const { predicate, signal } = request;
   const snapshot = await openSnapshot(context, request, access);
   if (snapshot === null) return 0;
+  await refuseBufferedRows(snapshot);
   if (predicate !== undefined && predicate !== null) {
     const { fragments } = snapshot.file.manifest;
     const filter = filterOf(snapshot, predicate, request.params, "predicate");

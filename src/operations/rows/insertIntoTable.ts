@@ -2,6 +2,7 @@
 
 import { requireKnown } from "../../catalog/places/tables.js";
 import type { InsertIntoTableRequest, InsertIntoTableResponse, RowsInput } from "../../namespace.js";
+import { refuseBufferedRows } from "../../table/versions/bufferedRows.js";
 import { insertRows, requireInserted } from "../../write/insert.js";
 import type { OperationContext } from "../context.js";
 import { inputBounds, parseChoice } from "../request.js";
@@ -16,6 +17,7 @@ export async function insertIntoTable(
   const bounds = inputBounds(request);
   const open = await openTable(context, request);
   const anchor = await anchorOfOpen(open);
+  if (anchor.kind === "version") await refuseBufferedRows(anchor.base);
   const inserted = await insertRows(open.at, anchor, data, {
     mode,
     newTable: { version: context.newTableVersion, naming: context.newTableNaming },

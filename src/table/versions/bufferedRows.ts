@@ -1,0 +1,35 @@
+/**
+ * Tables that buffer rows before they reach fragments. Such a table has the system index `__lance_mem_wal`. Beside its
+ * versions lie rows that replace others by their primary key, and that its queries must give:
+ *
+ *   _mem_wal/<shard>/wal/<position>.arrow      rows as they came in
+ *   _mem_wal/<shard>/<id>_gen_<number>/        the same rows sorted, as a table of their own
+ *   _mem_wal/<shard>/manifest/                 how far both have come
+ *
+ * This build does not read them. It refuses tables that have some: the rows of their fragments alone are outdated. Rows
+ * that a shard has merged into the fragments count too as long as their files are there.
+ */
+
+import { UnsupportedError } from "../../errors.js";
+import { join } from "../../platform/native.js";
+import type { OpenVersion } from "./tableAt.js";
+import { indicesOf } from "./versionContent.js";
+
+const BUFFER_INDEX = "__lance_mem_wal";
+const GENERATION = /_gen_\d+$/;
+
+/** @throws UnsupportedError for a version whose rows are not all in fragments */
+export async function refuseBufferedRows({ at, file }: Pick<OpenVersion, "at" | "file">): Promise<void> {
+  if (!indicesOf(file).some(({ name }) => name === BUFFER_INDEX)) return;
+  const { disk, root } = at;
+  const directory = join(root, "_mem_wal");
+  for (const shard of (await disk.list(directory)) ?? []) {
+    const entries = (await disk.list(join(directory, shard.name))) ?? [];
+    const log = await disk.list(join(directory, shard.name, "wal"));
+    const isEmpty = !entries.some(({ name }) => GENERATION.test(name)) && (log ?? []).length === 0;
+    if (isEmpty) continue;
+    throw new UnsupportedError(
+      `${root}: the table buffers rows in _mem_wal/${shard.name} that are not in its fragments; reading and changing such tables is not supported by this release`,
+    );
+  }
+}

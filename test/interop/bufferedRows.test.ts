@@ -1,0 +1,115 @@
+/**
+ * Tables in which the reference buffers rows (`setLsmWriteSpec`): its queries give rows that no version has. Ours refuses
+ * them, and never gives the outdated rows of the fragments alone.
+ */
+
+import { DirectoryNamespace, UnsupportedError } from "tiltyard";
+import { arrow, type Connection, connect, type Table } from "tiltyard-reference/session.js";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { makeTempDir } from "../support/tempDir.js";
+
+const SCHEMA = new arrow.Schema([
+  new arrow.Field("id", new arrow.Int32(), false),
+  new arrow.Field("v", new arrow.Utf8(), true),
+]);
+
+let root: string;
+let namespace: DirectoryNamespace;
+let connection: Connection;
+beforeAll(async () => {
+  root = await makeTempDir();
+  namespace = new DirectoryNamespace({ root, durability: "none" });
+  connection = await connect(root);
+});
+afterAll(async () => {
+  connection.close();
+  await namespace.close();
+});
+
+const rowsOf = (...rows: readonly (readonly [number, string])[]) =>
+  new arrow.Table(SCHEMA, {
+    id: arrow.vectorFromArray(
+      rows.map(([id]) => id),
+      new arrow.Int32(),
+    ),
+    v: arrow.vectorFromArray(
+      rows.map(([, v]) => v),
+      new arrow.Utf8(),
+    ),
+  });
+
+const streamOf = (...rows: readonly (readonly [number, string])[]) =>
+  arrow.tableToIPC(rowsOf(...rows), "stream");
+
+async function makeTable(name: string): Promise<Table> {
+  const table = await connection.createTable(name, rowsOf([1, "a"], [2, "b"]));
+  await table.setUnenforcedPrimaryKey("id");
+  await table.setLsmWriteSpec({ specType: "bucket", column: "id", numBuckets: 1 });
+  return table;
+}
+
+const upsert = (table: Table, ...rows: readonly (readonly [number, string])[]) =>
+  table
+    .mergeInsert("id")
+    .whenMatchedUpdateAll()
+    .whenNotMatchedInsertAll()
+    .execute(rowsOf(...rows));
+
+async function byUs(name: string): Promise<string[]> {
+  const rows = await namespace.table(name).scan().toArrow();
+  return Array.from(rows, (row) => `${row?.id}${row?.v}`).sort();
+}
+
+async function byThem(table: Table): Promise<string[]> {
+  const rows = await table.query().toArrow();
+  return Array.from(rows, (row) => `${row?.id}${row?.v}`).sort();
+}
+
+async function expectRefusals(name: string): Promise<void> {
+  const id = [name];
+  const { version } = await namespace.describeTable({ id });
+  for (const call of [
+    () => byUs(name),
+    () => namespace.countTableRows({ id }),
+    () => namespace.countTableRows({ id, predicate: "id = 1" }),
+    () => namespace.table(name).take([0]),
+    () => namespace.insertIntoTable({ id }, streamOf([7, "g"])),
+    () => namespace.insertIntoTable({ id, mode: "Overwrite" }, streamOf([7, "g"])),
+    () => namespace.alterTableAddColumns({ id, newColumns: [{ name: "w", expression: "1" }] }),
+    () => namespace.alterTableDropColumns({ id, columns: ["v"] }),
+    () => namespace.optimizeTable({ id }),
+  ]) {
+    await expect(call()).rejects.toThrow(UnsupportedError);
+  }
+  expect((await namespace.describeTable({ id })).version).toBe(version);
+}
+
+it("are read and changed as long as no rows are buffered, and the log stays set up", async () => {
+  const table = await makeTable("empty");
+  expect(await byUs("empty")).toEqual(["1a", "2b"]);
+  await namespace.insertIntoTable({ id: ["empty"] }, streamOf([3, "c"]));
+  await table.checkoutLatest();
+  expect(await table.getLsmWriteSpec()).toBeDefined();
+  expect(await byThem(table)).toEqual(["1a", "2b", "3c"]);
+  expect(await byUs("empty")).toEqual(["1a", "2b", "3c"]);
+});
+
+it("are refused while rows lie in the log, or in a generation", async () => {
+  const table = await makeTable("buffered");
+  await upsert(table, [2, "B"], [4, "d"]);
+  expect(await byThem(table)).toEqual(["1a", "2B", "4d"]);
+  await expectRefusals("buffered");
+  await table.closeLsmWriters();
+  expect(await byThem(table)).toEqual(["1a", "2B", "4d"]);
+  await expectRefusals("buffered");
+});
+
+it("give the rows of a version from before, and of one after the log was given up", async () => {
+  const table = await makeTable("given-up");
+  await upsert(table, [2, "B"]);
+  await table.closeLsmWriters();
+  const before = await namespace.table("given-up", { version: 1 }).scan().toArrow();
+  expect(before.numRows).toBe(2);
+  await table.unsetLsmWriteSpec();
+  expect(await byUs("given-up")).toEqual(await byThem(table));
+});
