@@ -94,7 +94,7 @@ describe("SQL constants", () => {
     '"a"',
     "'a' 'b'",
     "random()",
-    "now()",
+    "uuid()",
     "cast(id as int)",
     "cast(1 as varchar)",
     "cast(1 as int[])",

@@ -152,6 +152,24 @@ const texts = of("s", "Mixed", "dic", "st.B", "`s`", "st['B']");
 const times = of("ts", "tz", "tb", "d32");
 const comparison = of("=", "!=", "<>", "<", "<=", ">", ">=", "==");
 
+/** Lists of whole numbers. */
+const list = fc.oneof(
+  integer.map((item) => `array_append(li, ${item})`),
+  integer.map((item) => `array_prepend(${item}, li)`),
+  fc
+    .tuple(
+      of("array_concat", "array_union", "array_intersect", "array_except"),
+      fc.array(integer, { minLength: 1, maxLength: 3 }),
+    )
+    .map(([f, items]) => `${f}(li, [${items}])`),
+  of("distinct", "reverse", "pop_front", "pop_back", "sort").map((f) => `array_${f}(li)`),
+  of("array_sort(li, 'DESC')", "array_sort(li, 'ASC', 'NULLS LAST')"),
+  fc.tuple(of("remove", "remove_all"), integer).map(([f, item]) => `array_${f}(li, ${item})`),
+  fc
+    .tuple(of("replace", "replace_all"), integer, integer)
+    .map(([f, item, other]) => `array_${f}(li, ${item}, ${other})`),
+);
+
 /**
  * Whether no side is a column with a literal somewhere on the other: the reference narrows such literals to the type of
  * the column, inside of functions and sums too.
@@ -162,7 +180,7 @@ function areAlike([left, , right]: readonly [string, string, string]): boolean {
 }
 
 /** Numbers, texts and conditions that nest. */
-const { condition } = fc.letrec<{
+const { condition, number, float, string } = fc.letrec<{
   number: string;
   float: string;
   string: string;
@@ -257,6 +275,21 @@ const { condition } = fc.letrec<{
       .tuple(of("array_has_any", "array_has_all"), fc.array(text, { minLength: 1, maxLength: 3 }))
       .map(([f, list]) => `${f}(lt, [${list}])`),
     text.map((item) => `array_has(lt, ${item})`),
+    fc
+      .tuple(texts, of("like", "not like", "ilike"), of("s", "Mixed", "concat(s, '%')"))
+      .map((parts) => parts.join(" ")),
+    fc
+      .tuple(times, of("<", ">="), of("now()", "current_timestamp", "current_date"))
+      .map((parts) => parts.join(" ")),
+    fc
+      .tuple(of("array_min", "array_max"), comparison, integer)
+      .map(([f, sign, other]) => `${f}(li) ${sign} ${other}`),
+    fc
+      .tuple(list, of("1", "2", "-1"), integer)
+      .map(([inner, at, item]) => `array_element(${inner}, ${at}) = ${item}`),
+    fc
+      .tuple(list, of(",", ""), text)
+      .map(([inner, separator, other]) => `array_to_string(${inner}, '${separator}') <= ${other}`),
     fc.tuple(of("1", "2", "-1", "0"), integer).map(([at, item]) => `li[${at}] = ${item}`),
     fc
       .tuple(texts, of("starts_with", "ends_with", "contains"), text)
@@ -294,3 +327,6 @@ const { condition } = fc.letrec<{
 }));
 
 export const filterTexts = condition;
+
+/** Expressions of all types. */
+export const valueTexts = fc.oneof(number, float, string, condition, list);

@@ -11,19 +11,19 @@ import { isDate, isUint8Array } from "../../bytes/tag.js";
 import type { FilterParameters, FilterValue } from "../../namespace.js";
 import { type Bound, type ColumnReference, type Constant, logic, nullOf } from "../evaluate/bound.js";
 import { arrayElement } from "../functions/lists.js";
-import { likeKernel } from "../kernels/like.js";
+import { likeEachKernel, likeKernel } from "../kernels/like.js";
 import { isTruth, not } from "../kernels/logic.js";
 import { membership } from "../kernels/membership.js";
 import type { ExpressionSource } from "../parse/problem.js";
-import type { Case, CastSyntax, Like, Logic, Syntax } from "../parse/syntax.js";
+import type { Case, CastSyntax, In, Like, Logic, Name, Syntax } from "../parse/syntax.js";
 import { columnOfScalars, scalarOf } from "../values/scalars.js";
 import { BINARY, BOOL, FLOAT64, INT64, NULL, STRING, timestamp, typeName } from "../values/types.js";
-import { applied, called, boundList } from "./calls.js";
+import { applied, boundList, called } from "./calls.js";
 import { unitedType, wholeType } from "./coercion.js";
 import { compared, distinctness } from "./comparisons.js";
 import { computed, negated } from "./computed.js";
 import { numberConstant, scalarConstant } from "./constants.js";
-import { listed } from "./inList.js";
+import { listed, literalList } from "./inList.js";
 import type { Names } from "./names.js";
 import { BoundNodes } from "./nodes.js";
 import { namedType } from "./typeNames.js";
@@ -32,6 +32,8 @@ import { namedType } from "./typeNames.js";
 const MAX_DEPTH = 1024;
 /** Equalities of one column in an OR from which on they are looked up together. */
 const FEW_EQUALITIES = 4;
+/** The same, from which on they are not even bound one by one. */
+const MANY_OPERANDS = 16;
 
 export class Binder {
   readonly #nodes: BoundNodes;
@@ -95,7 +97,7 @@ export class Binder {
         return this.#nodes.call(node, [operand], BOOL, not);
       }
       case "arithmetic":
-        return computed(this.#nodes, node, this.#bind(node.left), this.#bind(node.right));
+        return computed(this.#nodes, node, [this.#bind(node.left), this.#bind(node.right)], isDirect);
       case "comparison": {
         const left = this.#bind(node.left);
         const right = this.#bind(node.right);
@@ -187,8 +189,10 @@ export class Binder {
 
   #logic(node: Logic, isDirect: boolean): Bound {
     const operands: Bound[] = [];
+    const inLists = node.kind === "or" ? this.#lists(node, isDirect, operands) : null;
     const equalities = new Map<ColumnReference, Constant[]>();
     for (const operand of node.operands) {
+      if (inLists?.has(operand)) continue;
       const bound = this.#nodes.condition(this.#bind(operand, isDirect), operand);
       const equality = node.kind === "or" && bound.kind === "call" ? bound.equality : undefined;
       if (equality === undefined) {
@@ -213,15 +217,49 @@ export class Binder {
     return this.#nodes.folded(logic(node.kind, operands));
   }
 
+  /**
+   * Adds a list for each column that many operands compare with a literal: bound one by one, they would take long.
+   * @returns the operands that are in lists
+   */
+  #lists(node: Logic, isDirect: boolean, operands: Bound[]): ReadonlySet<Syntax> {
+    const taken = new Set<Syntax>();
+    if (node.operands.length < MANY_OPERANDS) return taken;
+    const groups = new Map<string, { name: Name; equalities: Syntax[]; items: Syntax[] }>();
+    for (const operand of node.operands) {
+      const equality = operand.kind === "comparison" && operand.operator === "=" ? operand : null;
+      if (equality?.left.kind !== "name") continue;
+      const { left: name, right } = equality;
+      if (right.kind !== "number" && right.kind !== "text" && right.kind !== "value") continue;
+      const key = `${name.isExact}.${name.segments.length === 1 ? name.segments[0] : JSON.stringify(name.segments)}`;
+      const group = groups.get(key);
+      if (group === undefined) groups.set(key, { name, equalities: [operand], items: [right] });
+      else {
+        group.equalities.push(operand);
+        group.items.push(right);
+      }
+    }
+    for (const { name, equalities, items } of groups.values()) {
+      if (equalities.length < MANY_OPERANDS) continue;
+      const list: In = { kind: "in", isNegated: false, operand: name, items, at: equalities[0].at };
+      const bound = literalList(this.#nodes, list, this.#bind(name), isDirect);
+      if (bound === null) continue;
+      operands.push(bound);
+      for (const equality of equalities) taken.add(equality);
+    }
+    return taken;
+  }
+
   #like(node: Like): Bound {
     const operand = this.#text(this.#bind(node.operand), node.operand);
     const pattern = this.#text(this.#bind(node.pattern), node.pattern);
+    const { escape: escaping, ignoresCase, isNegated } = node;
     if (pattern.kind !== "constant") {
-      throw this.#nodes.unsupported(node, "LIKE with a pattern that is no constant");
+      const kernel = likeEachKernel(escaping ?? "\\", ignoresCase, isNegated);
+      return this.#nodes.call(node, [operand, pattern], BOOL, kernel);
     }
     const text = scalarOf(pattern.column, pattern.type);
     if (text === null) return nullOf(BOOL);
-    const kernel = likeKernel(text as string, node.escape ?? "\\", node.ignoresCase, node.isNegated);
+    const kernel = likeKernel(text as string, escaping ?? "\\", ignoresCase, isNegated);
     return this.#nodes.call(node, [operand], BOOL, kernel);
   }
 

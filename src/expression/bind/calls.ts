@@ -4,6 +4,7 @@ import { type Bound, type Constant, constantOf, nullOf } from "../evaluate/bound
 import type { FunctionDefinition } from "../functions/form.js";
 import { LIST_FUNCTIONS } from "../functions/lists.js";
 import { NUMBER_FUNCTIONS } from "../functions/numbers.js";
+import { REARRANGING_FUNCTIONS } from "../functions/rearrangedLists.js";
 import { TEXT_FUNCTIONS } from "../functions/text.js";
 import { TIME_FUNCTIONS } from "../functions/times.js";
 import { coalesce, extreme, listKernel, nullIf } from "../kernels/choice.js";
@@ -11,11 +12,14 @@ import type { CallSyntax } from "../parse/syntax.js";
 import type { ValueKernel } from "../values/operands.js";
 import { columnOfScalars, scalarOf } from "../values/scalars.js";
 import { BOOL, listTypeOf, NULL, type ValueType } from "../values/types.js";
+import { arrowTypeNamed } from "./arrowNames.js";
 import { unitedType } from "./coercion.js";
 import type { BoundNodes, Place } from "./nodes.js";
 
 const FUNCTIONS: ReadonlyMap<string, FunctionDefinition> = new Map(
-  [TEXT_FUNCTIONS, NUMBER_FUNCTIONS, TIME_FUNCTIONS, LIST_FUNCTIONS].flatMap(Object.entries),
+  [TEXT_FUNCTIONS, NUMBER_FUNCTIONS, TIME_FUNCTIONS, LIST_FUNCTIONS, REARRANGING_FUNCTIONS].flatMap(
+    Object.entries,
+  ),
 );
 
 export function called(nodes: BoundNodes, node: CallSyntax, operands: readonly Bound[]): Bound {
@@ -42,6 +46,17 @@ export function called(nodes: BoundNodes, node: CallSyntax, operands: readonly B
     case "is_valid": {
       if (operands.length !== 1) throw nodes.invalid(node, "is_valid: 1 operand is expected");
       return nodes.folded({ kind: "nullTest", type: BOOL, operand: operands[0], isNegated: true });
+    }
+    case "arrow_cast":
+    case "arrow_try_cast": {
+      const [operand, name] = operands;
+      if (operands.length !== 2 || name.kind !== "constant" || name.type.kind !== "string") {
+        throw nodes.invalid(node, `${node.name}: an operand and the constant name of a type are expected`);
+      }
+      const text = scalarOf(name.column, name.type);
+      const type = typeof text === "string" ? arrowTypeNamed(text) : null;
+      if (type === null) throw nodes.invalid(node, `${node.name}: there is no type ${String(text)}`);
+      return nodes.cast(operand, type, node.name === "arrow_try_cast", node);
     }
     case "make_array":
     case "make_list":

@@ -12,12 +12,34 @@ import {
   negation,
 } from "../kernels/arithmetic.js";
 import type { Arithmetic } from "../parse/syntax.js";
-import { FLOAT32, FLOAT64, INT64, isNumeric, STRING, typeName } from "../values/types.js";
+import {
+  DATE,
+  FLOAT32,
+  FLOAT64,
+  INT32,
+  INT64,
+  isNumeric,
+  STRING,
+  TICKS_PER_SECOND,
+  timestamp,
+  typeName,
+} from "../values/types.js";
 import { numericType } from "./coercion.js";
+import { literalBeside } from "./comparisons.js";
 import type { BoundNodes, Place } from "./nodes.js";
 
-export function computed(nodes: BoundNodes, node: Arithmetic, left: Bound, right: Bound): Bound {
+/**
+ * Arithmetic of two operands. Days and instants have a difference, all else is for numbers.
+ * @param isDirect whether it is the whole expression: a literal beside a column then takes the column's type
+ */
+export function computed(
+  nodes: BoundNodes,
+  node: Arithmetic,
+  given: readonly [Bound, Bound],
+  isDirect: boolean,
+): Bound {
   const { operator } = node;
+  const [left, right] = isDirect ? withLiteral(nodes, node, given) : given;
   if (operator === "||") {
     if (left.type.kind === "list" || right.type.kind === "list") {
       throw nodes.unsupported(node, "|| of lists");
@@ -29,6 +51,10 @@ export function computed(nodes: BoundNodes, node: Arithmetic, left: Bound, right
     const other = left.type.kind === "null" ? right.type : left.type;
     if (other.kind !== "null" && !isNumeric(other)) throw noArithmetic(nodes, node, left, right);
     return nullOf(other.kind === "null" ? INT64 : other);
+  }
+  if (operator === "-" && left.type.kind === right.type.kind) {
+    const between = difference(nodes, node, left, right);
+    if (between !== null) return between;
   }
   if (!isNumeric(left.type) || !isNumeric(right.type)) throw noArithmetic(nodes, node, left, right);
   const isShift = operator === "<<" || operator === ">>";
@@ -45,6 +71,42 @@ export function computed(nodes: BoundNodes, node: Arithmetic, left: Bound, right
   if (type.kind === "float" && isShift) throw noArithmetic(nodes, node, left, right);
   const operands = [left, right].map((operand) => nodes.cast(operand, type, false, node));
   return nodes.call(node, operands, type, arithmetic(operator, type));
+}
+
+/** Both operands, a literal among them in the type of the column beside it. */
+function withLiteral(
+  nodes: BoundNodes,
+  node: Arithmetic,
+  [left, right]: readonly [Bound, Bound],
+): readonly [Bound, Bound] {
+  const fits = (literal: Bound, column: Bound) =>
+    isNumeric(column.type) && (literal.type.kind === "int" || column.type.kind === "float");
+  if (left.kind === "column" && right.kind === "constant" && fits(right, left)) {
+    return [left, literalBeside(nodes, node, right, left, true) ?? right];
+  }
+  if (right.kind === "column" && left.kind === "constant" && fits(left, right)) {
+    return [literalBeside(nodes, node, left, right, true) ?? left, right];
+  }
+  return [left, right];
+}
+
+/** The days between two days, or the time between two instants or two local times; null for all else. */
+function difference(nodes: BoundNodes, node: Arithmetic, left: Bound, right: Bound): Bound | null {
+  const minus = arithmetic("-", INT64);
+  if (left.type.kind === "date" && right.type.kind === "date") {
+    const days = [left, right].map((operand) =>
+      nodes.cast(nodes.cast(nodes.cast(operand, DATE, false, node), INT32, false, node), INT64, false, node),
+    );
+    return nodes.call(node, days, INT64, minus);
+  }
+  const { type } = left;
+  const other = right.type;
+  if (type.kind !== "timestamp" || other.kind !== "timestamp") return null;
+  if ((type.timezone === null) !== (other.timezone === null)) return null;
+  const unit = TICKS_PER_SECOND[type.unit] >= TICKS_PER_SECOND[other.unit] ? type.unit : other.unit;
+  const common = timestamp(unit, type.timezone);
+  const times = [left, right].map((operand) => nodes.cast(operand, common, false, node));
+  return nodes.call(node, times, { kind: "duration", unit }, minus);
 }
 
 /** `-a`. Unsigned integers get a sign. */

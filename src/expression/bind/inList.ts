@@ -8,7 +8,7 @@ import { not } from "../kernels/logic.js";
 import { membership } from "../kernels/membership.js";
 import type { In, Syntax } from "../parse/syntax.js";
 import { columnOfScalars, type Scalar, scalarOf } from "../values/scalars.js";
-import { BOOL, INT64, typeName } from "../values/types.js";
+import { BOOL, INT64, typeName, type ValueType } from "../values/types.js";
 import { literalAs, unitedType } from "./coercion.js";
 import { literalBeside } from "./comparisons.js";
 import type { BoundNodes } from "./nodes.js";
@@ -27,7 +27,7 @@ export function listed(
   bind: (item: Syntax) => Bound,
   isDirect: boolean,
 ): Bound {
-  const quick = simpleItems(nodes, node, operand, isDirect);
+  const quick = literalList(nodes, node, operand, isDirect);
   if (quick !== null) return quick;
   let items = node.items.map(bind);
   let subject = operand;
@@ -56,24 +56,16 @@ function member(nodes: BoundNodes, node: In, subject: Bound, items: Column, hasN
 }
 
 /** The list where it holds literals only that are values of a column: long lists are quick then. */
-function simpleItems(nodes: BoundNodes, node: In, operand: Bound, isDirect: boolean): Bound | null {
+export function literalList(nodes: BoundNodes, node: In, operand: Bound, isDirect: boolean): Bound | null {
   if (operand.kind !== "column" || node.items.length < FEW_ITEMS) return null;
   const { type } = operand;
   const isRounded = isDirect && operand.isTop;
   const values = new Array<Scalar>(node.items.length);
-  for (const [index, item] of node.items.entries()) {
-    let value: Scalar | undefined;
-    if (item.kind === "number" && item.isWhole) {
-      if (type.kind === "float") value = Number(item.value);
-      else if (type.kind !== "int") return null;
-      else if (typeof item.value === "number" && isSafely(item.value, type)) value = item.value;
-      else value = literalAs({ type: INT64, value: item.value }, type);
-    } else if (item.kind === "number" && type.kind === "float" && (isRounded || type.bits === 64)) {
-      value = Number(item.value);
-    }
-    if (item.kind === "text" && type.kind === "string") value = item.value;
+  for (let index = 0; index < values.length; index++) {
+    const item = node.items[index];
+    const value = literalValue(item, type, isRounded);
     if (value === undefined) {
-      if (isRounded && item.kind === "number" && item.isWhole) {
+      if (isRounded && type.kind === "int" && item.kind === "number" && item.isWhole) {
         throw nodes.invalid(item, `${item.text} is no value of type ${typeName(type)}`);
       }
       return null;
@@ -81,6 +73,22 @@ function simpleItems(nodes: BoundNodes, node: In, operand: Bound, isDirect: bool
     values[index] = value;
   }
   return member(nodes, node, operand, columnOfScalars(type, values), false);
+}
+
+/** The value of a literal in the type of a column; absent where it has none at once. */
+function literalValue(item: Syntax, type: ValueType, isRounded: boolean): Scalar | undefined {
+  const value =
+    item.kind === "number" || item.kind === "text" || item.kind === "value" ? item.value : undefined;
+  if (type.kind === "string") return item.kind !== "number" && typeof value === "string" ? value : undefined;
+  if (type.kind !== "int" && type.kind !== "float") return undefined;
+  if (typeof value !== "number" && typeof value !== "bigint") return undefined;
+  const isWhole =
+    item.kind === "number"
+      ? item.isWhole
+      : typeof value === "bigint" || (Number.isSafeInteger(value) && !Object.is(value, -0));
+  if (type.kind === "float") return isWhole || isRounded || type.bits === 64 ? Number(value) : undefined;
+  if (!isWhole) return undefined;
+  return typeof value === "number" && isSafely(value, type) ? value : literalAs({ type: INT64, value }, type);
 }
 
 /** Whether a number is one of an integer type for sure. */

@@ -260,7 +260,24 @@ const toUnixtime: FunctionDefinition = (types) => {
   };
 };
 
+/** When the expression is bound: the same for all rows. */
+const moment =
+  (type: ValueType, of: (nanos: bigint) => Scalar): FunctionDefinition =>
+  (types) => {
+    if (types.length > 0) return operandCount(0);
+    const value = of(BigInt(Date.now()) * 1_000_000n);
+    return { operands: [], type, kernel: (_, length) => perRow(type, length, null, () => value) };
+  };
+
+const now = moment(timestamp("ns", null), (nanos) => nanos);
+const today = moment(DATE, (nanos) => Number(floorDivide(nanos, NANOS_PER_DAY)));
+
 export const TIME_FUNCTIONS: Functions = {
+  now,
+  current_timestamp: now,
+  current_date: today,
+  today,
+  current_time: moment({ kind: "time", unit: "ns" }, (nanos) => nanos % NANOS_PER_DAY),
   date_part: datePart,
   datepart: datePart,
   date_trunc: dateTrunc,

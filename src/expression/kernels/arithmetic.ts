@@ -72,10 +72,10 @@ function integerArithmetic(operator: NumberOperator, type: IntegerType): ValueKe
           result[row] = Math.imul(x, y);
           break;
         case "<<":
-          result[row] = x << y;
+          result[row] = x << (y & (type.bits - 1));
           break;
         case ">>":
-          result[row] = x >> y;
+          result[row] = x >> (y & (type.bits - 1));
           break;
         default:
           if (y === 0) {

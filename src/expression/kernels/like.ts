@@ -3,9 +3,10 @@
  * bytes; all others are matched by an automaton in linear time.
  */
 
+import { isValid } from "../../arrow/columns/validity.js";
 import { Automaton } from "../regex/automaton.js";
 import { ANY_CHARACTER, anyCase, type Pattern, parsePattern, single } from "../regex/pattern.js";
-import { bitsColumn, byteLane, type ValueKernel } from "../values/operands.js";
+import { bitsColumn, byteLane, decodeText, type ValueKernel } from "../values/operands.js";
 
 /** Tells whether a text of UTF-8 fits. */
 type Fits = (bytes: Uint8Array, start: number, end: number) => boolean;
@@ -18,6 +19,36 @@ export function likeKernel(
   isNegated: boolean,
 ): ValueKernel {
   return textTest(likeTest(pattern, escaping, ignoresCase), isNegated);
+}
+
+/** Patterns of rows that are kept ready at once. */
+const MAX_PATTERNS = 256;
+
+/** LIKE with a pattern of each row's own. */
+export function likeEachKernel(escaping: string, ignoresCase: boolean, isNegated: boolean): ValueKernel {
+  const tests = new Map<string, Fits>();
+  const testOf = (pattern: string): Fits => {
+    let test = tests.get(pattern);
+    if (test === undefined) {
+      if (tests.size >= MAX_PATTERNS) tests.clear();
+      test = likeTest(pattern, escaping, ignoresCase);
+      tests.set(pattern, test);
+    }
+    return test;
+  };
+  return ([operand, patterns], length, valid) => {
+    const { bytes, offsets } = byteLane(operand);
+    const own = byteLane(patterns);
+    const bits = new Uint8Array((length + 7) >>> 3);
+    for (let row = 0; row < length; row++) {
+      if (!isValid(valid, row)) continue;
+      const at = row * operand.step;
+      const pattern = row * patterns.step;
+      const fits = testOf(decodeText(own.bytes, own.offsets[pattern], own.offsets[pattern + 1]));
+      if (fits(bytes, offsets[at], offsets[at + 1]) !== isNegated) bits[row >>> 3] |= 1 << (row & 7);
+    }
+    return bitsColumn(bits, length, valid);
+  };
 }
 
 /**

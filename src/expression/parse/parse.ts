@@ -69,6 +69,8 @@ const RESERVED = new Set(
     " ",
   ),
 );
+/** Functions that are called without parentheses. */
+const MOMENTS: ReadonlySet<string> = new Set(["CURRENT_DATE", "CURRENT_TIME", "CURRENT_TIMESTAMP"]);
 /** Types whose name before a text makes it a literal of that type. */
 const TYPED_LITERALS = new Set([
   "DATE",
@@ -363,6 +365,7 @@ class Parser extends Grammar {
       return { kind: "cast", operand, types: [{ type, isTry: false }], at };
     }
     if (opens) return parseCall(this, keyword.toLowerCase(), at);
+    if (MOMENTS.has(keyword)) return { kind: "call", name: keyword.toLowerCase(), operands: [], at };
     lexer.rewind(at);
     return this.#name(false);
   }
