@@ -377,7 +377,7 @@ export class DirectoryNamespace implements AsyncDisposable {
   ): Promise<ns.UpdateTableSchemaMetadataResponse> {
     return this.#run("updateTableSchemaMetadata", request, updateTableSchemaMetadata);
   }
-  /** Adds columns that are null in all rows, or hold one constant. */
+  /** Adds columns that are null in all rows, or hold a constant, or what an SQL expression computes of other columns. */
   alterTableAddColumns(request: ns.AlterTableAddColumnsRequest): Promise<ns.AlterTableAddColumnsResponse> {
     return this.#run("alterTableAddColumns", request, alterTableAddColumns);
   }

@@ -923,7 +923,7 @@ export type ColumnType = JsonType | string | DataType;
 /** A column to add: either with an expression, or with a type and null in all rows. */
 export interface NewColumn {
   readonly name: string;
-  /** An SQL constant: a literal, `NULL`, or a cast of one (`CAST(NULL AS DOUBLE)`). */
+  /** SQL over the other columns of a row, or a constant: `lower(name)`, `price * 1.19`, `CAST(NULL AS DOUBLE)`. */
   readonly expression?: string;
   /** Type of a column that is null in all rows. */
   readonly dataType?: ColumnType;

@@ -34,6 +34,11 @@ export class BoundExpression {
     this.#node = node;
   }
 
+  /** The path of the column that it is, and nothing but that; null for all else. */
+  get column(): readonly string[] | null {
+    return this.#node.kind === "column" ? this.paths[this.#node.index] : null;
+  }
+
   /** Whether it is the same for all rows. */
   get isConstant(): boolean {
     return this.#node.kind === "constant";
@@ -81,8 +86,31 @@ export interface SqlConstant {
   readonly value: Column | null;
 }
 
-/** Maximum characters of the expression of a constant. */
-const MAX_CONSTANT = 2 ** 16;
+/** Maximum characters of the expression of a column. */
+const MAX_EXPRESSION = 2 ** 16;
+
+/**
+ * The values of a new column of a table; null for a constant, see {@link parseConstant}.
+ * @param label what the caller passed it as, for messages
+ * @throws as {@link bindFilter}
+ */
+export function bindNewColumn(
+  text: string,
+  fields: readonly TypedField[],
+  label: string,
+): BoundExpression | null {
+  const syntax = parseShort(text, label);
+  if (!namesColumn(syntax)) return null;
+  const names = new Names(fields);
+  return new BoundExpression(new Binder({ label, text }, names, {}).expression(syntax), names.paths);
+}
+
+function parseShort(text: string, label: string): Syntax {
+  if (text.length > MAX_EXPRESSION) {
+    throw new InvalidInputError(`${label}: it has more than ${MAX_EXPRESSION} characters`);
+  }
+  return parseExpression(text, label);
+}
 
 /**
  * The value of an expression that is the same for every row.
@@ -90,13 +118,10 @@ const MAX_CONSTANT = 2 ** 16;
  * @throws UnsupportedError for an expression that is no constant, InvalidInputError for one without a value
  */
 export function parseConstant(text: string, label: string): SqlConstant {
-  if (text.length > MAX_CONSTANT) {
-    throw new InvalidInputError(`${label}: it has more than ${MAX_CONSTANT} characters`);
-  }
-  const syntax = parseExpression(text, label);
+  const syntax = parseShort(text, label);
   if (namesColumn(syntax)) {
     throw new UnsupportedError(
-      `${label}: ${text.length > 80 ? `${text.slice(0, 80)}…` : text} is not a constant, and expressions over columns are not supported by this release`,
+      `${label}: ${text.length > 80 ? `${text.slice(0, 80)}…` : text} is not a constant`,
     );
   }
   const bound = new Binder({ label, text }, new Names([]), {}).expression(syntax);

@@ -1,4 +1,4 @@
-/** AlterTableAddColumns: adds columns that are null, or the same constant, in every row. */
+/** AlterTableAddColumns: adds columns that are null, the same constant in every row, or computed from others. */
 
 import { typeFromJson } from "../../arrow/types/schemaJson.js";
 import { InvalidInputError, UnsupportedError } from "../../errors.js";

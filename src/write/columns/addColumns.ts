@@ -1,11 +1,14 @@
-/** Plans new columns of a schema: all null, or one constant. Pure; only constants have values to write. */
+/**
+ * Plans new columns of a schema: all null, one constant, or computed from other columns. Pure; only constants and computed
+ * columns have values to write.
+ */
 
 import { Field as ArrowField, type DataType } from "apache-arrow";
 import type { Column } from "../../arrow/columns/column.js";
 import { takeColumn } from "../../arrow/columns/takeColumn.js";
 import { logicalFieldOf } from "../../arrow/types/logicalTypes.js";
 import { InvalidInputError } from "../../errors.js";
-import { parseConstant } from "../../expression/expression.js";
+import { bindNewColumn, parseConstant } from "../../expression/expression.js";
 import type { Field } from "../../format/file.js";
 import { formatFieldPath } from "../../ident.js";
 import { checkVersion } from "../../rows/columnPlan.js";
@@ -21,8 +24,9 @@ import {
 import type { ManifestFile } from "../../table/versions/manifest.js";
 import { fileVersionOf } from "../insert.js";
 import { checkColumnName } from "../tableColumns.js";
+import { type ComputedColumn, computedField, planComputedColumn } from "./computedColumns.js";
 
-/** One entry of a request: an SQL constant, or a type for a column that is all null. */
+/** One entry of a request: an SQL expression, or a type for a column that is all null. */
 export type AddedColumn =
   | { readonly name: string; readonly expression: string }
   | { readonly name: string; readonly type: DataType; readonly metadata: ReadonlyMap<string, string> };
@@ -30,8 +34,14 @@ export type AddedColumn =
 export interface AddedColumns {
   /** The new schema. */
   readonly schema: Field[];
-  /** The columns that are not all null, each with its one value. */
-  readonly constants: readonly { readonly field: TableField; readonly value: Column }[];
+  /** The columns that have values to write. */
+  readonly written: readonly WrittenColumn[];
+}
+
+/** A new column with the one value that it has in all rows, or with the expression that its values are computed by. */
+export interface WrittenColumn {
+  readonly field: TableField;
+  readonly values: Column | ComputedColumn;
 }
 
 /**
@@ -40,14 +50,15 @@ export interface AddedColumns {
  */
 export function planAddedColumns(base: ManifestFile, added: readonly AddedColumn[]): AddedColumns {
   const { manifest, path } = base;
-  const taken = new Set(decodeSchema(manifest.fields, path).map((field) => field.name));
+  const present = decodeSchema(manifest.fields, path);
+  const taken = new Set(present.map((field) => field.name));
   const columns = added.map((column) => {
     checkColumnName(column.name);
     if (taken.has(column.name)) {
       throw new InvalidInputError(`a column ${formatFieldPath([column.name])} is there already`);
     }
     taken.add(column.name);
-    return newColumn(column);
+    return newColumn(column, present);
   });
   const fields = assignFieldIds(
     columns.map((column) => column.field),
@@ -56,25 +67,34 @@ export function planAddedColumns(base: ManifestFile, added: readonly AddedColumn
   if (fields.length > 0) checkVersion({ fields, columns: [] }, fileVersionOf(base));
   return {
     schema: [...manifest.fields, ...encodeSchema(fields)],
-    constants: columns.flatMap(({ value }, index) =>
-      value === null ? [] : [{ field: fields[index], value }],
+    written: columns.flatMap(({ values }, index) =>
+      values === null ? [] : [{ field: fields[index], values }],
     ),
   };
 }
 
-function newColumn(column: AddedColumn): { field: NewField; value: Column | null } {
+function newColumn(
+  column: AddedColumn,
+  present: readonly TableField[],
+): { field: NewField; values: WrittenColumn["values"] | null } {
   const { name } = column;
   const path = formatFieldPath([name]);
   if ("expression" in column) {
-    const { type, value } = parseConstant(column.expression, `expression of column ${path}`);
+    const label = `expression of column ${path}`;
+    const bound = bindNewColumn(column.expression, present, label);
+    if (bound !== null) {
+      const computed = planComputedColumn(bound, column.expression, present, label);
+      return { field: computedField(name, computed, label), values: computed };
+    }
+    const { type, value } = parseConstant(column.expression, label);
     const field = { name, type, nullable: value === null, metadata: new Map(), children: [] };
-    return { field, value };
+    return { field, values: value };
   }
   if (isPrimaryKey(column.metadata)) {
     throw new InvalidInputError(`column ${path} cannot be part of the primary key: it is all null`);
   }
   const field = new ArrowField(name, column.type, true, new Map(column.metadata));
-  return { field: logicalFieldOf(field, path), value: null };
+  return { field: logicalFieldOf(field, path), values: null };
 }
 
 /** Approximate bytes of a batch of constants. */

@@ -4,8 +4,10 @@
  * table as it was.
  */
 
+import type { Column } from "../../arrow/columns/column.js";
 import { hasNulls } from "../../arrow/columns/dictionaries.js";
 import { nullColumn } from "../../arrow/columns/nullColumn.js";
+import { takeColumn } from "../../arrow/columns/takeColumn.js";
 import type { InputBatch } from "../../arrow/exchange/input.js";
 import { layoutOf } from "../../arrow/types/layouts.js";
 import { arrowFieldFromLogical } from "../../arrow/types/logicalTypes.js";
@@ -13,9 +15,10 @@ import { formatType } from "../../arrow/types/type.js";
 import { InternalError, InvalidInputError, TableSchemaValidationError } from "../../errors.js";
 import type { Field } from "../../format/file.js";
 import { type DataFragment, Merge, Project, type Transaction } from "../../format/table.js";
+import { formatFieldPath } from "../../ident.js";
 import type { FragmentSource } from "../../query/fragmentColumns.js";
 import { resolveProjection } from "../../query/projection.js";
-import { type BatchRows, scanColumns } from "../../query/scan.js";
+import { scanColumns } from "../../query/scan.js";
 import { type ReaderEnvironment, versionSource } from "../../query/versionSource.js";
 import { STREAMED } from "../../rows/readAhead.js";
 import { allFields, type FieldAtPath } from "../../schema/fieldPaths.js";
@@ -29,14 +32,12 @@ import type { ManifestFile } from "../../table/versions/manifest.js";
 import type { OpenVersion } from "../../table/versions/tableAt.js";
 import { indicesOf } from "../../table/versions/versionContent.js";
 import { fileVersionOf } from "../insert.js";
-import { type AddedColumn, planAddedColumns, repeatValues } from "./addColumns.js";
+import { type AddedColumn, planAddedColumns, repeatValues, type WrittenColumn } from "./addColumns.js";
 import { type ParsedAlteration, planAlteredColumns, type RewrittenColumn } from "./alterColumns.js";
-import { ColumnFiles } from "./columnFiles.js";
+import { ColumnFiles, type NewColumns } from "./columnFiles.js";
+import { computeColumn } from "./computedColumns.js";
+import { BATCH_ROWS, type Derivation, derivedRows } from "./derivedRows.js";
 import { planDroppedFields } from "./dropColumns.js";
-import { physicalRows } from "./physicalRows.js";
-
-/** Maximum rows of a batch that is read to be written in another type. */
-const BATCH_ROWS = 16_384;
 
 /** The table to change. */
 type Target = ChangeTarget<ReaderEnvironment>;
@@ -52,23 +53,59 @@ export function addColumns(
   added: readonly AddedColumn[],
   signal?: AbortSignal,
 ): Promise<ChangedColumns> {
-  return commitColumns(target, signal, async ({ file: base }, files) => {
-    const { schema, constants } = planAddedColumns(base, added);
-    const values = constants.map(({ value }) => value);
-    const fragments =
-      constants.length === 0
-        ? base.manifest.fragments
-        : await files.addTo(
-            base.manifest.fragments,
-            {
-              fields: constants.map(({ field }) => field),
-              key: JSON.stringify(["constants", constants.map(({ field }) => field.id)]),
-              rowsOf: (fragment) => repeatValues(values, fragment.physicalRows),
-            },
-            fileVersionOf(base),
-          );
-    return { transaction: merge(base, schema, fragments) };
+  return commitColumns(target, signal, async (open, files) => {
+    const { manifest } = open.file;
+    const { schema, written } = planAddedColumns(open.file, added);
+    const { fragments } = manifest;
+    if (written.length === 0) return { transaction: merge(open.file, schema, fragments) };
+    const columns = newColumns(open, written, signal);
+    const filled = await files.addTo(fragments, columns, fileVersionOf(open.file));
+    return { transaction: merge(open.file, schema, filled) };
   });
+}
+
+/** Columns of constants and computed ones, to be written together. */
+function newColumns(
+  open: OpenVersion<ReaderEnvironment>,
+  written: readonly WrittenColumn[],
+  signal: AbortSignal | undefined,
+): NewColumns {
+  const fields = written.map(({ field }) => field);
+  const constants = written.flatMap(({ values }) => (values.kind === "computed" ? [] : [values]));
+  if (constants.length === written.length) {
+    return {
+      fields,
+      key: JSON.stringify(["constants", fields.map(({ id }) => id)]),
+      rowsOf: (fragment) => repeatValues(constants, fragment.physicalRows),
+    };
+  }
+  const computed = written.flatMap(({ values }) => (values.kind === "computed" ? [values] : []));
+  const paths = [...new Set(computed.flatMap(({ expression }) => expression.paths.map(formatFieldPath)))];
+  const places = new Map(paths.map((path, index) => [path, index]));
+  const source = versionSource(open);
+  const present = decodeSchema(open.file.manifest.fields, open.file.path);
+  const derivation: Derivation = {
+    projection: resolveProjection(present, new Map(), paths, false),
+    fields,
+    steps: computed.reduce((sum, { expression }) => sum + expression.size, 0),
+    derive: (columns, rowCount) =>
+      written.map(({ values }) => {
+        if (values.kind !== "computed") return takeColumn(values, new Uint32Array(rowCount));
+        const inputs = values.expression.paths.map(
+          (path) => columns[places.get(formatFieldPath(path)) ?? -1],
+        );
+        return computeColumn(values, inputs, rowCount);
+      }),
+    nullStructs: fileVersionOf(open.file) !== "2.0",
+    signal,
+  };
+  // Planned again after renames and casts, an expression may mean other columns.
+  const meanings = computed.map(({ text, inputs }) => [text, inputs.map(shapeOf)]);
+  return {
+    fields,
+    key: JSON.stringify(["computed", fields.map(shapeOf), meanings]),
+    rowsOf: (fragment) => derivedRows(source, fragment, derivation),
+  };
 }
 
 /**
@@ -242,25 +279,25 @@ async function rewrite(
   for (const { columns, fragments } of groups.values()) {
     const read = columns.map(({ from }) => from);
     const written = columns.map(({ to }) => to);
+    const derivation = {
+      projection: resolveProjection(read, new Map(), undefined, false),
+      fields: written,
+      steps: columns.length,
+      derive: (values: readonly Column[]) => columns.map((column, index) => column.cast(values[index])),
+      nullStructs: version !== "2.0",
+      signal,
+    };
     const columnsToWrite = {
       fields: written,
       // In files of 2.0 lists and structs have columns of their own, which are written too.
       fieldIds: version === "2.0" ? undefined : newIds,
       // A cast that is planned again after renames may have other columns to read.
       key: JSON.stringify(["cast", read.map(shapeOf), written.map(shapeOf)]),
-      rowsOf: (fragment: DataFragment) =>
-        castRows(source, fragment, { read, columns, nullStructs: version !== "2.0", signal }),
+      rowsOf: (fragment: DataFragment) => derivedRows(source, fragment, derivation),
     };
     changed.push(...(await files.addTo(fragments, columnsToWrite, version)));
   }
   return inPlaceOf(base.manifest.fragments, changed);
-}
-
-interface ColumnCast {
-  readonly read: readonly TableField[];
-  readonly columns: readonly RewrittenColumn[];
-  readonly nullStructs: boolean;
-  readonly signal: AbortSignal | undefined;
 }
 
 /** The shape of a field that is read or written: ids and types. */
@@ -277,45 +314,6 @@ function replacedLeaves(from: TableField, to: TableField): number[] {
 }
 
 const leavesOf = (field: TableField): number[] => [field.id, ...field.children.flatMap(leavesOf)];
-
-/** The columns of all physical rows of a fragment in their new types. */
-async function* castRows(
-  source: FragmentSource,
-  fragment: DataFragment,
-  { read, columns, nullStructs, signal }: ColumnCast,
-): AsyncGenerator<InputBatch, void, undefined> {
-  const rows = scanColumns(source, {
-    fragments: [fragment],
-    projection: resolveProjection(read, new Map(), undefined, false),
-    offset: 0,
-    limit: Number.POSITIVE_INFINITY,
-    batchRows: BATCH_ROWS,
-    readAhead: STREAMED,
-    signal,
-  });
-  const live = castBatches(rows, columns);
-  const deleted = fragment.deletionFile === undefined ? null : await source.readDeletions(fragment);
-  if (deleted === null || deleted.length === 0) {
-    yield* live;
-    return;
-  }
-  const places = { rowCount: fragment.physicalRows, deleted, batchRows: BATCH_ROWS, nullStructs };
-  yield* physicalRows(
-    live,
-    columns.map(({ to }) => to),
-    places,
-  );
-}
-
-async function* castBatches(
-  batches: AsyncIterable<BatchRows>,
-  columns: readonly RewrittenColumn[],
-): AsyncGenerator<InputBatch, void, undefined> {
-  for await (const batch of batches) {
-    const cast = columns.map((column, index) => column.cast(batch.columns[index]));
-    yield { columns: cast, rowCount: batch.rowCount };
-  }
-}
 
 /** The fragments, each with a file of nulls for a column of the schema that is all null in it. */
 function fillWithNulls(

@@ -1,0 +1,126 @@
+/** New columns whose values expressions compute from other columns of a row. */
+
+import type { Column } from "../../arrow/columns/column.js";
+import { decodeDictionary } from "../../arrow/columns/dictionaries.js";
+import { UnsupportedError } from "../../errors.js";
+import type { BoundExpression } from "../../expression/expression.js";
+import { typeName, type ValueType } from "../../expression/values/types.js";
+import { formatFieldPath } from "../../ident.js";
+import { type NewField, storageOf, type TableField } from "../../schema/schema.js";
+
+/** What computes a column. */
+export interface ComputedColumn {
+  readonly kind: "computed";
+  readonly expression: BoundExpression;
+  /** As it was written. */
+  readonly text: string;
+  /** The fields that the expression needs, in its order. */
+  readonly inputs: readonly TableField[];
+  /** The field that the expression is, and nothing but that; null for all else. */
+  readonly copied: TableField | null;
+}
+
+/**
+ * @param present the fields of the table
+ * @throws UnsupportedError for an expression over blobs
+ */
+export function planComputedColumn(
+  expression: BoundExpression,
+  text: string,
+  present: readonly TableField[],
+  label: string,
+): ComputedColumn {
+  const inputs = expression.paths.map((path) => fieldAt(present, path));
+  for (const [index, input] of inputs.entries()) {
+    if (!holdsBlobs(input)) continue;
+    const path = formatFieldPath(expression.paths[index]);
+    throw new UnsupportedError(`${label}: column ${path} holds blobs, which expressions do not have`);
+  }
+  const copied = expression.column === null ? null : inputs[0];
+  return { kind: "computed", expression, text, inputs, copied };
+}
+
+function fieldAt(fields: readonly TableField[], [name, ...members]: readonly string[]): TableField {
+  const field = fields.find((each) => each.name === name) as TableField;
+  return members.length === 0 ? field : fieldAt(field.children, members);
+}
+
+const holdsBlobs = (field: TableField): boolean =>
+  storageOf(field) === "blobs" || storageOf(field) === "blobStructs" || field.children.some(holdsBlobs);
+
+/**
+ * The field of a computed column. It may be null whatever the expression. A column that is copied keeps its type, and
+ * loses what its metadata says.
+ * @throws UnsupportedError for a type whose values can't be computed
+ */
+export function computedField(name: string, { expression, copied }: ComputedColumn, label: string): NewField {
+  const { type } = expression;
+  if (copied !== null && !holdsOther(type)) return { ...withoutMetadata(copied), name, nullable: true };
+  return valueField(name, type, label);
+}
+
+const holdsOther = (type: ValueType): boolean =>
+  type.kind === "other" ||
+  (type.kind === "list" && holdsOther(type.item)) ||
+  (type.kind === "struct" && type.members.some((member) => holdsOther(member.type)));
+
+const withoutMetadata = ({ name, type, nullable, children }: TableField): NewField => ({
+  name,
+  type,
+  nullable,
+  metadata: new Map(),
+  children: children.map(withoutMetadata),
+});
+
+function valueField(name: string, type: ValueType, label: string): NewField {
+  const of = (plain: NewField["type"], children: readonly NewField[] = []): NewField => ({
+    name,
+    type: plain,
+    nullable: true,
+    metadata: new Map(),
+    children,
+  });
+  switch (type.kind) {
+    case "list":
+      if (type.size !== null || type.large) break;
+      return of({ kind: "list", large: false, ofStructs: type.item.kind === "struct" }, [
+        valueField("item", type.item, label),
+      ]);
+    case "struct":
+      return of(
+        { kind: "struct" },
+        type.members.map((member) => valueField(member.name, member.type, label)),
+      );
+    case "other":
+      break;
+    default:
+      return of(type);
+  }
+  throw new UnsupportedError(
+    `${label}: a column of its type, ${typeName(type)}, is not supported by this release`,
+  );
+}
+
+/** The values of a computed column for some rows. */
+export function computeColumn(
+  { expression, copied }: ComputedColumn,
+  inputs: readonly Column[],
+  rowCount: number,
+): Column {
+  const column = expression.evaluate(inputs, rowCount);
+  return copied === null ? withoutDictionaries(column) : column;
+}
+
+/** The column with plain values where it has dictionaries: only columns that are copied keep them. */
+function withoutDictionaries(column: Column): Column {
+  switch (column.kind) {
+    case "dictionary":
+      return decodeDictionary(column);
+    case "list":
+      return { ...column, items: withoutDictionaries(column.items) };
+    case "struct":
+      return { ...column, children: column.children.map(withoutDictionaries) };
+    default:
+      return column;
+  }
+}

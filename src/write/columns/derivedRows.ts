@@ -1,0 +1,75 @@
+/**
+ * Rows of new columns that are made of those of others, batch by batch, in memory that is bounded by a batch. There is a
+ * row for each physical row of the fragment; only rows that are not deleted are read and computed.
+ */
+
+import type { Column } from "../../arrow/columns/column.js";
+import type { InputBatch } from "../../arrow/exchange/input.js";
+import { breathe } from "../../async/eventLoop.js";
+import type { DataFragment } from "../../format/table.js";
+import type { FragmentSource } from "../../query/fragmentColumns.js";
+import type { Projection } from "../../query/projection.js";
+import { type BatchRows, scanColumns } from "../../query/scan.js";
+import { STREAMED } from "../../rows/readAhead.js";
+import type { TableField } from "../../schema/schema.js";
+import { physicalRows } from "./physicalRows.js";
+
+/** Maximum rows of a batch. */
+export const BATCH_ROWS = 16_384;
+/** Minimum of the same where rows are computed. */
+const MIN_BATCH_ROWS = 256;
+/** Approximate bytes of a batch that is read. */
+const BATCH_BYTES = 16 * 1024 * 1024;
+/** Rows of a batch times steps of the derivation: what is computed before other work on the thread has its turn. */
+const BATCH_WORK = 2 ** 20;
+
+export interface Derivation {
+  /** What is read. */
+  readonly projection: Projection;
+  /** The fields of the columns that are made. */
+  readonly fields: readonly TableField[];
+  /** Steps that a row takes, about. */
+  readonly steps: number;
+  /** Makes a batch of the outputs of the projection. */
+  readonly derive: (columns: readonly Column[], rowCount: number) => Column[];
+  /** Whether structs may be null; files of 2.0 have no null structs. */
+  readonly nullStructs: boolean;
+  readonly signal: AbortSignal | undefined;
+}
+
+/** The made columns of all physical rows of a fragment. */
+export async function* derivedRows(
+  source: FragmentSource,
+  fragment: DataFragment,
+  derivation: Derivation,
+): AsyncGenerator<InputBatch, void, undefined> {
+  const { projection, fields, steps, nullStructs, signal } = derivation;
+  const batchRows = Math.max(MIN_BATCH_ROWS, Math.min(BATCH_ROWS, Math.floor(BATCH_WORK / steps)));
+  const rows = scanColumns(source, {
+    fragments: [fragment],
+    projection,
+    offset: 0,
+    limit: Number.POSITIVE_INFINITY,
+    batchRows,
+    batchBytes: BATCH_BYTES,
+    readAhead: STREAMED,
+    signal,
+  });
+  const live = derivedBatches(rows, derivation);
+  const deleted = fragment.deletionFile === undefined ? null : await source.readDeletions(fragment);
+  if (deleted === null || deleted.length === 0) {
+    yield* live;
+    return;
+  }
+  yield* physicalRows(live, fields, { rowCount: fragment.physicalRows, deleted, batchRows, nullStructs });
+}
+
+async function* derivedBatches(
+  batches: AsyncIterable<BatchRows>,
+  { derive }: Derivation,
+): AsyncGenerator<InputBatch, void, undefined> {
+  for await (const { columns, rowCount } of batches) {
+    yield { columns: derive(columns, rowCount), rowCount };
+    await breathe();
+  }
+}
