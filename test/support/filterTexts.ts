@@ -152,6 +152,9 @@ const texts = of("s", "Mixed", "dic", "st.B", "`s`", "st['B']");
 const times = of("ts", "tz", "tb", "d32");
 const comparison = of("=", "!=", "<>", "<", "<=", ">", ">=", "==");
 
+/** Regular expressions, some of which match nothing, or the empty text. */
+const matched = of("a", "b+", "(a)(b)", "(a|ab)(c|bcd)?", "a*?", "[a-z]", "^.", "x*", "(?<first>.)b", "é|😀", "\\\\b").map(quote);
+
 /** Lists of whole numbers. */
 const list = fc.oneof(
   integer.map((item) => `array_append(li, ${item})`),
@@ -196,6 +199,10 @@ const { condition, number, float, string } = fc.letrec<{
     tie("string").map((inner) => `octet_length(${inner})`),
     of("li", "lt", "vec").map((list) => `array_length(${list})`),
     fc
+      .tuple(tie("string"), matched, of("", ", 1", ", 2", ", 1, 'i'"))
+      .map(([inner, regex, rest]) => `regexp_count(${inner}, ${regex}${rest})`),
+    fc.tuple(tie("string"), matched).map(([inner, regex]) => `regexp_instr(${inner}, ${regex})`),
+    fc
       .tuple(of("year", "month", "day", "hour", "dow", "doy", "week", "quarter"), times)
       .map(([part, at]) => `date_part('${part}', ${at})`),
     fc.tuple(integers, integer).map(([column, other]) => `coalesce(${column}, ${other})`),
@@ -225,6 +232,9 @@ const { condition, number, float, string } = fc.letrec<{
       .map(([f, inner, n]) => `${f}(${inner}, ${n})`),
     fc.tuple(tie("string"), text).map(([inner, other]) => `concat(${inner}, ${other})`),
     of("i8", "i64", "bo", "u64", "d32").map((column) => `cast(${column} as string)`),
+    fc
+      .tuple(tie("string"), matched, of("x", "[$0]", "$1-$2", "\\\\1", "${1}a", "$$"), of("", ", 'g'", ", 'gi'", ", 'i'"))
+      .map(([inner, regex, other, flags]) => `regexp_replace(${inner}, ${regex}, ${quote(other)}${flags})`),
   ),
   leaf: fc.oneof(
     fc.tuple(integers, comparison, anyInteger).map((parts) => parts.join(" ")),

@@ -3,6 +3,7 @@
 import { type Bound, type Constant, constantOf, nullOf } from "../evaluate/bound.js";
 import type { FunctionDefinition } from "../functions/form.js";
 import { LIST_FUNCTIONS } from "../functions/lists.js";
+import { MATCH_FUNCTIONS } from "../functions/matches.js";
 import { NUMBER_FUNCTIONS } from "../functions/numbers.js";
 import { REARRANGING_FUNCTIONS } from "../functions/rearrangedLists.js";
 import { TEXT_FUNCTIONS } from "../functions/text.js";
@@ -17,7 +18,7 @@ import { unitedType } from "./coercion.js";
 import type { BoundNodes, Place } from "./nodes.js";
 
 const FUNCTIONS: ReadonlyMap<string, FunctionDefinition> = new Map(
-  [TEXT_FUNCTIONS, NUMBER_FUNCTIONS, TIME_FUNCTIONS, LIST_FUNCTIONS, REARRANGING_FUNCTIONS].flatMap(
+  [TEXT_FUNCTIONS, MATCH_FUNCTIONS, NUMBER_FUNCTIONS, TIME_FUNCTIONS, LIST_FUNCTIONS, REARRANGING_FUNCTIONS].flatMap(
     Object.entries,
   ),
 );

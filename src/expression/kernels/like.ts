@@ -91,7 +91,7 @@ function likeTest(pattern: string, escaping: string, ignoresCase: boolean): Fits
     const any: Pattern = { kind: "set", set: ANY_CHARACTER };
     if (piece.kind === "one") parts.push(any);
     else if (piece.kind === "any") {
-      parts.push({ kind: "repeat", part: any, least: 0, most: Number.POSITIVE_INFINITY });
+      parts.push({ kind: "repeat", part: any, least: 0, most: Number.POSITIVE_INFINITY, isLazy: false });
     } else {
       for (const character of piece.text) {
         const set = single(character);

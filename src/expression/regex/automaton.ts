@@ -6,27 +6,20 @@
  * The state before a character knows what the character before it was, in so far as positions such as `\b` ask for it.
  */
 
-import { InvalidInputError } from "../../errors.js";
-import { type CharacterSet, holdsPoint, type Pattern, type Position, wordSet } from "./pattern.js";
+import { type CharacterSet, holdsPoint, type Pattern, wordSet } from "./pattern.js";
+import {
+  asksForWords,
+  compilePattern,
+  EDGE,
+  type Instruction,
+  isAt,
+  type Kind,
+  kindOf,
+  OTHER,
+} from "./program.js";
 
-/** Maximum instructions of an automaton: repetitions are written out. */
-const MAX_INSTRUCTIONS = 20_000;
 /** Maximum states kept. */
 const MAX_STATES = 2_000;
-
-type Instruction =
-  | { readonly kind: "set"; readonly set: CharacterSet }
-  | { readonly kind: "split"; readonly to: number[] }
-  | { readonly kind: "position"; readonly position: Position }
-  | { readonly kind: "match" };
-
-/** What a character is to positions. */
-const OTHER = 0;
-const WORD = 1;
-const NEW_LINE = 2;
-/** Before the first character, or behind the last. */
-const EDGE = 3;
-type Kind = 0 | 1 | 2 | 3;
 
 interface State {
   /** Instructions that are reached, before positions are asked. */
@@ -60,13 +53,11 @@ export class Automaton {
     const anchored: Pattern = isAnchored
       ? { kind: "sequence", parts: [pattern, { kind: "position", position: "end" }] }
       : pattern;
-    const program: Instruction[] = [];
-    compile(anchored, program, { steps: 0 });
-    program.push({ kind: "match" });
+    const program = compilePattern(anchored);
     this.#program = program;
     this.#isAnchored = isAnchored;
     this.#mark = new Uint32Array(program.length);
-    const asksWords = program.some(({ kind, ...rest }) => kind === "position" && isBoundary(rest));
+    const asksWords = asksForWords(program);
     this.#starts = classStarts(program, asksWords);
     this.#kinds = Array.from(this.#starts, (point) => kindOf(point, asksWords));
     for (let point = 0; point < 128; point++) this.#ascii[point] = this.#search(point);
@@ -183,37 +174,15 @@ export class Automaton {
         case "split":
           for (const to of instruction.to) stack.push(to);
           break;
+        case "save":
+          stack.push(at + 1);
+          break;
         case "position":
           if (isAt(instruction.position, before, after)) stack.push(at + 1);
       }
     }
     return found;
   }
-}
-
-const isBoundary = (instruction: object): boolean =>
-  "position" in instruction && (instruction.position === "boundary" || instruction.position === "noBoundary");
-
-function isAt(position: Position, before: Kind, after: Kind): boolean {
-  switch (position) {
-    case "start":
-      return before === EDGE;
-    case "end":
-      return after === EDGE;
-    case "lineStart":
-      return before === EDGE || before === NEW_LINE;
-    case "lineEnd":
-      return after === EDGE || after === NEW_LINE;
-    case "boundary":
-      return (before === WORD) !== (after === WORD);
-    case "noBoundary":
-      return (before === WORD) === (after === WORD);
-  }
-}
-
-function kindOf(point: number, asksWords: boolean): Kind {
-  if (point === 0x0a) return NEW_LINE;
-  return asksWords && holdsPoint(wordSet(), point) ? WORD : OTHER;
 }
 
 function classStarts(program: readonly Instruction[], asksWords: boolean): Int32Array {
@@ -229,56 +198,4 @@ function classStarts(program: readonly Instruction[], asksWords: boolean): Int32
   }
   if (asksWords) add(wordSet());
   return Int32Array.from(starts).sort();
-}
-
-/** @param written counts what was written out: repetitions of nothing make no instruction, but take time too */
-function compile(pattern: Pattern, program: Instruction[], written: { steps: number }): void {
-  if (++written.steps > 2 * MAX_INSTRUCTIONS || program.length > MAX_INSTRUCTIONS) {
-    throw new InvalidInputError(`regular expression: longer than ${MAX_INSTRUCTIONS} steps when written out`);
-  }
-  switch (pattern.kind) {
-    case "set":
-      program.push({ kind: "set", set: pattern.set });
-      return;
-    case "position":
-      program.push({ kind: "position", position: pattern.position });
-      return;
-    case "sequence":
-      for (const part of pattern.parts) compile(part, program, written);
-      return;
-    case "choice": {
-      const to: number[] = [];
-      program.push({ kind: "split", to });
-      const ends: number[][] = [];
-      for (const part of pattern.parts) {
-        to.push(program.length);
-        compile(part, program, written);
-        const end: number[] = [];
-        ends.push(end);
-        program.push({ kind: "split", to: end });
-      }
-      for (const end of ends) end.push(program.length);
-      return;
-    }
-    case "repeat": {
-      for (let count = 0; count < pattern.least; count++) compile(pattern.part, program, written);
-      if (pattern.most === Number.POSITIVE_INFINITY) {
-        const at = program.length;
-        const to: number[] = [at + 1];
-        program.push({ kind: "split", to });
-        compile(pattern.part, program, written);
-        program.push({ kind: "split", to: [at] });
-        to.push(program.length);
-        return;
-      }
-      const exits: number[][] = [];
-      for (let count = pattern.least; count < pattern.most; count++) {
-        const to: number[] = [program.length + 1];
-        exits.push(to);
-        program.push({ kind: "split", to });
-        compile(pattern.part, program, written);
-      }
-      for (const exit of exits) exit.push(program.length);
-    }
-  }
 }

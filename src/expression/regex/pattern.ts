@@ -23,7 +23,16 @@ export type Pattern =
   | { readonly kind: "set"; readonly set: CharacterSet }
   | { readonly kind: "position"; readonly position: Position }
   | { readonly kind: "sequence" | "choice"; readonly parts: readonly Pattern[] }
-  | { readonly kind: "repeat"; readonly part: Pattern; readonly least: number; readonly most: number };
+  /** A group that remembers what it matched; 0 is the whole match. */
+  | { readonly kind: "group"; readonly index: number; readonly name: string | null; readonly part: Pattern }
+  | {
+      readonly kind: "repeat";
+      readonly part: Pattern;
+      readonly least: number;
+      readonly most: number;
+      /** Whether fewer repetitions are tried first. */
+      readonly isLazy: boolean;
+    };
 
 const MAX_CODE_POINT = 0x10ffff;
 const MAX_NESTING = 100;
@@ -45,6 +54,7 @@ class PatternParser {
   readonly #characters: readonly string[];
   #next = 0;
   #nesting = 0;
+  #groups = 0;
   #flags: Set<string>;
 
   constructor(text: string, flags: string) {
@@ -94,8 +104,8 @@ class PatternParser {
     for (;;) {
       const bounds = this.#bounds();
       if (bounds === null) return part;
-      this.#accept("?");
-      part = { kind: "repeat", part, least: bounds[0], most: bounds[1] };
+      const isLazy = this.#accept("?");
+      part = { kind: "repeat", part, least: bounds[0], most: bounds[1], isLazy };
       if (++this.#nesting > MAX_NESTING * 100) throw this.#fail("too many repetitions");
     }
   }
@@ -154,13 +164,22 @@ class PatternParser {
         ) {
           throw this.#fail("look-around is not supported");
         }
+        const start = this.#next;
         while (this.#next < this.#characters.length && this.#characters[this.#next] !== ">") this.#next++;
+        const name = this.#characters.slice(start, this.#next).join("");
         if (!this.#accept(">")) throw this.#fail("unclosed name of a group");
+        return this.#remembered(name);
       } else if (!this.#accept(":")) {
         return this.#flagGroup();
       }
+      return this.#groupEnd();
     }
-    return this.#groupEnd();
+    return this.#remembered(null);
+  }
+
+  #remembered(name: string | null): Pattern {
+    const index = ++this.#groups;
+    return { kind: "group", index, name, part: this.#groupEnd() };
   }
 
   #flagGroup(): Pattern | null {

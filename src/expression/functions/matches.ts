@@ -1,0 +1,153 @@
+/** Functions of what regular expressions match in texts: replace it, count it, tell where it is. */
+
+import { InvalidInputError } from "../../errors.js";
+import { parsePattern } from "../regex/pattern.js";
+import { type Match, Search } from "../regex/search.js";
+import type { Scalar } from "../values/scalars.js";
+import { INT64, STRING, type ValueType } from "../values/types.js";
+import {
+  type FunctionDefinition,
+  type FunctionForm,
+  type Functions,
+  integerOperands,
+  operandCount,
+  textOperands,
+  wantsInteger,
+  wantsText,
+} from "./form.js";
+import { rowKernel } from "./text.js";
+
+const constantPattern = "the pattern of a regular expression and its flags are constants";
+/** Longest text that a function makes. */
+const MAX_TEXT = 2 ** 24;
+
+const pointsOf = (text: string): number[] => Array.from(text, (character) => character.codePointAt(0) as number);
+const textOf = (points: readonly number[], start: number, end: number): string => {
+  let text = "";
+  for (let place = start; place < end; place++) text += String.fromCodePoint(points[place]);
+  return text;
+};
+
+/** The form of a function whose pattern or flags are null. */
+const nothing = (operands: readonly ValueType[], type: ValueType, value: Scalar): FunctionForm => ({
+  operands,
+  type,
+  isStrict: false,
+  kernel: rowKernel(operands, type, () => value),
+});
+
+/** REGEXP_REPLACE(text, pattern, replacement [, flags]): the first match, or all with the flag `g`. */
+const replace: FunctionDefinition = (types, constants) => {
+  if (types.length < 3 || types.length > 4) return operandCount(3, 4);
+  if (!types.every(wantsText)) return textOperands;
+  const operands = types.map(() => STRING);
+  const [, pattern, , flags = ""] = constants;
+  if (pattern === null || flags === null) return nothing(operands, STRING, null);
+  if (typeof pattern !== "string" || typeof flags !== "string" || (types.length === 4 && constants[3] === undefined)) {
+    return constantPattern;
+  }
+  const search = new Search(parsePattern(pattern, flags));
+  const isGlobal = flags.includes("g");
+  const templates = new Map<string, Template>();
+  const templateOf = (text: string): Template => {
+    let template = templates.get(text);
+    if (template === undefined) {
+      if (templates.size >= MAX_TEMPLATES) templates.clear();
+      template = parseTemplate(text, search);
+      templates.set(text, template);
+    }
+    return template;
+  };
+  const kernel = rowKernel(operands, STRING, ([text, , replacement]) => {
+    const points = pointsOf(text as string);
+    const template = templateOf(replacement as string);
+    let made = "";
+    let end = 0;
+    for (const match of search.findAll(points)) {
+      made += textOf(points, end, match[0]) + filled(template, points, match);
+      if (made.length > MAX_TEXT) throw new InvalidInputError("regexp_replace: the text is too long");
+      [, end] = match;
+      if (!isGlobal) break;
+    }
+    return made + textOf(points, end, points.length);
+  });
+  return { operands, type: STRING, kernel };
+};
+
+const MAX_TEMPLATES = 256;
+
+/** Texts, and numbers of groups; -1 for a group that there is not. */
+type Template = readonly (string | number)[];
+
+/** `$1`, `${1}`, `$name`, `${name}` and `\1` stand for groups, `$$` for a dollar. */
+function parseTemplate(text: string, search: Search): Template {
+  const parts: (string | number)[] = [];
+  const groupOf = (name: string): number => {
+    const index = /^\d{1,9}$/.test(name) ? Number(name) : (search.names.get(name) ?? -1);
+    return index <= search.groupCount ? index : -1;
+  };
+  let end = 0;
+  for (const match of text.matchAll(/\$\$|\$\{([^}]*)\}|\$(\w+)|\\(\d+)/g)) {
+    parts.push(text.slice(end, match.index));
+    end = match.index + match[0].length;
+    const name = match[1] ?? match[2] ?? match[3];
+    parts.push(name === undefined ? "$" : groupOf(name));
+  }
+  parts.push(text.slice(end));
+  return parts;
+}
+
+const filled = (template: Template, points: readonly number[], match: Match): string =>
+  template
+    .map((part) => {
+      if (typeof part === "string") return part;
+      return part < 0 || match[2 * part] < 0 ? "" : textOf(points, match[2 * part], match[2 * part + 1]);
+    })
+    .join("");
+
+/** REGEXP_COUNT(text, pattern [, start [, flags]]): 0 for a text that is null. */
+const count: FunctionDefinition = (types, constants) => {
+  if (types.length < 2 || types.length > 4) return operandCount(2, 4);
+  const [text, pattern, start, flags] = types;
+  if (![text, pattern, flags ?? text].every(wantsText)) return textOperands;
+  if (start !== undefined && !wantsInteger(start)) return integerOperands;
+  const operands = types.map((_, index) => (index === 2 ? INT64 : STRING));
+  const [, constant, , chosen = ""] = constants;
+  if (constant === null || chosen === null) return nothing(operands, INT64, 0n);
+  if (typeof constant !== "string" || typeof chosen !== "string" || (types.length === 4 && constants[3] === undefined)) {
+    return constantPattern;
+  }
+  const search = new Search(parsePattern(constant, chosen));
+  const kernel = rowKernel(operands, INT64, ([value, , from]) => {
+    if (value === null) return 0n;
+    const first = from === undefined || from === null ? 1 : Number(from);
+    if (first < 1) throw new InvalidInputError("regexp_count: characters are counted from 1");
+    let found = 0n;
+    // What lies before the start is no part of the text.
+    const rest = pointsOf(value as string).slice(first - 1);
+    for (const _ of search.findAll(rest)) found++;
+    return found;
+  });
+  return { operands, type: INT64, kernel, isStrict: false };
+};
+
+/** REGEXP_INSTR(text, pattern): where the first match begins, from 1; 0 for none. */
+const place: FunctionDefinition = (types, constants) => {
+  if (types.length !== 2) return operandCount(2);
+  if (!types.every(wantsText)) return textOperands;
+  const operands = [STRING, STRING];
+  const [, pattern] = constants;
+  if (pattern === null) return nothing(operands, INT64, null);
+  if (typeof pattern !== "string") return constantPattern;
+  const search = new Search(parsePattern(pattern, ""));
+  const kernel = rowKernel(operands, INT64, ([text]) =>
+    BigInt((search.find(pointsOf(text as string), 0)?.[0] ?? -1) + 1),
+  );
+  return { operands, type: INT64, kernel };
+};
+
+export const MATCH_FUNCTIONS: Functions = {
+  regexp_replace: replace,
+  regexp_count: count,
+  regexp_instr: place,
+};

@@ -1,0 +1,123 @@
+/** Patterns as programs: what an automaton and a search run. */
+
+import { InvalidInputError } from "../../errors.js";
+import { type CharacterSet, holdsPoint, type Pattern, type Position, wordSet } from "./pattern.js";
+
+/** Maximum instructions of an automaton: repetitions are written out. */
+const MAX_INSTRUCTIONS = 20_000;
+export type Instruction =
+  | { readonly kind: "set"; readonly set: CharacterSet }
+  /** Goes on at several places; those that come first are preferred. */
+  | { readonly kind: "split"; readonly to: number[] }
+  | { readonly kind: "position"; readonly position: Position }
+  /** Remembers the place: the start of group `slot / 2`, or its end where the slot is odd. */
+  | { readonly kind: "save"; readonly slot: number }
+  | { readonly kind: "match" };
+
+/** What a character is to positions. */
+export const OTHER = 0;
+const WORD = 1;
+const NEW_LINE = 2;
+/** Before the first character, or behind the last. */
+export const EDGE = 3;
+export type Kind = 0 | 1 | 2 | 3;
+
+/** @throws InvalidInputError for a pattern that is too large */
+export function compilePattern(pattern: Pattern): Instruction[] {
+  const program: Instruction[] = [];
+  compile(pattern, program, { steps: 0 });
+  program.push({ kind: "match" });
+  return program;
+}
+
+/** Whether it matters to a program which characters are of words. */
+export const asksForWords = (program: readonly Instruction[]): boolean =>
+  program.some(({ kind, ...rest }) => kind === "position" && isBoundary(rest));
+
+const isBoundary = (instruction: object): boolean =>
+  "position" in instruction && (instruction.position === "boundary" || instruction.position === "noBoundary");
+
+/** Whether a position is between two characters, by what they are. */
+export function isAt(position: Position, before: Kind, after: Kind): boolean {
+  switch (position) {
+    case "start":
+      return before === EDGE;
+    case "end":
+      return after === EDGE;
+    case "lineStart":
+      return before === EDGE || before === NEW_LINE;
+    case "lineEnd":
+      return after === EDGE || after === NEW_LINE;
+    case "boundary":
+      return (before === WORD) !== (after === WORD);
+    case "noBoundary":
+      return (before === WORD) === (after === WORD);
+  }
+}
+
+/** @param asksWords whether it counts which characters are of words */
+export function kindOf(point: number, asksWords: boolean): Kind {
+  if (point === 0x0a) return NEW_LINE;
+  return asksWords && holdsPoint(wordSet(), point) ? WORD : OTHER;
+}
+
+/** @param written counts what was written out: repetitions of nothing make no instruction, but take time too */
+function compile(pattern: Pattern, program: Instruction[], written: { steps: number }): void {
+  if (++written.steps > 2 * MAX_INSTRUCTIONS || program.length > MAX_INSTRUCTIONS) {
+    throw new InvalidInputError(`regular expression: longer than ${MAX_INSTRUCTIONS} steps when written out`);
+  }
+  switch (pattern.kind) {
+    case "set":
+      program.push({ kind: "set", set: pattern.set });
+      return;
+    case "position":
+      program.push({ kind: "position", position: pattern.position });
+      return;
+    case "sequence":
+      for (const part of pattern.parts) compile(part, program, written);
+      return;
+    case "group":
+      program.push({ kind: "save", slot: 2 * pattern.index });
+      compile(pattern.part, program, written);
+      program.push({ kind: "save", slot: 2 * pattern.index + 1 });
+      return;
+    case "choice": {
+      const to: number[] = [];
+      program.push({ kind: "split", to });
+      const ends: number[][] = [];
+      for (const part of pattern.parts) {
+        to.push(program.length);
+        compile(part, program, written);
+        const end: number[] = [];
+        ends.push(end);
+        program.push({ kind: "split", to: end });
+      }
+      for (const end of ends) end.push(program.length);
+      return;
+    }
+    case "repeat": {
+      for (let count = 0; count < pattern.least; count++) compile(pattern.part, program, written);
+      if (pattern.most === Number.POSITIVE_INFINITY) {
+        const at = program.length;
+        const to: number[] = [at + 1];
+        program.push({ kind: "split", to });
+        compile(pattern.part, program, written);
+        program.push({ kind: "split", to: [at] });
+        to.push(program.length);
+        if (pattern.isLazy) to.reverse();
+        return;
+      }
+      const exits: number[][] = [];
+      for (let count = pattern.least; count < pattern.most; count++) {
+        const to: number[] = [program.length + 1];
+        exits.push(to);
+        program.push({ kind: "split", to });
+        compile(pattern.part, program, written);
+      }
+      for (const exit of exits) {
+        exit.push(program.length);
+        if (pattern.isLazy) exit.reverse();
+      }
+    }
+  }
+}
