@@ -4,6 +4,7 @@ import type { BenchCase } from "./case.js";
 import { ablationCases } from "./cases/ablation.js";
 import { branchCases } from "./cases/branch.js";
 import { catalogCases } from "./cases/catalog.js";
+import { changeCases } from "./cases/change.js";
 import { commitCases } from "./cases/commit.js";
 import { openCases } from "./cases/open.js";
 import { processCases } from "./cases/process.js";
@@ -15,6 +16,7 @@ import { writeCases } from "./cases/write.js";
 
 export const CASES: readonly BenchCase[] = [
   ...writeCases,
+  ...changeCases,
   ...upkeepCases,
   ...readCases,
   ...takeCases,

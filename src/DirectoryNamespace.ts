@@ -23,10 +23,12 @@ import { operationOfPart, pinOperations, pinParts } from "./operations/pinParts.
 import { namingRefusedRoot } from "./operations/refusedRoot.js";
 import { optionalId } from "./operations/request.js";
 import { countTableRows } from "./operations/rows/countTableRows.js";
+import { deleteFromTable } from "./operations/rows/deleteFromTable.js";
 import { insertIntoTable } from "./operations/rows/insertIntoTable.js";
 import { queryTable } from "./operations/rows/queryTable.js";
 import { takeBlobs } from "./operations/rows/takeBlobs.js";
 import { takeRows } from "./operations/rows/takeRows.js";
+import { updateTable } from "./operations/rows/updateTable.js";
 import { alterTableAddColumns } from "./operations/schema/alterTableAddColumns.js";
 import { alterTableAlterColumns } from "./operations/schema/alterTableAlterColumns.js";
 import { alterTableDropColumns } from "./operations/schema/alterTableDropColumns.js";
@@ -217,6 +219,25 @@ export class DirectoryNamespace implements AsyncDisposable {
     return this.#run("insertIntoTable", request, (context, checked) =>
       insertIntoTable(context, checked, data),
     );
+  }
+  /**
+   * Deletes the rows that a predicate selects, all of them or none, and makes a version even where it selects none. Where
+   * another writer changes the same rows meanwhile, the predicate is applied anew to what that writer left.
+   * @throws ConcurrentModificationError if other writers keep changing the same fragments
+   */
+  deleteFromTable(request: ns.DeleteFromTableRequest): Promise<ns.DeleteFromTableResponse> {
+    return this.#run("deleteFromTable", request, deleteFromTable);
+  }
+  /**
+   * Sets columns of the rows that a predicate selects, in all of them or none, and makes a version even where it selects
+   * none. A value of another type is cast to the column's. Where another writer changes the same rows meanwhile,
+   * predicate and expressions are applied anew to what that writer left.
+   * @throws TableColumnNotFoundError for a column that is not there; TableSchemaValidationError where a column that is
+   *   not nullable would get a null; InvalidInputError for a row for which an expression has no value
+   * @throws ConcurrentModificationError if other writers keep changing the same fragments
+   */
+  updateTable(request: ns.UpdateTableRequest): Promise<ns.UpdateTableResponse> {
+    return this.#run("updateTable", request, updateTable);
   }
   queryTable(request: ns.QueryTableRequest): Promise<ns.QueryResult> {
     return this.#run("queryTable", request, queryTable);
@@ -410,12 +431,6 @@ export class DirectoryNamespace implements AsyncDisposable {
     _data: ns.RowsInput,
   ): Promise<ns.MergeInsertIntoTableResponse> {
     return this.#refuse("mergeInsertIntoTable", request);
-  }
-  updateTable(request: ns.UpdateTableRequest): Promise<ns.UpdateTableResponse> {
-    return this.#refuse("updateTable", request);
-  }
-  deleteFromTable(request: ns.DeleteFromTableRequest): Promise<ns.DeleteFromTableResponse> {
-    return this.#refuse("deleteFromTable", request);
   }
   explainTableQueryPlan(request: ns.ExplainTableQueryPlanRequest): Promise<string> {
     return this.#refuse("explainTableQueryPlan", request);

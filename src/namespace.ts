@@ -820,6 +820,42 @@ export interface CountTableRowsRequest extends TableRequest {
   readonly tag?: string;
 }
 
+/** Columns and their new values: at least one, each at most once. */
+export interface UpdateTableRequest extends TableRequest {
+  /** Paths of columns, each with an SQL expression over the values before the update: `[["n", "n + 1"]]`. */
+  readonly updates?: readonly (readonly [path: string, expression: string])[];
+  /**
+   * Values by the names of top-level columns: numbers, bigints, booleans, strings, dates, bytes, arrays of these; null and
+   * undefined set null.
+   */
+  readonly values?: Readonly<Record<string, unknown>>;
+  /** Selects the rows to update: SQL text, or an expression. Default: all. */
+  readonly predicate?: string | FilterExpression;
+  /** Values of the parameters of the predicate and the expressions: `$name` in their text. */
+  readonly params?: FilterParameters;
+  readonly branch?: string;
+  readonly properties?: Properties;
+}
+export interface UpdateTableResponse {
+  readonly transactionId?: string;
+  readonly version: number;
+  readonly updatedRows: number;
+  readonly properties?: Properties;
+}
+
+export interface DeleteFromTableRequest extends TableRequest {
+  /** Selects the rows to delete: SQL text, or an expression. `true` selects all. */
+  readonly predicate: string | FilterExpression;
+  /** Values of the parameters of the predicate: `$name` in its text. */
+  readonly params?: FilterParameters;
+  readonly branch?: string;
+}
+export interface DeleteFromTableResponse {
+  readonly transactionId?: string;
+  readonly version: number;
+  readonly numDeletedRows: number;
+}
+
 /** Full-text search of a query; not supported by this release. */
 export interface FullTextQuery {
   readonly stringQuery?: { readonly query: string; readonly columns?: readonly string[] };
@@ -846,29 +882,6 @@ export interface MergeInsertIntoTableResponse {
   readonly numUpdatedRows: number;
   readonly numInsertedRows: number;
   readonly numDeletedRows: number;
-}
-
-export interface UpdateTableRequest extends TableRequest {
-  /** Paths of columns, each with an SQL expression. */
-  readonly updates: readonly (readonly [path: string, expression: string])[];
-  readonly predicate?: string;
-  readonly branch?: string;
-  readonly properties?: Properties;
-}
-export interface UpdateTableResponse {
-  readonly transactionId?: string;
-  readonly version: number;
-  readonly updatedRows: number;
-  readonly properties?: Properties;
-}
-
-export interface DeleteFromTableRequest extends TableRequest {
-  readonly predicate: string;
-  readonly branch?: string;
-}
-export interface DeleteFromTableResponse {
-  readonly transactionId?: string;
-  readonly version: number;
 }
 
 export interface ExplainTableQueryPlanRequest extends TableRequest {

@@ -3,6 +3,7 @@
 import { InvalidInputError } from "../errors.js";
 import type { Parameters } from "../expression/bind/bind.js";
 import { isExpression } from "../expression/build.js";
+import { printExpression } from "../expression/parse/print.js";
 import { type Filter, planFilter } from "../query/filter.js";
 import { decodeSchema } from "../schema/schema.js";
 import type { OpenVersion } from "../table/versions/tableAt.js";
@@ -26,7 +27,18 @@ export function filterOf(
   return planFilter(filter, parametersOf(params), fields, hasStableIds, label);
 }
 
-function parametersOf(params: unknown): Parameters {
+/**
+ * A filter as a text, for a record of what was done.
+ * @throws InvalidInputError for what is no filter
+ */
+export function textOfFilter(filter: unknown, label: string): string {
+  if (typeof filter === "string") return filter;
+  if (isExpression(filter)) return printExpression(filter.syntax);
+  throw new InvalidInputError(`${label}: must be a text or an expression`);
+}
+
+/** @throws InvalidInputError for what are no parameters */
+export function parametersOf(params: unknown): Parameters {
   if (params === undefined || params === null) return {};
   if (typeof params !== "object" || Array.isArray(params)) {
     throw new InvalidInputError("params: must be an object with a value for each name");

@@ -4,7 +4,7 @@
  */
 
 import { InvalidInputError, TableIndexNotFoundError, UnsupportedError } from "../errors.js";
-import { formatFieldPath, formatIdentifier } from "../ident.js";
+import { formatIdentifier } from "../ident.js";
 import type { RequestBase } from "../namespace.js";
 import { fieldFinder, resolveField } from "../schema/fieldPaths.js";
 import { decodeSchema } from "../schema/schema.js";
@@ -22,11 +22,7 @@ interface Request extends RequestBase {
   readonly indexName?: unknown;
   readonly distanceType?: unknown;
   readonly readVersion?: unknown;
-  readonly updates?: unknown;
-  /** From a table handle: values by the names of top-level columns, in addition to the updates. */
-  readonly values?: unknown;
   readonly on?: unknown;
-  readonly predicate?: unknown;
 }
 
 type Check = (context: OperationContext, request: Request, access: Access) => Promise<unknown>;
@@ -44,8 +40,6 @@ const DISTANCES: ReadonlySet<string> = new Set(["L2", "EUCLIDEAN", "COSINE", "DO
 /** The missing feature of each operation, and the check that comes before the refusal. */
 const UNSUPPORTED = {
   mergeInsertIntoTable: ["merge inserts", checkKey],
-  updateTable: ["predicates", checkUpdates],
-  deleteFromTable: ["predicates", checkPredicate],
   explainTableQueryPlan: ["query plans", openTable],
   analyzeTableQueryPlan: ["query plans", openTable],
   alterTableBackfillColumns: ["computed columns", checkComputedColumn],
@@ -124,27 +118,6 @@ async function checkKey(context: OperationContext, request: Request, access: Acc
   // The columns of a table that is only declared are decided by its first rows.
   if ((await openSnapshot(context, request, access)) !== null)
     await findColumns(context, request, access, key);
-}
-
-async function checkUpdates(context: OperationContext, request: Request, access: Access): Promise<void> {
-  const { updates, values = {} } = request;
-  if (typeof values !== "object" || values === null) throw new InvalidInputError("values: must be an object");
-  const names = Object.keys(values);
-  if (!Array.isArray(updates) || updates.length + names.length === 0) {
-    throw new InvalidInputError("updates: must be a list that is not empty");
-  }
-  optionalString(request.predicate, "predicate");
-  const paths = updates.map((update: unknown, index) => {
-    const [path, ...expressions] = requireStrings(update, `updates[${index}]`);
-    if (expressions.length === 1) return path;
-    throw new InvalidInputError(`updates[${index}]: must be the path of a column and an expression`);
-  });
-  await findColumns(context, request, access, [...paths, ...names.map((name) => formatFieldPath([name]))]);
-}
-
-async function checkPredicate(context: OperationContext, request: Request): Promise<void> {
-  requireString(request.predicate, "predicate");
-  await openTable(context, request);
 }
 
 async function findColumns(

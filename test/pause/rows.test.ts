@@ -8,6 +8,15 @@ const insert =
   (id: TableId, request: object = {}) =>
   (ns: DirectoryNamespace) =>
     ns.insertIntoTable({ id, ...request }, rowsOf(10));
+/** Of rows that no rival appends: a change need not see what is appended while it runs. */
+const remove =
+  (id: TableId, request: object = {}) =>
+  (ns: DirectoryNamespace) =>
+    ns.deleteFromTable({ id, ...request, predicate: "v IN (1, 2)" });
+const update =
+  (id: TableId, request: object = {}) =>
+  (ns: DirectoryNamespace) =>
+    ns.updateTable({ id, ...request, predicate: "v IN (1, 3)", updates: [["v", "v + 5000"]] });
 const overwrite = { mode: "Overwrite" };
 const onBranch = { branch: "dev" };
 
@@ -28,6 +37,12 @@ pauseLoop([
     world: [[CHILD_TABLE, "declared"]],
     run: insert(CHILD_TABLE, overwrite),
   },
+  { name: "delete rows, root", world: [[ROOT_TABLE, "table"]], run: remove(ROOT_TABLE) },
+  { name: "delete rows, child", world: [[CHILD_TABLE, "table"]], run: remove(CHILD_TABLE) },
+  { name: "delete rows of a branch", world: [[ROOT_TABLE, "refs"]], run: remove(ROOT_TABLE, onBranch) },
+  { name: "update rows, root", world: [[ROOT_TABLE, "table"]], run: update(ROOT_TABLE) },
+  { name: "update rows, child", world: [[CHILD_TABLE, "table"]], run: update(CHILD_TABLE) },
+  { name: "update rows of a branch", world: [[ROOT_TABLE, "refs"]], run: update(ROOT_TABLE, onBranch) },
   { name: "append to a branch, root", world: [[ROOT_TABLE, "refs"]], run: insert(ROOT_TABLE, onBranch) },
   { name: "append to a branch, child", world: [[CHILD_TABLE, "refs"]], run: insert(CHILD_TABLE, onBranch) },
 ]);

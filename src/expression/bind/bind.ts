@@ -110,6 +110,18 @@ export class Binder {
     return this.#bind(node, true);
   }
 
+  /**
+   * An expression whose values are kept in a column.
+   * @param wanted the type of the column, by the type of the expression
+   */
+  assigned(node: Syntax, wanted: (own: ValueType) => ValueType): Bound {
+    const bound = this.#bind(node, true);
+    const type = wanted(bound.type);
+    // Whether lists have the right number of items is known only once they are computed.
+    const isSized = type.kind === "list" && bound.type.kind === "list";
+    return this.#cast(bound, isSized ? { ...type, size: bound.type.size } : type, false, node);
+  }
+
   /** @param isDirect whether the node stands in the filter itself, or in AND and OR of it */
   #bind(node: Syntax, isDirect = false): Bound {
     if (++this.#depth > MAX_DEPTH) throw this.#invalid(node, `nested deeper than ${MAX_DEPTH}`);

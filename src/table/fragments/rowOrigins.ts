@@ -5,13 +5,7 @@
 
 import { CorruptFileError, InvalidInputError, UnsupportedError } from "../../errors.js";
 import type { DataFragment } from "../../format/table.js";
-import {
-  concatRuns,
-  decodeRowIds,
-  decodeRowVersions,
-  uniformRuns,
-  type ValueRuns,
-} from "./rowSequences.js";
+import { concatRuns, decodeRowIds, decodeRowVersions, uniformRuns, type ValueRuns } from "./rowSequences.js";
 
 /** Version of rows whose fragment does not record it. */
 const UNKNOWN_VERSION = 1;
@@ -75,7 +69,9 @@ export class RowOrigins {
       for (let id = ids.values[run]; id < end; ) {
         const span = spans[lastNotAfter(spans, id)];
         if (span === undefined || id >= span.endId) {
-          throw new InvalidInputError(`no row with the id ${id} is in the fragments that rows are moved from`);
+          throw new InvalidInputError(
+            `no row with the id ${id} is in the fragments that rows are moved from`,
+          );
         }
         const count = Math.min(end, span.endId) - id;
         values.push(span.version);

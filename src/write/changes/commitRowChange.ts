@@ -34,8 +34,11 @@ export interface RowChange {
 }
 
 type RowOperation =
-  | { readonly kind: "delete"; /** As the caller wrote it. */ readonly predicate: string }
-  | { readonly kind: "update"; /** Ids of the fields whose values change. */ readonly fieldIds: readonly number[] };
+  | { readonly kind: "delete" /** As the caller wrote it. */; readonly predicate: string }
+  | {
+      readonly kind: "update" /** Ids of the fields whose values change. */;
+      readonly fieldIds: readonly number[];
+    };
 
 export interface CommittedRowChange<Change extends RowChange> {
   readonly committed: OpenVersion;

@@ -16,6 +16,7 @@ import { type ReaderEnvironment, versionSource } from "../../query/versionSource
 import { checkVersion } from "../../rows/columnPlan.js";
 import { STREAMED } from "../../rows/readAhead.js";
 import { decodeSchema, encodeFileSchema } from "../../schema/schema.js";
+import { stableIdsOf } from "../../table/fragments/rowOrigins.js";
 import {
   concatRuns,
   decodeRowVersions,
@@ -26,14 +27,13 @@ import {
   type ValueRuns,
   withoutRows,
 } from "../../table/fragments/rowSequences.js";
-import { stableIdsOf } from "../../table/fragments/rowOrigins.js";
 import { hasStableRowIds } from "../../table/versions/flags.js";
 import type { OpenVersion } from "../../table/versions/tableAt.js";
 import type { VersionsAt } from "../../table/versions/versions.js";
 import { absentColumns } from "../absentColumns.js";
+import { planCopy } from "../copyPlan.js";
 import { type WrittenRows, writeRows } from "../dataFiles.js";
 import { fileVersionOf } from "../insert.js";
-import { planCopy } from "../copyPlan.js";
 import type { CompactionGroup } from "./compactionPlan.js";
 
 /** Maximum rows of a batch. */

@@ -68,9 +68,29 @@ describe("the remote client", () => {
     expect((await (await connection.openTable("t")).schema()).fields.map(({ name }) => name)).toEqual(["x"]);
     expect((await table.query().where("x >= 1").toArray()).length).toBe(1);
     expect(await table.countRows("x > 1")).toBe(0);
-    await expect(table.delete("x > 1")).rejects.toThrow(/not supported/);
     await connection.dropTable("t");
     await expect(connection.openTable("t")).rejects.toThrow(/not found/);
+  });
+
+  it("deletes and updates rows, and is told how many", async () => {
+    const table = await connection.createTable("t", [
+      { v: 1, w: "one" },
+      { v: 2, w: "two" },
+      { v: 3, w: "three" },
+    ]);
+    expect(await table.delete("v > 2")).toMatchObject({ numDeletedRows: 1, version: 2 });
+    expect(await table.update({ where: "v = 2", values: { w: "it's" } })).toMatchObject({
+      ...{ rowsUpdated: 1, version: 3 },
+    });
+    expect(await table.update({ w: "w || '!'", v: "v + 10" })).toMatchObject({ rowsUpdated: 2, version: 4 });
+    expect(await table.delete("false")).toMatchObject({ numDeletedRows: 0, version: 5 });
+    expect((await table.query().toArray()).map(({ v, w }) => [v, w])).toEqual([
+      [11, "one!"],
+      [12, "it's!"],
+    ]);
+    await expect(table.delete("nothing = 1")).rejects.toThrow(/no column nothing/);
+    await expect(table.update({ nothing: "1" })).rejects.toThrow(/column nothing/);
+    expect(await table.version()).toBe(5);
   });
 
   it("gets the columns it names under aliases, no rows where it wants none, and no rows unsorted", async () => {
