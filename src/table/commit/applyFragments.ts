@@ -36,7 +36,7 @@ import {
 import { hasStableRowIds } from "../versions/flags.js";
 import type { VersionContent } from "../versions/versionContent.js";
 import { TransactionConflictError } from "./conflict.js";
-import { remapIndices, uncoverFields } from "./indexEntries.js";
+import { coverMovedRows, remapIndices, uncoverFields } from "./indexEntries.js";
 
 const MAX_FRAGMENT_ID = 0xffff_ffff;
 /** Stands for the place of row ids in messages. */
@@ -170,12 +170,27 @@ export function updateRows(base: VersionContent, update: Update, version: number
   const updated = { ...base, manifest: { ...base.manifest, fragments } };
   const ids = new Set(updatedFragments.map((fragment) => fragment.id));
   const indexed = inPlace ? uncoverFields(updated, update.fieldsModified, ids) : updated;
+  if (!hasStableRowIds(base.manifest)) return appendFragments(indexed, newFragments, version);
   const left = new Set([...ids, ...removedFragmentIds]);
-  const origins = hasStableRowIds(base.manifest)
-    ? new RowOrigins(base.manifest.fragments.filter((fragment) => left.has(fragment.id)))
-    : null;
-  return appendFragments(indexed, newFragments, version, origins);
+  const origins = new RowOrigins(base.manifest.fragments.filter((fragment) => left.has(fragment.id)));
+  const appended = appendFragments(indexed, newFragments, version, origins);
+  if (inPlace) return appended;
+  const firstNew = appended.manifest.fragments.length - newFragments.length;
+  const movedTo = appended.manifest.fragments
+    .slice(firstNew)
+    .filter((_, index) => holdsMovedRowsOnly(newFragments[index]));
+  return coverMovedRows(
+    appended,
+    update.fieldsForPreservingFragBitmap,
+    [...left],
+    movedTo.map((fragment) => fragment.id),
+  );
 }
+
+/** Whether all rows of a new fragment bring their ids. */
+const holdsMovedRowsOnly = ({ inlineRowIds, physicalRows }: DataFragment): boolean =>
+  inlineRowIds !== undefined &&
+  rowsOfRuns(decodeLeadingRowIds(inlineRowIds, physicalRows, TRANSACTION)) === physicalRows;
 
 /**
  * The fragments in their order, with the `changed` ones replaced by the result of `change` and those of `removedIds`

@@ -10,7 +10,8 @@
  */
 
 import { type DataFragment, Delete, type Transaction, UPDATE_MODE, Update } from "../../format/table.js";
-import type { ReaderEnvironment } from "../../query/versionSource.js";
+import type { FragmentSource } from "../../query/fragmentColumns.js";
+import { type ReaderEnvironment, versionSource } from "../../query/versionSource.js";
 import { type ChangeTarget, commitPlanned, type PlannedChange } from "../../table/commit/commit.js";
 import { withFiles } from "../../table/commit/publication.js";
 import { newTransaction } from "../../table/commit/transaction.js";
@@ -19,7 +20,7 @@ import { TableReplacedError } from "../../table/versions/identity.js";
 import type { OpenLatest, OpenVersion } from "../../table/versions/tableAt.js";
 import type { WrittenRows } from "../dataFiles.js";
 import { whileThere } from "../whileThere.js";
-import { DeletionMarks, type MarkedFragments } from "./deletionFiles.js";
+import { DeletionMarks, type MarkedFragments, rememberingDeletions } from "./deletionFiles.js";
 
 /** A change of rows, as it was planned on one version; the rows that go were marked. */
 export interface RowChange {
@@ -47,6 +48,13 @@ export interface CommittedRowChange<Change extends RowChange> {
   readonly change: Change;
 }
 
+/** Plans a change on a version, whose rows `source` reads. */
+type PlanRowChange<Change> = (
+  base: OpenLatest<ReaderEnvironment>,
+  marks: DeletionMarks,
+  source: FragmentSource,
+) => Promise<Change>;
+
 /**
  * @param plan called with the latest version, and again with a newer one where other writers were first; it marks the
  *   rows that go, and removes the files it wrote if it fails
@@ -56,7 +64,7 @@ export interface CommittedRowChange<Change extends RowChange> {
  */
 export async function commitRowChange<Change extends RowChange>(
   target: ChangeTarget<ReaderEnvironment>,
-  plan: (base: OpenLatest<ReaderEnvironment>, marks: DeletionMarks) => Promise<Change>,
+  plan: PlanRowChange<Change>,
   signal?: AbortSignal,
 ): Promise<CommittedRowChange<Change>> {
   let planned: Proposal<Change> | null = null;
@@ -68,14 +76,15 @@ export async function commitRowChange<Change extends RowChange>(
   };
   const propose = async (base: OpenLatest<ReaderEnvironment>) => {
     planned = null;
-    const marks = new DeletionMarks(base);
+    const source = rememberingDeletions(versionSource(base));
+    const marks = new DeletionMarks(base, source);
     const written: WrittenRows[] = [];
     const discard = async (): Promise<void> => {
       await marks.discard();
       for (const rows of written) await rows.discard();
     };
     return withFiles(discard, async () => {
-      const change = await whileThere(base, () => plan(base, marks));
+      const change = await whileThere(base, () => plan(base, marks, source));
       written.push(...change.written);
       signal?.throwIfAborted();
       const transaction = transactionOf(base, change, await marks.finish());

@@ -2,7 +2,8 @@
 
 import { mapAhead } from "../../async/parallel.js";
 import { type Filter, selectedRows } from "../../query/filter.js";
-import { type ReaderEnvironment, versionSource } from "../../query/versionSource.js";
+import type { FragmentSource } from "../../query/fragmentColumns.js";
+import type { ReaderEnvironment } from "../../query/versionSource.js";
 import { STREAMED } from "../../rows/readAhead.js";
 import type { ChangeTarget } from "../../table/commit/commit.js";
 import type { OpenVersion } from "../../table/versions/tableAt.js";
@@ -28,8 +29,8 @@ export function deleteMatching(
 ): Promise<CommittedRowChange<Deletion>> {
   return commitRowChange(
     target,
-    async (base, marks): Promise<Deletion> => {
-      for await (const _ of markSelected(base, filterOn(base), marks, signal));
+    async (base, marks, source): Promise<Deletion> => {
+      for await (const _ of markSelected(base, source, filterOn(base), marks, signal));
       return { written: [], operation: { kind: "delete", predicate }, deletedRows: marks.rowCount };
     },
     signal,
@@ -38,14 +39,15 @@ export function deleteMatching(
 
 /** Marks the rows that a filter selects, some fragments ahead of the caller, and hands them out. */
 export function markSelected(
-  base: OpenVersion<ReaderEnvironment>,
+  base: OpenVersion,
+  source: FragmentSource,
   filter: Filter,
   marks: DeletionMarks,
   signal: AbortSignal | undefined,
 ) {
   const { fragments } = base.file.manifest;
   return mapAhead(
-    selectedRows(versionSource(base), { fragments, filter, readAhead: STREAMED, signal }),
+    selectedRows(source, { fragments, filter, readAhead: STREAMED, signal }),
     async (selection) => {
       await marks.mark(selection.fragment, selection.rows);
       return selection;

@@ -10,7 +10,8 @@ import { type DataFragment, DeletionFile } from "../../format/table.js";
 import type { WriteHandle } from "../../io/disk/disk.js";
 import { codeOf } from "../../io/disk/errno.js";
 import { join } from "../../platform/native.js";
-import { encodeDeletions, readDeletions } from "../../table/fragments/deletions.js";
+import type { FragmentSource } from "../../query/fragmentColumns.js";
+import { encodeDeletions } from "../../table/fragments/deletions.js";
 import { TableGoneError } from "../../table/versions/identity.js";
 import { deletionFileName, deletionsDirectory } from "../../table/versions/paths.js";
 import type { OpenVersion } from "../../table/versions/tableAt.js";
@@ -28,8 +29,30 @@ export interface MarkedFragments {
   readonly removedFragmentIds: number[];
 }
 
+/** Fragments whose deleted rows are remembered while their rows are selected, marked and moved. */
+const REMEMBERED_FRAGMENTS = 16;
+
+/** The same source, which reads each deletion file once for all that is done with a fragment in a row. */
+export function rememberingDeletions(source: FragmentSource): FragmentSource {
+  const known = new Map<number, Promise<Uint32Array | null>>();
+  return {
+    ...source,
+    readDeletions(fragment) {
+      let deletions = known.get(fragment.id);
+      if (deletions === undefined) {
+        deletions = source.readDeletions(fragment);
+        known.set(fragment.id, deletions);
+        const [oldest] = known.keys();
+        if (known.size > REMEMBERED_FRAGMENTS) known.delete(oldest);
+      }
+      return deletions;
+    },
+  };
+}
+
 export class DeletionMarks {
   readonly #base: OpenVersion;
+  readonly #source: Pick<FragmentSource, "readDeletions">;
   readonly #directory: string;
   /** The fragments with their new deletion files; null for those that keep no rows. By id. */
   readonly #marked = new Map<number, DataFragment | null>();
@@ -39,9 +62,13 @@ export class DeletionMarks {
   #isMade: boolean;
   #rowCount = 0;
 
-  /** @param base the version that has the rows */
-  constructor(base: OpenVersion) {
+  /**
+   * @param base the version that has the rows
+   * @param source of its rows
+   */
+  constructor(base: OpenVersion, source: Pick<FragmentSource, "readDeletions">) {
     this.#base = base;
+    this.#source = source;
     this.#directory = deletionsDirectory(base.at.root);
     this.#isMade = base.file.manifest.fragments.some(hasDeletionsHere);
   }
@@ -62,7 +89,7 @@ export class DeletionMarks {
     if (this.#marked.has(id)) throw new InternalError(`rows of fragment ${id} are marked twice`);
     this.#marked.set(id, null);
     this.#rowCount += rows.length;
-    const before = await deletedBefore(this.#base, fragment, rows.length);
+    const before = await deletedBefore(this.#source, fragment, rows.length);
     if (before === "all") return;
     const deletionFile = await this.#write(id, before === null ? rows : union(before, rows));
     this.#marked.set(id, { ...fragment, deletionFile });
@@ -138,14 +165,14 @@ const hasDeletionsHere = ({ deletionFile }: DataFragment): boolean =>
 
 /** The rows deleted so far; `all` where none is left once `count` more are deleted. */
 async function deletedBefore(
-  { at, file }: OpenVersion,
+  source: Pick<FragmentSource, "readDeletions">,
   fragment: DataFragment,
   count: number,
 ): Promise<Uint32Array | "all" | null> {
   const { deletionFile, physicalRows } = fragment;
   if (deletionFile === undefined) return count === physicalRows ? "all" : null;
   if (deletionFile.numDeletedRows > 0 && deletionFile.numDeletedRows + count === physicalRows) return "all";
-  const before = await readDeletions(at, file.manifest, fragment);
+  const before = await source.readDeletions(fragment);
   return before !== null && before.length + count === physicalRows ? "all" : before;
 }
 

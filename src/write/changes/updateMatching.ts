@@ -7,8 +7,9 @@ import type { Column } from "../../arrow/columns/column.js";
 import type { ArrowInput, InputBatch } from "../../arrow/exchange/input.js";
 import { arrowSchemaOf } from "../../arrow/types/logicalTypes.js";
 import type { Filter } from "../../query/filter.js";
+import type { FragmentSource } from "../../query/fragmentColumns.js";
 import { storedProjection } from "../../query/projection.js";
-import { type ReaderEnvironment, versionSource } from "../../query/versionSource.js";
+import type { ReaderEnvironment } from "../../query/versionSource.js";
 import { type ColumnPlan, checkVersion } from "../../rows/columnPlan.js";
 import { decodeSchema, encodeFileSchema, type TableField } from "../../schema/schema.js";
 import type { ChangeTarget } from "../../table/commit/commit.js";
@@ -47,14 +48,14 @@ export function updateMatching(
 ): Promise<CommittedRowChange<RowUpdate>> {
   return commitRowChange(
     target,
-    async (base, marks): Promise<RowUpdate> => {
+    async (base, marks, source): Promise<RowUpdate> => {
       const { manifest, path } = base.file;
       const fields = decodeSchema(manifest.fields, path);
       const version = fileVersionOf(base.file);
       const meant = meantOn(fields, base);
       const plan = planMoved(fields, meant.assignments);
       checkVersion(plan, version);
-      const moved = new MovedRows(base, fields, meant, marks, signal);
+      const moved = new MovedRows(base, source, fields, meant, marks, signal);
       const { root, disk } = base.at;
       const written = await writeRows(disk, root, plan, moved.input(), {
         version,
@@ -88,6 +89,7 @@ function planMoved(fields: readonly TableField[], assignments: readonly PlannedA
 /** Rows on their way to new fragments. They are marked where they were as they are read. */
 class MovedRows {
   readonly #base: OpenLatest<ReaderEnvironment>;
+  readonly #source: FragmentSource;
   readonly #fields: readonly TableField[];
   readonly #meant: MeantUpdate;
   readonly #marks: DeletionMarks;
@@ -97,12 +99,14 @@ class MovedRows {
 
   constructor(
     base: OpenLatest<ReaderEnvironment>,
+    source: FragmentSource,
     fields: readonly TableField[],
     meant: MeantUpdate,
     marks: DeletionMarks,
     signal: AbortSignal | undefined,
   ) {
     this.#base = base;
+    this.#source = source;
     this.#fields = fields;
     this.#meant = meant;
     this.#marks = marks;
@@ -124,10 +128,10 @@ class MovedRows {
   }
 
   async *#batches(): AsyncGenerator<InputBatch, void, undefined> {
-    const source = versionSource(this.#base);
+    const source = this.#source;
     const projection = storedProjection(this.#fields);
     const { filter } = this.#meant;
-    for await (const selection of markSelected(this.#base, filter, this.#marks, this.#signal)) {
+    for await (const selection of markSelected(this.#base, source, filter, this.#marks, this.#signal)) {
       const { fragment, rows } = selection;
       if (this.#isStable) this.#ids.push(pickRuns(stableIdsOf(fragment, this.#base.path), rows));
       for await (const { columns, rowCount } of readRows(source, projection, selection, this.#signal)) {
