@@ -25,6 +25,7 @@ import { optionalId } from "./operations/request.js";
 import { countTableRows } from "./operations/rows/countTableRows.js";
 import { deleteFromTable } from "./operations/rows/deleteFromTable.js";
 import { insertIntoTable } from "./operations/rows/insertIntoTable.js";
+import { mergeInsertIntoTable } from "./operations/rows/mergeInsertIntoTable.js";
 import { queryTable } from "./operations/rows/queryTable.js";
 import { takeBlobs } from "./operations/rows/takeBlobs.js";
 import { takeRows } from "./operations/rows/takeRows.js";
@@ -239,6 +240,23 @@ export class DirectoryNamespace implements AsyncDisposable {
   updateTable(request: ns.UpdateTableRequest): Promise<ns.UpdateTableResponse> {
     return this.#run("updateTable", request, updateTable);
   }
+  /**
+   * Updates, adds and removes rows by key, all in one version:
+   *
+   *     await ns.mergeInsertIntoTable({ id, on: "id", whenMatchedUpdateAll: true, whenNotMatchedInsertAll: true }, rows);
+   *
+   * The rows may come as a stream of any length. Where another writer changes the same rows meanwhile, the merge is done
+   * again on that writer's version. A table that was only declared gets its first version this way.
+   * @throws InvalidInputError where several of the given rows would replace the same row
+   */
+  mergeInsertIntoTable(
+    request: ns.MergeInsertIntoTableRequest,
+    data: ns.RowsInput,
+  ): Promise<ns.MergeInsertIntoTableResponse> {
+    return this.#run("mergeInsertIntoTable", request, (context, checked) =>
+      mergeInsertIntoTable(context, checked, data),
+    );
+  }
   queryTable(request: ns.QueryTableRequest): Promise<ns.QueryResult> {
     return this.#run("queryTable", request, queryTable);
   }
@@ -426,12 +444,6 @@ export class DirectoryNamespace implements AsyncDisposable {
 
   // ---------------------------------------------------------------------------------------------- to come
 
-  mergeInsertIntoTable(
-    request: ns.MergeInsertIntoTableRequest,
-    _data: ns.RowsInput,
-  ): Promise<ns.MergeInsertIntoTableResponse> {
-    return this.#refuse("mergeInsertIntoTable", request);
-  }
   explainTableQueryPlan(request: ns.ExplainTableQueryPlanRequest): Promise<string> {
     return this.#refuse("explainTableQueryPlan", request);
   }

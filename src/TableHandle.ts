@@ -186,6 +186,11 @@ export class TableHandle {
     return this.#namespace.updateTable(request);
   }
 
+  /**
+   * Updates, adds and removes rows by key, in one version:
+   *
+   *     await table.mergeInsert("id", rows, { whenMatchedUpdateAll: true, whenNotMatchedInsertAll: true });
+   */
   async mergeInsert(
     on: string | readonly string[],
     data: ns.RowsInput,

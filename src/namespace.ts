@@ -862,28 +862,45 @@ export interface FullTextQuery {
   readonly structuredQuery?: unknown;
 }
 
-/** Not supported by this release, like the operations below up to the next group. */
+/**
+ * What becomes of rows by their key; at least one of the three clauses is wanted. Keys are the same as in SQL: one with
+ * a null in it is the same as no other.
+ */
 export interface MergeInsertIntoTableRequest extends TableRequest {
-  /** Columns whose values decide which rows are the same. */
+  /** Paths of the columns of the key. */
   readonly on: string | readonly string[];
   readonly branch?: string;
+  /** Rows of the table whose key one of the given rows has get its values. Columns that it lacks stay as they are. */
   readonly whenMatchedUpdateAll?: boolean;
-  readonly whenMatchedUpdateAllFilt?: string;
+  /** Which of them: a condition on `source.<column>` and `target.<column>`. The others stay as they are. */
+  readonly whenMatchedUpdateAllFilt?: string | FilterExpression;
+  /** Given rows whose key no row of the table has are added. */
   readonly whenNotMatchedInsertAll?: boolean;
+  /** Rows of the table whose key none of the given rows has are removed. */
   readonly whenNotMatchedBySourceDelete?: boolean;
-  readonly whenNotMatchedBySourceDeleteFilt?: string;
-  /** As in `30s`. */
+  /** Which of them: a condition on the table's columns. */
+  readonly whenNotMatchedBySourceDeleteFilt?: string | FilterExpression;
+  /** Values of the parameters of the conditions: `$name` in their texts. */
+  readonly params?: FilterParameters;
+  /** As in `30s`: ends the merge, and leaves the table as it was, where it takes longer. Default: none. */
   readonly timeout?: string;
+  /** There are no indexes to use. */
   readonly useIndex?: boolean;
+  /** As of {@link InsertIntoTableRequest}; so are the next two. */
+  readonly maxBatchBytes?: number;
+  readonly maxRows?: number;
+  readonly memory?: MemoryShare;
 }
 export interface MergeInsertIntoTableResponse {
   readonly transactionId?: string;
   readonly version: number;
   readonly numUpdatedRows: number;
   readonly numInsertedRows: number;
+  /** Rows that the given rows lack; not those that were updated. */
   readonly numDeletedRows: number;
 }
 
+/** Not supported by this release, like the next. */
 export interface ExplainTableQueryPlanRequest extends TableRequest {
   readonly query: Omit<QueryTableRequest, keyof TableRequest>;
   readonly verbose?: boolean;

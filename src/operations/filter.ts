@@ -3,6 +3,7 @@
 import { InvalidInputError } from "../errors.js";
 import type { Parameters } from "../expression/bind/bind.js";
 import { isExpression } from "../expression/build.js";
+import type { ExpressionInput } from "../expression/expression.js";
 import { printExpression } from "../expression/parse/print.js";
 import { type Filter, planFilter } from "../query/filter.js";
 import { decodeSchema } from "../schema/schema.js";
@@ -25,6 +26,13 @@ export function filterOf(
   const fields = decodeSchema(manifest.fields, path);
   const hasStableIds = manifest.fragments.some((fragment) => fragment.inlineRowIds !== undefined);
   return planFilter(filter, parametersOf(params), fields, hasStableIds, label);
+}
+
+/** A filter that is not bound yet; undefined where there is none. */
+export function optionalFilter(filter: unknown, label: string): ExpressionInput | undefined {
+  if (filter === undefined || filter === null) return undefined;
+  if (typeof filter === "string" || isExpression(filter)) return filter;
+  throw new InvalidInputError(`${label}: must be a text or an expression`);
 }
 
 /**

@@ -10,8 +10,8 @@ import { fieldFinder, resolveField } from "../schema/fieldPaths.js";
 import { decodeSchema } from "../schema/schema.js";
 import type { Access } from "./access.js";
 import type { OperationContext } from "./context.js";
-import { optionalString, optionalVersion, requireString, requireStrings, requireTableId } from "./request.js";
-import { openSnapshot, openTable, requireSnapshot } from "./snapshot.js";
+import { optionalString, optionalVersion, requireString, requireTableId } from "./request.js";
+import { openTable, requireSnapshot } from "./snapshot.js";
 
 /** Members that some of the operations have; unchecked. */
 interface Request extends RequestBase {
@@ -22,7 +22,6 @@ interface Request extends RequestBase {
   readonly indexName?: unknown;
   readonly distanceType?: unknown;
   readonly readVersion?: unknown;
-  readonly on?: unknown;
 }
 
 type Check = (context: OperationContext, request: Request, access: Access) => Promise<unknown>;
@@ -39,7 +38,6 @@ const DISTANCES: ReadonlySet<string> = new Set(["L2", "EUCLIDEAN", "COSINE", "DO
 
 /** The missing feature of each operation, and the check that comes before the refusal. */
 const UNSUPPORTED = {
-  mergeInsertIntoTable: ["merge inserts", checkKey],
   explainTableQueryPlan: ["query plans", openTable],
   analyzeTableQueryPlan: ["query plans", openTable],
   alterTableBackfillColumns: ["computed columns", checkComputedColumn],
@@ -109,15 +107,6 @@ async function checkComputedColumn(
   if (!isComputed)
     throw new InvalidInputError(`column: ${path} is not computed: there is nothing to fill it with`);
   if (readVersion !== undefined) await requireSnapshot(context, { ...request, version: readVersion }, access);
-}
-
-async function checkKey(context: OperationContext, request: Request, access: Access): Promise<void> {
-  const { on } = request;
-  const key = typeof on === "string" ? [requireString(on, "on")] : requireStrings(on, "on");
-  if (key.length === 0) throw new InvalidInputError("on: must have a column");
-  // The columns of a table that is only declared are decided by its first rows.
-  if ((await openSnapshot(context, request, access)) !== null)
-    await findColumns(context, request, access, key);
 }
 
 async function findColumns(
