@@ -22,7 +22,14 @@ import type { MergeRequest } from "../../write/merge/clauses.js";
 import { mergeInsert } from "../../write/merge/mergeInsert.js";
 import type { OperationContext } from "../context.js";
 import { optionalFilter, parametersOf } from "../filter.js";
-import { inputBounds, isAbsent, optionalBoolean, optionalString, requireString, requireStrings } from "../request.js";
+import {
+  inputBounds,
+  isAbsent,
+  optionalBoolean,
+  optionalString,
+  requireString,
+  requireStrings,
+} from "../request.js";
 import { anchorOfOpen, type OpenTable, openTable } from "../snapshot.js";
 
 export async function mergeInsertIntoTable(
@@ -55,7 +62,8 @@ export async function mergeInsertIntoTable(
 
 /** The clauses of a request, checked as far as that goes without the table. */
 function mergeOf(request: MergeInsertIntoTableRequest): MergeRequest {
-  const on = typeof request.on === "string" ? [requireString(request.on, "on")] : requireStrings(request.on, "on");
+  const on =
+    typeof request.on === "string" ? [requireString(request.on, "on")] : requireStrings(request.on, "on");
   if (on.length === 0) throw new InvalidInputError("on: must have a column");
   const clause = (wanted: keyof MergeInsertIntoTableRequest, filter: keyof MergeInsertIntoTableRequest) => {
     const isWanted = optionalBoolean(request[wanted], wanted) ?? false;

@@ -31,6 +31,11 @@ export interface RowChange {
    * written first; all rows after them are new.
    */
   readonly movedIds?: ValueRuns | null;
+  /**
+   * Whether rows were added because the version has none with their key: then another change that brought rows meanwhile
+   * has to be seen, or both would add the same.
+   */
+  readonly addsMissing?: boolean;
   readonly operation: RowOperation;
 }
 
@@ -92,7 +97,9 @@ export async function commitRowChange<Change extends RowChange>(
       return planned;
     });
   };
-  const { committed, plan: done } = await commitPlanned(target, propose, { signal, verify });
+  const mustSee = (other: Transaction): boolean =>
+    planned?.change.addsMissing === true && (other.update?.newFragments.length ?? 0) > 0;
+  const { committed, plan: done } = await commitPlanned(target, propose, { signal, verify, mustSee });
   return { committed, transactionId: done.transaction.uuid, change: done.change };
 }
 

@@ -4,9 +4,9 @@
  */
 
 import { InvalidInputError, TableColumnNotFoundError, TableSchemaValidationError } from "../../errors.js";
-import { type BoundExpression, bindFilter, type ExpressionInput } from "../../expression/expression.js";
 import type { Parameters } from "../../expression/bind/bind.js";
-import { formatFieldPath } from "../../ident.js";
+import { type BoundExpression, bindFilter, type ExpressionInput } from "../../expression/expression.js";
+import { formatFieldPath, parseFieldPath } from "../../ident.js";
 import { fieldFinder, resolveField } from "../../schema/fieldPaths.js";
 import type { TableField } from "../../schema/schema.js";
 import { type KeyForm, keyFormOf } from "./keyColumns.js";
@@ -76,7 +76,7 @@ export function planMerge(
 function planKey(on: readonly string[], fields: readonly TableField[]): KeyPart[] {
   const find = fieldFinder();
   const parts = on.map((text) => {
-    const { path, chain, field } = resolveField(fields, text, find);
+    const { path, chain, field } = resolveField(fields, asSpelled(text, fields), find);
     if (chain.slice(0, -1).some(({ type }) => type.kind !== "struct")) {
       throw new InvalidInputError(`on: ${path} lies in a list, and rows have many values of it`);
     }
@@ -84,6 +84,14 @@ function planKey(on: readonly string[], fields: readonly TableField[]): KeyPart[
   });
   const paths = new Set(parts.map(({ path }) => path));
   return parts.filter(({ path }) => paths.delete(path));
+}
+
+/** The name of a top-level column as the table spells it, which may differ in its case. */
+function asSpelled(text: string, fields: readonly TableField[]): string {
+  const [name, ...members] = parseFieldPath(text);
+  if (fields.some((field) => field.name === name)) return text;
+  const alike = fields.filter((field) => field.name.toLowerCase() === name.toLowerCase());
+  return alike.length === 1 ? formatFieldPath([alike[0].name, ...members]) : text;
 }
 
 function requireGiven(path: string, fields: readonly TableField[], sourceNames: ReadonlySet<string>): void {
@@ -127,7 +135,9 @@ function planFilters(
 
 function sideOf([side, ...path]: readonly string[]): FilterColumn {
   if (path.length === 0) {
-    throw new InvalidInputError(`${UPDATE_FILTER}: ${side} stands for all columns; name one, as in ${side}.id`);
+    throw new InvalidInputError(
+      `${UPDATE_FILTER}: ${side} stands for all columns; name one, as in ${side}.id`,
+    );
   }
   return { side: side === "source" ? "source" : "target", path: formatFieldPath(path) };
 }

@@ -5,8 +5,8 @@
  */
 
 import type { Column } from "../../arrow/columns/column.js";
-import { isValid } from "../../arrow/columns/validity.js";
 import { takeColumn } from "../../arrow/columns/takeColumn.js";
+import { isValid } from "../../arrow/columns/validity.js";
 import { breathe } from "../../async/eventLoop.js";
 import { alignedBytes } from "../../bytes/aligned.js";
 import { InternalError, InvalidInputError } from "../../errors.js";
@@ -197,7 +197,9 @@ class Join {
     const replaced = chosen.map((index) => targets.numbers[index]);
     for (let index = 1; index < replaced.length; index++) {
       if (replaced[index] !== replaced[index - 1]) continue;
-      throw new InvalidInputError("on: several of the rows have the same key, and would replace the same row");
+      throw new InvalidInputError(
+        "on: several of the rows have the same key, and would replace the same row",
+      );
     }
     for (let index = 0; index < chosen.length; index++) {
       const physicalRow = batch.addresses[2 * replaced[index]];

@@ -74,7 +74,13 @@ export function keyColumn(column: Column, form: KeyForm): KeyColumn {
         bitOffset: 0,
         nullCount: column.length,
       };
-      return { kind: "fixed", length: column.length, validity, byteWidth: 1, values: new Uint8Array(column.length) };
+      return {
+        kind: "fixed",
+        length: column.length,
+        validity,
+        byteWidth: 1,
+        values: new Uint8Array(column.length),
+      };
     }
     default:
       throw new InternalError(`a column of kind ${column.kind} in a key`);
@@ -203,7 +209,7 @@ function hashVariable({ offsets, bytes }: VariableColumn, hashes: Int32Array): v
 
 // -------------------------------------------------------------------------------------------- comparison
 
-/** Compares the keys of rows. Both lists have columns of the same types. */
+/** Compares the keys of rows. Both lists have columns of the same types; a list for no rows may be empty. */
 export function sameKey(columns: readonly KeyColumn[], others: readonly KeyColumn[]): SameKey {
   const each = columns.map((column, index) => sameValue(column, others[index]));
   if (each.length === 1) return each[0];

@@ -94,4 +94,3 @@ export class KeyTable {
     return this.#next === null ? NO_ROW : this.#next[row];
   }
 }
-

@@ -8,6 +8,7 @@
  */
 
 import { type ArrowInput, type InputBounds, openInput } from "../../arrow/exchange/input.js";
+import { mapParallel } from "../../async/parallel.js";
 import { countOnes } from "../../bytes/bits.js";
 import { ConcurrentModificationError, InternalError } from "../../errors.js";
 import { Field } from "../../format/file.js";
@@ -20,14 +21,13 @@ import { stableIdsOf } from "../../table/fragments/rowOrigins.js";
 import { concatRuns, pickRuns, type ValueRuns } from "../../table/fragments/rowSequences.js";
 import { hasStableRowIds } from "../../table/versions/flags.js";
 import type { OpenLatest } from "../../table/versions/tableAt.js";
-import { mapParallel } from "../../async/parallel.js";
 import { commitRowChange, type RowChange } from "../changes/commitRowChange.js";
 import type { DeletionMarks } from "../changes/deletionFiles.js";
 import type { WrittenRows } from "../dataFiles.js";
 import { type MergePlan, type MergeRequest, planMerge } from "./clauses.js";
 import { type FragmentRows, joinRows, type RowPairs } from "./join.js";
-import { type MergeFiles, replacements, wantedRows } from "./mergedRows.js";
 import { hasBit, setBit } from "./marks.js";
+import { type MergeFiles, replacements, wantedRows } from "./mergedRows.js";
 import { NumberList } from "./numberList.js";
 import { SourceRows } from "./sourceRows.js";
 
@@ -140,6 +140,7 @@ class Merge {
         written,
         movedIds: isStable ? concatRuns(1, movedIds) : null,
         operation: { kind: "update", fieldIds: encodeSchema(fields).map(({ id }) => id) },
+        addsMissing: insertedRows > 0,
         updatedRows,
         insertedRows,
         deletedRows: joined.removedBySource,

@@ -199,7 +199,9 @@ export class SourceRows {
       const own = keyPlaces.map((place, index) => keyColumn(columns[place], key[index].form));
       const picked = pickRows(own, hashKeys(own, rowCount, seed), covers);
       const wanted = places.map((place, index) => (index < own.length ? own[index] : columns[place]));
-      const taken = wanted.map((column) => (picked.length === rowCount ? column : takeColumn(column, picked)));
+      const taken = wanted.map((column) =>
+        picked.length === rowCount ? column : takeColumn(column, picked),
+      );
       byteLength += picked.length * ROW_BYTES + taken.reduce((sum, column) => sum + columnBytes(column), 0);
       if (byteLength > maxBytes) parts.length = 0;
       else parts.push({ columns: taken, rows: picked.map((row) => firstRow + row) });

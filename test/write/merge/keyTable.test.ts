@@ -13,7 +13,6 @@ import {
   Int32,
   Int64,
   Utf8,
-  Vector,
   vectorFromArray,
 } from "apache-arrow";
 import fc from "fast-check";
@@ -27,7 +26,9 @@ import { KeyTable, NO_ROW } from "../../../src/write/merge/keyTable.js";
 type Value = number | bigint | string | boolean | Uint8Array | null;
 
 const bytes = (length?: number) =>
-  fc.uint8Array(length === undefined ? { maxLength: 9, max: 2 } : { minLength: length, maxLength: length, max: 1 });
+  fc.uint8Array(
+    length === undefined ? { maxLength: 9, max: 2 } : { minLength: length, maxLength: length, max: 1 },
+  );
 
 /** Types, and few values of each, so that rows meet. */
 const TYPES: readonly (readonly [DataType, fc.Arbitrary<Value>])[] = [
@@ -57,17 +58,16 @@ const keys: fc.Arbitrary<Keys> = fc
   .array(fc.constantFrom(...TYPES), { minLength: 1, maxLength: 3 })
   .chain((columns) => {
     const row = fc.tuple(...columns.map(([, value]) => fc.option(value, { freq: 9 })));
-    const rows = fc.array(row, { maxLength: 40 });
+    const rows = fc.array(row, { minLength: 1, maxLength: 40 });
     return fc.record({ types: fc.constant(columns.map(([type]) => type)), rows, others: rows });
   });
 
 function columnsOf(types: readonly DataType[], rows: readonly (readonly Value[])[]): KeyColumn[] {
   return types.map((type, index) => {
     const values = rows.map((row) => row[index]);
-    const vector = values.length === 0 ? new Vector([]) : vectorFromArray(values, type);
-    const layout = layoutOf(type, "k");
     const form = keyFormOf(logicalTypeOf(type, "k"), "k");
-    if (values.length === 0) return keyColumn({ kind: "null", length: 0, validity: null }, form);
+    const vector = vectorFromArray(values, type);
+    const layout = layoutOf(type, "k");
     return keyColumn(columnFromData(vector.data[0], layout, new WeakMap()), form);
   });
 }
@@ -77,7 +77,13 @@ function nameOf(row: readonly Value[]): string | null {
   if (row.includes(null)) return null;
   return JSON.stringify(
     row.map((value) =>
-      value instanceof Uint8Array ? [...value] : Object.is(value, -0) ? "-0" : typeof value === "number" && Number.isNaN(value) ? "NaN" : String(value),
+      value instanceof Uint8Array
+        ? [...value]
+        : Object.is(value, -0)
+          ? "-0"
+          : typeof value === "number" && Number.isNaN(value)
+            ? "NaN"
+            : String(value),
     ),
   );
 }
@@ -88,10 +94,10 @@ const withKey = (rows: Keys["rows"]) => rows.filter((row) => nameOf(row) !== nul
 async function chains({ types, rows, others }: Keys, hashesOf: typeof hashKeys): Promise<number[][]> {
   const own = withKey(rows);
   const seed = 7;
-  const columns = columnsOf(types, own);
+  const columns = own.length === 0 ? [] : columnsOf(types, own);
   const table = await KeyTable.of(columns, hashesOf(columns, own.length, seed));
   const wanted = columnsOf(types, others);
-  const found = own.length === 0 ? [] : [...table.find(wanted, hashesOf(wanted, others.length, seed))];
+  const found = table.find(wanted, hashesOf(wanted, others.length, seed));
   return others.map((_, index) => {
     const chain: number[] = [];
     for (let row = found[index] ?? NO_ROW; row !== NO_ROW; row = table.next(row)) chain.push(row);

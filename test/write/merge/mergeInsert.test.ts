@@ -3,11 +3,21 @@
  * taken in many passes or in one; the result is the same.
  */
 
-import { Field, Int32, RecordBatch, Schema, Struct, Table, Utf8, makeData, vectorFromArray } from "apache-arrow";
+import {
+  Field,
+  Int32,
+  makeData,
+  RecordBatch,
+  Schema,
+  Struct,
+  Table,
+  Utf8,
+  vectorFromArray,
+} from "apache-arrow";
 import fc from "fast-check";
 import { DirectoryNamespace, InvalidInputError } from "tiltyard";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { openContext, type OperationContext } from "../../../src/operations/context.js";
+import { type OperationContext, openContext } from "../../../src/operations/context.js";
 import { findLatestVersion } from "../../../src/table/versions/latestVersion.js";
 import { tableAt } from "../../../src/table/versions/tableAt.js";
 import type { MergeRequest } from "../../../src/write/merge/clauses.js";
@@ -33,7 +43,13 @@ function tableOf(rows: readonly Row[], names: readonly (keyof Row)[] = columns, 
     parts
       .filter((part) => part.length > 0)
       .map((part) => {
-        const children = names.map((name) => vectorFromArray(part.map((row) => row[name]), TYPES[name]).data[0]);
+        const children = names.map(
+          (name) =>
+            vectorFromArray(
+              part.map((row) => row[name]),
+              TYPES[name],
+            ).data[0],
+        );
         return new RecordBatch(
           schema,
           makeData({ type: new Struct(schema.fields), length: part.length, nullCount: 0, children }),
@@ -122,7 +138,8 @@ function modelOf(target: readonly Row[], source: readonly Row[], merge: Merge): 
   return { rows, counts: [updated, inserted, deleted] };
 }
 
-const sorted = (rows: readonly Row[]): string[] => rows.map(({ k, s, v }) => JSON.stringify([k, s, v])).sort();
+const sorted = (rows: readonly Row[]): string[] =>
+  rows.map(({ k, s, v }) => JSON.stringify([k, s, v])).sort();
 
 let root: string;
 let context: OperationContext;
@@ -154,7 +171,9 @@ async function merged(
   if (latest === null) throw new Error("no version");
   const before = sorted((await handle.scan().toArrow()).toArray() as Row[]);
   try {
-    const done = await mergeInsert({ at, latest }, tableOf(source, merge.names, 2), requestOf(merge), { maxKeyBytes });
+    const done = await mergeInsert({ at, latest }, tableOf(source, merge.names, 2), requestOf(merge), {
+      maxKeyBytes,
+    });
     expect(await handle.version()).toBe(done.version);
     const rows = (await handle.scan().toArrow()).toArray() as Row[];
     return { rows, counts: [done.updatedRows, done.insertedRows, done.deletedRows] };
@@ -170,16 +189,23 @@ describe("a merge", () => {
   it.each([
     ["one pass", undefined],
     ["many passes", 90],
-  ])("does what a model does, in %s over the keys", async (_, maxKeyBytes) => {
-    const fragments = fc.array(fc.array(row, { minLength: 1, maxLength: 10 }), { minLength: 1, maxLength: 3 });
-    await fc.assert(
-      fc.asyncProperty(fragments, sourceRows, merges, async (target, source, merge) => {
-        const expected = modelOf(target.flat(), source, merge);
-        const actual = await merged(target, source, merge, maxKeyBytes);
-        expect(actual?.counts).toEqual(expected?.counts);
-        expect(actual && sorted(actual.rows)).toEqual(expected && sorted(expected.rows));
-      }),
-      { numRuns: runsOf("MERGE_RUNS", 150) },
-    );
-  }, 120_000);
+  ])(
+    "does what a model does, in %s over the keys",
+    async (_, maxKeyBytes) => {
+      const fragments = fc.array(fc.array(row, { minLength: 1, maxLength: 10 }), {
+        minLength: 1,
+        maxLength: 3,
+      });
+      await fc.assert(
+        fc.asyncProperty(fragments, sourceRows, merges, async (target, source, merge) => {
+          const expected = modelOf(target.flat(), source, merge);
+          const actual = await merged(target, source, merge, maxKeyBytes);
+          expect(actual?.counts).toEqual(expected?.counts);
+          expect(actual && sorted(actual.rows)).toEqual(expected && sorted(expected.rows));
+        }),
+        { numRuns: runsOf("MERGE_RUNS", 150) },
+      );
+    },
+    120_000,
+  );
 });
