@@ -156,6 +156,35 @@ describe("requests and answers", () => {
     expect((await table.delete("id = 6")).numDeletedRows).toBe(1);
     expect((await table.scan().toArrow()).toArray().map(({ id }) => id)).toEqual([8]);
   });
+  it("of merges", async () => {
+    await ns.createTable({ id: ["m"] }, rows);
+    const request = {
+      ...{
+        id: ["m"],
+        on: ["id"],
+        branch: "main",
+        whenMatchedUpdateAll: true,
+        params: { least: 3 },
+        ...caller,
+      },
+      ...{ whenMatchedUpdateAllFilt: "target.id >= $least", whenNotMatchedInsertAll: true, timeout: "30s" },
+      ...{
+        whenNotMatchedBySourceDelete: true,
+        whenNotMatchedBySourceDeleteFilt: "id < $least",
+        useIndex: true,
+      },
+    };
+    const merged: {
+      transactionId?: string;
+      version: number;
+      numUpdatedRows: number;
+      numInsertedRows: number;
+      numDeletedRows: number;
+    } = await ns.mergeInsertIntoTable(request, rows);
+    expect(merged).toMatchObject({ version: 2, numUpdatedRows: 1, numInsertedRows: 0, numDeletedRows: 0 });
+    const all = { whenMatchedUpdateAll: true, whenMatchedUpdateAllFilt: tiltyard.col("target.id").gt(1) };
+    expect((await ns.table("m").mergeInsert("id", rows, all)).numUpdatedRows).toBe(2);
+  });
   it("of a handle", async () => {
     await ns.createTable({ id: ["h"] }, rows);
     const table = ns.table(["h"], { branch: undefined, version: undefined, tag: undefined });
@@ -185,15 +214,6 @@ describe("operations whose engine part does not exist", () => {
     ...{ removeStopWords: true, asciiFolding: true },
   };
   const calls: Record<string, () => Promise<unknown>> = {
-    mergeInsertIntoTable: async () => {
-      const request = {
-        ...{ id, on: ["id"], branch: "main", whenMatchedUpdateAll: true, whenMatchedUpdateAllFilt: "f" },
-        ...{ whenNotMatchedInsertAll: true, whenNotMatchedBySourceDelete: true, timeout: "30s" },
-        ...{ whenNotMatchedBySourceDeleteFilt: "f", useIndex: true },
-      };
-      const answer = await ns.mergeInsertIntoTable(request, rows);
-      return [answer.numUpdatedRows, answer.numInsertedRows, answer.numDeletedRows, answer.version];
-    },
     explainTableQueryPlan: async (): Promise<string> =>
       ns.explainTableQueryPlan({ id, query: { k: 1 }, verbose: true }),
     analyzeTableQueryPlan: async (): Promise<string> => ns.analyzeTableQueryPlan({ id, k: 1 }),
@@ -211,7 +231,6 @@ describe("operations whose engine part does not exist", () => {
     listJobs: () => ns.listJobs(),
     cancelJob: () => ns.cancelJob(job),
     waitForJob: () => ns.waitForJob({ ...job, timeoutMs: 1, onProgress: () => {} }),
-    "mergeInsert of a handle": () => ns.table(id).mergeInsert("id", rows, { whenMatchedUpdateAll: true }),
     "createIndex of a handle": () => ns.table(id).createIndex("id", { indexType: "BTREE" }),
     "search of a handle by vector": () =>
       ns

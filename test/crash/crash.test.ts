@@ -117,6 +117,26 @@ const scenarios: Scenario[] = [
     after: { version: 3, rows: [2, 11, 13] },
   },
   {
+    name: "merge",
+    ...prepared,
+    run: (namespace) =>
+      namespace.mergeInsertIntoTable(
+        { id: ID, on: "v", whenMatchedUpdateAll: true, whenNotMatchedInsertAll: true },
+        rowsOf(2, 3, 4),
+      ),
+    after: { version: 3, rows: [1, 2, 3, 4] },
+  },
+  {
+    name: "merge that adds some rows and deletes others",
+    ...prepared,
+    run: (namespace) =>
+      namespace.mergeInsertIntoTable(
+        { id: ID, on: "v", whenNotMatchedInsertAll: true, whenNotMatchedBySourceDelete: true },
+        rowsOf(2, 4),
+      ),
+    after: { version: 3, rows: [2, 4] },
+  },
+  {
     name: "delete twice of one fragment, with a bitmap",
     prepared: true,
     setUp: async (namespace) => {

@@ -188,6 +188,18 @@ const updateRows = (id: readonly string[], on: string, below: number, increment:
   model: (model) => model.changeRows(id, on, below, increment),
 });
 
+const mergeRows = (id: readonly string[], on: string, values: readonly number[]): Change => ({
+  name: `mergeInsertIntoTable(${id}, ${on}, [${values}])`,
+  calls: [
+    {
+      method: "mergeInsertIntoTable",
+      request: { id, branch: onMain(on), on: "v", whenMatchedUpdateAll: true, whenNotMatchedInsertAll: true },
+      rows: values,
+    },
+  ],
+  model: (model) => model.mergeRows(id, on, values),
+});
+
 const restore = (id: readonly string[], on: string, to: number): Change => ({
   name: `restoreTable(${id}, ${on}, ${to})`,
   calls: [{ method: "restoreTable", request: { id, branch: onMain(on), version: to } }],
@@ -359,6 +371,7 @@ export const changes: readonly (readonly [weight: number, fc.Arbitrary<Change>])
   ],
   [3, fc.tuple(tableId, branch, limit).map((args) => deleteRows(...args))],
   [3, fc.tuple(tableId, branch, limit, fc.constantFrom(1, 5, 0)).map((args) => updateRows(...args))],
+  [3, fc.tuple(tableId, branch, rows).map((args) => mergeRows(...args))],
   [3, fc.tuple(tableId, branch, version).map((args) => restore(...args))],
   [
     2,

@@ -265,6 +265,25 @@ export class Model {
     add(history, { ...latest, ...contentOf([...left, ...fragmentsOf(moved)]), isAddition: true });
   }
 
+  /** An upsert by the only column: rows with one of the values come back at the end, more than one of them before all else. */
+  mergeRows(id: readonly string[], branch: string, values: readonly number[]): void {
+    const history = this.#history(id, branch);
+    const latest = history.get(latestOf(history));
+    if (latest === undefined) {
+      append(history, undefined, values);
+      return;
+    }
+    const isMeant = ({ value, isDeleted }: ModelRow) => !isDeleted && values.includes(value);
+    const replaced = latest.rows.filter((value) => values.includes(value));
+    if (replaced.some((value) => values.filter((each) => each === value).length > 1)) refuse("InvalidInput");
+    const left = latest.fragments.map((fragment) =>
+      fragment.map((row) => (isMeant(row) ? { ...row, isDeleted: true } : row)),
+    );
+    const again = replaced.filter((value, index) => replaced.indexOf(value) < index);
+    const fragments = [...left, ...fragmentsOf(again), ...fragmentsOf(values)];
+    add(history, { ...latest, ...contentOf(fragments), isAddition: true });
+  }
+
   /** What an insert that begins now is to add its rows to, when they come. */
   target(id: readonly string[], branch: string): ModelTarget {
     const table = this.#table(id);

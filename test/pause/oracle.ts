@@ -25,6 +25,7 @@ export interface Answer {
   readonly deletedCount?: number;
   readonly numDeletedRows?: number;
   readonly updatedRows?: number;
+  readonly numUpdatedRows?: number;
 }
 
 export function answerOf(outcome: Outcome): Answer | undefined {
@@ -33,10 +34,10 @@ export function answerOf(outcome: Outcome): Answer | undefined {
     readonly version?: number | { readonly version: number };
   };
   const { version, ...counts } = answer;
-  const { numInsertedRows, deletedCount, numDeletedRows, updatedRows } = counts;
+  const { numInsertedRows, deletedCount, numDeletedRows, updatedRows, numUpdatedRows } = counts;
   return {
     version: typeof version === "object" ? version.version : version,
-    ...{ numInsertedRows, deletedCount, numDeletedRows, updatedRows },
+    ...{ numInsertedRows, deletedCount, numDeletedRows, updatedRows, numUpdatedRows },
   };
 }
 

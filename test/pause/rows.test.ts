@@ -19,6 +19,14 @@ const update =
     ns.updateTable({ id, ...request, predicate: "v IN (1, 3)", updates: [["v", "v + 5000"]] });
 /** It appends the rows that are meant once more. */
 const without = ["publish after a gap"];
+/** Of rows that no rival adds, for the same reason. */
+const merge =
+  (id: TableId, request: object = {}) =>
+  (ns: DirectoryNamespace) =>
+    ns.mergeInsertIntoTable(
+      { id, ...request, on: "v", whenMatchedUpdateAll: true, whenNotMatchedInsertAll: true },
+      rowsOf(1, 3, 7000),
+    );
 const overwrite = { mode: "Overwrite" };
 const onBranch = { branch: "dev" };
 
@@ -55,6 +63,10 @@ pauseLoop([
     run: update(ROOT_TABLE, onBranch),
     without,
   },
+  { name: "merge rows, root", world: [[ROOT_TABLE, "table"]], run: merge(ROOT_TABLE), without },
+  { name: "merge rows, child", world: [[CHILD_TABLE, "table"]], run: merge(CHILD_TABLE), without },
+  { name: "merge rows, declared root", world: [[ROOT_TABLE, "declared"]], run: merge(ROOT_TABLE) },
+  { name: "merge rows of a branch", world: [[ROOT_TABLE, "refs"]], run: merge(ROOT_TABLE, onBranch), without },
   { name: "append to a branch, root", world: [[ROOT_TABLE, "refs"]], run: insert(ROOT_TABLE, onBranch) },
   { name: "append to a branch, child", world: [[CHILD_TABLE, "refs"]], run: insert(CHILD_TABLE, onBranch) },
 ]);

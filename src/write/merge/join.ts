@@ -55,7 +55,7 @@ export interface JoinOptions {
  * @param fields of the table
  * @throws InvalidInputError where several rows of the source would replace the same row
  */
-export async function joinRows(
+export async function joinByKey(
   base: OpenVersion<ReaderEnvironment>,
   fields: readonly TableField[],
   source: SourceRows,

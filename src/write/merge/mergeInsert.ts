@@ -25,7 +25,7 @@ import { commitRowChange, type RowChange } from "../changes/commitRowChange.js";
 import type { DeletionMarks } from "../changes/deletionFiles.js";
 import type { WrittenRows } from "../dataFiles.js";
 import { type MergePlan, type MergeRequest, planMerge } from "./clauses.js";
-import { type FragmentRows, joinRows, type RowPairs } from "./join.js";
+import { type FragmentRows, joinByKey, type RowPairs } from "./join.js";
 import { hasBit, setBit } from "./marks.js";
 import { type MergeFiles, replacements, wantedRows } from "./mergedRows.js";
 import { NumberList } from "./numberList.js";
@@ -128,7 +128,7 @@ class Merge {
       if (isStable) movedIds.push(...idsOf(base, rest));
     };
     try {
-      const joined = await joinRows(base, fields, source, this.#request, plan, {
+      const joined = await joinByKey(base, fields, source, this.#request, plan, {
         maxKeyBytes,
         signal,
         onPairs: replace,

@@ -212,7 +212,7 @@ export class SourceRows {
       const pieces = parts.map(({ columns }) => columns[index]);
       return pieces.length === 0 ? null : concatColumns(pieces);
     });
-    const rows = joinRows(parts.map((part) => part.rows));
+    const rows = concatRows(parts.map((part) => part.rows));
     const columns = joined.filter((column) => column !== null);
     const keys = columns.slice(0, keyPlaces.length) as KeyColumn[];
     const table = await KeyTable.of(keys, hashKeys(keys, rows.length, seed));
@@ -239,7 +239,7 @@ function pickRows(
   return picked.subarray(0, count);
 }
 
-function joinRows(parts: readonly Uint32Array[]): Uint32Array {
+function concatRows(parts: readonly Uint32Array[]): Uint32Array {
   const joined = new Uint32Array(parts.reduce((sum, part) => sum + part.length, 0));
   let at = 0;
   for (const part of parts) {

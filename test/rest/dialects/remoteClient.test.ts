@@ -93,6 +93,49 @@ describe("the remote client", () => {
     expect(await table.version()).toBe(5);
   });
 
+  it("merges rows by key, and is told how many", async () => {
+    const table = await connection.createTable("t", [
+      { k: 1, v: 1, w: "one" },
+      { k: 2, v: 2, w: "two" },
+      { k: 3, v: 3, w: "three" },
+    ]);
+    const upsert = table.mergeInsert("k").whenMatchedUpdateAll().whenNotMatchedInsertAll();
+    expect(
+      await upsert.execute([
+        { k: 2, v: 20, w: "twenty" },
+        { k: 4, v: 4, w: "four" },
+      ]),
+    ).toMatchObject({
+      ...{ version: 2, numUpdatedRows: 1, numInsertedRows: 1, numDeletedRows: 0 },
+    });
+    const newer = table.mergeInsert(["k", "v"]).whenMatchedUpdateAll({ where: "source.w > target.w" });
+    expect(
+      await newer.execute(
+        [
+          { k: 1, v: 1, w: "zero" },
+          { k: 3, v: 3, w: "a" },
+          { k: 2, v: 2, w: "x" },
+        ],
+        {
+          timeoutMs: 30_000,
+        },
+      ),
+    ).toMatchObject({ version: 3, numUpdatedRows: 1, numInsertedRows: 0, numDeletedRows: 0 });
+    const rest = table.mergeInsert("k").whenNotMatchedBySourceDelete({ where: "k > 2" });
+    expect(await rest.execute([{ k: 4, v: 0, w: "" }])).toMatchObject({ version: 4, numDeletedRows: 1 });
+    expect((await table.query().toArray()).map(({ k, v, w }) => [k, v, w]).sort()).toEqual([
+      [1, 1, "zero"],
+      [2, 20, "twenty"],
+      [4, 4, "four"],
+    ]);
+    const twice = upsert.execute([
+      { k: 1, v: 1, w: "a" },
+      { k: 1, v: 2, w: "b" },
+    ]);
+    await expect(twice).rejects.toThrow(/same key/);
+    expect(await table.version()).toBe(4);
+  });
+
   it("gets the columns it names under aliases, no rows where it wants none, and no rows unsorted", async () => {
     const table = await connection.createTable("t", [{ v: 2 }, { v: 1 }]);
     const plain = (rows: object[]) => rows.map((row) => ({ ...row }));

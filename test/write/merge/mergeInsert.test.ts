@@ -3,6 +3,7 @@
  * taken in many passes or in one; the result is the same.
  */
 
+import { readdir } from "node:fs/promises";
 import {
   Field,
   Int32,
@@ -208,4 +209,74 @@ describe("a merge", () => {
     },
     120_000,
   );
+
+  it("leaves nothing where its source fails, or is given up", async () => {
+    const name = `t${tableCount++}`;
+    await namespace.createTable({ id: [name] }, tableOf([{ k: 1, s: "a", v: 1 }]));
+    const upsert = { id: [name], on: "k", whenMatchedUpdateAll: true, whenNotMatchedInsertAll: true };
+    const directory = `${root}/${name}.lance`;
+    const before = (await readdir(directory, { recursive: true })).sort();
+    const controller = new AbortController();
+    const source = async function* (end: () => void) {
+      yield tableOf([{ k: 2, s: "b", v: 2 }]).batches[0];
+      end();
+      yield tableOf([{ k: 3, s: "b", v: 2 }]).batches[0];
+    };
+    const failing = source(() => {
+      throw new Error("lost");
+    });
+    await expect(namespace.mergeInsertIntoTable(upsert, failing)).rejects.toThrow(/lost/);
+    const aborted = namespace.mergeInsertIntoTable(
+      { ...upsert, signal: controller.signal },
+      source(() => controller.abort()),
+    );
+    await expect(aborted).rejects.toMatchObject({ type: "ServiceUnavailable" });
+    const slow = async function* () {
+      yield* source(() => undefined);
+      await new Promise((resolve) => setTimeout(resolve, 5_000));
+    };
+    const late = namespace.mergeInsertIntoTable({ ...upsert, timeout: "50ms" }, slow());
+    await expect(late).rejects.toThrow(/timeout: the merge took longer/);
+    expect((await readdir(directory, { recursive: true })).sort()).toEqual(before);
+    expect(await namespace.table(name).version()).toBe(1);
+  });
+
+  it("leaves no file that its version does not need", async () => {
+    const name = `t${tableCount++}`;
+    await namespace.createTable(
+      { id: [name] },
+      tableOf([
+        { k: 1, s: "a", v: 1 },
+        { k: 1, s: "b", v: 2 },
+      ]),
+    );
+    const source = tableOf([
+      { k: 1, s: "c", v: 3 },
+      { k: 2, s: "c", v: 3 },
+    ]);
+    const table = namespace.table(name);
+    const data = () => readdir(`${root}/${name}.lance/data`);
+    expect(await table.mergeInsert("k", source, { whenNotMatchedInsertAll: true })).toMatchObject({
+      numInsertedRows: 1,
+    });
+    expect(await data()).toHaveLength(2);
+    expect(await table.mergeInsert("k", source, { whenNotMatchedInsertAll: true })).toMatchObject({
+      numInsertedRows: 0,
+    });
+    expect(await data()).toHaveLength(2);
+    // Both rows of the table are replaced by the same one: a file as it came, and one of the copy.
+    expect(
+      await table.mergeInsert("k", source, { whenMatchedUpdateAll: true, whenNotMatchedInsertAll: true }),
+    ).toMatchObject({
+      numUpdatedRows: 3,
+    });
+    expect(await data()).toHaveLength(4);
+    expect(sorted((await table.scan().toArrow()).toArray() as Row[])).toEqual(
+      sorted([
+        { k: 1, s: "c", v: 3 },
+        { k: 1, s: "c", v: 3 },
+        { k: 2, s: "c", v: 3 },
+      ]),
+    );
+  });
 });
