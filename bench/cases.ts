@@ -4,7 +4,9 @@ import type { BenchCase } from "./case.js";
 import { ablationCases } from "./cases/ablation.js";
 import { branchCases } from "./cases/branch.js";
 import { catalogCases } from "./cases/catalog.js";
+import { changeCases } from "./cases/change.js";
 import { commitCases } from "./cases/commit.js";
+import { mergeCases } from "./cases/merge.js";
 import { openCases } from "./cases/open.js";
 import { processCases } from "./cases/process.js";
 import { readCases } from "./cases/read.js";
@@ -15,6 +17,8 @@ import { writeCases } from "./cases/write.js";
 
 export const CASES: readonly BenchCase[] = [
   ...writeCases,
+  ...changeCases,
+  ...mergeCases,
   ...upkeepCases,
   ...readCases,
   ...takeCases,

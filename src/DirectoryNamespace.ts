@@ -23,10 +23,13 @@ import { operationOfPart, pinOperations, pinParts } from "./operations/pinParts.
 import { namingRefusedRoot } from "./operations/refusedRoot.js";
 import { optionalId } from "./operations/request.js";
 import { countTableRows } from "./operations/rows/countTableRows.js";
+import { deleteFromTable } from "./operations/rows/deleteFromTable.js";
 import { insertIntoTable } from "./operations/rows/insertIntoTable.js";
+import { mergeInsertIntoTable } from "./operations/rows/mergeInsertIntoTable.js";
 import { queryTable } from "./operations/rows/queryTable.js";
 import { takeBlobs } from "./operations/rows/takeBlobs.js";
 import { takeRows } from "./operations/rows/takeRows.js";
+import { updateTable } from "./operations/rows/updateTable.js";
 import { alterTableAddColumns } from "./operations/schema/alterTableAddColumns.js";
 import { alterTableAlterColumns } from "./operations/schema/alterTableAlterColumns.js";
 import { alterTableDropColumns } from "./operations/schema/alterTableDropColumns.js";
@@ -218,6 +221,42 @@ export class DirectoryNamespace implements AsyncDisposable {
       insertIntoTable(context, checked, data),
     );
   }
+  /**
+   * Deletes the rows that a predicate selects, all of them or none, and makes a version even where it selects none. Where
+   * another writer changes the same rows meanwhile, the predicate is applied anew to what that writer left.
+   * @throws ConcurrentModificationError if other writers keep changing the same fragments
+   */
+  deleteFromTable(request: ns.DeleteFromTableRequest): Promise<ns.DeleteFromTableResponse> {
+    return this.#run("deleteFromTable", request, deleteFromTable);
+  }
+  /**
+   * Sets columns of the rows that a predicate selects, in all of them or none, and makes a version even where it selects
+   * none. A value of another type is cast to the column's. Where another writer changes the same rows meanwhile,
+   * predicate and expressions are applied anew to what that writer left.
+   * @throws TableColumnNotFoundError for a column that is not there; TableSchemaValidationError where a column that is
+   *   not nullable would get a null; InvalidInputError for a row for which an expression has no value
+   * @throws ConcurrentModificationError if other writers keep changing the same fragments
+   */
+  updateTable(request: ns.UpdateTableRequest): Promise<ns.UpdateTableResponse> {
+    return this.#run("updateTable", request, updateTable);
+  }
+  /**
+   * Updates, adds and removes rows by key, all in one version:
+   *
+   *     await ns.mergeInsertIntoTable({ id, on: "id", whenMatchedUpdateAll: true, whenNotMatchedInsertAll: true }, rows);
+   *
+   * The rows may come as a stream of any length. Where another writer changes the same rows meanwhile, the merge is done
+   * again on that writer's version. A table that was only declared gets its first version this way.
+   * @throws InvalidInputError where several of the given rows would replace the same row
+   */
+  mergeInsertIntoTable(
+    request: ns.MergeInsertIntoTableRequest,
+    data: ns.RowsInput,
+  ): Promise<ns.MergeInsertIntoTableResponse> {
+    return this.#run("mergeInsertIntoTable", request, (context, checked) =>
+      mergeInsertIntoTable(context, checked, data),
+    );
+  }
   queryTable(request: ns.QueryTableRequest): Promise<ns.QueryResult> {
     return this.#run("queryTable", request, queryTable);
   }
@@ -405,18 +444,6 @@ export class DirectoryNamespace implements AsyncDisposable {
 
   // ---------------------------------------------------------------------------------------------- to come
 
-  mergeInsertIntoTable(
-    request: ns.MergeInsertIntoTableRequest,
-    _data: ns.RowsInput,
-  ): Promise<ns.MergeInsertIntoTableResponse> {
-    return this.#refuse("mergeInsertIntoTable", request);
-  }
-  updateTable(request: ns.UpdateTableRequest): Promise<ns.UpdateTableResponse> {
-    return this.#refuse("updateTable", request);
-  }
-  deleteFromTable(request: ns.DeleteFromTableRequest): Promise<ns.DeleteFromTableResponse> {
-    return this.#refuse("deleteFromTable", request);
-  }
   explainTableQueryPlan(request: ns.ExplainTableQueryPlanRequest): Promise<string> {
     return this.#refuse("explainTableQueryPlan", request);
   }

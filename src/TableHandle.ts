@@ -38,6 +38,18 @@ export interface ScanOptions {
   readonly signal?: AbortSignal;
 }
 
+export interface UpdateOptions {
+  /** Selects the rows: SQL text, or an expression made with `col`, `lit` or `sql`. Default: all. */
+  readonly where?: string | ns.FilterExpression;
+  /** Values by the names of top-level columns. */
+  readonly values?: Readonly<Record<string, unknown>>;
+  /** SQL expressions by the paths of columns. */
+  readonly valuesSql?: Readonly<Record<string, string>>;
+  /** Values of the parameters of `where` and the expressions: `$name` in their text. */
+  readonly params?: ns.FilterParameters;
+  readonly signal?: AbortSignal;
+}
+
 export interface SearchOptions extends ScanOptions {
   readonly vector?: unknown;
   /** Words to search for in all indexed text columns. */
@@ -151,20 +163,34 @@ export class TableHandle {
     return this.#namespace.countTableRows({ ...this.#read(), predicate: filter, params });
   }
 
-  async delete(predicate: string): Promise<ns.DeleteFromTableResponse> {
-    return this.#namespace.deleteFromTable({ ...this.#write(), predicate });
+  /**
+   * Deletes the rows that a predicate selects.
+   * @param params values of the parameters of the predicate: `$name` in its text
+   */
+  async delete(
+    predicate: string | ns.FilterExpression,
+    params?: ns.FilterParameters,
+  ): Promise<ns.DeleteFromTableResponse> {
+    return this.#namespace.deleteFromTable({ ...this.#write(), predicate, params });
   }
 
-  async update(change: {
-    readonly where?: string;
-    readonly values?: Readonly<Record<string, unknown>>;
-    readonly valuesSql?: Readonly<Record<string, string>>;
-  }): Promise<ns.UpdateTableResponse> {
-    const { where: predicate, values, valuesSql } = change;
+  /**
+   * Sets columns of the rows that `where` selects, of all rows without it: to values, or to what SQL expressions over the
+   * values before the update give.
+   *
+   *     await table.update({ where: "id = 7", values: { name: "x" }, valuesSql: { count: "count + 1" } });
+   */
+  async update({ where, values, valuesSql, params, signal }: UpdateOptions): Promise<ns.UpdateTableResponse> {
     const updates = Object.entries(valuesSql ?? {});
-    return this.#namespace.updateTable({ ...this.#write(), updates, predicate, ...(values && { values }) });
+    const request = { ...this.#write(), updates, values, predicate: where, params, signal };
+    return this.#namespace.updateTable(request);
   }
 
+  /**
+   * Updates, adds and removes rows by key, in one version:
+   *
+   *     await table.mergeInsert("id", rows, { whenMatchedUpdateAll: true, whenNotMatchedInsertAll: true });
+   */
   async mergeInsert(
     on: string | readonly string[],
     data: ns.RowsInput,

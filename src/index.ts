@@ -17,4 +17,5 @@ export {
   type SearchOptions,
   TableHandle,
   type TableHandleOptions,
+  type UpdateOptions,
 } from "./TableHandle.js";

@@ -820,38 +820,19 @@ export interface CountTableRowsRequest extends TableRequest {
   readonly tag?: string;
 }
 
-/** Full-text search of a query; not supported by this release. */
-export interface FullTextQuery {
-  readonly stringQuery?: { readonly query: string; readonly columns?: readonly string[] };
-  readonly structuredQuery?: unknown;
-}
-
-/** Not supported by this release, like the operations below up to the next group. */
-export interface MergeInsertIntoTableRequest extends TableRequest {
-  /** Columns whose values decide which rows are the same. */
-  readonly on: string | readonly string[];
-  readonly branch?: string;
-  readonly whenMatchedUpdateAll?: boolean;
-  readonly whenMatchedUpdateAllFilt?: string;
-  readonly whenNotMatchedInsertAll?: boolean;
-  readonly whenNotMatchedBySourceDelete?: boolean;
-  readonly whenNotMatchedBySourceDeleteFilt?: string;
-  /** As in `30s`. */
-  readonly timeout?: string;
-  readonly useIndex?: boolean;
-}
-export interface MergeInsertIntoTableResponse {
-  readonly transactionId?: string;
-  readonly version: number;
-  readonly numUpdatedRows: number;
-  readonly numInsertedRows: number;
-  readonly numDeletedRows: number;
-}
-
+/** Columns and their new values: at least one, each at most once. */
 export interface UpdateTableRequest extends TableRequest {
-  /** Paths of columns, each with an SQL expression. */
-  readonly updates: readonly (readonly [path: string, expression: string])[];
-  readonly predicate?: string;
+  /** Paths of columns, each with an SQL expression over the values before the update: `[["n", "n + 1"]]`. */
+  readonly updates?: readonly (readonly [path: string, expression: string])[];
+  /**
+   * Values by the names of top-level columns: numbers, bigints, booleans, strings, dates, bytes, arrays of these; null and
+   * undefined set null.
+   */
+  readonly values?: Readonly<Record<string, unknown>>;
+  /** Selects the rows to update: SQL text, or an expression. Default: all. */
+  readonly predicate?: string | FilterExpression;
+  /** Values of the parameters of the predicate and the expressions: `$name` in their text. */
+  readonly params?: FilterParameters;
   readonly branch?: string;
   readonly properties?: Properties;
 }
@@ -863,14 +844,63 @@ export interface UpdateTableResponse {
 }
 
 export interface DeleteFromTableRequest extends TableRequest {
-  readonly predicate: string;
+  /** Selects the rows to delete: SQL text, or an expression. `true` selects all. */
+  readonly predicate: string | FilterExpression;
+  /** Values of the parameters of the predicate: `$name` in its text. */
+  readonly params?: FilterParameters;
   readonly branch?: string;
 }
 export interface DeleteFromTableResponse {
   readonly transactionId?: string;
   readonly version: number;
+  readonly numDeletedRows: number;
 }
 
+/** Full-text search of a query; not supported by this release. */
+export interface FullTextQuery {
+  readonly stringQuery?: { readonly query: string; readonly columns?: readonly string[] };
+  readonly structuredQuery?: unknown;
+}
+
+/**
+ * What becomes of rows by their key; at least one of the three clauses is wanted. Keys are the same as in SQL: one with
+ * a null in it is the same as no other.
+ */
+export interface MergeInsertIntoTableRequest extends TableRequest {
+  /** Paths of the columns of the key. */
+  readonly on: string | readonly string[];
+  readonly branch?: string;
+  /** Rows of the table whose key one of the given rows has get its values. Columns that it lacks stay as they are. */
+  readonly whenMatchedUpdateAll?: boolean;
+  /** Which of them: a condition on `source.<column>` and `target.<column>`. The others stay as they are. */
+  readonly whenMatchedUpdateAllFilt?: string | FilterExpression;
+  /** Given rows whose key no row of the table has are added. */
+  readonly whenNotMatchedInsertAll?: boolean;
+  /** Rows of the table whose key none of the given rows has are removed. */
+  readonly whenNotMatchedBySourceDelete?: boolean;
+  /** Which of them: a condition on the table's columns. */
+  readonly whenNotMatchedBySourceDeleteFilt?: string | FilterExpression;
+  /** Values of the parameters of the conditions: `$name` in their texts. */
+  readonly params?: FilterParameters;
+  /** As in `30s`: ends the merge, and leaves the table as it was, where it takes longer. Default: none. */
+  readonly timeout?: string;
+  /** There are no indexes to use. */
+  readonly useIndex?: boolean;
+  /** As of {@link InsertIntoTableRequest}; so are the next two. */
+  readonly maxBatchBytes?: number;
+  readonly maxRows?: number;
+  readonly memory?: MemoryShare;
+}
+export interface MergeInsertIntoTableResponse {
+  readonly transactionId?: string;
+  readonly version: number;
+  readonly numUpdatedRows: number;
+  readonly numInsertedRows: number;
+  /** Rows that the given rows lack; not those that were updated. */
+  readonly numDeletedRows: number;
+}
+
+/** Not supported by this release, like the next. */
 export interface ExplainTableQueryPlanRequest extends TableRequest {
   readonly query: Omit<QueryTableRequest, keyof TableRequest>;
   readonly verbose?: boolean;

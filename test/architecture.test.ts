@@ -48,7 +48,7 @@ const ARROWS: Record<string, readonly string[]> = {
   // biome-ignore format: one row, one line
   query: ["errors", "async", "memory", "ident", "namespace", "bytes", "io", "arrow", "format", "schema", "expression", "file", "rows", "table"],
   // biome-ignore format: one row, one line
-  write: ["platform", "errors", "async", "memory", "ident", "namespace", "io", "arrow", "format", "schema", "expression", "file", "rows", "table", "query"],
+  write: ["platform", "errors", "async", "memory", "ident", "namespace", "bytes", "io", "arrow", "format", "schema", "expression", "file", "rows", "table", "query"],
   // biome-ignore format: one row, one line
   catalog: ["platform", "errors", "async", "ident", "namespace", "bytes", "io", "arrow", "format", "schema", "rows", "table", "query", "write"],
   // biome-ignore format: one row, one line

@@ -136,6 +136,55 @@ describe("requests and answers", () => {
     const count: number = await ns.countTableRows({ id: ["sales", "in"] });
     expect([schema.fields.length, all.numRows, count]).toEqual([1, 3, 24]);
   });
+  it("of changes of rows", async () => {
+    await ns.createTable({ id: ["c"] }, rows);
+    const request = { id: ["c"], branch: "main", params: { least: 3 }, ...caller };
+    const deleted: { transactionId?: string; version: number; numDeletedRows: number } =
+      await ns.deleteFromTable({ ...request, predicate: "id >= $least" });
+    expect(deleted).toMatchObject({ version: 2, numDeletedRows: 1 });
+    const updated: { transactionId?: string; version: number; updatedRows: number } = await ns.updateTable({
+      ...request,
+      updates: [["id", "id + $least"]],
+      predicate: "id = 1",
+      properties: {},
+    });
+    expect(updated).toMatchObject({ version: 3, updatedRows: 1 });
+    await ns.updateTable({ id: ["c"], values: { id: 9 }, predicate: tiltyard.col("id").eq(2) });
+    const table = ns.table("c");
+    expect((await table.update({ where: "id = 9", values: { id: 3 } })).updatedRows).toBe(1);
+    expect((await table.update({ valuesSql: { id: "id * 2" } })).updatedRows).toBe(2);
+    expect((await table.delete("id = 6")).numDeletedRows).toBe(1);
+    expect((await table.scan().toArrow()).toArray().map(({ id }) => id)).toEqual([8]);
+  });
+  it("of merges", async () => {
+    await ns.createTable({ id: ["m"] }, rows);
+    const request = {
+      ...{
+        id: ["m"],
+        on: ["id"],
+        branch: "main",
+        whenMatchedUpdateAll: true,
+        params: { least: 3 },
+        ...caller,
+      },
+      ...{ whenMatchedUpdateAllFilt: "target.id >= $least", whenNotMatchedInsertAll: true, timeout: "30s" },
+      ...{
+        whenNotMatchedBySourceDelete: true,
+        whenNotMatchedBySourceDeleteFilt: "id < $least",
+        useIndex: true,
+      },
+    };
+    const merged: {
+      transactionId?: string;
+      version: number;
+      numUpdatedRows: number;
+      numInsertedRows: number;
+      numDeletedRows: number;
+    } = await ns.mergeInsertIntoTable(request, rows);
+    expect(merged).toMatchObject({ version: 2, numUpdatedRows: 1, numInsertedRows: 0, numDeletedRows: 0 });
+    const all = { whenMatchedUpdateAll: true, whenMatchedUpdateAllFilt: tiltyard.col("target.id").gt(1) };
+    expect((await ns.table("m").mergeInsert("id", rows, all)).numUpdatedRows).toBe(2);
+  });
   it("of a handle", async () => {
     await ns.createTable({ id: ["h"] }, rows);
     const table = ns.table(["h"], { branch: undefined, version: undefined, tag: undefined });
@@ -165,20 +214,6 @@ describe("operations whose engine part does not exist", () => {
     ...{ removeStopWords: true, asciiFolding: true },
   };
   const calls: Record<string, () => Promise<unknown>> = {
-    mergeInsertIntoTable: async () => {
-      const request = {
-        ...{ id, on: ["id"], branch: "main", whenMatchedUpdateAll: true, whenMatchedUpdateAllFilt: "f" },
-        ...{ whenNotMatchedInsertAll: true, whenNotMatchedBySourceDelete: true, timeout: "30s" },
-        ...{ whenNotMatchedBySourceDeleteFilt: "f", useIndex: true },
-      };
-      const answer = await ns.mergeInsertIntoTable(request, rows);
-      return [answer.numUpdatedRows, answer.numInsertedRows, answer.numDeletedRows, answer.version];
-    },
-    updateTable: async () => {
-      const { updatedRows, version } = await ns.updateTable({ id, updates: [["id", "1"]], predicate: "x" });
-      return [updatedRows, version];
-    },
-    deleteFromTable: async () => (await ns.deleteFromTable({ id, predicate: "id = 1" })).version,
     explainTableQueryPlan: async (): Promise<string> =>
       ns.explainTableQueryPlan({ id, query: { k: 1 }, verbose: true }),
     analyzeTableQueryPlan: async (): Promise<string> => ns.analyzeTableQueryPlan({ id, k: 1 }),
@@ -196,10 +231,6 @@ describe("operations whose engine part does not exist", () => {
     listJobs: () => ns.listJobs(),
     cancelJob: () => ns.cancelJob(job),
     waitForJob: () => ns.waitForJob({ ...job, timeoutMs: 1, onProgress: () => {} }),
-    "delete of a handle": () => ns.table(id).delete("id = 1"),
-    "update of a handle": () => ns.table(id).update({ where: "id = 1", values: { id: 3 } }),
-    "update of a handle by SQL": () => ns.table(id).update({ valuesSql: { id: "3" } }),
-    "mergeInsert of a handle": () => ns.table(id).mergeInsert("id", rows, { whenMatchedUpdateAll: true }),
     "createIndex of a handle": () => ns.table(id).createIndex("id", { indexType: "BTREE" }),
     "search of a handle by vector": () =>
       ns

@@ -79,6 +79,24 @@ export function bindFilter(
   return new BoundExpression(binder.filter(syntaxOf(input, label)), names.paths);
 }
 
+/**
+ * An expression whose values are to be kept in a column. Values of other types are cast, as by CAST; lists may come in
+ * another layout than the column's, and with another number of items.
+ * @param wanted the type of the column, by the type of the expression
+ * @throws as {@link bindFilter}; InvalidInputError for an expression whose type can't be cast
+ */
+export function bindAssigned(
+  input: ExpressionInput,
+  parameters: FilterParameters,
+  fields: readonly TypedField[],
+  wanted: (own: ValueType) => ValueType,
+  label: string,
+): BoundExpression {
+  const names = new Names(fields);
+  const binder = new Binder({ label, text: typeof input === "string" ? input : null }, names, parameters);
+  return new BoundExpression(binder.assigned(syntaxOf(input, label), wanted), names.paths);
+}
+
 /** A constant, with the type that SQL gives it. */
 export interface SqlConstant {
   readonly type: PlainType;

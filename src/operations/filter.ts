@@ -2,6 +2,8 @@
 
 import { InvalidInputError } from "../errors.js";
 import { isExpression } from "../expression/build.js";
+import type { ExpressionInput } from "../expression/expression.js";
+import { printExpression } from "../expression/parse/print.js";
 import type { FilterParameters } from "../namespace.js";
 import { type Filter, planFilter } from "../query/filter.js";
 import { decodeSchema } from "../schema/schema.js";
@@ -26,7 +28,25 @@ export function filterOf(
   return planFilter(filter, parametersOf(params), fields, hasStableIds, label);
 }
 
-function parametersOf(params: unknown): FilterParameters {
+/** A filter that is not bound yet; undefined where there is none. */
+export function optionalFilter(filter: unknown, label: string): ExpressionInput | undefined {
+  if (filter === undefined || filter === null) return undefined;
+  if (typeof filter === "string" || isExpression(filter)) return filter;
+  throw new InvalidInputError(`${label}: must be a text or an expression`);
+}
+
+/**
+ * A filter as a text, for a record of what was done.
+ * @throws InvalidInputError for what is no filter
+ */
+export function textOfFilter(filter: unknown, label: string): string {
+  if (typeof filter === "string") return filter;
+  if (isExpression(filter)) return printExpression(filter.syntax);
+  throw new InvalidInputError(`${label}: must be a text or an expression`);
+}
+
+/** @throws InvalidInputError for what are no parameters */
+export function parametersOf(params: unknown): FilterParameters {
   if (params === undefined || params === null) return {};
   if (typeof params !== "object" || Array.isArray(params)) {
     throw new InvalidInputError("params: must be an object with a value for each name");

@@ -4,14 +4,14 @@
  */
 
 import { InvalidInputError, TableIndexNotFoundError, UnsupportedError } from "../errors.js";
-import { formatFieldPath, formatIdentifier } from "../ident.js";
+import { formatIdentifier } from "../ident.js";
 import type { RequestBase } from "../namespace.js";
 import { fieldFinder, resolveField } from "../schema/fieldPaths.js";
 import { decodeSchema } from "../schema/schema.js";
 import type { Access } from "./access.js";
 import type { OperationContext } from "./context.js";
-import { optionalString, optionalVersion, requireString, requireStrings, requireTableId } from "./request.js";
-import { openSnapshot, openTable, requireSnapshot } from "./snapshot.js";
+import { optionalString, optionalVersion, requireString, requireTableId } from "./request.js";
+import { openTable, requireSnapshot } from "./snapshot.js";
 
 /** Members that some of the operations have; unchecked. */
 interface Request extends RequestBase {
@@ -22,11 +22,6 @@ interface Request extends RequestBase {
   readonly indexName?: unknown;
   readonly distanceType?: unknown;
   readonly readVersion?: unknown;
-  readonly updates?: unknown;
-  /** From a table handle: values by the names of top-level columns, in addition to the updates. */
-  readonly values?: unknown;
-  readonly on?: unknown;
-  readonly predicate?: unknown;
 }
 
 type Check = (context: OperationContext, request: Request, access: Access) => Promise<unknown>;
@@ -43,9 +38,6 @@ const DISTANCES: ReadonlySet<string> = new Set(["L2", "EUCLIDEAN", "COSINE", "DO
 
 /** The missing feature of each operation, and the check that comes before the refusal. */
 const UNSUPPORTED = {
-  mergeInsertIntoTable: ["merge inserts", checkKey],
-  updateTable: ["predicates", checkUpdates],
-  deleteFromTable: ["predicates", checkPredicate],
   explainTableQueryPlan: ["query plans", openTable],
   analyzeTableQueryPlan: ["query plans", openTable],
   alterTableBackfillColumns: ["computed columns", checkComputedColumn],
@@ -115,36 +107,6 @@ async function checkComputedColumn(
   if (!isComputed)
     throw new InvalidInputError(`column: ${path} is not computed: there is nothing to fill it with`);
   if (readVersion !== undefined) await requireSnapshot(context, { ...request, version: readVersion }, access);
-}
-
-async function checkKey(context: OperationContext, request: Request, access: Access): Promise<void> {
-  const { on } = request;
-  const key = typeof on === "string" ? [requireString(on, "on")] : requireStrings(on, "on");
-  if (key.length === 0) throw new InvalidInputError("on: must have a column");
-  // The columns of a table that is only declared are decided by its first rows.
-  if ((await openSnapshot(context, request, access)) !== null)
-    await findColumns(context, request, access, key);
-}
-
-async function checkUpdates(context: OperationContext, request: Request, access: Access): Promise<void> {
-  const { updates, values = {} } = request;
-  if (typeof values !== "object" || values === null) throw new InvalidInputError("values: must be an object");
-  const names = Object.keys(values);
-  if (!Array.isArray(updates) || updates.length + names.length === 0) {
-    throw new InvalidInputError("updates: must be a list that is not empty");
-  }
-  optionalString(request.predicate, "predicate");
-  const paths = updates.map((update: unknown, index) => {
-    const [path, ...expressions] = requireStrings(update, `updates[${index}]`);
-    if (expressions.length === 1) return path;
-    throw new InvalidInputError(`updates[${index}]: must be the path of a column and an expression`);
-  });
-  await findColumns(context, request, access, [...paths, ...names.map((name) => formatFieldPath([name]))]);
-}
-
-async function checkPredicate(context: OperationContext, request: Request): Promise<void> {
-  requireString(request.predicate, "predicate");
-  await openTable(context, request);
 }
 
 async function findColumns(

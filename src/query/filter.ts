@@ -82,7 +82,7 @@ export function planFilter(
 }
 
 /** Selected rows of one fragment. */
-interface Selection {
+export interface Selection {
   readonly fragment: DataFragment;
   /** Physical offsets, ascending. */
   readonly rows: Uint32Array;
@@ -109,6 +109,14 @@ export async function countFiltered(source: FragmentSource, request: FilterReque
     count += rows === null ? rowCount : rows.length;
   }
   return count;
+}
+
+/** The rows that a filter selects, fragment by fragment; fragments without any are left out. */
+export function selectedRows(
+  source: FragmentSource,
+  request: FilterRequest,
+): AsyncGenerator<Selection, void, undefined> {
+  return selections(source, { ...request, offset: 0, limit: Number.POSITIVE_INFINITY });
 }
 
 /** The rows that a filter selects, as batches of the projection. */
@@ -229,7 +237,7 @@ interface SelectedBatch extends BatchRows {
 /** Batches of the filter's columns with the rows that it selects, from the offset on and up to the limit. */
 async function* selectedBatches(
   source: FragmentSource,
-  request: ScanRequest & FilterRequest,
+  request: FilterRequest & Pick<ScanRequest, "offset" | "limit">,
 ): AsyncGenerator<SelectedBatch, void, undefined> {
   const { filter } = request;
   let skip = request.offset;
@@ -257,7 +265,7 @@ async function* selectedBatches(
 /** The selected rows of each fragment that has some. */
 async function* selections(
   source: FragmentSource,
-  request: ScanRequest & FilterRequest,
+  request: FilterRequest & Pick<ScanRequest, "offset" | "limit">,
 ): AsyncGenerator<Selection, void, undefined> {
   const { outputs } = request.filter.projection;
   const byId = new Map(request.fragments.map((fragment) => [fragment.id, fragment]));

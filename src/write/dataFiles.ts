@@ -29,8 +29,11 @@ export interface WrittenRows {
   readonly rowCount: number;
   /** Whether all the files are still where they were written, and complete. */
   areInPlace(): Promise<boolean>;
-  /** Removes the files; for when the commit failed. */
-  discard(): Promise<void>;
+  /**
+   * Removes the files; for when the commit failed.
+   * @param kept names of files that stay
+   */
+  discard(kept?: ReadonlySet<string>): Promise<void>;
 }
 
 export interface WriteRowsOptions extends Omit<FilesOptions, "createFile"> {
@@ -75,15 +78,16 @@ export async function writeRows(
       }
     }
   };
-  const discard = async (): Promise<void> => {
+  const discard = async (kept?: ReadonlySet<string>): Promise<void> => {
+    const unwanted = names.filter((name) => kept?.has(name) !== true);
     await Promise.all(
-      names.map(async (name) => {
+      unwanted.map(async (name) => {
         const path = join(directory, name);
         if (hasSideFiles) await disk.removeTree(sideFileDirectory(path));
         await disk.remove(path);
       }),
     );
-    if (names.length > 0) await disk.removeEmptyDirectory(directory);
+    if (unwanted.length > 0) await disk.removeEmptyDirectory(directory);
   };
   let files: WrittenFile[];
   try {

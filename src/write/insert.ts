@@ -12,6 +12,7 @@ import type { FileVersion } from "../file/container/page.js";
 import { Append, type DataFragment, Overwrite } from "../format/table.js";
 import type { RowsInput } from "../namespace.js";
 import { type ColumnPlan, checkVersion } from "../rows/columnPlan.js";
+import { resolveField } from "../schema/fieldPaths.js";
 import { decodeSchema, encodeFileSchema, encodeSchema } from "../schema/schema.js";
 import { commitCreation, commitTransaction } from "../table/commit/commit.js";
 import { withFiles } from "../table/commit/publication.js";
@@ -35,6 +36,8 @@ export interface InsertOptions {
   readonly mode: "Append" | "Overwrite";
   /** The formats of a table that has no versions yet. */
   readonly newTable: { readonly version: FileVersion; readonly naming: NamingScheme };
+  /** Paths of columns that the rows must have where they define the table's columns. */
+  readonly key?: readonly string[];
   /** What to do if another writer creates the table first: fail by returning null, append, or replace its rows. */
   readonly onCreated: "fail" | "append" | "overwrite";
   /**
@@ -82,6 +85,7 @@ export async function insertRows(
         ? planNewSchema(input.schema)
         : planAppend(decodeSchema(base.file.manifest.fields, base.file.path), input.schema);
     checkVersion(plan, version);
+    for (const path of options.key ?? []) resolveField(plan.fields, path);
     const isMade = (await options.beforeRows?.()) ?? options.unshared;
     isOurs = isNew && (isMade === true || (await at.disk.list(at.root))?.length !== 0);
     const rows = await writeRows(at.disk, at.root, plan, input, {

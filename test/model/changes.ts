@@ -94,6 +94,8 @@ export const tableId = fc.constantFrom(
 /** Mostly of no table yet. */
 export const newId = fc.constantFrom(["u"], ["d"], ["n", "d"], ["n", "d"], ["n", "m", "d"], ["n", "t"]);
 const rows = fc.array(fc.integer({ min: -9, max: 9 }), { maxLength: 3 });
+/** Of the rows that are changed; mostly of some. */
+const limit = fc.constantFrom(-9, -3, 0, 2, 4, 20);
 /** Tables have few versions, mostly. */
 const version = fc.constantFrom(1, 1, 2, 2, 3, 4, 5);
 const newVersion = fc.integer({ min: 2, max: 9 });
@@ -164,6 +166,38 @@ const insert = (
   name: `insertIntoTable(${id}, ${on}, ${mode}, [${values}])`,
   calls: [{ method: "insertIntoTable", request: { id, branch: onMain(on), mode }, rows: values }],
   model: (model) => model.insert(id, on, mode === "Overwrite", values),
+});
+
+const deleteRows = (id: readonly string[], on: string, below: number): Change => ({
+  name: `deleteFromTable(${id}, ${on}, ${below})`,
+  calls: [{ method: "deleteFromTable", request: { id, branch: onMain(on), predicate: `v < ${below}` } }],
+  model: (model) => model.changeRows(id, on, below, null),
+});
+
+const updateRows = (id: readonly string[], on: string, below: number, increment: number): Change => ({
+  name: `updateTable(${id}, ${on}, ${below}, ${increment})`,
+  calls: [
+    {
+      method: "updateTable",
+      request: {
+        ...{ id, branch: onMain(on), predicate: `v < ${below}` },
+        updates: [["v", `v + ${increment}`]],
+      },
+    },
+  ],
+  model: (model) => model.changeRows(id, on, below, increment),
+});
+
+const mergeRows = (id: readonly string[], on: string, values: readonly number[]): Change => ({
+  name: `mergeInsertIntoTable(${id}, ${on}, [${values}])`,
+  calls: [
+    {
+      method: "mergeInsertIntoTable",
+      request: { id, branch: onMain(on), on: "v", whenMatchedUpdateAll: true, whenNotMatchedInsertAll: true },
+      rows: values,
+    },
+  ],
+  model: (model) => model.mergeRows(id, on, values),
 });
 
 const restore = (id: readonly string[], on: string, to: number): Change => ({
@@ -335,6 +369,9 @@ export const changes: readonly (readonly [weight: number, fc.Arbitrary<Change>])
       .tuple(tableId, branch, fc.constantFrom("Append" as const, "Overwrite" as const), rows)
       .map((args) => insert(...args)),
   ],
+  [3, fc.tuple(tableId, branch, limit).map((args) => deleteRows(...args))],
+  [3, fc.tuple(tableId, branch, limit, fc.constantFrom(1, 5, 0)).map((args) => updateRows(...args))],
+  [3, fc.tuple(tableId, branch, rows).map((args) => mergeRows(...args))],
   [3, fc.tuple(tableId, branch, version).map((args) => restore(...args))],
   [
     2,

@@ -34,11 +34,17 @@ export interface Content {
   readonly metadata: Readonly<Record<string, string>>;
 }
 
+/** A row of a fragment, in which it stays when it is deleted. */
+interface ModelRow {
+  readonly value: number;
+  readonly isDeleted: boolean;
+}
+
 /** A version, with what only its next ones show. */
 interface ModelVersion extends Content {
-  /** Number of fragments; each has rows. */
-  readonly fragments: number;
-  /** Whether what was planned on the version before may follow it for sure: rows were appended or moved, no more. */
+  /** Its fragments, each with rows that are not deleted. */
+  readonly fragments: readonly (readonly ModelRow[])[];
+  /** Whether an append that was planned on the version before may follow it for sure. */
   readonly isAddition?: boolean;
 }
 
@@ -241,6 +247,43 @@ export class Model {
     append(history, before, rows);
   }
 
+  /** Rows below a limit go; with an increment, they come back at the end with that added. */
+  changeRows(id: readonly string[], branch: string, below: number, increment: number | null): void {
+    const history = this.#history(id, branch);
+    const latest = history.get(latestOf(history)) ?? refuse("InvalidTableState");
+    const isMeant = ({ value, isDeleted }: ModelRow) => !isDeleted && value < below;
+    const left = latest.fragments.map((fragment) =>
+      fragment.map((row) => (isMeant(row) ? { ...row, isDeleted: true } : row)),
+    );
+    const moved =
+      increment === null
+        ? []
+        : latest.fragments
+            .flat()
+            .filter(isMeant)
+            .map(({ value }) => value + increment);
+    add(history, { ...latest, ...contentOf([...left, ...fragmentsOf(moved)]), isAddition: true });
+  }
+
+  /** An upsert by the only column: rows with one of the values come back at the end, more than one of them before all else. */
+  mergeRows(id: readonly string[], branch: string, values: readonly number[]): void {
+    const history = this.#history(id, branch);
+    const latest = history.get(latestOf(history));
+    if (latest === undefined) {
+      append(history, undefined, values);
+      return;
+    }
+    const isMeant = ({ value, isDeleted }: ModelRow) => !isDeleted && values.includes(value);
+    const replaced = latest.rows.filter((value) => values.includes(value));
+    if (replaced.some((value) => values.filter((each) => each === value).length > 1)) refuse("InvalidInput");
+    const left = latest.fragments.map((fragment) =>
+      fragment.map((row) => (isMeant(row) ? { ...row, isDeleted: true } : row)),
+    );
+    const again = replaced.filter((value, index) => replaced.indexOf(value) < index);
+    const fragments = [...left, ...fragmentsOf(again), ...fragmentsOf(values)];
+    add(history, { ...latest, ...contentOf(fragments), isAddition: true });
+  }
+
   /** What an insert that begins now is to add its rows to, when they come. */
   target(id: readonly string[], branch: string): ModelTarget {
     const table = this.#table(id);
@@ -325,9 +368,10 @@ export class Model {
     for (const id of deregistered) this.#table(id);
     for (const { history, version } of histories) {
       const latest = history.get(latestOf(history)) as ModelVersion;
-      const { rows, fragments } = latest;
-      const doubled = { rows: [...rows, ...rows], fragments: 2 * fragments, isAddition: false };
-      history.set(version, { ...latest, ...doubled });
+      const { fragments } = latest;
+      // The second time with the rows that were deleted.
+      const again = fragments.map((fragment) => fragment.map(({ value }) => ({ value, isDeleted: false })));
+      history.set(version, { ...latest, ...contentOf([...fragments, ...again]), isAddition: false });
     }
     for (const { history, versions } of going) for (const version of versions) history.delete(version);
     for (const id of declared) this.#tables.set(keyOf(id), newTable());
@@ -369,9 +413,11 @@ export class Model {
   optimize(id: readonly string[], branch: string, isWhole: boolean): void {
     const history = this.#history(id, branch);
     const latest = history.get(latestOf(history)) ?? refuse("InvalidTableState");
-    if (latest.fragments < 2) return;
+    const { fragments, rows } = latest;
+    const hasManyDeleted = fragments.some((fragment) => deletedShare(fragment) > MAX_DELETED_SHARE);
+    if (fragments.length < 2 && !hasManyDeleted) return;
     add(history, { ...latest, isAddition: true });
-    if (isWhole) add(history, { ...latest, fragments: 1, isAddition: true });
+    if (isWhole) add(history, { ...latest, ...contentOf(fragmentsOf(rows)), isAddition: true });
   }
 
   /** Versions of a branch that have a tag, or that another branch was made from. */
@@ -448,14 +494,33 @@ const copyOf = ({ branches, tags }: ModelTable): ModelTable => ({
 
 const mainOf = (table: ModelTable): History => (table.branches.get("main") as ModelBranch).history;
 
-const fragmentsOf = (rows: readonly number[]): number => (rows.length === 0 ? 0 : 1);
+const fragmentsOf = (rows: readonly number[]): ModelVersion["fragments"] =>
+  rows.length === 0 ? [] : [rows.map((value) => ({ value, isDeleted: false }))];
+
+const contentOf = (fragments: ModelVersion["fragments"]): Pick<ModelVersion, "rows" | "fragments"> => {
+  const isLive = ({ isDeleted }: ModelRow) => !isDeleted;
+  const kept = fragments.filter((fragment) => fragment.some(isLive));
+  return {
+    fragments: kept,
+    rows: kept
+      .flat()
+      .filter(isLive)
+      .map(({ value }) => value),
+  };
+};
+
+/** Share of deleted rows beyond which a compaction rewrites a fragment. */
+const MAX_DELETED_SHARE = 0.1;
+
+const deletedShare = (fragment: readonly ModelRow[]): number =>
+  fragment.filter(({ isDeleted }) => isDeleted).length / fragment.length;
 
 /** @param before the version that rows are added to; undefined where they are all there is */
 function append(history: History, before: ModelVersion | undefined, rows: readonly number[]): void {
   add(history, {
     rows: [...(before?.rows ?? []), ...rows],
     metadata: before?.metadata ?? {},
-    fragments: (before?.fragments ?? 0) + fragmentsOf(rows),
+    fragments: [...(before?.fragments ?? []), ...fragmentsOf(rows)],
     isAddition: before !== undefined,
   });
 }

@@ -68,6 +68,25 @@ interface Case {
 const CASES: readonly Case[] = [
   { name: "append rows", run: () => ns.insertIntoTable({ id }, rows), looks: 16, calls: COMMIT },
   { name: "append rows again", run: () => ns.insertIntoTable({ id }, rows), looks: 16, calls: COMMIT },
+  {
+    name: "delete rows of one fragment",
+    run: () => ns.deleteFromTable({ id, predicate: "_rowid = 0" }),
+    looks: 24,
+    // The latest version is looked for anew when the change is planned.
+    calls: sum(COMMIT, { readFile: 1, makeDirectory: 1 }),
+  },
+  {
+    name: "delete all rows of one fragment",
+    run: () => ns.deleteFromTable({ id, predicate: "_rowaddr >= 4294967296 AND _rowaddr < 8589934592" }),
+    looks: 24,
+    calls: sum(COMMIT, { readFile: 2, create: -1, write: -1, sync: -1, close: -1, syncDirectory: -1 }),
+  },
+  {
+    name: "update rows of one fragment",
+    run: () => ns.updateTable({ id, predicate: "_rowid = 1", updates: [["v", "v + 1"]] }),
+    looks: 28,
+    calls: sum(COMMIT, FILE, { syncDirectory: 1 }, { readFile: 2, open: 1, close: 1 }),
+  },
   { name: "a table exists", run: () => ns.tableExists({ id }), looks: 9, calls: {} },
   { name: "a table exists, asked again", run: () => ns.tableExists({ id }), looks: 9, calls: {} },
   { name: "describe a table", run: () => ns.describeTable({ id }), looks: 15, calls: {} },

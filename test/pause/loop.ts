@@ -65,6 +65,8 @@ export interface Victim {
   run(ns: DirectoryNamespace, prepared: string): Promise<unknown>;
   /** What the engine has done before, so that it knows the table. */
   warmUp?(ns: DirectoryNamespace): Promise<unknown>;
+  /** Names of rivals that it is not played with. */
+  readonly without?: readonly string[];
   /** How what it leads to may differ from what a serial order leads to. */
   readonly looseness?: Looseness;
 }
@@ -369,7 +371,8 @@ function casesOf(victim: Victim, calls: number): Case[] {
   const contested = victim.contested ?? [victim.world[0][0]];
   const rivals = victim.world
     .filter(([id]) => contested.includes(id))
-    .flatMap(([id, beginning]) => rivalsOf(id, beginning));
+    .flatMap(([id, beginning]) => rivalsOf(id, beginning))
+    .filter(({ name }) => victim.without?.includes(name) !== true);
   const cases: Case[] = [];
   for (let callIndex = 0; callIndex < calls; callIndex++) {
     for (const rival of rivals) {

@@ -23,6 +23,9 @@ export interface Answer {
   readonly version?: number;
   readonly numInsertedRows?: number;
   readonly deletedCount?: number;
+  readonly numDeletedRows?: number;
+  readonly updatedRows?: number;
+  readonly numUpdatedRows?: number;
 }
 
 export function answerOf(outcome: Outcome): Answer | undefined {
@@ -30,8 +33,12 @@ export function answerOf(outcome: Outcome): Answer | undefined {
   const answer = { ...(outcome.ok as object) } as Omit<Answer, "version"> & {
     readonly version?: number | { readonly version: number };
   };
-  const { version, numInsertedRows, deletedCount } = answer;
-  return { version: typeof version === "object" ? version.version : version, numInsertedRows, deletedCount };
+  const { version, ...counts } = answer;
+  const { numInsertedRows, deletedCount, numDeletedRows, updatedRows, numUpdatedRows } = counts;
+  return {
+    version: typeof version === "object" ? version.version : version,
+    ...{ numInsertedRows, deletedCount, numDeletedRows, updatedRows, numUpdatedRows },
+  };
 }
 
 /** Runs the acknowledged operations one after the other, the victim's behind so many of the rival's steps. */

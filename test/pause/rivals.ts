@@ -110,6 +110,13 @@ const ofRows = (id: TableId): Rival[] => [
   ours("append", ["insertIntoTable", { id }, rowsOf(100)]),
   ours("append twice", ["insertIntoTable", { id }, rowsOf(100)], ["insertIntoTable", { id }, rowsOf(101)]),
   ours("overwrite", ["insertIntoTable", { id, mode: "Overwrite" }, rowsOf(200)]),
+  ours("delete rows", ["deleteFromTable", { id, predicate: "v < 2" }]),
+  ours("update rows", ["updateTable", { id, predicate: "v < 3", updates: [["v", "v + 1000"]] }]),
+  ours("merge rows", [
+    "mergeInsertIntoTable",
+    { id, on: "v", whenMatchedUpdateAll: true, whenNotMatchedInsertAll: true },
+    rowsOf(2, 900),
+  ]),
   ours("overwrite with other columns", ["createTable", { id, mode: "Overwrite" }, otherRowsOf("x")]),
 ];
 

@@ -4,6 +4,7 @@
  *
  *   parent → job       { kind: "appendEach", uri, name, payloads: Uint8Array[], retries }
  *                    or { kind: "appendAndRead", uri, name, payloads }     column v is read after each append
+ *                    or { kind: "changeRows", uri, name, changes }     each { predicate }, which deletes, or { set, where }
  *                    or { kind: "catalogSteps", root, steps }     steps as `catalogStep` of index.js takes them
  *   worker → parent    { ready: true }        everything is loaded and the table is there
  *   parent → worker    { go: true }
@@ -14,7 +15,7 @@
 
 import { tableFromIPC } from "apache-arrow";
 import { openCatalog, runStep } from "./catalog.js";
-import { appendTable, readTable, tableVersion } from "./index.js";
+import { appendTable, deleteRows, readTable, tableVersion, updateRows } from "./index.js";
 
 /** The next message; messages are handed over one by one, none is lost. */
 const nextMessage = () => new Promise((resolve) => process.once("message", resolve));
@@ -51,6 +52,20 @@ async function appendAndRead(job) {
   return outcomes;
 }
 
+async function changeRows({ uri, name, changes }) {
+  const outcomes = [];
+  for (const { predicate, set, where } of changes) {
+    try {
+      const { version } =
+        set === undefined ? await deleteRows(uri, name, predicate) : await updateRows(uri, name, set, where);
+      outcomes.push({ version });
+    } catch (error) {
+      outcomes.push({ error: String(error) });
+    }
+  }
+  return outcomes;
+}
+
 async function catalogSteps(connection, steps) {
   const outcomes = [];
   for (const step of steps) {
@@ -72,6 +87,9 @@ async function prepare(job) {
     case "appendAndRead":
       await tableVersion(job.uri, job.name);
       return () => appendAndRead(job);
+    case "changeRows":
+      await tableVersion(job.uri, job.name);
+      return () => changeRows(job);
     case "catalogSteps": {
       const connection = await openCatalog(job.root);
       return () => catalogSteps(connection, job.steps);

@@ -273,24 +273,95 @@ describe("queries of rows", () => {
   });
 });
 
-describe("changes by predicate and by key, which this release does not make", () => {
-  it("are wrong before they are not supported", async () => {
+describe("deletes and updates", () => {
+  it("change the rows of a predicate", async () => {
+    const name = await wire.table();
+    const change = (tail: string, body: object) => wire.done(`/v1/table/${name}/${tail}`, body);
+    const { transaction_id, ...deleted } = await change("delete", {
+      predicate: "v > $least",
+      params: { least: 2 },
+    });
+    expect([typeof transaction_id, deleted]).toEqual(["string", { version: 2, num_deleted_rows: 1 }]);
+    expect(await change("update", { updates: [["v", "v * 10"]], predicate: "v = 2" })).toMatchObject({
+      ...{ version: 3, updated_rows: 1 },
+    });
+    const properties = { by: "test" };
+    expect(await change("update", { values: { v: 7 }, predicate: null, properties })).toMatchObject({
+      ...{ version: 4, updated_rows: 2, properties },
+    });
+    expect(await change("count_rows", { predicate: "v = 7" })).toBe(2);
+  });
+
+  it("are refused where they do not fit", async () => {
     const name = await wire.table();
     const told = async (tail: string, body: object) => {
       const { status, json } = await wire.post(`/v1/table/${name}/${tail}`, body);
       return [status, json.code];
     };
-    expect(await told("delete", { predicate: "v > 1" })).toEqual([406, 0]);
     expect(await told("delete", {})).toEqual([400, 13]);
+    expect(await told("delete", { predicate: "" })).toEqual([400, 13]);
+    expect(await told("delete", { predicate: "w > 1" })).toEqual([404, 12]);
     expect(await told("delete", { predicate: "v > 1", branch: "none" })).toEqual([404, 22]);
-    expect(await told("update", { updates: [["v", "1"]] })).toEqual([406, 0]);
+    expect(await told("update", {})).toEqual([400, 13]);
     expect(await told("update", { updates: [["w", "1"]] })).toEqual([404, 12]);
+    expect(await told("update", { updates: [["v", "w"]] })).toEqual([404, 12]);
     expect(await told("update", { updates: [["v"]] })).toEqual([400, 13]);
-    expect(await told("merge_insert?on=v", rowsOf(1))).toEqual([406, 0]);
-    expect(await told("merge_insert?on=v&on=w", rowsOf(1))).toEqual([404, 12]);
-    expect(await told("merge_insert", rowsOf(1))).toEqual([400, 13]);
+    expect(await told("update", { updates: [["v", "'x'"]] })).toEqual([400, 13]);
+    expect(await wire.done(`/v1/table/${name}/version/list`, {})).toMatchObject({
+      versions: [{ version: 1 }],
+    });
+    await wire.namespace.declareTable({ id: ["reserved"] });
+    expect((await wire.post("/v1/table/reserved/delete", { predicate: "true" })).json.code).toBe(19);
+  });
+});
+
+describe("merges", () => {
+  it("update, add and delete rows by key", async () => {
+    const name = await wire.table();
+    const merge = (query: string, ...values: number[]) =>
+      wire.done(`/v1/table/${name}/merge_insert?on=v&${query}`, rowsOf(...values));
+    const upsert = "when_matched_update_all=true&when_not_matched_insert_all=true";
+    const { transaction_id, ...merged } = await merge(`${upsert}&timeout=30s&use_index=true`, 1, 2, 3, 4);
+    expect([typeof transaction_id, merged]).toEqual([
+      "string",
+      { version: 2, num_updated_rows: 3, num_inserted_rows: 1, num_deleted_rows: 0 },
+    ]);
+    const filtered = "when_matched_update_all=true&when_matched_update_all_filt=source.v%20%3E%20target.v";
+    expect(await merge(filtered, 1, 4)).toMatchObject({ version: 3, num_updated_rows: 0 });
+    const condition = "when_not_matched_by_source_delete_filt=v%20%3E%203";
+    expect(await merge(`when_not_matched_by_source_delete=true&${condition}`, 1)).toMatchObject({
+      ...{ version: 4, num_updated_rows: 0, num_inserted_rows: 0, num_deleted_rows: 1 },
+    });
+    expect(await wire.read(name, {})).toEqual([1, 2, 3]);
+    await wire.namespace.declareTable({ id: ["reserved_for_merge"] });
+    expect(
+      await wire.done(`/v1/table/reserved_for_merge/merge_insert?on=v&${upsert}`, rowsOf(2, 2)),
+    ).toMatchObject({
+      ...{ version: 1, num_updated_rows: 0, num_inserted_rows: 2, num_deleted_rows: 0 },
+    });
+  });
+
+  it("are refused where they do not fit", async () => {
+    const name = await wire.table();
+    const told = async (query: string, table = name) => {
+      const { status, json } = await wire.post(`/v1/table/${table}/merge_insert?${query}`, rowsOf(1));
+      return [status, json.code];
+    };
+    const update = "when_matched_update_all=true";
+    expect(await told(update)).toEqual([400, 13]);
+    expect(await told("on=v")).toEqual([400, 13]);
+    expect(await told(`on=v&on=w&${update}`)).toEqual([404, 12]);
+    expect(await told(`on=v&${update}&when_matched_update_all_filt=v%20%3E%201`)).toEqual([404, 12]);
+    expect(await told("on=v&when_matched_update_all_filt=true")).toEqual([400, 13]);
+    expect(await told(`on=v&${update}&timeout=soon`)).toEqual([400, 13]);
+    expect(await told(`on=v&${update}&branch=none`)).toEqual([404, 22]);
+    expect(await told(`on=v&${update}`, "none")).toEqual([404, 4]);
     await wire.namespace.declareTable({ id: ["declared"] });
-    expect((await wire.post("/v1/table/declared/merge_insert?on=w", rowsOf(1))).status).toBe(406);
+    expect(await told(`on=v&${update}`, "declared")).toEqual([409, 19]);
+    expect(await told("on=w&when_not_matched_insert_all=true", "declared")).toEqual([404, 12]);
+    expect(await wire.done(`/v1/table/${name}/version/list`, {})).toMatchObject({
+      versions: [{ version: 1 }],
+    });
   });
 });
 

@@ -29,6 +29,14 @@ export interface AppendAndReadJob {
   payloads: Uint8Array[];
 }
 
+/** Deletes and updates rows, one statement after the other. */
+export interface ChangeJob {
+  kind: "changeRows";
+  uri: string;
+  name: string;
+  changes: readonly ({ predicate: string } | { set: Record<string, string>; where: string })[];
+}
+
 /** Takes steps on the directory catalog, one after the other. */
 export interface CatalogJob {
   kind: "catalogSteps";
@@ -51,7 +59,9 @@ type Outcome = AppendOutcome | ReadOutcome | StepOutcome;
 type WorkerMessage = { ready: true } | { outcomes: Outcome[] } | { failure: string };
 
 /** The reference in a process of its own: it starts, waits for `go`, and works. */
-export class ReferenceWorker<Job extends ReferenceJob | AppendAndReadJob | CatalogJob = ReferenceJob> {
+export class ReferenceWorker<
+  Job extends ReferenceJob | AppendAndReadJob | ChangeJob | CatalogJob = ReferenceJob,
+> {
   readonly #process: ChildProcess;
   /** Resolves when the process is loaded and has opened the table or catalog. */
   readonly ready: Promise<void>;

@@ -17,7 +17,7 @@ import { membership } from "../kernels/membership.js";
 import type { ExpressionSource } from "../parse/problem.js";
 import type { Case, CastSyntax, In, Like, Logic, Name, Syntax } from "../parse/syntax.js";
 import { columnOfScalars, scalarOf } from "../values/scalars.js";
-import { BINARY, BOOL, FLOAT64, INT64, NULL, STRING, timestamp, typeName } from "../values/types.js";
+import { BINARY, BOOL, FLOAT64, INT64, NULL, STRING, timestamp, typeName, type ValueType } from "../values/types.js";
 import { applied, boundList, called } from "./calls.js";
 import { unitedType, wholeType } from "./coercion.js";
 import { compared, distinctness } from "./comparisons.js";
@@ -56,6 +56,18 @@ export class Binder {
 
   expression(node: Syntax): Bound {
     return this.#bind(node, true);
+  }
+
+  /**
+   * An expression whose values are kept in a column.
+   * @param wanted the type of the column, by the type of the expression
+   */
+  assigned(node: Syntax, wanted: (own: ValueType) => ValueType): Bound {
+    const bound = this.#bind(node, true);
+    const type = wanted(bound.type);
+    // Whether lists have the right number of items is known only once they are computed.
+    const isSized = type.kind === "list" && bound.type.kind === "list";
+    return this.#nodes.cast(bound, isSized ? { ...type, size: bound.type.size } : type, false, node);
   }
 
   /** @param isDirect whether the node stands in the filter itself, or in AND and OR of it */

@@ -14,6 +14,7 @@
  *     answer                                                here
  *     describe: schema in a vocabulary of its own           made from the Arrow schema
  *     tags/list: the map itself                             not wrapped
+ *     update: rows_updated                                  in addition to updated_rows
  *     a table that exists already                           400: the client recognises it by status and text
  *     a tag that exists already                             400: after a 409 the client would try again
  *     a missing column or tag                               400: the client takes any 404 for a missing table
@@ -33,11 +34,12 @@ import type {
   DescribeTableVersionResponse,
   JsonField,
   JsonSchema,
+  UpdateTableResponse,
 } from "../../namespace.js";
 import { Refusal } from "../wire/problem.js";
 import type { Route } from "../wire/route.js";
 import { ROUTES } from "../wire/routes.js";
-import { tagContents } from "../wire/shapes.js";
+import { count, tagContents, version } from "../wire/shapes.js";
 import { callEngine, type Dialect, type EngineCall } from "./dialect.js";
 import { performOf, REMOTE_ROUTES } from "./remoteRoutes.js";
 
@@ -60,12 +62,16 @@ export const REMOTE_DIALECT: Dialect = {
     return BODIES[route.operation]?.({ ...json }) ?? json;
   },
   perform: (call) => (performOf(call.route) ?? CALLS[call.route.operation] ?? callEngine)(call),
-  answerOf: ({ operation, answer }) =>
-    operation === "listTableTags" ? { member: "tags", schema: z.record(z.string(), tagContents) } : answer,
+  answerOf: ({ operation, answer }) => ANSWERS[operation] ?? answer,
   statusOf(error) {
     if (ARE_400.some((kind) => error instanceof kind)) return 400;
     return error instanceof Refusal && error.status === 404 ? 406 : undefined;
   },
+};
+
+const ANSWERS: Partial<Record<Route["operation"], Route["answer"]>> = {
+  listTableTags: { member: "tags", schema: z.record(z.string(), tagContents) },
+  updateTable: z.object({ updated_rows: count, rows_updated: count, version }),
 };
 
 const BODIES: Partial<Record<Route["operation"], (body: Members) => Members>> = {
@@ -98,6 +104,10 @@ const CALLS: Partial<Record<Route["operation"], (call: EngineCall) => Promise<un
       ...(tag === undefined || tag === null ? { version: described.version } : {}),
     } as Parameters<typeof call.namespace.queryTable>[0]);
     return { ...described, schema: remoteSchema(schema) };
+  },
+  async updateTable(call) {
+    const updated = (await callEngine(call)) as UpdateTableResponse;
+    return { ...updated, rowsUpdated: updated.updatedRows };
   },
   async restoreTable(call) {
     if (call.request.version !== LATEST) return callEngine(call);

@@ -182,8 +182,13 @@ export const ROUTES: readonly Route[] = [
   route("updateTable", POST, tablePath("update"), {
     summary: "Set columns of the rows that a predicate selects",
     body: {
-      updates: z.array(z.array(shape.text).length(2)).min(1),
+      updates: z
+        .array(z.array(shape.text).length(2))
+        .nullish()
+        .describe("Paths of columns, each with an SQL expression"),
+      values: z.record(z.string(), z.unknown()).nullish().describe("Values by the names of columns"),
       predicate: shape.text.nullish(),
+      params: shape.params,
       properties: shape.stringMap.nullish(),
       branch: shape.branch,
     },
@@ -191,12 +196,17 @@ export const ROUTES: readonly Route[] = [
       transaction_id: shape.text.optional(),
       updated_rows: shape.count,
       version: shape.version,
+      properties: shape.stringMap.optional(),
     }),
   }),
   route("deleteFromTable", POST, tablePath("delete"), {
     summary: "Remove the rows that a predicate selects",
-    body: { predicate: shape.text.min(1), branch: shape.branch },
-    answer: shape.versionAnswer,
+    body: { predicate: shape.text.min(1), params: shape.params, branch: shape.branch },
+    answer: z.object({
+      transaction_id: shape.text.optional(),
+      version: shape.version,
+      num_deleted_rows: shape.count,
+    }),
   }),
   route("queryTable", POST, tablePath("query"), {
     summary: "Read rows",

@@ -23,18 +23,34 @@ import {
   UPDATE_MODE,
   type Update,
 } from "../../format/table.js";
+import { RowOrigins } from "../fragments/rowOrigins.js";
+import {
+  concatRuns,
+  decodeLeadingRowIds,
+  encodeRowIds,
+  encodeRowVersions,
+  rowsOfRuns,
+  uniformRuns,
+  type ValueRuns,
+} from "../fragments/rowSequences.js";
 import { hasStableRowIds } from "../versions/flags.js";
 import type { VersionContent } from "../versions/versionContent.js";
 import { TransactionConflictError } from "./conflict.js";
-import { remapIndices, uncoverFields } from "./indexEntries.js";
+import { coverMovedRows, remapIndices, uncoverFields } from "./indexEntries.js";
 
 const MAX_FRAGMENT_ID = 0xffff_ffff;
+/** Stands for the place of row ids in messages. */
+const TRANSACTION = "transaction";
 
-/** @param version the version that adds the rows */
+/**
+ * @param version the version that adds the rows
+ * @param origins of rows that were moved, which bring their ids; without it, all rows are new
+ */
 export function appendFragments(
   base: VersionContent,
   added: readonly DataFragment[],
   version: number,
+  origins: RowOrigins | null = null,
 ): VersionContent {
   const manifest = { ...base.manifest };
   let highestId = highestFragmentId(manifest);
@@ -42,10 +58,7 @@ export function appendFragments(
   const numbered = added.map((fragment) => {
     highestId++;
     const result = { ...fragment, id: highestId };
-    if (stable) {
-      assignRowIds(result, manifest.nextRowId, version);
-      manifest.nextRowId += fragment.physicalRows;
-    }
+    if (stable) manifest.nextRowId += assignRowIds(result, manifest.nextRowId, version, origins);
     return result;
   });
   manifest.fragments = [...manifest.fragments, ...numbered];
@@ -66,14 +79,34 @@ function checkedFragmentId(highestId: number): number | undefined {
   return highestId < 0 ? undefined : highestId;
 }
 
-/** Rows of a new fragment: ids from `firstRowId` on, created and last updated by `version`. */
-function assignRowIds(fragment: DataFragment, firstRowId: number, version: number): void {
+/**
+ * Rows of a new fragment: ids from `firstRowId` on, created and last updated by `version`. Rows that were moved come
+ * first; they keep their ids and the versions that created them.
+ * @returns the number of new rows
+ */
+function assignRowIds(
+  fragment: DataFragment,
+  firstRowId: number,
+  version: number,
+  origins: RowOrigins | null,
+): number {
   const rowCount = fragment.physicalRows;
-  const segments = [rangeSegment(firstRowId, rowCount)];
-  fragment.inlineRowIds = RowIdSequence.encode(RowIdSequence.create({ segments }));
-  const versions = versionOfAll(rowCount, version);
-  fragment.inlineCreatedAtVersions = versions;
-  fragment.inlineLastUpdatedAtVersions = versions;
+  fragment.inlineLastUpdatedAtVersions = versionOfAll(rowCount, version);
+  if (origins === null || fragment.inlineRowIds === undefined) {
+    const segments = [rangeSegment(firstRowId, rowCount)];
+    fragment.inlineRowIds = RowIdSequence.encode(RowIdSequence.create({ segments }));
+    fragment.inlineCreatedAtVersions = fragment.inlineLastUpdatedAtVersions;
+    return rowCount;
+  }
+  const moved = decodeLeadingRowIds(fragment.inlineRowIds, rowCount, TRANSACTION);
+  const newRows = rowCount - rowsOfRuns(moved);
+  if (newRows > 0) {
+    const added: ValueRuns = { step: 1, values: [firstRowId], counts: [newRows] };
+    fragment.inlineRowIds = encodeRowIds(concatRuns(1, [moved, added]));
+  }
+  const created = concatRuns(0, [origins.createdAt(moved), uniformRuns(version, newRows)]);
+  fragment.inlineCreatedAtVersions = encodeRowVersions(created);
+  return newRows;
 }
 
 /** The same version for all rows of a fragment. */
@@ -123,14 +156,12 @@ export function deleteRows(
 }
 
 /**
+ * Rows that are moved to new fragments keep their stable ids, which the update brings, and the versions that created
+ * them, which are looked up in the fragments that they are moved from.
  * @throws TransactionConflictError where a fragment is gone
- * @throws UnsupportedError with stable row ids: the planner of the update would have to say when its rows were
- *   created
+ * @throws InvalidInputError where new rows have the id of a row that does not move
  */
 export function updateRows(base: VersionContent, update: Update, version: number): VersionContent {
-  if (hasStableRowIds(base.manifest)) {
-    throw new UnsupportedError("committing an update of a table with stable row ids");
-  }
   const { updatedFragments, removedFragmentIds, newFragments } = update;
   const inPlace = update.updateMode === UPDATE_MODE.rewriteColumns;
   const fragments = changeFragments(base, updatedFragments, removedFragmentIds, (now, planned) =>
@@ -139,8 +170,27 @@ export function updateRows(base: VersionContent, update: Update, version: number
   const updated = { ...base, manifest: { ...base.manifest, fragments } };
   const ids = new Set(updatedFragments.map((fragment) => fragment.id));
   const indexed = inPlace ? uncoverFields(updated, update.fieldsModified, ids) : updated;
-  return appendFragments(indexed, newFragments, version);
+  if (!hasStableRowIds(base.manifest)) return appendFragments(indexed, newFragments, version);
+  const left = new Set([...ids, ...removedFragmentIds]);
+  const origins = new RowOrigins(base.manifest.fragments.filter((fragment) => left.has(fragment.id)));
+  const appended = appendFragments(indexed, newFragments, version, origins);
+  if (inPlace) return appended;
+  const firstNew = appended.manifest.fragments.length - newFragments.length;
+  const movedTo = appended.manifest.fragments
+    .slice(firstNew)
+    .filter((_, index) => holdsMovedRowsOnly(newFragments[index]));
+  return coverMovedRows(
+    appended,
+    update.fieldsForPreservingFragBitmap,
+    [...left],
+    movedTo.map((fragment) => fragment.id),
+  );
 }
+
+/** Whether all rows of a new fragment bring their ids. */
+const holdsMovedRowsOnly = ({ inlineRowIds, physicalRows }: DataFragment): boolean =>
+  inlineRowIds !== undefined &&
+  rowsOfRuns(decodeLeadingRowIds(inlineRowIds, physicalRows, TRANSACTION)) === physicalRows;
 
 /**
  * The fragments in their order, with the `changed` ones replaced by the result of `change` and those of `removedIds`

@@ -30,6 +30,11 @@ export interface CommitOptions {
   readonly schemaMetadata?: ReadonlyMap<string, Uint8Array>;
   /** Ends the wait for the lock. A commit that has begun is completed. */
   readonly signal?: AbortSignal;
+  /**
+   * Whether a change that was committed since the base version has to be seen by the plan of this one, although the
+   * conflict table lets both stand.
+   */
+  readonly mustSee?: (other: Transaction) => boolean;
   /** Called under the lock, right before the version is published. An error that it throws ends the commit. */
   readonly verify?: () => Promise<void>;
 }
@@ -77,7 +82,7 @@ export class CommitAttempts {
     if (base === null) return null;
     await this.#requirePlannedOn(base);
     checkWriterFlags(base.manifest, latest.path);
-    await this.#checkConflicts(latest);
+    await this.#checkConflicts(latest, options);
     const content = applyTransaction(base, this.#transaction, {
       version: latest.version + 1,
       nowNs: currentNs(),
@@ -131,7 +136,7 @@ export class CommitAttempts {
   }
 
   /** @throws ConcurrentModificationError where a version committed after the one read conflicts with the transaction */
-  async #checkConflicts(latest: VersionEntry): Promise<void> {
+  async #checkConflicts(latest: VersionEntry, { mustSee }: CommitOptions): Promise<void> {
     if (operationOf(this.#transaction).kind === "restore") return;
     if (this.#checkedUpTo > latest.version) {
       throw new ConcurrentModificationError(
@@ -144,7 +149,8 @@ export class CommitAttempts {
       if (file === null) continue;
       missing--;
       const other = await readTransaction(this.at, file);
-      const verdict = other === null ? "incompatible" : checkConflict(this.#transaction, other);
+      let verdict = other === null ? "incompatible" : checkConflict(this.#transaction, other);
+      if (verdict === "ok" && other !== null && mustSee?.(other) === true) verdict = "retryable";
       if (verdict === "ok") {
         // Decoding the fields decodes all fragments too, so this is skipped where the fields are those of the version
         // before.

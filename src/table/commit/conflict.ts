@@ -186,6 +186,11 @@ function checkRowChange(mine: OperationOf<"delete" | "update">, other: Operation
     case "rewrite":
     case "dataReplacement":
       return retryableIf(intersect(touchedFragments(mine), touchedFragments(other)));
+    case "project":
+      // Where nullability was tightened, the new rows were never checked against it.
+      return retryableIf(
+        mine.kind === "update" && mine.value.newFragments.length > 0 && !other.value.preservesNullability,
+      );
     default:
       return "ok";
   }

@@ -66,6 +66,29 @@ export function uncoverFields(
 }
 
 /**
+ * Adds fragments of moved rows to the coverage of indexes that know these rows by their stable ids: of those that covered
+ * all fragments that the rows were in, and that are on none of the fields whose values changed.
+ * @param changed ids of fields; without any, nothing is known of what changed
+ */
+export function coverMovedRows(
+  content: VersionContent,
+  changed: readonly number[],
+  fromIds: readonly number[],
+  toIds: readonly number[],
+): VersionContent {
+  if (content.indexSectionBytes === null || changed.length === 0 || toIds.length === 0) return content;
+  const fields = new Set(changed);
+  const indices = indicesOf(content).map((index) => {
+    if ([...index.fields, ...index.coveringFields].some((id) => fields.has(id))) return index;
+    const covered = coverageOf(index);
+    if (covered === null || !fromIds.every((id) => covered.has(id))) return index;
+    for (const id of toIds) covered.add(id);
+    return withCoverage(index, covered);
+  });
+  return withIndices(content, indices);
+}
+
+/**
  * Updates the indexes after fragments were replaced by others with the same rows. Where rows have addresses for ids,
  * an index that covers such fragments must have been rewritten for the new addresses, and `rewritten` names the
  * result. With stable ids no index needs to be rewritten.

@@ -4,13 +4,24 @@
  *
  *   .arrow   an Arrow IPC file with one column `row_id` of UInt32, in any order; bodies may be compressed
  *   .bin     a 32-bit Roaring bitmap in the portable serialisation
+ *
+ * A file is complete: it holds the rows that were deleted before, too. Few rows are written as the first form, many as
+ * the second.
  */
 
+import { Field, Schema, tableToIPC, Uint32 } from "apache-arrow";
+import type { FixedColumn } from "../../arrow/columns/column.js";
+import { makeBatch, toTable } from "../../arrow/exchange/batch.js";
 import { readIpc } from "../../arrow/exchange/ipc.js";
-import { decodeRoaring } from "../../bytes/roaring.js";
+import { decodeRoaring, encodeRoaring } from "../../bytes/roaring.js";
 import { tagOf } from "../../bytes/tag.js";
 import { CorruptFileError, InvalidInputError } from "../../errors.js";
-import { type DataFragment, DELETION_FILE_TYPE, type Manifest } from "../../format/table.js";
+import {
+  type DataFragment,
+  DELETION_FILE_TYPE,
+  type DeletionFile,
+  type Manifest,
+} from "../../format/table.js";
 import type { VersionsAt } from "../versions/versions.js";
 import { resolveDeletionFile } from "./fileLookup.js";
 
@@ -37,6 +48,29 @@ export async function readDeletions(
     throw new CorruptFileError(path, 0, `${offsets.length} rows deleted, the manifest says ${announced}`);
   }
   return offsets;
+}
+
+/** From so many rows on, they are written as a bitmap. */
+const MIN_BITMAP_ROWS = 5_000;
+/** The reference reads no other: a column that may be null is refused. */
+const OFFSETS_SCHEMA = new Schema([new Field("row_id", new Uint32(), false)]);
+
+/**
+ * A deletion file and its type.
+ * @param offsets ascending, each once
+ */
+export function encodeDeletions(offsets: Uint32Array): {
+  readonly fileType: DeletionFile["fileType"];
+  readonly bytes: Uint8Array;
+} {
+  const { length } = offsets;
+  if (length >= MIN_BITMAP_ROWS) {
+    return { fileType: DELETION_FILE_TYPE.bitmap, bytes: encodeRoaring(offsets) };
+  }
+  const values = new Uint8Array(offsets.buffer, offsets.byteOffset, offsets.byteLength);
+  const column: FixedColumn = { kind: "fixed", length, validity: null, byteWidth: 4, values };
+  const table = toTable(OFFSETS_SCHEMA, [makeBatch(OFFSETS_SCHEMA, [column], length)]);
+  return { fileType: DELETION_FILE_TYPE.arrowArray, bytes: tableToIPC(table, "file") };
 }
 
 /** @param rowCount rows of the fragment; every offset is below it */

@@ -103,6 +103,23 @@ export function withoutRows(runs: ValueRuns, deleted: Uint32Array): ValueRuns {
   return kept;
 }
 
+/** @param rows positions of the rows to keep, ascending */
+export function pickRuns(runs: ValueRuns, rows: Uint32Array): ValueRuns {
+  const picked = new RunBuilder(runs.step);
+  let next = 0;
+  let position = 0;
+  for (let run = 0; run < runs.values.length && next < rows.length; run++) {
+    const end = position + runs.counts[run];
+    const first = runs.values[run] - runs.step * position;
+    while (next < rows.length && rows[next] < end) picked.add(first + runs.step * rows[next++], 1);
+    position = end;
+  }
+  return picked;
+}
+
+/** Number of rows that have a value. */
+export const rowsOfRuns = ({ counts }: ValueRuns): number => counts.reduce((sum, count) => sum + count, 0);
+
 /** Cuts the runs into pieces of the given numbers of rows. */
 export function splitRuns(runs: ValueRuns, rowCounts: readonly number[]): ValueRuns[] {
   let run = 0;
@@ -130,13 +147,21 @@ export function splitRuns(runs: ValueRuns, rowCounts: readonly number[]): ValueR
  * @throws CorruptFileError
  */
 export function decodeRowIds(bytes: Uint8Array, rowCount: number, path: string): ValueRuns {
+  const ids = decodeLeadingRowIds(bytes, rowCount, path);
+  const count = rowsOfRuns(ids);
+  if (count !== rowCount) throw damaged(path, `${count} row ids for ${rowCount} rows`);
+  return ids;
+}
+
+/**
+ * Like {@link decodeRowIds}, for new rows of a transaction. Only the first of them may have ids: those that were moved.
+ * The others are given theirs by the commit.
+ */
+export function decodeLeadingRowIds(bytes: Uint8Array, rowCount: number, path: string): ValueRuns {
   const { segments } = RowIdSequence.decode(bytes, { path, byteOffset: 0 });
   const ids = new RunBuilder(1);
   let left = rowCount;
-  for (const segment of segments) {
-    left -= addSegment(ids, segment, left, path);
-  }
-  if (left !== 0) throw damaged(path, `${rowCount - left} row ids for ${rowCount} rows`);
+  for (const segment of segments) left -= addSegment(ids, segment, left, path);
   return ids;
 }
 

@@ -15,7 +15,6 @@
  */
 
 import { breathe } from "../../async/eventLoop.js";
-import { CorruptFileError } from "../../errors.js";
 import {
   type DataFragment,
   ReserveFragments,
@@ -27,7 +26,6 @@ import type { FragmentSource } from "../../query/fragmentColumns.js";
 import { type ReaderEnvironment, versionSource } from "../../query/versionSource.js";
 import { decodeSchema } from "../../schema/schema.js";
 import { type ChangeTarget, commitPlanned, commitTransaction } from "../../table/commit/commit.js";
-import { TransactionConflictError } from "../../table/commit/conflict.js";
 import { coverageOf } from "../../table/commit/indexCoverage.js";
 import { DEFERRED_REMAP_INDEX } from "../../table/commit/indexEntries.js";
 import { withFiles } from "../../table/commit/publication.js";
@@ -37,6 +35,7 @@ import type { ManifestFile } from "../../table/versions/manifest.js";
 import type { OpenLatest, OpenVersion } from "../../table/versions/tableAt.js";
 import { indicesOf } from "../../table/versions/versionContent.js";
 import { absentColumns } from "../absentColumns.js";
+import { whileThere } from "../whileThere.js";
 import {
   type CompactionGroup,
   type CompactionSettings,
@@ -175,22 +174,6 @@ async function copyGroups(
     replaced.push({ oldFragments: [...group.fragments], newFragments: [...newFragments] });
   }
   return replaced;
-}
-
-/**
- * Runs `read`, which reads files of a version. Files that are missing because the version was cleaned up after newer
- * ones were committed are a conflict, not damage.
- * @throws TransactionConflictError
- */
-async function whileThere<T>({ at, version, path, file }: OpenVersion, read: () => Promise<T>): Promise<T> {
-  try {
-    return await read();
-  } catch (error) {
-    if (!(error instanceof CorruptFileError)) throw error;
-    const current = await at.environment.manifests.read(at.disk, path);
-    if (current?.isCopyOf(file) === true) throw error;
-    throw new TransactionConflictError("retryable", `version ${version} was removed while it was read`);
-  }
 }
 
 /** The groups with reserved ids for their new fragments. Nobody else can get these ids any more. */

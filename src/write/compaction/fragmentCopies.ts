@@ -7,23 +7,18 @@
 import { sliceColumn } from "../../arrow/columns/sliceColumn.js";
 import type { InputBatch } from "../../arrow/exchange/input.js";
 import { arrowSchemaOf } from "../../arrow/types/logicalTypes.js";
-import {
-  ConcurrentModificationError,
-  CorruptFileError,
-  InternalError,
-  UnsupportedError,
-} from "../../errors.js";
+import { ConcurrentModificationError, InternalError, UnsupportedError } from "../../errors.js";
 import { DataFragment } from "../../format/table.js";
 import type { FragmentSource } from "../../query/fragmentColumns.js";
 import { storedProjection } from "../../query/projection.js";
 import { type BatchRows, scanColumns } from "../../query/scan.js";
 import { type ReaderEnvironment, versionSource } from "../../query/versionSource.js";
-import { type ColumnPlan, checkVersion } from "../../rows/columnPlan.js";
+import { checkVersion } from "../../rows/columnPlan.js";
 import { STREAMED } from "../../rows/readAhead.js";
-import { decodeSchema, encodeFileSchema, type TableField } from "../../schema/schema.js";
+import { decodeSchema, encodeFileSchema } from "../../schema/schema.js";
+import { stableIdsOf } from "../../table/fragments/rowOrigins.js";
 import {
   concatRuns,
-  decodeRowIds,
   decodeRowVersions,
   encodeRowIds,
   encodeRowVersions,
@@ -36,9 +31,9 @@ import { hasStableRowIds } from "../../table/versions/flags.js";
 import type { OpenVersion } from "../../table/versions/tableAt.js";
 import type { VersionsAt } from "../../table/versions/versions.js";
 import { absentColumns } from "../absentColumns.js";
+import { planCopy } from "../copyPlan.js";
 import { type WrittenRows, writeRows } from "../dataFiles.js";
 import { fileVersionOf } from "../insert.js";
-import { planAppend } from "../tableColumns.js";
 import type { CompactionGroup } from "./compactionPlan.js";
 
 /** Maximum rows of a batch. */
@@ -185,21 +180,6 @@ function hasSameRows({ fragments }: CompactionGroup, other: CompactionGroup): bo
 const sameBytes = (a: Uint8Array, b: Uint8Array): boolean =>
   a.length === b.length && a.every((byte, index) => byte === b[index]);
 
-/**
- * The plan for copying files to files: JSONB stays JSONB and text stays text, even if the metadata names an extension
- * type.
- */
-function planCopy(schema: readonly TableField[], fields: readonly TableField[]): ColumnPlan {
-  const plan = planAppend(schema, arrowSchemaOf(fields.map(withoutMetadata)));
-  return { ...plan, columns: plan.columns.map((column) => ({ ...column, conversion: "none" })) };
-}
-
-const withoutMetadata = (field: TableField): TableField => ({
-  ...field,
-  metadata: new Map(),
-  children: field.children.map(withoutMetadata),
-});
-
 /** Cuts a stream of batches into pieces of given numbers of rows. */
 class RowFeed {
   readonly #batches: AsyncIterator<BatchRows>;
@@ -264,23 +244,20 @@ async function sequencesOf(
   const liveRows: number[] = [];
   for (const fragment of fragments) {
     const { id, physicalRows } = fragment;
+    const rowIds = stableIdsOf(fragment, path);
     if (
-      fragment.externalRowIds !== undefined ||
       fragment.externalCreatedAtVersions !== undefined ||
       fragment.externalLastUpdatedAtVersions !== undefined
     ) {
       throw new UnsupportedError(
-        `fragment ${id}: row ids in files of their own are not supported by this release`,
+        `fragment ${id}: row versions in files of their own are not supported by this release`,
       );
-    }
-    if (fragment.inlineRowIds === undefined) {
-      throw new CorruptFileError(path, 0, `fragment ${id} has no row ids, and the table's are stable`);
     }
     const deleted = (await source.readDeletions(fragment)) ?? new Uint32Array(0);
     const live = (runs: ValueRuns): ValueRuns => withoutRows(runs, deleted);
     const versions = (bytes: Uint8Array | undefined): ValueRuns | null =>
       bytes === undefined ? null : live(decodeRowVersions(bytes, physicalRows, path));
-    ids.push(live(decodeRowIds(fragment.inlineRowIds, physicalRows, path)));
+    ids.push(live(rowIds));
     created.push(versions(fragment.inlineCreatedAtVersions));
     updated.push(versions(fragment.inlineLastUpdatedAtVersions));
     liveRows.push(physicalRows - deleted.length);

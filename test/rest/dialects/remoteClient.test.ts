@@ -68,9 +68,72 @@ describe("the remote client", () => {
     expect((await (await connection.openTable("t")).schema()).fields.map(({ name }) => name)).toEqual(["x"]);
     expect((await table.query().where("x >= 1").toArray()).length).toBe(1);
     expect(await table.countRows("x > 1")).toBe(0);
-    await expect(table.delete("x > 1")).rejects.toThrow(/not supported/);
     await connection.dropTable("t");
     await expect(connection.openTable("t")).rejects.toThrow(/not found/);
+  });
+
+  it("deletes and updates rows, and is told how many", async () => {
+    const table = await connection.createTable("t", [
+      { v: 1, w: "one" },
+      { v: 2, w: "two" },
+      { v: 3, w: "three" },
+    ]);
+    expect(await table.delete("v > 2")).toMatchObject({ numDeletedRows: 1, version: 2 });
+    expect(await table.update({ where: "v = 2", values: { w: "it's" } })).toMatchObject({
+      ...{ rowsUpdated: 1, version: 3 },
+    });
+    expect(await table.update({ w: "w || '!'", v: "v + 10" })).toMatchObject({ rowsUpdated: 2, version: 4 });
+    expect(await table.delete("false")).toMatchObject({ numDeletedRows: 0, version: 5 });
+    expect((await table.query().toArray()).map(({ v, w }) => [v, w])).toEqual([
+      [11, "one!"],
+      [12, "it's!"],
+    ]);
+    await expect(table.delete("nothing = 1")).rejects.toThrow(/no column nothing/);
+    await expect(table.update({ nothing: "1" })).rejects.toThrow(/column nothing/);
+    expect(await table.version()).toBe(5);
+  });
+
+  it("merges rows by key, and is told how many", async () => {
+    const table = await connection.createTable("t", [
+      { k: 1, v: 1, w: "one" },
+      { k: 2, v: 2, w: "two" },
+      { k: 3, v: 3, w: "three" },
+    ]);
+    const upsert = table.mergeInsert("k").whenMatchedUpdateAll().whenNotMatchedInsertAll();
+    expect(
+      await upsert.execute([
+        { k: 2, v: 20, w: "twenty" },
+        { k: 4, v: 4, w: "four" },
+      ]),
+    ).toMatchObject({
+      ...{ version: 2, numUpdatedRows: 1, numInsertedRows: 1, numDeletedRows: 0 },
+    });
+    const newer = table.mergeInsert(["k", "v"]).whenMatchedUpdateAll({ where: "source.w > target.w" });
+    expect(
+      await newer.execute(
+        [
+          { k: 1, v: 1, w: "zero" },
+          { k: 3, v: 3, w: "a" },
+          { k: 2, v: 2, w: "x" },
+        ],
+        {
+          timeoutMs: 30_000,
+        },
+      ),
+    ).toMatchObject({ version: 3, numUpdatedRows: 1, numInsertedRows: 0, numDeletedRows: 0 });
+    const rest = table.mergeInsert("k").whenNotMatchedBySourceDelete({ where: "k > 2" });
+    expect(await rest.execute([{ k: 4, v: 0, w: "" }])).toMatchObject({ version: 4, numDeletedRows: 1 });
+    expect((await table.query().toArray()).map(({ k, v, w }) => [k, v, w]).sort()).toEqual([
+      [1, 1, "zero"],
+      [2, 20, "twenty"],
+      [4, 4, "four"],
+    ]);
+    const twice = upsert.execute([
+      { k: 1, v: 1, w: "a" },
+      { k: 1, v: 2, w: "b" },
+    ]);
+    await expect(twice).rejects.toThrow(/same key/);
+    expect(await table.version()).toBe(4);
   });
 
   it("gets the columns it names under aliases, no rows where it wants none, and no rows unsorted", async () => {

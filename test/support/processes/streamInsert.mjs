@@ -1,7 +1,7 @@
 /**
  * Inserts a long stream and reports the most memory the process ever had resident.
  * Arguments: root, MiB to insert, `batches` or `bytes`; or `fragments`, of 16 batches each, that are compacted then; or
- * `blobs` and the MiB of each, one in a batch.
+ * `merge`, a stream into a table that has half of its rows; or `blobs` and the MiB of each, one in a batch.
  */
 
 import {
@@ -81,6 +81,15 @@ async function insertFragments() {
   return rows;
 }
 
+/** The rows come as they are in the table, and as many new ones after them. */
+async function mergeStream() {
+  await namespace.createTable({ id }, batches(0, Math.floor(batchCount / 2)));
+  const upsert = { id, on: "id", whenMatchedUpdateAll: true, whenNotMatchedInsertAll: true };
+  const merged = await namespace.mergeInsertIntoTable(upsert, bytes());
+  if (merged.numUpdatedRows !== Math.floor(batchCount / 2) * ROWS) throw new Error(JSON.stringify(merged));
+  return namespace.countTableRows({ id });
+}
+
 const blob = new Struct([new Field("data", new LargeBinary(), true), new Field("uri", new Utf8(), true)]);
 const blobSchema = new Schema([
   new Field("b", blob, true, new Map([["ARROW:extension:name", "lance.blob.v2"]])),
@@ -131,7 +140,9 @@ const started = performance.now();
 const rows =
   form === "fragments"
     ? await insertFragments()
-    : (await namespace.createTable({ id }, inputs[form]())).numInsertedRows;
+    : form === "merge"
+      ? await mergeStream()
+      : (await namespace.createTable({ id }, inputs[form]())).numInsertedRows;
 const compaction = form === "fragments" ? await countTurns(namespace.optimizeTable({ id })) : undefined;
 const seconds = (performance.now() - started) / 1000;
 await namespace.close();

@@ -180,6 +180,15 @@ describe("an append", () => {
   });
 });
 
+describe("an update", () => {
+  it("is to be planned again where nullability was tightened, if it wrote rows", () => {
+    const tightened = of("project", Project.create({ schema: [field(0, false)] }));
+    expect(checkConflict(touching1.update, tightened)).toBe("retryable");
+    expect(checkConflict(of("update", Update.create({ removedFragmentIds: [1] })), tightened)).toBe("ok");
+    expect(checkConflict(touching1.delete, tightened)).toBe("ok");
+  });
+});
+
 describe("config updates", () => {
   const metadata = (init: Parameters<typeof UpdateConfig.create>[0]) =>
     of("updateConfig", UpdateConfig.create(init));

@@ -1,0 +1,23 @@
+/** DeleteFromTable: deletes the rows that a predicate selects. Makes a version even where it selects none. */
+
+import type { DeleteFromTableRequest, DeleteFromTableResponse } from "../../namespace.js";
+import { deleteMatching } from "../../write/changes/deleteMatching.js";
+import type { OperationContext } from "../context.js";
+import { filterOf, textOfFilter } from "../filter.js";
+import { openWritable } from "../snapshot.js";
+
+export async function deleteFromTable(
+  context: OperationContext,
+  request: DeleteFromTableRequest,
+): Promise<DeleteFromTableResponse> {
+  const { predicate, params, signal } = request;
+  const text = textOfFilter(predicate, "predicate");
+  const table = await openWritable(context, request);
+  const { committed, transactionId, change } = await deleteMatching(
+    table,
+    (base) => filterOf(base, predicate, params, "predicate"),
+    text,
+    signal,
+  );
+  return { transactionId, version: committed.version, numDeletedRows: change.deletedRows };
+}

@@ -1,0 +1,154 @@
+/**
+ * MergeInsertIntoTable: updates, adds and removes rows by key. To a table that was only declared, which has no rows to
+ * match, it adds the rows.
+ */
+
+import { whenAborted } from "../../async/abort.js";
+import { requireKnown } from "../../catalog/places/tables.js";
+import {
+  ConcurrentModificationError,
+  InvalidInputError,
+  InvalidTableStateError,
+  ServiceUnavailableError,
+} from "../../errors.js";
+import { formatIdentifier } from "../../ident.js";
+import type {
+  MergeInsertIntoTableRequest,
+  MergeInsertIntoTableResponse,
+  RowsInput,
+} from "../../namespace.js";
+import { insertRows } from "../../write/insert.js";
+import type { MergeRequest } from "../../write/merge/clauses.js";
+import { mergeInsert } from "../../write/merge/mergeInsert.js";
+import type { OperationContext } from "../context.js";
+import { optionalFilter, parametersOf } from "../filter.js";
+import {
+  inputBounds,
+  isAbsent,
+  optionalBoolean,
+  optionalString,
+  requireString,
+  requireStrings,
+} from "../request.js";
+import { anchorOfOpen, type OpenTable, openTable } from "../snapshot.js";
+
+export async function mergeInsertIntoTable(
+  context: OperationContext,
+  request: MergeInsertIntoTableRequest,
+  data: RowsInput,
+): Promise<MergeInsertIntoTableResponse> {
+  const merge = mergeOf(request);
+  const bounds = inputBounds(request);
+  const timeoutMs = parseTimeout(optionalString(request.timeout, "timeout"));
+  optionalBoolean(request.useIndex, "useIndex");
+  const open = await openTable(context, request);
+  const { at, latest } = open;
+  const deadline = startDeadline(timeoutMs, request.signal);
+  try {
+    const options = { bounds, signal: deadline.signal };
+    if (latest === null) return await createWith(context, open, merge, data, options);
+    const merged = await mergeInsert({ at, latest }, data, merge, options);
+    return {
+      transactionId: merged.transactionId,
+      version: merged.version,
+      numUpdatedRows: merged.updatedRows,
+      numInsertedRows: merged.insertedRows,
+      numDeletedRows: merged.deletedRows,
+    };
+  } finally {
+    deadline.end();
+  }
+}
+
+/** The clauses of a request, checked as far as that goes without the table. */
+function mergeOf(request: MergeInsertIntoTableRequest): MergeRequest {
+  const on =
+    typeof request.on === "string" ? [requireString(request.on, "on")] : requireStrings(request.on, "on");
+  if (on.length === 0) throw new InvalidInputError("on: must have a column");
+  const clause = (wanted: keyof MergeInsertIntoTableRequest, filter: keyof MergeInsertIntoTableRequest) => {
+    const isWanted = optionalBoolean(request[wanted], wanted) ?? false;
+    if (!isWanted && !isAbsent(request[filter])) {
+      throw new InvalidInputError(`${filter}: needs ${wanted}`);
+    }
+    return isWanted ? { filter: optionalFilter(request[filter], filter) } : null;
+  };
+  const update = clause("whenMatchedUpdateAll", "whenMatchedUpdateAllFilt");
+  const insert = optionalBoolean(request.whenNotMatchedInsertAll, "whenNotMatchedInsertAll") ?? false;
+  const remove = clause("whenNotMatchedBySourceDelete", "whenNotMatchedBySourceDeleteFilt");
+  if (update === null && !insert && remove === null) {
+    throw new InvalidInputError(
+      "a merge needs one of whenMatchedUpdateAll, whenNotMatchedInsertAll and whenNotMatchedBySourceDelete",
+    );
+  }
+  return { on, update, insert, remove, parameters: parametersOf(request.params) };
+}
+
+/** The first version of a table that was only declared. */
+async function createWith(
+  context: OperationContext,
+  open: OpenTable,
+  merge: MergeRequest,
+  data: RowsInput,
+  options: { readonly bounds: ReturnType<typeof inputBounds>; readonly signal: AbortSignal | undefined },
+): Promise<MergeInsertIntoTableResponse> {
+  const name = `table ${formatIdentifier(open.table.id)}`;
+  if (!merge.insert) {
+    throw new InvalidTableStateError(
+      `${name} is only declared: it has no rows, and the merge adds none without whenNotMatchedInsertAll`,
+    );
+  }
+  const inserted = await insertRows(open.at, await anchorOfOpen(open), data, {
+    mode: "Append",
+    newTable: { version: context.newTableVersion, naming: context.newTableNaming },
+    onCreated: "fail",
+    beforeCreation: () => requireKnown(context, open.table),
+    key: merge.on,
+    ...options,
+  });
+  if (inserted === null) {
+    throw new ConcurrentModificationError(`${name} was created by another writer; please retry`);
+  }
+  const { committed, transactionId, rowCount } = inserted;
+  return {
+    transactionId,
+    version: committed.version,
+    numUpdatedRows: 0,
+    numInsertedRows: rowCount,
+    numDeletedRows: 0,
+  };
+}
+
+/** Units of a time, in milliseconds. */
+const UNITS: ReadonlyMap<string, number> = new Map([
+  ["ms", 1],
+  ["s", 1000],
+  ["m", 60_000],
+  ["h", 3_600_000],
+]);
+/** Timers run no longer than this. */
+const MAX_TIMEOUT_MS = 2 ** 31 - 1;
+
+/** The milliseconds of a time such as `30s`. */
+function parseTimeout(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined;
+  const [, number, unit] = /^(\d{1,9}(?:\.\d{1,9})?)(ms|s|m|h)$/.exec(text.trim()) ?? [];
+  const factor = UNITS.get(unit);
+  if (factor === undefined) {
+    throw new InvalidInputError('timeout: must be a number and a unit (ms, s, m or h), as in "30s"');
+  }
+  return Math.min(MAX_TIMEOUT_MS, Number(number) * factor);
+}
+
+/** A signal that aborts with the caller's, and when the time is up. */
+function startDeadline(timeoutMs: number | undefined, signal: AbortSignal | undefined) {
+  if (timeoutMs === undefined) return { signal, end: () => undefined };
+  const controller = new AbortController();
+  const endWait = signal === undefined ? null : whenAborted(signal, () => controller.abort(signal.reason));
+  const reason = new ServiceUnavailableError(`timeout: the merge took longer than ${timeoutMs} ms`);
+  const timer = setTimeout(() => controller.abort(reason), timeoutMs);
+  const end = () => {
+    clearTimeout(timer);
+    endWait?.();
+  };
+  return { signal: controller.signal, end };
+}

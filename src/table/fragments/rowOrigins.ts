@@ -1,0 +1,130 @@
+/**
+ * What is known of the rows of fragments by their stable ids: the ids themselves, and the versions that created the
+ * rows. An update moves rows to new fragments, and needs both for these.
+ */
+
+import { CorruptFileError, InvalidInputError, UnsupportedError } from "../../errors.js";
+import type { DataFragment } from "../../format/table.js";
+import { concatRuns, decodeRowIds, decodeRowVersions, uniformRuns, type ValueRuns } from "./rowSequences.js";
+
+/** Version of rows whose fragment does not record it. */
+const UNKNOWN_VERSION = 1;
+/** Stands for the place of row ids in messages. */
+const MANIFEST = "manifest";
+
+/**
+ * The ids of all physical rows of a fragment.
+ * @param path of the manifest, for errors
+ * @throws CorruptFileError where it has none, UnsupportedError where they lie in a file of their own
+ */
+export function stableIdsOf(fragment: DataFragment, path: string): ValueRuns {
+  const { id, inlineRowIds, externalRowIds, physicalRows } = fragment;
+  if (externalRowIds !== undefined) {
+    throw new UnsupportedError(
+      `fragment ${id}: row ids in files of their own are not supported by this release`,
+    );
+  }
+  if (inlineRowIds !== undefined) return decodeRowIds(inlineRowIds, physicalRows, path);
+  throw new CorruptFileError(path, 0, `fragment ${id} has no row ids, and the table's are stable`);
+}
+
+function createdVersionsOf(fragment: DataFragment): ValueRuns {
+  const { id, inlineCreatedAtVersions, externalCreatedAtVersions, physicalRows } = fragment;
+  if (externalCreatedAtVersions !== undefined) {
+    throw new UnsupportedError(
+      `fragment ${id}: row versions in files of their own are not supported by this release`,
+    );
+  }
+  if (inlineCreatedAtVersions === undefined) return uniformRuns(UNKNOWN_VERSION, physicalRows);
+  return decodeRowVersions(inlineCreatedAtVersions, physicalRows, MANIFEST);
+}
+
+/** Rows with consecutive ids that one version created. */
+interface Span {
+  readonly firstId: number;
+  /** One past the last. */
+  readonly endId: number;
+  readonly version: number;
+}
+
+export class RowOrigins {
+  readonly #fragments: readonly DataFragment[];
+  #spans: readonly Span[] | null = null;
+
+  constructor(fragments: readonly DataFragment[]) {
+    this.#fragments = fragments;
+  }
+
+  /**
+   * The versions that created the rows.
+   * @throws InvalidInputError for an id that no row of the fragments has
+   */
+  createdAt(ids: ValueRuns): ValueRuns {
+    this.#spans ??= apart(this.#fragments.flatMap(spansOf));
+    const spans = this.#spans;
+    const values: number[] = [];
+    const counts: number[] = [];
+    for (let run = 0; run < ids.values.length; run++) {
+      const end = ids.values[run] + ids.counts[run];
+      for (let id = ids.values[run]; id < end; ) {
+        const span = spans[lastNotAfter(spans, id)];
+        if (span === undefined || id >= span.endId) {
+          throw new InvalidInputError(
+            `no row with the id ${id} is in the fragments that rows are moved from`,
+          );
+        }
+        const count = Math.min(end, span.endId) - id;
+        values.push(span.version);
+        counts.push(count);
+        id += count;
+      }
+    }
+    return concatRuns(0, [{ step: 0, values, counts }]);
+  }
+}
+
+function spansOf(fragment: DataFragment): Span[] {
+  const ids = stableIdsOf(fragment, MANIFEST);
+  const created = createdVersionsOf(fragment);
+  const spans: Span[] = [];
+  let run = 0;
+  let left = created.counts[0] ?? 0;
+  for (let index = 0; index < ids.values.length; index++) {
+    const endId = ids.values[index] + ids.counts[index];
+    for (let firstId = ids.values[index]; firstId < endId; ) {
+      const count = Math.min(left, endId - firstId);
+      spans.push({ firstId, endId: firstId + count, version: created.values[run] });
+      firstId += count;
+      left -= count;
+      if (left === 0) left = created.counts[++run] ?? 0;
+    }
+  }
+  return spans;
+}
+
+/**
+ * The spans in order of their ids, without overlaps. A row that was moved earlier has its id in two fragments, with the
+ * same version in both.
+ */
+function apart(spans: Span[]): Span[] {
+  const kept: Span[] = [];
+  let endId = 0;
+  for (const span of spans.sort((a, b) => a.firstId - b.firstId)) {
+    if (span.endId <= endId) continue;
+    kept.push(span.firstId < endId ? { ...span, firstId: endId } : span);
+    endId = span.endId;
+  }
+  return kept;
+}
+
+/** Index of the last span that begins at the id or before it; -1 where there is none. */
+function lastNotAfter(spans: readonly Span[], id: number): number {
+  let low = 0;
+  let high = spans.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (spans[middle].firstId <= id) low = middle + 1;
+    else high = middle;
+  }
+  return low - 1;
+}

@@ -1,0 +1,131 @@
+/**
+ * What an update sets: columns, and the expressions that give their new values. Expressions see the values before the
+ * update, all of them the same. A value of another type is cast to that of its column, as by CAST.
+ */
+
+import type { FilterParameters } from "../../namespace.js";
+import {
+  type Column,
+  JSONB_LAYOUT,
+  type LeafColumn,
+  type VariableLayout,
+} from "../../arrow/columns/column.js";
+import { jsonbColumn } from "../../arrow/columns/json.js";
+import { unwrapStructs } from "../../arrow/columns/spine.js";
+import { layoutOf } from "../../arrow/types/layouts.js";
+import { arrowFieldFromLogical } from "../../arrow/types/logicalTypes.js";
+import { InternalError, InvalidInputError, UnsupportedError } from "../../errors.js";
+import { type BoundExpression, bindAssigned, type ExpressionInput } from "../../expression/expression.js";
+import { STRING, type ValueType, valueTypeOfField } from "../../expression/values/types.js";
+import { formatFieldPath } from "../../ident.js";
+import { resolveField } from "../../schema/fieldPaths.js";
+import { storageOf, type TableField } from "../../schema/schema.js";
+import { storedColumn } from "./storedValues.js";
+
+/** A column to set, as the caller names it. */
+export interface Assignment {
+  readonly path: string;
+  readonly value: ExpressionInput;
+  /** What the caller passed the value as, for messages. */
+  readonly label: string;
+}
+
+export interface PlannedAssignment {
+  /** Index of the column among the table's. */
+  readonly index: number;
+  readonly field: TableField;
+  /** Whether the values are those of blobs, which files keep in structs with their places. */
+  readonly wrapsBlobs: boolean;
+  /** The new values in the form in which the column is written. */
+  evaluate(columns: readonly Column[], rowCount: number): Column;
+}
+
+/**
+ * @param fields of the table
+ * @throws TableColumnNotFoundError, InvalidInputError for columns and expressions that do not fit; UnsupportedError for
+ *   members of columns, and for functions and types that this build does not have
+ */
+export function planAssignments(
+  fields: readonly TableField[],
+  assignments: readonly Assignment[],
+  parameters: FilterParameters,
+): PlannedAssignment[] {
+  const seen = new Set<number>();
+  return assignments.map((assignment) => {
+    const { chain, path } = resolveField(fields, assignment.path);
+    if (chain.length > 1) {
+      throw new UnsupportedError(
+        `${assignment.label}: setting a part of a column, ${path}, is not supported by this release; set the whole column`,
+      );
+    }
+    const [field] = chain;
+    if (seen.has(field.id)) throw new InvalidInputError(`${assignment.label}: column ${path} is set twice`);
+    seen.add(field.id);
+    return planAssignment(fields, field, assignment, parameters);
+  });
+}
+
+function planAssignment(
+  fields: readonly TableField[],
+  field: TableField,
+  { value, label }: Assignment,
+  parameters: FilterParameters,
+): PlannedAssignment {
+  const path = formatFieldPath([field.name]);
+  const expression = bindAssigned(value, parameters, fields, (own) => assignedType(field, own), label);
+  const inputs = expression.paths.map((segments) => inputAt(fields, segments));
+  const isText = field.type.kind === "json" && expression.type.kind === "string";
+  const wrapsBlobs = storageOf(field) === "blobStructs" && expression.type.kind === "binary";
+  const layout = wrapsBlobs ? LARGE_BINARY : layoutOf(arrowFieldFromLogical(field, path).type, path);
+  return {
+    index: fields.indexOf(field),
+    field,
+    wrapsBlobs,
+    evaluate(columns, rowCount) {
+      const values = evaluateOver(expression, inputs, columns, rowCount);
+      if (field.type.kind !== "json") return storedColumn(values, layout, path);
+      return isText ? jsonbColumn(values as LeafColumn, path) : storedColumn(values, JSONB_LAYOUT, path);
+    },
+  };
+}
+
+const LARGE_BINARY: VariableLayout = { kind: "variable", offsetBits: 64, text: false };
+
+/** The type that new values of a column are brought to. JSON comes as text, blobs as their bytes. */
+function assignedType(field: TableField, own: ValueType): ValueType {
+  const type = valueTypeOfField(field);
+  if (field.type.kind === "json" && own.kind !== "other" && own.kind !== "null") return STRING;
+  if (storageOf(field) === "blobStructs" && own.kind !== "struct" && own.kind !== "null") {
+    return { kind: "binary", large: true };
+  }
+  return type;
+}
+
+/** A column, or a member of one, that an expression needs. */
+interface Input {
+  readonly index: number;
+  /** The member of each struct that leads to it. */
+  readonly members: readonly number[];
+}
+
+function inputAt(fields: readonly TableField[], [name, ...names]: readonly string[]): Input {
+  const index = fields.findIndex((field) => field.name === name);
+  let field = fields[index];
+  const members = names.map((member) => {
+    const place = field.children.findIndex((child) => child.name === member);
+    if (place < 0) throw new InternalError(`no member ${member} of ${field.name}`);
+    field = field.children[place];
+    return place;
+  });
+  return { index, members };
+}
+
+function evaluateOver(
+  expression: BoundExpression,
+  inputs: readonly Input[],
+  columns: readonly Column[],
+  rowCount: number,
+): Column {
+  const operands = inputs.map(({ index, members }) => unwrapStructs(columns[index], members));
+  return expression.evaluate(operands, rowCount);
+}

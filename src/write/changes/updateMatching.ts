@@ -1,0 +1,151 @@
+/**
+ * Updates the rows that a filter selects: they are read, changed column by column, and written to new fragments; where
+ * they were, they are marked as deleted. Other rows are not touched.
+ */
+
+import type { Column } from "../../arrow/columns/column.js";
+import type { ArrowInput, InputBatch } from "../../arrow/exchange/input.js";
+import { arrowSchemaOf } from "../../arrow/types/logicalTypes.js";
+import type { Filter } from "../../query/filter.js";
+import type { FragmentSource } from "../../query/fragmentColumns.js";
+import { storedProjection } from "../../query/projection.js";
+import type { ReaderEnvironment } from "../../query/versionSource.js";
+import { type ColumnPlan, checkVersion } from "../../rows/columnPlan.js";
+import { decodeSchema, encodeFileSchema, type TableField } from "../../schema/schema.js";
+import type { ChangeTarget } from "../../table/commit/commit.js";
+import { stableIdsOf } from "../../table/fragments/rowOrigins.js";
+import { concatRuns, pickRuns, type ValueRuns } from "../../table/fragments/rowSequences.js";
+import { hasStableRowIds } from "../../table/versions/flags.js";
+import type { OpenLatest } from "../../table/versions/tableAt.js";
+import { planCopy } from "../copyPlan.js";
+import { writeRows } from "../dataFiles.js";
+import { fileVersionOf } from "../insert.js";
+import type { PlannedAssignment } from "./assignments.js";
+import { type CommittedRowChange, commitRowChange, type RowChange } from "./commitRowChange.js";
+import { markSelected } from "./deleteMatching.js";
+import type { DeletionMarks } from "./deletionFiles.js";
+import { readRows } from "./readRows.js";
+
+/** An update, as it is meant on one version. */
+interface MeantUpdate {
+  readonly filter: Filter;
+  readonly assignments: readonly PlannedAssignment[];
+}
+
+interface RowUpdate extends RowChange {
+  readonly updatedRows: number;
+}
+
+/**
+ * @param meantOn plans the filter and the assignments on a version; called again where another writer was first
+ * @throws TableSchemaValidationError where a column that is not nullable would hold nulls; InvalidInputError for a row
+ *   for which an expression has no value; UnsupportedError for columns that this build does not write
+ */
+export function updateMatching(
+  target: ChangeTarget<ReaderEnvironment>,
+  meantOn: (fields: readonly TableField[], base: OpenLatest<ReaderEnvironment>) => MeantUpdate,
+  signal?: AbortSignal,
+): Promise<CommittedRowChange<RowUpdate>> {
+  return commitRowChange(
+    target,
+    async (base, marks, source): Promise<RowUpdate> => {
+      const { manifest, path } = base.file;
+      const fields = decodeSchema(manifest.fields, path);
+      const version = fileVersionOf(base.file);
+      const meant = meantOn(fields, base);
+      const plan = planMoved(fields, meant.assignments);
+      checkVersion(plan, version);
+      const moved = new MovedRows(base, source, fields, meant, marks, signal);
+      const { root, disk } = base.at;
+      const written = await writeRows(disk, root, plan, moved.input(), {
+        version,
+        descriptor: { fields: encodeFileSchema(fields), metadata: manifest.schemaMetadata },
+        within: root,
+        base: manifest,
+        signal,
+      });
+      const fieldIds = meant.assignments.map(({ field }) => field.id);
+      return {
+        written: [written],
+        movedIds: moved.ids(),
+        operation: { kind: "update", fieldIds },
+        updatedRows: written.rowCount,
+      };
+    },
+    signal,
+  );
+}
+
+/** The columns of moved rows: copied, except for blobs that are set to other values. */
+function planMoved(fields: readonly TableField[], assignments: readonly PlannedAssignment[]): ColumnPlan {
+  const plan = planCopy(fields, fields);
+  const wrapped = new Set(assignments.filter(({ wrapsBlobs }) => wrapsBlobs).map(({ index }) => index));
+  const columns = plan.columns.map((column) =>
+    wrapped.has(column.sourceIndex) ? { ...column, conversion: "wrapBlob" as const } : column,
+  );
+  return { ...plan, columns };
+}
+
+/** Rows on their way to new fragments. They are marked where they were as they are read. */
+class MovedRows {
+  readonly #base: OpenLatest<ReaderEnvironment>;
+  readonly #source: FragmentSource;
+  readonly #fields: readonly TableField[];
+  readonly #meant: MeantUpdate;
+  readonly #marks: DeletionMarks;
+  readonly #signal: AbortSignal | undefined;
+  readonly #ids: ValueRuns[] = [];
+  readonly #isStable: boolean;
+
+  constructor(
+    base: OpenLatest<ReaderEnvironment>,
+    source: FragmentSource,
+    fields: readonly TableField[],
+    meant: MeantUpdate,
+    marks: DeletionMarks,
+    signal: AbortSignal | undefined,
+  ) {
+    this.#base = base;
+    this.#source = source;
+    this.#fields = fields;
+    this.#meant = meant;
+    this.#marks = marks;
+    this.#signal = signal;
+    this.#isStable = hasStableRowIds(base.file.manifest);
+  }
+
+  input(): ArrowInput {
+    return {
+      schema: arrowSchemaOf(this.#fields),
+      batches: this.#batches(),
+      close: async () => undefined,
+    };
+  }
+
+  /** The stable ids of the rows read so far; null in a table without. */
+  ids(): ValueRuns | null {
+    return this.#isStable ? concatRuns(1, this.#ids) : null;
+  }
+
+  async *#batches(): AsyncGenerator<InputBatch, void, undefined> {
+    const source = this.#source;
+    const projection = storedProjection(this.#fields);
+    const { filter } = this.#meant;
+    for await (const selection of markSelected(this.#base, source, filter, this.#marks, this.#signal)) {
+      const { fragment, rows } = selection;
+      if (this.#isStable) this.#ids.push(pickRuns(stableIdsOf(fragment, this.#base.path), rows));
+      for await (const { columns, rowCount } of readRows(source, projection, selection, this.#signal)) {
+        yield { columns: this.#changed(columns, rowCount), rowCount };
+      }
+    }
+  }
+
+  /** Assignments see the columns as they were. */
+  #changed(columns: readonly Column[], rowCount: number): Column[] {
+    const changed = [...columns];
+    for (const assignment of this.#meant.assignments) {
+      changed[assignment.index] = assignment.evaluate(columns, rowCount);
+    }
+    return changed;
+  }
+}

@@ -1,0 +1,143 @@
+/**
+ * The clauses of a merge: what becomes of rows that source and target share, and of those that only one of them has.
+ * Filters are bound to the columns that they may name before anything is read. Pure.
+ */
+
+import type { FilterParameters } from "../../namespace.js";
+import { InvalidInputError, TableColumnNotFoundError, TableSchemaValidationError } from "../../errors.js";
+import { type BoundExpression, bindFilter, type ExpressionInput } from "../../expression/expression.js";
+import { formatFieldPath, parseFieldPath } from "../../ident.js";
+import { fieldFinder, resolveField } from "../../schema/fieldPaths.js";
+import type { TableField } from "../../schema/schema.js";
+import { type KeyForm, keyFormOf } from "./keyColumns.js";
+
+/** A merge as a caller asks for it. */
+export interface MergeRequest {
+  /** Paths of the columns of the key; at least one. */
+  readonly on: readonly string[];
+  /** Null to leave target rows that a source row matches. */
+  readonly update: { readonly filter?: ExpressionInput } | null;
+  /** Whether source rows that match no target row are added. */
+  readonly insert: boolean;
+  /** Null to leave target rows that no source row matches. */
+  readonly remove: { readonly filter?: ExpressionInput } | null;
+  readonly parameters: FilterParameters;
+}
+
+/** A part of the key. */
+export interface KeyPart {
+  readonly path: string;
+  readonly form: KeyForm;
+}
+
+/** A filter, and the paths of the columns that it needs, in the order in which it is passed them. */
+export interface RowFilter {
+  readonly condition: BoundExpression;
+  readonly columns: readonly FilterColumn[];
+}
+
+export interface FilterColumn {
+  readonly side: "source" | "target";
+  readonly path: string;
+}
+
+/** A merge into a table of given columns. */
+export interface MergePlan {
+  readonly key: readonly KeyPart[];
+  /** Null where all matched rows are updated, or none. */
+  readonly updateFilter: RowFilter | null;
+  /** Null where all rows that the source lacks go, or none. */
+  readonly removeFilter: RowFilter | null;
+  /** The columns of the table that the source has. */
+  readonly given: readonly TableField[];
+}
+
+const UPDATE_FILTER = "whenMatchedUpdateAllFilt";
+const REMOVE_FILTER = "whenNotMatchedBySourceDeleteFilt";
+
+/**
+ * @param fields of the table
+ * @param sourceNames of the columns of the source
+ * @throws InvalidInputError, TableColumnNotFoundError, UnsupportedError for a key or filter that does not fit the
+ *   columns; TableSchemaValidationError where the source lacks what the merge needs of it
+ */
+export function planMerge(
+  request: MergeRequest,
+  fields: readonly TableField[],
+  sourceNames: ReadonlySet<string>,
+): MergePlan {
+  const given = fields.filter(({ name }) => sourceNames.has(name));
+  const key = planKey(request.on, fields);
+  for (const { path } of key) requireGiven(path, fields, sourceNames);
+  if (request.insert) refuseMissing(fields, sourceNames);
+  return { key, given, ...planFilters(request, fields, given) };
+}
+
+function planKey(on: readonly string[], fields: readonly TableField[]): KeyPart[] {
+  const find = fieldFinder();
+  const parts = on.map((text) => {
+    const { path, chain, field } = resolveField(fields, asSpelled(text, fields), find);
+    if (chain.slice(0, -1).some(({ type }) => type.kind !== "struct")) {
+      throw new InvalidInputError(`on: ${path} lies in a list, and rows have many values of it`);
+    }
+    return { path, form: keyFormOf(field.type, path) };
+  });
+  const paths = new Set(parts.map(({ path }) => path));
+  return parts.filter(({ path }) => paths.delete(path));
+}
+
+/** The name of a top-level column as the table spells it, which may differ in its case. */
+function asSpelled(text: string, fields: readonly TableField[]): string {
+  const [name, ...members] = parseFieldPath(text);
+  if (fields.some((field) => field.name === name)) return text;
+  const alike = fields.filter((field) => field.name.toLowerCase() === name.toLowerCase());
+  return alike.length === 1 ? formatFieldPath([alike[0].name, ...members]) : text;
+}
+
+function requireGiven(path: string, fields: readonly TableField[], sourceNames: ReadonlySet<string>): void {
+  const [top] = resolveField(fields, path).chain;
+  if (sourceNames.has(top.name)) return;
+  throw new TableColumnNotFoundError(`on: column ${path} is missing from the rows`);
+}
+
+/** Rows that are added have all columns, or null. */
+function refuseMissing(fields: readonly TableField[], sourceNames: ReadonlySet<string>): void {
+  const missing = fields.find(({ name, nullable }) => !nullable && !sourceNames.has(name));
+  if (missing === undefined) return;
+  throw new TableSchemaValidationError(
+    `column ${formatFieldPath([missing.name])} is not nullable and is missing from the rows`,
+  );
+}
+
+function planFilters(
+  { update, remove, parameters }: MergeRequest,
+  fields: readonly TableField[],
+  given: readonly TableField[],
+): Pick<MergePlan, "updateFilter" | "removeFilter"> {
+  const struct = { kind: "struct" } as const;
+  const sides = [
+    { name: "source", type: struct, children: given },
+    { name: "target", type: struct, children: fields },
+  ];
+  let updateFilter: RowFilter | null = null;
+  if (update?.filter !== undefined) {
+    const condition = bindFilter(update.filter, parameters, sides, UPDATE_FILTER);
+    updateFilter = { condition, columns: condition.paths.map(sideOf) };
+  }
+  let removeFilter: RowFilter | null = null;
+  if (remove?.filter !== undefined) {
+    const condition = bindFilter(remove.filter, parameters, fields, REMOVE_FILTER);
+    const columns = condition.paths.map((path) => ({ side: "target" as const, path: formatFieldPath(path) }));
+    removeFilter = { condition, columns };
+  }
+  return { updateFilter, removeFilter };
+}
+
+function sideOf([side, ...path]: readonly string[]): FilterColumn {
+  if (path.length === 0) {
+    throw new InvalidInputError(
+      `${UPDATE_FILTER}: ${side} stands for all columns; name one, as in ${side}.id`,
+    );
+  }
+  return { side: side === "source" ? "source" : "target", path: formatFieldPath(path) };
+}

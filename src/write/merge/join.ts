@@ -1,0 +1,273 @@
+/**
+ * Joins the rows of a merge's source with those of the table by their keys, and decides what becomes of them. Of the
+ * table, only the columns of the key and of the filters are read, batch by batch, once for each pass over the source's
+ * keys.
+ */
+
+import type { Column } from "../../arrow/columns/column.js";
+import { takeColumn } from "../../arrow/columns/takeColumn.js";
+import { isValid } from "../../arrow/columns/validity.js";
+import { breathe } from "../../async/eventLoop.js";
+import { alignedBytes } from "../../bytes/aligned.js";
+import { InternalError, InvalidInputError } from "../../errors.js";
+import { resolveProjection } from "../../query/projection.js";
+import { scanColumns } from "../../query/scan.js";
+import { type ReaderEnvironment, versionSource } from "../../query/versionSource.js";
+import { STREAMED } from "../../rows/readAhead.js";
+import type { TableField } from "../../schema/schema.js";
+import type { OpenVersion } from "../../table/versions/tableAt.js";
+import type { FilterColumn, KeyPart, MergePlan, MergeRequest, RowFilter } from "./clauses.js";
+import { hashKeys, keyColumn, rowsWithKey } from "./keyColumns.js";
+import { NO_ROW } from "./keyTable.js";
+import { setBit } from "./marks.js";
+import { NumberList } from "./numberList.js";
+import { BATCH_ROWS, type SourceKeys, type SourceRows } from "./sourceRows.js";
+
+/** Rows of the source that replace rows of the table. A source row stands there once for each row that it replaces. */
+export interface RowPairs {
+  /** Numbers of source rows. */
+  readonly sourceRows: Uint32Array;
+  /** The rows they replace: the ids of their fragments, and their physical rows. */
+  readonly fragmentIds: Uint32Array;
+  readonly targetRows: Uint32Array;
+}
+
+/** Physical rows by the ids of their fragments: ascending, each once. */
+export type FragmentRows = ReadonlyMap<number, Uint32Array>;
+
+export interface Joined {
+  /** A bit for each row of the source: whether it is the same as a row of the table. */
+  readonly matched: Uint8Array;
+  /** Rows of the table that go: those that are replaced, and those that the source lacks. */
+  readonly removed: FragmentRows;
+  readonly removedBySource: number;
+}
+
+export interface JoinOptions {
+  /** Limit on the bytes of keys that are held at once. */
+  readonly maxKeyBytes: number;
+  readonly signal?: AbortSignal;
+  /** Called after each pass over the source's keys. */
+  readonly onPairs: (pairs: RowPairs) => Promise<void>;
+}
+
+/**
+ * @param fields of the table
+ * @throws InvalidInputError where several rows of the source would replace the same row
+ */
+export async function joinByKey(
+  base: OpenVersion<ReaderEnvironment>,
+  fields: readonly TableField[],
+  source: SourceRows,
+  request: MergeRequest,
+  plan: MergePlan,
+  { maxKeyBytes, signal, onPairs }: JoinOptions,
+): Promise<Joined> {
+  const carried = pathsOf(plan.updateFilter, "source");
+  const join = new Join(base, fields, request, plan, carried, source.rowCount, signal);
+  for await (const keys of source.keys(base, plan.key, carried, maxKeyBytes, signal)) {
+    await onPairs(await join.pass(keys));
+  }
+  return join.outcome();
+}
+
+const pathsOf = (filter: RowFilter | null, side: "source" | "target"): string[] => [
+  ...new Set((filter?.columns ?? []).filter((column) => column.side === side).map(({ path }) => path)),
+];
+
+/** The columns of one batch of the table, and which rows of the source they may be the same as. */
+interface TargetBatch {
+  /** By path. */
+  readonly columns: ReadonlyMap<string, Column>;
+  readonly rowCount: number;
+  readonly fragmentId: number;
+  /** The words of row addresses: the physical row, and the fragment's id. */
+  readonly addresses: Uint32Array;
+}
+
+class Join {
+  readonly #base: OpenVersion<ReaderEnvironment>;
+  readonly #fields: readonly TableField[];
+  readonly #request: MergeRequest;
+  readonly #plan: MergePlan;
+  readonly #carried: readonly string[];
+  readonly #signal: AbortSignal | undefined;
+  readonly #matched: Uint8Array;
+  readonly #removed = new Map<number, NumberList>();
+  #removedBySource = 0;
+
+  constructor(
+    base: OpenVersion<ReaderEnvironment>,
+    fields: readonly TableField[],
+    request: MergeRequest,
+    plan: MergePlan,
+    carried: readonly string[],
+    sourceRowCount: number,
+    signal: AbortSignal | undefined,
+  ) {
+    this.#base = base;
+    this.#fields = fields;
+    this.#request = request;
+    this.#plan = plan;
+    this.#carried = carried;
+    this.#matched = new Uint8Array((sourceRowCount + 7) >>> 3);
+    this.#signal = signal;
+  }
+
+  /** Looks at the rows of the table for the keys of one pass. */
+  async pass(keys: SourceKeys): Promise<RowPairs> {
+    const pairs = new PairLists();
+    if (keys.rows.length > 0 || this.#request.remove !== null) {
+      for await (const batch of this.#scan()) this.#look(batch, keys, pairs);
+    }
+    return pairs.pairs;
+  }
+
+  async *#scan(): AsyncGenerator<TargetBatch, void, undefined> {
+    const { key, updateFilter, removeFilter } = this.#plan;
+    const paths = [
+      ...new Set([
+        ...key.map(({ path }) => path),
+        ...pathsOf(updateFilter, "target"),
+        ...pathsOf(removeFilter, "target"),
+      ]),
+    ];
+    const projection = resolveProjection(this.#fields, new Map(), paths, true);
+    const batches = scanColumns(versionSource(this.#base), {
+      fragments: this.#base.file.manifest.fragments,
+      projection,
+      offset: 0,
+      limit: Number.POSITIVE_INFINITY,
+      batchRows: BATCH_ROWS,
+      readAhead: STREAMED,
+      signal: this.#signal,
+    });
+    for await (const { columns, rowCount } of batches) {
+      this.#signal?.throwIfAborted();
+      await breathe();
+      const addresses = wordsOf(columns[paths.length]);
+      yield {
+        columns: new Map(paths.map((path, index) => [path, columns[index]])),
+        rowCount,
+        addresses,
+        fragmentId: addresses[1],
+      };
+    }
+  }
+
+  #look(batch: TargetBatch, keys: SourceKeys, pairs: PairLists): void {
+    const key = keyOf(this.#plan.key, batch.columns);
+    const hashes = hashKeys(key, batch.rowCount, keys.seed);
+    const found = keys.table.find(key, hashes);
+    this.#match(batch, keys, found, pairs);
+    if (this.#request.remove === null) return;
+    const valid = rowsWithKey(key, batch.rowCount);
+    const lacking = new NumberList();
+    for (let row = 0; row < batch.rowCount; row++) {
+      if (found[row] !== NO_ROW) continue;
+      if (isValid(valid, row) ? keys.covers(hashes[row]) : keys.isFirst) lacking.push(row);
+    }
+    const removed = filtered(this.#plan.removeFilter, lacking.numbers, ({ path }) =>
+      takeColumn(columnAt(batch.columns, path), lacking.numbers),
+    );
+    this.#removedBySource += removed.length;
+    this.#remove(batch, removed);
+  }
+
+  /** Notes the rows that match, and pairs those that are replaced with what replaces them. */
+  #match(batch: TargetBatch, keys: SourceKeys, found: Int32Array, pairs: PairLists): void {
+    const { table, rows } = keys;
+    const targets = new NumberList();
+    const sources = new NumberList();
+    for (let row = 0; row < found.length; row++) {
+      for (let each = found[row]; each !== NO_ROW; each = table.next(each)) {
+        const sourceRow = rows[each];
+        setBit(this.#matched, sourceRow);
+        targets.push(row);
+        sources.push(each);
+      }
+    }
+    if (this.#request.update === null || targets.length === 0) return;
+    const indexes = Uint32Array.from({ length: targets.length }, (_, index) => index);
+    const chosen = filtered(this.#plan.updateFilter, indexes, ({ side, path }) =>
+      side === "source"
+        ? takeColumn(keys.carried[this.#carried.indexOf(path)], sources.numbers)
+        : takeColumn(columnAt(batch.columns, path), targets.numbers),
+    );
+    const replaced = chosen.map((index) => targets.numbers[index]);
+    for (let index = 1; index < replaced.length; index++) {
+      if (replaced[index] !== replaced[index - 1]) continue;
+      throw new InvalidInputError(
+        "on: several of the rows have the same key, and would replace the same row",
+      );
+    }
+    for (let index = 0; index < chosen.length; index++) {
+      const physicalRow = batch.addresses[2 * replaced[index]];
+      pairs.add(rows[sources.numbers[chosen[index]]], batch.fragmentId, physicalRow);
+    }
+    this.#remove(batch, replaced);
+  }
+
+  #remove({ fragmentId, addresses }: TargetBatch, rows: Uint32Array): void {
+    if (rows.length === 0) return;
+    let list = this.#removed.get(fragmentId);
+    if (list === undefined) {
+      list = new NumberList();
+      this.#removed.set(fragmentId, list);
+    }
+    for (const row of rows) list.push(addresses[2 * row]);
+  }
+
+  outcome(): Joined {
+    const sorted = [...this.#removed].map(([id, { numbers }]) => [id, numbers.sort()] as const);
+    return { matched: this.#matched, removed: new Map(sorted), removedBySource: this.#removedBySource };
+  }
+}
+
+/** Pairs as they are found. */
+class PairLists {
+  readonly #sourceRows = new NumberList();
+  readonly #fragmentIds = new NumberList();
+  readonly #targetRows = new NumberList();
+
+  add(sourceRow: number, fragmentId: number, targetRow: number): void {
+    this.#sourceRows.push(sourceRow);
+    this.#fragmentIds.push(fragmentId);
+    this.#targetRows.push(targetRow);
+  }
+
+  get pairs(): RowPairs {
+    return {
+      sourceRows: this.#sourceRows.numbers,
+      fragmentIds: this.#fragmentIds.numbers,
+      targetRows: this.#targetRows.numbers,
+    };
+  }
+}
+
+/** Those of `rows` that a filter selects. */
+function filtered(
+  filter: RowFilter | null,
+  rows: Uint32Array,
+  columnOf: (column: FilterColumn) => Column,
+): Uint32Array {
+  if (filter === null || rows.length === 0) return rows;
+  const selected = filter.condition.select(filter.columns.map(columnOf), rows.length);
+  return selected === null ? rows : selected.map((index) => rows[index]);
+}
+
+const keyOf = (parts: readonly KeyPart[], columns: ReadonlyMap<string, Column>) =>
+  parts.map(({ path, form }) => keyColumn(columnAt(columns, path), form));
+
+function columnAt(columns: ReadonlyMap<string, Column>, path: string): Column {
+  const column = columns.get(path);
+  if (column === undefined) throw new InternalError(`column ${path} was not read`);
+  return column;
+}
+
+/** The words of row addresses: the physical row, and the fragment's id. */
+function wordsOf(column: Column): Uint32Array {
+  if (column.kind !== "fixed") throw new InternalError("row addresses that are no numbers");
+  const { buffer, byteOffset } = alignedBytes(column.values, 4);
+  return new Uint32Array(buffer, byteOffset, 2 * column.length);
+}

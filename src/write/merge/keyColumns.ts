@@ -1,0 +1,270 @@
+/**
+ * The key columns of rows, in the form in which merges compare them: hashed and compared column by column, as bytes.
+ *
+ * Two keys are the same where SQL's `=` says so: a key with a null anywhere is the same as no other. Floats are compared
+ * as the reference does it: all NaNs are one value, and 0 and -0 are two.
+ */
+
+import type { Column, FixedColumn, Validity, VariableColumn } from "../../arrow/columns/column.js";
+import { decodeDictionary } from "../../arrow/columns/dictionaries.js";
+import { areNarrow, wordsOf } from "../../arrow/columns/offsets.js";
+import { bothValid } from "../../arrow/columns/validity.js";
+import { formatType, type LogicalType } from "../../arrow/types/type.js";
+import { alignedBytes } from "../../bytes/aligned.js";
+import { InternalError, UnsupportedError } from "../../errors.js";
+
+/** A column of a key: values of one width, or of any. */
+export type KeyColumn = FixedColumn | VariableColumn;
+
+/** Tells whether a row of one column has the value of a row of another. Neither of the two is null. */
+export type SameKey = (row: number, other: number) => boolean;
+
+/** How a column is made a column of a key. */
+export type KeyForm = "plain" | "float16" | "float32" | "float64";
+
+/**
+ * @param path of the column, for the message
+ * @throws UnsupportedError for a type whose values are not compared
+ */
+export function keyFormOf(type: LogicalType, path: string): KeyForm {
+  switch (type.kind) {
+    case "float":
+      return `float${type.bits}`;
+    case "dictionary":
+      return keyFormOf(type.values, path);
+    case "null":
+    case "bool":
+    case "int":
+    case "decimal":
+    case "string":
+    case "binary":
+    case "fixedSizeBinary":
+    case "date":
+    case "time":
+    case "timestamp":
+    case "duration":
+      return "plain";
+    default:
+      throw new UnsupportedError(
+        `on: column ${path} is of type ${formatType(type)}, by which rows are not matched`,
+      );
+  }
+}
+
+/** The column as one of a key. Its memory may be the column's. */
+export function keyColumn(column: Column, form: KeyForm): KeyColumn {
+  switch (column.kind) {
+    case "fixed":
+      return form === "plain" ? column : withOneNaN(column, form);
+    case "variable":
+      return column;
+    case "dictionary":
+      return keyColumn(decodeDictionary(column), form);
+    case "bits":
+      return {
+        kind: "fixed",
+        length: column.length,
+        validity: column.validity,
+        byteWidth: 1,
+        values: bytesOfBits(column.bits, column.bitOffset, column.length),
+      };
+    case "null": {
+      const validity: Validity = {
+        bytes: new Uint8Array((column.length + 7) >>> 3),
+        bitOffset: 0,
+        nullCount: column.length,
+      };
+      return {
+        kind: "fixed",
+        length: column.length,
+        validity,
+        byteWidth: 1,
+        values: new Uint8Array(column.length),
+      };
+    }
+    default:
+      throw new InternalError(`a column of kind ${column.kind} in a key`);
+  }
+}
+
+function bytesOfBits(bits: Uint8Array, bitOffset: number, length: number): Uint8Array {
+  const bytes = new Uint8Array(length);
+  for (let row = 0; row < length; row++) {
+    const bit = bitOffset + row;
+    bytes[row] = (bits[Math.floor(bit / 8)] >>> (bit & 7)) & 1;
+  }
+  return bytes;
+}
+
+/** By width of a float: the first bit pattern above infinity, and the pattern that all NaNs get. */
+const NAN_BITS = {
+  float16: { infinity: 0x7c00, nan: 0x7e00 },
+  float32: { infinity: 0x7f80_0000, nan: 0x7fc0_0000 },
+  float64: { infinity: 0x7ff0_0000, nan: 0x7ff8_0000 },
+} as const;
+
+/** The column with the same bits for all NaNs; the column itself where it has none. */
+function withOneNaN(column: FixedColumn, form: Exclude<KeyForm, "plain">): FixedColumn {
+  const { length, values, byteWidth } = column;
+  const { infinity, nan } = NAN_BITS[form];
+  const bytes = alignedBytes(values, 4);
+  if (form === "float16") {
+    const halves = new Uint16Array(bytes.buffer, bytes.byteOffset, length);
+    if (!halves.some((bits) => (bits & 0x7fff) > infinity)) return column;
+    const copy = halves.map((bits) => ((bits & 0x7fff) > infinity ? nan : bits));
+    return { ...column, values: new Uint8Array(copy.buffer) };
+  }
+  const stride = byteWidth >>> 2;
+  let words = new Uint32Array(bytes.buffer, bytes.byteOffset, length * stride);
+  let isCopy = false;
+  for (let row = 0, word = stride - 1; row < length; row++, word += stride) {
+    const high = words[word] & 0x7fff_ffff;
+    if (high < infinity || (high === infinity && (stride === 1 || words[word - 1] === 0))) continue;
+    if (!isCopy) words = words.slice();
+    isCopy = true;
+    words[word] = nan;
+    if (stride === 2) words[word - 1] = 0;
+  }
+  return isCopy ? { ...column, values: new Uint8Array(words.buffer) } : column;
+}
+
+/** The rows whose keys have no null; null for all rows. */
+export function rowsWithKey(columns: readonly KeyColumn[], rowCount: number): Validity | null {
+  return columns.reduce<Validity | null>(
+    (validity, column) => bothValid(validity, column.validity, rowCount),
+    null,
+  );
+}
+
+// ------------------------------------------------------------------------------------------------ hashes
+
+/**
+ * A hash for each row; of a row whose key has a null, any.
+ * @param seed a random number: whoever chooses the keys must not be able to choose their hashes
+ */
+export function hashKeys(columns: readonly KeyColumn[], rowCount: number, seed: number): Int32Array {
+  const hashes = new Int32Array(rowCount).fill(seed);
+  for (const column of columns) {
+    if (column.kind === "fixed") hashFixed(column, hashes);
+    else hashVariable(column, hashes);
+  }
+  for (let row = 0; row < rowCount; row++) {
+    let hash = hashes[row];
+    hash = Math.imul(hash ^ (hash >>> 16), 0x85eb_ca6b);
+    hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2_ae35);
+    hashes[row] = hash ^ (hash >>> 16);
+  }
+  return hashes;
+}
+
+/** Adds a word to a hash. */
+function mixed(hash: number, word: number): number {
+  const scrambled = Math.imul(word, 0xcc9e_2d51);
+  const turned = hash ^ Math.imul((scrambled << 15) | (scrambled >>> 17), 0x1b87_3593);
+  return (Math.imul((turned << 13) | (turned >>> 19), 5) + 0xe654_6b64) | 0;
+}
+
+function hashFixed({ values, byteWidth }: FixedColumn, hashes: Int32Array): void {
+  const { length } = hashes;
+  if (byteWidth % 4 !== 0) {
+    for (let row = 0, byte = 0; row < length; row++) {
+      let hash = hashes[row];
+      for (const end = byte + byteWidth; byte < end; byte++) hash = mixed(hash, values[byte]);
+      hashes[row] = hash;
+    }
+    return;
+  }
+  const words = wordsIn(values, length * (byteWidth >>> 2));
+  if (byteWidth === 4) {
+    for (let row = 0; row < length; row++) hashes[row] = mixed(hashes[row], words[row]);
+  } else if (byteWidth === 8) {
+    for (let row = 0; row < length; row++) {
+      hashes[row] = mixed(mixed(hashes[row], words[2 * row]), words[2 * row + 1]);
+    }
+  } else {
+    const stride = byteWidth >>> 2;
+    for (let row = 0, word = 0; row < length; row++) {
+      let hash = hashes[row];
+      for (const end = word + stride; word < end; word++) hash = mixed(hash, words[word]);
+      hashes[row] = hash;
+    }
+  }
+}
+
+function hashVariable({ offsets, bytes }: VariableColumn, hashes: Int32Array): void {
+  const { length } = hashes;
+  const positions = positionsOf(offsets);
+  for (let row = 0; row < length; row++) {
+    const end = positions[row + 1];
+    let at = positions[row];
+    let hash = mixed(hashes[row], end - at);
+    for (; at + 4 <= end; at += 4) {
+      hash = mixed(hash, bytes[at] | (bytes[at + 1] << 8) | (bytes[at + 2] << 16) | (bytes[at + 3] << 24));
+    }
+    let rest = 0;
+    for (; at < end; at++) rest = (rest << 8) | bytes[at];
+    hashes[row] = mixed(hash, rest);
+  }
+}
+
+// -------------------------------------------------------------------------------------------- comparison
+
+/** Compares the keys of rows. Both lists have columns of the same types; a list for no rows may be empty. */
+export function sameKey(columns: readonly KeyColumn[], others: readonly KeyColumn[]): SameKey {
+  const each = columns.map((column, index) => sameValue(column, others[index]));
+  if (each.length === 1) return each[0];
+  return (row, other) => {
+    for (const same of each) if (!same(row, other)) return false;
+    return true;
+  };
+}
+
+function sameValue(column: KeyColumn, other: KeyColumn): SameKey {
+  if (column.kind === "variable" && other.kind === "variable") return sameVariable(column, other);
+  if (column.kind !== "fixed" || other.kind !== "fixed" || column.byteWidth !== other.byteWidth) {
+    throw new InternalError("keys of different types");
+  }
+  const { byteWidth } = column;
+  if (byteWidth === 4 || byteWidth === 8) {
+    const stride = byteWidth >>> 2;
+    const a = wordsIn(column.values, column.length * stride);
+    const b = wordsIn(other.values, other.length * stride);
+    if (stride === 1) return (row, otherRow) => a[row] === b[otherRow];
+    return (row, otherRow) => a[2 * row] === b[2 * otherRow] && a[2 * row + 1] === b[2 * otherRow + 1];
+  }
+  const a = column.values;
+  const b = other.values;
+  return (row, otherRow) => {
+    const from = row * byteWidth;
+    const otherFrom = otherRow * byteWidth;
+    for (let byte = 0; byte < byteWidth; byte++) if (a[from + byte] !== b[otherFrom + byte]) return false;
+    return true;
+  };
+}
+
+function sameVariable(column: VariableColumn, other: VariableColumn): SameKey {
+  const positions = positionsOf(column.offsets);
+  const otherPositions = positionsOf(other.offsets);
+  const a = column.bytes;
+  const b = other.bytes;
+  return (row, otherRow) => {
+    const from = positions[row];
+    const otherFrom = otherPositions[otherRow];
+    const length = positions[row + 1] - from;
+    if (otherPositions[otherRow + 1] - otherFrom !== length) return false;
+    for (let byte = 0; byte < length; byte++) if (a[from + byte] !== b[otherFrom + byte]) return false;
+    return true;
+  };
+}
+
+const wordsIn = (values: Uint8Array, count: number): Int32Array => {
+  const bytes = alignedBytes(values, 4);
+  return new Int32Array(bytes.buffer, bytes.byteOffset, count);
+};
+
+/** Offsets as numbers. */
+function positionsOf(offsets: Int32Array | BigInt64Array): Int32Array | Float64Array {
+  if (areNarrow(offsets)) return offsets;
+  const words = wordsOf(offsets);
+  return Float64Array.from(offsets, (_, index) => words[2 * index] + words[2 * index + 1] * 2 ** 32);
+}

@@ -1,0 +1,96 @@
+/**
+ * The keys of source rows, to be found by those of target rows: an open hash table, half full at most. Rows with the
+ * same key form a chain. Memory is that of the keys and 16 bytes a row; there are no objects per row.
+ */
+
+import { isSet } from "../../arrow/columns/validity.js";
+import { breathe } from "../../async/eventLoop.js";
+import { type KeyColumn, rowsWithKey, type SameKey, sameKey } from "./keyColumns.js";
+
+/** Ends a chain, and stands for no row. */
+export const NO_ROW = -1;
+
+/** Rows added before other work on the thread has its turn. */
+const STEP_ROWS = 32_768;
+
+export class KeyTable {
+  readonly #columns: readonly KeyColumn[];
+  readonly #hashes: Int32Array;
+  /** By slot: the first row of a chain plus 1, or 0 for none. */
+  readonly #slots: Int32Array;
+  /** By row: the next of its chain. Null where all keys are distinct. */
+  #next: Int32Array | null = null;
+
+  private constructor(columns: readonly KeyColumn[], hashes: Int32Array) {
+    this.#columns = columns;
+    this.#hashes = hashes;
+    this.#slots = new Int32Array(2 ** Math.max(4, Math.ceil(Math.log2(2 * hashes.length + 1))));
+  }
+
+  /**
+   * @param columns of the rows; none of their keys has a null
+   * @param hashes of the rows (`hashKeys`)
+   */
+  static async of(columns: readonly KeyColumn[], hashes: Int32Array): Promise<KeyTable> {
+    const table = new KeyTable(columns, hashes);
+    const same = sameKey(columns, columns);
+    for (let row = 0; row < hashes.length; row += STEP_ROWS) {
+      table.#add(row, Math.min(hashes.length, row + STEP_ROWS), same);
+      await breathe();
+    }
+    return table;
+  }
+
+  #add(firstRow: number, endRow: number, same: SameKey): void {
+    const slots = this.#slots;
+    const hashes = this.#hashes;
+    const mask = slots.length - 1;
+    for (let row = firstRow; row < endRow; row++) {
+      const hash = hashes[row];
+      let slot = hash & mask;
+      for (;;) {
+        const first = slots[slot] - 1;
+        if (first === NO_ROW) {
+          slots[slot] = row + 1;
+          break;
+        }
+        if (hashes[first] === hash && same(first, row)) {
+          this.#next ??= new Int32Array(hashes.length).fill(NO_ROW);
+          this.#next[row] = this.#next[first];
+          this.#next[first] = row;
+          break;
+        }
+        slot = (slot + 1) & mask;
+      }
+    }
+  }
+
+  /**
+   * For each row, the first row of the chain with its key; {@link NO_ROW} where there is none.
+   * @param hashes of the rows, with the seed of the table's own
+   */
+  find(columns: readonly KeyColumn[], hashes: Int32Array): Int32Array {
+    const slots = this.#slots;
+    const ownHashes = this.#hashes;
+    const mask = slots.length - 1;
+    const same = sameKey(this.#columns, columns);
+    const valid = rowsWithKey(columns, hashes.length);
+    const found = new Int32Array(hashes.length).fill(NO_ROW);
+    for (let row = 0; row < hashes.length; row++) {
+      if (valid !== null && !isSet(valid, row)) continue;
+      const hash = hashes[row];
+      for (let slot = hash & mask; slots[slot] !== 0; slot = (slot + 1) & mask) {
+        const first = slots[slot] - 1;
+        if (ownHashes[first] !== hash || !same(first, row)) continue;
+        found[row] = first;
+        break;
+      }
+    }
+    return found;
+  }
+
+  /** The next row with the same key, or {@link NO_ROW}. */
+  next(row: number): number {
+    return this.#next === null ? NO_ROW : this.#next[row];
+  }
+}

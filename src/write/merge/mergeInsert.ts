@@ -1,0 +1,238 @@
+/**
+ * Merges rows into a table by key:
+ *
+ *   write the source ─ join its keys with the table's ─ write what is new, mark what goes ─ commit
+ *
+ * The source is read once. Where another writer changes the table meanwhile, what was written of the source stays, and
+ * the rest is done again on that writer's version.
+ */
+
+import { type ArrowInput, type InputBounds, openInput } from "../../arrow/exchange/input.js";
+import { mapParallel } from "../../async/parallel.js";
+import { countOnes } from "../../bytes/bits.js";
+import { ConcurrentModificationError, InternalError } from "../../errors.js";
+import { Field } from "../../format/file.js";
+import type { RowsInput } from "../../namespace.js";
+import type { ReaderEnvironment } from "../../query/versionSource.js";
+import { decodeSchema, encodeSchema, type TableField } from "../../schema/schema.js";
+import type { ChangeTarget } from "../../table/commit/commit.js";
+import { withFiles } from "../../table/commit/publication.js";
+import { stableIdsOf } from "../../table/fragments/rowOrigins.js";
+import { concatRuns, pickRuns, type ValueRuns } from "../../table/fragments/rowSequences.js";
+import { hasStableRowIds } from "../../table/versions/flags.js";
+import type { OpenLatest } from "../../table/versions/tableAt.js";
+import { commitRowChange, type RowChange } from "../changes/commitRowChange.js";
+import type { DeletionMarks } from "../changes/deletionFiles.js";
+import type { WrittenRows } from "../dataFiles.js";
+import { type MergePlan, type MergeRequest, planMerge } from "./clauses.js";
+import { type FragmentRows, joinByKey, type RowPairs } from "./join.js";
+import { hasBit, setBit } from "./marks.js";
+import { type MergeFiles, replacements, wantedRows } from "./mergedRows.js";
+import { NumberList } from "./numberList.js";
+import { SourceRows } from "./sourceRows.js";
+
+/** Bytes of keys that are held at once. */
+const MAX_KEY_BYTES = 256 * 1024 * 1024;
+
+/** Fragments whose rows are marked at the same time. */
+const MARKED_AT_ONCE = 8;
+
+export interface MergeOptions {
+  readonly bounds?: InputBounds;
+  readonly signal?: AbortSignal;
+  /** Default: 256 MiB. */
+  readonly maxKeyBytes?: number;
+}
+
+export interface MergedRows {
+  readonly version: number;
+  readonly transactionId: string;
+  readonly updatedRows: number;
+  readonly insertedRows: number;
+  /** Without those that were updated. */
+  readonly deletedRows: number;
+}
+
+interface MergeChange extends RowChange {
+  readonly updatedRows: number;
+  readonly insertedRows: number;
+  readonly deletedRows: number;
+}
+
+/**
+ * @throws errors of {@link planMerge} and of what inserts throw; InvalidInputError where several rows of the source
+ *   would replace the same row; ConcurrentModificationError where other writers changed the table's columns meanwhile,
+ *   or keep changing the same rows
+ */
+export async function mergeInsert(
+  target: ChangeTarget<ReaderEnvironment>,
+  data: RowsInput,
+  request: MergeRequest,
+  options: MergeOptions,
+): Promise<MergedRows> {
+  const { bounds, signal } = options;
+  const input = await openInput(data, signal, bounds);
+  const merge = new Merge(input, request, options);
+  try {
+    return await withFiles(
+      () => merge.discard(),
+      async () => {
+        const { committed, transactionId, change } = await commitRowChange(
+          target,
+          (base, marks) => merge.plan(base, marks),
+          signal,
+        );
+        await merge.discardUnused(change.written);
+        const { updatedRows, insertedRows, deletedRows } = change;
+        return { version: committed.version, transactionId, updatedRows, insertedRows, deletedRows };
+      },
+    );
+  } finally {
+    await input.close();
+  }
+}
+
+/** A merge under way: what it wrote of its source, and what it made of the columns that the table had then. */
+class Merge {
+  readonly #input: ArrowInput;
+  readonly #request: MergeRequest;
+  readonly #options: MergeOptions;
+  #planned: {
+    readonly fields: readonly TableField[];
+    readonly plan: MergePlan;
+    readonly source: SourceRows;
+  } | null = null;
+
+  constructor(input: ArrowInput, request: MergeRequest, options: MergeOptions) {
+    this.#input = input;
+    this.#request = request;
+    this.#options = options;
+  }
+
+  /** What to commit over a version. Called again where another one came in between. */
+  async plan(base: OpenLatest<ReaderEnvironment>, marks: DeletionMarks): Promise<MergeChange> {
+    const { fields, plan, source } = await this.#sourceFor(base);
+    const { signal, maxKeyBytes = MAX_KEY_BYTES } = this.#options;
+    const files: MergeFiles = { base, fields, source, signal };
+    const isStable = hasStableRowIds(base.file.manifest);
+    const isWhole = source.given.length === fields.length;
+    const wanted = new Uint8Array((source.rowCount + 7) >>> 3);
+    const written: WrittenRows[] = [];
+    const movedIds: ValueRuns[] = [];
+    let updatedRows = 0;
+    const replace = async (pairs: RowPairs): Promise<void> => {
+      updatedRows += pairs.sourceRows.length;
+      const rest = isWhole && !isStable ? unmarked(pairs, wanted) : pairs;
+      if (rest.sourceRows.length === 0) return;
+      written.push(await replacements(files, rest));
+      if (isStable) movedIds.push(...idsOf(base, rest));
+    };
+    try {
+      const joined = await joinByKey(base, fields, source, this.#request, plan, {
+        maxKeyBytes,
+        signal,
+        onPairs: replace,
+      });
+      await markRemoved(base, joined.removed, marks);
+      const insertedRows = this.#request.insert ? markLacking(joined.matched, wanted, source.rowCount) : 0;
+      written.push(...(await wantedRows(files, wanted)));
+      return {
+        written,
+        movedIds: isStable ? concatRuns(1, movedIds) : null,
+        operation: { kind: "update", fieldIds: encodeSchema(fields).map(({ id }) => id) },
+        addsMissing: insertedRows > 0,
+        updatedRows,
+        insertedRows,
+        deletedRows: joined.removedBySource,
+      };
+    } catch (error) {
+      for (const each of written) await each.discard().catch(() => undefined);
+      throw error;
+    }
+  }
+
+  /** The rows of the source, which the first call writes. */
+  async #sourceFor(base: OpenLatest<ReaderEnvironment>) {
+    const { manifest, path } = base.file;
+    const fields = decodeSchema(manifest.fields, path);
+    if (this.#planned !== null) {
+      if (isSameSchema(fields, this.#planned.fields)) return { ...this.#planned, fields };
+      throw new ConcurrentModificationError(
+        `${base.at.root}: another writer changed the columns while rows were merged; please retry`,
+      );
+    }
+    const names = new Set(this.#input.schema.fields.map(({ name }) => name));
+    const plan = planMerge(this.#request, fields, names);
+    const source = await SourceRows.write(base, this.#input, fields, plan.given, this.#options);
+    this.#planned = { fields, plan, source };
+    return this.#planned;
+  }
+
+  /** Removes the files of the source. */
+  async discard(): Promise<void> {
+    await this.#planned?.source.written.discard();
+  }
+
+  /** Removes the files of the source that are not among those committed. They are garbage where that fails. */
+  async discardUnused(committed: readonly WrittenRows[]): Promise<void> {
+    const fragments = committed.flatMap((written) => written.fragments);
+    const used = new Set(fragments.flatMap(({ files }) => files.map(({ path }) => path)));
+    await this.#planned?.source.written.discard(used).catch(() => undefined);
+  }
+}
+
+async function markRemoved(base: OpenLatest, removed: FragmentRows, marks: DeletionMarks): Promise<void> {
+  const fragments = base.file.manifest.fragments.filter(({ id }) => removed.has(id));
+  await mapParallel(fragments, MARKED_AT_ONCE, async (fragment) => {
+    const rows = removed.get(fragment.id);
+    if (rows !== undefined) await marks.mark(fragment, rows);
+  });
+}
+
+function isSameSchema(fields: readonly TableField[], others: readonly TableField[]): boolean {
+  const encoded = (each: readonly TableField[]) => encodeSchema(each).map((field) => Field.encode(field));
+  const [a, b] = [encoded(fields), encoded(others)];
+  return a.length === b.length && a.every((bytes, index) => isSameBytes(bytes, b[index]));
+}
+
+const isSameBytes = (a: Uint8Array, b: Uint8Array): boolean =>
+  a.length === b.length && a.every((byte, index) => byte === b[index]);
+
+/** Marks the source rows of pairs, and returns the pairs whose rows were marked before: those are needed again. */
+function unmarked({ sourceRows, fragmentIds, targetRows }: RowPairs, marks: Uint8Array): RowPairs {
+  const again = new NumberList();
+  for (const [index, row] of sourceRows.entries()) {
+    if (hasBit(marks, row)) again.push(index);
+    else setBit(marks, row);
+  }
+  const indexes = again.numbers;
+  return {
+    sourceRows: indexes.map((index) => sourceRows[index]),
+    fragmentIds: indexes.map((index) => fragmentIds[index]),
+    targetRows: indexes.map((index) => targetRows[index]),
+  };
+}
+
+/** Marks the rows that match none of the table, and returns their number. */
+function markLacking(matched: Uint8Array, marks: Uint8Array, rowCount: number): number {
+  for (let byte = 0; byte < marks.length; byte++) {
+    const rows = Math.min(8, rowCount - 8 * byte);
+    marks[byte] |= ~matched[byte] & ((1 << rows) - 1);
+  }
+  return rowCount - countOnes(matched, 0, rowCount);
+}
+
+/** The ids of the rows that are replaced, in the order of the pairs. */
+function idsOf({ file }: OpenLatest, { fragmentIds, targetRows }: RowPairs): ValueRuns[] {
+  const byId = new Map(file.manifest.fragments.map((fragment) => [fragment.id, fragment]));
+  const ids: ValueRuns[] = [];
+  for (let start = 0; start < fragmentIds.length; ) {
+    const fragment = byId.get(fragmentIds[start]);
+    if (fragment === undefined) throw new InternalError(`rows of a fragment ${fragmentIds[start]}`);
+    let end = start;
+    while (end < fragmentIds.length && fragmentIds[end] === fragment.id) end++;
+    ids.push(pickRuns(stableIdsOf(fragment, file.path), targetRows.subarray(start, end)));
+    start = end;
+  }
+  return ids;
+}

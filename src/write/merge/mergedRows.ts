@@ -1,0 +1,175 @@
+/**
+ * Writes what a merge adds to the table: the rows that replace others, and those that are new.
+ *
+ * Where the source has all columns, they are its rows as they are, and its files serve as they are if all their rows are
+ * wanted. Of other files the wanted rows are copied. Where the source lacks columns, these are taken from the rows that
+ * are replaced. In a table with stable row ids, rows that replace others come first, in the order of the ids that they
+ * take over.
+ */
+
+import type { Column } from "../../arrow/columns/column.js";
+import { takeColumn } from "../../arrow/columns/takeColumn.js";
+import type { InputBatch } from "../../arrow/exchange/input.js";
+import { arrowSchemaOf } from "../../arrow/types/logicalTypes.js";
+import { breathe } from "../../async/eventLoop.js";
+import { countOnes } from "../../bytes/bits.js";
+import { InternalError } from "../../errors.js";
+import type { DataFragment } from "../../format/table.js";
+import { storedProjection } from "../../query/projection.js";
+import { scanColumns } from "../../query/scan.js";
+import { type ReaderEnvironment, versionSource } from "../../query/versionSource.js";
+import { checkVersion } from "../../rows/columnPlan.js";
+import { STREAMED } from "../../rows/readAhead.js";
+import { encodeFileSchema, type TableField } from "../../schema/schema.js";
+import type { OpenVersion } from "../../table/versions/tableAt.js";
+import { absentColumns } from "../absentColumns.js";
+import { planCopy } from "../copyPlan.js";
+import { type WrittenRows, writeRows } from "../dataFiles.js";
+import { fileVersionOf } from "../insert.js";
+
+import type { RowPairs } from "./join.js";
+import { hasBit } from "./marks.js";
+import { RowTaker } from "./rowTaker.js";
+import { BATCH_ROWS, type SourceRows } from "./sourceRows.js";
+
+/** What all files of one merge are written with. */
+export interface MergeFiles {
+  readonly base: OpenVersion<ReaderEnvironment>;
+  /** Of the table. */
+  readonly fields: readonly TableField[];
+  readonly source: SourceRows;
+  readonly signal: AbortSignal | undefined;
+}
+
+/**
+ * The wanted rows of the source, each once.
+ * @param wanted a bit for each row
+ */
+export async function wantedRows(files: MergeFiles, wanted: Uint8Array): Promise<WrittenRows[]> {
+  const { source } = files;
+  const made: WrittenRows[] = [];
+  const partly: DataFragment[] = [];
+  const whole: DataFragment[] = [];
+  for (const [index, fragment] of source.fragments.entries()) {
+    const count = countOnes(wanted, source.firstRows[index], fragment.physicalRows);
+    if (count === fragment.physicalRows) whole.push(source.written.fragments[index]);
+    else if (count > 0) partly.push(fragment);
+  }
+  if (whole.length > 0) made.push(asTheyAre(source, whole));
+  if (partly.length > 0) {
+    made.push(await writeStored(files, source.given, pickedBatches(files, partly, wanted)));
+  }
+  return made;
+}
+
+/** Files of the source, which the source removes. */
+const asTheyAre = (source: SourceRows, fragments: DataFragment[]): WrittenRows => ({
+  fragments,
+  rowCount: fragments.reduce((sum, { physicalRows }) => sum + physicalRows, 0),
+  areInPlace: () => source.written.areInPlace(),
+  discard: async () => undefined,
+});
+
+async function* pickedBatches(
+  { base, source, signal }: MergeFiles,
+  fragments: readonly DataFragment[],
+  wanted: Uint8Array,
+): AsyncGenerator<InputBatch, void, undefined> {
+  const projection = { ...storedProjection(source.given), withRowId: true };
+  const batches = scanColumns(versionSource(base, true), {
+    fragments,
+    projection,
+    offset: 0,
+    limit: Number.POSITIVE_INFINITY,
+    batchRows: BATCH_ROWS,
+    readAhead: STREAMED,
+    signal,
+  });
+  for await (const { columns, rowCount } of batches) {
+    const addresses = columns[columns.length - 1];
+    if (addresses.kind !== "fixed") throw new InternalError("row addresses that are no numbers");
+    const words = new Uint32Array(addresses.values.buffer, addresses.values.byteOffset, 2 * rowCount);
+    const picked = new Uint32Array(rowCount);
+    let count = 0;
+    for (let row = 0; row < rowCount; row++) {
+      const sourceRow = source.firstRows[words[2 * row + 1]] + words[2 * row];
+      if (hasBit(wanted, sourceRow)) picked[count++] = row;
+    }
+    if (count === 0) continue;
+    const rows = picked.subarray(0, count);
+    const own = columns.slice(0, -1);
+    yield {
+      columns: count === rowCount ? own : own.map((column) => takeColumn(column, rows)),
+      rowCount: count,
+    };
+  }
+}
+
+/** Rows that replace others, in the order of the pairs. */
+export async function replacements(files: MergeFiles, pairs: RowPairs): Promise<WrittenRows> {
+  const { base, fields, source } = files;
+  const { manifest } = base.file;
+  const given = new Set(source.given);
+  const ids = new Set(pairs.fragmentIds);
+  const touched = manifest.fragments.filter(({ id }) => ids.has(id));
+  const others = fields.filter((field) => !given.has(field));
+  const absent = new Set(absentColumns(others, touched, fileVersionOf(base.file)));
+  const kept = others.filter((field) => !absent.has(field));
+  return writeStored(
+    files,
+    fields.filter((field) => !absent.has(field)),
+    replacementBatches(files, kept, pairs),
+  );
+}
+
+/** @param kept columns that the source lacks */
+async function* replacementBatches(
+  { base, fields, source, signal }: MergeFiles,
+  kept: readonly TableField[],
+  { sourceRows, fragmentIds, targetRows }: RowPairs,
+): AsyncGenerator<InputBatch, void, undefined> {
+  const files = versionSource(base, true);
+  const ofSource = new RowTaker(files, source.fragments, storedProjection(source.given), signal);
+  const ofTarget = new RowTaker(files, base.file.manifest.fragments, storedProjection(kept), signal);
+  for (let start = 0; start < sourceRows.length; start += BATCH_ROWS) {
+    signal?.throwIfAborted();
+    await breathe();
+    const end = Math.min(sourceRows.length, start + BATCH_ROWS);
+    const rows = sourceRows.slice(start, end);
+    const sourceIds = rows.map((row) => source.fragmentOf(row));
+    const offsets = rows.map((row, index) => row - source.firstRows[sourceIds[index]]);
+    const given = await ofSource.take(sourceIds, offsets);
+    const others =
+      kept.length === 0
+        ? []
+        : await ofTarget.take(fragmentIds.slice(start, end), targetRows.slice(start, end));
+    const byField = new Map<TableField, Column>();
+    for (const [index, field] of source.given.entries()) byField.set(field, given[index]);
+    for (const [index, field] of kept.entries()) byField.set(field, others[index]);
+    const columns = fields.map((field) => byField.get(field)).filter((column) => column !== undefined);
+    yield { columns, rowCount: rows.length };
+  }
+}
+
+/**
+ * Writes rows as files hold them.
+ * @param stored the columns of the batches, which are some of the table's
+ */
+function writeStored(
+  { base, fields, signal }: MergeFiles,
+  stored: readonly TableField[],
+  batches: AsyncIterable<InputBatch>,
+): Promise<WrittenRows> {
+  const { at, file } = base;
+  const version = fileVersionOf(file);
+  const plan = planCopy(fields, stored);
+  checkVersion(plan, version);
+  const input = { schema: arrowSchemaOf(stored), batches, close: async () => undefined };
+  return writeRows(at.disk, at.root, plan, input, {
+    version,
+    descriptor: { fields: encodeFileSchema(fields), metadata: file.manifest.schemaMetadata },
+    within: at.root,
+    base: file.manifest,
+    signal,
+  });
+}

@@ -1,0 +1,250 @@
+/**
+ * The rows of a merge's source. They are written once, as they come, to data files of the table, which are invisible
+ * until a manifest names them. Everything else is read from there, so the source may be a stream, and a merge that is
+ * planned again needs nothing of it.
+ *
+ * Keys are held in memory up to a bound. Where there are more, they are taken in passes: each takes the keys whose hashes
+ * lie in its part, and reads all of them anew.
+ */
+
+import type { Column } from "../../arrow/columns/column.js";
+import { concatColumns } from "../../arrow/columns/concatColumns.js";
+import { takeColumn } from "../../arrow/columns/takeColumn.js";
+import { isSet } from "../../arrow/columns/validity.js";
+import type { ArrowInput, InputBounds } from "../../arrow/exchange/input.js";
+import { breathe } from "../../async/eventLoop.js";
+import { UnsupportedError } from "../../errors.js";
+import { columnBytes } from "../../file/writing/writer.js";
+import type { DataFragment } from "../../format/table.js";
+import type { FragmentSource } from "../../query/fragmentColumns.js";
+import { type Projection, resolveProjection } from "../../query/projection.js";
+import { scanColumns } from "../../query/scan.js";
+import { type ReaderEnvironment, versionSource } from "../../query/versionSource.js";
+import { checkVersion } from "../../rows/columnPlan.js";
+import { STREAMED } from "../../rows/readAhead.js";
+import { encodeFileSchema, type TableField } from "../../schema/schema.js";
+import type { OpenVersion } from "../../table/versions/tableAt.js";
+import { type WrittenRows, writeRows } from "../dataFiles.js";
+import { fileVersionOf } from "../insert.js";
+import { planAppend } from "../tableColumns.js";
+import type { KeyPart } from "./clauses.js";
+import { hashKeys, type KeyColumn, keyColumn, rowsWithKey } from "./keyColumns.js";
+import { KeyTable } from "./keyTable.js";
+
+/** Rows of a batch that is looked at at once. */
+export const BATCH_ROWS = 32_768;
+/** Bytes that a row takes in a table of keys, besides its key. */
+const ROW_BYTES = 24;
+/** Rows are numbered with 32 bits. */
+const MAX_ROWS = 2 ** 32 - 1;
+
+/** Keys of some of the source's rows, those without nulls. */
+export interface SourceKeys {
+  readonly table: KeyTable;
+  /** By row of the table: the number of the source's row. */
+  readonly rows: Uint32Array;
+  /** Further columns, by row of the table. */
+  readonly carried: readonly Column[];
+  /** With which the keys were hashed. */
+  readonly seed: number;
+  /** Whether a key with this hash is one of these, if it is a key of the source at all. */
+  covers(hash: number): boolean;
+  /** Whether these are the first: keys with nulls, which are the same as no other, are looked at with them. */
+  readonly isFirst: boolean;
+}
+
+/** How keys are read. */
+interface KeyRead {
+  readonly source: FragmentSource;
+  readonly projection: Projection;
+  readonly key: readonly KeyPart[];
+  /** By part of the key, and by further column: its place in the projection. */
+  readonly keyPlaces: readonly number[];
+  readonly carriedPlaces: readonly number[];
+  readonly seed: number;
+  readonly signal: AbortSignal | undefined;
+}
+
+export interface SourceOptions {
+  readonly bounds?: InputBounds;
+  readonly signal?: AbortSignal;
+}
+
+export class SourceRows {
+  /** The fragments of the files, with their indexes as ids. */
+  readonly fragments: readonly DataFragment[];
+  /** By fragment: the number of its first row. */
+  readonly firstRows: readonly number[];
+  readonly rowCount: number;
+  /** The columns of the table that the files have. */
+  readonly given: readonly TableField[];
+  readonly written: WrittenRows;
+
+  private constructor(written: WrittenRows, given: readonly TableField[]) {
+    this.written = written;
+    this.given = given;
+    this.fragments = written.fragments.map((fragment, id) => ({ ...fragment, id }));
+    let rowCount = 0;
+    this.firstRows = this.fragments.map(({ physicalRows }) => {
+      const first = rowCount;
+      rowCount += physicalRows;
+      return first;
+    });
+    this.rowCount = rowCount;
+  }
+
+  /**
+   * Writes the rows of a source.
+   * @param fields of the table, as the base has them
+   * @param given those that the rows have
+   * @throws TableSchemaValidationError for rows that do not fit; UnsupportedError for more than 2^32 - 1
+   */
+  static async write(
+    base: OpenVersion,
+    input: ArrowInput,
+    fields: readonly TableField[],
+    given: readonly TableField[],
+    { bounds, signal }: SourceOptions,
+  ): Promise<SourceRows> {
+    const { at, file } = base;
+    const version = fileVersionOf(file);
+    const plan = planAppend(given, input.schema);
+    checkVersion(plan, version);
+    const written = await writeRows(at.disk, at.root, plan, input, {
+      version,
+      descriptor: { fields: encodeFileSchema(fields), metadata: file.manifest.schemaMetadata },
+      within: at.root,
+      base: file.manifest,
+      maxDecodedBytes: bounds?.maxBatchBytes,
+      memory: bounds?.memory,
+      signal,
+    });
+    if (written.rowCount > MAX_ROWS) {
+      await written.discard();
+      throw new UnsupportedError(`a merge of more than ${MAX_ROWS} rows`);
+    }
+    return new SourceRows(written, given);
+  }
+
+  /** The id of the fragment that has a row. */
+  fragmentOf(row: number): number {
+    let low = 0;
+    let high = this.firstRows.length;
+    while (high - low > 1) {
+      const middle = (low + high) >>> 1;
+      if (this.firstRows[middle] <= row) low = middle;
+      else high = middle;
+    }
+    return low;
+  }
+
+  /**
+   * Reads the keys, in as many passes as their bytes take.
+   * @param carried paths of further columns to keep in memory with the keys
+   * @param maxBytes limit on what is held at once
+   */
+  async *keys(
+    base: OpenVersion<ReaderEnvironment>,
+    key: readonly KeyPart[],
+    carried: readonly string[],
+    maxBytes: number,
+    signal?: AbortSignal,
+  ): AsyncGenerator<SourceKeys, void, undefined> {
+    const paths = [...new Set([...key.map(({ path }) => path), ...carried])];
+    const read: KeyRead = {
+      source: versionSource(base, true),
+      projection: resolveProjection(this.given, new Map(), paths, false),
+      keyPlaces: key.map(({ path }) => paths.indexOf(path)),
+      carriedPlaces: carried.map((path) => paths.indexOf(path)),
+      key,
+      seed: crypto.getRandomValues(new Int32Array(1))[0],
+      signal,
+    };
+    const all = await this.#read(read, 0, 1, maxBytes);
+    if (all.keys !== null) {
+      yield all.keys;
+      return;
+    }
+    const passCount = Math.ceil(all.byteLength / maxBytes);
+    for (let pass = 0; pass < passCount; pass++) {
+      const { keys } = await this.#read(read, pass, passCount, Number.POSITIVE_INFINITY);
+      if (keys !== null) yield keys;
+    }
+  }
+
+  /** The keys of one pass and their bytes; only their bytes, where these are more than `maxBytes`. */
+  async #read(
+    { source, projection, keyPlaces, carriedPlaces, key, seed, signal }: KeyRead,
+    pass: number,
+    passCount: number,
+    maxBytes: number,
+  ): Promise<{ readonly keys: SourceKeys | null; readonly byteLength: number }> {
+    const covers = (hash: number): boolean => passOf(hash, passCount) === pass;
+    const parts: { columns: Column[]; rows: Uint32Array }[] = [];
+    const places = [...keyPlaces, ...carriedPlaces];
+    let byteLength = 0;
+    let firstRow = 0;
+    const batches = scanColumns(source, {
+      fragments: this.fragments,
+      projection,
+      offset: 0,
+      limit: Number.POSITIVE_INFINITY,
+      batchRows: BATCH_ROWS,
+      readAhead: STREAMED,
+      signal,
+    });
+    for await (const { columns, rowCount } of batches) {
+      signal?.throwIfAborted();
+      await breathe();
+      const own = keyPlaces.map((place, index) => keyColumn(columns[place], key[index].form));
+      const picked = pickRows(own, hashKeys(own, rowCount, seed), covers);
+      const wanted = places.map((place, index) => (index < own.length ? own[index] : columns[place]));
+      const taken = wanted.map((column) =>
+        picked.length === rowCount ? column : takeColumn(column, picked),
+      );
+      byteLength += picked.length * ROW_BYTES + taken.reduce((sum, column) => sum + columnBytes(column), 0);
+      if (byteLength > maxBytes) parts.length = 0;
+      else parts.push({ columns: taken, rows: picked.map((row) => firstRow + row) });
+      firstRow += rowCount;
+    }
+    if (byteLength > maxBytes) return { keys: null, byteLength };
+    const joined = places.map((_, index) => {
+      const pieces = parts.map(({ columns }) => columns[index]);
+      return pieces.length === 0 ? null : concatColumns(pieces);
+    });
+    const rows = concatRows(parts.map((part) => part.rows));
+    const columns = joined.filter((column) => column !== null);
+    const keys = columns.slice(0, keyPlaces.length) as KeyColumn[];
+    const table = await KeyTable.of(keys, hashKeys(keys, rows.length, seed));
+    const carried = columns.slice(keyPlaces.length);
+    return { keys: { table, rows, carried, covers, seed, isFirst: pass === 0 }, byteLength };
+  }
+}
+
+/** The pass in which a key is looked at. Tables use the other end of the hash. */
+const passOf = (hash: number, passCount: number): number => Math.floor(((hash >>> 0) * passCount) / 2 ** 32);
+
+/** The rows whose keys have no nulls and are covered. */
+function pickRows(
+  key: readonly KeyColumn[],
+  hashes: Int32Array,
+  covers: (hash: number) => boolean,
+): Uint32Array {
+  const valid = rowsWithKey(key, hashes.length);
+  const picked = new Uint32Array(hashes.length);
+  let count = 0;
+  for (let row = 0; row < hashes.length; row++) {
+    if ((valid === null || isSet(valid, row)) && covers(hashes[row])) picked[count++] = row;
+  }
+  return picked.subarray(0, count);
+}
+
+function concatRows(parts: readonly Uint32Array[]): Uint32Array {
+  const joined = new Uint32Array(parts.reduce((sum, part) => sum + part.length, 0));
+  let at = 0;
+  for (const part of parts) {
+    joined.set(part, at);
+    at += part.length;
+  }
+  return joined;
+}

@@ -1,0 +1,227 @@
+/**
+ * Deletes and updates beside the reference: the same statements, on tables that begin the same, leave the same rows in
+ * the same order, with the same row ids and versions. Both engines change one table in turns as well.
+ */
+
+import {
+  Field,
+  FixedSizeList,
+  Float32,
+  Float64,
+  Int8,
+  Int32,
+  Int64,
+  List,
+  Table,
+  tableFromArrays,
+  tableFromIPC,
+  tableToIPC,
+  Utf8,
+  vectorFromArray,
+} from "apache-arrow";
+import fc from "fast-check";
+import { DirectoryNamespace, NamespaceError } from "tiltyard";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { filterTable, filterTexts } from "../support/filterTexts.js";
+import { compareTables, reference } from "../support/reference.js";
+import { makeTempDir } from "../support/tempDir.js";
+
+let root: string;
+let ns: DirectoryNamespace;
+beforeAll(async () => {
+  root = await makeTempDir();
+  ns = new DirectoryNamespace({ root, durability: "none" });
+});
+afterAll(() => ns.close());
+
+type Statement =
+  | { readonly kind: "delete"; readonly predicate: string }
+  | {
+      readonly kind: "update";
+      readonly set: Readonly<Record<string, string>>;
+      readonly where: string | undefined;
+    };
+
+/** Changes nothing where it is refused: null. */
+type Outcome = number | null;
+
+async function byUs(name: string, statement: Statement): Promise<Outcome> {
+  try {
+    if (statement.kind === "delete") return (await ns.table(name).delete(statement.predicate)).version;
+    const { where, set } = statement;
+    return (await ns.table(name).update({ where, valuesSql: set })).version;
+  } catch (error) {
+    if (error instanceof NamespaceError && [0, 12, 13, 20].includes(error.code)) return null;
+    throw new Error(`${JSON.stringify(statement)}: ${error}`, { cause: error });
+  }
+}
+
+async function byThem(name: string, statement: Statement): Promise<Outcome> {
+  try {
+    if (statement.kind === "delete") {
+      return (await reference.deleteRows(root, name, statement.predicate)).version;
+    }
+    return (await reference.updateRows(root, name, statement.set, statement.where)).version;
+  } catch {
+    // The reference has one class of errors for everything.
+    return null;
+  }
+}
+
+/** New values of a column, some of which it can't have. */
+const VALUES: Readonly<Record<string, readonly string[]>> = {
+  i8: ["i32 % 100", "NULL", "'12'", "u8", "-1"],
+  i32: ["id * 2", "i32 % 7", "abs(i8)", "7", "NULL", "length(s)", "f32"],
+  i64: ["id", "i32", "i8 * id", "9007199254740993", "NULL"],
+  u8: ["id % 7", "NULL", "200", "300"],
+  u64: ["id", "18446744073709551615", "u8", "-1"],
+  f32: ["f64", "f64 / 3.0", "NULL", "0.1", "i32"],
+  f64: ["f32", "f64 * 2", "id", "i64", "-0.0"],
+  bo: ["id > 10", "bo AND i8 > 0", "NULL", "true", "s = 'a'"],
+  s: ["lower(s)", "s || 'x'", "id", "bo", "dic", "'it''s'", "NULL", "concat(s, '-', id)"],
+  Mixed: ["s", "upper(s)", "i64"],
+  dic: ["'z'", "s", "NULL", "lower(dic)"],
+  d32: ["date '2020-02-29'", "ts", "NULL", "'1999-12-31'"],
+  ts: ["d32", "timestamp '2020-01-01T01:02:03'", "NULL", "'2021-05-06T07:08:09'"],
+  tz: ["ts", "NULL", "tz"],
+  dec: ["id", "1.234", "dec * 2", "NULL", "'3.5'"],
+  li: ["NULL", "li", "make_array(1, 2)", "make_array(i64, id)"],
+  lt: ["NULL", "make_array('a', s)", "lt"],
+  vec: ["NULL", "[1.5, 2]", "vec", "[1, 2]"],
+  st: ["NULL", "st"],
+};
+
+const where = fc.oneof(
+  {
+    weight: 3,
+    arbitrary: fc.tuple(fc.nat(60), fc.nat(20)).map(([low, count]) => `id >= ${low} AND id < ${low + count}`),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.constantFrom("i8 > 0", "s = 'a'", "bo", "st.a < 0", "id % 5 = 3", "dic IS NULL", "false"),
+  },
+  { weight: 2, arbitrary: filterTexts },
+);
+
+const assignment = fc
+  .constantFrom(...Object.keys(VALUES))
+  .chain((column) => fc.tuple(fc.constant(column), fc.constantFrom(...VALUES[column])));
+
+/** Which assignment the reference makes first is its secret, and its later ones see the values of earlier ones. */
+const isClear = (set: readonly (readonly [string, string])[]): boolean =>
+  set.every(([column, text]) =>
+    set.every(([other]) => other === column || !new RegExp(`\\b${other}\\b`).test(text)),
+  );
+
+const statement: fc.Arbitrary<Statement> = fc.oneof(
+  {
+    weight: 1,
+    arbitrary: where.map(
+      (predicate): Statement => ({ kind: "delete", predicate: `(${predicate}) AND id % 3 = 0` }),
+    ),
+  },
+  {
+    weight: 3,
+    arbitrary: fc
+      .tuple(
+        fc.array(assignment, { minLength: 1, maxLength: 3 }).filter(isClear),
+        fc.option(where, { nil: undefined, freq: 8 }),
+      )
+      .map(([set, where]): Statement => ({ kind: "update", set: Object.fromEntries(set), where })),
+  },
+);
+
+const HIDDEN = ["_rowid", "_row_created_at_version", "_row_last_updated_at_version"];
+
+/** What the reference reads: all columns, and with stable row ids also those that say which row it is. */
+async function rowsOf(name: string, rows: Table, stable: boolean): Promise<Uint8Array> {
+  const columns = rows.schema.fields.map((field) => field.name);
+  return reference.readTable(root, name, { columns: stable ? [...columns, ...HIDDEN] : columns });
+}
+
+describe("differ on purpose", () => {
+  const cases: Record<string, { set: Record<string, string>; theirs: unknown; ours: unknown }> = {
+    // As in SQL, an assignment sees the values before the update. Which comes first there is drawn anew each time.
+    "assignments that see each other": {
+      set: { i32: "7", s: "i32" },
+      theirs: expect.stringMatching(/[17]/),
+      ours: "1",
+    },
+    "a part of a text": { set: { s: "substr('abc', id, 1)" }, theirs: "refused", ours: "a" },
+    // A literal does not narrow the type of arithmetic, so nothing wraps around.
+    "arithmetic of a literal": { set: { i32: "i8 + 1" }, theirs: -128, ours: 128 },
+    "arithmetic of a fraction": { set: { f64: "id * 0.5" }, theirs: "refused", ours: 0.5 },
+    "a list of columns": { set: { li: "[3, id]" }, theirs: "refused", ours: [3n, 1n] },
+    // Nothing becomes null that was not to be.
+    "a vector of another length": { set: { vec: "[1]" }, theirs: null, ours: "refused" },
+  };
+  it.each(Object.entries(cases))("%s", async (name, { set, theirs, ours }) => {
+    const base = tableFromArrays({ id: Int32Array.of(1) });
+    const rows = base.assign(
+      new Table({
+        i8: vectorFromArray([127], new Int8()),
+        i32: vectorFromArray([1], new Int32()),
+        f64: vectorFromArray([0], new Float64()),
+        s: vectorFromArray([""], new Utf8()),
+        li: vectorFromArray([[1n]], new List(new Field("item", new Int64(), true))),
+        vec: vectorFromArray([[1, 2]], new FixedSizeList(2, new Field("item", new Float32(), true))),
+      }),
+    );
+    const column = Object.keys(set).at(-1) as string;
+    for (const [who, by, expected] of [
+      ["theirs", byThem, theirs],
+      ["ours", byUs, ours],
+    ] as const) {
+      const table = `${who}_${name.replaceAll(" ", "_")}`;
+      await reference.createTable(root, table, tableToIPC(rows, "stream"));
+      const version = await by(table, { kind: "update", set, where: undefined });
+      if (version === null) expect("refused", who).toBe(expected);
+      else {
+        const value = tableFromIPC(await reference.readTable(root, table))
+          .getChild(column)
+          ?.get(0);
+        expect(value?.toArray === undefined ? value : Array.from(value), who).toEqual(expected);
+      }
+    }
+  });
+});
+
+describe.each([false, true])("with stable row ids: %s", (stableRowIds) => {
+  it.each(["2.2", "2.1", "2.0"])("leave the same rows in files of %s", async (dataStorageVersion) => {
+    // Files of 2.0 hold no null structs.
+    const isOld = dataStorageVersion === "2.0";
+    const withoutStructs = (rows: Table) =>
+      isOld ? rows.select(rows.schema.names.filter((name) => name !== "st")) : rows;
+    const first = withoutStructs(filterTable(60, 3));
+    const more = withoutStructs(filterTable(40, 4));
+    let run = 0;
+    await fc.assert(
+      fc.asyncProperty(fc.array(statement, { minLength: 3, maxLength: 7 }), async (statements) => {
+        const names = ["ours", "theirs", "both"].map(
+          (who) => `${who}_${stableRowIds}_${dataStorageVersion.replace(".", "")}_${run}`,
+        );
+        run++;
+        for (const name of names) {
+          await reference.createTable(root, name, tableToIPC(first, "stream"), {
+            dataStorageVersion,
+            stableRowIds,
+          });
+          await reference.appendTable(root, name, tableToIPC(more, "stream"));
+        }
+        const [ours, theirs, both] = names;
+        for (const [index, each] of statements.entries()) {
+          const said = JSON.stringify(statements.slice(0, index + 1));
+          const expected = await byThem(theirs, each);
+          expect(await byUs(ours, each), said).toBe(expected);
+          expect(await (index % 2 === 0 ? byUs : byThem)(both, each), said).toBe(expected);
+        }
+        const expected = await rowsOf(theirs, first, stableRowIds);
+        for (const name of [ours, both]) {
+          compareTables(expected, await rowsOf(name, first, stableRowIds));
+          compareTables(await reference.readTable(root, theirs), await ns.table(name).scan().toArrow());
+        }
+      }),
+      { numRuns: 25, seed: 11 },
+    );
+  }, 300_000);
+});

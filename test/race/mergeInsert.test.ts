@@ -1,0 +1,234 @@
+/**
+ * Merges while others change the table. What comes of it is what comes of the changes one after the other: no row is
+ * added twice, no update is lost, and what is refused has changed nothing.
+ */
+
+import { Int32, Table, tableToIPC, vectorFromArray } from "apache-arrow";
+import { ConcurrentModificationError, DirectoryNamespace } from "tiltyard";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { runsOf } from "../support/effort.js";
+import { type EngineStep, raceEngines } from "../support/engineWorker.js";
+import { reference } from "../support/reference.js";
+import { makeTempDir } from "../support/tempDir.js";
+
+const tableOf = (ids: readonly number[], n: (id: number) => number = () => 0): Table =>
+  new Table({ id: vectorFromArray(ids, new Int32()), n: vectorFromArray(ids.map(n), new Int32()) });
+
+const bytesOf = (ids: readonly number[], n?: (id: number) => number): Uint8Array =>
+  tableToIPC(tableOf(ids, n));
+
+const id = ["t"];
+const UPSERT = { id, on: "id", whenMatchedUpdateAll: true, whenNotMatchedInsertAll: true };
+
+let root: string;
+let namespace: DirectoryNamespace;
+beforeEach(async () => {
+  root = await makeTempDir();
+  namespace = new DirectoryNamespace({ root, durability: "none" });
+  await namespace.createTable({ id }, tableOf([0, 1, 2]));
+  await namespace.insertIntoTable({ id }, tableOf([3, 4, 5]));
+});
+afterEach(() => namespace.close());
+
+async function contentOf(): Promise<Map<number, number>> {
+  const rows = (await namespace.table("t").scan().toArrow()).toArray();
+  const content = new Map(rows.map((row) => [row.id as number, row.n as number] as const));
+  expect(content.size).toBe(rows.length);
+  return new Map([...content].sort(([a], [b]) => a - b));
+}
+
+describe("a merge whose source waits while another writer commits", () => {
+  /** Updates 1 and 4, adds 7. */
+  const merge = (meanwhile: () => Promise<unknown>) =>
+    namespace.mergeInsertIntoTable(
+      UPSERT,
+      (async function* () {
+        yield tableOf([1, 7], () => 10).batches[0];
+        await meanwhile();
+        yield tableOf([4], () => 10).batches[0];
+      })(),
+    );
+
+  const other = { ...UPSERT, whenNotMatchedBySourceDelete: false };
+  const cases: readonly (readonly [string, () => Promise<unknown>, [number, number][] | null])[] = [
+    [
+      "appends",
+      () => namespace.insertIntoTable({ id }, tableOf([8])),
+      [
+        [0, 0],
+        [1, 10],
+        [2, 0],
+        [3, 0],
+        [4, 10],
+        [5, 0],
+        [7, 10],
+        [8, 0],
+      ],
+    ],
+    [
+      "deletes a row that it updates",
+      () => namespace.deleteFromTable({ id, predicate: "id = 1" }),
+      [
+        [0, 0],
+        [1, 10],
+        [2, 0],
+        [3, 0],
+        [4, 10],
+        [5, 0],
+        [7, 10],
+      ],
+    ],
+    [
+      "deletes another row",
+      () => namespace.deleteFromTable({ id, predicate: "id = 5" }),
+      [
+        [0, 0],
+        [1, 10],
+        [2, 0],
+        [3, 0],
+        [4, 10],
+        [7, 10],
+      ],
+    ],
+    [
+      "updates rows",
+      () => namespace.updateTable({ id, updates: [["n", "n + 1"]] }),
+      [
+        [0, 1],
+        [1, 10],
+        [2, 1],
+        [3, 1],
+        [4, 10],
+        [5, 1],
+        [7, 10],
+      ],
+    ],
+    [
+      "adds the same row",
+      () =>
+        namespace.mergeInsertIntoTable(
+          other,
+          tableOf([7], () => 5),
+        ),
+      [
+        [0, 0],
+        [1, 10],
+        [2, 0],
+        [3, 0],
+        [4, 10],
+        [5, 0],
+        [7, 10],
+      ],
+    ],
+    [
+      "is the reference",
+      () => reference.updateRows(root, "t", { n: "n + 1" }, "id > 0"),
+      [
+        [0, 0],
+        [1, 10],
+        [2, 1],
+        [3, 1],
+        [4, 10],
+        [5, 1],
+        [7, 10],
+      ],
+    ],
+    [
+      "compacts",
+      () => namespace.optimizeTable({ id }),
+      [
+        [0, 0],
+        [1, 10],
+        [2, 0],
+        [3, 0],
+        [4, 10],
+        [5, 0],
+        [7, 10],
+      ],
+    ],
+    [
+      "replaces all rows",
+      () => namespace.insertIntoTable({ id, mode: "overwrite" }, tableOf([9])),
+      [
+        [1, 10],
+        [4, 10],
+        [7, 10],
+        [9, 0],
+      ],
+    ],
+    [
+      "adds a column",
+      () =>
+        namespace.alterTableAddColumns({ id, newColumns: [{ name: "x", expression: "CAST(NULL AS INT)" }] }),
+      null,
+    ],
+    [
+      "drops the table and makes another",
+      async () => {
+        await namespace.dropTable({ id });
+        await namespace.createTable({ id }, tableOf([9]));
+      },
+      null,
+    ],
+  ];
+
+  it.each(cases)("%s", async (_, meanwhile, expected) => {
+    let before = new Map<number, number>();
+    const merged = merge(async () => {
+      await meanwhile();
+      before = await contentOf();
+    });
+    if (expected === null) {
+      await expect(merged).rejects.toBeInstanceOf(ConcurrentModificationError);
+      expect(await contentOf()).toEqual(before);
+      return;
+    }
+    await merged;
+    expect(await contentOf()).toEqual(new Map(expected));
+    const { filesRemoved } = await namespace
+      .cleanupTable({ id, olderThanMs: 0 })
+      .then((done) => ({ filesRemoved: done }));
+    expect(filesRemoved).toBeDefined();
+    expect(await contentOf()).toEqual(new Map(expected));
+  });
+});
+
+const PROCESSES = 3;
+const MERGES = runsOf("RACE_MERGES", 12);
+
+describe("processes that merge at once", () => {
+  it("win each number of a counter once", async () => {
+    const steps = Array.from({ length: MERGES }, (_, index): EngineStep => {
+      const isNext = { ...UPSERT, whenMatchedUpdateAllFilt: "target.n = source.n - 1" };
+      return ["mergeInsertIntoTable", isNext, bytesOf([1], () => index + 1)];
+    });
+    const outcomes = await raceEngines(Array.from({ length: PROCESSES }, () => ({ root, steps })));
+    const won: number[] = [];
+    for (const process of outcomes) {
+      for (const [index, outcome] of process.entries()) {
+        if ("type" in outcome) expect(outcome.type, outcome.message).toBe("ConcurrentModification");
+        if (!("ok" in outcome)) continue;
+        const { numUpdatedRows, numInsertedRows } = outcome.ok as Record<string, number>;
+        expect(numInsertedRows).toBe(0);
+        if (numUpdatedRows === 1) won.push(index + 1);
+      }
+    }
+    expect(won.sort((a, b) => a - b)).toEqual(Array.from({ length: won.length }, (_, index) => index + 1));
+    expect((await contentOf()).get(1)).toBe(won.length);
+  }, 120_000);
+
+  it("add each row once", async () => {
+    const steps = Array.from(
+      { length: MERGES },
+      (_, index): EngineStep => ["mergeInsertIntoTable", UPSERT, bytesOf([100 + index, 1])],
+    );
+    const outcomes = await raceEngines(Array.from({ length: PROCESSES }, () => ({ root, steps })));
+    let inserted = 0;
+    for (const outcome of outcomes.flat()) {
+      if ("type" in outcome) expect(outcome.type, outcome.message).toBe("ConcurrentModification");
+      if ("ok" in outcome) inserted += (outcome.ok as Record<string, number>).numInsertedRows;
+    }
+    // `contentOf` tells rows apart by their id.
+    expect((await contentOf()).size).toBe(6 + inserted);
+  }, 120_000);
+});
