@@ -33,6 +33,11 @@ export class BoundExpression {
     this.#node = node;
   }
 
+  /** The path of the column that it is, and nothing but that; null for all else. */
+  get column(): readonly string[] | null {
+    return this.#node.kind === "column" ? this.paths[this.#node.index] : null;
+  }
+
   /** Whether it is the same for all rows. */
   get isConstant(): boolean {
     return this.#node.kind === "constant";
@@ -71,6 +76,23 @@ export function bindFilter(
   const names = new Names(fields);
   const binder = new Binder({ label, text: typeof input === "string" ? input : null }, names, parameters);
   return new BoundExpression(binder.filter(syntaxOf(input, label)), names.paths);
+}
+
+/**
+ * The value of an expression for each row of a table.
+ * @param fields of the table, and the columns that rows have besides
+ * @param label what the caller passed it as, for messages
+ * @throws as {@link bindFilter}
+ */
+export function bindExpression(
+  input: ExpressionInput,
+  parameters: Parameters,
+  fields: readonly TypedField[],
+  label: string,
+): BoundExpression {
+  const names = new Names(fields);
+  const binder = new Binder({ label, text: typeof input === "string" ? input : null }, names, parameters);
+  return new BoundExpression(binder.expression(syntaxOf(input, label)), names.paths);
 }
 
 /** A constant, with the type that SQL gives it. */

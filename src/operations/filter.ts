@@ -20,13 +20,11 @@ export function filterOf(
   if (typeof filter !== "string" && !isExpression(filter)) {
     throw new InvalidInputError(`${label}: must be a text or an expression`);
   }
-  const { manifest } = file;
-  const fields = decodeSchema(manifest.fields, path);
-  const hasStableIds = manifest.fragments.some((fragment) => fragment.inlineRowIds !== undefined);
-  return planFilter(filter, parametersOf(params), fields, hasStableIds, label);
+  return planFilter(filter, parametersOf(params), decodeSchema(file.manifest.fields, path), label);
 }
 
-function parametersOf(params: unknown): Parameters {
+/** @throws InvalidInputError for what is no object */
+export function parametersOf(params: unknown): Parameters {
   if (params === undefined || params === null) return {};
   if (typeof params !== "object" || Array.isArray(params)) {
     throw new InvalidInputError("params: must be an object with a value for each name");

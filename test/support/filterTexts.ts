@@ -162,7 +162,7 @@ function areAlike([left, , right]: readonly [string, string, string]): boolean {
 }
 
 /** Numbers, texts and conditions that nest. */
-const { condition } = fc.letrec<{
+const { condition, number, float, string } = fc.letrec<{
   number: string;
   float: string;
   string: string;
@@ -294,3 +294,6 @@ const { condition } = fc.letrec<{
 }));
 
 export const filterTexts = condition;
+
+/** Expressions that may be columns of a result. */
+export const columnTexts = fc.oneof(number, float, string, condition);

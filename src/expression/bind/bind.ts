@@ -106,6 +106,7 @@ export class Binder {
     return this.#condition(bound, node);
   }
 
+  /** Any expression. A literal beside a column in it, not in parts of it, gets the column's type. */
   expression(node: Syntax): Bound {
     return this.#bind(node, true);
   }
@@ -154,7 +155,7 @@ export class Binder {
         return this.#call(node, [operand], BOOL, not);
       }
       case "arithmetic":
-        return this.#arithmetic(node);
+        return this.#arithmetic(node, isDirect);
       case "comparison": {
         const left = this.#bind(node.left);
         const right = this.#bind(node.right);
@@ -450,9 +451,9 @@ export class Binder {
     throw this.#invalid(node, `a text is expected, not ${typeName(bound.type)}`);
   }
 
-  #arithmetic(node: Arithmetic): Bound {
-    const left = this.#bind(node.left);
-    const right = this.#bind(node.right);
+  #arithmetic(node: Arithmetic, isDirect: boolean): Bound {
+    const bound = [this.#bind(node.left), this.#bind(node.right)] as const;
+    const [left, right] = isDirect ? this.#literalBeside(...bound) : bound;
     const { operator } = node;
     if (operator === "||") {
       if (left.type.kind === "list" || right.type.kind === "list") {
@@ -483,6 +484,17 @@ export class Binder {
     if (type.kind === "float" && isShift) throw this.#noArithmetic(node, left, right);
     const operands = [left, right].map((operand) => this.#cast(operand, type, false, node));
     return this.#call(node, operands, type, arithmetic(operator, type));
+  }
+
+  /** A literal beside a column with the column's type, where the column has such a value. */
+  #literalBeside(left: Bound, right: Bound): readonly [Bound, Bound] {
+    const as = (literal: Bound, column: Bound): Bound => {
+      if (literal.kind !== "constant" || column.kind !== "column" || !isNumeric(column.type)) return literal;
+      const { type } = literal;
+      const value = literalAs({ type, value: scalarOf(literal.column, type) }, column.type);
+      return value === undefined || value === null ? literal : scalar(column.type, value);
+    };
+    return [as(left, right), as(right, left)];
   }
 
   #decimals(node: Arithmetic, operator: NumberOperator, left: Bound, right: Bound): Bound {

@@ -2,6 +2,7 @@
 
 import type { CountTableRowsRequest } from "../../namespace.js";
 import { countFiltered } from "../../query/filter.js";
+import { RowNumbers } from "../../query/systemColumns.js";
 import { versionSource } from "../../query/versionSource.js";
 import { liveRowCount } from "../../table/fragments/statistics.js";
 import type { Access } from "../access.js";
@@ -18,11 +19,12 @@ export async function countTableRows(
   const snapshot = await openSnapshot(context, request, access);
   if (snapshot === null) return 0;
   if (predicate !== undefined && predicate !== null) {
-    const { fragments } = snapshot.file.manifest;
-    const filter = filterOf(snapshot, predicate, request.params, "predicate");
-    return countFiltered(versionSource(snapshot), {
-      fragments,
-      filter,
+    const { manifest } = snapshot.file;
+    const source = versionSource(snapshot);
+    return countFiltered(source, {
+      fragments: manifest.fragments,
+      filter: filterOf(snapshot, predicate, request.params, "predicate"),
+      numbers: new RowNumbers(source, manifest, snapshot.path),
       readAhead: context.streams.open(),
       signal,
     });

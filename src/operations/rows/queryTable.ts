@@ -5,30 +5,50 @@ import { toTable } from "../../arrow/exchange/batch.js";
 import {
   CorruptFileError,
   InvalidInputError,
+  PermissionDeniedError,
   TableVersionNotFoundError,
   UnsupportedError,
 } from "../../errors.js";
 import { formatIdentifier } from "../../ident.js";
+import { isUnwritable } from "../../io/disk/errno.js";
+import { TemporaryFile } from "../../io/temporaryFile.js";
 import type { QueryResult, QueryTableRequest } from "../../namespace.js";
-import { scanFiltered } from "../../query/filter.js";
-import { resolveProjection } from "../../query/projection.js";
-import { type ScanRequest, scanRows } from "../../query/scan.js";
+import { ColumnReads } from "../../query/columnReads.js";
+import { planOrder } from "../../query/order.js";
+import { selectColumns } from "../../query/projection.js";
+import { type QueryOptions, type QueryPlan, runQuery } from "../../query/runQuery.js";
+import type { SpillFile } from "../../query/spill.js";
+import { RowNumbers } from "../../query/systemColumns.js";
 import { versionSource } from "../../query/versionSource.js";
 import { KEPT, type ReadAhead } from "../../rows/readAhead.js";
 import { decodeSchema } from "../../schema/schema.js";
 import { schemaMetadataOf } from "../../table/versions/manifest.js";
+import type { TableAt } from "../../table/versions/tableAt.js";
 import type { Access } from "../access.js";
 import type { OperationContext } from "../context.js";
 import { operationError } from "../failure.js";
-import { filterOf } from "../filter.js";
+import { filterOf, parametersOf } from "../filter.js";
 import { optionalBoolean, optionalCount, requireTableId } from "../request.js";
 import { isInPlace, requireSnapshot } from "../snapshot.js";
+
+/** Makes a file for rows that are sorted, in the table's directory: what a crash leaves there, a cleanup removes. */
+async function makeSpillFile({ disk, root }: TableAt<OperationContext>): Promise<SpillFile> {
+  try {
+    return await TemporaryFile.create(disk, root);
+  } catch (cause) {
+    if (!isUnwritable(cause)) throw cause;
+    throw new PermissionDeniedError(
+      "orderBy: the rows are too many to be sorted in memory, and the table's directory, where they would be put " +
+        "meanwhile, can't be written; a limit of up to 65,536 rows needs no room there",
+      { cause },
+    );
+  }
+}
 
 /** Members for features that this release does not have, with the names of these features. */
 const NOT_YET = {
   vector: "searches by vector",
   fullTextQuery: "searches by text",
-  orderBy: "sorted results",
 } as const;
 
 export async function queryTable(
@@ -52,24 +72,29 @@ export async function queryTable(
   const { manifest } = snapshot.file;
   const fields = decodeSchema(manifest.fields, snapshot.path);
   const metadata = schemaMetadataOf(manifest);
-  const projection = resolveProjection(fields, metadata, request.columns, withRowId, maxColumns);
-  if (withRowId && manifest.fragments.some((fragment) => fragment.inlineRowIds !== undefined)) {
-    throw new UnsupportedError("withRowId: stable row ids are not supported by this release");
-  }
+  const parameters = parametersOf(request.params);
+  const selection = { withRowId, maxColumns, parameters };
+  const reads = new ColumnReads(fields);
+  const projection = selectColumns(fields, reads, metadata, request.columns, selection);
   const { filter } = request;
-  const filtered =
-    filter === undefined || filter === null ? null : filterOf(snapshot, filter, request.params, "filter");
-  const scan: Omit<ScanRequest, "readAhead"> = {
+  const plan: QueryPlan = {
     fragments: manifest.fragments,
     projection,
+    filter:
+      filter === undefined || filter === null ? null : filterOf(snapshot, filter, request.params, "filter"),
+    order: planOrder(request.orderBy, fields, reads),
     offset,
     limit: limit ?? Number.POSITIVE_INFINITY,
+  };
+  const options: Omit<QueryOptions, "readAhead"> = {
     batchRows: batchSize ?? Number.POSITIVE_INFINITY,
     batchBytes,
     memory: request.memory,
     signal: request.signal,
+    makeFile: () => makeSpillFile(snapshot.at),
   };
   const source = versionSource(snapshot);
+  const numbers = new RowNumbers(source, manifest, snapshot.path);
   /** Missing files of a removed version are not damage. */
   const whyUnreadable = async (error: unknown): Promise<unknown> => {
     if (!(error instanceof CorruptFileError) || (await isInPlace(snapshot))) return error;
@@ -80,8 +105,7 @@ export async function queryTable(
   };
   async function* batches(readAhead: ReadAhead): AsyncGenerator<RecordBatch, void, undefined> {
     try {
-      const rows = { ...scan, readAhead };
-      yield* filtered === null ? scanRows(source, rows) : scanFiltered(source, { ...rows, filter: filtered });
+      yield* runQuery(source, plan, numbers, { ...options, readAhead });
     } catch (error) {
       const reason = await whyUnreadable(error).catch((later: unknown) => later);
       throw operationError(reason, "queryTable", request.signal);

@@ -15,12 +15,13 @@ import { publishClaimed, publishNewTable, republishTable } from "../../catalog/t
 import { ConcurrentModificationError, InvalidInputError, TableAlreadyExistsError } from "../../errors.js";
 import { formatIdentifier } from "../../ident.js";
 import type { CreateTableRequest, CreateTableResponse, RowsInput } from "../../namespace.js";
+import { hasStableRowIds } from "../../table/versions/flags.js";
 import { ABSENT, anchorOf, declaredAnchor } from "../../table/versions/identity.js";
 import { openVersion } from "../../table/versions/openVersion.js";
 import { tableAt } from "../../table/versions/tableAt.js";
 import { insertRows } from "../../write/insert.js";
 import type { OperationContext } from "../context.js";
-import { inputBounds, optionalProperties, parseChoice, requireTableId } from "../request.js";
+import { inputBounds, optionalBoolean, optionalProperties, parseChoice, requireTableId } from "../request.js";
 
 export async function createTable(
   context: OperationContext,
@@ -30,6 +31,7 @@ export async function createTable(
   const id = requireTableId(request.id);
   const mode = parseChoice(request.mode, "mode", ["Create", "ExistOk", "Overwrite"], "Create");
   const properties = optionalProperties(request.properties);
+  const stableRowIds = optionalBoolean(request.stableRowIds, "stableRowIds") ?? false;
   const bounds = inputBounds(request);
   const { signal } = request;
   const isRoot = id.length === 1;
@@ -53,6 +55,11 @@ export async function createTable(
     if (mode === "Create") throw exists();
     return asFound(found, base.version);
   }
+  if (base !== null && stableRowIds && !hasStableRowIds(base.file.manifest)) {
+    throw new InvalidInputError(
+      `stableRowIds: table ${formatIdentifier(id)} exists without them; drop it, and create it anew`,
+    );
+  }
   if (found !== null && latest === null && properties !== undefined && Object.keys(properties).length > 0) {
     throw new InvalidInputError(
       `properties: table ${formatIdentifier(id)} was declared, and keeps the properties of then`,
@@ -70,7 +77,7 @@ export async function createTable(
   };
   const inserted = await insertRows(at, anchor, data, {
     mode: "Overwrite",
-    newTable: { version: context.newTableVersion, naming: context.newTableNaming },
+    newTable: { version: context.newTableVersion, naming: context.newTableNaming, stableRowIds },
     onCreated: mode === "Overwrite" ? "overwrite" : "fail",
     unshared: place.unshared,
     beforeRows: isRoot && found === null ? () => claimPlace(context, place) : undefined,

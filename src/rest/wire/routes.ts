@@ -85,7 +85,7 @@ export const ROUTES: readonly Route[] = [
   }),
   route("createTable", POST, tablePath("create"), {
     summary: "Make a table of rows",
-    query: { mode: shape.mode, properties: jsonMap() },
+    query: { mode: shape.mode, properties: jsonMap(), stable_row_ids: flag },
     body: "arrow",
     answer: z.object({
       transaction_id: shape.text.optional(),

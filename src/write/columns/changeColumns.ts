@@ -202,7 +202,7 @@ async function refuseNulls(
 ): Promise<void> {
   const { manifest } = base;
   const fields = decodeSchema(manifest.fields, base.path);
-  const projection = { ...resolveProjection(fields, new Map(), [path], false), hasBlobs: false };
+  const projection = { ...resolveProjection(fields, new Map(), [path]), hasBlobs: false };
   const rows = scanColumns(source, {
     fragments: manifest.fragments,
     projection,
@@ -286,7 +286,7 @@ async function* castRows(
 ): AsyncGenerator<InputBatch, void, undefined> {
   const rows = scanColumns(source, {
     fragments: [fragment],
-    projection: resolveProjection(read, new Map(), undefined, false),
+    projection: resolveProjection(read, new Map(), undefined),
     offset: 0,
     limit: Number.POSITIVE_INFINITY,
     batchRows: BATCH_ROWS,
