@@ -7,6 +7,7 @@ import { catalogCases } from "./cases/catalog.js";
 import { commitCases } from "./cases/commit.js";
 import { openCases } from "./cases/open.js";
 import { processCases } from "./cases/process.js";
+import { queryCases } from "./cases/query.js";
 import { readCases } from "./cases/read.js";
 import { restCases } from "./cases/rest.js";
 import { takeCases } from "./cases/take.js";
@@ -17,6 +18,7 @@ export const CASES: readonly BenchCase[] = [
   ...writeCases,
   ...upkeepCases,
   ...readCases,
+  ...queryCases,
   ...takeCases,
   ...openCases,
   ...commitCases,

@@ -22,7 +22,9 @@ import { namespaceExists } from "./operations/namespace/namespaceExists.js";
 import { operationOfPart, pinOperations, pinParts } from "./operations/pinParts.js";
 import { namingRefusedRoot } from "./operations/refusedRoot.js";
 import { optionalId } from "./operations/request.js";
+import { analyzeTableQueryPlan } from "./operations/rows/analyzeTableQueryPlan.js";
 import { countTableRows } from "./operations/rows/countTableRows.js";
+import { explainTableQueryPlan } from "./operations/rows/explainTableQueryPlan.js";
 import { insertIntoTable } from "./operations/rows/insertIntoTable.js";
 import { queryTable } from "./operations/rows/queryTable.js";
 import { takeBlobs } from "./operations/rows/takeBlobs.js";
@@ -240,6 +242,14 @@ export class DirectoryNamespace implements AsyncDisposable {
   countTableRows(request: ns.CountTableRowsRequest): Promise<number> {
     return this.#run("countTableRows", request, countTableRows);
   }
+  /** How a query would run, as text or JSON. */
+  explainTableQueryPlan(request: ns.ExplainTableQueryPlanRequest): Promise<string> {
+    return this.#run("explainTableQueryPlan", request, explainTableQueryPlan);
+  }
+  /** Runs a query, and tells what each step of it did. */
+  analyzeTableQueryPlan(request: ns.AnalyzeTableQueryPlanRequest): Promise<string> {
+    return this.#run("analyzeTableQueryPlan", request, analyzeTableQueryPlan);
+  }
 
   // ---------------------------------------------------------------------------------------------- upkeep
 
@@ -416,12 +426,6 @@ export class DirectoryNamespace implements AsyncDisposable {
   }
   deleteFromTable(request: ns.DeleteFromTableRequest): Promise<ns.DeleteFromTableResponse> {
     return this.#refuse("deleteFromTable", request);
-  }
-  explainTableQueryPlan(request: ns.ExplainTableQueryPlanRequest): Promise<string> {
-    return this.#refuse("explainTableQueryPlan", request);
-  }
-  analyzeTableQueryPlan(request: ns.AnalyzeTableQueryPlanRequest): Promise<string> {
-    return this.#refuse("analyzeTableQueryPlan", request);
   }
   alterTableBackfillColumns(
     request: ns.AlterTableBackfillColumnsRequest,

@@ -901,10 +901,41 @@ export interface DeleteFromTableResponse {
 
 export interface ExplainTableQueryPlanRequest extends TableRequest {
   readonly query: Omit<QueryTableRequest, keyof TableRequest>;
+  /** Whether long lists and conditions are shown whole. Default false. */
   readonly verbose?: boolean;
   readonly branch?: string;
+  /** `Text` (default): a line for each node. `Json`: the text of a {@link QueryPlanNode}. */
+  readonly format?: string;
 }
-export interface AnalyzeTableQueryPlanRequest extends QueryTableRequest {}
+export interface AnalyzeTableQueryPlanRequest extends QueryTableRequest {
+  /** As in {@link ExplainTableQueryPlanRequest}. */
+  readonly format?: string;
+}
+
+/** A step of a query. */
+export interface QueryPlanNode {
+  /** `Scan`, `Filter`, `ReadSelected`, `FirstRows`, `Sort`, `Take` or `Project`. */
+  readonly operator: string;
+  readonly detail: Readonly<Record<string, string | number | readonly string[]>>;
+  /** The steps that its rows come from. */
+  readonly inputs: readonly QueryPlanNode[];
+  /** What it did; absent where the query was not run, and where nothing is measured. */
+  readonly metrics?: QueryPlanMetrics;
+}
+
+/** What a step of a query did. */
+export interface QueryPlanMetrics {
+  /** Rows that it gave. */
+  readonly rows: number;
+  readonly batches: number;
+  /** Bytes of these rows in memory. */
+  readonly bytes: number;
+  /** Reads of files, without those of footers and of what is cached. */
+  readonly reads: number;
+  readonly bytesRead: number;
+  /** Its own time, without that of its inputs. */
+  readonly milliseconds: number;
+}
 
 // ------------------------------------------------------------------------------------------------ schema
 

@@ -46,8 +46,6 @@ const UNSUPPORTED = {
   mergeInsertIntoTable: ["merge inserts", checkKey],
   updateTable: ["predicates", checkUpdates],
   deleteFromTable: ["predicates", checkPredicate],
-  explainTableQueryPlan: ["query plans", openTable],
-  analyzeTableQueryPlan: ["query plans", openTable],
   alterTableBackfillColumns: ["computed columns", checkComputedColumn],
   createTableIndex: ["indexes", checkNewIndex],
   createTableScalarIndex: ["indexes", checkNewScalarIndex],

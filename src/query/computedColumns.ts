@@ -13,6 +13,8 @@ import { addressesAmong, type RowNumbers } from "./systemColumns.js";
 /** An expression, and where the columns that it needs come from, in its order. */
 export interface Computation {
   readonly expression: BoundExpression;
+  /** The expression as it was written. */
+  readonly text: string;
   readonly inputs: readonly ColumnSource[];
 }
 

@@ -9,7 +9,8 @@ import type { TableField } from "../schema/schema.js";
 import { ColumnReads, type RowsPlan } from "./columnReads.js";
 import { type Computation, columnsFrom } from "./computedColumns.js";
 import type { FragmentSource } from "./fragmentColumns.js";
-import { type BatchRows, type ScanRequest, scanColumns } from "./scan.js";
+import { observedScan, type QueryObserver } from "./observer.js";
+import type { BatchRows, ScanRequest } from "./scan.js";
 import { type RowNumbers, SYSTEM_FIELDS } from "./systemColumns.js";
 
 /** Maximum rows of a batch on which expressions run. */
@@ -42,13 +43,14 @@ export function planFilter(
   const expression = bindFilter(input, parameters, [...fields, ...SYSTEM_FIELDS], label);
   const reads = new ColumnReads(fields);
   const inputs = expression.paths.map((path) => reads.source(path));
-  return { expression, inputs, projection: { ...reads.plan(), withAddresses: true } };
+  return { expression, text: String(input), inputs, projection: { ...reads.plan(), withAddresses: true } };
 }
 
 /** What rows are read of, in which order, and how far ahead. */
 export interface FilterRequest extends Pick<ScanRequest, "fragments" | "readAhead" | "memory" | "signal"> {
   readonly filter: Filter;
   readonly numbers: RowNumbers;
+  readonly observer?: QueryObserver;
 }
 
 /** The number of rows that a filter selects. */
@@ -72,12 +74,21 @@ export interface SelectedBatch extends BatchRows {
  */
 export async function* selectedBatches(
   source: FragmentSource,
-  { filter, numbers, ...request }: FilterRequest & Pick<ScanRequest, "offset" | "limit">,
+  request: FilterRequest & Pick<ScanRequest, "offset" | "limit">,
+): AsyncGenerator<SelectedBatch, void, undefined> {
+  const batches = selectFrom(source, request);
+  yield* request.observer?.rows("filter", batches, ({ rows, rowCount }) => rows?.length ?? rowCount) ??
+    batches;
+}
+
+async function* selectFrom(
+  source: FragmentSource,
+  { filter, numbers, observer, ...request }: FilterRequest & Pick<ScanRequest, "offset" | "limit">,
 ): AsyncGenerator<SelectedBatch, void, undefined> {
   let skip = request.offset;
   let left = request.limit;
   if (left <= 0) return;
-  const batches = scanColumns(source, {
+  const batches = observedScan(source, observer, {
     fragments: request.fragments,
     projection: { ...filter.projection, hasBlobs: false },
     offset: 0,

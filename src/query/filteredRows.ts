@@ -43,12 +43,21 @@ export async function* filteredRows(
     }
     return;
   }
+  const rows = readSelected(source, request);
+  yield* request.observer?.rows("select", rows) ?? rows;
+}
+
+async function* readSelected(
+  source: FragmentSource,
+  request: RowsRequest,
+): AsyncGenerator<BatchRows, void, undefined> {
+  const own = request.observer?.source("select", source) ?? source;
   for await (const selection of selections(source, request)) {
     const { rows, seenRows } = selection;
     const isDense = rows.length >= seenRows * DENSE_PART && !request.projection.hasBlobs;
     yield* isDense
-      ? scanSelected(source, request, selection)
-      : takeSelected(source, request.projection, selection, request.signal);
+      ? scanSelected(own, request, selection)
+      : takeSelected(own, request.projection, selection, request.signal);
   }
 }
 
@@ -56,7 +65,7 @@ export async function* filteredRows(
  * The outputs of the filter's plan that hold those of another and the addresses; null where the filter does not read all
  * of them.
  */
-function coveredOutputs(wanted: RowsPlan, own: RowsPlan): number[] | null {
+export function coveredOutputs(wanted: RowsPlan, own: RowsPlan): number[] | null {
   if (wanted.hasBlobs) return null;
   // The leaves and the depth tell one output from another: a struct and its only member have the same leaves.
   const keyOf = ({ outputs, leaves }: RowsPlan, output: number) =>

@@ -8,11 +8,13 @@ import type { Column, FixedColumn } from "../arrow/columns/column.js";
 import { sliceColumn } from "../arrow/columns/sliceColumn.js";
 import { leafOf } from "../arrow/columns/spine.js";
 import { plainColumn } from "../expression/values/operands.js";
+import type { RowsPlan } from "./columnReads.js";
 import type { Filter } from "./filter.js";
 import { filteredRows } from "./filteredRows.js";
 import type { FragmentSource } from "./fragmentColumns.js";
+import { observedScan, type QueryObserver } from "./observer.js";
 import type { Order, SortedRead } from "./order.js";
-import { type BatchRows, type ScanRequest, scanColumns } from "./scan.js";
+import type { BatchRows, ScanRequest } from "./scan.js";
 import { SORT_BYTES, sortRows } from "./sortRows.js";
 import type { MakeSpillFile } from "./spill.js";
 import { addressesAmong, type RowNumbers } from "./systemColumns.js";
@@ -42,6 +44,7 @@ export interface OrderedRequest extends ScanRequest, SortOptions {
   readonly filter: Filter | null;
   readonly order: Order;
   readonly numbers: RowNumbers;
+  readonly observer?: QueryObserver;
 }
 
 /** The outputs of the projection, and the addresses of the rows after them. */
@@ -49,47 +52,89 @@ export async function* orderedRows(
   source: FragmentSource,
   request: OrderedRequest,
 ): AsyncGenerator<BatchRows, void, undefined> {
-  const { order, offset, limit, projection } = request;
-  const end = offset + limit;
-  if (limit <= 0) return;
-  if (end <= TOP_ROWS) {
-    const first = new TopRows(order.keys, end);
-    const keyPlaces = placesOf(order.ofKeys);
-    for await (const { columns, rowCount } of keyedRows(source, request, order.ofKeys)) {
-      const keys = keyPlaces.map((place) => columns[place]);
-      await first.add([...keys, columns[order.ofKeys.projection.outputs.length]], rowCount);
-    }
-    const found = await first.finish();
-    if (found !== null) yield* lateRows(source, request, found, offset);
-    return;
-  }
-  const isLate =
-    projection.hasBlobs || projection.leaves.some(({ layout }) => leafOf(layout).kind === "dictionary");
+  const { order, projection, observer } = request;
+  if (request.limit <= 0) return;
+  const isTop = areFirst(request);
+  const isLate = isTop || isReadLate(projection);
   const read = isLate ? order.ofKeys : order.ofRows;
+  const found = isTop ? firstRows(source, request) : allRows(source, request, read);
+  const sorted = observer?.rows("order", found) ?? found;
+  const rows = isLate ? lateRows(source, request, sorted) : ownColumns(sorted, request, read);
+  yield* isLate ? (observer?.rows("take", rows) ?? rows) : rows;
+}
+
+/** The addresses of the first rows of the order, from the offset on. */
+async function* firstRows(
+  source: FragmentSource,
+  request: OrderedRequest,
+): AsyncGenerator<BatchRows, void, undefined> {
+  const { order, offset, limit } = request;
+  const first = new TopRows(order.keys, offset + limit);
+  const keyPlaces = placesOf(order.ofKeys);
+  const addressPlace = order.ofKeys.projection.outputs.length;
+  for await (const { columns, rowCount } of keyedRows(source, request, order.ofKeys)) {
+    request.signal?.throwIfAborted();
+    await first.add([...keyPlaces.map((place) => columns[place]), columns[addressPlace]], rowCount);
+  }
+  const found = await first.finish();
+  if (found !== null) yield* withoutFirst([found], offset, (columns) => [columns[columns.length - 1]]);
+}
+
+/** All rows in order, from the offset on and up to the limit, with their addresses after the outputs. */
+async function* allRows(
+  source: FragmentSource,
+  request: OrderedRequest,
+  read: SortedRead,
+): AsyncGenerator<BatchRows, void, undefined> {
   const rows = sortRows(keyedRows(source, request, read), {
-    orders: order.keys,
+    orders: request.order.keys,
     keyPlaces: placesOf(read),
-    limit: end,
+    limit: request.offset + request.limit,
     sortBytes: sortBytesOf(request),
     makeFile: request.makeFile,
     note: (byteLength) => request.memory?.note(SORTED, byteLength),
     signal: request.signal,
   });
-  const addressPlace = read.projection.outputs.length;
+  yield* withoutFirst(rows, request.offset, (columns) =>
+    columns.slice(0, read.projection.outputs.length + 1),
+  );
+}
+
+/** Leaves out the first rows, and of the others all columns but some. */
+async function* withoutFirst(
+  batches: AsyncIterable<BatchRows> | Iterable<BatchRows>,
+  offset: number,
+  pick: (columns: readonly Column[]) => readonly Column[],
+): AsyncGenerator<BatchRows, void, undefined> {
   let skip = offset;
-  for await (const { columns, rowCount } of rows) {
+  for await (const { columns, rowCount } of batches) {
     const skipped = Math.min(skip, rowCount);
     skip -= skipped;
-    if (skipped === rowCount) continue;
-    if (isLate) {
-      yield* lateRows(source, request, { columns: [columns[addressPlace]], rowCount }, skipped);
-      continue;
-    }
-    const own = [...columns.slice(0, projection.outputs.length), columns[addressPlace]];
     const count = rowCount - skipped;
-    yield { columns: own.map((column) => sliceColumn(column, skipped, count)), rowCount: count };
+    if (count === 0) continue;
+    yield { columns: pick(columns).map((column) => sliceColumn(column, skipped, count)), rowCount: count };
   }
 }
+
+/** The outputs of the projection, which come first, and the addresses. */
+async function* ownColumns(
+  sorted: AsyncIterable<BatchRows>,
+  { projection }: OrderedRequest,
+  read: SortedRead,
+): AsyncGenerator<BatchRows, void, undefined> {
+  const addressPlace = read.projection.outputs.length;
+  for await (const { columns, rowCount } of sorted) {
+    yield { columns: [...columns.slice(0, projection.outputs.length), columns[addressPlace]], rowCount };
+  }
+}
+
+/** Whether the first rows of an order are found without sorting all rows. */
+export const areFirst = ({ offset, limit }: Pick<ScanRequest, "offset" | "limit">): boolean =>
+  offset + limit <= TOP_ROWS;
+
+/** Whether rows are read by their addresses after their keys were sorted. */
+export const isReadLate = ({ hasBlobs, leaves }: RowsPlan): boolean =>
+  hasBlobs || leaves.some(({ layout }) => leafOf(layout).kind === "dictionary");
 
 function sortBytesOf({ sortBytes = SORT_BYTES, memory }: OrderedRequest): number {
   if (memory === undefined) return sortBytes;
@@ -121,7 +166,9 @@ async function* keyedRows(
     batchBytes: undefined,
   };
   const rows =
-    filter === null ? scanColumns(source, everything) : filteredRows(source, { ...everything, filter });
+    filter === null
+      ? observedScan(source, request.observer, everything)
+      : filteredRows(source, { ...everything, filter });
   for await (const { columns, rowCount } of rows) {
     const keyed = columns.map(plainColumn);
     const addresses = addressesAmong(columns);
@@ -135,19 +182,17 @@ async function* keyedRows(
 /** Reads sorted rows by their addresses, which are their last column. */
 async function* lateRows(
   source: FragmentSource,
-  { fragments, projection, batchRows, signal }: OrderedRequest,
-  sorted: BatchRows,
-  skip: number,
+  { fragments, projection, batchRows, signal, observer }: OrderedRequest,
+  sorted: AsyncIterable<BatchRows>,
 ): AsyncGenerator<BatchRows, void, undefined> {
-  const addresses: FixedColumn = addressesAmong(sorted.columns);
+  const own = observer?.source("take", source) ?? source;
   const atOnce = Math.min(batchRows, projection.hasBlobs ? LATE_BLOB_ROWS : LATE_ROWS);
-  for (let start = skip; start < sorted.rowCount; start += atOnce) {
-    const some = sliceColumn<Column>(
-      addresses,
-      start,
-      Math.min(atOnce, sorted.rowCount - start),
-    ) as FixedColumn;
-    const plan = { ...projection, withAddresses: true };
-    yield await readRowsAtAddresses(source, { fragments, projection: plan, signal }, some);
+  const plan = { ...projection, withAddresses: true };
+  for await (const { columns, rowCount } of sorted) {
+    const addresses: FixedColumn = addressesAmong(columns);
+    for (let start = 0; start < rowCount; start += atOnce) {
+      const some = sliceColumn(addresses, start, Math.min(atOnce, rowCount - start));
+      yield await readRowsAtAddresses(own, { fragments, projection: plan, signal }, some);
+    }
   }
 }

@@ -12,7 +12,7 @@ import { arrowFieldFromLogical } from "../arrow/types/logicalTypes.js";
 import { InvalidInputError, TableColumnNotFoundError } from "../errors.js";
 import type { Parameters } from "../expression/bind/bind.js";
 import { type Expression, isExpression } from "../expression/build.js";
-import { type BoundExpression, bindExpression } from "../expression/expression.js";
+import { bindExpression } from "../expression/expression.js";
 import { formatFieldPath, parseFieldPath } from "../ident.js";
 import type { ColumnSelection } from "../namespace.js";
 import { type FieldChain, planLeaves } from "../rows/leafPlan.js";
@@ -193,7 +193,7 @@ class Resolver {
 
   /** A column under its own name. */
   named(what: string | Expression): ResolvedColumn {
-    if (typeof what !== "string") return this.#bound(this.#bind(what), what.toString());
+    if (typeof what !== "string") return this.#bound(what, what.toString());
     const segments = spelledPath(parseFieldPath(what), this.#fields, "columns");
     return this.#stored(segments, what);
   }
@@ -201,7 +201,7 @@ class Resolver {
   /** A path or an expression under another name. */
   aliased(what: string | Expression, name: string): ResolvedColumn {
     const segments = typeof what === "string" ? this.#exactPath(what) : null;
-    return segments === null ? this.#bound(this.#bind(what), name) : this.#stored(segments, name);
+    return segments === null ? this.#bound(what, name) : this.#stored(segments, name);
   }
 
   /** The segments of a text that is the exact path of a column; null for all else. */
@@ -216,14 +216,12 @@ class Resolver {
     }
   }
 
-  #bind(what: string | Expression): BoundExpression {
-    return bindExpression(what, this.#parameters, [...this.#fields, ...SYSTEM_FIELDS], "columns");
-  }
-
-  #bound(expression: BoundExpression, name: string): ResolvedColumn {
+  #bound(what: string | Expression, name: string): ResolvedColumn {
+    const expression = bindExpression(what, this.#parameters, [...this.#fields, ...SYSTEM_FIELDS], "columns");
     if (expression.column !== null) return this.#stored(expression.column, name);
     const inputs = expression.paths.map((path) => this.#reads.source(path));
-    return { column: { kind: "computed", expression, inputs }, field: computedField(name, expression) };
+    const column: ReturnedColumn = { kind: "computed", expression, text: String(what), inputs };
+    return { column, field: computedField(name, expression) };
   }
 
   #stored(segments: readonly string[], name: string): ResolvedColumn {

@@ -11,10 +11,11 @@ import type { ReadAhead } from "../rows/readAhead.js";
 import { expressionRows, type Filter } from "./filter.js";
 import { filteredRows } from "./filteredRows.js";
 import type { FragmentSource } from "./fragmentColumns.js";
+import { observedScan, type QueryObserver } from "./observer.js";
 import type { Order } from "./order.js";
 import { orderedRows, type SortOptions } from "./orderedRows.js";
 import { computationSize, type Projection, returnedColumns } from "./projection.js";
-import { type BatchRows, scanColumns } from "./scan.js";
+import type { BatchRows } from "./scan.js";
 import type { RowNumbers } from "./systemColumns.js";
 
 /** Name of the use of memory by rows that a filter selected, or that were sorted. */
@@ -40,6 +41,8 @@ export interface QueryOptions extends SortOptions {
   readonly readAhead: ReadAhead;
   readonly memory?: MemoryShare;
   readonly signal?: AbortSignal;
+  /** Is told what becomes of the query. */
+  readonly observer?: QueryObserver;
 }
 
 export async function* runQuery(
@@ -62,7 +65,7 @@ export async function* runQuery(
         ? filteredRows(source, { ...request, filter, numbers })
         : null;
   if (found === null) {
-    for await (const rows of scanColumns(source, request)) yield await batch(rows);
+    for await (const rows of observedScan(source, options.observer, request)) yield await batch(rows);
     return;
   }
   const { memory, signal } = options;

@@ -82,7 +82,10 @@ it("let a column's exact path come before what it would mean as SQL", async () =
 });
 
 it("count and skip rows before they are computed, and are taken and sorted beside", async () => {
-  expect(await column("10 / (id - 3)", { offset: 4, limit: 2 })).toEqual({ type: "Int64", values: [10n, 5n] });
+  expect(await column("10 / (id - 3)", { offset: 4, limit: 2 })).toEqual({
+    type: "Int64",
+    values: [10n, 5n],
+  });
   expect(await column("10 / (id - 3)", { filter: "id > 3", limit: 1 })).toMatchObject({ values: [10n] });
   const orderBy = [{ columnName: "id", ascending: false }];
   expect(await column("-id", { orderBy, limit: 2 })).toEqual({ type: "Int32", values: [-9, -8] });

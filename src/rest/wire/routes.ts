@@ -216,12 +216,12 @@ export const ROUTES: readonly Route[] = [
   }),
   route("explainTableQueryPlan", POST, tablePath("explain_plan"), {
     summary: "Show how a query would run",
-    body: { query: planQuery, verbose: flag, branch: shape.branch },
+    body: { query: planQuery, verbose: flag, format: shape.mode, branch: shape.branch },
     answer: { bare: shape.text },
   }),
   route("analyzeTableQueryPlan", POST, tablePath("analyze_plan"), {
     summary: "Run a query and show how",
-    body: shape.query,
+    body: { ...shape.query, format: shape.mode },
     answer: { bare: shape.text },
   }),
   // ------------------------------------------------------------------------------------------------ versions
