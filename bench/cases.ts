@@ -9,6 +9,7 @@ import { commitCases } from "./cases/commit.js";
 import { mergeCases } from "./cases/merge.js";
 import { openCases } from "./cases/open.js";
 import { processCases } from "./cases/process.js";
+import { queryCases } from "./cases/query.js";
 import { readCases } from "./cases/read.js";
 import { restCases } from "./cases/rest.js";
 import { takeCases } from "./cases/take.js";
@@ -21,6 +22,7 @@ export const CASES: readonly BenchCase[] = [
   ...mergeCases,
   ...upkeepCases,
   ...readCases,
+  ...queryCases,
   ...takeCases,
   ...openCases,
   ...commitCases,

@@ -22,8 +22,10 @@ import { namespaceExists } from "./operations/namespace/namespaceExists.js";
 import { operationOfPart, pinOperations, pinParts } from "./operations/pinParts.js";
 import { namingRefusedRoot } from "./operations/refusedRoot.js";
 import { optionalId } from "./operations/request.js";
+import { analyzeTableQueryPlan } from "./operations/rows/analyzeTableQueryPlan.js";
 import { countTableRows } from "./operations/rows/countTableRows.js";
 import { deleteFromTable } from "./operations/rows/deleteFromTable.js";
+import { explainTableQueryPlan } from "./operations/rows/explainTableQueryPlan.js";
 import { insertIntoTable } from "./operations/rows/insertIntoTable.js";
 import { mergeInsertIntoTable } from "./operations/rows/mergeInsertIntoTable.js";
 import { queryTable } from "./operations/rows/queryTable.js";
@@ -279,6 +281,14 @@ export class DirectoryNamespace implements AsyncDisposable {
   countTableRows(request: ns.CountTableRowsRequest): Promise<number> {
     return this.#run("countTableRows", request, countTableRows);
   }
+  /** How a query would run, as text or JSON. */
+  explainTableQueryPlan(request: ns.ExplainTableQueryPlanRequest): Promise<string> {
+    return this.#run("explainTableQueryPlan", request, explainTableQueryPlan);
+  }
+  /** Runs a query, and tells what each step of it did. */
+  analyzeTableQueryPlan(request: ns.AnalyzeTableQueryPlanRequest): Promise<string> {
+    return this.#run("analyzeTableQueryPlan", request, analyzeTableQueryPlan);
+  }
 
   // ---------------------------------------------------------------------------------------------- upkeep
 
@@ -444,12 +454,6 @@ export class DirectoryNamespace implements AsyncDisposable {
 
   // ---------------------------------------------------------------------------------------------- to come
 
-  explainTableQueryPlan(request: ns.ExplainTableQueryPlanRequest): Promise<string> {
-    return this.#refuse("explainTableQueryPlan", request);
-  }
-  analyzeTableQueryPlan(request: ns.AnalyzeTableQueryPlanRequest): Promise<string> {
-    return this.#refuse("analyzeTableQueryPlan", request);
-  }
   alterTableBackfillColumns(
     request: ns.AlterTableBackfillColumnsRequest,
   ): Promise<ns.AlterTableBackfillColumnsResponse> {

@@ -31,6 +31,8 @@ export interface ScanOptions {
   readonly filter?: string | ns.FilterExpression;
   /** Values of the parameters of the filter: `$name` in its text. */
   readonly params?: ns.FilterParameters;
+  /** Columns to sort by; the first one has the highest priority. */
+  readonly orderBy?: ns.QueryTableRequest["orderBy"];
   readonly limit?: number;
   readonly offset?: number;
   readonly withRowId?: boolean;

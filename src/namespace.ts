@@ -153,6 +153,11 @@ export interface CreateTableRequest extends TableRequest {
   readonly mode?: string;
   readonly properties?: Properties;
   /**
+   * Whether rows of the new table keep their ids (`_rowid`) when they move, and the table records the versions that added
+   * and last changed them. Decided for good when a table is created. Default false.
+   */
+  readonly stableRowIds?: boolean;
+  /**
    * Upper bound in bytes for input that is IPC bytes: of one record batch, uncompressed; of its dictionaries together;
    * and of an IPC file that comes in pieces. Larger input is refused before it is held in memory. Default: no bound.
    */
@@ -674,10 +679,23 @@ export interface DeleteTableTagResponse {
 
 // ------------------------------------------------------------------------------------------------ rows
 
-/** Which columns a query returns: names (paths), or names under aliases. */
+/**
+ * Which columns a query returns: a list of them, or an object with a name for each.
+ *
+ * A text in a list is the path of a column, which is returned under that text, or `*` for all columns of the table. A
+ * text under a name may also be an SQL expression, and an expression made with `col`, `lit` or `sql` may stand in either.
+ * Every row also has the columns `_rowid`, `_rowaddr`, `_rowoffset`, `_row_created_at_version` and
+ * `_row_last_updated_at_version`.
+ *
+ *     ["id", "address.city", "_rowid"]
+ *     { columnAliases: { city: "address.city", total: "price * amount", short: sql`substr(title, 1, 20)` } }
+ */
 export type ColumnSelection =
-  | readonly string[]
-  | { readonly columnNames?: readonly string[]; readonly columnAliases?: Readonly<Record<string, string>> };
+  | readonly (string | FilterExpression)[]
+  | {
+      readonly columnNames?: readonly (string | FilterExpression)[];
+      readonly columnAliases?: Readonly<Record<string, string | FilterExpression>>;
+    };
 
 export interface QueryTableRequest extends TableRequest {
   readonly columns?: ColumnSelection;
@@ -704,7 +722,7 @@ export interface QueryTableRequest extends TableRequest {
   readonly memory?: MemoryShare;
   /** Selects rows: SQL text, or an expression. */
   readonly filter?: string | FilterExpression;
-  /** Values of the parameters of the filter: `$name` in its text. */
+  /** Values of the parameters of the filter and of expressions: `$name` in their text. */
   readonly params?: FilterParameters;
   readonly vector?: unknown;
   /** Of a search by vector; so are the members that follow, up to `upperBound`. */
@@ -726,12 +744,22 @@ export interface QueryTableRequest extends TableRequest {
   /** Distances are below this. */
   readonly upperBound?: number;
   readonly fullTextQuery?: FullTextQuery;
-  /** Columns to sort by; the first one has the highest priority. */
-  readonly orderBy?: readonly {
-    readonly columnName: string;
-    readonly ascending?: boolean;
-    readonly nullsFirst?: boolean;
-  }[];
+  /**
+   * Columns to sort by; the first one has the highest priority, and rows with equal values keep the order in which they
+   * lie on disk. Text is sorted by its bytes, floats in the total order of IEEE 754, so NaN comes after all other numbers.
+   * Lists and structs can't be sorted by. Without a limit, large results are sorted in files in the table's directory.
+   */
+  readonly orderBy?: readonly OrderByColumn[];
+}
+
+/** One of the columns that a result is sorted by. */
+export interface OrderByColumn {
+  /** Path of the column, which need not be among those that are returned. */
+  readonly columnName: string;
+  /** Default true. */
+  readonly ascending?: boolean;
+  /** Whether nulls come before values, ascending or not. Default false. */
+  readonly nullsFirst?: boolean;
 }
 
 /** An expression made with `col`, `lit` and `sql`. */
@@ -903,10 +931,41 @@ export interface MergeInsertIntoTableResponse {
 /** Not supported by this release, like the next. */
 export interface ExplainTableQueryPlanRequest extends TableRequest {
   readonly query: Omit<QueryTableRequest, keyof TableRequest>;
+  /** Whether long lists and conditions are shown whole. Default false. */
   readonly verbose?: boolean;
   readonly branch?: string;
+  /** `Text` (default): a line for each node. `Json`: the text of a {@link QueryPlanNode}. */
+  readonly format?: string;
 }
-export interface AnalyzeTableQueryPlanRequest extends QueryTableRequest {}
+export interface AnalyzeTableQueryPlanRequest extends QueryTableRequest {
+  /** As in {@link ExplainTableQueryPlanRequest}. */
+  readonly format?: string;
+}
+
+/** A step of a query. */
+export interface QueryPlanNode {
+  /** `Scan`, `Filter`, `ReadSelected`, `FirstRows`, `Sort`, `Take` or `Project`. */
+  readonly operator: string;
+  readonly detail: Readonly<Record<string, string | number | readonly string[]>>;
+  /** The steps that its rows come from. */
+  readonly inputs: readonly QueryPlanNode[];
+  /** What it did; absent where the query was not run, and where nothing is measured. */
+  readonly metrics?: QueryPlanMetrics;
+}
+
+/** What a step of a query did. */
+export interface QueryPlanMetrics {
+  /** Rows that it gave. */
+  readonly rows: number;
+  readonly batches: number;
+  /** Bytes of these rows in memory. */
+  readonly bytes: number;
+  /** Reads of files, without those of footers and of what is cached. */
+  readonly reads: number;
+  readonly bytesRead: number;
+  /** Its own time, without that of its inputs. */
+  readonly milliseconds: number;
+}
 
 // ------------------------------------------------------------------------------------------------ schema
 

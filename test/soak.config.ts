@@ -11,6 +11,7 @@ export default mergeConfig(
     test: {
       include: [
         "test/query/arbitraryTables.test.ts",
+        "test/query/largeSort.test.ts",
         "test/catalog/immovable.test.ts",
         "test/corruption/**/*.test.ts",
         "test/interop/**/*.test.ts",
@@ -40,6 +41,7 @@ export default mergeConfig(
         SOAK_SCALE: process.env.SOAK_SCALE ?? "2",
         MERGE_MIB: process.env.MERGE_MIB ?? "5120",
         MIXED_KILLS: process.env.MIXED_KILLS ?? "500",
+        SORT_MIB: process.env.SORT_MIB ?? "5120",
         BOUNDS_MS: process.env.BOUNDS_MS ?? "30000",
         BOUNDS_SLOWEST_MS: process.env.BOUNDS_SLOWEST_MS ?? "1000",
         PAUSE_STRIDE: process.env.PAUSE_STRIDE ?? "199",

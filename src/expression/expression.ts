@@ -80,6 +80,23 @@ export function bindFilter(
 }
 
 /**
+ * The value of an expression for each row of a table.
+ * @param fields of the table, and the columns that rows have besides
+ * @param label what the caller passed it as, for messages
+ * @throws as {@link bindFilter}
+ */
+export function bindExpression(
+  input: ExpressionInput,
+  parameters: FilterParameters,
+  fields: readonly TypedField[],
+  label: string,
+): BoundExpression {
+  const names = new Names(fields);
+  const binder = new Binder({ label, text: typeof input === "string" ? input : null }, names, parameters);
+  return new BoundExpression(binder.expression(syntaxOf(input, label)), names.paths);
+}
+
+/**
  * An expression whose values are to be kept in a column. Values of other types are cast, as by CAST; lists may come in
  * another layout than the column's, and with another number of items.
  * @param wanted the type of the column, by the type of the expression

@@ -22,10 +22,7 @@ export function filterOf(
   if (typeof filter !== "string" && !isExpression(filter)) {
     throw new InvalidInputError(`${label}: must be a text or an expression`);
   }
-  const { manifest } = file;
-  const fields = decodeSchema(manifest.fields, path);
-  const hasStableIds = manifest.fragments.some((fragment) => fragment.inlineRowIds !== undefined);
-  return planFilter(filter, parametersOf(params), fields, hasStableIds, label);
+  return planFilter(filter, parametersOf(params), decodeSchema(file.manifest.fields, path), label);
 }
 
 /** A filter that is not bound yet; undefined where there is none. */

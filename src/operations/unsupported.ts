@@ -38,8 +38,6 @@ const DISTANCES: ReadonlySet<string> = new Set(["L2", "EUCLIDEAN", "COSINE", "DO
 
 /** The missing feature of each operation, and the check that comes before the refusal. */
 const UNSUPPORTED = {
-  explainTableQueryPlan: ["query plans", openTable],
-  analyzeTableQueryPlan: ["query plans", openTable],
   alterTableBackfillColumns: ["computed columns", checkComputedColumn],
   createTableIndex: ["indexes", checkNewIndex],
   createTableScalarIndex: ["indexes", checkNewScalarIndex],

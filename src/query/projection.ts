@@ -1,151 +1,234 @@
-/** Resolves the columns a query returns against a version's schema, before anything is read. Pure. */
+/**
+ * Resolves the columns a query returns against a version's schema, before anything is read. Pure.
+ *
+ * A selection names columns of the table by their paths, columns that every row has besides (`systemColumns.ts`), and
+ * expressions; `*` stands for all columns of the table. A name matches like one in a filter: in any case where no other
+ * column has it. A column is returned under the text that names it, backticks and all.
+ */
 
-import { Field as ArrowField, Schema, Uint64 } from "apache-arrow";
+import { Field as ArrowField, Schema } from "apache-arrow";
 import type { Column } from "../arrow/columns/column.js";
 import { arrowFieldFromLogical } from "../arrow/types/logicalTypes.js";
-import { formatType } from "../arrow/types/type.js";
-import { InvalidInputError, TableColumnNotFoundError, UnsupportedError } from "../errors.js";
+import { InvalidInputError, TableColumnNotFoundError } from "../errors.js";
+import { type Expression, isExpression } from "../expression/build.js";
+import { bindExpression } from "../expression/expression.js";
 import { formatFieldPath, parseFieldPath } from "../ident.js";
-import type { ColumnSelection } from "../namespace.js";
-import { type FieldChain, type LeafPlan, planLeaves } from "../rows/leafPlan.js";
-import { type FindField, fieldFinder } from "../schema/fieldPaths.js";
+import type { ColumnSelection, FilterParameters } from "../namespace.js";
+import { type FieldChain, planLeaves } from "../rows/leafPlan.js";
 import type { TableField } from "../schema/schema.js";
+import { ColumnReads, type ColumnSource, type RowsPlan } from "./columnReads.js";
+import { type Computation, columnsFrom, compute, computedField, needAddresses } from "./computedColumns.js";
+import {
+  type RowNumbers,
+  SYSTEM_FIELDS,
+  type SystemColumn,
+  spelledPath,
+  systemField,
+} from "./systemColumns.js";
 
-/** Name of the pseudo-column that holds row ids. */
-const ROW_ID_COLUMN = "_rowid";
+const ROW_ID: SystemColumn = "_rowid";
+/** Stands for all columns of the table in a list of names. */
+const WILDCARD = "*";
 
-/** The columns that a query returns. The outputs of the plan are the wanted paths, each once. */
-export interface Projection extends LeafPlan {
-  /** The output of each column to return: one path may be wanted under several names. Row ids are not included. */
-  readonly returned: readonly number[];
-  /** Whether row ids are returned, as the last column. */
-  readonly withRowId: boolean;
+/** A column that a query returns. */
+export type ReturnedColumn = ColumnSource | ({ readonly kind: "computed" } & Computation);
+
+/** The columns that a query returns, and what is read for them. */
+export interface Projection extends RowsPlan {
+  /** One path may be wanted under several names. */
+  readonly returned: readonly ReturnedColumn[];
   readonly schema: Schema;
 }
 
+export interface SelectionOptions {
+  /** Whether row ids are returned, as the last column, unless the selection has a column of their name. */
+  readonly withRowId?: boolean;
+  /** Maximum columns that a selection may name, unless the table itself has more fields. Default: no bound. */
+  readonly maxColumns?: number;
+  /** Values of the parameters in expressions. */
+  readonly parameters?: FilterParameters;
+}
+
 /**
- * @param maxColumns limit of the columns that a selection may name, unless the table itself has more fields. Default:
- *   none
+ * @param reads of the table's fields: collects what the columns are made of
  * @throws TableColumnNotFoundError for a path that is not in the schema, InvalidInputError for a malformed one and for
- *   too many, UnsupportedError for a column of a type this build does not read
+ *   too many, UnsupportedError for a column of a type this build does not read; for expressions as `bindExpression`
  */
-export function resolveProjection(
+export function selectColumns(
   fields: readonly TableField[],
+  reads: ColumnReads,
   schemaMetadata: ReadonlyMap<string, string>,
   selection: ColumnSelection | undefined,
-  withRowId: boolean,
-  maxColumns = Number.POSITIVE_INFINITY,
+  { withRowId = false, maxColumns = Number.POSITIVE_INFINITY, parameters = {} }: SelectionOptions = {},
 ): Projection {
-  const find = fieldFinder();
   const wanted = wantedColumns(fields, selection);
   if (wanted.length > maxColumns && wanted.length > countFields(fields)) {
     throw new InvalidInputError(`columns: ${wanted.length} are named; at most ${maxColumns} are returned`);
   }
-  const chains: FieldChain[] = [];
-  const byPath = new Map<string, { index: number; field: ArrowField }>();
-  const returned: number[] = [];
+  const resolver = new Resolver(fields, reads, parameters);
   const names = new Set<string>();
+  const returned: ReturnedColumn[] = [];
   const arrowFields: ArrowField[] = [];
-  for (const { path: text, name: alias } of wanted) {
-    const segments = parseFieldPath(text);
-    const path = formatFieldPath(segments);
-    let output = byPath.get(path);
-    if (output === undefined) {
-      const chain = findChain(fields, segments, find);
-      output = { index: chains.push(chain) - 1, field: returnedField(chain, path) };
-      byPath.set(path, output);
+  const add = (column: ReturnedColumn, field: ArrowField) => {
+    if (names.has(field.name)) {
+      throw new InvalidInputError(`columns: ${formatFieldPath([field.name])} appears twice`);
     }
-    returned.push(output.index);
-    const { field } = output;
-    const name = alias ?? field.name;
-    if (names.has(name)) throw new InvalidInputError(`columns: ${formatFieldPath([name])} appears twice`);
-    names.add(name);
-    arrowFields.push(
-      alias === null ? field : new ArrowField(alias, field.type, field.nullable, field.metadata),
-    );
+    names.add(field.name);
+    returned.push(column);
+    arrowFields.push(field);
+  };
+  for (const { what, name } of wanted) {
+    const { column, field } = name === null ? resolver.named(what) : resolver.aliased(what, name);
+    add(column, field);
   }
-  if (withRowId) arrowFields.push(new ArrowField(ROW_ID_COLUMN, new Uint64(), true));
-  const schema = new Schema(arrowFields, new Map(schemaMetadata));
-  return { ...planLeaves(chains), returned, withRowId, schema };
+  if (withRowId && !names.has(ROW_ID)) add({ kind: "system", which: ROW_ID }, systemField(ROW_ID));
+  const sources = returned.flatMap((column) => (column.kind === "computed" ? column.inputs : [column]));
+  return {
+    ...reads.plan(),
+    withAddresses: needAddresses(sources),
+    measured: sources.flatMap((source) => (source.kind === "stored" ? [source.output] : [])),
+    returned,
+    schema: new Schema(arrowFields, new Map(schemaMetadata)),
+  };
 }
+
+/** As {@link selectColumns}, for a query that reads nothing else. */
+export const resolveProjection = (
+  fields: readonly TableField[],
+  schemaMetadata: ReadonlyMap<string, string>,
+  selection: ColumnSelection | undefined,
+  options?: SelectionOptions,
+): Projection => selectColumns(fields, new ColumnReads(fields), schemaMetadata, selection, options);
 
 /** Number of fields, nested ones included. */
 function countFields(fields: readonly TableField[]): number {
   return fields.reduce((count, { children }) => count + countFields(children), fields.length);
 }
 
-/** Selects the columns to return from the assembled outputs, which row ids may follow. */
-export function returnedColumns(
-  { outputs, returned, withRowId }: Projection,
-  assembled: readonly Column[],
-): readonly Column[] {
-  const columns = returned.map((index) => assembled[index]);
-  if (withRowId) columns.push(assembled[outputs.length]);
-  return columns;
+/**
+ * Makes the columns to return of some rows.
+ * @param columns the outputs that were read, and the addresses after them if the projection needs them
+ */
+export async function returnedColumns(
+  { returned }: Projection,
+  numbers: RowNumbers,
+  columns: readonly Column[],
+  rowCount: number,
+): Promise<Column[]> {
+  const made: Column[] = [];
+  for (const column of returned) {
+    made.push(
+      column.kind === "computed"
+        ? await compute(column, numbers, columns, rowCount)
+        : (await columnsFrom([column], numbers, columns))[0],
+    );
+  }
+  return made;
 }
+
+/** Number of the parts of all expressions of a projection. */
+export const computationSize = ({ returned }: Projection): number =>
+  returned.reduce((sum, column) => sum + (column.kind === "computed" ? column.expression.size : 0), 0);
 
 /**
  * The projection of all columns, with JSON as the JSONB that files hold: for copying rows from files to files.
  * @throws UnsupportedError for a column of a type this build does not read
  */
 export function storedProjection(fields: readonly TableField[]): Projection {
-  const projection = resolveProjection(fields, new Map(), undefined, false);
+  const projection = resolveProjection(fields, new Map(), undefined);
   const chains = fields.map((field): FieldChain => [field]);
   return { ...projection, ...planLeaves(chains, "jsonb") };
+}
+
+// --------------------------------------------------------------------------------------------- selections
+
+/** A path or an expression, and the name to return it under; null for its own. */
+interface WantedColumn {
+  readonly what: string | Expression;
+  readonly name: string | null;
 }
 
 function wantedColumns(
   fields: readonly TableField[],
   selection: ColumnSelection | undefined,
-): { path: string; name: string | null }[] {
-  if (selection === undefined || selection === null) {
-    return fields.map((field) => ({ path: formatFieldPath([field.name]), name: null }));
-  }
-  const byName = (path: unknown) => {
-    if (typeof path !== "string") throw new InvalidInputError("columns: must be strings");
-    return { path, name: null };
+): WantedColumn[] {
+  const all = fields.map(({ name }): WantedColumn => ({ what: formatFieldPath([name]), name }));
+  if (selection === undefined || selection === null) return all;
+  const hasWildcard = !fields.some(({ name }) => name === WILDCARD);
+  const columns = (names: readonly unknown[]): WantedColumn[] =>
+    names.flatMap((what) => (hasWildcard && what === WILDCARD ? all : column(what, null)));
+  const column = (what: unknown, name: string | null): WantedColumn => {
+    if (typeof what === "string" || isExpression(what)) return { what, name };
+    throw new InvalidInputError("columns: must be strings or expressions");
   };
-  if (isArray(selection)) return selection.map(byName);
+  if (isList(selection)) return columns(selection);
   const { columnNames, columnAliases } = selection;
-  if (isArray(columnNames)) return columnNames.map(byName);
+  if (isList(columnNames)) return columns(columnNames);
   if (isPresent(columnAliases) && !isPresent(columnNames) && typeof columnAliases === "object") {
-    return Object.entries(columnAliases).map(([name, path]) => ({ ...byName(path), name }));
+    return Object.entries(columnAliases).map(([name, what]) => column(what, name));
   }
   throw new InvalidInputError("columns: must be a list of paths, columnNames or columnAliases");
 }
 
 const isPresent = <Value>(value: Value): value is NonNullable<Value> => value !== undefined && value !== null;
 
-const isArray = (selection: unknown): selection is readonly string[] => Array.isArray(selection);
+const isList = (selection: unknown): selection is readonly unknown[] => Array.isArray(selection);
 
-/** The fields that a path names, from the top-level column down. */
-function findChain(fields: readonly TableField[], segments: readonly string[], find: FindField): FieldChain {
-  const path = formatFieldPath(segments);
-  const chain: TableField[] = [];
-  for (const segment of segments) {
-    const parent = chain.at(-1);
-    const field = find(parent?.children ?? fields, segment);
-    if (field === undefined)
-      throw new TableColumnNotFoundError(`column ${path} is not in the table's schema`);
-    if (parent !== undefined && parent.type.kind !== "struct") {
-      throw new UnsupportedError(
-        `column ${path}: reading parts of a ${formatType(parent.type)} is not supported by this release`,
-      );
-    }
-    chain.push(field);
-  }
-  return chain;
+interface ResolvedColumn {
+  readonly column: ReturnedColumn;
+  readonly field: ArrowField;
 }
 
-/** The field of the column that a query returns for a path. */
-function returnedField(chain: FieldChain, path: string): ArrowField {
-  const target = chain[chain.length - 1];
-  const { type, metadata } = arrowFieldFromLogical(target, path);
-  const name = chain.length === 1 ? target.name : path;
-  return new ArrowField(
-    name,
-    type,
-    chain.some((field) => field.nullable),
-    metadata,
-  );
+class Resolver {
+  readonly #fields: readonly TableField[];
+  readonly #reads: ColumnReads;
+  readonly #parameters: FilterParameters;
+
+  constructor(fields: readonly TableField[], reads: ColumnReads, parameters: FilterParameters) {
+    this.#fields = fields;
+    this.#reads = reads;
+    this.#parameters = parameters;
+  }
+
+  /** A column under its own name. */
+  named(what: string | Expression): ResolvedColumn {
+    if (typeof what !== "string") return this.#bound(what, what.toString());
+    const segments = spelledPath(parseFieldPath(what), this.#fields, "columns");
+    return this.#stored(segments, what);
+  }
+
+  /** A path or an expression under another name. */
+  aliased(what: string | Expression, name: string): ResolvedColumn {
+    const segments = typeof what === "string" ? this.#exactPath(what) : null;
+    return segments === null ? this.#bound(what, name) : this.#stored(segments, name);
+  }
+
+  /** The segments of a text that is the exact path of a column; null for all else. */
+  #exactPath(text: string): readonly string[] | null {
+    try {
+      const segments = parseFieldPath(text);
+      this.#reads.chain(segments);
+      return segments;
+    } catch (error) {
+      if (error instanceof InvalidInputError || error instanceof TableColumnNotFoundError) return null;
+      throw error;
+    }
+  }
+
+  #bound(what: string | Expression, name: string): ResolvedColumn {
+    const expression = bindExpression(what, this.#parameters, [...this.#fields, ...SYSTEM_FIELDS], "columns");
+    if (expression.column !== null) return this.#stored(expression.column, name);
+    const inputs = expression.paths.map((path) => this.#reads.source(path));
+    const column: ReturnedColumn = { kind: "computed", expression, text: String(what), inputs };
+    return { column, field: computedField(name, expression) };
+  }
+
+  #stored(segments: readonly string[], name: string): ResolvedColumn {
+    const source = this.#reads.source(segments);
+    if (source.kind === "system") return { column: source, field: systemField(name) };
+    const chain = this.#reads.chain(segments);
+    const { type, metadata } = arrowFieldFromLogical(chain[chain.length - 1], formatFieldPath(segments));
+    const nullable = chain.some((field) => field.nullable);
+    return { column: source, field: new ArrowField(name, type, nullable, metadata) };
+  }
 }

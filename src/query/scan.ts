@@ -3,28 +3,26 @@
  * wanted and not deleted. The next fragments are opened while one is read. A batch never crosses a fragment.
  */
 
-import type { RecordBatch } from "apache-arrow";
 import type { Column, FixedColumn } from "../arrow/columns/column.js";
-import { makeBatch } from "../arrow/exchange/batch.js";
 import { mapAhead } from "../async/parallel.js";
 import type { DataFragment } from "../format/table.js";
 import type { RowSpan } from "../rows/openColumns.js";
 import { type ReadOptions, type RowBatch, readColumns } from "../rows/readColumns.js";
+import type { RowsPlan } from "./columnReads.js";
 import { type FragmentSource, openFragment } from "./fragmentColumns.js";
 import { selectSpan } from "./fragmentRows.js";
-import { type Projection, returnedColumns } from "./projection.js";
 
 /** Fragments opened ahead of the one being read. */
 const OPEN_FRAGMENTS = 8;
 
 /** Name of this use of memory. */
-const ROW_IDS = "row ids";
-/** Bytes of a row id. */
-const ROW_ID_BYTES = 8;
+const ADDRESSES = "row addresses";
+/** Bytes of a row address. */
+const ADDRESS_BYTES = 8;
 
 export interface ScanRequest extends Omit<ReadOptions, "returned"> {
   readonly fragments: readonly DataFragment[];
-  readonly projection: Projection;
+  readonly projection: RowsPlan;
   readonly offset: number;
   readonly limit: number;
 }
@@ -34,17 +32,7 @@ interface FragmentSpan extends RowSpan {
   readonly fragmentId: number;
 }
 
-export async function* scanRows(
-  source: FragmentSource,
-  request: ScanRequest,
-): AsyncGenerator<RecordBatch, void, undefined> {
-  const { projection } = request;
-  for await (const { columns, rowCount } of scanColumns(source, request)) {
-    yield makeBatch(projection.schema, returnedColumns(projection, columns), rowCount);
-  }
-}
-
-/** The columns of a batch: the projection's outputs, and row ids after them if they are wanted. */
+/** The columns of a batch: the outputs of what is read, and the addresses of rows after them if they are wanted. */
 export interface BatchRows {
   readonly columns: readonly Column[];
   readonly rowCount: number;
@@ -65,8 +53,8 @@ export function scanColumns(
     },
     { weigh: () => 1, maxWeight: OPEN_FRAGMENTS },
   );
-  const batches = readColumns(source, projection, spans, { ...request, returned: projection.returned });
-  return projection.withRowId ? withRowIds(batches, request) : batches;
+  const batches = readColumns(source, projection, spans, { ...request, returned: projection.measured });
+  return projection.withAddresses ? withAddresses(batches, request) : batches;
 }
 
 /** The fragments with wanted rows: for each the span of physical rows that holds them, and its deleted rows. */
@@ -85,17 +73,17 @@ async function* wantedFragments(source: FragmentSource, request: ScanRequest) {
   }
 }
 
-async function* withRowIds(
+async function* withAddresses(
   batches: AsyncIterable<RowBatch<FragmentSpan>>,
   { memory }: ScanRequest,
 ): AsyncGenerator<BatchRows, void, undefined> {
   try {
     for await (const batch of batches) {
-      memory?.note(ROW_IDS, batch.rowCount * ROW_ID_BYTES);
+      memory?.note(ADDRESSES, batch.rowCount * ADDRESS_BYTES);
       yield { columns: [...batch.columns, rowAddresses(batch)], rowCount: batch.rowCount };
     }
   } finally {
-    memory?.note(ROW_IDS, 0);
+    memory?.note(ADDRESSES, 0);
   }
 }
 
@@ -108,5 +96,5 @@ function rowAddresses({ rowCount, span, positions }: RowBatch<FragmentSpan>): Fi
     words[2 * row + 1] = span.fragmentId;
   }
   const values = new Uint8Array(words.buffer);
-  return { kind: "fixed", length: rowCount, validity: null, byteWidth: ROW_ID_BYTES, values };
+  return { kind: "fixed", length: rowCount, validity: null, byteWidth: ADDRESS_BYTES, values };
 }

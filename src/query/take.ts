@@ -1,54 +1,93 @@
 /**
- * Random access: the rows of a version at given offsets, in the order asked. Offsets become fragments and physical
- * rows.
+ * Random access: the rows of a version at given offsets or addresses, in the order asked. Offsets become fragments and
+ * physical rows.
  *
  * Every row is read once, however often it was asked for: rows are gathered in the order in which they lie on disk and
  * reordered at the end.
  */
 
 import type { Table } from "apache-arrow";
-import type { Column } from "../arrow/columns/column.js";
+import type { Column, FixedColumn } from "../arrow/columns/column.js";
 import { concatColumns } from "../arrow/columns/concatColumns.js";
 import { takeColumn } from "../arrow/columns/takeColumn.js";
 import { makeBatch, toTable } from "../arrow/exchange/batch.js";
 import { mapParallel } from "../async/parallel.js";
-import { InvalidInputError } from "../errors.js";
+import { InternalError, InvalidInputError } from "../errors.js";
 import type { DataFragment } from "../format/table.js";
 import type { LazyBlob } from "../namespace.js";
 import { type DescribedRows, readBlobs } from "../rows/blobValues.js";
 import { takeColumns } from "../rows/takeColumns.js";
 import { liveRowCount } from "../table/fragments/statistics.js";
+import type { RowsPlan } from "./columnReads.js";
 import { type FragmentSource, openFragment } from "./fragmentColumns.js";
 import { physicalOffset } from "./fragmentRows.js";
 import { lazyBlobs } from "./lazyBlobs.js";
 import { type Projection, returnedColumns } from "./projection.js";
+import type { BatchRows } from "./scan.js";
+import { addressesOf, addressWords, type RowNumbers } from "./systemColumns.js";
 
 /** Fragments read from at the same time. */
 const PARALLELISM = 4;
 
-export interface TakeRequest {
+interface TakeRequest {
   readonly fragments: readonly DataFragment[];
-  readonly projection: Projection;
-  /** Integers ≥ 0, counting the live rows of the version. */
-  readonly rowOffsets: Float64Array;
+  readonly projection: RowsPlan;
   readonly signal?: AbortSignal;
 }
 
+export interface OffsetsRequest extends TakeRequest {
+  /** Integers ≥ 0, counting the live rows of the version. */
+  readonly rowOffsets: Float64Array;
+}
+
 /** @throws InvalidInputError for an offset that is no row of the version */
-export async function readRowsAt(source: FragmentSource, request: TakeRequest): Promise<Table> {
+export async function readRowsAt(
+  source: FragmentSource,
+  request: OffsetsRequest & { readonly projection: Projection; readonly numbers: RowNumbers },
+): Promise<Table> {
+  const { projection, numbers } = request;
+  const rowCount = request.rowOffsets.length;
+  if (rowCount === 0) return toTable(projection.schema, []);
+  const { rows, positions } = distinctRows(request.rowOffsets);
+  const wanted = await fragmentsAtOffsets(source, request.fragments, rows);
+  const columns = await gatheredColumns(source, request, wanted, positions);
+  const returned = await returnedColumns(projection, numbers, columns, rowCount);
+  return toTable(projection.schema, [makeBatch(projection.schema, returned, rowCount)]);
+}
+
+/** The rows at addresses, in their order. */
+export async function readRowsAtAddresses(
+  source: FragmentSource,
+  request: TakeRequest,
+  addresses: FixedColumn,
+): Promise<BatchRows> {
+  const words = addressWords(addresses);
+  const places = new Float64Array(addresses.length);
+  for (let row = 0; row < places.length; row++) places[row] = words[2 * row + 1] * 2 ** 32 + words[2 * row];
+  const { rows, positions } = distinctRows(places);
+  const wanted = fragmentsAtPlaces(request.fragments, rows);
+  const columns = await gatheredColumns(source, request, wanted, positions);
+  return { columns, rowCount: addresses.length };
+}
+
+/** The outputs of what is read, and the addresses after them if they are wanted; `positions` reorders the rows. */
+async function gatheredColumns(
+  source: FragmentSource,
+  request: TakeRequest,
+  wanted: readonly WantedFragment[],
+  positions: Uint32Array | null,
+): Promise<Column[]> {
   const { projection } = request;
-  const { parts: described, positions } = await takeParts(source, request);
-  if (described.length === 0) return toTable(projection.schema, []);
   const parts: (readonly Column[])[] = [];
-  for (const part of described) {
-    parts.push(projection.hasBlobs ? await readBlobs(source, projection, part) : part.columns);
+  for (const [index, part] of (await takeParts(source, request, wanted)).entries()) {
+    const { fragment, rows } = wanted[index];
+    const columns = projection.hasBlobs ? await readBlobs(source, projection, part) : part.columns;
+    parts.push(projection.withAddresses ? [...columns, addressesOf(fragment.id, rows)] : columns);
   }
-  const columns = projection.outputs.map((_, output) => {
-    const column = concatColumns(parts.map((part) => part[output]));
+  return (parts[0] ?? []).map((_, index) => {
+    const column = concatColumns(parts.map((part) => part[index]));
     return positions === null ? column : takeColumn(column, positions);
   });
-  const returned = returnedColumns(projection, columns);
-  return toTable(projection.schema, [makeBatch(projection.schema, returned, request.rowOffsets.length)]);
 }
 
 /**
@@ -58,30 +97,28 @@ export async function readRowsAt(source: FragmentSource, request: TakeRequest): 
  */
 export async function openBlobsAt(
   source: FragmentSource,
-  request: TakeRequest,
+  request: OffsetsRequest,
 ): Promise<(LazyBlob | null)[]> {
-  const { parts, positions } = await takeParts(source, request);
+  const { rows, positions } = distinctRows(request.rowOffsets);
+  const wanted = await fragmentsAtOffsets(source, request.fragments, rows);
+  const parts = await takeParts(source, request, wanted);
   const blobs = parts.flatMap(({ columns: [column], files: [file] }) => lazyBlobs(source, column, file));
   return positions === null ? blobs : Array.from(positions, (position) => blobs[position]);
 }
 
-/**
- * The distinct rows by fragment, in the order in which they lie on disk, and the position of each offset among them.
- */
+/** The rows of each fragment. */
 async function takeParts(
   source: FragmentSource,
-  request: TakeRequest,
-): Promise<{ parts: DescribedRows[]; positions: Uint32Array | null }> {
-  const { projection, signal } = request;
-  const { rows, positions } = distinctRows(request.rowOffsets);
-  const fragments = await wantedFragments(source, request.fragments, rows);
-  const takeFragment = async (wanted: WantedFragment): Promise<DescribedRows> => {
-    const stored = await openFragment(source, wanted.fragment, projection.leaves);
-    return takeColumns(source, projection, stored, wanted.rows, signal);
+  { projection, signal }: TakeRequest,
+  wanted: readonly WantedFragment[],
+): Promise<DescribedRows[]> {
+  const takeFragment = async ({ fragment, rows }: WantedFragment): Promise<DescribedRows> => {
+    const stored = await openFragment(source, fragment, projection.leaves);
+    return takeColumns(source, projection, stored, rows, signal);
   };
-  const parts = await mapParallel(fragments, PARALLELISM, takeFragment, signal);
+  const parts = await mapParallel(wanted, PARALLELISM, takeFragment, signal);
   signal?.throwIfAborted();
-  return { parts, positions };
+  return parts;
 }
 
 /**
@@ -130,7 +167,7 @@ interface WantedFragment {
 }
 
 /** The fragments that hold the rows, with the physical rows in each. */
-async function wantedFragments(
+async function fragmentsAtOffsets(
   source: FragmentSource,
   fragments: readonly DataFragment[],
   rows: Float64Array,
@@ -163,6 +200,24 @@ async function wantedFragments(
     throw new InvalidInputError(
       `rowOffsets: there is no row ${rows[rows.length - 1]} among ${firstRow} rows`,
     );
+  }
+  return wanted;
+}
+
+/** @param places the fragment's id times 2^32, and the physical row; ascending */
+function fragmentsAtPlaces(fragments: readonly DataFragment[], places: Float64Array): WantedFragment[] {
+  const byId = new Map(fragments.map((fragment) => [fragment.id, fragment]));
+  const wanted: WantedFragment[] = [];
+  for (let start = 0; start < places.length; ) {
+    const id = Math.floor(places[start] / 2 ** 32);
+    const first = id * 2 ** 32;
+    let end = start;
+    while (end < places.length && places[end] < first + 2 ** 32) end++;
+    const fragment = byId.get(id);
+    if (fragment === undefined) throw new InternalError(`rows of fragment ${id}, which is not there`);
+    const rows = Uint32Array.from({ length: end - start }, (_, index) => places[start + index] - first);
+    wanted.push({ fragment, rows });
+    start = end;
   }
   return wanted;
 }

@@ -17,6 +17,7 @@ import { decodeSchema, encodeFileSchema, encodeSchema } from "../schema/schema.j
 import { commitCreation, commitTransaction } from "../table/commit/commit.js";
 import { withFiles } from "../table/commit/publication.js";
 import { newTransaction } from "../table/commit/transaction.js";
+import { hasStableRowIds } from "../table/versions/flags.js";
 import { type TableAnchor, TableReplacedError } from "../table/versions/identity.js";
 import { findLatestVersion } from "../table/versions/latestVersion.js";
 import type { ManifestFile } from "../table/versions/manifest.js";
@@ -32,10 +33,18 @@ import type { VersionsAt } from "../table/versions/versions.js";
 import { type WrittenRows, writeRows } from "./dataFiles.js";
 import { planAppend, planNewSchema } from "./tableColumns.js";
 
+/** What is decided when a table is created. */
+export interface NewTableForm {
+  readonly version: FileVersion;
+  readonly naming: NamingScheme;
+  /** Whether rows keep their ids when they move. */
+  readonly stableRowIds?: boolean;
+}
+
 export interface InsertOptions {
   readonly mode: "Append" | "Overwrite";
   /** The formats of a table that has no versions yet. */
-  readonly newTable: { readonly version: FileVersion; readonly naming: NamingScheme };
+  readonly newTable: NewTableForm;
   /** Paths of columns that the rows must have where they define the table's columns. */
   readonly key?: readonly string[];
   /** What to do if another writer creates the table first: fail by returning null, append, or replace its rows. */
@@ -176,6 +185,7 @@ async function createWith(
     schemaMetadata: metadataBytes(input.schema),
     signal: options.signal,
     dataFormatVersion: options.newTable.version,
+    stableRowIds: options.newTable.stableRowIds,
     scheme: options.newTable.naming,
     unshared: options.unshared,
     // The files were put there.
@@ -208,7 +218,8 @@ async function insertIntoCreated(
   }
   const { file } = created;
   if (options.onCreated === "overwrite") {
-    if (fileVersionOf(file) !== options.newTable.version) {
+    const { version, stableRowIds = false } = options.newTable;
+    if (fileVersionOf(file) !== version || (stableRowIds && !hasStableRowIds(file.manifest))) {
       throw new ConcurrentModificationError(
         "the table was created by another writer in another data format; please retry",
       );

@@ -9,7 +9,8 @@ import { HandlePool } from "../../dist/io/disk/handles.js";
 import { LruCache } from "../../dist/io/memory/cache.js";
 import { ScratchMemory } from "../../dist/io/memory/scratch.js";
 import { resolveProjection } from "../../dist/query/projection.js";
-import { scanRows } from "../../dist/query/scan.js";
+import { runQuery } from "../../dist/query/runQuery.js";
+import { RowNumbers } from "../../dist/query/systemColumns.js";
 import { versionSource } from "../../dist/query/versionSource.js";
 import { STREAMED } from "../../dist/rows/readAhead.js";
 import { decodeSchema } from "../../dist/schema/schema.js";
@@ -69,14 +70,17 @@ export async function readVersion(base, tableRoot, manifestPath, fetch) {
     openDataFileOnce: open,
   };
   const fields = decodeSchema(manifest.fields, file.path);
-  const batches = scanRows(versionSource({ at: tableAt(readers, tableRoot), file }), {
+  const source = versionSource({ at: tableAt(readers, tableRoot), file });
+  const plan = {
     fragments: manifest.fragments,
-    projection: resolveProjection(fields, schemaMetadataOf(manifest), undefined, false),
+    projection: resolveProjection(fields, schemaMetadataOf(manifest), undefined),
+    filter: null,
+    order: null,
     offset: 0,
     limit: Number.MAX_SAFE_INTEGER,
-    batchRows: 1024,
-    readAhead: STREAMED,
-  });
+  };
+  const numbers = new RowNumbers(source, manifest, file.path);
+  const batches = runQuery(source, plan, numbers, { batchRows: 1024, readAhead: STREAMED });
   const writer = new RecordBatchStreamWriter();
   for await (const batch of batches) writer.write(batch);
   return writer.finish().toUint8Array();

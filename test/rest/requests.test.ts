@@ -253,11 +253,37 @@ describe("queries of rows", () => {
     expect(await rows({ limit: 0 })).toEqual([400, 13, "limit"]);
   });
 
+  it("are sorted, and have columns of expressions", async () => {
+    const order_by = [{ column_name: "v", ascending: false }];
+    expect(await rows({ order_by, k: 2 })).toEqual([{ v: 3 }, { v: 2 }]);
+    const columns = { column_aliases: { x: "v * 10", at: "_rowoffset" } };
+    expect(await rows({ order_by, columns, filter: "v > $least", params: { least: 1 } })).toEqual([
+      { x: 30, at: 2n },
+      { x: 20, at: 1n },
+    ]);
+    expect(await rows({ order_by: [{ column_name: "none" }] })).toEqual([404, 12, expect.any(String)]);
+    expect(await rows({ columns: { column_aliases: { x: "v +" } } })).toEqual([400, 13, expect.any(String)]);
+  });
+
+  it("show their plans", async () => {
+    const told = async (tail: string, body: object) =>
+      (await wire.post(`/v1/table/${name}/${tail}`, body)) as { status: number; json: unknown };
+    const explained = await told("explain_plan", { query: { filter: "v > 1", k: 1 } });
+    expect(explained).toMatchObject({
+      status: 200,
+      json: expect.stringMatching(/^Project.*\n +Filter.*\n +Scan/),
+    });
+    const analyzed = await told("analyze_plan", { filter: "v > 1", format: "json" });
+    expect(JSON.parse(String(analyzed.json)).inputs[0]).toMatchObject({
+      operator: "Filter",
+      metrics: { rows: 2 },
+    });
+  });
+
   it("and counts that this release does not answer are wrong before they are not supported", async () => {
     const more = {
       vector: { single_vector: [1] },
       full_text_query: { string_query: { query: "x" } },
-      order_by: [{ column_name: "v" }],
     };
     for (const [member, value] of Object.entries(more)) {
       expect(await rows({ [member]: value })).toEqual([406, 0, member]);

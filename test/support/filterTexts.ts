@@ -153,7 +153,19 @@ const times = of("ts", "tz", "tb", "d32");
 const comparison = of("=", "!=", "<>", "<", "<=", ">", ">=", "==");
 
 /** Regular expressions, some of which match nothing, or the empty text. */
-const matched = of("a", "b+", "(a)(b)", "(a|ab)(c|bcd)?", "a*?", "[a-z]", "^.", "x*", "(?<first>.)b", "é|😀", "\\\\b").map(quote);
+const matched = of(
+  "a",
+  "b+",
+  "(a)(b)",
+  "(a|ab)(c|bcd)?",
+  "a*?",
+  "[a-z]",
+  "^.",
+  "x*",
+  "(?<first>.)b",
+  "é|😀",
+  "\\\\b",
+).map(quote);
 
 /** Lists of whole numbers. */
 const list = fc.oneof(
@@ -233,7 +245,12 @@ const { condition, number, float, string } = fc.letrec<{
     fc.tuple(tie("string"), text).map(([inner, other]) => `concat(${inner}, ${other})`),
     of("i8", "i64", "bo", "u64", "d32").map((column) => `cast(${column} as string)`),
     fc
-      .tuple(tie("string"), matched, of("x", "[$0]", "$1-$2", "\\\\1", "${1}a", "$$"), of("", ", 'g'", ", 'gi'", ", 'i'"))
+      .tuple(
+        tie("string"),
+        matched,
+        of("x", "[$0]", "$1-$2", "\\1", "\\\\1", "${1}a", "$$"),
+        of("", ", 'g'", ", 'gi'", ", 'i'"),
+      )
       .map(([inner, regex, other, flags]) => `regexp_replace(${inner}, ${regex}, ${quote(other)}${flags})`),
   ),
   leaf: fc.oneof(
@@ -340,3 +357,6 @@ export const filterTexts = condition;
 
 /** Expressions of all types. */
 export const valueTexts = fc.oneof(number, float, string, condition, list);
+
+/** Expressions that may be columns of a result. */
+export const columnTexts = fc.oneof(number, float, string, condition);

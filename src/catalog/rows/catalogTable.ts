@@ -178,7 +178,7 @@ function keyOf(file: ManifestFile): string {
 async function loadCatalog(open: OpenVersion<CatalogEnvironment>) {
   const { manifest, path } = open.file;
   const fields = decodeSchema(manifest.fields, path);
-  const projection = resolveProjection(fields, new Map(), undefined, false);
+  const projection = resolveProjection(fields, new Map(), undefined);
   const layouts = projection.outputs.map(({ layout }) => layout);
   const pieces: Column[][] = layouts.map(() => []);
   const request = {

@@ -54,6 +54,7 @@ export class Binder {
     return this.#nodes.condition(bound, node);
   }
 
+  /** Any expression. A literal beside a column in it, not in parts of it, gets the column's type. */
   expression(node: Syntax): Bound {
     return this.#bind(node, true);
   }

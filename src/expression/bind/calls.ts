@@ -18,9 +18,14 @@ import { unitedType } from "./coercion.js";
 import type { BoundNodes, Place } from "./nodes.js";
 
 const FUNCTIONS: ReadonlyMap<string, FunctionDefinition> = new Map(
-  [TEXT_FUNCTIONS, MATCH_FUNCTIONS, NUMBER_FUNCTIONS, TIME_FUNCTIONS, LIST_FUNCTIONS, REARRANGING_FUNCTIONS].flatMap(
-    Object.entries,
-  ),
+  [
+    TEXT_FUNCTIONS,
+    MATCH_FUNCTIONS,
+    NUMBER_FUNCTIONS,
+    TIME_FUNCTIONS,
+    LIST_FUNCTIONS,
+    REARRANGING_FUNCTIONS,
+  ].flatMap(Object.entries),
 );
 
 export function called(nodes: BoundNodes, node: CallSyntax, operands: readonly Bound[]): Bound {

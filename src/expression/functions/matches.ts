@@ -21,7 +21,8 @@ const constantPattern = "the pattern of a regular expression and its flags are c
 /** Longest text that a function makes. */
 const MAX_TEXT = 2 ** 24;
 
-const pointsOf = (text: string): number[] => Array.from(text, (character) => character.codePointAt(0) as number);
+const pointsOf = (text: string): number[] =>
+  Array.from(text, (character) => character.codePointAt(0) as number);
 const textOf = (points: readonly number[], start: number, end: number): string => {
   let text = "";
   for (let place = start; place < end; place++) text += String.fromCodePoint(points[place]);
@@ -43,7 +44,11 @@ const replace: FunctionDefinition = (types, constants) => {
   const operands = types.map(() => STRING);
   const [, pattern, , flags = ""] = constants;
   if (pattern === null || flags === null) return nothing(operands, STRING, null);
-  if (typeof pattern !== "string" || typeof flags !== "string" || (types.length === 4 && constants[3] === undefined)) {
+  if (
+    typeof pattern !== "string" ||
+    typeof flags !== "string" ||
+    (types.length === 4 && constants[3] === undefined)
+  ) {
     return constantPattern;
   }
   const search = new Search(parsePattern(pattern, flags));
@@ -79,7 +84,7 @@ const MAX_TEMPLATES = 256;
 /** Texts, and numbers of groups; -1 for a group that there is not. */
 type Template = readonly (string | number)[];
 
-/** `$1`, `${1}`, `$name`, `${name}` and `\1` stand for groups, `$$` for a dollar. */
+/** `$1`, `${1}`, `$name`, `${name}` and `\1` stand for groups, a backslash alone for none, `$$` for a dollar. */
 function parseTemplate(text: string, search: Search): Template {
   const parts: (string | number)[] = [];
   const groupOf = (name: string): number => {
@@ -87,7 +92,7 @@ function parseTemplate(text: string, search: Search): Template {
     return index <= search.groupCount ? index : -1;
   };
   let end = 0;
-  for (const match of text.matchAll(/\$\$|\$\{([^}]*)\}|\$(\w+)|\\(\d+)/g)) {
+  for (const match of text.matchAll(/\$\$|\$\{([^}]*)\}|\$(\w+)|\\(\d*)/g)) {
     parts.push(text.slice(end, match.index));
     end = match.index + match[0].length;
     const name = match[1] ?? match[2] ?? match[3];
@@ -114,7 +119,11 @@ const count: FunctionDefinition = (types, constants) => {
   const operands = types.map((_, index) => (index === 2 ? INT64 : STRING));
   const [, constant, , chosen = ""] = constants;
   if (constant === null || chosen === null) return nothing(operands, INT64, 0n);
-  if (typeof constant !== "string" || typeof chosen !== "string" || (types.length === 4 && constants[3] === undefined)) {
+  if (
+    typeof constant !== "string" ||
+    typeof chosen !== "string" ||
+    (types.length === 4 && constants[3] === undefined)
+  ) {
     return constantPattern;
   }
   const search = new Search(parsePattern(constant, chosen));

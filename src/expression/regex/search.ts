@@ -64,7 +64,11 @@ export class Search {
           // What comes behind is less preferred.
           break;
         }
-        if (place < points.length && instruction.kind === "set" && holdsPoint(instruction.set, points[place])) {
+        if (
+          place < points.length &&
+          instruction.kind === "set" &&
+          holdsPoint(instruction.set, points[place])
+        ) {
           threads.push({ at: at + 1, slots });
         }
       }

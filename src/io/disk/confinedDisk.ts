@@ -34,9 +34,9 @@ export class ConfinedDisk implements Disk {
     return this.#follow(path, (target) => this.#inner.open(target, tailBytes));
   }
 
-  async create(path: string): Promise<WriteHandle> {
+  async create(path: string, access?: "private"): Promise<WriteHandle> {
     await this.#places.confirm(dirname(path));
-    return this.#inner.create(path);
+    return this.#inner.create(path, access);
   }
 
   async link(existingPath: string, newPath: string): Promise<void> {

@@ -85,8 +85,11 @@ export interface Disk {
    *   read them along, which is one call instead of two
    */
   open(path: string, tailBytes?: number): Promise<ReadHandle | null>;
-  /** Creates a new file; fails with EEXIST where the name is taken. */
-  create(path: string): Promise<WriteHandle>;
+  /**
+   * Creates a new file; fails with EEXIST where the name is taken.
+   * @param access "private": other users of the machine may not read it. Default: as the process creates files
+   */
+  create(path: string, access?: "private"): Promise<WriteHandle>;
   /**
    * Overwrites the bytes of an existing file of exactly that length; false, with nothing done, where there is no such
    * file. A reader may see some of the old bytes and some of the new ones. A disk may lack this method.

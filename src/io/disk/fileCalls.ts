@@ -13,11 +13,14 @@ import { isMissing } from "./errno.js";
 /** A read or write of cached bytes up to this size is a short call: it costs less than the trip to a pool thread. */
 export const MAX_INLINE_BYTES = 128 * 1024;
 
-/** @returns the descriptor */
-export const openFile = (filePath: string, flags: number | string): Promise<number> =>
+/**
+ * @param mode of a file that is made: who may do what with it
+ * @returns the descriptor
+ */
+export const openFile = (filePath: string, flags: number | string, mode = 0o666): Promise<number> =>
   shortCalls.run(
-    () => fs.openSync(filePath, flags),
-    (done) => open(filePath, flags, done),
+    () => fs.openSync(filePath, flags, mode),
+    (done) => open(filePath, flags, mode, done),
   );
 
 export const closeFile = (fd: number): Promise<void> =>

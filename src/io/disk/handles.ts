@@ -24,13 +24,13 @@ interface PooledFile {
 const DEFAULT_MAX_OPEN = 64;
 
 export class HandlePool implements IdleFiles {
-  readonly #disk: Disk;
+  readonly #disk: Pick<Disk, "open">;
   readonly #maxOpen: number;
   /** In order of use, longest ago first. */
   readonly #files = new Map<string, PooledFile>();
   #closed = false;
 
-  constructor(disk: Disk, maxOpen = DEFAULT_MAX_OPEN) {
+  constructor(disk: Pick<Disk, "open">, maxOpen = DEFAULT_MAX_OPEN) {
     this.#disk = disk;
     this.#maxOpen = maxOpen;
     releaseInShortage(this);

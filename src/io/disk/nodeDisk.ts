@@ -82,8 +82,9 @@ export class NodeDisk implements Disk {
     }
   }
 
-  async create(filePath: string): Promise<WriteHandle> {
-    return new NodeWriteHandle(await openFile(filePath, "wx"), filePath, this.#durable);
+  async create(filePath: string, access?: "private"): Promise<WriteHandle> {
+    const fd = await openFile(filePath, "wx", access === "private" ? 0o600 : undefined);
+    return new NodeWriteHandle(fd, filePath, this.#durable);
   }
 
   async overwrite(filePath: string, bytes: Uint8Array): Promise<boolean> {

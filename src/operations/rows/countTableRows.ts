@@ -2,6 +2,7 @@
 
 import type { CountTableRowsRequest } from "../../namespace.js";
 import { countFiltered } from "../../query/filter.js";
+import { RowNumbers } from "../../query/systemColumns.js";
 import { versionSource } from "../../query/versionSource.js";
 import { liveRowCount } from "../../table/fragments/statistics.js";
 import { refuseBufferedRows } from "../../table/versions/bufferedRows.js";
@@ -20,11 +21,12 @@ export async function countTableRows(
   if (snapshot === null) return 0;
   await refuseBufferedRows(snapshot);
   if (predicate !== undefined && predicate !== null) {
-    const { fragments } = snapshot.file.manifest;
-    const filter = filterOf(snapshot, predicate, request.params, "predicate");
-    return countFiltered(versionSource(snapshot), {
-      fragments,
-      filter,
+    const { manifest } = snapshot.file;
+    const source = versionSource(snapshot);
+    return countFiltered(source, {
+      fragments: manifest.fragments,
+      filter: filterOf(snapshot, predicate, request.params, "predicate"),
+      numbers: new RowNumbers(source, manifest, snapshot.path),
       readAhead: context.streams.open(),
       signal,
     });

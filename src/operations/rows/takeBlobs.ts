@@ -22,7 +22,7 @@ export async function takeBlobs(
   const snapshot = await requireSnapshot(context, request, access);
   const { manifest } = snapshot.file;
   const fields = decodeSchema(manifest.fields, snapshot.path);
-  const projection = resolveProjection(fields, new Map(), [column], false);
+  const projection = resolveProjection(fields, new Map(), [column]);
   const { leaves, hasBlobs } = projection;
   if (leaves.length !== 1 || !hasBlobs || leaves[0].listFieldIds.length > 0) {
     throw new InvalidInputError(`column: ${column} is not a column of blobs`);

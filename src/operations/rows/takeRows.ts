@@ -3,6 +3,7 @@
 import type { Table } from "apache-arrow";
 import type { TakeRowsRequest } from "../../namespace.js";
 import { resolveProjection } from "../../query/projection.js";
+import { RowNumbers } from "../../query/systemColumns.js";
 import { readRowsAt } from "../../query/take.js";
 import { versionSource } from "../../query/versionSource.js";
 import { decodeSchema } from "../../schema/schema.js";
@@ -21,8 +22,10 @@ export async function takeRows(
   const snapshot = await requireSnapshot(context, request, access);
   const { manifest } = snapshot.file;
   const fields = decodeSchema(manifest.fields, snapshot.path);
-  const projection = resolveProjection(fields, schemaMetadataOf(manifest), request.columns, false);
+  const projection = resolveProjection(fields, schemaMetadataOf(manifest), request.columns);
   const { fragments } = manifest;
   const { signal } = request;
-  return readRowsAt(versionSource(snapshot), { fragments, projection, rowOffsets, signal });
+  const source = versionSource(snapshot);
+  const numbers = new RowNumbers(source, manifest, snapshot.path);
+  return readRowsAt(source, { fragments, projection, numbers, rowOffsets, signal });
 }

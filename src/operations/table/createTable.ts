@@ -15,12 +15,13 @@ import { publishClaimed, publishNewTable, republishTable } from "../../catalog/t
 import { ConcurrentModificationError, InvalidInputError, TableAlreadyExistsError } from "../../errors.js";
 import { formatIdentifier } from "../../ident.js";
 import type { CreateTableRequest, CreateTableResponse, RowsInput } from "../../namespace.js";
+import { hasStableRowIds } from "../../table/versions/flags.js";
 import { ABSENT, anchorOf, declaredAnchor } from "../../table/versions/identity.js";
 import { openVersion } from "../../table/versions/openVersion.js";
 import { type OpenLatest, type TableAt, tableAt } from "../../table/versions/tableAt.js";
 import { insertRows } from "../../write/insert.js";
 import type { OperationContext } from "../context.js";
-import { inputBounds, optionalProperties, parseChoice, requireTableId } from "../request.js";
+import { inputBounds, optionalBoolean, optionalProperties, parseChoice, requireTableId } from "../request.js";
 
 export async function createTable(
   context: OperationContext,
@@ -30,6 +31,7 @@ export async function createTable(
   const id = requireTableId(request.id);
   const mode = parseChoice(request.mode, "mode", ["Create", "ExistOk", "Overwrite"], "Create");
   const properties = optionalProperties(request.properties);
+  const stableRowIds = optionalBoolean(request.stableRowIds, "stableRowIds") ?? false;
   const bounds = inputBounds(request);
   const { signal } = request;
   const isRoot = id.length === 1;
@@ -42,6 +44,11 @@ export async function createTable(
     if (mode === "Create") throw exists();
     return asFound(context, found, base.version);
   }
+  if (base !== null && stableRowIds && !hasStableRowIds(base.file.manifest)) {
+    throw new InvalidInputError(
+      `stableRowIds: table ${name} exists without them; drop it, and create it anew`,
+    );
+  }
   if (
     found !== null &&
     found.latest === null &&
@@ -53,7 +60,7 @@ export async function createTable(
   const anchor = base !== null ? anchorOf(base) : found !== null ? await declaredAnchor(at) : ABSENT;
   const inserted = await insertRows(at, anchor, data, {
     mode: "Overwrite",
-    newTable: { version: context.newTableVersion, naming: context.newTableNaming },
+    newTable: { version: context.newTableVersion, naming: context.newTableNaming, stableRowIds },
     onCreated: mode === "Overwrite" ? "overwrite" : "fail",
     unshared: place.unshared,
     beforeRows: isRoot && found === null ? () => claimPlace(context, place) : undefined,

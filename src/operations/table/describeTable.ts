@@ -40,7 +40,7 @@ export async function describeTable(
   return {
     ...common,
     version: snapshot.version,
-    schema: schemaToJson(resolveProjection(fields, metadata, undefined, false).schema),
+    schema: schemaToJson(resolveProjection(fields, metadata, undefined).schema),
     stats: { numDeletedRows, numFragments: manifest.fragments.length },
     metadata: Object.fromEntries(metadata),
     isOnlyDeclared: false,

@@ -85,7 +85,7 @@ export const ROUTES: readonly Route[] = [
   }),
   route("createTable", POST, tablePath("create"), {
     summary: "Make a table of rows",
-    query: { mode: shape.mode, properties: jsonMap() },
+    query: { mode: shape.mode, properties: jsonMap(), stable_row_ids: flag },
     body: "arrow",
     answer: z.object({
       transaction_id: shape.text.optional(),
@@ -226,12 +226,12 @@ export const ROUTES: readonly Route[] = [
   }),
   route("explainTableQueryPlan", POST, tablePath("explain_plan"), {
     summary: "Show how a query would run",
-    body: { query: planQuery, verbose: flag, branch: shape.branch },
+    body: { query: planQuery, verbose: flag, format: shape.mode, branch: shape.branch },
     answer: { bare: shape.text },
   }),
   route("analyzeTableQueryPlan", POST, tablePath("analyze_plan"), {
     summary: "Run a query and show how",
-    body: shape.query,
+    body: { ...shape.query, format: shape.mode },
     answer: { bare: shape.text },
   }),
   // ------------------------------------------------------------------------------------------------ versions

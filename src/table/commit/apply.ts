@@ -8,7 +8,7 @@
 
 import { InvalidInputError, UnsupportedError } from "../../errors.js";
 import { DataFormat, Manifest, Timestamp, type Transaction, WriterVersion } from "../../format/table.js";
-import { featureFlagsOf, hasStableRowIds } from "../versions/flags.js";
+import { featureFlagsOf, hasStableRowIds, STABLE_ROW_IDS_FLAG } from "../versions/flags.js";
 import type { VersionContent } from "../versions/versionContent.js";
 import { cloneVersion } from "./applyClone.js";
 import {
@@ -34,6 +34,8 @@ export interface ApplyContext {
   readonly schemaMetadata?: ReadonlyMap<string, Uint8Array>;
   /** Data format of a table that is being created, e.g. `2.2`. */
   readonly dataFormatVersion?: string;
+  /** Whether rows of a table that is being created keep their ids when they move. */
+  readonly stableRowIds?: boolean;
   /** The version a restore takes its content from. */
   readonly restored?: VersionContent;
   /**
@@ -136,6 +138,7 @@ function newTable(context: ApplyContext): Manifest {
   }
   return Manifest.create({
     dataFormat: DataFormat.create({ fileFormat: DATA_FILE_FORMAT, version: context.dataFormatVersion }),
+    readerFeatureFlags: context.stableRowIds === true ? STABLE_ROW_IDS_FLAG : 0n,
   });
 }
 

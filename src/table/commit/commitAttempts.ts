@@ -42,6 +42,8 @@ export interface CommitOptions {
 export interface CreationOptions extends CommitOptions {
   /** Data format of the new table, e.g. `2.2`. */
   readonly dataFormatVersion: string;
+  /** Whether rows keep their ids when they move. */
+  readonly stableRowIds?: boolean;
   readonly scheme: NamingScheme;
   /** Nobody else can know of the directory yet, so no versions are looked for and its lock is not taken. */
   readonly unshared?: boolean;
@@ -112,6 +114,7 @@ export class CommitAttempts {
       nowNs: currentNs(),
       schemaMetadata: options.schemaMetadata,
       dataFormatVersion: options.dataFormatVersion,
+      stableRowIds: options.stableRowIds,
     });
     return this.#publish(content, options.scheme, { lease, latest: null, verify: options.verify });
   }

@@ -38,6 +38,9 @@ export interface ValueRuns {
   readonly counts: readonly number[];
 }
 
+/** The version of rows of which the table does not say when they were made or changed: the first. */
+export const UNKNOWN_ROW_VERSION = 1;
+
 /** Ids further apart get segments of their own: a bit for each id in between would be longer. */
 const MAX_GAP = 64;
 /** Stretches of up to this many ids are listed one by one where enough of them follow each other. */

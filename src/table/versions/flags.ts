@@ -74,6 +74,9 @@ export function featureFlagsOf(manifest: Manifest): { reader: bigint; writer: bi
   return { reader: both, writer: manifest.config.size > 0 ? both | FEATURE_FLAG.tableConfig : both };
 }
 
+/** The flag of tables whose rows keep their ids. */
+export const STABLE_ROW_IDS_FLAG: bigint = FEATURE_FLAG.stableRowIds;
+
 /** Whether rows keep their ids when they move; decided when a table is created and kept for good. */
 export const hasStableRowIds = (manifest: Manifest): boolean =>
   (manifest.readerFeatureFlags & FEATURE_FLAG.stableRowIds) !== 0n;

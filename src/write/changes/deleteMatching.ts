@@ -1,8 +1,10 @@
 /** Deletes the rows that a filter selects: they are marked in their fragments, and no file with rows is written. */
 
 import { mapAhead } from "../../async/parallel.js";
-import { type Filter, selectedRows } from "../../query/filter.js";
+import type { Filter } from "../../query/filter.js";
+import { selectedRows } from "../../query/filteredRows.js";
 import type { FragmentSource } from "../../query/fragmentColumns.js";
+import { RowNumbers } from "../../query/systemColumns.js";
 import type { ReaderEnvironment } from "../../query/versionSource.js";
 import { STREAMED } from "../../rows/readAhead.js";
 import type { ChangeTarget } from "../../table/commit/commit.js";
@@ -45,9 +47,11 @@ export function markSelected(
   marks: DeletionMarks,
   signal: AbortSignal | undefined,
 ) {
-  const { fragments } = base.file.manifest;
+  const { manifest } = base.file;
+  const { fragments } = manifest;
+  const numbers = new RowNumbers(source, manifest, base.path);
   return mapAhead(
-    selectedRows(source, { fragments, filter, readAhead: STREAMED, signal }),
+    selectedRows(source, { fragments, filter, numbers, readAhead: STREAMED, signal }),
     async (selection) => {
       await marks.mark(selection.fragment, selection.rows);
       return selection;

@@ -7,7 +7,7 @@ import type { Column } from "../../arrow/columns/column.js";
 import { takeColumn } from "../../arrow/columns/takeColumn.js";
 import { InternalError } from "../../errors.js";
 import { columnBytes } from "../../file/writing/writer.js";
-import type { Selection } from "../../query/filter.js";
+import type { Selection } from "../../query/filteredRows.js";
 import { type FragmentSource, openFragment } from "../../query/fragmentColumns.js";
 import type { Projection } from "../../query/projection.js";
 import { type BatchRows, scanColumns } from "../../query/scan.js";
@@ -24,7 +24,7 @@ const FIRST_ROWS = 1024;
 /** All rows are read where at least this part of them is wanted. */
 const DENSE_PART = 1 / 8;
 
-/** @param projection of the columns as they are stored, without row ids */
+/** @param projection of the columns as they are stored, without addresses */
 export function readRows(
   source: FragmentSource,
   projection: Projection,
@@ -46,7 +46,7 @@ async function* scanSome(
 ): AsyncGenerator<BatchRows, void, undefined> {
   const batches = scanColumns(source, {
     fragments: [fragment],
-    projection: { ...projection, withRowId: true },
+    projection: { ...projection, withAddresses: true },
     offset: 0,
     limit: Number.POSITIVE_INFINITY,
     batchRows: BATCH_ROWS,

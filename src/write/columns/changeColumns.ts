@@ -85,7 +85,7 @@ function newColumns(
   const source = versionSource(open);
   const present = decodeSchema(open.file.manifest.fields, open.file.path);
   const derivation: Derivation = {
-    projection: resolveProjection(present, new Map(), paths, false),
+    projection: resolveProjection(present, new Map(), paths),
     fields,
     steps: computed.reduce((sum, { expression }) => sum + expression.size, 0),
     derive: (columns, rowCount) =>
@@ -239,7 +239,7 @@ async function refuseNulls(
 ): Promise<void> {
   const { manifest } = base;
   const fields = decodeSchema(manifest.fields, base.path);
-  const projection = { ...resolveProjection(fields, new Map(), [path], false), hasBlobs: false };
+  const projection = { ...resolveProjection(fields, new Map(), [path]), hasBlobs: false };
   const rows = scanColumns(source, {
     fragments: manifest.fragments,
     projection,
@@ -280,7 +280,7 @@ async function rewrite(
     const read = columns.map(({ from }) => from);
     const written = columns.map(({ to }) => to);
     const derivation = {
-      projection: resolveProjection(read, new Map(), undefined, false),
+      projection: resolveProjection(read, new Map(), undefined),
       fields: written,
       steps: columns.length,
       derive: (values: readonly Column[]) => columns.map((column, index) => column.cast(values[index])),

@@ -23,6 +23,7 @@ import {
   encodeRowIds,
   encodeRowVersions,
   splitRuns,
+  UNKNOWN_ROW_VERSION,
   uniformRuns,
   type ValueRuns,
   withoutRows,
@@ -38,8 +39,6 @@ import type { CompactionGroup } from "./compactionPlan.js";
 
 /** Maximum rows of a batch. */
 const BATCH_ROWS = 16_384;
-/** Version of rows whose fragment does not record it although others of its group do. */
-const UNKNOWN_VERSION = 1;
 
 interface Copy {
   readonly group: CompactionGroup;
@@ -264,7 +263,7 @@ async function sequencesOf(
   }
   const versionsOf = (parts: readonly (ValueRuns | null)[]): (Uint8Array | undefined)[] => {
     if (parts.every((runs) => runs === null)) return rowCounts.map(() => undefined);
-    const known = parts.map((runs, index) => runs ?? uniformRuns(UNKNOWN_VERSION, liveRows[index]));
+    const known = parts.map((runs, index) => runs ?? uniformRuns(UNKNOWN_ROW_VERSION, liveRows[index]));
     return splitRuns(concatRuns(0, known), rowCounts).map(encodeRowVersions);
   };
   const idPieces = splitRuns(concatRuns(1, ids), rowCounts).map(encodeRowIds);

@@ -132,7 +132,7 @@ class Join {
         ...pathsOf(removeFilter, "target"),
       ]),
     ];
-    const projection = resolveProjection(this.#fields, new Map(), paths, true);
+    const projection = { ...resolveProjection(this.#fields, new Map(), paths), withAddresses: true };
     const batches = scanColumns(versionSource(this.#base), {
       fragments: this.#base.file.manifest.fragments,
       projection,

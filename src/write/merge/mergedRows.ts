@@ -75,7 +75,7 @@ async function* pickedBatches(
   fragments: readonly DataFragment[],
   wanted: Uint8Array,
 ): AsyncGenerator<InputBatch, void, undefined> {
-  const projection = { ...storedProjection(source.given), withRowId: true };
+  const projection = { ...storedProjection(source.given), withAddresses: true };
   const batches = scanColumns(versionSource(base, true), {
     fragments,
     projection,

@@ -153,7 +153,7 @@ export class SourceRows {
     const paths = [...new Set([...key.map(({ path }) => path), ...carried])];
     const read: KeyRead = {
       source: versionSource(base, true),
-      projection: resolveProjection(this.given, new Map(), paths, false),
+      projection: resolveProjection(this.given, new Map(), paths),
       keyPlaces: key.map(({ path }) => paths.indexOf(path)),
       carriedPlaces: carried.map((path) => paths.indexOf(path)),
       key,

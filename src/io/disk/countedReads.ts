@@ -1,0 +1,34 @@
+/** Counts what is read from files. */
+
+import type { Disk, ReadHandle, ReadPieces } from "./disk.js";
+
+/** Opens files as the disk does, and counts the reads of them; `count` is called at each. */
+export const countedReads = (
+  disk: Pick<Disk, "open">,
+  count: (byteLength: number) => void,
+): Pick<Disk, "open"> => ({
+  async open(path, tailBytes) {
+    const handle = await disk.open(path, tailBytes);
+    return handle && counted(handle, count);
+  },
+});
+
+function counted(handle: ReadHandle, count: (byteLength: number) => void): ReadHandle {
+  return {
+    path: handle.path,
+    size: handle.size,
+    identity: handle.identity,
+    takeTail: () => handle.takeTail?.() ?? null,
+    read(byteOffset, length) {
+      count(length);
+      return handle.read(byteOffset, length);
+    },
+    ...(handle.readInto && {
+      readInto(target: Uint8Array, pieces: ReadPieces) {
+        for (const length of pieces.lengths) count(length);
+        return handle.readInto?.(target, pieces);
+      },
+    }),
+    close: () => handle.close(),
+  };
+}

@@ -1,0 +1,55 @@
+/**
+ * Files for what work in progress can't keep in memory. They have names of files that were being written, so that a
+ * cleanup removes those of processes that died; only the user of the process may read them.
+ */
+
+import path from "node:path";
+import type { Disk, ReadHandle, WriteHandle } from "./disk/disk.js";
+import { temporaryName } from "./publish.js";
+
+/** A file that is written front to back, and read while it is written. */
+export class TemporaryFile {
+  readonly #disk: Disk;
+  readonly #path: string;
+  readonly #writer: WriteHandle;
+  #reader: ReadHandle | null = null;
+  #byteLength = 0;
+
+  private constructor(disk: Disk, filePath: string, writer: WriteHandle) {
+    this.#disk = disk;
+    this.#path = filePath;
+    this.#writer = writer;
+  }
+
+  static async create(disk: Disk, directory: string): Promise<TemporaryFile> {
+    const filePath = path.join(directory, temporaryName());
+    return new TemporaryFile(disk, filePath, await disk.create(filePath, "private"));
+  }
+
+  /** Bytes written. */
+  get byteLength(): number {
+    return this.#byteLength;
+  }
+
+  async append(pieces: readonly Uint8Array[]): Promise<void> {
+    await this.#writer.write(pieces);
+    for (const piece of pieces) this.#byteLength += piece.length;
+  }
+
+  /** Bytes that were written before, in fresh memory. */
+  async read(byteOffset: number, length: number): Promise<Uint8Array> {
+    this.#reader ??= await this.#disk.open(this.#path);
+    if (this.#reader === null) throw new Error(`${this.#path} was removed while it was used`);
+    return this.#reader.read(byteOffset, length);
+  }
+
+  /** Closes and removes the file. */
+  async discard(): Promise<void> {
+    try {
+      await this.#writer.close();
+      await this.#reader?.close();
+    } finally {
+      await this.#disk.remove(this.#path);
+    }
+  }
+}

@@ -1,0 +1,23 @@
+/** AnalyzeTableQueryPlan: runs a query, drops its rows, and tells what each step of it did. */
+
+import type { AnalyzeTableQueryPlanRequest } from "../../namespace.js";
+import { explainPlan } from "../../query/explain.js";
+import { QueryMeasure } from "../../query/measure.js";
+import { runQuery } from "../../query/runQuery.js";
+import type { Access } from "../access.js";
+import type { OperationContext } from "../context.js";
+import { planQuery } from "./plannedQuery.js";
+import { planFormat, planText } from "./planText.js";
+
+export async function analyzeTableQueryPlan(
+  context: OperationContext,
+  request: AnalyzeTableQueryPlanRequest,
+  access: Access,
+): Promise<string> {
+  const format = planFormat(request.format);
+  const { snapshot, plan, source, numbers, options } = await planQuery(context, request, access);
+  const measure = new QueryMeasure(snapshot.at.disk);
+  const run = { ...options, readAhead: context.streams.open(), observer: measure };
+  for await (const _ of runQuery(source, plan, numbers, run)) request.signal?.throwIfAborted();
+  return planText(explainPlan(plan, await measure.finish()), format, true);
+}

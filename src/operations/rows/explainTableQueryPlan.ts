@@ -1,0 +1,23 @@
+/** ExplainTableQueryPlan: how a query would run. */
+
+import { InvalidInputError } from "../../errors.js";
+import type { ExplainTableQueryPlanRequest } from "../../namespace.js";
+import { explainPlan } from "../../query/explain.js";
+import type { Access } from "../access.js";
+import type { OperationContext } from "../context.js";
+import { optionalBoolean } from "../request.js";
+import { planQuery } from "./plannedQuery.js";
+import { planFormat, planText } from "./planText.js";
+
+export async function explainTableQueryPlan(
+  context: OperationContext,
+  request: ExplainTableQueryPlanRequest,
+  access: Access,
+): Promise<string> {
+  const { query, verbose, format, ...table } = request;
+  if (typeof query !== "object" || query === null) throw new InvalidInputError("query: must be an object");
+  const isVerbose = optionalBoolean(verbose, "verbose") ?? false;
+  const shape = planFormat(format);
+  const { plan } = await planQuery(context, { ...query, ...table }, access);
+  return planText(explainPlan(plan), shape, isVerbose);
+}

@@ -1,0 +1,105 @@
+/**
+ * Plans of queries as trees of what is done, each node with what its rows come from inside:
+ *
+ *     Project: columns=[id, next := id + 1]
+ *       Take: columns=[id]
+ *         FirstRows: keys=[price desc nulls last], rows=10
+ *           Filter: condition=price > 3
+ *             Scan: columns=[price], fragments=2, rows=2000
+ */
+
+import { formatFieldPath } from "../ident.js";
+import type { QueryPlanMetrics, QueryPlanNode } from "../namespace.js";
+import { liveRowCount } from "../table/fragments/statistics.js";
+import type { RowsPlan } from "./columnReads.js";
+import { coveredOutputs } from "./filteredRows.js";
+import type { QueryStage } from "./observer.js";
+import type { Order } from "./order.js";
+import { areFirst, isReadLate } from "./orderedRows.js";
+import type { QueryPlan } from "./runQuery.js";
+
+/** What each stage of a query that was run has done. */
+export type StageMetrics = ReadonlyMap<QueryStage, QueryPlanMetrics>;
+
+/** @param metrics of a query that was run. Default: none */
+export function explainPlan(plan: QueryPlan, metrics: StageMetrics = new Map()): QueryPlanNode {
+  const node = (
+    stage: QueryStage | null,
+    operator: string,
+    detail: QueryPlanNode["detail"],
+    input: QueryPlanNode | null,
+  ): QueryPlanNode => {
+    const own = stage === null ? undefined : metrics.get(stage);
+    return { operator, detail, inputs: input === null ? [] : [input], ...(own && { metrics: own }) };
+  };
+  const { projection, filter, order, fragments, offset, limit } = plan;
+  const bounds = {
+    ...(offset > 0 && { skip: offset }),
+    ...(limit !== Number.POSITIVE_INFINITY && { limit }),
+  };
+  const isTop = order !== null && areFirst(plan);
+  const isLate = order !== null && (isTop || isReadLate(projection));
+  const wanted = order === null ? projection : isLate ? order.ofKeys.projection : order.ofRows.projection;
+  let rows = node(
+    "scan",
+    "Scan",
+    {
+      columns: pathsOf(filter === null ? wanted : filter.projection),
+      fragments: fragments.length,
+      rows: fragments.reduce((sum, fragment) => sum + liveRowCount(fragment), 0),
+      ...(filter === null && order === null && bounds),
+    },
+    null,
+  );
+  if (filter !== null) {
+    const detail = { condition: filter.text, ...(order === null && bounds) };
+    rows = node("filter", "Filter", detail, rows);
+    if (coveredOutputs(wanted, filter.projection) === null) {
+      rows = node("select", "ReadSelected", { columns: pathsOf(wanted) }, rows);
+    }
+  }
+  if (order !== null) {
+    const detail = { keys: keysOf(order), ...bounds };
+    rows = node("order", isTop ? "FirstRows" : "Sort", detail, rows);
+    if (isLate) rows = node("take", "Take", { columns: pathsOf(projection) }, rows);
+  }
+  return node(null, "Project", { columns: returnedTexts(plan) }, rows);
+}
+
+const pathsOf = ({ leaves }: RowsPlan): string[] => [...new Set(leaves.map(({ path }) => path))];
+
+const keysOf = ({ keys }: Order): string[] =>
+  keys.map(
+    ({ path, ascending, nullsFirst }) =>
+      `${formatFieldPath(path)} ${ascending ? "asc" : "desc"} nulls ${nullsFirst ? "first" : "last"}`,
+  );
+
+const returnedTexts = ({ projection }: QueryPlan): string[] =>
+  projection.returned.map((column, index) => {
+    const { name } = projection.schema.fields[index];
+    return column.kind === "computed" ? `${name} := ${column.text}` : name;
+  });
+
+/** Maximum characters of a list in a plan as text, unless all of it is asked for. */
+const MAX_LISTED = 200;
+
+/** The plan as text, a line for each node. */
+export function formatPlan(root: QueryPlanNode, isVerbose: boolean): string {
+  const lines: string[] = [];
+  const shown = (value: QueryPlanNode["detail"][string]): string => {
+    const text = Array.isArray(value) ? `[${value.join(", ")}]` : String(value);
+    return isVerbose || text.length <= MAX_LISTED ? text : `${text.slice(0, MAX_LISTED)}…`;
+  };
+  const add = ({ operator, detail, metrics, inputs }: QueryPlanNode, depth: number): void => {
+    const parts = Object.entries(detail).map(([name, value]) => `${name}=${shown(value)}`);
+    if (metrics !== undefined) {
+      const { rows, batches, bytes, reads, bytesRead, milliseconds } = metrics;
+      const counts = `rows=${rows}, batches=${batches}, bytes=${bytes}, reads=${reads}, bytesRead=${bytesRead}`;
+      parts.push(`metrics=[${counts}, milliseconds=${milliseconds.toFixed(3)}]`);
+    }
+    lines.push(`${"  ".repeat(depth)}${operator}: ${parts.join(", ")}`);
+    for (const input of inputs) add(input, depth + 1);
+  };
+  add(root, 0);
+  return lines.join("\n");
+}

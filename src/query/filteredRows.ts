@@ -1,0 +1,195 @@
+/**
+ * Reads the rows that a filter selects. The columns that the filter needs are read first, fragment by fragment. The
+ * others are read for the rows that it selects only, or for all rows of the fragment where that is quicker.
+ *
+ * Rows come in the order in which they lie on disk. Offset and limit count the rows that the filter selects.
+ */
+
+import { takeColumn } from "../arrow/columns/takeColumn.js";
+import type { DataFragment } from "../format/table.js";
+import type { MemoryShare } from "../memory.js";
+import { readBlobs } from "../rows/blobValues.js";
+import { takeColumns } from "../rows/takeColumns.js";
+import type { RowsPlan } from "./columnReads.js";
+import { type FilterRequest, selectedBatches } from "./filter.js";
+import { type FragmentSource, openFragment } from "./fragmentColumns.js";
+import { type BatchRows, type ScanRequest, scanColumns } from "./scan.js";
+import { addressesAmong, addressesOf, addressWords } from "./systemColumns.js";
+
+/** Maximum rows of a batch of all rows of a fragment. */
+const DENSE_ROWS = 65_536;
+/** Rows that are read at once where only those are read that the filter selects. */
+const TAKEN_ROWS = 32_768;
+/** The others of a fragment's columns are read for all rows where the filter selects at least this part of them. */
+const DENSE_PART = 1 / 8;
+/** Prefix of the names of uses of memory by the rows, beside those of the filter's columns. */
+const OF_ROWS = "rows: ";
+
+type RowsRequest = ScanRequest & FilterRequest;
+
+/** The columns of the selected rows, with their addresses last. */
+export async function* filteredRows(
+  source: FragmentSource,
+  request: RowsRequest,
+): AsyncGenerator<BatchRows, void, undefined> {
+  const covered = coveredOutputs(request.projection, request.filter.projection);
+  if (covered !== null) {
+    for await (const { columns, rows, rowCount } of selectedBatches(source, request)) {
+      const wanted = covered.map((output) => columns[output]);
+      yield {
+        columns: rows === null ? wanted : wanted.map((column) => takeColumn(column, rows)),
+        rowCount: rows === null ? rowCount : rows.length,
+      };
+    }
+    return;
+  }
+  const rows = readSelected(source, request);
+  yield* request.observer?.rows("select", rows) ?? rows;
+}
+
+async function* readSelected(
+  source: FragmentSource,
+  request: RowsRequest,
+): AsyncGenerator<BatchRows, void, undefined> {
+  const own = request.observer?.source("select", source) ?? source;
+  for await (const selection of selections(source, request)) {
+    const { rows, seenRows } = selection;
+    const isDense = rows.length >= seenRows * DENSE_PART && !request.projection.hasBlobs;
+    yield* isDense
+      ? scanSelected(own, request, selection)
+      : takeSelected(own, request.projection, selection, request.signal);
+  }
+}
+
+/**
+ * The outputs of the filter's plan that hold those of another and the addresses; null where the filter does not read all
+ * of them.
+ */
+export function coveredOutputs(wanted: RowsPlan, own: RowsPlan): number[] | null {
+  if (wanted.hasBlobs) return null;
+  // The leaves and the depth tell one output from another: a struct and its only member have the same leaves.
+  const keyOf = ({ outputs, leaves }: RowsPlan, output: number) =>
+    `${outputs[output].members.length}:${outputs[output].leaves.map((leaf) => leaves[leaf].fieldId)}`;
+  const places = new Map(own.outputs.map((_, output) => [keyOf(own, output), output]));
+  const covered = wanted.outputs.map((_, output) => places.get(keyOf(wanted, output)));
+  const found = covered.filter((output) => output !== undefined);
+  return found.length === covered.length ? [...found, own.outputs.length] : null;
+}
+
+/** Selected rows of one fragment. */
+export interface Selection {
+  readonly fragment: DataFragment;
+  /** Physical offsets, ascending. */
+  readonly rows: Uint32Array;
+  /** Rows that the filter looked at. */
+  readonly seenRows: number;
+}
+
+/** The rows that a filter selects, fragment by fragment; fragments without any are left out. */
+export function selectedRows(
+  source: FragmentSource,
+  request: FilterRequest,
+): AsyncGenerator<Selection, void, undefined> {
+  return selections(source, { ...request, offset: 0, limit: Number.POSITIVE_INFINITY });
+}
+
+/** The selected rows of each fragment that has some. */
+async function* selections(
+  source: FragmentSource,
+  request: FilterRequest & Pick<ScanRequest, "offset" | "limit">,
+): AsyncGenerator<Selection, void, undefined> {
+  const byId = new Map(request.fragments.map((fragment) => [fragment.id, fragment]));
+  let fragmentId = -1;
+  let parts: Uint32Array[] = [];
+  let seenRows = 0;
+  const selected = (): Selection[] => {
+    const fragment = byId.get(fragmentId);
+    return fragment === undefined ? [] : [{ fragment, seenRows, rows: joined(parts) }];
+  };
+  for await (const { columns, rowCount, rows } of selectedBatches(source, request)) {
+    const addresses = addressWords(addressesAmong(columns));
+    if (addresses[1] !== fragmentId) {
+      yield* selected();
+      fragmentId = addresses[1];
+      parts = [];
+      seenRows = 0;
+    }
+    seenRows += rowCount;
+    const physical = new Uint32Array(rows === null ? rowCount : rows.length);
+    for (let row = 0; row < physical.length; row++) {
+      physical[row] = addresses[2 * (rows === null ? row : rows[row])];
+    }
+    parts.push(physical);
+  }
+  yield* selected();
+}
+
+function joined(parts: readonly Uint32Array[]): Uint32Array {
+  const rows = new Uint32Array(parts.reduce((sum, part) => sum + part.length, 0));
+  let at = 0;
+  for (const part of parts) {
+    rows.set(part, at);
+    at += part.length;
+  }
+  return rows;
+}
+
+/** Reads all rows of the fragment, and keeps those that are selected. */
+async function* scanSelected(
+  source: FragmentSource,
+  request: RowsRequest,
+  { fragment, rows }: Selection,
+): AsyncGenerator<BatchRows, void, undefined> {
+  const { projection, readAhead, memory, signal } = request;
+  const batches = scanColumns(source, {
+    fragments: [fragment],
+    projection: { ...projection, withAddresses: true },
+    offset: 0,
+    limit: Number.POSITIVE_INFINITY,
+    batchRows: DENSE_ROWS,
+    readAhead,
+    memory: memory && ofRows(memory),
+    signal,
+  });
+  let next = 0;
+  for await (const { columns, rowCount } of batches) {
+    if (next === rows.length) return;
+    const addresses = addressWords(addressesAmong(columns));
+    const picked = new Uint32Array(rowCount);
+    let count = 0;
+    for (let row = 0; row < rowCount && next < rows.length; row++) {
+      if (addresses[2 * row] !== rows[next]) continue;
+      picked[count++] = row;
+      next++;
+    }
+    if (count === 0) continue;
+    const wanted = picked.subarray(0, count);
+    const kept = count === rowCount ? columns : columns.map((column) => takeColumn(column, wanted));
+    yield { columns: kept, rowCount: count };
+  }
+}
+
+/** A share of memory in which the uses of reading rows stand beside those of reading the filter's columns. */
+function ofRows(memory: MemoryShare): MemoryShare {
+  return {
+    spareBytes: (use) => memory.spareBytes(OF_ROWS + use),
+    hold: (use, byteLength) => memory.hold(OF_ROWS + use, byteLength),
+    note: (use, byteLength) => memory.note(OF_ROWS + use, byteLength),
+  };
+}
+
+/** Reads the selected rows only. */
+async function* takeSelected(
+  source: FragmentSource,
+  plan: RowsPlan,
+  { fragment, rows }: Selection,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<BatchRows, void, undefined> {
+  const stored = await openFragment(source, fragment, plan.leaves);
+  for (let start = 0; start < rows.length; start += TAKEN_ROWS) {
+    const some = rows.slice(start, start + TAKEN_ROWS);
+    const taken = await takeColumns(source, plan, stored, some, signal);
+    const columns = plan.hasBlobs ? await readBlobs(source, plan, taken) : taken.columns;
+    yield { columns: [...columns, addressesOf(fragment.id, some)], rowCount: some.length };
+  }
+}

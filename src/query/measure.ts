@@ -1,0 +1,85 @@
+/** Measures the stages of a query while it runs. */
+
+import { columnBytes } from "../file/writing/writer.js";
+import { countedReads } from "../io/disk/countedReads.js";
+import type { Disk } from "../io/disk/disk.js";
+import { HandlePool } from "../io/disk/handles.js";
+import type { QueryPlanMetrics } from "../namespace.js";
+import type { FragmentSource } from "./fragmentColumns.js";
+import type { QueryObserver, QueryStage } from "./observer.js";
+import type { BatchRows } from "./scan.js";
+
+type Measured = { -readonly [Member in keyof QueryPlanMetrics]: QueryPlanMetrics[Member] };
+
+/** Stages in the order in which rows pass them. */
+const ORDER: readonly QueryStage[] = ["scan", "filter", "select", "order", "take"];
+
+export class QueryMeasure implements QueryObserver {
+  readonly #disk: Disk;
+  readonly #stages = new Map<QueryStage, Measured>();
+  readonly #pools: HandlePool[] = [];
+
+  constructor(disk: Disk) {
+    this.#disk = disk;
+  }
+
+  source(stage: QueryStage, source: FragmentSource): FragmentSource {
+    const measured = this.#stage(stage);
+    const disk = countedReads(this.#disk, (byteLength) => {
+      measured.reads++;
+      measured.bytesRead += byteLength;
+    });
+    const handles = new HandlePool(disk);
+    this.#pools.push(handles);
+    return { ...source, handles };
+  }
+
+  async *rows<Rows extends BatchRows>(
+    stage: QueryStage,
+    rows: AsyncIterable<Rows>,
+    count: (rows: Rows) => number = ({ rowCount }) => rowCount,
+  ): AsyncGenerator<Rows, void, undefined> {
+    const measured = this.#stage(stage);
+    const iterator = rows[Symbol.asyncIterator]();
+    try {
+      for (;;) {
+        const start = performance.now();
+        const { value, done } = await iterator.next();
+        measured.milliseconds += performance.now() - start;
+        if (done === true) return;
+        const rowCount = count(value);
+        const bytes = value.columns.reduce((sum, column) => sum + columnBytes(column), 0);
+        measured.rows += rowCount;
+        measured.bytes += Math.round((bytes * rowCount) / value.rowCount);
+        measured.batches++;
+        yield value;
+      }
+    } finally {
+      await iterator.return?.();
+    }
+  }
+
+  /** What each stage did; the time of a stage is without that of the stages before it. */
+  async finish(): Promise<Map<QueryStage, QueryPlanMetrics>> {
+    for (const pool of this.#pools) await pool.close();
+    const finished = new Map<QueryStage, QueryPlanMetrics>();
+    let before = 0;
+    for (const stage of ORDER) {
+      const measured = this.#stages.get(stage);
+      if (measured === undefined) continue;
+      const milliseconds = Math.max(0, measured.milliseconds - before);
+      before = Math.max(before, measured.milliseconds);
+      finished.set(stage, { ...measured, milliseconds });
+    }
+    return finished;
+  }
+
+  #stage(stage: QueryStage): Measured {
+    let measured = this.#stages.get(stage);
+    if (measured === undefined) {
+      measured = { rows: 0, batches: 0, bytes: 0, reads: 0, bytesRead: 0, milliseconds: 0 };
+      this.#stages.set(stage, measured);
+    }
+    return measured;
+  }
+}

@@ -1,0 +1,31 @@
+/** Watches a query while it runs: what passes from one of its stages to the next, and what each reads. */
+
+import type { FragmentSource } from "./fragmentColumns.js";
+import { type BatchRows, type ScanRequest, scanColumns } from "./scan.js";
+
+/**
+ * Stages of a query: reading all rows, filtering them, reading the other columns of those that were selected, sorting, and
+ * reading the other columns of those that were sorted.
+ */
+export type QueryStage = "scan" | "filter" | "select" | "order" | "take";
+
+export interface QueryObserver {
+  /** The same source; its reads count as those of the stage. */
+  source(stage: QueryStage, source: FragmentSource): FragmentSource;
+  /** The same rows, watched as they leave the stage. */
+  rows<Rows extends BatchRows>(
+    stage: QueryStage,
+    rows: AsyncIterable<Rows>,
+    count?: (rows: Rows) => number,
+  ): AsyncGenerator<Rows, void, undefined>;
+}
+
+/** Scans as the first stage. */
+export function observedScan(
+  source: FragmentSource,
+  observer: QueryObserver | undefined,
+  request: ScanRequest,
+): AsyncGenerator<BatchRows, void, undefined> {
+  if (observer === undefined) return scanColumns(source, request);
+  return observer.rows("scan", scanColumns(observer.source("scan", source), request));
+}
