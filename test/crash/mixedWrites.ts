@@ -2,7 +2,7 @@
  * Writes of all kinds that several processes make at once in one namespace, and what must be there of them, whichever
  * of the processes is killed.
  *
- *   t, n$t      all append; they are compacted and cleaned up; the reference appends as well
+ *   t, n$t      all append; rows are updated to what they were; they are compacted and cleaned up; the reference appends as well
  *   h           all append and restore; every version stays; tags and a branch of each writer's own
  *   own<w>      made, replaced, declared and dropped by one writer at a time; n$own<w> the same in a child namespace
  *   b, n$b      only batches make versions, of both at once; with them tables n$x<w>-… come and go
@@ -105,7 +105,7 @@ export class MixedWrites {
   }
 
   /** Number of kinds of writes. */
-  static readonly kinds = 12;
+  static readonly kinds = 13;
 
   write(writer: number, kind: number): Write | Promise<Write> {
     switch (kind % MixedWrites.kinds) {
@@ -129,6 +129,8 @@ export class MixedWrites {
       case 9:
       case 10:
         return this.#changeOwn(writer, kind % 2 === 0);
+      case 11:
+        return this.#changeRows(this.#drawing.of(["t", "n$t"]));
       default:
         return this.#batch(writer);
     }
@@ -154,6 +156,22 @@ export class MixedWrites {
       entry: NOTHING,
       refusals: ["ConcurrentModification"],
       next: () => this.#optimize(table),
+    };
+  }
+
+  /** Rows move to another fragment, or none are deleted: what is there stays. */
+  #changeRows(table: string): Write {
+    const id = table.split("$");
+    const rest = this.#drawing.number(4);
+    return {
+      name: `change rows of ${table}`,
+      step:
+        rest === 4
+          ? ["deleteFromTable", { id, predicate: "v < 0" }]
+          : ["updateTable", { id, predicate: `v % 4 = ${rest}`, updates: [["v", "v"]] }],
+      entry: NOTHING,
+      refusals: ["ConcurrentModification"],
+      next: () => this.#changeRows(table),
     };
   }
 
