@@ -66,7 +66,12 @@ pauseLoop([
   { name: "merge rows, root", world: [[ROOT_TABLE, "table"]], run: merge(ROOT_TABLE), without },
   { name: "merge rows, child", world: [[CHILD_TABLE, "table"]], run: merge(CHILD_TABLE), without },
   { name: "merge rows, declared root", world: [[ROOT_TABLE, "declared"]], run: merge(ROOT_TABLE) },
-  { name: "merge rows of a branch", world: [[ROOT_TABLE, "refs"]], run: merge(ROOT_TABLE, onBranch), without },
+  {
+    name: "merge rows of a branch",
+    world: [[ROOT_TABLE, "refs"]],
+    run: merge(ROOT_TABLE, onBranch),
+    without,
+  },
   { name: "append to a branch, root", world: [[ROOT_TABLE, "refs"]], run: insert(ROOT_TABLE, onBranch) },
   { name: "append to a branch, child", world: [[CHILD_TABLE, "refs"]], run: insert(CHILD_TABLE, onBranch) },
 ]);
