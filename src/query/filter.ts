@@ -3,8 +3,8 @@
  * which they lie on disk.
  */
 
-import type { FilterParameters } from "../namespace.js";
 import { bindFilter, type ExpressionInput } from "../expression/expression.js";
+import type { FilterParameters } from "../namespace.js";
 import type { TableField } from "../schema/schema.js";
 import { ColumnReads, type RowsPlan } from "./columnReads.js";
 import { type Computation, columnsFrom } from "./computedColumns.js";

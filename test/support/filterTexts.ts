@@ -248,7 +248,7 @@ const { condition, number, float, string } = fc.letrec<{
       .tuple(
         tie("string"),
         matched,
-        of("x", "[$0]", "$1-$2", "\\1", "\\\\1", "${1}a", "$$"),
+        of("x", "[$0]", "$1-$2", "\\1", "\\\\1", "$\u007b1}a", "$$"),
         of("", ", 'g'", ", 'gi'", ", 'i'"),
       )
       .map(([inner, regex, other, flags]) => `regexp_replace(${inner}, ${regex}, ${quote(other)}${flags})`),

@@ -17,7 +17,17 @@ import { membership } from "../kernels/membership.js";
 import type { ExpressionSource } from "../parse/problem.js";
 import type { Case, CastSyntax, In, Like, Logic, Name, Syntax } from "../parse/syntax.js";
 import { columnOfScalars, scalarOf } from "../values/scalars.js";
-import { BINARY, BOOL, FLOAT64, INT64, NULL, STRING, timestamp, typeName, type ValueType } from "../values/types.js";
+import {
+  BINARY,
+  BOOL,
+  FLOAT64,
+  INT64,
+  NULL,
+  STRING,
+  timestamp,
+  typeName,
+  type ValueType,
+} from "../values/types.js";
 import { applied, boundList, called } from "./calls.js";
 import { unitedType, wholeType } from "./coercion.js";
 import { compared, distinctness } from "./comparisons.js";

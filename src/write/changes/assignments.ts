@@ -3,7 +3,6 @@
  * update, all of them the same. A value of another type is cast to that of its column, as by CAST.
  */
 
-import type { FilterParameters } from "../../namespace.js";
 import {
   type Column,
   JSONB_LAYOUT,
@@ -18,6 +17,7 @@ import { InternalError, InvalidInputError, UnsupportedError } from "../../errors
 import { type BoundExpression, bindAssigned, type ExpressionInput } from "../../expression/expression.js";
 import { STRING, type ValueType, valueTypeOfField } from "../../expression/values/types.js";
 import { formatFieldPath } from "../../ident.js";
+import type { FilterParameters } from "../../namespace.js";
 import { resolveField } from "../../schema/fieldPaths.js";
 import { storageOf, type TableField } from "../../schema/schema.js";
 import { storedColumn } from "./storedValues.js";

@@ -136,7 +136,7 @@ describe("the remote client", () => {
     expect(await table.version()).toBe(4);
   });
 
-    it("gets the columns it names under aliases, no rows where it wants none, and rows in its order", async () => {
+  it("gets the columns it names under aliases, no rows where it wants none, and rows in its order", async () => {
     const table = await connection.createTable("t", [{ v: 2 }, { v: 1 }]);
     const plain = (rows: object[]) => rows.map((row) => ({ ...row }));
     expect(plain(await table.query().select({ a: "v" }).toArray())).toEqual([{ a: 2 }, { a: 1 }]);
