@@ -24,7 +24,7 @@ import {
 import type { ManifestFile } from "../../table/versions/manifest.js";
 import { fileVersionOf } from "../insert.js";
 import { checkColumnName } from "../tableColumns.js";
-import { type ComputedColumn, computedField, planComputedColumn } from "./computedColumns.js";
+import { type ComputedColumn, planComputedColumn, storedComputedField } from "./computedColumns.js";
 
 /** One entry of a request: an SQL expression, or a type for a column that is all null. */
 export type AddedColumn =
@@ -84,7 +84,7 @@ function newColumn(
     const bound = bindNewColumn(column.expression, present, label);
     if (bound !== null) {
       const computed = planComputedColumn(bound, column.expression, present, label);
-      return { field: computedField(name, computed, label), values: computed };
+      return { field: storedComputedField(name, computed, label), values: computed };
     }
     const { type, value } = parseConstant(column.expression, label);
     const field = { name, type, nullable: value === null, metadata: new Map(), children: [] };

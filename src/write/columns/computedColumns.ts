@@ -53,7 +53,11 @@ const holdsBlobs = (field: TableField): boolean =>
  * loses what its metadata says.
  * @throws UnsupportedError for a type whose values can't be computed
  */
-export function computedField(name: string, { expression, copied }: ComputedColumn, label: string): NewField {
+export function storedComputedField(
+  name: string,
+  { expression, copied }: ComputedColumn,
+  label: string,
+): NewField {
   const { type } = expression;
   if (copied !== null && !holdsOther(type)) return { ...withoutMetadata(copied), name, nullable: true };
   return valueField(name, type, label);

@@ -21,7 +21,7 @@ import { hashKeys, keyColumn, rowsWithKey } from "./keyColumns.js";
 import { NO_ROW } from "./keyTable.js";
 import { setBit } from "./marks.js";
 import { NumberList } from "./numberList.js";
-import { BATCH_ROWS, type SourceKeys, type SourceRows } from "./sourceRows.js";
+import { MERGED_ROWS, type SourceKeys, type SourceRows } from "./sourceRows.js";
 
 /** Rows of the source that replace rows of the table. A source row stands there once for each row that it replaces. */
 export interface RowPairs {
@@ -138,7 +138,7 @@ class Join {
       projection,
       offset: 0,
       limit: Number.POSITIVE_INFINITY,
-      batchRows: BATCH_ROWS,
+      batchRows: MERGED_ROWS,
       readAhead: STREAMED,
       signal: this.#signal,
     });

@@ -30,7 +30,7 @@ import { fileVersionOf } from "../insert.js";
 import type { RowPairs } from "./join.js";
 import { hasBit } from "./marks.js";
 import { RowTaker } from "./rowTaker.js";
-import { BATCH_ROWS, type SourceRows } from "./sourceRows.js";
+import { MERGED_ROWS, type SourceRows } from "./sourceRows.js";
 
 /** What all files of one merge are written with. */
 export interface MergeFiles {
@@ -81,7 +81,7 @@ async function* pickedBatches(
     projection,
     offset: 0,
     limit: Number.POSITIVE_INFINITY,
-    batchRows: BATCH_ROWS,
+    batchRows: MERGED_ROWS,
     readAhead: STREAMED,
     signal,
   });
@@ -131,10 +131,10 @@ async function* replacementBatches(
   const files = versionSource(base, true);
   const ofSource = new RowTaker(files, source.fragments, storedProjection(source.given), signal);
   const ofTarget = new RowTaker(files, base.file.manifest.fragments, storedProjection(kept), signal);
-  for (let start = 0; start < sourceRows.length; start += BATCH_ROWS) {
+  for (let start = 0; start < sourceRows.length; start += MERGED_ROWS) {
     signal?.throwIfAborted();
     await breathe();
-    const end = Math.min(sourceRows.length, start + BATCH_ROWS);
+    const end = Math.min(sourceRows.length, start + MERGED_ROWS);
     const rows = sourceRows.slice(start, end);
     const sourceIds = rows.map((row) => source.fragmentOf(row));
     const offsets = rows.map((row, index) => row - source.firstRows[sourceIds[index]]);

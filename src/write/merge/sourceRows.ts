@@ -32,7 +32,7 @@ import { hashKeys, type KeyColumn, keyColumn, rowsWithKey } from "./keyColumns.j
 import { KeyTable } from "./keyTable.js";
 
 /** Rows of a batch that is looked at at once. */
-export const BATCH_ROWS = 32_768;
+export const MERGED_ROWS = 32_768;
 /** Bytes that a row takes in a table of keys, besides its key. */
 const ROW_BYTES = 24;
 /** Rows are numbered with 32 bits. */
@@ -189,7 +189,7 @@ export class SourceRows {
       projection,
       offset: 0,
       limit: Number.POSITIVE_INFINITY,
-      batchRows: BATCH_ROWS,
+      batchRows: MERGED_ROWS,
       readAhead: STREAMED,
       signal,
     });
