@@ -10,7 +10,7 @@ import { ColumnReads, type RowsPlan } from "./columnReads.js";
 import { type Computation, columnsFrom } from "./computedColumns.js";
 import type { FragmentSource } from "./fragmentColumns.js";
 import { observedScan, type QueryObserver } from "./observer.js";
-import type { BatchRows, ScanRequest } from "./scan.js";
+import type { ScannedRows, ScanRequest } from "./scan.js";
 import { type RowNumbers, SYSTEM_FIELDS } from "./systemColumns.js";
 
 /** Maximum rows of a batch on which expressions run. */
@@ -63,7 +63,7 @@ export async function countFiltered(source: FragmentSource, request: FilterReque
   return count;
 }
 
-export interface SelectedBatch extends BatchRows {
+export interface SelectedBatch extends ScannedRows {
   /** The selected rows of the batch; null for all. */
   readonly rows: Uint32Array | null;
 }
@@ -98,7 +98,7 @@ async function* selectFrom(
     memory: request.memory,
     signal: request.signal,
   });
-  for await (const { columns, rowCount } of batches) {
+  for await (const { columns, rowCount, places } of batches) {
     request.signal?.throwIfAborted();
     const inputs = await columnsFrom(filter.inputs, numbers, columns);
     let rows = filter.expression.select(inputs, rowCount);
@@ -111,7 +111,7 @@ async function* selectFrom(
     const count = rows === null ? rowCount : rows.length;
     if (count === 0) continue;
     left -= count;
-    yield { columns, rowCount, rows };
+    yield { columns, rowCount, places, rows };
     if (left <= 0) return;
   }
 }

@@ -13,8 +13,8 @@ import { takeColumns } from "../rows/takeColumns.js";
 import type { RowsPlan } from "./columnReads.js";
 import { type FilterRequest, selectedBatches } from "./filter.js";
 import { type FragmentSource, openFragment } from "./fragmentColumns.js";
-import { type BatchRows, type ScanRequest, scanColumns } from "./scan.js";
-import { addressesAmong, addressesOf, addressWords } from "./systemColumns.js";
+import { type BatchRows, type RowPlaces, rowsAt, type ScanRequest, scanColumns } from "./scan.js";
+import { addressesOf } from "./systemColumns.js";
 
 /** Maximum rows of a batch of all rows of a fragment. */
 const DENSE_ROWS = 65_536;
@@ -106,22 +106,27 @@ async function* selections(
     const fragment = byId.get(fragmentId);
     return fragment === undefined ? [] : [{ fragment, seenRows, rows: joined(parts) }];
   };
-  for await (const { columns, rowCount, rows } of selectedBatches(source, request)) {
-    const addresses = addressWords(addressesAmong(columns));
-    if (addresses[1] !== fragmentId) {
+  for await (const { places, rowCount, rows } of selectedBatches(source, request)) {
+    if (places.fragmentId !== fragmentId) {
       yield* selected();
-      fragmentId = addresses[1];
+      fragmentId = places.fragmentId;
       parts = [];
       seenRows = 0;
     }
     seenRows += rowCount;
-    const physical = new Uint32Array(rows === null ? rowCount : rows.length);
-    for (let row = 0; row < physical.length; row++) {
-      physical[row] = addresses[2 * (rows === null ? row : rows[row])];
-    }
-    parts.push(physical);
+    parts.push(physicalRows(places, rows, rowCount));
   }
   yield* selected();
+}
+
+/** @param rows of the batch; null for all */
+function physicalRows({ start, picked }: RowPlaces, rows: Uint32Array | null, rowCount: number): Uint32Array {
+  const physical = new Uint32Array(rows === null ? rowCount : rows.length);
+  for (let index = 0; index < physical.length; index++) {
+    const row = rows === null ? index : rows[index];
+    physical[index] = start + (picked === null ? row : picked[row]);
+  }
+  return physical;
 }
 
 function joined(parts: readonly Uint32Array[]): Uint32Array {
@@ -152,18 +157,12 @@ async function* scanSelected(
     signal,
   });
   let next = 0;
-  for await (const { columns, rowCount } of batches) {
+  for await (const { columns, rowCount, places } of batches) {
     if (next === rows.length) return;
-    const addresses = addressWords(addressesAmong(columns));
-    const picked = new Uint32Array(rowCount);
-    let count = 0;
-    for (let row = 0; row < rowCount && next < rows.length; row++) {
-      if (addresses[2 * row] !== rows[next]) continue;
-      picked[count++] = row;
-      next++;
-    }
+    const wanted = rowsAt(places, rowCount, rows, next);
+    const count = wanted.length;
     if (count === 0) continue;
-    const wanted = picked.subarray(0, count);
+    next += count;
     const kept = count === rowCount ? columns : columns.map((column) => takeColumn(column, wanted));
     yield { columns: kept, rowCount: count };
   }

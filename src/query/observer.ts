@@ -1,7 +1,7 @@
 /** Watches a query while it runs: what passes from one of its stages to the next, and what each reads. */
 
 import type { FragmentSource } from "./fragmentColumns.js";
-import { type BatchRows, type ScanRequest, scanColumns } from "./scan.js";
+import { type BatchRows, type ScannedRows, type ScanRequest, scanColumns } from "./scan.js";
 
 /**
  * Stages of a query: reading all rows, filtering them, reading the other columns of those that were selected, sorting, and
@@ -25,7 +25,7 @@ export function observedScan(
   source: FragmentSource,
   observer: QueryObserver | undefined,
   request: ScanRequest,
-): AsyncGenerator<BatchRows, void, undefined> {
+): AsyncGenerator<ScannedRows, void, undefined> {
   if (observer === undefined) return scanColumns(source, request);
   return observer.rows("scan", scanColumns(observer.source("scan", source), request));
 }

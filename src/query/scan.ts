@@ -7,7 +7,7 @@ import type { Column, FixedColumn } from "../arrow/columns/column.js";
 import { mapAhead } from "../async/parallel.js";
 import type { DataFragment } from "../format/table.js";
 import type { RowSpan } from "../rows/openColumns.js";
-import { type ReadOptions, type RowBatch, readColumns } from "../rows/readColumns.js";
+import { type ReadOptions, readColumns } from "../rows/readColumns.js";
 import type { RowsPlan } from "./columnReads.js";
 import { type FragmentSource, openFragment } from "./fragmentColumns.js";
 import { selectSpan } from "./fragmentRows.js";
@@ -32,18 +32,32 @@ interface FragmentSpan extends RowSpan {
   readonly fragmentId: number;
 }
 
+/** Where the rows of a batch lie: all in one fragment. */
+export interface RowPlaces {
+  readonly fragmentId: number;
+  /** Physical offset of the first row, or of row 0 of those that are picked. */
+  readonly start: number;
+  /** The rows, from `start` on, ascending; null for all from `start` on. */
+  readonly picked: Uint32Array | null;
+}
+
 /** The columns of a batch: the outputs of what is read, and the addresses of rows after them if they are wanted. */
 export interface BatchRows {
   readonly columns: readonly Column[];
   readonly rowCount: number;
 }
 
+/** A batch of a scan, whose rows have not been moved. */
+export interface ScannedRows extends BatchRows {
+  readonly places: RowPlaces;
+}
+
 /** The rows as columns of the engine. */
-export function scanColumns(
+export async function* scanColumns(
   source: FragmentSource,
   request: ScanRequest,
-): AsyncGenerator<BatchRows, void, undefined> {
-  const { projection } = request;
+): AsyncGenerator<ScannedRows, void, undefined> {
+  const { projection, memory } = request;
   const isScanned = request.limit === Number.POSITIVE_INFINITY;
   const spans = mapAhead(
     wantedFragments(source, request),
@@ -54,7 +68,19 @@ export function scanColumns(
     { weigh: () => 1, maxWeight: OPEN_FRAGMENTS },
   );
   const batches = readColumns(source, projection, spans, { ...request, returned: projection.measured });
-  return projection.withAddresses ? withAddresses(batches, request) : batches;
+  try {
+    for await (const { columns, rowCount, span, positions } of batches) {
+      const places = { fragmentId: span.fragmentId, start: positions.start, picked: positions.picked };
+      if (!projection.withAddresses) {
+        yield { columns, rowCount, places };
+        continue;
+      }
+      memory?.note(ADDRESSES, rowCount * ADDRESS_BYTES);
+      yield { columns: [...columns, rowAddresses(places, rowCount)], rowCount, places };
+    }
+  } finally {
+    memory?.note(ADDRESSES, 0);
+  }
 }
 
 /** The fragments with wanted rows: for each the span of physical rows that holds them, and its deleted rows. */
@@ -73,28 +99,53 @@ async function* wantedFragments(source: FragmentSource, request: ScanRequest) {
   }
 }
 
-async function* withAddresses(
-  batches: AsyncIterable<RowBatch<FragmentSpan>>,
-  { memory }: ScanRequest,
-): AsyncGenerator<BatchRows, void, undefined> {
-  try {
-    for await (const batch of batches) {
-      memory?.note(ADDRESSES, batch.rowCount * ADDRESS_BYTES);
-      yield { columns: [...batch.columns, rowAddresses(batch)], rowCount: batch.rowCount };
+/**
+ * Row addresses: the fragment's id in the upper 32 bits, the physical offset in the lower. They are made when they are
+ * first looked at: most filters never do.
+ */
+function rowAddresses({ fragmentId, start, picked }: RowPlaces, rowCount: number): FixedColumn {
+  let values: Uint8Array | null = null;
+  const make = (): Uint8Array => {
+    const words = new Uint32Array(rowCount * 2);
+    for (let row = 0; row < rowCount; row++) {
+      words[2 * row] = start + (picked === null ? row : picked[row]);
+      words[2 * row + 1] = fragmentId;
     }
-  } finally {
-    memory?.note(ADDRESSES, 0);
-  }
+    return new Uint8Array(words.buffer);
+  };
+  return {
+    kind: "fixed",
+    length: rowCount,
+    validity: null,
+    byteWidth: ADDRESS_BYTES,
+    get values() {
+      values ??= make();
+      return values;
+    },
+  };
 }
 
-/** Row addresses: the fragment's id in the upper 32 bits, the physical offset in the lower. */
-function rowAddresses({ rowCount, span, positions }: RowBatch<FragmentSpan>): FixedColumn {
-  const { start, picked } = positions;
-  const words = new Uint32Array(rowCount * 2);
-  for (let row = 0; row < rowCount; row++) {
-    words[2 * row] = start + (picked === null ? row : picked[row]);
-    words[2 * row + 1] = span.fragmentId;
+/**
+ * The rows of a batch that have given physical offsets.
+ * @param wanted ascending
+ * @param next index of the first of these that does not lie before the batch
+ */
+export function rowsAt(
+  { start, picked }: RowPlaces,
+  rowCount: number,
+  wanted: Uint32Array,
+  next: number,
+): Uint32Array {
+  const rows = new Uint32Array(Math.min(rowCount, wanted.length - next));
+  let count = 0;
+  for (let row = 0, at = next; row < rowCount && at < wanted.length; ) {
+    const place = picked === null ? row : picked[row];
+    const ahead = wanted[at] - start - place;
+    if (ahead === 0) {
+      rows[count++] = row;
+      at++;
+    }
+    row += picked === null && ahead > 0 ? ahead : 1;
   }
-  const values = new Uint8Array(words.buffer);
-  return { kind: "fixed", length: rowCount, validity: null, byteWidth: ADDRESS_BYTES, values };
+  return rows.subarray(0, count);
 }

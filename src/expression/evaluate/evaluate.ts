@@ -8,6 +8,7 @@ import type { Column, DictionaryColumn, Validity } from "../../arrow/columns/col
 import { dictionaryValidity, readIndices } from "../../arrow/columns/dictionaries.js";
 import { takeColumn } from "../../arrow/columns/takeColumn.js";
 import { bothValid, isValid } from "../../arrow/columns/validity.js";
+import { countOnes } from "../../bytes/bits.js";
 import { pick } from "../kernels/choice.js";
 import { Combination, nullTest, truthOf } from "../kernels/logic.js";
 import { type Operand, plainColumn } from "../values/operands.js";
@@ -30,8 +31,7 @@ export function evaluate(node: Bound, inputs: Inputs): Column {
 export function selectRows(condition: Bound, inputs: Inputs): Uint32Array | null {
   const { rowCount } = inputs;
   const { trues } = truthOf(run(condition, inputs), rowCount);
-  let count = 0;
-  for (let row = 0; row < rowCount; row++) count += (trues[row >>> 3] >>> (row & 7)) & 1;
+  const count = countOnes(trues, 0, rowCount);
   if (count === rowCount) return null;
   const rows = new Uint32Array(count);
   for (let row = 0, next = 0; next < count; row++) {

@@ -19,9 +19,10 @@ import {
 } from "../values/operands.js";
 import { listLane } from "../values/scalars.js";
 import { byteWidthOf, type ValueType } from "../values/types.js";
+import { compareNumber, type NumberRelation } from "./compareNumber.js";
 
 /** Which bits a loop sets. */
-type Relation = "less" | "atMost" | "equal";
+type Relation = NumberRelation;
 
 /** The comparison of two operands of `type`. */
 export function comparison(operator: ComparisonOperator, type: ValueType): ValueKernel {
@@ -69,6 +70,10 @@ function relate(
       return relateNested(relation, left, right, type, length, valid);
     default: {
       const width = byteWidthOf(type);
+      if (type.kind === "float" || width <= 4) {
+        const beside = relateToOne(relation, left, right, type, length);
+        if (beside !== null) return beside;
+      }
       if (type.kind === "float") {
         return relateFloats(
           relation,
@@ -95,6 +100,26 @@ function relate(
         : relateWords(relation, wordLane(left), left.step, wordLane(right), right.step, length, width / 4);
     }
   }
+}
+
+/** Numbers beside one that is no NaN, on either side; null for all others. */
+function relateToOne(
+  relation: Relation,
+  left: Operand,
+  right: Operand,
+  type: ValueType,
+  length: number,
+): Uint8Array | null {
+  if (left.step === right.step) return null;
+  const isRight = right.step === 0;
+  const number = numbersOf(isRight ? right : left, type)[0];
+  if (Number.isNaN(number)) return null;
+  const values = numbersOf(isRight ? left : right, type);
+  if (isRight || relation === "equal") return compareNumber(relation, values, number, length);
+  // A number is less than what is not at most that number: NaN too, which is greater than all numbers.
+  const bits = compareNumber(relation === "less" ? "atMost" : "less", values, number, length);
+  for (let byte = 0; byte < bits.length; byte++) bits[byte] = ~bits[byte];
+  return bits;
 }
 
 function relateBits(relation: Relation, left: Uint8Array, right: Uint8Array): Uint8Array {

@@ -3,14 +3,12 @@
  * and the others left out; where they are few, only these. Batches are bounded in rows and in bytes.
  */
 
-import type { Column } from "../../arrow/columns/column.js";
 import { takeColumn } from "../../arrow/columns/takeColumn.js";
-import { InternalError } from "../../errors.js";
 import { columnBytes } from "../../file/writing/writer.js";
 import type { Selection } from "../../query/filteredRows.js";
 import { type FragmentSource, openFragment } from "../../query/fragmentColumns.js";
 import type { Projection } from "../../query/projection.js";
-import { type BatchRows, scanColumns } from "../../query/scan.js";
+import { type BatchRows, rowsAt, scanColumns } from "../../query/scan.js";
 import { readBlobBatches } from "../../rows/blobValues.js";
 import { STREAMED } from "../../rows/readAhead.js";
 import { takeColumns } from "../../rows/takeColumns.js";
@@ -46,7 +44,7 @@ async function* scanSome(
 ): AsyncGenerator<BatchRows, void, undefined> {
   const batches = scanColumns(source, {
     fragments: [fragment],
-    projection: { ...projection, withAddresses: true },
+    projection,
     offset: 0,
     limit: Number.POSITIVE_INFINITY,
     batchRows: BATCH_ROWS,
@@ -55,21 +53,14 @@ async function* scanSome(
     signal,
   });
   let next = 0;
-  for await (const { columns, rowCount } of batches) {
+  for await (const { columns, rowCount, places } of batches) {
     if (next === rows.length) return;
-    const addresses = wordsOf(columns[projection.outputs.length]);
-    const picked = new Uint32Array(rowCount);
-    let count = 0;
-    for (let row = 0; row < rowCount && next < rows.length; row++) {
-      if (addresses[2 * row] !== rows[next]) continue;
-      picked[count++] = row;
-      next++;
-    }
+    const wanted = rowsAt(places, rowCount, rows, next);
+    const count = wanted.length;
     if (count === 0) continue;
-    const stored = columns.slice(0, projection.outputs.length);
-    const wanted = picked.subarray(0, count);
+    next += count;
     yield {
-      columns: count === rowCount ? stored : stored.map((column) => takeColumn(column, wanted)),
+      columns: count === rowCount ? columns : columns.map((column) => takeColumn(column, wanted)),
       rowCount: count,
     };
   }
@@ -95,11 +86,4 @@ async function* takeSome(
     if (projection.hasBlobs) yield* readBlobBatches(source, projection, taken, {});
     else yield taken;
   }
-}
-
-/** The words of row addresses: the physical row, and the fragment's id. */
-function wordsOf(addresses: Column): Uint32Array {
-  if (addresses.kind !== "fixed") throw new InternalError("row addresses of another kind");
-  const { values } = addresses;
-  return new Uint32Array(values.buffer, values.byteOffset, values.length >>> 2);
 }
