@@ -132,15 +132,17 @@ const count: FunctionDefinition = (types, constants) => {
     const first = from === undefined || from === null ? 1 : Number(from);
     if (first < 1) throw new InvalidInputError("regexp_count: characters are counted from 1");
     let found = 0n;
+    const points = pointsOf(value as string);
+    // Nothing is found behind the end, not even an empty match.
+    if (first > points.length + 1) return found;
     // What lies before the start is no part of the text.
-    const rest = pointsOf(value as string).slice(first - 1);
-    for (const _ of search.findAll(rest)) found++;
+    for (const _ of search.findAll(points.slice(first - 1))) found++;
     return found;
   });
   return { operands, type: INT64, kernel, isStrict: false };
 };
 
-/** REGEXP_INSTR(text, pattern): where the first match begins, from 1; 0 for none. */
+/** REGEXP_INSTR(text, pattern): where the first match begins, from 1; 0 for none, and for an empty text or pattern. */
 const place: FunctionDefinition = (types, constants) => {
   if (types.length !== 2) return operandCount(2);
   if (!types.every(wantsText)) return textOperands;
@@ -150,7 +152,7 @@ const place: FunctionDefinition = (types, constants) => {
   if (typeof pattern !== "string") return constantPattern;
   const search = new Search(parsePattern(pattern, ""));
   const kernel = rowKernel(operands, INT64, ([text]) =>
-    BigInt((search.find(pointsOf(text as string), 0)?.[0] ?? -1) + 1),
+    text === "" || pattern === "" ? 0n : BigInt((search.find(pointsOf(text as string), 0)?.[0] ?? -1) + 1),
   );
   return { operands, type: INT64, kernel };
 };
