@@ -12,6 +12,7 @@ const NOT_SHARING = [
   "test/query/arbitraryTables.test.ts",
   "test/rows/readAhead.test.ts",
   "test/write/memory.test.ts",
+  "test/write/merge/memory.test.ts",
 ];
 
 /**

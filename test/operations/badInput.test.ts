@@ -486,7 +486,12 @@ describe("changes of the schema", () => {
     ["an expression that is no string", { name: "x", expression: 1 }, "InvalidInput"],
     ["an empty expression", { name: "x", expression: " " }, "InvalidInput"],
     ["a constant of no value", { name: "x", expression: "cast(300 as tinyint)" }, "InvalidInput"],
-    ["an expression over columns", { name: "x", expression: "id + 1" }, "Unsupported"],
+    ["an expression of no sense", { name: "x", expression: "id + " }, "InvalidInput"],
+    [
+      "an expression over a column that is not there",
+      { name: "x", expression: "y + 1" },
+      "TableColumnNotFound",
+    ],
     ["a computed column", { name: "x", computed: "id + 1" }, "Unsupported"],
     ["a virtual column", { name: "x", virtualColumn: {} }, "Unsupported"],
     ["a type that is none", { name: "x", dataType: { type: "wat" } }, "Unsupported"],

@@ -166,7 +166,7 @@ function encode(text: string): string {
 function addToQuery(query: URLSearchParams, name: string, value: unknown, type: z.ZodType): void {
   if (value === undefined || value === null) return;
   // A text where a number belongs has to stay one.
-  const isText = type.safeParse("text").success;
+  const isText = ["text", ["text"]].some((value) => type.safeParse(value).success);
   if (Array.isArray(value)) for (const entry of value) query.append(name, String(entry));
   else query.set(name, typeof value === "string" && isText ? value : JSON.stringify(value));
 }
