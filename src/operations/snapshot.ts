@@ -114,15 +114,23 @@ const confirmPlace = (
  */
 export async function openWritable(context: OperationContext, request: Selection): Promise<WritableTable> {
   const open = await openTable(context, request);
-  const { latest } = open;
-  if (latest !== null) {
-    const base = await openVersion(open.at, latest);
-    if (base !== null) await refuseBufferedRows(base);
-    return { ...open, latest };
-  }
+  const writable = await writableOf(open);
+  if (writable !== null) return writable;
   throw new InvalidTableStateError(
     `table ${formatIdentifier(open.table.id)} is only declared: it has no data yet`,
   );
+}
+
+/**
+ * An opened table that is to be changed; null while it is only declared.
+ * @throws UnsupportedError for a table that buffers rows
+ */
+export async function writableOf(open: OpenTable): Promise<WritableTable | null> {
+  const { latest } = open;
+  if (latest === null) return null;
+  const base = await openVersion(open.at, latest);
+  if (base !== null) await refuseBufferedRows(base);
+  return { ...open, latest };
 }
 
 /**

@@ -30,7 +30,7 @@ import {
   requireString,
   requireStrings,
 } from "../request.js";
-import { anchorOfOpen, type OpenTable, openTable } from "../snapshot.js";
+import { anchorOfOpen, type OpenTable, openTable, writableOf } from "../snapshot.js";
 
 export async function mergeInsertIntoTable(
   context: OperationContext,
@@ -42,12 +42,12 @@ export async function mergeInsertIntoTable(
   const timeoutMs = parseTimeout(optionalString(request.timeout, "timeout"));
   optionalBoolean(request.useIndex, "useIndex");
   const open = await openTable(context, request);
-  const { at, latest } = open;
+  const writable = await writableOf(open);
   const deadline = startDeadline(timeoutMs, request.signal);
   try {
     const options = { bounds, signal: deadline.signal };
-    if (latest === null) return await createWith(context, open, merge, data, options);
-    const merged = await mergeInsert({ at, latest }, data, merge, options);
+    if (writable === null) return await createWith(context, open, merge, data, options);
+    const merged = await mergeInsert(writable, data, merge, options);
     return {
       transactionId: merged.transactionId,
       version: merged.version,
