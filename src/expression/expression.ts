@@ -74,9 +74,7 @@ export function bindFilter(
   fields: readonly TypedField[],
   label: string,
 ): BoundExpression {
-  const names = new Names(fields);
-  const binder = new Binder({ label, text: typeof input === "string" ? input : null }, names, parameters);
-  return new BoundExpression(binder.filter(syntaxOf(input, label)), names.paths);
+  return bound(input, parameters, fields, label, (binder, syntax) => binder.filter(syntax));
 }
 
 /**
@@ -91,9 +89,7 @@ export function bindExpression(
   fields: readonly TypedField[],
   label: string,
 ): BoundExpression {
-  const names = new Names(fields);
-  const binder = new Binder({ label, text: typeof input === "string" ? input : null }, names, parameters);
-  return new BoundExpression(binder.expression(syntaxOf(input, label)), names.paths);
+  return bound(input, parameters, fields, label, (binder, syntax) => binder.expression(syntax));
 }
 
 /**
@@ -109,9 +105,19 @@ export function bindAssigned(
   wanted: (own: ValueType) => ValueType,
   label: string,
 ): BoundExpression {
+  return bound(input, parameters, fields, label, (binder, syntax) => binder.assigned(syntax, wanted));
+}
+
+function bound(
+  input: ExpressionInput,
+  parameters: FilterParameters,
+  fields: readonly TypedField[],
+  label: string,
+  bind: (binder: Binder, syntax: Syntax) => Bound,
+): BoundExpression {
   const names = new Names(fields);
   const binder = new Binder({ label, text: typeof input === "string" ? input : null }, names, parameters);
-  return new BoundExpression(binder.assigned(syntaxOf(input, label), wanted), names.paths);
+  return new BoundExpression(bind(binder, syntaxOf(input, label)), names.paths);
 }
 
 /** A constant, with the type that SQL gives it. */

@@ -6,6 +6,7 @@
  */
 
 import { takeColumn } from "../arrow/columns/takeColumn.js";
+import { concatWords } from "../bytes/concatWords.js";
 import type { DataFragment } from "../format/table.js";
 import type { MemoryShare } from "../memory.js";
 import { readBlobs } from "../rows/blobValues.js";
@@ -13,14 +14,21 @@ import { takeColumns } from "../rows/takeColumns.js";
 import type { RowsPlan } from "./columnReads.js";
 import { type FilterRequest, selectedBatches } from "./filter.js";
 import { type FragmentSource, openFragment } from "./fragmentColumns.js";
-import { type BatchRows, type RowPlaces, rowsAt, type ScanRequest, scanColumns } from "./scan.js";
+import {
+  type BatchRows,
+  physicalRow,
+  pickRows,
+  type RowPlaces,
+  type ScanRequest,
+  scanColumns,
+} from "./scan.js";
 import { addressesOf } from "./systemColumns.js";
 
 /** Maximum rows of a batch of all rows of a fragment. */
 const DENSE_ROWS = 65_536;
 /** Rows that are read at once where only those are read that the filter selects. */
 const TAKEN_ROWS = 32_768;
-/** The others of a fragment's columns are read for all rows where the filter selects at least this part of them. */
+/** All rows are read where at least this part of them is wanted. */
 const DENSE_PART = 1 / 8;
 /** Prefix of the names of uses of memory by the rows, beside those of the filter's columns. */
 const OF_ROWS = "rows: ";
@@ -54,8 +62,7 @@ async function* readSelected(
   const own = request.observer?.source("select", source) ?? source;
   for await (const selection of selections(source, request)) {
     const { rows, seenRows } = selection;
-    const isDense = rows.length >= seenRows * DENSE_PART && !request.projection.hasBlobs;
-    yield* isDense
+    yield* isDense(rows, seenRows, request.projection)
       ? scanSelected(own, request, selection)
       : takeSelected(own, request.projection, selection, request.signal);
   }
@@ -85,6 +92,10 @@ export interface Selection {
   readonly seenRows: number;
 }
 
+/** Whether wanted rows are so many of `rowCount` that all are read, and the others left out. */
+export const isDense = (rows: Uint32Array, rowCount: number, plan: RowsPlan): boolean =>
+  rows.length >= rowCount * DENSE_PART && !plan.hasBlobs;
+
 /** The rows that a filter selects, fragment by fragment; fragments without any are left out. */
 export function selectedRows(
   source: FragmentSource,
@@ -104,7 +115,7 @@ async function* selections(
   let seenRows = 0;
   const selected = (): Selection[] => {
     const fragment = byId.get(fragmentId);
-    return fragment === undefined ? [] : [{ fragment, seenRows, rows: joined(parts) }];
+    return fragment === undefined ? [] : [{ fragment, seenRows, rows: concatWords(parts) }];
   };
   for await (const { places, rowCount, rows } of selectedBatches(source, request)) {
     if (places.fragmentId !== fragmentId) {
@@ -120,27 +131,16 @@ async function* selections(
 }
 
 /** @param rows of the batch; null for all */
-function physicalRows({ start, picked }: RowPlaces, rows: Uint32Array | null, rowCount: number): Uint32Array {
+function physicalRows(places: RowPlaces, rows: Uint32Array | null, rowCount: number): Uint32Array {
   const physical = new Uint32Array(rows === null ? rowCount : rows.length);
   for (let index = 0; index < physical.length; index++) {
-    const row = rows === null ? index : rows[index];
-    physical[index] = start + (picked === null ? row : picked[row]);
+    physical[index] = physicalRow(places, rows === null ? index : rows[index]);
   }
   return physical;
 }
 
-function joined(parts: readonly Uint32Array[]): Uint32Array {
-  const rows = new Uint32Array(parts.reduce((sum, part) => sum + part.length, 0));
-  let at = 0;
-  for (const part of parts) {
-    rows.set(part, at);
-    at += part.length;
-  }
-  return rows;
-}
-
 /** Reads all rows of the fragment, and keeps those that are selected. */
-async function* scanSelected(
+function scanSelected(
   source: FragmentSource,
   request: RowsRequest,
   { fragment, rows }: Selection,
@@ -156,16 +156,7 @@ async function* scanSelected(
     memory: memory && ofRows(memory),
     signal,
   });
-  let next = 0;
-  for await (const { columns, rowCount, places } of batches) {
-    if (next === rows.length) return;
-    const wanted = rowsAt(places, rowCount, rows, next);
-    const count = wanted.length;
-    if (count === 0) continue;
-    next += count;
-    const kept = count === rowCount ? columns : columns.map((column) => takeColumn(column, wanted));
-    yield { columns: kept, rowCount: count };
-  }
+  return pickRows(batches, rows);
 }
 
 /** A share of memory in which the uses of reading rows stand beside those of reading the filter's columns. */

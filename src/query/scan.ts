@@ -4,6 +4,7 @@
  */
 
 import type { Column, FixedColumn } from "../arrow/columns/column.js";
+import { takeColumn } from "../arrow/columns/takeColumn.js";
 import { mapAhead } from "../async/parallel.js";
 import type { DataFragment } from "../format/table.js";
 import type { RowSpan } from "../rows/openColumns.js";
@@ -40,6 +41,10 @@ export interface RowPlaces {
   /** The rows, from `start` on, ascending; null for all from `start` on. */
   readonly picked: Uint32Array | null;
 }
+
+/** Physical offset of a row of a batch. */
+export const physicalRow = ({ start, picked }: RowPlaces, row: number): number =>
+  start + (picked === null ? row : picked[row]);
 
 /** The columns of a batch: the outputs of what is read, and the addresses of rows after them if they are wanted. */
 export interface BatchRows {
@@ -103,13 +108,13 @@ async function* wantedFragments(source: FragmentSource, request: ScanRequest) {
  * Row addresses: the fragment's id in the upper 32 bits, the physical offset in the lower. They are made when they are
  * first looked at: most filters never do.
  */
-function rowAddresses({ fragmentId, start, picked }: RowPlaces, rowCount: number): FixedColumn {
+function rowAddresses(places: RowPlaces, rowCount: number): FixedColumn {
   let values: Uint8Array | null = null;
   const make = (): Uint8Array => {
     const words = new Uint32Array(rowCount * 2);
     for (let row = 0; row < rowCount; row++) {
-      words[2 * row] = start + (picked === null ? row : picked[row]);
-      words[2 * row + 1] = fragmentId;
+      words[2 * row] = physicalRow(places, row);
+      words[2 * row + 1] = places.fragmentId;
     }
     return new Uint8Array(words.buffer);
   };
@@ -126,26 +131,41 @@ function rowAddresses({ fragmentId, start, picked }: RowPlaces, rowCount: number
 }
 
 /**
+ * The rows of a fragment that have given physical offsets, batch by batch.
+ * @param batches of the fragment
+ * @param wanted ascending
+ */
+export async function* pickRows(
+  batches: AsyncIterable<ScannedRows>,
+  wanted: Uint32Array,
+): AsyncGenerator<BatchRows, void, undefined> {
+  let next = 0;
+  for await (const { columns, rowCount, places } of batches) {
+    if (next === wanted.length) return;
+    const rows = rowsAt(places, rowCount, wanted, next);
+    const count = rows.length;
+    if (count === 0) continue;
+    next += count;
+    const picked = count === rowCount ? columns : columns.map((column) => takeColumn(column, rows));
+    yield { columns: picked, rowCount: count };
+  }
+}
+
+/**
  * The rows of a batch that have given physical offsets.
  * @param wanted ascending
  * @param next index of the first of these that does not lie before the batch
  */
-export function rowsAt(
-  { start, picked }: RowPlaces,
-  rowCount: number,
-  wanted: Uint32Array,
-  next: number,
-): Uint32Array {
+function rowsAt(places: RowPlaces, rowCount: number, wanted: Uint32Array, next: number): Uint32Array {
   const rows = new Uint32Array(Math.min(rowCount, wanted.length - next));
   let count = 0;
   for (let row = 0, at = next; row < rowCount && at < wanted.length; ) {
-    const place = picked === null ? row : picked[row];
-    const ahead = wanted[at] - start - place;
+    const ahead = wanted[at] - physicalRow(places, row);
     if (ahead === 0) {
       rows[count++] = row;
       at++;
     }
-    row += picked === null && ahead > 0 ? ahead : 1;
+    row += places.picked === null && ahead > 0 ? ahead : 1;
   }
   return rows.subarray(0, count);
 }

@@ -25,7 +25,7 @@ import { type CheckedDictionaries, validateColumn } from "./validate.js";
 
 export interface InputBatch {
   /** Columns in the order of the schema's fields, with `rowCount` values each. */
-  readonly columns: Column[];
+  readonly columns: readonly Column[];
   /** > 0. */
   readonly rowCount: number;
 }

@@ -15,11 +15,9 @@ import {
   wantsInteger,
   wantsText,
 } from "./form.js";
-import { rowKernel } from "./text.js";
+import { MAX_TEXT, rowKernel } from "./text.js";
 
 const constantPattern = "the pattern of a regular expression and its flags are constants";
-/** Longest text that a function makes. */
-const MAX_TEXT = 2 ** 24;
 
 const pointsOf = (text: string): number[] =>
   Array.from(text, (character) => character.codePointAt(0) as number);

@@ -20,7 +20,7 @@ import {
 } from "./form.js";
 
 /** Longest text that a function makes. */
-const MAX_TEXT = 2 ** 24;
+export const MAX_TEXT = 2 ** 24;
 
 /** A function of one text that gives another. */
 const mapped =

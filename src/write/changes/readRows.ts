@@ -3,12 +3,11 @@
  * and the others left out; where they are few, only these. Batches are bounded in rows and in bytes.
  */
 
-import { takeColumn } from "../../arrow/columns/takeColumn.js";
 import { columnBytes } from "../../file/writing/writer.js";
-import type { Selection } from "../../query/filteredRows.js";
+import { isDense, type Selection } from "../../query/filteredRows.js";
 import { type FragmentSource, openFragment } from "../../query/fragmentColumns.js";
 import type { Projection } from "../../query/projection.js";
-import { type BatchRows, rowsAt, scanColumns } from "../../query/scan.js";
+import { type BatchRows, pickRows, scanColumns } from "../../query/scan.js";
 import { readBlobBatches } from "../../rows/blobValues.js";
 import { STREAMED } from "../../rows/readAhead.js";
 import { takeColumns } from "../../rows/takeColumns.js";
@@ -19,8 +18,6 @@ const BATCH_ROWS = 16_384;
 const BATCH_BYTES = 16 * 1024 * 1024;
 /** Rows of the first batch, whose size tells how many the next ones may have. */
 const FIRST_ROWS = 1024;
-/** All rows are read where at least this part of them is wanted. */
-const DENSE_PART = 1 / 8;
 
 /** @param projection of the columns as they are stored, without addresses */
 export function readRows(
@@ -30,13 +27,12 @@ export function readRows(
   signal: AbortSignal | undefined,
 ): AsyncGenerator<BatchRows, void, undefined> {
   const { rows, fragment } = selection;
-  const isDense = rows.length >= fragment.physicalRows * DENSE_PART && !projection.hasBlobs;
-  return isDense
+  return isDense(rows, fragment.physicalRows, projection)
     ? scanSome(source, projection, selection, signal)
     : takeSome(source, projection, selection, signal);
 }
 
-async function* scanSome(
+function scanSome(
   source: FragmentSource,
   projection: Projection,
   { fragment, rows }: Selection,
@@ -52,18 +48,7 @@ async function* scanSome(
     readAhead: STREAMED,
     signal,
   });
-  let next = 0;
-  for await (const { columns, rowCount, places } of batches) {
-    if (next === rows.length) return;
-    const wanted = rowsAt(places, rowCount, rows, next);
-    const count = wanted.length;
-    if (count === 0) continue;
-    next += count;
-    yield {
-      columns: count === rowCount ? columns : columns.map((column) => takeColumn(column, wanted)),
-      rowCount: count,
-    };
-  }
+  return pickRows(batches, rows);
 }
 
 async function* takeSome(

@@ -8,10 +8,9 @@ import type { Column } from "../../arrow/columns/column.js";
 import { takeColumn } from "../../arrow/columns/takeColumn.js";
 import { isValid } from "../../arrow/columns/validity.js";
 import { breathe } from "../../async/eventLoop.js";
-import { alignedBytes } from "../../bytes/aligned.js";
 import { InternalError, InvalidInputError } from "../../errors.js";
 import { resolveProjection } from "../../query/projection.js";
-import { scanColumns } from "../../query/scan.js";
+import { physicalRow, type RowPlaces, scanColumns } from "../../query/scan.js";
 import { type ReaderEnvironment, versionSource } from "../../query/versionSource.js";
 import { STREAMED } from "../../rows/readAhead.js";
 import type { TableField } from "../../schema/schema.js";
@@ -80,9 +79,7 @@ interface TargetBatch {
   /** By path. */
   readonly columns: ReadonlyMap<string, Column>;
   readonly rowCount: number;
-  readonly fragmentId: number;
-  /** The words of row addresses: the physical row, and the fragment's id. */
-  readonly addresses: Uint32Array;
+  readonly places: RowPlaces;
 }
 
 class Join {
@@ -132,7 +129,7 @@ class Join {
         ...pathsOf(removeFilter, "target"),
       ]),
     ];
-    const projection = { ...resolveProjection(this.#fields, new Map(), paths), withAddresses: true };
+    const projection = resolveProjection(this.#fields, new Map(), paths);
     const batches = scanColumns(versionSource(this.#base), {
       fragments: this.#base.file.manifest.fragments,
       projection,
@@ -142,15 +139,13 @@ class Join {
       readAhead: STREAMED,
       signal: this.#signal,
     });
-    for await (const { columns, rowCount } of batches) {
+    for await (const { columns, rowCount, places } of batches) {
       this.#signal?.throwIfAborted();
       await breathe();
-      const addresses = wordsOf(columns[paths.length]);
       yield {
         columns: new Map(paths.map((path, index) => [path, columns[index]])),
         rowCount,
-        addresses,
-        fragmentId: addresses[1],
+        places,
       };
     }
   }
@@ -202,20 +197,20 @@ class Join {
       );
     }
     for (let index = 0; index < chosen.length; index++) {
-      const physicalRow = batch.addresses[2 * replaced[index]];
-      pairs.add(rows[sources.numbers[chosen[index]]], batch.fragmentId, physicalRow);
+      const targetRow = physicalRow(batch.places, replaced[index]);
+      pairs.add(rows[sources.numbers[chosen[index]]], batch.places.fragmentId, targetRow);
     }
     this.#remove(batch, replaced);
   }
 
-  #remove({ fragmentId, addresses }: TargetBatch, rows: Uint32Array): void {
+  #remove({ places }: TargetBatch, rows: Uint32Array): void {
     if (rows.length === 0) return;
-    let list = this.#removed.get(fragmentId);
+    let list = this.#removed.get(places.fragmentId);
     if (list === undefined) {
       list = new NumberList();
-      this.#removed.set(fragmentId, list);
+      this.#removed.set(places.fragmentId, list);
     }
-    for (const row of rows) list.push(addresses[2 * row]);
+    for (const row of rows) list.push(physicalRow(places, row));
   }
 
   outcome(): Joined {
@@ -263,11 +258,4 @@ function columnAt(columns: ReadonlyMap<string, Column>, path: string): Column {
   const column = columns.get(path);
   if (column === undefined) throw new InternalError(`column ${path} was not read`);
   return column;
-}
-
-/** The words of row addresses: the physical row, and the fragment's id. */
-function wordsOf(column: Column): Uint32Array {
-  if (column.kind !== "fixed") throw new InternalError("row addresses that are no numbers");
-  const { buffer, byteOffset } = alignedBytes(column.values, 4);
-  return new Uint32Array(buffer, byteOffset, 2 * column.length);
 }

@@ -13,10 +13,9 @@ import type { InputBatch } from "../../arrow/exchange/input.js";
 import { arrowSchemaOf } from "../../arrow/types/logicalTypes.js";
 import { breathe } from "../../async/eventLoop.js";
 import { countOnes } from "../../bytes/bits.js";
-import { InternalError } from "../../errors.js";
 import type { DataFragment } from "../../format/table.js";
 import { storedProjection } from "../../query/projection.js";
-import { scanColumns } from "../../query/scan.js";
+import { physicalRow, scanColumns } from "../../query/scan.js";
 import { type ReaderEnvironment, versionSource } from "../../query/versionSource.js";
 import { checkVersion } from "../../rows/columnPlan.js";
 import { STREAMED } from "../../rows/readAhead.js";
@@ -75,7 +74,7 @@ async function* pickedBatches(
   fragments: readonly DataFragment[],
   wanted: Uint8Array,
 ): AsyncGenerator<InputBatch, void, undefined> {
-  const projection = { ...storedProjection(source.given), withAddresses: true };
+  const projection = storedProjection(source.given);
   const batches = scanColumns(versionSource(base, true), {
     fragments,
     projection,
@@ -85,21 +84,17 @@ async function* pickedBatches(
     readAhead: STREAMED,
     signal,
   });
-  for await (const { columns, rowCount } of batches) {
-    const addresses = columns[columns.length - 1];
-    if (addresses.kind !== "fixed") throw new InternalError("row addresses that are no numbers");
-    const words = new Uint32Array(addresses.values.buffer, addresses.values.byteOffset, 2 * rowCount);
+  for await (const { columns, rowCount, places } of batches) {
+    const firstRow = source.firstRows[places.fragmentId];
     const picked = new Uint32Array(rowCount);
     let count = 0;
     for (let row = 0; row < rowCount; row++) {
-      const sourceRow = source.firstRows[words[2 * row + 1]] + words[2 * row];
-      if (hasBit(wanted, sourceRow)) picked[count++] = row;
+      if (hasBit(wanted, firstRow + physicalRow(places, row))) picked[count++] = row;
     }
     if (count === 0) continue;
     const rows = picked.subarray(0, count);
-    const own = columns.slice(0, -1);
     yield {
-      columns: count === rowCount ? own : own.map((column) => takeColumn(column, rows)),
+      columns: count === rowCount ? columns : columns.map((column) => takeColumn(column, rows)),
       rowCount: count,
     };
   }

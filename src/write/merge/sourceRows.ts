@@ -13,6 +13,7 @@ import { takeColumn } from "../../arrow/columns/takeColumn.js";
 import { isSet } from "../../arrow/columns/validity.js";
 import type { ArrowInput, InputBounds } from "../../arrow/exchange/input.js";
 import { breathe } from "../../async/eventLoop.js";
+import { concatWords } from "../../bytes/concatWords.js";
 import { UnsupportedError } from "../../errors.js";
 import { columnBytes } from "../../file/writing/writer.js";
 import type { DataFragment } from "../../format/table.js";
@@ -212,7 +213,7 @@ export class SourceRows {
       const pieces = parts.map(({ columns }) => columns[index]);
       return pieces.length === 0 ? null : concatColumns(pieces);
     });
-    const rows = concatRows(parts.map((part) => part.rows));
+    const rows = concatWords(parts.map((part) => part.rows));
     const columns = joined.filter((column) => column !== null);
     const keys = columns.slice(0, keyPlaces.length) as KeyColumn[];
     const table = await KeyTable.of(keys, hashKeys(keys, rows.length, seed));
@@ -237,14 +238,4 @@ function pickRows(
     if ((valid === null || isSet(valid, row)) && covers(hashes[row])) picked[count++] = row;
   }
   return picked.subarray(0, count);
-}
-
-function concatRows(parts: readonly Uint32Array[]): Uint32Array {
-  const joined = new Uint32Array(parts.reduce((sum, part) => sum + part.length, 0));
-  let at = 0;
-  for (const part of parts) {
-    joined.set(part, at);
-    at += part.length;
-  }
-  return joined;
 }
