@@ -8,9 +8,11 @@
  * 64-bit integers are numbers, checked to be safe, except for the kinds whose name ends in `Big`.
  */
 
-import { BinaryReader, BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
+import { BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 import { concatBytes } from "../bytes/concat.js";
 import { CorruptFileError, messageOf } from "../errors.js";
+import { MessageReader } from "./messageReader.js";
+import { NO_BYTES, SCALARS, type ScalarKind } from "./scalarKinds.js";
 
 /** Where the bytes of a message came from, for error messages. */
 export interface Origin {
@@ -65,75 +67,10 @@ export interface Message<F extends AnyFields> {
   write(writer: BinaryWriter, value: MessageValue<F>): void;
 }
 
-/** This many bytes of seven bits each always form a safe integer. */
-const SAFE_VARINT_BYTES = 7;
-
-/**
- * Reads a message and, in place, the messages in it: a reader and a view for each would cost more than most of them.
- */
-class MessageReader extends BinaryReader {
-  readonly bytesRead: Uint8Array;
-
-  constructor(bytes: Uint8Array) {
-    super(bytes);
-    this.bytesRead = bytes;
-  }
-
-  /** Reads a length and returns the position after that many bytes. */
-  end(): number {
-    const length = this.uint32();
-    const end = this.pos + length;
-    if (end > this.len) throw new RangeError("premature EOF");
-    return end;
-  }
-
-  /** Reads a 64-bit integer, checked to be safe, without making a bigint. */
-  safeUint64(): number {
-    let value = 0;
-    let scale = 1;
-    const last = Math.min(this.pos + SAFE_VARINT_BYTES, this.len);
-    for (let at = this.pos; at < last; at++, scale *= 128) {
-      const byte = this.bytesRead[at];
-      value += (byte & 0x7f) * scale;
-      if (byte >= 0x80) continue;
-      this.pos = at + 1;
-      return value;
-    }
-    return toSafeNumber(this.uint64());
-  }
-
-  /**
-   * Skips fields of bytes, strings or sub-messages up to the first other field. They are most of a large message, and
-   * making objects for each tag would cost more than all the rest.
-   * @param isKnown by tags of one byte: 1 for fields that are not skipped
-   */
-  passOver(isKnown: Uint8Array, end: number): void {
-    const bytes = this.bytesRead;
-    let position = this.pos;
-    while (position < end) {
-      const tag = bytes[position];
-      if ((tag & 0x87) !== WireType.LengthDelimited || tag < 8 || isKnown[tag] === 1) break;
-      const first = bytes[position + 1];
-      const second = bytes[position + 2];
-      let next = end + 1;
-      if (first < 0x80) next = position + 2 + first;
-      else if (second < 0x80) next = position + 3 + (first & 0x7f) + second * 128;
-      // The field is longer, or damaged.
-      if (next > end) break;
-      position = next;
-    }
-    this.pos = position;
-  }
-}
-
 /** A writer whose memory is larger than this is not used again. */
 const MAX_SPARE_BYTES = 1024 * 1024;
 /** Used again, because most messages are shorter than a new writer's memory; null while a message is encoded. */
 let spareWriter: BinaryWriter | null = null;
-
-const EMPTY = new Uint8Array(0);
-/** Shared, because making a decoder costs more than decoding most strings. */
-const UTF8 = new TextDecoder("utf-8", { fatal: true });
 
 /**
  * Declares a message.
@@ -148,7 +85,9 @@ export function message<F extends AnyFields>(
   const byNumber = new Map(entries.map(([name, codec]) => [codec.number, { name, codec }]));
   const defaults = Object.fromEntries(entries.map(([name, codec]) => [name, codec.initial()]));
   // Lists and maps are filled in place: each message needs its own.
-  const filled = entries.filter(([name]) => typeof defaults[name] === "object" && defaults[name] !== EMPTY);
+  const filled = entries.filter(
+    ([name]) => typeof defaults[name] === "object" && defaults[name] !== NO_BYTES,
+  );
   const isKnown = new Uint8Array(128);
   for (const number of byNumber.keys())
     if (number < 16) isKnown[(number << 3) | WireType.LengthDelimited] = 1;
@@ -218,71 +157,6 @@ export function message<F extends AnyFields>(
 
 // ---------------------------------------------------------------------------------------------- scalars
 
-export interface ScalarKind<T> {
-  readonly wireType: WireType;
-  readonly zero: T;
-  readonly read: (reader: MessageReader) => T;
-  readonly write: (writer: BinaryWriter, value: T) => void;
-  readonly isZero: (value: T) => boolean;
-}
-
-const varint = <T>(
-  zero: T,
-  read: (reader: MessageReader) => T,
-  write: (writer: BinaryWriter, value: T) => void,
-): ScalarKind<T> => ({ wireType: WireType.Varint, zero, read, write, isZero: (value) => value === zero });
-
-function toSafeNumber(value: bigint | string | number): number {
-  const result = Number(value);
-  if (!Number.isSafeInteger(result)) throw new RangeError(`integer ${value} is beyond 2^53`);
-  return result;
-}
-
-const UINT32 = varint(
-  0,
-  (reader) => reader.uint32(),
-  (writer, value) => void writer.uint32(value),
-);
-const INT32 = varint(
-  0,
-  (reader) => reader.int32(),
-  (writer, value) => void writer.int32(value),
-);
-const UINT64 = varint(
-  0,
-  (reader) => reader.safeUint64(),
-  (writer, value) => void writer.uint64(value),
-);
-const INT64 = varint(
-  0,
-  (reader) => toSafeNumber(reader.int64()),
-  (writer, value) => void writer.int64(value),
-);
-const UINT64_BIG = varint<bigint>(
-  0n,
-  (reader) => BigInt(reader.uint64()),
-  (writer, value) => void writer.uint64(value),
-);
-const BOOL = varint(
-  false,
-  (reader) => reader.bool(),
-  (writer, value) => void writer.bool(value),
-);
-const STRING: ScalarKind<string> = {
-  wireType: WireType.LengthDelimited,
-  zero: "",
-  read: (reader) => UTF8.decode(reader.bytes()),
-  write: (writer, value) => void writer.string(value),
-  isZero: (value) => value === "",
-};
-const BYTES: ScalarKind<Uint8Array> = {
-  wireType: WireType.LengthDelimited,
-  zero: EMPTY,
-  read: (reader) => reader.bytes(),
-  write: (writer, value) => void writer.bytes(value),
-  isZero: (value) => value.length === 0,
-};
-
 function expectWireType(actual: WireType, expected: WireType, fieldNumber: number): void {
   if (actual !== expected) throw new RangeError(`field ${fieldNumber} has wire type ${actual}`);
 }
@@ -351,25 +225,25 @@ const packed =
     },
   });
 
-export const uint32 = singular(UINT32);
-export const int32 = singular(INT32);
-export const uint64 = singular(UINT64);
-export const int64 = singular(INT64);
-export const uint64Big = singular(UINT64_BIG);
-export const bool = singular(BOOL);
-export const string = singular(STRING);
-export const bytes = singular(BYTES);
+export const uint32 = singular(SCALARS.UINT32);
+export const int32 = singular(SCALARS.INT32);
+export const uint64 = singular(SCALARS.UINT64);
+export const int64 = singular(SCALARS.INT64);
+export const uint64Big = singular(SCALARS.UINT64_BIG);
+export const bool = singular(SCALARS.BOOL);
+export const string = singular(SCALARS.STRING);
+export const bytes = singular(SCALARS.BYTES);
 
 /** Of explicit presence, as `optional` gives a field in a .proto file: undefined where the message lacks it. */
-export const explicitUint32 = present(UINT32);
-export const explicitInt32 = present(INT32);
-export const explicitUint64 = present(UINT64);
-export const explicitString = present(STRING);
-export const explicitBytes = present(BYTES);
+export const explicitUint32 = present(SCALARS.UINT32);
+export const explicitInt32 = present(SCALARS.INT32);
+export const explicitUint64 = present(SCALARS.UINT64);
+export const explicitString = present(SCALARS.STRING);
+export const explicitBytes = present(SCALARS.BYTES);
 
-export const repeatedUint32 = packed(UINT32);
-export const repeatedInt32 = packed(INT32);
-export const repeatedUint64 = packed(UINT64);
+export const repeatedUint32 = packed(SCALARS.UINT32);
+export const repeatedInt32 = packed(SCALARS.INT32);
+export const repeatedUint64 = packed(SCALARS.UINT64);
 
 // ---------------------------------------------------------------------------------------------- messages
 
@@ -460,10 +334,10 @@ function isSame(known: Uint8Array | undefined, bytes: Uint8Array): boolean {
 
 /** `map<string, string>`; keys keep the order of the wire. */
 export const stringMapField = (number: number): FieldCodec<Map<string, string>> =>
-  mapField(number, STRING, STRING);
+  mapField(number, SCALARS.STRING, SCALARS.STRING);
 /** `map<string, bytes>`. */
 export const bytesMapField = (number: number): FieldCodec<Map<string, Uint8Array>> =>
-  mapField(number, STRING, BYTES);
+  mapField(number, SCALARS.STRING, SCALARS.BYTES);
 
 export function mapField<K, V>(
   number: number,
@@ -513,9 +387,6 @@ const at = (origin: Origin, offset: number): Origin => ({
   path: origin.path,
   byteOffset: origin.byteOffset + offset,
 });
-
-/** Kinds for {@link mapField}. */
-export const MAP_KINDS = { UINT32, INT32, UINT64, STRING, BYTES } as const;
 
 /** A message without members, as arms of a oneof have it. */
 export const Empty = message("Empty", {});

@@ -19,7 +19,6 @@ import {
   explicitUint64,
   int32,
   int64,
-  MAP_KINDS,
   type MessageOf,
   mapField,
   message,
@@ -34,6 +33,7 @@ import {
   uint64,
   uint64Big,
 } from "./message.js";
+import { SCALARS } from "./scalarKinds.js";
 
 // --------------------------------------------------------------------------------------------- fragments
 
@@ -302,7 +302,7 @@ export const Update = message("Update", {
   fieldsForPreservingFragBitmap: repeatedUint32(6),
   /** One of {@link UPDATE_MODE}. */
   updateMode: uint32(7),
-  updatedOffsetBitmaps: mapField(10, MAP_KINDS.UINT64, MAP_KINDS.BYTES),
+  updatedOffsetBitmaps: mapField(10, SCALARS.UINT64, SCALARS.BYTES),
 });
 export type Update = MessageOf<typeof Update>;
 

@@ -1,11 +1,11 @@
 /** Merges sorted rows of several sources into one order. Rows of equal keys keep the order of their sources. */
 
 import type { Column } from "../arrow/columns/column.js";
+import { columnBytes } from "../arrow/columns/columnBytes.js";
 import { concatColumns } from "../arrow/columns/concatColumns.js";
 import { sliceColumn } from "../arrow/columns/sliceColumn.js";
 import { takeColumn } from "../arrow/columns/takeColumn.js";
 import { breathe } from "../async/eventLoop.js";
-import { columnBytes } from "../file/writing/writer.js";
 import type { BatchRows } from "./scan.js";
 import { compareRows, type KeyOrder, type SortKeys, sortKeys } from "./sortKeys.js";
 

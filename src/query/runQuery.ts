@@ -1,9 +1,9 @@
 /** Runs a query: reads its rows, and makes batches of the columns that it returns. */
 
 import type { RecordBatch } from "apache-arrow";
+import { columnBytes } from "../arrow/columns/columnBytes.js";
 import { sliceColumn } from "../arrow/columns/sliceColumn.js";
 import { makeBatch } from "../arrow/exchange/batch.js";
-import { columnBytes } from "../file/writing/writer.js";
 import type { DataFragment } from "../format/table.js";
 import type { MemoryShare } from "../memory.js";
 import { rowsOfBatch } from "../rows/batchSize.js";

@@ -4,13 +4,13 @@
  */
 
 import type { Column } from "../arrow/columns/column.js";
+import { columnBytes } from "../arrow/columns/columnBytes.js";
 import { sliceColumn } from "../arrow/columns/sliceColumn.js";
 import { takeColumn } from "../arrow/columns/takeColumn.js";
 import { breathe } from "../async/eventLoop.js";
 import type { DataPage } from "../file/container/reader.js";
 import { decodePage } from "../file/pages/decodePage.js";
 import type { EncodedRows } from "../file/pages/pageRows.js";
-import { columnBytes } from "../file/writing/writer.js";
 import type { MemoryShare } from "../memory.js";
 import { HeldBlocks, leastRowBytes, rowsOfBatch } from "./batchSize.js";
 import { assembleOutputs, type LeafPlan } from "./leafPlan.js";

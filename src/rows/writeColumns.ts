@@ -3,11 +3,12 @@
  * (file/writing). A file that is not complete is removed again on any failure.
  */
 
+import { columnBytes } from "../arrow/columns/columnBytes.js";
 import { sliceColumn } from "../arrow/columns/sliceColumn.js";
 import type { InputBatch } from "../arrow/exchange/input.js";
 import { breathe } from "../async/eventLoop.js";
 import type { FileColumn, FileVersion } from "../file/container/page.js";
-import { columnBytes, DataFileWriter, MAX_BARE_FILE_ROWS, MAX_FILE_ROWS } from "../file/writing/writer.js";
+import { DataFileWriter, MAX_BARE_FILE_ROWS, MAX_FILE_ROWS } from "../file/writing/writer.js";
 import type { Disk } from "../io/disk/disk.js";
 import { encodeFileSchema } from "../schema/schema.js";
 import { type ColumnPlan, checkVersion } from "./columnPlan.js";

@@ -1,7 +1,8 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { decodeZstdFrame, zstdFrameBound } from "../../src/bytes/zstd.js";
-import { encodeZstdFrame } from "../../src/bytes/zstdEncoder.js";
+import { decodeZstdFrame } from "../../src/bytes/zstd/decodeFrame.js";
+import { encodeZstdFrame } from "../../src/bytes/zstd/encodeFrame.js";
+import { zstdFrameBound } from "../../src/bytes/zstd/frame.js";
 
 const next = (state: { value: number }): number => {
   state.value = (Math.imul(state.value, 1664525) + 1013904223) >>> 0;

@@ -8,7 +8,8 @@
 import { CompressionType, compressionRegistry } from "apache-arrow";
 import { atOnce } from "../../async/eventLoop.js";
 import { decodingLz4Frame, lz4FrameLength } from "../../bytes/lz4Frame.js";
-import { decodingZstdFrame, zstdFrameBound } from "../../bytes/zstd.js";
+import { decodingZstdFrame } from "../../bytes/zstd/decodeFrame.js";
+import { zstdFrameBound } from "../../bytes/zstd/frame.js";
 import { malformedIpc } from "./malformedIpc.js";
 
 /** Maximum bytes of one buffer, inflated. */

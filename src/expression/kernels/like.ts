@@ -5,7 +5,8 @@
 
 import { isValid } from "../../arrow/columns/validity.js";
 import { Automaton } from "../regex/automaton.js";
-import { ANY_CHARACTER, anyCase, type Pattern, parsePattern, single } from "../regex/pattern.js";
+import { ANY_CHARACTER, anyCase, single } from "../regex/characterSets.js";
+import { type Pattern, parsePattern } from "../regex/pattern.js";
 import { bitsColumn, byteLane, decodeText, type ValueKernel } from "../values/operands.js";
 
 /** Tells whether a text of UTF-8 fits. */

@@ -6,7 +6,8 @@
  * The state before a character knows what the character before it was, in so far as positions such as `\b` ask for it.
  */
 
-import { type CharacterSet, holdsPoint, type Pattern, wordSet } from "./pattern.js";
+import { type CharacterSet, holdsPoint, wordSet } from "./characterSets.js";
+import type { Pattern } from "./pattern.js";
 import {
   asksForWords,
   compilePattern,

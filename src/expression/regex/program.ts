@@ -1,7 +1,8 @@
 /** Patterns as programs: what an automaton and a search run. */
 
 import { InvalidInputError } from "../../errors.js";
-import { type CharacterSet, holdsPoint, type Pattern, type Position, wordSet } from "./pattern.js";
+import { type CharacterSet, holdsPoint, wordSet } from "./characterSets.js";
+import type { Pattern, Position } from "./pattern.js";
 
 /** Maximum instructions of an automaton: repetitions are written out. */
 const MAX_INSTRUCTIONS = 20_000;

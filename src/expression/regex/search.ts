@@ -4,7 +4,8 @@
  * preferred.
  */
 
-import { holdsPoint, type Pattern } from "./pattern.js";
+import { holdsPoint } from "./characterSets.js";
+import type { Pattern } from "./pattern.js";
 import { asksForWords, compilePattern, EDGE, type Instruction, isAt, type Kind, kindOf } from "./program.js";
 
 /** Starts and ends of the whole match and of each group, counted in characters; -1 for a group without a match. */

@@ -9,8 +9,9 @@
 
 import { readUint32 } from "../../bytes/littleEndian.js";
 import { decodeLz4Block, encodeLz4Block, encodeSmallLz4Block } from "../../bytes/lz4.js";
-import { decodeZstdFrame, zstdFrameBound } from "../../bytes/zstd.js";
-import { encodeZstdFrame } from "../../bytes/zstdEncoder.js";
+import { decodeZstdFrame } from "../../bytes/zstd/decodeFrame.js";
+import { encodeZstdFrame } from "../../bytes/zstd/encodeFrame.js";
+import { zstdFrameBound } from "../../bytes/zstd/frame.js";
 import {
   type BufferCompression,
   CompressionScheme,

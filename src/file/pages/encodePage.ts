@@ -29,23 +29,18 @@ import {
   type Layout,
   type LeafColumn,
   type LeafLayout,
-  type PackedMember,
-  type PackedMemberColumn,
-  type PackedStructColumn,
   type PackedStructLayout,
   type VariableColumn,
   type VariableLayout,
 } from "../../arrow/columns/column.js";
 import { concatColumns } from "../../arrow/columns/concatColumns.js";
 import { dictionaryValidity } from "../../arrow/columns/dictionaries.js";
-import { sliceColumn } from "../../arrow/columns/sliceColumn.js";
 import { isNested, leafOf } from "../../arrow/columns/spine.js";
-import { InvalidInputError, UnsupportedError } from "../../errors.js";
+import { InvalidInputError } from "../../errors.js";
 import type { CompressiveEncoding } from "../../format/encodings.js";
-import { type CompressionOptions, compressionOptions } from "../compression/compressionOptions.js";
+import { compressionOptions } from "../compression/compressionOptions.js";
 import { largestIndex } from "../compression/dictionaryIndices.js";
 import { valuesOfColumns } from "../compression/fixed.js";
-import { joinRows, memberBytes, refuseNullBits, refuseNullMembers } from "../compression/packedStruct.js";
 import { plainValues } from "../compression/plainValues.js";
 import { describeVariable, encodeVariableBlock, variableChunkBytes } from "../compression/variable.js";
 import type { EncodedPage, StructuralVersion } from "../container/page.js";
@@ -68,9 +63,8 @@ import {
   encodeFullZipVariable,
   mayZip,
 } from "../structural/fullZip.js";
-import { encodeList, encodePlainLists, zipList } from "../structural/listValues.js";
-import { MiniBlockEncoder, type MiniBlockValues, maximumChunkEvents } from "../structural/miniBlock.js";
-import { encodePackedRows, type PackedPart } from "../structural/packedRows.js";
+import { encodeList, encodePlainLists } from "../structural/listValues.js";
+import { MiniBlockEncoder, type MiniBlockValues } from "../structural/miniBlock.js";
 import { forwardFill, sliceBits, slotLevels } from "../structural/slots.js";
 import {
   commonValue,
@@ -80,6 +74,9 @@ import {
   longest,
   storeValues,
 } from "../structural/variableValues.js";
+import { cutPages, exceedsChunks } from "./cutPages.js";
+import { encodePacked } from "./encodePacked.js";
+import type { PageTarget } from "./pageTarget.js";
 
 export interface EncodePageOptions {
   readonly version: StructuralVersion;
@@ -88,15 +85,6 @@ export interface EncodePageOptions {
   readonly path: string;
   /** Arrow field metadata of the column. */
   readonly metadata: ReadonlyMap<string, string>;
-}
-
-/** What a page is encoded for. */
-interface PageTarget {
-  readonly path: string;
-  readonly version: StructuralVersion;
-  readonly compression: CompressionOptions;
-  /** True if no chunks could hold the events that lie between the values. */
-  readonly exceeds?: boolean;
 }
 
 /** The reference accepts wider values in full-zip only. */
@@ -176,80 +164,6 @@ function encodeLeaf(
     case "dictionary":
       return encodeDictionaryColumn(layout as DictionaryLayout, column, levels, target);
   }
-}
-
-/**
- * Cuts into pages of whole rows: one page unless so many events without values lie together that a chunk may not hold
- * them; else pages small enough to hold them.
- */
-function cutPages(shredded: ShreddedColumn, version: StructuralVersion): ShreddedColumn[] {
-  const { levels, values } = shredded;
-  const { repetition, definition, eventCount, listDepth, maximumVisible } = levels;
-  const limit = maximumChunkEvents(version, levels);
-  if (repetition === null || definition === null || values.length === 0) return [shredded];
-  // A chunk has at least two values, so three runs of events without values may come together.
-  const mostRun = Math.floor(limit / 4);
-  if (eventCount - values.length <= mostRun || longestInvisible(definition, maximumVisible) <= mostRun) {
-    return [shredded];
-  }
-  const pages: ShreddedColumn[] = [];
-  let firstEvent = 0;
-  let firstValue = 0;
-  let rowStart = 0;
-  let rowStartValue = 0;
-  let rows = 0;
-  let value = 0;
-  const cut = (endEvent: number, endValue: number, rowCount: number) => {
-    pages.push({
-      values: sliceColumn(values, firstValue, endValue - firstValue),
-      levels: {
-        ...levels,
-        rowCount,
-        eventCount: endEvent - firstEvent,
-        visibleCount: endValue - firstValue,
-        repetition: repetition.slice(firstEvent, endEvent),
-        definition: definition.slice(firstEvent, endEvent),
-      },
-    });
-    firstEvent = endEvent;
-    firstValue = endValue;
-  };
-  for (let event = 0; event < eventCount; event++) {
-    if (repetition[event] === listDepth) {
-      rowStart = event;
-      rowStartValue = value;
-      rows++;
-    }
-    if (event - firstEvent >= limit && rowStart > firstEvent) {
-      cut(rowStart, rowStartValue, rows - 1);
-      rows = 1;
-    }
-    if (definition[event] <= maximumVisible) value++;
-  }
-  cut(eventCount, value, rows);
-  return pages;
-}
-
-/**
- * Whether a page, which is then one row, has so many events between its values that no chunks could hold them. Where
- * the reference fails on full-zip pages, chunks are used as long as they can hold the events.
- */
-function exceedsChunks(levels: PageLevels, version: StructuralVersion): boolean {
-  const { definition, eventCount, maximumVisible } = levels;
-  const limit = maximumChunkEvents(version, levels);
-  if (definition === null || eventCount <= limit) return false;
-  return longestInvisible(definition, maximumVisible) > (mayZip(levels) ? limit / 4 : limit);
-}
-
-/** Length of the longest run of events without values. */
-function longestInvisible(definition: Uint16Array, maximumVisible: number): number {
-  let most = 0;
-  let run = 0;
-  for (let event = 0; event < definition.length; event++) {
-    run = definition[event] > maximumVisible ? run + 1 : 0;
-    if (run > most) most = run;
-  }
-  return most;
 }
 
 const values = (encoding: CompressiveEncoding): MiniBlockValues => ({ encoding, bufferCount: 1 });
@@ -445,70 +359,4 @@ function encodeDictionaryValues(
   const { offsetBits } = layout.value as VariableLayout;
   const { offsets, bytes } = plainValues(dictionary, definition);
   return { encoding: describeVariable(offsetBits), block: encodeVariableBlock(offsetBits, offsets, bytes) };
-}
-
-// ----------------------------------------------------------------------------------------- packed structs
-
-/** The reference reads packed structs of fixed width in mini-blocks only, others in full-zip pages only. */
-function encodePacked(
-  layout: PackedStructLayout,
-  column: PackedStructColumn,
-  levels: PageLevels,
-  { version, compression, path }: PageTarget,
-): EncodedPage {
-  refuseNullMembers(layout, column, path);
-  refuseNullBits(layout, column, path);
-  const { length } = column;
-  const definition = slotLevels(column);
-  if (layout.children.every((member) => member.layout.kind === "fixed")) {
-    const bitsPerValue = layout.children.map((member) => (memberBytes(member.layout) ?? 0) * 8);
-    const rowBytes = bitsPerValue.reduce((sum, bits) => sum + bits, 0) / 8;
-    const rows = forwardFill(joinRows(layout, column), rowBytes, definition, length);
-    const encoder = new MiniBlockEncoder(version, levels, Math.ceil(length * (rowBytes + 0.2)) + 4096);
-    const stored = encodeFixedValues(["flat"], encoder, rowBytes, rows, length, version, compression);
-    return encoder.finish({
-      ...stored,
-      encoding: { packedStruct: { bitsPerValue, values: stored.encoding } },
-    });
-  }
-  if (version === "2.1") {
-    throw new UnsupportedError(
-      `column ${path}: packed structs of other members than numbers need files of version 2.2`,
-    );
-  }
-  if (!mayZip(levels)) {
-    throw new UnsupportedError(
-      `column ${path}: null structs around lists of packed structs with text are not supported by this release`,
-    );
-  }
-  const parts = layout.children.map((member, index) =>
-    storeMember(member.layout, column.children[index], definition, compression),
-  );
-  const { offsets, bytes, encoding } = encodePackedRows(parts, length, definition);
-  return encodeFullZipVariable(32, offsets, bytes, levels, encoding);
-}
-
-function storeMember(
-  layout: PackedMember["layout"],
-  column: PackedMemberColumn,
-  definition: Uint16Array | null,
-  options: CompressionOptions,
-): PackedPart {
-  switch (column.kind) {
-    case "fixed": {
-      const { byteWidth, values: bytes } = column;
-      return { kind: "fixed", encoding: flat(byteWidth * 8), pieces: [{ bytes, byteWidth }] };
-    }
-    case "fixedSizeList": {
-      const { parts, encoding } = zipList(column);
-      return { kind: "fixed", encoding, pieces: parts };
-    }
-    case "variable": {
-      const { offsetBits, text } = layout as VariableLayout;
-      const stored = storeValues(plainValues(column, definition), offsetBits, text, options);
-      const { encoding, compressor } = stored;
-      const { offsets, bytes } = compressor === null ? stored : compressEach(stored, compressor);
-      return { kind: "variable", encoding, lengthBits: offsetBits, offsets, bytes };
-    }
-  }
 }

@@ -8,6 +8,7 @@
  */
 
 import type { Column } from "../../arrow/columns/column.js";
+import { columnBytes } from "../../arrow/columns/columnBytes.js";
 import { concatColumns } from "../../arrow/columns/concatColumns.js";
 import { takeColumn } from "../../arrow/columns/takeColumn.js";
 import { isSet } from "../../arrow/columns/validity.js";
@@ -15,7 +16,6 @@ import type { ArrowInput, InputBounds } from "../../arrow/exchange/input.js";
 import { breathe } from "../../async/eventLoop.js";
 import { concatWords } from "../../bytes/concatWords.js";
 import { UnsupportedError } from "../../errors.js";
-import { columnBytes } from "../../file/writing/writer.js";
 import type { DataFragment } from "../../format/table.js";
 import type { FragmentSource } from "../../query/fragmentColumns.js";
 import { type Projection, resolveProjection } from "../../query/projection.js";

@@ -1,0 +1,42 @@
+/** Bits as streams of ZSTD have them: read from the end of the stream to its start. */
+
+/** The frame is malformed. It does not leave the decoder, which then answers false. */
+export class MalformedZstd extends Error {}
+
+/** Bits of a stream that is read from its end to its start; the highest bit set in its last byte marks its end. */
+export class BackwardBits {
+  readonly #bytes: Uint8Array;
+  readonly #start: number;
+  /** Bits not read yet. */
+  #left: number;
+
+  constructor(bytes: Uint8Array, start: number, end: number) {
+    if (start >= end || bytes[end - 1] === 0) throw new MalformedZstd();
+    this.#bytes = bytes;
+    this.#start = start;
+    this.#left = (end - start) * 8 - 8 + highestBit(bytes[end - 1]);
+  }
+
+  get atStart(): boolean {
+    return this.#left === 0;
+  }
+
+  /** The next `count` ≤ 30 bits. */
+  read(count: number): number {
+    if (count > 16) return this.read(count - 16) * 65536 + this.read(16);
+    const left = this.#left - count;
+    if (left < 0) throw new MalformedZstd();
+    this.#left = left;
+    const at = this.#start + (left >>> 3);
+    const bytes = this.#bytes;
+    const word = bytes[at] | (bytes[at + 1] << 8) | (bytes[at + 2] << 16);
+    return (word >>> (left & 7)) & ((1 << count) - 1);
+  }
+
+  /** The next `count` bits, or null where fewer are left. */
+  readIfLeft(count: number): number | null {
+    return count > this.#left ? null : this.read(count);
+  }
+}
+
+export const highestBit = (value: number): number => 31 - Math.clz32(value);

@@ -1,0 +1,92 @@
+/** Bits as streams of ZSTD have them: written from the start, for a reader that begins at their end. */
+
+/** Bits of the longest Huffman code. */
+export const MAXIMUM_CODE_BITS = 11;
+
+/** Writes bits, the first one lowest; a reader begins at their end. */
+export class BitWriter {
+  #bytes: Uint8Array;
+  #position = 0;
+  #word = 0;
+  #bits = 0;
+
+  constructor(capacity: number) {
+    this.#bytes = new Uint8Array(capacity);
+  }
+
+  /** Whole bytes written. */
+  get length(): number {
+    return this.#position;
+  }
+
+  bytes(): Uint8Array {
+    return this.#bytes.subarray(0, this.#position);
+  }
+
+  /** Adds up to 24 bits. */
+  add(value: number, count: number): void {
+    this.#word |= value << this.#bits;
+    this.#bits += count;
+    if (this.#position + 4 > this.#bytes.length) this.#grow(4);
+    while (this.#bits >= 8) {
+      this.#bytes[this.#position++] = this.#word;
+      this.#word >>>= 8;
+      this.#bits -= 8;
+    }
+  }
+
+  /** Adds the codes of some symbols, at most 11 bits each, the last symbol's first. */
+  addCodes(symbols: Uint8Array, codes: Uint16Array, lengths: Uint8Array): void {
+    const most = 4 + Math.ceil((symbols.length * MAXIMUM_CODE_BITS) / 8);
+    if (this.#position + most > this.#bytes.length) this.#grow(most);
+    const bytes = this.#bytes;
+    let position = this.#position;
+    let word = this.#word;
+    let bits = this.#bits;
+    for (let at = symbols.length - 1; at >= 0; at--) {
+      const symbol = symbols[at];
+      word |= codes[symbol] << bits;
+      bits += lengths[symbol];
+      // Fewer than 16 bits and the next code always fit into a word.
+      if (bits >= 16) {
+        bytes[position] = word;
+        bytes[position + 1] = word >>> 8;
+        position += 2;
+        word >>>= 16;
+        bits -= 16;
+      }
+    }
+    for (; bits >= 8; bits -= 8) {
+      bytes[position++] = word;
+      word >>>= 8;
+    }
+    this.#position = position;
+    this.#word = word;
+    this.#bits = bits;
+  }
+
+  /** Pads the last byte with zeros. */
+  align(): void {
+    if (this.#bits > 0) this.add(0, 8 - this.#bits);
+  }
+
+  /** Ends a stream that is read from its end. */
+  close(): void {
+    this.add(1, 1);
+    this.align();
+  }
+
+  append(bytes: Uint8Array): void {
+    if (this.#position + bytes.length > this.#bytes.length) this.#grow(bytes.length);
+    this.#bytes.set(bytes, this.#position);
+    this.#position += bytes.length;
+  }
+
+  #grow(byteCount: number): void {
+    const larger = new Uint8Array(2 * this.#bytes.length + byteCount);
+    larger.set(this.#bytes);
+    this.#bytes = larger;
+  }
+}
+
+export const bitLength = (value: number): number => 32 - Math.clz32(value);

@@ -1,0 +1,216 @@
+/**
+ * Finds what of a block came before. Two hash tables, of eight bytes and of four, find matches; each slot remembers one
+ * position.
+ */
+
+import { HASH_PRIME } from "../hash.js";
+import { bitLength } from "./bitWriter.js";
+import { MAXIMUM_BLOCK_BYTES } from "./frame.js";
+
+/** Farthest match: the window that a reader needs memory for. */
+export const WINDOW_LOG = 20;
+export const WINDOW_BYTES = 1 << WINDOW_LOG;
+
+/** What a block is made of: literals, and where among them there are matches. */
+export interface Sequences {
+  count: number;
+  /** Literals in front of each match, bytes of the match, and its offset as the format has it. */
+  readonly literalLengths: Int32Array;
+  readonly matchLengths: Int32Array;
+  readonly offsetValues: Int32Array;
+  readonly literals: Uint8Array;
+  literalCount: number;
+}
+
+/** Bounds for the slots of a hash table, as log2; within them, there are about as many slots as positions. */
+const LEAST_HASH_LOG = 6;
+const MOST_HASH_LOG = 16;
+const LONG_PRIME = 0x85ebca6b;
+const LEAST_MATCH = 4;
+const LONG_BYTES = 8;
+/** All frames use these tables in turn: for a frame of 100 KiB, tables take longer to allocate than to fill. */
+const shortTable = new Int32Array(1 << MOST_HASH_LOG);
+const longTable = new Int32Array(1 << MOST_HASH_LOG);
+/** The shortest matches are taken only from nearer than this: farther ones cost more than their literals. */
+const NEAR_BYTES = 1 << 8;
+
+/** Fewer bytes than this are copied one by one, others by a call. */
+const SHORT_LITERALS = 32;
+
+export class MatchFinder {
+  /** The last offsets as the reader knows them, most recent first. */
+  readonly recentOffsets = Int32Array.of(1, 4, 8);
+  /** By hash of four and of eight bytes: where these were last met, plus 1. */
+  readonly #short: Int32Array;
+  readonly #long: Int32Array;
+  readonly #shift: number;
+  readonly #input: Uint8Array;
+  readonly #view: DataView;
+  readonly #found: Sequences;
+
+  constructor(input: Uint8Array) {
+    this.#input = input;
+    this.#view = new DataView(input.buffer, input.byteOffset, input.byteLength);
+    const hashLog = Math.min(MOST_HASH_LOG, Math.max(LEAST_HASH_LOG, bitLength(input.length)));
+    this.#short = shortTable.subarray(0, 1 << hashLog).fill(0);
+    this.#long = longTable.subarray(0, 1 << hashLog).fill(0);
+    this.#shift = 32 - hashLog;
+    const most = Math.min(input.length, MAXIMUM_BLOCK_BYTES);
+    const mostMatches = Math.ceil(most / LEAST_MATCH) + 1;
+    this.#found = {
+      count: 0,
+      literalLengths: new Int32Array(mostMatches),
+      matchLengths: new Int32Array(mostMatches),
+      offsetValues: new Int32Array(mostMatches),
+      literals: new Uint8Array(most),
+      literalCount: 0,
+    };
+  }
+
+  /** Skips a block without looking for matches; remembers its last positions. */
+  skip(end: number): void {
+    const last = end - LONG_BYTES;
+    for (let at = Math.max(0, last - 64); at <= last; at++) this.#remember(at);
+  }
+
+  #remember(at: number): void {
+    const low = this.#view.getInt32(at, true);
+    const high = this.#view.getInt32(at + 4, true);
+    this.#short[shortHash(low) >>> this.#shift] = at + 1;
+    this.#long[longHash(low, high) >>> this.#shift] = at + 1;
+  }
+
+  /** Finds the matches of a block; the result is reused for the next block. */
+  find(start: number, end: number): Sequences {
+    const input = this.#input;
+    const view = this.#view;
+    const short = this.#short;
+    const long = this.#long;
+    const shift = this.#shift;
+    const found = this.#found;
+    found.count = 0;
+    found.literalCount = 0;
+    let literals = start;
+    let misses = 0;
+    const last = end - LONG_BYTES;
+    for (let at = start; at <= last; ) {
+      const low = view.getInt32(at, true);
+      const shortSlot = shortHash(low) >>> shift;
+      const longSlot = longHash(low, view.getInt32(at + 4, true)) >>> shift;
+      const near = short[shortSlot] - 1;
+      const far = long[longSlot] - 1;
+      short[shortSlot] = at + 1;
+      long[longSlot] = at + 1;
+
+      let from = -1;
+      let matchStart = at;
+      let length = 0;
+      const repeat = at + 1 - this.recentOffsets[0];
+      if (at < last && repeat >= 0 && view.getInt32(repeat, true) === view.getInt32(at + 1, true)) {
+        from = repeat;
+        matchStart = at + 1;
+        length = matchLength(input, repeat, matchStart, end);
+      } else {
+        if (far >= 0 && at - far <= WINDOW_BYTES) {
+          const bytes = matchLength(input, far, at, end);
+          if (bytes >= LONG_BYTES) {
+            from = far;
+            length = bytes;
+          }
+        }
+        const back = at - near;
+        if (from < 0 && near >= 0 && back <= WINDOW_BYTES && view.getInt32(near, true) === low) {
+          length = matchLength(input, near, at, end);
+          if (length > LEAST_MATCH || back < NEAR_BYTES) {
+            from = near;
+            // A longer match may begin a byte later. The search is only for a match that is taken: otherwise the next
+            // step would find the position remembered here, which is its own.
+            if (at < last) {
+              const nextSlot = longHash(view.getInt32(at + 1, true), view.getInt32(at + 5, true)) >>> shift;
+              const next = long[nextSlot] - 1;
+              long[nextSlot] = at + 2;
+              if (next >= 0 && at + 1 - next <= WINDOW_BYTES) {
+                const bytes = matchLength(input, next, at + 1, end);
+                if (bytes >= LONG_BYTES && bytes > length) {
+                  from = next;
+                  matchStart = at + 1;
+                  length = bytes;
+                }
+              }
+            }
+          }
+        }
+      }
+      if (from < 0) {
+        // Steps grow where nothing has matched for long.
+        at += 1 + (misses++ >> 7);
+        continue;
+      }
+      misses = 0;
+      this.#add(literals, matchStart, from, length);
+      const matchEnd = matchStart + length;
+      if (at + 2 <= last) this.#remember(at + 2);
+      if (matchEnd - 2 <= last) this.#remember(matchEnd - 2);
+      at = matchEnd;
+      literals = matchEnd;
+    }
+    found.literals.set(input.subarray(literals, end), found.literalCount);
+    found.literalCount += end - literals;
+    return found;
+  }
+
+  /** Adds a match, which also takes the literals in front of it that match as well. */
+  #add(literalStart: number, start: number, from: number, matched: number): void {
+    const found = this.#found;
+    const input = this.#input;
+    const distance = start - from;
+    let matchStart = start;
+    while (
+      matchStart > literalStart &&
+      matchStart > distance &&
+      input[matchStart - 1] === input[matchStart - 1 - distance]
+    ) {
+      matchStart--;
+    }
+    const length = matched + start - matchStart;
+    const literals = matchStart - literalStart;
+    const into = found.literals;
+    if (literals < SHORT_LITERALS) {
+      for (let at = literalStart, write = found.literalCount; at < matchStart; ) into[write++] = input[at++];
+    } else {
+      into.set(input.subarray(literalStart, matchStart), found.literalCount);
+    }
+    found.literalCount += literals;
+    found.literalLengths[found.count] = literals;
+    found.matchLengths[found.count] = length;
+    found.offsetValues[found.count++] = this.#offsetValue(distance, literals);
+  }
+
+  /** 1 to 3 for recent offsets, shifted by one where there are no literals; others are stored plus 3. */
+  #offsetValue(distance: number, literals: number): number {
+    const recent = this.recentOffsets;
+    const skipped = literals === 0 ? 1 : 0;
+    let index = 3;
+    for (let candidate = skipped; candidate < 3; candidate++) {
+      if (recent[candidate] === distance) {
+        index = candidate;
+        break;
+      }
+    }
+    if (index > 1) recent[2] = recent[1];
+    if (index > 0) recent[1] = recent[0];
+    recent[0] = distance;
+    return index === 3 ? distance + 3 : index + 1 - skipped;
+  }
+}
+
+// Only the topmost bits of a hash are used, as many as number the slots of a table.
+const shortHash = (low: number): number => Math.imul(low, HASH_PRIME);
+const longHash = (low: number, high: number): number =>
+  Math.imul(Math.imul(low, HASH_PRIME) ^ high, LONG_PRIME);
+
+function matchLength(input: Uint8Array, from: number, to: number, end: number): number {
+  let at = to;
+  for (let other = from; at < end && input[at] === input[other]; other++) at++;
+  return at - to;
+}
