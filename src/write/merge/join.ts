@@ -137,6 +137,7 @@ class Join {
       limit: Number.POSITIVE_INFINITY,
       batchRows: MERGED_ROWS,
       readAhead: STREAMED,
+      isTransient: true,
       signal: this.#signal,
     });
     for await (const { columns, rowCount, places } of batches) {
