@@ -45,6 +45,15 @@ function readBits(source: Uint8Array, bit: number, count: number): number {
   return bits & ((1 << count) - 1);
 }
 
+/** From so many bytes on, bits are counted a word at a time. */
+const MIN_WORD_BYTES = 16;
+
+function onesOfWord(word: number): number {
+  let bits = word - ((word >>> 1) & 0x5555_5555);
+  bits = (bits & 0x3333_3333) + ((bits >>> 2) & 0x3333_3333);
+  return Math.imul((bits + (bits >>> 4)) & 0x0f0f_0f0f, 0x0101_0101) >>> 24;
+}
+
 /** Number of one bits among the `count` bits from `bit` on. */
 export function countOnes(bytes: Uint8Array, bit: number, count: number): number {
   let ones = 0;
@@ -55,12 +64,40 @@ export function countOnes(bytes: Uint8Array, bit: number, count: number): number
     position++;
   }
   let byte = Math.floor(position / 8);
-  for (const last = Math.floor(end / 8); byte < last; byte++, position += 8) {
-    let bits = bytes[byte];
-    bits -= (bits >>> 1) & 0x55;
-    bits = (bits & 0x33) + ((bits >>> 2) & 0x33);
-    ones += (bits + (bits >>> 4)) & 0x0f;
+  const last = Math.floor(end / 8);
+  if (last - byte >= MIN_WORD_BYTES) {
+    for (; ((bytes.byteOffset + byte) & 3) !== 0; byte++) ones += onesOfWord(bytes[byte]);
+    const words = new Int32Array(bytes.buffer, bytes.byteOffset + byte, (last - byte) >>> 2);
+    for (let index = 0; index < words.length; index++) ones += onesOfWord(words[index]);
+    byte += words.length * 4;
   }
+  for (; byte < last; byte++) ones += onesOfWord(bytes[byte]);
+  position = Math.max(position, byte * 8);
   for (; position < end; position++) ones += (bytes[Math.floor(position / 8)] >>> (position & 7)) & 1;
   return ones;
+}
+
+/**
+ * The positions of the one bits among the first `count`, ascending; null where all of them are one.
+ * @param bytes at least as many as hold `count` bits
+ */
+export function positionsOfOnes(bytes: Uint8Array, count: number): Uint32Array | null {
+  const ones = countOnes(bytes, 0, count);
+  if (ones === count) return null;
+  const positions = new Uint32Array(ones);
+  let next = 0;
+  // 32 bits at a time, where there are as many: in most bitmaps most words are zero, or have few ones.
+  const wordCount = bytes.byteOffset % 4 === 0 ? count >>> 5 : 0;
+  const words = new Int32Array(bytes.buffer, wordCount === 0 ? 0 : bytes.byteOffset, wordCount);
+  for (let index = 0; index < wordCount; index++) {
+    for (let word = words[index]; word !== 0; word &= word - 1) {
+      positions[next++] = (index << 5) + 31 - Math.clz32(word & -word);
+    }
+  }
+  for (let bit = wordCount << 5; next < ones; bit++) {
+    const byte = bytes[bit >>> 3];
+    if (byte === 0) bit |= 7;
+    else if ((byte >>> (bit & 7)) & 1) positions[next++] = bit;
+  }
+  return positions;
 }

@@ -208,10 +208,14 @@ export function encodeRoaring(values: Uint32Array): Uint8Array {
     view.setUint16(8 + container * 4, values[start] >>> 16, true);
     view.setUint16(10 + container * 4, count - 1, true);
     view.setUint32(8 + starts.length * 4 + container * 4, position, true);
-    for (let index = 0; index < count; index++) {
-      const value = values[start + index] & 0xffff;
-      if (count <= ARRAY_MAX) view.setUint16(position + index * 2, value, true);
-      else bytes[position + (value >>> 3)] |= 1 << (value & 7);
+    if (count <= ARRAY_MAX) {
+      // The lower halves of the values.
+      new Uint16Array(bytes.buffer, position, count).set(values.subarray(start, start + count));
+    } else {
+      for (let index = start; index < start + count; index++) {
+        const value = values[index] & 0xffff;
+        bytes[position + (value >>> 3)] |= 1 << (value & 7);
+      }
     }
     position += sizes[container];
   });

@@ -212,6 +212,22 @@ export const vectorShiftRight = (shape: VectorShape, value: Code, amount: Code):
   vector(VECTOR_SHIFTS[shape].right),
 ];
 
+/** How 16 bytes are divided into signed integers or floats that are compared. */
+export type LaneShape = "i32x4" | "i64x2" | "f32x4" | "f64x2";
+const LANES: Record<LaneShape, Readonly<Record<"equal" | "less" | "atMost" | "bits", number>>> = {
+  i32x4: { equal: 0x37, less: 0x39, atMost: 0x3d, bits: 0xa4 },
+  i64x2: { equal: 0xd6, less: 0xd8, atMost: 0xda, bits: 0xc4 },
+  f32x4: { equal: 0x41, less: 0x43, atMost: 0x45, bits: 0xa4 },
+  f64x2: { equal: 0x47, less: 0x49, atMost: 0x4b, bits: 0xc4 },
+};
+/** The lanes of `left` that stand so to those of `right`: a bit for each, from bit 0 on. */
+export const laneBits = (
+  shape: LaneShape,
+  relation: "equal" | "less" | "atMost",
+  left: Code,
+  right: Code,
+): Code => [left, right, vector(LANES[shape][relation]), vector(LANES[shape].bits)];
+
 const NOTHING = 0x40;
 /** Leaving a block goes on behind it; leaving a loop begins it again. Depth 0 is the inner-most block or loop. */
 export const block = (...body: Code[]): Code => [0x02, NOTHING, body, 0x0b];

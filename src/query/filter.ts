@@ -47,7 +47,8 @@ export function planFilter(
 }
 
 /** What rows are read of, in which order, and how far ahead. */
-export interface FilterRequest extends Pick<ScanRequest, "fragments" | "readAhead" | "memory" | "signal"> {
+export interface FilterRequest
+  extends Pick<ScanRequest, "fragments" | "readAhead" | "isTransient" | "memory" | "signal"> {
   readonly filter: Filter;
   readonly numbers: RowNumbers;
   readonly observer?: QueryObserver;
@@ -56,7 +57,7 @@ export interface FilterRequest extends Pick<ScanRequest, "fragments" | "readAhea
 /** The number of rows that a filter selects. */
 export async function countFiltered(source: FragmentSource, request: FilterRequest): Promise<number> {
   let count = 0;
-  const everything = { ...request, offset: 0, limit: Number.POSITIVE_INFINITY };
+  const everything = { ...request, isTransient: true, offset: 0, limit: Number.POSITIVE_INFINITY };
   for await (const { rows, rowCount } of selectedBatches(source, everything)) {
     count += rows === null ? rowCount : rows.length;
   }
@@ -95,6 +96,7 @@ async function* selectFrom(
     limit: Number.POSITIVE_INFINITY,
     batchRows: expressionRows(filter.expression.size),
     readAhead: request.readAhead,
+    isTransient: request.isTransient,
     memory: request.memory,
     signal: request.signal,
   });

@@ -117,7 +117,7 @@ async function* selections(
     const fragment = byId.get(fragmentId);
     return fragment === undefined ? [] : [{ fragment, seenRows, rows: concatWords(parts) }];
   };
-  for await (const { places, rowCount, rows } of selectedBatches(source, request)) {
+  for await (const { places, rowCount, rows } of selectedBatches(source, { ...request, isTransient: true })) {
     if (places.fragmentId !== fragmentId) {
       yield* selected();
       fragmentId = places.fragmentId;

@@ -11,6 +11,7 @@ import { breathe } from "../async/eventLoop.js";
 import type { DataPage } from "../file/container/reader.js";
 import { decodePage } from "../file/pages/decodePage.js";
 import type { EncodedRows } from "../file/pages/pageRows.js";
+import { PageWindows, type ReusedMemory } from "../file/pages/pageWindows.js";
 import type { MemoryShare } from "../memory.js";
 import { HeldBlocks, leastRowBytes, rowsOfBatch } from "./batchSize.js";
 import { assembleOutputs, type LeafPlan } from "./leafPlan.js";
@@ -51,7 +52,8 @@ export interface AssembledRows {
 interface CurrentPage {
   readonly rowEnd: number;
   readonly rowStart: number;
-  readonly column: Column;
+  /** Its values, or what decodes some of them at a time. */
+  readonly values: Column | PageWindows;
   readonly rowBytes: number;
 }
 
@@ -67,9 +69,17 @@ export class BatchAssembler {
   readonly #copies: readonly number[];
   /** One of the files, for errors. */
   readonly #path: string;
+  /** By leaf: where its values are put, those of each batch over those of the one before; null for memory of their own. */
+  readonly #memory: readonly ReusedMemory[] | null;
   #row: number;
 
-  constructor(plan: LeafPlan, span: RowSpan, bounds: BatchBounds) {
+  constructor(
+    plan: LeafPlan,
+    span: RowSpan,
+    bounds: BatchBounds,
+    memory: readonly ReusedMemory[] | null = null,
+  ) {
+    this.#memory = memory;
     this.span = span;
     this.#plan = plan;
     this.#bounds = bounds;
@@ -103,7 +113,9 @@ export class BatchAssembler {
   }
 
   #currentColumns(): (Column | null)[] {
-    return this.#current.map((current) => current?.column ?? null);
+    return this.#current.map((current) =>
+      current === null || current.values instanceof PageWindows ? null : current.values,
+    );
   }
 
   /**
@@ -128,6 +140,7 @@ export class BatchAssembler {
         const room = memory.hold(PAGES, held.bytes + this.#leastBytes(next));
         if (room !== undefined) await room;
       }
+      if (memory === undefined && this.#open(next)) continue;
       const column = this.#decode(next);
       if (memory === undefined) continue;
       held.add(column);
@@ -144,11 +157,21 @@ export class BatchAssembler {
     return bytes;
   }
 
+  /** Makes a page current of which some rows are decoded at a time; false for one that is decoded whole. */
+  #open({ leaf, page, rows }: LeafPage): boolean {
+    if (this.#memory === null || this.#bounds.batchBytes !== undefined) return false;
+    const windows = PageWindows.of(this.#plan.leaves[leaf].layout, rows, this.#memory[leaf]);
+    if (windows === null) return false;
+    const rowStart = page.rowStart + rows.rows.starts[0];
+    this.#current[leaf] = { rowStart, rowEnd: rowStart + rows.rowCount, values: windows, rowBytes: 0 };
+    return true;
+  }
+
   #decode({ leaf, page, rows: { rows, rowCount, layout, buffers, origin } }: LeafPage): Column {
     const rowStart = page.rowStart + rows.starts[0];
     const column = decodePage(this.#plan.leaves[leaf].layout, layout, rowCount, buffers, origin);
     const rowBytes = this.#bounds.batchBytes === undefined ? 0 : columnBytes(column) / rowCount;
-    this.#current[leaf] = { rowStart, rowEnd: rowStart + rowCount, column, rowBytes };
+    this.#current[leaf] = { rowStart, rowEnd: rowStart + rowCount, values: column, rowBytes };
     return column;
   }
 
@@ -173,7 +196,11 @@ export class BatchAssembler {
     // those rows.
     const read = this.#current.map((current) => {
       if (current === null) return null;
-      const column = sliceColumn(current.column, start - current.rowStart, end - start);
+      const { values, rowStart } = current;
+      const column =
+        values instanceof PageWindows
+          ? values.rows(start - rowStart, end - rowStart)
+          : sliceColumn(values, start - rowStart, end - start);
       return picked === null ? column : takeColumn(column, picked);
     });
     const columns = assembleOutputs(this.#plan, read, rowCount, this.#path);

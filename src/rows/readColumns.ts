@@ -9,6 +9,7 @@ import { mapAhead } from "../async/parallel.js";
 import type { DataFileMetadata, DataPage } from "../file/container/reader.js";
 import { type EncodedRows, type PageSource, readPageRows } from "../file/pages/pageRows.js";
 import type { RowRuns } from "../file/pages/pageSlice.js";
+import { ReusedMemory } from "../file/pages/pageWindows.js";
 import type { MemoryShare } from "../memory.js";
 import { BatchAssembler, type BatchBounds, PAGES } from "./batchAssembler.js";
 import { readBlobBatches } from "./blobValues.js";
@@ -27,6 +28,11 @@ export interface ReadOptions extends BatchBounds {
   readonly readAhead: ReadAhead;
   /** Accounts for the memory of pages read, and of each batch until the next is asked for. */
   readonly memory?: MemoryShare;
+  /**
+   * Whether each batch is looked at only until the next is asked for: values may then be put where those of the batch
+   * before were. Default false.
+   */
+  readonly isTransient?: boolean;
   /** Ends the reading: the next batch throws its reason. */
   readonly signal?: AbortSignal;
 }
@@ -60,6 +66,7 @@ export async function* readColumns<Span extends RowSpan>(
   options: ReadOptions,
 ): AsyncGenerator<RowBatch<Span>, void, undefined> {
   const { readAhead, memory, signal } = options;
+  const reused = options.isTransient === true ? plan.leaves.map(() => new ReusedMemory()) : null;
   const groups = mapAhead(pageGroups(spans, readAhead), (group) => fetchGroup(source, group), {
     weigh: (group) => Math.max(group.byteLength, readAhead.windowBytes / MAX_GROUPS_AHEAD),
     get maxWeight() {
@@ -72,7 +79,7 @@ export async function* readColumns<Span extends RowSpan>(
   let assembler: BatchAssembler | undefined;
   try {
     for await (const { span, tasks, rows } of groups) {
-      if (assembler?.span !== span) assembler = new BatchAssembler(plan, span, options);
+      if (assembler?.span !== span) assembler = new BatchAssembler(plan, span, options, reused);
       for (const [index, { leaf, page }] of tasks.entries()) assembler.add({ leaf, page, rows: rows[index] });
       while (await assembler.advance(memory)) {
         const batch = assembler.next();

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { copyBits, countOnes } from "../../src/bytes/bits.js";
+import { copyBits, countOnes, positionsOfOnes } from "../../src/bytes/bits.js";
 
 const bitAt = (bytes: Uint8Array, bit: number) => (bytes[bit >>> 3] >>> (bit & 7)) & 1;
 
@@ -38,6 +38,23 @@ describe("bits", () => {
         let ones = 0;
         for (let bit = sourceBit; bit < sourceBit + count; bit++) ones += bitAt(source, bit);
         expect(countOnes(source, sourceBit, count)).toBe(ones);
+      }),
+    );
+  });
+
+  it("finds the positions of ones, wherever the bytes lie in their memory", () => {
+    const bytes = fc.array(fc.oneof(fc.constant(0), fc.constant(255), fc.nat(255)), { maxLength: 40 });
+    fc.assert(
+      fc.property(bytes, fc.nat(7), fc.nat(7), ([...all], skipped, cut) => {
+        const memory = new Uint8Array(skipped + all.length);
+        memory.set(all, skipped);
+        const count = Math.max(0, all.length * 8 - cut);
+        const expected = Array.from({ length: count }, (_, bit) => bit).filter((bit) =>
+          bitAt(memory, skipped * 8 + bit),
+        );
+        const found = positionsOfOnes(memory.subarray(skipped), count);
+        expect(found === null ? "all" : [...found]).toEqual(expected.length === count ? "all" : expected);
+        expect(countOnes(memory.subarray(skipped), 0, count)).toBe(expected.length);
       }),
     );
   });

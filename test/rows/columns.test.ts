@@ -3,6 +3,7 @@
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import {
+  Bool,
   type DataType,
   Field,
   Int32,
@@ -187,6 +188,58 @@ describe.each(VERSIONS)("a file of two columns, version %s", (version) => {
     expect(seen).toEqual([1000, 1000, 1000]);
     const taking = takeColumns(source, plan, stored, Uint32Array.of(1), controller.signal);
     await expect(taking).rejects.toThrow("enough");
+  });
+});
+
+describe("batches that are looked at once", () => {
+  const ROWS = 140_000;
+  const random = new Random(11);
+  const numbers = Array.from({ length: ROWS }, () => Math.floor(random.next() * 1000));
+  const table = new Table({
+    plain: makeVector(Int32Array.from(numbers)),
+    sparse: vectorFromArray(
+      numbers.map((value) => (value % 7 === 0 ? null : value)),
+      new Int32(),
+    ),
+    runs: makeVector(Float64Array.from(numbers, (_, row) => Math.floor(row / 5000))),
+    wide: makeVector(Float64Array.from(numbers, (value) => value / 3)),
+    text: vectorFromArray(
+      numbers.map((value, row) => `${value} of ${row}`),
+      new Utf8(),
+    ),
+    flag: vectorFromArray(
+      numbers.map((value) => value % 3 === 0),
+      new Bool(),
+    ),
+  });
+  const types = table.schema.fields.map(({ type }) => type);
+
+  it.each([
+    1000, 32_768, 50_000, 65_536, 200_000,
+  ])("have the same values, %d at a time", async (batchRows) => {
+    const path = join(directory, "many.lance");
+    await write(path, table, "2.2");
+    const { plan, span } = await openFile(path);
+    const skipped = Uint32Array.from({ length: 5000 }, (_, index) => index * 31);
+    const spans = [span, { ...span, start: 40_123, end: 139_000 }, { ...span, skipped }];
+    for (const wanted of spans) {
+      const { table: expected } = await read(plan, wanted, types, { batchRows });
+      const options = { batchRows, readAhead: STREAMED, isTransient: true };
+      let first = 0;
+      for await (const { columns, rowCount } of readColumns(source, plan, [wanted], options)) {
+        expect(rowCount).toBeLessThanOrEqual(batchRows);
+        const batch = toTable(expected.schema, [makeBatch(expected.schema, columns, rowCount)]);
+        for (const [index] of types.entries()) {
+          const own = expected
+            .getChildAt(index)!
+            .slice(first, first + rowCount)
+            .toArray();
+          expect([...batch.getChildAt(index)!.toArray()]).toEqual([...own]);
+        }
+        first += rowCount;
+      }
+      expect(first).toBe(expected.numRows);
+    }
   });
 });
 

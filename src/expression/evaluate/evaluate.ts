@@ -8,9 +8,9 @@ import type { Column, DictionaryColumn, Validity } from "../../arrow/columns/col
 import { dictionaryValidity, readIndices } from "../../arrow/columns/dictionaries.js";
 import { takeColumn } from "../../arrow/columns/takeColumn.js";
 import { bothValid, isValid } from "../../arrow/columns/validity.js";
-import { countOnes } from "../../bytes/bits.js";
+import { positionsOfOnes } from "../../bytes/bits.js";
 import { pick } from "../kernels/choice.js";
-import { Combination, nullTest, truthOf } from "../kernels/logic.js";
+import { Combination, nullTest, truesOf } from "../kernels/logic.js";
 import { type Operand, plainColumn } from "../values/operands.js";
 import { nullsOf } from "../values/scalars.js";
 import type { Bound, BoundCall, BoundCase } from "./bound.js";
@@ -30,15 +30,7 @@ export function evaluate(node: Bound, inputs: Inputs): Column {
 /** The rows in which a condition is true; null where it is so in all. */
 export function selectRows(condition: Bound, inputs: Inputs): Uint32Array | null {
   const { rowCount } = inputs;
-  const { trues } = truthOf(run(condition, inputs), rowCount);
-  const count = countOnes(trues, 0, rowCount);
-  if (count === rowCount) return null;
-  const rows = new Uint32Array(count);
-  for (let row = 0, next = 0; next < count; row++) {
-    if ((row & 7) === 0 && trues[row >>> 3] === 0) row += 7;
-    else if ((trues[row >>> 3] >>> (row & 7)) & 1) rows[next++] = row;
-  }
-  return rows;
+  return positionsOfOnes(truesOf(run(condition, inputs), rowCount), rowCount);
 }
 
 function run(node: Bound, inputs: Inputs): Operand {

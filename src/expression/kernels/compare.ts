@@ -19,6 +19,7 @@ import {
 } from "../values/operands.js";
 import { listLane } from "../values/scalars.js";
 import { byteWidthOf, type ValueType } from "../values/types.js";
+import { compareInKernel } from "./compareKernel.js";
 import { compareNumber, type NumberRelation } from "./compareNumber.js";
 
 /** Which bits a loop sets. */
@@ -95,6 +96,8 @@ function relate(
         );
       }
       const isSigned = type.kind !== "int" || type.signed;
+      const beside = width === 8 ? relatePairsToOne(relation, left, right, length, isSigned) : null;
+      if (beside !== null) return beside;
       return width === 8
         ? relatePairs(relation, wordLane(left), left.step, wordLane(right), right.step, length, isSigned)
         : relateWords(relation, wordLane(left), left.step, wordLane(right), right.step, length, width / 4);
@@ -178,7 +181,33 @@ function relateFloats(
   return bits;
 }
 
-/** Integers of 64 bits: pairs of words. */
+/** Integers of 64 bits beside one, on either side; null for all others, and for few. */
+function relatePairsToOne(
+  relation: Relation,
+  left: Operand,
+  right: Operand,
+  length: number,
+  isSigned: boolean,
+): Uint8Array | null {
+  if (left.step === right.step || !(isSigned || relation === "equal")) return null;
+  const isRight = right.step === 0;
+  const values = wordLane(isRight ? left : right);
+  const number = wordLane(isRight ? right : left).slice(0, 2);
+  const bits = new Uint8Array((length + 7) >>> 3);
+  const isTurned = !isRight && relation !== "equal";
+  const own = isTurned ? (relation === "less" ? "atMost" : "less") : relation;
+  const bytes = new Uint8Array(values.buffer, values.byteOffset, length * 8);
+  const first = compareInKernel("i64x2", own, bytes, new Uint8Array(number.buffer), bits);
+  if (first === 0) return null;
+  relatePairs(own, values, 1, number, 0, length, isSigned, bits, first);
+  if (isTurned) for (let byte = 0; byte < bits.length; byte++) bits[byte] = ~bits[byte];
+  return bits;
+}
+
+/**
+ * Integers of 64 bits: pairs of words.
+ * @param bits of the result; those before `first` are set already
+ */
 function relatePairs(
   relation: Relation,
   a: Int32Array,
@@ -187,18 +216,27 @@ function relatePairs(
   stepB: number,
   length: number,
   isSigned: boolean,
+  bits = new Uint8Array((length + 7) >>> 3),
+  first = 0,
 ): Uint8Array {
-  const bits = new Uint8Array((length + 7) >>> 3);
   // With its highest bit turned, an unsigned word compares like a signed one.
   const flip = isSigned ? 0 : -0x8000_0000;
   const orEqual = relation === "atMost";
   if (relation === "equal") {
-    for (let row = 0, at = 0, bt = 0; row < length; row++, at += 2 * stepA, bt += 2 * stepB) {
+    for (
+      let row = first, at = 2 * first * stepA, bt = 2 * first * stepB;
+      row < length;
+      row++, at += 2 * stepA, bt += 2 * stepB
+    ) {
       if (a[at] === b[bt] && a[at + 1] === b[bt + 1]) bits[row >>> 3] |= 1 << (row & 7);
     }
     return bits;
   }
-  for (let row = 0, at = 0, bt = 0; row < length; row++, at += 2 * stepA, bt += 2 * stepB) {
+  for (
+    let row = first, at = 2 * first * stepA, bt = 2 * first * stepB;
+    row < length;
+    row++, at += 2 * stepA, bt += 2 * stepB
+  ) {
     const high = a[at + 1] ^ flip;
     const otherHigh = b[bt + 1] ^ flip;
     if (high > otherHigh) continue;

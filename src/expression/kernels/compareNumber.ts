@@ -1,9 +1,11 @@
 /**
- * Compares numbers with one number, eight at a time: a comparison is added to its byte as a 0 or 1, without a branch that
- * a processor would have to guess.
+ * Compares numbers with one number, in kernels (compareKernel.ts) or, where the runtime has none, here, eight at a time: a
+ * comparison is added to its byte as a 0 or 1, without a branch that a processor would have to guess.
  */
 
+import type { LaneShape } from "../../bytes/wasm.js";
 import type { NumberLane } from "../values/operands.js";
+import { compareInKernel } from "./compareKernel.js";
 
 /** How a value stands to the number. */
 export type NumberRelation = "less" | "atMost" | "equal";
@@ -19,16 +21,17 @@ export function compareNumber(
   length: number,
 ): Uint8Array {
   const bits = new Uint8Array((length + 7) >>> 3);
+  const first = inKernel(relation, values, number, length, bits);
   const whole = length & ~7;
   switch (relation) {
     case "less":
-      setLess(values, number, whole, bits);
+      setLess(values, number, first, whole, bits);
       break;
     case "atMost":
-      setAtMost(values, number, whole, bits);
+      setAtMost(values, number, first, whole, bits);
       break;
     case "equal":
-      setEqual(values, number, whole, bits);
+      setEqual(values, number, first, whole, bits);
   }
   for (let row = whole; row < length; row++) {
     const value = values[row];
@@ -39,8 +42,37 @@ export function compareNumber(
   return bits;
 }
 
-function setLess(a: NumberLane, number: number, length: number, bits: Uint8Array): void {
-  for (let row = 0; row < length; row += 8) {
+/** @returns how many of the values were compared */
+function inKernel(
+  relation: NumberRelation,
+  values: NumberLane,
+  number: number,
+  length: number,
+  bits: Uint8Array,
+): number {
+  const shape = shapeOf(values);
+  if (shape === null) return 0;
+  const { buffer, byteOffset, BYTES_PER_ELEMENT } = values;
+  const own = new (values.constructor as new (numbers: number[]) => NumberLane)([number]);
+  // Of another type than the values, the number may not be one of theirs.
+  if (own[0] !== number) return 0;
+  return compareInKernel(
+    shape,
+    relation,
+    new Uint8Array(buffer, byteOffset, length * BYTES_PER_ELEMENT),
+    new Uint8Array(own.buffer),
+    bits,
+  );
+}
+
+function shapeOf(values: NumberLane): LaneShape | null {
+  if (values instanceof Int32Array) return "i32x4";
+  if (values instanceof Float32Array) return "f32x4";
+  return values instanceof Float64Array ? "f64x2" : null;
+}
+
+function setLess(a: NumberLane, number: number, first: number, length: number, bits: Uint8Array): void {
+  for (let row = first; row < length; row += 8) {
     bits[row >>> 3] =
       +(a[row] < number) |
       (+(a[row + 1] < number) << 1) |
@@ -53,8 +85,8 @@ function setLess(a: NumberLane, number: number, length: number, bits: Uint8Array
   }
 }
 
-function setAtMost(a: NumberLane, number: number, length: number, bits: Uint8Array): void {
-  for (let row = 0; row < length; row += 8) {
+function setAtMost(a: NumberLane, number: number, first: number, length: number, bits: Uint8Array): void {
+  for (let row = first; row < length; row += 8) {
     bits[row >>> 3] =
       +(a[row] <= number) |
       (+(a[row + 1] <= number) << 1) |
@@ -67,8 +99,8 @@ function setAtMost(a: NumberLane, number: number, length: number, bits: Uint8Arr
   }
 }
 
-function setEqual(a: NumberLane, number: number, length: number, bits: Uint8Array): void {
-  for (let row = 0; row < length; row += 8) {
+function setEqual(a: NumberLane, number: number, first: number, length: number, bits: Uint8Array): void {
+  for (let row = first; row < length; row += 8) {
     bits[row >>> 3] =
       +(a[row] === number) |
       (+(a[row + 1] === number) << 1) |

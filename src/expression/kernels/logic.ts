@@ -30,6 +30,17 @@ export function truthOf(operand: Operand, length: number): Truth {
   return { trues, falses };
 }
 
+/** The rows in which an operand is true: a bit for each, from bit 0 on. Its memory may be the operand's. */
+export function truesOf(operand: Operand, length: number): Uint8Array {
+  if (operand.column.kind === "null") return new Uint8Array((length + 7) >>> 3);
+  const bits = bitsOf(operand, length);
+  const valid = validBits(operand, length);
+  if (valid === null) return bits;
+  const trues = new Uint8Array((length + 7) >>> 3);
+  for (let byte = 0; byte < trues.length; byte++) trues[byte] = bits[byte] & valid[byte];
+  return trues;
+}
+
 /** The validity of an operand from bit 0 on; null where all rows are valid. */
 function validBits({ column, step }: Operand, length: number): Uint8Array | null {
   const { validity } = column;

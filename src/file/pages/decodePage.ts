@@ -22,6 +22,7 @@ import { corruptPage, type PageEncoding, type PageOrigin, unsupportedPage } from
 import { assembleColumn } from "../events/assembleColumn.js";
 import { describeLayers, type Layers, validityOfLevels } from "../events/levels.js";
 import { blobEvents, descriptorLayout } from "../structural/blob.js";
+import type { AllocateValues } from "../structural/chunkValues.js";
 import { decodeConstant } from "../structural/constant.js";
 import { decodeEmptyStructs } from "../structural/emptyStruct.js";
 import { decodeFullZip } from "../structural/fullZip.js";
@@ -33,6 +34,7 @@ import { decodeNestedArrays } from "../v20/nestedArrays.js";
  * Decodes a page into the spine that `layout` describes. The column may be a view over `buffers`, which nobody may
  * write into afterwards.
  * @param rowCount top-level rows of the page; sizes the result, so it must have been checked against the manifest.
+ * @param allocate makes the memory of values of a fixed width in mini-block pages; default: fresh memory
  * @throws CorruptFileError where the buffers are not what `page` says.
  * @throws UnsupportedError for an encoding that is not read yet.
  */
@@ -42,6 +44,7 @@ export function decodePage(
   rowCount: number,
   buffers: readonly Uint8Array[],
   origin: PageOrigin,
+  allocate?: AllocateValues,
 ): Column {
   if (page.array !== undefined) return decodeArrayPage(layout, page.array, rowCount, buffers, origin);
   if (page.nested !== undefined) return decodeNestedArrays(layout, page.nested, buffers, origin);
@@ -52,7 +55,7 @@ export function decodePage(
     const { layers: kinds, itemCount } = page.miniBlock;
     const layers = pageLayers(layout, kinds, origin);
     if (layers.listDepth === 0) expectRows(itemCount, flatCount, origin);
-    const events = decodeMiniBlock(leaf, page.miniBlock, layers, buffers, origin);
+    const events = decodeMiniBlock(leaf, page.miniBlock, layers, buffers, origin, allocate);
     return columnOf(layout, kinds, layers, events, rowCount, false, origin);
   }
   if (page.fullZip !== undefined) {

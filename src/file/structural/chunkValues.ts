@@ -41,6 +41,7 @@ const LARGEST_EXPANSION = 1024;
 /**
  * Makes the {@link ChunkValues} for `count` values of `layout` under `encoding`.
  * @param pageBytes size of the page's buffers; a result out of all proportion to it is refused before it is read.
+ * @param allocate makes the memory of values of a fixed width; default: fresh memory
  */
 export function chunkValues(
   layout: LeafLayout,
@@ -48,6 +49,7 @@ export function chunkValues(
   count: number,
   pageBytes: number,
   origin: PageOrigin,
+  allocate?: AllocateValues,
 ): ChunkValues {
   switch (layout.kind) {
     case "fixed":
@@ -57,6 +59,7 @@ export function chunkValues(
         count,
         pageBytes,
         origin,
+        allocate,
       );
     case "bits":
       return new BitsChunks(fixedDecoder(encoding, "chunk", origin), count, pageBytes, origin);
@@ -73,18 +76,22 @@ export function chunkValues(
   }
 }
 
+/** Makes memory of zeros for so many bytes. */
+export type AllocateValues = (byteLength: number) => Uint8Array;
+
 /** Zeros for `count` values. Throws where the page is far too small to hold them. */
 export function allocateValues(
   count: number,
   bitsPerValue: number,
   pageBytes: number,
   origin: PageOrigin,
+  allocate: AllocateValues = (byteLength) => new Uint8Array(byteLength),
 ): Uint8Array {
   const byteLength = Math.ceil((count * bitsPerValue) / 8);
   if (byteLength > UNQUESTIONED_BYTES && byteLength > pageBytes * LARGEST_EXPANSION) {
     throw corruptPage(origin, `${count} values of ${bitsPerValue} bits in a page of ${pageBytes} bytes`);
   }
-  return new Uint8Array(byteLength);
+  return allocate(byteLength);
 }
 
 /** Values of `byteWidth` bytes. */
@@ -99,10 +106,11 @@ export class FixedChunks implements ChunkValues<FixedColumn> {
     private readonly count: number,
     pageBytes: number,
     origin: PageOrigin,
+    allocate?: AllocateValues,
   ) {
     expectWidth(decoder, byteWidth * 8, origin);
     this.bufferCount = decoder.bufferCount;
-    this.values = allocateValues(count, byteWidth * 8, pageBytes, origin);
+    this.values = allocateValues(count, byteWidth * 8, pageBytes, origin, allocate);
   }
 
   append(buffers: readonly Uint8Array[], count: number): void {

@@ -25,7 +25,7 @@ import { PACK_UNIT, packedUnitBytes } from "../compression/bitpack.js";
 import { fixedDecoder } from "../compression/fixed.js";
 import { corruptPage, type EncodedPage, type PageOrigin, type StructuralVersion } from "../container/page.js";
 import { type Layers, type Levels, levelBits, levelDecoder, type PageLevels } from "../events/levels.js";
-import { type ChunkValues, chunkValues, FixedChunks } from "./chunkValues.js";
+import { type AllocateValues, type ChunkValues, chunkValues, FixedChunks } from "./chunkValues.js";
 import { decodeDictionaryValues, resolveDictionary } from "./dictionary.js";
 import { type LevelEncoder, levelEncoder, MAXIMUM_CHUNK_LEVELS } from "./levelEncoder.js";
 
@@ -36,13 +36,17 @@ export interface PageEvents {
   readonly levels: Levels;
 }
 
-/** Decodes a page. Its layout states the number of values; without lists, the caller has checked that number. */
+/**
+ * Decodes a page. Its layout states the number of values; without lists, the caller has checked that number.
+ * @param allocate makes the memory of values of a fixed width; default: fresh memory
+ */
 export function decodeMiniBlock(
   layout: LeafLayout,
   page: MiniBlockLayout,
   layers: Layers,
   buffers: readonly Uint8Array[],
   origin: PageOrigin,
+  allocate?: AllocateValues,
 ): PageEvents {
   const hasDictionary = page.dictionary !== undefined;
   const bufferCount = 2 + (hasDictionary ? 1 : 0) + (page.repetitionIndexDepth > 0 ? 1 : 0);
@@ -53,7 +57,7 @@ export function decodeMiniBlock(
   const chunks = planChunks(page, buffers[0], data, origin);
   const values = hasDictionary
     ? indexChunks(page, data.length, origin)
-    : chunkValues(layout, page.valueCompression, page.itemCount, data.length, origin);
+    : chunkValues(layout, page.valueCompression, page.itemCount, data.length, origin, allocate);
   if (values.bufferCount !== page.bufferCount) {
     throw corruptPage(origin, `${page.bufferCount} value buffers where ${values.bufferCount} are read`);
   }
@@ -80,7 +84,8 @@ function indexChunks(page: MiniBlockLayout, pageBytes: number, origin: PageOrigi
   return new FixedChunks(decoder, bits / 8, page.itemCount, pageBytes, origin);
 }
 
-interface ChunkPlan {
+/** Where the chunks of a page lie. */
+export interface ChunkPlan {
   /** Byte offsets of the chunks in the data, and the end of the last one. */
   readonly offsets: Float64Array;
   /** Values of each chunk. */
@@ -90,7 +95,7 @@ interface ChunkPlan {
 }
 
 /** Reads the chunk words; checks that all chunks lie in the data and that their counts add up to the page's. */
-function planChunks(
+export function planChunks(
   page: MiniBlockLayout,
   chunkWords: Uint8Array,
   data: Uint8Array,

@@ -137,6 +137,7 @@ class Join {
       limit: Number.POSITIVE_INFINITY,
       batchRows: MERGED_ROWS,
       readAhead: STREAMED,
+      isTransient: true,
       signal: this.#signal,
     });
     for await (const { columns, rowCount, places } of batches) {
@@ -162,9 +163,11 @@ class Join {
       if (found[row] !== NO_ROW) continue;
       if (isValid(valid, row) ? keys.covers(hashes[row]) : keys.isFirst) lacking.push(row);
     }
-    const removed = filtered(this.#plan.removeFilter, lacking.numbers, ({ path }) =>
-      takeColumn(columnAt(batch.columns, path), lacking.numbers),
+    const rows = lacking.numbers;
+    const chosen = chosenPairs(this.#plan.removeFilter, rows.length, ({ path }) =>
+      takeColumn(columnAt(batch.columns, path), rows),
     );
+    const removed = chosen === null ? rows : chosen.map((index) => rows[index]);
     this.#removedBySource += removed.length;
     this.#remove(batch, removed);
   }
@@ -183,22 +186,22 @@ class Join {
       }
     }
     if (this.#request.update === null || targets.length === 0) return;
-    const indexes = Uint32Array.from({ length: targets.length }, (_, index) => index);
-    const chosen = filtered(this.#plan.updateFilter, indexes, ({ side, path }) =>
+    const [targetRows, sourceRows] = [targets.numbers, sources.numbers];
+    const chosen = chosenPairs(this.#plan.updateFilter, targetRows.length, ({ side, path }) =>
       side === "source"
-        ? takeColumn(keys.carried[this.#carried.indexOf(path)], sources.numbers)
-        : takeColumn(columnAt(batch.columns, path), targets.numbers),
+        ? takeColumn(keys.carried[this.#carried.indexOf(path)], sourceRows)
+        : takeColumn(columnAt(batch.columns, path), targetRows),
     );
-    const replaced = chosen.map((index) => targets.numbers[index]);
+    const replaced = chosen === null ? targetRows : chosen.map((index) => targetRows[index]);
     for (let index = 1; index < replaced.length; index++) {
       if (replaced[index] !== replaced[index - 1]) continue;
       throw new InvalidInputError(
         "on: several of the rows have the same key, and would replace the same row",
       );
     }
-    for (let index = 0; index < chosen.length; index++) {
-      const targetRow = physicalRow(batch.places, replaced[index]);
-      pairs.add(rows[sources.numbers[chosen[index]]], batch.places.fragmentId, targetRow);
+    for (let index = 0; index < replaced.length; index++) {
+      const sourceRow = rows[sourceRows[chosen === null ? index : chosen[index]]];
+      pairs.add(sourceRow, batch.places.fragmentId, physicalRow(batch.places, replaced[index]));
     }
     this.#remove(batch, replaced);
   }
@@ -240,16 +243,13 @@ class PairLists {
   }
 }
 
-/** Those of `rows` that a filter selects. */
-function filtered(
+/** The indexes of the rows, or pairs of rows, that a filter selects; null for all of them. */
+const chosenPairs = (
   filter: RowFilter | null,
-  rows: Uint32Array,
+  count: number,
   columnOf: (column: FilterColumn) => Column,
-): Uint32Array {
-  if (filter === null || rows.length === 0) return rows;
-  const selected = filter.condition.select(filter.columns.map(columnOf), rows.length);
-  return selected === null ? rows : selected.map((index) => rows[index]);
-}
+): Uint32Array | null =>
+  filter === null || count === 0 ? null : filter.condition.select(filter.columns.map(columnOf), count);
 
 const keyOf = (parts: readonly KeyPart[], columns: ReadonlyMap<string, Column>) =>
   parts.map(({ path, form }) => keyColumn(columnAt(columns, path), form));

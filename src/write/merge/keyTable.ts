@@ -1,6 +1,6 @@
 /**
  * The keys of source rows, to be found by those of target rows: an open hash table, half full at most. Rows with the
- * same key form a chain. Memory is that of the keys and 16 bytes a row; there are no objects per row.
+ * same key form a chain. Memory is that of the keys and at most 24 bytes a row; there are no objects per row.
  */
 
 import { isSet } from "../../arrow/columns/validity.js";
@@ -13,11 +13,19 @@ export const NO_ROW = -1;
 /** Rows added before other work on the thread has its turn. */
 const STEP_ROWS = 32_768;
 
+/** Slots are found by the lowest bits of a hash, and passes over the keys by the highest. */
+const tagOf = (hash: number): number => ((hash >>> 21) & 0x7f) + 1;
+
 export class KeyTable {
   readonly #columns: readonly KeyColumn[];
   readonly #hashes: Int32Array;
   /** By slot: the first row of a chain plus 1, or 0 for none. */
   readonly #slots: Int32Array;
+  /**
+   * By slot: a part of the hash of its row, or 0 for none. Most rows that are looked up are not there, and a row of which
+   * the tags tell that needs nothing else, which takes more memory than the processor has near.
+   */
+  readonly #tags: Uint8Array;
   /** By row: the next of its chain. Null where all keys are distinct. */
   #next: Int32Array | null = null;
 
@@ -25,6 +33,7 @@ export class KeyTable {
     this.#columns = columns;
     this.#hashes = hashes;
     this.#slots = new Int32Array(2 ** Math.max(4, Math.ceil(Math.log2(2 * hashes.length + 1))));
+    this.#tags = new Uint8Array(this.#slots.length);
   }
 
   /**
@@ -52,6 +61,7 @@ export class KeyTable {
         const first = slots[slot] - 1;
         if (first === NO_ROW) {
           slots[slot] = row + 1;
+          this.#tags[slot] = tagOf(hash);
           break;
         }
         if (hashes[first] === hash && same(first, row)) {
@@ -71,6 +81,7 @@ export class KeyTable {
    */
   find(columns: readonly KeyColumn[], hashes: Int32Array): Int32Array {
     const slots = this.#slots;
+    const tags = this.#tags;
     const ownHashes = this.#hashes;
     const mask = slots.length - 1;
     const same = sameKey(this.#columns, columns);
@@ -79,7 +90,10 @@ export class KeyTable {
     for (let row = 0; row < hashes.length; row++) {
       if (valid !== null && !isSet(valid, row)) continue;
       const hash = hashes[row];
-      for (let slot = hash & mask; slots[slot] !== 0; slot = (slot + 1) & mask) {
+      const own = tagOf(hash);
+      let slot = hash & mask;
+      for (let tag = tags[slot]; tag !== 0; slot = (slot + 1) & mask, tag = tags[slot]) {
+        if (tag !== own) continue;
         const first = slots[slot] - 1;
         if (ownHashes[first] !== hash || !same(first, row)) continue;
         found[row] = first;

@@ -1,0 +1,113 @@
+/**
+ * A page of small values of which only some rows are decoded at a time. Its values never lie in memory all at once: what
+ * is made of it stays in the processor's caches, and may be put where the last rows were.
+ */
+
+import type { Column, Layout } from "../../arrow/columns/column.js";
+import { sliceColumn } from "../../arrow/columns/sliceColumn.js";
+import type { MiniBlockLayout } from "../../format/encodings.js";
+import { type ChunkPlan, planChunks } from "../structural/miniBlock.js";
+import { decodePage } from "./decodePage.js";
+import type { EncodedRows } from "./pageRows.js";
+
+/** Rows that are decoded at once, unless more are asked for. */
+const WINDOW_ROWS = 32_768;
+/** Pages of fewer rows are decoded whole. */
+const MIN_ROWS = 2 * WINDOW_ROWS;
+
+/** Memory for the values of a column, which whoever takes it again overwrites. */
+export class ReusedMemory {
+  #bytes = new Uint8Array(0);
+
+  /** Zeros. */
+  take(byteLength: number): Uint8Array {
+    if (byteLength > this.#bytes.length) this.#bytes = new Uint8Array(byteLength);
+    else this.#bytes.fill(0, 0, byteLength);
+    return this.#bytes.subarray(0, byteLength);
+  }
+}
+
+export class PageWindows {
+  readonly #layout: Layout;
+  readonly #encoded: EncodedRows;
+  readonly #page: MiniBlockLayout;
+  readonly #chunks: ChunkPlan;
+  /** First row of each chunk, and the end of the last. */
+  readonly #rowStarts: Float64Array;
+  readonly #memory: ReusedMemory;
+  #window: { readonly start: number; readonly end: number; readonly column: Column } | null = null;
+
+  private constructor(layout: Layout, encoded: EncodedRows, page: MiniBlockLayout, memory: ReusedMemory) {
+    this.#layout = layout;
+    this.#encoded = encoded;
+    this.#page = page;
+    this.#memory = memory;
+    this.#chunks = planChunks(page, encoded.buffers[0], encoded.buffers[1], encoded.origin);
+    const { counts } = this.#chunks;
+    this.#rowStarts = new Float64Array(counts.length + 1);
+    for (let chunk = 0; chunk < counts.length; chunk++) {
+      this.#rowStarts[chunk + 1] = this.#rowStarts[chunk] + counts[chunk];
+    }
+  }
+
+  /**
+   * Null for a page that is to be decoded whole.
+   * @throws CorruptFileError where the chunks don't lie in the page
+   */
+  static of(layout: Layout, encoded: EncodedRows, memory: ReusedMemory): PageWindows | null {
+    const page = encoded.layout.miniBlock;
+    const isFlat = layout.kind === "fixed" || layout.kind === "variable" || layout.kind === "bits";
+    if (page === undefined || !isFlat || encoded.rowCount < MIN_ROWS) return null;
+    if (page.dictionary !== undefined || page.repCompression !== undefined) return null;
+    if (page.itemCount !== encoded.rowCount || encoded.buffers.length < 2) return null;
+    return new PageWindows(layout, encoded, page, memory);
+  }
+
+  /**
+   * Rows counted from the first that was read of the page. The column is good until the next is asked for.
+   * @throws CorruptFileError
+   */
+  rows(start: number, end: number): Column {
+    let window = this.#window;
+    if (window === null || start < window.start || end > window.end) {
+      window = this.#decode(start, Math.min(this.#encoded.rowCount, Math.max(end, start + WINDOW_ROWS)));
+      this.#window = window;
+    }
+    return sliceColumn(window.column, start - window.start, end - start);
+  }
+
+  #decode(start: number, end: number) {
+    const starts = this.#rowStarts;
+    const { offsets } = this.#chunks;
+    const first = chunkOf(starts, start);
+    const last = end === start ? first : chunkOf(starts, end - 1);
+    const rowCount = starts[last + 1] - starts[first];
+    const [words, data, ...rest] = this.#encoded.buffers;
+    const wordBytes = this.#page.hasLargeChunk ? 4 : 2;
+    const column = decodePage(
+      this.#layout,
+      { miniBlock: { ...this.#page, itemCount: rowCount } },
+      rowCount,
+      [
+        words.subarray(first * wordBytes, (last + 1) * wordBytes),
+        data.subarray(offsets[first], offsets[last + 1]),
+        ...rest,
+      ],
+      this.#encoded.origin,
+      (byteLength) => this.#memory.take(byteLength),
+    );
+    return { start: starts[first], end: starts[last + 1], column };
+  }
+}
+
+/** The chunk that holds a row. */
+function chunkOf(rowStarts: Float64Array, row: number): number {
+  let low = 0;
+  let high = rowStarts.length - 1;
+  while (high - low > 1) {
+    const middle = (low + high) >>> 1;
+    if (rowStarts[middle] <= row) low = middle;
+    else high = middle;
+  }
+  return low;
+}
