@@ -6,6 +6,7 @@ import { branchCases } from "./cases/branch.js";
 import { catalogCases } from "./cases/catalog.js";
 import { changeCases } from "./cases/change.js";
 import { commitCases } from "./cases/commit.js";
+import { eventLoopCases } from "./cases/eventLoop.js";
 import { mergeCases } from "./cases/merge.js";
 import { openCases } from "./cases/open.js";
 import { processCases } from "./cases/process.js";
@@ -23,6 +24,7 @@ export const CASES: readonly BenchCase[] = [
   ...upkeepCases,
   ...readCases,
   ...queryCases,
+  ...eventLoopCases,
   ...takeCases,
   ...openCases,
   ...commitCases,

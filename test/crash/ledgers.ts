@@ -70,6 +70,11 @@ export class Additions {
     };
   }
 
+  /** Those that are surely there. */
+  get values(): number[] {
+    return [...this.#present];
+  }
+
   /** A value of a writer that tells no version. */
   note(value: number, isAcknowledged: boolean): void {
     (isAcknowledged ? this.#present : this.#lost).add(value);

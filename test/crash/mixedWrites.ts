@@ -2,7 +2,8 @@
  * Writes of all kinds that several processes make at once in one namespace, and what must be there of them, whichever
  * of the processes is killed.
  *
- *   t, n$t      all append; rows are updated to what they were; they are compacted and cleaned up; the reference appends as well
+ *   t, n$t      all append and merge; rows are updated to what they were; they are compacted and cleaned up; the reference
+ *               appends as well
  *   h           all append and restore; every version stays; tags and a branch of each writer's own
  *   own<w>      made, replaced, declared and dropped by one writer at a time; n$own<w> the same in a child namespace
  *   b, n$b      only batches make versions, of both at once; with them tables n$x<w>-… come and go
@@ -105,7 +106,7 @@ export class MixedWrites {
   }
 
   /** Number of kinds of writes. */
-  static readonly kinds = 13;
+  static readonly kinds = 14;
 
   write(writer: number, kind: number): Write | Promise<Write> {
     switch (kind % MixedWrites.kinds) {
@@ -131,6 +132,8 @@ export class MixedWrites {
         return this.#changeOwn(writer, kind % 2 === 0);
       case 11:
         return this.#changeRows(this.#drawing.of(["t", "n$t"]));
+      case 12:
+        return this.#merge(this.#drawing.of(["t", "n$t"]));
       default:
         return this.#batch(writer);
     }
@@ -172,6 +175,21 @@ export class MixedWrites {
       entry: NOTHING,
       refusals: ["ConcurrentModification"],
       next: () => this.#changeRows(table),
+    };
+  }
+
+  /** A row that is there is replaced by the same, and a new one is added. */
+  #merge(table: string): Write {
+    const value = this.value();
+    const present = this.#appended[table].values;
+    const replaced = present.length === 0 ? [] : [this.#drawing.of(present)];
+    const request = { on: "v", whenMatchedUpdateAll: true, whenNotMatchedInsertAll: true };
+    return {
+      name: `merge into ${table}`,
+      step: ["mergeInsertIntoTable", { id: table.split("$"), ...request }, rowsOf(...replaced, value)],
+      entry: this.#appended[table].begin(value),
+      refusals: ["ConcurrentModification"],
+      next: () => this.#merge(table),
     };
   }
 

@@ -100,6 +100,33 @@ const CHANGES = {
     reference: (table) => table.update({ where: "id < 5", values: { name: "changed" } }),
     isRepeated: true,
   },
+  "merge that updates rows in fragment 0": {
+    ours: (fixture) =>
+      newTransaction(
+        versionOf(fixture),
+        "update",
+        Update.create({
+          removedFragmentIds: [0],
+          newFragments: [again(fixture)],
+          fieldsForPreservingFragBitmap: fixture.base.manifest.fields.map(({ id }) => id),
+        }),
+      ),
+    reference: (table) => table.mergeInsert("id").whenMatchedUpdateAll().execute(rows(0, 5)),
+    isRepeated: true,
+  },
+  "merge that adds rows": {
+    ours: (fixture) =>
+      newTransaction(
+        versionOf(fixture),
+        "update",
+        Update.create({
+          newFragments: [again(fixture)],
+          fieldsForPreservingFragBitmap: fixture.base.manifest.fields.map(({ id }) => id),
+        }),
+      ),
+    reference: (table) => table.mergeInsert("id").whenNotMatchedInsertAll().execute(rows(100, 20)),
+    isRepeated: true,
+  },
   overwrite: {
     ours: (fixture) =>
       newTransaction(
@@ -233,6 +260,42 @@ const CELLS: readonly (readonly [mine: Name, other: Name, verdict: ConflictVerdi
   ["metadata of field 0", "renamed column", "ok"],
   ["metadata of field 0", "metadata of field 0", "incompatible"],
   ["metadata of field 0", "metadata of field 1", "ok"],
+  ["merge that updates rows in fragment 0", "append", "ok"],
+  ["merge that updates rows in fragment 0", "delete of rows in fragment 0", "retryable"],
+  ["merge that updates rows in fragment 0", "delete of rows in fragment 1", "ok"],
+  ["merge that updates rows in fragment 0", "update of rows in fragment 0", "retryable"],
+  ["merge that updates rows in fragment 0", "merge that updates rows in fragment 0", "retryable"],
+  ["merge that updates rows in fragment 0", "merge that adds rows", "ok"],
+  ["merge that updates rows in fragment 0", "overwrite", "incompatible"],
+  ["merge that updates rows in fragment 0", "compaction with fragment 0", "retryable"],
+  ["merge that updates rows in fragment 0", "added column", "retryable"],
+  ["merge that updates rows in fragment 0", "renamed column", "ok"],
+  ["merge that updates rows in fragment 0", "index on id", "ok"],
+  ["merge that updates rows in fragment 0", "restore", "incompatible"],
+  ["merge that updates rows in fragment 0", "reserved ids", "ok"],
+  ["merge that updates rows in fragment 0", "metadata of field 0", "ok"],
+  ["merge that adds rows", "append", "ok"],
+  ["merge that adds rows", "delete of rows in fragment 0", "ok"],
+  ["merge that adds rows", "update of rows in fragment 0", "ok"],
+  ["merge that adds rows", "merge that updates rows in fragment 0", "ok"],
+  ["merge that adds rows", "overwrite", "incompatible"],
+  ["merge that adds rows", "compaction with fragment 0", "ok"],
+  ["merge that adds rows", "added column", "retryable"],
+  ["merge that adds rows", "restore", "incompatible"],
+  ["append", "merge that updates rows in fragment 0", "ok"],
+  ["delete of rows in fragment 0", "merge that updates rows in fragment 0", "retryable"],
+  ["delete of rows in fragment 1", "merge that updates rows in fragment 0", "ok"],
+  ["delete of rows in fragment 0", "merge that adds rows", "ok"],
+  ["update of rows in fragment 0", "merge that updates rows in fragment 0", "retryable"],
+  ["update of rows in fragment 0", "merge that adds rows", "ok"],
+  ["overwrite", "merge that updates rows in fragment 0", "ok"],
+  ["compaction with fragment 0", "merge that updates rows in fragment 0", "retryable"],
+  ["index on id", "merge that updates rows in fragment 0", "ok"],
+  ["added column", "merge that updates rows in fragment 0", "retryable"],
+  ["added column", "merge that adds rows", "retryable"],
+  ["renamed column", "merge that updates rows in fragment 0", "ok"],
+  ["restore", "merge that updates rows in fragment 0", "ok"],
+  ["metadata of field 0", "merge that updates rows in fragment 0", "ok"],
 ];
 
 async function makeFixture(): Promise<Fixture> {

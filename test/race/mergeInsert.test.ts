@@ -193,6 +193,39 @@ describe("a merge whose source waits while another writer commits", () => {
   });
 });
 
+describe("a merge that is planned again", () => {
+  /** The source comes in two parts; between them another writer updates rows. */
+  async function mergedAgain(stableRowIds: boolean, names: readonly string[]): Promise<Map<number, string>> {
+    const table = ["again"];
+    const three = (n: number, x: number) =>
+      new Table({
+        id: vectorFromArray([1, 2, 3], new Int32()),
+        n: vectorFromArray([n, n, n], new Int32()),
+        x: vectorFromArray([x, x, x], new Int32()),
+      });
+    await namespace.createTable({ id: table, stableRowIds }, three(0, 0));
+    const source = three(10, 10).select([...names]);
+    await namespace.mergeInsertIntoTable(
+      { id: table, on: "id", whenMatchedUpdateAll: true },
+      (async function* () {
+        yield source.slice(0, 1).batches[0];
+        await namespace.updateTable({ id: table, updates: [["x", "x + 1"]] });
+        yield source.slice(1).batches[0];
+      })(),
+    );
+    const rows = (await namespace.table("again").scan().toArrow()).toArray();
+    return new Map(rows.map(({ id, n, x }) => [id as number, `${n} ${x}`]));
+  }
+
+  it.each([false, true])("has the values of its source, with stable row ids: %s", async (stableRowIds) => {
+    expect(new Set((await mergedAgain(stableRowIds, ["id", "n", "x"])).values())).toEqual(new Set(["10 10"]));
+  });
+
+  it.each([false, true])("keeps other columns as they are, with stable row ids: %s", async (stableRowIds) => {
+    expect(new Set((await mergedAgain(stableRowIds, ["id", "n"])).values())).toEqual(new Set(["10 1"]));
+  });
+});
+
 const PROCESSES = 3;
 const MERGES = runsOf("RACE_MERGES", 12);
 

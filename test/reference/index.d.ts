@@ -118,6 +118,14 @@ export function updateRows(
   where?: string,
   options?: BranchOption,
 ): Promise<VersionResult>;
+/** Updates the rows whose `on` is in the rows given, and adds the others. */
+export function upsertRows(
+  uri: string,
+  name: string,
+  on: string[],
+  ipc: Uint8Array,
+  options?: BranchOption,
+): Promise<VersionResult>;
 /** Adds columns that are all null; `ipc` holds their schema. */
 export function addNullColumns(
   uri: string,

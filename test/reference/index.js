@@ -85,6 +85,14 @@ export function updateRows(uri, name, assignments, where, options = {}) {
   }));
 }
 
+/** Updates the rows whose `on` is in the rows given, and adds the others. */
+export function upsertRows(uri, name, on, ipc, options = {}) {
+  return withTable(uri, name, options, async (_, table) => {
+    const merge = table.mergeInsert(on).whenMatchedUpdateAll().whenNotMatchedInsertAll();
+    return { version: (await merge.execute(tableFromIPC(ipc))).version };
+  });
+}
+
 /** Adds columns that are all null; `ipc` is of their schema. */
 export function addNullColumns(uri, name, ipc, options = {}) {
   return withTable(uri, name, options, async (table) => ({

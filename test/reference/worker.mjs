@@ -4,18 +4,19 @@
  *
  *   parent → job       { kind: "appendEach", uri, name, payloads: Uint8Array[], retries }
  *                    or { kind: "appendAndRead", uri, name, payloads }     column v is read after each append
- *                    or { kind: "changeRows", uri, name, changes }     each { predicate }, which deletes, or { set, where }
+ *                    or { kind: "changeRows", uri, name, changes, durationMs? }     each { predicate }, which deletes, { set, where },
+ *                                              { rows }, which appends, or { rows, on }, which upserts; none begins after so long
  *                    or { kind: "catalogSteps", root, steps }     steps as `catalogStep` of index.js takes them
  *   worker → parent    { ready: true }        everything is loaded and the table is there
  *   parent → worker    { go: true }
- *   worker → parent    { outcomes: [{ version } | { error }] }   one per payload, in order; or { values: Int32Array } | { error },
+ *   worker → parent    { outcomes: [{ version } | { error }] }   one per payload or change, in order; or { values: Int32Array } | { error },
  *                                           or { ok } | { error } per step
  *   worker → parent    { failure }            the job itself could not be run
  */
 
 import { tableFromIPC } from "apache-arrow";
 import { openCatalog, runStep } from "./catalog.js";
-import { appendTable, deleteRows, readTable, tableVersion, updateRows } from "./index.js";
+import { appendTable, deleteRows, readTable, tableVersion, updateRows, upsertRows } from "./index.js";
 
 /** The next message; messages are handed over one by one, none is lost. */
 const nextMessage = () => new Promise((resolve) => process.once("message", resolve));
@@ -52,12 +53,19 @@ async function appendAndRead(job) {
   return outcomes;
 }
 
-async function changeRows({ uri, name, changes }) {
+function changeOnce(uri, name, { predicate, set, where, rows, on }) {
+  if (on !== undefined) return upsertRows(uri, name, on, rows);
+  if (rows !== undefined) return appendTable(uri, name, rows);
+  return set === undefined ? deleteRows(uri, name, predicate) : updateRows(uri, name, set, where);
+}
+
+async function changeRows({ uri, name, changes, durationMs = Number.POSITIVE_INFINITY }) {
   const outcomes = [];
-  for (const { predicate, set, where } of changes) {
+  const startedMs = performance.now();
+  for (const change of changes) {
+    if (performance.now() - startedMs >= durationMs) break;
     try {
-      const { version } =
-        set === undefined ? await deleteRows(uri, name, predicate) : await updateRows(uri, name, set, where);
+      const { version } = await changeOnce(uri, name, change);
       outcomes.push({ version });
     } catch (error) {
       outcomes.push({ error: String(error) });

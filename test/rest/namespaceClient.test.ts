@@ -81,6 +81,37 @@ describe.each([
     await expect(connection.openTable("t", ["n"])).rejects.toThrow(/not found/i);
   });
 
+  it("adds columns of expressions, which both see", async () => {
+    const table = await connection.createTable("t", [
+      { v: 1, w: "one" },
+      { v: 2, w: null },
+    ]);
+    await table.addColumns([
+      { name: "twice", valueSql: "v * 2" },
+      { name: "loud", valueSql: "upper(w)" },
+    ]);
+    const newColumns = [{ name: "sum", expression: "v + twice" }];
+    await namespace.alterTableAddColumns({ id: ["t"], newColumns });
+    await table.checkoutLatest();
+    await table.add([{ v: 3, w: "three", twice: 0, loud: null, sum: null }]);
+    const expected = [
+      [1, "one", 2, "ONE", 3],
+      [2, null, 4, null, 6],
+      [3, "three", 0, null, null],
+    ];
+    const cells = (rows: readonly Record<string, unknown>[]) =>
+      rows.map(({ v, w, twice, loud, sum }) => [v, w, twice, loud, sum]);
+    expect(cells(await table.query().toArray())).toEqual(expected);
+    expect(cells((await namespace.table("t").scan().toArrow()).toArray())).toEqual(expected);
+    const answer = await fetch(`${server.url}/v1/table/t/add_columns`, {
+      method: "POST",
+      headers: { "content-type": "application/json", "x-api-key": KEY },
+      body: JSON.stringify({ new_columns: [{ name: "half", expression: "v / 2.0" }] }),
+    });
+    expect(await answer.json()).toMatchObject({ version: 5 });
+    expect((await namespace.table("t").scan().toArrow()).getChild("half")?.toJSON()).toEqual([0.5, 1, 1.5]);
+  });
+
   it("has names with spaces and plus signs, each for itself", async () => {
     for (const name of ["b c", "b+c"]) {
       await connection.createNamespace([name]);

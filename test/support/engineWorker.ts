@@ -11,20 +11,28 @@ export interface EngineJob {
   readonly root: string;
   readonly options?: object;
   readonly steps: readonly EngineStep[];
+  /** No step begins after so many milliseconds. */
+  readonly durationMs?: number;
 }
 
 export type EngineOutcome = { ok: unknown } | { code: number; type: string; message: string };
 
 const ENTRY = fileURLToPath(new URL("./processes/engineWorker.mjs", import.meta.url));
 
-/** Runs the jobs, one process each, all let go at the same moment; the outcomes of each job's steps. */
-export async function raceEngines(jobs: readonly EngineJob[]): Promise<EngineOutcome[][]> {
+/**
+ * Runs the jobs, one process each, all let go at the same moment, at which `onStart` is called; the outcomes of each job's
+ * steps.
+ */
+export async function raceEngines(
+  jobs: readonly EngineJob[],
+  onStart: () => void = () => undefined,
+): Promise<EngineOutcome[][]> {
   const processes = jobs.map(() => fork(ENTRY, { serialization: "advanced", execArgv: [] }));
   try {
     await Promise.all(processes.map((process, index) => ask(process, jobs[index])));
-    return (await Promise.all(processes.map((process) => ask(process, { go: true })))).map(
-      (answer) => (answer as { outcomes: EngineOutcome[] }).outcomes,
-    );
+    const answers = processes.map((process) => ask(process, { go: true }));
+    onStart();
+    return (await Promise.all(answers)).map((answer) => (answer as { outcomes: EngineOutcome[] }).outcomes);
   } finally {
     for (const process of processes) process.kill();
   }

@@ -29,12 +29,20 @@ export interface AppendAndReadJob {
   payloads: Uint8Array[];
 }
 
-/** Deletes and updates rows, one statement after the other. */
+/** Deletes, updates, appends and upserts rows, one change after the other. */
 export interface ChangeJob {
   kind: "changeRows";
   uri: string;
   name: string;
-  changes: readonly ({ predicate: string } | { set: Record<string, string>; where: string })[];
+  changes: readonly (
+    | { predicate: string }
+    | { set: Record<string, string>; where: string }
+    /** An Arrow IPC stream. */
+    | { rows: Uint8Array }
+    | { rows: Uint8Array; on: string[] }
+  )[];
+  /** No change begins after so many milliseconds. */
+  durationMs?: number;
 }
 
 /** Takes steps on the directory catalog, one after the other. */

@@ -163,7 +163,8 @@ class Merge {
     const { manifest, path } = base.file;
     const fields = decodeSchema(manifest.fields, path);
     if (this.#planned !== null) {
-      if (isSameSchema(fields, this.#planned.fields)) return { ...this.#planned, fields };
+      // The columns that the source has are told from the others by their fields, which must be the same objects.
+      if (isSameSchema(fields, this.#planned.fields)) return this.#planned;
       throw new ConcurrentModificationError(
         `${base.at.root}: another writer changed the columns while rows were merged; please retry`,
       );

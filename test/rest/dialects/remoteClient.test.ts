@@ -306,6 +306,40 @@ describe("the remote client", () => {
     expect(await connection.tableNames()).toEqual(["u"]);
   });
 
+  it("adds columns of expressions, of constants and of nulls, and changes types", async () => {
+    const table = await connection.createTable("t", [
+      { v: 1, w: "one" },
+      { v: 2, w: null },
+    ]);
+    await table.delete("v = 1");
+    await table.add([{ v: 3, w: "three" }]);
+    const added = await table.addColumns([
+      { name: "twice", valueSql: "v * 2" },
+      { name: "loud", valueSql: "upper(w) || '!'" },
+      { name: "seven", valueSql: "7" },
+    ]);
+    expect(added.version).toBe(4);
+    await table.alterColumns([
+      { path: "twice", rename: "double" },
+      { path: "seven", dataType: "int32" },
+    ]);
+    const field = (name: string) => new arrow.Field(name, new arrow.Float64(), true);
+    await table.addColumns([field("later")]);
+    const names = ["v", "w", "double", "loud", "seven", "later"];
+    expect((await table.schema()).fields.map(({ name }) => name)).toEqual(names);
+    expect((await table.query().toArray()).map((row) => names.map((name) => row[name]))).toEqual([
+      [2, null, 4, null, 7, null],
+      [3, "three", 6, "THREE!", 7, null],
+    ]);
+    const version = await table.version();
+    const refused = (valueSql: string) => table.addColumns([{ name: "x", valueSql }]);
+    await expect(refused("nothing + 1")).rejects.toThrow(/no column nothing/);
+    await expect(refused("v +")).rejects.toThrow(/expression/);
+    await expect(refused("(select 1)")).rejects.toThrow(/select/i);
+    await expect(table.addColumns([{ name: "v", valueSql: "1" }])).rejects.toThrow(/\bv\b/);
+    expect(await table.version()).toBe(version);
+  });
+
   it("reads the schema of every type", async () => {
     const { Field, Schema, FixedSizeList, List, Struct, Float32, Utf8, TimestampMicrosecond, Int64, Bool } =
       arrow;

@@ -35,10 +35,8 @@ await namespace.createTable({ id: ["t"] }, batches());
 let rows = 0;
 let unordered = 0;
 let foreign = 0;
-let peakRss = 0;
 let last = Number.NEGATIVE_INFINITY;
 for await (const batch of namespace.table("t").scan({ orderBy: [{ columnName: "key" }] })) {
-  peakRss = Math.max(peakRss, process.memoryUsage.rss());
   const keys = batch.getChild("key").toArray();
   const bodies = batch.getChild("body");
   for (const key of keys) {
@@ -50,4 +48,5 @@ for await (const batch of namespace.table("t").scan({ orderBy: [{ columnName: "k
   rows += batch.numRows;
 }
 await namespace.close();
+const peakRss = process.resourceUsage().maxRSS * 1024;
 process.send({ rows, expected: batchCount * ROWS, unordered, foreign, peakRss });

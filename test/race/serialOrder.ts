@@ -1,0 +1,155 @@
+/**
+ * Whether what became of a table equals some order of the changes that were acknowledged, one after the other.
+ *
+ * Every change has a tag, and every row a trail: the tags of what made it and of what updated it since, in order. Changes
+ * name the rows that they are about by ranges of ids, which nothing changes. So the trails tell, of every two changes that
+ * were about the same row, which came first; what they tell must not go round in a circle.
+ */
+
+export type ChangeKind = "append" | "upsert" | "update" | "delete";
+
+export interface TaggedChange {
+  readonly tag: string;
+  readonly kind: ChangeKind;
+  /** Ids of the rows that it is about; of an append and an upsert those that it brings. */
+  readonly ids: readonly number[];
+}
+
+export interface TrailedRow {
+  readonly id: number;
+  /** Tags, the oldest first. */
+  readonly trail: readonly string[];
+}
+
+const describe = ({ kind, tag, ids }: TaggedChange) => `${kind} ${tag} of ${ids[0]} … ${ids[ids.length - 1]}`;
+
+class Order {
+  readonly #changes: ReadonlyMap<string, TaggedChange>;
+  /** Tags to those that come later, and why. */
+  readonly #later = new Map<string, Map<string, string>>();
+
+  constructor(changes: ReadonlyMap<string, TaggedChange>) {
+    this.#changes = changes;
+  }
+
+  add(before: string, after: string, reason: string): void {
+    const later = this.#later.get(before) ?? new Map<string, string>();
+    if (!later.has(after)) later.set(after, reason);
+    this.#later.set(before, later);
+  }
+
+  /** A circle, with what each step of it is known by; empty where there is none. */
+  circle(): string[] {
+    const done = new Set<string>();
+    for (const start of this.#changes.keys()) {
+      const found = this.#circleFrom(start, done);
+      if (found.length > 0) return found;
+    }
+    return [];
+  }
+
+  #circleFrom(start: string, done: Set<string>): string[] {
+    if (done.has(start)) return [];
+    const path = [{ tag: start, rest: this.#laterThan(start) }];
+    const onPath = new Set([start]);
+    while (path.length > 0) {
+      const { tag, rest } = path[path.length - 1];
+      const next = rest.pop();
+      if (next === undefined) {
+        path.pop();
+        onPath.delete(tag);
+        done.add(tag);
+      } else if (onPath.has(next)) {
+        const circle = [...path.slice(path.findIndex((each) => each.tag === next)).map((each) => each.tag), next];
+        return circle.slice(1).map((each, index) => this.#reason(circle[index], each));
+      } else if (!done.has(next)) {
+        onPath.add(next);
+        path.push({ tag: next, rest: this.#laterThan(next) });
+      }
+    }
+    return [];
+  }
+
+  #laterThan(tag: string): string[] {
+    return [...(this.#later.get(tag)?.keys() ?? [])];
+  }
+
+  #reason(before: string, after: string): string {
+    const [first, second] = [before, after].map((tag) => this.#changes.get(tag));
+    if (first === undefined || second === undefined) throw new Error("a change that nobody made");
+    return `${describe(first)} before ${describe(second)}: ${this.#later.get(before)?.get(after)}`;
+  }
+}
+
+/**
+ * What contradicts that the changes, all of which were acknowledged, were made one after the other, and that nothing else
+ * was; empty where nothing does. `beginning` is the tag of what made the rows of the beginning: the first change.
+ */
+export function contradictions(
+  changes: readonly TaggedChange[],
+  beginning: string,
+  rows: readonly TrailedRow[],
+): string[] {
+  const byTag = new Map(changes.map((change) => [change.tag, change]));
+  const found = rows.flatMap((row) => flawsOf(row, byTag));
+  if (found.length > 0) return found;
+  const order = new Order(byTag);
+  for (const { tag } of changes) if (tag !== beginning) order.add(beginning, tag, "it was the first");
+  const byId = new Map<number, TaggedChange[]>();
+  for (const change of changes) {
+    for (const id of change.ids) byId.set(id, [...(byId.get(id) ?? []), change]);
+  }
+  for (const row of rows) orderByTrail(order, row, byId.get(row.id) ?? []);
+  found.push(...orderByAbsence(order, rows, byId));
+  return found.length > 0 ? found : order.circle();
+}
+
+/** What is wrong with the trail of one row. */
+function flawsOf({ id, trail }: TrailedRow, byTag: ReadonlyMap<string, TaggedChange>): string[] {
+  const text = `row ${id}: ${trail.join(" ")}`;
+  const flaws: string[] = [];
+  if (new Set(trail).size < trail.length) flaws.push(`${text} was changed twice by one change`);
+  for (const [index, tag] of trail.entries()) {
+    const change = byTag.get(tag);
+    if (change === undefined) flaws.push(`${text} was changed by ${tag}, which was refused`);
+    else if (!change.ids.includes(id)) flaws.push(`${text} was changed by ${tag}, which is about others`);
+    else if ((change.kind === "update") !== index > 0) flaws.push(`${text} can't have come about by ${change.kind}`);
+  }
+  return flaws;
+}
+
+/** What the trail of a row tells of the order of all changes that are about its id. */
+function orderByTrail(order: Order, { id, trail }: TrailedRow, changes: readonly TaggedChange[]): void {
+  for (const [index, tag] of trail.slice(1).entries()) {
+    order.add(trail[index], tag, `row ${id} was changed so`);
+  }
+  for (const { tag, kind } of changes) {
+    // An append does nothing to a row that is there; what else is not in the trail was made before the row was.
+    if (kind !== "append" && !trail.includes(tag)) order.add(tag, trail[0], `row ${id} does not show it`);
+  }
+}
+
+/**
+ * What the rows tell that were brought and are not there: something deleted or replaced them.
+ *
+ * @returns rows that are gone although nothing took them away
+ */
+function orderByAbsence(
+  order: Order,
+  rows: readonly TrailedRow[],
+  byId: ReadonlyMap<number, readonly TaggedChange[]>,
+): string[] {
+  const present = new Set(rows.map(({ id, trail }) => `${id} ${trail[0]}`));
+  const lost: string[] = [];
+  for (const [id, changes] of byId) {
+    const takers = changes.filter(({ kind }) => kind === "delete" || kind === "upsert");
+    for (const { tag, kind } of changes) {
+      if ((kind !== "append" && kind !== "upsert") || present.has(`${id} ${tag}`)) continue;
+      const others = takers.filter((taker) => taker.tag !== tag);
+      if (others.length === 0) lost.push(`row ${id} of ${kind} ${tag} is gone, and nothing took it away`);
+      // With several that could have, nothing is known of any one of them.
+      if (others.length === 1) order.add(tag, others[0].tag, `row ${id} was taken away by it`);
+    }
+  }
+  return lost;
+}
