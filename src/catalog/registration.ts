@@ -30,7 +30,7 @@ import {
 import type { CatalogRow } from "./rows/catalogRows.js";
 import { type CatalogEnvironment, changeCatalog } from "./rows/catalogTable.js";
 import { encodeProperties, objectIdOf, parentOf, requireNamespace } from "./rows/objects.js";
-import { watchTable } from "./tableIdentity.js";
+import { watchTable } from "./watchTable.js";
 import { type RemovedTable, removeRootTable, removeTableRow, rowOf } from "./tableRows.js";
 
 export interface RegistrationOptions {

@@ -41,7 +41,7 @@ import { discardDirectory, sweepDropped, takeAway } from "../places/removal.js";
 import { isUnshared } from "../places/sharedPlaces.js";
 import { findTable, type TableLocation, tableRow } from "../places/tables.js";
 import { type CatalogEnvironment, changeCatalog } from "../rows/catalogTable.js";
-import { isSameTable } from "../tableIdentity.js";
+import { isSameTable } from "../../table/versions/tableIdentity.js";
 import { publishTable, removeRootTable } from "../tableRows.js";
 import type { Batch } from "./batchJournal.js";
 import { type BatchLocks, requireLock } from "./batchLocks.js";

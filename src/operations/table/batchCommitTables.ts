@@ -9,7 +9,7 @@ import type {
 } from "../../catalog/batches/journalFormat.js";
 import { planPlace } from "../../catalog/places/placement.js";
 import { findTable, readTableProperties, requireTable } from "../../catalog/places/tables.js";
-import { readTableIdentity } from "../../catalog/tableIdentity.js";
+import { readTableIdentity } from "../../table/versions/tableIdentity.js";
 import { InvalidInputError, TableAlreadyExistsError } from "../../errors.js";
 import { formatIdentifier } from "../../ident.js";
 import { foldName } from "../../io/names/foldName.js";

@@ -7,7 +7,7 @@ import { requireTable } from "../../catalog/places/tables.js";
 import type { Catalog } from "../../catalog/rows/catalogRows.js";
 import { readCatalog } from "../../catalog/rows/catalogTable.js";
 import { objectIdOf } from "../../catalog/rows/objects.js";
-import { watchTable } from "../../catalog/tableIdentity.js";
+import { watchTable } from "../../catalog/watchTable.js";
 import { removeRootTable, removeTableRow } from "../../catalog/tableRows.js";
 import { InternalError, messageOf } from "../../errors.js";
 import { formatIdentifier } from "../../ident.js";
