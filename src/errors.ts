@@ -87,40 +87,6 @@ export class ThrottlingError extends errorClass("Throttling") {}
 export class TableBranchNotFoundError extends errorClass("TableBranchNotFound") {}
 export class TableBranchAlreadyExistsError extends errorClass("TableBranchAlreadyExists") {}
 
-const CLASSES: Readonly<Record<ErrorType, new (message: string) => NamespaceError>> = {
-  Unsupported: UnsupportedError,
-  NamespaceNotFound: NamespaceNotFoundError,
-  NamespaceAlreadyExists: NamespaceAlreadyExistsError,
-  NamespaceNotEmpty: NamespaceNotEmptyError,
-  TableNotFound: TableNotFoundError,
-  TableAlreadyExists: TableAlreadyExistsError,
-  TableIndexNotFound: TableIndexNotFoundError,
-  TableIndexAlreadyExists: TableIndexAlreadyExistsError,
-  TableTagNotFound: TableTagNotFoundError,
-  TableTagAlreadyExists: TableTagAlreadyExistsError,
-  TransactionNotFound: TransactionNotFoundError,
-  TableVersionNotFound: TableVersionNotFoundError,
-  TableColumnNotFound: TableColumnNotFoundError,
-  InvalidInput: InvalidInputError,
-  ConcurrentModification: ConcurrentModificationError,
-  PermissionDenied: PermissionDeniedError,
-  Unauthenticated: UnauthenticatedError,
-  ServiceUnavailable: ServiceUnavailableError,
-  Internal: InternalError,
-  InvalidTableState: InvalidTableStateError,
-  TableSchemaValidation: TableSchemaValidationError,
-  Throttling: ThrottlingError,
-  TableBranchNotFound: TableBranchNotFoundError,
-  TableBranchAlreadyExists: TableBranchAlreadyExistsError,
-};
-
-/** Whether a text is the name of an error code. */
-export const isErrorType = (text: unknown): text is ErrorType =>
-  typeof text === "string" && Object.hasOwn(ERROR_TABLE, text);
-
-/** An error of the class that belongs to a code, for one that another process or thread has reported. */
-export const errorOfType = (type: ErrorType, message: string): NamespaceError => new CLASSES[type](message);
-
 /** The message of a thrown value: of an error, from any realm, its own. */
 export function messageOf(thrown: unknown): string {
   if (typeof thrown !== "object" || thrown === null) return String(thrown);

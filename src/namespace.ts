@@ -1179,17 +1179,18 @@ export interface DescribeTransactionRequest extends RequestBase {
   readonly id: readonly string[];
 }
 export interface DescribeTransactionResponse {
-  /** `Succeeded`: only committed transactions have an id. */
+  /** `Succeeded` for a transaction; of a job, also `Queued`, `Running`, `Failed`, `Canceled`. */
   readonly status: string;
   /**
    * What the transaction's writer attached to it, and `uuid`, `table`, `branch` (absent: main), `version` (the version
    * it made), `read_version` (the version it was planned on), `operation`, `tag` (absent: none), `timestamp_millis`
-   * (commit time; milliseconds since the epoch).
+   * (commit time; milliseconds since the epoch). Of a job: `uuid`, `table`, `branch`, `operation` (its kind), `done`,
+   * `total`, `unit`, `timestamp_millis` (when it was asked for), `error` (the name of the code that it failed with).
    */
   readonly properties: Readonly<Record<string, string>>;
 }
 
-/** Not supported by this release. */
+/** The one change that there is: a job's status, to `Canceled`. */
 export interface AlterTransactionRequest extends RequestBase {
   readonly id: readonly string[];
   readonly actions: readonly {
@@ -1277,6 +1278,12 @@ export interface ListJobsResponse {
 }
 
 // ------------------------------------------------------------------------------------------------ options
+
+/** How a namespace is closed. */
+export interface CloseOptions {
+  /** What becomes of the jobs that this instance runs. Default: `cancel`. */
+  readonly jobs?: "wait" | "cancel";
+}
 
 /** A function that computes values of a column; not supported by this release. */
 export type UserFunction = unknown;

@@ -136,10 +136,7 @@ export async function readJob(
 }
 
 /** The same for many; those that are no records are left out. */
-export async function readJobIfSound(
-  environment: JobsEnvironment,
-  jobId: string,
-): Promise<StoredJob | null> {
+export async function readJobIfSound(environment: JobsEnvironment, jobId: string): Promise<StoredJob | null> {
   try {
     return await readJob(environment, jobId);
   } catch (error) {

@@ -11,10 +11,11 @@
  * jobs are not for earlier releases.
  */
 
-import { type ErrorType, errorOfType, isErrorType, messageOf, NamespaceError } from "../errors.js";
+import { type ErrorType, messageOf, NamespaceError } from "../errors.js";
 import type { JobKind, JobState, JobUnit } from "../namespace.js";
 import { isCount, isJsonObject } from "../table/versions/jsonValues.js";
 import { isTableIdentity, type TableIdentity } from "../table/versions/tableIdentity.js";
+import { errorOfType, isErrorType } from "../typedErrors.js";
 import type { JsonValue } from "./job.js";
 
 /** What a job is; never changes. */

@@ -182,10 +182,7 @@ export class Jobs {
       if (stored === null || stored.outcome !== null) continue;
       const { record: other } = stored;
       const isSame =
-        other.kind === kind &&
-        other.location === location &&
-        other.branch === branch &&
-        other.key === key;
+        other.kind === kind && other.location === location && other.branch === branch && other.key === key;
       if (isSame) found.push(stored);
     }
     return found;
@@ -218,7 +215,10 @@ export class Jobs {
       return false;
     }
     if (!(await isSameTable(spec.at, record.identity))) {
-      const error = { type: "ConcurrentModification", message: "the table was dropped or replaced meanwhile" } as const;
+      const error = {
+        type: "ConcurrentModification",
+        message: "the table was dropped or replaced meanwhile",
+      } as const;
       await this.#endAbandoned(stored, { state: "Failed", error });
       return false;
     }
@@ -315,7 +315,10 @@ export class Jobs {
         const earliestMs = performance.now() + NOTICE_MS;
         const change = () => {
           clearTimeout(timer);
-          timer = setTimeout(() => finish(resolve), Math.max(0, Math.min(earliestMs - performance.now(), leftMs)));
+          timer = setTimeout(
+            () => finish(resolve),
+            Math.max(0, Math.min(earliestMs - performance.now(), leftMs)),
+          );
         };
         endings.push(own.job.watch(change));
         own.end.then(() => finish(resolve));
