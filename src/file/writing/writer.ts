@@ -10,6 +10,7 @@ import { columnBytes } from "../../arrow/columns/columnBytes.js";
 import { sliceColumn } from "../../arrow/columns/sliceColumn.js";
 import { withLeaf } from "../../arrow/columns/spine.js";
 import { breathe } from "../../async/eventLoop.js";
+import type { WorkerPool } from "../../async/workerPool.js";
 import { crc32 } from "../../bytes/crc32.js";
 import { InternalError } from "../../errors.js";
 import type { Schema } from "../../format/file.js";
@@ -20,13 +21,18 @@ import { DESCRIPTOR_LAYOUT, DESCRIPTOR_ROW_LAYOUT } from "../blobs/blobDescripto
 import { compressionOptions } from "../compression/compressionOptions.js";
 import { encodeTail, type PageRecord } from "../container/container.js";
 import { FileAppender } from "../container/fileAppender.js";
-import type { EncodedPage, FileColumn, FileVersion } from "../container/page.js";
-import { encodeBlobs } from "../pages/blobPages.js";
-import { encodePages } from "../pages/encodePage.js";
-import { encodeNestedPage } from "../v20/nestedArrays.js";
+import type { FileColumn, FileVersion } from "../container/page.js";
 import { BlobWriter } from "./blobWriter.js";
+import { holdColumn } from "./heldColumns.js";
 import {
-  holdColumn,
+  ENCODE_PAGES,
+  encodePageInput,
+  forThreads,
+  isForThreads,
+  type PageInput,
+  type PageOutput,
+} from "./pageEncoding.js";
+import {
   nothingWaiting,
   rowsWithin,
   sharedDictionary,
@@ -53,7 +59,12 @@ const MIN_WAITING_BYTES = 128 * 1024;
 /** Name of this use of memory. */
 const WAITING = "waiting";
 
-const NO_METADATA: ReadonlyMap<string, string> = new Map();
+export interface WriterOptions {
+  /** Share of memory that holds the waiting rows. */
+  readonly memory?: MemoryShare;
+  /** Threads that encode pages. Default: pages are encoded in line. */
+  readonly pool?: WorkerPool;
+}
 
 export class DataFileWriter {
   readonly #disk: Disk;
@@ -71,6 +82,9 @@ export class DataFileWriter {
   readonly #globalBuffers: ByteRange[] = [];
   readonly #globalChecksums: number[] = [];
   readonly #memory: MemoryShare | undefined;
+  readonly #pool: WorkerPool | undefined;
+  /** Pages that threads encode, in the order in which they are appended. */
+  #encoding: { readonly index: number; readonly output: Promise<PageOutput> }[] = [];
   #rowCount = 0;
 
   private constructor(
@@ -80,9 +94,10 @@ export class DataFileWriter {
     columns: readonly FileColumn[],
     schema: Schema,
     version: FileVersion,
-    memory: MemoryShare | undefined,
+    { memory, pool }: WriterOptions,
   ) {
     this.#memory = memory;
+    this.#pool = pool;
     this.#disk = disk;
     this.#path = path;
     this.#file = file;
@@ -100,7 +115,6 @@ export class DataFileWriter {
    * Creates the file, whose name must be free.
    * @param columns the physical columns, in the order they get in the file
    * @param schema content of the file's schema descriptor; only stand-alone readers of the file look at it
-   * @param memory share of memory that holds the waiting rows
    * @throws InvalidInputError where a column's metadata asks for an encoding that doesn't exist; no file is made
    */
   static async create(
@@ -109,11 +123,11 @@ export class DataFileWriter {
     columns: readonly FileColumn[],
     schema: Schema,
     version: FileVersion,
-    memory?: MemoryShare,
+    options: WriterOptions = {},
   ): Promise<DataFileWriter> {
     if (version !== "2.0") for (const column of columns) compressionOptions(column.metadata, column.path);
     const file = await FileAppender.create(disk, path);
-    return new DataFileWriter(disk, path, file, columns, schema, version, memory);
+    return new DataFileWriter(disk, path, file, columns, schema, version, options);
   }
 
   /**
@@ -185,6 +199,7 @@ export class DataFileWriter {
    */
   async finish(): Promise<{ byteLength: number; rowCount: number }> {
     for (const index of this.#columns.keys()) await this.#writePages(index);
+    await this.#appendPages(0);
     this.#memory?.note(WAITING, 0);
     await this.#blobs.finish();
     const blobChecksums = this.#blobs.writeChecksums();
@@ -272,35 +287,49 @@ export class DataFileWriter {
     if (rowCount > 0) await this.#writePage(index, parts, rowCount);
   }
 
+  /**
+   * Encodes rows as a page, or several, and appends them behind those that were cut before. Where there are threads, they
+   * encode some pages ahead; the file is the same.
+   */
   async #writePage(index: number, parts: readonly Column[], rowCount: number): Promise<void> {
-    for (const page of this.#encode(this.#columns[index], parts, rowCount)) {
+    const input: PageInput = { column: this.#columns[index], parts, rowCount, version: this.#version };
+    const ahead = this.#pool?.size ?? 0;
+    if (ahead === 0 || !isForThreads(input)) {
+      await this.#appendPages(0);
+      await this.#append({ index, output: encodePageInput(input) });
+      return;
+    }
+    const output = (this.#pool as WorkerPool).run(ENCODE_PAGES, forThreads(input));
+    // A failure is thrown where the page is appended.
+    output.catch(() => undefined);
+    this.#encoding.push({ index, output });
+    await breathe();
+    await this.#appendPages(ahead + 1);
+  }
+
+  /** Appends pages that are being encoded, the first ones first, until no more than some are left. */
+  async #appendPages(left: number): Promise<void> {
+    while (this.#encoding.length > left) {
+      const first = this.#encoding.shift();
+      if (first !== undefined) await this.#append({ index: first.index, output: await first.output });
+    }
+  }
+
+  async #append({ index, output }: { readonly index: number; readonly output: PageOutput }): Promise<void> {
+    for (const [number, page] of output.pages.entries()) {
       const buffers: ByteRange[] = [];
       for (const pieces of page.buffers) {
         const byteOffset = this.#file.position;
-        let checksum = 0;
-        for (const piece of pieces) {
-          checksum = crc32(piece, checksum);
-          this.#file.append(piece);
-        }
+        for (const piece of pieces) this.#file.append(piece);
         buffers.push({ byteOffset, length: this.#file.position - byteOffset });
-        this.#checksums[index].push(checksum);
         this.#file.pad();
       }
+      this.#checksums[index].push(...output.checksums[number]);
       this.#pages[index].push({ buffers, rowCount: page.rowCount, layout: page.encoding });
       await this.#file.relieve();
       // A batch may be many pages.
       await breathe();
     }
-  }
-
-  #encode(column: FileColumn, parts: readonly Column[], rowCount: number): EncodedPage[] {
-    const version = this.#version;
-    const { layout, nullable, path, blobs } = column;
-    if (blobs?.kind === "inFile") return [encodeBlobs(column, parts, rowCount, version)];
-    // The metadata of a blob field is meant for the values; descriptors are never compressed.
-    const metadata = blobs === undefined ? column.metadata : NO_METADATA;
-    if (version === "2.0") return [encodeNestedPage(column, parts, rowCount)];
-    return encodePages(layout, parts, rowCount, { version, nullable, path, metadata });
   }
 }
 
