@@ -1,8 +1,8 @@
 /**
  * Bundles the modules that tsc wrote into the package's entry points: one file each, one for what they share, and one for
- * what is loaded with the first lock; as ES modules and as CommonJS. Small dependencies are included, because finding hundreds of files takes longer than running
- * them. apache-arrow is not, because tables are exchanged in its classes; nor are hono and zod, which only
- * `tiltyard/rest` needs.
+ * what is loaded with the first lock; as ES modules and as CommonJS. Small dependencies are included, because finding
+ * hundreds of files takes longer than running them. apache-arrow is not, because tables are exchanged in its classes;
+ * nor are hono and zod, which only `tiltyard/rest` needs.
  */
 
 import { copyFile, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
