@@ -3,10 +3,10 @@
  * each run the table is restored to how it began.
  */
 
-import { join } from "node:path";
-import type { BenchCase, Side } from "../case.js";
+import type { BenchCase } from "../case.js";
 import { type BenchRows, type ColumnName, makeRows } from "../data.js";
-import { openReference, openTiltyard, referenceTable, tiltyardTable } from "../sides.js";
+import { restoredSides } from "../restored.js";
+import { referenceTable, tiltyardTable } from "../sides.js";
 
 /** Rows of the table for each that is merged. */
 const SHARE = 10;
@@ -32,67 +32,19 @@ function merge(label: string, columns: readonly ColumnName[]): BenchCase {
     async prepare(directory, size) {
       const target = makeRows(size === "large" ? 1_000_000 : 2000, 0, columns);
       const source = sourceOf(target, columns);
-      const ours = [
-        await tiltyardSide("tiltyard", join(directory, "ours"), "none", target, source),
-        await tiltyardSide("tiltyard, fsync", join(directory, "ours-synced"), "fsync", target, source),
-      ];
-      const reference = await referenceSide(join(directory, "reference"), target, source);
-      return {
-        work: { amount: source.rowCount, unit: "rows" },
-        sides: [...ours, reference].map(({ side }) => side),
-        async close() {
-          for (const each of [...ours, reference]) await each.close();
+      const [ourRows, theirRows] = [tiltyardTable(source), referenceTable(source)];
+      const sides = await restoredSides(directory, target, {
+        async ours(ns, id) {
+          const request = { id, on: "id", whenMatchedUpdateAll: true, whenNotMatchedInsertAll: true };
+          const { numUpdatedRows } = await ns.mergeInsertIntoTable(request, ourRows);
+          if (numUpdatedRows < source.rowCount / 2) throw new Error(`${numUpdatedRows} rows updated`);
         },
-      };
+        reference: (table) =>
+          table.mergeInsert("id").whenMatchedUpdateAll().whenNotMatchedInsertAll().execute(theirRows),
+      });
+      return { work: { amount: source.rowCount, unit: "rows" }, ...sides };
     },
   };
-}
-
-interface OpenSide {
-  readonly side: Side;
-  close(): Promise<void> | void;
-}
-
-async function tiltyardSide(
-  name: Side["name"],
-  root: string,
-  durability: "fsync" | "none",
-  target: BenchRows,
-  source: BenchRows,
-): Promise<OpenSide> {
-  const ns = openTiltyard(root, durability);
-  const id = ["t"];
-  await ns.createTable({ id }, tiltyardTable(target));
-  const rows = tiltyardTable(source);
-  const request = { id, on: "id", whenMatchedUpdateAll: true, whenNotMatchedInsertAll: true };
-  const side: Side = {
-    name,
-    async reset() {
-      await ns.restoreTable({ id, version: 1 });
-    },
-    async run() {
-      const { numUpdatedRows } = await ns.mergeInsertIntoTable(request, rows);
-      if (numUpdatedRows < source.rowCount / 2) throw new Error(`${numUpdatedRows} rows updated`);
-    },
-  };
-  return { side, close: () => ns.close() };
-}
-
-async function referenceSide(root: string, target: BenchRows, source: BenchRows): Promise<OpenSide> {
-  const connection = await openReference(root);
-  const table = await connection.createTable("t", referenceTable(target));
-  const rows = referenceTable(source);
-  const side: Side = {
-    name: "reference",
-    async reset() {
-      await table.checkout(1);
-      await table.restore();
-    },
-    async run() {
-      await table.mergeInsert("id").whenMatchedUpdateAll().whenNotMatchedInsertAll().execute(rows);
-    },
-  };
-  return { side, close: () => connection.close() };
 }
 
 export const mergeCases: readonly BenchCase[] = [

@@ -5,7 +5,7 @@
  *
  * {@link KernelUse} compiles a kernel at its first use, and lets benchmarks compare it with the plain form.
  *
- * An instruction is the bytes of its operands, then its own. Locals are 32 bits wide unless they are declared 64.
+ * An instruction is the bytes of its operands, then its own.
  *
  *     module   magic, version, sections (id, length, content): types, functions, memory, exports, code
  */
@@ -14,10 +14,9 @@
 export type Code = number | readonly Code[];
 
 export interface KernelSource {
-  /** Names of the parameters in their order; each is 32 bits wide. */
+  /** Names of the parameters in their order. They and the locals are 32 bits wide. */
   readonly parameters: readonly string[];
-  readonly locals32: readonly string[];
-  readonly locals64: readonly string[];
+  readonly locals: readonly string[];
   /** Size of the memory in pages of 64 KiB. */
   readonly pages: number;
   /** @param local returns the number of a local */
@@ -66,16 +65,9 @@ export class KernelUse<Made> {
 }
 
 const I32 = 0x7f;
-const I64 = 0x7e;
 
-function encodeModule({
-  parameters,
-  locals32,
-  locals64,
-  pages,
-  body,
-}: KernelSource): Uint8Array<ArrayBuffer> {
-  const names = [...parameters, ...locals32, ...locals64];
+function encodeModule({ parameters, locals, pages, body }: KernelSource): Uint8Array<ArrayBuffer> {
+  const names = [...parameters, ...locals];
   const local = (name: string): number => {
     const index = names.indexOf(name);
     if (index < 0) throw new RangeError(`a kernel without local ${name}`);
@@ -86,11 +78,7 @@ function encodeModule({
     return [id, unsigned(bytes.length), bytes];
   };
   const name = (text: string): Code => [text.length, [...text].map((letter) => letter.charCodeAt(0))];
-  const code = flatten([
-    [2, unsigned(locals32.length), I32, unsigned(locals64.length), I64],
-    body(local),
-    0x0b,
-  ]);
+  const code = flatten([[1, unsigned(locals.length), I32], body(local), 0x0b]);
   return Uint8Array.from(
     flatten([
       [0x00, 0x61, 0x73, 0x6d, 1, 0, 0, 0],
@@ -138,30 +126,18 @@ export const equal = binary(0x46);
 /** Of unsigned numbers. */
 export const below = binary(0x49);
 /** Of unsigned numbers. */
-export const above = binary(0x4b);
-/** Of unsigned numbers. */
 export const atMost = binary(0x4d);
 /** Of unsigned numbers. */
 export const atLeast = binary(0x4f);
 export const add = binary(0x6a);
 export const subtract = binary(0x6b);
-export const multiply = binary(0x6c);
 export const and = binary(0x71);
-export const or = binary(0x72);
 export const shiftLeft = binary(0x74);
 export const shiftRight = binary(0x76);
-/** `whenTrue` where the condition is not 0; both are evaluated. */
-export const select = (whenTrue: Code, whenFalse: Code, condition: Code): Code => [
-  whenTrue,
-  whenFalse,
-  condition,
-  0x1b,
-];
 
 /** Loads and stores take any address and add `offset` to it. */
 export const load = (address: Code, offset = 0): Code => [address, 0x28, 0, unsigned(offset)];
 export const load8 = (address: Code, offset = 0): Code => [address, 0x2d, 0, unsigned(offset)];
-export const load16 = (address: Code, offset = 0): Code => [address, 0x2f, 0, unsigned(offset)];
 export const load64 = (address: Code, offset = 0): Code => [address, 0x29, 0, unsigned(offset)];
 export const store = (address: Code, value: Code, offset = 0): Code => [
   address,
@@ -171,15 +147,7 @@ export const store = (address: Code, value: Code, offset = 0): Code => [
   unsigned(offset),
 ];
 export const store8 = (address: Code, value: Code): Code => [address, value, 0x3a, 0, 0];
-export const store16 = (address: Code, value: Code): Code => [address, value, 0x3b, 0, 0];
 export const store64 = (address: Code, value: Code): Code => [address, value, 0x37, 0, 0];
-
-/** Operations on 64 bits; the amount of a shift counts modulo 64. */
-export const isZero64 = (value: Code): Code => [value, 0x50];
-export const xor64 = binary(0x85);
-export const shiftLeft64 = binary(0x86);
-export const low32 = (value: Code): Code => [value, 0xa7];
-export const widen = (value: Code): Code => [value, 0xad];
 
 /** How 16 bytes are divided into words; the amount of a shift counts modulo their width. */
 export type VectorShape = "i8x16" | "i16x8" | "i32x4" | "i64x2";

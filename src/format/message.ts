@@ -132,9 +132,15 @@ export function message<F extends AnyFields>(
     if (unknown !== undefined) value["unknown"] = concatBytes(unknown);
     return value as MessageValue<F>;
   };
+  const names = entries.map(([name]) => name);
+  const codecs = entries.map(([, codec]) => codec);
   const write = (writer: BinaryWriter, value: MessageValue<F>): void => {
     const record = value as Record<string, unknown>;
-    for (const [name, codec] of entries) codec.write(writer, record[name]);
+    // Most members of most messages are absent: a oneof has one of its arms.
+    for (let index = 0; index < names.length; index++) {
+      const member = record[names[index]];
+      if (member !== undefined) codecs[index].write(writer, member);
+    }
     if (value.unknown !== undefined) writer.raw(value.unknown);
   };
   return {

@@ -60,11 +60,12 @@ export function planNewColumns(schema: Schema): ColumnPlan {
   );
   return {
     fields,
-    columns: schema.fields.flatMap((field, sourceIndex) =>
-      matchField(field, fields[sourceIndex], formatFieldPath([field.name])).map((leaf) =>
-        planLeaf(sourceIndex, fields[sourceIndex], leaf),
-      ),
-    ),
+    columns: schema.fields.flatMap((field, sourceIndex) => {
+      const path = formatFieldPath([field.name]);
+      return matchField(field, fields[sourceIndex], path).map((leaf) =>
+        planLeaf(sourceIndex, fields[sourceIndex], path, leaf),
+      );
+    }),
   };
 }
 
@@ -82,7 +83,8 @@ export function planColumns(fields: readonly TableField[], schema: Schema): Colu
       throw new TableSchemaValidationError(`column ${path} is not in the table's schema`);
     }
     byName.delete(incoming.name);
-    for (const leaf of matchField(incoming, field, path)) columns.push(planLeaf(sourceIndex, field, leaf));
+    for (const leaf of matchField(incoming, field, path))
+      columns.push(planLeaf(sourceIndex, field, path, leaf));
   }
   for (const field of byName.values()) {
     if (field.nullable) continue;
@@ -266,16 +268,19 @@ const typeMismatch = (
     `column ${path} is of type ${formatType(field.type)} in the table and of type ${formatType(incomingType)} in the rows`,
   );
 
-/** @param top the column of the table that contains the leaf */
-function planLeaf(sourceIndex: number, top: TableField, leaf: MatchedLeaf): PlannedColumn {
+/**
+ * @param top the column of the table that contains the leaf
+ * @param path of that column
+ */
+function planLeaf(sourceIndex: number, top: TableField, path: string, leaf: MatchedLeaf): PlannedColumn {
   return {
     sourceIndex,
     branch: leaf.branch,
     target: {
       fieldId: leaf.field.id,
-      path: formatFieldPath([top.name]),
+      path,
       layout: leaf.layout,
-      blobs: blobPlacementOf(leaf.field, formatFieldPath([top.name])),
+      blobs: blobPlacementOf(leaf.field, path),
       nullable: top.nullable,
       metadata: leaf.field.metadata,
     },

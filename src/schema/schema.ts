@@ -31,6 +31,8 @@ const NO_PARENT = -1;
 export const PRIMARY_KEY = "lance-schema:unenforced-primary-key";
 /** Key of the metadata that does the same, and says which part it is. */
 export const PRIMARY_KEY_POSITION = "lance-schema:unenforced-primary-key:position";
+/** Shared, because making a decoder costs more than decoding most texts. */
+const TEXT = new TextDecoder();
 const BLOB_EXTENSION = "lance.blob.v2";
 const BLOB_KEY = "lance-encoding:blob";
 const PACKED_KEY = "lance-encoding:packed";
@@ -91,7 +93,7 @@ export function fieldWithMetadata(field: Field, metadata: Map<string, Uint8Array
   const text = new Map(
     [EXTENSION_NAME_KEY, PRIMARY_KEY, PRIMARY_KEY_POSITION].flatMap((name) => {
       const value = metadata.get(name);
-      return value === undefined ? [] : [[name, new TextDecoder().decode(value)] as const];
+      return value === undefined ? [] : [[name, TEXT.decode(value)] as const];
     }),
   );
   const key = primaryKeyOf(text);
@@ -148,7 +150,6 @@ const DESCRIPTOR_MEMBERS: readonly (readonly [string, LogicalType])[] = [
  */
 export function decodeSchema(flat: readonly Field[], path: string): TableField[] {
   type Node = Omit<TableField, "children"> & { children: Node[] };
-  const decoder = new TextDecoder();
   const top: Node[] = [];
   const byId = new Map<number, Node>();
   for (const field of flat) {
@@ -163,7 +164,7 @@ export function decodeSchema(flat: readonly Field[], path: string): TableField[]
       name: field.name,
       type: parseType(field.logicalType),
       nullable: field.nullable,
-      metadata: new Map([...field.metadata].map(([name, value]) => [name, decoder.decode(value)])),
+      metadata: new Map([...field.metadata].map(([name, value]) => [name, TEXT.decode(value)])),
       children: [],
     };
     const siblings = field.parentId === NO_PARENT ? top : byId.get(field.parentId)?.children;

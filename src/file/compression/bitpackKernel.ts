@@ -106,8 +106,7 @@ const packRow =
 const rowKernel = (wordBits: WordBits, body: RowBody): Kernel | null =>
   kernel({
     parameters: ["packedBits"],
-    locals32: ["row", "bit", "packed", "words", "shift"],
-    locals64: [],
+    locals: ["row", "bit", "packed", "words", "shift"],
     pages: PAGES,
     body: (local) => {
       const [packedBits, row, bit, packed, words, shift] = [

@@ -11,7 +11,6 @@
 import { HASH_PRIME } from "../../bytes/hash.js";
 import { corruptPage, type PageOrigin, unsupportedPage } from "../container/page.js";
 import { BLOCK_CODES, FsstDecoder, fsstDecoder } from "./fsstDecodeKernel.js";
-import { encodeInKernel } from "./fsstKernel.js";
 import { type FsstSymbolTable, HASH_SHIFT, trainFsst } from "./fsstTraining.js";
 
 const HEADER_BYTES = 8;
@@ -234,17 +233,6 @@ const STRETCH_BYTES = 1 << 12;
 
 /** Encodes all values; null as soon as the codes take more than `limit` bytes. */
 function encodeCodes(
-  table: FsstSymbolTable,
-  offsets: Int32Array,
-  bytes: Uint8Array,
-  limit: number,
-): { offsets: Int32Array; bytes: Uint8Array } | null {
-  const encoded = encodeInKernel(table, offsets, bytes, limit);
-  return encoded === undefined ? encodeWithoutKernel(table, offsets, bytes, limit) : encoded;
-}
-
-/** {@link encodeCodes} where there is no kernel, or a value is too long for it. */
-export function encodeWithoutKernel(
   table: FsstSymbolTable,
   offsets: Int32Array,
   bytes: Uint8Array,

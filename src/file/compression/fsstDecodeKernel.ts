@@ -56,8 +56,7 @@ const UNROLLED = 4;
 const decodeKernel = (): Kernel | null =>
   kernel({
     parameters: ["read", "end", "write", "position", "count"],
-    locals32: ["code"],
-    locals64: [],
+    locals: ["code"],
     pages: PAGES,
     body: (local) => {
       const read = local("read");

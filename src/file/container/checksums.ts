@@ -108,9 +108,11 @@ export function describeChecksums(
   const checksums = new Uint8Array(CHECKSUM_BYTES * (total + 1));
   const view = new DataView(checksums.buffer);
   let at = 0;
-  for (const checksum of pageChecksums.flat()) {
-    view.setUint32(at, checksum, true);
-    at += CHECKSUM_BYTES;
+  for (const column of pageChecksums) {
+    for (const checksum of column) {
+      view.setUint32(at, checksum, true);
+      at += CHECKSUM_BYTES;
+    }
   }
   return { bufferCounts, checksums };
 }

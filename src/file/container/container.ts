@@ -26,14 +26,7 @@ import { writeUint64 } from "../../bytes/littleEndian.js";
 import { CorruptFileError, UnsupportedError } from "../../errors.js";
 import { COLUMN_ENCODING_TYPE_URL, PAGE_LAYOUT_TYPE_URL, PageLayout } from "../../format/encodings.js";
 import { ARRAY_ENCODING_TYPE_URL, ArrayEncoding } from "../../format/encodings20.js";
-import {
-  Any,
-  ColumnMetadata,
-  DirectEncoding,
-  type Encoding,
-  FileDescriptor,
-  type Schema,
-} from "../../format/file.js";
+import { Any, ColumnMetadata, type Encoding, FileDescriptor, type Schema } from "../../format/file.js";
 import type { ByteRange } from "../../io/disk/ranges.js";
 import { describeChecksums, sealMetadata } from "./checksums.js";
 import type { FileVersion, PageEncoding, ReadableVersion } from "./page.js";
@@ -283,7 +276,7 @@ function writeEntry(view: DataView, at: number, range: ByteRange): number {
 
 const wrap = (typeUrl: string, value: Uint8Array): Encoding => ({
   indirect: undefined,
-  direct: DirectEncoding.create({ encoding: Any.encode(Any.create({ typeUrl, value })) }),
+  direct: { encoding: Any.encode({ typeUrl, value }) },
   none: undefined,
 });
 
@@ -314,5 +307,5 @@ function encodeColumnMetadata(pages: readonly PageRecord[], encoding: Encoding):
     if (page.layout.array === undefined) priority += page.rowCount;
     return message;
   });
-  return ColumnMetadata.encode(ColumnMetadata.create({ encoding, pages: messages }));
+  return ColumnMetadata.encode({ encoding, pages: messages, bufferOffsets: [], bufferSizes: [] });
 }

@@ -1,6 +1,6 @@
 /**
- * Rows of a column that wait to become a page. They are views of the caller's memory if they fill most of it, else copies, so
- * a few bytes of a narrow column never keep a large batch alive.
+ * Rows of a column that wait to become a page. They are views of the caller's memory if they fill most of it, else copies,
+ * so a few bytes of a narrow column never keep a large batch alive.
  */
 
 import type { Column } from "../../arrow/columns/column.js";

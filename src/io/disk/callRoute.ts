@@ -22,6 +22,7 @@
  * they always use the pool.
  */
 
+import { performance } from "node:perf_hooks";
 import { isShortage, outlastShortage } from "./shortage.js";
 
 /** The last argument of a Node file-system call. */
@@ -51,6 +52,10 @@ interface InlineRun {
 
 /** Milliseconds for which a reading of the used resources stands in for one from right before a call. */
 const USAGE_MS = 1;
+/** The same while no call was slow for a while: then nearly all readings are for nothing. */
+const CALM_USAGE_MS = 20;
+/** Milliseconds without a slow call after which there is calm. */
+const CALM_AFTER_MS = 1000;
 
 /** The resources that this process has used so far. */
 export type Usage = Pick<NodeJS.ResourceUsage, "userCPUTime" | "systemCPUTime" | "voluntaryContextSwitches">;
@@ -62,6 +67,8 @@ export class CallRoute {
   /** From before the call under way. A reading costs about as much as a call, so it serves several calls in a row. */
   #usage: Usage | null = null;
   #usageMs = 0;
+  /** When the last slow call ended, or the first call began. */
+  #slowAtMs: number | null = null;
   #inlineRun = 0;
   /** Milliseconds that slow calls may still take; negative while they are paid back. */
   #creditMs = MAX_CREDIT_MS;
@@ -91,7 +98,9 @@ export class CallRoute {
 
   #runInline<T>(inline: () => T, pooled: () => Promise<T>): Promise<T> {
     const startMs = performance.now();
-    if (this.#usage === null || startMs - this.#usageMs >= USAGE_MS) {
+    this.#slowAtMs ??= startMs;
+    const lastingMs = startMs - this.#slowAtMs < CALM_AFTER_MS ? USAGE_MS : CALM_USAGE_MS;
+    if (this.#usage === null || startMs - this.#usageMs >= lastingMs) {
       this.#usage = this.#readUsage();
       this.#usageMs = startMs;
     }
@@ -107,6 +116,7 @@ export class CallRoute {
 
   /** @param before a reading from before the call */
   #judgeSlow(startMs: number, endMs: number, before: Usage): void {
+    this.#slowAtMs = endMs;
     // This thread may have computed all the time from the reading to the call.
     const computedMs = SLOW_CALL_MS + startMs - this.#usageMs;
     if (!onlyLostProcessor(before, this.#readUsage(), computedMs)) this.#payBack(startMs, endMs);

@@ -15,7 +15,7 @@
  * fences off a holder that was overruled (staleLocks.ts).
  */
 
-import { randomBytes } from "node:crypto";
+import { randomUUID } from "node:crypto";
 import os from "node:os";
 import fs from "fs-extra";
 import { codeOf } from "../disk/errno.js";
@@ -49,7 +49,8 @@ export const newFencingName = (): string => newName("fencing");
 function newName(kind: EntryKind): string {
   own ??= ownRecord();
   const { host, boot, pidNamespace, pid, start } = own;
-  const random = randomBytes(8).toString("hex");
+  // The runtime draws random bytes for many of them at once.
+  const random = randomUUID().replaceAll("-", "").slice(16);
   return `${kind}-${host}-${boot}-${pidNamespace}-${pid}-${start}-${random}`;
 }
 

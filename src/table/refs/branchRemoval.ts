@@ -21,7 +21,6 @@ import {
   branchRefPath,
   branchTree,
   hasUniqueNames,
-  sideDirectory,
 } from "../versions/paths.js";
 import type { RefsAt, TableAt } from "../versions/tableAt.js";
 import { lockOptions } from "../versions/tableLock.js";
@@ -63,7 +62,9 @@ export function deleteBranch(
     await refuseReferenced(at, branch, doomed, others);
     const staying = await asSpelledBy(at, branch, others);
     const remove = async () => {
-      const removal = new Removal(disk, sideDirectory(at.mainRoot), at.mainRoot, lease, hasUniqueNames);
+      // The branch's ref is there, so this directory is, too.
+      const parent = branchesDirectory(at.mainRoot);
+      const removal = new Removal(disk, parent, at.mainRoot, lease, hasUniqueNames, true);
       try {
         if (!(await removal.takeOut(branchRefPath(at.mainRoot, branch)))) throw noBranch(branch);
         await disk.syncDirectory(branchesDirectory(at.mainRoot));

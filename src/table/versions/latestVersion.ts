@@ -158,7 +158,7 @@ export class LatestVersions {
       if (!hasNext) return { ...known.entry, directory: directoryStat };
     } else if (known !== undefined && ((isSame && !isSettledNow) || isHint(known, directoryStat))) {
       const gap = await readGapFile({ disk: this.#disk, root: tableRoot });
-      const proven = await proveLatest({ disk: this.#disk, root: tableRoot }, known.entry.version, gap);
+      const proven = await this.#proveKnown(tableRoot, known, gap);
       if (proven !== null) {
         this.#remember(tableRoot, proven, directoryStat, isSettledNow);
         return { ...proven, directory: directoryStat };
@@ -168,6 +168,20 @@ export class LatestVersions {
     if (entry === null) this.#known.delete(directory);
     else this.#remember(tableRoot, entry, directoryStat, isSettledNow);
     return entry;
+  }
+
+  /**
+   * The version that is known, if it is there, has no next one, and is not below a gap. Manifests of the other scheme
+   * are not looked for: those would have come in the moment since this version was found or committed.
+   */
+  async #proveKnown(
+    tableRoot: string,
+    { entry, nextPath }: KnownLatest,
+    gap: VersionGap | null | "garbage",
+  ): Promise<Omit<LatestVersion, "directory"> | null> {
+    if (gap !== null) return proveLatest({ disk: this.#disk, root: tableRoot }, entry.version, gap);
+    const [manifestStat, next] = await Promise.all([this.#disk.stat(entry.path), this.#disk.stat(nextPath)]);
+    return next === null && manifestStat?.kind === "file" ? { ...entry, manifestStat } : null;
   }
 
   #remember(

@@ -25,6 +25,8 @@ import { isSameBytes } from "../../platform/native.js";
 const FOOTER_BYTES = 16;
 const CHECK_BYTES = 16;
 const PREFIX_BYTES = 4;
+/** Shared, because making a decoder costs more than decoding most texts. */
+const TEXT = new TextDecoder();
 const CHECK_MAGIC = new TextEncoder().encode("TYCHECK1");
 const FOOTER_MAGIC = new TextEncoder().encode("LANC");
 const FOOTER_MAJOR = 0;
@@ -288,8 +290,7 @@ export function refuseOversized(path: string, size: number): void {
 
 /** The metadata of a version's Arrow schema; bytes that are no text are shown with replacement characters. */
 export function schemaMetadataOf(manifest: Manifest): Map<string, string> {
-  const decoder = new TextDecoder();
-  return new Map(Array.from(manifest.schemaMetadata, ([key, value]) => [key, decoder.decode(value)]));
+  return new Map(Array.from(manifest.schemaMetadata, ([key, value]) => [key, TEXT.decode(value)]));
 }
 
 /** Whether consecutive pieces hold the same bytes, even if they are cut differently. */

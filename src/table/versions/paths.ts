@@ -142,11 +142,10 @@ export function indexDirectoryName(uuid: Uint8Array): string {
 
 /** A new name for a data file: a random UUID, 3 bytes in binary and 13 in hexadecimal. */
 export function dataFileName(): string {
-  const uuid = crypto.getRandomValues(new Uint8Array(16));
-  uuid[6] = (uuid[6] & 0x0f) | 0x40;
-  uuid[8] = (uuid[8] & 0x3f) | 0x80;
-  const binary = ((uuid[0] << 16) | (uuid[1] << 8) | uuid[2]).toString(2).padStart(24, "0");
-  return `${binary}${toHex(uuid.subarray(3))}.lance`;
+  // The runtime draws random bytes for many of them at once.
+  const hex = crypto.randomUUID().replaceAll("-", "");
+  const binary = Number.parseInt(hex.slice(0, 6), 16).toString(2).padStart(24, "0");
+  return `${binary}${hex.slice(6)}.lance`;
 }
 
 export const transactionFileName = (readVersion: number, uuid: string): string =>

@@ -1,5 +1,7 @@
-import { expect, test } from "vitest";
+import { afterEach, expect, test, vi } from "vitest";
 import { CallRoute } from "../../../src/io/disk/callRoute.js";
+
+afterEach(() => vi.restoreAllMocks());
 
 function spin(milliseconds: number): void {
   const end = performance.now() + milliseconds;
@@ -76,6 +78,30 @@ test("a platform that counts no waits takes every slow call for one", async () =
     (done) => done(null, "pool"),
   );
   expect(next).toBe("pool");
+});
+
+test("while no call is slow, the used resources are read seldom", async () => {
+  let nowMs = 0;
+  vi.spyOn(performance, "now").mockImplementation(() => nowMs);
+  let readings = 0;
+  const route = new CallRoute(() => {
+    readings++;
+    return { voluntaryContextSwitches: 7, userCPUTime: 0, systemCPUTime: 0 };
+  });
+  const readingsOf = async (calls: number, callMs: number): Promise<number> => {
+    readings = 0;
+    for (let call = 0; call < calls; call++, nowMs += 2) {
+      await route.run(
+        () => void (nowMs += callMs),
+        (done) => done(null, undefined),
+      );
+    }
+    return readings;
+  };
+  expect(await readingsOf(500, 0)).toBe(500);
+  expect(await readingsOf(500, 0)).toBeLessThanOrEqual(51);
+  await readingsOf(1, 1);
+  expect(await readingsOf(100, 0)).toBe(100);
 });
 
 test("failures of both forms reject", async () => {
