@@ -10,6 +10,7 @@ import { join } from "node:path";
 import { Field, RecordBatch, Schema, Table } from "apache-arrow";
 import type { KernelUse } from "../../src/bytes/wasm.js";
 import { DirectoryNamespace } from "../../src/DirectoryNamespace.js";
+import { compareKernels } from "../../src/expression/kernels/compareKernel.js";
 import { bitPackers, bitUnpackers } from "../../src/file/compression/bitpack.js";
 import { fsstDecoder } from "../../src/file/compression/fsstDecodeKernel.js";
 import { type CallRoute, lockCalls, shortCalls } from "../../src/io/disk/callRoute.js";
@@ -198,6 +199,28 @@ const scan =
     };
   };
 
+/** Asks for one value of a hundred, of a column of integers. */
+const countSmall =
+  (makeTable: (size: Size) => Rows) =>
+  async (root: string, size: Size): Promise<Workload> => {
+    const ns = open(root);
+    const { table, bytes } = makeTable(size);
+    await ns.createTable(TABLE, table);
+    const expected =
+      table
+        .getChildAt(0)
+        ?.toArray()
+        .filter((value: number) => value < 10).length ?? 0;
+    return {
+      work: { amount: table.numRows, unit: "rows" },
+      bytes,
+      async run() {
+        expectRows(await ns.countTableRows({ ...TABLE, predicate: "count < 10" }), expected);
+      },
+      close: () => ns.close(),
+    };
+  };
+
 /** An engine per run, as the table it knew is gone with the directory. */
 const write =
   (makeTable: (size: Size) => Rows) =>
@@ -301,6 +324,13 @@ const ABLATIONS: readonly Ablation[] = [
     collectFirst: true,
     setOn: kernels(...Object.values(bitUnpackers)),
     prepare: scan(integers),
+  },
+  {
+    name: "comparing kernels: count of 1 % of 5,000,000 integers below 1,000",
+    rounds: seldom,
+    collectFirst: true,
+    setOn: kernels(...Object.values(compareKernels).flatMap((uses) => Object.values(uses))),
+    prepare: countSmall(integers),
   },
   {
     name: "packing kernels: write of 5,000,000 integers below 1,000",

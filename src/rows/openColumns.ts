@@ -50,43 +50,42 @@ export async function openColumns(
       places.set(fieldId, { file, columnIndex: file.columnIndexes[index] ?? -1 });
     }
   }
-  const opening = new Map<FieldPlaces, Promise<DataFileMetadata>>();
-  const open = (file: FieldPlaces): Promise<DataFileMetadata> => {
-    let opened = opening.get(file);
-    if (opened === undefined) {
-      opened = file.open();
-      opening.set(file, opened);
+  const wanted = new Set<FieldPlaces>();
+  for (const leaf of leaves) {
+    if (leaf.specialStorage !== null) {
+      throw new UnsupportedError(
+        `column ${leaf.path}: ${leaf.specialStorage} are not supported by this release`,
+      );
     }
-    return opened;
+    const place = places.get(leaf.fieldId);
+    if (place !== undefined) wanted.add(place.file);
+    else if (leaf.valuesPerRow > 1 && leaf.listFieldIds.some((id) => places.has(id))) {
+      throw new UnsupportedError(
+        `column ${leaf.path}: fixed-size lists of structs in files of version 2.0 are not supported`,
+      );
+    }
+  }
+  const open = new Map<FieldPlaces, DataFileMetadata>();
+  const openOne = async (file: FieldPlaces): Promise<void> => {
+    open.set(file, await file.open());
   };
-  const stored = await Promise.all(
-    leaves.map(async (leaf): Promise<StoredLeaf | null> => {
-      if (leaf.specialStorage !== null) {
-        throw new UnsupportedError(
-          `column ${leaf.path}: ${leaf.specialStorage} are not supported by this release`,
-        );
-      }
-      const place = places.get(leaf.fieldId);
-      if (place === undefined) {
-        if (leaf.valuesPerRow > 1 && leaf.listFieldIds.some((id) => places.has(id))) {
-          throw new UnsupportedError(
-            `column ${leaf.path}: fixed-size lists of structs in files of version 2.0 are not supported`,
-          );
-        }
-        return null;
-      }
-      const file = await open(place.file);
-      if (file.columns[place.columnIndex] === undefined) {
-        throw new CorruptFileError(file.path, 0, `has no column ${place.columnIndex} for ${leaf.path}`);
-      }
-      const listColumnIndexes = leaf.listFieldIds.map((id) => {
-        const list = places.get(id);
-        return list?.file === place.file ? list.columnIndex : -1;
-      });
-      const { valuesPerRow } = leaf;
-      return { file, columnIndex: place.columnIndex, listColumnIndexes, valuesPerRow };
-    }),
-  );
+  const [only] = wanted;
+  if (wanted.size === 1) await openOne(only);
+  else await Promise.all(Array.from(wanted, openOne));
+  const stored = leaves.map((leaf): StoredLeaf | null => {
+    const place = places.get(leaf.fieldId);
+    const file = place && open.get(place.file);
+    if (place === undefined || file === undefined) return null;
+    if (file.columns[place.columnIndex] === undefined) {
+      throw new CorruptFileError(file.path, 0, `has no column ${place.columnIndex} for ${leaf.path}`);
+    }
+    const listColumnIndexes = leaf.listFieldIds.map((id) => {
+      const list = places.get(id);
+      return list?.file === place.file ? list.columnIndex : -1;
+    });
+    const { valuesPerRow } = leaf;
+    return { file, columnIndex: place.columnIndex, listColumnIndexes, valuesPerRow };
+  });
   const opened: (StoredColumn | null)[] = stored.map(() => null);
   for (const file of new Set(stored.flatMap((leaf) => leaf?.file ?? []))) {
     const indexes = [...stored.keys()].filter((index) => stored[index]?.file === file);

@@ -13,7 +13,7 @@ export interface Truth {
 }
 
 /** The rows in which an operand is true and false. */
-export function truthOf(operand: Operand, length: number): Truth {
+function truthOf(operand: Operand, length: number): Truth {
   const byteLength = (length + 7) >>> 3;
   if (operand.column.kind === "null") {
     return { trues: new Uint8Array(byteLength), falses: new Uint8Array(byteLength) };

@@ -30,6 +30,7 @@ import { Any, ColumnMetadata, type Encoding, FileDescriptor, type Schema } from 
 import type { ByteRange } from "../../io/disk/ranges.js";
 import { describeChecksums, sealMetadata } from "./checksums.js";
 import type { FileVersion, PageEncoding, ReadableVersion } from "./page.js";
+import { RecentMessages } from "./recentMessages.js";
 
 /** Bytes of the footer. */
 export const DATA_FILE_FOOTER_BYTES = 40;
@@ -168,7 +169,7 @@ export function decodeColumnMetadata(
   byteOffset: number,
   fileSize: number,
 ): PageRecord[] {
-  const metadata = ColumnMetadata.decode(bytes, { path, byteOffset });
+  const metadata = recentColumns.get(bytes, () => ColumnMetadata.decode(bytes, { path, byteOffset }));
   return metadata.pages.map((page, index) => {
     const fail = (reason: string) => new CorruptFileError(path, byteOffset, `page ${index}: ${reason}`);
     if (page.bufferOffsets.length !== page.bufferSizes.length) {
@@ -200,7 +201,22 @@ function decodePageEncoding(
   }
   if (encoding.direct === undefined)
     throw new CorruptFileError(path, byteOffset, `page ${index}: no encoding`);
-  const any = Any.decode(encoding.direct.encoding, { path, byteOffset });
+  const bytes = encoding.direct.encoding;
+  return recentEncodings.get(bytes, () => decodeDirectEncoding(bytes, path, byteOffset, index));
+}
+
+/** As many as most tables have columns. */
+const REMEMBERED_COLUMNS = 16;
+const recentColumns = new RecentMessages<ColumnMetadata>(REMEMBERED_COLUMNS);
+const recentEncodings = new RecentMessages<PageEncoding>(REMEMBERED_COLUMNS);
+
+function decodeDirectEncoding(
+  bytes: Uint8Array,
+  path: string,
+  byteOffset: number,
+  index: number,
+): PageEncoding {
+  const any = Any.decode(bytes, { path, byteOffset });
   if (any.typeUrl === ARRAY_ENCODING_TYPE_URL) {
     return { array: ArrayEncoding.decode(any.value, { path, byteOffset }) };
   }

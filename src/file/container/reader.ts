@@ -6,6 +6,7 @@
 
 import { CorruptFileError } from "../../errors.js";
 import { FileDescriptor } from "../../format/file.js";
+import type { Origin } from "../../format/message.js";
 import type { ReadHandle } from "../../io/disk/disk.js";
 import type { ByteRange } from "../../io/disk/ranges.js";
 import { readRanges } from "../../io/disk/ranges.js";
@@ -24,6 +25,7 @@ import {
   decodeTable,
 } from "./container.js";
 import type { PageEncoding, ReadableVersion } from "./page.js";
+import { RecentMessages } from "./recentMessages.js";
 
 /** Bytes fetched when a file is opened. The metadata of all but very wide or long files fits in them. */
 export const TAIL_BYTES = 64 * 1024;
@@ -31,6 +33,9 @@ export const TAIL_BYTES = 64 * 1024;
 export const SCANNED_TAIL_BYTES = 128 * 1024;
 /** Larger files are not cached whole with their metadata: many of them would displace the metadata of all others. */
 const MAX_SHARED_BYTES = TAIL_BYTES;
+
+/** The tag of a descriptor's schema: field 1, of a length. */
+const SCHEMA_TAG = 0x0a;
 
 const NO_BYTES = new Uint8Array(0);
 
@@ -110,7 +115,7 @@ export async function openDataFile(handle: ReadHandle, path: string): Promise<Da
   }
 
   const sections = await tail.getAll([descriptorRange, ...metadataRanges]);
-  const descriptor = FileDescriptor.decode(sections[0], { path, byteOffset: descriptorRange.byteOffset });
+  const descriptor = decodeDescriptor(sections[0], { path, byteOffset: descriptorRange.byteOffset });
   const checksums = await readChecksums(tail, descriptor, descriptorRange, footer, metadataBytes, path);
   const hasGlobals = checksums !== null && checksums.globalCount > 0;
   if (hasGlobals && checksums.globalCount !== globalBuffers.length - 1) {
@@ -159,6 +164,30 @@ export async function openDataFile(handle: ReadHandle, path: string): Promise<Da
       (blobChecksums?.memoryWeight ?? 0) +
       (content?.length ?? 0),
   };
+}
+
+const recentSchemas = new RecentMessages<FileDescriptor["schema"]>(4);
+
+/** Decodes what writers put first, the schema, only where it is another than that of the files before. */
+function decodeDescriptor(bytes: Uint8Array, origin: Origin): FileDescriptor {
+  const end = endOfFirstField(bytes);
+  if (end > 0) {
+    const rest = FileDescriptor.decode(bytes.subarray(end), origin);
+    const first = bytes.subarray(0, end);
+    const schema = recentSchemas.get(first, () => FileDescriptor.decode(first, origin).schema);
+    // Parts of one field that lie apart are one: then all of them are decoded together.
+    if (rest.schema === undefined) return { ...rest, schema };
+  }
+  return FileDescriptor.decode(bytes, origin);
+}
+
+/** Where the first field ends; 0 unless it is a schema of less than 16 KiB. */
+function endOfFirstField(bytes: Uint8Array): number {
+  if (bytes.length < 3 || bytes[0] !== SCHEMA_TAG) return 0;
+  const isLong = bytes[1] >= 0x80;
+  if (isLong && bytes[2] >= 0x80) return 0;
+  const end = isLong ? 3 + (bytes[1] & 0x7f) + bytes[2] * 128 : 2 + bytes[1];
+  return end <= bytes.length ? end : 0;
 }
 
 /** The file as a cache keeps it: with its content if that is small. All users of the cache then share the content. */

@@ -87,6 +87,9 @@ export async function readPageRows<T>(
   use: (rows: EncodedRows, index: number) => T,
 ): Promise<T[]> {
   const { content } = file;
+  if (content !== null && requests.every(({ rows }) => rows === null)) {
+    return requests.map((request, index) => use(pageOf(file, request, content), index));
+  }
   if (content !== null) return read(source, file, requests, use, contentFetch(content, file.sharesContent));
   return source.handles.withHandle(file.path, (handle) =>
     read(source, file, requests, use, {
@@ -94,6 +97,23 @@ export async function readPageRows<T>(
       gathered: (ranges, allocate) => gatherRanges(handle, ranges, source.scratch, allocate),
     }),
   );
+}
+
+/** A whole page of a file that is in memory; a copy if others share the file: what is handed out may reach callers. */
+function pageOf(
+  file: DataFileMetadata,
+  { columnIndex, pageIndex }: RowsRequest,
+  content: Uint8Array,
+): EncodedRows {
+  const page = file.columns[columnIndex].pages[pageIndex];
+  const buffers = page.bufferRanges.map(({ byteOffset, length }, buffer) => {
+    const bytes = content.subarray(byteOffset, byteOffset + length);
+    file.checksums?.verify(columnIndex, page.bufferIndex + buffer, bytes, file.path, byteOffset);
+    return file.sharesContent ? bytes.slice() : bytes;
+  });
+  const { rowCount, layout } = page;
+  const origin = { path: file.path, byteOffset: page.bufferRanges[0]?.byteOffset ?? 0 };
+  return { rows: allRows(rowCount), rowCount, layout, buffers, origin };
 }
 
 /** Access to the bytes of the file, with the functions of io/disk/ranges. */

@@ -1,0 +1,40 @@
+/**
+ * Messages that were decoded a moment ago, by their bytes. The files of a table have one schema, and their pages few
+ * encodings: with many small files, decoding the same bytes again would take longer than reading their rows. Whoever gets
+ * a message may share it with others and must not change it.
+ */
+
+/** Longer messages are not remembered. */
+const MAX_BYTES = 16 * 1024;
+
+export class RecentMessages<Decoded> {
+  readonly #most: number;
+  readonly #known: { readonly bytes: Uint8Array; readonly decoded: Decoded }[] = [];
+  /** The place that the next message takes. */
+  #next = 0;
+
+  /** @param most how many messages are remembered */
+  constructor(most: number) {
+    this.#most = most;
+  }
+
+  /** The message that was decoded from the same bytes, or else the one that `decode` returns. */
+  get(bytes: Uint8Array, decode: () => Decoded): Decoded {
+    const found = this.#known.find((known) => isSame(known.bytes, bytes));
+    if (found !== undefined) return found.decoded;
+    const decoded = decode();
+    if (bytes.length > MAX_BYTES) return decoded;
+    // A copy: a view would keep alive everything that was read with it.
+    this.#known[this.#next] = { bytes: bytes.slice(), decoded };
+    this.#next = (this.#next + 1) % this.#most;
+    return decoded;
+  }
+}
+
+function isSame(a: Uint8Array, b: Uint8Array): boolean {
+  const { length } = a;
+  if (length !== b.length) return false;
+  // What tells one message from another is more often at the end.
+  for (let index = length - 1; index >= 0; index--) if (a[index] !== b[index]) return false;
+  return true;
+}
