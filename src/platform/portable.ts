@@ -40,3 +40,8 @@ export function isUtf8(bytes: Uint8Array): boolean {
 export const nativeCrc32: ((bytes: Uint8Array, seed: number) => number) | null = null;
 
 export const compressZstd: ((bytes: Uint8Array, level: number | null) => Uint8Array) | null = null;
+
+export type HashName = "md5" | "sha224" | "sha256" | "sha384" | "sha512";
+
+/** What browsers have for this gives promises only. */
+export const hashBytes: ((name: HashName, bytes: Uint8Array) => Uint8Array) | null = null;

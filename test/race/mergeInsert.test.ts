@@ -195,7 +195,10 @@ describe("a merge whose source waits while another writer commits", () => {
 
 describe("a merge that is planned again", () => {
   /** The source comes in two parts; between them another writer updates rows. */
-  async function mergedAgain(stableRowIds: boolean, names: readonly string[]): Promise<Map<number, string>> {
+  async function mergedAgain(
+    stableRowIds: boolean,
+    names: readonly ("id" | "n" | "x")[],
+  ): Promise<Map<number, string>> {
     const table = ["again"];
     const three = (n: number, x: number) =>
       new Table({

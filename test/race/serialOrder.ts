@@ -60,7 +60,10 @@ class Order {
         onPath.delete(tag);
         done.add(tag);
       } else if (onPath.has(next)) {
-        const circle = [...path.slice(path.findIndex((each) => each.tag === next)).map((each) => each.tag), next];
+        const circle = [
+          ...path.slice(path.findIndex((each) => each.tag === next)).map((each) => each.tag),
+          next,
+        ];
         return circle.slice(1).map((each, index) => this.#reason(circle[index], each));
       } else if (!done.has(next)) {
         onPath.add(next);
@@ -113,7 +116,8 @@ function flawsOf({ id, trail }: TrailedRow, byTag: ReadonlyMap<string, TaggedCha
     const change = byTag.get(tag);
     if (change === undefined) flaws.push(`${text} was changed by ${tag}, which was refused`);
     else if (!change.ids.includes(id)) flaws.push(`${text} was changed by ${tag}, which is about others`);
-    else if ((change.kind === "update") !== index > 0) flaws.push(`${text} can't have come about by ${change.kind}`);
+    else if ((change.kind === "update") !== index > 0)
+      flaws.push(`${text} can't have come about by ${change.kind}`);
   }
   return flaws;
 }
