@@ -26,7 +26,7 @@ export interface Side {
   readonly name: SideName;
   /** Untimed, before every run. */
   reset?(): Promise<void>;
-  /** One timed run. Where it is of many calls at once, the milliseconds that each of them took. */
+  /** One timed run. Where it is of many calls at once, or of waits beside one, the milliseconds that each of them took. */
   run(): Promise<void> | Promise<readonly number[]>;
 }
 

@@ -184,12 +184,15 @@ export function formatMarkdown(report: Report): string {
   const cases = report.cases.filter(({ area }) => area !== "ablation");
   const rows = cases.map((figures) => {
     const find = (name: SideName) => figures.sides.find(({ side }) => side === name);
-    const time = (side: SideFigures | undefined) =>
-      side === undefined ? "" : formatMilliseconds(side.median);
+    const time = (side: SideFigures | undefined) => {
+      if (side === undefined) return "";
+      const waits = side.callP99 === undefined ? "" : ` (p99 of waits: ${formatMilliseconds(side.callP99)})`;
+      return formatMilliseconds(side.median) + waits;
+    };
     const ours = find("tiltyard");
     const warm = find("tiltyard, warm");
     const note = warm === undefined ? "" : ` (known table: ${time(warm)})`;
-    if (ours?.callP99 !== undefined) {
+    if (figures.area === "rest" && ours?.callP99 !== undefined) {
       const p99 = formatMilliseconds(ours.callP99);
       return `| ${figures.name} | ${formatRate(ours.rate, "requests")}, p99 ${p99} |  |  |  |  |  |`;
     }

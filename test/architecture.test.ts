@@ -30,7 +30,7 @@ const ARROWS: Record<string, readonly string[]> = {
   arrow: ["platform", "errors", "async", "memory", "bytes"],
   format: ["errors", "bytes"],
   schema: ["errors", "ident", "bytes", "arrow", "format"],
-  expression: ["errors", "ident", "namespace", "bytes", "arrow"],
+  expression: ["platform", "errors", "ident", "namespace", "bytes", "arrow"],
   file: ["platform", "errors", "async", "memory", "bytes", "io", "arrow", "format"],
   rows: [
     "platform",

@@ -5,7 +5,7 @@
 
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { Float64, Int32, makeData, RecordBatch, Schema, Struct, Field } from "apache-arrow";
+import { Field, Float64, Int32, makeData, RecordBatch, Schema, Struct } from "apache-arrow";
 import type { BenchCase, Side } from "../case.js";
 import { openReference, openTiltyard } from "../sides.js";
 
@@ -69,7 +69,10 @@ export const eventLoopCases: readonly BenchCase[] = [
       const reference = await openReference(root);
       const table = await reference.openTable("t");
       let expected = -1;
-      const side = (name: Side["name"], batches: () => Promise<AsyncIterable<{ numRows: number }>>): Side => ({
+      const side = (
+        name: Side["name"],
+        batches: () => Promise<AsyncIterable<{ numRows: number }>>,
+      ): Side => ({
         name,
         run: () =>
           delaysDuring(async () => {

@@ -6,6 +6,7 @@
 
 import { isAscii as nativeIsAscii, isUtf8 as nativeIsUtf8 } from "node:buffer";
 import { availableParallelism } from "node:os";
+import { createHash } from "node:crypto";
 import path from "node:path";
 import { parentPort, Worker } from "node:worker_threads";
 import * as zlib from "node:zlib";
@@ -27,6 +28,12 @@ export const isUtf8 = (bytes: Uint8Array): boolean => nativeIsUtf8(bytes);
 /** CRC-32 from zlib; `seed` is the checksum of the preceding bytes. Null if the runtime has none: before Node 20.15. */
 export const nativeCrc32: ((bytes: Uint8Array, seed: number) => number) | null =
   typeof zlib.crc32 === "function" ? (bytes, seed) => zlib.crc32(bytes, seed) : null;
+
+export type HashName = "md5" | "sha224" | "sha256" | "sha384" | "sha512";
+
+/** The hash of some bytes. Null if the runtime has none that is computed at once. */
+export const hashBytes: ((name: HashName, bytes: Uint8Array) => Uint8Array) | null = (name, bytes) =>
+  new Uint8Array(createHash(name).update(bytes).digest());
 
 /**
  * Encodes a Zstandard frame; `level` null for the encoder's default. Null if the runtime has no encoder: before Node

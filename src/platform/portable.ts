@@ -53,3 +53,8 @@ export const answerMessages = (
   _greeting: unknown,
   _answer: (message: unknown) => { readonly reply: unknown; readonly moved: readonly ArrayBuffer[] },
 ): void => undefined;
+
+export type HashName = "md5" | "sha224" | "sha256" | "sha384" | "sha512";
+
+/** What browsers have for this gives promises only. */
+export const hashBytes: ((name: HashName, bytes: Uint8Array) => Uint8Array) | null = null;

@@ -11,6 +11,7 @@ import { isDate, isUint8Array } from "../../bytes/tag.js";
 import type { FilterParameters, FilterValue } from "../../namespace.js";
 import { type Bound, type ColumnReference, type Constant, logic, nullOf } from "../evaluate/bound.js";
 import { arrayElement } from "../functions/lists.js";
+import { member } from "../functions/structs.js";
 import { likeEachKernel, likeKernel } from "../kernels/like.js";
 import { isTruth, not } from "../kernels/logic.js";
 import { membership } from "../kernels/membership.js";
@@ -145,7 +146,7 @@ export class Binder {
       case "is": {
         const operand = this.#bind(node.operand);
         if (node.what === "null") {
-          return this.#nodes.folded({ kind: "nullTest", type: BOOL, operand, isNegated: node.isNegated });
+          return this.#nodes.nullTest(operand, node.isNegated);
         }
         const condition = this.#nodes.condition(operand, node.operand);
         return this.#nodes.call(node, [condition], BOOL, isTruth(node.what, node.isNegated), false);
@@ -169,7 +170,8 @@ export class Binder {
           if (member === null) throw this.#nodes.invalid(node, `no member ${String(name)}`);
           return member;
         }
-        return applied(this.#nodes, node, "a subscript", arrayElement, [operand, index]);
+        const definition = operand.type.kind === "struct" ? member : arrayElement;
+        return applied(this.#nodes, node, "a subscript", definition, [operand, index]);
       }
       case "array":
         return boundList(

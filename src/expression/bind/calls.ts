@@ -1,13 +1,19 @@
 /** Calls of functions. Those that give one of their operands take any type that all operands have in common. */
 
 import { type Bound, type Constant, constantOf, nullOf } from "../evaluate/bound.js";
+import { COMPARED_TEXT_FUNCTIONS } from "../functions/comparedTexts.js";
+import { DIGEST_FUNCTIONS } from "../functions/digests.js";
 import type { FunctionDefinition } from "../functions/form.js";
+import { FORMATTED_TIME_FUNCTIONS } from "../functions/formattedTimes.js";
 import { LIST_FUNCTIONS } from "../functions/lists.js";
 import { MATCH_FUNCTIONS } from "../functions/matches.js";
+import { NEW_LIST_FUNCTIONS } from "../functions/newLists.js";
 import { NUMBER_FUNCTIONS } from "../functions/numbers.js";
 import { REARRANGING_FUNCTIONS } from "../functions/rearrangedLists.js";
+import { STRUCT_FUNCTIONS } from "../functions/structs.js";
 import { TEXT_FUNCTIONS } from "../functions/text.js";
 import { TIME_FUNCTIONS } from "../functions/times.js";
+import { VOLATILE_FUNCTIONS } from "../functions/volatile.js";
 import { coalesce, extreme, listKernel, nullIf } from "../kernels/choice.js";
 import type { CallSyntax } from "../parse/syntax.js";
 import type { ValueKernel } from "../values/operands.js";
@@ -20,11 +26,17 @@ import type { BoundNodes, Place } from "./nodes.js";
 const FUNCTIONS: ReadonlyMap<string, FunctionDefinition> = new Map(
   [
     TEXT_FUNCTIONS,
+    COMPARED_TEXT_FUNCTIONS,
+    DIGEST_FUNCTIONS,
     MATCH_FUNCTIONS,
     NUMBER_FUNCTIONS,
     TIME_FUNCTIONS,
     LIST_FUNCTIONS,
     REARRANGING_FUNCTIONS,
+    NEW_LIST_FUNCTIONS,
+    STRUCT_FUNCTIONS,
+    FORMATTED_TIME_FUNCTIONS,
+    VOLATILE_FUNCTIONS,
   ].flatMap(Object.entries),
 );
 
@@ -51,7 +63,7 @@ export function called(nodes: BoundNodes, node: CallSyntax, operands: readonly B
     }
     case "is_valid": {
       if (operands.length !== 1) throw nodes.invalid(node, "is_valid: 1 operand is expected");
-      return nodes.folded({ kind: "nullTest", type: BOOL, operand: operands[0], isNegated: true });
+      return nodes.nullTest(operands[0], true);
     }
     case "arrow_cast":
     case "arrow_try_cast": {
@@ -96,10 +108,10 @@ export function applied(
     throw nodes.located(error, node);
   }
   if (typeof form === "string") throw nodes.invalid(node, `${name}: ${form}`);
-  const { type, kernel, isStrict = true } = form;
+  const { type, kernel, isStrict = true, isVolatile, nullKernel } = form;
   const wanted = form.operands;
   const cast = operands.map((operand, index) => nodes.cast(operand, wanted[index], false, node));
-  return nodes.call(node, cast, type, kernel, isStrict);
+  return nodes.call(node, cast, type, kernel, isStrict, { isVolatile, nullKernel });
 }
 
 /** A function whose operands and result have one type. */

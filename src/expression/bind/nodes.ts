@@ -32,9 +32,10 @@ export class BoundNodes {
     type: ValueType,
     kernel: ValueKernel,
     isStrict = true,
+    traits: Pick<BoundCall, "isVolatile" | "nullKernel"> = {},
   ): Bound {
     if (isStrict && operands.some(isNull)) return nullOf(type);
-    const call: BoundCall = { kind: "call", type, operands, kernel, isStrict };
+    const call: BoundCall = { kind: "call", type, operands, kernel, isStrict, ...traits };
     return this.folded(call, node);
   }
 
@@ -42,10 +43,17 @@ export class BoundNodes {
   condition(bound: Bound, node: Place): Bound {
     if (bound.type.kind === "bool") return bound;
     if (bound.type.kind === "null") return nullOf(BOOL);
-    if (bound.type.kind === "other" && bound.kind === "call") {
-      return this.folded({ kind: "nullTest", type: BOOL, operand: bound, isNegated: true });
-    }
+    if (bound.kind === "call" && bound.nullKernel !== undefined) return this.nullTest(bound, true);
     throw this.invalid(node, `a condition is expected, not ${typeName(bound.type)}`);
+  }
+
+  /** Whether an operand is null, or is not. */
+  nullTest(operand: Bound, isNegated: boolean): Bound {
+    const known =
+      operand.kind === "call" && operand.nullKernel !== undefined
+        ? { ...operand, type: BOOL, kernel: operand.nullKernel, nullKernel: undefined }
+        : operand;
+    return this.folded({ kind: "nullTest", type: BOOL, operand: known, isNegated });
   }
 
   cast(operand: Bound, type: ValueType, isTry: boolean, node: Place): Bound {
@@ -93,6 +101,7 @@ export class BoundNodes {
 function isFoldable(bound: Bound): boolean {
   switch (bound.kind) {
     case "call":
+      return bound.isVolatile !== true && bound.operands.every((operand) => operand.kind === "constant");
     case "and":
     case "or":
       return bound.operands.every((operand) => operand.kind === "constant");

@@ -30,6 +30,9 @@ export interface BoundCall {
   readonly kernel: ValueKernel;
   /** Whether null operands make a null result. Operands that are constants are then never null. */
   readonly isStrict: boolean;
+  readonly isVolatile?: boolean;
+  /** A quicker kernel whose result is null in the same rows. Conditions may be such calls, and hold where they are not null. */
+  readonly nullKernel?: ValueKernel;
   /** Where the call tells whether a column equals a constant: which. */
   readonly equality?: readonly [ColumnReference, Constant];
 }

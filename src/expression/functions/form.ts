@@ -11,6 +11,10 @@ export interface FunctionForm {
   readonly kernel: ValueKernel;
   /** Whether null operands make a null result, so that the kernel never sees them. Default true. */
   readonly isStrict?: boolean;
+  /** Whether it gives another value each time, even for the same operands. Default false. */
+  readonly isVolatile?: boolean;
+  /** A quicker kernel whose result is null in the same rows, for those who ask for no more. */
+  readonly nullKernel?: ValueKernel;
 }
 
 /**

@@ -1,10 +1,11 @@
-/** Functions of what regular expressions match in texts: replace it, count it, tell where it is. */
+/** Functions of what regular expressions match in texts: give it, replace it, count it, tell where it is. */
 
 import { InvalidInputError } from "../../errors.js";
 import { parsePattern } from "../regex/pattern.js";
 import { type Match, Search } from "../regex/search.js";
+import type { ValueKernel } from "../values/operands.js";
 import type { Scalar } from "../values/scalars.js";
-import { INT64, STRING, type ValueType } from "../values/types.js";
+import { INT64, listTypeOf, STRING, type ValueType } from "../values/types.js";
 import {
   type FunctionDefinition,
   type FunctionForm,
@@ -15,7 +16,7 @@ import {
   wantsInteger,
   wantsText,
 } from "./form.js";
-import { MAX_TEXT, rowKernel } from "./text.js";
+import { MAX_TEXT, onlyTrue, regexForm, rowKernel } from "./text.js";
 
 const constantPattern = "the pattern of a regular expression and its flags are constants";
 
@@ -155,7 +156,38 @@ const place: FunctionDefinition = (types, constants) => {
   return { operands, type: INT64, kernel };
 };
 
+/**
+ * REGEXP_MATCH(text, pattern [, flags]): what the groups of the first match hold, without those that have no part in it;
+ * the match itself where there are no groups. As a condition it holds where there is a match.
+ */
+const match: FunctionDefinition = (types, constants) => {
+  const test = regexForm(types, constants);
+  if (typeof test === "string") return test;
+  const { operands } = test;
+  const type = listTypeOf(STRING);
+  const [, pattern, flags = ""] = constants;
+  if (typeof pattern !== "string" || typeof flags !== "string") return nothing(operands, type, null);
+  if (flags.includes("g")) return "the flag g is not for one match";
+  const search = new Search(parsePattern(pattern, flags));
+  const kernel = rowKernel(operands, type, ([text]) => {
+    if (pattern === "") return [""];
+    const points = pointsOf(text as string);
+    const found = search.find(points, 0);
+    if (found === null) return null;
+    const first = search.groupCount === 0 ? 0 : 1;
+    const parts: string[] = [];
+    for (let group = first; group <= search.groupCount; group++) {
+      if (found[2 * group] >= 0) parts.push(textOf(points, found[2 * group], found[2 * group + 1]));
+    }
+    return parts;
+  });
+  const nullKernel: ValueKernel = (values, length, valid) =>
+    onlyTrue(test.kernel(values, length, valid), length, valid);
+  return { operands, type, kernel, nullKernel };
+};
+
 export const MATCH_FUNCTIONS: Functions = {
+  regexp_match: match,
   regexp_replace: replace,
   regexp_count: count,
   regexp_instr: place,

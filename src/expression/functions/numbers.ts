@@ -172,6 +172,23 @@ const pi: FunctionDefinition = (types) =>
       }
     : operandCount(0);
 
+/** Of numbers up to 20: larger results have more than 64 bits. */
+const factorial: FunctionDefinition = (types) => {
+  if (types.length !== 1) return operandCount(1);
+  if (!wantsInteger(types[0])) return integerOperands;
+  const kernel: ValueKernel = ([operand], length, valid) => {
+    const read = scalarReader(operand, INT64);
+    return perRow(INT64, length, valid, (row) => {
+      const value = read(row) as bigint;
+      if (value < 0n || value > 20n) throw new InvalidInputError(`factorial: ${value} is not from 0 to 20`);
+      let product = 1n;
+      for (let factor = 2n; factor <= value; factor++) product *= factor;
+      return product;
+    });
+  };
+  return { operands: [INT64], type: INT64, kernel };
+};
+
 export const NUMBER_FUNCTIONS: Functions = {
   abs,
   ceil: rounding(Math.ceil),
@@ -204,6 +221,7 @@ export const NUMBER_FUNCTIONS: Functions = {
   isnan: test(Number.isNaN),
   iszero: test((value) => value === 0),
   nanvl: real2((one, other) => (Number.isNaN(one) ? other : one)),
+  factorial,
   gcd: integers2(greatestDivisor),
   lcm: integers2((one, other) =>
     one === 0n || other === 0n ? 0n : absolute((one * other) / greatestDivisor(one, other)),

@@ -314,7 +314,11 @@ const wordOf = (text: Scalar | undefined, words: readonly string[]): number | nu
   return place < 0 ? null : place;
 };
 
-function listsOf(
+/**
+ * A list for each row.
+ * @param fill adds the places of the items that a row's list has
+ */
+export function listsOf(
   items: Column,
   item: ValueType,
   length: number,

@@ -66,7 +66,7 @@ const asciiCase =
   };
 
 /** A function of text whose operands have fixed kinds: t text, i whole number; the small ones may be missing. */
-function signature(
+export function signature(
   kinds: string,
   least: number,
   type: ValueType,
@@ -201,21 +201,8 @@ const regexpLike: FunctionDefinition = (types, constants) => {
   return typeof form === "string" ? form : { ...form, type: BOOL };
 };
 
-/** The matches are not to be had, only whether there are any: those rows that have none are null. */
-const regexpMatch: FunctionDefinition = (types, constants) => {
-  const form = regexForm(types, constants);
-  if (typeof form === "string") return form;
-  return {
-    ...form,
-    type: { kind: "other", name: "matches of a regular expression" },
-    kernel: (operands, length, valid) => {
-      const found = form.kernel(operands, length, valid);
-      return onlyTrue(found, length, valid);
-    },
-  };
-};
-
-function onlyTrue(found: Column, length: number, valid: Validity | null): Column {
+/** Nulls where the bits are not set. */
+export function onlyTrue(found: Column, length: number, valid: Validity | null): Column {
   if (found.kind !== "bits") return found;
   const known = new Uint8Array((length + 7) >>> 3);
   let nullCount = 0;
@@ -227,7 +214,7 @@ function onlyTrue(found: Column, length: number, valid: Validity | null): Column
   return bitsColumn(found.bits, length, nullCount === 0 ? null : { bytes: known, bitOffset: 0, nullCount });
 }
 
-function regexForm(
+export function regexForm(
   types: readonly ValueType[],
   constants: readonly (Scalar | undefined)[],
 ): Pick<FunctionForm, "operands" | "kernel" | "type"> | string {
@@ -350,7 +337,6 @@ export const TEXT_FUNCTIONS: Functions = {
   concat,
   concat_ws: concatWithSeparator,
   regexp_like: regexpLike,
-  regexp_match: regexpMatch,
 };
 
 /** The text with another before, between and behind its characters. */

@@ -18,12 +18,12 @@ import {
 import { type FunctionDefinition, type Functions, operandCount, textOperands, wantsText } from "./form.js";
 import { rowKernel } from "./text.js";
 
-const NANOS_PER_DAY = 86_400_000_000_000n;
-const NANOS_PER_SECOND = 1_000_000_000n;
-const timeOperands = "a date or timestamp is expected";
+export const NANOS_PER_DAY = 86_400_000_000_000n;
+export const NANOS_PER_SECOND = 1_000_000_000n;
+export const timeOperands = "a date or timestamp is expected";
 
 /** The nanoseconds of local time of a value. */
-function localNanos(value: Scalar, type: ValueType): bigint {
+export function localNanos(value: Scalar, type: ValueType): bigint {
   if (type.kind === "date")
     return BigInt(value as number | bigint) * (type.bits === 32 ? NANOS_PER_DAY : 1_000_000n);
   if (type.kind === "time") return BigInt(value as number | bigint) * nanosOf(type.unit);
@@ -77,9 +77,9 @@ function partOf(part: string, nanos: bigint): number | null {
 }
 
 /** 0 for Sunday. */
-const weekday = (days: number): number => (((days + 4) % 7) + 7) % 7;
+export const weekday = (days: number): number => (((days + 4) % 7) + 7) % 7;
 
-function isoWeek(days: number): number {
+export function isoWeek(days: number): number {
   // The week belongs to the year of its Thursday.
   const thursday = days - ((weekday(days) + 6) % 7) + 3;
   const { year } = dayOf(thursday);
@@ -121,7 +121,7 @@ const datePart: FunctionDefinition = (types, constants) => {
 };
 
 /** Text is read as a timestamp. */
-function timeType(type: ValueType): ValueType | null {
+export function timeType(type: ValueType): ValueType | null {
   switch (type.kind) {
     case "date":
     case "timestamp":

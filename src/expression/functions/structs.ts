@@ -1,0 +1,79 @@
+/** Functions that make structs, which are never null themselves, and the one that gives a member. */
+
+import type { Column } from "../../arrow/columns/column.js";
+import { takeColumn } from "../../arrow/columns/takeColumn.js";
+import { bothValid } from "../../arrow/columns/validity.js";
+import { type Operand, plainColumn, type ValueKernel } from "../values/operands.js";
+import { nullsOf } from "../values/scalars.js";
+import { STRING, type ValueType } from "../values/types.js";
+import { type FunctionDefinition, type Functions, operandCount } from "./form.js";
+
+/** A value for every row. */
+function spread({ column, step }: Operand, type: ValueType, length: number): Column {
+  if (column.kind === "null") return nullsOf(type, length);
+  return step === 1 ? column : takeColumn(column, new Uint32Array(length));
+}
+
+const structKernel =
+  (members: readonly ValueType[]): ValueKernel =>
+  (operands, length) => ({
+    kind: "struct",
+    length,
+    validity: null,
+    children: operands.map((operand, index) => spread(operand, members[index], length)),
+  });
+
+/** STRUCT(value, …): the members are c0, c1, … */
+const struct: FunctionDefinition = (types) => {
+  if (types.length === 0) return operandCount(1, Number.POSITIVE_INFINITY);
+  const members = types.map((type, index) => ({ name: `c${index}`, type }));
+  return {
+    operands: types,
+    type: { kind: "struct", members },
+    kernel: structKernel(types),
+    isStrict: false,
+  };
+};
+
+/** NAMED_STRUCT('name', value, …). */
+const namedStruct: FunctionDefinition = (types, constants) => {
+  if (types.length === 0 || types.length % 2 !== 0) return "names and values are expected in turn";
+  const members: { name: string; type: ValueType }[] = [];
+  for (let index = 0; index < types.length; index += 2) {
+    const name = constants[index];
+    if (typeof name !== "string" || name === "") return "the name of a member is a constant text";
+    if (members.some((member) => member.name === name)) return `two members have the name ${name}`;
+    members.push({ name, type: types[index + 1] });
+  }
+  const kernel = structKernel(members.map(({ type }) => type));
+  return {
+    operands: types.map((type, index) => (index % 2 === 0 ? STRING : type)),
+    type: { kind: "struct", members },
+    isStrict: false,
+    kernel: (operands, length, valid) =>
+      kernel(
+        operands.filter((_, index) => index % 2 === 1),
+        length,
+        valid,
+      ),
+  };
+};
+
+/** GET_FIELD(struct, 'name'): null where the struct is. */
+export const member: FunctionDefinition = (types, constants) => {
+  if (types.length !== 2) return operandCount(2);
+  const [struct] = types;
+  if (struct.kind !== "struct") return "a struct is expected";
+  const [, name] = constants;
+  const index = struct.members.findIndex((each) => each.name === name);
+  if (index < 0) return `no member ${String(name)}`;
+  const { type } = struct.members[index];
+  const kernel: ValueKernel = ([{ column }], length, valid) => {
+    const child = column.kind === "struct" ? plainColumn(column.children[index]) : nullsOf(type, length);
+    if (child.kind === "null") return child;
+    return { ...child, validity: bothValid(child.validity, valid, length) } as Column;
+  };
+  return { operands: [struct, STRING], type, kernel };
+};
+
+export const STRUCT_FUNCTIONS: Functions = { struct, named_struct: namedStruct, get_field: member };

@@ -1,0 +1,243 @@
+/**
+ * Functions beside the reference, on values that are null, negative, empty and not ASCII: the same values of the same type,
+ * or both refuse.
+ */
+
+import {
+  Binary,
+  Field,
+  Float64,
+  Int32,
+  List,
+  Table,
+  TimestampMicrosecond,
+  tableToIPC,
+  Utf8,
+  vectorFromArray,
+} from "apache-arrow";
+import { DirectoryNamespace, NamespaceError } from "tiltyard";
+import { type Connection, connect, type Table as TheirTable } from "tiltyard-reference/session.js";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { reference } from "../support/reference.js";
+import { makeTempDir } from "../support/tempDir.js";
+
+const bytes = (...values: number[]) => Uint8Array.of(...values);
+const list = new List(new Field("item", new Int32(), true));
+const rows = new Table({
+  id: vectorFromArray([1, 2, 3, 4, 5, 6], new Int32()),
+  s: vectorFromArray(["kitten", "a,b,c", "", null, "Grüße 🎉", "b"], new Utf8()),
+  t: vectorFromArray(["sitting", ",", "x", null, "Grusse", "a,b"], new Utf8()),
+  i: vectorFromArray([5, -1, 0, null, 21, 2], new Int32()),
+  step: vectorFromArray([1, -1, 2, -3, null, 1], new Int32()),
+  l: vectorFromArray([[1, 2, 3, 4, 5], [], null, [null, 7], [9], [4, 4, 8]], list),
+  f: vectorFromArray([1.5, -0, Number.NaN, null, 1e300, -2], new Float64()),
+  b: vectorFromArray([bytes(1, 255), bytes(), null, bytes(65), bytes(0), bytes(1, 2, 3, 4)], new Binary()),
+  ts: vectorFromArray(
+    [0, 1_700_000_000_123, null, -86_400_001, 951_782_400_000, 4_102_444_799_999],
+    new TimestampMicrosecond(),
+  ),
+});
+
+let root: string;
+let namespace: DirectoryNamespace;
+let connection: Connection;
+let table: TheirTable;
+beforeAll(async () => {
+  root = await makeTempDir();
+  namespace = new DirectoryNamespace({ root, durability: "none" });
+  connection = await connect(root);
+  await reference.createTable(root, "t", tableToIPC(rows, "stream"));
+  table = await connection.openTable("t");
+});
+afterAll(async () => {
+  connection.close();
+  await namespace.close();
+});
+
+interface Answer {
+  readonly schema: { readonly fields: readonly { readonly type: unknown }[] };
+  getChild(name: "x"): Iterable<unknown> | null;
+}
+
+function shown(_: string, value: unknown): unknown {
+  if (typeof value === "bigint") return `${value}n`;
+  if (typeof value === "number" && !Number.isFinite(value)) return String(value);
+  return value;
+}
+
+const plain = (value: unknown): unknown => (value instanceof Uint8Array ? [...value] : value);
+
+const textOf = (answer: Answer): string =>
+  `${answer.schema.fields[1].type} ${JSON.stringify([...(answer.getChild("x") ?? [])].map(plain), shown)}`;
+
+async function byUs(x: string): Promise<string | null> {
+  try {
+    const columns = { columnAliases: { id: "id", x } };
+    return textOf((await namespace.table("t").scan({ columns }).toArrow()) as unknown as Answer);
+  } catch (error) {
+    if (error instanceof NamespaceError && [0, 13].includes(error.code)) return null;
+    throw new Error(`${x}: ${error}`, { cause: error });
+  }
+}
+
+async function byThem(x: string): Promise<string | null> {
+  try {
+    return textOf((await table.query().select({ id: "id", x }).toArrow()) as unknown as Answer);
+  } catch (error) {
+    if (/Unrecognized type/.test(String(error))) throw new Error(`${x} can't be compared`, { cause: error });
+    return null;
+  }
+}
+
+const each = (templates: readonly string[], ...values: readonly string[]): string[] =>
+  templates.flatMap((template) => values.map((value) => template.replace("?", value)));
+
+const POSITIONS = ["0", "1", "2", "5", "9", "-1", "-2", "-5", "-9", "i"];
+const FORMATS = [
+  "%Y-%m-%d %H:%M:%S",
+  "%H:%M:%S%.f",
+  "%s %f %.3f %.6f %.9f %3f %6f %9f",
+  "%I %p %P %k %l",
+  "%a %A %b %B %h %e %j %u %w",
+  "%U %W %V %G %g %C %y",
+  "%T %D %F %R %r %c %x %X %v",
+  "%-d %_d %0e %-m %_H %-H",
+  "100 %% %n%t",
+  "no letters",
+  "",
+  "%z",
+  "%q %Qx",
+  "%",
+];
+
+const EXPRESSIONS = [
+  ...each(["array_slice(l, ?, 3)", "array_slice(l, 2, ?)", "array_slice(l, -3, ?)"], ...POSITIONS),
+  ...each(["array_slice(l, ?, 1, -1)", "array_slice(l, 1, ?, 2)", "array_slice(l, 4, ?, -2)"], ...POSITIONS),
+  ...["list_slice(l, 1, 2)", "array_slice(l, 1, 2, 0)", "array_slice(l, 1, 4, step)", "array_slice(i, 1, 2)"],
+  ...each(["array_repeat(?, 2)", "array_repeat(?, i)"], "i", "s", "l", "f", "1", "'x'", "null", "ts"),
+  ...["array_repeat(i, -1)", "array_repeat(s, 0)", "array_repeat(i, 1.5)"],
+  ...[
+    "flatten(make_array(l, l))",
+    "flatten(l)",
+    "flatten(make_array(l, null))",
+    "flatten(array_repeat(l, i))",
+  ],
+  ...["flatten(make_array(make_array(l), make_array(l)))", "flatten(i)", "flatten(array_repeat(s, 2))"],
+  ...each(["range(?)", "range(1, ?)", "range(?, 4)", "generate_series(1, ?)"], ...POSITIONS),
+  ...each(["range(?, 1, -2)", "generate_series(?, -3, -3)", "range(-2, ?, 3)"], ...POSITIONS),
+  ...["range(1, 5, 0)", "generate_series(1, 5, 0)", "range(0, 4, step)", "range(1.5)", "range('a')"],
+  ...["struct(id, s)", "struct(l)", "struct(id, 1.5, 'a', f)", "struct()", "named_struct('a', id, 'b', s)"],
+  ...["named_struct('a', l)", "named_struct('a')", "named_struct(s, 1)", "named_struct('', 1)"],
+  ...["named_struct('a', id)['a']", "named_struct('a', id, 'b', named_struct('c', s))"],
+  ...each(["levenshtein(s, ?)", "levenshtein(?, t)"], "s", "t", "'kitten'", "''", "lower(s)", "null"),
+  ...each(["find_in_set(?, t)", "find_in_set(s, ?)"], "s", "t", "'b'", "''", "'a,b,c'", "'a,,b'", "null"),
+  ...each(["substr_index(s, ',', ?)", "substring_index(t, ',', ?)"], "0", "1", "2", "9", "-1", "-2", "-9"),
+  ...[
+    "substr_index(s, 'tt', -1)",
+    "substr_index(s, '', 1)",
+    "substr_index(t, s, 1)",
+    "substr_index(s, 'ü', -1)",
+  ],
+  ...["factorial(id)", "factorial(0)", "factorial(20)", "factorial(21)", "factorial(-1)", "factorial(i)"],
+  ...["factorial(1.5)", "factorial(coalesce(nullif(i, -1), 1) % 7)"],
+  ...each(
+    ["sha224(?)", "sha256(?)", "sha384(?)", "sha512(?)", "digest(?, 'md5')"],
+    "s",
+    "b",
+    "'é'",
+    "null",
+    "i",
+  ),
+  ...each(["digest(s, '?')"], "sha224", "sha256", "sha384", "sha512", "SHA256", "crc32"),
+  ...["digest(s, t)", "decode(md5(s), 'hex')", "decode(md5(b), 'hex')", "md5(i)"],
+  ...each(
+    ["encode(?, 'hex')", "encode(?, 'base64')", "encode(?, 'base64pad')"],
+    "s",
+    "b",
+    "'a'",
+    "null",
+    "i",
+  ),
+  ...each(["decode('?', 'hex')"], "00ff", "0", "zz", "AbCd", ""),
+  ...each(["decode('?', 'base64')"], "aGk", "aGk=", "aGl=", "A", "aG k", "a-_k", "", "aGkx", "aA=", "aA=="),
+  ...["decode(encode(s, 'hex'), 'hex')", "decode(encode(b, 'base64'), 'base64')", "decode(s, 'HEX')"],
+  ...["decode(encode(b, 'base64pad'), 'base64pad')", "encode(s, 'nothing')"],
+  ...each(
+    ["regexp_match(s, '?')"],
+    "(.)t(.)",
+    "b",
+    "(x)?i",
+    "(k)|(a)",
+    "",
+    "^$",
+    "(?:ß)(e)",
+    "🎉",
+    "(?<n>t+)",
+  ),
+  ...["regexp_match(s, 'I', 'i')", "regexp_match(s, 'i', 'g')", "regexp_match(s, 'k') is null"],
+  ...["regexp_match(s, 'b')[1]", "array_length(regexp_match(s, '(.)t(.)'))", "not regexp_like(s, 'k')"],
+  ...FORMATS.flatMap((format) => [`to_char(ts, '${format}')`, `date_format(date '2020-02-29', '${format}')`]),
+  ...["to_char('2020-01-02T03:04:05', '%Y %H')", "to_char(i, '%Y')", "to_char(ts, s)", "to_char(ts, null)"],
+  ...["1969-12-28", "2016-01-03", "2017-01-01", "2021-01-03", "2024-12-30", "0099-07-01"].map(
+    (day) => `to_char(date '${day}', '%Y %U %W %V %G %g %C %y %u %w %j')`,
+  ),
+  ...each(
+    [
+      "date_bin('?', ts)",
+      "date_bin('?', ts, timestamp '2001-01-01 00:07:00')",
+      "date_bin('?', date '2020-01-05')",
+    ],
+    ...["1 day", "15 minutes", "1 week", "1 day 2 hours", "500 milliseconds", "7 seconds", "3 microseconds"],
+    ...["0 day", "nonsense", ""],
+  ),
+];
+
+describe("give what they give in the reference", () => {
+  it.each(EXPRESSIONS)("%s", async (expression) => {
+    expect(await byUs(expression)).toBe(await byThem(expression));
+  });
+});
+
+describe("as conditions", () => {
+  it.each([
+    "regexp_match(s, '^[ka]')",
+    "not regexp_match(s, '^[ka]')",
+    "md5(s) = 'd41d8cd98f00b204e9800998ecf8427e'",
+    "encode(sha256(s), 'hex') > '5'",
+    "levenshtein(s, t) < 4",
+    "array_has(range(i), id)",
+    "named_struct('a', id)['a'] > 3",
+    "random() < 2",
+    "uuid() is not null",
+    "date_bin('1 week', ts) > timestamp '2000-01-01'",
+  ])("%s", async (filter) => {
+    const idsOf = (found: Iterable<unknown> | null | undefined) => [...(found ?? [])];
+    const ours = await namespace
+      .table("t")
+      .scan({ filter, columns: ["id"] })
+      .toArrow();
+    const theirs = await table.query().select(["id"]).where(filter).toArrow();
+    expect(idsOf(ours.getChild("id"))).toEqual(idsOf(theirs.getChild("id")));
+  });
+});
+
+it("differ where the reference takes IS NOT NULL of a match for IS NOT NULL of a condition", async () => {
+  const filter = "regexp_match(s, '^[ka]') is not null";
+  expect(await namespace.countTableRows({ id: ["t"], predicate: filter })).toBe(2);
+  expect(await table.countRows(filter)).toBe(rows.numRows);
+});
+
+it("refuse bins of months, which the reference has for some values only", async () => {
+  expect(await byUs("date_bin('1 month', ts)")).toBeNull();
+  expect(await byThem("date_bin('1 month', ts)")).toBeNull();
+  expect(await byThem("date_bin('1 month', date '2020-01-05')")).not.toBeNull();
+});
+
+it("give another value for every row", async () => {
+  const columns = { columnAliases: { u: "uuid()", r: "random()" } };
+  const found = await namespace.table("t").scan({ columns }).toArrow();
+  expect(new Set(found.getChild("u")).size).toBe(rows.numRows);
+  for (const id of found.getChild("u") ?? [])
+    expect(id).toMatch(/^[\da-f]{8}-[\da-f]{4}-4[\da-f]{3}-[89ab][\da-f]{3}-/);
+  expect(new Set(found.getChild("r")).size).toBe(rows.numRows);
+});
