@@ -1,10 +1,10 @@
 /** The pool, with threads that the test plays: when they are started, what is done where, and what ends them. */
 
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { GREETING, type Order, type Task, WorkerPool } from "../../src/async/workerPool.js";
+import { GREETING, type TaskOrder, type Task, WorkerPool } from "../../src/async/workerPool.js";
 
 interface Played {
-  readonly received: Order[];
+  readonly received: TaskOrder[];
   isKeeping: boolean;
   isEnded: boolean;
   say(message: unknown): void;
@@ -29,7 +29,7 @@ vi.mock(import("../../src/platform/native.js"), async (original) => ({
     return {
       post(message) {
         structuredClone(message);
-        thread.received.push(message as Order);
+        thread.received.push(message as TaskOrder);
       },
       keepsAlive: (isBusy) => void (thread.isKeeping = isBusy),
       end: () => void (thread.isEnded = true),
