@@ -41,6 +41,10 @@ export function columnBytes(column: Column): number {
 export const spanOf = (column: VariableColumn, start: number, end: number): number =>
   Number(column.offsets[end]) - Number(column.offsets[start]);
 
+/** The same of several columns. */
+export const valueBytes = (columns: readonly Column[]): number =>
+  columns.reduce((sum, column) => sum + columnBytes(column), 0);
+
 /** The items of the lists from `start` to `end`. */
 export function itemsWithin({ offsets, items, length }: ListColumn, start = 0, end = length): Column {
   const first = Number(offsets[start]);

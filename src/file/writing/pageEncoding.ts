@@ -8,7 +8,7 @@ import type { EncodedPage, FileColumn, FileVersion } from "../container/page.js"
 import { encodeBlobs } from "../pages/blobPages.js";
 import { encodePages } from "../pages/encodePage.js";
 import { encodeNestedPage } from "../v20/nestedArrays.js";
-import { columnBytes, trimmedColumn } from "./heldColumns.js";
+import { trimmedColumn } from "./heldColumns.js";
 
 export interface PageInput {
   readonly column: FileColumn;
@@ -62,8 +62,8 @@ export const ENCODE_PAGES: Task<PageInput, PageOutput> = {
 };
 
 /** Whether it pays to have a thread encode rows. */
-export const isForThreads = ({ column, parts }: PageInput): boolean =>
-  column.blobs === undefined && parts.reduce((sum, part) => sum + columnBytes(part), 0) >= MIN_THREAD_BYTES;
+export const isForThreads = ({ column }: PageInput, byteCount: number): boolean =>
+  column.blobs === undefined && byteCount >= MIN_THREAD_BYTES;
 
 /** Rows in memory that other threads see. */
 export const forThreads = (input: PageInput): PageInput =>

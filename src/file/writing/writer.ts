@@ -25,7 +25,7 @@ import { FileAppender } from "../container/fileAppender.js";
 import type { FileColumn, FileVersion } from "../container/page.js";
 import type { DictionaryValues } from "../structural/dictionary.js";
 import { BlobWriter } from "./blobWriter.js";
-import { columnBytes, holdColumn, itemsWithin, spanOf } from "./heldColumns.js";
+import { columnBytes, holdColumn, itemsWithin, spanOf, valueBytes } from "./heldColumns.js";
 import {
   ENCODE_PAGES,
   encodePageInput,
@@ -51,6 +51,8 @@ const MIN_PAGE_BYTES = PAGE_BYTES / 2;
 const MAX_WAITING_BYTES = 32 * 1024 * 1024;
 /** Bytes that may wait in all columns together where memory is short. */
 const MIN_WAITING_BYTES = 128 * 1024;
+/** Bytes of values that a file has before threads are asked: to start one takes as long as to encode some of these. */
+const IN_LINE_BYTES = 16 * 1024 * 1024;
 /** Name of this use of memory. */
 const WAITING = "waiting";
 /** Rows of one column that wait to become a page. */
@@ -89,6 +91,8 @@ export class DataFileWriter {
   readonly #pool: WorkerPool | undefined;
   /** Pages that threads encode, in the order in which they are appended. */
   #encoding: { readonly index: number; readonly output: Promise<PageOutput> }[] = [];
+  /** Bytes of the values of all pages so far. */
+  #cutBytes = 0;
   #rowCount = 0;
 
   private constructor(
@@ -298,7 +302,9 @@ export class DataFileWriter {
   async #writePage(index: number, parts: readonly Column[], rowCount: number): Promise<void> {
     const input: PageInput = { column: this.#columns[index], parts, rowCount, version: this.#version };
     const ahead = this.#pool?.size ?? 0;
-    if (ahead === 0 || !isForThreads(input)) {
+    const byteCount = valueBytes(parts);
+    this.#cutBytes += byteCount;
+    if (ahead === 0 || this.#cutBytes < IN_LINE_BYTES || !isForThreads(input, byteCount)) {
       await this.#appendPages(0);
       await this.#append({ index, output: encodePageInput(input) });
       return;
