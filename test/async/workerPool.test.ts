@@ -1,7 +1,7 @@
 /** The pool, with threads that the test plays: when they are started, what is done where, and what ends them. */
 
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { GREETING, type TaskOrder, type Task, WorkerPool } from "../../src/async/workerPool.js";
+import { GREETING, type Task, type TaskOrder, WorkerPool } from "../../src/async/workerPool.js";
 
 interface Played {
   readonly received: TaskOrder[];
@@ -64,7 +64,10 @@ describe("a pool", () => {
     const pool = open(2);
     const results = [1, 2, 3].map((input) => pool.run(DOUBLE, input));
     const [first, second] = played.threads;
-    expect([first.received, second.received].map((each) => each.map(({ input }) => input))).toEqual([[1], [2]]);
+    expect([first.received, second.received].map((each) => each.map(({ input }) => input))).toEqual([
+      [1],
+      [2],
+    ]);
     for (const each of played.threads) each.say(GREETING);
     second.say({ output: "b" });
     expect(second.received.map(({ input }) => input)).toEqual([2, 3]);
