@@ -1391,7 +1391,10 @@ export interface DirectoryNamespaceOptions {
      */
     readonly retries?: number;
   };
-  /** Threads for long work; 0 = the calling thread only. Has no effect in this release. */
+  /**
+   * Most threads for long work, such as compaction: they are started when they are needed and go away when idle. 0: it is
+   * done in the calling thread, in short pieces. Default: the number of processors minus one, at most 8.
+   */
   readonly workers?: number;
   /**
    * Directories outside the root, as paths or `file:` URLs, below which files of tables may lie: those that a base path

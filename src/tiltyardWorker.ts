@@ -1,6 +1,6 @@
 /** The script of the threads (async/workerPool): does the tasks that it is asked for, one after the other. */
 
-import { GREETING, type Order, type Reply, type Task } from "./async/workerPool.js";
+import { GREETING, type TaskOrder, type Reply, type Task } from "./async/workerPool.js";
 import { UnsupportedError } from "./errors.js";
 import { ENCODE_PAGES } from "./file/writing/pageEncoding.js";
 import { answerMessages } from "./platform/native.js";
@@ -10,7 +10,7 @@ import { failureOf } from "./typedErrors.js";
 const TASKS: ReadonlyMap<string, Task<any, any>> = new Map([[ENCODE_PAGES.name, ENCODE_PAGES]]);
 
 answerMessages(GREETING, (message) => {
-  const { name, input } = message as Order;
+  const { name, input } = message as TaskOrder;
   const answer = (reply: Reply, moved: readonly ArrayBuffer[] = []) => ({ reply, moved });
   try {
     const task = TASKS.get(name);

@@ -27,7 +27,7 @@ export interface Task<Input, Output> {
 }
 
 /** What is asked of a thread. */
-export interface Order {
+export interface TaskOrder {
   readonly name: string;
   readonly input: unknown;
 }
@@ -47,7 +47,7 @@ export interface WorkerPoolOptions {
 const IDLE_MS = 5000;
 
 interface Job {
-  readonly order: Order;
+  readonly order: TaskOrder;
   readonly inLine: () => unknown;
   readonly resolve: (output: unknown) => void;
   readonly reject: (error: unknown) => void;

@@ -132,6 +132,7 @@ export const atLeast = binary(0x4f);
 export const add = binary(0x6a);
 export const subtract = binary(0x6b);
 export const and = binary(0x71);
+export const or = binary(0x72);
 export const shiftLeft = binary(0x74);
 export const shiftRight = binary(0x76);
 
@@ -147,6 +148,7 @@ export const store = (address: Code, value: Code, offset = 0): Code => [
   unsigned(offset),
 ];
 export const store8 = (address: Code, value: Code): Code => [address, value, 0x3a, 0, 0];
+export const store16 = (address: Code, value: Code): Code => [address, value, 0x3b, 0, 0];
 export const store64 = (address: Code, value: Code): Code => [address, value, 0x37, 0, 0];
 
 /** How 16 bytes are divided into words; the amount of a shift counts modulo their width. */

@@ -125,7 +125,7 @@ export async function readJob(
   const look = async () => {
     // The owner first: one that ends the job writes the outcome, then lets the lock go.
     const owner = await lookAtLock(directory, lock.staleMs ?? DEFAULT_STALE_MS);
-    return { owner, outcome: await readOutcome(disk, directory) };
+    return { owner, outcome: await readJobOutcome(disk, directory) };
   };
   const [progress, cancel, { owner, outcome }] = await Promise.all([
     readProgress(disk, directory),
@@ -169,7 +169,7 @@ async function readProgress(disk: Disk, directory: string): Promise<JobProgress 
   return bytes && decodeProgress(bytes);
 }
 
-async function readOutcome(disk: Disk, directory: string): Promise<JobOutcome | null> {
+export async function readJobOutcome(disk: Disk, directory: string): Promise<JobOutcome | null> {
   const bytes = await readIfSound(disk, join(directory, OUTCOME_NAME), MAX_OUTCOME_BYTES);
   return bytes && decodeOutcome(bytes);
 }

@@ -29,6 +29,7 @@ import {
   publishJob,
   readJob,
   readJobIfSound,
+  readJobOutcome,
   requestCancel,
   type StoredJob,
   writeOutcome,
@@ -50,6 +51,8 @@ const FIRST_LOOK_MS = 50;
 const MAX_LOOK_MS = 1000;
 /** Milliseconds for which a cancelled job is waited for. */
 const CANCEL_WAIT_MS = 5000;
+/** Milliseconds for which jobs that are closed are waited for. */
+const CLOSE_WAIT_MS = 5000;
 /** Milliseconds that pass at least between two calls about the progress of a job of this process. */
 const NOTICE_MS = 100;
 
@@ -191,7 +194,18 @@ export class Jobs {
     this.#isClosed = true;
     const running = [...this.#running.values()];
     if (how === "cancel") for (const { job } of running) job.cancel("closed");
-    await Promise.all(running.map(({ end }) => end));
+    const ends = Promise.all(running.map(({ end }) => end));
+    if (how === "wait") {
+      await ends;
+      return;
+    }
+    // Work that takes no notice goes on, as calls in progress do.
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const late = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, CLOSE_WAIT_MS);
+    });
+    await Promise.race([ends, late]);
+    clearTimeout(timer);
   }
 
   // ----------------------------------------------------------------------------------------------- starting
@@ -263,11 +277,16 @@ export class Jobs {
     }
     const directory = jobDirectory(root, jobId);
     let isEnded = false;
-    await this.#own(directory, async () => {
-      // It may have ended since it was read.
-      isEnded = (await readJob({ ...this.#environment, disk }, jobId))?.outcome !== null;
-      return isEnded ? null : { jobId, record, spec, progress: withoutEnd(progress), directory };
-    });
+    try {
+      await this.#own(directory, async () => {
+        // It may have ended since it was read.
+        isEnded = (await readJobOutcome(disk, directory)) !== null;
+        return isEnded ? null : { jobId, record, spec, progress: withoutEnd(progress), directory };
+      });
+    } catch (error) {
+      // Its process was merely slow, and holds the lock again.
+      if (this.#isClosed || !(error instanceof ServiceUnavailableError)) throw error;
+    }
     return !isEnded;
   }
 

@@ -174,7 +174,9 @@ export class RunningJob {
 
   /** Runs a step that fails where the job is not this process's any more; the rest of the work then ends, too. */
   async #owning(step: () => Promise<void>): Promise<void> {
-    this.#abort.signal.throwIfAborted();
+    const { signal } = this.#abort;
+    // Work that is cancelled may still end what it has begun, and keep how far it came.
+    if (signal.aborted && !(signal.reason instanceof JobCancelledError)) throw signal.reason;
     try {
       await step();
     } catch (error) {

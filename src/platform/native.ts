@@ -50,6 +50,9 @@ export const compressZstd: ((bytes: Uint8Array, level: number | null) => Uint8Ar
 /** Processors that the process may use. */
 export const processorCount = (): number => availableParallelism();
 
+/** Name of the script of the threads, without its extension. */
+const SCRIPT = "tiltyardWorker";
+
 /**
  * The script of the package's threads, beside the module that this one is part of: the bundles have it under one name,
  * and so have the modules that they are made of. Null where this module is run as TypeScript, from which no thread can
@@ -58,8 +61,8 @@ export const processorCount = (): number => availableParallelism();
 function threadScript(): URL | null {
   const own: string | undefined = import.meta.url;
   if (own === undefined || own === "" || own.endsWith(".ts")) return null;
-  if (own.endsWith("/platform/native.js")) return new URL("../tiltyardWorker.js", own);
-  return new URL(own.endsWith(".cjs") ? "./tiltyardWorker.cjs" : "./tiltyardWorker.js", own);
+  if (own.endsWith("/platform/native.js")) return new URL(`../${SCRIPT}.js`, own);
+  return new URL(`./${SCRIPT}.${own.endsWith(".cjs") ? "cjs" : "js"}`, own);
 }
 
 /** Starts a thread of the package; null where there can be none. That the script is missing is told by `onEnd`. */

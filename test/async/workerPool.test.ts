@@ -1,10 +1,10 @@
 /** The pool, with threads that the test plays: when they are started, what is done where, and what ends them. */
 
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { GREETING, type Order, type Task, WorkerPool } from "../../src/async/workerPool.js";
+import { GREETING, type Task, type TaskOrder, WorkerPool } from "../../src/async/workerPool.js";
 
 interface Played {
-  readonly received: Order[];
+  readonly received: TaskOrder[];
   isKeeping: boolean;
   isEnded: boolean;
   say(message: unknown): void;
@@ -29,7 +29,7 @@ vi.mock(import("../../src/platform/native.js"), async (original) => ({
     return {
       post(message) {
         structuredClone(message);
-        thread.received.push(message as Order);
+        thread.received.push(message as TaskOrder);
       },
       keepsAlive: (isBusy) => void (thread.isKeeping = isBusy),
       end: () => void (thread.isEnded = true),
@@ -64,7 +64,10 @@ describe("a pool", () => {
     const pool = open(2);
     const results = [1, 2, 3].map((input) => pool.run(DOUBLE, input));
     const [first, second] = played.threads;
-    expect([first.received, second.received].map((each) => each.map(({ input }) => input))).toEqual([[1], [2]]);
+    expect([first.received, second.received].map((each) => each.map(({ input }) => input))).toEqual([
+      [1],
+      [2],
+    ]);
     for (const each of played.threads) each.say(GREETING);
     second.say({ output: "b" });
     expect(second.received.map(({ input }) => input)).toEqual([2, 3]);

@@ -10,7 +10,10 @@ describe("compaction with threads", () => {
     const told = (await nextMessage(child)) as Record<string, never>;
     expect(told).toMatchObject({ startedInLine: 0, started: 2 });
     expect(told.pooled).toEqual(told.inLine);
-    expect(told.inLine).toMatchObject({ fragmentsAdded: 1, last: { done: 48_000, total: 48_000, unit: "rows" } });
+    expect(told.inLine).toMatchObject({
+      fragmentsAdded: 1,
+      last: { done: 48_000, total: 48_000, unit: "rows" },
+    });
     expect(await exitOf(child)).toBe(0);
   });
 });

@@ -40,3 +40,7 @@ export function itemsWithin({ offsets, items, length }: ListColumn, start = 0, e
   const first = Number(offsets[start]);
   return sliceColumn(items, first, Number(offsets[end]) - first);
 }
+
+/** {@link columnBytes} of several columns. */
+export const valueBytes = (columns: readonly Column[]): number =>
+  columns.reduce((sum, column) => sum + columnBytes(column), 0);

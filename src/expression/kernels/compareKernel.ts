@@ -45,8 +45,7 @@ type LaneRelation = Parameters<typeof laneBits>[1];
 const compareKernel = (shape: LaneShape, relation: LaneRelation): Kernel | null =>
   kernel({
     parameters: ["end"],
-    locals32: ["at", "bits"],
-    locals64: [],
+    locals: ["at", "bits"],
     pages: PAGES,
     body: (local) => {
       const [end, at, bits] = [local("end"), local("at"), local("bits")];

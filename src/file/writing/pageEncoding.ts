@@ -1,7 +1,6 @@
 /** Rows of a column to pages with their checksums: pure, so that a thread can do it. */
 
 import type { Column } from "../../arrow/columns/column.js";
-import { columnBytes } from "../../arrow/columns/columnBytes.js";
 import type { Task } from "../../async/workerPool.js";
 import { crc32 } from "../../bytes/crc32.js";
 import { sharedCopy } from "../../bytes/sharedCopy.js";
@@ -63,8 +62,8 @@ export const ENCODE_PAGES: Task<PageInput, PageOutput> = {
 };
 
 /** Whether it pays to have a thread encode rows. */
-export const isForThreads = ({ column, parts }: PageInput): boolean =>
-  column.blobs === undefined && parts.reduce((sum, part) => sum + columnBytes(part), 0) >= MIN_THREAD_BYTES;
+export const isForThreads = ({ column }: PageInput, byteCount: number): boolean =>
+  column.blobs === undefined && byteCount >= MIN_THREAD_BYTES;
 
 /** Rows in memory that other threads see. */
 export const forThreads = (input: PageInput): PageInput =>

@@ -6,7 +6,7 @@
  */
 
 import type { Column } from "../../arrow/columns/column.js";
-import { columnBytes } from "../../arrow/columns/columnBytes.js";
+import { columnBytes, valueBytes } from "../../arrow/columns/columnBytes.js";
 import { sliceColumn } from "../../arrow/columns/sliceColumn.js";
 import { withLeaf } from "../../arrow/columns/spine.js";
 import { breathe } from "../../async/eventLoop.js";
@@ -56,6 +56,8 @@ const MIN_PAGE_BYTES = PAGE_BYTES / 2;
 const MAX_WAITING_BYTES = 32 * 1024 * 1024;
 /** Bytes that may wait in all columns together where memory is short. */
 const MIN_WAITING_BYTES = 128 * 1024;
+/** Bytes of values that a file has before threads are asked: to start one takes as long as to encode some of these. */
+const IN_LINE_BYTES = 16 * 1024 * 1024;
 /** Name of this use of memory. */
 const WAITING = "waiting";
 
@@ -85,6 +87,8 @@ export class DataFileWriter {
   readonly #pool: WorkerPool | undefined;
   /** Pages that threads encode, in the order in which they are appended. */
   #encoding: { readonly index: number; readonly output: Promise<PageOutput> }[] = [];
+  /** Bytes of the values of all pages so far. */
+  #cutBytes = 0;
   #rowCount = 0;
 
   private constructor(
@@ -294,7 +298,9 @@ export class DataFileWriter {
   async #writePage(index: number, parts: readonly Column[], rowCount: number): Promise<void> {
     const input: PageInput = { column: this.#columns[index], parts, rowCount, version: this.#version };
     const ahead = this.#pool?.size ?? 0;
-    if (ahead === 0 || !isForThreads(input)) {
+    const byteCount = valueBytes(parts);
+    this.#cutBytes += byteCount;
+    if (ahead === 0 || this.#cutBytes < IN_LINE_BYTES || !isForThreads(input, byteCount)) {
       await this.#appendPages(0);
       await this.#append({ index, output: encodePageInput(input) });
       return;
