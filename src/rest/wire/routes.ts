@@ -460,6 +460,7 @@ export const ROUTES: readonly Route[] = [
       files_removed: shape.count,
       files_added: shape.count,
       indexed_fragments_left: shape.count,
+      indexes_updated: shape.count,
     }),
   }),
   route("describeJob", POST_OR_GET, "/v1/job/{job_id}/describe", {
