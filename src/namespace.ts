@@ -393,7 +393,26 @@ export interface OptimizeSettings {
   readonly materializeDeletionsThreshold?: number;
 }
 
-export interface OptimizeTableRequest extends TableRequest, OptimizeSettings {
+/** How far long work is. */
+export interface Progress {
+  readonly done: number;
+  /** Absent while it is not known. */
+  readonly total?: number;
+  readonly unit: JobUnit;
+}
+
+/** What requests for long work may have. */
+export interface LongWork {
+  /** Called whenever the work has got on. In the background: while this process runs the job. */
+  readonly onProgress?: (progress: Progress) => void;
+  /** Whether to start a job, and resolve to its id at once. Default false: the call resolves when the work is done. */
+  readonly background?: boolean;
+}
+export interface StartedJob {
+  readonly jobId: string;
+}
+
+export interface OptimizeTableRequest extends TableRequest, OptimizeSettings, LongWork {
   /** The branch whose fragments are rewritten; absent: the main branch. */
   readonly branch?: string;
 }
@@ -416,7 +435,7 @@ export interface OptimizeTableResponse {
   readonly indexesUpdated: number;
 }
 
-export interface CleanupTableRequest extends TableRequest, CleanupSettings {
+export interface CleanupTableRequest extends TableRequest, CleanupSettings, LongWork {
   /** The branch whose versions are cleaned up; absent: the main branch. */
   readonly branch?: string;
 }

@@ -49,15 +49,22 @@ interface Draft {
   readonly fragmentIds: readonly number[];
 }
 
+/** How the work is ended. */
+export interface FoldOptions {
+  /** Ends the work; ignored once the version is being published. */
+  readonly signal?: AbortSignal;
+  /** Rejects where the caller may not commit any more; called right before the commit. */
+  readonly hold?: () => Promise<void>;
+}
+
 /**
- * @param signal ends the work; ignored once the version is being published
  * @returns null where there was nothing to do
  * @throws ConcurrentModificationError where other writers keep changing the indexes or what they cover; CorruptFileError
  *   for an index that can't be read
  */
 export async function foldIndexes(
   target: ChangeTarget<ReaderEnvironment>,
-  signal?: AbortSignal,
+  { signal, hold }: FoldOptions = {},
 ): Promise<FoldedIndexes | null> {
   const drafts = new Map<string, Draft>();
   let seen: readonly Outdated[] = [];
@@ -81,6 +88,7 @@ export async function foldIndexes(
         `${target.at.root}: files of an index were removed while it was merged`,
       );
     }
+    await hold?.();
   };
   const mustSee = (other: Transaction): boolean =>
     seen.some(({ index, column }) => isSeen(other, { column, replaced: index }));

@@ -3,13 +3,13 @@
  * table, and about its branch, too.
  */
 
-import { TransactionNotFoundError } from "../../errors.js";
-import { formatIdentifier } from "../../ident.js";
-import { isJobId } from "../../jobs/jobFiles.js";
-import type { DescribeTransactionResponse, Job } from "../../namespace.js";
-import type { Access } from "../access.js";
-import type { OperationContext } from "../context.js";
-import { requireString } from "../request.js";
+import { TransactionNotFoundError } from "../errors.js";
+import { formatIdentifier } from "../ident.js";
+import { isJobId } from "../jobs/jobFiles.js";
+import type { DescribeTransactionResponse, Job } from "../namespace.js";
+import type { Access } from "./access.js";
+import type { OperationContext } from "./context.js";
+import { requireString } from "./request.js";
 
 /**
  * The job that a request names.
