@@ -4,7 +4,7 @@ import type { Column } from "../arrow/columns/column.js";
 import { isSet, isValid } from "../arrow/columns/validity.js";
 import type { LogicalType } from "../arrow/types/type.js";
 import { breathe } from "../async/eventLoop.js";
-import { columnBytes } from "../file/writing/writer.js";
+import { columnBytes } from "../file/writing/heldColumns.js";
 import { HeldBlocks } from "../rows/batchSize.js";
 import { type AskedValues, askedValues } from "./askedValues.js";
 import { type IndexFile, integerWords } from "./indexFile.js";

@@ -59,6 +59,8 @@ interface Values {
   readonly filters: readonly string[];
 }
 
+/** What an index of text fragments is asked. */
+const CONTAINS = "contains(v, 'tex')";
 const DAY_MS = 86_400_000;
 const common = (one: string, other: string): string[] => [
   `v = ${one}`,
@@ -101,7 +103,7 @@ const VALUES: Record<string, Values> = {
   utf8: {
     type: new Utf8(),
     of: (id) => ["", "a", "ä", "text", "\u{1f600}", "tex"][id % 6] + (id % 5),
-    filters: [...ordered("'a1'", "'text3'"), "v LIKE 'tex%'", "v LIKE '%1'", "starts_with(v, 'ä')"],
+    filters: [...ordered("'a1'", "'text3'"), "v LIKE 'tex%'", "v LIKE '%1'", "starts_with(v, 'ä')", CONTAINS],
   },
   fixed_size_binary: {
     type: new FixedSizeBinary(2),
@@ -236,7 +238,7 @@ describe.each(PRESENT)("$kind", (each) => {
       numIndices: 1,
     });
     await check(pair, values, each);
-    const [used] = values.filters;
+    const used = kind === "NGRAM" ? CONTAINS : values.filters[0];
     if (type !== "bool") expect(await planThere(root, pair.name, used)).toContain("v_idx");
     for (const name of [pair.name, pair.plain]) {
       await reference.appendTable(root, name, tableToIPC(rowsOf(values, 500, 40)));

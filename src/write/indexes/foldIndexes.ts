@@ -6,7 +6,8 @@
 
 import { ConcurrentModificationError, TableColumnNotFoundError } from "../../errors.js";
 import { CreateIndex, type DataFragment, type IndexMetadata, type Transaction } from "../../format/table.js";
-import type { IndexKind, RowMoves } from "../../indexes/kind.js";
+import type { IndexKind } from "../../indexes/kind.js";
+import type { RowMoves } from "../../indexes/moves.js";
 import { type ReaderEnvironment, versionSource } from "../../query/versionSource.js";
 import { type ChangeTarget, commitPlanned } from "../../table/commit/commit.js";
 import { coverageOf } from "../../table/commit/indexCoverage.js";
@@ -180,7 +181,7 @@ function movesOf(
 ): RowMoves | Promise<RowMoves> {
   const { manifest, path } = base.file;
   if (hasStableRowIds(manifest)) return stayingRows(versionSource(base), staying, path);
-  return stayingFragments(new Set(staying.map(({ id }) => id)));
+  return stayingFragments(staying);
 }
 
 function metadataOf(

@@ -66,8 +66,7 @@ async function writeRemapped(
 ): Promise<WrittenSegment> {
   const column = indexColumn(base.file, index.fields[0]);
   const old = await openSegment(base, index, kind, column.field);
-  const there = new Set(base.file.manifest.fragments.map(({ id }) => id));
-  const present = new Set([...covered].filter((id) => there.has(id)));
+  const present = base.file.manifest.fragments.filter(({ id }) => covered.has(id));
   const moves = await compactedRows(versionSource(base), present, groups);
   // Kinds that know places are handed the rows where they are now.
   const fragments = kind.knowsPlaces ? groups.flatMap(({ newFragments }) => newFragments) : [];

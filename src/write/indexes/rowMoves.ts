@@ -6,7 +6,7 @@
 
 import { breathe } from "../../async/eventLoop.js";
 import type { DataFragment } from "../../format/table.js";
-import type { MovedRows, RowMoves } from "../../indexes/kind.js";
+import type { MovedRows, RowMoves } from "../../indexes/moves.js";
 import { type RowIds, RowIdsBuilder } from "../../indexes/rowIds.js";
 import type { FragmentSource } from "../../query/fragmentColumns.js";
 import { lowerBound } from "../../rows/rowPositions.js";
@@ -14,10 +14,16 @@ import { stableIdsOf } from "../../table/fragments/rowOrigins.js";
 import { withoutRows } from "../../table/fragments/rowSequences.js";
 
 /** Rows of these fragments stay, by their addresses; all others are gone. */
-export const stayingFragments = (fragmentIds: ReadonlySet<number>): RowMoves => ({
-  move: (ids) => ({ ids, kept: keptOf(ids, (_, high) => fragmentIds.has(high)) }),
-  keepsFragment: (fragmentId) => fragmentIds.has(fragmentId),
-});
+export function stayingFragments(fragments: readonly DataFragment[]): RowMoves {
+  const rowCounts = new Map(fragments.map(({ id, physicalRows }) => [id, physicalRows]));
+  const isStaying = (fragmentId: number): boolean => rowCounts.has(fragmentId);
+  return {
+    move: (ids) => ({ ids, kept: keptOf(ids, (_, high) => isStaying(high)) }),
+    keepsIds: isStaying,
+    lowsBelow: (high) => rowCounts.get(high) ?? 0,
+    keepsFragment: isStaying,
+  };
+}
 
 /** Ids that are added between two looks at the clock. */
 const STEP_IDS = 65_536;
@@ -32,17 +38,16 @@ export async function stayingRows(
   path: string,
 ): Promise<RowMoves> {
   const builder = new RowIdsBuilder();
+  let highestId = -1;
   for (const fragment of fragments) {
     const deleted = fragment.deletionFile === undefined ? null : await source.readDeletions(fragment);
     const all = stableIdsOf(fragment, path);
     const { step, values, counts } = deleted === null ? all : withoutRows(all, deleted);
     for (const [run, first] of values.entries()) {
+      highestId = Math.max(highestId, first + step * (counts[run] - 1));
       for (let start = 0; start < counts[run]; start += STEP_IDS) {
-        builder.add(
-          idWords(first + step * start, Math.min(STEP_IDS, counts[run] - start), step),
-          0,
-          Math.min(STEP_IDS, counts[run] - start),
-        );
+        const count = Math.min(STEP_IDS, counts[run] - start);
+        builder.add(idWords(first + step * start, count, step), 0, count);
         await breathe();
       }
     }
@@ -51,6 +56,9 @@ export async function stayingRows(
   const fragmentIds = new Set(fragments.map(({ id }) => id));
   return {
     move: (ids) => ({ ids, kept: keptOf(ids, (low, high) => live.has(high, low)) }),
+    // Some of them may be gone.
+    keepsIds: () => false,
+    lowsBelow: (high) => Math.max(0, Math.min(2 ** 32, highestId + 1 - high * 2 ** 32)),
     keepsFragment: (fragmentId) => fragmentIds.has(fragmentId),
   };
 }
@@ -97,11 +105,11 @@ const NONE = new Uint32Array(0);
 
 /**
  * Rows of covered fragments, by their addresses, after a compaction.
- * @param covered ids of fragments
+ * @param covered as they were before
  */
 export async function compactedRows(
   source: FragmentSource,
-  covered: ReadonlySet<number>,
+  covered: readonly DataFragment[],
   groups: readonly MergedFragments[],
 ): Promise<RowMoves> {
   const merged = new Map<number, Merged>();
@@ -121,15 +129,19 @@ export async function compactedRows(
       firstRow += fragment.physicalRows - deleted.length;
     }
   }
+  const rowCounts = new Map(covered.map(({ id, physicalRows }) => [id, physicalRows]));
+  const isStaying = (fragmentId: number): boolean => rowCounts.has(fragmentId) && !merged.has(fragmentId);
   return {
-    move: (ids) => moveRows(ids, covered, merged),
-    keepsFragment: (fragmentId) => covered.has(fragmentId) && !merged.has(fragmentId),
+    move: (ids) => moveRows(ids, rowCounts, merged),
+    keepsIds: isStaying,
+    lowsBelow: (high) => rowCounts.get(high) ?? 0,
+    keepsFragment: isStaying,
   };
 }
 
 function moveRows(
   ids: Uint32Array,
-  covered: ReadonlySet<number>,
+  covered: ReadonlyMap<number, unknown>,
   merged: ReadonlyMap<number, Merged>,
 ): MovedRows {
   const rowCount = ids.length / 2;
